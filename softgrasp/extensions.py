@@ -12,21 +12,21 @@ from typing import Any, NamedTuple
 from softgrasp.errors import SoftgraspError
 
 BACKENDS = {
-    "ode": "softgrasp.simulation.webots.backend:run_in_ode",
-    "webots": "softgrasp.simulation.webots.backend:run_in_webots",
+    "ode": "softgrasp.backends.webots.backend:run_in_ode",
+    "webots": "softgrasp.backends.webots.backend:run_in_webots",
 }
 """Functions that simulate a scene, by the names of their engines."""
 ENGINES = {
-    "webots": "softgrasp.simulation.webots.backend:webots_player",
-    "ode": "softgrasp.simulation.webots.backend:ode_player",
+    "webots": "softgrasp.backends.webots.backend:webots_player",
+    "ode": "softgrasp.backends.webots.backend:ode_player",
 }
 """Functions that return an ``ExternalEngine``, by the names of the engines."""
 RELEASES = {
-    "webots": "softgrasp.simulation.webots.releases:told_release",
-    "ode": "softgrasp.simulation.webots.releases:told_release",
+    "webots": "softgrasp.backends.webots.backend:told_release",
+    "ode": "softgrasp.backends.webots.backend:told_release",
 }
 """Functions that simulate the release of a soft finger, by the names of the engines."""
-HARDWARE_CHECKS = ("softgrasp.control.hardware.plugins:check_system",)
+HARDWARE_CHECKS = ("softgrasp.continuum_control.hardware:check_system",)
 """Functions that raise DescriptionError for a ``ros2_control`` system they cannot drive."""
 
 
@@ -99,9 +99,9 @@ DEMOS = {
 """Functions that run ``softgrasp demo NAME``, by name."""
 COMMAND_GROUPS = {"twin": "softgrasp.twin.cli:twin"}
 """Groups of verbs, which are Typer applications, by name."""
-WORLD_FACTS = "softgrasp.cli.world_facts:world_facts"
+WORLD_FACTS = "softgrasp.backends.webots.cli:world_facts"
 """Function file → (facts, problems) of a Webots world, for ``softgrasp check``."""
-WORLD_WRITER = "softgrasp.cli.webots_project:put_project"
+WORLD_WRITER = "softgrasp.backends.webots.cli:put_project"
 """Function that writes a Webots project, for ``softgrasp convert``."""
 
 

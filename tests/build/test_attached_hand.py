@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
+from softgrasp.backends.webots.world import hand_world
 from softgrasp.build.attached_hand import settle
 from softgrasp.build.scene import build
-from softgrasp.build.webots.hand_world import hand_world
 from softgrasp.mechanics.hand_kinematics import link_frames
 from softgrasp.mechanics.transforms import transform
 from tests.mjcf_hands import ALLEGRO, LOOP, MOTORS, TENDON, WRIST, written

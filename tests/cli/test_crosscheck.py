@@ -156,7 +156,7 @@ def test_odd_words_are_told_in_a_line(
 def test_an_engine_that_is_missing_ends_with_3(
     run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    from softgrasp.simulation.webots import backend
+    from softgrasp.backends.webots import backend
 
     def missing() -> backend.Player:
         raise BackendUnavailable("no ODE library found: apt install libode8")

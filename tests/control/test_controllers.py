@@ -9,12 +9,15 @@ import pytest
 
 import softgrasp as sg
 from softgrasp.continuum.pcc import segment_transform
-from softgrasp.control.feed_forward import FeedForwardController, deflection
-from softgrasp.control.joint_trajectory import JointTrajectoryController
-from softgrasp.control.manager import ControllerManager
-from softgrasp.control.resources import ResourceManager
-from softgrasp.control.state_broadcaster import StateBroadcaster
-from softgrasp.control.state_publisher import segment_frames
+from softgrasp.continuum_control.controllers import (
+    FeedForwardController,
+    JointTrajectoryController,
+    StateBroadcaster,
+    deflection,
+    segment_frames,
+)
+from softgrasp.continuum_control.interfaces import ResourceManager
+from softgrasp.continuum_control.manager import ControllerManager
 from softgrasp.mechanics.robot_frames import origin_frame
 from tests.control.arms import LENGTH, arm
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import softgrasp as sg
-from softgrasp.control.gamepad import GamepadSticks
+from softgrasp.continuum_control.teleop import GamepadSticks
 
 AXIS, BUTTON, INITIAL = 0x02, 0x01, 0x80
 
@@ -80,7 +80,7 @@ def test_a_gamepad_that_is_pulled_out(
     def gone(*_: object) -> bytes:
         raise OSError(errno.ENODEV, "No such device")
 
-    monkeypatch.setattr("softgrasp.control.gamepad.os.read", gone)
+    monkeypatch.setattr("softgrasp.continuum_control.teleop.os.read", gone)
     with pytest.raises(sg.SimulationError) as caught:
         pad[0](0.0)
     assert str(caught.value) == f"expected the gamepad at {device}, found No such device"

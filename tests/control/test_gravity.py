@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
-from softgrasp.control.joint_trajectory import JointTrajectoryController
-from softgrasp.control.run import ControlledRobot
+from softgrasp.continuum_control.controllers import JointTrajectoryController
+from softgrasp.continuum_control.manager import ControlledRobot
 from tests.control.arms import arm
 
 

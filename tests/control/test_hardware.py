@@ -11,12 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import softgrasp as sg
-from softgrasp.control.hardware.lengths import bend_of_lengths, tendon_lengths
-from softgrasp.control.hardware.plugins import options_of
-from softgrasp.control.hardware.share import ActuatorAllocation
-from softgrasp.control.impedance import ImpedanceController
-from softgrasp.control.joint_trajectory import JointTrajectoryController
-from softgrasp.control.run import ControlledRobot
+from softgrasp.continuum_control.controllers import ImpedanceController, JointTrajectoryController
+from softgrasp.continuum_control.hardware import (
+    ActuatorAllocation,
+    bend_of_lengths,
+    options_of,
+    tendon_lengths,
+)
+from softgrasp.continuum_control.manager import ControlledRobot
 from softgrasp.description.bendable import Chamber, Tendon
 from softgrasp.description.robot import Robot
 from tests.control.arms import ANGLES, DRIVES, LENGTH, STIFFNESS, arm

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 import softgrasp as sg
-from softgrasp.control.keyboard import HOLD, KeyboardSticks
+from softgrasp.continuum_control.teleop import HOLD, KeyboardSticks
 
 UP, DOWN, RIGHT, LEFT = b"\x1b[A", b"\x1b[B", b"\x1b[C", b"\x1b[D"
 

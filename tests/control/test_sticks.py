@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import softgrasp as sg
-from softgrasp.control.feed_forward import FeedForwardController
-from softgrasp.control.manager import ControllerManager
-from softgrasp.control.resources import ResourceManager
-from softgrasp.control.sticks import RecordedSticks, read_sticks
+from softgrasp.continuum_control.controllers import FeedForwardController
+from softgrasp.continuum_control.interfaces import ResourceManager
+from softgrasp.continuum_control.manager import ControllerManager
+from softgrasp.continuum_control.teleop import RecordedSticks, read_sticks
 from tests.control.arms import arm
 
 RIGHT, UP = (1.0, 0.0), (0.0, 1.0)

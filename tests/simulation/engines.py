@@ -6,9 +6,9 @@ import os
 
 import pytest
 
+from softgrasp.backends.ode.bindings import load_library
+from softgrasp.backends.webots.launcher import find_webots
 from softgrasp.errors import BackendUnavailable
-from softgrasp.simulation.ode.library import load_library
-from softgrasp.simulation.webots.installation import find_webots
 
 
 def require_engine(name: str) -> None:

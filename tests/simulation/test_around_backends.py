@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 import softgrasp as sg
+from softgrasp.backends.wbt import parse_world, problems, world_text
+from softgrasp.backends.webots.world import scene_world
 from softgrasp.build.scene import build
-from softgrasp.build.webots.scene_world import scene_world
 from softgrasp.errors import BuildError
-from softgrasp.formats.wbt import parse_world, problems, world_text
 from tests.simulation.engines import require_engine
 
 

@@ -300,7 +300,7 @@ def test_followers_follow_under_load_and_stop_their_leaders() -> None:
 
 
 def test_ode_refuses_what_its_controller_cannot_do() -> None:
-    from softgrasp.simulation.webots.backend import world_and_job
+    from softgrasp.backends.webots.backend import world_and_job
 
     with pytest.raises(sg.BuildError) as caught:
         world_and_job(build(pinch(closure=sg.JointTorqueClosure())), 0.0, "job.json")

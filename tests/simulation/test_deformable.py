@@ -210,7 +210,7 @@ def test_a_shape_that_has_no_flex_is_refused() -> None:
 
 
 def test_it_runs_alone_and_in_no_other_engine() -> None:
-    from softgrasp.build.webots.scene_world import scene_world
+    from softgrasp.backends.webots.world import scene_world
 
     built = build(pinch(object=soft_ball(), self_contact=False))
     assert not can_be_batched(built)

@@ -73,8 +73,8 @@ def test_it_closes_with_both_cones(cone: str) -> None:
 
 
 def test_other_engines_refuse_it() -> None:
+    from softgrasp.backends.webots.world import scene_world
     from softgrasp.build.scene import build
-    from softgrasp.build.webots.scene_world import scene_world
 
     built = build(pinch(contact=sg.Contact(model="native"), self_contact=False))
     with pytest.raises(sg.BuildError) as error:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from softgrasp.formats.wbt import Node, parse_world, value
+from softgrasp.backends.wbt import Node, parse_world, value
 
 SOLIDS = ("Solid", "Robot", "TouchSensor")
 JOINTS = ("HingeJoint", "SliderJoint")

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from softgrasp.build.webots.finger_world import finger_world
+from softgrasp.backends.wbt import parse_world, problems, value, world_text
+from softgrasp.backends.webots.world import finger_world
 from softgrasp.continuum.settling import from_webots
 from softgrasp.errors import BuildError
 from softgrasp.formats.finger_file import load_finger
-from softgrasp.formats.wbt import parse_world, problems, value, world_text
 from tests.build.webots.readback import ReadWorld
 
 STEP = 1e-3

@@ -11,11 +11,10 @@ import pytest
 
 import softgrasp as sg
 from softgrasp import library
+from softgrasp.backends.wbt import parse_world, problems, value, world_text
+from softgrasp.backends.webots.world import WebotsWorld, scene_world
 from softgrasp.build.scene import BuiltScene, build
-from softgrasp.build.webots.scene_world import scene_world
-from softgrasp.build.webots.world import WebotsWorld
 from softgrasp.errors import BuildError
-from softgrasp.formats.wbt import parse_world, problems, value, world_text
 from tests.build.webots.readback import ReadWorld
 
 SCENES = ["demo", "demo_soft", "hybrid_sphere", "paper000_arm", "soft_mug", "paper004_power_mug"]

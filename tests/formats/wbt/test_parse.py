@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from softgrasp.backends.wbt import parse_world, problems, read_world
 from softgrasp.errors import DescriptionError
-from softgrasp.formats.wbt import parse_world, problems, read_world
 from tests.formats.wbt.pinch import FILE, GOOD, changed
 
 HEADER = "#VRML_SIM R2025a utf8\n"

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from softgrasp.formats.wbt import Node, World, check_world, parse_world, problems
-from softgrasp.formats.wbt.rules import RULES
+from softgrasp.backends.wbt import Node, World, check_world, parse_world, problems
+from softgrasp.backends.wbt.validation import RULES
 from tests.formats.wbt.pinch import FILE, changed
 
 ASLEEP = "Webots puts slow springs to sleep before they have settled"

@@ -7,11 +7,10 @@ import math
 import pytest
 from ruamel.yaml import YAML
 
-from softgrasp.formats.wbt import Node, default, parse_world, value
-from softgrasp.formats.wbt.cursor import Cursor
-from softgrasp.formats.wbt.plain import plain_text
-from softgrasp.formats.wbt.schema import allowed, fields, node_types, slot
-from softgrasp.formats.wbt.values import read_value
+from softgrasp.backends.wbt import Node, default, parse_world, value
+from softgrasp.backends.wbt.parser import Cursor, read_value
+from softgrasp.backends.wbt.schema import allowed, fields, node_types, slot
+from softgrasp.backends.wbt.writer import plain_text
 from tests.outside import outside_file
 
 SLOTS = (

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from softgrasp.backends.wbt.parser import Token, tokens
 from softgrasp.errors import DescriptionError
-from softgrasp.formats.wbt.tokens import Token, tokens
 
 
 def pairs(text: str) -> list[tuple[str, str]]:

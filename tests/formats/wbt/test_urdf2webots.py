@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from softgrasp.formats.wbt import parse_world, problems
+from softgrasp.backends.wbt import parse_world, problems
 
 importer = pytest.importorskip(
     "urdf2webots.importer", reason="urdf2webots, a second writer of Webots nodes, is not installed"

@@ -9,11 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from softgrasp.backends.wbt import Node, Value, World, parse_world, read_world, world_text
+from softgrasp.backends.wbt.schema import FieldType, allowed, fields, slot
+from softgrasp.backends.wbt.writer import WIDTH, plain_text
 from softgrasp.errors import DescriptionError
-from softgrasp.formats.wbt import Node, Value, World, parse_world, read_world, world_text
-from softgrasp.formats.wbt.plain import plain_text
-from softgrasp.formats.wbt.schema import FieldType, allowed, fields, slot
-from softgrasp.formats.wbt.write import WIDTH
 from tests.formats.wbt.pinch import FILE, GOOD
 
 DEEPEST = 4

@@ -6,8 +6,8 @@ import os
 
 import pytest
 
+from softgrasp.backends.ode.bindings import OdeLibrary, load_library
 from softgrasp.errors import BackendUnavailable
-from softgrasp.simulation.ode.library import OdeLibrary, load_library
 
 
 @pytest.fixture(scope="session")

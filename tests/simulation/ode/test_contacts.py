@@ -10,10 +10,10 @@ import pytest
 from scipy.spatial import KDTree
 from scipy.spatial.transform import Rotation
 
+from softgrasp.backends.ode.collision import touching
+from softgrasp.backends.ode.solids import IDENTITY, Pose
+from softgrasp.backends.wbt.schema import Node
 from softgrasp.errors import SimulationError
-from softgrasp.formats.wbt.node import Node
-from softgrasp.simulation.ode.capsule_cylinder import touching
-from softgrasp.simulation.ode.poses import IDENTITY, Pose
 from tests.simulation.ode.worlds import ball, built, hinge, named, node, physics, robot, run, solid
 
 pytestmark = pytest.mark.usefixtures("ode_library")

@@ -8,10 +8,10 @@ import sys
 import numpy as np
 import pytest
 
+from softgrasp.backends.ode.controller_api import Robot, Session, Supervisor, install
+from softgrasp.backends.ode.world import OdeWorld
+from softgrasp.backends.wbt.parser import parse_world
 from softgrasp.errors import SimulationError
-from softgrasp.formats.wbt.parse import parse_world
-from softgrasp.simulation.ode.controller_api import Robot, Session, Supervisor, install
-from softgrasp.simulation.ode.world import OdeWorld
 
 pytestmark = pytest.mark.usefixtures("ode_library")
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from softgrasp.backends.ode.player import run_world
 from softgrasp.errors import BackendUnavailable, SimulationError
-from softgrasp.simulation.ode.launch import run_world
 from tests.processes import are_gone
 
 pytestmark = pytest.mark.slow  # every test starts a process or two
@@ -107,7 +107,7 @@ def test_odes_own_last_words_reach_the_sentence(tmp_path: Path) -> None:
     """A joint between a body and itself is an assertion of ODE."""
     script = """
         from controller import Robot
-        from softgrasp.simulation.ode import binding, controller_api
+        from softgrasp.backends.ode import bindings as binding, controller_api
         Robot()
         world = controller_api._current.world
         ode, body = binding.load(), world.bodies[0].handle
@@ -178,11 +178,11 @@ def test_without_ode_there_is_a_sentence_that_says_how_to_get_it(
 
 def test_the_player_says_how_it_is_called() -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "softgrasp.simulation.ode.player"],
+        [sys.executable, "-m", "softgrasp.backends.ode.player"],
         capture_output=True,
         text=True,
         check=False,
         env=os.environ | {"PYTHONPATH": str(Path(__file__).resolve().parents[3])},
     )
     assert done.returncode == 2
-    assert done.stderr == "usage: python -m softgrasp.simulation.ode.player WORLD.wbt\n"
+    assert done.stderr == "usage: python -m softgrasp.backends.ode.player WORLD.wbt\n"

@@ -10,11 +10,10 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
+from softgrasp.backends.ode import solids
+from softgrasp.backends.ode.solids import Pose, Tree, pose_of
+from softgrasp.backends.wbt.schema import Node
 from softgrasp.errors import SimulationError
-from softgrasp.formats.wbt.node import Node
-from softgrasp.simulation.ode import mass
-from softgrasp.simulation.ode.poses import Pose, pose_of
-from softgrasp.simulation.ode.solids import Tree
 from tests.simulation.ode.worlds import (
     ball,
     built,
@@ -202,7 +201,7 @@ def test_a_closed_surface_weighs_what_the_box_it_encloses_does() -> None:
         solid("one", boundingObject=moved, physics=node("Physics", density=-1.0, mass=2.0))
     )
     pose = pose_of(moved.fields["translation"], moved.fields["rotation"])
-    expected = mass.box((0.1, 0.2, 0.3)).scaled(2.0 / 0.006)
+    expected = solids.box((0.1, 0.2, 0.3)).scaled(2.0 / 0.006)
     position = Pose(pose.rotation, pose.apply((0.05, 0.1, 0.15)))
     target, result = expected.placed(position), body.weight()
     assert result.mass == pytest.approx(2.0, rel=1e-12)

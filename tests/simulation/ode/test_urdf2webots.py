@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from softgrasp.formats.wbt import parse_world
+from softgrasp.backends.wbt import parse_world
 from tests.simulation.engines import require_engine
 
 importer = pytest.importorskip(
@@ -67,7 +67,7 @@ def in_mujoco() -> np.ndarray:
 
 
 def in_ode() -> np.ndarray:
-    from softgrasp.simulation.ode.world import OdeWorld
+    from softgrasp.backends.ode.world import OdeWorld
 
     tree = parse_world(HEAD + importer.convertUrdfContent(URDF, robotName="twig"))
     robot = tree.nodes[2]

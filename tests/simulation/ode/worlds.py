@@ -7,9 +7,9 @@ from itertools import pairwise
 import numpy as np
 
 import softgrasp as sg
-from softgrasp.formats.wbt.node import Node
-from softgrasp.formats.wbt.world import World
-from softgrasp.simulation.ode.world import OdeWorld
+from softgrasp.backends.ode.world import OdeWorld
+from softgrasp.backends.wbt.parser import World
+from softgrasp.backends.wbt.schema import Node
 
 
 def node(kind: str, name: str = "", /, **fields: object) -> Node:

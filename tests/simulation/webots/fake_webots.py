@@ -7,7 +7,7 @@ import textwrap
 import time
 from pathlib import Path
 
-from softgrasp.simulation.webots.installation import Webots
+from softgrasp.backends.webots.launcher import Webots
 
 PRELUDE = """
 import json, os, signal, subprocess, sys, time

@@ -11,18 +11,17 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
+from softgrasp.backends.webots.backend import ImportedRun, world_and_job
+from softgrasp.backends.webots.project import write_project
 from softgrasp.build.scene import BuiltScene, build
 from softgrasp.errors import BuildError
 from softgrasp.simulation.finished_run import Engine
 from softgrasp.simulation.run_result import result_of
-from softgrasp.simulation.told_run import ImportedRun
-from softgrasp.simulation.webots.backend import world_and_job
-from softgrasp.simulation.webots.project import write_project
 from tests.simulation.engines import require_engine
 
 LIKE_WEBOTS = """
 import sys
-from softgrasp.simulation.ode import player, sensors
+from softgrasp.backends.ode import player, controller_api as sensors
 contact = sensors.TouchSensor._measured
 
 def with_weight(self):

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from softgrasp.backends.webots import launcher
+from softgrasp.backends.webots.launcher import Webots, find_webots
 from softgrasp.errors import BackendUnavailable
-from softgrasp.simulation.webots import installation, process_group
-from softgrasp.simulation.webots.installation import Webots, find_webots
 from tests.simulation.webots.fake_webots import installed, is_dead, program
 
 CURE = "install it from its makers (cyberbotics.com), R2023b or newer, or use --backend ode"
@@ -120,8 +120,8 @@ def test_a_version_file_without_a_version(monkeypatch: pytest.MonkeyPatch, tmp_p
 def test_a_program_that_does_not_answer(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, bare_machine: Path
 ) -> None:
-    monkeypatch.setattr(installation, "ANSWER_TIME", 0.5)
-    monkeypatch.setattr(process_group, "GRACE", 0.1)
+    monkeypatch.setattr(launcher, "ANSWER_TIME", 0.5)
+    monkeypatch.setattr(launcher, "GRACE", 0.1)
     number = tmp_path / "number"
     body = f"Path({str(number)!r}).write_text(str(os.getpid())); time.sleep(600)"
     executable = program(bare_machine / "webots", body)

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from softgrasp.backends.webots import launcher
+from softgrasp.backends.webots.launcher import run_world
 from softgrasp.errors import BackendUnavailable, ResultError, SimulationError
-from softgrasp.simulation.webots import launcher, process_group
-from softgrasp.simulation.webots.launcher import run_world
 from tests.simulation.webots.fake_webots import installed, is_dead, program, project
 
 Run = Callable[[str], tuple[str, ...]]
@@ -23,7 +23,7 @@ def machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", f"{tmp_path}/programs:/usr/bin:/bin")
     monkeypatch.setenv("DISPLAY", ":7")
     monkeypatch.delenv("LIBGL_ALWAYS_SOFTWARE", raising=False)
-    monkeypatch.setattr(process_group, "GRACE", 0.1)
+    monkeypatch.setattr(launcher, "GRACE", 0.1)
 
 
 @pytest.fixture
@@ -239,8 +239,8 @@ def test_ctrl_c_ends_everything(
     pause = interrupted_once_there(tmp_path / "stubborn.pid")
     monkeypatch.setattr(launcher, "sleep", pause)
     if twice:
-        monkeypatch.setattr(process_group, "GRACE", 600.0)
-        monkeypatch.setattr(process_group, "sleep", pause)
+        monkeypatch.setattr(launcher, "GRACE", 600.0)
+        monkeypatch.setattr(launcher, "sleep", pause)
     with pytest.raises(KeyboardInterrupt):
         run("stubborn(); time.sleep(600)")
     assert is_dead(tmp_path / "stubborn.pid")

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from softgrasp.backends.webots.project import SCRIPT
 from softgrasp.simulation import laws
-from softgrasp.simulation.webots.project import SCRIPT
 
 OLDEST = (3, 7)
 

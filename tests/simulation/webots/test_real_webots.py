@@ -15,10 +15,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from softgrasp.backends.webots.launcher import VERSION, Webots, find_webots, run_world, with_screen
 from softgrasp.errors import BackendUnavailable
-from softgrasp.simulation.webots.headless import with_screen
-from softgrasp.simulation.webots.installation import VERSION, Webots, find_webots
-from softgrasp.simulation.webots.launcher import run_world
 from tests.simulation.webots.fake_webots import installed
 
 STIFFNESS, DAMPING, INERTIA = 0.05, 2e-4, 1e-5  # 11 Hz; h·k is a quarter of the damping

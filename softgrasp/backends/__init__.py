@@ -1,0 +1,1 @@
+"""Other physics engines that run the same scene: Webots and ODE."""

@@ -1,0 +1,294 @@
+"""ODE's C functions for Python: a table of their types, and nothing else."""
+
+from __future__ import annotations
+
+import ctypes
+import ctypes.util
+import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import metadata, util
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softgrasp.errors import BackendUnavailable
+
+Array = NDArray[np.float64]
+
+NearCallback: Any = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
+
+FUNCTIONS = """
+InitODE2:i i | AllocateODEDataForThread:i u | RandSetSeed: u | CloseODE:
+WorldCreate:p | WorldDestroy: p | WorldSetGravity: prrr | WorldSetERP: pr | WorldSetCFM: pr
+WorldStep:i pr | WorldSetAutoDisableFlag: pi | WorldSetAutoDisableTime: pr
+WorldSetAutoDisableSteps: pi | WorldSetAutoDisableLinearThreshold: pr
+WorldSetAutoDisableAngularThreshold: pr
+BodyCreate:p p | BodySetMass: pp | BodySetPosition: prrr | BodySetRotation: pp
+BodyGetPosition:v p | BodyGetRotation:v p | BodyGetLinearVel:v p | BodyGetAngularVel:v p
+BodySetLinearVel: prrr | BodySetAngularVel: prrr | BodyAddForce: prrr | BodyAddTorque: prrr
+BodyEnable: p | BodyIsEnabled:i p
+JointCreateHinge:p pp | JointCreateSlider:p pp | JointCreateAMotor:p pp | JointCreateLMotor:p pp
+JointCreateContact:p ppp | JointAttach: ppp | JointSetFeedback: pp
+JointGroupCreate:p i | JointGroupEmpty: p
+JointSetHingeAnchor: prrr | JointSetHingeAxis: prrr | JointGetHingeAngle:r p
+JointGetHingeAngleRate:r p | JointAddHingeTorque: pr | JointSetHingeParam: pir
+JointSetSliderAxis: prrr | JointGetSliderPosition:r p | JointGetSliderPositionRate:r p
+JointAddSliderForce: pr | JointSetSliderParam: pir
+JointSetAMotorMode: pi | JointSetAMotorNumAxes: pi | JointSetAMotorAxis: piirrr
+JointSetAMotorAngle: pir | JointSetAMotorParam: pir
+JointSetLMotorNumAxes: pi | JointSetLMotorAxis: piirrr | JointSetLMotorParam: pir
+HashSpaceCreate:p p | SpaceDestroy: p | SpaceCollide: ppn
+CreateSphere:p pr | CreateBox:p prrr | CreateCapsule:p prr | CreateCylinder:p prr
+CreatePlane:p prrrr | CreateTriMesh:p ppppp | GeomTriMeshDataCreate:p
+GeomTriMeshDataBuildDouble: ppiipii | GeomTriMeshDataBuildSingle: ppiipii
+GeomSetBody: pp | GeomSetPosition: prrr | GeomSetRotation: pp | GeomSetOffsetPosition: prrr
+GeomSetOffsetRotation: pp | GeomSetCategoryBits: pu | GeomSetCollideBits: pu | GeomGetClass:i p
+GeomGetPosition:v p | GeomGetRotation:v p | GeomCapsuleGetParams: ppp
+GeomCylinderGetParams: ppp
+Collide:i ppipi
+"""
+"""Name without its d : result and arguments; i int, u unsigned, p pointer, r real, v pointer to
+reals, n the callback of ``dSpaceCollide``."""
+
+
+class Ode:
+    """The functions of a library under their names without the d, and its structures.
+
+    Args:
+        library: From ``load_library``.
+    """
+
+    def __init__(self, library: OdeLibrary) -> None:
+        self.library = library
+        self.types = Structures(library.precision)
+        real = self.types.real
+        kinds: dict[str, Any] = {
+            "i": ctypes.c_int,
+            "u": ctypes.c_ulong,
+            "p": ctypes.c_void_p,
+            "r": real,
+            "v": ctypes.POINTER(real),
+            "n": NearCallback,
+        }
+        for entry in FUNCTIONS.replace("|", "\n").split("\n"):
+            name, _, signature = entry.strip().partition(":")
+            if name:
+                result, _, arguments = signature.partition(" ")
+                function = getattr(library.handle, f"d{name}")
+                function.restype = kinds[result] if result else None
+                function.argtypes = [kinds[letter] for letter in arguments]
+                setattr(self, name, function)
+        self.number = np.float64 if library.precision == "double" else np.float32
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        raise AttributeError(f"ODE's d{name} is not in the table of functions")
+
+    def matrix3(self, rotation: Array) -> Any:
+        """A (3, 3) matrix as dMatrix3, whose rows have four numbers."""
+        rows = np.zeros((3, 4))
+        rows[:, :3] = rotation
+        return self.types.matrix3(*rows.ravel().tolist())
+
+
+@lru_cache(maxsize=1)
+def load() -> Ode:
+    """ODE, initialised once for the process.
+
+    ODE's own handlers write its messages and errors to stderr; after an error they end the
+    process, which is why worlds run in one of their own.
+
+    Raises:
+        BackendUnavailable: There is no library.
+    """
+    ode = Ode(load_library())
+    ode.InitODE2(0)
+    ode.AllocateODEDataForThread(0xFFFFFFFF)
+    ode.RandSetSeed(0)
+    return ode
+
+
+# --------------------
+# ODE's structures in the precision of a library, and the constants of its headers (0.16).
+
+
+INFINITY = float("inf")
+LO_STOP, HI_STOP, VELOCITY, LARGEST_FORCE, NORMAL_CFM, STOP_ERP, STOP_CFM = 0, 1, 2, 5, 8, 9, 10
+"""dParamLoStop … dParamStopCFM; dParamCFM is that of a motor."""
+AMOTOR_USER = 0
+BOUNCE, SOFT_ERP, SOFT_CFM, SLIP_1, SLIP_2, ROLLING, APPROX_1 = 4, 8, 16, 256, 512, 1024, 0x7000
+"""dContactBounce … dContactApprox1."""
+AXIS_DEPENDENT = 1
+CAPSULE_CLASS, CYLINDER_CLASS, TRIMESH_CLASS = 2, 3, 8
+SURFACE = (
+    *("mu", "mu2", "rho", "rho2", "rhoN", "bounce", "bounce_vel", "soft_erp", "soft_cfm"),
+    *("motion1", "motion2", "motionN", "slip1", "slip2"),
+)
+
+
+class Structures:
+    """The types of one precision; names and order of the fields are ODE's."""
+
+    def __init__(self, precision: Precision) -> None:
+        real: Any = ctypes.c_double if precision == "double" else ctypes.c_float
+        vector3, matrix3 = real * 4, real * 12
+        self.real, self.vector3, self.matrix3 = real, vector3, matrix3
+        self.Mass: Any = _made("dMass", [("mass", real), ("c", vector3), ("I", matrix3)])
+        self.Surface: Any = _made(
+            "dSurfaceParameters", [("mode", ctypes.c_int), *((name, real) for name in SURFACE)]
+        )
+        self.ContactGeom: Any = _made(
+            "dContactGeom",
+            [
+                ("pos", vector3),
+                ("normal", vector3),
+                ("depth", real),
+                ("g1", ctypes.c_void_p),
+                ("g2", ctypes.c_void_p),
+                ("side1", ctypes.c_int),
+                ("side2", ctypes.c_int),
+            ],
+        )
+        self.Contact: Any = _made(
+            "dContact",
+            [("surface", self.Surface), ("geom", self.ContactGeom), ("fdir1", vector3)],
+        )
+        self.Feedback: Any = _made(
+            "dJointFeedback", [(name, vector3) for name in ("f1", "t1", "f2", "t2")]
+        )
+
+
+def _made(name: str, fields: list[tuple[str, Any]]) -> Any:
+    return type(name, (ctypes.Structure,), {"_fields_": fields})
+
+
+# --------------------
+# Find ODE's shared library: the system's in double precision, or the one that panda3d carries.
+
+
+VARIABLE = "SOFTGRASP_ODE_LIB"
+"""Environment variable with the path of a library, which comes before all others."""
+SYSTEM_NAMES = ("libode.so.8", "libode.so", "libode.dylib", "ode_double.dll", "ode.dll")
+PANDA_LIBRARIES = ("libp3dtool", "libp3dtoolconfig", "libpandaexpress", "libpanda", "libpandaode")
+"""In the order in which they need one another; the last one exports ODE's functions."""
+Precision = Literal["double", "single"]
+
+
+@dataclass(frozen=True)
+class OdeLibrary:
+    """A library that is loaded; numbers in its functions have its precision."""
+
+    handle: ctypes.CDLL
+    path: str
+    """As it was asked for; a name that the system resolves has no folder."""
+    precision: Precision
+    configuration: frozenset[str]
+    """What it was built with, such as ``ODE_EXT_trimesh``."""
+    version: str
+    """``0.16.2``, ``panda3d 1.10.16``, or the library's own file where neither is known."""
+
+    def describe(self) -> str:
+        """Version and precision, such as ``0.16.2 double``."""
+        return f"{self.version} {self.precision}"
+
+
+def load_library() -> OdeLibrary:
+    """The first ODE that is found; the same one for the whole process.
+
+    Raises:
+        BackendUnavailable: There is none, or the one that ``SOFTGRASP_ODE_LIB`` names is not ODE.
+    """
+    return _load(os.environ.get(VARIABLE, ""))
+
+
+@lru_cache(maxsize=1)
+def _load(named: str) -> OdeLibrary:
+    if named:
+        library = _opened(named, _version_of_file)
+        if library is None:
+            raise BackendUnavailable(f"{VARIABLE}: expected ODE's shared library, found {named}")
+        return library
+    system_library = ctypes.util.find_library("ode")
+    names = [system_library, *SYSTEM_NAMES] if system_library else list(SYSTEM_NAMES)
+    for name in dict.fromkeys(names):
+        library = _opened(name, _version_of_file)
+        if library is not None:
+            return library
+    library = _from_panda3d()
+    if library is None:
+        searched = ", ".join(SYSTEM_NAMES[:3])
+        raise BackendUnavailable(
+            f"no ODE library found (looked for {searched} and panda3d): apt install libode8, or "
+            f"pip install 'softgrasp[ode]'; or set {VARIABLE}"
+        )
+    return library
+
+
+def _from_panda3d() -> OdeLibrary | None:
+    """The library in the panda3d wheel, which is built in single precision."""
+    package = util.find_spec("panda3d")
+    if package is None or not package.submodule_search_locations:
+        return None
+    directory = Path(next(iter(package.submodule_search_locations)))
+    paths = [next(iter(sorted(directory.glob(f"{name}.*"))), None) for name in PANDA_LIBRARIES]
+    libraries = [str(path) for path in paths if path is not None]
+    if len(libraries) != len(PANDA_LIBRARIES):
+        return None
+    try:
+        for path in libraries[:-1]:
+            ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)
+    except OSError:
+        return None
+    return _opened(libraries[-1], lambda _: f"panda3d {metadata.version('panda3d')}")
+
+
+def _opened(path: str, version: object) -> OdeLibrary | None:
+    try:
+        handle = ctypes.CDLL(path)
+        handle.dGetConfiguration.restype = ctypes.c_char_p
+    except (OSError, AttributeError):
+        return None
+    words = frozenset(handle.dGetConfiguration().decode().split())
+    precision: Precision = "double" if "ODE_double_precision" in words else "single"
+    version_text = version(handle) if callable(version) else ""
+    return OdeLibrary(handle, path, precision, words, version_text)
+
+
+def _version_of_file(handle: ctypes.CDLL) -> str:
+    """What the name of the loaded file tells: ODE itself has no function that says its version.
+
+    Builds with libtool number the file 8.0.N for ODE 0.16.N (Debian's libode8 0.16.2 is
+    libode.so.8.0.2); builds with CMake put ODE's own version there.
+    """
+    file = _loaded_file(handle)
+    number = re.search(r"\.(\d+)\.(\d+)\.(\d+)(?:\.dylib)?$", file)
+    if number is None:
+        return Path(file).name
+    major, minor, patch = number.groups()
+    return f"0.16.{patch}" if (major, minor) == ("8", "0") else f"{major}.{minor}.{patch}"
+
+
+class _DlInfo(ctypes.Structure):
+    """What ``dladdr`` tells of an address (Dl_info)."""
+
+    _fields_ = [
+        ("file", ctypes.c_char_p),
+        ("base", ctypes.c_void_p),
+        ("symbol", ctypes.c_char_p),
+        ("address", ctypes.c_void_p),
+    ]
+
+
+def _loaded_file(handle: ctypes.CDLL) -> str:
+    """The real path of a library that was found by its name."""
+    info = _DlInfo()
+    try:
+        where = ctypes.CDLL(None).dladdr
+        where(ctypes.cast(handle.dInitODE2, ctypes.c_void_p), ctypes.byref(info))
+    except (OSError, AttributeError, TypeError):
+        return handle._name
+    return os.path.realpath(info.file.decode()) if info.file else handle._name

@@ -1,0 +1,528 @@
+"""Which geometries touch each other in Webots, and how."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softgrasp.backends.ode import bindings
+from softgrasp.backends.ode.bindings import NearCallback, Ode
+from softgrasp.backends.ode.joints import Joint, anchor_of
+from softgrasp.backends.ode.solids import Array, Body, Pose, Solid
+from softgrasp.backends.wbt.parser import number, numbers, text, vector
+from softgrasp.backends.wbt.schema import Node
+from softgrasp.errors import SimulationError
+
+# --------------------
+# Contacts as Webots makes them, step by step, and the forces that come of them.
+
+
+MAX_PAIR_CONTACTS = 4096
+"""In the whole world."""
+
+
+@dataclass(slots=True)
+class ContactForce:
+    """What touches a Solid presses on it with, in the last step."""
+
+    vector: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    """In the world [N]."""
+    normal: float = 0.0
+    """Sum of the sizes of the forces along the normals of the points [N]."""
+    friction: float = 0.0
+    """Sum of the sizes of the forces across them [N]."""
+
+
+class Contacts:
+    """All contacts of a world.
+
+    Args:
+        ode: The functions.
+        world: ODE's world.
+        space: ODE's space with all geometries.
+        pairing: Which geometries touch.
+        sleep: Whether bodies can fall asleep.
+    """
+
+    def __init__(self, ode: Ode, world: int, space: int, pairing: Pairing, sleep: bool) -> None:
+        self._ode, self._world, self._space = ode, world, space
+        self._pairing, self._sleep = pairing, sleep
+        self._pairs: dict[tuple[int, int], Pair | None] = {}
+        self._group = ode.JointGroupCreate(0)
+        self._candidates = CollisionPoints(ode)
+        feedbacks = (ode.types.Feedback * MAX_PAIR_CONTACTS)()
+        self._feedback_address = ctypes.addressof(feedbacks)
+        self._feedback_size = ctypes.sizeof(ode.types.Feedback)
+        self._feedbacks = np.ndarray((MAX_PAIR_CONTACTS, 16), ode.number, feedbacks)
+        self._normals = np.zeros((MAX_PAIR_CONTACTS, 3))
+        self._live: list[tuple[Pair, int, int]] = []
+        """Pairs that touch, with the first and one past the last of their contacts."""
+        self._forces: dict[tuple[int, str], ContactForce] | None = {}
+        self._problem: BaseException | None = None
+        self._callback = NearCallback(self._near)
+
+    @property
+    def count(self) -> int:
+        """How many points are in contact."""
+        return self._live[-1][2] if self._live else 0
+
+    def find(self) -> None:
+        """Make the contacts of the step that comes, where the bodies are now.
+
+        Raises:
+            SimulationError: This build of ODE cannot collide two shapes that are near each other,
+                or there are too many points.
+        """
+        self._ode.JointGroupEmpty(self._group)
+        self._live.clear()
+        self._forces = None
+        self._ode.SpaceCollide(self._space, None, self._callback)
+        if self._problem is not None:
+            problem, self._problem = self._problem, None
+            raise problem
+
+    def force_on(self, solid: Solid, other: str = "") -> ContactForce:
+        """What presses on the shapes of one Solid in the last step.
+
+        Args:
+            solid: The Solid.
+            other: DEF of the Solid whose presses count alone; all do where it is not given.
+        """
+        if self._forces is None:
+            self._forces = self._summed()
+        return self._forces.get((id(solid), other)) or ContactForce()
+
+    def touches(self, solid: Solid) -> bool:
+        """Whether anything touches a Solid in the last step."""
+        return any(solid is pair.first or solid is pair.second for pair, _, _ in self._live)
+
+    def _near(self, _: Any, first: int, second: int) -> None:
+        if self._problem is not None:
+            return
+        try:
+            key = (first, second)
+            if key not in self._pairs:
+                self._pairs[key] = self._pairing.pair(first, second)
+            pair = self._pairs[key]
+            if pair is not None:
+                self._collide(pair, first, second)
+        except BaseException as error:  # noqa: BLE001 - C cannot pass it on; find() raises it
+            self._problem = error
+
+    def _collide(self, pair: Pair, first: int, second: int) -> None:
+        ode, candidates = self._ode, self._candidates
+        points = candidates.sample(pair, first, second)
+        if len(points) == 0 or (self._sleep and not any(map(ode.BodyIsEnabled, pair.both))):
+            return
+        begin = self.count
+        end = begin + len(points)
+        if end > MAX_PAIR_CONTACTS:
+            raise SimulationError(
+                f"expected at most {MAX_PAIR_CONTACTS} points of contact, found more"
+            )
+        self._normals[begin:end] = candidates.normals[points, :3]
+        self._live.append((pair, begin, end))
+        feedback = self._feedback_address + begin * self._feedback_size
+        for index in points:
+            joint = ode.JointCreateContact(self._world, self._group, candidates.address(index))
+            ode.JointAttach(joint, *pair.bodies)
+            ode.JointSetFeedback(joint, feedback)
+            feedback += self._feedback_size
+
+    def _summed(self) -> dict[tuple[int, str], ContactForce]:
+        forces: dict[tuple[int, str], ContactForce] = {}
+        number = self.count
+        on_first = self._feedbacks[:number, :3].astype(float)
+        along = (on_first * self._normals[:number]).sum(axis=1)
+        across = np.linalg.norm(on_first - along[:, None] * self._normals[:number], axis=1)
+        along = np.abs(along)
+        for pair, begin, end in self._live:
+            x, y, z = on_first[begin:end].sum(axis=0).tolist()
+            normal, friction = float(along[begin:end].sum()), float(across[begin:end].sum())
+            both = ((pair.first, pair.second, 1.0), (pair.second, pair.first, -1.0))
+            for solid, other, sign in both:
+                for name in {"", other.node.name}:
+                    force = forces.setdefault((id(solid), name), ContactForce())
+                    a, b, c = force.vector
+                    force.vector = (a + sign * x, b + sign * y, c + sign * z)
+                    force.normal += normal
+                    force.friction += friction
+        return forces
+
+
+# --------------------
+# Points at which two geometries touch, as ODE's structures that are used again and again.
+
+
+MAX_POINTS = 100
+"""Points that are looked for between two geometries, of which the deepest become contacts."""
+
+
+class CollisionPoints:
+    """Room for the points of one pair of geometries.
+
+    Args:
+        ode: The functions.
+    """
+
+    def __init__(self, ode: Ode) -> None:
+        self._ode = ode
+        contact, geom = ode.types.Contact, ode.types.ContactGeom
+        points = self._points = (contact * MAX_POINTS)()
+        self._size = ctypes.sizeof(contact)
+        self._start = ctypes.addressof(points)
+        self._geoms = self._start + contact.geom.offset
+
+        def view(offset: int, width: int, kind: Any) -> Any:
+            """One field of all points as an array."""
+            item = np.dtype(kind).itemsize
+            return np.ndarray((MAX_POINTS, width), kind, points, offset, (self._size, item))
+
+        inside = contact.geom.offset
+        self.normals = view(inside + geom.normal.offset, 3, ode.number)
+        """(100, 3), into the body that comes first."""
+        self._positions = view(inside + geom.pos.offset, 3, ode.number)
+        self._depths = view(inside + geom.depth.offset, 1, ode.number)[:, 0]
+        self._surfaces = view(0, ctypes.sizeof(ode.types.Surface), np.uint8)
+
+    def address(self, index: int) -> int:
+        """Where ODE finds a point as a dContact."""
+        return self._start + index * self._size
+
+    def sample(self, pair: Pair, first: int, second: int) -> Sequence[int]:
+        """Find the points of two geometries, ready to become contacts.
+
+        Args:
+            pair: How they touch.
+            first: One geometry, in ODE's order.
+            second: The other one.
+
+        Returns:
+            Which of the points to take: of too many the deepest.
+        """
+        if pair.round is not None:
+            number = self._sample_rounded(*pair.round, first == pair.round[0])
+        else:
+            number = self._ode.Collide(first, second, MAX_POINTS, self._geoms, self._size)
+        if number == 0:
+            return ()
+        if pair.flipped:
+            self.normals[:number] *= -1.0
+        self._surfaces[:number] = pair.surface
+        if number <= pair.max_contacts:
+            return range(number)
+        deepest: list[int] = np.argsort(-self._depths[:number], kind="stable").tolist()
+        return deepest[: pair.max_contacts]
+
+    def _sample_rounded(self, capsule: int, cylinder: int, capsule_first: bool) -> int:
+        ode = self._ode
+        sizes = []
+        for handle, read in (
+            (capsule, ode.GeomCapsuleGetParams),
+            (cylinder, ode.GeomCylinderGetParams),
+        ):
+            radius, length = ode.types.real(), ode.types.real()
+            read(handle, ctypes.addressof(radius), ctypes.addressof(length))
+            sizes.append((float(radius.value), float(length.value)))
+        points = touching(self._pose(capsule), sizes[0], self._pose(cylinder), sizes[1])
+        for index, point in enumerate(points):
+            self.normals[index] = point.normal if capsule_first else -point.normal
+            self._positions[index] = point.position
+            self._depths[index] = point.depth
+        return len(points)
+
+    def _pose(self, geometry: int) -> Pose:
+        rows = np.array(self._ode.GeomGetRotation(geometry)[0:12]).reshape(3, 4)
+        return Pose(rows[:, :3], np.array(self._ode.GeomGetPosition(geometry)[0:3]))
+
+
+@dataclass(slots=True)
+class Pair:
+    """How two geometries touch; the first Solid has a body."""
+
+    surface: NDArray[np.uint8]
+    """The bytes of ODE's structure."""
+    max_contacts: int
+    first: Solid
+    second: Solid
+    bodies: tuple[int, int | None]
+    flipped: bool
+    both: tuple[int, ...]
+    round: tuple[int, int] | None = None
+    """A capsule and a cylinder that this build of ODE cannot collide."""
+
+
+class Pairing:
+    """The rules of Webots' ``WbSimulationCluster`` (2023) about which geometries touch.
+
+    Args:
+        ode: The functions.
+        owners: Solid of each geometry, by its handle.
+        joints: All joints; what they connect does not collide.
+        materials: How pairs of materials touch.
+    """
+
+    def __init__(
+        self, ode: Ode, owners: dict[int, Solid], joints: Iterable[Joint], materials: Materials
+    ) -> None:
+        self._ode, self._owners, self._materials = ode, owners, materials
+        self._jointed: set[tuple[Body | None, Body | None]] = set()
+        for joint in joints:
+            pair = (joint.parent.body, joint.child.body)
+            self._jointed |= {pair, pair[::-1]}
+
+    def pair(self, one: int, two: int) -> Pair | None:
+        """How two geometries touch; None where Webots lets them pass through each other."""
+        first, second = self._owners[one], self._owners[two]
+        bodies = first.body, second.body
+        if bodies[0] is bodies[1] or bodies in self._jointed:
+            # standing bodies are None: a body with a joint to one of them meets none of them
+            return None
+        robot = first.robot
+        if robot is not None and robot is second.robot and not robot.self_collision:
+            return None
+        if bodies[0] is not None and bodies[1] is not None:
+            deep, high = sorted((first, second), key=_level, reverse=True)
+            if same_anchor_chain(deep, high):
+                return None
+        rounded = self._rounded(one, two)
+        surface_struct, max_contacts = self._materials.between(first.node, second.node)
+        surface = np.frombuffer(bytes(surface_struct), dtype=np.uint8)
+        handles = tuple(body.handle for body in bodies if body is not None)
+        flipped = bodies[0] is None
+        if flipped:
+            first, second = second, first
+        attached = (handles[0], handles[1] if len(handles) == 2 else None)
+        return Pair(surface, max_contacts, first, second, attached, flipped, handles, rounded)
+
+    def _rounded(self, one: int, two: int) -> tuple[int, int] | None:
+        """A capsule and a cylinder, in this order, where ODE has no collider for them.
+
+        Built without libccd it has none for cylinders with each other and with capsules, and lets
+        them pass through without a word.
+        """
+        classes = [self._ode.GeomGetClass(geometry) for geometry in (one, two)]
+        kinds = {bindings.CYLINDER_CLASS, *classes} - {bindings.CAPSULE_CLASS}
+        if bindings.CYLINDER_CLASS not in classes or len(kinds) > 1 or _has_libccd(self._ode):
+            return None
+        if bindings.CAPSULE_CLASS in classes:
+            return (one, two) if classes[0] == bindings.CAPSULE_CLASS else (two, one)
+        names = " and ".join(sorted(self._owners[geometry].name for geometry in (one, two)))
+        raise SimulationError(
+            f"Solids {names}: this build of ODE cannot collide a cylinder with a cylinder, as "
+            "Webots can; take another shape for one of them"
+        )
+
+
+def same_anchor_chain(child: Solid, ancestor: Solid) -> bool:
+    """Whether hinges with the same anchor numbers lie between two Solids, the child deeper.
+
+    Webots lets such bodies pass through one another. It compares the numbers of the fields, which
+    belong to different frames, so that a chain of equal links can be taken for one.
+    """
+    first: tuple[float, ...] | None = None
+    at: Solid | None = child
+    while at is not None:
+        if at.body is ancestor.body and first is not None:
+            return True
+        if at.joint is not None and at.joint.node.type == "HingeJoint":
+            anchor = anchor_of(at.joint.node)
+            if first is None:
+                first = anchor
+            elif not np.allclose(first, anchor, rtol=0.0, atol=1e-9):
+                return False
+        at = at.parent
+    return False
+
+
+def _level(solid: Solid) -> int:
+    return 0 if solid.parent is None else 1 + _level(solid.parent)
+
+
+def _has_libccd(ode: Ode) -> bool:
+    return any("libccd" in word for word in ode.library.configuration)
+
+
+# --------------------
+# How pairs of materials touch: ContactProperties as ODE's surface parameters.
+
+
+DEFAULT = Node("ContactProperties")
+"""What Webots takes for pairs of materials without an entry: the defaults of the node."""
+MAX_CONTACTS = 10
+
+
+class Materials:
+    """The ContactProperties of a world.
+
+    Args:
+        ode: For its structures.
+        properties: In the order of the file; the first that fits a pair counts, as in Webots.
+    """
+
+    def __init__(self, ode: Ode, properties: Iterable[Node]) -> None:
+        self._ode = ode
+        self._known: dict[tuple[str, str], Node] = {}
+        for node in properties:
+            pair = (text(node, "material1"), text(node, "material2"))
+            for names in (pair, pair[::-1]):
+                self._known.setdefault(names, node)
+
+    def between(self, first: Node, second: Node) -> tuple[Any, int]:
+        """Surface parameters of two Solids, and how many points may touch.
+
+        Of several friction or slip coefficients, which Webots takes for directions that textures
+        give, the first counts.
+        """
+        pair = (text(first, "contactMaterial"), text(second, "contactMaterial"))
+        node = self._known.get(pair, DEFAULT)
+        max_contacts = (
+            int(number(node, "maxContactJoints")) if "maxContactJoints" in node.fields else 0
+        )
+        return self._surface(node), max_contacts or MAX_CONTACTS
+
+    def _surface(self, node: Node) -> Any:
+        surface = self._ode.types.Surface()
+        surface.mode = bindings.APPROX_1 | bindings.SOFT_CFM | bindings.SOFT_ERP
+        # the second one counts where axes differ, if only in their rolling friction
+        surface.mu = surface.mu2 = _or_infinity(numbers(node, "coulombFriction")[0])
+        surface.bounce = number(node, "bounce")
+        surface.bounce_vel = number(node, "bounceVelocity")
+        surface.soft_erp, surface.soft_cfm = number(node, "softERP"), number(node, "softCFM")
+        surface.slip1 = surface.slip2 = numbers(node, "forceDependentSlip")[0]
+        rolling = [_or_infinity(value) for value in vector(node, "rollingFriction")]
+        surface.rho, surface.rho2, surface.rhoN = rolling
+        if surface.bounce != 0.0:
+            surface.mode |= bindings.BOUNCE
+        if surface.slip1 != 0.0:
+            surface.mode |= bindings.SLIP_1 | bindings.SLIP_2
+        if any(value > 0.0 for value in rolling):
+            surface.mode |= bindings.ROLLING
+            if any(value > 0.0 for value in rolling[1:]):
+                surface.mode |= bindings.AXIS_DEPENDENT
+        return surface
+
+
+def _or_infinity(value: float) -> float:
+    return bindings.INFINITY if value == -1.0 else value
+
+
+# --------------------
+# Where a capsule and a cylinder touch: what ODE leaves out unless it is built with libccd.
+
+
+GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
+NARROWINGS = 40
+"""Steps of the search along the capsule; each leaves 62 % of the interval."""
+APART = 1e-3
+"""Points nearer to each other than this part of the capsule's length are one."""
+
+
+class Point(NamedTuple):
+    """One point of contact, in the world."""
+
+    position: Array
+    """(3,) in the middle of what overlaps [m]."""
+    normal: Array
+    """(3,) out of the cylinder, towards the capsule."""
+    depth: float
+    """[m]"""
+
+
+def touching(
+    capsule: Pose, capsule_size: tuple[float, float], cylinder: Pose, size: tuple[float, float]
+) -> list[Point]:
+    """Points of contact: the deepest one, and those that bound a line of contact.
+
+    The signed distance to a convex body is convex along a line, so that the deepest point of the
+    capsule's axis is found by golden-section search.
+
+    Args:
+        capsule: Frame of the capsule, whose axis is z.
+        capsule_size: Its radius and the length of its axis [m].
+        cylinder: Frame of the cylinder, whose axis is z.
+        size: Its radius and height [m].
+
+    Returns:
+        At most three points; none where they are apart.
+    """
+    radius, length = capsule_size
+    seen = cylinder.inverse() @ capsule
+    middle, axis = seen.position.tolist(), (seen.rotation[:, 2] * length).tolist()
+    if math.hypot(*middle) > length / 2.0 + radius + math.hypot(size[0], size[1] / 2.0):
+        return []
+
+    def at(fraction: float) -> list[float]:
+        return [m + (fraction - 0.5) * a for m, a in zip(middle, axis, strict=True)]
+
+    def depth(fraction: float) -> float:
+        return radius - _outside(at(fraction), size)[0]
+
+    deepest = _largest(depth)
+    ends = [
+        fraction
+        for fraction in (0.0, 1.0, *_crossings(middle, axis, size))
+        if depth(fraction) > 0.0
+    ]
+    chosen = [deepest] if depth(deepest) > 0.0 else []
+    chosen += [
+        end
+        for end in dict.fromkeys([min(ends), max(ends)] if ends else [])
+        if abs(end - deepest) > APART
+    ]
+    points = []
+    for fraction in chosen:
+        distance, normal = _outside(at(fraction), size)
+        overlap = radius - distance
+        inside = [
+            p - (radius - overlap / 2.0) * n for p, n in zip(at(fraction), normal, strict=True)
+        ]
+        points.append(Point(cylinder.apply(inside), cylinder.rotation @ normal, overlap))
+    return points
+
+
+def _outside(point: list[float], size: tuple[float, float]) -> tuple[float, list[float]]:
+    """Signed distance of a point from a cylinder about z, and its gradient."""
+    x, y, z = point
+    ring = math.hypot(x, y)
+    out, up = ring - size[0], abs(z) - size[1] / 2.0
+    radial = [x / ring, y / ring] if ring > 0.0 else [1.0, 0.0]
+    side = math.copysign(1.0, z)
+    if out > 0.0 and up > 0.0:
+        distance = math.hypot(out, up)
+        out, up = out / distance, up / distance
+        return distance, [radial[0] * out, radial[1] * out, side * up]
+    if out > up:
+        return out, [*radial, 0.0]
+    return up, [0.0, 0.0, side]
+
+
+def _largest(depth: Callable[[float], float]) -> float:
+    """Where a concave function of 0 … 1 is largest."""
+    low, high = 0.0, 1.0
+    for _ in range(NARROWINGS):
+        width = GOLDEN * (high - low)
+        if depth(high - width) >= depth(low + width):
+            high = low + width
+        else:
+            low = high - width
+    return (low + high) / 2.0
+
+
+def _crossings(middle: list[float], axis: list[float], size: tuple[float, float]) -> list[float]:
+    """Where the axis of the capsule crosses the planes of the flat sides and the round one."""
+    fractions = []
+    if axis[2] != 0.0:
+        fractions = [0.5 + (side * size[1] / 2.0 - middle[2]) / axis[2] for side in (1.0, -1.0)]
+    a = axis[0] ** 2 + axis[1] ** 2
+    b = middle[0] * axis[0] + middle[1] * axis[1]
+    inside = b * b - a * (middle[0] ** 2 + middle[1] ** 2 - size[0] ** 2)
+    if a > 0.0 and inside > 0.0:
+        fractions += [0.5 + (-b + side * math.sqrt(inside)) / a for side in (1.0, -1.0)]
+    return [fraction for fraction in fractions if 0.0 < fraction < 1.0]

@@ -1,0 +1,602 @@
+"""Webots' Python module ``controller`` for worlds in ODE: ``Robot`` and ``Supervisor``.
+
+The methods are named and behave as in Webots as far as a controller without pictures needs them;
+what is missing is an ``AttributeError`` of Python.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from types import ModuleType
+
+import numpy as np
+
+from softgrasp.backends.ode.collision import ContactForce
+from softgrasp.backends.ode.joints import Joint
+from softgrasp.backends.ode.joints import Motor as MotorLaw
+from softgrasp.backends.ode.solids import Array, Solid
+from softgrasp.backends.ode.world import OdeWorld
+from softgrasp.backends.wbt import schema
+from softgrasp.backends.wbt.parser import World, flag, number, text, vectors
+from softgrasp.backends.wbt.schema import Node, Value
+from softgrasp.backends.wbt.schema import Node as TreeNode
+from softgrasp.errors import DivergedError, SimulationError
+
+NO_CONTROLLER = ("<none>", "", "void")
+
+
+class Session:
+    """One world with the one robot that a controller drives.
+
+    Args:
+        tree: The nodes of the world.
+        world: The same in ODE.
+
+    Raises:
+        SimulationError: No robot has a controller, or several have.
+    """
+
+    def __init__(self, tree: World, world: OdeWorld) -> None:
+        self.tree, self.world = tree, world
+        driven = [solid for solid in world.solids if controller_of(solid.node)]
+        if len(driven) != 1:
+            raise SimulationError(
+                "expected one Robot with a controller, found "
+                + (", ".join(solid.name for solid in driven) or "none")
+            )
+        self.robot: Solid = driven[0]
+        self.status: int | None = None
+        """What ``simulationQuit`` was called with."""
+        self.divergence = ""
+        """What happened where the motion has diverged; no step goes further then."""
+        self.devices: dict[str, Device] = {}
+        self._find_devices()
+        self.sensors = [device for device in self.devices.values() if isinstance(device, Sensor)]
+
+    def advance(self, milliseconds: float) -> int:
+        """Step the world and measure; -1 once the simulation was told to quit, or has diverged.
+
+        Raises:
+            SimulationError: The time is not a multiple of the basic time step.
+        """
+        if self.status is not None or self.divergence:
+            return -1
+        basic = self.world.time_step
+        number = round(milliseconds / 1000.0 / basic)
+        if number < 0 or not math.isclose(number * basic, milliseconds / 1000.0, rel_tol=1e-9):
+            raise SimulationError(
+                f"step({milliseconds}): expected a multiple of basicTimeStep, {basic * 1e3:g} ms"
+            )
+        try:
+            for _ in range(number):
+                self.world.step()
+                for sensor in self.sensors:
+                    sensor.update()
+        except DivergedError as error:
+            # the controller sees the end of the simulation, and may still write what it has
+            self.divergence = str(error)
+            return -1
+        return 0
+
+    def _find_devices(self) -> None:
+        world, devices = self.world, self.devices
+        for joint in world.joints:
+            if joint.parent.robot is not self.robot:
+                continue
+            for node in joint.node.nodes("device"):
+                if node.type == "PositionSensor":
+                    devices[text(node, "name")] = PositionSensor(world, node, joint)
+                elif joint.motor is not None and joint.motor.name == text(node, "name"):
+                    devices[joint.motor.name] = Motor(world, node, joint, joint.motor)
+        for solid in world.solids:
+            if solid.node.type == "TouchSensor" and solid.robot is self.robot:
+                devices[solid.name] = TouchSensor(world, solid.node, solid)
+
+
+def controller_of(node: TreeNode) -> str:
+    """Name of a robot's controller; empty for other nodes and robots that are not driven."""
+    name = text(node, "controller") if node.type == "Robot" else ""
+    return "" if name in NO_CONTROLLER else name
+
+
+_current: Session | None = None
+
+
+def _session() -> Session:
+    if _current is None:
+        raise SimulationError("no world is being simulated: start the controller with the player")
+    return _current
+
+
+class Robot:
+    """The robot that the controller drives."""
+
+    def __init__(self) -> None:
+        self._session = _session()
+
+    def step(self, duration: float) -> int:
+        """Simulate for some milliseconds; returns 0, or -1 when the simulation has ended."""
+        return self._session.advance(duration)
+
+    def getBasicTimeStep(self) -> float:
+        """WorldInfo.basicTimeStep [ms]."""
+        return self._session.world.time_step * 1000.0
+
+    def getTime(self) -> float:
+        """Simulated time since the start [s]."""
+        return self._session.world.time
+
+    def getName(self) -> str:
+        """Name of the robot."""
+        return self._session.robot.name
+
+    def getSupervisor(self) -> bool:
+        """Whether the robot may call the functions of ``Supervisor``."""
+        return flag(self._session.robot.node, "supervisor")
+
+    def getCustomData(self) -> str:
+        """The robot's customData."""
+        return text(self._session.robot.node, "customData")
+
+    def getNumberOfDevices(self) -> int:
+        """How many devices it has."""
+        return len(self._session.devices)
+
+    def getDevice(self, name: str) -> Device | None:
+        """A device by its name; None, and a line on stderr, where there is none."""
+        device = self._session.devices.get(name)
+        if device is None:
+            known = ", ".join(self._session.devices)
+            sys.stderr.write(f"getDevice: no device {name!r}; known: {known}\n")
+        return device
+
+
+class Supervisor(Robot):
+    """The robot, where it may look at and change the world.
+
+    Raises:
+        SimulationError: Its field ``supervisor`` is FALSE.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        if not self.getSupervisor():
+            raise SimulationError(f"Robot {self.getName()}: expected supervisor TRUE, found FALSE")
+
+    def getFromDef(self, name: str) -> DeviceNode | None:
+        """The first node with a DEF name; None where there is none."""
+        solid = next((node for node in self._session.tree.walk() if node.name == name), None)
+        return None if solid is None else DeviceNode(self._session.world, solid)
+
+    def getSelf(self) -> DeviceNode:
+        """The robot as a node."""
+        return DeviceNode(self._session.world, self._session.robot.node)
+
+    def getRoot(self) -> DeviceNode:
+        """The node around all others; its field ``children`` holds those at the top."""
+        top: list[TreeNode] = self._session.tree.nodes
+        return DeviceNode(self._session.world, TreeNode("root", {"children": [*top]}))
+
+    def simulationQuit(self, status: int) -> None:
+        """End the simulation with an exit code; the next step returns -1."""
+        self._session.status = int(status)
+
+
+def install(session: Session) -> ModuleType:
+    """Make ``import controller`` find these classes, for one world.
+
+    Args:
+        session: What they act on.
+
+    Returns:
+        The module.
+    """
+    global _current
+    _current = session
+    module = ModuleType("controller", __doc__)
+    for kind in (Robot, Supervisor, DeviceNode, Field, Motor, PositionSensor, TouchSensor):
+        setattr(module, kind.__name__, kind)
+    sys.modules["controller"] = module
+    return module
+
+
+# --------------------
+# Nodes and fields of the world with the methods of Webots' ``Supervisor``.
+
+
+class DeviceNode:
+    """A node of the world, as ``Supervisor.getFromDef`` gives it."""
+
+    def __init__(self, world: OdeWorld, node: TreeNode) -> None:
+        self._world, self._node = world, node
+        self._solid = next((solid for solid in world.solids if solid.node is node), None)
+
+    def getDef(self) -> str:
+        """Its DEF name; empty where it has none."""
+        return self._node.name
+
+    def getTypeName(self) -> str:
+        """Type of the node, such as ``Solid``."""
+        return self._node.type
+
+    def getPosition(self) -> list[float]:
+        """Origin of the Solid in the world [m]."""
+        return _plain(self._world.pose(self._owner()).position)
+
+    def getOrientation(self) -> list[float]:
+        """Rotation matrix of the Solid in the world: 9 numbers, row after row."""
+        return _plain(self._world.pose(self._owner()).rotation)
+
+    def getCenterOfMass(self) -> list[float]:
+        """Centre of mass of the Solid's body, in the Solid's frame as Webots has it [m]."""
+        solid = self._owner()
+        if solid.body is None:
+            return [0.0, 0.0, 0.0]
+        return _plain(solid.in_body.inverse().apply(solid.body.weight().center))
+
+    def getVelocity(self) -> list[float]:
+        """Velocity of the centre of mass [m/s] and angular velocity [rad/s] in the world."""
+        return _plain(np.concatenate(self._world.velocity(self._owner())))
+
+    def setVelocity(self, velocity: Sequence[float]) -> None:
+        """Set velocity [m/s] and angular velocity [rad/s] (6,), in the world."""
+        numbers = np.asarray(velocity, dtype=float)
+        self._world.set_velocity(self._owner(), numbers[:3], numbers[3:])
+
+    def addForce(self, force: Sequence[float], relative: bool) -> None:
+        """Push on the body's centre of mass in the next basic step [N]; relative: in its axes."""
+        self._world.add_force(self._owner(), self._in_world(force, relative))
+
+    def addTorque(self, torque: Sequence[float], relative: bool) -> None:
+        """Turn the body in the next basic step [N·m]; relative: in its axes."""
+        self._world.add_torque(self._owner(), self._in_world(torque, relative))
+
+    def getField(self, name: str) -> Field | None:
+        """A field by its name; None where the type has none of that name."""
+        if self._node.type in schema.node_types() and name not in schema.fields(self._node.type):
+            return None
+        return Field(self._world, self._node, name, self._solid)
+
+    def _in_world(self, vector: Sequence[float], relative: bool) -> Array:
+        vector_array = np.asarray(vector, dtype=float)
+        return self._world.pose(self._owner()).rotation @ vector_array if relative else vector_array
+
+    def _owner(self) -> Solid:
+        if self._solid is None:
+            raise SimulationError(
+                f"node {self._node.name or self._node.type}: expected a Solid, Robot or "
+                f"TouchSensor, found a {self._node.type}"
+            )
+        return self._solid
+
+
+class Field:
+    """A field of a node; places of Solids are where they are now, all else as it was written."""
+
+    def __init__(self, world: OdeWorld, node: TreeNode, name: str, solid: Solid | None) -> None:
+        self._world, self._node, self._name, self._solid = world, node, name, solid
+
+    def getName(self) -> str:
+        """Its name."""
+        return self._name
+
+    def getSFFloat(self) -> float:
+        """A number."""
+        return float(self._number())
+
+    def getSFInt32(self) -> int:
+        """A whole number."""
+        return int(self._number())
+
+    def getSFBool(self) -> bool:
+        """A truth value."""
+        return bool(self._value())
+
+    def getSFString(self) -> str:
+        """A text."""
+        return str(self._value())
+
+    def getSFVec3f(self) -> list[float]:
+        """Three numbers; the translation of a Solid is that of now, in its parent Solid [m]."""
+        if self._name == "translation" and self._solid is not None:
+            return _plain(self._world_pose()[1])
+        return self._numbers()
+
+    def getSFRotation(self) -> list[float]:
+        """Axis and angle; the rotation of a Solid is that of now, in its parent Solid [rad]."""
+        if self._name == "rotation" and self._solid is not None:
+            return _axis_angle(self._world_pose()[0])
+        return self._numbers()
+
+    def getCount(self) -> int:
+        """How many values a field of several has."""
+        return len(self._items())
+
+    def getMFNode(self, index: int) -> DeviceNode:
+        """One node of several."""
+        held = self._items()[index]
+        if not isinstance(held, TreeNode):
+            raise SimulationError(f"field {self._name}: expected nodes, found {held!r}")
+        return DeviceNode(self._world, held)
+
+    def setSFFloat(self, value: float) -> None:
+        """Change a number, from the next step on: gravity of the WorldInfo, and no other."""
+        if (self._node.type, self._name) != ("WorldInfo", "gravity"):
+            raise SimulationError(
+                f"field {self._node.type}.{self._name}: only WorldInfo.gravity can be set in ODE"
+            )
+        self._node.fields["gravity"] = float(value)
+        self._world.set_gravity(float(value))
+        for solid in self._world.solids:
+            self._world.wake(solid)
+
+    def _world_pose(self) -> tuple[Array, Array]:
+        solid = self._solid
+        if solid is None:
+            raise SimulationError(f"field {self._name}: expected one of a Solid")
+        pose = self._world.pose(solid)
+        if solid.parent is not None:
+            pose = self._world.pose(solid.parent).inverse() @ pose
+        return pose.rotation, pose.position
+
+    def _value(self) -> Value:
+        return schema.value(self._node, self._name)
+
+    def _number(self) -> float:
+        value = self._value()
+        if not isinstance(value, (int, float)):
+            raise SimulationError(f"field {self._name}: expected a number, found {value!r}")
+        return value
+
+    def _numbers(self) -> list[float]:
+        value = self._value()
+        if not isinstance(value, tuple):
+            raise SimulationError(f"field {self._name}: expected numbers, found {value!r}")
+        return list(value)
+
+    def _items(self) -> list[Value]:
+        value = self._value() if self._node.type != "root" else self._node.fields[self._name]
+        if not isinstance(value, list):
+            raise SimulationError(f"field {self._name}: expected several values, found {value!r}")
+        return value
+
+
+def _plain(array: Array) -> list[float]:
+    return [float(number) for number in array.ravel()]
+
+
+def _axis_angle(rotation: Array) -> list[float]:
+    from scipy.spatial.transform import Rotation
+
+    rotation_vector = Rotation.from_matrix(rotation).as_rotvec()
+    angle = float(np.linalg.norm(rotation_vector))
+    return [0.0, 0.0, 1.0, 0.0] if angle == 0.0 else [*_plain(rotation_vector / angle), angle]
+
+
+# --------------------
+# Devices of a robot, motors first of all, with the methods of Webots' ``controller`` module.
+
+
+class Device:
+    """Anything that ``Robot.getDevice`` finds."""
+
+    def __init__(self, world: OdeWorld, node: Node) -> None:
+        self._world = world
+        self._node = node
+
+    def getName(self) -> str:
+        """Its name in the world."""
+        return text(self._node, "name")
+
+
+class Motor(Device):
+    """A RotationalMotor or LinearMotor; commands act from the next step on."""
+
+    def __init__(self, world: OdeWorld, node: Node, joint: Joint, law: MotorLaw) -> None:
+        super().__init__(world, node)
+        self._joint, self._law = joint, law
+
+    def setPosition(self, position: float) -> None:
+        """Move to a position [rad or m] and hold it; infinity gives way to the velocity."""
+        self._law.set_position(float(position))
+        self._wake()
+
+    def setVelocity(self, velocity: float) -> None:
+        """Velocity, or how fast to move at most [rad/s or m/s]."""
+        self._law.set_velocity(float(velocity))
+        self._wake()
+
+    def setTorque(self, torque: float) -> None:
+        """Turn with a torque [N·m], at most with the available one."""
+        self._law.set_force(float(torque))
+        if self._law.force != torque:
+            kind = "force" if self._node.type == "LinearMotor" else "torque"
+            sys.stderr.write(
+                f"motor {self.getName()}: the requested {kind} {torque:g} exceeds the available "
+                f"{self._law.available:g}\n"
+            )
+        self._wake()
+
+    setForce = setTorque
+
+    def setAvailableTorque(self, torque: float) -> None:
+        """How hard to push for a velocity or position [N·m or N]."""
+        self._law.set_available(float(torque))
+        self._wake()
+
+    setAvailableForce = setAvailableTorque
+
+    def setControlPID(self, p: float, i: float, d: float) -> None:
+        """Gains from the error of the position to the velocity."""
+        self._law.gains = (float(p), float(i), float(d))
+
+    def setAcceleration(self, acceleration: float) -> None:
+        """Largest change of the velocity it asks for [rad/s² or m/s²]; -1 for any."""
+        self._law.acceleration = float(acceleration)
+
+    def getTargetPosition(self) -> float:
+        """The position that was commanded [rad or m]."""
+        return self._law.target
+
+    def getVelocity(self) -> float:
+        """The velocity that was commanded [rad/s or m/s]."""
+        return self._law.velocity
+
+    def getMaxVelocity(self) -> float:
+        """Its largest velocity [rad/s or m/s]."""
+        return self._law.largest_velocity
+
+    def getMaxTorque(self) -> float:
+        """Its largest torque [N·m] or force [N]."""
+        return self._law.limit
+
+    getMaxForce = getMaxTorque
+
+    def getAvailableTorque(self) -> float:
+        """The torque [N·m] or force [N] that it may use."""
+        return self._law.available
+
+    getAvailableForce = getAvailableTorque
+
+    def _wake(self) -> None:
+        self._world.wake(self._joint.child)
+
+
+# --------------------
+# Sensors of a robot with the methods of Webots' ``controller`` module.
+
+
+class Sensor(Device, ABC):
+    """A device that measures once in a sampling period; before the first sample it reads nan."""
+
+    def __init__(self, world: OdeWorld, node: Node) -> None:
+        super().__init__(world, node)
+        self._period = 0
+        self._every = self._next = 0
+
+    def enable(self, period: float) -> None:
+        """Measure every so many milliseconds, for the first time after one period."""
+        self._period = int(period)
+        self._every = max(math.ceil(period / 1000.0 / self._world.time_step - 1e-9), 1)
+        self._next = self._world.steps + self._every
+
+    def disable(self) -> None:
+        """Measure no more."""
+        self._every = self._period = 0
+
+    def getSamplingPeriod(self) -> int:
+        """The sampling period [ms]; 0 while it is disabled."""
+        return self._period
+
+    def update(self) -> None:
+        """Measure where it is time to, after a basic time step."""
+        if self._every and self._world.steps >= self._next:
+            self._next += self._every
+            self._measure()
+
+    @abstractmethod
+    def _measure(self) -> None: ...
+
+
+class PositionSensor(Sensor):
+    """The position of a joint."""
+
+    def __init__(self, world: OdeWorld, node: Node, joint: Joint) -> None:
+        super().__init__(world, node)
+        _refuse(node, "noise", 0.0)
+        _refuse(node, "resolution", -1.0)
+        self._joint = joint
+        self._value = math.nan
+
+    def getValue(self) -> float:
+        """Position of the joint at the last sample [rad or m]."""
+        return self._value
+
+    def _measure(self) -> None:
+        self._value = self._joint.position
+
+
+class TouchSensor(Sensor):
+    """What presses on the bounding object of a TouchSensor.
+
+    In Webots the force is that in the fixed joint that carries the sensor, so it holds the
+    sensor's own weight and inertia besides; here it is that of the contacts alone.
+    """
+
+    def __init__(self, world: OdeWorld, node: Node, solid: Solid) -> None:
+        super().__init__(world, node)
+        _refuse(node, "resolution", -1.0)
+        self._solid = solid
+        self._kind = text(node, "type")
+        self._table = vectors(node, "lookupTable")
+        self._sampled = False
+        self._late: list[float] | None = [math.nan] * 3
+        """The values of the last sample; None as long as nobody has asked for them."""
+
+    def getValue(self) -> float:
+        """Of a bumper 1 where it touches, else 0; of a force sensor the push against its +x [N]."""
+        return self._values()[0]
+
+    def getValues(self) -> list[float]:
+        """Of a force-3d sensor the force on it, along its own axes [N]."""
+        return list(self._values())
+
+    def getNormalForce(self, other: str = "") -> float:
+        """Sum of the normal forces of its contact points [N]; only here, not in Webots.
+
+        Args:
+            other: DEF of the Solid whose contacts count alone; all do where it is not given.
+        """
+        return self._pressed_by(other).normal
+
+    def getFrictionForce(self, other: str = "") -> float:
+        """Sum of the friction forces of its contact points [N]; as ``getNormalForce``."""
+        return self._pressed_by(other).friction
+
+    def _pressed_by(self, other: str) -> ContactForce:
+        """The force of the last step; not a number before the first sample."""
+        if not self._sampled:
+            return ContactForce(normal=math.nan, friction=math.nan)
+        return self._world.contacts.force_on(self._solid, other)
+
+    def _measure(self) -> None:
+        self._sampled, self._late = True, None
+        if self._every > 1:
+            self._values()  # the next steps change the forces
+
+    def _values(self) -> list[float]:
+        if self._late is None:
+            self._late = self._measured()
+        return self._late
+
+    def _measured(self) -> list[float]:
+        contacts = self._world.contacts
+        if self._kind == "bumper":
+            return [float(contacts.touches(self._solid)), math.nan, math.nan]
+        force = np.array(contacts.force_on(self._solid).vector)
+        local_force = self._world.pose(self._solid).rotation.T @ force
+        if self._kind == "force":
+            return [interpolated(self._table, max(-float(local_force[0]), 0.0)), math.nan, math.nan]
+        return [interpolated(self._table, value) for value in local_force.tolist()]
+
+
+def interpolated(table: Sequence[Sequence[float]], value: float) -> float:
+    """A measured value as a sensor's lookup table gives it, between its rows and flat outside.
+
+    Args:
+        table: Rows of value and reading (and noise, which has to be 0); none changes nothing.
+        value: What was measured.
+    """
+    if not table:
+        return value
+    if any(row[2] != 0.0 for row in table):
+        raise SimulationError("lookupTable: noise is not supported in ODE")
+    return float(np.interp(value, [row[0] for row in table], [row[1] for row in table]))
+
+
+def _refuse(node: Node, key: str, usual: float) -> None:
+    if number(node, key) != usual:
+        raise SimulationError(f"{node.type} {text(node, 'name')}: {key} is not supported in ODE")

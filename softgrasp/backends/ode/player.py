@@ -1,0 +1,182 @@
+"""Play a Webots world in ODE with its controller: ``python -m softgrasp.simulation.ode.player W``.
+
+The controller is ``controllers/NAME/NAME.py`` in the folder above that of the world, as in Webots.
+"""
+
+from __future__ import annotations
+
+import os
+import runpy
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import IO
+
+from softgrasp.backends.ode import bindings
+from softgrasp.backends.ode.controller_api import Session, controller_of, install
+from softgrasp.backends.ode.world import OdeWorld
+from softgrasp.backends.wbt.parser import World, read_world, texts
+from softgrasp.backends.wbt.validation import problems
+from softgrasp.errors import BackendUnavailable, DivergedError, SimulationError, SoftgraspError
+
+# --------------------
+# Run the player in a process of its own, so that ODE can end nothing else.
+
+
+PLAYER = "softgrasp.backends.ode.player"
+TAIL = 2000
+"""Characters of what the process said that an error tells."""
+
+
+def run_world(world: Path, timeout: float) -> None:
+    """Play a world with its controller in ODE until the controller ends.
+
+    Args:
+        world: The .wbt file, in a project with ``controllers/``.
+        timeout: Wall time after which it is ended [s].
+
+    Raises:
+        BackendUnavailable: There is no ODE.
+        SimulationError: It was ended by ODE or after the time, or its exit code is not 0; tells
+            the end of what it wrote.
+    """
+    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as output:
+        process = subprocess.Popen(
+            [sys.executable, "-m", PLAYER, str(world)],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            env=_environment(),
+            # a group of its own, which is ended as a whole: controllers may start processes
+            start_new_session=True,
+        )
+        try:
+            code = process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            raise SimulationError(
+                f"{world}: the controller had not ended after {timeout:g} s{_tail(output)}"
+            ) from None
+        finally:
+            _end(process)
+        _check_exit(world, code, output)
+
+
+def _check_exit(world: Path, code: int, output: IO[str]) -> None:
+    if code == 0:
+        return
+    if code == NO_ENGINE:
+        raise BackendUnavailable(_tail(output).removeprefix(": "))
+    if code == FAILED:
+        raise SimulationError(f"{world}{_tail(output)}".replace(f"{world}: {world}", str(world)))
+    if code < 0:
+        name = signal.Signals(-code).name
+        raise SimulationError(f"{world}: ODE ended the process ({name}){_tail(output)}")
+    raise SimulationError(f"{world}: the controller ended with code {code}{_tail(output)}")
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End the process, where it still runs, and all that it started and left behind."""
+    process.poll()
+    # macOS does not permit it where all have ended
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def _tail(output: IO[str]) -> str:
+    output.seek(0)
+    text = output.read().strip()
+    shortened = text if len(text) <= TAIL else f"… {text[-TAIL:]}"
+    return f": {shortened}" if shortened else ""
+
+
+def _environment() -> dict[str, str]:
+    """That of this process, with this very package first."""
+    directory = str(Path(__file__).resolve().parents[3])
+    inherited = os.environ.get("PYTHONPATH")
+    return os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, [directory, inherited]))}
+
+
+FAILED = 65
+"""Exit code of a world that cannot be played, or not to its end (EX_DATAERR of sysexits.h)."""
+NO_ENGINE = 69
+"""Exit code where there is no ODE (EX_UNAVAILABLE of sysexits.h)."""
+
+
+def play(path: Path) -> int:
+    """Run the controller of a world from its start to its end.
+
+    Args:
+        path: The world.
+
+    Returns:
+        What the controller called ``simulationQuit`` with; 0 where it ended without.
+
+    Raises:
+        SoftgraspError: The world is wrong or needs what is not supported, there is no ODE, or the
+            motion has diverged.
+    """
+    bindings.load()
+    path = path.absolute()
+    tree = read_world(path)
+    _check(tree)
+    session = Session(tree, OdeWorld(tree))
+    node = session.robot.node
+    name = controller_of(node)
+    script = path.parent.parent / "controllers" / name / f"{name}.py"
+    if not script.is_file():
+        raise SimulationError(
+            f"Robot {session.robot.name}: expected its controller at {script}, found no such file"
+        )
+    install(session)
+    sys.argv = [str(script), *texts(node, "controllerArgs")]
+    sys.path.insert(0, str(script.parent))
+    runpy.run_path(str(script), run_name="__main__")
+    if session.divergence and session.status is None:
+        raise DivergedError(session.divergence)  # the controller has not taken notice
+    return session.status or 0
+
+
+def _check(tree: World) -> None:
+    """Refuse what Webots would stumble over; its shortest time step is no limit of ODE."""
+    wrong = [str(problem) for problem in problems(tree) if problem.kind != "timestep"]
+    if wrong:
+        raise SimulationError("; ".join(wrong))
+
+
+def _end_with_parent() -> None:
+    """End this process when the one that started it is gone, however it went."""
+    parent = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(0.5)
+        os._exit(FAILED)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def main(arguments: Sequence[str]) -> int:
+    """The command; returns its exit code."""
+    if len(arguments) != 1:
+        sys.stderr.write("usage: python -m softgrasp.backends.ode.player WORLD.wbt\n")
+        return 2
+    _end_with_parent()
+    try:
+        return play(Path(arguments[0]))
+    except BackendUnavailable as error:
+        sys.stderr.write(f"{error}\n")
+        return NO_ENGINE
+    except SoftgraspError as error:
+        sys.stderr.write(f"{error}\n")
+        return FAILED
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

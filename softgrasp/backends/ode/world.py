@@ -1,0 +1,215 @@
+"""A Webots world in ODE: built by Webots' rules, and stepped."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from typing import Any
+
+import numpy as np
+
+from softgrasp.backends.ode import bindings
+from softgrasp.backends.ode.bindings import Ode
+from softgrasp.backends.ode.collision import Contacts, Materials, Pairing
+from softgrasp.backends.ode.joints import Hinge, Joint, Slider
+from softgrasp.backends.ode.solids import Array, Body, Geometries, Pose, Solid, Tree
+from softgrasp.backends.wbt.parser import World, number
+from softgrasp.backends.wbt.schema import Node
+from softgrasp.errors import DivergedError, SimulationError
+
+FASTEST = 1e4
+"""Speed beyond which a motion has diverged [m/s or rad/s]."""
+CHECK_EVERY = 8
+"""Steps between two looks at the speeds."""
+
+
+class OdeWorld:
+    """A world of ODE that does what Webots would ask of its own ODE.
+
+    The direct solver (``dWorldStep``) with the world's CFM and ERP, no damping, and bodies that
+    fall asleep only where the world gives thresholds for it.
+
+    Args:
+        world: The nodes; its file says where the paths of meshes start.
+
+    Raises:
+        BackendUnavailable: There is no ODE.
+        SimulationError: The world needs what is not supported here.
+    """
+
+    def __init__(self, world: World) -> None:
+        ode = self._ode = bindings.load()
+        self.nodes = world.nodes
+        info = next((node for node in world.nodes if node.type == "WorldInfo"), Node("WorldInfo"))
+        self.info = info
+        self.time_step = number(info, "basicTimeStep") / 1000.0
+        """[s]"""
+        self.steps = 0
+        tree = Tree(world.nodes, world.file.parent)
+        self.solids: list[Solid] = tree.solids
+        self.bodies: list[Body] = tree.bodies
+        self._world: Any = ode.WorldCreate()
+        self._space: Any = ode.HashSpaceCreate(None)
+        self.set_gravity(number(info, "gravity"))
+        sleep = set_up_solver(ode, self._world, info)
+        for body in tree.bodies:
+            self._create(body)
+        geometries = self._geometries = Geometries(ode, self._space, tree.solids)
+        kinds = {"HingeJoint": Hinge, "SliderJoint": Slider}
+        self.joints: list[Joint] = [
+            kinds[mounting.node.type](ode, self._world, mounting, self.time_step)
+            for mounting in tree.joints
+        ]
+        materials = Materials(ode, info.nodes("contactProperties"))
+        pairing = Pairing(ode, geometries.owners, self.joints, materials)
+        self.contacts = Contacts(ode, self._world, self._space, pairing, sleep)
+
+    @property
+    def engine(self) -> str:
+        """Version and precision of ODE, such as ``0.16.2 double``."""
+        return self._ode.library.describe()
+
+    @property
+    def time(self) -> float:
+        """Since the start [s]."""
+        return self.steps * self.time_step
+
+    def set_gravity(self, gravity: float) -> None:
+        """Gravity along −z from the next step on [m/s²]."""
+        self._ode.WorldSetGravity(self._world, 0.0, 0.0, -gravity)
+
+    def step(self) -> None:
+        """Move on by one basic time step.
+
+        Webots finds the contacts of a step after the step before, which is where the bodies still
+        are, so they are found here first; forces read afterwards are those of this step.
+
+        Raises:
+            DivergedError: The motion has diverged.
+        """
+        self.contacts.find()
+        for joint in self.joints:
+            joint.before_step()
+        self._ode.WorldStep(self._world, self.time_step)
+        for joint in self.joints:
+            joint.after_step()
+        self.steps += 1
+        if self.steps % CHECK_EVERY == 0:
+            self.check()
+
+    def check(self) -> None:
+        """Look whether all bodies still move at speeds that mean something.
+
+        Raises:
+            DivergedError: One is faster than 10⁴ m/s or rad/s, or its speed is not a number.
+        """
+        linear, angular = self._ode.BodyGetLinearVel, self._ode.BodyGetAngularVel
+        for body in self.bodies:
+            speed = math.hypot(*linear(body.handle)[0:3], *angular(body.handle)[0:3])
+            if not speed < FASTEST:
+                raise DivergedError(
+                    f"the motion has diverged by {self.time:.6g} s: Solid {body.root.name} moves "
+                    f"at {speed:.3g} m/s or rad/s; take a smaller basicTimeStep"
+                )
+
+    def pose(self, solid: Solid) -> Pose:
+        """Where a Solid is in the world."""
+        body = solid.body
+        if body is None:
+            return solid.start
+        rotation = np.array(self._ode.BodyGetRotation(body.handle)[0:12]).reshape(3, 4)[:, :3]
+        center = np.array(self._ode.BodyGetPosition(body.handle)[0:3])
+        root = Pose(rotation, center - rotation @ body.weight().center)
+        return root @ solid.in_body
+
+    def velocity(self, solid: Solid) -> tuple[Array, Array]:
+        """Velocity of the centre of mass of a Solid's body, and its angular velocity, in the world.
+
+        Returns:
+            Two arrays (3,) [m/s] and [rad/s]; zero for what stands still.
+        """
+        if solid.body is None:
+            return np.zeros(3), np.zeros(3)
+        handle = solid.body.handle
+        linear = np.array(self._ode.BodyGetLinearVel(handle)[0:3])
+        return linear, np.array(self._ode.BodyGetAngularVel(handle)[0:3])
+
+    def set_velocity(self, solid: Solid, linear: Array, angular: Array) -> None:
+        """Set the velocity of a body's centre of mass and its angular velocity, in the world."""
+        if solid.body is not None:
+            self.wake(solid)
+            self._ode.BodySetLinearVel(solid.body.handle, *linear)
+            self._ode.BodySetAngularVel(solid.body.handle, *angular)
+
+    def add_force(self, solid: Solid, force: Array) -> None:
+        """Push on the centre of mass of a Solid's body in the next step [N], in the world."""
+        if solid.body is not None:
+            self.wake(solid)
+            self._ode.BodyAddForce(solid.body.handle, *force)
+
+    def add_torque(self, solid: Solid, torque: Array) -> None:
+        """Turn a Solid's body in the next step [N·m], in the world."""
+        if solid.body is not None:
+            self.wake(solid)
+            self._ode.BodyAddTorque(solid.body.handle, *torque)
+
+    def wake(self, solid: Solid) -> None:
+        """Let a body move again that has fallen asleep."""
+        if solid.body is not None:
+            self._ode.BodyEnable(solid.body.handle)
+
+    def close(self) -> None:
+        """Give ODE's memory back, and call nothing else afterwards."""
+        self._ode.SpaceDestroy(self._space)
+        self._ode.WorldDestroy(self._world)
+
+    def _create(self, body: Body) -> None:
+        """A body stands at its centre of mass, along the axes of its outermost Solid."""
+        ode, weight = self._ode, body.weight()
+        if not (weight.mass > 0.0 and np.linalg.eigvalsh(weight.inertia).min() > 0.0):
+            raise SimulationError(
+                f"Solid {body.root.name}: expected a mass and an inertia above 0, found "
+                f"{weight.mass:g} kg and {np.diag(weight.inertia)} kg·m²"
+            )
+        mass = ode.types.Mass()
+        mass.mass = weight.mass
+        mass.I[:] = list(ode.matrix3(weight.inertia))
+        body.handle = ode.BodyCreate(self._world)
+        ode.BodySetMass(body.handle, ctypes.byref(mass))
+        start = body.root.start
+        ode.BodySetPosition(body.handle, *start.apply(weight.center))
+        ode.BodySetRotation(body.handle, ode.matrix3(start.rotation))
+
+
+# --------------------
+# What a WorldInfo sets in ODE for the whole world.
+
+
+def set_up_solver(ode: Ode, world: int, info: Node) -> bool:
+    """Set CFM, ERP and when bodies fall asleep.
+
+    Args:
+        ode: The functions.
+        world: ODE's world.
+        info: The WorldInfo.
+
+    Returns:
+        Whether bodies can fall asleep: where the time and both thresholds are above 0.
+
+    Raises:
+        SimulationError: The world has a default damping.
+    """
+    if info.node("defaultDamping") is not None:
+        raise SimulationError("WorldInfo.defaultDamping is not supported in ODE")
+    ode.WorldSetCFM(world, number(info, "CFM"))
+    ode.WorldSetERP(world, number(info, "ERP"))
+    pause = number(info, "physicsDisableTime")
+    linear = number(info, "physicsDisableLinearThreshold")
+    angular = number(info, "physicsDisableAngularThreshold")
+    sleep = pause > 0.0 and linear > 0.0 and angular > 0.0
+    ode.WorldSetAutoDisableFlag(world, int(sleep))
+    ode.WorldSetAutoDisableTime(world, pause)
+    ode.WorldSetAutoDisableSteps(world, 0)
+    ode.WorldSetAutoDisableLinearThreshold(world, linear)
+    ode.WorldSetAutoDisableAngularThreshold(world, angular)
+    return sleep

@@ -1,0 +1,20 @@
+"""Webots worlds (.wbt): text ⇄ nodes, and what Webots asks of them."""
+
+from softgrasp.backends.wbt.parser import World, parse_world, read_world
+from softgrasp.backends.wbt.schema import Node, Value, default, value
+from softgrasp.backends.wbt.validation import Problem, check_world, problems
+from softgrasp.backends.wbt.writer import world_text
+
+__all__ = [
+    "Node",
+    "Problem",
+    "Value",
+    "World",
+    "check_world",
+    "default",
+    "parse_world",
+    "problems",
+    "read_world",
+    "value",
+    "world_text",
+]

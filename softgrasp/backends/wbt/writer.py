@@ -1,0 +1,145 @@
+"""Nodes as the text of a Webots world, from which ``parse_world`` makes equal ones."""
+
+from __future__ import annotations
+
+import math
+import re
+import textwrap
+from collections.abc import Sequence
+from typing import TypeAlias
+
+from softgrasp.backends.wbt.parser import tokens
+from softgrasp.backends.wbt.schema import Node, Value
+from softgrasp.errors import DescriptionError
+
+WIDTH = 100
+"""Longest line, but for what cannot be parted."""
+INDENT = "  "
+_Todo: TypeAlias = str | Node | tuple[str, Node, int]
+"""A line; a node that is complete; or what stands before a node, the node, and its depth."""
+
+
+def world_text(nodes: list[Node], version: str = "R2025a") -> str:
+    """The text of a world.
+
+    Where a node that has a name stands for the second time, it is used again (USE).
+
+    Args:
+        nodes: At the top of the world.
+        version: Of Webots.
+
+    Raises:
+        DescriptionError: A number is not finite, or a node's name is no word.
+    """
+    lines = [f"#VRML_SIM {version} utf8", ""]
+    names: dict[str, Node] = {}
+    todo: list[_Todo] = [("", node, 0) for node in reversed(nodes)]
+    while todo:  # no recursion: long fingers are deep trees
+        step = todo.pop()
+        if isinstance(step, str):
+            lines.append(step)
+        elif isinstance(step, Node):
+            names[step.name] = step
+        else:
+            todo.extend(reversed(_steps(*step, names)))
+    return "\n".join(lines) + "\n"
+
+
+def _steps(before: str, node: Node, depth: int, names: dict[str, Node]) -> list[_Todo]:
+    """What writing a node comes to."""
+    begin = INDENT * depth + before
+    if node.name and names.get(node.name) is node:
+        return [f"{begin}USE {node.name}"]
+    head = begin + _head(node)
+    done: list[_Todo] = [node] if node.name else []
+    if not any(node.nodes(key) for key in node.fields):
+        parts = [f"{key} {plain_text(value)}" for key, value in node.fields.items()]
+        line = " ".join([head, *parts, "}"])
+        if len(line) <= WIDTH:
+            return [line, *done]
+    inside: list[_Todo] = []
+    for key, value in node.fields.items():
+        inside += _field(key, value, depth + 1)
+    return [head, *inside, INDENT * depth + "}", *done]
+
+
+def _head(node: Node) -> str:
+    if not node.name:
+        return f"{node.type} {{"
+    if next(tokens(node.name, ""))[:2] != ("word", node.name):
+        raise DescriptionError(f"expected one word as the name of a node, found '{node.name}'")
+    return f"DEF {node.name} {node.type} {{"
+
+
+def _field(key: str, value: Value, depth: int) -> list[_Todo]:
+    begin = INDENT * depth
+    if isinstance(value, Node):
+        return [(f"{key} ", value, depth)]
+    held = value if isinstance(value, list) else []
+    nodes = [item for item in held if isinstance(item, Node)]
+    if nodes:
+        return [f"{begin}{key} [", *(("", node, depth + 1) for node in nodes), f"{begin}]"]
+    line = f"{begin}{key} {plain_text(value)}"
+    if len(line) <= WIDTH or not held or any(isinstance(item, str) for item in held):
+        return [line]
+    inner = begin + INDENT
+    wrapped = textwrap.wrap(
+        listed(held),
+        WIDTH,
+        initial_indent=inner,
+        subsequent_indent=inner,
+        break_on_hyphens=False,
+        break_long_words=False,  # deep in a tree a number may be wider than the line
+    )
+    return [f"{begin}{key} [", *wrapped, f"{begin}]"]
+
+
+# --------------------
+# Values that are no nodes as the text of a Webots world.
+
+
+_TO_ESCAPE = re.compile(r'["\\]')
+
+
+def plain_text(value: Value) -> str:
+    """A value on one line: a number, vector, text or flag, NULL, or a list of those.
+
+    Numbers read back bit for bit, but for -0, which becomes 0.
+
+    Raises:
+        DescriptionError: A number is not finite.
+    """
+    if isinstance(value, list):
+        return f"[ {listed(value)} ]" if value else "[ ]"
+    return _single(value)
+
+
+def listed(items: Sequence[Value]) -> str:
+    """The items of a list without its brackets; commas part vectors.
+
+    Raises:
+        DescriptionError: A number is not finite.
+    """
+    comma = ", " if any(isinstance(item, tuple) for item in items) else " "
+    return comma.join(map(_single, items))
+
+
+def _single(value: Value) -> str:
+    if value is None:
+        return "NULL"
+    if isinstance(value, bool):
+        return "TRUE" if value else "FALSE"
+    if isinstance(value, str):
+        return f'"{_TO_ESCAPE.sub(lambda match: chr(92) + match[0], value)}"'
+    if isinstance(value, tuple):
+        return " ".join(map(_number, value))
+    assert isinstance(value, int | float)  # nodes and lists do not come here
+    return _number(value)
+
+
+def _number(value: float) -> str:
+    if not math.isfinite(value):
+        raise DescriptionError(f"expected finite numbers in a world, found {value}")
+    if isinstance(value, int):
+        return str(int(value))
+    return "0" if value == 0 else repr(float(value)).removesuffix(".0")

@@ -1,0 +1,1 @@
+"""Webots projects: worlds, drives, launcher and backend."""

@@ -1,0 +1,453 @@
+"""Webots and ODE: a scene → a project → a finished run → a result.
+
+Both engines run the same world and the same controller. ``webots`` needs an installed Webots;
+``ode`` reads the text of the world with the rules of Webots and steps the Open Dynamics Engine,
+which Webots is built on (decision 0013).
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+import sys
+import tempfile
+import threading
+import time
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import mujoco
+import numpy as np
+
+from softgrasp.backends.webots.project import (
+    Job,
+    closure_job,
+    job_name,
+    watching_job,
+    write_project,
+)
+from softgrasp.backends.webots.world import (
+    SHORTEST_STEP,
+    STIFF,
+    WebotsWorld,
+    finger_world,
+    require_plain,
+    scene_world,
+)
+from softgrasp.build import names
+from softgrasp.build.objects import PLANAR_JOINTS
+from softgrasp.build.placing import object_pose
+from softgrasp.build.scene import BuiltScene, build
+from softgrasp.description.problems import either
+from softgrasp.description.scene import STANDARD_GRAVITY, GraspScene
+from softgrasp.description.soft_finger import SoftFinger
+from softgrasp.errors import (
+    BackendUnavailable,
+    BuildError,
+    DivergedError,
+    SimulationError,
+    did_you_mean,
+)
+from softgrasp.extensions import ENGINES, load
+from softgrasp.mechanics.transforms import Array, transform
+from softgrasp.simulation.closure_run import Progress, max_rows
+from softgrasp.simulation.contacts import ContactPoint, OtherPoint, contact_points
+from softgrasp.simulation.event_log import EventLog
+from softgrasp.simulation.finished_run import Engine
+from softgrasp.simulation.pulling import Pulled
+from softgrasp.simulation.result import GraspResult
+from softgrasp.simulation.run_result import result_of
+from softgrasp.simulation.sensing import Sensing
+from softgrasp.simulation.sequencing import PhaseRows
+from softgrasp.simulation.state import ClosureState, Recording, closure_layout
+from softgrasp.simulation.told_contacts import ContactEvent
+from softgrasp.simulation.trials import Trial
+
+# --------------------
+# A soft finger that is let go, in an engine that runs Webots worlds.
+
+
+def imported_release(
+    finger: SoftFinger,
+    start: Array,
+    backend: str,
+    timestep: float,
+    sample_period: float,
+    samples: int,
+) -> Array:
+    """How a finger moves after it was let go.
+
+    Args:
+        finger: With all of its damping.
+        start: Joint angles at rest before [rad], (n,).
+        backend: ``ode`` or ``webots``.
+        timestep: Of the engine [s].
+        sample_period: Time between two samples [s], a whole number of time steps.
+        samples: How many, the start included.
+
+    Returns:
+        Joint angles [rad], (samples, n).
+
+    Raises:
+        BackendUnavailable: The engine is unknown or not there.
+        BuildError: A joint has less damping than Webots' implicit spring adds at this step.
+        DivergedError: The finger has diverged.
+        SimulationError: The engine has failed.
+    """
+    if backend not in ENGINES:
+        raise BackendUnavailable(f"no backend '{backend}'; {did_you_mean(backend, ENGINES)}")
+    player: Player = load(ENGINES[backend])()
+    world = finger_world(finger, start, timestep, (job_name(Path(WORLD_FILE)),))
+    job = watching_job(world, sample_period, samples, -STANDARD_GRAVITY[2])
+    imported, _ = play(player, world, job, PATIENCE * (1.0 + samples * sample_period))
+    if imported["diverged"]:
+        raise DivergedError(
+            f"{backend}: finger '{finger.name}' has diverged at a time step of {timestep:g} s"
+        )
+    return np.array(imported["rows"]["position"])
+
+
+PATIENCE = 60.0
+"""A run may take this long [s], and as much again for every second that it simulates."""
+WORLD_FILE = "softgrasp.wbt"
+WHOLE_FORCES = (
+    "normal_force is the whole force of a contact and friction_force is 0: touch sensors of Webots "
+    "do not tell one from the other"
+)
+
+
+class Player(NamedTuple):
+    """An engine that runs Webots worlds."""
+
+    name: str
+    version: Callable[[], str]
+    play: Callable[[Path, Path, float], tuple[str, ...]]
+    """(world, result, time-out [s]) → warnings."""
+    shortest_step: float
+    """[s]"""
+    constraint_softness: float = STIFF
+    """Constraint force mixing of the world [m/(N·s)]."""
+
+
+def run_in_webots(
+    scene: GraspScene, progress: Progress | None = None, quality_rate: float | None = None
+) -> GraspResult:
+    """Simulate a scene in an installed Webots; raises as ``run_in`` does."""
+    return run_in(webots_player(), scene, progress, quality_rate)
+
+
+CLOSURES_OF_WEBOTS = ("position-increment", "pressure")
+"""Closures that the controller in Webots can run."""
+
+
+def run_in_ode(
+    scene: GraspScene, progress: Progress | None = None, quality_rate: float | None = None
+) -> GraspResult:
+    """Simulate a scene in ODE with the rules of Webots; raises as ``run_in`` does."""
+    return run_in(ode_player(), scene, progress, quality_rate)
+
+
+def run_in(
+    player: Player,
+    scene: GraspScene,
+    progress: Progress | None = None,
+    quality_rate: float | None = None,
+) -> GraspResult:
+    """Simulate a scene in an engine that runs Webots worlds.
+
+    Args:
+        player: The engine.
+        scene: What to simulate.
+        progress: Called with the simulated time [s] when it has ended.
+        quality_rate: As ``result_of``.
+
+    Raises:
+        BackendUnavailable: The engine is not there.
+        BuildError: The scene holds what Webots cannot express; names it.
+        SimulationError: The engine has failed.
+    """
+    begin = time.perf_counter()
+    require_plain(scene)
+    version = player.version()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        built = build(scene)
+    world, job = world_and_job(built, player.shortest_step, job_name(Path(WORLD_FILE)))
+    patience = PATIENCE * (1.0 + max_rows(scene) * scene.control_period)
+    rows, console_warnings = play(player, world, job, patience)
+    engine = Engine(player.name, version, "dWorldStep of ODE", world.timestep)
+    run = ImportedRun(built, engine, [law.name for law in world.laws], rows)
+    if progress is not None:
+        progress(run.now)
+    messages = [str(warning.message) for warning in caught]
+    messages += [f"{player.name}: {remark}" for remark in (*world.remarks, *console_warnings)]
+    return result_of(run, messages, time.perf_counter() - begin, quality_rate=quality_rate)
+
+
+def world_and_job(
+    built: BuiltScene, shortest_step: float, job_file: str, max_faces: int | None = None
+) -> tuple[WebotsWorld, Job]:
+    """The world and the job of a scene, at its own time step or the shortest one of an engine.
+
+    Args:
+        built: The scene.
+        shortest_step: Of the engine [s].
+        job_file: Name of the job's file.
+        max_faces: Meshes with more triangles are made coarser; none where not given.
+
+    Raises:
+        BuildError: The scene holds what Webots cannot express, or samples faster than it steps.
+    """
+    if built.scene.closure.name not in CLOSURES_OF_WEBOTS:
+        raise BuildError(
+            f"closure: expected {either(CLOSURES_OF_WEBOTS)} in Webots and ODE, "
+            f"found '{built.scene.closure.name}'"
+        )
+    model_timestep = float(built.model.opt.timestep)
+    timestep = max(model_timestep, shortest_step)
+    if timestep > model_timestep and built.scene.control_period < timestep * (1.0 - 1e-9):
+        raise BuildError(
+            f"control_period: expected at least {timestep:g} s, the shortest time step of Webots, "
+            f"found {built.scene.control_period:g} s"
+        )
+    if shortest_step:
+        require_milliseconds(timestep)
+    world = scene_world(built, timestep, (job_file,), max_faces)
+    if timestep > model_timestep:
+        remark = (
+            f"time steps of {timestep:g} s, the shortest of Webots, instead of {model_timestep:g} s"
+        )
+        world = world._replace(remarks=(remark, *world.remarks))
+    return world, closure_job(built, world)
+
+
+def require_milliseconds(timestep: float) -> None:
+    """Refuse time steps [s] that controllers of Webots cannot ask for.
+
+    Raises:
+        BuildError: It is not a whole number of milliseconds.
+    """
+    if abs(1e3 * timestep - round(1e3 * timestep)) > 1e-6:
+        raise BuildError(
+            "timestep: expected a whole number of milliseconds, in which controllers of Webots "
+            f"step, found {timestep:g} s"
+        )
+
+
+@contextmanager
+def ended_by_sigterm() -> Iterator[None]:
+    """Let SIGTERM end this process by way of its ``finally`` blocks, where nothing else is set.
+
+    Otherwise the engine would go on alone, and its folder would stay.
+    """
+
+    def end(*_: object) -> None:
+        sys.exit(128 + signal.SIGTERM)
+
+    main = threading.current_thread() is threading.main_thread()
+    if not main or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        yield
+        return
+    signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+def play(
+    player: Player, world: WebotsWorld, job: Job, patience: float
+) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Run a world in a folder of its own.
+
+    Args:
+        player: The engine.
+        world: The world.
+        job: Of its controller.
+        patience: Time-out [s].
+
+    Returns:
+        What the controller wrote, and warnings of the engine.
+
+    Raises:
+        BackendUnavailable: The engine is not there.
+        SimulationError: It has failed.
+    """
+    directory = Path(tempfile.mkdtemp(prefix="softgrasp_world_"))
+    try:
+        project = write_project(directory / "worlds" / WORLD_FILE, world, job)
+        with ended_by_sigterm():
+            console_warnings = player.play(project.world, project.result, patience)
+        return json.loads(project.result.read_text(encoding="utf-8")), console_warnings
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+def webots_player() -> Player:
+    """An installed Webots."""
+    from softgrasp.backends.webots.launcher import find_webots, run_world
+
+    def _play(world: Path, result: Path, patience: float) -> tuple[str, ...]:
+        return (WHOLE_FORCES, *run_world(world, result, timeout=patience))
+
+    return Player("webots", lambda: find_webots().version, _play, SHORTEST_STEP)
+
+
+def ode_player() -> Player:
+    """ODE, which takes any time step."""
+    from softgrasp.backends.ode.bindings import load_library
+    from softgrasp.backends.ode.player import run_world
+
+    def _play(world: Path, _result: Path, patience: float) -> tuple[str, ...]:
+        run_world(world, patience)
+        return ()
+
+    return Player("ode", lambda: load_library().describe(), _play, 0.0)
+
+
+# --------------------
+# A run that another engine made, told by its controller, in the terms of the MuJoCo model.
+#
+# The rows of the controller become the recording of a closure, so that everything that is
+# computed
+# from a run of MuJoCo is computed from this one alike. Where contacts are, and how fast they
+# slide,
+# comes from the model in the recorded poses; their forces are those of the other engine.
+
+
+class ImportedRun:
+    """A finished run of another engine; see ``ClosureRun`` for what its parts mean."""
+
+    def __init__(
+        self, built: BuiltScene, engine: Engine, joints: list[str], imported: dict[str, Any]
+    ) -> None:
+        """Read what the controller wrote.
+
+        Args:
+            built: The scene.
+            engine: What ran it.
+            joints: Names of the joints in the order of the controller.
+            imported: Its result.
+
+        Raises:
+            SimulationError: It has no sample at all.
+        """
+        self.built, self.scene, self.model = built, built.scene, built.model
+        self.layout, self.engine = closure_layout(built), engine
+        self.engine_warnings: Counter[str] = Counter()
+        self.diverged = bool(imported["diverged"])
+        self.finished = not self.diverged
+        self.sensing: Sensing | None = None  # other engines have none
+        self.hold_from: int | None = imported["hold_from"]
+        self.recording = self._recorded(joints, imported["rows"])
+        self.phases = self._phases()
+        self.trials, self.pulls = list[Trial](), list[Pulled]()
+        self.state = ClosureState.at_start(self.recording.control[-1].tolist(), len(built.bodies))
+        self.state.in_contact, self.state.idle = imported["in_contact"], imported["idle"]
+        self._log = EventLog(built)
+        for row, changes in imported["changes"]:
+            points = partial(self._points, row)
+            self._log.record(float(self.recording.time[row]), changes, points)
+
+    @property
+    def events(self) -> list[ContactEvent]:
+        """Contacts that began or ended."""
+        return self._log.events
+
+    @property
+    def now(self) -> float:
+        """Time of the last control sample [s]."""
+        return float(self.recording.time[self.recording.rows - 1])
+
+    @cached_property
+    def data(self) -> mujoco.MjData:
+        """The state of the last sample."""
+        return self._state_of(self.recording.rows - 1)
+
+    def _phases(self) -> list[PhaseRows]:
+        last = self.recording.rows - 1
+        if self.hold_from is None:
+            return [PhaseRows("close", 0, last)]
+        after = "hold test" if self.scene.lift is None else "lift"
+        return [PhaseRows("close", 0, self.hold_from), PhaseRows(after, self.hold_from, last)]
+
+    def contact_points(self) -> list[ContactPoint]:
+        """The contacts of the last sample."""
+        return self._points(self.recording.rows - 1)
+
+    def other_points(self) -> list[OtherPoint]:
+        """None: the controller is told forces on the hand only."""
+        return []
+
+    def _recorded(self, joints: list[str], rows: dict[str, list[list[float]]]) -> Recording:
+        count = len(rows["target"])
+        if count == 0:
+            raise SimulationError("expected a result with samples, found one without any")
+        model, bodies = self.model, len(self.built.bodies)
+        recording = Recording.empty(model, bodies, self.layout.force_sum.shape[1], count)
+        recording.rows = count
+        recording.time[:] = np.arange(count) * self.scene.control_period
+        columns = [int(model.joint(name).qposadr[0]) for name in joints]
+        recording.qpos[:, columns] = rows["position"]
+        recording.control[:] = rows["target"]
+        recording.in_contact[:] = rows["in_contact"]
+        self._put_object(recording.qpos, np.array(rows["object"], dtype=float))
+        # the sums of a body stand where its first contact does
+        force = recording.force.reshape(count, bodies, -1, 3)
+        force[:, :, 0, 0], force[:, :, 0, 1] = rows["normal"], rows["friction"]
+        return recording
+
+    def _put_object(self, qpos: Array, track: Array) -> None:
+        """Write the recorded poses of the object as joints of the model."""
+        if self.scene.object_mount == "planar":
+            start = object_pose(self.scene)
+            upright = transform(quaternion=start.quaternion)[:3, :3]
+            rotations = track[:, 3:].reshape(-1, 3, 3) @ upright.T
+            # about y: x goes to (cos, 0, -sin)
+            angle = np.unwrap(np.arctan2(-rotations[:, 2, 0], rotations[:, 0, 0]))
+            moved = track[:, :3] - start.position
+            for name, values in zip(PLANAR_JOINTS, (moved[:, 0], moved[:, 2], angle), strict=True):
+                qpos[:, int(self.model.joint(name).qposadr[0])] = values
+        if self.scene.object_mount != "free":
+            return
+        first = int(self.model.joint(names.OBJECT).qposadr[0])
+        qpos[:, first : first + 3] = track[:, :3]
+        for row, matrix in zip(qpos, track[:, 3:], strict=True):
+            quaternion = np.zeros(4)
+            mujoco.mju_mat2Quat(quaternion, matrix)
+            row[first + 3 : first + 7] = quaternion
+
+    def _points(self, row: int) -> list[ContactPoint]:
+        """Contacts in the poses of a sample; each body's forces are shared by depth."""
+        points = contact_points(self.model, self._state_of(row))
+        force = self.recording.force.reshape(self.recording.rows, len(self.built.bodies), -1, 3)
+        point_list = []
+        for body, (normal, friction, _) in zip(self.built.bodies, force[row, :, 0], strict=True):
+            body_points = [point for point in points if point.body == body]
+            depths = np.array([max(-point.separation, 0.0) for point in body_points])
+            weights = depths if depths.any() else np.ones(len(body_points))
+            weight_fractions = weights / max(weights.sum(), 1e-300)  # none are shared by none
+            point_list += [
+                point._replace(
+                    normal_force=float(normal * fraction), friction_force=float(friction * fraction)
+                )
+                for point, fraction in zip(body_points, weight_fractions, strict=True)
+            ]
+        return point_list
+
+    def _state_of(self, row: int) -> mujoco.MjData:
+        """The model in the poses of a sample, with the speed since the one before."""
+        data, qpos = mujoco.MjData(self.model), self.recording.qpos
+        data.qpos[:] = qpos[row]
+        before = qpos[max(row - 1, 0)]
+        mujoco.mj_differentiatePos(
+            self.model, data.qvel, self.scene.control_period, before, qpos[row]
+        )
+        mujoco.mj_forward(self.model, data)
+        return data

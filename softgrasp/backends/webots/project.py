@@ -1,0 +1,219 @@
+"""A Webots project on disk: a world, its controller, and the job of the controller.
+
+Webots looks for controllers beside the folder that the world lies in, so the world belongs into a
+folder ``worlds``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from softgrasp.backends.wbt import world_text
+from softgrasp.backends.webots.drives import JointLaw
+from softgrasp.backends.webots.solids import motor_name, sensor_name, touch_name
+from softgrasp.backends.webots.world import CONTROLLER, WebotsWorld
+from softgrasp.build.names import OBJECT
+from softgrasp.build.scene import BuiltScene, start_targets
+from softgrasp.errors import BuildError
+from softgrasp.formats.atomic import write_text
+from softgrasp.simulation import laws
+from softgrasp.simulation.closure_run import LARGEST_SPEED, planned_samples
+from softgrasp.simulation.lifting import lift_path
+from softgrasp.simulation.loading import gravity_steps
+from softgrasp.simulation.state import ClosureLayout, closure_layout
+
+SCRIPT = Path(__file__).parent / "controller" / f"{CONTROLLER}.py"
+
+
+class Project(NamedTuple):
+    """The files of a project."""
+
+    world: Path
+    result: Path
+    """Written by the controller."""
+    files: tuple[Path, ...]
+
+
+def job_name(world: Path) -> str:
+    """The file of a world's job; the world gives it to the controller."""
+    return f"{world.stem}.json"
+
+
+def write_project(target: Path, world: WebotsWorld, job: Job) -> Project:
+    """Write a world, its controller and its job.
+
+    Args:
+        target: The world's file; the controller goes beside its folder where that is called
+            ``worlds``, else into the same folder.
+        world: The world.
+        job: Of its controller.
+
+    Raises:
+        ResultError: The folder cannot be written.
+    """
+    home = target.parent.parent if in_worlds(target) else target.parent
+    directory = home / "controllers" / CONTROLLER
+    result = home / f"{target.stem}.result.json"
+    job = job | {"result": f"../../{result.name}"}
+    files = (
+        write_text(target, world_text(world.nodes)),
+        write_text(directory / SCRIPT.name, SCRIPT.read_text(encoding="utf-8")),
+        write_text(directory / "laws.py", Path(laws.__file__).read_text(encoding="utf-8")),
+        write_text(directory / job_name(target), json.dumps(job, indent=1)),
+    )
+    return Project(target, result, files)
+
+
+def in_worlds(target: Path) -> bool:
+    """Whether a world lies where Webots finds its controller by itself."""
+    return target.resolve().parent.name == "worlds"
+
+
+# --------------------
+# The job of a controller: all that it needs to know beside the world, as JSON.
+#
+# ``controller/softgrasp_job.py`` reads it. Joints are given by their laws
+# (``build.webots.joint_laws``), drives as the closure has them (``simulation.state``), and the
+# run as
+# phases of control samples.
+
+
+Job = dict[str, Any]
+TOUCH_FLOOR, MIN_TOUCH = 0.5, 1e-3
+"""Force below which a touch sensor of Webots tells no touch: of the threshold of closure, and [N]
+at least. It feels its own weight and inertia, too."""
+
+
+def closure_job(built: BuiltScene, world: WebotsWorld) -> Job:
+    """The job of closing a hand, and of the hold test or the lift that follows.
+
+    Args:
+        built: The scene.
+        world: Its world.
+
+    Raises:
+        BuildError: The control period is not a whole number of Webots' time steps.
+    """
+    scene, layout = built.scene, closure_layout(built)
+    return _frame(world, scene.control_period) | {
+        "bodies": [{"name": body, "sensor": touch_name(body)} for body in built.bodies],
+        "object": OBJECT,
+        "touch_floor_N": max(TOUCH_FLOOR * layout.threshold, MIN_TOUCH),
+        "closure": {"threshold": layout.threshold, "samples": layout.samples},
+        "gravity_m_s2": -scene.gravity[2] + 0.0,
+        "actuators": _actuators(built, layout),
+        "phases": _phases(built),
+    }
+
+
+def watching_job(
+    world: WebotsWorld,
+    period: float,
+    samples: int,
+    gravity: float,
+    targets: Sequence[float] = (),
+) -> Job:
+    """The job of writing down how joints move whose drives stand still.
+
+    Args:
+        world: The world.
+        period: Time between two samples [s].
+        samples: How many, the start included.
+        gravity: [m/s²]
+        targets: Of the drives [rad, m or Pa].
+    """
+    nothing: list[Any] = []
+    phase: Job = {"samples": samples, "idle_limit": None, "gravity": [], "path": [], "holds": False}
+    still = list(targets)
+    return _frame(world, period) | {
+        "bodies": nothing,
+        "object": None,
+        "touch_floor_N": 0.0,
+        "closure": None,
+        "gravity_m_s2": gravity,
+        "actuators": {
+            "start": still,
+            "increments": [0.0] * len(still),
+            "lower": still,
+            "upper": still,
+            "stops": [[] for _ in still],
+        },
+        "phases": [phase],
+    }
+
+
+def _frame(world: WebotsWorld, period: float) -> Job:
+    """What every job says."""
+    substeps = round(period / world.timestep)
+    if substeps < 1 or abs(substeps * world.timestep - period) > 1e-9 * period:
+        raise BuildError(
+            f"control_period: expected a whole number of the time steps of {world.timestep:g} s "
+            f"that the world has, found {period:g} s"
+        )
+    return {
+        "softgrasp_job": 1,
+        "timestep_s": world.timestep,
+        "substeps": substeps,
+        "control_period_s": period,
+        "largest_speed": LARGEST_SPEED,
+        "joints": [_joint(law) for law in world.laws],
+        "compensated": world.compensated,
+    }
+
+
+def _joint(law: JointLaw) -> Job:
+    mode = "velocity" if law.follows is not None else "torque" if law.driven else "passive"
+    return {
+        "name": law.name,
+        "sensor": sensor_name(law.name),
+        "motor": motor_name(law.name) if law.driven else None,
+        "mode": mode,
+        "slides": law.slides,
+        "start": law.start,
+        "zero": law.zero,
+        "offset": law.offset,
+        "actuators": [list(pair) for pair in law.actuators],
+        "inertia_rate": law.inertia_rate,
+        "follows": law.follows,
+        "servo": None if law.servo is None else law.servo._asdict(),
+    }
+
+
+def _actuators(built: BuiltScene, layout: ClosureLayout) -> Job:
+    largest = float(np.finfo(float).max)  # JSON knows no infinity
+    return {
+        "start": start_targets(built.scene),
+        "increments": layout.increments.tolist(),
+        "lower": np.maximum(layout.lower, -largest).tolist(),
+        "upper": np.minimum(layout.upper, largest).tolist(),
+        "stops": [list(bodies) for bodies in layout.stops],
+    }
+
+
+def _phases(built: BuiltScene) -> list[Job]:
+    scene = built.scene
+    total = planned_samples(scene)
+    settle = max(round(scene.settling_time / scene.control_period), 1)
+    nothing: Job = {"idle_limit": None, "gravity": [], "path": [], "holds": True}
+    has_duration = scene.duration is not None
+    closing = {
+        "samples": total,
+        "idle_limit": total + 1 if has_duration else settle,
+        "holds": False,
+    }
+    phases = [nothing | closing]
+    if scene.success is not None:
+        steps = gravity_steps(scene.success, np.array(scene.gravity), scene.control_period)
+        gravity = [-float(load[2]) + 0.0 for samples, load in steps for _ in range(samples)]
+        phases.append(nothing | {"samples": len(gravity), "gravity": gravity})
+    if scene.lift is not None:
+        samples = max(round(scene.lift.time / scene.control_period), 1)
+        path = lift_path(scene, scene.lift, samples).tolist()
+        waiting = round(scene.lift.hold_time / scene.control_period)
+        phases.append(nothing | {"samples": samples + waiting, "path": path})
+    return phases

@@ -1,0 +1,557 @@
+"""Bodies of a compiled model → Solid nodes, with joints and touch sensors between them."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial import ConvexHull
+from scipy.spatial.transform import Rotation
+
+from softgrasp.backends.wbt.schema import Node, Numbers, Value
+from softgrasp.backends.webots.drives import JointLaw
+from softgrasp.build.names import OBJECT
+from softgrasp.build.objects import PLANAR_JOINTS
+from softgrasp.errors import BuildError
+from softgrasp.formats.mesh_coarser import coarser
+from softgrasp.mechanics.transforms import Array
+
+# --------------------
+# Joints of a compiled model → HingeJoint and SliderJoint nodes.
+
+
+MAX_TORQUE = 1e6
+"""What a motor may give [N·m or N]: the limits of servos are kept by the controller, as Webots
+would clip the damping of the rotor with the torque. The controller takes hold of every motor before
+the first step; untouched ones would keep their joints where they are."""
+MAX_SPEED = 1e4
+"""[rad/s or m/s]"""
+
+
+def joint_node(
+    model: mujoco.MjModel,
+    start: mujoco.MjData,
+    law: JointLaw,
+    parent: Frame,
+    end: Node,
+    *,
+    devices: bool,
+) -> Node:
+    """A joint between two solids.
+
+    Args:
+        model: The compiled scene.
+        start: Its state at the start, whose poses the solids have in the file.
+        law: Of the joint.
+        parent: Frame of the solid that carries it; axis and anchor are seen from there.
+        end: The solid that it moves.
+        devices: Whether it belongs to a robot, so that it has a sensor, and a motor if driven.
+    """
+    joint = model.joint(law.name).id
+    parameters: dict[str, Value] = {"axis": vector(parent.rotation.T @ start.xaxis[joint])}
+    if not law.slides:
+        anchor = parent.rotation.T @ (start.xanchor[joint] - parent.position)
+        parameters["anchor"] = vector(anchor)
+    if law.start != law.zero:
+        parameters["position"] = law.start - law.zero
+    stops = _stops(law)
+    if stops is not None:
+        parameters["minStop"], parameters["maxStop"] = stops
+    if law.spring:
+        parameters["springConstant"] = law.spring
+    if law.damper:
+        parameters["dampingConstant"] = law.damper
+    kind, parameters_type = ("SliderJoint", "Joint") if law.slides else ("HingeJoint", "HingeJoint")
+    return Node(
+        kind,
+        {
+            "jointParameters": Node(f"{parameters_type}Parameters", parameters),
+            "device": _devices(law) if devices else [],
+            "endPoint": end,
+        },
+    )
+
+
+def motor_name(joint: str) -> str:
+    """The motor of a joint."""
+    return f"{joint}_motor"
+
+
+def sensor_name(joint: str) -> str:
+    """The position sensor of a joint."""
+    return f"{joint}_position"
+
+
+def law_remarks(laws: Sequence[JointLaw]) -> tuple[str, ...]:
+    """What the joints of a world do otherwise than those of the model."""
+    remarks = []
+    over = [law for law in laws if law.excess > 0.0]
+    if over:
+        worst = max(over, key=lambda law: law.excess / law.spring)
+        remarks.append(
+            f"springs of {len(over)} joints damp more than they should, most that of {worst.name} "
+            f"by {worst.excess:.2g} N·m·s/rad: Webots takes springs implicitly, and at this time "
+            "step that alone is more; where they come to rest is not changed"
+        )
+    free = [law.name for law in laws if law.limits is not None and _stops(law) is None]
+    if free:
+        remarks.append(
+            f"limits of {', '.join(free)} are left to the targets: stops of Webots reach half a "
+            "turn to either side of the start"
+        )
+    return tuple(remarks)
+
+
+def _stops(law: JointLaw) -> tuple[float, float] | None:
+    """Stops from the zero of Webots; None where it cannot have them."""
+    if law.limits is None:
+        return None
+    low, high = (limit - law.zero for limit in law.limits)
+    within = low <= 0.0 <= high
+    reach = math.inf if law.slides else math.pi
+    return (low, high) if within and -reach <= low < high <= reach else None
+
+
+def _devices(law: JointLaw) -> list[Value]:
+    devices: list[Value] = []
+    if law.driven:
+        kind, limit_field = (
+            ("LinearMotor", "maxForce") if law.slides else ("RotationalMotor", "maxTorque")
+        )
+        devices.append(
+            Node(
+                kind,
+                {
+                    "name": motor_name(law.name),
+                    "maxVelocity": MAX_SPEED,
+                    limit_field: MAX_TORQUE,
+                    "sound": "",  # Webots would look for the file
+                },
+            )
+        )
+    devices.append(Node("PositionSensor", {"name": sensor_name(law.name)}))
+    return devices
+
+
+# --------------------
+# Masses of a compiled model → Physics nodes, and light solids between the joints of one body.
+
+
+LIGHT_FRACTION = 1e-3
+"""Share of a body's mass that a solid has which has to be there without a mass of its own: a touch
+sensor, and what lies between two joints of one body."""
+
+
+class Inertia(NamedTuple):
+    """Mass [kg], its centre in the solid's frame (3,) [m], inertia about it (3, 3) [kg·m²]."""
+
+    mass: float
+    centre: Array
+    tensor: Array
+
+    def times(self, factor: float) -> Inertia:
+        """The same solid with a share of the mass."""
+        return Inertia(factor * self.mass, self.centre, factor * self.tensor)
+
+    def seen_from(self, from_frame: Frame, other: Frame) -> Inertia:
+        """The same mass in another frame."""
+        relative = from_frame.inside(other)
+        centre = relative.rotation @ self.centre + relative.position
+        return Inertia(self.mass, centre, relative.rotation @ self.tensor @ relative.rotation.T)
+
+
+def body_inertia(model: mujoco.MjModel, body: int) -> Inertia:
+    """Mass and inertia of a body in its own axes; MuJoCo keeps them in those of its own choice."""
+    axes = np.zeros(9)
+    mujoco.mju_quat2Mat(axes, model.body_iquat[body])
+    rotation = axes.reshape(3, 3)
+    tensor = rotation @ np.diag(model.body_inertia[body]) @ rotation.T
+    return Inertia(float(model.body_mass[body]), model.body_ipos[body].copy(), tensor)
+
+
+def physics(inertia: Inertia) -> Node:
+    """The Physics of a solid: the mass itself, not a density."""
+    (xx, xy, xz), (_, yy, yz), (_, _, zz) = inertia.tensor.tolist()
+    return Node(
+        "Physics",
+        {
+            "density": -1,
+            "mass": inertia.mass,
+            "centerOfMass": [vector(inertia.centre)],
+            "inertiaMatrix": [(xx, yy, zz), (xy, xz, yz)],
+        },
+    )
+
+
+def heaviest_in_group(model: mujoco.MjModel, data: mujoco.MjData, body: int) -> Inertia:
+    """The mass that a body without one is part of, in this body's frame."""
+    group = np.flatnonzero(model.body_weldid == model.body_weldid[body])
+    donor = int(group[model.body_mass[group].argmax()])
+    return body_inertia(model, donor).seen_from(body_frame(data, donor), body_frame(data, body))
+
+
+# --------------------
+# Geoms of a compiled model → shapes of Webots, to be touched and to be seen.
+
+
+GEOM = mujoco.mjtGeom
+MAX_VERTICES = 100_000
+"""Webots warns above it."""
+ELLIPSOID_RINGS = 32
+"""Rings of the mesh that stands for an ellipsoid, which Webots does not know."""
+
+
+class Surface(NamedTuple):
+    """A closed triangle mesh."""
+
+    vertices: Array
+    """(n, 3) [m]"""
+    faces: NDArray[np.int64]
+    """(m, 3)"""
+
+
+def touched(
+    model: mujoco.MjModel, data: mujoco.MjData, geoms: list[int], max_faces: int | None
+) -> Node | None:
+    """The bounding object of some geoms of one body; None without any."""
+    shapes = [
+        _placed(model, data, geom, _shape(model, geom, max_faces, hull=True)) for geom in geoms
+    ]
+    if len(shapes) < 2:
+        return next(iter(shapes), None)
+    return Node("Group", {"children": list(shapes)})
+
+
+def seen(
+    model: mujoco.MjModel, data: mujoco.MjData, geoms: list[int], max_faces: int | None
+) -> list[Node]:
+    """The visible shapes of some geoms of one body."""
+    nodes = []
+    for geom in geoms:
+        shape = Node(
+            "Shape",
+            {
+                "appearance": _appearance(model, geom),
+                "geometry": _shape(model, geom, max_faces, hull=False),
+            },
+        )
+        nodes.append(_placed(model, data, geom, shape))
+    return nodes
+
+
+def _placed(model: mujoco.MjModel, data: mujoco.MjData, geom: int, shape: Node) -> Node:
+    pose = Node("Pose")
+    set_pose(pose, geom_frame(model, data, geom))
+    if not pose.fields:
+        return shape
+    pose.fields["children"] = [shape]
+    return pose
+
+
+def _appearance(model: mujoco.MjModel, geom: int) -> Node:
+    red, green, blue, opacity = (float(value) for value in model.geom_rgba[geom])
+    fields: dict[str, object] = {"baseColor": (red, green, blue), "roughness": 0.6, "metalness": 0}
+    if opacity < 1.0:
+        fields["transparency"] = 1.0 - opacity
+    return Node("PBRAppearance", fields)  # type: ignore[arg-type]
+
+
+def _shape(model: mujoco.MjModel, geom: int, max_faces: int | None, *, hull: bool) -> Node:
+    size = [float(value) for value in model.geom_size[geom]]
+    match GEOM(int(model.geom_type[geom])):
+        case GEOM.mjGEOM_SPHERE:
+            return Node("Sphere", {"radius": size[0], "subdivision": 3})
+        case GEOM.mjGEOM_CAPSULE:
+            # Webots counts the height without the caps, MuJoCo half of it
+            return Node("Capsule", {"height": 2.0 * size[1], "radius": size[0]})
+        case GEOM.mjGEOM_CYLINDER:
+            return Node("Cylinder", {"height": 2.0 * size[1], "radius": size[0]})
+        case GEOM.mjGEOM_BOX:
+            return Node("Box", {"size": (2.0 * size[0], 2.0 * size[1], 2.0 * size[2])})
+        case GEOM.mjGEOM_ELLIPSOID:
+            return _faces(_ellipsoid(size), model.geom(geom).name, max_faces)
+        case GEOM.mjGEOM_MESH:
+            return _faces(_mesh(model, geom, hull=hull), model.geom(geom).name, max_faces)
+        case other:
+            raise BuildError(
+                f"geom '{model.geom(geom).name}': Webots worlds are written with spheres, "
+                f"capsules, cylinders, boxes, ellipsoids and meshes, found {other.name}"
+            )
+
+
+def _faces(surface: Surface, name: str, max_faces: int | None) -> Node:
+    if max_faces is not None:
+        surface = Surface(*coarser(surface.vertices, np.asarray(surface.faces), max_faces))
+    if len(surface.vertices) > MAX_VERTICES:
+        raise BuildError(
+            f"mesh of '{name}': expected at most {MAX_VERTICES} vertices, which Webots takes, "
+            f"found {len(surface.vertices)}; ask for fewer faces (--most-faces N) to have it "
+            "made coarser"
+        )
+    points = Node("Coordinate", {"point": [vector(row) for row in surface.vertices]})
+    rows = np.column_stack([surface.faces, np.full(len(surface.faces), -1)])
+    return Node("IndexedFaceSet", {"coord": points, "coordIndex": rows.ravel().tolist()})
+
+
+def _mesh(model: mujoco.MjModel, geom: int, *, hull: bool) -> Surface:
+    """A mesh geom's surface, or the convex hull with which MuJoCo touches."""
+    mesh = model.mesh(int(model.geom_dataid[geom]))
+    first, count = int(mesh.vertadr[0]), int(mesh.vertnum[0])
+    vertices = model.mesh_vert[first : first + count].astype(float)
+    if hull:
+        return _hull(vertices)
+    begin, faces = int(mesh.faceadr[0]), int(mesh.facenum[0])
+    return Surface(vertices, model.mesh_face[begin : begin + faces])
+
+
+def _hull(points: Array) -> Surface:
+    """The convex hull, its triangles turned outwards."""
+    hull = ConvexHull(points)
+    kept = np.zeros(len(points), dtype=int)
+    kept[hull.vertices] = np.arange(len(hull.vertices))
+    corners = points[hull.simplices]
+    normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    inward = np.einsum("ij,ij->i", normals, hull.equations[:, :3]) < 0.0
+    faces = hull.simplices.copy()
+    faces[inward] = faces[inward][:, ::-1]
+    return Surface(points[hull.vertices], kept[faces])
+
+
+def _ellipsoid(radii: list[float]) -> Surface:
+    around = 2.0 * np.pi * np.arange(2 * ELLIPSOID_RINGS) / (2 * ELLIPSOID_RINGS)
+    down = np.pi * np.arange(1, ELLIPSOID_RINGS) / ELLIPSOID_RINGS
+    ring = np.stack([np.cos(around), np.sin(around)], axis=1)
+    rings = [np.column_stack([np.sin(a) * ring, np.full(len(ring), np.cos(a))]) for a in down]
+    points = np.concatenate([[[0.0, 0.0, 1.0]], *rings, [[0.0, 0.0, -1.0]]])
+    return _hull(points * np.array(radii))
+
+
+# --------------------
+# Poses as Webots writes them: a translation, and a turn about a unit axis.
+
+
+class Frame(NamedTuple):
+    """A pose in the world, (3,) [m] and (3, 3)."""
+
+    position: Array
+    rotation: Array
+
+    def inside(self, parent: Frame) -> Frame:
+        """This pose as seen from another frame."""
+        inverse_rotation = parent.rotation.T
+        return Frame(
+            inverse_rotation @ (self.position - parent.position), inverse_rotation @ self.rotation
+        )
+
+
+WORLD = Frame(np.zeros(3), np.eye(3))
+
+
+def body_frame(data: mujoco.MjData, body: int) -> Frame:
+    """Where a body's frame stands in the world."""
+    return Frame(data.xpos[body].copy(), data.xmat[body].reshape(3, 3).copy())
+
+
+def geom_frame(model: mujoco.MjModel, data: mujoco.MjData, geom: int) -> Frame:
+    """Where a geom stands in the frame of its body."""
+    frame = Frame(data.geom_xpos[geom].copy(), data.geom_xmat[geom].reshape(3, 3).copy())
+    return frame.inside(body_frame(data, int(model.geom_bodyid[geom])))
+
+
+def set_pose(node: Node, frame: Frame) -> None:
+    """Write a pose as a node's first fields; what is the default stays away."""
+    pose: dict[str, Value] = {}
+    if frame.position.any():
+        pose["translation"] = vector(frame.position)
+    axis_and_angle = axis_angle(frame.rotation)
+    if axis_and_angle[3] != 0.0:
+        pose["rotation"] = axis_and_angle
+    node.fields = pose | node.fields
+
+
+def vector(values: Array) -> Numbers:
+    """Numbers as a field holds them."""
+    return tuple(float(value) for value in values)
+
+
+def axis_angle(rotation: Array) -> Numbers:
+    """A rotation matrix as unit axis and angle [rad]; about z by nothing where it turns nothing."""
+    rotation_vector = Rotation.from_matrix(rotation).as_rotvec()
+    angle = math.sqrt(float(rotation_vector @ rotation_vector))
+    if angle < 1e-14:
+        return (0.0, 0.0, 1.0, 0.0)
+    return (*vector(rotation_vector / angle), angle)
+
+
+STATIC_SENSOR = Inertia(1e-4, np.zeros(3), 1e-8 * np.eye(3))
+"""A touch sensor on what does not move; Webots wants it to have a mass, and measures its weight."""
+
+
+def body_define(body: int) -> str:
+    """DEF of the solid of a body that the controller has to find."""
+    return f"BODY_{body}"
+
+
+def touch_name(body: str) -> str:
+    """The touch sensor of a body."""
+    return f"{body}_touch"
+
+
+class SolidWriter:
+    """Writes the bodies of one model, poses as they are at the start."""
+
+    def __init__(
+        self,
+        model: mujoco.MjModel,
+        start: mujoco.MjData,
+        laws: Sequence[JointLaw],
+        sensing: Sequence[str],
+        touching: set[int],
+        max_faces: int | None = None,
+    ) -> None:
+        """Look at a model.
+
+        Args:
+            model: The compiled scene.
+            start: Its state at the start.
+            laws: Of its joints.
+            sensing: Bodies that have a touch sensor.
+            touching: Geoms that can touch.
+            max_faces: Meshes with more triangles are made coarser; none where not given.
+        """
+        self._model, self._start, self._max_faces = model, start, max_faces
+        self._laws = {model.joint(law.name).id: law for law in laws}
+        self._sensing = {model.body(name).id for name in sensing}
+        self._touching = touching
+        self._donated = self._light_solids()
+
+    def carried(self, body: int, parent: Frame, material: str) -> Node:
+        """A body with all that hangs from it: welded to its parent, or behind its joints.
+
+        Args:
+            body: The body.
+            parent: Frame of the solid that carries it.
+            material: Its contact material.
+
+        Returns:
+            A Solid, or the first joint.
+        """
+        first, count = int(self._model.body_jntadr[body]), int(self._model.body_jntnum[body])
+        frame = body_frame(self._start, body)
+        # a free joint has no law: Webots lets go of what stands in the world without a joint
+        laws = [self._laws[j] for j in range(first, first + count) if j in self._laws]
+        node = self._solid(body, frame if laws else parent, material)
+        for index in reversed(range(len(laws))):
+            if index == 0:
+                set_pose(node, frame.inside(parent))
+            carrier = parent if index == 0 else frame
+            has_devices = (
+                laws[index].name not in PLANAR_JOINTS
+            )  # the object is no part of the robot
+            node = joint_node(
+                self._model, self._start, laws[index], carrier, node, devices=has_devices
+            )
+            if index > 0:
+                node = self._between(body, laws[index - 1].name, node)
+        return node
+
+    def _solid(self, body: int, parent: Frame, material: str) -> Node:
+        """The solid of a body and of all that hangs from it."""
+        frame = body_frame(self._start, body)
+        node = Node("Solid", name=self._define(body))
+        set_pose(node, frame.inside(parent))
+        geoms = [int(g) for g in np.flatnonzero(self._model.geom_bodyid == body)]
+        bounds = touched(
+            self._model,
+            self._start,
+            [geom for geom in geoms if geom in self._touching],
+            self._max_faces,
+        )
+        children: list[Value] = list(
+            seen(self._model, self._start, self._visible(geoms), self._max_faces)
+        )
+        if body in self._sensing and bounds is not None:
+            children.append(self._sensor(body, bounds, material))
+            bounds = None
+        children += [
+            self.carried(child, frame, material)
+            for child in np.flatnonzero(self._model.body_parentid == body).tolist()
+            if child != body
+        ]
+        node.fields["children"] = children
+        node.fields["name"] = self._model.body(body).name
+        node.fields["contactMaterial"] = material
+        node.fields["boundingObject"] = bounds
+        node.fields["physics"] = self._physics(body)
+        return node
+
+    def _between(self, body: int, joint: str, carried: Node) -> Node:
+        """The light solid between two joints of one body, behind the one that is named."""
+        light = heaviest_in_group(self._model, self._start, body).times(LIGHT_FRACTION)
+        return Node(
+            "Solid",
+            {
+                "children": [carried],
+                "name": f"{joint}_carrier",
+                "physics": physics(light),
+            },
+        )
+
+    def _sensor(self, body: int, bounds: Node, material: str) -> Node:
+        """The skin of a body as a sensor of force; it has to be a child, not an end of a joint."""
+        light = STATIC_SENSOR
+        if self._moves(body):
+            light = heaviest_in_group(self._model, self._start, body).times(LIGHT_FRACTION)
+        return Node(
+            "TouchSensor",
+            {
+                "name": touch_name(self._model.body(body).name),
+                "contactMaterial": material,
+                "boundingObject": bounds,
+                "physics": physics(light),
+                "type": "force-3d",
+                "lookupTable": [],  # the default one multiplies by ten
+            },
+        )
+
+    def _physics(self, body: int) -> Node | None:
+        if not self._moves(body):
+            return None
+        inertia = body_inertia(self._model, body)
+        if inertia.mass <= 0.0:
+            light = heaviest_in_group(self._model, self._start, body)
+            return physics(light.times(LIGHT_FRACTION))
+        return physics(inertia.times(1.0 - LIGHT_FRACTION * self._donated[body]))
+
+    def _define(self, body: int) -> str:
+        name: str = self._model.body(body).name
+        if name == OBJECT:
+            return OBJECT
+        return body_define(body) if self._model.body_gravcomp[body] and self._moves(body) else ""
+
+    def _moves(self, body: int) -> bool:
+        return bool(self._model.body_weldid[body] != 0)
+
+    def _light_solids(self) -> Counter[int]:
+        """How many light solids have their mass from each body."""
+        donations: Counter[int] = Counter()
+        model = self._model
+        for body in range(1, model.nbody):
+            group = np.flatnonzero(model.body_weldid == model.body_weldid[body])
+            donor = int(group[model.body_mass[group].argmax()])
+            if self._moves(body):
+                joints = int(model.body_jntnum[body])
+                donations[donor] += max(joints - 1, 0)
+                donations[donor] += int(body in self._sensing) + int(model.body_mass[body] <= 0.0)
+        return donations
+
+    def _visible(self, geoms: list[int]) -> list[int]:
+        """Geoms to be seen: those that only touch stand for others, or for a skin."""
+        model = self._model
+        shown = [g for g in geoms if model.geom_group[g] in (0, 2) and model.geom_rgba[g, 3] > 0]
+        return shown or [geom for geom in geoms if geom in self._touching]

@@ -1,0 +1,437 @@
+"""The frame of a world: what every Webots world of ours begins with, and what is in it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import mujoco
+import numpy as np
+
+from softgrasp.backends.wbt.schema import Node, Value
+from softgrasp.backends.webots.drives import (
+    JointLaw,
+    contact_properties,
+    joint_laws,
+    require_damping,
+)
+from softgrasp.backends.webots.solids import WORLD as ORIGIN
+from softgrasp.backends.webots.solids import (
+    SolidWriter,
+    axis_angle,
+    body_define,
+    law_remarks,
+    vector,
+)
+from softgrasp.build import names
+from softgrasp.build.compiling import compiled
+from softgrasp.build.hand_model import build_hand_spec
+from softgrasp.build.objects import PLANAR_JOINTS
+from softgrasp.build.scene import BuiltScene
+from softgrasp.build.shapes import TOUCHING_GROUPS
+from softgrasp.build.soft_finger import finger_model
+from softgrasp.description.arm import HandCarrier
+from softgrasp.description.contact import Contact
+from softgrasp.description.hand import Hand
+from softgrasp.description.scene import STANDARD_GRAVITY, GraspScene, Solver
+from softgrasp.description.soft_finger import SoftFinger
+from softgrasp.errors import BuildError
+from softgrasp.mechanics.transforms import Array
+
+# --------------------
+# A grasp scene → a Webots world.
+
+
+HAND_MATERIAL, OBJECT_MATERIAL = "hand", "object"
+
+
+def require_plain(scene: GraspScene) -> None:
+    """Refuse a scene that only MuJoCo runs.
+
+    Raises:
+        BuildError: It has a sequence, or a hold test that is more than a ramp of gravity.
+    """
+    if not scene.is_plain:
+        raise BuildError(
+            f"{'sequence' if scene.sequence else 'success'}: expected a closure with a ramp of "
+            "gravity or a lift behind it, as sequences, motion and directions run in MuJoCo only"
+        )
+
+
+def scene_world(
+    built: BuiltScene,
+    timestep: float,
+    arguments: tuple[str, ...],
+    max_faces: int | None = None,
+) -> WebotsWorld:
+    """A scene as a Webots world with a hand, an object, and what stands around.
+
+    Args:
+        built: The scene.
+        timestep: Of Webots [s].
+        arguments: Of the controller.
+        max_faces: Meshes with more triangles are made coarser; none where not given.
+
+    Raises:
+        BuildError: The scene holds what Webots cannot express; names it.
+    """
+    refuse_model(built.scene.hand)
+    model, scene = built.model, built.scene
+    _refuse_what_only_mujoco_has(scene)
+    if scene.objects:
+        raise BuildError(
+            "objects: expected none beside the one to be grasped, as a controller of Webots tells "
+            f"of one object only, found {', '.join(scene.object_names[1:])}"
+        )
+    start, touching = start_state(model), _touching(built)
+    require_plain(scene)
+    gravity = downward(scene.gravity, "gravity")
+    if scene.success is not None and scene.success.gravity is not None:
+        downward(scene.success.gravity, "success.gravity")
+    laws = joint_laws(model, start, timestep)
+    writer = SolidWriter(model, start, laws, built.bodies, touching, max_faces)
+    robot = driven_robot(_hand(model, writer), scene.hand.name, arguments)
+    top = heading(
+        scene.name or f"{scene.hand.name} {scene.object.name}",
+        gravity,
+        timestep,
+        _contacts(built, timestep),
+        view_of(model, start, [g for g in touching if not names.is_around(model.geom(g).name)]),
+    )
+    others = [_standing(writer, model.body(name).id, material) for name, material in _others(scene)]
+    return WebotsWorld(
+        nodes=[*top, robot, *others],
+        laws=[law for law in laws if law.name not in PLANAR_JOINTS],
+        timestep=timestep,
+        compensated={
+            body_define(body): float(model.body_mass[body] * model.body_gravcomp[body])
+            for body in range(model.nbody)
+            if model.body_gravcomp[body] and model.body_weldid[body]
+        },
+        remarks=(*_remarks(built), *law_remarks(laws)),
+    )
+
+
+def _refuse_what_only_mujoco_has(scene: GraspScene) -> None:
+    """Refuse contact models, deformable objects and sensors, which Webots and ODE do not have."""
+    if isinstance(scene.arm, HandCarrier):
+        raise BuildError(
+            "arm: expected none, or one of rigid links, for Webots and ODE, found a "
+            f"{scene.arm.kind} one"
+        )
+    if scene.object.elasticity is not None:
+        raise BuildError(
+            "object.elasticity: expected a rigid object for Webots and ODE, found a deformable one"
+        )
+    if any(contact.model == "native" for contact in scene.requested_contacts):
+        raise BuildError(
+            "contact.model: expected 'compliant' or 'soft-finger' for Webots and ODE, found "
+            "'native', which is MuJoCo's own"
+        )
+    if scene.sensors:
+        raise BuildError(
+            f"sensors: expected none for Webots and ODE, found {len(scene.sensors)}: only MuJoCo "
+            "has them here"
+        )
+
+
+def _hand(model: mujoco.MjModel, writer: SolidWriter) -> list[Node]:
+    """Everything in the world that is neither the object nor stands around."""
+    apart = {names.OBJECT, f"{names.OBJECT}_carriage"}
+    called = {body: model.body(body).name for body in roots(model)}
+    hand = [b for b, name in called.items() if name not in apart and not names.is_around(name)]
+    return [writer.carried(body, ORIGIN, HAND_MATERIAL) for body in hand]
+
+
+def _others(scene: GraspScene) -> list[tuple[str, str]]:
+    planar = scene.object_mount == "planar"
+    object_body = f"{names.OBJECT}_carriage" if planar else names.OBJECT
+    # each of those that stand around is of a material of its own name
+    return [
+        (object_body, OBJECT_MATERIAL),
+        *((name, name) for name in names.surrounding_bodies(scene)),
+    ]
+
+
+def _standing(writer: SolidWriter, body: int, material: str) -> Node:
+    """A thing of its own in the world; one on joints needs a solid that carries them."""
+    node = writer.carried(body, ORIGIN, material)
+    if node.type in ("HingeJoint", "SliderJoint"):
+        return Node("Solid", {"children": [node], "name": f"{material}_mount"})
+    return node
+
+
+def _touching(built: BuiltScene) -> set[int]:
+    """Geoms that can touch in the model, and those of bodies that have a sensor of touch."""
+    model = built.model
+    sensing = [model.body(name).id for name in built.bodies]
+    self_touching = np.isin(model.geom_bodyid, sensing) & np.isin(model.geom_group, TOUCHING_GROUPS)
+    return {
+        *model.pair_geom1.tolist(),
+        *model.pair_geom2.tolist(),
+        *np.flatnonzero(self_touching).tolist(),
+    }
+
+
+def _contacts(built: BuiltScene, timestep: float) -> list[Node]:
+    scene, contact, dimension = built.scene, built.contact, built.scene.solver.contact_dimension
+    properties = [contact_properties(HAND_MATERIAL, OBJECT_MATERIAL, contact, dimension, timestep)]
+    for part, name in zip(scene.surroundings, names.surrounding_bodies(scene), strict=True):
+        part_contact = part.contact or contact
+        properties += [
+            contact_properties(name, material, part_contact, dimension, timestep)
+            for material in (OBJECT_MATERIAL, HAND_MATERIAL)
+        ]
+    return properties
+
+
+def _remarks(built: BuiltScene) -> tuple[str, ...]:
+    """What the world says otherwise than the scene."""
+    scene, contact, remarks = built.scene, built.contact, []
+    if contact.switches_friction:
+        remarks.append(
+            f"friction stays at its static value {contact.static_friction:g}: Webots has no "
+            "dynamic one of its own"
+        )
+    if scene.self_contact:
+        remarks.append(
+            "parts of the hand do not touch one another: with touch sensors on them, Webots would "
+            "let neighbours collide"
+        )
+    if scene.object.shape.type not in ("sphere", "capsule", "cylinder", "cuboid"):
+        remarks.append(
+            "the object is a mesh of triangles in Webots: each of its points of contact has the "
+            "whole stiffness, they change from face to face, and a grip that MuJoCo holds can "
+            "squeeze it out"
+        )
+    return tuple(remarks)
+
+
+# --------------------
+# A hand alone → a Webots world, to be closed by a controller of one's own.
+
+
+MATERIAL, ANYTHING = "hand", "default"
+"""Of the hand, and of solids that say nothing else."""
+
+
+def refuse_model(hand: Hand) -> None:
+    """Refuse a hand whose actuators, tendons and equalities only MuJoCo knows.
+
+    Raises:
+        BuildError: It has a model of its own.
+    """
+    if hand.model is not None:
+        raise BuildError(
+            f"hand '{hand.name}': expected one that is described by its joints, found the MuJoCo "
+            f"model {hand.model.file}, whose actuators only MuJoCo runs"
+        )
+
+
+def hand_world(
+    hand: Hand, timestep: float, arguments: tuple[str, ...], max_faces: int | None = None
+) -> WebotsWorld:
+    """A hand in its start posture, without an object and without gravity.
+
+    Args:
+        hand: The hand.
+        timestep: Of Webots [s].
+        arguments: Of the controller.
+        max_faces: Meshes with more triangles are made coarser; none where not given.
+
+    Raises:
+        BuildError: The hand holds what Webots cannot express; names it.
+    """
+    refuse_model(hand)
+    model = compiled(build_hand_spec(hand), hand.name)
+    start = start_state(model)
+    moving = model.geom_bodyid > 0
+    touching = np.flatnonzero(moving & np.isin(model.geom_group, TOUCHING_GROUPS)).tolist()
+    sensing = dict.fromkeys(model.body(int(model.geom_bodyid[geom])).name for geom in touching)
+    laws = joint_laws(model, start, timestep)
+    writer = SolidWriter(model, start, laws, tuple(sensing), set(touching), max_faces)
+    contact = hand.contact or Contact()
+    contacts = [
+        contact_properties(MATERIAL, ANYTHING, contact, Solver().contact_dimension, timestep)
+    ]
+    top = heading(hand.name, 0.0, timestep, contacts, view_of(model, start, touching))
+    carried = [writer.carried(body, ORIGIN, MATERIAL) for body in roots(model)]
+    robot = driven_robot(carried, hand.name, arguments)
+    return WebotsWorld([*top, robot], laws, timestep, {}, law_remarks(laws))
+
+
+# --------------------
+# A soft finger alone → a Webots world: clamped level at the origin, in some shape.
+
+
+FINGER_MATERIAL = "finger"
+
+
+def finger_world(
+    finger: SoftFinger, angles: Array, timestep: float, arguments: tuple[str, ...]
+) -> WebotsWorld:
+    """A finger that nothing drives or touches.
+
+    Args:
+        finger: With all of its damping.
+        angles: Its joints in the file [rad], (n,).
+        timestep: Of Webots [s].
+        arguments: Of the controller.
+
+    Raises:
+        BuildError: A joint has less damping than Webots' implicit spring adds at this step.
+    """
+    model = finger_model(finger)
+    start = mujoco.MjData(model)
+    start.qpos[:] = angles
+    mujoco.mj_forward(model, start)
+    laws = joint_laws(model, start, timestep)
+    require_damping(laws, timestep)
+    writer = SolidWriter(model, start, laws, sensing=(), touching=set())
+    view = view_of(model, start, range(model.ngeom))
+    top = heading(finger.name, -STANDARD_GRAVITY[2], timestep, (), view)
+    hanging = [writer.carried(1, ORIGIN, FINGER_MATERIAL)]
+    robot = driven_robot(hanging, finger.name, arguments)
+    return WebotsWorld([*top, robot], laws, timestep, {}, ())
+
+
+# --------------------
+# Where things stand at the start of a model, and from where they are seen.
+
+
+def start_state(model: mujoco.MjModel) -> mujoco.MjData:
+    """The state of keyframe 0, poses computed."""
+    data = mujoco.MjData(model)
+    mujoco.mj_resetDataKeyframe(model, data, 0)
+    mujoco.mj_forward(model, data)
+    return data
+
+
+def view_of(model: mujoco.MjModel, start: mujoco.MjData, geoms: Sequence[int]) -> Node:
+    """A camera that sees some geoms."""
+    chosen = list(geoms)
+    positions = start.geom_xpos[chosen]
+    center = 0.5 * (positions.min(axis=0) + positions.max(axis=0))
+    reach = np.linalg.norm(positions - center, axis=1) + model.geom_rbound[chosen]
+    return viewpoint(center, float(reach.max()))
+
+
+def roots(model: mujoco.MjModel) -> list[int]:
+    """The bodies that stand in the world."""
+    return [body for body in range(1, model.nbody) if model.body_parentid[body] == 0]
+
+
+WORLD = "WORLD"
+"""DEF of the WorldInfo, through which the controller changes gravity."""
+CONTROLLER = "softgrasp_job"
+SHORTEST_STEP = 1e-3
+"""Webots takes time steps from one millisecond on (reference manual, WorldInfo)."""
+
+STIFF = 1e-8
+"""CFM of the world. What sticks creeps by this speed a newton in ODE, and with the default of 1e-5
+a held object sinks by 10 µm a second and newton; the direct solver needs no more than this."""
+
+
+class WebotsWorld(NamedTuple):
+    """A world, and what its controller has to know of it."""
+
+    nodes: list[Node]
+    laws: list[JointLaw]
+    timestep: float
+    """[s]"""
+    compensated: dict[str, float]
+    """DEF of each solid whose weight is carried, and its mass [kg]."""
+    remarks: tuple[str, ...]
+    """What the world says otherwise than the scene."""
+
+
+def heading(
+    title: str, gravity: float, timestep: float, contacts: Sequence[Node], view: Node
+) -> list[Node]:
+    """The first nodes of a world.
+
+    Args:
+        title: What it shows.
+        gravity: Downwards [m/s²].
+        timestep: [s]
+        contacts: Its ContactProperties.
+        view: Its Viewpoint.
+    """
+    info: dict[str, Value] = {
+        "title": title,
+        "gravity": gravity,
+        "basicTimeStep": 1e3 * timestep,
+        "CFM": STIFF,
+        # Webots puts what is slower than 10 mm/s to sleep by default, as a settling finger is
+        "physicsDisableLinearThreshold": 0,
+        "physicsDisableAngularThreshold": 0,
+        "contactProperties": list(contacts),
+    }
+    light: dict[str, Value] = {"direction": (0.4, 0.5, -1.0), "intensity": 2.0, "castShadows": True}
+    return [
+        Node("WorldInfo", info, name=WORLD),
+        view,
+        Node("Background", {"skyColor": [(0.75, 0.8, 0.85)], "luminosity": 0.8}),
+        Node("DirectionalLight", light),
+    ]
+
+
+def viewpoint(center: Array, radius: float) -> Node:
+    """A camera that looks at a ball from the front, above and beside.
+
+    Args:
+        center: In the world [m], (3,).
+        radius: Of the ball [m].
+    """
+    forward = np.array([-0.8, 0.5, -0.35])
+    forward /= np.linalg.norm(forward)
+    left = np.cross([0.0, 0.0, 1.0], forward)
+    left /= np.linalg.norm(left)
+    rotation = np.column_stack([forward, left, np.cross(forward, left)])  # FLU: x ahead, z up
+    return Node(
+        "Viewpoint",
+        {
+            "orientation": axis_angle(rotation),
+            "position": vector(center - 3.2 * radius * forward),
+            "near": 0.01,
+        },
+    )
+
+
+def downward(gravity: Sequence[float], where: str) -> float:
+    """Gravity as Webots has it: a number, downwards [m/s²].
+
+    Raises:
+        BuildError: It points elsewhere.
+    """
+    x, y, z = gravity
+    if x or y or z > 0.0:
+        raise BuildError(
+            f"{where}: gravity of Webots points down, expected (0, 0, -g), found "
+            f"({x:g}, {y:g}, {z:g})"
+        )
+    return -z + 0.0
+
+
+def driven_robot(children: Sequence[Node], name: str, arguments: Sequence[str]) -> Node:
+    """The robot that carries everything that moves by itself, with its controller.
+
+    Args:
+        children: What it consists of.
+        name: Its name.
+        arguments: Of the controller.
+    """
+    return Node(
+        "Robot",
+        {
+            "children": list(children),
+            "name": name,
+            "controller": CONTROLLER,
+            "controllerArgs": list(arguments),
+            "supervisor": True,
+            # it spares solids that a joint connects, but not the touch sensors that lie on them
+            "selfCollision": False,
+            "window": "<none>",
+        },
+        name="HAND",
+    )

@@ -1,1 +1,0 @@
-"""A compiled scene → a Webots world: solids, joints, contacts, and what drives them."""

@@ -1,0 +1,1 @@
+"""Continuum controllers after ros2_control, set up by a U(C)RDF file alone."""

@@ -1,0 +1,556 @@
+"""The continuum feed-forward controller (cFFC, paper 002): a stick moves the curvature."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from softgrasp.continuum.pcc import segment_transform
+from softgrasp.continuum_control.interfaces import (
+    STRAIGHT,
+    BendCommand,
+    PositionCommand,
+    ResourceManager,
+    bend_commands,
+    position_commands,
+    vector_of,
+)
+from softgrasp.description.bendable import Bendable
+from softgrasp.description.robot import Robot
+from softgrasp.errors import DescriptionError, did_you_mean
+from softgrasp.mechanics.quintic import Quintic
+from softgrasp.mechanics.robot_frames import origin_frame
+from softgrasp.mechanics.transforms import Array
+
+DEADZONE = 0.1
+"""Deflection below which a stick does nothing; what is left is stretched to the whole range."""
+Sticks = Callable[[float], Mapping[str, tuple[float, float]]]
+"""Deflections (x, y) of the stick of each segment at a time [s], each at most 1 long."""
+
+
+class FeedForwardController:
+    """Adds ``kappa_dot_max`` · deflection · time to (u, v), within ``kappa_max``.
+
+    The plane of a bent segment turns by ``phi_dot_max`` at most.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        sticks: Sticks,
+        segments: Sequence[str] | None = None,
+        name: str = "continuum_feed_forward_controller",
+    ) -> None:
+        """Set up by the robot's description.
+
+        Args:
+            robot: Gives limits and rates.
+            sticks: Where the deflections come from.
+            segments: Which bendables are moved; all where not given.
+            name: Of the controller.
+
+        Raises:
+            DescriptionError: A segment does not exist, is not commanded, or has no
+                ``kappa_dot_max``.
+        """
+        self.name, self._sticks = name, sticks
+        self._commands = bend_commands(robot, segments)
+        for segment, command in self._commands.items():
+            if command.rate is None:
+                raise DescriptionError(
+                    "expected kappa_dot_max, the rate of a stick at its stop, found none",
+                    field=f"bendable '{segment}'",
+                )
+        self._vectors: dict[str, Array] = {}
+
+    def claims(self) -> list[str]:
+        """Curvature and plane of its segments; only the curvature where the plane is fixed."""
+        return [claim for command in self._commands.values() for claim in command.claims]
+
+    def start(self, resources: ResourceManager, now: float) -> None:
+        """Go on from the curvatures that are commanded."""
+        self._vectors = {
+            name: command.vector(resources) for name, command in self._commands.items()
+        }
+
+    def update(self, resources: ResourceManager, now: float, period: float) -> None:
+        """Move the curvatures by the sticks' deflections.
+
+        Raises:
+            DescriptionError: A stick moves a segment that is not this controller's, or its
+                deflection is not finite.
+        """
+        sticks = self._sticks(now)
+        for name, stick in sticks.items():
+            if name not in self._commands:
+                raise DescriptionError(
+                    f"no segment '{name}' of '{self.name}'; {did_you_mean(name, self._commands)}"
+                )
+            if not np.isfinite(stick).all():
+                raise DescriptionError(
+                    f"expected a finite deflection, found {stick}", field=f"stick '{name}'"
+                )
+        for name, command in self._commands.items():
+            push = (command.rate or 0.0) * period * deflection(sticks.get(name, (0.0, 0.0)))
+            before = self._vectors[name]
+            if command.rotation_rate is not None:
+                push = rate_limited(before, push, command.rotation_rate * period)
+            self._vectors[name] = command.admitted(resources, before + push)
+            command.write(resources, self.name, self._vectors[name])
+
+
+def deflection(stick: tuple[float, float]) -> Array:
+    """A stick's deflection without its dead zone, at most 1 long, (2,)."""
+    deflection_xy = np.asarray(stick, dtype=float)
+    length = float(np.hypot(*deflection_xy))
+    if length <= DEADZONE:
+        return np.zeros(2)
+    return np.asarray(deflection_xy / length * min((length - DEADZONE) / (1.0 - DEADZONE), 1.0))
+
+
+def rate_limited(vector: Array, push: Array, angle: float) -> Array:
+    """A push of a vector whose part across turns it by no more than an angle, (2,)."""
+    size = float(np.hypot(*vector))
+    if size <= STRAIGHT:
+        return push
+    along = vector / size
+    across = np.array([-along[1], along[0]])
+    outwards = float(push @ along)
+    limit = max(size + outwards, 0.0) * np.tan(min(angle, 1.5))
+    return np.asarray(outwards * along + float(np.clip(push @ across, -limit, limit)) * across)
+
+
+# --------------------
+# The continuum joint trajectory controller (cJTC, paper 002): from shape to shape in step.
+
+
+PEAK = 1.875
+"""Largest speed of a quintic from rest to rest, in ways a time."""
+SAMPLES = 400
+"""Instants of a motion at which its speeds are compared with their limits."""
+NEAR_STRAIGHT = 0.01
+"""A way that passes straight nearer than this share of its largest curvature turns its plane there
+at once: the plane of a straight segment means nothing."""
+LONGER, LONGEST = 1.02, 60.0
+"""Factor between durations that are tried where a motion begins with a speed, and the largest one
+over that from rest."""
+
+Target = Sequence[float] | float
+"""(κ, φ) of a bendable [1/m, rad], κ alone of a planar one, or the position of a rigid joint."""
+
+
+class JointTrajectoryController:
+    """Moves all segments and rigid joints to targets, each by a quintic, all in the same time.
+
+    A segment moves in (u, v) = κ (cos φ, sin φ): the way between two points of the disc κ ≤ κ_max
+    stays in it. None is faster than its ``kappa_dot_max``, ``phi_dot_max`` or ``velocity``. A new
+    target takes over the speed and the acceleration of the motion so far.
+    """
+
+    def __init__(self, robot: Robot, name: str = "continuum_joint_trajectory_controller") -> None:
+        """Set up by the robot's description.
+
+        Raises:
+            DescriptionError: Nothing of the robot is commanded by curvature or position.
+        """
+        self.name = name
+        self._parts: dict[str, BendCommand | PositionCommand] = {
+            **bend_commands(robot),
+            **position_commands(robot),
+        }
+        if not self._parts:
+            raise DescriptionError(
+                "expected command interfaces kappa or position, found none", field=robot.name
+            )
+        self._resources: ResourceManager | None = None
+        self._pieces: list[tuple[float, dict[str, Quintic]]] = []
+        """When each motion begins [s], and the motions by name."""
+
+    @property
+    def duration(self) -> float:
+        """How long the whole motion takes [s]."""
+        if not self._pieces:
+            return 0.0
+        begin, last = self._pieces[-1]
+        return begin - self._pieces[0][0] + max(motion.duration for motion in last.values())
+
+    def claims(self) -> list[str]:
+        """All curvatures, planes and positions that are commanded."""
+        return [claim for part in self._parts.values() for claim in part.claims]
+
+    def start(self, resources: ResourceManager, now: float) -> None:
+        """Stand still at what is commanded."""
+        self._resources = resources
+        positions = {name: part.vector(resources) for name, part in self._parts.items()}
+        self._pieces = [(now, {name: Quintic(at, at, 0.0) for name, at in positions.items()})]
+
+    def go(self, target: Mapping[str, Target], now: float, duration: float | None = None) -> float:
+        """Begin to move to a shape; returns how long that takes [s].
+
+        Args:
+            target: Of the segments and joints that move, by name.
+            now: Time at which it begins [s].
+            duration: How long to take [s]; as short as the rates allow where not given.
+
+        Raises:
+            DescriptionError: Something does not exist, is out of its range or not finite, or the
+                motion would be too fast; nothing has changed then.
+        """
+        piece = self._piece(self._states(now), target, now, duration)
+        self._pieces = [(now, piece)]
+        return self.duration
+
+    def follow(self, points: Iterable[tuple[float, Mapping[str, Target]]], now: float) -> float:
+        """Begin to move through several shapes, at rest in each; returns how long it takes [s].
+
+        Args:
+            points: How long each piece takes [s], and where it ends.
+            now: Time at which the first one begins [s].
+
+        Raises:
+            DescriptionError: As ``go``; nothing has changed then.
+        """
+        states, begin, pieces = self._states(now), now, []
+        for duration, target in points:
+            piece = self._piece(states, target, begin, duration)
+            pieces.append((begin, piece))
+            begin += duration
+            states = {
+                name: np.stack([m.end, 0.0 * m.end, 0.0 * m.end]) for name, m in piece.items()
+            }
+        if not pieces:
+            raise DescriptionError("expected at least one point, found none", field="points")
+        self._pieces = pieces
+        return self.duration
+
+    def update(self, resources: ResourceManager, now: float, period: float) -> None:
+        """Command the shape of the end of this period."""
+        for name, states in self._states(now + period).items():
+            part = self._parts[name]
+            part.write(resources, self.name, part.admitted(resources, states[0]))
+
+    def samples(self, rate: float) -> tuple[Array, dict[str, Array]]:
+        """The whole motion at a rate [Hz]: times (n,) from 0 to its end, vectors (n, 2) or (n, 1).
+
+        Raises:
+            DescriptionError: The rate is not above 0.
+        """
+        if not 0.0 < rate < math.inf:
+            raise DescriptionError(f"expected a number above 0, found {rate}", field="rate")
+        count = math.ceil(self.duration * rate - 1e-9) + 1
+        times = np.minimum(np.arange(count) / rate, self.duration)
+        begin = self._pieces[0][0] if self._pieces else 0.0
+        states = [self._states(begin + time) for time in times.tolist()]
+        return times, {name: np.stack([each[name][0] for each in states]) for name in self._parts}
+
+    def _states(self, time: float) -> dict[str, Array]:
+        """Place, velocity and acceleration of everything, (3, n) each."""
+        if not math.isfinite(time):
+            raise DescriptionError(f"expected a finite time, found {time}", field="now")
+        if not self._pieces:
+            raise DescriptionError(
+                f"expected controller '{self.name}' to be started, found it inactive"
+            )
+        begin, piece = next(
+            (one for one in reversed(self._pieces) if one[0] <= time), self._pieces[0]
+        )
+        return {
+            name: np.stack([motion.at(time - begin, order) for order in range(3)])
+            for name, motion in piece.items()
+        }
+
+    def _piece(
+        self,
+        states: Mapping[str, Array],
+        target: Mapping[str, Target],
+        now: float,
+        duration: float | None,
+    ) -> dict[str, Quintic]:
+        assert self._resources is not None  # a state was there
+        ends = {name: state[0] for name, state in states.items()}
+        for name, vector in target.items():
+            if name not in self._parts:
+                known = did_you_mean(name, self._parts)
+                raise DescriptionError(f"no bendable or rigid joint '{name}'; {known}")
+            ends[name] = self._parts[name].aimed(self._resources, vector)
+        if duration is not None and not 0.0 <= duration < math.inf:
+            raise DescriptionError(
+                f"expected a finite number of at least 0, found {duration}", field="duration"
+            )
+        min_duration = max(self._min_duration(name, states[name], ends[name]) for name in ends)
+        if duration is not None and duration < min_duration * (1.0 - 1e-12):
+            raise DescriptionError(
+                f"expected at least {min_duration:.4g} s for these rates, found {duration:.4g} s",
+                field="duration",
+            )
+        time = min_duration if duration is None else duration
+        return {name: _motion(states[name], ends[name], time) for name in ends}
+
+    def _min_duration(self, name: str, state: Array, end: Array) -> float:
+        """The shortest time in which a part may go from a state of motion to a place [s]."""
+        rate, turning = self._parts[name].rate, self._parts[name].rotation_rate
+        distance = float(np.linalg.norm(end - state[0]))
+        at_rest = 0.0 if rate is None else PEAK * distance / rate
+        if not state[1:].any():
+            return max(at_rest, _turning_time(state[0], end, turning))
+        # with a speed at its begin a motion is tried: longer ones swing farther out
+        time = max(at_rest, 1e-3)
+        for _ in range(math.ceil(math.log(LONGEST) / math.log(LONGER))):
+            if self._is_within(name, _motion(state, end, time)):
+                return time
+            time *= LONGER
+        raise DescriptionError(
+            "expected a target that can be reached within its rates and its range from the motion "
+            "so far, found none; wait until it has ended",
+            field=f"'{name}'",
+        )
+
+    def _is_within(self, name: str, motion: Quintic) -> bool:
+        assert self._resources is not None  # a motion goes on
+        part, times = self._parts[name], np.linspace(0.0, motion.duration, SAMPLES)
+        positions, speeds = motion.at(times), motion.at(times, 1)
+        begin = float(np.linalg.norm(speeds[0]))
+        rate = math.inf if part.rate is None else max(part.rate, begin)
+        if np.linalg.norm(speeds, axis=1).max() > rate * (1.0 + 1e-9):
+            return False
+        if (
+            part.rotation_rate is not None
+            and _max_rotation_rate(positions, speeds) > part.rotation_rate * 1.001
+        ):
+            return False
+        return all(
+            np.abs(part.admitted(self._resources, position) - position).max() < 1e-9
+            for position in positions
+        )
+
+
+def _at_rest(position: Array) -> Array:
+    return np.stack([position, 0.0 * position, 0.0 * position])
+
+
+def _motion(state: Array, end: Array, duration: float) -> Quintic:
+    return Quintic(state[0], end, duration, state[1], state[2])
+
+
+def _turning_time(begin: Array, end: Array, rate: float | None) -> float:
+    """The time from rest to rest on a straight way in which its plane turns no faster [s]."""
+    if rate is None or begin.size != 2:
+        return 0.0
+    motion = Quintic(begin, end, 1.0)
+    times = np.linspace(0.0, 1.0, 10 * SAMPLES)
+    return _max_rotation_rate(motion.at(times), motion.at(times, 1)) / rate
+
+
+def _max_rotation_rate(positions: Array, speeds: Array) -> float:
+    """Largest speed of the plane [rad/s]; where it passes straight, that is left out."""
+    sizes = np.linalg.norm(positions, axis=1)
+    if sizes.min() <= NEAR_STRAIGHT * sizes.max():
+        # it turns at once where nothing is bent, and stands still on the rest of a straight way
+        return 0.0
+    across = np.abs(positions[:, 0] * speeds[:, 1] - positions[:, 1] * speeds[:, 0])
+    return float((across / sizes**2).max())
+
+
+# --------------------
+# Impedance in curvature space (the outlook of paper 002): a segment as stiff as one wants.
+
+
+class ImpedanceController:
+    """The drives bend a segment with K (κ_d − κ) − D κ̇ besides what its own stiffness takes.
+
+    It commands the moment EI κ + K (κ_d − κ) − D κ̇, so a load M at the end changes the curvature
+    by M/K. Hardware has to offer moments (``moment``, or ``moment_u`` and ``moment_v``), as every
+    model of a robot with tendons, chambers or moments does.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        stiffness: float,
+        damping: float = 0.0,
+        *,
+        filter_time: float = 0.02,
+        name: str = "curvature_impedance_controller",
+    ) -> None:
+        """Set up by the robot's description.
+
+        Args:
+            robot: Gives the stiffness of its segments.
+            stiffness: K [N·m²].
+            damping: D [N·m²·s].
+            filter_time: Time constant of the curvature's measured rate [s]; a large D at a long
+                period needs a longer one.
+            name: Of the controller.
+
+        Raises:
+            DescriptionError: A number is out of range, or a segment has no bending stiffness.
+        """
+        if not (
+            0.0 < stiffness < np.inf and 0.0 <= damping < np.inf and 0.0 <= filter_time < np.inf
+        ):
+            raise DescriptionError(
+                "expected a stiffness above 0, a damping and a filter_time of at least 0, found "
+                f"{stiffness:g}, {damping:g} and {filter_time:g}"
+            )
+        self.name, self._parts = name, robot.bendables
+        self._stiffness, self._damping, self._filter_time = stiffness, damping, filter_time
+        for part in self._parts:
+            if not part.backbone.bending_stiffness:
+                raise DescriptionError(
+                    "expected a bending_stiffness, found none", field=f"bendable '{part.name}'"
+                )
+        self.targets: dict[str, Array] = {}
+        self._before: dict[str, Array] = {}
+        self._rates: dict[str, Array] = {}
+
+    def claims(self) -> list[str]:
+        """The moments of every segment."""
+        return [
+            f"{part.name}/{interface}"
+            for part in self._parts
+            for interface in _moment_interfaces(part)
+        ]
+
+    def start(self, resources: ResourceManager, now: float) -> None:
+        """Hold the curvatures that are commanded."""
+        for part in self._parts:
+            kappa, phi = (resources.commanded(f"{part.name}/{k}") for k in ("kappa", "phi"))
+            self.targets[part.name] = vector_of(kappa, phi)
+            self._before.pop(part.name, None)
+            self._rates.pop(part.name, None)
+
+    def aim(self, targets: Mapping[str, tuple[float, float]]) -> None:
+        """Set the curvatures κ [1/m] and planes φ [rad] that segments are drawn to.
+
+        Raises:
+            DescriptionError: A segment does not exist, or a number is not finite.
+        """
+        known = [part.name for part in self._parts]
+        for name, numbers in targets.items():
+            if name not in known:
+                raise DescriptionError(f"no bendable '{name}'; {did_you_mean(name, known)}")
+            if np.shape(numbers) != (2,) or not np.isfinite(numbers).all():
+                raise DescriptionError(
+                    f"expected finite kappa and phi, found {numbers}", field=f"bendable '{name}'"
+                )
+        self.targets |= {name: vector_of(kappa, phi) for name, (kappa, phi) in targets.items()}
+
+    def update(self, resources: ResourceManager, now: float, period: float) -> None:
+        """Command the moment that belongs to the measured curvature."""
+        for part in self._parts:
+            kappa, phi = (resources.states.get(f"{part.name}/{k}", 0.0) for k in ("kappa", "phi"))
+            here = vector_of(kappa, phi)
+            change = (here - self._before.get(part.name, here)) / period
+            kept = self._filter_time / (self._filter_time + period)
+            rate = kept * self._rates.get(part.name, np.zeros(2)) + (1.0 - kept) * change
+            self._before[part.name], self._rates[part.name] = here, rate
+            bending_stiffness = part.backbone.bending_stiffness or 0.0
+            moment = bending_stiffness * here + self._stiffness * (self.targets[part.name] - here)
+            moment = moment - self._damping * rate
+            if part.planar:
+                plane = vector_of(1.0, resources.commanded(f"{part.name}/phi"))
+                moment = np.array([moment @ plane])
+            for interface, value in zip(_moment_interfaces(part), moment.tolist(), strict=True):
+                resources.command(f"{part.name}/{interface}", value, self.name)
+
+
+def _moment_interfaces(part: Bendable) -> list[str]:
+    return ["moment"] if part.planar else ["moment_u", "moment_v"]
+
+
+# --------------------
+# The continuum robot state publisher (cRSP, paper 002): where every segment and disc is.
+
+
+class SegmentFrames(NamedTuple):
+    """A segment at one instant; frames in the one of its parent link.
+
+    They lie on an arc of the measured mean curvature: a segment that gravity or a load bends
+    unevenly is elsewhere by as much.
+    """
+
+    parent: str
+    child: str
+    end: Array
+    """Frame of the child link, (4, 4)."""
+    discs: Array
+    """Frames of the spacer discs at s = ℓ·d/n, (n, 4, 4)."""
+
+
+def segment_frames(robot: Robot, states: JointStates) -> dict[str, SegmentFrames]:
+    """Frames of all segments by their names, from what the broadcaster says."""
+    states_of = zip(states.names, states.kappa, states.phi, states.length, strict=True)
+    return {name: _frames(robot.bendable(name), *state) for name, *state in states_of}
+
+
+def _frames(part: Bendable, kappa: float, phi: float, length: float) -> SegmentFrames:
+    base, count = origin_frame(part.origin), part.backbone.discs
+    arc_lengths = length * np.arange(1, count + 1) / max(count, 1)
+    discs = segment_transform(kappa, phi, arc_lengths, part.frame) if count else np.zeros((0, 4, 4))
+    end = segment_transform(kappa, phi, length, part.frame)
+    return SegmentFrames(part.parent, part.child, base @ end, base @ discs)
+
+
+# --------------------
+# The continuum joint state broadcaster (cJSB, paper 002): one record a period.
+
+
+class JointStates(NamedTuple):
+    """What all segments do at one instant, in the order of the file."""
+
+    time: float
+    """[s]"""
+    names: tuple[str, ...]
+    kappa: tuple[float, ...]
+    """[1/m]"""
+    phi: tuple[float, ...]
+    """[rad]"""
+    length: tuple[float, ...]
+    """[m]; as measured where the hardware does, else that of the description."""
+
+
+class StateBroadcaster:
+    """Keeps the state of every tick and hands it on."""
+
+    def __init__(
+        self,
+        robot: Robot,
+        listener: Callable[[JointStates], None] | None = None,
+        name: str = "continuum_joint_state_broadcaster",
+    ) -> None:
+        """Broadcast the segments of a robot.
+
+        Args:
+            robot: The robot.
+            listener: Called with every record.
+            name: Of the controller.
+        """
+        self.name, self.records = name, list[JointStates]()
+        self._names = tuple(part.name for part in robot.bendables)
+        self._lengths = {part.name: part.backbone.length for part in robot.bendables}
+        self._listener = listener
+
+    def claims(self) -> list[str]:
+        """Nothing: it only looks."""
+        return []
+
+    def start(self, resources: ResourceManager, now: float) -> None:
+        """Begin with the next tick."""
+
+    def update(self, resources: ResourceManager, now: float, period: float) -> None:
+        """Keep and hand on the states of this tick."""
+        kappa, phi = (
+            tuple(resources.states.get(f"{name}/{what}", 0.0) for name in self._names)
+            for what in ("kappa", "phi")
+        )
+        length = tuple(
+            resources.states.get(f"{name}/l") or default_length
+            for name, default_length in self._lengths.items()
+        )
+        record = JointStates(now, self._names, kappa, phi, length)
+        self.records.append(record)
+        if self._listener is not None:
+            self._listener(record)

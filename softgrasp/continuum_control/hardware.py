@@ -1,0 +1,794 @@
+"""Correction of measured bending, tuned by the robot's own linear model.
+
+The drives already bend by what the stiffness of the segments says. What is left, an error e of the
+bending angles, adds the moments K (∫e dt · rate + ė · time): K is the stiffness that the drives
+really feel, gravity and neighbours included, so that all segments answer alike. Rate and time come
+from the slowest pole of the robot alone, p = ω (−ζ ± i√(1 − ζ²)): the derivative damps it to a
+ratio of 0.7, and the integral takes 0.3 ω. Nothing in it belongs to one robot.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal, Protocol
+
+import mujoco
+import numpy as np
+from numpy.typing import ArrayLike
+
+from softgrasp.build.bendable_names import bend_joints, segment_actuator_names, slide_joints
+from softgrasp.continuum_control.interfaces import ResourceManager, curvature_of, vector_of
+from softgrasp.description.bendable import Bendable, Chamber, Tendon
+from softgrasp.description.control_system import ControlledJoint, ControlSystem
+from softgrasp.description.robot import RigidJoint
+from softgrasp.errors import DescriptionError, SimulationError, SoftgraspWarning, did_you_mean
+from softgrasp.mechanics.allocation import Allocation
+from softgrasp.mechanics.transforms import Array
+
+# --------------------
+# Hardware of rigid joints: servos of a MuJoCo model, or joints put where they are commanded.
+
+
+class JointHardware:
+    """One rigid joint of a model."""
+
+    def __init__(
+        self,
+        model: mujoco.MjModel,
+        data: mujoco.MjData,
+        joint: RigidJoint,
+        controlled: ControlledJoint,
+    ) -> None:
+        """Find the joint in its model.
+
+        Raises:
+            DescriptionError: It is fixed, follows another joint, or something else than its
+                position is commanded.
+        """
+        name = joint.name
+        if joint.type == "fixed" or joint.mimic is not None:
+            mobility = "fixed" if joint.mimic is None else f"following '{joint.mimic.joint}'"
+            raise DescriptionError(
+                f"expected a joint that moves by itself, found it {mobility}",
+                field=f"joint '{name}'",
+            )
+        for interface in controlled.commands:
+            if interface.name != "position":
+                raise DescriptionError(
+                    f"expected position as the command interface of a rigid joint, found "
+                    f"'{interface.name}'",
+                    field=f"joint '{name}'",
+                )
+        self._name, self._data, self._commanded = name, data, bool(controlled.commands)
+        self._qpos_address = int(model.joint(name).qposadr[0])
+        self._speed = int(model.joint(name).dofadr[0])
+        self._servo = model.actuator(name).id
+
+    def read(self, resources: ResourceManager) -> None:
+        """Put position, velocity and effort into the state interfaces."""
+        data = self._data
+        measured = {
+            "position": data.qpos[self._qpos_address],
+            "velocity": data.qvel[self._speed],
+            "effort": data.qfrc_actuator[self._speed],
+        }
+        for what, value in measured.items():
+            if f"{self._name}/{what}" in resources.states:
+                resources.states[f"{self._name}/{what}"] = float(value)
+
+    def write(self, resources: ResourceManager) -> None:
+        """Send the servo to the commanded position."""
+        if self._commanded:
+            self._data.ctrl[self._servo] = resources.commanded(f"{self._name}/position")
+
+    def follow(self, resources: ResourceManager) -> None:
+        """Put the joint to the commanded position."""
+        if self._commanded:
+            self._data.qpos[self._qpos_address] = resources.commanded(f"{self._name}/position")
+
+    def release(self) -> None:
+        """A servo without power holds: it is not part of what straightens by itself."""
+
+
+# --------------------
+# Tendon lengths ↔ bending: three tendon lengths say how a segment is bent and how long it is.
+
+
+def tendon_lengths(
+    kappa: float, phi: float, length: float, actuators: Sequence[Tendon | Chamber]
+) -> Array:
+    """Lengths of tendons or chambers, ℓⱼ = ℓ − rⱼ (u cos αⱼ + v sin αⱼ), u, v = κℓ (cos φ, sin φ).
+
+    Exact for constant curvature; shape (n,) [m].
+    """
+    return np.asarray(length + _arms(actuators) @ (length * vector_of(kappa, phi)))
+
+
+def bend_of_lengths(
+    lengths: ArrayLike, actuators: Sequence[Tendon | Chamber], phi_before: float = 0.0
+) -> tuple[float, float, float]:
+    """κ [1/m], φ [rad] and length [m] that fit the lengths of three or more drives best.
+
+    Raises:
+        DescriptionError: Fewer than three drives, or drives in one line through the backbone.
+    """
+    matrix = np.column_stack([np.ones(len(actuators)), _arms(actuators)])
+    if np.linalg.matrix_rank(matrix) < 3:
+        raise DescriptionError(
+            f"expected three or more drives around the backbone, found {len(actuators)}",
+            field="actuation",
+        )
+    length, u, v = np.linalg.lstsq(matrix, np.asarray(lengths, dtype=float), rcond=None)[0]
+    kappa, phi = curvature_of(np.array([u, v]) / length, phi_before)
+    return kappa, phi, float(length)
+
+
+def _arms(actuators: Sequence[Tendon | Chamber]) -> Array:
+    """(−r cos α, −r sin α) of each drive [m], (n, 2)."""
+    return np.array([[-d.radius * np.cos(d.angle), -d.radius * np.sin(d.angle)] for d in actuators])
+
+
+# --------------------
+# What drives a part of a robot, whatever it is made of.
+
+
+class Hardware(Protocol):
+    """Reads states before the controllers compute, and acts on commands after it."""
+
+    def read(self, resources: ResourceManager) -> None:
+        """Put what is measured into the state interfaces."""
+        ...
+
+    def write(self, resources: ResourceManager) -> None:
+        """Act on the commands for one period.
+
+        Raises:
+            SimulationError: A command cannot be obeyed.
+        """
+        ...
+
+    def follow(self, resources: ResourceManager) -> None:
+        """Be where the commands say, without physics."""
+        ...
+
+    def release(self) -> None:
+        """Let go of all drives."""
+        ...
+
+
+# --------------------
+# Hardware that bends all segments of a MuJoCo model together.
+
+
+class SegmentsHardware:
+    """All segments of a robot, with one correction of their measured bending."""
+
+    def __init__(self, segments: Sequence[SegmentHardware], correction: Correction | None) -> None:
+        """Take segments.
+
+        Args:
+            segments: The segments.
+            correction: Of the angles about their ``axes``, one after the other; None where the
+                model is only a mirror of the commands.
+        """
+        self._segments, self._correction = list(segments), correction
+        counts = [len(segment.axes) for segment in segments]
+        ends = np.cumsum([0, *counts]).tolist()
+        self._slices = [slice(*pair) for pair in pairwise(ends)]
+
+    def read(self, resources: ResourceManager) -> None:
+        """Put what is measured into the state interfaces."""
+        for segment in self._segments:
+            segment.read(resources)
+
+    def write(self, resources: ResourceManager) -> None:
+        """Set all drives for one period.
+
+        Raises:
+            SimulationError: A command asks for controls beyond their range.
+        """
+        assert self._correction is not None  # a mirror follows
+        errors = np.zeros(len(self._correction.rates))
+        pushed, held = np.zeros(len(errors), dtype=bool), np.zeros(len(errors), dtype=bool)
+        targets = [segment.targets(resources) for segment in self._segments]
+        for segment, rows, (bend, _) in self._all(targets):
+            pushed[rows] = segment.is_pushed(resources)
+            errors[rows] = segment.axes @ (bend - segment.bend)
+        more = self._correction.moments(errors)
+        for segment, rows, (bend, length) in self._all(targets):
+            if pushed[rows].any():
+                segment.push(resources)
+            else:
+                segment.actuate(bend, length, more[rows] @ segment.axes)
+            held[rows] = segment.saturated
+        self._correction.hold(errors, held)
+        self._correction.forget(pushed)
+
+    def follow(self, resources: ResourceManager) -> None:
+        """Bend the model as commanded, without physics."""
+        for segment in self._segments:
+            segment.put(*segment.targets(resources))
+
+    def release(self) -> None:
+        """Let go of all drives."""
+        for segment in self._segments:
+            segment.release()
+        if self._correction is not None:
+            self._correction.forget(np.ones(len(self._correction.rates), dtype=bool))
+
+    def _all(
+        self, targets: list[tuple[Array, float | None]]
+    ) -> list[tuple[SegmentHardware, slice, tuple[Array, float | None]]]:
+        return list(zip(self._segments, self._slices, targets, strict=True))
+
+
+def correction_of(
+    segments: Sequence[SegmentHardware], model: mujoco.MjModel, pose: Array, period: float
+) -> Correction:
+    """The correction of all bending angles of a robot.
+
+    Args:
+        segments: Its segments.
+        model: The robot with its time step and gravity.
+        pose: Around which it is tuned, (nq,).
+        period: Between two corrections [s].
+    """
+    unit_controls = np.zeros((model.nu, sum(len(segment.axes) for segment in segments)))
+    rates, column = list[float](), 0
+    for segment in segments:
+        count = len(segment.axes)
+        unit_controls[segment.actuators, column : column + count] = segment.per_moment()
+        rates += [segment.integral_gain] * count
+        column += count
+    measured = np.vstack([segment.bend_rows(model) for segment in segments])
+    return tuned(model, pose, measured, unit_controls, period, np.array(rates))
+
+
+DAMPING_RATIO = 0.7
+"""Of the slowest mode, where it is less by itself."""
+INTEGRAL_FACTOR, FILTER_FACTOR = 0.3, 0.1
+"""Rate of the integral over ω, and time constant of the derivative's filter times ω."""
+NUDGE = 1e-6
+"""Change of a state for central differences [rad or m, per s]."""
+GROWTH = 1e-7
+"""How much a free vibration may seem to grow in a step by rounding alone [–]."""
+WEAKENINGS = (1.0, 0.5, 0.25, 0.1, 0.0)
+"""Shares of the correction that are tried until the linear robot is stable with it."""
+
+
+class Correction:
+    """Moments for the errors of all bending angles of a robot; once a period."""
+
+    def __init__(
+        self, stiffness: Array, rates: Array, times: Array, smoothing: float, period: float
+    ) -> None:
+        """Begin without a memory.
+
+        Args:
+            stiffness: K, moments that change the angles by a unit at rest [N·m/rad], (n, n).
+            rates: Of the integral, for each angle [1/s], (n,).
+            times: Of the derivative, for each angle [s], (n,).
+            smoothing: Part of the derivative that is kept from one period to the next [–].
+            period: [s]
+        """
+        self.stiffness, self.rates, self.times = stiffness, rates, times
+        self.smoothing, self.period = smoothing, period
+        self._sum, self._slope = np.zeros(len(rates)), np.zeros(len(rates))
+        self._before: Array | None = None
+
+    def moments(self, errors: Array) -> Array:
+        """What to add for errors [rad], (n,) [N·m]."""
+        before = errors if self._before is None else self._before
+        self._before = errors
+        kept = self.smoothing
+        self._slope = kept * self._slope + (1.0 - kept) * (errors - before) / self.period
+        self._sum = self._sum + self.rates * self.period * errors
+        return np.asarray(self.stiffness @ (self._sum + self.times * self._slope))
+
+    def hold(self, errors: Array, held: Array) -> None:
+        """Take back what the last errors added to the integrals of some angles, (n,) of bool.
+
+        The drives could not act on it, so it would only have to be undone later.
+        """
+        self._sum = self._sum - np.where(held, self.rates * self.period * errors, 0.0)
+
+    def forget(self, angles: Array) -> None:
+        """Start anew for some angles, (n,) of bool."""
+        self._sum[angles], self._slope[angles] = 0.0, 0.0
+
+
+def tuned(
+    model: mujoco.MjModel,
+    start: Array,
+    measured: Array,
+    unit_controls: Array,
+    period: float,
+    rates: Array,
+) -> Correction:
+    """The correction of a robot around a pose.
+
+    Args:
+        model: The robot with its time step and gravity.
+        start: The pose, (nq,).
+        measured: Bending angles from velocities of the joints, (n, nv).
+        unit_controls: Controls that make a unit moment on each angle, (nu, n).
+        period: Between two corrections [s].
+        rates: Of the integrals [1/s], (n,); NaN where they are to be chosen.
+    """
+    step, inputs = _linearised(model, start)
+    if np.abs(np.linalg.eigvals(step)).max() > 1.0 + GROWTH:
+        warnings.warn(
+            "the robot cannot stand by itself in its start pose: its weight outdoes the stiffness "
+            "of its segments, so commanded curvatures may not be reached",
+            SoftgraspWarning,
+            stacklevel=2,
+        )
+        # take the springs alone
+        gravity = model.opt.gravity.copy()
+        model.opt.gravity[:] = 0.0
+        step, inputs = _linearised(model, start)
+        model.opt.gravity[:] = gravity
+    pushes = inputs @ unit_controls
+    angles = np.hstack([measured, np.zeros_like(measured)])
+    rest = angles @ np.linalg.lstsq(np.eye(len(step)) - step, pushes, rcond=None)[0]
+    stiffness = np.linalg.inv(rest)
+    poles = np.log(np.linalg.eigvals(step).astype(complex)) / model.opt.timestep
+    slowest = complex(poles[np.abs(poles).argmin()])
+    omega = abs(slowest)
+    time = 2.0 * max(DAMPING_RATIO + slowest.real / omega, 0.0) / omega
+    smoothing = float(np.exp(-period / max(FILTER_FACTOR / omega, period)))
+    chosen = np.where(np.isnan(rates), INTEGRAL_FACTOR * omega, rates)
+    times = np.where(chosen > 0.0, time, 0.0)
+    ticks = _over_a_period(step, pushes, round(period / model.opt.timestep))
+    for factor in WEAKENINGS:
+        correction = Correction(stiffness, factor * chosen, factor * times, smoothing, period)
+        if _is_stable(correction, *ticks, angles):
+            break
+    if factor == 0.0 and chosen.any():
+        warnings.warn(
+            "expected a robot whose bending can be corrected at this period, found it unstable "
+            "with any correction; only the stiffness of its segments is relied on",
+            SoftgraspWarning,
+            stacklevel=2,
+        )
+    return correction
+
+
+def _linearised(model: mujoco.MjModel, pose: Array) -> tuple[Array, Array]:
+    """Derivatives of one step of the engine at rest, (2 nv, 2 nv) and (2 nv, nu)."""
+    data = mujoco.MjData(model)
+    data.qpos[:] = pose
+    size = 2 * model.nv
+    step, inputs = np.zeros((size, size)), np.zeros((size, model.nu))
+    mujoco.mjd_transitionFD(model, data, NUDGE, True, step, inputs, None, None)
+    return step, inputs
+
+
+def _over_a_period(step: Array, pushes: Array, count: int) -> tuple[Array, Array]:
+    """The same derivatives over some steps with constant controls."""
+    whole, added = step, pushes
+    for _ in range(count - 1):
+        whole, added = step @ whole, step @ added + pushes
+    return whole, added
+
+
+def _is_stable(correction: Correction, step: Array, pushes: Array, angles: Array) -> bool:
+    """Whether the linear robot calms down with a correction.
+
+    The state is that of the robot, the errors before, the slopes and the sums.
+    """
+    size, count = len(step), len(angles)
+    kept, period = correction.smoothing, correction.period
+    rate, one = (1.0 - kept) / period, np.eye(count)
+    # errors are −angles
+    slope = np.hstack([-rate * angles, -rate * one, kept * one, 0.0 * one])
+    total = np.hstack([-period * correction.rates[:, None] * angles, 0.0 * one, 0.0 * one, one])
+    moments = correction.stiffness @ (total + correction.times[:, None] * slope)
+    robot = np.hstack([step, np.zeros((size, 3 * count))]) + pushes @ moments
+    before = np.hstack([-angles, np.zeros((count, 3 * count))])
+    loop = np.vstack([robot, before, slope, total])
+    if not correction.rates.any():
+        return True
+    return bool(np.abs(np.linalg.eigvals(loop)).max() < 1.0)
+
+
+# --------------------
+# Hardware that bends one segment of a MuJoCo model as commanded.
+
+
+class SegmentHardware:
+    """One segment of a model: its bending is measured, and its drives are set."""
+
+    def __init__(
+        self,
+        model: mujoco.MjModel,
+        data: mujoco.MjData,
+        part: Bendable,
+        kind: Kind,
+        options: HardwareOptions,
+        *,
+        stretches: bool = False,
+    ) -> None:
+        """Find the segment in its model.
+
+        Args:
+            model: The model.
+            data: Its state.
+            part: The segment.
+            kind: What the file asks for.
+            options: Parameters of the file.
+            stretches: Whether its length is commanded, too.
+
+        Raises:
+            DescriptionError: The hardware does not fit its actuation, or it cannot be lengthened.
+        """
+        self.part, self.axes, self._data, self._options = part, bend_axes(part), data, options
+        self._stretches = stretches
+        self._allocation = _allocation_of(part, kind, options, stretches)
+        joints = bend_joints(part)
+        self._bends = np.array([model.joint(name).qposadr[0] for name, _ in joints])
+        self._towards = np.array([direction for _, direction in joints])
+        self._slides = [int(model.joint(name).qposadr[0]) for name in slide_joints(part)]
+        self.actuators = np.array(
+            [model.actuator(name).id for name in segment_actuator_names(part)]
+        )
+        self._phi = part.limits.phi_min or 0.0
+        self.saturated = False
+        """Whether the drives are at an end of their range and make less than they should."""
+
+    @property
+    def integral_gain(self) -> float:
+        """How fast its error is corrected [1/s]; NaN where that is to be chosen."""
+        gain = self._options.integral_gain
+        return math.nan if gain is None else gain
+
+    @property
+    def moments(self) -> list[str]:
+        """Interfaces that command bending moments in the place of a curvature."""
+        ends = [""] if self.part.planar else ["_u", "_v"]
+        return [f"{self.part.name}/moment{end}" for end in ends]
+
+    @property
+    def length(self) -> float:
+        """Measured length [m]."""
+        return self.part.backbone.length + float(self._data.qpos[self._slides].sum())
+
+    @property
+    def bend(self) -> Array:
+        """Measured bending angle towards x and y [rad], (2,)."""
+        return np.asarray(self._data.qpos[self._bends] @ self._towards)
+
+    @property
+    def measured(self) -> Array:
+        """Mean curvature towards x and y [1/m], (2,)."""
+        return np.asarray(self.bend / self.length)
+
+    def bend_rows(self, model: mujoco.MjModel) -> Array:
+        """The bending angles about ``axes`` from the velocities of all joints, (k, nv)."""
+        rows = np.zeros((2, model.nv))
+        for name, direction in bend_joints(self.part):
+            rows[:, model.joint(name).dofadr[0]] = direction
+        return np.asarray(self.axes @ rows)
+
+    def per_moment(self) -> Array:
+        """Controls of its drives that make a unit moment about each of ``axes``, (n, k)."""
+        return np.eye(len(self.axes)) if self._allocation is None else self._allocation.per_moment()
+
+    def read(self, resources: ResourceManager) -> None:
+        """Put what is measured into the state interfaces."""
+        name, vector = self.part.name, self.measured
+        if self.part.planar:
+            kappa = float((self.axes @ vector)[0])
+        else:
+            kappa, self._phi = curvature_of(vector, self._phi)
+        for what, value in {"kappa": kappa, "phi": self._phi, "l": self.length}.items():
+            if f"{name}/{what}" in resources.states:
+                resources.states[f"{name}/{what}"] = value
+
+    def targets(self, resources: ResourceManager) -> tuple[Array, float | None]:
+        """Commanded bending angle towards x and y [rad], (2,), and length where it is commanded."""
+        name = self.part.name
+        kappa, phi = (resources.commanded(f"{name}/{what}") for what in ("kappa", "phi"))
+        length = resources.commanded(f"{name}/l") if self._stretches else None
+        return vector_of(kappa, phi) * (self.length if length is None else length), length
+
+    def actuate(self, bend: Array, length: float | None, more: Array) -> None:
+        """Set the drives for a bending angle, by the stiffness of the segment.
+
+        Args:
+            bend: Towards x and y [rad], (2,).
+            length: [m]; None where it is not commanded.
+            more: Moment towards x and y that is added [N·m], (2,).
+
+        Raises:
+            SimulationError: The angle or the length asks for controls beyond their range. What is
+                added is cut instead, and ``saturated`` says so.
+        """
+        backbone = self.part.backbone
+        moment = (backbone.bending_stiffness or 0.0) / backbone.length * bend
+        force = None
+        if length is not None:
+            force = (backbone.axial_stiffness or 0.0) * (length / backbone.length - 1.0)
+        self._put_controls(moment, force, more)
+
+    def is_pushed(self, resources: ResourceManager) -> bool:
+        """Whether a controller commands moments instead of a curvature."""
+        return any(resources.commands[name].owner for name in self.moments)
+
+    def push(self, resources: ResourceManager) -> None:
+        """Set the drives for the commanded moment, as near as they can.
+
+        The commanded curvature follows the measured one, so that who commands it next starts there.
+        """
+        moment = np.array([resources.commanded(name) for name in self.moments])
+        force = 0.0 if self._stretches else None
+        self._put_controls(np.zeros(2), force, moment @ self.axes)
+        kappa, phi = curvature_of(self.measured, self._phi)
+        if self.part.planar:
+            kappa, phi = float((self.axes @ self.measured)[0]), self._phi
+        for what, value in {"kappa": kappa, "phi": phi}.items():
+            interface = resources.commands.get(f"{self.part.name}/{what}")
+            if interface is not None:
+                interface.value = min(max(value, interface.low), interface.high)
+
+    def _put_controls(self, moment: Array, force: float | None, more: Array) -> None:
+        if self._allocation is None:
+            self._data.ctrl[self.actuators] = self.axes @ (moment + more)
+            return
+        try:
+            controls = self._allocation.controls(moment + more, force)
+        except SimulationError:
+            self._allocation.controls(moment, force)
+            controls = self._allocation.nearest(moment + more, force)
+        self.saturated = not self._allocation.makes(controls, moment + more, force)
+        self._data.ctrl[self.actuators] = controls
+
+    def put(self, bend: Array, length: float | None = None) -> None:
+        """Bend the model itself by an angle towards x and y [rad], (2,), without drives."""
+        self._data.qpos[self._bends] = self._towards @ bend / self.part.backbone.links
+        if length is not None:
+            elongation = length - self.part.backbone.length
+            self._data.qpos[self._slides] = elongation / self.part.backbone.links
+
+    def release(self) -> None:
+        """Let go of all drives."""
+        self._data.ctrl[self.actuators] = 0.0
+
+
+def _allocation_of(
+    part: Bendable, kind: Kind, options: HardwareOptions, stretches: bool
+) -> ActuatorAllocation | None:
+    types = {actuator.type for actuator in part.actuation}
+    expected = {"tendons": {"tendon"}, "chambers": {"chamber"}, "moments": set[str]()}.get(kind)
+    where = f"bendable '{part.name}'"
+    if expected is not None and types != expected:
+        text = f"{next(iter(types))}s" if types else "no actuation"
+        raise DescriptionError(f"expected {kind} for this hardware, found {text}", field=where)
+    if stretches and not part.backbone.axial_stiffness:
+        raise DescriptionError(
+            "expected an axial_stiffness of a segment whose length is commanded, found none",
+            field=where,
+        )
+    if kind == "ideal" or not part.actuation:
+        if stretches and kind != "ideal":
+            raise DescriptionError(
+                "expected tendons or chambers for a length that is commanded, found none",
+                field=where,
+            )
+        return None
+    return ActuatorAllocation(part, options.pretension, clamp=options.clamp, stretches=stretches)
+
+
+# --------------------
+# Hardware classes by the names that a U(C)RDF gives in ``<plugin>``, and their parameters.
+
+
+Kind = Literal["by actuation", "tendons", "chambers", "moments", "ideal"]
+PLUGINS: dict[str, Kind] = {
+    "SoftRobotInterface": "by actuation",
+    "TendonHardware": "tendons",
+    "ChamberHardware": "chambers",
+    "MomentHardware": "moments",
+    "IdealHardware": "ideal",
+}
+"""The first one is the paper's name; it takes what the file's ``<actuation>`` says."""
+
+
+@dataclass(frozen=True)
+class HardwareOptions:
+    """What ``<param>`` elements say.
+
+    Args:
+        pretension: Least tension of a tendon [N]; chosen from the segment where not given.
+        integral_gain: How fast the error of a curvature is corrected [1/s]; 0 trusts the stiffness
+            of the description, and where it is not given it follows from the model.
+        clamp: Whether pressures and tensions beyond their range are cut instead of refused.
+        model: Curvature model; it has to be that of the segments.
+    """
+
+    pretension: float | None = None
+    integral_gain: float | None = None
+    clamp: bool = False
+    model: str | None = None
+
+
+def kind_of(system: ControlSystem) -> Kind:
+    """Which hardware a system asks for.
+
+    Raises:
+        DescriptionError: There is no such plugin.
+    """
+    if system.plugin not in PLUGINS:
+        raise DescriptionError(
+            f"no hardware plugin '{system.plugin}'; {did_you_mean(system.plugin, PLUGINS)}",
+            field=f"ros2_control '{system.name}'",
+        )
+    return PLUGINS[system.plugin]
+
+
+def check_system(system: ControlSystem) -> None:
+    """Refuse a system that softgrasp cannot drive.
+
+    Raises:
+        DescriptionError: Its plugin or one of its parameters is unknown or wrong.
+    """
+    kind_of(system)
+    options_of(system)
+
+
+def options_of(system: ControlSystem) -> HardwareOptions:
+    """The parameters of a system.
+
+    Raises:
+        DescriptionError: One is not known, or is no number where one is needed.
+    """
+    known: Mapping[str, type] = {
+        "pretension": float, "integral_gain": float, "clamp": bool, "model": str
+    }  # fmt: skip
+    options: dict[str, object] = {}
+    for name, text in system.params:
+        where = f"ros2_control '{system.name}': param '{name}'"
+        if name not in known:
+            raise DescriptionError(f"no such parameter; {did_you_mean(name, known)}", field=where)
+        options[name] = _value(text, known[name], where)
+    return HardwareOptions(**options)  # type: ignore[arg-type]
+
+
+def _value(text: str, kind: type, where: str) -> object:
+    if kind is str:
+        return text
+    if kind is bool:
+        if text.lower() not in ("true", "false"):
+            raise DescriptionError(f"expected true or false, found '{text}'", field=where)
+        return text.lower() == "true"
+    try:
+        number = float(text)
+    except ValueError:
+        raise DescriptionError(f"expected a number, found '{text}'", field=where) from None
+    if not 0.0 <= number < float("inf"):
+        raise DescriptionError(f"expected a number of at least 0, found {text}", field=where)
+    return number
+
+
+# --------------------
+# Which drives pull or push how much, so that together they bend a segment as wanted.
+
+
+class ActuatorAllocation:
+    """Controls of one segment's drives for a bending moment, and for a force along it.
+
+    Tendons pull with at least their pretension, chambers push within their range of pressure; of
+    all controls that do it the smallest are taken.
+    """
+
+    def __init__(
+        self, part: Bendable, lowest: float | None, *, clamp: bool, stretches: bool = False
+    ) -> None:
+        """Take the drives of a segment.
+
+        Args:
+            part: The segment; its drives are tendons or chambers.
+            lowest: Least tension of tendons [N]; where not given a twentieth of what bends the
+                segment to its limit, or 0 where such tensions bend it.
+            clamp: Whether controls beyond their range are cut instead of refused.
+            stretches: Whether the drives are asked for a force along the segment, too.
+
+        Raises:
+            DescriptionError: Its drives cannot do that.
+        """
+        self._name, self._clamp = part.name, clamp
+        self.axes = bend_axes(part)
+        matrix = _effects(part, self.axes)
+        whole = matrix if stretches else matrix[:-1]
+        self._allocation = _allocation(part, whole, lowest)
+        if self._allocation.rank < len(whole):
+            what = "bend and lengthen" if stretches else "bend"
+            raise DescriptionError(
+                f"expected drives that {what} it, found {len(part.actuation)} that cannot",
+                field=f"bendable '{part.name}'",
+            )
+        chambers = isinstance(part.actuation[0], Chamber)
+        self._kind, self._unit = ("pressure", "Pa") if chambers else ("tension", "N")
+
+    def controls(self, moment: Array, force: float | None = None) -> Array:
+        """Tensions [N] or pressures [Pa], (n,).
+
+        Args:
+            moment: Towards x and y [N·m], (2,); of a planar segment its part in the plane counts.
+            force: Along the segment [N]; only of drives that stretch it.
+
+        Raises:
+            SimulationError: A drive would have to go beyond its range, and is not clamped.
+        """
+        effect = self._effect(moment, force)
+        controls = self._allocation.smallest(effect)
+        if controls is not None:
+            return controls
+        if self._clamp:
+            return self._allocation.nearest(effect)
+        raise SimulationError(self._refusal(effect))
+
+    def nearest(self, moment: Array, force: float | None = None) -> Array:
+        """The controls within their ranges that come nearest, (n,); as ``controls``."""
+        effect = self._effect(moment, force)
+        controls = self._allocation.smallest(effect)
+        return self._allocation.nearest(effect) if controls is None else controls
+
+    def makes(self, controls: Array, moment: Array, force: float | None = None) -> bool:
+        """Whether controls make a moment and a force."""
+        return self._allocation.makes(controls, self._effect(moment, force))
+
+    def per_moment(self) -> Array:
+        """Controls that make a unit moment about each axis, whatever their ranges, (n, k)."""
+        return np.asarray(np.linalg.pinv(self._allocation.matrix[: len(self.axes)]))
+
+    def _effect(self, moment: Array, force: float | None) -> Array:
+        return np.append(self.axes @ moment, [] if force is None else [force])
+
+    def _refusal(self, effect: Array) -> str:
+        """Which drive is missing most, if all were free below and above."""
+        low, high = self._allocation.low, self._allocation.high
+        free = Allocation(self._allocation.matrix, low, np.full(len(low), np.inf)).smallest(effect)
+        if free is None:
+            free = np.linalg.pinv(self._allocation.matrix) @ effect
+        worst = int(np.argmax(np.maximum(low - free, free - high)))
+        return (
+            f"bendable '{self._name}': expected a {self._kind} between {low[worst]:g} and "
+            f"{high[worst]:g} {self._unit} of drive {worst + 1}, found {free[worst]:g} "
+            f"{self._unit}; the hardware parameter clamp cuts it"
+        )
+
+
+def bend_axes(part: Bendable) -> Array:
+    """Directions in which a segment bends: x and y, or that of its plane, (k, 2)."""
+    return vector_of(1.0, part.limits.phi_min or 0.0)[None] if part.planar else np.eye(2)
+
+
+def _effects(part: Bendable, axes: Array) -> Array:
+    """Bending moments [N·m], then the force [N], of a unit of each control, (k + 1, n)."""
+    actuators: Sequence[Tendon | Chamber] = part.actuation
+    push = np.array(
+        [actuator.area if isinstance(actuator, Chamber) else -1.0 for actuator in actuators]
+    )
+    arms = np.stack([vector_of(actuator.radius, actuator.angle) for actuator in actuators])
+    return np.vstack([-push * (axes @ arms.T), push])
+
+
+def _allocation(part: Bendable, matrix: Array, lowest: float | None) -> Allocation:
+    chambers = [actuator for actuator in part.actuation if isinstance(actuator, Chamber)]
+    if chambers:
+        high = [np.inf if c.pressure_max is None else c.pressure_max for c in chambers]
+        return Allocation(matrix, [c.pressure_min for c in chambers], high)
+    count = len(part.actuation)
+    top = np.full(count, np.inf)
+    if lowest is not None:
+        return Allocation(matrix, np.full(count, lowest), top)
+    moment = (part.backbone.bending_stiffness or 0.0) * part.kappa_max
+    tension = 0.05 * moment / max(actuator.radius for actuator in part.actuation)
+    tight = Allocation(matrix, np.full(count, tension), top)
+    idle = tight.smallest(np.zeros(len(matrix)))
+    return tight if idle is not None else Allocation(matrix, np.zeros(count), top)

@@ -1,0 +1,386 @@
+"""Controllers listed, loaded and switched at run time, as ros2_control does."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterable, Sequence
+from typing import Literal, Protocol
+
+import mujoco
+import numpy as np
+
+from softgrasp.build.robot import robot_model
+from softgrasp.build.spring_limit import spring_limit
+from softgrasp.continuum_control.hardware import (
+    Hardware,
+    JointHardware,
+    SegmentHardware,
+    SegmentsHardware,
+    correction_of,
+    kind_of,
+    options_of,
+)
+from softgrasp.continuum_control.interfaces import ResourceManager, curvature_of
+from softgrasp.description.bendable import Bendable
+from softgrasp.description.control_system import ControlledJoint, ControlSystem
+from softgrasp.description.robot import Robot
+from softgrasp.description.scene import STANDARD_GRAVITY
+from softgrasp.errors import DescriptionError, SimulationError, SoftgraspWarning, did_you_mean
+from softgrasp.mechanics.transforms import Array
+from softgrasp.simulation.engine_warnings import caught_warnings, has_diverged
+
+# --------------------
+# A robot under control: its model, its hardware and its controllers from one description.
+
+
+CONTROL_PERIOD = 0.01
+"""Time between two ticks [s], as in the paper's stack."""
+SAFE_FRACTION, LONGEST_STEP = 0.7, 1e-3
+"""A step is this share of the largest stable one, and at most this long [s]."""
+BEYOND = 1.05
+"""Curvature over the largest one at which a warning is due."""
+WILD = 1e3
+"""Angle, length or speed [rad, m, per s] that no robot reaches."""
+
+
+class ControlledRobot:
+    """Ticks of hardware, controllers and physics; controllers are loaded into its ``manager``.
+
+    It starts at the ``initial_value`` of its interfaces. In a tick the hardware is read, the
+    controllers compute, the hardware acts, and the physics go on for a period.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        *,
+        gravity: Sequence[float] | bool = False,
+        period: float = CONTROL_PERIOD,
+        timestep: float | None = None,
+    ) -> None:
+        """Build the model and choose the hardware that the description names.
+
+        Args:
+            robot: The robot, with ``ros2_control`` elements.
+            gravity: Three numbers [m/s²]; True is 9.81 down.
+            period: Time between two ticks [s].
+            timestep: Of the physics [s], a whole part of the period; a safe one where not given.
+
+        Raises:
+            DescriptionError: Its control does not fit it, or a number is out of range.
+            BuildError: It makes no model.
+        """
+        self.robot, self.period = robot, period
+        self._ideal = _is_ideal(robot)
+        self.resources = ResourceManager(robot)
+        self.manager = ControllerManager(self.resources)
+        self.model = robot_model(_stiffened(robot) if self._ideal else robot)
+        self.model.opt.gravity[:] = _gravity(gravity)
+        self._substeps = self._chosen_substeps(timestep)
+        self.model.opt.timestep = period / self._substeps
+        self.data = mujoco.MjData(self.model)
+        self._beyond: set[str] = set()
+        joints, self.segments = self._parts()
+        self._start([*joints, SegmentsHardware(list(self.segments.values()), None)])
+        self._hardware: list[Hardware] = [*joints]
+        if self.segments:
+            self._hardware.append(self._together(list(self.segments.values())))
+
+    @property
+    def now(self) -> float:
+        """Simulated time [s]."""
+        return float(self.data.time)
+
+    def curvature(self, segment: str) -> tuple[float, float]:
+        """Measured κ [1/m] and φ [rad] of a segment.
+
+        Raises:
+            DescriptionError: No such segment is under control.
+        """
+        if segment not in self.segments:
+            hint = did_you_mean(segment, self.segments)
+            raise DescriptionError(f"no bendable '{segment}' under control; {hint}")
+        return curvature_of(self.segments[segment].measured)
+
+    def position_of(self, link: str) -> Array:
+        """Origin of a link in the world [m], (3,).
+
+        Raises:
+            DescriptionError: There is no such link.
+        """
+        known = [part.name for part in self.robot.links]
+        if link not in known:
+            raise DescriptionError(f"no link '{link}'; {did_you_mean(link, known)}")
+        return np.array(self.data.body(link).xpos)
+
+    def step(self, duration: float) -> None:
+        """Run for a while.
+
+        Args:
+            duration: [s]; a whole number of periods, at least one.
+
+        Raises:
+            DescriptionError: The duration is none.
+            SimulationError: A drive would have to go beyond its range, or the motion diverges.
+        """
+        for _ in range(self._ticks(duration)):
+            for part in self._hardware:
+                part.read(self.resources)
+            self.manager.update(self.now, self.period)
+            for part in self._hardware:
+                if self._ideal:
+                    part.follow(self.resources)
+                else:
+                    part.write(self.resources)
+            self._advance()
+
+    def release(self, duration: float) -> None:
+        """Let go of all drives of segments and run for a while; raises as ``step``."""
+        for part in self._hardware:
+            part.release()
+        for _ in range(self._ticks(duration)):
+            self._advance()
+
+    def _ticks(self, duration: float) -> int:
+        count = duration / self.period if math.isfinite(duration) else 0.0
+        if count < 1.0 - 1e-9:
+            raise DescriptionError(
+                f"expected at least one period of {self.period:g} s, found {duration:g} s",
+                field="duration",
+            )
+        return round(count)
+
+    def _chosen_substeps(self, timestep: float | None) -> int:
+        for field, value in {"period": self.period, "timestep": timestep}.items():
+            if value is not None and not 0.0 < value < np.inf:
+                raise DescriptionError(f"expected a number above 0, found {value}", field=field)
+        if timestep is None:
+            longest = min(SAFE_FRACTION * spring_limit(self.model), LONGEST_STEP)
+            return int(np.ceil(self.period / longest * (1.0 - 1e-9)))
+        count = self.period / timestep
+        if count < 1.0 - 1e-9 or abs(count - round(count)) > 1e-6:
+            raise DescriptionError(
+                f"expected a whole part of the period of {self.period:g} s, found {timestep:g} s",
+                field="timestep",
+            )
+        return round(count)
+
+    def _parts(self) -> tuple[list[JointHardware], dict[str, SegmentHardware]]:
+        """Hardware of rigid joints, and of segments by their names."""
+        bendables = {part.name: part for part in self.robot.bendables}
+        joints = {joint.name: joint for joint in self.robot.joints}
+        rigid, soft = [], dict[str, SegmentHardware]()
+        for system in self.robot.control:
+            for controlled in system.joints:
+                if controlled.name in joints:
+                    rigid.append(
+                        JointHardware(self.model, self.data, joints[controlled.name], controlled)
+                    )
+                elif controlled.name in soft:
+                    raise DescriptionError(
+                        "expected one ros2_control element that drives it, found two",
+                        field=f"bendable '{controlled.name}'",
+                    )
+                else:
+                    soft[controlled.name] = self._segment(
+                        bendables[controlled.name], system, controlled
+                    )
+        return rigid, soft
+
+    def _segment(
+        self, part: Bendable, system: ControlSystem, controlled: ControlledJoint
+    ) -> SegmentHardware:
+        options = options_of(system)
+        if part.model != "pcc" or options.model not in (None, "pcc"):
+            raise DescriptionError(
+                f"expected model pcc to control it, found {part.model} and the parameter model "
+                f"{options.model}",
+                field=f"bendable '{part.name}'",
+            )
+        stretches = any(interface.name == "l" for interface in controlled.commands)
+        kind = kind_of(system)
+        segment = SegmentHardware(self.model, self.data, part, kind, options, stretches=stretches)
+        if not self._ideal:
+            for name in segment.moments:
+                self.resources.offer_moment(name)
+        return segment
+
+    def _together(self, segments: list[SegmentHardware]) -> SegmentsHardware:
+        if self._ideal:
+            return SegmentsHardware(segments, None)
+        correction = correction_of(segments, self.model, self.data.qpos, self.period)
+        return SegmentsHardware(segments, correction)
+
+    def _start(self, hardware: list[Hardware]) -> None:
+        """Put everything where the initial values say."""
+        for part in hardware:
+            part.follow(self.resources)
+        qpos_addresses = {
+            joint.name: int(self.model.joint(joint.name).qposadr[0])
+            for joint in self.robot.joints
+            if joint.type != "fixed"
+        }
+        for joint in self.robot.joints:
+            if joint.mimic is not None and joint.name in qpos_addresses:
+                other = self.data.qpos[qpos_addresses[joint.mimic.joint]]
+                mimicked = joint.mimic.multiplier * other + joint.mimic.offset
+                self.data.qpos[qpos_addresses[joint.name]] = mimicked
+        mujoco.mj_forward(self.model, self.data)
+
+    def _advance(self) -> None:
+        if self._ideal:
+            self.data.time += self.period
+            mujoco.mj_forward(self.model, self.data)
+            return
+        with caught_warnings():
+            mujoco.mj_step(self.model, self.data, self._substeps)
+        self._warn_beyond_limits()
+        wild = ~(np.abs(self.data.qvel) < WILD)
+        if wild.any() or has_diverged(self.data):
+            raise SimulationError(self._divergence())
+
+    def _warn_beyond_limits(self) -> None:
+        """Warn, once each, where a segment bends farther than its description allows."""
+        for name, segment in self.segments.items():
+            curvature, max_curvature = float(np.hypot(*segment.measured)), segment.part.kappa_max
+            if curvature > BEYOND * max_curvature and name not in self._beyond:
+                self._beyond.add(name)
+                warnings.warn(
+                    f"bendable '{name}': expected a curvature of at most {max_curvature:.4g} 1/m, found "
+                    f"{curvature:.4g} 1/m at {self.now:.3f} s; nothing stops it there",
+                    SoftgraspWarning,
+                    stacklevel=2,
+                )
+
+    def _divergence(self) -> str:
+        worst = int(np.nan_to_num(np.abs(self.data.qvel), nan=np.inf).argmax())
+        joint = self.model.joint(int(self.model.dof_jntid[worst])).name
+        step, longest = self.model.opt.timestep, SAFE_FRACTION * spring_limit(self.model)
+        advice = f"use at most {longest:.2g} s"
+        if step <= longest * (1.0 + 1e-9):
+            advice = (
+                "the step is short enough, so it is what drives the robot: its controllers' gains, "
+                f"its loads, or the period of {self.period:g} s"
+            )
+        return (
+            f"{self.robot.name}: expected a motion that stays finite, found joint '{joint}' "
+            f"diverging at {self.now:.4g} s with a timestep of {step:g} s; {advice}"
+        )
+
+
+def _gravity(gravity: Sequence[float] | bool) -> Array:
+    if isinstance(gravity, bool):
+        return np.array(STANDARD_GRAVITY if gravity else (0.0, 0.0, 0.0))
+    gravity_vector = np.asarray(gravity, dtype=float)
+    if gravity_vector.shape != (3,) or not np.isfinite(gravity_vector).all():
+        raise DescriptionError(
+            f"expected three finite numbers, or true or false, found {gravity}", field="gravity"
+        )
+    return gravity_vector
+
+
+def _is_ideal(robot: Robot) -> bool:
+    """Whether the robot is only a mirror of its commands.
+
+    Raises:
+        DescriptionError: A part of it is, and another is not.
+    """
+    kinds = {kind_of(system) == "ideal" for system in robot.control}
+    if len(kinds) > 1:
+        raise DescriptionError(
+            "expected IdealHardware for all ros2_control elements or for none, found it for some",
+            field=robot.name,
+        )
+    return kinds == {True}
+
+
+def _stiffened(robot: Robot) -> Robot:
+    """The robot with a stiffness for segments without: a mirror of commands needs none."""
+    parts = tuple(
+        part.replace(backbone=part.backbone.replace(
+            bending_stiffness=part.backbone.bending_stiffness or 1.0))
+        for part in robot.bendables
+    )  # fmt: skip
+    return robot.replace(bendables=parts)
+
+
+State = Literal["inactive", "active"]
+
+
+class Controller(Protocol):
+    """What computes commands, or only looks at states, once a period."""
+
+    name: str
+
+    def claims(self) -> Sequence[str]:
+        """Command interfaces that it needs for itself."""
+        ...
+
+    def start(self, resources: ResourceManager, now: float) -> None:
+        """Take over from the commands as they are."""
+        ...
+
+    def update(self, resources: ResourceManager, now: float, period: float) -> None:
+        """Compute the commands of a period from ``now`` on [s]."""
+        ...
+
+
+class ControllerManager:
+    """Holds the controllers of one robot."""
+
+    def __init__(self, resources: ResourceManager) -> None:
+        """Begin without controllers."""
+        self.resources = resources
+        self._known: dict[str, Controller] = {}
+        self._active: list[str] = []
+
+    def load(self, controller: Controller) -> None:
+        """Make a controller known; it starts inactive.
+
+        Raises:
+            DescriptionError: There is one of that name.
+        """
+        if controller.name in self._known:
+            raise DescriptionError(
+                f"expected a new name, found controller '{controller.name}' twice"
+            )
+        self._known[controller.name] = controller
+
+    def listed(self) -> list[tuple[str, State]]:
+        """Controllers and whether they are active, in the order in which they were loaded."""
+        return [(name, "active" if name in self._active else "inactive") for name in self._known]
+
+    def switch(self, start: Iterable[str] = (), stop: Iterable[str] = (), now: float = 0.0) -> None:
+        """Stop some controllers and start others, all of them or none.
+
+        Raises:
+            DescriptionError: A name is not known, or an interface is claimed twice; nothing has
+                changed then.
+        """
+        starting, stopping = list(start), list(stop)
+        for name in (*starting, *stopping):
+            if name not in self._known:
+                raise DescriptionError(f"no controller '{name}'; {did_you_mean(name, self._known)}")
+        before = list(self._active)
+        for name in stopping:
+            self.resources.release(name)
+        try:
+            for name in starting:
+                self.resources.claim(self._known[name].claims(), name)
+        except DescriptionError:
+            for name in starting:
+                self.resources.release(name)
+            for name in before:
+                self.resources.claim(self._known[name].claims(), name)
+            raise
+        self._active = [name for name in before if name not in stopping]
+        for name in starting:
+            if name not in self._active:
+                self._active.append(name)
+                self._known[name].start(self.resources, now)
+
+    def update(self, now: float, period: float) -> None:
+        """Let the active controllers compute, in the order in which they were started."""
+        for name in self._active:
+            self._known[name].update(self.resources, now, period)

@@ -1,1 +1,0 @@
-"""Webots: projects with a world and a controller, and a real Webots where there is one."""
