@@ -33,65 +33,69 @@ if TYPE_CHECKING:
     from softgrasp.comparison.criteria import Tolerances
     from softgrasp.continuum import pcc, rld
     from softgrasp.continuum.rld import finger_from_bendable
+    from softgrasp.description.arm import RobotProgram
     from softgrasp.description.calibration import (
         CalibrationProblem,
+        FingerRelease,
         FreeBend,
         HungAngles,
         Release,
         TipForce,
     )
-    from softgrasp.description.closures.force_limited import ForceLimitedClosure
-    from softgrasp.description.closures.joint_torque import JointTorqueClosure
-    from softgrasp.description.closures.position import (
+    from softgrasp.description.closure import (
+        ForceLimitedClosure,
+        JointTorqueClosure,
         PositionIncrementClosure,
         PressureClosure,
+        SynergyIncrementClosure,
+        UnderactuatedClosure,
     )
-    from softgrasp.description.closures.synergy import SynergyIncrementClosure
-    from softgrasp.description.closures.underactuated import UnderactuatedClosure
     from softgrasp.description.contact import Contact, NativeLaw, Patch
-    from softgrasp.description.coupling import Coupling
-    from softgrasp.description.finger import Finger, Phalanx
-    from softgrasp.description.grasp_plan import GraspPlan, PoseSampling
-    from softgrasp.description.hand import GraspPreset, Grasps, Hand, Palm
-    from softgrasp.description.objects import Elasticity, GraspObject, Material, PlacedObject
-    from softgrasp.description.pinhole_camera import PinholeCamera
-    from softgrasp.description.pose import Pose
-    from softgrasp.description.preshape import Preshape
-    from softgrasp.description.release import FingerRelease
-    from softgrasp.description.robot_program import RobotProgram
-    from softgrasp.description.scene import GraspScene, Solver
-    from softgrasp.description.sensors import (
-        ForceTorqueSensor,
-        JointTorqueSensor,
-        SensorErrors,
-        TactileSensor,
-    )
-    from softgrasp.description.sequence import (
-        ApproachPhase,
-        ClosePhase,
-        HoldPhase,
-        LiftPhase,
-        MovePhase,
-        PreshapePhase,
-        ShakePhase,
-    )
-    from softgrasp.description.shapes import (
+    from softgrasp.description.finger import Coupling, Finger, Phalanx, Pulley, Tendon
+    from softgrasp.description.geometry import (
         Capsule,
         Cuboid,
         Cylinder,
         Ellipsoid,
         Mesh,
         Part,
+        Pose,
         Sphere,
         Superellipsoid,
     )
-    from softgrasp.description.soft_digit import MountedSoftFinger
-    from softgrasp.description.soft_finger import SoftFinger, SoftJoint, SoftLink
-    from softgrasp.description.success import Pull, SuccessCriterion
-    from softgrasp.description.surroundings import Block, Lift, Table, Wall
-    from softgrasp.description.sweep_plan import Axis, PoseNoise, SweepPlan
-    from softgrasp.description.synergies import Synergies
-    from softgrasp.description.tendon import Pulley, Tendon
+    from softgrasp.description.hand import GraspPreset, Grasps, Hand, Palm, Preshape
+    from softgrasp.description.object import (
+        Block,
+        Elasticity,
+        GraspObject,
+        Lift,
+        Material,
+        PlacedObject,
+        Table,
+        Wall,
+    )
+    from softgrasp.description.scene import GraspScene, Solver
+    from softgrasp.description.sensor import (
+        ForceTorqueSensor,
+        JointTorqueSensor,
+        PinholeCamera,
+        SensorErrors,
+        TactileSensor,
+    )
+    from softgrasp.description.soft_finger import MountedSoftFinger, SoftFinger, SoftJoint, SoftLink
+    from softgrasp.description.sweep import Axis, GraspPlan, PoseNoise, PoseSampling, SweepPlan
+    from softgrasp.description.synergy import Synergies
+    from softgrasp.description.task import (
+        ApproachPhase,
+        ClosePhase,
+        HoldPhase,
+        LiftPhase,
+        MovePhase,
+        PreshapePhase,
+        Pull,
+        ShakePhase,
+        SuccessCriterion,
+    )
     from softgrasp.envs import make_dm_env, make_env
     from softgrasp.errors import (
         BackendUnavailable,
@@ -125,10 +129,9 @@ if TYPE_CHECKING:
     from softgrasp.hydraulics.files import load_hydraulic_arm, load_torques, save_hydraulic_arm
     from softgrasp.hydraulics.report import write_arm_report
     from softgrasp.hydraulics.run import ArmRun, run_arm
-    from softgrasp.mechanics.contact_patch import hertz_patch_radius
-    from softgrasp.mechanics.dh import forward_kinematics
-    from softgrasp.mechanics.joined_hands import PlacedHand, joined_hands
-    from softgrasp.mechanics.synergies import synergy_weights, variance_explained
+    from softgrasp.mechanics.contact import hertz_patch_radius
+    from softgrasp.mechanics.hand_kinematics import PlacedHand, forward_kinematics, joined_hands
+    from softgrasp.mechanics.synergy import synergy_weights, variance_explained
     from softgrasp.rendering.video import render_video
     from softgrasp.report.calibration import write_calibration_report
     from softgrasp.report.comparison import write_crosscheck_report
@@ -216,106 +219,98 @@ _PACKAGES = {
     ),
     "comparison.criteria": ("Tolerances",),
     "continuum.rld": ("finger_from_bendable",),
+    "description.arm": ("RobotProgram",),
     "description.calibration": (
         "CalibrationProblem",
+        "FingerRelease",
         "FreeBend",
         "HungAngles",
         "Release",
         "TipForce",
     ),
-    "description.closures.force_limited": ("ForceLimitedClosure",),
-    "description.closures.joint_torque": ("JointTorqueClosure",),
-    "description.closures.position": (
+    "description.closure": (
+        "ForceLimitedClosure",
+        "JointTorqueClosure",
         "PositionIncrementClosure",
         "PressureClosure",
+        "SynergyIncrementClosure",
+        "UnderactuatedClosure",
     ),
-    "description.closures.synergy": ("SynergyIncrementClosure",),
-    "description.closures.underactuated": ("UnderactuatedClosure",),
     "description.contact": (
         "Contact",
         "NativeLaw",
         "Patch",
     ),
-    "description.coupling": ("Coupling",),
     "description.finger": (
+        "Coupling",
         "Finger",
         "Phalanx",
+        "Pulley",
+        "Tendon",
     ),
-    "description.grasp_plan": (
-        "GraspPlan",
-        "PoseSampling",
-    ),
-    "description.hand": (
-        "GraspPreset",
-        "Grasps",
-        "Hand",
-        "Palm",
-    ),
-    "description.objects": (
-        "Elasticity",
-        "GraspObject",
-        "Material",
-        "PlacedObject",
-    ),
-    "description.pinhole_camera": ("PinholeCamera",),
-    "description.pose": ("Pose",),
-    "description.preshape": ("Preshape",),
-    "description.release": ("FingerRelease",),
-    "description.robot_program": ("RobotProgram",),
-    "description.scene": (
-        "GraspScene",
-        "Solver",
-    ),
-    "description.sensors": (
-        "ForceTorqueSensor",
-        "JointTorqueSensor",
-        "SensorErrors",
-        "TactileSensor",
-    ),
-    "description.sequence": (
-        "ApproachPhase",
-        "ClosePhase",
-        "HoldPhase",
-        "LiftPhase",
-        "MovePhase",
-        "PreshapePhase",
-        "ShakePhase",
-    ),
-    "description.shapes": (
+    "description.geometry": (
         "Capsule",
         "Cuboid",
         "Cylinder",
         "Ellipsoid",
         "Mesh",
         "Part",
+        "Pose",
         "Sphere",
         "Superellipsoid",
     ),
-    "description.soft_digit": ("MountedSoftFinger",),
+    "description.hand": (
+        "GraspPreset",
+        "Grasps",
+        "Hand",
+        "Palm",
+        "Preshape",
+    ),
+    "description.object": (
+        "Block",
+        "Elasticity",
+        "GraspObject",
+        "Lift",
+        "Material",
+        "PlacedObject",
+        "Table",
+        "Wall",
+    ),
+    "description.scene": (
+        "GraspScene",
+        "Solver",
+    ),
+    "description.sensor": (
+        "ForceTorqueSensor",
+        "JointTorqueSensor",
+        "PinholeCamera",
+        "SensorErrors",
+        "TactileSensor",
+    ),
     "description.soft_finger": (
+        "MountedSoftFinger",
         "SoftFinger",
         "SoftJoint",
         "SoftLink",
     ),
-    "description.success": (
-        "Pull",
-        "SuccessCriterion",
-    ),
-    "description.surroundings": (
-        "Block",
-        "Lift",
-        "Table",
-        "Wall",
-    ),
-    "description.sweep_plan": (
+    "description.sweep": (
         "Axis",
+        "GraspPlan",
         "PoseNoise",
+        "PoseSampling",
         "SweepPlan",
     ),
-    "description.synergies": ("Synergies",),
-    "description.tendon": (
-        "Pulley",
-        "Tendon",
+    "description.synergy": ("Synergies",),
+    "description.task": (
+        "ApproachPhase",
+        "ClosePhase",
+        "HoldPhase",
+        "LiftPhase",
+        "MovePhase",
+        "PreshapePhase",
+        "Pull",
+        "ShakePhase",
+        "SuccessCriterion",
     ),
     "envs": (
         "make_dm_env",
@@ -381,13 +376,13 @@ _PACKAGES = {
         "ArmRun",
         "run_arm",
     ),
-    "mechanics.contact_patch": ("hertz_patch_radius",),
-    "mechanics.dh": ("forward_kinematics",),
-    "mechanics.joined_hands": (
+    "mechanics.contact": ("hertz_patch_radius",),
+    "mechanics.hand_kinematics": (
         "PlacedHand",
+        "forward_kinematics",
         "joined_hands",
     ),
-    "mechanics.synergies": (
+    "mechanics.synergy": (
         "synergy_weights",
         "variance_explained",
     ),

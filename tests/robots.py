@@ -17,15 +17,19 @@ from softgrasp.description.bendable import (
     Origin,
     Tendon,
 )
-from softgrasp.description.control_system import (
+from softgrasp.description.geometry import Capsule, Cuboid, Cylinder, Mesh, Sphere
+from softgrasp.description.robot import (
     RIGID_INTERFACES,
     ControlledJoint,
     ControlSystem,
     Interface,
+    Link,
+    LinkShape,
+    Mimic,
+    RigidJoint,
+    Robot,
     curvature_interfaces,
 )
-from softgrasp.description.robot import Link, LinkShape, Mimic, RigidJoint, Robot
-from softgrasp.description.shapes import Capsule, Cuboid, Cylinder, Mesh, Sphere
 from tests.outside import outside_file
 
 ARM = """<?xml version="1.0"?>

@@ -15,7 +15,7 @@ from ruamel.yaml import YAML
 import softgrasp as sg
 from softgrasp import library
 from softgrasp.build.scene import build
-from softgrasp.mechanics.dh import fingertip
+from softgrasp.mechanics.hand_kinematics import fingertip
 from tests.outside import outside_file
 from tests.scenes import ball
 

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from softgrasp import library
-from softgrasp.description.objects import GraspObject
-from softgrasp.description.shapes import Mesh
+from softgrasp.description.geometry import Mesh
+from softgrasp.description.object import GraspObject
 from softgrasp.formats.mesh_collision import union_volume
 from softgrasp.formats.mesh_files import read_triangles
 from softgrasp.formats.mesh_solid import make_solid

@@ -9,8 +9,8 @@ from softgrasp.build import names
 from softgrasp.build.hand import Actuation, add_bodyless, add_joint, add_link_body, add_servo
 from softgrasp.build.shapes import VISUAL_GROUP
 from softgrasp.description.arm import Arm
-from softgrasp.description.pose import Pose
-from softgrasp.mechanics.dh import chain_links, forward_kinematics
+from softgrasp.description.geometry import Pose
+from softgrasp.mechanics.hand_kinematics import chain_links, forward_kinematics
 from softgrasp.mechanics.transforms import (
     Array,
     position_of,

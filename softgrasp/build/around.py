@@ -9,9 +9,9 @@ from softgrasp.build import names
 from softgrasp.build.shapes import COLLISION_GROUP
 from softgrasp.build.table import THICKNESS, add_table
 from softgrasp.build.visual import AROUND_RGBA
-from softgrasp.description.pose import Pose
+from softgrasp.description.geometry import Pose
+from softgrasp.description.object import Block, Table, Wall
 from softgrasp.description.scene import GraspScene
-from softgrasp.description.surroundings import Block, Table, Wall
 from softgrasp.mechanics.transforms import Array, quaternion_of, rotation_from_euler
 
 LEVEL = 1e-9

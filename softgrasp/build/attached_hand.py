@@ -8,8 +8,7 @@ from typing import Literal
 import mujoco
 import numpy as np
 
-from softgrasp.description.hand import Hand
-from softgrasp.description.hand_model import HandModel
+from softgrasp.description.hand import Hand, HandModel
 from softgrasp.formats.mjcf.attach import attach
 from softgrasp.formats.mjcf.hand import source_model
 from softgrasp.formats.mjcf.loops import closed

@@ -13,10 +13,10 @@ from softgrasp.build.mechanism import add_mechanism
 from softgrasp.build.names import hand_body
 from softgrasp.build.wrist import add_free_wrist, add_wrist
 from softgrasp.description.arm import Arm, HandCarrier
-from softgrasp.description.mechanism import ActuationModel
-from softgrasp.description.pose import Pose
+from softgrasp.description.closure_base import ActuationModel
+from softgrasp.description.geometry import Pose
+from softgrasp.description.object import Lift
 from softgrasp.description.scene import GraspScene
-from softgrasp.description.surroundings import Lift
 
 
 @lru_cache(maxsize=8)

@@ -10,12 +10,11 @@ from scipy.interpolate import CubicSpline
 from softgrasp.build.arm import arm_base
 from softgrasp.build.carrier_model import carrier_model
 from softgrasp.description.arm import Arm, HandCarrier
+from softgrasp.description.geometry import Pose
 from softgrasp.description.hand import Hand
-from softgrasp.description.pose import Pose
 from softgrasp.description.scene import GraspScene
-from softgrasp.description.sequence import ApproachPhase
-from softgrasp.mechanics.arm_path import joint_path
-from softgrasp.mechanics.hand_path import wrist_values
+from softgrasp.description.task import ApproachPhase
+from softgrasp.mechanics.trajectory import joint_path, wrist_values
 from softgrasp.mechanics.transforms import Array, transform
 
 APPROACH = 0.10

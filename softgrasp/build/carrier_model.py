@@ -8,8 +8,8 @@ from typing import NamedTuple
 import mujoco
 
 from softgrasp.description.arm import HandCarrier
-from softgrasp.description.mechanism import ActuationModel
-from softgrasp.description.pose import Pose
+from softgrasp.description.closure_base import ActuationModel
+from softgrasp.description.geometry import Pose
 from softgrasp.description.scene import GraspScene
 from softgrasp.extensions import CARRIERS, load
 

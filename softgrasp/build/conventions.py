@@ -16,15 +16,13 @@ import numpy as np
 
 from softgrasp.build.hand import link_capsule
 from softgrasp.build.palm import palm_points
-from softgrasp.description.base import Vec3
+from softgrasp.description.base import Vec3, either
 from softgrasp.description.finger import ZERO_LENGTH, Convention, Finger, Phalanx
+from softgrasp.description.geometry import Capsule, Pose, Sphere
 from softgrasp.description.hand import Hand
-from softgrasp.description.pose import Pose
-from softgrasp.description.problems import either
-from softgrasp.description.shapes import Capsule, Sphere
 from softgrasp.errors import DescriptionError, SoftgraspWarning
-from softgrasp.mechanics.dh import Link
-from softgrasp.mechanics.robot_frames import origin_frame, origin_of
+from softgrasp.mechanics.hand_kinematics import Link
+from softgrasp.mechanics.robot_kinematics import origin_frame, origin_of
 from softgrasp.mechanics.transforms import (
     Array,
     position_of,

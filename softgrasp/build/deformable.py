@@ -20,10 +20,9 @@ from softgrasp.build.pairs import torsion_of
 from softgrasp.build.shapes import SKINNED_GROUP, TOUCHING_GROUPS
 from softgrasp.build.surface import surface_of
 from softgrasp.description.contact import Contact
-from softgrasp.description.objects import Elasticity, GraspObject
-from softgrasp.description.pose import Pose
+from softgrasp.description.geometry import Cuboid, Cylinder, Ellipsoid, Pose, Shape, Sphere
+from softgrasp.description.object import Elasticity, GraspObject
 from softgrasp.description.scene import Solver
-from softgrasp.description.shapes import Cuboid, Cylinder, Ellipsoid, Shape, Sphere
 from softgrasp.mechanics.transforms import Array
 
 COLLIDES = 2

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from softgrasp.build.objects import object_mass
 from softgrasp.build.shapes import mass_properties
-from softgrasp.description.objects import GraspObject
+from softgrasp.description.object import GraspObject
 
 USUAL_DENSITY = (20.0, 22_600.0)
 """From foam to osmium [kg/m³]."""

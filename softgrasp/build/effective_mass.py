@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from softgrasp.build import names
 from softgrasp.description.scene import GraspScene
-from softgrasp.mechanics.compliance import implicit_inertia
+from softgrasp.mechanics.contact import implicit_inertia
 from softgrasp.mechanics.transforms import Array
 
 POSTURES = 12

@@ -6,7 +6,7 @@ import mujoco
 
 from softgrasp.build import names
 from softgrasp.description.scene import GraspScene
-from softgrasp.description.sensors import ForceTorqueSensor
+from softgrasp.description.sensor import ForceTorqueSensor
 
 PARTS = (
     ("force", mujoco.mjtSensor.mjSENS_FORCE),

@@ -21,10 +21,9 @@ from softgrasp.build.soft_digit import add_soft_digit
 from softgrasp.build.visual import phalanx_rgba
 from softgrasp.description.bendable import Inertial
 from softgrasp.description.finger import Finger, Phalanx
+from softgrasp.description.geometry import Capsule, Pose, Shape
 from softgrasp.description.hand import Hand
-from softgrasp.description.pose import Pose
-from softgrasp.description.shapes import Capsule, Shape
-from softgrasp.mechanics.dh import Link, chain_links
+from softgrasp.mechanics.hand_kinematics import Link, chain_links
 from softgrasp.mechanics.transforms import (
     Array,
     position_of,

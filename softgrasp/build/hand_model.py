@@ -10,8 +10,8 @@ from softgrasp.build.attached_hand import settle
 from softgrasp.build.compiling import compiled
 from softgrasp.build.hand import add_hand
 from softgrasp.build.visual import FLOOR_GAP, add_visuals
+from softgrasp.description.geometry import Pose
 from softgrasp.description.hand import Hand
-from softgrasp.description.pose import Pose
 from softgrasp.mechanics.hand_kinematics import lowest_point
 
 

@@ -19,10 +19,20 @@ from softgrasp.build.shapes import joined_inertia, part_name, part_pose
 from softgrasp.build.visual import PALM_RGBA, phalanx_rgba
 from softgrasp.description.base import Vec4
 from softgrasp.description.bendable import Inertial, Origin
-from softgrasp.description.coupling import Coupling
-from softgrasp.description.finger import Finger, Phalanx
+from softgrasp.description.finger import Coupling, Finger, Phalanx
+from softgrasp.description.geometry import (
+    Capsule,
+    Cuboid,
+    Cylinder,
+    Ellipsoid,
+    Mesh,
+    Part,
+    Pose,
+    Shape,
+    Sphere,
+    Superellipsoid,
+)
 from softgrasp.description.hand import Hand
-from softgrasp.description.pose import Pose
 from softgrasp.description.robot import (
     Link,
     LinkGeometry,
@@ -31,24 +41,13 @@ from softgrasp.description.robot import (
     RigidJoint,
     Robot,
 )
-from softgrasp.description.shapes import (
-    Capsule,
-    Cuboid,
-    Cylinder,
-    Ellipsoid,
-    Mesh,
-    Part,
-    Shape,
-    Sphere,
-    Superellipsoid,
-)
 from softgrasp.errors import DescriptionError
 from softgrasp.formats.atomic import write_bytes, write_text
 from softgrasp.formats.meshes import load_mesh
 from softgrasp.formats.stl_file import hull_stl, stl_of
 from softgrasp.formats.ucrdf import rigid_urdf
-from softgrasp.mechanics import dh, superellipsoid
-from softgrasp.mechanics.robot_frames import origin_of
+from softgrasp.mechanics import geometry, hand_kinematics
+from softgrasp.mechanics.robot_kinematics import origin_of
 from softgrasp.mechanics.transforms import Array, transform, translate
 
 ROUND = (1.0, 1.0)
@@ -139,7 +138,7 @@ def _finger(
 ) -> tuple[list[Link], list[RigidJoint]]:
     links, joints, frame = list[Link](), list[RigidJoint](), np.eye(4)
     parent = finger.on or names.PALM
-    chain = dh.chain_links(finger)
+    chain = hand_kinematics.chain_links(finger)
     for index, (row, link, has_body) in enumerate(
         zip(finger.phalanges, chain, finger.has_body, strict=True)
     ):
@@ -151,7 +150,7 @@ def _finger(
     tip = names.tip_site(finger.name)
     while any(link.name == tip for link in links):
         tip += "_"  # a phalanx may have that name
-    last = dh.forward_kinematics(finger, [0.0] * len(finger.phalanges))[-1]
+    last = hand_kinematics.forward_kinematics(finger, [0.0] * len(finger.phalanges))[-1]
     tip_frame = np.linalg.inv(frame) @ last @ translate(*finger.tip)
     links.append(Link(name=tip))
     joints.append(
@@ -196,7 +195,9 @@ def _speeds(hand: Hand) -> dict[str, float]:
     return speeds
 
 
-def _body(name: str, row: Phalanx, link: dh.Link, shapes: _Shapes, rgba: tuple[float, ...]) -> Link:
+def _body(
+    name: str, row: Phalanx, link: hand_kinematics.Link, shapes: _Shapes, rgba: tuple[float, ...]
+) -> Link:
     parts = link_shapes(row, link)
     inertial = row.inertial
     if inertial is None:
@@ -263,9 +264,9 @@ class _Shapes:
             body = load_mesh(shape)
             return [self.mesh(link, stl_of(body.vertices, body.faces), pose)]
         if isinstance(shape, Ellipsoid):
-            return [self.mesh(link, stl_of(*superellipsoid.triangles(shape.radii, ROUND)), pose)]
+            return [self.mesh(link, stl_of(*geometry.triangles(shape.radii, ROUND)), pose)]
         if isinstance(shape, Superellipsoid):
-            form = superellipsoid.triangles(shape.radii, shape.exponents)
+            form = geometry.triangles(shape.radii, shape.exponents)
             return [self.mesh(link, stl_of(*form), pose)]
         return [_part(shape, transform(pose.position, pose.quaternion))]
 

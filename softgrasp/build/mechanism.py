@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import mujoco
 
-from softgrasp.description.mechanism import ActuationModel, ClosureActuator, Slider
+from softgrasp.description.closure_base import ActuationModel, ClosureActuator, Slider
 
 SLIDER_MASS = 1e-6
 """Mass [kg] of the body of a slider: MuJoCo needs moving bodies to have some."""

@@ -8,8 +8,7 @@ from softgrasp.build.carrier_model import carrier_model
 from softgrasp.description.arm import HandCarrier
 from softgrasp.description.hand import Hand
 from softgrasp.description.scene import GraspScene
-from softgrasp.description.soft_digit import MountedSoftFinger
-from softgrasp.description.soft_finger import Freedom, SoftFinger
+from softgrasp.description.soft_finger import Freedom, MountedSoftFinger, SoftFinger
 from softgrasp.formats.mjcf.read import BASE
 
 OBJECT = "object"

@@ -6,8 +6,8 @@ import mujoco
 
 from softgrasp.build.names import OBJECT, object_joints
 from softgrasp.build.shapes import add_shape, mass_properties, set_inertia
-from softgrasp.description.objects import GraspObject, Mount
-from softgrasp.description.pose import Pose
+from softgrasp.description.geometry import Pose
+from softgrasp.description.object import GraspObject, Mount
 
 PLANAR_JOINTS = object_joints(OBJECT)
 """Joints of the one to be grasped where it is planar."""

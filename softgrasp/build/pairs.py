@@ -16,8 +16,7 @@ from softgrasp.build.names import OBJECT, PALM, is_around, is_object
 from softgrasp.build.shapes import TOUCHING_GROUPS
 from softgrasp.description.contact import Contact
 from softgrasp.description.scene import Solver
-from softgrasp.mechanics.compliance import direct_solref
-from softgrasp.mechanics.contact_patch import torsional_coefficient
+from softgrasp.mechanics.contact import direct_solref, torsional_coefficient
 from softgrasp.mechanics.transforms import Array
 
 HELD_IMPEDANCE = 1e-3

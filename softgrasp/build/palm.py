@@ -9,10 +9,10 @@ from scipy.spatial import ConvexHull
 from softgrasp.build.names import PALM
 from softgrasp.build.shapes import add_shape, part_name, part_pose
 from softgrasp.build.visual import PALM_RGBA
+from softgrasp.description.geometry import Part
 from softgrasp.description.hand import Hand, Palm
-from softgrasp.description.shapes import Part
-from softgrasp.mechanics.dh import chain_links
-from softgrasp.mechanics.solids import swollen_points
+from softgrasp.mechanics.geometry import swollen_points
+from softgrasp.mechanics.hand_kinematics import chain_links
 from softgrasp.mechanics.transforms import Array
 
 COINCIDENT = 1e-4

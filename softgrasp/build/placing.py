@@ -8,8 +8,8 @@ import numpy as np
 
 from softgrasp.build import names
 from softgrasp.build.table import lowest_of_object
-from softgrasp.description.objects import GraspObject, Mount
-from softgrasp.description.pose import Pose
+from softgrasp.description.geometry import Pose
+from softgrasp.description.object import GraspObject, Mount
 from softgrasp.description.scene import GraspScene
 from softgrasp.mechanics.transforms import (
     position_of,

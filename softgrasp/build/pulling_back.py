@@ -9,9 +9,9 @@ from softgrasp.build import names
 from softgrasp.build.carrier import toward_grasp
 from softgrasp.build.pairs import Pair, object_pairs
 from softgrasp.build.scene import build
-from softgrasp.description.pose import Pose
+from softgrasp.description.geometry import Pose
 from softgrasp.description.scene import GraspScene
-from softgrasp.description.sequence import PreshapePhase
+from softgrasp.description.task import PreshapePhase
 from softgrasp.mechanics.transforms import Array, quaternion_of
 
 MAX_DISTANCE = 0.15

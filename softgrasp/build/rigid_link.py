@@ -16,11 +16,10 @@ from softgrasp.build.shapes import (
 )
 from softgrasp.build.visual import PHALANX_RGBA
 from softgrasp.description.bendable import Inertial
-from softgrasp.description.pose import Pose
+from softgrasp.description.geometry import Mesh, Pose
 from softgrasp.description.robot import Link, LinkShape
-from softgrasp.description.shapes import Mesh
 from softgrasp.errors import SoftgraspWarning
-from softgrasp.mechanics.robot_frames import origin_frame
+from softgrasp.mechanics.robot_kinematics import origin_frame
 from softgrasp.mechanics.transforms import Array, position_of, quaternion_of
 
 MIN_MASS, MIN_INERTIA = 1e-6, 1e-9

@@ -14,7 +14,7 @@ from softgrasp.build.visual import add_visuals
 from softgrasp.description.bendable import Bendable
 from softgrasp.description.robot import Robot
 from softgrasp.errors import SoftgraspWarning
-from softgrasp.mechanics.robot_frames import joint_frame, origin_frame
+from softgrasp.mechanics.robot_kinematics import joint_frame, origin_frame
 from softgrasp.mechanics.transforms import Array, position_of, quaternion_of, rotate_about
 
 FLOOR_GAP = 0.1

@@ -31,8 +31,8 @@ from softgrasp.build.touching import Touching, with_objects, with_surroundings
 from softgrasp.build.visual import FLOOR_GAP, add_visuals
 from softgrasp.description.arm import HandCarrier
 from softgrasp.description.contact import Contact
+from softgrasp.description.geometry import Pose
 from softgrasp.description.hand import Hand
-from softgrasp.description.pose import Pose
 from softgrasp.description.scene import GraspScene
 from softgrasp.errors import SoftgraspWarning
 from softgrasp.mechanics.hand_kinematics import lowest_point

@@ -9,20 +9,20 @@ from typing import Any, NamedTuple
 import mujoco
 import numpy as np
 
-from softgrasp.description.pose import Pose
-from softgrasp.description.shapes import (
+from softgrasp.description.geometry import (
     Capsule,
     Cuboid,
     Cylinder,
     Ellipsoid,
     Mesh,
+    Pose,
     Primitive,
     Shape,
     Sphere,
     Superellipsoid,
 )
 from softgrasp.formats.meshes import MeshBody, load_mesh
-from softgrasp.mechanics import superellipsoid
+from softgrasp.mechanics import geometry
 from softgrasp.mechanics.transforms import Array, transform
 
 GEOM = mujoco.mjtGeom
@@ -63,7 +63,7 @@ def mass_properties(shape: Shape) -> MassProperties:
         return MassProperties(body.volume, body.inertia_per_density)
     if isinstance(shape, Superellipsoid):
         form = (shape.radii, shape.exponents)
-        return MassProperties(superellipsoid.volume(*form), np.diag(superellipsoid.moments(*form)))
+        return MassProperties(geometry.volume(*form), np.diag(geometry.moments(*form)))
     volume, moments = _primitive_moments(shape)
     return MassProperties(volume, np.diag(moments))
 
@@ -189,7 +189,7 @@ def add_shape(
         "conaffinity": 0,
     }
     if isinstance(shape, Superellipsoid):
-        _add_vertices(spec, name, *superellipsoid.triangles(shape.radii, shape.exponents))
+        _add_vertices(spec, name, *geometry.triangles(shape.radii, shape.exponents))
         body.add_geom(name=name, type=GEOM.mjGEOM_MESH, meshname=name, rgba=rgba, **common)
         return [name]
     if not isinstance(shape, Mesh):

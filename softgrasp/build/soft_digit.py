@@ -9,8 +9,8 @@ from softgrasp.build.shapes import SKINNED_GROUP
 from softgrasp.build.skin import add_finger_skin
 from softgrasp.build.soft_finger import add_soft_finger
 from softgrasp.build.visual import SILICONE_RGBA
-from softgrasp.description.soft_digit import MountedSoftFinger
-from softgrasp.mechanics.finger_drives import actuation_forces
+from softgrasp.description.soft_finger import MountedSoftFinger
+from softgrasp.mechanics.actuation import actuation_forces
 
 LOCKED = 1e-3
 """Width [Pa] of the range of a pressure that cannot change: MuJoCo refuses an empty one."""

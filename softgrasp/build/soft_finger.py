@@ -10,7 +10,7 @@ import numpy as np
 from softgrasp.build import names
 from softgrasp.build.compiling import compiled
 from softgrasp.build.visual import SILICONE_RGBA, Rgba
-from softgrasp.description.pose import Pose
+from softgrasp.description.geometry import Pose
 from softgrasp.description.soft_finger import Freedom, SoftFinger, SoftJoint, SoftLink
 from softgrasp.mechanics.transforms import Array
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from softgrasp.description.shapes import Cuboid, Cylinder, Ellipsoid, Shape, Sphere
+from softgrasp.description.geometry import Cuboid, Cylinder, Ellipsoid, Shape, Sphere
 from softgrasp.mechanics.transforms import Array
 
 Faces = NDArray[np.int64]

@@ -9,9 +9,8 @@ from softgrasp.build.compiling import compiled
 from softgrasp.build.names import OBJECT, TABLE
 from softgrasp.build.objects import add_object
 from softgrasp.build.shapes import COLLISION_GROUP
-from softgrasp.description.objects import GraspObject
-from softgrasp.description.pose import Pose
-from softgrasp.description.surroundings import Table
+from softgrasp.description.geometry import Pose
+from softgrasp.description.object import GraspObject, Table
 
 THICKNESS = 0.05
 """[m]"""

@@ -13,7 +13,7 @@ import numpy as np
 
 from softgrasp.build.names import WRIST, WRIST_JOINTS
 from softgrasp.build.shapes import set_inertia
-from softgrasp.description.pose import Pose
+from softgrasp.description.geometry import Pose
 from softgrasp.mechanics.transforms import transform
 
 CARRIED_MASS = 0.5

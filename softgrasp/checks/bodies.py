@@ -13,10 +13,10 @@ import numpy as np
 from softgrasp.build.shapes import mass_properties
 from softgrasp.checks.report import Check, Finding, counted, range_text
 from softgrasp.description.bendable import Inertial
+from softgrasp.description.geometry import Capsule, Cuboid, Cylinder, Mesh, Sphere
 from softgrasp.description.robot import Link, LinkShape, Robot
-from softgrasp.description.shapes import Capsule, Cuboid, Cylinder, Mesh, Sphere
 from softgrasp.formats.meshes import mesh_solid
-from softgrasp.mechanics.robot_frames import origin_frame
+from softgrasp.mechanics.robot_kinematics import origin_frame
 from softgrasp.mechanics.transforms import Array
 
 # --------------------

@@ -27,10 +27,10 @@ from softgrasp.checks.bodies import (
     together,
 )
 from softgrasp.checks.report import Check, Finding, Inspection, Severity, counted
+from softgrasp.description.geometry import Capsule, Cuboid, Cylinder, Ellipsoid, Primitive, Sphere
 from softgrasp.description.hand import GraspPreset, Hand
-from softgrasp.description.objects import GraspObject
+from softgrasp.description.object import GraspObject
 from softgrasp.description.scene import GraspScene
-from softgrasp.description.shapes import Capsule, Cuboid, Cylinder, Ellipsoid, Primitive, Sphere
 from softgrasp.errors import BuildError, SoftgraspWarning
 from softgrasp.formats.hand_doubts import LONGEST_FINGER, millimetres_doubt, range_doubt
 from softgrasp.formats.mesh_solid import hull_of, make_solid

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from softgrasp.checks.report import Inspection
+from softgrasp.description.geometry import Mesh
 from softgrasp.description.hand import Hand
-from softgrasp.description.objects import GraspObject
+from softgrasp.description.object import GraspObject
 from softgrasp.description.robot import Robot
-from softgrasp.description.shapes import Mesh
 from softgrasp.errors import DescriptionError
 
 

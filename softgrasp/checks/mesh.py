@@ -11,8 +11,8 @@ from softgrasp.build.objects import object_mass
 from softgrasp.build.shapes import extent, mass_properties
 from softgrasp.checks.bodies import Body, box_corners, inertia_check, placed, tensor
 from softgrasp.checks.report import Check, Finding, Inspection, Severity
-from softgrasp.description.objects import GraspObject
-from softgrasp.description.shapes import Mesh, Shape
+from softgrasp.description.geometry import Mesh, Shape
+from softgrasp.description.object import GraspObject
 from softgrasp.errors import DescriptionError
 from softgrasp.formats.mesh_collision import (
     POSITION_TOLERANCE,

@@ -29,7 +29,7 @@ from softgrasp.checks.robot import WHOLE, couplings
 from softgrasp.description.bendable import Inertial
 from softgrasp.description.robot import Link, RigidJoint, Robot
 from softgrasp.errors import DescriptionError
-from softgrasp.mechanics.robot_frames import origin_frame
+from softgrasp.mechanics.robot_kinematics import origin_frame
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,7 @@ from softgrasp.checks.bodies import (
 )
 from softgrasp.checks.report import Check, Finding, Inspection, Severity, counted
 from softgrasp.description.bendable import AGREEMENT, Bendable, BendableActuator, Chamber
-from softgrasp.description.control_system import ControlledJoint
-from softgrasp.description.robot import RigidJoint, Robot
+from softgrasp.description.robot import ControlledJoint, RigidJoint, Robot
 from softgrasp.errors import DescriptionError
 from softgrasp.extensions import HARDWARE_CHECKS, load
 from softgrasp.formats.hand_doubts import range_doubt

@@ -22,17 +22,15 @@ from softgrasp.checks.robot import total_mass
 from softgrasp.cli import terminal
 from softgrasp.cli.options import PROBLEMS, Json, Units
 from softgrasp.description.bendable import Bendable
-from softgrasp.description.control_system import ControlSystem
+from softgrasp.description.calibration import FingerRelease
 from softgrasp.description.finger import Finger, Phalanx
-from softgrasp.description.hand import GraspPreset, Hand
-from softgrasp.description.hand_model import HandModel
-from softgrasp.description.objects import GraspObject
-from softgrasp.description.release import FingerRelease
-from softgrasp.description.robot import RigidJoint, Robot
+from softgrasp.description.geometry import Mesh
+from softgrasp.description.hand import GraspPreset, Hand, HandModel
+from softgrasp.description.object import GraspObject
+from softgrasp.description.robot import ControlSystem, RigidJoint, Robot
 from softgrasp.description.scene import GraspScene
-from softgrasp.description.shapes import Mesh
-from softgrasp.description.soft_digit import MountedSoftFinger
-from softgrasp.description.success import SuccessCriterion
+from softgrasp.description.soft_finger import MountedSoftFinger
+from softgrasp.description.task import SuccessCriterion
 from softgrasp.errors import BuildError, DescriptionError, SoftgraspError, SoftgraspWarning
 from softgrasp.formats.meshes import cut_or_hull, load_mesh
 from softgrasp.report.grasp_text import criterion_text, limits_text
@@ -43,7 +41,7 @@ from softgrasp.simulation.finger_mode import LinearMode, linear_mode
 if TYPE_CHECKING:
     from softgrasp.checks.report import Inspection
     from softgrasp.cli.scene_args import Kind
-    from softgrasp.description.shapes import LengthUnit
+    from softgrasp.description.geometry import LengthUnit
 
 Properties = dict[str, Any]
 
@@ -146,7 +144,7 @@ def _checked(kind: Kind, what: str, units: LengthUnit) -> Checked:
     """Facts and findings; warnings are raised besides."""
     from softgrasp import library
     from softgrasp.checks.inspect import inspect
-    from softgrasp.description.shapes import Mesh
+    from softgrasp.description.geometry import Mesh
     from softgrasp.extensions import WORLD_FACTS, load
     from softgrasp.formats.criterion_file import load_criterion
     from softgrasp.formats.hand_doubts import hand_doubts

@@ -12,8 +12,7 @@ import typer
 from softgrasp.cli import terminal
 from softgrasp.cli.options import Json, Out
 from softgrasp.description.bendable import Bendable
-from softgrasp.description.control_system import curvature_interfaces
-from softgrasp.description.robot import Robot
+from softgrasp.description.robot import Robot, curvature_interfaces
 from softgrasp.errors import DescriptionError, did_you_mean
 from softgrasp.extensions import WORLD_WRITER, load
 
@@ -136,7 +135,7 @@ def convert(
 
 
 def _check_target(source: str, kind: Kind | Literal["result"], target: Path) -> None:
-    from softgrasp.description.problems import either
+    from softgrasp.description.base import either
 
     suffixes = SUFFIXES.get(kind)
     if suffixes is None:

@@ -15,7 +15,7 @@ from softgrasp.errors import DescriptionError, did_you_mean
 if TYPE_CHECKING:
     from softgrasp.comparison.compare import CrosscheckResult
     from softgrasp.comparison.criteria import Finding, Tolerances
-    from softgrasp.description.release import FingerRelease
+    from softgrasp.description.calibration import FingerRelease
     from softgrasp.description.scene import GraspScene
 
 

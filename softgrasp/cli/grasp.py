@@ -245,7 +245,7 @@ def grasp(
     """
     from softgrasp.cli.scene_args import CONTACT_MODELS, SceneOptions, require_known, scene_of
     from softgrasp.cli.terminal import default_directory
-    from softgrasp.description.closures.known import CLOSURES
+    from softgrasp.description.closure import CLOSURES
     from softgrasp.simulation.run import BACKENDS
 
     require_known("backend", backend, list(BACKENDS))

@@ -216,7 +216,7 @@ def _backends() -> list[Row]:
 
 def _closures() -> list[Row]:
     from softgrasp.cli.scene_args import parameters
-    from softgrasp.description.closures.known import CLOSURES
+    from softgrasp.description.closure import CLOSURES
 
     return [
         {

@@ -27,7 +27,7 @@ from softgrasp.cli.options import (
 from softgrasp.cli.terminal import Pace
 
 if TYPE_CHECKING:
-    from softgrasp.description.grasp_plan import GraspPlan
+    from softgrasp.description.sweep import GraspPlan
     from softgrasp.report.planner import Best
     from softgrasp.sweeps.planner import PlannedGrasps
 
@@ -162,7 +162,7 @@ def _plan_of(
     what: str, object_name: str | None, options: Any, test: str | None, fields: dict[str, Any]
 ) -> GraspPlan:
     from softgrasp.cli.scene_args import scene_of
-    from softgrasp.description.grasp_plan import GraspPlan
+    from softgrasp.description.sweep import GraspPlan
     from softgrasp.formats.criterion_file import load_criterion
 
     scene = scene_of(what, object_name, options)

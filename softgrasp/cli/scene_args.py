@@ -12,24 +12,30 @@ from typing import Any, Literal
 
 from softgrasp import library
 from softgrasp.description.base import Vec3
-from softgrasp.description.closures.base import Closure
-from softgrasp.description.closures.known import CLOSURES
+from softgrasp.description.calibration import FingerRelease
+from softgrasp.description.closure import CLOSURES
+from softgrasp.description.closure_base import Closure
 from softgrasp.description.field_path import with_field
+from softgrasp.description.geometry import LengthUnit
 from softgrasp.description.hand import Hand
-from softgrasp.description.objects import Elasticity, GraspObject, PlacedObject
-from softgrasp.description.release import FingerRelease
+from softgrasp.description.object import (
+    Elasticity,
+    GraspObject,
+    Lift,
+    PlacedObject,
+    Surrounding,
+    Table,
+    Wall,
+)
 from softgrasp.description.scene import GraspScene
-from softgrasp.description.sensor_rules import fingertips
-from softgrasp.description.sensors import (
+from softgrasp.description.scene_validation import fingertips
+from softgrasp.description.sensor import (
     AnySensor,
     ForceTorqueSensor,
     JointTorqueSensor,
     TactileSensor,
 )
-from softgrasp.description.sequence import ClosePhase, LiftPhase
-from softgrasp.description.shapes import LengthUnit
-from softgrasp.description.success import SuccessCriterion
-from softgrasp.description.surroundings import Lift, Surrounding, Table, Wall
+from softgrasp.description.task import ClosePhase, LiftPhase, SuccessCriterion
 from softgrasp.errors import DescriptionError, SoftgraspWarning, did_you_mean
 from softgrasp.formats.criterion_file import load_criterion
 from softgrasp.formats.finger_file import UNSURE, load_finger

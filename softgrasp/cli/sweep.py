@@ -15,7 +15,7 @@ from softgrasp.cli.grasp import GraspName
 from softgrasp.cli.options import INTERRUPTED, NOT_HELD, Json, Mass, NoReport, Out, Units
 from softgrasp.cli.scene_args import SceneOptions, plain_value, scene_of
 from softgrasp.cli.terminal import Pace
-from softgrasp.description.sweep_plan import Axis, PoseNoise, SweepPlan
+from softgrasp.description.sweep import Axis, PoseNoise, SweepPlan
 from softgrasp.errors import DescriptionError, ResultError
 from softgrasp.formats.load import YAML_SUFFIXES
 from softgrasp.formats.mesh_files import MESH_SUFFIXES

@@ -27,7 +27,7 @@ from softgrasp.comparison.runs import (
     run_grasps,
     run_releases,
 )
-from softgrasp.description.release import FingerRelease
+from softgrasp.description.calibration import FingerRelease
 from softgrasp.description.scene import GraspScene
 from softgrasp.extensions import ENGINES
 from softgrasp.formats.atomic import atomic_path, write_text

@@ -21,9 +21,9 @@ from softgrasp.comparison.criteria import (
     vibration,
 )
 from softgrasp.continuum.settling import Settling, settling
-from softgrasp.description.release import FingerRelease
+from softgrasp.description.calibration import FingerRelease
 from softgrasp.description.scene import GraspScene
-from softgrasp.description.success import SuccessCriterion
+from softgrasp.description.task import SuccessCriterion
 from softgrasp.errors import DescriptionError, did_you_mean
 from softgrasp.extensions import ENGINES
 from softgrasp.mechanics.transforms import Array

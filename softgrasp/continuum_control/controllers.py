@@ -21,8 +21,8 @@ from softgrasp.continuum_control.interfaces import (
 from softgrasp.description.bendable import Bendable
 from softgrasp.description.robot import Robot
 from softgrasp.errors import DescriptionError, did_you_mean
-from softgrasp.mechanics.quintic import Quintic
-from softgrasp.mechanics.robot_frames import origin_frame
+from softgrasp.mechanics.robot_kinematics import origin_frame
+from softgrasp.mechanics.trajectory import Quintic
 from softgrasp.mechanics.transforms import Array
 
 DEADZONE = 0.1

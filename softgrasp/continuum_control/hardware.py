@@ -23,10 +23,9 @@ from numpy.typing import ArrayLike
 from softgrasp.build.bendable_names import bend_joints, segment_actuator_names, slide_joints
 from softgrasp.continuum_control.interfaces import ResourceManager, curvature_of, vector_of
 from softgrasp.description.bendable import Bendable, Chamber, Tendon
-from softgrasp.description.control_system import ControlledJoint, ControlSystem
-from softgrasp.description.robot import RigidJoint
+from softgrasp.description.robot import ControlledJoint, ControlSystem, RigidJoint
 from softgrasp.errors import DescriptionError, SimulationError, SoftgraspWarning, did_you_mean
-from softgrasp.mechanics.allocation import Allocation
+from softgrasp.mechanics.actuation import Allocation
 from softgrasp.mechanics.transforms import Array
 
 # --------------------

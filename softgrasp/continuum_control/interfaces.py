@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from softgrasp.description.bendable import Bendable
-from softgrasp.description.control_system import ControlledJoint, Interface
-from softgrasp.description.robot import RigidJoint, Robot
+from softgrasp.description.robot import ControlledJoint, Interface, RigidJoint, Robot
 from softgrasp.errors import DescriptionError, SoftgraspWarning, did_you_mean
 from softgrasp.mechanics.transforms import Array
 

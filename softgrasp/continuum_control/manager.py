@@ -23,8 +23,7 @@ from softgrasp.continuum_control.hardware import (
 )
 from softgrasp.continuum_control.interfaces import ResourceManager, curvature_of
 from softgrasp.description.bendable import Bendable
-from softgrasp.description.control_system import ControlledJoint, ControlSystem
-from softgrasp.description.robot import Robot
+from softgrasp.description.robot import ControlledJoint, ControlSystem, Robot
 from softgrasp.description.scene import STANDARD_GRAVITY
 from softgrasp.errors import DescriptionError, SimulationError, SoftgraspWarning, did_you_mean
 from softgrasp.mechanics.transforms import Array

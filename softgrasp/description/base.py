@@ -2,11 +2,48 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Self
+import ast
+import inspect
+import math
+import re
+import textwrap
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from difflib import get_close_matches
+from functools import cache
+from ipaddress import ip_address
+from itertools import pairwise
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from softgrasp.description.problems import description_error
+from softgrasp.errors import DescriptionError, did_you_mean
+
+# --------------------
+# Quaternions of orientations: of unit length, or near enough to be made so.
+
+
+NEAR = 1e-3
+"""A quaternion whose length is so near to 1 is one that was rounded; others are mistakes."""
+
+
+def unit_quaternion(value: Vec4) -> Vec4:
+    """A quaternion (w, x, y, z) of unit length from one whose length is 1 within 1e-3.
+
+    Raises:
+        ValueError: It is longer or shorter: the matrix that paper 001 makes of it (eq 7) would be
+            no rotation, and normalising would hide that numbers are missing or mixed up.
+    """
+    norm = math.hypot(*value)
+    if not abs(norm - 1.0) <= NEAR:
+        raise ValueError(
+            f"expected a quaternion (w, x, y, z) of norm 1 within {NEAR:g}, found {value} of norm "
+            f"{norm:.6g}"
+        )
+    if abs(norm - 1.0) < 1e-14:
+        return value
+    w, x, y, z = (part / norm for part in value)
+    return (w, x, y, z)
+
 
 if TYPE_CHECKING:
     from pydantic._internal._model_construction import ModelMetaclass
@@ -55,3 +92,289 @@ class Description(BaseModel, metaclass=_DescriptionType):
         """
         kept = {name: getattr(self, name) for name in type(self).model_fields}
         return type(self)(**(kept | changes))
+
+
+# --------------------
+# What is wrong with a description, from pydantic's words to one sentence of ours.
+
+
+FieldPath = tuple[int | str, ...]
+
+MAX_LETTERS = 60
+"""A value longer than this is cut in a sentence."""
+
+_LIMITS = {
+    "greater_than": "above {gt:g}",
+    "greater_than_equal": "at least {ge:g}",
+    "less_than": "below {lt:g}",
+    "less_than_equal": "at most {le:g}",
+}
+_KINDS = {
+    "tuple_type": "a list",
+    "list_type": "a list",
+    "dict_type": "a mapping of fields",
+    "model_type": "a mapping of fields",
+    "model_attributes_type": "a mapping of fields",
+    "string_type": "text",
+    "string_too_short": "some text",
+    "finite_number": "a finite number",
+    "bool_type": "true or false",
+    "bool_parsing": "true or false",
+    "float_type": "a number",
+    "float_parsing": "a number",
+    "int_type": "a whole number",
+    "int_parsing": "a whole number",
+    "int_from_float": "a whole number",
+    "int_parsing_size": "a whole number of reasonable size",
+}
+
+
+class FieldError(ValueError):
+    """A validator's complaint about one of the fields below its model.
+
+    Args:
+        message: What was expected and what was found.
+        path: The field, counted from the model.
+    """
+
+    def __init__(self, message: str, *path: int | str) -> None:
+        super().__init__(message)
+        self.path = path
+
+
+def refuse_twins(names: Iterable[tuple[str, FieldPath]], what: str) -> None:
+    """Refuse a name that stands twice.
+
+    Args:
+        names: Names and the fields that hold them.
+        what: What they name.
+
+    Raises:
+        FieldError: At the second one.
+    """
+    seen: set[str] = set()
+    for name, path in names:
+        if name in seen:
+            raise FieldError(f"expected unique names, found {what} '{name}' twice", *path)
+        seen.add(name)
+
+
+def check_range(
+    limits: tuple[float, float], start: float, format_values: Callable[..., str]
+) -> None:
+    """Refuse limits in the wrong order, and a start outside them.
+
+    Args:
+        limits: Lowest and highest value.
+        start: The value to start from.
+        format_values: Writes values with their unit.
+
+    Raises:
+        FieldError: For the fields ``limits`` and ``start``.
+    """
+    low, high = limits
+    if low > high:
+        raise FieldError(
+            f"expected limits (lowest, highest), found {format_values(low, high)}", "limits"
+        )
+    if not low <= start <= high:
+        raise FieldError(
+            f"expected start inside the limits {format_values(low, high)}, found {format_values(start)}",
+            "start",
+        )
+
+
+def description_error(error: ValidationError, model: Any) -> DescriptionError:
+    """The first problem of a pydantic error as one sentence with the field's path.
+
+    A misspelt field comes first: the missing field beside it is only its consequence.
+    """
+    problems = error.errors(include_url=False)
+    problem: dict[str, Any] = dict(
+        min(problems, key=lambda problem_entry: problem_entry["type"] != "extra_forbidden")
+    )
+    path, owner = _walk(problem["loc"], model)
+    complaint = problem.get("ctx", {}).get("error")
+    if isinstance(complaint, FieldError):
+        path += complaint.path
+    fields = {} if owner is None else owner.model_fields
+    if problem["type"] == "extra_forbidden" and not path:  # no name at all, such as a number
+        key = str(problem["loc"][-1])
+        message = f"expected a name, found the key {key}; {did_you_mean(key, fields)}"
+    elif problem["type"] == "extra_forbidden":
+        message = f"no such field; {did_you_mean(str(path[-1]), fields)}"
+    elif problem["type"] == "missing" and isinstance(path[-1], int):
+        message = f"expected more values, found only {path[-1]}"
+        path = path[:-1]
+    elif problem["type"] == "missing":
+        message = "this field is missing" + _expected(owner, str(path[-1]))
+    elif problem["type"] == "union_tag_not_found":
+        message = "expected a field 'type' that names the kind, found none"
+    else:
+        message = _sentence(problem)
+    return DescriptionError(
+        message, field=path_text(path) or None, location=path, value=problem["input"]
+    )
+
+
+def path_text(path: FieldPath) -> str:
+    """``("fingers", 0, "radius")`` as ``fingers[0].radius``."""
+    text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
+    return text.removeprefix(".")
+
+
+def _walk(location: FieldPath, model: Any) -> tuple[FieldPath, type[BaseModel] | None]:
+    """The location without the tags of unions, and the model that owns its last field."""
+    path: list[int | str] = []
+    candidates: list[type[BaseModel]] = [model]
+    owner: type[BaseModel] | None = model
+    for depth, part in enumerate(location):
+        fields = {} if owner is None else owner.model_fields
+        if isinstance(part, int):
+            path.append(part)
+        elif part in fields and depth < len(location) - 1:
+            path.append(part)
+            candidates = _models_in(fields[part].annotation)
+            owner = candidates[0] if candidates else None
+        elif named := [c for c in candidates if part in (c.__name__, _tag_of(c))]:
+            owner, candidates = named[0], []
+        elif depth == len(location) - 1 and part.isidentifier():
+            path.append(part)
+    return tuple(path), owner
+
+
+def _models_in(annotation: Any) -> list[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return [annotation]
+    models: list[type[BaseModel]] = []
+    for argument in getattr(annotation, "__args__", ()):
+        models += _models_in(argument)
+    return models
+
+
+def _tag_of(model: type[BaseModel]) -> str | None:
+    field = model.model_fields.get("type")
+    return None if field is None else str(field.default)
+
+
+def _expected(owner: type[BaseModel] | None, name: str) -> str:
+    """What a missing field should have held."""
+    field = None if owner is None else owner.model_fields.get(name)
+    if owner is None or field is None:
+        return ""
+    if get_origin(field.annotation) is Literal:
+        return f"; expected {either(get_args(field.annotation))}"
+    kind = _kind(field.annotation)
+    about = field_docs(owner).get(name, "").split("\n")[0].rstrip(".")
+    return "; expected " + ": ".join(part for part in (kind, about) if part)
+
+
+def _kind(annotation: Any) -> str:
+    if get_origin(annotation) is tuple:
+        inner = get_args(annotation)
+        return "a list" if ... in inner else f"a list of {len(inner)} numbers"
+    if _models_in(annotation):
+        return "a mapping of fields"
+    return {str: "text", float: "a number", int: "a whole number"}.get(annotation, "a value")
+
+
+def _sentence(problem: dict[str, Any]) -> str:
+    kind, value, context = problem["type"], problem["input"], problem.get("ctx", {})
+    if kind == "value_error":
+        return str(context["error"])
+    if kind in ("literal_error", "enum", "union_tag_invalid"):
+        return _choice(context.get("tag", value), context)
+    if kind in ("too_short", "too_long"):
+        bound = "at least {min_length}" if kind == "too_short" else "{max_length}"
+        return f"expected {bound.format(**context)} values, found {context['actual_length']}"
+    if kind in _LIMITS:
+        expected = f"a number {_LIMITS[kind].format(**context)}"
+    elif kind in _KINDS:
+        expected = _KINDS[kind]
+    else:
+        message = str(problem["msg"]).removeprefix("Input should be ").removeprefix("a valid ")
+        expected = f"{message[0].lower()}{message[1:]}"
+    return f"expected {expected}, found {short(value)}"
+
+
+def _choice(value: Any, context: dict[str, Any]) -> str:
+    known = re.findall(r"'([^']*)'", str(context.get("expected") or context["expected_tags"]))
+    near = get_close_matches(str(value), known, n=1)
+    hint = f"; did you mean '{near[0]}'?" if near else ""
+    return f"expected {either(known)}, found {short(value)}{hint}"
+
+
+def either(words: Sequence[str]) -> str:
+    """``a, b or c``."""
+    return " or ".join(part for part in (", ".join(words[:-1]), words[-1]) if part)
+
+
+def listed(values: Iterable[float]) -> str:
+    """``0.5``, or ``[0, 1.5]``."""
+    numbers = [f"{value:g}" for value in values]
+    return numbers[0] if len(numbers) == 1 else f"[{', '.join(numbers)}]"
+
+
+def text_with_unit(unit: str, values: Iterable[float]) -> str:
+    """Numbers as a sentence shows them: with their unit, angles in degrees besides."""
+    numbers = tuple(values)
+    text = f"{listed(numbers)} {unit}".rstrip()
+    return f"{text} ({listed(map(math.degrees, numbers))}°)" if unit == "rad" else text
+
+
+def short(value: Any) -> str:
+    """A value as a sentence shows it, cut where it is long."""
+    if isinstance(value, BaseModel):
+        return f"a {type(value).__name__}"
+    text = repr(value)
+    return text if len(text) <= MAX_LETTERS else text[: MAX_LETTERS - 1] + "…"
+
+
+# --------------------
+# What the fields of a description mean: the texts under them in the source.
+#
+# They are read when a sentence needs one: read with the classes, they would cost every start of
+# the
+# program a third of a second.
+
+
+@cache
+def field_docs(model: type) -> dict[str, str]:
+    """The text under each field of a class and of those it is made of, by the field's name.
+
+    Empty where there is no source to read.
+    """
+    docs: dict[str, str] = {}
+    for part in reversed(model.__mro__):
+        docs |= dict(_documented(part))
+    return docs
+
+
+def _documented(part: type) -> Iterator[tuple[str, str]]:
+    if part.__module__ in ("builtins", "pydantic.main"):
+        return
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(part)))
+    except (OSError, TypeError, SyntaxError):
+        return
+    (written,) = tree.body
+    assert isinstance(written, ast.ClassDef)
+    for field, text in pairwise(written.body):
+        match field, text:
+            case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(
+                value=ast.Constant(value=doc_text)
+            ):
+                if isinstance(doc_text, str):
+                    yield name, inspect.cleandoc(doc_text)
+
+
+# --------------------
+# Addresses that only this machine reaches.
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach an address; a name other than localhost never is."""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

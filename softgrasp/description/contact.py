@@ -6,8 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from softgrasp.description.base import Description, NonNegative, Positive
-from softgrasp.description.problems import FieldError
+from softgrasp.description.base import Description, FieldError, NonNegative, Positive
 
 Fraction = Annotated[float, Field(gt=0, lt=1, strict=True)]
 

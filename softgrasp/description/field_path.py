@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from softgrasp.description.scene import GraspScene
-from softgrasp.description.success import SuccessCriterion
+from softgrasp.description.task import SuccessCriterion
 from softgrasp.errors import DescriptionError, did_you_mean
 
 Part = str | int

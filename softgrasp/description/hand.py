@@ -3,35 +3,143 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
-from softgrasp.description.base import Description, Number, Positive, Vec3, Vec4
-from softgrasp.description.contact import Contact
-from softgrasp.description.coupling import Coupling
-from softgrasp.description.drive import Actuator
-from softgrasp.description.finger import Finger, Phalanx
-from softgrasp.description.hand_model import HandModel
-from softgrasp.description.hand_tree import (
-    check_couplings,
-    check_stands,
-    check_tendons,
-    led_joints,
-    moved_bodies,
-    posture_of,
+from softgrasp.description.actuator import Actuator, Rates
+from softgrasp.description.base import (
+    Description,
+    FieldError,
+    FieldPath,
+    NonNegative,
+    Number,
+    Positive,
+    Vec3,
+    Vec4,
+    refuse_twins,
 )
-from softgrasp.description.pose import Pose
-from softgrasp.description.preshape import Preshape, Preshapes
-from softgrasp.description.problems import FieldError, FieldPath, refuse_twins
-from softgrasp.description.rates import Rates
-from softgrasp.description.shapes import Part, Shape
-from softgrasp.description.soft_digit import MountedSoftFinger
-from softgrasp.description.synergies import Synergies
-from softgrasp.description.tendon import Tendon
+from softgrasp.description.contact import Contact
+from softgrasp.description.finger import Coupling, Finger, Phalanx, Tendon
+from softgrasp.description.geometry import Part, Pose, Shape
+from softgrasp.description.soft_finger import MountedSoftFinger
+from softgrasp.description.synergy import Synergies
 from softgrasp.errors import did_you_mean
+
+# --------------------
+# Named start postures of a hand.
+
+
+class Preshape(Description):
+    """A posture of the whole hand from which it can close."""
+
+    name: Annotated[str, Field(min_length=1)]
+    positions: tuple[Number, ...]
+    """One number a drive [rad, m or Pa]."""
+
+
+def _from_mapping(value: Any) -> Any:
+    """``{open: [...], pinch: [...]}`` as a list of preshapes."""
+    if isinstance(value, Mapping):
+        return [{"name": name, "positions": positions} for name, positions in value.items()]
+    return value
+
+
+Preshapes = Annotated[tuple[Preshape, ...], BeforeValidator(_from_mapping)]
+"""In files a mapping of names to positions."""
+
+
+# --------------------
+# A hand that somebody has modelled already: its MJCF file, and what of it moves and can touch.
+
+
+Name = Annotated[str, Field(min_length=1)]
+
+
+class Move(Description):
+    """How a drive places a joint where nothing resists: variable = ``ratio`` · target + ``at``."""
+
+    joint: Name
+    ratio: Number
+    """[rad or m per unit of the target]"""
+    at: Number = 0.0
+    """[rad or m]"""
+
+
+class ModelActuator(Description):
+    """One actuator of the file, or a servo that was added to it."""
+
+    actuator: Name
+    unit: Literal["rad", "m", ""] = ""
+    """Of its target; empty for a number without one, such as 0 … 255."""
+    limits: tuple[Number, Number]
+    """Lowest and highest target."""
+    start: Number = 0.0
+    """Target from which the hand closes."""
+    moves: tuple[Move, ...] = ()
+    """Joints that it leads; none for an actuator that stays at rest."""
+    stops: tuple[str, ...] = ()
+    """Bodies that it moves: their contact stops it."""
+
+    @property
+    def joint(self) -> str | None:
+        """The joint whose variable its target is, where it is one."""
+        plain = len(self.moves) == 1 and self.moves[0].ratio == 1.0 and self.moves[0].at == 0.0
+        return self.moves[0].joint if plain else None
+
+    @property
+    def as_actuator(self) -> Actuator:
+        """The drive as closures know it."""
+        what = f"joint '{self.joint}'" if self.joint else f"actuator '{self.actuator}'"
+        start, limits = self.start, self.limits
+        return Actuator(self.actuator, what, self.unit, limits, start, self.stops, self.joint)
+
+
+class AddedServo(Description):
+    """A position servo for a joint that the file leaves without one."""
+
+    joint: Name
+    actuator: Name
+    limits: tuple[Number, Number]
+    """[rad or m]"""
+    stiffness: Positive
+    """Position gain [N·m/rad or N/m]."""
+    damping_ratio: NonNegative = 1.0
+    """[–]"""
+    force_limit: Positive
+    """[N·m or N]"""
+
+
+class HandModel(Description):
+    """A model in MJCF that is attached to the scene as it is, and what a closure needs of it.
+
+    Bodies, joints, actuators, tendons, equalities and sensors are the file's own, under the names
+    that it gives them.
+    """
+
+    file: Name
+    """MJCF file: absolute, or as the library names it."""
+    sha256: str | None = None
+    """Hash of the file with all that it includes; a later run refuses files that have changed."""
+    pose: Pose = Pose()
+    """The world of the file in the hand's frame."""
+    prefix: str = ""
+    """Before every name of the file, where some are taken by the scene."""
+    palm: str = ""
+    """Body from which the fingers branch off."""
+    touching: tuple[str, ...] = ()
+    """Bodies that can touch, those fixed to the palm first."""
+    actuators: tuple[ModelActuator, ...]
+    """The actuators of the file in their order, then added servos."""
+    servos: tuple[AddedServo, ...] = ()
+
+    @property
+    def plain(self) -> bool:
+        """Whether every drive is the variable of one joint."""
+        return all(actuator.joint is not None for actuator in self.actuators)
+
 
 TAKEN = ("object", "palm", "")
 """What names of fingers cannot begin with: other bodies are called so."""
@@ -387,3 +495,194 @@ class Hand(Description):
         if not self.soft_fingers:
             return "joint"
         return "actuator" if self.fingers else "soft finger"
+
+
+# --------------------
+# How the fingers of a hand hang together: what stands on, follows and moves what.
+#
+# A finger stands on the palm, or on a body of an earlier finger; so chains make trees. A joint
+# without a drive of its own follows another one, or is passive.
+
+
+def check_stands(fingers: Sequence[Finger]) -> None:
+    """Refuse a finger that stands on nothing that comes before it.
+
+    Raises:
+        FieldError: Its ``on`` names no body of an earlier finger.
+    """
+    known: list[str] = []
+    for index, finger in enumerate(fingers):
+        if finger.on and finger.on not in known:
+            hint = f"; {did_you_mean(finger.on, known)}" if known else ""
+            raise FieldError(
+                f"expected a body of an earlier finger, found '{finger.on}'{hint}",
+                "fingers",
+                index,
+                "on",
+            )
+        known += [finger.body_of(row) for row in finger.phalanges]
+
+
+def check_couplings(fingers: Sequence[Finger], couplings: Sequence[Coupling]) -> None:
+    """Refuse couplings of joints that do not exist, have a drive, or follow in a circle.
+
+    Raises:
+        FieldError: Names the coupling.
+    """
+    rows = {finger.joint_of(row): row for finger in fingers for row in finger.phalanges}
+    leader_of: dict[str, str] = {}
+    for index, coupling in enumerate(couplings):
+        for field in ("joint", "leader"):
+            name = getattr(coupling, field)
+            if name not in rows:
+                raise FieldError(
+                    f"expected a joint of the hand, found '{name}'; {did_you_mean(name, rows)}",
+                    "couplings",
+                    index,
+                    field,
+                )
+        name = coupling.joint
+        if rows[name].driven:
+            raise FieldError(
+                f"expected a joint with driven: false, found '{name}', which has a drive",
+                "couplings",
+                index,
+                "joint",
+            )
+        if name in leader_of:
+            raise FieldError(
+                f"expected one coupling a joint, found two of '{name}'", "couplings", index, "joint"
+            )
+        leader_of[name] = coupling.leader
+        if name in _leaders(name, leader_of):
+            raise FieldError(
+                f"expected a leader that does not follow, found a circle through '{name}'",
+                "couplings",
+                index,
+                "leader",
+            )
+
+
+def check_tendons(
+    fingers: Sequence[Finger], couplings: Sequence[Coupling], tendons: Sequence[Tendon]
+) -> None:
+    """Refuse tendons over joints that do not exist, follow another one, or have a tendon already.
+
+    Raises:
+        FieldError: Names the tendon.
+    """
+    known = [finger.joint_of(row) for finger in fingers for row in finger.phalanges]
+    followers = {coupling.joint for coupling in couplings}
+    refuse_twins(
+        ((tendon.name, ("tendons", index, "name")) for index, tendon in enumerate(tendons)),
+        "tendon",
+    )
+    taken: dict[str, str] = {}
+    for index, tendon in enumerate(tendons):
+        for position_index, pulley in enumerate(tendon.pulleys):
+            name, where = pulley.joint, ("tendons", index, "pulleys", position_index, "joint")
+            if name not in known:
+                raise FieldError(
+                    f"expected a joint of the hand, found '{name}'; {did_you_mean(name, known)}",
+                    *where,
+                )
+            if name in followers:
+                raise FieldError(
+                    f"expected a joint that does not follow another one, found '{name}'", *where
+                )
+            if name in taken:
+                raise FieldError(
+                    f"expected a joint without a tendon, found '{name}', over which tendon "
+                    f"'{taken[name]}' runs",
+                    *where,
+                )
+            taken[name] = tendon.name
+
+
+def _leaders(name: str, leader_of: dict[str, str]) -> Iterator[str]:
+    """The joints that one follows, the nearest first; a circle is gone round once."""
+    seen: set[str] = set()
+    while name in leader_of and name not in seen:
+        seen.add(name)
+        name = leader_of[name]
+        yield name
+
+
+def moved_bodies(
+    fingers: Sequence[Finger], couplings: Sequence[Coupling]
+) -> dict[str, tuple[str, ...]]:
+    """Bodies that can touch and that a joint moves, with those that follow it, by its name.
+
+    The paper's rule is that a joint stops where its phalanx or a later one touches
+    (Pozzi et al. 2022, §2.2.3).
+    """
+    behind = {
+        finger.joint_of(row): _behind(fingers, finger, index)
+        for finger in fingers
+        for index, row in enumerate(finger.phalanges)
+    }
+    leader_of = {coupling.joint: coupling.leader for coupling in couplings}
+    moved = {name: dict.fromkeys(bodies) for name, bodies in behind.items()}
+    for follower in leader_of:
+        for leader in _leaders(follower, leader_of):
+            moved[leader] |= dict.fromkeys(behind[follower])
+    return {name: tuple(bodies) for name, bodies in moved.items()}
+
+
+def _behind(fingers: Sequence[Finger], finger: Finger, index: int) -> list[str]:
+    """Bodies that can touch from a row of a finger outwards, with what stands on them."""
+    rows = finger.phalanges[index:]
+    stands = {finger.body_of(row) for row in rows}
+    bodies = [body for row in rows for body in finger.bodies_of(row)]
+    for other in fingers:
+        if other.on in stands:
+            bodies += _behind(fingers, other, 0)
+    return bodies
+
+
+def led_joints(
+    model: HandModel, fingers: Sequence[Finger], targets: Sequence[float]
+) -> dict[str, float]:
+    """Joints that the drives of a model lead, by name, as far as their limits let them [rad or m].
+
+    Args:
+        model: The model.
+        fingers: What moves in it.
+        targets: One a drive, in its unit.
+    """
+    limits = {finger.joint_of(row): row.limits for finger in fingers for row in finger.phalanges}
+    led = {}
+    for actuator, target in zip(model.actuators, targets, strict=True):
+        for move in actuator.moves:
+            low, high = limits[move.joint]
+            led[move.joint] = min(max(move.ratio * target + move.at, low), high)
+    return led
+
+
+def posture_of(
+    fingers: Sequence[Finger], couplings: Sequence[Coupling], led: Mapping[str, float]
+) -> dict[str, float]:
+    """Variables of all joints of the rigid fingers, by name, with some of them given.
+
+    Joints that follow stand where their leaders have them; others where they start.
+
+    Args:
+        fingers: The rigid fingers.
+        couplings: What follows what.
+        led: Joint variables that are given, by name [rad or m].
+    """
+    values = {finger.joint_of(row): row.start for finger in fingers for row in finger.phalanges}
+    values |= led
+    by_joint = {coupling.joint: coupling for coupling in couplings}
+    settled = set(values) - set(by_joint)
+
+    def settle(name: str) -> float:
+        if name not in settled:
+            coupling = by_joint[name]
+            values[name] = coupling.ratio * settle(coupling.leader) + coupling.offset
+            settled.add(name)
+        return values[name]
+
+    for name in by_joint:
+        settle(name)
+    return values

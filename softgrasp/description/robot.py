@@ -6,18 +6,205 @@ segment that bends with constant or polynomial curvature between its parent link
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self, TypeVar
+from collections.abc import Collection, Mapping, Sequence
+from typing import Annotated, Literal, Protocol, Self, TypeVar
 
 from pydantic import Field, field_validator, model_validator
 
-from softgrasp.description.base import Description, NonNegative, Number, Vec3, Vec4
-from softgrasp.description.bendable import Bendable, Inertial, Name, Origin, Text
-from softgrasp.description.control_system import ControlSystem
-from softgrasp.description.hydraulic_drive import Hydraulics
-from softgrasp.description.problems import FieldError, refuse_twins
-from softgrasp.description.robot_tree import check_tree, root_link
-from softgrasp.description.shapes import Capsule, Cuboid, Cylinder, Mesh, Sphere
+from softgrasp.description.base import (
+    Description,
+    FieldError,
+    FieldPath,
+    NonNegative,
+    Number,
+    Vec3,
+    Vec4,
+    either,
+    refuse_twins,
+)
+from softgrasp.description.bendable import Bendable, Hydraulics, Inertial, Name, Origin, Text
+from softgrasp.description.geometry import Capsule, Cuboid, Cylinder, Mesh, Sphere
 from softgrasp.errors import DescriptionError, did_you_mean
+
+# --------------------
+# Links and what joins them must be one tree: one root, one parent a link, no cycle.
+
+
+class Edge(Protocol):
+    """What joins a parent link and a child link."""
+
+    @property
+    def name(self) -> str: ...  # noqa: D102
+    @property
+    def parent(self) -> str: ...  # noqa: D102
+    @property
+    def child(self) -> str: ...  # noqa: D102
+
+
+def check_tree(links: Sequence[str], joints: Sequence[Edge], bendables: Sequence[Edge]) -> None:
+    """Refuse links that do not make one tree.
+
+    Args:
+        links: Names of all links.
+        joints: Rigid joints.
+        bendables: Bendable segments.
+
+    Raises:
+        FieldError: A link does not exist, has two parents, lies on a cycle, or has no way to the
+            root.
+    """
+    known, into = set(links), dict[str, tuple[Edge, FieldPath]]()
+    for edge, location in _placed(joints, bendables):
+        for end in ("parent", "child"):
+            name = getattr(edge, end)
+            if name not in known:
+                raise FieldError(f"no link '{name}'; {did_you_mean(name, links)}", *location, end)
+        if edge.child in into:
+            raise FieldError(
+                f"expected one parent of link '{edge.child}', found "
+                f"'{into[edge.child][0].parent}' and '{edge.parent}'",
+                *location,
+                "child",
+            )
+        into[edge.child] = (edge, location)
+    _refuse_cycles(into)
+    roots = [index for index, link in enumerate(links) if link not in into]
+    if len(roots) > 1:
+        names = ", ".join(links[index] for index in roots)
+        raise FieldError(
+            f"expected one root link, found {len(roots)}: {names}", "links", roots[1], "name"
+        )
+
+
+def root_link(links: Sequence[str], joints: Sequence[Edge], bendables: Sequence[Edge]) -> str:
+    """The link that has no parent, of links that make one tree."""
+    children = {edge.child for edge, _ in _placed(joints, bendables)}
+    return next(link for link in links if link not in children)
+
+
+def _placed(joints: Sequence[Edge], bendables: Sequence[Edge]) -> list[tuple[Edge, FieldPath]]:
+    return [
+        *((edge, ("joints", index)) for index, edge in enumerate(joints)),
+        *((edge, ("bendables", index)) for index, edge in enumerate(bendables)),
+    ]
+
+
+def _refuse_cycles(into: Mapping[str, tuple[Edge, FieldPath]]) -> None:
+    """Refuse a link that is its own ancestor; ``into`` holds what joins a child to its parent."""
+    rooted: set[str] = set()
+    for start in into:
+        visited = dict.fromkeys([start])
+        link = start
+        while link in into and link not in rooted:
+            edge, location = into[link]
+            link = edge.parent
+            if link in visited:
+                cycle = list(visited)[list(visited).index(link) :]
+                text = " → ".join(reversed([*cycle, link]))
+                raise FieldError(f"expected no cycle, found {text}", *location, "parent")
+            visited[link] = None
+        rooted.update(visited)
+
+
+# --------------------
+# What a ``ros2_control`` element says: a hardware class and the interfaces it offers.
+
+
+RIGID_INTERFACES = ("position", "velocity", "effort")
+
+
+class Interface(Description):
+    """A quantity that can be commanded or read, such as ``kappa`` or ``phi``."""
+
+    name: Name
+    initial_value: Number | None = None
+    min: Number | None = None
+    max: Number | None = None
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        if self.min is not None and self.max is not None and self.min > self.max:
+            raise FieldError(f"expected at most max ({self.max:g}), found {self.min:g}", "min")
+        value = self.initial_value
+        if value is not None:
+            low, high = self.min, self.max
+            if (low is not None and value < low) or (high is not None and value > high):
+                raise FieldError(
+                    f"expected a value between min ({low}) and max ({high}), found {value:g}",
+                    "initial_value",
+                )
+        return self
+
+
+class ControlledJoint(Description):
+    """A joint or bendable with its interfaces."""
+
+    name: Name
+    commands: tuple[Interface, ...] = ()
+    states: tuple[Interface, ...] = ()
+
+    def check(
+        self, rigid: Collection[str], bendables: Mapping[str, Bendable], location: FieldPath
+    ) -> None:
+        """Refuse a name that names no joint and interfaces that it cannot have.
+
+        Args:
+            rigid: Names of the rigid joints.
+            bendables: Bendables by name.
+            location: Where this stands in the robot.
+
+        Raises:
+            FieldError: Something does not fit.
+        """
+        if self.name not in rigid and self.name not in bendables:
+            hint = did_you_mean(self.name, [*rigid, *bendables])
+            raise FieldError(f"no bendable or joint '{self.name}'; {hint}", *location, "name")
+        known: tuple[str, ...] = RIGID_INTERFACES
+        if self.name in bendables:
+            known = curvature_interfaces(bendables[self.name])
+        for kind in ("commands", "states"):
+            interfaces = getattr(self, kind)
+            refuse_twins(
+                ((part.name, (*location, kind, i, "name")) for i, part in enumerate(interfaces)),
+                "interface",
+            )
+            for index, part in enumerate(interfaces):
+                if part.name not in known:
+                    raise FieldError(
+                        f"expected {either(known)}, found '{part.name}'",
+                        *location,
+                        kind,
+                        index,
+                        "name",
+                    )
+        commanded = {part.name for part in self.commands}
+        if "phi" in commanded and not any(name.startswith("kappa") for name in commanded):
+            raise FieldError("expected kappa beside phi, found phi alone", *location, "commands")
+
+
+class ControlSystem(Description):
+    """One ``ros2_control`` element."""
+
+    name: Name
+    type: Literal["system", "actuator", "sensor"] = "system"
+    plugin: Name
+    """Which hardware class drives it."""
+    params: tuple[tuple[str, str], ...] = ()
+    """Its parameters, (name, value) as they are written."""
+    joints: tuple[ControlledJoint, ...] = ()
+
+    @model_validator(mode="after")
+    def _unique_joints(self) -> Self:
+        refuse_twins(((j.name, ("joints", i, "name")) for i, j in enumerate(self.joints)), "joint")
+        return self
+
+
+def curvature_interfaces(part: Bendable) -> tuple[str, ...]:
+    """Interfaces that a bendable can offer: ``kappa`` or ``kappa/0`` …, ``phi`` and ``l``."""
+    if part.model == "pcc":
+        return ("kappa", "phi", "l")
+    return (*(f"kappa/{power}" for power in range(part.degree + 1)), "phi", "l")
+
 
 LinkGeometry = Annotated[Sphere | Cylinder | Cuboid | Capsule | Mesh, Field(discriminator="type")]
 """The shapes that URDF has."""

@@ -7,21 +7,18 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
+from softgrasp.description.actuator import Actuator
 from softgrasp.description.arm import AnyArm, HandCarrier
 from softgrasp.description.base import LARGEST, Count, Description, Positive, Vec3
-from softgrasp.description.closures.known import AnyClosure
-from softgrasp.description.closures.position import PositionIncrementClosure
+from softgrasp.description.closure import AnyClosure, PositionIncrementClosure
+from softgrasp.description.closure_base import ActuationModel, ClosingMotion
 from softgrasp.description.contact import Contact
-from softgrasp.description.drive import Actuator
+from softgrasp.description.geometry import Pose
 from softgrasp.description.hand import GraspPreset, Hand
-from softgrasp.description.mechanism import ActuationModel, ClosingMotion
-from softgrasp.description.objects import GraspObject, Mount, PlacedObject
-from softgrasp.description.pose import Pose
-from softgrasp.description.scene_rules import SCENE_RULES
-from softgrasp.description.sensors import AnySensor
-from softgrasp.description.sequence import ClosePhase, Phase, PreshapePhase, Sequence
-from softgrasp.description.success import SuccessCriterion
-from softgrasp.description.surroundings import Lift, Surrounding, Table
+from softgrasp.description.object import GraspObject, Lift, Mount, PlacedObject, Surrounding, Table
+from softgrasp.description.scene_validation import SCENE_RULES
+from softgrasp.description.sensor import AnySensor
+from softgrasp.description.task import ClosePhase, Phase, PreshapePhase, Sequence, SuccessCriterion
 
 StepTime = Annotated[float, Field(strict=True, ge=1e-7, le=LARGEST)]
 STANDARD_GRAVITY: Vec3 = (0.0, 0.0, -9.81)

@@ -17,11 +17,11 @@ from pydantic import Field
 from softgrasp.build import names
 from softgrasp.build.scene import BuiltScene, start_targets
 from softgrasp.description.base import Description, NonNegative, Positive
-from softgrasp.description.closures.base import Closure
+from softgrasp.description.closure_base import Closure
+from softgrasp.description.object import Lift
 from softgrasp.description.scene import GraspScene
-from softgrasp.description.success import SuccessCriterion
-from softgrasp.description.surroundings import Lift
-from softgrasp.description.sweep_plan import PoseNoise
+from softgrasp.description.sweep import PoseNoise
+from softgrasp.description.task import SuccessCriterion
 from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation.lifting import lift_path

@@ -24,7 +24,7 @@ from softgrasp.build.objects import add_object
 from softgrasp.build.placing import object_pose
 from softgrasp.build.scene import BuiltScene, build
 from softgrasp.build.sensors import contact_layout
-from softgrasp.description.pose import Pose
+from softgrasp.description.geometry import Pose
 from softgrasp.description.scene import GraspScene
 from softgrasp.envs.core import EnvSettings, Episode, grasp_task, with_goal
 from softgrasp.envs.simulation import (

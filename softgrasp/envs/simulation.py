@@ -15,7 +15,7 @@ from softgrasp.build.clearance import START_TOLERANCE
 from softgrasp.build.objects import PLANAR_JOINTS
 from softgrasp.build.scene import BuiltScene, start_targets
 from softgrasp.description.scene import GraspScene
-from softgrasp.description.sweep_plan import PoseNoise
+from softgrasp.description.sweep import PoseNoise
 from softgrasp.envs.core import Episode, GraspTask, Sight
 from softgrasp.errors import SimulationError
 from softgrasp.mechanics.transforms import Array

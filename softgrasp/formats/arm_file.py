@@ -7,7 +7,7 @@ from pathlib import Path
 
 from softgrasp import library
 from softgrasp.description.arm import Arm
-from softgrasp.description.pose import Pose
+from softgrasp.description.geometry import Pose
 from softgrasp.errors import DescriptionError, did_you_mean
 from softgrasp.formats.hand_file import finger_from
 from softgrasp.formats.pose_tree import pose_tree

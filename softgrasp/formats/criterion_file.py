@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from softgrasp import library
-from softgrasp.description.success import SuccessCriterion
+from softgrasp.description.task import SuccessCriterion
 from softgrasp.formats.yaml_file import Tree, YamlFile, take_units, to_si
 
 SUFFIXES = (".yaml", ".yml")

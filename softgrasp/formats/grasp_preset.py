@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from softgrasp.description.actuator import Rates
 from softgrasp.description.hand import GraspPreset
-from softgrasp.description.rates import Rates
 from softgrasp.grasp_synthesis import SynthesizedGrasp
 from softgrasp.mechanics.transforms import Array
 

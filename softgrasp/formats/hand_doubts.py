@@ -8,11 +8,11 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from softgrasp.description.geometry import Mesh
 from softgrasp.description.hand import Hand
-from softgrasp.description.shapes import Mesh
 from softgrasp.errors import SoftgraspWarning
 from softgrasp.formats.link_surfaces import corners
-from softgrasp.mechanics.dh import chain_links
+from softgrasp.mechanics.hand_kinematics import chain_links
 
 FULL_ROTATION = math.tau + 1e-3
 """Widest range that a joint usually has [rad]."""

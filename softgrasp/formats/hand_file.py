@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from softgrasp.description.base import path_text
 from softgrasp.description.finger import Finger
 from softgrasp.description.hand import Hand
-from softgrasp.description.problems import path_text
 from softgrasp.errors import DescriptionError
 from softgrasp.formats.finger_file import load_finger
 from softgrasp.formats.object_file import absolute_name

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from softgrasp.description.geometry import Pose
 from softgrasp.description.hand import Grasps, Hand
-from softgrasp.description.pose import Pose
 from softgrasp.errors import DescriptionError
 from softgrasp.formats.hand_file import rates_to_si
 from softgrasp.formats.pose_tree import pose_tree
 from softgrasp.formats.yaml_file import Tree, take_units, to_si
-from softgrasp.mechanics.joined_hands import PlacedHand, joined_hands
+from softgrasp.mechanics.hand_kinematics import PlacedHand, joined_hands
 
 FIELDS = ("name", "hands", "grasps", "source")
 PART_FIELDS = ("hand", "name", "pose")

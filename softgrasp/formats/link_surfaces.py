@@ -7,24 +7,24 @@ from collections.abc import Sequence
 import numpy as np
 
 from softgrasp.description.finger import Phalanx
-from softgrasp.description.hand import Hand
-from softgrasp.description.pose import Pose
-from softgrasp.description.shapes import (
+from softgrasp.description.geometry import (
     Capsule,
     Cuboid,
     Cylinder,
     Ellipsoid,
     Mesh,
+    Pose,
     Shape,
     Sphere,
     Superellipsoid,
 )
+from softgrasp.description.hand import Hand
 from softgrasp.formats.hull_points import inside, on_faces
 from softgrasp.formats.mesh_solid import Hull, hull_of
 from softgrasp.formats.meshes import load_mesh
-from softgrasp.mechanics import superellipsoid
-from softgrasp.mechanics.dh import Link, chain_links
-from softgrasp.mechanics.solids import ball_points
+from softgrasp.mechanics import geometry
+from softgrasp.mechanics.geometry import ball_points
+from softgrasp.mechanics.hand_kinematics import Link, chain_links
 from softgrasp.mechanics.transforms import Array, transform
 
 Placed = tuple[Shape, Pose]
@@ -108,5 +108,5 @@ def corners(shape: Shape) -> Array:
         case Ellipsoid(radii=radii):
             return np.asarray(ball_points(1.0, 16, 7) * np.array(radii))
         case Superellipsoid(radii=radii, exponents=exponents):
-            return np.asarray(superellipsoid.triangles(radii, exponents)[0])
+            return np.asarray(geometry.triangles(radii, exponents)[0])
     raise AssertionError(shape)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from softgrasp import library
+from softgrasp.description.geometry import LengthUnit, Mesh
 from softgrasp.description.hand import Hand
-from softgrasp.description.objects import GraspObject
-from softgrasp.description.shapes import LengthUnit, Mesh
+from softgrasp.description.object import GraspObject
 from softgrasp.errors import DescriptionError
 from softgrasp.formats.hand_file import hand_from
 from softgrasp.formats.joined_hand_file import joined_from

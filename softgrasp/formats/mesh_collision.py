@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from softgrasp.description.shapes import Mesh
+from softgrasp.description.geometry import Mesh
 from softgrasp.errors import DescriptionError
 from softgrasp.formats.decomposition import decompose
 from softgrasp.formats.mesh_files import Triangles, read_groups

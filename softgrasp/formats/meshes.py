@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softgrasp import library
-from softgrasp.description.shapes import LengthUnit, Mesh
+from softgrasp.description.geometry import LengthUnit, Mesh
 from softgrasp.errors import BackendUnavailable, DescriptionError, SoftgraspWarning
 from softgrasp.formats.mesh_files import MESH_SUFFIXES, read_triangles
 from softgrasp.formats.progress import report_progress

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from softgrasp import library
-from softgrasp.description.objects import GraspObject
+from softgrasp.description.object import GraspObject
 from softgrasp.formats.yaml_file import Tree, YamlFile, take_units, to_si
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from softgrasp.description.sweep_plan import SweepPlan
+from softgrasp.description.sweep import SweepPlan
 from softgrasp.errors import DescriptionError
 from softgrasp.formats.mesh_folder import expand_directories
 from softgrasp.formats.scene_file import load_scene, scene_from

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from softgrasp import library
-from softgrasp.description.release import FingerRelease
+from softgrasp.description.calibration import FingerRelease
 from softgrasp.description.soft_finger import SoftFinger
 from softgrasp.errors import DescriptionError
 from softgrasp.formats.atomic import write_text

@@ -7,13 +7,12 @@ from typing import Any
 
 from softgrasp import library
 from softgrasp.description.arm import Arm, HandCarrier, carrier_kind
-from softgrasp.description.base import Description
-from softgrasp.description.closures.known import CLOSURES, USUAL
+from softgrasp.description.base import Description, FieldPath, path_text, short
+from softgrasp.description.closure import CLOSURES, USUAL
 from softgrasp.description.hand import Hand
-from softgrasp.description.objects import GraspObject, PlacedObject
-from softgrasp.description.problems import FieldPath, path_text, short
+from softgrasp.description.object import GraspObject, PlacedObject
 from softgrasp.description.scene import GraspScene
-from softgrasp.description.success import SuccessCriterion
+from softgrasp.description.task import SuccessCriterion
 from softgrasp.errors import DescriptionError
 from softgrasp.extensions import CARRIERS, load
 from softgrasp.formats.arm_file import arm_from, load_arm

@@ -8,7 +8,7 @@ import numpy as np
 import trimesh
 from numpy.typing import NDArray
 
-from softgrasp.description.shapes import Capsule, Cuboid, Cylinder, Ellipsoid, Shape, Sphere
+from softgrasp.description.geometry import Capsule, Cuboid, Cylinder, Ellipsoid, Shape, Sphere
 from softgrasp.mechanics.transforms import Array
 
 Triangles = tuple[Array, NDArray[np.int64]]

@@ -15,8 +15,8 @@ from pathlib import Path
 from ruamel.yaml import YAML
 
 from softgrasp import library
-from softgrasp.description.objects import GraspObject, Material
-from softgrasp.description.shapes import Mesh
+from softgrasp.description.geometry import Mesh
+from softgrasp.description.object import GraspObject, Material
 from softgrasp.errors import DescriptionError, did_you_mean
 
 YCB_PREFIX = "ycb:"

@@ -9,12 +9,11 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from softgrasp.description.drive import Actuator
+from softgrasp.description.actuator import Actuator
 from softgrasp.description.finger import Finger
 from softgrasp.description.hand import Hand
-from softgrasp.mechanics.dh import chain_links
-from softgrasp.mechanics.farthest import farthest_first
-from softgrasp.mechanics.hand_kinematics import link_frames
+from softgrasp.mechanics.geometry import farthest_first
+from softgrasp.mechanics.hand_kinematics import chain_links, link_frames
 from softgrasp.mechanics.transforms import Array
 
 # --------------------

@@ -16,8 +16,7 @@ from scipy.linalg import eigh
 
 from softgrasp.build.bendable_names import bend_joints, slide_joints
 from softgrasp.build.spring_limit import damped_spring_limit
-from softgrasp.description.bendable import DEFAULT_LINKS
-from softgrasp.description.hydraulic_drive import TipLoad
+from softgrasp.description.bendable import DEFAULT_LINKS, TipLoad
 from softgrasp.errors import DescriptionError, DivergedError, SoftgraspWarning, did_you_mean
 from softgrasp.hydraulics.description import HydraulicArm, arm_robot, end_link
 from softgrasp.hydraulics.drive_model import drive_model, pressure_of_torque

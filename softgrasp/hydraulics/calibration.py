@@ -23,9 +23,8 @@ from softgrasp.calibration.objectives import Block
 from softgrasp.calibration.optimizers import Swarm
 from softgrasp.calibration.result import CalibrationStatus, ExtensionResult
 from softgrasp.calibration.stages import Journal, Progress, Search, Stage
-from softgrasp.description.base import Description, Number, Positive
+from softgrasp.description.base import Description, FieldError, Number, Positive
 from softgrasp.description.calibration import ExtensionProblem
-from softgrasp.description.problems import FieldError
 from softgrasp.errors import DescriptionError, DivergedError, SimulationError, SoftgraspWarning
 from softgrasp.formats.yaml_file import Tree
 from softgrasp.hydraulics.arm import (

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from softgrasp.errors import DescriptionError
 from softgrasp.hydraulics.description import ArmSection, HydraulicArm
 from softgrasp.hydraulics.drive_model import pressure_of_torque
-from softgrasp.mechanics.allocation import Allocation
+from softgrasp.mechanics.actuation import Allocation
 from softgrasp.mechanics.transforms import Array
 
 KP, KI, KD = 0.5, 6.0, 0.05

@@ -9,7 +9,16 @@ from typing import Annotated, ClassVar, Self
 from pydantic import Field, model_validator
 
 from softgrasp.description.arm import HandCarrier
-from softgrasp.description.base import Description, NonNegative, Number, Positive
+from softgrasp.description.base import (
+    Description,
+    FieldError,
+    FieldPath,
+    NonNegative,
+    Number,
+    Positive,
+    path_text,
+    refuse_twins,
+)
 from softgrasp.description.bendable import (
     DEFAULT_LINKS,
     SAME_ANGLE,
@@ -17,14 +26,14 @@ from softgrasp.description.bendable import (
     Bendable,
     Chamber,
     CurvatureLimits,
+    Hydraulics,
     Inertial,
     Name,
     Origin,
     Text,
+    TipLoad,
 )
-from softgrasp.description.hydraulic_drive import Hydraulics, TipLoad
-from softgrasp.description.pose import Pose
-from softgrasp.description.problems import FieldError, FieldPath, path_text, refuse_twins
+from softgrasp.description.geometry import Pose
 from softgrasp.description.robot import Link, Robot
 from softgrasp.errors import DescriptionError
 

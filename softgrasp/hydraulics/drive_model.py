@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 
-from softgrasp.description.hydraulic_drive import Fluid, HydraulicDrive, Piston, Tube
+from softgrasp.description.bendable import Fluid, HydraulicDrive, Piston, Tube
 from softgrasp.errors import DescriptionError, SoftgraspWarning
 from softgrasp.hydraulics.description import ArmSection, HydraulicArm
 from softgrasp.mechanics.transforms import Array

@@ -30,8 +30,8 @@ from softgrasp.build.spring_limit import spring_limit
 from softgrasp.build.visual import Rgba
 from softgrasp.description.base import Vec3
 from softgrasp.description.bendable import Bendable
-from softgrasp.description.mechanism import ActuationModel
-from softgrasp.description.pose import Pose
+from softgrasp.description.closure_base import ActuationModel
+from softgrasp.description.geometry import Pose
 from softgrasp.description.scene import GraspScene
 from softgrasp.errors import BuildError, SimulationError
 from softgrasp.hydraulics.description import ArmSection, HydraulicCarrier, arm_robot

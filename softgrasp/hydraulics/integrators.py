@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.integrate import solve_ivp
 
-from softgrasp.description.hydraulic_drive import TipLoad
+from softgrasp.description.bendable import TipLoad
 from softgrasp.errors import DescriptionError, DivergedError, did_you_mean
 from softgrasp.hydraulics.description import HydraulicArm
 from softgrasp.hydraulics.drive_model import (

@@ -1,16 +1,83 @@
-"""Frames of all links of a hand, whose fingers may stand on one another."""
+"""Chains of links, after Denavit and Hartenberg or with placed joints: forward kinematics.
+
+A row's joint turns about (or slides along) z of its link frame; links are placed so that
+the joint variable is zero where the row's ``theta`` and ``d`` hold alone.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from softgrasp.description.finger import Finger
-from softgrasp.description.hand import Hand
-from softgrasp.mechanics.dh import Link, chain_links
-from softgrasp.mechanics.transforms import Array, rotate_about
+from softgrasp.description.actuator import Rates
+from softgrasp.description.finger import Convention, Coupling, Finger, Phalanx
+from softgrasp.description.geometry import Pose
+from softgrasp.description.hand import FurtherPalm, GraspPreset, Grasps, Hand, Palm
+from softgrasp.description.soft_finger import MountedSoftFinger
+from softgrasp.errors import DescriptionError
+from softgrasp.mechanics.transforms import (
+    Array,
+    position_of,
+    quaternion_of,
+    rotate_about,
+    transform,
+    translate,
+)
+
+# --------------------
+# Jacobians of points on a hand's links, from its description alone.
+
+
+def point_jacobians(
+    hand: Hand, joints: Mapping[str, float], bodies: Sequence[str], points: ArrayLike
+) -> tuple[list[str], Array]:
+    """Velocity of points of rigid links per joint speed: z × (p − o) over z, or z over 0.
+
+    The geometric Jacobian (Siciliano et al., Robotics, 2009, eq. 3.30), z the axis of a joint and o
+    its origin, for all joints between the palm and the link. Couplings are not put in.
+
+    Args:
+        hand: The hand.
+        joints: Joint variables by name [rad or m].
+        bodies: The link of each point; one that is none of a rigid finger, as the palm, stands
+            still.
+        points: In the hand's frame [m], (n, 3).
+
+    Returns:
+        Names of the joints, (m,), and linear over angular velocities in the hand's frame,
+        (n, 6, m).
+    """
+    frames, positions = link_frames(hand, joints), np.reshape(points, (-1, 3))
+    joint_paths: dict[str, list[str]] = {}
+    names, axes, origins, slides = [], [], [], []
+    for finger in hand.fingers:
+        joint_path = list(joint_paths[finger.on]) if finger.on else []
+        for row in finger.phalanges:
+            body = finger.body_of(row)
+            joint_path.append(finger.joint_of(row))
+            joint_paths[body] = list(joint_path)
+            names.append(finger.joint_of(row))
+            axes.append(frames[body][:3, 2])
+            origins.append(frames[body][:3, 3])
+            slides.append(row.joint == "prismatic")
+    jacobians = np.zeros((len(positions), 6, len(names)))
+    for index, (body, position) in enumerate(zip(bodies, positions, strict=True)):
+        for name in joint_paths.get(body, ()):
+            column = names.index(name)
+            axis = axes[column]
+            if slides[column]:
+                jacobians[index, :3, column] = axis
+            else:
+                jacobians[index, :3, column] = np.cross(axis, position - origins[column])
+                jacobians[index, 3:, column] = axis
+    return names, jacobians
+
+
+# --------------------
+# Frames of all links of a hand, whose fingers may stand on one another.
 
 
 def link_frames(hand: Hand, joints: Mapping[str, ArrayLike]) -> dict[str, Array]:
@@ -66,3 +133,215 @@ def lowest_point(hand: Hand, joints: Mapping[str, float], pose: Array) -> float:
 def _end(frames: Mapping[str, Array], finger: Finger, last: Link) -> Array:
     frame = frames[finger.body_of(finger.phalanges[-1])]
     return np.asarray(frame[..., :3, :3] @ last.end + frame[..., :3, 3])
+
+
+class Link(NamedTuple):
+    """A link of a chain at joint variable zero."""
+
+    origin: Array
+    """Link frame in the frame of the link before (the finger's base for the first), (4, 4)."""
+    end: Array
+    """End of the link in its own frame [m], (3,)."""
+
+
+def row_transform(a: float, alpha: float, d: float, theta: float, convention: Convention) -> Array:
+    """Transform of one Denavit–Hartenberg row, (4, 4).
+
+    ``standard``: Rz(theta)·Tz(d)·Tx(a)·Rx(alpha) (Siciliano et al. 2009, eq 2.52);
+    ``modified``: Rx(alpha)·Tx(a)·Rz(theta)·Tz(d) (Craig 2005, eq 3.6). Lengths [m], angles [rad].
+    """
+    about_z = rotate_about("z", theta) @ translate(z=d)
+    along_x = translate(x=a) @ rotate_about("x", alpha)
+    if convention == "standard":
+        return about_z @ along_x
+    return rotate_about("x", alpha) @ translate(x=a) @ about_z
+
+
+def chain_links(finger: Finger) -> tuple[Link, ...]:
+    """The links of a finger at joint variables zero, one a row."""
+    links = []
+    carry = transform(finger.base.position, finger.base.quaternion)
+    for row, end in zip(finger.phalanges, finger.link_ends, strict=True):
+        if finger.convention == "placed":
+            origin = carry @ transform(row.origin.position, row.origin.quaternion)
+            carry = np.eye(4)
+        elif finger.convention == "standard":
+            origin = carry @ rotate_about("z", row.theta)
+            carry = translate(x=row.a, z=row.d) @ rotate_about("x", row.alpha)
+        else:
+            origin = carry @ row_transform(row.a, row.alpha, row.d, row.theta, "modified")
+            carry = np.eye(4)
+        links.append(Link(origin, np.array(end)))
+    return tuple(links)
+
+
+def forward_kinematics(finger: Finger, joints: Sequence[float]) -> Array:
+    """Frames of a finger in the frame that it stands in: the hand's, or that of a link.
+
+    Args:
+        finger: The finger.
+        joints: Joint variables, one a row [rad or m].
+
+    Returns:
+        Shape (n + 1, 4, 4): the base, then the frame behind each row; ``fingertip`` ends there.
+
+    Raises:
+        DescriptionError: There are not as many joint variables as rows.
+    """
+    if len(joints) != len(finger.phalanges):
+        raise DescriptionError(
+            f"finger '{finger.name}': expected {len(finger.phalanges)} joint variables, one a row, "
+            f"found {len(joints)}"
+        )
+    frames = [transform(finger.base.position, finger.base.quaternion)]
+    for row, value in zip(finger.phalanges, joints, strict=True):
+        angle, slide = _motion(row, value)
+        frames.append(frames[-1] @ _row_step(row, angle, slide, finger.convention))
+    return np.array(frames)
+
+
+def fingertip(finger: Finger, joints: Sequence[float]) -> Array:
+    """Position of the fingertip in the frame that the finger stands in [m], (3,)."""
+    last = forward_kinematics(finger, joints)[-1]
+    return np.asarray((last @ [*finger.tip, 1.0])[:3])
+
+
+def _row_step(row: Phalanx, angle: float, slide: float, convention: Convention) -> Array:
+    if convention == "placed":
+        origin = transform(row.origin.position, row.origin.quaternion)
+        return np.asarray(origin @ rotate_about("z", angle) @ translate(z=slide))
+    return row_transform(row.a, row.alpha, row.d + slide, row.theta + angle, convention)
+
+
+def _motion(row: Phalanx, value: float) -> tuple[float, float]:
+    return (value, 0.0) if row.joint == "revolute" else (0.0, value)
+
+
+# --------------------
+# Two hands as one: for objects that are taken with both.
+#
+# The joined hand has the fingers and palms of its parts, all of them fixed to one base, which a
+# wrist
+# or an arm can carry as it carries a hand.
+
+
+class PlacedHand(NamedTuple):
+    """One of the hands that are joined."""
+
+    name: str
+    """Before the names of its fingers: ``left``."""
+    hand: Hand
+    pose: Pose
+    """Of its frame in that of the joined hand."""
+
+
+def joined_hands(name: str, parts: Sequence[PlacedHand], grasps: Grasps | None = None) -> Hand:
+    """Several hands as one, such as a left and a right one that take an object together.
+
+    Args:
+        name: Of the joined hand.
+        parts: The hands; fingers of ``left`` are called ``left_F1`` and so on.
+        grasps: Where the object goes and how the drives close. Where it is not given, rates, starts
+            and pressures are those of the parts, and the centre lies in the middle of theirs.
+
+    Raises:
+        DescriptionError: There are fewer than two parts, or the joined hand is none: two have the
+            same name, or soft fingers of different pressures.
+    """
+    if len(parts) < 2:
+        raise DescriptionError(f"expected at least two hands to join, found {len(parts)}")
+    names = [part.name for part in parts]
+    for one in names:
+        if names.count(one) > 1:
+            raise DescriptionError(f"expected hands of different names, found '{one}' twice")
+    palms = [palm for part in parts for palm in _palms(part)]
+    return Hand(
+        name=name,
+        fingers=tuple(_finger(part, finger) for part in parts for finger in part.hand.fingers),
+        couplings=tuple(_coupling(part, one) for part in parts for one in part.hand.couplings),
+        soft_fingers=tuple(_digit(part, one) for part in parts for one in part.hand.soft_fingers),
+        grasps=grasps
+        or Grasps(power=_preset("power", parts), precision=_preset("precision", parts)),
+        palm=Palm(kind="none"),
+        more_palms=tuple(palms),
+        source="; ".join(dict.fromkeys(part.hand.source for part in parts if part.hand.source)),
+        notes=tuple(f"{part.name}: {note}" for part in parts for note in _notes(part.hand)),
+    )
+
+
+def _notes(hand: Hand) -> list[str]:
+    """The hand's own, and what is not joined."""
+    left = {"tendons": hand.tendons, "synergies": hand.synergies, "preshapes": hand.preshapes}
+    dropped = [name for name, value in left.items() if value]
+    return [*hand.notes, *(f"its {name} are not those of the joined hand" for name in dropped)]
+
+
+def _finger(part: PlacedHand, finger: Finger) -> Finger:
+    rows = finger.phalanges
+    if finger.verbatim_names:
+        rows = tuple(_prefixed(part, row) for row in rows)
+    stands = f"{part.name}_{finger.on}" if finger.on else ""
+    base = finger.base if finger.on else _moved(part.pose, finger.base)
+    return finger.replace(name=f"{part.name}_{finger.name}", base=base, on=stands, phalanges=rows)
+
+
+def _prefixed(part: PlacedHand, row: Phalanx) -> Phalanx:
+    return row.replace(name=f"{part.name}_{row.name}", joint_name=f"{part.name}_{row.joint_name}")
+
+
+def _coupling(part: PlacedHand, coupling: Coupling) -> Coupling:
+    joint, leader = (f"{part.name}_{one}" for one in (coupling.joint, coupling.leader))
+    return coupling.replace(joint=joint, leader=leader)
+
+
+def _digit(part: PlacedHand, digit: MountedSoftFinger) -> MountedSoftFinger:
+    return digit.replace(name=f"{part.name}_{digit.name}", base=_moved(part.pose, digit.base))
+
+
+def _palms(part: PlacedHand) -> list[FurtherPalm]:
+    named: list[tuple[str, Palm]] = [("palm", part.hand.palm)]
+    named += [(palm.name, palm) for palm in part.hand.more_palms]
+    everyone = [finger.name for finger in part.hand.fingers]
+    everyone += [digit.name for digit in part.hand.soft_fingers]
+    return [
+        FurtherPalm(
+            name=f"{part.name}_{name}",
+            kind=palm.kind,
+            shape=palm.shape,
+            pose=_moved(part.pose, palm.pose) if palm.shape is not None else palm.pose,
+            parts=tuple(one.replace(pose=_moved(part.pose, one.pose)) for one in palm.parts),
+            margin=palm.margin,
+            fingers=tuple(f"{part.name}_{one}" for one in palm.fingers or everyone),
+        )
+        for name, palm in named
+        if palm.kind != "none"
+    ]
+
+
+def _preset(kind: str, parts: Sequence[PlacedHand]) -> GraspPreset:
+    """One grasp of the joined hand: the parts' rates and starts, the middle of their centres."""
+    presets = [getattr(part.hand.grasps, kind) for part in parts]
+    frames = [transform(part.pose.position, part.pose.quaternion) for part in parts]
+    centres = [f @ [*preset.center, 1.0] for f, preset in zip(frames, presets, strict=True)]
+    rigid: list[tuple[float, float]] = []
+    soft: list[tuple[float, float]] = []
+    for part, preset in zip(parts, presets, strict=True):
+        actuators, rates = part.hand.actuators, preset.rates.for_fingers(part.hand.rows)
+        starts = preset.start or tuple(actuator.start for actuator in actuators)
+        for actuator, rate, start in zip(actuators, rates, starts, strict=True):
+            (soft if actuator.unit == "Pa" else rigid).append((rate, start))
+    pressures = {preset.pressure for preset in presets} - {None}
+    if len(pressures) > 1:
+        raise DescriptionError(f"expected one working pressure of all hands, found {pressures}")
+    ordered = rigid + soft  # the order of the joined hand's drives
+    return GraspPreset(
+        center=tuple(np.mean(centres, axis=0)[:3].tolist()),
+        rates=Rates(rate for rate, _ in ordered),
+        start=tuple(start for _, start in ordered),
+        pressure=next(iter(pressures), None),
+    )
+
+
+def _moved(carry: Pose, pose: Pose) -> Pose:
+    frame = transform(carry.position, carry.quaternion) @ transform(pose.position, pose.quaternion)
+    return Pose(position=position_of(frame), quaternion=quaternion_of(frame))

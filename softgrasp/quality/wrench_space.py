@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from softgrasp.errors import DescriptionError
-from softgrasp.mechanics.farthest import farthest_first
+from softgrasp.mechanics.geometry import farthest_first
 from softgrasp.mechanics.transforms import Array
 from softgrasp.quality.convex_hull import (
     FLAT,

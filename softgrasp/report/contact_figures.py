@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from softgrasp.build import names
 from softgrasp.build.names import parts
-from softgrasp.description.sensors import ForceTorqueSensor, TactileSensor
+from softgrasp.description.sensor import ForceTorqueSensor, TactileSensor
 from softgrasp.mechanics.transforms import Array
 from softgrasp.rendering.keyframes import Playback, body_label, has_phases, key_frames
 from softgrasp.rendering.video import framing, render_key_frames

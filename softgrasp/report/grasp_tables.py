@@ -14,12 +14,11 @@ from softgrasp.build.objects import object_mass
 from softgrasp.build.placing import object_pose
 from softgrasp.description.base import Vec3
 from softgrasp.description.contact import Contact
+from softgrasp.description.geometry import Mesh, Shape, Sphere
 from softgrasp.description.hand import Hand
-from softgrasp.description.objects import GraspObject
+from softgrasp.description.object import Block, GraspObject, Table, Wall
 from softgrasp.description.scene import GraspScene
-from softgrasp.description.shapes import Mesh, Shape, Sphere
-from softgrasp.description.success import SuccessCriterion
-from softgrasp.description.surroundings import Block, Table, Wall
+from softgrasp.description.task import SuccessCriterion
 from softgrasp.mechanics.transforms import euler_from_quaternions
 from softgrasp.rendering.keyframes import has_phases, shown_phases
 from softgrasp.report.grasp_text import (

@@ -7,16 +7,15 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from softgrasp.description.sensors import (
+from softgrasp.description.object import Lift
+from softgrasp.description.sensor import (
     AnySensor,
     ForceTorqueSensor,
     JointTorqueSensor,
     SensorErrors,
     TactileSensor,
 )
-from softgrasp.description.sequence import ClosePhase, Phase, ShakePhase
-from softgrasp.description.success import SuccessCriterion
-from softgrasp.description.surroundings import Lift
+from softgrasp.description.task import ClosePhase, Phase, ShakePhase, SuccessCriterion
 from softgrasp.mechanics.transforms import Array, rotation_angles
 from softgrasp.rendering.keyframes import body_label
 from softgrasp.simulation.outcome import GraspStatus

@@ -14,11 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softgrasp._version import __version__
-from softgrasp.description.base import Description
-from softgrasp.description.field_docs import field_docs
-from softgrasp.description.objects import GraspObject
-from softgrasp.description.success import SuccessCriterion
-from softgrasp.description.sweep_plan import DRAWN
+from softgrasp.description.base import Description, field_docs
+from softgrasp.description.object import GraspObject
+from softgrasp.description.sweep import DRAWN
+from softgrasp.description.task import SuccessCriterion
 from softgrasp.errors import BackendUnavailable, SoftgraspError
 from softgrasp.formats.atomic import write_text
 from softgrasp.formats.mesh_files import MESH_SUFFIXES
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from softgrasp.description.scene import GraspScene
-    from softgrasp.description.sweep_plan import Axis, SweepPlan
+    from softgrasp.description.sweep import Axis, SweepPlan
     from softgrasp.simulation.result import GraspResult
 
 

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softgrasp.build import names
+from softgrasp.description.closure_base import ClosureActuator
 from softgrasp.description.finger import Finger, Phalanx
-from softgrasp.description.mechanism import ClosureActuator
-from softgrasp.description.soft_digit import MountedSoftFinger
+from softgrasp.description.soft_finger import MountedSoftFinger
 from softgrasp.mechanics.transforms import Array, euler_from_quaternions, relative_quaternions
 from softgrasp.rendering.keyframes import body_label, has_phases, shown_phases
 from softgrasp.report import style

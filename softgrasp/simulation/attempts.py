@@ -11,7 +11,7 @@ import numpy as np
 from softgrasp.build import names
 from softgrasp.build.deformable import node_bodies
 from softgrasp.description.base import Vec3
-from softgrasp.description.success import Pull, SuccessCriterion
+from softgrasp.description.task import Pull, SuccessCriterion
 from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation.contacts import ContactReader
 from softgrasp.simulation.finished_run import FinishedRun

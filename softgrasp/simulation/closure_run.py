@@ -12,10 +12,9 @@ import numpy as np
 
 from softgrasp.build.scene import BuiltScene, start_targets
 from softgrasp.description.arm import HandCarrier
+from softgrasp.description.object import Lift
 from softgrasp.description.scene import GraspScene
-from softgrasp.description.sequence import ClosePhase, Phase
-from softgrasp.description.success import SuccessCriterion
-from softgrasp.description.surroundings import Lift
+from softgrasp.description.task import ClosePhase, Phase, SuccessCriterion
 from softgrasp.extensions import CARRIERS, load
 from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation.attempts import Attempts

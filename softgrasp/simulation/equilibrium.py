@@ -16,7 +16,7 @@ from softgrasp.continuum.rld import refined
 from softgrasp.description.scene import STANDARD_GRAVITY
 from softgrasp.description.soft_finger import SoftFinger
 from softgrasp.errors import DescriptionError, SoftgraspWarning
-from softgrasp.mechanics.finger_drives import actuation_forces
+from softgrasp.mechanics.actuation import actuation_forces
 from softgrasp.mechanics.transforms import Array
 
 RICHARDSON = 4.0 / 3.0

@@ -6,7 +6,7 @@ import numpy as np
 
 from softgrasp.continuum.settling import from_webots
 from softgrasp.continuum.statics import GRAVITY, PlanarChain, rest
-from softgrasp.description.release import FingerRelease
+from softgrasp.description.calibration import FingerRelease
 from softgrasp.description.soft_finger import SoftFinger, SoftLink
 from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.transforms import Array

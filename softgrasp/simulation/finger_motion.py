@@ -18,7 +18,7 @@ from softgrasp.continuum.statics import joint_positions
 from softgrasp.description.scene import STANDARD_GRAVITY
 from softgrasp.description.soft_finger import SoftFinger
 from softgrasp.errors import DescriptionError, DivergedError, did_you_mean
-from softgrasp.mechanics.finger_drives import actuation_forces
+from softgrasp.mechanics.actuation import actuation_forces
 from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation.engine_warnings import caught_warnings
 from softgrasp.simulation.native import native_pays

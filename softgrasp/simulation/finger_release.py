@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from softgrasp.continuum.statics import PlanarChain
-from softgrasp.description.release import FingerRelease
+from softgrasp.description.calibration import FingerRelease
 from softgrasp.description.soft_finger import SoftFinger
 from softgrasp.errors import BackendUnavailable, SimulationError, did_you_mean
 from softgrasp.extensions import RELEASES, load

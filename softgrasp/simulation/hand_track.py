@@ -8,7 +8,7 @@ from softgrasp.build import names
 from softgrasp.build.arm import arm_base
 from softgrasp.build.carrier import home_pose
 from softgrasp.description.arm import HandCarrier
-from softgrasp.mechanics.dh import forward_kinematics
+from softgrasp.mechanics.hand_kinematics import forward_kinematics
 from softgrasp.mechanics.transforms import Array, rotation_from_euler, transform
 from softgrasp.simulation.posed_result import PosedResult
 from softgrasp.simulation.result import GraspResult, column

@@ -7,8 +7,8 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from softgrasp.build import names
-from softgrasp.description.success import SuccessCriterion
-from softgrasp.description.surroundings import Lift
+from softgrasp.description.object import Lift
+from softgrasp.description.task import SuccessCriterion
 from softgrasp.mechanics.transforms import Array, rotation_angles
 from softgrasp.simulation.finished_run import FinishedRun
 from softgrasp.simulation.pulling import Pulled

@@ -7,9 +7,9 @@ import numpy as np
 from softgrasp.build.arm import arm_base
 from softgrasp.build.scene import start_targets
 from softgrasp.description.arm import Arm
+from softgrasp.description.object import Lift
 from softgrasp.description.scene import GraspScene
-from softgrasp.description.surroundings import Lift
-from softgrasp.mechanics.arm_path import straight_path
+from softgrasp.mechanics.trajectory import straight_path
 from softgrasp.mechanics.transforms import Array, minimum_jerk
 
 

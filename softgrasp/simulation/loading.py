@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from softgrasp.description.success import SuccessCriterion
+from softgrasp.description.task import SuccessCriterion
 from softgrasp.mechanics.transforms import Array
 
 LONGEST = 0.01

@@ -10,7 +10,7 @@ import mujoco
 import numpy as np
 
 from softgrasp.build import names
-from softgrasp.description.success import Pull
+from softgrasp.description.task import Pull
 from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation.contacts import ContactPoint
 from softgrasp.simulation.grasp_contacts import GraspContactReader

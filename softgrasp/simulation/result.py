@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from softgrasp.description.object import Lift
 from softgrasp.description.scene import GraspScene
-from softgrasp.description.success import SuccessCriterion
-from softgrasp.description.surroundings import Lift
+from softgrasp.description.task import SuccessCriterion
 from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation.outcome import GraspStatus
 from softgrasp.simulation.sensor_reading import SensorReading, readings

@@ -12,7 +12,7 @@ import mujoco
 import numpy as np
 
 from softgrasp.build.scene import BuiltScene
-from softgrasp.description.sensors import AnySensor, ForceTorqueSensor, TactileSensor
+from softgrasp.description.sensor import AnySensor, ForceTorqueSensor, TactileSensor
 from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation.sensor_errors import Errors, SavedErrors
 from softgrasp.simulation.sensor_reading import channels_of

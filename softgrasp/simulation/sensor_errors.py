@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from softgrasp.build.scene import BuiltScene
-from softgrasp.description.sensors import AnySensor, ForceTorqueSensor, SensorErrors
+from softgrasp.description.sensor import AnySensor, ForceTorqueSensor, SensorErrors
 from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation.sensor_reading import channels_of
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from softgrasp.description.sensor_rules import servo_joints
-from softgrasp.description.sensors import (
+from softgrasp.description.scene_validation import servo_joints
+from softgrasp.description.sensor import (
     AnySensor,
     ForceTorqueSensor,
     JointTorqueSensor,

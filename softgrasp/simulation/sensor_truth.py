@@ -10,14 +10,14 @@ import numpy as np
 from softgrasp.build import names
 from softgrasp.build.scene import BuiltScene
 from softgrasp.build.shapes import TOUCHING_GROUPS
-from softgrasp.description.sensors import (
+from softgrasp.description.sensor import (
     AnySensor,
     ForceTorqueSensor,
     JointTorqueSensor,
     TactileSensor,
 )
 from softgrasp.errors import BuildError
-from softgrasp.mechanics.taxels import TaxelGrid, distribute, taxel_grid
+from softgrasp.mechanics.contact import TaxelGrid, distribute, taxel_grid
 from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation.sensor_reading import channels_of
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from softgrasp.build.carrier import carrier_start, carrier_targets, home_pose, start_pose
 from softgrasp.description.scene import GraspScene
-from softgrasp.description.sequence import (
+from softgrasp.description.task import (
     ApproachPhase,
     LiftPhase,
     MovePhase,
@@ -16,7 +16,7 @@ from softgrasp.description.sequence import (
     PreshapePhase,
     ShakePhase,
 )
-from softgrasp.mechanics.hand_path import eased, moved, shaken, unit
+from softgrasp.mechanics.trajectory import eased, moved, shaken, unit
 from softgrasp.mechanics.transforms import Array
 
 

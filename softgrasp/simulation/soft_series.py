@@ -8,8 +8,7 @@ from functools import lru_cache
 import numpy as np
 
 from softgrasp.build import names
-from softgrasp.description.soft_digit import MountedSoftFinger
-from softgrasp.description.soft_finger import SoftFinger
+from softgrasp.description.soft_finger import MountedSoftFinger, SoftFinger
 from softgrasp.mechanics.transforms import Array, rotation_angles
 from softgrasp.simulation.equilibrium import equilibrium
 from softgrasp.simulation.finished_run import FinishedRun

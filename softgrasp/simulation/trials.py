@@ -11,7 +11,7 @@ import numpy as np
 from softgrasp.build import names
 from softgrasp.build.deformable import node_bodies, rigid_track
 from softgrasp.description.base import Vec3
-from softgrasp.description.success import SuccessCriterion
+from softgrasp.description.task import SuccessCriterion
 from softgrasp.mechanics.transforms import Array, rotation_angles
 from softgrasp.simulation.loading import load_fractions
 

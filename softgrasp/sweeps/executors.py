@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from softgrasp.description.scene import GraspScene
-from softgrasp.description.sweep_plan import SweepPlan
+from softgrasp.description.sweep import SweepPlan
 from softgrasp.errors import BackendUnavailable, SimulationError, SoftgraspError
 from softgrasp.simulation.closure_run import max_rows
 from softgrasp.simulation.native import native_pays

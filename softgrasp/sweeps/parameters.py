@@ -14,9 +14,9 @@ from scipy.spatial.transform import Rotation
 from softgrasp.build.placing import object_pose
 from softgrasp.build.table import lowest_of_object
 from softgrasp.description.field_path import with_field
-from softgrasp.description.objects import GraspObject
+from softgrasp.description.object import GraspObject
 from softgrasp.description.scene import GraspScene
-from softgrasp.description.sweep_plan import Axis, SweepPlan
+from softgrasp.description.sweep import Axis, SweepPlan
 from softgrasp.errors import DescriptionError
 from softgrasp.formats.load import load_hand, load_object
 from softgrasp.formats.mesh_files import MESH_SUFFIXES

@@ -19,16 +19,17 @@ from softgrasp._version import __version__
 from softgrasp.build.carrier import toward_grasp
 from softgrasp.build.placing import object_pose, on_its_table
 from softgrasp.build.pulling_back import PullBack
-from softgrasp.description.grasp_plan import PERTURBATION, GraspPlan, PoseSampling
 from softgrasp.description.scene import GraspScene
-from softgrasp.description.sweep_plan import Axis, SweepPlan
+from softgrasp.description.sweep import PERTURBATION, Axis, GraspPlan, PoseSampling, SweepPlan
 from softgrasp.errors import DescriptionError, ResultError, did_you_mean
 from softgrasp.formats.atomic import atomic_path, write_text
-from softgrasp.mechanics.random_poses import direction_in_cone, point_in_ball, quaternion_between
 from softgrasp.mechanics.transforms import (
     Array,
+    direction_in_cone,
     euler_from_quaternions,
+    point_in_ball,
     position_of,
+    quaternion_between,
     quaternion_of,
     transform,
 )

@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
-from softgrasp.description.sweep_plan import SweepPlan
+from softgrasp.description.sweep import SweepPlan
 from softgrasp.errors import BackendUnavailable, DescriptionError, ResultError, did_you_mean
 from softgrasp.formats.atomic import atomic_path
 from softgrasp.sweeps import executors

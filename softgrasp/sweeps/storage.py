@@ -22,7 +22,7 @@ from scipy.spatial.transform import Rotation
 
 from softgrasp._version import __version__
 from softgrasp.build.objects import object_mass
-from softgrasp.description.sweep_plan import SweepPlan
+from softgrasp.description.sweep import SweepPlan
 from softgrasp.errors import DescriptionError, ResultError
 from softgrasp.formats.atomic import write_bytes, write_text
 from softgrasp.mechanics.transforms import quaternion_of, transform

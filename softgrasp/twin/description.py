@@ -14,13 +14,23 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, field_validator, model_validator
 
-from softgrasp.description.arm import Arm
-from softgrasp.description.base import Count, Description, NonNegative, Number, Positive, Vec3, Vec4
-from softgrasp.description.loopback import is_loopback
-from softgrasp.description.pose import Pose
-from softgrasp.description.problems import FieldError, FieldPath, path_text, short
-from softgrasp.description.robot_program import RobotProgram
-from softgrasp.description.unit_quaternion import unit_quaternion
+from softgrasp.description.arm import Arm, RobotProgram
+from softgrasp.description.base import (
+    Count,
+    Description,
+    FieldError,
+    FieldPath,
+    NonNegative,
+    Number,
+    Positive,
+    Vec3,
+    Vec4,
+    is_loopback,
+    path_text,
+    short,
+    unit_quaternion,
+)
+from softgrasp.description.geometry import Pose
 from softgrasp.errors import DescriptionError
 
 # --------------------

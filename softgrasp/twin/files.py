@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from softgrasp import library
-from softgrasp.description.pinhole_camera import PinholeCamera
-from softgrasp.description.problems import short
-from softgrasp.description.robot_program import RobotProgram
+from softgrasp.description.arm import RobotProgram
+from softgrasp.description.base import short
+from softgrasp.description.sensor import PinholeCamera
 from softgrasp.errors import DescriptionError, did_you_mean
 from softgrasp.formats.arm_file import load_arm
 from softgrasp.formats.atomic import write_text

@@ -15,10 +15,10 @@ from softgrasp.continuum.pcc import (
     of_one_length,
     segment_transform,
 )
-from softgrasp.description.pose import Pose
-from softgrasp.description.unit_quaternion import unit_quaternion
+from softgrasp.description.base import unit_quaternion
+from softgrasp.description.geometry import Pose
 from softgrasp.errors import BuildError, DescriptionError, did_you_mean
-from softgrasp.mechanics.arm_path import joint_path
+from softgrasp.mechanics.trajectory import joint_path
 from softgrasp.mechanics.transforms import Array, rotate_about, transform
 from softgrasp.twin.description import FlangeSample, GripperMount, Twin
 from softgrasp.twin.piecewise_bending import KPA, angles_at

@@ -19,11 +19,11 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self
 from urllib.parse import urlsplit
 
-from softgrasp.description.loopback import is_loopback
-from softgrasp.description.robot_program import RobotProgram
+from softgrasp.description.arm import RobotProgram
+from softgrasp.description.base import is_loopback
 from softgrasp.errors import ConnectionLostError, DescriptionError
-from softgrasp.mechanics.dh import forward_kinematics
-from softgrasp.mechanics.quintic import Quintic
+from softgrasp.mechanics.hand_kinematics import forward_kinematics
+from softgrasp.mechanics.trajectory import Quintic
 from softgrasp.mechanics.transforms import position_of, quaternion_of
 from softgrasp.twin.description import (
     RWS_PATH,

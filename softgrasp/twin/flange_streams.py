@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import Any, Literal, NamedTuple, Protocol, Self, TypeVar
 from urllib.parse import urlsplit
 
-from softgrasp.description.problems import short
+from softgrasp.description.base import short
 from softgrasp.errors import (
     BadAnswerError,
     ConnectionLostError,

@@ -26,9 +26,14 @@ from pymodbus.constants import ExcCodes
 from pymodbus.exceptions import ModbusException
 from pymodbus.pdu import ExceptionResponse, ModbusPDU, bit_message, register_message
 
-from softgrasp.description.base import Description, NonNegative, Number, Positive
-from softgrasp.description.loopback import is_loopback
-from softgrasp.description.problems import FieldError
+from softgrasp.description.base import (
+    Description,
+    FieldError,
+    NonNegative,
+    Number,
+    Positive,
+    is_loopback,
+)
 from softgrasp.errors import BackendUnavailable, DescriptionError, DeviceError, SimulationError
 from softgrasp.twin.description import ANSWER_WORDS, CHALLENGE_WORDS, Kind, Register, RegisterMap
 from softgrasp.twin.modbus_client import (

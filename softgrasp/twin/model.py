@@ -18,8 +18,8 @@ from softgrasp.build.compiling import compiled
 from softgrasp.build.shapes import VISUAL_GROUP
 from softgrasp.build.visual import PALM_RGBA, SILICONE_RGBA, add_visuals, phalanx_rgba
 from softgrasp.continuum.pcc import chain_frames
-from softgrasp.description.pose import Pose
-from softgrasp.mechanics.dh import forward_kinematics
+from softgrasp.description.geometry import Pose
+from softgrasp.mechanics.hand_kinematics import forward_kinematics
 from softgrasp.mechanics.transforms import Array, position_of, quaternion_of, transform
 from softgrasp.twin.description import Twin, TwinDynamics
 from softgrasp.twin.finger_pieces import TwinShape, roots_in_flange

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 from PIL import Image as Pillow
 from PIL import ImageDraw
 
-from softgrasp.description.pinhole_camera import PinholeCamera
+from softgrasp.description.sensor import PinholeCamera
 from softgrasp.errors import DescriptionError, SoftgraspError
 from softgrasp.mechanics.camera import undistort
 from softgrasp.mechanics.transforms import Array

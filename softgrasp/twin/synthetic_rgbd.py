@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike
 from softgrasp.build.compiling import compiled
 from softgrasp.build.soft_finger import TIP, add_soft_finger
 from softgrasp.build.visual import Rgba
-from softgrasp.description.pinhole_camera import PinholeCamera
-from softgrasp.description.pose import Pose
+from softgrasp.description.geometry import Pose
+from softgrasp.description.sensor import PinholeCamera
 from softgrasp.description.soft_finger import SoftFinger
 from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.camera import project, undistort

@@ -18,7 +18,7 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from softgrasp._version import __version__
-from softgrasp.description.loopback import is_loopback
+from softgrasp.description.base import is_loopback
 from softgrasp.errors import BackendUnavailable, SoftgraspError
 from softgrasp.rendering.camera import Camera
 from softgrasp.viewer.server import LOOPBACK, AuthProxy, guarded_server, new_token

@@ -22,7 +22,7 @@ from softgrasp.description.scene import GraspScene
 from softgrasp.formats.load import load_hand
 from softgrasp.formats.mjcf.primitives import primitive_of
 from softgrasp.formats.shape_mesh import Triangles, shape_triangles
-from softgrasp.mechanics.finger_drives import actuation_forces
+from softgrasp.mechanics.actuation import actuation_forces
 from softgrasp.mechanics.transforms import Array, quaternion_of
 from softgrasp.rendering.camera import (
     SHOWN_GROUPS,

@@ -20,7 +20,7 @@ import websockets.asyncio.server
 from websockets.asyncio.server import ServerConnection
 from websockets.http11 import Request
 
-from softgrasp.description.loopback import is_loopback
+from softgrasp.description.base import is_loopback
 from softgrasp.errors import BackendUnavailable
 
 # --------------------

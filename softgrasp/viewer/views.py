@@ -13,7 +13,7 @@ import viser
 
 from softgrasp import library
 from softgrasp.build.names import object_bodies
-from softgrasp.description.closures.known import CLOSURES
+from softgrasp.description.closure import CLOSURES
 from softgrasp.description.scene import GraspScene
 from softgrasp.errors import SimulationError, SoftgraspError
 from softgrasp.formats.atomic import write_text

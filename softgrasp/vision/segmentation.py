@@ -16,8 +16,7 @@ import numpy.typing as npt
 from pydantic import Field, model_validator
 from scipy.ndimage import gaussian_filter1d
 
-from softgrasp.description.base import Description
-from softgrasp.description.problems import FieldError
+from softgrasp.description.base import Description, FieldError
 from softgrasp.errors import DescriptionError
 from softgrasp.vision.image import Bools, Image, in_white_light, opencv
 

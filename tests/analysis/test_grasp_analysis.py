@@ -13,7 +13,7 @@ from scipy.spatial.transform import Rotation
 import softgrasp as sg
 from softgrasp import quality
 from softgrasp.errors import DescriptionError, ResultError
-from softgrasp.mechanics.hand_points import point_jacobians
+from softgrasp.mechanics.hand_kinematics import point_jacobians
 from softgrasp.simulation.record import load_result
 from tests.pads import pads
 from tests.scenes import ball, pinch

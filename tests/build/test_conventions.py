@@ -14,7 +14,7 @@ from numpy.testing import assert_allclose
 import softgrasp as sg
 from softgrasp import library
 from softgrasp.build.hand import add_hand
-from softgrasp.mechanics.dh import fingertip
+from softgrasp.mechanics.hand_kinematics import fingertip
 from softgrasp.mechanics.transforms import quaternion_of, rotate_about
 
 RIGID = [name for name in library.names("hands") if sg.load_hand(name).fingers]

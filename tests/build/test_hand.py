@@ -17,7 +17,7 @@ from softgrasp.build import names
 from softgrasp.build.attached_hand import PRESCRIBED_ARMATURE
 from softgrasp.build.hand import LOCKED
 from softgrasp.continuum.statics import joint_positions
-from softgrasp.mechanics.dh import fingertip
+from softgrasp.mechanics.hand_kinematics import fingertip
 from softgrasp.mechanics.transforms import transform
 from tests.scenes import ball
 

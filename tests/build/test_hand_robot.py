@@ -15,7 +15,7 @@ from softgrasp.build.hand import MASSLESS
 from softgrasp.build.hand_model import build_hand_spec
 from softgrasp.build.hand_robot import hand_robot
 from softgrasp.build.robot import robot_model
-from softgrasp.mechanics.dh import forward_kinematics
+from softgrasp.mechanics.hand_kinematics import forward_kinematics
 
 HANDS = library.names("hands")
 RIGID = [

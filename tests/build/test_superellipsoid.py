@@ -7,7 +7,7 @@ import pytest
 
 import softgrasp as sg
 from softgrasp.build.scene import build
-from softgrasp.mechanics import superellipsoid
+from softgrasp.mechanics import geometry
 from tests.scenes import pinch
 
 RADII = (0.03, 0.03, 0.03)
@@ -23,8 +23,8 @@ def test_mass_and_inertia_are_those_of_the_solid(exponents: tuple[float, float])
     radii = (0.02, 0.03, 0.04)
     model = build(pinch(object=of(exponents, radii), object_mount="fixed")).model
     body = model.body("object")
-    assert body.mass[0] == pytest.approx(700 * superellipsoid.volume(radii, exponents))
-    moments = 700 * np.array(superellipsoid.moments(radii, exponents))
+    assert body.mass[0] == pytest.approx(700 * geometry.volume(radii, exponents))
+    moments = 700 * np.array(geometry.moments(radii, exponents))
     np.testing.assert_allclose(np.sort(body.inertia), np.sort(moments), rtol=1e-6)
 
 

@@ -10,7 +10,7 @@ import pytest
 import softgrasp as sg
 from softgrasp.cli import main
 from softgrasp.cli.scene_args import SceneOptions, scene_of
-from softgrasp.description.closures.known import CLOSURES
+from softgrasp.description.closure import CLOSURES
 from softgrasp.errors import DescriptionError
 
 

@@ -13,8 +13,7 @@ from softgrasp.description.bendable import (
     Inertial,
     Tendon,
 )
-from softgrasp.description.control_system import ControlledJoint, ControlSystem, Interface
-from softgrasp.description.robot import Link, Robot
+from softgrasp.description.robot import ControlledJoint, ControlSystem, Interface, Link, Robot
 
 LENGTH, STIFFNESS = 0.316, 0.5
 ANGLES = (0.0, 2 * math.pi / 3, -2 * math.pi / 3)

@@ -18,7 +18,7 @@ from softgrasp.continuum_control.controllers import (
 )
 from softgrasp.continuum_control.interfaces import ResourceManager
 from softgrasp.continuum_control.manager import ControllerManager
-from softgrasp.mechanics.robot_frames import origin_frame
+from softgrasp.mechanics.robot_kinematics import origin_frame
 from tests.control.arms import LENGTH, arm
 
 RIGHT = (1.0, 0.0)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import softgrasp as sg
-from softgrasp.description.closures.known import CLOSURES
+from softgrasp.description.closure import CLOSURES
 from softgrasp.errors import DescriptionError
 from tests.scenes import pinch
 

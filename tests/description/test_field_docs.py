@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import softgrasp as sg
-from softgrasp.description.field_docs import field_docs
+from softgrasp.description.base import field_docs
 
 
 def test_a_field_has_the_text_under_it_and_that_of_the_class_it_comes_from() -> None:

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from softgrasp.description.geometry import Ellipsoid, Mesh
 from softgrasp.description.robot import Link, LinkShape, RigidJoint, Robot
-from softgrasp.description.shapes import Ellipsoid, Mesh
 from softgrasp.errors import DescriptionError
 
 

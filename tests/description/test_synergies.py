@@ -9,7 +9,7 @@ import pytest
 from ruamel.yaml import YAML
 
 import softgrasp as sg
-from softgrasp.description.closures.synergy_weights import first_synergy
+from softgrasp.description.closure import first_synergy
 from softgrasp.errors import DescriptionError
 from softgrasp.formats.hand_file import read_hand
 from tests.outside import outside_file

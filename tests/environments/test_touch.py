@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from softgrasp.description.closures.position import PositionIncrementClosure
+from softgrasp.description.closure import PositionIncrementClosure
 from softgrasp.envs.core import Touch
 from softgrasp.simulation.laws import debounce
 

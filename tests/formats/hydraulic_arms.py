@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from softgrasp.description.bendable import Chamber
-from softgrasp.description.hydraulic_drive import (
+from softgrasp.description.bendable import (
+    Chamber,
     Fluid,
     HydraulicDrive,
     Piston,

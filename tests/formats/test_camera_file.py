@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from softgrasp.description.pinhole_camera import PinholeCamera
+from softgrasp.description.sensor import PinholeCamera
 from softgrasp.errors import DescriptionError
 from softgrasp.twin.files import load_camera, save_camera
 

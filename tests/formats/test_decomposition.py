@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import trimesh
 
-from softgrasp.description.shapes import Mesh
+from softgrasp.description.geometry import Mesh
 from softgrasp.errors import BackendUnavailable, BuildError, SoftgraspWarning
 from softgrasp.formats import decomposition
 from softgrasp.formats.decomposition import cache_directory, decompose

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import softgrasp as sg
 from softgrasp import library
 from softgrasp.build.robot import robot_model
-from softgrasp.description.hydraulic_drive import TipLoad
+from softgrasp.description.bendable import TipLoad
 from softgrasp.formats.ucrdf import read_robot, rigid_urdf, write_robot
 from softgrasp.hydraulics.description import HydraulicArm, arm_of_robot, arm_robot
 from softgrasp.hydraulics.model import arm_model

@@ -15,7 +15,7 @@ import trimesh
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from softgrasp.description.shapes import Mesh
+from softgrasp.description.geometry import Mesh
 from softgrasp.errors import DescriptionError, SoftgraspWarning
 from softgrasp.formats.mesh_collision import union_volume
 from softgrasp.formats.mesh_files import MESH_SUFFIXES, read_groups

@@ -13,10 +13,10 @@ import softgrasp as sg
 from softgrasp.continuum.pcc import segment_transform
 from softgrasp.continuum.statics import joint_positions
 from softgrasp.description.bendable import Bendable, Chamber, Origin, Tendon
+from softgrasp.description.geometry import Mesh
 from softgrasp.description.robot import Link, LinkShape, RigidJoint, Robot
-from softgrasp.description.shapes import Mesh
 from softgrasp.formats.ucrdf.soft_hand import soft_hand
-from softgrasp.mechanics.robot_frames import origin_frame
+from softgrasp.mechanics.robot_kinematics import origin_frame
 from softgrasp.mechanics.transforms import transform
 
 WRIST = (

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from softgrasp import library
 from softgrasp.description.bendable import Inertial
+from softgrasp.description.geometry import Cuboid, Mesh, Sphere
 from softgrasp.description.robot import Link, LinkShape, Robot
-from softgrasp.description.shapes import Cuboid, Mesh, Sphere
 from softgrasp.errors import DescriptionError
 from softgrasp.formats.robot_file import load_robot
 from softgrasp.formats.ucrdf import read_robot, robot_xml, write_robot

@@ -15,8 +15,8 @@ import softgrasp as sg
 from softgrasp import library
 from softgrasp.checks.robot import couplings, total_mass
 from softgrasp.description.bendable import Inertial, Origin
+from softgrasp.description.geometry import Cuboid
 from softgrasp.description.robot import Link, LinkShape, Mimic, RigidJoint, Robot
-from softgrasp.description.shapes import Cuboid
 from softgrasp.errors import DescriptionError, SoftgraspWarning
 from softgrasp.formats.ucrdf import read_robot, write_robot
 from tests.outside import outside_file

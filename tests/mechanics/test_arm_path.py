@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 import softgrasp as sg
 from softgrasp.formats.arm_file import load_arm
-from softgrasp.mechanics.arm_path import flange_jacobian, straight_path
-from softgrasp.mechanics.dh import forward_kinematics
+from softgrasp.mechanics.hand_kinematics import forward_kinematics
+from softgrasp.mechanics.trajectory import flange_jacobian, straight_path
 
 ARM = load_arm("ur3e").chain
 START = [row.start for row in ARM.phalanges]

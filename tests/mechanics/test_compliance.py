@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from softgrasp.mechanics.compliance import direct_solref, implicit_inertia
+from softgrasp.mechanics.contact import direct_solref, implicit_inertia
 
 
 @given(st.floats(1e2, 1e7), st.floats(1, 1e4), st.floats(1e-3, 1e4), st.floats(0.05, 0.95))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from softgrasp.mechanics.contact_patch import hertz_patch_radius, torsional_coefficient
+from softgrasp.mechanics.contact import hertz_patch_radius, torsional_coefficient
 
 PRESSURES = {
     "uniform": lambda r, a: 1.0 / (math.pi * a * a),

@@ -11,7 +11,12 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 import softgrasp as sg
-from softgrasp.mechanics.dh import chain_links, fingertip, forward_kinematics, row_transform
+from softgrasp.mechanics.hand_kinematics import (
+    chain_links,
+    fingertip,
+    forward_kinematics,
+    row_transform,
+)
 from softgrasp.mechanics.transforms import quaternion_of, rotate_about, translate
 
 ANGLE = st.floats(-math.pi, math.pi)

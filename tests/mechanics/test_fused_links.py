@@ -8,16 +8,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from softgrasp.description.bendable import Inertial, Origin
+from softgrasp.description.geometry import Sphere
 from softgrasp.description.robot import Link, LinkShape, RigidJoint, Robot
-from softgrasp.description.shapes import Sphere
-from softgrasp.mechanics.fused_links import (
+from softgrasp.mechanics.robot_kinematics import (
     fused,
     in_frame,
     inertia_matrix,
     joined_inertials,
+    origin_frame,
+    origin_of,
     principal_moments,
 )
-from softgrasp.mechanics.robot_frames import origin_frame, origin_of
 
 SMALL = st.floats(-2.0, 2.0)
 ORIGINS = st.builds(Origin, xyz=st.tuples(SMALL, SMALL, SMALL), rpy=st.tuples(SMALL, SMALL, SMALL))

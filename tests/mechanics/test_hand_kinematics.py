@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 
 import softgrasp as sg
 from softgrasp.build.hand_model import build_hand_spec
-from softgrasp.description.coupling import Coupling
-from softgrasp.description.finger import Finger, Phalanx
+from softgrasp.description.finger import Coupling, Finger, Phalanx
+from softgrasp.description.geometry import Part
 from softgrasp.description.hand import GraspPreset, Grasps, Hand
-from softgrasp.description.shapes import Part
 from softgrasp.mechanics.hand_kinematics import link_frames
 
 UPRIGHT = sg.Pose(position=(0.0, 0.0, 0.03), quaternion=(1.0, 1.0, 0.0, 0.0))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 import softgrasp as sg
-from softgrasp.mechanics.hand_path import eased, moved, shaken, wrist_values
+from softgrasp.mechanics.trajectory import eased, moved, shaken, wrist_values
 from softgrasp.mechanics.transforms import rotation_from_euler, transform
 
 HOME = transform((0.1, -0.2, 0.3), (0.9, 0.1, -0.2, 0.3))

@@ -10,8 +10,7 @@ import pytest
 
 import softgrasp as sg
 from softgrasp.build.hand_model import build_hand_spec
-from softgrasp.mechanics.hand_kinematics import fingertips, link_frames
-from softgrasp.mechanics.joined_hands import PlacedHand, joined_hands
+from softgrasp.mechanics.hand_kinematics import PlacedHand, fingertips, joined_hands, link_frames
 from softgrasp.mechanics.transforms import transform
 
 LEFT = sg.Pose(position=(-0.15, 0.0, 0.0), quaternion=(1.0, 0.0, -1.0, 0.0))

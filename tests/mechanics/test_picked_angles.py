@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from softgrasp.description.pinhole_camera import PinholeCamera
+from softgrasp.description.sensor import PinholeCamera
 from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.camera import project
 from softgrasp.mechanics.transforms import rotate_about

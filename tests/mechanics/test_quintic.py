@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from softgrasp.mechanics.quintic import Quintic
+from softgrasp.mechanics.trajectory import Quintic
 from softgrasp.mechanics.transforms import minimum_jerk
 
 NUMBERS = st.floats(-3.0, 3.0)

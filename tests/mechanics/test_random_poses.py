@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chi2, kstest
 
-from softgrasp.mechanics.random_poses import (
+from softgrasp.mechanics.transforms import (
+    Array,
     axes_beside,
     direction_in_cone,
     point_in_ball,
     quaternion_between,
 )
-from softgrasp.mechanics.transforms import Array
 
 MANY = 4000
 PARTS = st.floats(-1.0, 1.0).filter(lambda value: abs(value) > 1e-3)

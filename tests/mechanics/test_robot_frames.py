@@ -9,7 +9,7 @@ import pytest
 from softgrasp.build.robot import robot_model
 from softgrasp.description.bendable import Inertial, Origin
 from softgrasp.description.robot import Link, RigidJoint, Robot
-from softgrasp.mechanics.robot_frames import joint_frame, origin_frame
+from softgrasp.mechanics.robot_kinematics import joint_frame, origin_frame
 from softgrasp.mechanics.transforms import rotate_about
 
 ORIGIN = Origin(xyz=(0.1, -0.2, 0.3), rpy=(0.4, -0.5, 1.2))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.spatial import ConvexHull
 
-from softgrasp.mechanics.solids import ball_points, plane_normal, swollen_points
+from softgrasp.mechanics.geometry import ball_points, plane_normal, swollen_points
 
 SQUARE = np.array([[1.0, 1, 0], [-1, 1, 0], [-1, -1, 0], [1, -1, 0]])
 

@@ -10,7 +10,7 @@ import trimesh
 from hypothesis import given
 from hypothesis import strategies as st
 
-from softgrasp.mechanics import superellipsoid
+from softgrasp.mechanics import geometry
 
 RADII = (0.02, 0.03, 0.05)
 radii = st.tuples(*[st.floats(0.005, 0.1)] * 3)
@@ -19,20 +19,20 @@ exponents = st.tuples(*[st.floats(0.1, 2.0)] * 2)
 
 def test_an_ellipsoid_and_an_octahedron_are_exact() -> None:
     a, b, c = RADII
-    assert superellipsoid.volume(RADII, (1.0, 1.0)) == pytest.approx(4 / 3 * math.pi * a * b * c)
-    mass = superellipsoid.volume(RADII, (1.0, 1.0))
+    assert geometry.volume(RADII, (1.0, 1.0)) == pytest.approx(4 / 3 * math.pi * a * b * c)
+    mass = geometry.volume(RADII, (1.0, 1.0))
     expected = [mass / 5 * (b * b + c * c), mass / 5 * (a * a + c * c), mass / 5 * (a * a + b * b)]
-    np.testing.assert_allclose(superellipsoid.moments(RADII, (1.0, 1.0)), expected)
-    assert superellipsoid.volume(RADII, (2.0, 2.0)) == pytest.approx(4 / 3 * a * b * c)
+    np.testing.assert_allclose(geometry.moments(RADII, (1.0, 1.0)), expected)
+    assert geometry.volume(RADII, (2.0, 2.0)) == pytest.approx(4 / 3 * a * b * c)
     expected = [8 / 60 * a * b * c * s for s in (b * b + c * c, a * a + c * c, a * a + b * b)]
-    np.testing.assert_allclose(superellipsoid.moments(RADII, (2.0, 2.0)), expected)
+    np.testing.assert_allclose(geometry.moments(RADII, (2.0, 2.0)), expected)
 
 
 def test_small_exponents_come_to_a_box_and_to_a_cylinder() -> None:
     a, b, c = RADII
-    assert superellipsoid.volume(RADII, (1e-3, 1e-3)) == pytest.approx(8 * a * b * c, rel=1e-4)
+    assert geometry.volume(RADII, (1e-3, 1e-3)) == pytest.approx(8 * a * b * c, rel=1e-4)
     tube = math.pi * a * b * 2 * c
-    assert superellipsoid.volume(RADII, (1e-3, 1.0)) == pytest.approx(tube, rel=1e-4)
+    assert geometry.volume(RADII, (1e-3, 1.0)) == pytest.approx(tube, rel=1e-4)
 
 
 @pytest.mark.parametrize("form", [(0.5, 0.5), (1.0, 0.3), (0.3, 1.6), (1.7, 0.8)])
@@ -43,9 +43,9 @@ def test_volume_and_moments_are_the_integrals(form: tuple[float, float]) -> None
     x, y, z = np.meshgrid(middle, middle, middle, indexing="ij")
     inside = (x ** (2 / two) + y ** (2 / two)) ** (two / one) + z ** (2 / one) <= 1.0
     cell = 8 * np.prod(RADII) / count**3
-    assert superellipsoid.volume(RADII, form) == pytest.approx(inside.sum() * cell, rel=2e-3)
+    assert geometry.volume(RADII, form) == pytest.approx(inside.sum() * cell, rel=2e-3)
     squares = [(r * v[inside]) ** 2 for r, v in zip(RADII, (x, y, z), strict=True)]
-    about_x, about_y, about_z = superellipsoid.moments(RADII, form)
+    about_x, about_y, about_z = geometry.moments(RADII, form)
     assert about_x == pytest.approx((squares[1] + squares[2]).sum() * cell, rel=3e-3)
     assert about_y == pytest.approx((squares[0] + squares[2]).sum() * cell, rel=3e-3)
     assert about_z == pytest.approx((squares[0] + squares[1]).sum() * cell, rel=3e-3)
@@ -55,20 +55,20 @@ def test_volume_and_moments_are_the_integrals(form: tuple[float, float]) -> None
 def test_triangles_close_outward_around_the_volume(
     radii: tuple[float, float, float], exponents: tuple[float, float]
 ) -> None:
-    vertices, faces = superellipsoid.triangles(radii, exponents)
+    vertices, faces = geometry.triangles(radii, exponents)
     mesh = trimesh.Trimesh(vertices, faces, process=False)
     assert mesh.is_watertight
-    assert mesh.volume == pytest.approx(superellipsoid.volume(radii, exponents), rel=1e-9)
+    assert mesh.volume == pytest.approx(geometry.volume(radii, exponents), rel=1e-9)
     assert (np.abs(vertices) <= 1.06 * np.array(radii)).all()
     np.testing.assert_allclose(mesh.center_mass, 0.0, atol=1e-6)
 
 
 def test_more_triangles_come_nearer() -> None:
     form = (0.6, 1.3)
-    exact = np.array(superellipsoid.moments(RADII, form))
+    exact = np.array(geometry.moments(RADII, form))
     errors = []
     for meridians in (16, 32, 64):
-        mesh = trimesh.Trimesh(*superellipsoid.triangles(RADII, form, meridians), process=False)
+        mesh = trimesh.Trimesh(*geometry.triangles(RADII, form, meridians), process=False)
         errors.append(float(np.abs(np.diag(mesh.moment_inertia) / exact - 1.0).max()))
     assert errors[0] > 2 * errors[1] > 4 * errors[2]
     assert errors[1] < 5e-3

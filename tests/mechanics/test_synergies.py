@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
-from softgrasp.mechanics.synergies import soft_synergy_compliance, synergy_matrix
+from softgrasp.mechanics.synergy import soft_synergy_compliance, synergy_matrix
 
 
 def santello() -> sg.Synergies:

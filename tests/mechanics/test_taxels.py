@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from softgrasp.mechanics.taxels import distribute, taxel_centers, taxel_grid
+from softgrasp.mechanics.contact import distribute, taxel_centers, taxel_grid
 
 BOX = np.array([[-0.01, -0.008, -0.008], [0.05, 0.008, 0.008]])
 """Around a link along x."""

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from softgrasp.errors import DescriptionError
-from softgrasp.mechanics.dh import forward_kinematics
+from softgrasp.mechanics.hand_kinematics import forward_kinematics
 from softgrasp.twin.files import load_twin
 from softgrasp.twin.finger_pieces import arm_joints, flange_transform, mounted_fingers, twin_shape
 from softgrasp.twin.flange_server import SimulatedRobot

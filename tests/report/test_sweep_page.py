@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from softgrasp.description.sweep_plan import Axis, PoseNoise, SweepPlan
+from softgrasp.description.sweep import Axis, PoseNoise, SweepPlan
 from softgrasp.report import style, sweep
 from softgrasp.report.sweep import (
     apart,

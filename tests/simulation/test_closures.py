@@ -10,7 +10,7 @@ import pytest
 
 import softgrasp as sg
 from softgrasp.build.scene import build
-from softgrasp.mechanics.synergies import soft_synergy_compliance
+from softgrasp.mechanics.synergy import soft_synergy_compliance
 from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation.batch import can_be_batched, run_batch
 from softgrasp.simulation.closure_run import ClosureRun

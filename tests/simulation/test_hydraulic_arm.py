@@ -8,7 +8,7 @@ import mujoco
 import numpy as np
 import pytest
 
-from softgrasp.description.hydraulic_drive import TipLoad
+from softgrasp.description.bendable import TipLoad
 from softgrasp.errors import DescriptionError, DivergedError
 from softgrasp.hydraulics import TipRecording, arm_rest, move_arm, tip_errors
 from softgrasp.hydraulics.arm import ArmChain

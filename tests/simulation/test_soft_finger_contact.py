@@ -8,7 +8,7 @@ import pytest
 
 import softgrasp as sg
 from softgrasp.build.scene import build
-from softgrasp.mechanics.contact_patch import torsional_coefficient
+from softgrasp.mechanics.contact import torsional_coefficient
 from softgrasp.simulation.closure_run import ClosureRun
 from tests.scenes import ball, press
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from softgrasp.description.sweep_plan import Axis, SweepPlan
+from softgrasp.description.sweep import Axis, SweepPlan
 from tests.scenes import pinch
 
 DENSITIES = (200.0, 700.0, 1500.0)

@@ -13,7 +13,7 @@ from scipy.stats import chi2, kstest
 
 import softgrasp as sg
 from softgrasp.build.placing import object_pose
-from softgrasp.description.grasp_plan import PERTURBATION
+from softgrasp.description.sweep import PERTURBATION
 from softgrasp.mechanics.transforms import transform
 from softgrasp.sweeps.planner import (
     GRASPS,

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import softgrasp as sg
-from softgrasp.description.sweep_plan import Axis, PoseNoise, SweepPlan
+from softgrasp.description.sweep import Axis, PoseNoise, SweepPlan
 from softgrasp.sweeps import run as runs
 from softgrasp.sweeps.run import Shard, chunked, merge, sweep
 from softgrasp.sweeps.storage import COLUMNS, FAILED, JOURNAL, SweepStore, trajectories
@@ -239,7 +239,7 @@ def test_a_sweep_that_is_killed_leaves_no_worker_and_is_resumed(tmp_path: Path) 
         "import sys\n"
         "if __name__ == '__main__':\n"
         "    from softgrasp.sweeps.run import sweep\n"
-        "    from softgrasp.description.sweep_plan import SweepPlan\n"
+        "    from softgrasp.description.sweep import SweepPlan\n"
         "    plan = SweepPlan.model_validate_json(open(sys.argv[1]).read())\n"
         "    sweep(plan, sys.argv[2], workers=2)\n",
         encoding="utf-8",

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
 import softgrasp as sg
-from softgrasp.description.loopback import is_loopback
+from softgrasp.description.base import is_loopback
 from softgrasp.twin.description import FlangeSource, HttpFlange, UdpFlange
 from softgrasp.twin.files import load_robot_program
 

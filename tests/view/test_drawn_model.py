@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
-from softgrasp.description.shapes import Capsule, Cuboid, Cylinder, Ellipsoid, Shape, Sphere
+from softgrasp.description.geometry import Capsule, Cuboid, Cylinder, Ellipsoid, Shape, Sphere
 from softgrasp.formats.shape_mesh import shape_triangles
 from softgrasp.viewer.page import Page
 from softgrasp.viewer.scene_markers import DrawnModel

@@ -13,7 +13,7 @@ from PIL import Image as Pillow
 
 pytest.importorskip("cv2", reason="OpenCV is an extra")
 
-from softgrasp.description.pinhole_camera import PinholeCamera
+from softgrasp.description.sensor import PinholeCamera
 from softgrasp.errors import DescriptionError
 from softgrasp.twin.point_picking import Picks
 from softgrasp.twin.point_picking import WINDOW

@@ -22,7 +22,7 @@ from softgrasp.backends.wbt.schema import (
     slot,
     value,
 )
-from softgrasp.description.problems import either
+from softgrasp.description.base import either
 from softgrasp.errors import DescriptionError, did_you_mean
 
 # --------------------

@@ -29,7 +29,7 @@ from softgrasp.backends.wbt.parser import (
     vectors,
 )
 from softgrasp.backends.wbt.schema import Node, Numbers, allowed, default, slot, value
-from softgrasp.description.problems import either
+from softgrasp.description.base import either
 from softgrasp.errors import did_you_mean
 
 # --------------------

@@ -44,7 +44,7 @@ from softgrasp.build import names
 from softgrasp.build.objects import PLANAR_JOINTS
 from softgrasp.build.placing import object_pose
 from softgrasp.build.scene import BuiltScene, build
-from softgrasp.description.problems import either
+from softgrasp.description.base import either
 from softgrasp.description.scene import STANDARD_GRAVITY, GraspScene
 from softgrasp.description.soft_finger import SoftFinger
 from softgrasp.errors import (

@@ -9,8 +9,8 @@ from softgrasp.backends.webots.backend import require_milliseconds, world_and_jo
 from softgrasp.backends.webots.project import Job, job_name, watching_job, write_project
 from softgrasp.backends.webots.world import SHORTEST_STEP, WebotsWorld, finger_world, hand_world
 from softgrasp.build.scene import build
+from softgrasp.description.calibration import FingerRelease
 from softgrasp.description.hand import Hand
-from softgrasp.description.release import FingerRelease
 from softgrasp.description.scene import STANDARD_GRAVITY, GraspScene
 from softgrasp.simulation.finger_load import damped_finger, loaded_shape
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import mujoco
 import numpy as np
 
-from softgrasp.description.hand_model import AddedServo, ModelActuator, Move
+from softgrasp.description.hand import AddedServo, ModelActuator, Move
 from softgrasp.formats.mjcf.read import MOVING
 from softgrasp.formats.mjcf.tree import Tree, joint_range
 from softgrasp.mechanics.transforms import Array

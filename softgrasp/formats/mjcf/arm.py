@@ -12,12 +12,7 @@ import numpy as np
 from softgrasp import library
 from softgrasp.description.arm import Arm
 from softgrasp.description.finger import Phalanx
-from softgrasp.description.pose import Pose
-from softgrasp.description.shapes import (
-    Mesh,
-    Part,
-    Shape,
-)
+from softgrasp.description.geometry import Mesh, Part, Pose, Shape
 from softgrasp.errors import DescriptionError, SoftgraspWarning
 from softgrasp.formats.mesh_files import MESH_SUFFIXES
 from softgrasp.formats.mjcf.actuators import POSITION, kind_of, moments

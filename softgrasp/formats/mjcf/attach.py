@@ -8,8 +8,8 @@ from contextlib import contextmanager
 
 import mujoco
 
-from softgrasp.description.hand_model import AddedServo
-from softgrasp.description.pose import Pose
+from softgrasp.description.geometry import Pose
+from softgrasp.description.hand import AddedServo
 from softgrasp.formats.mjcf.read import SourceModel
 
 BOTH_GROUP, SEEN_GROUP, TOUCHED_GROUP = 0, 2, 3

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import mujoco
 import numpy as np
 
-from softgrasp.description.hand_model import ModelActuator
+from softgrasp.description.hand import ModelActuator
 from softgrasp.formats.mjcf.actuators import moments
 from softgrasp.formats.mjcf.loops import closed
 from softgrasp.formats.mjcf.surfaces import inner_points

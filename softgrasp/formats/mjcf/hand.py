@@ -11,12 +11,18 @@ import mujoco
 import numpy as np
 
 from softgrasp import library
-from softgrasp.description.coupling import Coupling
-from softgrasp.description.finger import Finger
-from softgrasp.description.hand import GraspPreset, Grasps, Hand, Palm
-from softgrasp.description.hand_model import AddedServo, HandModel, ModelActuator
-from softgrasp.description.pose import Pose
-from softgrasp.description.rates import Rates
+from softgrasp.description.actuator import Rates
+from softgrasp.description.finger import Coupling, Finger
+from softgrasp.description.geometry import Pose
+from softgrasp.description.hand import (
+    AddedServo,
+    GraspPreset,
+    Grasps,
+    Hand,
+    HandModel,
+    ModelActuator,
+    Palm,
+)
 from softgrasp.errors import DescriptionError, SoftgraspWarning
 from softgrasp.formats.grasp_preset import in_frame, preset_of
 from softgrasp.formats.hand_doubts import warn_about_units

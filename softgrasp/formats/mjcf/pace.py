@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import mujoco
 import numpy as np
 
-from softgrasp.description.hand_model import ModelActuator
+from softgrasp.description.hand import ModelActuator
 from softgrasp.formats.mjcf.actuators import moments
 from softgrasp.formats.mjcf.tree import Tree
 from softgrasp.mechanics.transforms import Array

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import mujoco
 
-from softgrasp.description.shapes import Capsule, Cuboid, Cylinder, Ellipsoid, Shape, Sphere
+from softgrasp.description.geometry import Capsule, Cuboid, Cylinder, Ellipsoid, Shape, Sphere
 
 GEOM = mujoco.mjtGeom
 

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from softgrasp.description.contact import Contact
+from softgrasp.description.geometry import Pose
 from softgrasp.description.hand import GraspPreset, Grasps, Hand
-from softgrasp.description.pose import Pose
 from softgrasp.errors import DescriptionError, did_you_mean
 from softgrasp.formats.mjcf.hand import mjcf_hand
 from softgrasp.formats.pose_tree import pose_tree

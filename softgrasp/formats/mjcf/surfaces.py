@@ -5,7 +5,7 @@ from __future__ import annotations
 import mujoco
 import numpy as np
 
-from softgrasp.description.shapes import Cuboid
+from softgrasp.description.geometry import Cuboid
 from softgrasp.formats.hull_points import inside, on_faces
 from softgrasp.formats.link_surfaces import corners
 from softgrasp.formats.mesh_solid import Hull, hull_of

@@ -14,7 +14,7 @@ import numpy as np
 
 from softgrasp.description.bendable import Inertial, Origin
 from softgrasp.description.finger import Finger, Phalanx
-from softgrasp.description.pose import Pose
+from softgrasp.description.geometry import Pose
 from softgrasp.formats.mjcf.attach import BOTH_GROUP, TOUCHED_GROUP
 from softgrasp.formats.mjcf.read import BASE, MOVING
 from softgrasp.mechanics.transforms import Array, position_of, quaternion_of, transform

@@ -10,10 +10,10 @@ from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
+from softgrasp.description.base import either, short
 from softgrasp.description.bendable import Bendable, Inertial, Origin
-from softgrasp.description.problems import either, short
+from softgrasp.description.geometry import Cylinder
 from softgrasp.description.robot import Link, LinkShape, RigidJoint, Robot
-from softgrasp.description.shapes import Cylinder
 from softgrasp.errors import DescriptionError, SoftgraspWarning
 from softgrasp.formats.ucrdf.arcs import frames_along
 from softgrasp.formats.ucrdf.states import (
@@ -24,7 +24,7 @@ from softgrasp.formats.ucrdf.states import (
     state_of,
 )
 from softgrasp.formats.ucrdf.write import document_text, robot_element
-from softgrasp.mechanics.robot_frames import origin_frame, origin_of
+from softgrasp.mechanics.robot_kinematics import origin_frame, origin_of
 from softgrasp.mechanics.transforms import Array
 
 THICKNESS = 0.05

@@ -13,7 +13,7 @@ from typing import Any, cast
 
 from lxml import etree
 
-from softgrasp.description.problems import either, short
+from softgrasp.description.base import either, short
 from softgrasp.errors import DescriptionError, did_you_mean
 from softgrasp.formats.ucrdf.elements import Element, mistake
 

@@ -8,18 +8,16 @@ import warnings
 import numpy as np
 
 from softgrasp.continuum.rld import finger_from_bendable
+from softgrasp.description.actuator import Rates
 from softgrasp.description.bendable import Bendable, Chamber
 from softgrasp.description.contact import Contact
+from softgrasp.description.geometry import Mesh, Pose
 from softgrasp.description.hand import GraspPreset, Grasps, Hand, Palm
-from softgrasp.description.pose import Pose
-from softgrasp.description.rates import Rates
 from softgrasp.description.robot import Link, LinkShape, Robot
-from softgrasp.description.shapes import Mesh
-from softgrasp.description.soft_digit import MountedSoftFinger
-from softgrasp.description.soft_finger import SoftFinger
+from softgrasp.description.soft_finger import MountedSoftFinger, SoftFinger
 from softgrasp.errors import DescriptionError, SoftgraspWarning
 from softgrasp.formats.ucrdf.soft_tips import with_tip
-from softgrasp.mechanics.robot_frames import origin_frame
+from softgrasp.mechanics.robot_kinematics import origin_frame
 from softgrasp.mechanics.transforms import Array, position_of, quaternion_of, rotate_about
 
 FINGER_IN_BENDABLE = np.array([[0.0, 0.0, -1.0], [0.0, 1.0, 0.0], [1.0, 0.0, 0.0]])

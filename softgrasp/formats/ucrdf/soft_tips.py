@@ -7,11 +7,11 @@ import warnings
 
 import numpy as np
 
+from softgrasp.description.geometry import Capsule, Cuboid, Cylinder, Mesh, Sphere
 from softgrasp.description.robot import Link, LinkShape
-from softgrasp.description.shapes import Capsule, Cuboid, Cylinder, Mesh, Sphere
 from softgrasp.description.soft_finger import SoftFinger, SoftLink
 from softgrasp.errors import SoftgraspWarning
-from softgrasp.mechanics.robot_frames import origin_frame
+from softgrasp.mechanics.robot_kinematics import origin_frame
 from softgrasp.mechanics.transforms import Array
 
 

@@ -8,8 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from softgrasp.description.bendable import AGREEMENT, Bendable
-from softgrasp.description.control_system import curvature_interfaces
-from softgrasp.description.robot import Robot
+from softgrasp.description.robot import Robot, curvature_interfaces
 from softgrasp.errors import DescriptionError, did_you_mean
 
 States = Mapping[str, Sequence[float]]

@@ -7,11 +7,17 @@ from pathlib import Path
 
 from lxml import etree
 
-from softgrasp.description.bendable import Bendable, Inertial, Origin
-from softgrasp.description.control_system import ControlSystem, Interface
-from softgrasp.description.hydraulic_drive import Hydraulics, TipLoad
-from softgrasp.description.robot import Link, LinkGeometry, LinkShape, RigidJoint, Robot
-from softgrasp.description.shapes import Capsule, Cuboid, Cylinder, Mesh, Sphere
+from softgrasp.description.bendable import Bendable, Hydraulics, Inertial, Origin, TipLoad
+from softgrasp.description.geometry import Capsule, Cuboid, Cylinder, Mesh, Sphere
+from softgrasp.description.robot import (
+    ControlSystem,
+    Interface,
+    Link,
+    LinkGeometry,
+    LinkShape,
+    RigidJoint,
+    Robot,
+)
 from softgrasp.errors import DescriptionError
 from softgrasp.formats.atomic import write_text
 from softgrasp.formats.ucrdf.bendables import MOMENTS, PRODUCTS

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from softgrasp.description.arm import Arm
-from softgrasp.description.pose import Pose
+from softgrasp.description.geometry import Pose
 from softgrasp.description.robot import Robot
 from softgrasp.errors import DescriptionError, did_you_mean
 from softgrasp.formats.ucrdf.read import made_of_robot

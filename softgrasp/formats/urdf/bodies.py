@@ -13,7 +13,7 @@ from softgrasp.description.bendable import Inertial
 from softgrasp.description.robot import Link, Robot
 from softgrasp.errors import DescriptionError, SoftgraspWarning
 from softgrasp.formats.urdf.shapes import touching
-from softgrasp.mechanics.fused_links import in_frame, principal_moments
+from softgrasp.mechanics.robot_kinematics import in_frame, principal_moments
 from softgrasp.mechanics.transforms import Array
 
 HEAVIEST_HAND = 50.0

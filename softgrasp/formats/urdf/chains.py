@@ -21,8 +21,7 @@ from softgrasp.formats.urdf.servos import (
 )
 from softgrasp.formats.urdf.shapes import frame_along, parts_of, pose_of, touching
 from softgrasp.formats.urdf.tree import Chain
-from softgrasp.mechanics.fused_links import LinkPose
-from softgrasp.mechanics.robot_frames import origin_frame
+from softgrasp.mechanics.robot_kinematics import LinkPose, origin_frame
 from softgrasp.mechanics.transforms import Array
 
 FAR_END = 0.97

@@ -12,9 +12,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from softgrasp.description.base import path_text
 from softgrasp.description.finger import Phalanx
 from softgrasp.description.hand import Hand
-from softgrasp.description.problems import path_text
 from softgrasp.description.robot import Robot
 from softgrasp.errors import DescriptionError, did_you_mean
 from softgrasp.formats.hand_file import rates_to_si

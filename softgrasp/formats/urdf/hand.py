@@ -12,10 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from softgrasp.description.coupling import Coupling
-from softgrasp.description.finger import Finger
+from softgrasp.description.actuator import Rates
+from softgrasp.description.finger import Coupling, Finger
 from softgrasp.description.hand import GraspPreset, Grasps, Hand, Palm
-from softgrasp.description.rates import Rates
 from softgrasp.description.robot import Link, Robot
 from softgrasp.errors import DescriptionError, SoftgraspWarning
 from softgrasp.formats.grasp_preset import preset_of
@@ -29,7 +28,7 @@ from softgrasp.formats.urdf.servos import HAND, ServoRules
 from softgrasp.formats.urdf.shapes import parts_of, touching
 from softgrasp.formats.urdf.tree import HandTree, hand_tree
 from softgrasp.grasp_synthesis import DescribedHand, synthesize_grasps
-from softgrasp.mechanics.fused_links import fused
+from softgrasp.mechanics.robot_kinematics import fused
 
 UNFOUND = GraspPreset(center=(0.0, 0.0, 0.0), rates=Rates((0.0,)))
 

@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from softgrasp.description.problems import text_with_unit
+from softgrasp.description.base import text_with_unit
 from softgrasp.description.robot import RigidJoint, Robot
 from softgrasp.errors import DescriptionError, SoftgraspWarning
 

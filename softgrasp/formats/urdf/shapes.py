@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from softgrasp.description.pose import Pose
+from softgrasp.description.geometry import Mesh, Part, Pose, Shape
 from softgrasp.description.robot import Link, LinkShape
-from softgrasp.description.shapes import Mesh, Part, Shape
 from softgrasp.formats.meshes import stamped
-from softgrasp.mechanics.robot_frames import origin_frame
+from softgrasp.mechanics.robot_kinematics import origin_frame
 from softgrasp.mechanics.transforms import Array, position_of, quaternion_of
 
 ALONG = 1e-12

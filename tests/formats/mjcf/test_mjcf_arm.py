@@ -10,7 +10,7 @@ import pytest
 
 import softgrasp as sg
 from softgrasp.formats.arm_file import load_arm
-from softgrasp.mechanics.dh import forward_kinematics
+from softgrasp.mechanics.hand_kinematics import forward_kinematics
 from tests.mjcf_hands import LOOP, TENDON, written
 
 ARM = """<mujoco model="crane">

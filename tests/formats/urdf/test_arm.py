@@ -12,8 +12,8 @@ import softgrasp as sg
 from softgrasp.build import names
 from softgrasp.build.arm import arm_base
 from softgrasp.formats.arm_file import load_arm
-from softgrasp.mechanics.dh import forward_kinematics, row_transform
-from softgrasp.mechanics.robot_frames import origin_of
+from softgrasp.mechanics.hand_kinematics import forward_kinematics, row_transform
+from softgrasp.mechanics.robot_kinematics import origin_of
 from softgrasp.mechanics.transforms import rotate_about, transform
 from tests.robots import written
 from tests.urdf_hands import BODY, BOX, bare_text, joint, link, robot

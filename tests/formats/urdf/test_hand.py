@@ -15,7 +15,7 @@ from softgrasp.build.hand_model import build_hand_spec
 from softgrasp.description.hand import Hand
 from softgrasp.formats.ucrdf.read import read_robot
 from softgrasp.formats.urdf.shapes import frame_along
-from softgrasp.mechanics.fused_links import fused
+from softgrasp.mechanics.robot_kinematics import fused
 from tests.robots import written
 from tests.urdf_hands import (
     BODY,

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 
-from softgrasp.description.hydraulic_drive import TipLoad
+from softgrasp.description.bendable import TipLoad
 from softgrasp.errors import DescriptionError, SoftgraspWarning
 from softgrasp.hydraulics import (
     CoupledStepper,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from softgrasp.description.hydraulic_drive import TipLoad
+from softgrasp.description.bendable import TipLoad
 from softgrasp.errors import DescriptionError, SimulationError
 from softgrasp.hydraulics import arm_rest, lumped_model, move_arm, statics
 from softgrasp.hydraulics.description import HydraulicArm, SectionDamping

@@ -6,9 +6,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from softgrasp.description.base import Description, NonNegative, Number, Positive
-from softgrasp.description.pose import Pose
-from softgrasp.description.problems import FieldError
+from softgrasp.description.base import Description, FieldError, NonNegative, Number, Positive
+from softgrasp.description.geometry import Pose
 
 Taxels = Annotated[int, Field(strict=True, ge=1, le=64)]
 
@@ -99,3 +98,43 @@ class JointTorqueSensor(Sensor):
 AnySensor = Annotated[
     TactileSensor | ForceTorqueSensor | JointTorqueSensor, Field(discriminator="type")
 ]
+
+
+# --------------------
+# A pinhole camera with the lens distortion of Brown: what a calibration of it finds.
+
+
+Pixels = Annotated[int, Field(strict=True, ge=1, le=100_000)]
+
+
+class PinholeCamera(Description):
+    """Focal lengths, principal point and distortion of a camera, and how large its pictures are.
+
+    The camera's frame has z forward, x to the right and y down in the picture. Pixels are (column,
+    row), (0, 0) being the outer corner of the upper left pixel, whose middle is at (0.5, 0.5);
+    OpenCV and most makers count from that middle: add 0.5 to their cx and cy.
+    """
+
+    name: str = ""
+    fx: Positive
+    """Focal length over the width of a pixel [pixels]."""
+    fy: Positive
+    """Focal length over the height of a pixel [pixels]."""
+    cx: Number
+    """Column of the principal point [pixels]."""
+    cy: Number
+    """Row of the principal point [pixels]."""
+    k1: Number = 0.0
+    """Radial distortion, of r² [–]."""
+    k2: Number = 0.0
+    """Radial distortion, of r⁴ [–]."""
+    p1: Number = 0.0
+    """Tangential distortion [–]."""
+    p2: Number = 0.0
+    """Tangential distortion [–]."""
+    k3: Number = 0.0
+    """Radial distortion, of r⁶ [–]; the fifth number of OpenCV's order k1, k2, p1, p2, k3."""
+    width: Pixels
+    height: Pixels
+    source: str = ""
+    """Where the numbers come from."""

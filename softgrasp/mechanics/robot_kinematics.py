@@ -1,15 +1,19 @@
-"""Links that fixed joints hold together, as one link: shapes, masses and inertias joined."""
+"""Where the frames of a U(C)RDF robot stand in one another."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
-from softgrasp.description.bendable import Inertial
-from softgrasp.description.robot import Link, LinkShape, Robot
-from softgrasp.mechanics.robot_frames import joint_frame, origin_frame, origin_of
-from softgrasp.mechanics.transforms import Array, rotation_from_euler
+from softgrasp.description.bendable import Inertial, Origin
+from softgrasp.description.robot import Link, LinkShape, RigidJoint, Robot
+from softgrasp.mechanics.transforms import Array, position_of, rotation_from_euler
+
+# --------------------
+# Links that fixed joints hold together, as one link: shapes, masses and inertias joined.
+
 
 Moments = tuple[float, float, float, float, float, float]
 """ixx, iyy, izz, ixy, ixz, iyz [kg·m²]."""
@@ -149,3 +153,46 @@ def _moved(parts: list[tuple[Array, tuple[LinkShape, ...]]]) -> tuple[LinkShape,
         for frame, shapes in parts
         for shape in shapes
     )
+
+
+NOISE = 1e-15
+"""Parts of a pose below it are rounding [m, rad]; MuJoCo refuses numbers that are not normal."""
+
+
+def origin_frame(origin: Origin) -> Array:
+    """An ``<origin>`` as a frame, (4, 4)."""
+    frame = np.eye(4)
+    frame[:3, :3] = rotation_from_euler(origin.rpy)
+    frame[:3, 3] = origin.xyz
+    return frame
+
+
+def origin_of(frame: Array) -> Origin:
+    """A frame, (4, 4), as an ``<origin>``; the angles are exact also where the pitch is ±90°."""
+    r = frame[:3, :3]
+    yaw = np.arctan2(r[1, 0], r[0, 0])
+    pitch = np.arctan2(-r[2, 0], np.hypot(r[0, 0], r[1, 0]))
+    # after the yaw is taken off, the roll is well defined whatever yaw was chosen
+    sine, cosine = np.sin(yaw), np.cos(yaw)
+    roll = np.arctan2(sine * r[0, 2] - cosine * r[1, 2], cosine * r[1, 1] - sine * r[0, 1])
+    x, y, z = (_tidy(part) for part in position_of(frame))
+    return Origin(xyz=(x, y, z), rpy=(_tidy(float(roll)), _tidy(float(pitch)), _tidy(float(yaw))))
+
+
+def _tidy(part: float) -> float:
+    return 0.0 if abs(part) < NOISE else part
+
+
+def joint_frame(joint: RigidJoint, position: float = 0.0) -> Array:
+    """A rigid joint's child link in its parent link, (4, 4), at a joint variable [rad or m]."""
+    origin = origin_frame(joint.origin)
+    if joint.type == "fixed":
+        return origin
+    axis = np.asarray(joint.axis, dtype=float)
+    along = position * axis / np.linalg.norm(axis)
+    move = np.eye(4)
+    if joint.type == "prismatic":
+        move[:3, 3] = along
+    else:
+        move[:3, :3] = Rotation.from_rotvec(along).as_matrix()
+    return origin @ move

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import ArrayLike
 
-from softgrasp.description.synergies import Synergies
+from softgrasp.description.synergy import Synergies
 from softgrasp.mechanics.transforms import Array
 
 

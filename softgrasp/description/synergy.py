@@ -7,9 +7,8 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
-from softgrasp.description.base import Description, Number
-from softgrasp.description.coupling import JointName
-from softgrasp.description.problems import FieldError
+from softgrasp.description.base import Description, FieldError, Number
+from softgrasp.description.finger import JointName
 
 
 class Synergies(Description):
