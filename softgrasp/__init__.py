@@ -107,14 +107,6 @@ if TYPE_CHECKING:
         SoftgraspError,
         SoftgraspWarning,
     )
-    from softgrasp.formats.criterion_file import load_criterion
-    from softgrasp.formats.finger_file import load_finger, save_finger
-    from softgrasp.formats.finger_mesh import finger_from_mesh
-    from softgrasp.formats.hand_writer import save_hand
-    from softgrasp.formats.load import load_hand, load_object
-    from softgrasp.formats.release_file import load_release, save_release
-    from softgrasp.formats.robot_file import load_robot
-    from softgrasp.formats.scene_file import load_scene, save_scene
     from softgrasp.hydraulics.arm import ArmChain
     from softgrasp.hydraulics.calibration import (
         ArmCalibrationProblem,
@@ -129,6 +121,12 @@ if TYPE_CHECKING:
     from softgrasp.hydraulics.files import load_hydraulic_arm, load_torques, save_hydraulic_arm
     from softgrasp.hydraulics.report import write_arm_report
     from softgrasp.hydraulics.run import ArmRun, run_arm
+    from softgrasp.io.hand import load_finger, save_finger, save_hand
+    from softgrasp.io.load import load_hand, load_object
+    from softgrasp.io.object import load_criterion
+    from softgrasp.io.robot import load_robot
+    from softgrasp.io.scene import load_release, load_scene, save_release, save_scene
+    from softgrasp.io.soft_finger_mesh import finger_from_mesh
     from softgrasp.mechanics.contact import hertz_patch_radius
     from softgrasp.mechanics.hand_kinematics import PlacedHand, forward_kinematics, joined_hands
     from softgrasp.mechanics.synergy import synergy_weights, variance_explained
@@ -326,26 +324,6 @@ _PACKAGES = {
         "SoftgraspError",
         "SoftgraspWarning",
     ),
-    "formats.criterion_file": ("load_criterion",),
-    "formats.finger_file": (
-        "load_finger",
-        "save_finger",
-    ),
-    "formats.finger_mesh": ("finger_from_mesh",),
-    "formats.hand_writer": ("save_hand",),
-    "formats.load": (
-        "load_hand",
-        "load_object",
-    ),
-    "formats.release_file": (
-        "load_release",
-        "save_release",
-    ),
-    "formats.robot_file": ("load_robot",),
-    "formats.scene_file": (
-        "load_scene",
-        "save_scene",
-    ),
     "hydraulics.arm": ("ArmChain",),
     "hydraulics.calibration": (
         "ArmCalibrationProblem",
@@ -376,6 +354,24 @@ _PACKAGES = {
         "ArmRun",
         "run_arm",
     ),
+    "io.hand": (
+        "load_finger",
+        "save_finger",
+        "save_hand",
+    ),
+    "io.load": (
+        "load_hand",
+        "load_object",
+    ),
+    "io.object": ("load_criterion",),
+    "io.robot": ("load_robot",),
+    "io.scene": (
+        "load_release",
+        "load_scene",
+        "save_release",
+        "save_scene",
+    ),
+    "io.soft_finger_mesh": ("finger_from_mesh",),
     "mechanics.contact": ("hertz_patch_radius",),
     "mechanics.hand_kinematics": (
         "PlacedHand",

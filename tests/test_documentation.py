@@ -16,7 +16,7 @@ import pytest
 import softgrasp as sg
 from softgrasp.cli import main
 from softgrasp.cli.options import INTERRUPTED
-from softgrasp.formats.plan_file import load_plan
+from softgrasp.io.scene import load_plan
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"

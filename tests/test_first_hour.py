@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from softgrasp import library
+from softgrasp import assets
 from softgrasp.cli import main
 
-PAGE = library.root() / "docs" / "first_hour.md"
+PAGE = assets.root() / "docs" / "first_hour.md"
 OWN = Path(__file__).parent / "first_hour"
 """What the newcomer wrote: a hand, and the program that makes a part."""
 HAND, PART = "trigrip.urdf", "my_mug.stl"

@@ -10,7 +10,7 @@ from __future__ import annotations
 import pytest
 
 import softgrasp as sg
-from softgrasp import library
+from softgrasp import assets
 
 DENSITIES = (160, 700, 2300, 7860)
 GOLD = 19250
@@ -30,7 +30,7 @@ def held(name: str, density: float) -> sg.GraspResult:
 
 
 @pytest.mark.parametrize("density", DENSITIES)
-@pytest.mark.parametrize("name", library.names("objects"))
+@pytest.mark.parametrize("name", assets.names("objects"))
 def test_it_holds_every_shipped_object(name: str, density: float) -> None:
     result = held(name, density)
     assert result.status is sg.GraspStatus.CLOSED
@@ -40,7 +40,7 @@ def test_it_holds_every_shipped_object(name: str, density: float) -> None:
     assert sum(contact.in_contact for contact in result.contacts) == 4
 
 
-@pytest.mark.parametrize("name", library.names("objects"))
+@pytest.mark.parametrize("name", assets.names("objects"))
 def test_gold_is_held_up_to_12_newtons_and_falls_only_near_the_limit_of_friction(name: str) -> None:
     result = held(name, GOLD)
     assert result.hold is not None

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from softgrasp import gl_environment
+from softgrasp import assets
 from softgrasp.errors import SoftgraspWarning
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -44,8 +44,8 @@ def test_a_choice_that_works_is_left_alone() -> None:
 def fresh(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     """As before the first import of mujoco, on Linux without any library."""
     monkeypatch.delitem(sys.modules, "mujoco", raising=False)
-    monkeypatch.setattr(gl_environment.platform, "system", lambda: "Linux")
-    monkeypatch.setattr(gl_environment, "_loads", lambda library: False)
+    monkeypatch.setattr(assets.platform, "system", lambda: "Linux")
+    monkeypatch.setattr(assets, "_loads", lambda library: False)
     return monkeypatch
 
 
@@ -53,18 +53,18 @@ def fresh(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
 def test_missing_libraries_are_named(choice: str, library: str, fresh: pytest.MonkeyPatch) -> None:
     fresh.setenv("MUJOCO_GL", choice)
     with pytest.warns(SoftgraspWarning, match=f"expected the library lib{library}, found none"):
-        gl_environment.drop_unusable_choice()
+        assets.drop_unusable_choice()
     assert "MUJOCO_GL" not in os.environ
 
 
 def test_egl_needs_some_opengl_besides(fresh: pytest.MonkeyPatch) -> None:
     fresh.setenv("MUJOCO_GL", "egl")
-    fresh.setattr(gl_environment, "_loads", lambda library: library == "EGL")
+    fresh.setattr(assets, "_loads", lambda library: library == "EGL")
     with pytest.warns(SoftgraspWarning, match="expected the library libOpenGL, found none"):
-        gl_environment.drop_unusable_choice()
+        assets.drop_unusable_choice()
     fresh.setenv("MUJOCO_GL", "egl")
-    fresh.setattr(gl_environment, "_loads", lambda library: library in ("EGL", "GL"))
-    gl_environment.drop_unusable_choice()
+    fresh.setattr(assets, "_loads", lambda library: library in ("EGL", "GL"))
+    assets.drop_unusable_choice()
     assert os.environ["MUJOCO_GL"] == "egl"
 
 
@@ -73,10 +73,10 @@ def test_after_the_import_of_mujoco_it_is_too_late_to_change_anything(
 ) -> None:
     monkeypatch.setitem(sys.modules, "mujoco", sys)
     monkeypatch.setenv("MUJOCO_GL", "elg")
-    gl_environment.drop_unusable_choice()
+    assets.drop_unusable_choice()
     assert os.environ["MUJOCO_GL"] == "elg"
 
 
 def test_a_library_is_looked_for_under_its_numbers() -> None:
-    assert gl_environment._loads("c") is (sys.platform == "linux")
-    assert not gl_environment._loads("softgrasp_has_no_such_library")
+    assert assets._loads("c") is (sys.platform == "linux")
+    assert not assets._loads("softgrasp_has_no_such_library")

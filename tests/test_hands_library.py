@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose
 from ruamel.yaml import YAML
 
 import softgrasp as sg
-from softgrasp import library
+from softgrasp import assets
 from softgrasp.build.scene import build
 from softgrasp.mechanics.hand_kinematics import fingertip
 from tests.outside import outside_file
@@ -56,10 +56,10 @@ def tip_mm(finger: sg.Finger, angle: float) -> np.ndarray:
 
 
 def test_the_promised_hands_are_shipped() -> None:
-    assert set(HANDS) <= set(library.names("hands"))
+    assert set(HANDS) <= set(assets.names("hands"))
 
 
-@pytest.mark.parametrize("name", library.names("hands"))
+@pytest.mark.parametrize("name", assets.names("hands"))
 def test_a_hand_loads_without_a_warning_and_says_where_it_comes_from(name: str) -> None:
     hand = sg.load_hand(name)
     assert hand.name == name

@@ -136,7 +136,7 @@ def test_the_wheel_finds_its_hands_without_a_checkout(wheel: Path, tmp_path: Pat
     site = tmp_path / "site"
     zipfile.ZipFile(wheel).extractall(site)
     code = (
-        "import softgrasp, softgrasp.library as library\n"
+        "import softgrasp, softgrasp.assets as library\n"
         "print(library.root())\n"
         "print(softgrasp.load_hand('four_finger').name)"
     )

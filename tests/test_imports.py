@@ -16,7 +16,7 @@ SATELLITE = re.compile(
     r"|\.(webots|ode|wbt|chamber_path|carrier_rest|arm_calibration)(\.|$)"
     r"|\.(hydraulic|twin_)"
 )
-CORE = ("softgrasp.description.bendable", "softgrasp.formats.ucrdf.hydraulics")
+CORE = ("softgrasp.description.bendable", "softgrasp.io.urdf.reader")
 """Modules of the core, for robot files, whose names look like those of a satellite."""
 RIGID_GRASP = """
 import sys

@@ -11,22 +11,22 @@ import mujoco
 import numpy as np
 import pytest
 
-from softgrasp import library
+from softgrasp import assets
 from softgrasp.description.geometry import Mesh
 from softgrasp.description.object import GraspObject
-from softgrasp.formats.mesh_collision import union_volume
-from softgrasp.formats.mesh_files import read_triangles
-from softgrasp.formats.mesh_solid import make_solid
-from softgrasp.formats.meshes import MeshBody, load_mesh
-from softgrasp.formats.object_file import read_object
+from softgrasp.io.convex_decomposition import union_volume
+from softgrasp.io.mesh import MeshBody, load_mesh
+from softgrasp.io.mesh_files import read_triangles
+from softgrasp.io.mesh_repair import make_solid
+from softgrasp.io.object import read_object
 
-OBJECTS = library.names("objects")
+OBJECTS = assets.names("objects")
 MESHES = ("strawberry", "pear", "mug", "screwdriver")
 PRIMITIVES = ("sphere", "cylinder", "cuboid", "capsule", "ellipsoid")
 
 
 def shipped(name: str) -> GraspObject:
-    return read_object(library.find("objects", name))
+    return read_object(assets.find("objects", name))
 
 
 def mesh_of(name: str) -> MeshBody:
@@ -36,7 +36,7 @@ def mesh_of(name: str) -> MeshBody:
 
 
 def maker() -> ModuleType:
-    script = library.root() / "assets" / "make_objects.py"
+    script = assets.root() / "assets" / "make_objects.py"
     spec = importlib.util.spec_from_file_location("make_objects", script)
     assert spec is not None
     assert spec.loader is not None
@@ -63,7 +63,7 @@ def test_every_object_reads_and_has_a_material(name: str) -> None:
 
 def test_the_script_makes_the_shipped_files_again(tmp_path: Path) -> None:
     made = maker().make(tmp_path)
-    directory = library.directory("objects") / "meshes"
+    directory = assets.directory("objects") / "meshes"
     assert {file.name for file in made} == {file.name for file in directory.iterdir()}
     for file in made:
         assert file.read_bytes() == (directory / file.name).read_bytes(), file.name
@@ -71,7 +71,7 @@ def test_the_script_makes_the_shipped_files_again(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", MESHES)
 def test_meshes_are_closed_and_their_parts_fill_them(name: str) -> None:
-    solid = make_solid(*read_triangles(library.directory("objects") / "meshes" / f"{name}.obj"))
+    solid = make_solid(*read_triangles(assets.directory("objects") / "meshes" / f"{name}.obj"))
     assert solid.notes == ()
     body = mesh_of(name)
     assert body.warnings == ()

@@ -9,9 +9,8 @@ import mujoco
 import numpy as np
 
 from softgrasp.description.hand import Hand, HandModel
-from softgrasp.formats.mjcf.attach import attach
-from softgrasp.formats.mjcf.hand import source_model
-from softgrasp.formats.mjcf.loops import closed
+from softgrasp.io.mjcf.hand import source_model
+from softgrasp.io.mjcf.model import attach, closed
 from softgrasp.mechanics.transforms import Array
 
 PRESCRIBED_ARMATURE = 1e4

@@ -42,10 +42,10 @@ from softgrasp.description.robot import (
     Robot,
 )
 from softgrasp.errors import DescriptionError
-from softgrasp.formats.atomic import write_bytes, write_text
-from softgrasp.formats.meshes import load_mesh
-from softgrasp.formats.stl_file import hull_stl, stl_of
-from softgrasp.formats.ucrdf import rigid_urdf
+from softgrasp.io.files import write_bytes, write_text
+from softgrasp.io.mesh import load_mesh
+from softgrasp.io.mesh_files import hull_stl, stl_of
+from softgrasp.io.urdf import rigid_urdf
 from softgrasp.mechanics import geometry, hand_kinematics
 from softgrasp.mechanics.robot_kinematics import origin_of
 from softgrasp.mechanics.transforms import Array, transform, translate

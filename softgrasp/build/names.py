@@ -9,7 +9,7 @@ from softgrasp.description.arm import HandCarrier
 from softgrasp.description.hand import Hand
 from softgrasp.description.scene import GraspScene
 from softgrasp.description.soft_finger import Freedom, MountedSoftFinger, SoftFinger
-from softgrasp.formats.mjcf.read import BASE
+from softgrasp.io.mjcf.model import BASE
 
 OBJECT = "object"
 """Body of the one to be grasped; further ones are ``object2``, ``object3`` and so on."""

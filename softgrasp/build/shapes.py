@@ -21,7 +21,7 @@ from softgrasp.description.geometry import (
     Sphere,
     Superellipsoid,
 )
-from softgrasp.formats.meshes import MeshBody, load_mesh
+from softgrasp.io.mesh import MeshBody, load_mesh
 from softgrasp.mechanics import geometry
 from softgrasp.mechanics.transforms import Array, transform
 

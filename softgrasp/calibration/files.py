@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from softgrasp.assets import find, names
 from softgrasp.continuum.settling import settling
 from softgrasp.description.base import Description
 from softgrasp.description.calibration import (
@@ -24,9 +25,8 @@ from softgrasp.description.calibration import (
 )
 from softgrasp.errors import DescriptionError, did_you_mean, reason
 from softgrasp.extensions import CALIBRATIONS, load
-from softgrasp.formats.finger_file import load_finger
-from softgrasp.formats.yaml_file import Tree, YamlFile
-from softgrasp.library import find, names
+from softgrasp.io.hand import load_finger
+from softgrasp.io.yaml_files import Tree, YamlFile
 from softgrasp.mechanics.transforms import Array
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ from softgrasp.continuum.settling import from_webots
 from softgrasp.description.calibration import CalibrationProblem, ExtensionProblem
 from softgrasp.description.soft_finger import SoftFinger
 from softgrasp.extensions import CALIBRATIONS
-from softgrasp.formats.atomic import atomic_path, write_text
-from softgrasp.formats.finger_file import UNSURE, save_finger
+from softgrasp.io.files import atomic_path, write_text
+from softgrasp.io.hand import UNSURE, save_finger
 from softgrasp.mechanics.transforms import Array
 from softgrasp.vision.image import Image
 

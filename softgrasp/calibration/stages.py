@@ -18,7 +18,7 @@ from softgrasp.continuum.statics import GRAVITY, Loads, PlanarChain, joint_posit
 from softgrasp.description.calibration import CalibrationProblem, FreeBend, HungAngles, Release
 from softgrasp.description.calibration import TipForce as Force
 from softgrasp.errors import ResultError
-from softgrasp.formats.atomic import write_text
+from softgrasp.io.files import write_text
 from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation.releases import ReleaseTestRig
 

@@ -14,8 +14,7 @@ from softgrasp.continuum.settling import settling
 from softgrasp.description.calibration import CalibrationProblem, HungAngles, Release, TipForce
 from softgrasp.description.soft_finger import SoftFinger
 from softgrasp.errors import ResultError
-from softgrasp.formats.atomic import atomic_path, write_text
-from softgrasp.formats.progress import report_progress
+from softgrasp.io.files import atomic_path, report_progress, write_text
 from softgrasp.simulation.equilibrium import equilibrium
 
 if TYPE_CHECKING:

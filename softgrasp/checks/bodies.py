@@ -15,7 +15,7 @@ from softgrasp.checks.report import Check, Finding, counted, range_text
 from softgrasp.description.bendable import Inertial
 from softgrasp.description.geometry import Capsule, Cuboid, Cylinder, Mesh, Sphere
 from softgrasp.description.robot import Link, LinkShape, Robot
-from softgrasp.formats.meshes import mesh_solid
+from softgrasp.io.mesh import mesh_solid
 from softgrasp.mechanics.robot_kinematics import origin_frame
 from softgrasp.mechanics.transforms import Array
 

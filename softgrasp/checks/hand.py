@@ -32,8 +32,8 @@ from softgrasp.description.hand import GraspPreset, Hand
 from softgrasp.description.object import GraspObject
 from softgrasp.description.scene import GraspScene
 from softgrasp.errors import BuildError, SoftgraspWarning
-from softgrasp.formats.hand_doubts import LONGEST_FINGER, millimetres_doubt, range_doubt
-from softgrasp.formats.mesh_solid import hull_of, make_solid
+from softgrasp.io.hand_sanity import LONGEST_FINGER, millimetres_doubt, range_doubt
+from softgrasp.io.mesh_repair import hull_of, make_solid
 from softgrasp.mechanics.transforms import Array, transform
 
 MM = 1e3

@@ -14,14 +14,14 @@ from softgrasp.checks.report import Check, Finding, Inspection, Severity
 from softgrasp.description.geometry import Mesh, Shape
 from softgrasp.description.object import GraspObject
 from softgrasp.errors import DescriptionError
-from softgrasp.formats.mesh_collision import (
+from softgrasp.io.convex_decomposition import (
     POSITION_TOLERANCE,
     VOLUME_TOLERANCE,
     distance_of_boxes,
     union_volume,
 )
-from softgrasp.formats.mesh_solid import Solid, hull_of
-from softgrasp.formats.meshes import (
+from softgrasp.io.files import report_progress
+from softgrasp.io.mesh import (
     LARGEST,
     SMALLEST,
     MeshBody,
@@ -30,7 +30,7 @@ from softgrasp.formats.meshes import (
     mesh_solid,
     size_doubt,
 )
-from softgrasp.formats.progress import report_progress
+from softgrasp.io.mesh_repair import Solid, hull_of
 from softgrasp.mechanics.transforms import Array
 
 CM3 = 1e6

@@ -19,7 +19,7 @@ from softgrasp.description.bendable import AGREEMENT, Bendable, BendableActuator
 from softgrasp.description.robot import ControlledJoint, RigidJoint, Robot
 from softgrasp.errors import DescriptionError
 from softgrasp.extensions import HARDWARE_CHECKS, load
-from softgrasp.formats.hand_doubts import range_doubt
+from softgrasp.io.hand_sanity import range_doubt
 
 USUAL_MASS = (1e-3, 1e3)
 """Of a whole robot [kg]."""

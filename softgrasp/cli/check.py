@@ -32,7 +32,7 @@ from softgrasp.description.scene import GraspScene
 from softgrasp.description.soft_finger import MountedSoftFinger
 from softgrasp.description.task import SuccessCriterion
 from softgrasp.errors import BuildError, DescriptionError, SoftgraspError, SoftgraspWarning
-from softgrasp.formats.meshes import cut_or_hull, load_mesh
+from softgrasp.io.mesh import cut_or_hull, load_mesh
 from softgrasp.report.grasp_text import criterion_text, limits_text
 from softgrasp.simulation.equilibrium import equilibrium
 from softgrasp.simulation.finger_load import damped_finger, loaded_shape
@@ -94,7 +94,7 @@ def check(
     it cannot be read as what it claims to be. With --fix, what counts is the file that was written.
     """
     from softgrasp.cli.scene_args import kind_of
-    from softgrasp.formats.progress import listening
+    from softgrasp.io.files import listening
 
     kind = kind_of(what)
     if units is not None and kind != "mesh":
@@ -142,16 +142,15 @@ def _document(kind: Kind, what: str, units: LengthUnit) -> dict[str, Any]:
 
 def _checked(kind: Kind, what: str, units: LengthUnit) -> Checked:
     """Facts and findings; warnings are raised besides."""
-    from softgrasp import library
+    from softgrasp import assets as library
     from softgrasp.checks.inspect import inspect
     from softgrasp.description.geometry import Mesh
     from softgrasp.extensions import WORLD_FACTS, load
-    from softgrasp.formats.criterion_file import load_criterion
-    from softgrasp.formats.hand_doubts import hand_doubts
-    from softgrasp.formats.load import load_hand, load_object
-    from softgrasp.formats.release_file import load_release
-    from softgrasp.formats.robot_file import load_robot
-    from softgrasp.formats.scene_file import load_scene
+    from softgrasp.io.hand_sanity import hand_doubts
+    from softgrasp.io.load import load_hand, load_object
+    from softgrasp.io.object import load_criterion
+    from softgrasp.io.robot import load_robot
+    from softgrasp.io.scene import load_release, load_scene
 
     match kind:
         case "hand":
@@ -182,7 +181,7 @@ def _checked(kind: Kind, what: str, units: LengthUnit) -> Checked:
 
 def _mesh_warnings(shape: Mesh) -> tuple[str, ...]:
     """What reading a mesh has to say."""
-    from softgrasp.formats.meshes import cut_or_hull, load_mesh
+    from softgrasp.io.mesh import cut_or_hull, load_mesh
 
     return load_mesh(cut_or_hull(shape)[0]).warnings
 
@@ -192,7 +191,7 @@ def _as_hand(what: str, robot: Robot) -> dict[str, Any]:
 
     One chain alone is rather an arm. What is wrong with the robot itself its inspection tells.
     """
-    from softgrasp.formats.load import load_hand
+    from softgrasp.io.load import load_hand
 
     moving = [joint for joint in robot.joints if joint.type != "fixed"]
     if robot.bendables or not moving:
@@ -333,8 +332,8 @@ def fix_robot(kind: Kind, what: str, out: Path | None, mass: float | None) -> di
     """
     from softgrasp.checks.repair import repaired, repairs
     from softgrasp.checks.robot import inspect_robot, total_mass
-    from softgrasp.formats.robot_file import load_robot
-    from softgrasp.formats.ucrdf import write_robot
+    from softgrasp.io.robot import load_robot
+    from softgrasp.io.urdf import write_robot
 
     if kind != "robot":
         raise DescriptionError(f"--fix: expected a robot, found: {kind}")

@@ -97,8 +97,7 @@ def convert(
     U(C)RDF. A result becomes a table of joint states as ROS has them.
     """
     from softgrasp.cli.scene_args import kind_of
-    from softgrasp.formats.atomic import write_text
-    from softgrasp.formats.progress import listening
+    from softgrasp.io.files import listening, write_text
 
     kind = "result" if is_result(source) else kind_of(source)
     _check_target(source, kind, target)
@@ -165,16 +164,16 @@ def _model_text(source: str, *, is_hand: bool) -> str:
     """A hand or a scene as MJCF, meshes and start state included."""
     from softgrasp.build.hand_model import hand_to_mjcf
     from softgrasp.build.scene import to_mjcf
-    from softgrasp.formats.load import load_hand
-    from softgrasp.formats.scene_file import load_scene
+    from softgrasp.io.load import load_hand
+    from softgrasp.io.scene import load_scene
 
     return hand_to_mjcf(load_hand(source)) if is_hand else to_mjcf(load_scene(source))
 
 
 def _robot_text(source: str, suffix: str, discs: Discs, at: list[str]) -> str:
     """A robot as MJCF, as plain URDF, or as U(C)RDF."""
-    from softgrasp.formats.robot_file import load_robot
-    from softgrasp.formats.ucrdf import rigid_urdf, robot_xml
+    from softgrasp.io.robot import load_robot
+    from softgrasp.io.urdf import rigid_urdf, robot_xml
 
     robot = load_robot(source)
     if suffix == URDF:
@@ -195,7 +194,7 @@ def _robot_text(source: str, suffix: str, discs: Discs, at: list[str]) -> str:
 
 def is_result(source: str) -> bool:
     """Whether a word of the command line names a result: its folder, or its ``result.json``."""
-    from softgrasp.formats.results import RESULT_FILE
+    from softgrasp.io.result import RESULT_FILE
 
     path = Path(source)
     return path.name == RESULT_FILE or (path / RESULT_FILE).is_file()
@@ -219,8 +218,8 @@ def hand_files(source: str, path: Path, convention: Convention | None) -> list[P
     """
     from softgrasp.build.conventions import with_convention
     from softgrasp.build.hand_robot import save_urdf
-    from softgrasp.formats.hand_writer import save_hand
-    from softgrasp.formats.load import load_hand
+    from softgrasp.io.hand import save_hand
+    from softgrasp.io.load import load_hand
 
     hand = load_hand(source)
     if path.suffix == ".urdf":

@@ -89,7 +89,7 @@ def _leave(result: CrosscheckResult) -> None:
 
 def _subject(name: str, timestep: float | None) -> GraspScene | FingerRelease:
     from softgrasp.cli.scene_args import SceneOptions, kind_of, scene_of
-    from softgrasp.formats.release_file import load_release
+    from softgrasp.io.scene import load_release
 
     kind = kind_of(name)
     if kind == "release":

@@ -45,7 +45,7 @@ def demo(
     """
     from softgrasp.cli.grasp import Job, run_job
     from softgrasp.cli.scene_args import require_known
-    from softgrasp.formats.scene_file import load_scene
+    from softgrasp.io.scene import load_scene
 
     require_known("demonstration", name, [*DEMOS, HYDRAULIC, TWIN])
     if name == HYDRAULIC and experiment is not None:

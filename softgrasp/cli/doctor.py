@@ -12,7 +12,7 @@ from typing import Annotated, NamedTuple
 
 import typer
 
-from softgrasp import library
+from softgrasp import assets
 from softgrasp._version import __version__
 from softgrasp.cli import terminal
 from softgrasp.cli.options import Json, Out
@@ -121,15 +121,15 @@ def _drawing() -> list[Finding]:
 
 
 def _directories() -> list[Finding]:
-    from softgrasp.formats.decomposition import CACHE_VARIABLE, cache_directory
-    from softgrasp.formats.ycb import ROOT_VARIABLE
+    from softgrasp.io.convex_decomposition import CACHE_VARIABLE, cache_directory
+    from softgrasp.io.object import ROOT_VARIABLE
 
     cache = cache_directory()
     writable = _can_write(cache)
     return [
         Finding("cores", str(os.cpu_count())),
         Finding("threads", _threads()),
-        Finding("library", str(library.root())),
+        Finding("library", str(assets.root())),
         Finding(
             "cache",
             f"{cache}{'' if writable else ', cannot be written'}",
@@ -199,8 +199,8 @@ def bench(
     measured, without the hold test behind it.
     """
     from softgrasp.cli.scene_args import require_known
-    from softgrasp.formats.progress import listening
-    from softgrasp.formats.scene_file import load_scene
+    from softgrasp.io.files import listening
+    from softgrasp.io.scene import load_scene
     from softgrasp.simulation.benchmark import closure_speed
 
     require_known("benchmark", name, list(BENCHMARKS))

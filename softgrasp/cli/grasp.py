@@ -328,7 +328,7 @@ def run_job(scene: GraspScene, job: Job) -> None:
         SoftgraspError: Something is wrong or missing; found out before the run where possible.
         typer.Exit: The run diverged, was not held though it had to be, or was interrupted.
     """
-    from softgrasp.formats.progress import listening
+    from softgrasp.io.files import listening
 
     if job.require_held and scene.success is None and scene.lift is None:
         raise DescriptionError(
@@ -446,7 +446,7 @@ def rerun(
     written there.
     """
     from softgrasp.cli.terminal import require_writable
-    from softgrasp.formats.results import RESULT_FILE, read_document
+    from softgrasp.io.result import RESULT_FILE, read_document
     from softgrasp.simulation.record import load_result
     from softgrasp.simulation.run import simulate
 

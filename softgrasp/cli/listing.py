@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from softgrasp import library
+from softgrasp import assets
 from softgrasp.cli import terminal
 from softgrasp.cli.options import KINDS, Json, ListedKind, Out
 from softgrasp.extensions import LISTS as EXTENSION_LISTS
@@ -49,7 +49,7 @@ def _kinds() -> list[Row]:
 
 
 def _hands() -> list[Row]:
-    from softgrasp.formats.load import load_hand
+    from softgrasp.io.load import load_hand
 
     return [
         {
@@ -59,7 +59,7 @@ def _hands() -> list[Row]:
             "soft": len(hand.soft_fingers),
             "source": hand.source,
         }
-        for name in library.names("hands")
+        for name in assets.names("hands")
         for hand in [load_hand(name)]
     ]
 
@@ -67,7 +67,7 @@ def _hands() -> list[Row]:
 def _objects() -> list[Row]:
     from softgrasp.build.objects import object_mass
     from softgrasp.build.shapes import extent
-    from softgrasp.formats.load import load_object
+    from softgrasp.io.load import load_object
 
     return [
         {
@@ -77,20 +77,20 @@ def _objects() -> list[Row]:
             "mass_kg": float(f"{object_mass(obj):.4g}"),
             "source": obj.source,
         }
-        for name in library.names("objects")
+        for name in assets.names("objects")
         for obj in [load_object(name)]
     ]
 
 
 def _scenes() -> list[Row]:
-    from softgrasp.formats.release_file import is_release
+    from softgrasp.io.scene import is_release
 
-    names = library.names("scenes")
+    names = assets.names("scenes")
     return [_release(name) if is_release(name) else _scene(name) for name in names]
 
 
 def _scene(name: str) -> Row:
-    from softgrasp.formats.scene_file import load_scene
+    from softgrasp.io.scene import load_scene
 
     scene = load_scene(name)
     return {
@@ -105,7 +105,7 @@ def _scene(name: str) -> Row:
 
 def _release(name: str) -> Row:
     """A finger that is let go, for softgrasp crosscheck: no hand, and nothing that is grasped."""
-    from softgrasp.formats.release_file import load_release
+    from softgrasp.io.scene import load_release
 
     release = load_release(name)
     return {
@@ -120,7 +120,7 @@ def _release(name: str) -> Row:
 
 def _robots() -> list[Row]:
     from softgrasp.checks.robot import total_mass
-    from softgrasp.formats.robot_file import load_robot
+    from softgrasp.io.robot import load_robot
 
     return [
         {
@@ -130,13 +130,13 @@ def _robots() -> list[Row]:
             "mass_kg": float(f"{total_mass(robot):.4g}"),
             "source": robot.source,
         }
-        for name in library.names("robots")
+        for name in assets.names("robots")
         for robot in [load_robot(name)]
     ]
 
 
 def _fingers() -> list[Row]:
-    from softgrasp.formats.finger_file import load_finger
+    from softgrasp.io.hand import load_finger
 
     return [
         {
@@ -145,18 +145,18 @@ def _fingers() -> list[Row]:
             "mass_kg": float(f"{sum(link.mass for link in finger.links):.4g}"),
             "source": finger.source,
         }
-        for name in library.names("fingers")
+        for name in assets.names("fingers")
         for finger in [load_finger(name)]
     ]
 
 
 def _arms() -> list[Row]:
     """Arms of rigid links."""
-    from softgrasp.formats.arm_file import load_arm
+    from softgrasp.io.scene import load_arm
 
     return [
         {"name": name, "joints": len(arm.chain.phalanges), "source": arm.source}
-        for name in library.names("arms")
+        for name in assets.names("arms")
         for arm in [load_arm(name)]
     ]
 
@@ -175,13 +175,13 @@ def _problems() -> list[Row]:
         }
         if isinstance(problem, CalibrationProblem)
         else {"name": name, **problem.properties}
-        for name in library.names("problems")
+        for name in assets.names("problems")
         for problem in [load_problem(name).problem]
     ]
 
 
 def _criteria() -> list[Row]:
-    from softgrasp.formats.criterion_file import load_criterion
+    from softgrasp.io.object import load_criterion
     from softgrasp.report.grasp_text import criterion_text, limits_text
 
     return [
@@ -191,7 +191,7 @@ def _criteria() -> list[Row]:
             "passes": limits_text(criterion),
             "source": criterion.source,
         }
-        for name in library.names("criteria")
+        for name in assets.names("criteria")
         for criterion in [load_criterion(name)]
     ]
 
@@ -314,7 +314,7 @@ def new(
     photos: a folder with photographs of the finger paper000 under weights and its tip forces, all
     simulated, to try calibrations on.
     """
-    from softgrasp.formats.templates import write_template
+    from softgrasp.io.files import write_template
 
     if kind is TemplateKind.PHOTOS:
         _photos((out or Path()) / name, json=json)
@@ -336,8 +336,8 @@ def new(
 
 def _photos(directory: Path, *, json: bool) -> None:
     from softgrasp.calibration.synthetic import write_sample
-    from softgrasp.formats.finger_file import load_finger
-    from softgrasp.formats.progress import listening
+    from softgrasp.io.files import listening
+    from softgrasp.io.hand import load_finger
 
     with terminal.progress_bar() as update, listening(update):
         files = write_sample(load_finger(FINGER), directory)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from softgrasp import library
+from softgrasp import assets
 from softgrasp.description.base import Vec3
 from softgrasp.description.calibration import FingerRelease
 from softgrasp.description.closure import CLOSURES
@@ -37,15 +37,13 @@ from softgrasp.description.sensor import (
 )
 from softgrasp.description.task import ClosePhase, LiftPhase, SuccessCriterion
 from softgrasp.errors import DescriptionError, SoftgraspWarning, did_you_mean
-from softgrasp.formats.criterion_file import load_criterion
-from softgrasp.formats.finger_file import UNSURE, load_finger
-from softgrasp.formats.load import MODEL_SUFFIX, YAML_SUFFIXES, load_hand, load_object
-from softgrasp.formats.mesh_files import MESH_SUFFIXES
-from softgrasp.formats.release_file import is_release
-from softgrasp.formats.scene_file import load_scene
-from softgrasp.formats.ucrdf import ROBOT_SUFFIXES
-from softgrasp.formats.yaml_file import YamlFile
-from softgrasp.formats.ycb import YCB_PREFIX
+from softgrasp.io.hand import UNSURE, load_finger
+from softgrasp.io.load import MODEL_SUFFIX, YAML_SUFFIXES, load_hand, load_object
+from softgrasp.io.mesh_files import MESH_SUFFIXES
+from softgrasp.io.object import YCB_PREFIX, load_criterion
+from softgrasp.io.scene import is_release, load_scene
+from softgrasp.io.urdf import ROBOT_SUFFIXES
+from softgrasp.io.yaml_files import YamlFile
 from softgrasp.mechanics.transforms import quaternion_of, rotation_from_euler
 
 _LOADERS: dict[str, Callable[[str], Any]] = {
@@ -193,7 +191,7 @@ def _fitting_grasp(hand: Hand, obj: GraspObject) -> Literal["power", "precision"
 
 def _scene(name: str) -> GraspScene:
     for kind, other in (("hands", "an object"), ("objects", "a hand")):
-        if name in library.names(kind) and name not in library.names("scenes"):
+        if name in assets.names(kind) and name not in assets.names("scenes"):
             raise DescriptionError(
                 f"expected HAND OBJECT or a SCENE, found only the {kind[:-1]} '{name}'; "
                 f"name {other} too, as in: softgrasp grasp four_finger strawberry"
@@ -589,7 +587,7 @@ def kind_of(word: str) -> Kind:
         return _kind_of_yaml(path)
     if word.startswith(YCB_PREFIX):
         return "object"
-    shipped = {kind: library.names(f"{kind}s") for kind in SHIPPED}
+    shipped = {kind: assets.names(f"{kind}s") for kind in SHIPPED}
     for kind, names in shipped.items():
         if word in names:
             return "release" if kind == "scene" and is_release(word) else kind

@@ -17,10 +17,10 @@ from softgrasp.cli.scene_args import SceneOptions, plain_value, scene_of
 from softgrasp.cli.terminal import Pace
 from softgrasp.description.sweep import Axis, PoseNoise, SweepPlan
 from softgrasp.errors import DescriptionError, ResultError
-from softgrasp.formats.load import YAML_SUFFIXES
-from softgrasp.formats.mesh_files import MESH_SUFFIXES
-from softgrasp.formats.mesh_folder import expand_directories
-from softgrasp.formats.plan_file import load_plan
+from softgrasp.io.load import YAML_SUFFIXES
+from softgrasp.io.mesh_files import MESH_SUFFIXES
+from softgrasp.io.object import expand_directories
+from softgrasp.io.scene import load_plan
 from softgrasp.sweeps import parameters
 from softgrasp.sweeps.parameters import combinations
 

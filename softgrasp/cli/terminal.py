@@ -17,8 +17,8 @@ import typer
 
 from softgrasp.build.objects import object_mass
 from softgrasp.errors import ResultError, SoftgraspError
-from softgrasp.formats.atomic import write_text
-from softgrasp.formats.results import RESULT_FILE, TRAJECTORY_FILE, read_document
+from softgrasp.io.files import write_text
+from softgrasp.io.result import RESULT_FILE, TRAJECTORY_FILE, read_document
 from softgrasp.report import grasp_text
 from softgrasp.report.grasp_page import (
     CONTACTS,

@@ -15,8 +15,8 @@ from softgrasp.cli.options import Json, Unit, Units
 from softgrasp.cli.scene_args import SceneOptions, kind_of, scene_of
 from softgrasp.description.scene import GraspScene
 from softgrasp.errors import DescriptionError
-from softgrasp.formats.mesh_files import MESH_SUFFIXES
-from softgrasp.formats.results import RESULT_FILE
+from softgrasp.io.mesh_files import MESH_SUFFIXES
+from softgrasp.io.result import RESULT_FILE
 from softgrasp.viewer.scene_markers import Choices, MakeScene
 
 if TYPE_CHECKING:

@@ -30,7 +30,7 @@ from softgrasp.comparison.runs import (
 from softgrasp.description.calibration import FingerRelease
 from softgrasp.description.scene import GraspScene
 from softgrasp.extensions import ENGINES
-from softgrasp.formats.atomic import atomic_path, write_text
+from softgrasp.io.files import atomic_path, write_text
 from softgrasp.simulation.external_engine import external_engine
 from softgrasp.simulation.told_contacts import ContactModel
 

@@ -37,7 +37,7 @@ from softgrasp.envs.simulation import (
     touches_nothing,
 )
 from softgrasp.errors import BackendUnavailable, BuildError, SoftgraspWarning
-from softgrasp.formats.scene_file import load_scene
+from softgrasp.io.scene import load_scene
 from softgrasp.mechanics.transforms import Array
 
 HAND, OBJECT_NAME = "hand/", f"{OBJECT}/{OBJECT}"

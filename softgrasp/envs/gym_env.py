@@ -23,7 +23,7 @@ from softgrasp.description.scene import GraspScene
 from softgrasp.envs.core import EnvSettings, Episode, GraspTask, grasp_task, with_goal
 from softgrasp.envs.simulation import Bound, EnvSimulation, Observation
 from softgrasp.errors import DescriptionError, SimulationError, SoftgraspWarning, did_you_mean
-from softgrasp.formats.scene_file import load_scene
+from softgrasp.io.scene import load_scene
 from softgrasp.rendering.camera import geom_corner_points
 from softgrasp.rendering.keyframes import best_camera
 from softgrasp.rendering.renderer import open_renderer

@@ -26,7 +26,6 @@ from softgrasp.calibration.stages import Journal, Progress, Search, Stage
 from softgrasp.description.base import Description, FieldError, Number, Positive
 from softgrasp.description.calibration import ExtensionProblem
 from softgrasp.errors import DescriptionError, DivergedError, SimulationError, SoftgraspWarning
-from softgrasp.formats.yaml_file import Tree
 from softgrasp.hydraulics.arm import (
     LONGEST_STEP,
     SAFE_FRACTION,
@@ -39,6 +38,7 @@ from softgrasp.hydraulics.files import load_hydraulic_arm, load_torques, save_hy
 from softgrasp.hydraulics.integrators import SAMPLE, drive_pressures, inputs_of
 from softgrasp.hydraulics.model import arm_model
 from softgrasp.hydraulics.recording import TipRecording, TorqueTable
+from softgrasp.io.yaml_files import Tree
 from softgrasp.mechanics.transforms import Array
 
 

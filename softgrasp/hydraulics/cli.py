@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from softgrasp import library
+from softgrasp import assets
 from softgrasp.cli import terminal
 from softgrasp.cli.terminal import require_writable
 
@@ -144,8 +144,8 @@ def run_hydraulic_demo(
 def _clear_earlier(directory: Path) -> None:
     """Remove what an earlier run of an arm wrote; other folders stay as they are."""
     from softgrasp.errors import SoftgraspError
-    from softgrasp.formats.results import RESULT_FILE, read_document
     from softgrasp.hydraulics.report import WRITTEN
+    from softgrasp.io.result import RESULT_FILE, read_document
 
     try:
         earlier = read_document(directory / RESULT_FILE)
@@ -175,6 +175,6 @@ def hydraulic_arms() -> list[Row]:
             "mass_kg": float(f"{sum(section.mass for section in arm.sections):.4g}"),
             "source": arm.source,
         }
-        for name in library.names("hydraulic_arms")
+        for name in assets.names("hydraulic_arms")
         for arm in [load_hydraulic_arm(name)]
     ]

@@ -14,8 +14,6 @@ import numpy as np
 
 from softgrasp._version import __version__
 from softgrasp.errors import SoftgraspError
-from softgrasp.formats.atomic import write_text
-from softgrasp.formats.results import RESULT_FILE, read_document
 from softgrasp.hydraulics.experiments import (
     CHAIN,
     LUMPED,
@@ -28,9 +26,11 @@ from softgrasp.hydraulics.experiments import (
 )
 from softgrasp.hydraulics.report import DASHES, pose_rows
 from softgrasp.hydraulics.run import BAND, ArmMove, ArmShapes
+from softgrasp.io.files import write_text
+from softgrasp.io.result import RESULT_FILE, read_document
+from softgrasp.io.tables import with_numbers, write_columns, write_csv
 from softgrasp.mechanics.transforms import Array
 from softgrasp.report import style
-from softgrasp.report.csv_file import with_numbers, write_columns, write_csv
 from softgrasp.report.grasp_page import embedded_image, templates
 from softgrasp.report.style import signed
 

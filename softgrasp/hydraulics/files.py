@@ -9,17 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from softgrasp import library
+from softgrasp import assets
 from softgrasp.description.bendable import Backbone, CurvatureLimits
 from softgrasp.description.robot import Robot
 from softgrasp.errors import DescriptionError, SoftgraspWarning, did_you_mean
-from softgrasp.formats.atomic import write_text
-from softgrasp.formats.csv_table import read_table, refuse_falling
-from softgrasp.formats.description_tree import description_tree
-from softgrasp.formats.pose_tree import pose_tree
-from softgrasp.formats.ucrdf import ROBOT_SUFFIXES, write_robot
-from softgrasp.formats.ucrdf.read import MACRO_SUFFIX, made_of_robot
-from softgrasp.formats.yaml_file import Tree, YamlFile, dump, scaled, take_units
 from softgrasp.hydraulics.description import (
     LARGEST_BEND,
     HydraulicArm,
@@ -28,6 +21,19 @@ from softgrasp.hydraulics.description import (
     arm_robot,
 )
 from softgrasp.hydraulics.recording import TorqueTable
+from softgrasp.io.files import write_text
+from softgrasp.io.tables import read_table, refuse_falling
+from softgrasp.io.urdf import ROBOT_SUFFIXES, write_robot
+from softgrasp.io.urdf.reader import MACRO_SUFFIX, made_of_robot
+from softgrasp.io.yaml_files import (
+    Tree,
+    YamlFile,
+    description_tree,
+    dump,
+    pose_tree,
+    scaled,
+    take_units,
+)
 
 # --------------------
 # A hydraulic arm under a hand as scenes in YAML have it.
@@ -71,7 +77,7 @@ def carrier_tree(carrier: HydraulicCarrier) -> dict[str, Any]:
 
 
 def _is_shipped(arm: HydraulicArm) -> bool:
-    return arm.name in library.names("hydraulic_arms") and load_hydraulic_arm(arm.name) == arm
+    return arm.name in assets.names("hydraulic_arms") and load_hydraulic_arm(arm.name) == arm
 
 
 def _beside(name: str, directory: Path) -> str:
@@ -111,7 +117,7 @@ def load_hydraulic_arm(name: str | Path) -> HydraulicArm:
                 f"library name, found '{suffix or path.name}'",
                 file=path,
             )
-        path = library.find("hydraulic_arms", str(name))
+        path = assets.find("hydraulic_arms", str(name))
     return YamlFile(path).read(lambda data: hydraulic_arm_from({"name": path.stem} | data))
 
 
@@ -222,7 +228,7 @@ def _columns(count: int) -> list[str]:
 
 
 def _shipped(name: str) -> Path:
-    directory = library.directory("hydraulic_arms")
+    directory = assets.directory("hydraulic_arms")
     known = sorted(path.stem for path in directory.glob(f"*{SUFFIX}"))
     if name not in known:
         raise DescriptionError(f"no torques '{name}'; {did_you_mean(name, known)}")

@@ -16,20 +16,20 @@ import numpy.typing as npt
 from softgrasp._version import __version__
 from softgrasp.build.bendable_names import cell_numbers
 from softgrasp.build.visual import CONTACT_RGBA, FLOOR_GAP, FLOOR_NAME
-from softgrasp.formats.atomic import write_text
-from softgrasp.formats.results import RESULT_FILE, TRAJECTORY_FILE
 from softgrasp.hydraulics.calibration import ArmCalibrationResult, columns_of
 from softgrasp.hydraulics.description import arm_robot
 from softgrasp.hydraulics.drive_model import LAMINAR, TURBULENT, law_holds_to
 from softgrasp.hydraulics.model import SECTION_RGBA, arm_model
 from softgrasp.hydraulics.run import BAND, ArmMove, ArmRun, arm_moves, save_arm_run
+from softgrasp.io.files import write_text
+from softgrasp.io.result import RESULT_FILE, TRAJECTORY_FILE
+from softgrasp.io.tables import with_numbers
 from softgrasp.mechanics.transforms import Array
 from softgrasp.rendering.camera import Camera, frame_points, geom_corner_points
 from softgrasp.rendering.overlay import Ball, Mark, Rgba, stamp
 from softgrasp.rendering.renderer import open_renderer
 from softgrasp.rendering.video import draw_frames, write_frames
 from softgrasp.report import style
-from softgrasp.report.csv_file import with_numbers
 from softgrasp.report.grasp_page import NO_IMAGES, embedded, embedded_image, templates
 from softgrasp.report.style import signed
 

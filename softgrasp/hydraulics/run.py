@@ -16,7 +16,6 @@ from softgrasp._version import __version__
 from softgrasp.build.bendable_names import bend_joints, slide_joints
 from softgrasp.description.bendable import DEFAULT_LINKS, Bendable
 from softgrasp.errors import DescriptionError
-from softgrasp.formats.results import write_result
 from softgrasp.hydraulics.arm import ArmChain, move_driven_chain
 from softgrasp.hydraulics.description import HydraulicArm, arm_robot, end_link
 from softgrasp.hydraulics.drive_model import Coupling, checked_coupling
@@ -24,6 +23,7 @@ from softgrasp.hydraulics.integrators import SAMPLE, PressureRecording, drive_pr
 from softgrasp.hydraulics.model import arm_model
 from softgrasp.hydraulics.recording import TipRecording, TorqueTable, settling_times
 from softgrasp.hydraulics.segment_model import arm_motion
+from softgrasp.io.result import write_result
 from softgrasp.mechanics.transforms import Array
 
 # --------------------

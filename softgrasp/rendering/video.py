@@ -21,7 +21,7 @@ import numpy.typing as npt
 from softgrasp.build import names
 from softgrasp.build.deformable import node_bodies
 from softgrasp.errors import BackendUnavailable, DescriptionError, ResultError
-from softgrasp.formats.atomic import atomic_path
+from softgrasp.io.files import atomic_path
 from softgrasp.mechanics.transforms import Array
 from softgrasp.rendering.camera import Camera
 from softgrasp.rendering.keyframes import Playback, best_camera, has_phases, video_parts

@@ -23,10 +23,10 @@ from softgrasp.calibration.uncertainty import HUGE
 from softgrasp.continuum.statics import joint_positions
 from softgrasp.description.calibration import HungAngles
 from softgrasp.extensions import CALIBRATIONS, load
-from softgrasp.formats.atomic import write_text
+from softgrasp.io.files import write_text
+from softgrasp.io.tables import with_numbers
 from softgrasp.mechanics.transforms import Array
 from softgrasp.report import style
-from softgrasp.report.csv_file import with_numbers
 from softgrasp.report.grasp_page import embedded_image, templates
 
 if TYPE_CHECKING:

@@ -22,9 +22,9 @@ from softgrasp.comparison.runs import (
     force_at,
     force_name,
 )
-from softgrasp.formats.atomic import write_text
+from softgrasp.io.files import write_text
+from softgrasp.io.tables import with_numbers
 from softgrasp.report import style
-from softgrasp.report.csv_file import with_numbers
 from softgrasp.report.grasp_page import embedded_image, templates
 
 if TYPE_CHECKING:

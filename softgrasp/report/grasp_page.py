@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from softgrasp._version import __version__
-from softgrasp.formats.atomic import write_text
+from softgrasp.io.files import write_text
 from softgrasp.rendering.keyframes import key_frames
 from softgrasp.rendering.video import Image, VideoInfo, render_video
 from softgrasp.report import grasp_tables, grasp_text

@@ -13,7 +13,7 @@ from scipy.stats import chi2, spearmanr
 
 from softgrasp._version import __version__
 from softgrasp.errors import BackendUnavailable
-from softgrasp.formats.atomic import write_text
+from softgrasp.io.files import write_text
 from softgrasp.mechanics.transforms import Array
 from softgrasp.report import style
 from softgrasp.report.contact_figures import final_poses

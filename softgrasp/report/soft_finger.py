@@ -10,8 +10,7 @@ import numpy as np
 
 from softgrasp.continuum import rld
 from softgrasp.continuum.statics import under_tip_force
-from softgrasp.formats.finger_slicing import SlicedFinger
-from softgrasp.formats.mesh_slices import Piece
+from softgrasp.io.soft_finger_mesh import Piece, SlicedFinger
 from softgrasp.mechanics.transforms import Array, rotate_about
 from softgrasp.report import style
 from softgrasp.simulation.equilibrium import equilibrium

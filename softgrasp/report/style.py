@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from softgrasp.formats.atomic import atomic_path
+from softgrasp.io.files import atomic_path
+from softgrasp.io.tables import write_csv
 from softgrasp.mechanics.transforms import Array
-from softgrasp.report.csv_file import write_csv
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist

@@ -19,8 +19,8 @@ from softgrasp.description.object import GraspObject
 from softgrasp.description.sweep import DRAWN
 from softgrasp.description.task import SuccessCriterion
 from softgrasp.errors import BackendUnavailable, SoftgraspError
-from softgrasp.formats.atomic import write_text
-from softgrasp.formats.mesh_files import MESH_SUFFIXES
+from softgrasp.io.files import write_text
+from softgrasp.io.mesh_files import MESH_SUFFIXES
 from softgrasp.mechanics.transforms import Array
 from softgrasp.report import style
 from softgrasp.report.contact_figures import final_poses

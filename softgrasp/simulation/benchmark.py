@@ -20,7 +20,7 @@ from mujoco import rollout
 from softgrasp.build.scene import BuiltScene, build
 from softgrasp.description.scene import GraspScene
 from softgrasp.errors import SimulationError
-from softgrasp.formats.progress import report_progress
+from softgrasp.io.files import report_progress
 from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation.closure_run import ClosureRun
 from softgrasp.simulation.engine_warnings import caught_warnings

@@ -10,7 +10,7 @@ import numpy as np
 
 from softgrasp.build.scene import compile_model
 from softgrasp.errors import SoftgraspWarning
-from softgrasp.formats.joint_state_file import JointStates, save_joint_states
+from softgrasp.io.result import JointStates, save_joint_states
 from softgrasp.mechanics.transforms import Array
 from softgrasp.simulation.result import GraspResult
 

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from softgrasp._version import __version__
 from softgrasp.description.scene import GraspScene
 from softgrasp.errors import DescriptionError, ResultError, did_you_mean
-from softgrasp.formats.results import read_result, write_result
+from softgrasp.io.result import read_result, write_result
 from softgrasp.simulation.outcome import GraspStatus
 from softgrasp.simulation.quality_log import QualityLog
 from softgrasp.simulation.result import ADDED_KEYS, TRAJECTORY_KEYS, GraspResult

@@ -18,9 +18,9 @@ from softgrasp.description.object import GraspObject
 from softgrasp.description.scene import GraspScene
 from softgrasp.description.sweep import Axis, SweepPlan
 from softgrasp.errors import DescriptionError
-from softgrasp.formats.load import load_hand, load_object
-from softgrasp.formats.mesh_files import MESH_SUFFIXES
-from softgrasp.formats.scene_file import load_scene
+from softgrasp.io.load import load_hand, load_object
+from softgrasp.io.mesh_files import MESH_SUFFIXES
+from softgrasp.io.scene import load_scene
 from softgrasp.mechanics.transforms import Array
 
 EVERY = "[*]"

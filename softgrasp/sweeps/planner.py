@@ -22,7 +22,7 @@ from softgrasp.build.pulling_back import PullBack
 from softgrasp.description.scene import GraspScene
 from softgrasp.description.sweep import PERTURBATION, Axis, GraspPlan, PoseSampling, SweepPlan
 from softgrasp.errors import DescriptionError, ResultError, did_you_mean
-from softgrasp.formats.atomic import atomic_path, write_text
+from softgrasp.io.files import atomic_path, write_text
 from softgrasp.mechanics.transforms import (
     Array,
     direction_in_cone,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from softgrasp.description.sweep import SweepPlan
 from softgrasp.errors import BackendUnavailable, DescriptionError, ResultError, did_you_mean
-from softgrasp.formats.atomic import atomic_path
+from softgrasp.io.files import atomic_path
 from softgrasp.sweeps import executors
 from softgrasp.sweeps.executors import Chunk, Row, Rows, total_steps
 from softgrasp.sweeps.parameters import refuse_unknown_fields

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from softgrasp import library
+from softgrasp import assets
 from softgrasp.cli import terminal
 from softgrasp.cli.options import Json, NoReport, Out
 from softgrasp.errors import DescriptionError
@@ -84,7 +84,7 @@ def fit(
 
 def _lengths(lengths_mm: str, table: str, pieces: int) -> list[float]:
     """Of the pieces [m]: as given, or those of the shipped fit of the same name."""
-    from softgrasp import library
+    from softgrasp import assets as library
     from softgrasp.cli.options import lengths_from_mm
     from softgrasp.errors import DescriptionError
     from softgrasp.twin.files import load_pressure_fit
@@ -504,7 +504,7 @@ def twins() -> list[Row]:
             "map": twin.controller.map.name,
             "source": twin.source,
         }
-        for name in library.names("twins")
+        for name in assets.names("twins")
         for twin in [load_twin(name)]
     ]
 
@@ -520,7 +520,7 @@ def pressure_fits() -> list[Row]:
             "pressures_kpa": [round(1e-3 * pressure, 9) for pressure in fit.pressures],
             "source": fit.source,
         }
-        for name in library.names("pressure_fits")
+        for name in assets.names("pressure_fits")
         for fit in [load_pressure_fit(name)]
     ]
 
@@ -531,7 +531,7 @@ def register_maps() -> list[Row]:
 
     return [
         {"name": name, "unit": register_map.device_id, "source": register_map.source}
-        for name in library.names("register_maps")
+        for name in assets.names("register_maps")
         for register_map in [load_register_map(name)]
     ]
 
@@ -548,6 +548,6 @@ def robot_programs() -> list[Row]:
             "period_s": program.period,
             "source": program.source,
         }
-        for name in library.names("robot_programs")
+        for name in assets.names("robot_programs")
         for program in [load_robot_program(name)]
     ]

@@ -13,16 +13,23 @@ from typing import Any
 
 import numpy as np
 
-from softgrasp import library
+from softgrasp import assets
 from softgrasp.description.arm import RobotProgram
 from softgrasp.description.base import short
 from softgrasp.description.sensor import PinholeCamera
 from softgrasp.errors import DescriptionError, did_you_mean
-from softgrasp.formats.arm_file import load_arm
-from softgrasp.formats.atomic import write_text
-from softgrasp.formats.csv_table import read_table, refuse_falling
-from softgrasp.formats.pose_tree import pose_tree
-from softgrasp.formats.yaml_file import Tree, YamlFile, dump, scaled, take_pressure_unit, take_units
+from softgrasp.io.files import write_text
+from softgrasp.io.scene import load_arm
+from softgrasp.io.tables import read_table, refuse_falling
+from softgrasp.io.yaml_files import (
+    Tree,
+    YamlFile,
+    dump,
+    pose_tree,
+    scaled,
+    take_pressure_unit,
+    take_units,
+)
 from softgrasp.mechanics.transforms import Array
 from softgrasp.twin.description import FlangeSample, GripperMount, PressureFit, RegisterMap, Twin
 from softgrasp.units import LENGTH_UNITS, PRESSURE_UNITS
@@ -294,7 +301,7 @@ def _columns(count: int) -> list[str]:
 
 
 def _shipped(name: str) -> Path:
-    directory = library.directory("pressure_fits")
+    directory = assets.directory("pressure_fits")
     known = sorted(path.stem for path in directory.glob(f"*{SUFFIX}"))
     if name not in known:
         raise DescriptionError(f"no table of angles '{name}'; {did_you_mean(name, known)}")
@@ -394,7 +401,7 @@ def load_twin(name: str | Path = DEFAULT_TWIN) -> Twin:
     """
     path = Path(name)
     if path.suffix.lower() not in SUFFIXES:
-        path = library.find(TWIN_KIND, str(name))
+        path = assets.find(TWIN_KIND, str(name))
     return YamlFile(path).read(lambda data: twin_from({"name": path.stem} | data, path.parent))
 
 
@@ -518,7 +525,7 @@ def load_pressure_fit(name: str | Path) -> PressureFit:
     """
     path = Path(name)
     if path.suffix.lower() not in SUFFIXES:
-        path = library.find("pressure_fits", str(name))
+        path = assets.find("pressure_fits", str(name))
     return YamlFile(path).read(lambda data: _fit_from({"name": path.stem} | data))
 
 
@@ -570,7 +577,7 @@ def load_register_map(name: str | Path = DEFAULT) -> RegisterMap:
     """
     path = Path(name)
     if path.suffix.lower() not in SUFFIXES:
-        path = library.find("register_maps", str(name))
+        path = assets.find("register_maps", str(name))
     return YamlFile(path).read(lambda data: register_map_from({"name": path.stem} | data))
 
 
@@ -619,7 +626,7 @@ def load_robot_program(name: str | Path = DEFAULT_PROGRAM) -> RobotProgram:
     """
     path = Path(name)
     if path.suffix.lower() not in (".yaml", ".yml"):
-        path = library.find(KIND, str(name))
+        path = assets.find(KIND, str(name))
     return YamlFile(path).read(lambda data: robot_program_from(data, directory=path.parent))
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from pydantic import ValidationError
 
 from softgrasp.errors import BackendUnavailable, DescriptionError, ResultError
-from softgrasp.formats.atomic import atomic_path, write_text
+from softgrasp.io.files import atomic_path, write_text
 from softgrasp.mechanics.transforms import Array
 from softgrasp.twin.description import FlangeSample, Twin
 from softgrasp.twin.finger_pieces import TwinShape, twin_shape

@@ -14,7 +14,7 @@ import numpy as np
 from softgrasp._version import __version__
 from softgrasp.continuum.statics import joint_positions
 from softgrasp.errors import ResultError
-from softgrasp.formats.atomic import write_text
+from softgrasp.io.files import write_text
 from softgrasp.mechanics.transforms import Array
 from softgrasp.report import style
 from softgrasp.report.grasp_page import NO_IMAGES, embedded, embedded_image, templates

@@ -19,9 +19,9 @@ from softgrasp.build.visual import CONTACT_RGBA
 from softgrasp.description.base import Description
 from softgrasp.description.hand import Hand
 from softgrasp.description.scene import GraspScene
-from softgrasp.formats.load import load_hand
-from softgrasp.formats.mjcf.primitives import primitive_of
-from softgrasp.formats.shape_mesh import Triangles, shape_triangles
+from softgrasp.io.load import load_hand
+from softgrasp.io.mesh_files import ShapeTriangles, shape_triangles
+from softgrasp.io.mjcf.model import primitive_of
 from softgrasp.mechanics.actuation import actuation_forces
 from softgrasp.mechanics.transforms import Array, quaternion_of
 from softgrasp.rendering.camera import (
@@ -422,7 +422,7 @@ class DrawnModel:
         return slice(first, first + int(self.model.flex_vertnum[number]))
 
 
-def triangles_of(model: mujoco.MjModel, geom: int) -> Triangles:
+def triangles_of(model: mujoco.MjModel, geom: int) -> ShapeTriangles:
     """Triangles on a geom, in its frame; on the box around it where it is of no known kind."""
     if int(model.geom_type[geom]) == int(mujoco.mjtGeom.mjGEOM_MESH):
         mesh = int(model.geom_dataid[geom])

@@ -11,12 +11,12 @@ from pathlib import Path
 import numpy as np
 import viser
 
-from softgrasp import library
+from softgrasp import assets
 from softgrasp.build.names import object_bodies
 from softgrasp.description.closure import CLOSURES
 from softgrasp.description.scene import GraspScene
 from softgrasp.errors import SimulationError, SoftgraspError
-from softgrasp.formats.atomic import write_text
+from softgrasp.io.files import write_text
 from softgrasp.rendering.camera import Camera
 from softgrasp.rendering.keyframes import Playback
 from softgrasp.rendering.video import framing
@@ -183,8 +183,8 @@ class Workbench:
         form = GraspForm(
             self._page.server.gui,
             choices,
-            hands=sorted(library.names("hands")),
-            objects=sorted(library.names("objects")),
+            hands=sorted(assets.names("hands")),
+            objects=sorted(assets.names("objects")),
             closures=list(CLOSURES),
             changed=self.show_hand,
             started=self.start,

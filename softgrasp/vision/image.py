@@ -17,7 +17,7 @@ from PIL import Image as Pillow
 from PIL import ImageDraw, ImageFont, ImageOps
 
 from softgrasp.errors import BackendUnavailable, DescriptionError
-from softgrasp.formats.atomic import atomic_path
+from softgrasp.io.files import atomic_path
 from softgrasp.mechanics.transforms import Array
 
 # --------------------

@@ -9,7 +9,7 @@ import pytest
 import softgrasp as sg
 from softgrasp.build import names
 from softgrasp.build.arm import arm_base
-from softgrasp.formats.arm_file import load_arm
+from softgrasp.io.scene import load_arm
 from softgrasp.mechanics.hand_kinematics import forward_kinematics
 from softgrasp.mechanics.transforms import transform
 

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 import softgrasp as sg
-from softgrasp import library
+from softgrasp import assets
 from softgrasp.build.hand import add_hand
 from softgrasp.mechanics.hand_kinematics import fingertip
 from softgrasp.mechanics.transforms import quaternion_of, rotate_about
 
-RIGID = [name for name in library.names("hands") if sg.load_hand(name).fingers]
+RIGID = [name for name in assets.names("hands") if sg.load_hand(name).fingers]
 ANGLE = st.floats(-math.pi, math.pi)
 LENGTH = st.floats(-0.1, 0.1).filter(lambda value: value == 0 or abs(value) > 1e-6)
 FEW = settings(max_examples=15, deadline=None)

@@ -12,7 +12,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import softgrasp as sg
-from softgrasp import library
+from softgrasp import assets
 from softgrasp.build import names
 from softgrasp.build.attached_hand import PRESCRIBED_ARMATURE
 from softgrasp.build.hand import LOCKED
@@ -87,7 +87,7 @@ def check_kinematics(hand: sg.Hand, pose: sg.Pose) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:hand .* overlap:softgrasp.errors.SoftgraspWarning")
-@pytest.mark.parametrize("name", library.names("hands"))
+@pytest.mark.parametrize("name", assets.names("hands"))
 def test_the_model_of_a_shipped_hand_moves_as_its_table_says(name: str) -> None:
     check_kinematics(sg.load_hand(name), sg.Pose())
 

@@ -10,14 +10,14 @@ import pytest
 from numpy.testing import assert_allclose
 
 import softgrasp as sg
-from softgrasp import library
+from softgrasp import assets
 from softgrasp.build.hand import MASSLESS
 from softgrasp.build.hand_model import build_hand_spec
 from softgrasp.build.hand_robot import hand_robot
 from softgrasp.build.robot import robot_model
 from softgrasp.mechanics.hand_kinematics import forward_kinematics
 
-HANDS = library.names("hands")
+HANDS = assets.names("hands")
 RIGID = [
     name for name in HANDS if not (sg.load_hand(name).soft_fingers or sg.load_hand(name).more_palms)
 ]
@@ -25,7 +25,7 @@ RIGID = [
 
 def odd_hand() -> sg.Hand:
     """A prismatic joint, modified rows, and shapes that URDF has not."""
-    mesh = sg.Mesh(file=library.portable_name(library.root() / "objects/meshes/strawberry.obj"))
+    mesh = sg.Mesh(file=assets.portable_name(assets.root() / "objects/meshes/strawberry.obj"))
     rows = (
         sg.Phalanx(a=0.02, alpha=0.4, d=0.03, theta=0.2, joint="prismatic", limits=(0.0, 0.01),
                    mass=0.05, name="tip"),

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
-from softgrasp import library
+from softgrasp import assets
 from softgrasp.build.bendable_names import bend_joints, segment_actuator_names
 from softgrasp.build.robot import robot_model
 from softgrasp.description.bendable import (
@@ -64,7 +64,7 @@ def at_rest(model: mujoco.MjModel, controls: dict[str, float]) -> mujoco.MjData:
     return data
 
 
-@pytest.mark.parametrize("name", library.names("robots"))
+@pytest.mark.parametrize("name", assets.names("robots"))
 def test_a_shipped_robot_has_its_length_and_mass(name: str) -> None:
     robot = sg.load_robot(name)
     model = robot_model(robot)

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from softgrasp import library
+from softgrasp import assets
 from softgrasp.description.finger import Phalanx
-from softgrasp.formats.templates import template
+from softgrasp.io.files import template
 from tests.cli.conftest import QUICK, Run, files_in
 from tests.fields import fields
 
-HANDS, OBJECTS = ", ".join(library.names("hands")), ", ".join(library.names("objects"))
+HANDS, OBJECTS = ", ".join(assets.names("hands")), ", ".join(assets.names("objects"))
 HAND, OBJECT = template("hand", "mine"), template("object", "mine")
 PHALANX_FIELDS = fields(Phalanx)
 

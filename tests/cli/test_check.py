@@ -9,7 +9,7 @@ import pytest
 
 import softgrasp as sg
 from softgrasp.cli import terminal
-from softgrasp.formats.ucrdf import read_robot
+from softgrasp.io.urdf import read_robot
 from tests.cli.conftest import Run, files_in
 from tests.inspection.test_robots import BARRETT, VOLUME, bar, robot
 from tests.outside import outside_file
@@ -20,7 +20,7 @@ WATER = 1000.0 * VOLUME
 @pytest.fixture
 def heavy(tmp_path: Path) -> Path:
     """A URDF with a link that weighs a thousand times too much."""
-    from softgrasp.formats.ucrdf import write_robot
+    from softgrasp.io.urdf import write_robot
 
     odd = robot(bar("a", WATER), bar("b", 1e3 * WATER), bar("c", WATER))
     return write_robot(odd, tmp_path / "heavy.urdf")
@@ -139,7 +139,7 @@ def test_a_terminal_hears_what_is_going_on(
     monkeypatch.setattr(terminal, "progress_bar", bar_of_progress)
     source = sg.load_object("pear").shape
     assert isinstance(source, sg.Mesh)
-    from softgrasp import library
+    from softgrasp import assets as library
 
     copy = tmp_path / "p.obj"
     copy.write_bytes((library.root() / source.file).read_bytes())

@@ -9,15 +9,15 @@ from pathlib import Path
 import mujoco
 import pytest
 
-from softgrasp import library
+from softgrasp import assets
 from softgrasp.errors import SoftgraspWarning
-from softgrasp.formats.robot_file import load_robot
-from softgrasp.formats.ucrdf import read_robot, rigid_urdf
+from softgrasp.io.robot import load_robot
+from softgrasp.io.urdf import read_robot, rigid_urdf
 from tests.cli.conftest import Run, files_in
 from tests.cli.test_bad_input import refused
 from tests.robots import ARM, HINGE, outside_robot, written
 
-NAMES = library.names("robots")
+NAMES = assets.names("robots")
 CHAMBERS = """      <chamber angle="0" radius="0.01" area="1e-4"/>
       <chamber angle="2" radius="0.01" area="1e-4"/>
       <chamber angle="4" radius="0.01" area="1e-4"/>
@@ -310,7 +310,7 @@ def test_a_state_that_means_nothing_is_refused(at: str, sentence: str, run: Run)
 def test_hardware_that_no_controller_can_drive_is_a_problem(
     before: str, after: str, sentence: str, run: Run, tmp_path: Path
 ) -> None:
-    text = library.find("robots", "three_segment_arm").read_text("utf-8")
+    text = assets.find("robots", "three_segment_arm").read_text("utf-8")
     (tmp_path / "arm.ucrdf").write_text(text.replace(before, after), encoding="utf-8")
     ran = run("check", tmp_path / "arm.ucrdf")
     assert ran.code == 1

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import softgrasp as sg
-from softgrasp import library
+from softgrasp import assets
 from softgrasp.cli import main
 from softgrasp.cli.scene_args import SceneOptions, scene_of
 
@@ -61,7 +61,7 @@ def test_criteria_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["list", "criteria", "--json"]) == 0
     rows = {row["name"]: row for row in json.loads(capsys.readouterr().out)}
     assert rows["dexgraspbench"]["test"] == "6 directions, 10 m/s² for 2 s each"
-    assert sorted(rows) == library.names("criteria")
+    assert sorted(rows) == assets.names("criteria")
 
 
 @pytest.mark.parametrize(

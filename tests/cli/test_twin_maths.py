@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from softgrasp import library
+from softgrasp import assets
 from softgrasp.twin.files import TipPoints, load_piece_angles, load_pressure_fit, save_tip_points
 from tests.cli.conftest import Run, files_in
 
@@ -17,7 +17,7 @@ LENGTHS = ("--lengths-mm", "14,14,12.32,15.39")
 
 @pytest.fixture
 def table(tmp_path: Path) -> Path:
-    shipped = library.directory("pressure_fits") / "four_piece.csv"
+    shipped = assets.directory("pressure_fits") / "four_piece.csv"
     target = tmp_path / "angles.csv"
     target.write_bytes(shipped.read_bytes())
     return target
@@ -141,7 +141,7 @@ def test_poses_of_a_fit_in_words(run: Run) -> None:
 
 def test_what_is_shipped_is_listed(run: Run) -> None:
     ran = run("list", "pressure-fits")
-    assert [line.split()[0] for line in ran.out.splitlines()[1:]] == library.names("pressure_fits")
+    assert [line.split()[0] for line in ran.out.splitlines()[1:]] == assets.names("pressure_fits")
     assert "-90 … 120" in ran.out
     assert "own: simulated" in run("list", "pressure-fits", "--json").json[0]["source"]
 

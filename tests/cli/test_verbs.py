@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
-from softgrasp import library
+from softgrasp import assets
 from softgrasp.cli.app import VERBS
 from softgrasp.cli.options import ListedKind
-from softgrasp.formats.templates import template
+from softgrasp.io.files import template
 from tests.cli.conftest import QUICK, Run, files_in
 from tests.scenes import pinch
 
@@ -64,7 +64,7 @@ def test_rerun_tells_what_differs_and_who_made_it(run: Run, stored: Path) -> Non
 
 
 def test_rerun_refuses_a_mesh_file_that_has_changed(run: Run, tmp_path: Path) -> None:
-    source = library.root() / "objects" / "meshes" / "strawberry.obj"
+    source = assets.root() / "objects" / "meshes" / "strawberry.obj"
     mesh = tmp_path / "berry.obj"
     mesh.write_bytes(source.read_bytes())
     obj = sg.load_object(mesh, density=700)
@@ -114,9 +114,9 @@ def test_new_takes_a_folder_or_a_file(run: Run, tmp_path: Path) -> None:
 def test_list_names_everything_that_is_shipped(kind: str, run: Run) -> None:
     ran = run("list", kind)
     assert ran.code == 0
-    assert [line.split()[0] for line in ran.out.splitlines()[1:]] == library.names(kind)
+    assert [line.split()[0] for line in ran.out.splitlines()[1:]] == assets.names(kind)
     rows = run("list", kind, "--json", "--out", "lists").json
-    assert [row["name"] for row in rows] == library.names(kind)
+    assert [row["name"] for row in rows] == assets.names(kind)
     assert all(row["source"] for row in rows)
     assert json.loads(Path("lists", f"{kind}.json").read_text("utf-8")) == rows
 
@@ -167,7 +167,7 @@ def test_check_an_object_and_a_mesh(run: Run) -> None:
     result = run("check", "strawberry", "--json").json
     assert (result["kind"], result["shape"], result["convex_parts"]) == ("object", "mesh", 1)
     assert result["mass_kg"] == pytest.approx(result["volume_m3"] * 950)
-    mesh = run("check", library.root() / "objects/meshes/pear.obj", "--json").json
+    mesh = run("check", assets.root() / "objects/meshes/pear.obj", "--json").json
     assert mesh["kind"] == "mesh"
     assert mesh["file"] == "objects/meshes/pear.obj"
     assert 0.05 < max(mesh["size_m"]) < 0.2
@@ -209,7 +209,7 @@ def test_check_tells_what_a_mesh_of_odd_size_may_mean(run: Run, tmp_path: Path) 
 
 
 def test_check_reads_a_mesh_in_its_unit(run: Run) -> None:
-    pear = library.root() / "objects/meshes/pear.obj"
+    pear = assets.root() / "objects/meshes/pear.obj"
     size = run("check", pear, "--json").json["size_m"]
     ran = run("check", pear, "--units", "cm", "--json")
     assert ran.json["size_m"] == pytest.approx([0.01 * side for side in size])
@@ -313,7 +313,7 @@ def test_doctor_examines_and_cures(run: Run, monkeypatch: pytest.MonkeyPatch) ->
     assert result["dm-control"]["cure"] == "pip install 'mujoco<4'"
     assert result["numba"]["cure"] == "pip install 'softgrasp[fast]'"
     assert result["OpenGL"] == {"what": "OpenGL", "found": "none works", "cure": gl.CURE}
-    assert result["library"]["found"] == str(library.root())
+    assert result["library"]["found"] == str(assets.root())
     ran = run("doctor")
     assert ran.code == 0
     line = next(line for line in ran.out.splitlines() if line.startswith("dm-control"))
@@ -327,7 +327,7 @@ def test_doctor_knows_every_extra_that_brings_a_library(run: Run) -> None:
 
     from softgrasp.cli.doctor import OPTIONAL
 
-    file = library.root() / "pyproject.toml"
+    file = assets.root() / "pyproject.toml"
     extras = tomllib.loads(file.read_text("utf-8"))["project"]["optional-dependencies"]
     for name, (extra, _) in OPTIONAL.items():
         brought = {re.match(r"[\w-]+", line)[0] for line in extras[extra]}  # type: ignore[index]

@@ -88,7 +88,7 @@ def test_percents_are_of_the_first_backend() -> None:
 
 
 def test_tolerances_are_those_of_the_documentation() -> None:
-    from softgrasp import library
+    from softgrasp import assets as library
 
     text = (library.root() / "docs" / "crosscheck.md").read_text("utf-8")
     for name in Tolerances.model_fields:

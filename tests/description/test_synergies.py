@@ -11,7 +11,7 @@ from ruamel.yaml import YAML
 import softgrasp as sg
 from softgrasp.description.closure import first_synergy
 from softgrasp.errors import DescriptionError
-from softgrasp.formats.hand_file import read_hand
+from softgrasp.io.hand import read_hand
 from tests.outside import outside_file
 
 

@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 import softgrasp as sg
-from softgrasp import library
+from softgrasp import assets
 from tests.scenes import pinch
 
 SHIPPED = ["dexgraspbench", "hold", "isaac_shake", "lift_10cm", "pull_out", "sequence"]
 
 
 def test_what_is_shipped_is_named_and_sourced() -> None:
-    assert library.names("criteria") == SHIPPED
+    assert assets.names("criteria") == SHIPPED
     for name in SHIPPED:
         criterion = sg.load_criterion(name)
         assert criterion.name == name

@@ -15,11 +15,11 @@ import trimesh
 
 from softgrasp.description.geometry import Mesh
 from softgrasp.errors import BackendUnavailable, BuildError, SoftgraspWarning
-from softgrasp.formats import decomposition
-from softgrasp.formats.decomposition import cache_directory, decompose
-from softgrasp.formats.mesh_solid import hull_of
-from softgrasp.formats.meshes import load_mesh
-from softgrasp.formats.progress import listening
+from softgrasp.io import convex_decomposition
+from softgrasp.io.convex_decomposition import cache_directory, decompose
+from softgrasp.io.files import listening
+from softgrasp.io.mesh import load_mesh
+from softgrasp.io.mesh_repair import hull_of
 from tests.outside import outside_file
 
 needs_coacd = pytest.mark.skipif(
@@ -157,7 +157,7 @@ def test_a_failing_coacd_gives_a_sentence(
 ) -> None:
     program = tmp_path / "dies.py"
     program.write_text("raise SystemExit(3)\n")
-    monkeypatch.setattr(decomposition, "PROGRAM", program)
+    monkeypatch.setattr(convex_decomposition, "PROGRAM", program)
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: object())
     with pytest.raises(BuildError, match=r"CoACD could not cut this mesh .*\(exit code 3\)"):
         decompose(*l_surface(), 0.03)

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import softgrasp as sg
-from softgrasp.formats.finger_file import load_finger, save_finger
+from softgrasp.io.hand import load_finger, save_finger
 
 numbers = st.floats(-1e3, 1e3)
 positive = st.floats(1e-6, 1e6)

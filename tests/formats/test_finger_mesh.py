@@ -10,7 +10,7 @@ import pytest
 import trimesh
 
 import softgrasp as sg
-from softgrasp.formats.finger_mesh import finger_from_mesh
+from softgrasp.io.soft_finger_mesh import finger_from_mesh
 from tests.support.bellows_mesh import BellowsMesh, bellows_mesh
 
 LENGTH, WIDTH = 0.0635, 0.02

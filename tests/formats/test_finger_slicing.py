@@ -14,8 +14,7 @@ import trimesh
 from scipy.spatial.transform import Rotation
 
 import softgrasp as sg
-from softgrasp.formats.finger_frame import HEAVY
-from softgrasp.formats.finger_slicing import SlicedFinger, slice_finger
+from softgrasp.io.soft_finger_mesh import HEAVY, SlicedFinger, slice_finger
 from softgrasp.mechanics.transforms import Array
 from tests.support.bellows_mesh import BellowsMesh, bellows_mesh
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import softgrasp as sg
-from softgrasp.formats.hand_doubts import millimetres_doubt, range_doubt
+from softgrasp.io.hand_sanity import millimetres_doubt, range_doubt
 from tests.gripper_urdf import gripper_urdf
 from tests.robots import written
 

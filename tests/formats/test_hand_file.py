@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import softgrasp as sg
 from softgrasp.description.finger import Finger, Phalanx
-from softgrasp.formats.hand_file import hand_from, read_hand
+from softgrasp.io.hand import hand_from, read_hand
 from tests.fields import fields
 
 HAND = """\

@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import softgrasp as sg
-from softgrasp import library
-from softgrasp.formats.hand_writer import hand_yaml
+from softgrasp import assets
+from softgrasp.io.hand import hand_yaml
 
 
-@pytest.mark.parametrize("name", library.names("hands"))
+@pytest.mark.parametrize("name", assets.names("hands"))
 def test_a_shipped_hand_reads_back_equal(name: str, tmp_path: Path) -> None:
     hand = sg.load_hand(name)
     assert sg.load_hand(sg.save_hand(hand, tmp_path / "hand.yaml")) == hand
@@ -61,7 +61,7 @@ def test_any_hand_reads_back_equal(
 
 
 def test_a_hand_with_a_mesh_and_modified_rows_reads_back_equal(tmp_path: Path) -> None:
-    mesh = sg.Mesh(file=library.portable_name(library.root() / "objects/meshes/strawberry.obj"))
+    mesh = sg.Mesh(file=assets.portable_name(assets.root() / "objects/meshes/strawberry.obj"))
     row = sg.Phalanx(shape=mesh, shape_pose=sg.Pose(position=(0.0, 0.1, 0.2)), density=500.0)
     finger = sg.Finger(name="F", convention="modified", phalanges=(row,), tip=(0.05, 0.0, 0.01))
     preset = sg.GraspPreset(center=(0, 0, 0), rates=(1.0,), start=(0.2,))

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from softgrasp import library
+from softgrasp import assets
 from softgrasp.errors import DescriptionError
 from softgrasp.hydraulics.files import hydraulic_arm_from, load_hydraulic_arm
 
-SHIPPED = library.find("hydraulic_arms", "hydraulic_two_section").read_text(encoding="utf-8")
+SHIPPED = assets.find("hydraulic_arms", "hydraulic_two_section").read_text(encoding="utf-8")
 
 CHAMBERS = SHIPPED[SHIPPED.index("    chambers:") : SHIPPED.index("  - name: tip")]
 

@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import softgrasp as sg
-from softgrasp import library
+from softgrasp import assets
 from softgrasp.build.robot import robot_model
 from softgrasp.description.bendable import TipLoad
-from softgrasp.formats.ucrdf import read_robot, rigid_urdf, write_robot
 from softgrasp.hydraulics.description import HydraulicArm, arm_of_robot, arm_robot
 from softgrasp.hydraulics.model import arm_model
+from softgrasp.io.urdf import read_robot, rigid_urdf, write_robot
 from tests.formats.hydraulic_arms import hydraulic_arms
 from tests.mechanics.hydraulic.arms import two_sections
 from tests.robots import ARM, needs_xacro, written
@@ -87,7 +87,7 @@ def test_any_arm_is_a_robot_that_comes_back_equal(
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
-@pytest.mark.parametrize("name", library.names("hydraulic_arms"))
+@pytest.mark.parametrize("name", assets.names("hydraulic_arms"))
 def test_a_shipped_arm_comes_back_equal(name: str, suffix: str, tmp_path: Path) -> None:
     arm = sg.load_hydraulic_arm(name)
     again = sg.save_hydraulic_arm(arm, tmp_path / "deep" / f"again.{suffix}")
@@ -149,7 +149,7 @@ def test_what_is_not_said_is_as_by_default(tmp_path: Path) -> None:
 
 
 def test_the_arm_of_the_page_is_one(tmp_path: Path) -> None:
-    page = (library.directory("hydraulic_arms").parents[1] / "docs/hydraulic_arm.md").read_text(
+    page = (assets.directory("hydraulic_arms").parents[1] / "docs/hydraulic_arm.md").read_text(
         "utf-8"
     )
     text = page.split("```xml\n")[1].split("```")[0]

@@ -10,8 +10,8 @@ import trimesh
 
 import softgrasp as sg
 from softgrasp.cli.sweep import axis_of
-from softgrasp.formats.mesh_folder import expand_directories
-from softgrasp.formats.plan_file import load_plan
+from softgrasp.io.object import expand_directories
+from softgrasp.io.scene import load_plan
 
 
 @pytest.fixture

@@ -8,8 +8,7 @@ import trimesh
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from softgrasp.formats.mesh_sections import extents, sections
-from softgrasp.formats.mesh_slices import slices
+from softgrasp.io.soft_finger_mesh import extents, sections, slices
 from tests.support.bellows_mesh import bellows_mesh
 
 

@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 
 from softgrasp.description.geometry import Mesh
 from softgrasp.errors import DescriptionError, SoftgraspWarning
-from softgrasp.formats.mesh_collision import union_volume
-from softgrasp.formats.mesh_files import MESH_SUFFIXES, read_groups
-from softgrasp.formats.mesh_solid import hull_of, make_solid
-from softgrasp.formats.meshes import MeshBody, load_mesh
+from softgrasp.io.convex_decomposition import union_volume
+from softgrasp.io.mesh import MeshBody, load_mesh
+from softgrasp.io.mesh_files import MESH_SUFFIXES, read_groups
+from softgrasp.io.mesh_repair import hull_of, make_solid
 
 BOX = trimesh.creation.box((0.04, 0.05, 0.06))
 CUBE_VOLUME = 0.04 * 0.05 * 0.06

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 import softgrasp as sg
-from softgrasp import library
-from softgrasp.formats.release_file import is_release
+from softgrasp import assets
+from softgrasp.io.scene import is_release
 
-RELEASES = [name for name in library.names("scenes") if is_release(name)]
+RELEASES = [name for name in assets.names("scenes") if is_release(name)]
 
 
 def test_the_shipped_release_is_table_one_of_paper_000() -> None:
@@ -73,7 +73,7 @@ def test_mistakes_are_told_with_file_line_and_field(
 
 
 def test_a_release_is_no_scene(tmp_path: Path) -> None:
-    path = library.find("scenes", "paper000_release")
+    path = assets.find("scenes", "paper000_release")
     with pytest.raises(sg.DescriptionError) as refused:
         sg.load_scene("paper000_release")
     assert str(refused.value) == (

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
-from softgrasp.formats.atomic import atomic_path
+from softgrasp.io.files import atomic_path
 from tests.scenes import pinch
 
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from softgrasp import library
+from softgrasp import assets
 from softgrasp.errors import DescriptionError
-from softgrasp.formats.robot_file import load_robot
-from softgrasp.formats.ucrdf import write_robot
+from softgrasp.io.robot import load_robot
+from softgrasp.io.urdf import write_robot
 
-NAMES = library.names("robots")
+NAMES = assets.names("robots")
 
 
 def test_the_promised_robots_are_shipped() -> None:
@@ -25,7 +25,7 @@ def test_a_shipped_robot_by_name_by_bare_file_name_and_by_path(name: str) -> Non
     assert robot.name == name
     assert robot.source
     assert load_robot(f"{name}.ucrdf") == robot
-    assert load_robot(library.find("robots", name)) == robot
+    assert load_robot(assets.find("robots", name)) == robot
 
 
 def test_a_file_here_comes_before_a_shipped_one(

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import softgrasp as sg
-from softgrasp import library
-from softgrasp.formats.release_file import is_release
+from softgrasp import assets
+from softgrasp.io.scene import is_release
 from tests.scenes import ball, pinch
 
 
@@ -141,7 +141,7 @@ def test_mistakes_are_told_with_file_line_and_field(
     assert str(refused.value).startswith(sentence.format(path=path))
 
 
-@pytest.mark.parametrize("name", [name for name in library.names("scenes") if not is_release(name)])
+@pytest.mark.parametrize("name", [name for name in assets.names("scenes") if not is_release(name)])
 def test_every_shipped_scene_loads_and_comes_back_equal(name: str, tmp_path: Path) -> None:
     scene = sg.load_scene(name)
     assert sg.load_scene(sg.save_scene(scene, tmp_path / f"{name}.yaml")) == scene

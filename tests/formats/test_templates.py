@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import softgrasp as sg
-from softgrasp.formats.templates import KINDS, template, write_template
+from softgrasp.io.files import KINDS, template, write_template
 
 LOAD = {"hand": sg.load_hand, "object": sg.load_object, "scene": sg.load_scene}
 

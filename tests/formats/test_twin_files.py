@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from softgrasp import library
+from softgrasp import assets
 from softgrasp.errors import DescriptionError
 from softgrasp.twin.files import (
     PieceAngles,
@@ -22,7 +22,7 @@ from softgrasp.twin.files import (
 )
 from softgrasp.twin.piecewise_bending import angles_at, curve_errors, fit_pressures, reversals
 
-MAKER = library.root() / "assets" / "pressure_fits" / "make_four_piece.py"
+MAKER = assets.root() / "assets" / "pressure_fits" / "make_four_piece.py"
 HEAD = "pressure_kpa,angle_1_deg,angle_2_deg"
 
 
@@ -148,7 +148,7 @@ def test_the_shipped_fit_is_made_by_its_script(tmp_path: Path) -> None:
     """And its curves are nearer than 0.4 σ to the finger without noise."""
     made = runpy.run_path(str(MAKER))
     made["make"](tmp_path)
-    shipped = library.directory("pressure_fits")
+    shipped = assets.directory("pressure_fits")
     table, remade = load_piece_angles("four_piece"), load_piece_angles(tmp_path / "four_piece.csv")
     assert remade.angles == pytest.approx(table.angles, abs=np.radians(0.0101))
     assert "not measured" in (shipped / "four_piece.csv").read_text("utf-8")

@@ -10,8 +10,7 @@ from scipy.special import fresnel
 
 from softgrasp.continuum import pcc
 from softgrasp.description.bendable import Backbone, Bendable, CurvatureLimits
-from softgrasp.formats.ucrdf.arcs import frames_along
-from softgrasp.formats.ucrdf.states import BentState
+from softgrasp.io.urdf.writer import BentState, frames_along
 
 SHARES = np.array([0.1, 0.25, 0.6, 1.0])
 

@@ -15,7 +15,7 @@ from softgrasp.continuum.statics import joint_positions
 from softgrasp.description.bendable import Bendable, Chamber, Origin, Tendon
 from softgrasp.description.geometry import Mesh
 from softgrasp.description.robot import Link, LinkShape, RigidJoint, Robot
-from softgrasp.formats.ucrdf.soft_hand import soft_hand
+from softgrasp.io.urdf.soft_hand import soft_hand
 from softgrasp.mechanics.robot_kinematics import origin_frame
 from softgrasp.mechanics.transforms import transform
 

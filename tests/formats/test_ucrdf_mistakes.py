@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from softgrasp.errors import BackendUnavailable, DescriptionError, SoftgraspWarning
-from softgrasp.formats.ucrdf import ROBOT_SUFFIXES, read_robot
+from softgrasp.io.urdf import ROBOT_SUFFIXES, read_robot
 from tests.robots import ARM, HINGE, needs_xacro, written
 
 BACKBONE = (

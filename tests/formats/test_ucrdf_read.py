@@ -11,7 +11,7 @@ from softgrasp.description.bendable import Chamber, Origin
 from softgrasp.description.geometry import Capsule, Cuboid, Cylinder, Mesh
 from softgrasp.description.robot import Mimic, Robot
 from softgrasp.errors import DescriptionError, SoftgraspWarning
-from softgrasp.formats.ucrdf import read_robot
+from softgrasp.io.urdf import read_robot
 from tests.robots import ARM, HINGE, TETRAHEDRON, needs_xacro, outside_robot, written
 
 

@@ -23,10 +23,9 @@ from softgrasp.description.bendable import (
 )
 from softgrasp.description.robot import Link, RigidJoint, Robot
 from softgrasp.errors import DescriptionError, SoftgraspWarning
-from softgrasp.formats.robot_file import load_robot
-from softgrasp.formats.ucrdf import lowered, read_robot, rigid_urdf
-from softgrasp.formats.ucrdf.arcs import frames_along
-from softgrasp.formats.ucrdf.states import BentState
+from softgrasp.io.robot import load_robot
+from softgrasp.io.urdf import lowered, read_robot, rigid_urdf
+from softgrasp.io.urdf.writer import BentState, frames_along
 from softgrasp.mechanics.transforms import rotation_from_euler
 from tests.robots import HINGE, outside_robot, written
 

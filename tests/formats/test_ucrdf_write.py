@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from softgrasp import library
+from softgrasp import assets
 from softgrasp.description.bendable import Inertial
 from softgrasp.description.geometry import Cuboid, Mesh, Sphere
 from softgrasp.description.robot import Link, LinkShape, Robot
 from softgrasp.errors import DescriptionError
-from softgrasp.formats.robot_file import load_robot
-from softgrasp.formats.ucrdf import read_robot, robot_xml, write_robot
+from softgrasp.io.robot import load_robot
+from softgrasp.io.urdf import read_robot, robot_xml, write_robot
 from tests.robots import ARM, HINGE, TETRAHEDRON, outside_robot, robots, written
 
 
@@ -26,7 +26,7 @@ def test_a_file_comes_back_equal(text: str, tmp_path: Path) -> None:
     assert robot_xml(read_robot(again)) == again.read_text("utf-8")
 
 
-@pytest.mark.parametrize("name", library.names("robots"))
+@pytest.mark.parametrize("name", assets.names("robots"))
 def test_a_shipped_robot_comes_back_equal(name: str, tmp_path: Path) -> None:
     robot = load_robot(name)
     assert read_robot(write_robot(robot, tmp_path / "again.ucrdf")) == robot

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
 import softgrasp as sg
-from softgrasp.formats.object_file import read_object
-from softgrasp.formats.yaml_file import YamlFile, dump, take_units, to_si
+from softgrasp.io.object import read_object
+from softgrasp.io.yaml_files import YamlFile, dump, take_units, to_si
 
 
 def written(directory: Path, text: str) -> Path:

@@ -8,8 +8,8 @@ import pytest
 import trimesh
 
 from softgrasp.errors import DescriptionError
-from softgrasp.formats.meshes import load_mesh
-from softgrasp.formats.ycb import load_ycb
+from softgrasp.io.mesh import load_mesh
+from softgrasp.io.object import load_ycb
 from tests.outside import outside_file
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
-from softgrasp import library
+from softgrasp import assets
 from softgrasp.checks.report import Finding
 from softgrasp.mechanics.transforms import quaternion_of
 
@@ -49,7 +49,7 @@ def only(described: sg.Hand, check: str) -> Finding:
     return finding
 
 
-@pytest.mark.parametrize("name", library.names("hands"))
+@pytest.mark.parametrize("name", assets.names("hands"))
 def test_a_shipped_hand_has_no_problems(name: str) -> None:
     result = sg.inspect(sg.load_hand(name))
     assert tuple(check.name for check in result.checks) == EVERY

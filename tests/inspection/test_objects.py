@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
-from softgrasp import library
+from softgrasp import assets
 from softgrasp.checks.report import Finding, Inspection
-from softgrasp.formats.mesh_coarser import coarser
-from softgrasp.formats.mesh_files import read_triangles
-from softgrasp.formats.mesh_solid import make_solid
+from softgrasp.io.mesh_files import coarser, read_triangles
+from softgrasp.io.mesh_repair import make_solid
 from tests.outside import outside_file
 
 
@@ -52,7 +51,7 @@ def only(result: Inspection, check: str) -> Finding:
     return finding
 
 
-@pytest.mark.parametrize("name", library.names("objects"))
+@pytest.mark.parametrize("name", assets.names("objects"))
 def test_a_shipped_object_has_no_problems(name: str) -> None:
     assert sg.inspect(sg.load_object(name)).problems == ()
 

@@ -12,13 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import softgrasp as sg
-from softgrasp import library
+from softgrasp import assets
 from softgrasp.checks.robot import couplings, total_mass
 from softgrasp.description.bendable import Inertial, Origin
 from softgrasp.description.geometry import Cuboid
 from softgrasp.description.robot import Link, LinkShape, Mimic, RigidJoint, Robot
 from softgrasp.errors import DescriptionError, SoftgraspWarning
-from softgrasp.formats.ucrdf import read_robot, write_robot
+from softgrasp.io.urdf import read_robot, write_robot
 from tests.outside import outside_file
 
 BAR = (0.02, 0.03, 0.1)
@@ -51,7 +51,7 @@ def robot(*links: Link, **second: object) -> Robot:
     )
 
 
-@pytest.mark.parametrize("name", library.names("robots"))
+@pytest.mark.parametrize("name", assets.names("robots"))
 def test_a_shipped_robot_has_no_findings(name: str) -> None:
     assert sg.inspect(sg.load_robot(name)).findings == ()
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import softgrasp as sg
-from softgrasp.formats.arm_file import load_arm
+from softgrasp.io.scene import load_arm
 from softgrasp.mechanics.hand_kinematics import forward_kinematics
 from softgrasp.mechanics.trajectory import flange_jacobian, straight_path
 

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import softgrasp as sg
+from softgrasp.io.soft_finger_mesh import find_valleys
 from softgrasp.mechanics.transforms import Array
-from softgrasp.mechanics.valleys import find_valleys
 
 PLACES = (np.arange(500) + 0.5) / 500 * 0.06
 BY_HAND = (

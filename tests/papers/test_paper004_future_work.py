@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from softgrasp import library
+from softgrasp import assets
 from softgrasp.cli import main
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -41,5 +41,5 @@ def test_every_row_has_a_test_that_exists(row: list[str]) -> None:
 def test_every_row_has_a_command_that_is_understood(row: list[str]) -> None:
     words = shlex.split(cell(row, 2))
     assert words[:2] == ["softgrasp", "grasp"]
-    assert words[2] in library.names("scenes") or words[2] in library.names("hands")
+    assert words[2] in assets.names("scenes") or words[2] in assets.names("hands")
     assert main([*words[1:], "--help"]) == 0

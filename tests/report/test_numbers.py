@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
+from softgrasp.io.tables import with_numbers, write_columns
 from softgrasp.report import style
-from softgrasp.report.csv_file import with_numbers, write_columns
 from softgrasp.report.time_series import TIME, write_numbers
 
 

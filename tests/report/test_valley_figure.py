@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from softgrasp.formats.finger_slicing import slice_finger
+from softgrasp.io.soft_finger_mesh import slice_finger
 from softgrasp.report.soft_finger import draw_valleys
 from tests.support.bellows_mesh import bellows_mesh
 

@@ -10,7 +10,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import softgrasp as sg
-from softgrasp.formats.joint_state_file import JointStates, load_joint_states, save_joint_states
+from softgrasp.io.result import JointStates, load_joint_states, save_joint_states
 from softgrasp.simulation.joint_states import joint_states
 from tests.scenes import pinch
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import softgrasp as sg
 from softgrasp.description.sweep import Axis, PoseNoise, SweepPlan
-from softgrasp.formats.plan_file import load_plan
+from softgrasp.io.scene import load_plan
 from softgrasp.sweeps.parameters import StartNoise, combinations, scene_of, start_noise
 from tests.scenes import pinch
 from tests.sweeps.plans import DENSITIES, plan

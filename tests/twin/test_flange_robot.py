@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import softgrasp as sg
-from softgrasp.formats.arm_file import load_arm
+from softgrasp.io.scene import load_arm
 from softgrasp.mechanics.transforms import transform
 from softgrasp.twin.flange_server import RobotStream
 from softgrasp.twin.flange_streams import ManualClock

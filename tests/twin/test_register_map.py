@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from softgrasp.assets import directory, names
 from softgrasp.errors import DescriptionError
-from softgrasp.library import directory, names
 from softgrasp.twin.description import PressureRegister, RegisterMap
 from softgrasp.twin.files import load_register_map
 from softgrasp.twin.modbus_client import allowed, from_words, to_words

@@ -11,7 +11,7 @@ import pytest
 
 import softgrasp as sg
 from softgrasp.description.geometry import Capsule, Cuboid, Cylinder, Ellipsoid, Shape, Sphere
-from softgrasp.formats.shape_mesh import shape_triangles
+from softgrasp.io.mesh_files import shape_triangles
 from softgrasp.viewer.page import Page
 from softgrasp.viewer.scene_markers import DrawnModel
 

@@ -14,7 +14,7 @@ from softgrasp.backends.ode.bindings import Ode
 from softgrasp.backends.wbt.parser import flag, integers, number, text, texts, vector, vectors
 from softgrasp.backends.wbt.schema import Node
 from softgrasp.errors import DescriptionError, SimulationError
-from softgrasp.formats.mesh_files import Triangles, read_triangles
+from softgrasp.io.mesh_files import Triangles, read_triangles
 
 # --------------------
 # Shapes of Solids as geometries of ODE.

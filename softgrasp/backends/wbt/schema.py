@@ -13,7 +13,7 @@ from typing import Any, Union
 
 from ruamel.yaml import YAML
 
-from softgrasp import library
+from softgrasp import assets
 
 # --------------------
 # Nodes of a Webots world as values: a type, its fields in order, and where it stood.
@@ -129,7 +129,7 @@ def value(node: Node, key: str) -> Value:
 
 @cache
 def _schema() -> dict[str, Any]:
-    path = library.root() / "assets" / "webots_nodes.yaml"
+    path = assets.root() / "assets" / "webots_nodes.yaml"
     schema: dict[str, Any] = YAML(typ="safe", pure=True).load(path.read_text(encoding="utf-8"))
     return schema
 

@@ -46,9 +46,8 @@ def put_project(
 
 def _written(kind: Kind, source: str, target: Path, max_faces: int | None) -> Export:
     from softgrasp.backends.webots import export
-    from softgrasp.formats.load import load_hand
-    from softgrasp.formats.release_file import load_release
-    from softgrasp.formats.scene_file import load_scene
+    from softgrasp.io.load import load_hand
+    from softgrasp.io.scene import load_release, load_scene
 
     if kind == "hand":
         return export.hand_project(load_hand(source), target, max_faces)

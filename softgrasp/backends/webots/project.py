@@ -20,7 +20,7 @@ from softgrasp.backends.webots.world import CONTROLLER, WebotsWorld
 from softgrasp.build.names import OBJECT
 from softgrasp.build.scene import BuiltScene, start_targets
 from softgrasp.errors import BuildError
-from softgrasp.formats.atomic import write_text
+from softgrasp.io.files import write_text
 from softgrasp.simulation import laws
 from softgrasp.simulation.closure_run import LARGEST_SPEED, planned_samples
 from softgrasp.simulation.lifting import lift_path

@@ -18,7 +18,7 @@ from softgrasp.backends.webots.drives import JointLaw
 from softgrasp.build.names import OBJECT
 from softgrasp.build.objects import PLANAR_JOINTS
 from softgrasp.errors import BuildError
-from softgrasp.formats.mesh_coarser import coarser
+from softgrasp.io.mesh_files import coarser
 from softgrasp.mechanics.transforms import Array
 
 # --------------------

@@ -9,7 +9,7 @@ from softgrasp.backends.wbt import parse_world, problems, value, world_text
 from softgrasp.backends.webots.world import finger_world
 from softgrasp.continuum.settling import from_webots
 from softgrasp.errors import BuildError
-from softgrasp.formats.finger_file import load_finger
+from softgrasp.io.hand import load_finger
 from tests.build.webots.readback import ReadWorld
 
 STEP = 1e-3

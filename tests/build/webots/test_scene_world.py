@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
-from softgrasp import library
+from softgrasp import assets
 from softgrasp.backends.wbt import parse_world, problems, value, world_text
 from softgrasp.backends.webots.world import WebotsWorld, scene_world
 from softgrasp.build.scene import BuiltScene, build
@@ -22,7 +22,7 @@ QUICK = ["modular", "hybrid_sphere", "paper000_arm"]
 """Meshes, soft and rigid fingers, an arm and a table."""
 COUPLED = "dlr_hit_ii_coupled"
 """Webots has no couplings."""
-OTHERS = sorted({*library.names("hands"), *SCENES} - {*QUICK, COUPLED})
+OTHERS = sorted({*assets.names("hands"), *SCENES} - {*QUICK, COUPLED})
 STEP = 1e-3
 
 

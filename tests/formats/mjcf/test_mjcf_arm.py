@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
-from softgrasp.formats.arm_file import load_arm
+from softgrasp.io.scene import load_arm
 from softgrasp.mechanics.hand_kinematics import forward_kinematics
 from tests.mjcf_hands import LOOP, TENDON, written
 

@@ -10,7 +10,7 @@ import pytest
 
 import softgrasp as sg
 from softgrasp.errors import SoftgraspWarning
-from softgrasp.formats.mjcf.hand import mjcf_hand
+from softgrasp.io.mjcf.hand import mjcf_hand
 from softgrasp.mechanics.transforms import transform
 from tests.mjcf_hands import ALLEGRO, LOOP, MOTORS, TENDON, WRIST, written
 from tests.outside import outside_file

@@ -11,7 +11,7 @@ import pytest
 import softgrasp as sg
 from softgrasp.build import names
 from softgrasp.build.arm import arm_base
-from softgrasp.formats.arm_file import load_arm
+from softgrasp.io.scene import load_arm
 from softgrasp.mechanics.hand_kinematics import forward_kinematics, row_transform
 from softgrasp.mechanics.robot_kinematics import origin_of
 from softgrasp.mechanics.transforms import rotate_about, transform

@@ -13,8 +13,8 @@ import pytest
 import softgrasp as sg
 from softgrasp.build.hand_model import build_hand_spec
 from softgrasp.description.hand import Hand
-from softgrasp.formats.ucrdf.read import read_robot
-from softgrasp.formats.urdf.shapes import frame_along
+from softgrasp.io.urdf.kinematic_tree import frame_along
+from softgrasp.io.urdf.reader import read_robot
 from softgrasp.mechanics.robot_kinematics import fused
 from tests.robots import written
 from tests.urdf_hands import (

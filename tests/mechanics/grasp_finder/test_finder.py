@@ -10,9 +10,9 @@ import pytest
 
 import softgrasp as sg
 from softgrasp.description.hand import Hand
-from softgrasp.formats.link_surfaces import link_surfaces, surface_points
 from softgrasp.grasp_synthesis import DescribedHand, SynthesizedGrasps, synthesize_grasps
 from softgrasp.grasp_synthesis.closing_motion import closing_of
+from softgrasp.io.hand_sanity import link_surfaces, surface_points
 from softgrasp.mechanics.transforms import rotation_from_euler
 from tests.robots import written
 from tests.urdf_hands import BODY, GRIPPER, LIMIT, PALM, joint, link, robot

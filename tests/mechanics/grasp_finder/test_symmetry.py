@@ -10,12 +10,12 @@ from scipy.spatial.transform import Rotation
 
 import softgrasp as sg
 from softgrasp.description.hand import Hand
-from softgrasp.formats.link_surfaces import link_surfaces
 from softgrasp.grasp_synthesis import DescribedHand
 from softgrasp.grasp_synthesis.closing_motion import SweepCache, closing_of
 from softgrasp.grasp_synthesis.hand_model import thinned
 from softgrasp.grasp_synthesis.search import FINE_STEPS
 from softgrasp.grasp_synthesis.symmetry import Symmetry, symmetry_of
+from softgrasp.io.hand_sanity import link_surfaces
 from softgrasp.mechanics.transforms import Array
 from tests.gripper_urdf import gripper_urdf
 from tests.robots import written

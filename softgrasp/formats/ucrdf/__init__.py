@@ -1,7 +1,0 @@
-"""U(C)RDF (paper 002): URDF with bendable segments, read, written, and lowered to plain URDF."""
-
-from softgrasp.formats.ucrdf.read import ROBOT_SUFFIXES, read_robot
-from softgrasp.formats.ucrdf.rigid import lowered, rigid_urdf
-from softgrasp.formats.ucrdf.write import robot_xml, write_robot
-
-__all__ = ["ROBOT_SUFFIXES", "lowered", "read_robot", "rigid_urdf", "robot_xml", "write_robot"]

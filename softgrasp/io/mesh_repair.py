@@ -1,0 +1,361 @@
+"""Mends surfaces of triangles: folds, winding, holes and direction.
+
+Each step also returns a note of what it did, empty where there was nothing to do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+import trimesh
+from numpy.typing import NDArray
+from scipy.sparse import coo_array, csr_array
+from scipy.sparse.csgraph import breadth_first_order, connected_components
+from scipy.spatial import ConvexHull, QhullError
+
+from softgrasp.errors import DescriptionError
+
+Array: TypeAlias = NDArray[np.float64]
+Faces: TypeAlias = NDArray[np.int64]
+
+
+# --------------------
+# From a surface of triangles to a solid: closed, outward, with volume and inertia.
+#
+# A surface that is not closed or not consistently wound is mended where that can be done
+# honestly,
+# and every mending is reported as a sentence with its numbers.
+
+
+FLAT = 1e-6
+"""A hull with less than this part of the cube of its extent is flat [–]."""
+
+
+class Mending(NamedTuple):
+    """One thing that was mended or assumed on the way from a surface to a solid."""
+
+    kind: str
+    """``folds``, ``winding``, ``watertight``, ``direction``, or ``hull`` where that stands in."""
+    note: str
+    numbers: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Solid:
+    """A solid body of uniform density in the frame of its vertices."""
+
+    vertices: Array
+    """(n, 3)"""
+    faces: Faces
+    """(m, 3), outward by the right-hand rule."""
+    volume: float
+    center_of_mass: Array
+    """(3,)"""
+    inertia: Array
+    """(3, 3) about the centre of mass, for density 1."""
+    hull_volume: float
+    closed: bool
+    """The faces bound the volume; else volume and inertia are those of the convex hull."""
+    mended: tuple[Mending, ...] = ()
+    """What was mended or assumed."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was mended or assumed, in words."""
+        return tuple(one.note for one in self.mended)
+
+
+class Hull(NamedTuple):
+    """A convex hull: its own vertices only, faces outward."""
+
+    vertices: Array
+    faces: Faces
+    volume: float
+
+
+def make_solid(vertices: Array, faces: Faces) -> Solid:
+    """A solid from a surface; mends winding, direction and holes, and says so in its notes.
+
+    Holes are closed by a fan from the middle of their rim. Where the holes are large, or what
+    comes out has no volume or more than its convex hull, mass properties are the hull's.
+
+    Args:
+        vertices: (n, 3).
+        faces: (m, 3), indices of vertices.
+
+    Raises:
+        DescriptionError: The surface is flat.
+    """
+    origin = (vertices.min(axis=0) + vertices.max(axis=0)) / 2
+    vertices = vertices - origin
+    hull = hull_of(vertices)
+    face_count = len(faces)
+    faces, twice_note = distinct(faces)
+    before = faces
+    faces, winding_note = wound_alike(faces)
+    caps = caps_of(vertices, faces)
+    points, closed = np.vstack([vertices, caps.middles]), np.vstack([faces, caps.fans])
+    wound = closed
+    closed, direction_note = outward(points, closed)
+    volume = signed_volume(points, closed)
+    whole = caps.fraction <= LARGEST_CAP and 0 < volume <= hull.volume * (1 + 1e-6)
+    fallback = "" if whole else _fallback_note(volume, hull.volume, caps.fraction)
+    repairs = (
+        Mending("folds", twice_note, {"faces_fewer": face_count - len(faces)}),
+        Mending("winding", winding_note, {"faces_turned": _differing(before, faces)}),
+        Mending(
+            "watertight",
+            caps.note,
+            {"open_edges": len(caps.fans), "holes": len(caps.middles), "fraction": caps.fraction},
+        ),
+        Mending("direction", direction_note, {"faces_turned": _differing(wound, closed)}),
+        Mending("hull", fallback, {"cap_share": caps.fraction, "to_hull": volume / hull.volume}),
+    )
+    body = points[closed] if whole else hull.vertices[hull.faces]
+    properties = trimesh.triangles.mass_properties(body)
+    return Solid(
+        vertices=(points if whole else vertices) + origin,
+        faces=closed if whole else faces,
+        volume=float(properties.volume),
+        center_of_mass=np.asarray(properties.center_mass) + origin,
+        inertia=np.asarray(properties.inertia),
+        hull_volume=hull.volume,
+        closed=whole,
+        mended=tuple(one for one in repairs if one.note),
+    )
+
+
+def _differing(before: Faces, after: Faces) -> int:
+    """How many faces have been turned."""
+    return int((before != after).any(axis=1).sum())
+
+
+def hull_of(vertices: Array) -> Hull:
+    """The convex hull of points (n, 3).
+
+    Raises:
+        DescriptionError: The points lie in a plane.
+    """
+    size = np.ptp(vertices, axis=0)
+    try:
+        hull = ConvexHull(vertices)
+    except QhullError:
+        hull = None
+    if hull is None or hull.volume < FLAT * size.max() ** 3:
+        sizes = " x ".join(f"{extent * 1e3:.3g}" for extent in size)
+        raise DescriptionError(f"expected a solid, found a flat mesh of {sizes} mm")
+    corners = np.asarray(hull.vertices)
+    number = np.zeros(len(vertices), dtype=np.int64)
+    number[corners] = np.arange(len(corners))
+    faces = number[hull.simplices]
+    points = vertices[corners]
+    a, b, c = points[faces].transpose(1, 0, 2)
+    inward = np.einsum("ij,ij->i", np.cross(b - a, c - a), hull.equations[:, :3]) < 0
+    faces[inward] = faces[inward][:, ::-1]
+    return Hull(points, faces, float(hull.volume))
+
+
+def as_solid(hull: Hull) -> Solid:
+    """A convex hull as a solid."""
+    properties = trimesh.triangles.mass_properties(hull.vertices[hull.faces])
+    return Solid(
+        vertices=hull.vertices,
+        faces=hull.faces,
+        volume=float(properties.volume),
+        center_of_mass=np.asarray(properties.center_mass),
+        inertia=np.asarray(properties.inertia),
+        hull_volume=hull.volume,
+        closed=True,
+    )
+
+
+def _fallback_note(volume: float, hull_volume: float, cap_fraction: float) -> str:
+    if cap_fraction > LARGEST_CAP:
+        reason = f"holes above {percent(LARGEST_CAP)} of the surface are too large to guess"
+    elif volume <= 0:
+        reason = "the closed surface has no volume"
+    else:
+        reason = (
+            f"the surface counts space twice ({volume / hull_volume:.2f} x the volume of its hull)"
+        )
+    return f"{reason}: mass properties and collision are those of the convex hull"
+
+
+LARGEST_CAP = 0.2
+"""Holes above this part of the whole surface are not closed; the convex hull stands in [–]."""
+ROUNDING = 1e-9
+"""Part of the whole volume below which that of a piece is nothing [–]."""
+
+
+@dataclass(frozen=True)
+class Caps:
+    """What closes the holes of a surface."""
+
+    middles: Array
+    """(k, 3), one more vertex a hole."""
+    fans: Faces
+    """(n, 3), faces with the new vertices counted after the old."""
+    fraction: float
+    """Their part of the closed surface [–]."""
+    note: str
+
+
+def distinct(faces: Faces) -> tuple[Faces, str]:
+    """Faces with three different corners, each once; folds of zero thickness vanish.
+
+    Two faces on the same corners that look in opposite directions are such a fold, unless most
+    of the surface is so: then it is drawn double-sided, and one side is kept.
+    """
+    ordered = np.sort(faces, axis=1)
+    real = (ordered[:, 0] != ordered[:, 1]) & (ordered[:, 1] != ordered[:, 2])
+    faces, ordered = faces[real], ordered[real]
+    _, first, index = np.unique(ordered, axis=0, return_index=True, return_inverse=True)
+    smallest = np.argmin(faces, axis=1)[:, None]
+    second = np.take_along_axis(faces, (smallest + 1) % 3, axis=1)
+    third = np.take_along_axis(faces, (smallest + 2) % 3, axis=1)
+    direction = np.where(second < third, 1.0, -1.0)[:, 0]
+    balance = np.bincount(index.reshape(-1), weights=direction)
+    folded = balance == 0
+    if 2 * folded.sum() > len(first):
+        return faces[np.sort(first)], "the surface is drawn double-sided; one side is kept"
+    kept = np.sort(first[~folded])
+    left_out = len(faces) - len(kept)
+    note = (
+        f"not watertight: {left_out} faces are given twice or in folds of zero thickness; left out"
+    )
+    return faces[kept], note if left_out else ""
+
+
+def _directed_edges(faces: Faces) -> Faces:
+    """(3 m, 2): the edges of face i are rows i, m + i and 2 m + i."""
+    return np.vstack([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]])
+
+
+def wound_alike(faces: Faces) -> tuple[Faces, str]:
+    """Turns the minority of faces, in each connected piece, that run against their neighbours."""
+    edges, count = _directed_edges(faces), len(faces)
+    _, index, times = np.unique(
+        np.sort(edges, axis=1), axis=0, return_inverse=True, return_counts=True
+    )
+    order = np.argsort(index.reshape(-1), kind="stable")
+    paired = order[np.repeat(times == 2, times)].reshape(-1, 2)
+    against = (edges[paired[:, 0]] == edges[paired[:, 1]]).all(axis=1)
+    if not against.any():
+        return faces, ""
+    first, second = (paired % count).T
+    # 1 where the neighbours agree, 2 where one of them has to turn: a stored 0 would be no edge.
+    weights = np.concatenate([against, against]).astype(np.int64) + 1
+    rows, columns = np.concatenate([first, second]), np.concatenate([second, first])
+    graph = coo_array((weights, (rows, columns)), shape=(count, count)).tocsr()
+    flipped = _minority(graph, count)
+    faces = faces.copy()
+    faces[flipped] = faces[flipped][:, ::-1]
+    return faces, f"{flipped.sum()} of {count} faces were wound against the others; turned"
+
+
+def _minority(graph: csr_array, count: int) -> NDArray[np.bool_]:
+    """Which faces to turn, found along a spanning tree of each connected piece."""
+    flipped = np.zeros(count, dtype=bool)
+    _, pieces = connected_components(graph, directed=False)
+    for piece in np.unique(pieces):
+        members = np.flatnonzero(pieces == piece)
+        order, parent = breadth_first_order(graph, members[0], directed=False)
+        for face in order[1:]:
+            flipped[face] = flipped[parent[face]] ^ (graph[parent[face], face] % 2 == 0)
+        if 2 * flipped[members].sum() > len(members):
+            flipped[members] = ~flipped[members]
+    return flipped
+
+
+def caps_of(vertices: Array, faces: Faces) -> Caps:
+    """Fans from the middle of every hole's rim that close the surface.
+
+    The rim is what is left of the directed edges when each has been paired with its reverse. It
+    is a closed chain whatever the faces are, so the fans close the surface exactly.
+    """
+    edges, count = _directed_edges(faces), len(vertices)
+    ones = np.ones(len(edges), dtype=np.int64)
+    used = coo_array((ones, (edges[:, 0], edges[:, 1])), shape=(count, count)).tocsr()
+    left = (used - used.T).tocoo()
+    times = np.maximum(left.data, 0)
+    start, end = np.repeat(left.coords[0], times), np.repeat(left.coords[1], times)
+    if not len(start):
+        return Caps(np.empty((0, 3)), np.empty((0, 3), dtype=np.int64), 0.0, _crowded_note(used))
+    rim = coo_array((np.ones(len(start)), (start, end)), shape=(count, count))
+    labels = connected_components(rim, directed=False)[1][start]
+    names, hole = np.unique(labels, return_inverse=True)
+    middles = np.array([vertices[start[hole == k]].mean(axis=0) for k in range(len(names))])
+    fans = np.column_stack([end, start, count + hole])
+    cap = _area(np.vstack([vertices, middles]), fans)
+    fraction = cap / (cap + _area(vertices, faces))
+    holes = "1 hole" if len(names) == 1 else f"{len(names)} holes"
+    note = (
+        f"not watertight: {len(start)} edges belong to one face only; {holes} "
+        f"({percent(fraction)} of the surface)"
+    )
+    closed = " closed by fans" if fraction <= LARGEST_CAP else ""
+    return Caps(middles, fans, fraction, note + closed)
+
+
+def _crowded_note(used: csr_array) -> str:
+    crowded = int(((used + used.T).tocoo().data > 2).sum() // 2)
+    if not crowded:
+        return ""
+    return (
+        f"not watertight in the strict sense: {crowded} edges belong to more than two faces; the "
+        "surface is closed and mass properties are taken from it as it is"
+    )
+
+
+def piece_labels(vertices: Array, faces: Faces) -> Faces:
+    """A number (m,) for each face, the same for all faces of a piece that hangs together."""
+    edges, count = _directed_edges(faces), len(vertices)
+    links = coo_array((np.ones(len(edges)), (edges[:, 0], edges[:, 1])), shape=(count, count))
+    labels = connected_components(links, directed=False)[1][faces[:, 0]]
+    return np.asarray(np.unique(labels, return_inverse=True)[1], dtype=np.int64).reshape(-1)
+
+
+def outward(vertices: Array, faces: Faces) -> tuple[Faces, str]:
+    """Turns a surface that is inside out, and separate pieces that are (cavities stay)."""
+    volumes = _tetrahedra(vertices, faces)
+    if volumes.sum() < 0:
+        return faces[:, ::-1], "the surface was inside out (negative volume); turned outward"
+    labels = piece_labels(vertices, faces)
+    pieces = np.bincount(labels, weights=volumes)
+    corners = vertices[faces]
+    low, high = np.full((len(pieces), 3), np.inf), np.full((len(pieces), 3), -np.inf)
+    np.minimum.at(low, labels, corners.min(axis=1))
+    np.maximum.at(high, labels, corners.max(axis=1))
+    wrong = [
+        piece
+        for piece in np.flatnonzero(pieces < -ROUNDING * pieces.sum())
+        if not ((low < low[piece]).all(axis=1) & (high > high[piece]).all(axis=1)).any()
+    ]
+    if not wrong:
+        return faces, ""
+    faces = np.where(np.isin(labels, wrong)[:, None], faces[:, ::-1], faces)
+    return faces, f"{len(wrong)} of {len(pieces)} separate pieces were inside out; turned outward"
+
+
+def signed_volume(vertices: Array, faces: Faces) -> float:
+    """Volume inside a closed surface, negative where it is inside out."""
+    return float(_tetrahedra(vertices, faces).sum())
+
+
+def _tetrahedra(vertices: Array, faces: Faces) -> Array:
+    """Signed volumes (m,) of the tetrahedra between the origin and each face."""
+    a, b, c = vertices[faces].transpose(1, 0, 2)
+    return np.asarray(np.einsum("ij,ij->i", a, np.cross(b, c)) / 6)
+
+
+def _area(vertices: Array, faces: Faces) -> float:
+    a, b, c = vertices[faces].transpose(1, 0, 2)
+    return float(np.linalg.norm(np.cross(b - a, c - a), axis=1).sum() / 2)
+
+
+def percent(fraction: float) -> str:
+    """A part of a whole for a sentence."""
+    return f"{100 * fraction:.2g} %" if fraction >= 1e-4 else "less than 0.01 %"

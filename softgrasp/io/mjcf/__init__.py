@@ -1,0 +1,1 @@
+"""MuJoCo models made elsewhere, read as hands and arms."""

@@ -1,0 +1,197 @@
+"""A serial arm in MJCF as a chain of placed joints that carries a hand."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from softgrasp import assets
+from softgrasp.description.arm import Arm
+from softgrasp.description.finger import Phalanx
+from softgrasp.description.geometry import Mesh, Part, Pose, Shape
+from softgrasp.errors import DescriptionError, SoftgraspWarning
+from softgrasp.io.mesh_files import MESH_SUFFIXES
+from softgrasp.io.mjcf.actuators import POSITION, kind_of, moments
+from softgrasp.io.mjcf.hand import alone, starts_of
+from softgrasp.io.mjcf.model import (
+    MOVING,
+    SourceModel,
+    Tree,
+    fingers_of,
+    joint_frame,
+    primitive_of,
+    read_model,
+    tree_of,
+)
+from softgrasp.mechanics.transforms import Array, position_of, quaternion_of, transform
+
+GEOM = mujoco.mjtGeom
+FLANGES = ("attachment_site", "flange", "ee_site", "tool0", "wristsite")
+"""Sites on which hands are put, the first one that an arm has."""
+MIN_MASS = 1e-3
+"""A link that states less [kg] is an end without a body, to be filled by a hand."""
+
+
+def mjcf_arm(path: Path) -> Arm:
+    """The arm in a MuJoCo model: what a hand hangs on.
+
+    Its joints get servos of ours; stiffness and force limits are those of its own position
+    actuators, where it has some. Its links are seen and do not touch.
+
+    Raises:
+        DescriptionError: The file is wrong, or its joints are no single chain.
+
+    Warns:
+        SoftgraspWarning: Something is left out.
+    """
+    source = read_model(path)
+    tree = tree_of(alone(source, (), path))
+    tree.palm = 0
+    moving = [group for group in tree.members if tree.joints(group)]
+    if any(len(tree.children[group]) > 1 for group in [0, *moving]):
+        raise DescriptionError(
+            "expected an arm whose joints are one chain, found branches; a hand is loaded by "
+            "itself",
+            file=path,
+        )
+    for note in source.dropped:
+        warnings.warn(f"{path.name}: {note}", SoftgraspWarning, stacklevel=3)
+    (chain,) = fingers_of(tree, starts_of(source, tree), {}, set())
+    servos = _servos(tree.model)
+    rows = [
+        row.replace(
+            name=row.name.removeprefix(source.prefix),
+            joint_name=row.joint_name.removeprefix(source.prefix),
+            driven=True,
+            bodies=(),
+            parts=_parts(tree, source, row, path),
+            inertial=_heavy_enough(row),
+            **servos.get(row.joint_name, {}),
+        )
+        for row in chain.phalanges
+    ]
+    last = tree.model.joint(chain.phalanges[-1].joint_name).id
+    return Arm(
+        name=source.spec.modelname or path.stem,
+        chain=chain.replace(phalanges=tuple(rows), name="arm", tip=_tool(tree, last).position),
+        tool=_tool(tree, last),
+        source=f"{path.name} (MJCF)",
+    )
+
+
+def _heavy_enough(row: Phalanx) -> Any:
+    inertial = row.inertial
+    if inertial is None or inertial.mass >= MIN_MASS:
+        return inertial
+    min_inertia = MIN_MASS * 0.01**2
+    return inertial.replace(
+        mass=MIN_MASS, inertia=(min_inertia, min_inertia, min_inertia, 0.0, 0.0, 0.0)
+    )
+
+
+def _servos(model: mujoco.MjModel) -> dict[str, dict[str, float]]:
+    """Stiffness and force limit of the position actuators, by their joints."""
+    fields: dict[str, dict[str, float]] = {}
+    arms = moments(model, mujoco.MjData(model)) if model.nu else np.zeros((0, model.nv))
+    for joint in range(model.njnt):
+        if model.jnt_actfrclimited[joint]:
+            limit = float(np.abs(model.jnt_actfrcrange[joint]).max())
+            fields[str(model.joint(joint).name)] = {"force_limit": limit}
+    for index in range(model.nu):
+        (dofs,) = np.nonzero(arms[index])
+        if kind_of(model, index) != POSITION or len(dofs) != 1:
+            continue
+        arm = abs(float(arms[index, dofs[0]]))
+        servo_fields = fields.setdefault(str(model.joint(int(model.dof_jntid[dofs[0]])).name), {})
+        servo_fields["servo_stiffness"] = -float(model.actuator_biasprm[index, 1]) * arm * arm
+        if model.actuator_forcelimited[index]:
+            servo_fields["force_limit"] = arm * float(
+                np.abs(model.actuator_forcerange[index]).max()
+            )
+    for joint in range(model.njnt):
+        if int(model.jnt_type[joint]) in MOVING:
+            _fill(fields.setdefault(str(model.joint(joint).name), {}), model, joint)
+    return fields
+
+
+def _fill(servo_fields: dict[str, float], model: mujoco.MjModel, joint: int) -> None:
+    """Numbers of an arm that states none: it carries itself and 5 kg at arm's length, stiffly."""
+    below = float(model.body_subtreemass[model.jnt_bodyid[joint]]) + 5.0
+    servo_fields.setdefault("force_limit", 9.81 * below)
+    servo_fields.setdefault("servo_stiffness", 100.0 * servo_fields["force_limit"])
+
+
+def _parts(tree: Tree, source: SourceModel, row: Phalanx, path: Path) -> tuple[Part, ...]:
+    """Shapes of the bodies of a row in its frame; the same geom seen and touched counts once."""
+    model = tree.model
+    joint = model.joint(row.joint_name).id
+    group = int(model.jnt_bodyid[joint])
+    if tree.joints(group)[-1] != joint:
+        return ()
+    carry = np.linalg.inv(joint_frame(tree, joint))
+    geoms = [g for b in tree.members[group] for g in _geoms(model, b)]
+    seen = [geom for geom in geoms if model.geom_group[geom] <= 2] or geoms
+    parts = []
+    for geom in seen:
+        shape = _shape(model, source, geom, path)
+        if shape is not None:
+            frame = carry @ _placed(tree, geom, in_mesh_frame=isinstance(shape, Mesh))
+            pose = Pose(position=position_of(frame), quaternion=quaternion_of(frame))
+            parts.append(Part(shape=shape, pose=pose))
+    return tuple(parts)
+
+
+def _geoms(model: mujoco.MjModel, body: int) -> range:
+    first = int(model.body_geomadr[body])
+    return range(first, first + int(model.body_geomnum[body]))
+
+
+def _placed(tree: Tree, geom: int, *, in_mesh_frame: bool) -> Array:
+    """A geom in the world with all joints at zero; of a mesh, the frame of its file, (4, 4)."""
+    model, body = tree.model, int(tree.model.geom_bodyid[geom])
+    world = np.eye(4)
+    world[:3, :3] = tree.data.xmat[body].reshape(3, 3)
+    world[:3, 3] = tree.data.xpos[body]
+    frame = world @ transform(model.geom_pos[geom], model.geom_quat[geom])
+    if in_mesh_frame:
+        mesh = int(model.geom_dataid[geom])
+        frame = frame @ np.linalg.inv(transform(model.mesh_pos[mesh], model.mesh_quat[mesh]))
+    return np.asarray(frame)
+
+
+def _shape(model: mujoco.MjModel, source: SourceModel, geom: int, path: Path) -> Shape | None:
+    if int(model.geom_type[geom]) == GEOM.mjGEOM_MESH:
+        return _mesh(model, source, int(model.geom_dataid[geom]), path)
+    return primitive_of(model, geom)
+
+
+def _mesh(model: mujoco.MjModel, source: SourceModel, index: int, path: Path) -> Mesh | None:
+    """A mesh by its file; one that is written out in the model has none."""
+    name = str(model.mesh(index).name).removeprefix(source.prefix)
+    mesh = source.spec.mesh(name)
+    file = path.parent / (source.spec.meshdir or "") / (mesh.file or "")
+    if not mesh.file or file.suffix.lower() not in MESH_SUFFIXES or not file.is_file():
+        return None
+    x, y, z = (float(part) for part in mesh.scale)
+    return Mesh(file=assets.portable_name(file), scale=(x, y, z), collision="hull")
+
+
+def _tool(tree: Tree, last: int) -> Pose:
+    """Where a hand sits: a site of the last link, or the frame of the last joint."""
+    model, data = tree.model, tree.data
+    mujoco.mj_kinematics(model, data)
+    group = int(model.jnt_bodyid[last])
+    for flange_name in FLANGES:
+        for site in range(model.nsite):
+            name = str(model.site(site).name)
+            if name.endswith(flange_name) and model.body_weldid[model.site_bodyid[site]] == group:
+                world = np.eye(4)
+                world[:3, :3] = data.site_xmat[site].reshape(3, 3)
+                world[:3, 3] = data.site_xpos[site]
+                frame = np.linalg.inv(joint_frame(tree, last)) @ world
+                return Pose(position=position_of(frame), quaternion=quaternion_of(frame))
+    return Pose()

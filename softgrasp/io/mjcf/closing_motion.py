@@ -1,0 +1,299 @@
+"""A compiled model as the grasp finder sees it: links, fingers and their frames for targets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import mujoco
+import numpy as np
+
+from softgrasp.description.geometry import Cuboid
+from softgrasp.description.hand import ModelActuator
+from softgrasp.grasp_synthesis import Digit, DigitJoint
+from softgrasp.io.hand_sanity import corners
+from softgrasp.io.mesh import inside, on_faces
+from softgrasp.io.mesh_repair import Hull, hull_of
+from softgrasp.io.mjcf.actuators import moments
+from softgrasp.io.mjcf.model import (
+    BOTH_GROUP,
+    TOUCHED_GROUP,
+    Tree,
+    closed,
+    joint_range,
+    primitive_of,
+)
+from softgrasp.mechanics.transforms import Array
+
+MOVED = 1e-6
+"""A body that moves less [m] or turns less [rad] than this is not moved."""
+PROBE = 0.3
+"""Share of a drive's range in which is looked what it moves."""
+
+
+class ClosingModel:
+    """Postures of a model by the targets of its drives, all in the world of the file.
+
+    Links are the groups of bodies that hang rigidly together, called as their first bodies.
+    """
+
+    def __init__(
+        self,
+        tree: Tree,
+        actuators: Sequence[ModelActuator],
+        starts: Mapping[str, float],
+        skins: Mapping[int, Array],
+    ) -> None:
+        """Look once at what each drive moves.
+
+        Args:
+            tree: The model.
+            actuators: Its drives.
+            starts: Joint variables at the start, by name [rad or m].
+            skins: Points on each body that can touch, in its frame (n, 3) [m], by its number.
+        """
+        self.model, self._tree = tree.model, tree
+        self.actuators = [actuator.as_actuator for actuator in actuators]
+        self.rest = [actuator.start for actuator in actuators]
+        self._data = mujoco.MjData(self.model)
+        for name, value in starts.items():
+            self._data.qpos[self.model.joint(name).qposadr[0]] = value
+        self._begin = np.array(self._data.qpos)
+        self._held = np.zeros(self.model.nv, dtype=bool)
+        self._moves: list[tuple[int, int, float, float, tuple[float, float]]] = []
+        self._joints: list[list[int]] = []
+        for index, actuator in enumerate(actuators):
+            self._joints.append([])
+            for move in actuator.moves:
+                joint = self.model.joint(move.joint)
+                self._held[joint.dofadr[0]] = True
+                limits = joint_range(self.model, joint.id)
+                self._moves.append((int(joint.qposadr[0]), index, move.ratio, move.at, limits))
+                self._joints[-1].append(int(joint.id))
+        self._arms = moments(self.model, self._data)
+        self._moved = [self._moved_bodies(index) for index in range(len(actuators))]
+        groups = self._skins_of_groups(skins)
+        self.posture(self.rest)
+        self.up = None
+        self.digits: list[Digit] = []
+        for child in tree.children[tree.palm]:
+            self._add_digit(tree.below(child), groups)
+        finger_bodies = {body for digit in self.digits for body in digit.bodies}
+        self.skins = {
+            self._name(g): points for g, points in groups.items() if self._name(g) in finger_bodies
+        }
+        self.palm, self.middle = self._palm(groups)
+
+    def posture(self, targets: Sequence[float]) -> None:
+        """Put the model where the drives rest, its equalities obeyed."""
+        data = self._data
+        data.qpos[:] = self._begin
+        for address, actuator, ratio, at, (low, high) in self._moves:
+            data.qpos[address] = min(max(ratio * targets[actuator] + at, low), high)
+        closed(self.model, data, self._held)
+
+    def frames(self, targets: Array) -> dict[str, Array]:
+        """Frames of all links for postures (s, nd), (s, 4, 4) each."""
+        frames = np.zeros((len(targets), self.model.nbody, 4, 4))
+        frames[..., 3, 3] = 1.0
+        for step, row in enumerate(targets.tolist()):
+            self.posture(row)
+            frames[step, :, :3, :3] = self._data.xmat.reshape(-1, 3, 3)
+            frames[step, :, :3, 3] = self._data.xpos
+        return {self._name(group): frames[:, group] for group in self._tree.members}
+
+    def stops(self, actuator: int, touching: Sequence[str]) -> tuple[str, ...]:
+        """Those of some bodies that a drive moves."""
+        moved = {self.model.body(body).name for body in self._moved[actuator]}
+        return tuple(body for body in touching if body in moved)
+
+    def _name(self, body: int) -> str:
+        return str(self.model.body(body).name)
+
+    def _skins_of_groups(self, skins: Mapping[int, Array]) -> dict[int, Array]:
+        """Points on each link, in its frame, (n, 3) [m], by its first body."""
+        points: dict[int, list[Array]] = {}
+        for body in sorted(skins):
+            group = int(self.model.body_weldid[body])
+            points.setdefault(group, []).append(self._in_group(body, skins[body]))
+        return {group: np.vstack(parts) for group, parts in points.items()}
+
+    def _in_group(self, body: int, points: Array) -> Array:
+        """Points of a body, in the frame of its link."""
+        data, group = self._tree.data, int(self.model.body_weldid[body])
+        rotations = data.xmat.reshape(-1, 3, 3)
+        world = points @ rotations[body].T + data.xpos[body]
+        return np.asarray((world - data.xpos[group]) @ rotations[group])
+
+    def _add_digit(self, below: Sequence[int], skins: Mapping[int, Array]) -> None:
+        """A branch of the palm as a finger, where it can touch and some drive moves it."""
+        groups = [group for group in below if group in skins]
+        joints = [
+            joint
+            for actuator in self._actuators_of(below)
+            for joint in self._hinges(actuator, below)
+        ]
+        if not groups or not joints:
+            return
+        tip_group, tip = self._tip(groups, skins)
+        bodies = [self._name(group) for group in groups if group != tip_group]
+        name = self._name(tip_group)
+        self.digits.append(
+            Digit(
+                self._name(below[0]),
+                tuple(joints),
+                (*bodies, name),
+                name,
+                tip,
+                self._weights(below),
+            )
+        )
+
+    def _weights(self, groups: Sequence[int]) -> tuple[tuple[str, float, Array], ...]:
+        """Links that nothing holds against gravity, with mass and centre of mass."""
+        model, weights = self.model, []
+        for group in groups:
+            members = self._tree.members[group]
+            masses = model.body_mass[members] * (1.0 - model.body_gravcomp[members])
+            if masses.sum() > 0.0:
+                centers = [self._in_group(b, model.body_ipos[b][None])[0] for b in members]
+                center = masses @ np.array(centers) / masses.sum()
+                weights.append((self._name(group), float(masses.sum()), center))
+        return tuple(weights)
+
+    def _actuators_of(self, groups: Sequence[int]) -> list[int]:
+        """Drives that move a finger and not the palm, from the palm outwards."""
+        palm = set(self._tree.members[self._tree.palm])
+        finger_bodies = {body for group in groups for body in self._tree.members[group]}
+        moving = [
+            index
+            for index, moved in enumerate(self._moved)
+            if moved & finger_bodies and not (moved & palm and self._tree.palm)
+        ]
+        return sorted(moving, key=lambda index: -len(self._moved[index] & finger_bodies))
+
+    def _hinges(self, actuator: int, groups: Sequence[int]) -> list[DigitJoint]:
+        """The joints of a finger that a drive leads, or else the first one that follows it."""
+        model = self.model
+        led = [j for j in self._joints[actuator] if int(model.jnt_bodyid[j]) in groups]
+        if not led:
+            moved = [g for g in groups if g in self._moved[actuator]]
+            led = [joint for group in moved for joint in self._tree.joints(group)][:1]
+        hinges = []
+        for joint in led:
+            is_hinge = int(model.jnt_type[joint]) == mujoco.mjtJoint.mjJNT_HINGE
+            axis = np.array(model.jnt_axis[joint]) if is_hinge else np.zeros(3)
+            name = self._name(int(model.jnt_bodyid[joint]))
+            hinges.append(DigitJoint(actuator, name, axis, self._stiffness(actuator)))
+        return hinges
+
+    def _stiffness(self, actuator: int) -> float:
+        """Of what holds the first joint of a drive where the drive wants it [N·m/rad]."""
+        arm = float(self._arms[actuator, self.model.jnt_dofadr[self._joints[actuator][0]]])
+        return -float(self.model.actuator_biasprm[actuator, 1]) * arm * arm
+
+    def _tip(self, groups: Sequence[int], skins: Mapping[int, Array]) -> tuple[int, Array]:
+        """The point of a finger that is farthest from its base at the start, and its link."""
+        base = self._data.xpos[groups[0]]
+        tips = []
+        for group in groups:
+            rotation = self._data.xmat[group].reshape(3, 3)
+            distances = np.linalg.norm(
+                skins[group] @ rotation.T + self._data.xpos[group] - base, axis=1
+            )
+            tips.append((float(distances.max()), group, skins[group][int(distances.argmax())]))
+        _, group, tip = max(tips, key=lambda one: one[0])
+        return group, tip
+
+    def _palm(self, skins: Mapping[int, Array]) -> tuple[Array, Array]:
+        """Points on and in what no finger's drive moves, and the middle of the palm [m]."""
+        finger_bodies = {body for digit in self.digits for body in digit.bodies}
+        parts: dict[int, list[Array]] = {}
+        for group in skins:
+            if self._name(group) in finger_bodies:
+                continue
+            members = self._tree.members[group]
+            inner = (self._in_group(b, inner_points(self.model, b)) for b in members)
+            points = [skins[group], *inner]
+            rotation = self._data.xmat[group].reshape(3, 3)
+            parts[group] = [p @ rotation.T + self._data.xpos[group] for p in points]
+        whole = np.vstack([np.zeros((0, 3)), *(p for points in parts.values() for p in points)])
+        if self._tree.palm in parts:
+            middle = np.vstack(parts[self._tree.palm]).mean(axis=0)
+        elif len(whole):
+            middle = whole.mean(axis=0)
+        else:
+            bases = [self._data.body(digit.bodies[0]).xpos for digit in self.digits]
+            middle = np.mean(bases or [np.zeros(3)], axis=0)
+        return whole, np.asarray(middle)
+
+    def _moved_bodies(self, actuator: int) -> set[int]:
+        """Bodies that a drive moves, those of linkages and followers too."""
+        low, high = self.actuators[actuator].limits
+        if not self._joints[actuator] or high <= low:
+            return set()
+        poses = []
+        targets = list(self.rest)
+        step = PROBE * (high - low)
+        begin = targets[actuator] if targets[actuator] + step <= high else targets[actuator] - step
+        for value in (begin, begin + step):
+            targets[actuator] = min(max(value, low), high)
+            self.posture(targets)
+            poses.append((self._data.xpos.copy(), self._data.xmat.copy()))
+        (positions, rotations), (other, other_rotations) = poses
+        away = np.abs(positions - other).max(axis=1) + np.abs(rotations - other_rotations).max(
+            axis=1
+        )
+        return set(np.flatnonzero(away > MOVED).tolist())
+
+
+# --------------------
+# Points on the surfaces of the geoms of a compiled model, and inside them.
+
+
+GEOM = mujoco.mjtGeom
+
+
+def touching_geoms(model: mujoco.MjModel) -> list[int]:
+    """Geoms of a hand that can touch."""
+    touches = np.isin(model.geom_group, (BOTH_GROUP, TOUCHED_GROUP))
+    return np.flatnonzero(touches & (model.geom_bodyid > 0)).tolist()
+
+
+def skins(model: mujoco.MjModel) -> dict[int, Array]:
+    """Points on each body that can touch, in its frame (n, 3) [m], by its number."""
+    points_of_body: dict[int, list[Array]] = {}
+    for geom in touching_geoms(model):
+        points = _in_body(model, geom, on_faces(_hull(model, geom)))
+        points_of_body.setdefault(int(model.geom_bodyid[geom]), []).append(points)
+    return {body: np.vstack(parts) for body, parts in points_of_body.items()}
+
+
+def inner_points(model: mujoco.MjModel, body: int) -> Array:
+    """Points inside what of a body can touch, in its frame, (n, 3) [m]."""
+    geoms = [geom for geom in touching_geoms(model) if int(model.geom_bodyid[geom]) == body]
+    clouds = [_in_body(model, geom, inside(_hull(model, geom))) for geom in geoms]
+    return np.vstack([np.zeros((0, 3)), *clouds])
+
+
+def _in_body(model: mujoco.MjModel, geom: int, points: Array) -> Array:
+    rotation = np.zeros(9)
+    mujoco.mju_quat2Mat(rotation, model.geom_quat[geom])
+    return np.asarray(points @ rotation.reshape(3, 3).T + model.geom_pos[geom])
+
+
+def _hull(model: mujoco.MjModel, geom: int) -> Hull:
+    """The convex hull of a geom in its own frame."""
+    if int(model.geom_type[geom]) == GEOM.mjGEOM_MESH:
+        return hull_of(_mesh_vertices(model, geom))
+    shape = primitive_of(model, geom)
+    if shape is not None:
+        return hull_of(corners(shape))
+    box = model.geom_aabb[geom]
+    x, y, z = (2.0 * box[3:]).tolist()
+    return hull_of(corners(Cuboid(size=(x, y, z))) + box[:3])
+
+
+def _mesh_vertices(model: mujoco.MjModel, geom: int) -> Array:
+    mesh = int(model.geom_dataid[geom])
+    first, count = int(model.mesh_vertadr[mesh]), int(model.mesh_vertnum[mesh])
+    return np.asarray(model.mesh_vert[first : first + count], dtype=float)

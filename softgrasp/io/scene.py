@@ -1,0 +1,467 @@
+"""Scenes in YAML: a hand and an object, named or written out, and all conditions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from softgrasp import assets
+from softgrasp.description.arm import Arm, HandCarrier, carrier_kind
+from softgrasp.description.base import Description, FieldPath, path_text, short
+from softgrasp.description.calibration import FingerRelease
+from softgrasp.description.closure import CLOSURES, USUAL
+from softgrasp.description.geometry import Pose
+from softgrasp.description.hand import Hand
+from softgrasp.description.object import GraspObject, PlacedObject
+from softgrasp.description.scene import GraspScene
+from softgrasp.description.soft_finger import SoftFinger
+from softgrasp.description.sweep import SweepPlan
+from softgrasp.description.task import SuccessCriterion
+from softgrasp.errors import DescriptionError, did_you_mean
+from softgrasp.extensions import CARRIERS, load
+from softgrasp.io.files import write_text
+from softgrasp.io.hand import (
+    SUFFIXES,
+    finger_from,
+    load_finger,
+    rates_to_si,
+    soft_finger_from,
+    synergies_to_si,
+)
+from softgrasp.io.load import YAML_SUFFIXES, hand_of, load_hand, load_object
+from softgrasp.io.object import expand_directories, load_criterion, object_from
+from softgrasp.io.urdf import ROBOT_SUFFIXES
+from softgrasp.io.urdf.arm import read_urdf_arm
+from softgrasp.io.yaml_files import Tree, YamlFile, dump, pose_tree, scaled, take_units, to_si
+
+# --------------------
+# Sweep plans in YAML: a scene, and the fields of it that vary.
+
+
+def load_plan(path: str | Path) -> SweepPlan:
+    """A plan from a YAML file.
+
+    Raises:
+        DescriptionError: The file is wrong; names the line.
+    """
+    path = Path(path)
+    return YamlFile(path).read(lambda data: plan_from(data, directory=path.parent))
+
+
+def plan_from(data: dict[str, Tree], *, directory: Path) -> SweepPlan:
+    """Make a plan of a YAML tree.
+
+    ``scene`` is a name, a file, or a mapping as a scene file has it. ``axes`` maps paths to lists
+    of values, or to ``{low, high, steps, log}``.
+
+    Raises:
+        DescriptionError: Something is missing, unknown or does not fit.
+    """
+    tree: dict[str, Any] = dict(data)
+    scene = tree.get("scene")
+    if isinstance(scene, str):
+        beside = directory / scene
+        tree["scene"] = load_scene(beside if beside.is_file() else scene)
+    elif isinstance(scene, dict):
+        tree["scene"] = scene_from(scene, directory=directory)
+    axes = tree.get("axes", {})
+    if not isinstance(axes, dict):
+        raise DescriptionError("expected paths with their values, found no mapping", field="axes")
+    tree["axes"] = tuple(_axis(path, values, directory) for path, values in axes.items())
+    return SweepPlan(**tree)
+
+
+def _axis(path: str, values: Any, directory: Path) -> dict[str, Any]:
+    if isinstance(values, dict):
+        return {"path": path} | values
+    listed = values if isinstance(values, list) else [values]
+    return {"path": path, "values": tuple(expand_directories(path, listed, directory))}
+
+
+def load_scene(name: str | Path) -> GraspScene:
+    """A shipped scene by name, or one from a YAML file.
+
+    Raises:
+        DescriptionError: There is no such scene, or its file is wrong.
+    """
+    path = Path(name)
+    if path.suffix.lower() not in YAML_SUFFIXES:
+        path = assets.find("scenes", str(name))
+    scene = YamlFile(path).read(lambda data: scene_from(data, directory=path.parent))
+    return scene if scene.name else scene.replace(name=path.stem)
+
+
+def save_scene(scene: GraspScene, path: str | Path) -> Path:
+    """Write a scene as YAML from which ``load_scene`` makes an equal one.
+
+    A shipped hand or object that was not changed is written by its name.
+    """
+    data: dict[str, Any] = {}
+    defaults = GraspScene.model_fields
+    for key, value in scene.model_dump(mode="json").items():
+        if key == "hand":
+            data[key] = _by_name(scene.hand, "hands", load_hand) or value
+        elif key == "object":
+            data[key] = _by_name(scene.object, "objects", load_object) or value
+        elif key == "success" and scene.success is not None:
+            data[key] = _by_name(scene.success, "criteria", load_criterion) or value
+        elif key == "objects" and scene.objects:
+            data[key] = [_placed_tree(placed) for placed in scene.objects]
+        elif key == "surroundings" and scene.surroundings:
+            data[key] = [_without_defaults(part, "type") for part in scene.surroundings]
+        elif key == "arm" and isinstance(scene.arm, HandCarrier):
+            data[key] = load(CARRIERS[scene.arm.kind].writer)(scene.arm)
+        elif key == "arm" and isinstance(scene.arm, Arm):
+            data[key] = _by_name(scene.arm, "arms", load_arm) or _arm_tree(value)
+        elif getattr(scene, key) != defaults[key].default:
+            data[key] = value
+    return write_text(path, dump(data))
+
+
+def scene_from(data: dict[str, Tree], *, directory: Path) -> GraspScene:
+    """Make a scene of a YAML tree.
+
+    ``hand`` and ``object`` are names, files, or mappings; ``object: {library: sphere, density:
+    700}`` is a shipped object with another mass or density. So is the ``object`` of each mapping
+    in ``objects``.
+
+    Raises:
+        DescriptionError: Something in the tree is wrong; knows its location.
+    """
+    if describes_release(data):
+        raise DescriptionError(
+            "expected a scene with a hand and an object, found the release of a finger, which is "
+            "not a grasp; softgrasp crosscheck takes it"
+        )
+    data, length, angle = take_units(data)
+    hand = _inner(("hand",), data.get("hand"), lambda tree: _hand(tree, directory))
+    obj = _inner(("object",), data.get("object"), lambda tree: _object(tree, directory))
+    made = ("hand", "object", "objects", "arm", "success")
+    rest = {key: value for key, value in data.items() if key not in made}
+    pose = rest.pop("hand_pose", None)
+    sensors = rest.pop("sensors", None)
+    rest = to_si(rest, length, angle)
+    if sensors is not None:
+        rest["sensors"] = _sensors(sensors, length, angle)
+    if pose is not None:
+        rest["hand_pose"] = pose_tree(pose, length, angle, ("hand_pose",), "the hand")
+    if isinstance(closure := rest.get("closure"), dict):
+        _closure_to_si(closure, hand, length, angle)
+    if (arm := data.get("arm")) is not None:
+        rest["arm"] = carried = _inner(("arm",), arm, lambda tree: _arm(tree, directory))
+        if pose is not None and isinstance(carried, HandCarrier) and carried.mounted:
+            raise DescriptionError(
+                "expected none where the arm's base is given, found both",
+                field="hand_pose", location=("hand_pose",),
+            )  # fmt: skip
+    if isinstance(success := data.get("success"), str):
+        rest["success"] = _inner(("success",), success, lambda tree: _criterion(tree, directory))
+    elif "success" in data:
+        rest["success"] = to_si(success, length, angle)
+    if (further := data.get("objects")) is not None:
+        rest["objects"] = _further(further, length, angle, directory)
+    return GraspScene(hand=hand, object=obj, **rest)
+
+
+def _closure_to_si(closure: dict[str, Tree], hand: Hand, length: float, angle: float) -> None:
+    """Convert rates of joints, and mean postures; rates of anything else are always in SI."""
+    units = [{"m": length, "rad": angle}.get(actuator.unit, 1.0) for actuator in hand.actuators]
+    kind = CLOSURES.get(str(closure.get("type", USUAL)))
+    if "rates" in closure and kind is not None and kind.rates_are_of_joints():
+        closure["rates"] = rates_to_si(closure["rates"], units)
+    named = {actuator.name: unit for actuator, unit in zip(hand.actuators, units, strict=True)}
+    synergies_to_si(closure.get("synergies"), named)
+
+
+def _further(entry_list: Tree, length: float, angle: float, directory: Path) -> list[Tree]:
+    """Further objects: mappings with an ``object``, which is named, a file, or written out."""
+    if not isinstance(entry_list, list) or not all(isinstance(part, dict) for part in entry_list):
+        raise DescriptionError(
+            "expected a list of mappings such as {object: sphere, position: [0.05, 0, -0.085]}, "
+            f"found {short(entry_list)}",
+            field="objects",
+            location=("objects",),
+        )
+    entries = []
+    for index, part in enumerate(entry_list):
+        tree = to_si({k: v for k, v in part.items() if k != "object"}, length, angle)
+        location = ("objects", index, "object")
+        obj = _inner(location, part.get("object"), lambda inner: _object(inner, directory))
+        entries.append(tree | {"object": obj})
+    return entries
+
+
+def _inner(location: FieldPath, tree: Tree, make: Any) -> Any:
+    """Make a part of a scene; its mistakes get the part's place in the scene."""
+    expected, key = "a library name, a file, or a mapping with its fields", path_text(location)
+    if tree is None:
+        raise DescriptionError(
+            f"this field is missing; expected {expected}", field=key, location=location
+        )
+    if not isinstance(tree, str | dict):
+        raise DescriptionError(f"expected {expected}, found {tree!r}", field=key, location=location)
+    try:
+        return make(tree)
+    except DescriptionError as error:
+        if error.file is not None:
+            raise
+        field = f"{key}.{error.field}" if error.field else key
+        raise DescriptionError(
+            error.message, field=field, location=(*location, *error.location), value=error.actual
+        ) from None
+
+
+def _hand(tree: Tree, directory: Path) -> Hand:
+    if isinstance(tree, dict):
+        return hand_of(tree, directory)
+    return load_hand(_beside(tree, directory))
+
+
+def _criterion(tree: str, directory: Path) -> SuccessCriterion:
+    return load_criterion(_beside(tree, directory))
+
+
+def _arm(tree: Tree, directory: Path) -> Arm | HandCarrier:
+    if (kind := carrier_kind(tree)) is not None:
+        carrier: HandCarrier = load(CARRIERS[kind].reader)(tree, directory)
+        return carrier
+    return arm_from(tree) if isinstance(tree, dict) else load_arm(_beside(tree, directory))
+
+
+def _object(tree: Tree, directory: Path) -> GraspObject:
+    if not isinstance(tree, dict):
+        return load_object(_beside(tree, directory))
+    if "library" not in tree:
+        return object_from(tree, directory=directory)
+    changes = {key: value for key, value in tree.items() if key != "library"}
+    if not set(changes) <= {"mass", "density", "elasticity"}:
+        raise DescriptionError(
+            f"expected only mass, density or elasticity beside 'library', found {sorted(changes)}"
+        )
+    elasticity = changes.pop("elasticity", None)
+    obj = load_object(_beside(str(tree["library"]), directory), **changes)
+    return obj if elasticity is None else obj.replace(elasticity=elasticity)
+
+
+def _sensors(tree: Tree, length: float, angle: float) -> Tree:
+    """The sensors of a scene, their frames as ``Pose`` has them."""
+    if not isinstance(tree, list):
+        return tree
+    sensors_si = []
+    for index, sensor in enumerate(tree):
+        if isinstance(sensor, dict) and "pose" in sensor:
+            location = ("sensors", index, "pose")
+            pose = pose_tree(sensor["pose"], length, angle, location, f"sensor {index}")
+            sensor = sensor | {"pose": pose}
+        sensors_si.append(sensor)
+    return sensors_si
+
+
+def _beside(name: str, directory: Path) -> str:
+    """A file that lies beside the scene, or the name as it stands."""
+    return str(directory / name) if (directory / name).is_file() else name
+
+
+def _arm_tree(value: dict[str, Tree]) -> dict[str, Tree]:
+    """An arm as its file has it: the rows at the top."""
+    chain = {key: part for key, part in value["chain"].items() if key != "name"}
+    return {key: part for key, part in value.items() if key != "chain"} | chain
+
+
+def _placed_tree(placed: PlacedObject) -> dict[str, Tree]:
+    named = _by_name(placed.object, "objects", load_object)
+    return _without_defaults(placed) | ({} if named is None else {"object": named})
+
+
+def _without_defaults(value: Description, *kept: str) -> dict[str, Tree]:
+    """The fields of a description that are not at their defaults, and some that are kept."""
+    fields = type(value).model_fields
+    tree: dict[str, Tree] = value.model_dump(mode="json")
+    return {k: v for k, v in tree.items() if k in kept or getattr(value, k) != fields[k].default}
+
+
+def _by_name(
+    value: Arm | Hand | GraspObject | SuccessCriterion, kind: str, load: Any
+) -> str | None:
+    named = value.name in assets.names(kind) and load(value.name) == value
+    return value.name if named else None
+
+
+# --------------------
+# Releases of soft fingers in YAML: a finger, named or written out, and the weight that bent it.
+
+
+def load_release(name: str | Path) -> FingerRelease:
+    """A shipped release by name, or one from a YAML file; shipped ones lie among the scenes.
+
+    Raises:
+        DescriptionError: There is no such release, or its file is wrong; names file, line and
+            field.
+    """
+    path = Path(name)
+    if path.suffix.lower() not in SUFFIXES:
+        path = assets.find("scenes", str(name))
+    release = YamlFile(path).read(lambda data: _release_from(data, path.parent))
+    return release if release.name else release.replace(name=path.stem)
+
+
+def save_release(release: FingerRelease, path: str | Path) -> Path:
+    """Write a release as YAML from which ``load_release`` makes an equal one.
+
+    A shipped finger that was not changed is written by its name.
+
+    Raises:
+        DescriptionError: ``path`` has no suffix by which ``load_release`` knows a file.
+        ResultError: The place cannot be written.
+    """
+    if Path(path).suffix.lower() not in SUFFIXES:
+        raise DescriptionError(f"expected a .yaml file, found '{path}'", field="path")
+    data: dict[str, Any] = release.model_dump(exclude_defaults=True)
+    name = release.finger.name
+    if name in assets.names("fingers") and load_finger(name) == release.finger:
+        data["finger"] = name
+    return write_text(path, dump(data))
+
+
+def is_release(name: str | Path) -> bool:
+    """Whether a file, or a shipped one by name, holds a release and no grasp scene.
+
+    Raises:
+        DescriptionError: It cannot be read, or there is none of that name.
+    """
+    path = Path(name)
+    if path.suffix.lower() not in SUFFIXES:
+        path = assets.find("scenes", str(name))
+    return describes_release(YamlFile(path).data)
+
+
+def describes_release(data: dict[str, Tree]) -> bool:
+    """Whether the fields of a file are those of a release: a finger, and neither hand nor object.
+
+    A problem of calibration has a finger too, but no ``tip_mass``.
+    """
+    return not {"hand", "object"} & set(data) and {"finger", "tip_mass"} <= set(data)
+
+
+def _release_from(data: dict[str, Tree], directory: Path) -> FingerRelease:
+    if {"hand", "object"} & set(data):
+        raise DescriptionError(
+            "expected the release of a finger (finger, tip_mass), found a scene with a hand and an "
+            "object"
+        )
+    finger_tree = data.get("finger")
+    if finger_tree is None:
+        return FingerRelease(**data)
+    try:
+        finger = _finger(finger_tree, directory)
+    except DescriptionError as error:
+        if error.file is not None:
+            raise
+        field = f"finger.{error.field}" if error.field else "finger"
+        location = ("finger", *error.location)
+        raise DescriptionError(
+            error.message, field=field, location=location, value=error.actual
+        ) from None
+    return FingerRelease(**(data | {"finger": finger}))
+
+
+def _finger(tree: Tree, directory: Path) -> SoftFinger:
+    if isinstance(tree, dict):
+        return soft_finger_from(tree)
+    if not isinstance(tree, str):
+        raise DescriptionError(
+            f"expected a library name, a file, or a mapping with its fields, found {tree!r}"
+        )
+    beside = directory / tree
+    return load_finger(beside if beside.is_file() else tree)
+
+
+# --------------------
+# Arms in YAML, one table and where the hand sits on its flange, or in URDF or MJCF.
+
+
+def load_arm(
+    name: str | Path,
+    *,
+    start: Sequence[float] | None = None,
+    tool: Pose | None = None,
+    tool_link: str | None = None,
+) -> Arm:
+    """A shipped arm by name, or one from a YAML, URDF or xacro file.
+
+    A YAML file may name a robot's file as its ``model``, with ``start``, ``tool`` and
+    ``tool_link``.
+
+    Args:
+        name: Name or file.
+        start: Of a robot's file: joint angles from which it lifts, one a joint [rad].
+        tool: Of a robot's file: frame of the hand in that of the tool link.
+        tool_link: Of a robot's file: the link that carries the hand; the one at its end where it
+            is not given.
+
+    Raises:
+        DescriptionError: There is no such arm, or its file is wrong; names file, line and field.
+        BackendUnavailable: It is a xacro file, and the xacro package is not installed.
+    """
+    path = Path(name)
+    if path.suffix.lower() == ".xml":
+        from softgrasp.io.mjcf.arm import mjcf_arm
+
+        return mjcf_arm(path)
+    if path.suffix.lower() in ROBOT_SUFFIXES:
+        return read_urdf_arm(path, start=start, tool=tool, tool_link=tool_link)
+    if any(option is not None for option in (start, tool, tool_link)):
+        raise DescriptionError(
+            f"expected start, tool and tool_link only with a robot's file, found '{name}'"
+        )
+    if path.suffix.lower() not in (".yaml", ".yml"):
+        path = assets.find("arms", str(name))
+    return YamlFile(path).read(lambda data: arm_from(data, directory=path.parent))
+
+
+def arm_from(data: dict[str, Tree], *, directory: Path | None = None) -> Arm:
+    """Make an arm of a YAML tree: ``name``, ``phalanges`` and ``tool``, with ``defaults``.
+
+    Args:
+        data: The tree.
+        directory: Where a robot's file that it names as its ``model`` lies.
+
+    Raises:
+        DescriptionError: Something in the tree is wrong; knows its location.
+    """
+    rest, length, angle = take_units(data)
+    if "model" in rest:
+        return _arm_of_model(rest, length, angle, directory or Path())
+    fields: dict[str, Tree] = {key: rest[key] for key in ("name", "source") if key in rest}
+    if "tool" in rest:
+        fields["tool"] = pose_tree(rest["tool"], length, angle, ("tool",), "the hand")
+    chain = {key: value for key, value in rest.items() if key not in ("source", "tool")}
+    return Arm(chain=finger_from(chain, length, angle), **fields)
+
+
+def _arm_of_model(data: dict[str, Tree], length: float, angle: float, directory: Path) -> Arm:
+    known = ("model", "name", "source", "start", "tool", "tool_link")
+    for key in data:
+        if key not in known:
+            raise DescriptionError(
+                f"no such field; {did_you_mean(key, known)}", field=key, location=(key,)
+            )
+    start, tool = data.get("start"), None
+    if start is not None and not (
+        isinstance(start, list) and all(type(part) in (int, float) for part in start)
+    ):
+        raise DescriptionError(
+            f"expected a list of numbers, one a joint, found {start!r}",
+            field="start",
+            location=("start",),
+        )
+    if "tool" in data:
+        tool = Pose(**pose_tree(data["tool"], length, angle, ("tool",), "the hand"))
+    arm = read_urdf_arm(
+        directory / str(data["model"]),
+        start=None if start is None else scaled(start, angle),
+        tool=tool,
+        tool_link=data.get("tool_link"),
+    )
+    return arm.replace(**{key: data[key] for key in ("name", "source") if key in data})

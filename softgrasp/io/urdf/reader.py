@@ -1,0 +1,617 @@
+"""U(C)RDF, URDF and xacro files as robots."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, TypeVar
+
+from softgrasp.description.robot import Robot
+from softgrasp.errors import DescriptionError, SoftgraspWarning, did_you_mean
+from softgrasp.io.urdf.xml import (
+    check_schema,
+    expanded,
+    is_readable,
+    locate_mesh,
+    mesh_name,
+    placed,
+    read_document,
+    refuse_xacro,
+)
+from softgrasp.io.xml_elements import (
+    Element,
+    line_of,
+    mistake,
+    number,
+    number_inside,
+    numbers,
+    only,
+    present_attributes,
+    present_numbers,
+)
+
+T = TypeVar("T")
+Settings = Mapping[str, Callable[[str], Mapping[str, Any]]]
+"""Fields of joints that hold instead of what a file says, by the joint's name, for its type."""
+
+MACRO_SUFFIX = ".xacro"
+ROBOT_SUFFIXES = (".ucrdf", ".urdf", MACRO_SUFFIX)
+
+
+def read_robot(path: str | Path) -> Robot:
+    """Read a robot from a U(C)RDF, URDF or xacro file.
+
+    Args:
+        path: File whose name ends in .ucrdf, .urdf or .xacro.
+
+    Raises:
+        DescriptionError: The file, or what it says, is wrong; names file, line and element.
+        BackendUnavailable: It is a xacro file, and the xacro package is not installed.
+
+    Warns:
+        SoftgraspWarning: Something in it is not kept.
+    """
+    return made_of_robot(path, lambda robot: robot)
+
+
+def made_of_robot(
+    path: str | Path, make: Callable[[Robot], T], settings: Settings | None = None
+) -> T:
+    """Read a robot and make something of it; mistakes in it get file and line too.
+
+    Args:
+        path: File whose name ends in .ucrdf, .urdf or .xacro.
+        make: Its errors may tell a place in the robot, such as ``("joints", 2, "lower")``.
+        settings: Fields of joints that hold instead of what the file says.
+
+    Raises:
+        DescriptionError: The file, or what it says, is wrong, or a joint that is set is not there.
+        BackendUnavailable: It is a xacro file, and the xacro package is not installed.
+
+    Warns:
+        SoftgraspWarning: Something in it is not kept.
+    """
+    path = Path(path)
+    try:
+        root = _root(path)
+        unkept = left_out(root)
+        drop_undrawable(root)
+        missing = drop_missing_visuals(root, path.parent)
+        made = _made(root, path.parent, make, settings or {})
+    except DescriptionError as error:
+        raise error.located(file=path) from None
+    for left_out_text in filter(None, (unkept, missing)):
+        warnings.warn(f"{path}: left out: {left_out_text}", SoftgraspWarning, stacklevel=3)
+    return made
+
+
+def _root(path: Path) -> Element:
+    suffix = path.suffix.lower()
+    if suffix not in ROBOT_SUFFIXES:
+        raise DescriptionError(
+            f"expected a robot as {', '.join(ROBOT_SUFFIXES)}, found '{suffix or path.name}'"
+        )
+    root = expanded(path) if suffix == MACRO_SUFFIX else read_document(path)
+    if root.tag != "robot":
+        raise DescriptionError(f"expected a <robot>, found a <{root.tag}>", line=line_of(root))
+    refuse_xacro(root)
+    return root
+
+
+def _made(root: Element, directory: Path, make: Callable[[Robot], T], settings: Settings) -> T:
+    if root.find("link") is None:
+        raise mistake(root, "expected <link> inside, found none")
+    source = only(root, "source")
+    materials = colors(root)
+    tree: dict[str, Any] = {
+        **present_attributes(root, "name"),
+        "links": [link_tree(part, directory, materials) for part in root.findall("link")],
+        "joints": [joint_tree(part) for part in root.findall("joint")],
+        "bendables": [bendable_tree(part) for part in root.findall("bendable")],
+        "control": [control_tree(part) for part in root.findall("ros2_control")],
+        "source": "" if source is None else source.text or "",
+        **hydraulics_tree(root),
+    }
+    _set_joints(tree["joints"], settings)
+    try:
+        return make(Robot(**tree))
+    except DescriptionError as error:
+        raise placed(error, root) from None
+
+
+def _set_joints(joints: list[dict[str, Any]], settings: Settings) -> None:
+    """Let settings hold instead of what a file says."""
+    by_name = {str(joint.get("name", "")).strip(): joint for joint in joints}
+    for name, fields in settings.items():
+        if name not in by_name:
+            raise DescriptionError(
+                f"no joint '{name}'; {did_you_mean(name, by_name)}", field=f"joints.{name}"
+            )
+        by_name[name].update(fields(str(by_name[name].get("type"))))
+
+
+# --------------------
+# ``<joint>`` elements as plain data for a ``RigidJoint``.
+
+
+BOUNDED = ("revolute", "prismatic")
+
+
+def joint_tree(element: Element) -> dict[str, Any]:
+    """Fields of a ``RigidJoint``.
+
+    A limit that is not given beside the other one is 0, as URDF defines it.
+
+    Raises:
+        DescriptionError: Something in it is missing, stands twice, or holds no number.
+    """
+    kind = element.get("type")
+    tree: dict[str, Any] = {**present_attributes(element, "name", "type"), **origin_tree(element)}
+    tree |= {end: _link(element, end) for end in ("parent", "child")}
+    axis = only(element, "axis")
+    if axis is not None and "xyz" in axis.attrib:
+        tree["axis"] = numbers(axis, "xyz", 3)
+    limit = present_numbers(only(element, "limit"), "lower", "upper", "effort", "velocity")
+    if kind in BOUNDED and ("lower" in limit or "upper" in limit):
+        limit = {"lower": 0.0, "upper": 0.0} | limit
+    tree |= limit | present_numbers(only(element, "dynamics"), "damping", "friction")
+    mimic = only(element, "mimic")
+    if mimic is not None:
+        tree["mimic"] = present_attributes(mimic, "joint") | present_numbers(
+            mimic, "multiplier", "offset"
+        )
+    return tree
+
+
+def _link(element: Element, end: str) -> str:
+    child = only(element, end)
+    if child is None:
+        raise mistake(element, f"expected <{end}> inside, found none")
+    if "link" not in child.attrib:
+        raise mistake(child, "this attribute is missing; expected the name of a link", "link")
+    return str(child.get("link"))
+
+
+# --------------------
+# ``<hydraulics>`` elements as plain data for a ``Hydraulics``.
+
+
+def hydraulics_tree(robot: Element) -> dict[str, Any]:
+    """The field ``hydraulics`` of a robot, nothing where there is none.
+
+    Raises:
+        DescriptionError: It stands twice, or the schema does not allow it.
+    """
+    element = only(robot, "hydraulics")
+    if element is None:
+        return {}
+    check_schema(element)
+    tree: dict[str, Any] = {
+        "drive": {str(part.tag): _part(part) for part in element.iterfind("drive/*")}
+    }
+    if "segments" in element.attrib:
+        tree["segments"] = int(element.attrib["segments"])
+    load, gravity = element.find("tip_load"), element.find("gravity")
+    if load is not None:
+        vectors = [key for key in ("force", "moment") if key in load.attrib]
+        tree["tip_load"] = present_attributes(load, "frame") | {
+            key: numbers(load, key, 3) for key in vectors
+        }
+    if gravity is not None:
+        tree["gravity"] = numbers(gravity, "xyz", 3)
+    return {"hydraulics": tree}
+
+
+def _part(element: Element) -> dict[str, Any]:
+    """Attributes of a part of the drive; the schema has allowed them."""
+    names = [str(name) for name in element.attrib if name != "flow"]
+    return present_numbers(element, *names) | present_attributes(element, "flow")
+
+
+# --------------------
+# What of URDF is kept; everything else in a file is named in a warning.
+
+
+ATTRIBUTES = "@"
+"""Key of the attributes in a grammar; all other keys are the tags of children."""
+MAX_LINES = 3
+"""Lines that are named of one thing that is left out."""
+OF_SCHEMA = ("bendable", "hydraulics")
+"""Children of the robot that the schema judges."""
+
+Grammar = Mapping[str, Any]
+
+
+def _leaf(*attributes: str) -> Grammar:
+    return {ATTRIBUTES: attributes}
+
+
+_ORIGIN = _leaf("xyz", "rpy")
+_SHAPE: Grammar = {
+    ATTRIBUTES: ("name",),
+    "origin": _ORIGIN,
+    "geometry": {
+        "box": _leaf("size"),
+        "cylinder": _leaf("radius", "length"),
+        "sphere": _leaf("radius"),
+        "capsule": _leaf("radius", "length"),
+        "mesh": _leaf("filename", "scale"),
+    },
+    "material": {ATTRIBUTES: ("name",), "color": _leaf("rgba")},
+}
+_LINK: Grammar = {
+    ATTRIBUTES: ("name",),
+    "inertial": {
+        "origin": _ORIGIN,
+        "mass": _leaf("value"),
+        "inertia": _leaf("ixx", "iyy", "izz", "ixy", "ixz", "iyz"),
+    },
+    "visual": _SHAPE,
+    "collision": _SHAPE,
+}
+_JOINT: Grammar = {
+    ATTRIBUTES: ("name", "type"),
+    "origin": _ORIGIN,
+    "parent": _leaf("link"),
+    "child": _leaf("link"),
+    "axis": _leaf("xyz"),
+    "limit": _leaf("lower", "upper", "effort", "velocity"),
+    "dynamics": _leaf("damping", "friction"),
+    "mimic": _leaf("joint", "multiplier", "offset"),
+}
+_INTERFACE: Grammar = {ATTRIBUTES: ("name",), "param": _leaf("name")}
+_CONTROL: Grammar = {
+    ATTRIBUTES: ("name", "type"),
+    "hardware": {"plugin": {}, "param": _leaf("name")},
+    "joint": {
+        ATTRIBUTES: ("name",),
+        "command_interface": _INTERFACE,
+        "state_interface": _INTERFACE,
+    },
+}
+_ROBOT: Grammar = {
+    ATTRIBUTES: ("name", "version"),
+    "source": {},
+    "material": _SHAPE["material"],
+    "link": _LINK,
+    "joint": _JOINT,
+    "ros2_control": _CONTROL,
+}
+
+
+def left_out(robot: Element) -> str:
+    """What of a robot's file is not kept, in words, each with its first lines; "" for nothing.
+
+    Args:
+        robot: The ``<robot>``; its bendables and hydraulics are the schema's to judge.
+    """
+    lines: dict[str, list[int | None]] = {}
+    for what, element in _unknown(robot, _ROBOT):
+        lines.setdefault(what, []).append(line_of(element))
+    return ", ".join(f"{what}{_in_lines(line_numbers)}" for what, line_numbers in lines.items())
+
+
+def _in_lines(lines: list[int | None]) -> str:
+    known = [str(line) for line in lines if line is not None]
+    if not known:
+        return ""
+    word = "line" if len(known) == 1 else "lines"
+    return f" ({word} {', '.join(known[:MAX_LINES])}{', …' if known[MAX_LINES:] else ''})"
+
+
+def _unknown(element: Element, grammar: Grammar) -> Iterator[tuple[str, Element]]:
+    kept = grammar.get(ATTRIBUTES, ())
+    for name in map(str, element.attrib):
+        if name not in kept:
+            yield f"attribute {name} of <{element.tag}>{_near(name, kept)}", element
+    children = [tag for tag in grammar if tag != ATTRIBUTES]
+    for child in element.iterchildren("*"):
+        tag = str(child.tag)
+        if tag in OF_SCHEMA and element.tag == "robot":
+            continue
+        if tag not in children:
+            yield f"<{tag}>{_near(tag, children)}", child
+        elif tag == "visual" and not drawable(child):
+            yield "<visual> with a mesh of another kind", child
+        elif _is_other_param(child):
+            yield f"<param name='{child.get('name')}'> of <{element.tag}>", child
+        else:
+            yield from _unknown(child, grammar[tag])
+
+
+def _is_other_param(element: Element) -> bool:
+    parent = element.getparent()
+    of_interface = parent is not None and str(parent.tag).endswith("_interface")
+    return element.tag == "param" and of_interface and element.get("name") not in RANGE
+
+
+def _near(word: str, known: Any) -> str:
+    near = get_close_matches(word, list(known), n=1)
+    return f"; did you mean {near[0]}?" if near else ""
+
+
+# --------------------
+# ``<link>`` elements as plain data for a ``Link``: inertia, shapes, meshes and colours.
+
+
+GEOMETRIES = ("box", "cylinder", "sphere", "capsule", "mesh")
+
+Color = tuple[float, ...]
+"""Red, green, blue and opacity."""
+Colors = Mapping[str, Color | None]
+"""Of materials by name; None of those that have only a texture."""
+
+
+def colors(robot: Element) -> dict[str, Color | None]:
+    """The materials that the whole robot may name: those at the top, then those in links.
+
+    Raises:
+        DescriptionError: A colour is not four numbers.
+    """
+    colors_by_name: dict[str, Color | None] = {}
+    for material in (*robot.findall("material"), *robot.iterfind("link/*/material")):
+        rgba = _stated_color(material)
+        if rgba is not None or only(material, "texture") is not None:
+            colors_by_name.setdefault(material.get("name", ""), rgba)
+    return colors_by_name
+
+
+def link_tree(element: Element, directory: Path, materials: Colors) -> dict[str, Any]:
+    """Fields of a ``Link``.
+
+    Args:
+        element: The ``<link>``.
+        directory: Where relative mesh files lie.
+        materials: Colours that its shapes may name.
+
+    Raises:
+        DescriptionError: Something in it is missing, stands twice, or is none of what URDF has.
+    """
+
+    def shapes(tag: str) -> list[dict[str, Any]]:
+        return [_shape_tree(part, directory, materials) for part in element.findall(tag)]
+
+    return {
+        **present_attributes(element, "name"),
+        **inertial_tree(element),
+        "visuals": shapes("visual"),
+        "collisions": shapes("collision"),
+    }
+
+
+def drawable(visual: Element) -> bool:
+    """Whether a shape can be read; Collada meshes cannot."""
+    mesh = visual.find("geometry/mesh")
+    return mesh is None or is_readable(mesh.get("filename", ""))
+
+
+def drop_undrawable(robot: Element) -> None:
+    """Take shapes that cannot be read off the links that they would show."""
+    for link in robot.findall("link"):
+        for visual in link.findall("visual"):
+            if not drawable(visual):
+                link.remove(visual)
+
+
+def drop_missing_visuals(robot: Element, directory: Path) -> str:
+    """Take visual meshes whose files are not there off links that have collision shapes.
+
+    Returns:
+        What was taken off, in words with lines; "" for nothing.
+    """
+    missing = []
+    for link in robot.findall("link"):
+        for visual in link.findall("visual") if link.find("collision") is not None else ():
+            mesh = visual.find("geometry/mesh")
+            if mesh is not None and "filename" in mesh.attrib and not locate_mesh(mesh, directory):
+                missing.append(
+                    f"<visual> '{mesh.get('filename')}' (line {line_of(mesh)}), no such file"
+                )
+                link.remove(visual)
+    return ", ".join(missing)
+
+
+def _shape_tree(element: Element, directory: Path, materials: Colors) -> dict[str, Any]:
+    tree = {
+        **present_attributes(element, "name"),
+        **origin_tree(element),
+        "shape": _geometry(element, directory),
+    }
+    material = only(element, "material")
+    if material is not None:
+        tree["rgba"] = _color(material, materials)
+    return tree
+
+
+def _geometry(element: Element, directory: Path) -> dict[str, Any]:
+    geometry = only(element, "geometry")
+    if geometry is None:
+        raise mistake(element, "expected <geometry> inside, found none")
+    shapes = list(geometry.iterchildren("*"))
+    if len(shapes) != 1 or shapes[0].tag not in GEOMETRIES:
+        tags = ", ".join(f"<{shape.tag}>" for shape in shapes) or "none"
+        raise mistake(geometry, f"expected one of {', '.join(GEOMETRIES)}, found {tags}")
+    shape = shapes[0]
+    match shape.tag:
+        case "box":
+            return {"type": "cuboid", "size": numbers(_with(shape, "size"), "size", 3)}
+        case "sphere":
+            return {"type": "sphere", **present_numbers(shape, "radius")}
+        case "mesh":
+            return _mesh(shape, directory)
+    size = present_numbers(shape, "radius", "length")
+    if shape.tag == "cylinder" and "length" in size:
+        size["height"] = size.pop("length")
+    return {"type": shape.tag, **size}
+
+
+def _mesh(element: Element, directory: Path) -> dict[str, Any]:
+    tree: dict[str, Any] = {
+        "type": "mesh",
+        "file": mesh_name(_with(element, "filename"), directory),
+    }
+    if "scale" in element.attrib:
+        tree["scale"] = numbers(element, "scale", 3)
+    return tree
+
+
+def _color(material: Element, materials: Colors) -> Color | None:
+    stated, name = _stated_color(material), material.get("name", "")
+    if stated is not None or name in materials:
+        return stated or materials[name]
+    hint = f"; {did_you_mean(name, materials)}" if materials else ""
+    raise mistake(material, f"expected a material that has a colour, found '{name}'{hint}")
+
+
+def _stated_color(material: Element) -> Color | None:
+    color = only(material, "color")
+    return None if color is None else numbers(_with(color, "rgba"), "rgba", 4)
+
+
+def _with(element: Element, attribute: str) -> Element:
+    """The element, if it has the attribute."""
+    if attribute not in element.attrib:
+        raise mistake(element, "this attribute is missing", attribute)
+    return element
+
+
+# --------------------
+# ``<bendable>`` elements as plain data for a ``Bendable``.
+
+
+WHOLE = ("links", "discs")
+"""Attributes that are whole numbers."""
+OLD_FRAMES = {"wj": "webster"}
+MOMENTS, PRODUCTS = ("ixx", "iyy", "izz"), ("ixy", "ixz", "iyz")
+
+
+def bendable_tree(element: Element) -> dict[str, Any]:
+    """Fields of a ``Bendable``.
+
+    Raises:
+        DescriptionError: The schema does not allow the element.
+    """
+    check_schema(element)
+    model = _child(element, "curvature/model")
+    tree: dict[str, Any] = {
+        "name": element.get("name"),
+        "parent": _child(element, "parent").get("link"),
+        "child": _child(element, "child").get("link"),
+        "model": model.get("type"),
+        "limits": _attributes(_child(model, "limits")),
+        "backbone": _attributes(_child(model, "backbone")),
+        "actuation": [
+            {"type": part.tag, **_attributes(part)} for part in element.iterfind("actuation/*")
+        ],
+        **origin_tree(element),
+        **inertial_tree(element),
+    }
+    if "degree" in model.attrib:
+        tree["degree"] = int(model.attrib["degree"])
+    if "frame" in model.attrib:
+        frame = str(model.get("frame"))
+        tree["frame"] = OLD_FRAMES.get(frame, frame)
+    return tree
+
+
+def origin_tree(element: Element) -> dict[str, Any]:
+    """The field ``origin`` of what has an ``<origin>``, nothing where there is none.
+
+    Raises:
+        DescriptionError: It stands twice, or does not hold three numbers.
+    """
+    origin = only(element, "origin")
+    if origin is None:
+        return {}
+    origin_fields = {key: numbers(origin, key, 3) for key in ("xyz", "rpy") if key in origin.attrib}
+    return {"origin": origin_fields}
+
+
+def inertial_tree(element: Element) -> dict[str, Any]:
+    """The field ``inertial`` of what has an ``<inertial>``, nothing where there is none.
+
+    Raises:
+        DescriptionError: A part is missing, stands twice, or holds something else than numbers.
+    """
+    inertial = only(element, "inertial")
+    if inertial is None:
+        return {}
+    mass, inertia = only(inertial, "mass"), only(inertial, "inertia")
+    tree = origin_tree(inertial)
+    if mass is not None and "value" in mass.attrib:
+        tree["mass"] = number(mass, "value")
+    if inertia is not None:
+        tree["inertia"] = _inertia(inertia)
+    return {"inertial": tree}
+
+
+def _inertia(element: Element) -> tuple[float, ...]:
+    """Moments and products of inertia; products that are not given are 0."""
+    values = present_numbers(element, *MOMENTS, *PRODUCTS)
+    for name in MOMENTS:
+        if name not in values:
+            raise mistake(element, "this attribute is missing; expected a number", name)
+    return tuple(values.get(name, 0.0) for name in (*MOMENTS, *PRODUCTS))
+
+
+def _attributes(element: Element) -> dict[str, float | int]:
+    """All attributes as numbers; the schema has allowed them."""
+    values: dict[str, float | int] = dict(present_numbers(element, *map(str, element.attrib)))
+    return values | {name: int(values[name]) for name in WHOLE if name in values}
+
+
+def _child(element: Element, path: str) -> Element:
+    """An element that the schema has seen."""
+    child = element.find(path)
+    assert child is not None
+    return child
+
+
+# --------------------
+# ``<ros2_control>`` elements as plain data for a ``ControlSystem``.
+
+
+RANGE = ("initial_value", "min", "max")
+"""Parameters of an interface that are kept."""
+
+
+def control_tree(element: Element) -> dict[str, Any]:
+    """Fields of a ``ControlSystem``.
+
+    Raises:
+        DescriptionError: Something stands twice, or a parameter that has to be a number is none.
+    """
+    tree: dict[str, Any] = {
+        **present_attributes(element, "name", "type"),
+        "joints": [_joint_tree(joint) for joint in element.findall("joint")],
+    }
+    hardware = only(element, "hardware")
+    if hardware is not None:
+        plugin = only(hardware, "plugin")
+        if plugin is not None:
+            tree["plugin"] = plugin.text or ""
+        tree["params"] = [
+            (part.get("name", ""), part.text or "") for part in hardware.findall("param")
+        ]
+    return tree
+
+
+def _joint_tree(element: Element) -> dict[str, Any]:
+    return {
+        **present_attributes(element, "name"),
+        "commands": [_interface(part) for part in element.findall("command_interface")],
+        "states": [_interface(part) for part in element.findall("state_interface")],
+    }
+
+
+def _interface(element: Element) -> dict[str, Any]:
+    params: dict[str, float] = {}
+    for part in element.findall("param"):
+        name = part.get("name", "")
+        if name in params:
+            raise mistake(part, "expected it once, found another")
+        if name in RANGE:
+            params[name] = number_inside(part)
+    return {**present_attributes(element, "name"), **params}

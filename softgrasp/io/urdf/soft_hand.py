@@ -1,0 +1,261 @@
+"""A U(C)RDF robot with soft fingers as a hand that grasps."""
+
+from __future__ import annotations
+
+import math
+import warnings
+
+import numpy as np
+
+from softgrasp.continuum.rld import finger_from_bendable
+from softgrasp.description.actuator import Rates
+from softgrasp.description.bendable import Bendable, Chamber
+from softgrasp.description.contact import Contact
+from softgrasp.description.geometry import Capsule, Cuboid, Cylinder, Mesh, Pose, Sphere
+from softgrasp.description.hand import GraspPreset, Grasps, Hand, Palm
+from softgrasp.description.robot import Link, LinkShape, Robot
+from softgrasp.description.soft_finger import MountedSoftFinger, SoftFinger, SoftLink
+from softgrasp.errors import DescriptionError, SoftgraspWarning
+from softgrasp.mechanics.robot_kinematics import origin_frame
+from softgrasp.mechanics.transforms import Array, position_of, quaternion_of, rotate_about
+
+FINGER_IN_BENDABLE = np.array([[0.0, 0.0, -1.0], [0.0, 1.0, 0.0], [1.0, 0.0, 0.0]])
+"""Axes of a finger in the frame of a bendable that bends towards its x: +x along z, −z along x."""
+SKIN = Contact(stiffness=5e3, damping=20.0, static_friction=0.9)
+"""A wall of silicone, as that of our own soft hands; U(C)RDF says nothing of contact."""
+CENTER_FRACTION = 0.6
+"""Where the object goes, over the length of the fingers."""
+CLOSING_TIME = 2.5
+"""In which the pressure reaches its limit [s]."""
+PRECISION_FRACTION = 0.5
+"""Of the pressure limit."""
+ALONG = 1e-9
+"""Directions that differ by less are one."""
+
+
+def soft_hand(robot: Robot) -> Hand:
+    """The hand whose palm is the link that carries all bendables.
+
+    Its frame stands between the bases of the fingers, which point towards −z. Each bendable is one
+    finger, driven by those of its chambers together that bend it towards its phi. Grasps are ours:
+    the object stands in the middle of the fingers, ``power`` closes with the highest pressure and
+    ``precision`` with half of it.
+
+    Raises:
+        DescriptionError: No bendables, they hang on different links or on one another, rigid joints
+            move beyond the palm, or a bendable is not planar, has no chambers that bend it towards
+            phi, or no highest pressure.
+
+    Warns:
+        SoftgraspWarning: Joints that carry the palm, links fixed to it, or a shape are left out.
+    """
+    palm = _palm_of(robot)
+    limits = {part.name: _pressures(part) for part in robot.bendables}
+    fingers = {part.name: _finger(robot, part) for part in robot.bendables}
+    bases = np.array([origin_frame(part.origin)[:3, 3] for part in robot.bendables])
+    directions = [origin_frame(part.origin)[:3, 2] for part in robot.bendables]
+    frame = _hand_frame(bases, np.mean(directions, axis=0), robot.name)
+    inverse = np.asarray(np.linalg.inv(frame))
+    digits = tuple(
+        MountedSoftFinger(
+            name=part.name.replace("_", "-"),
+            base=_pose(inverse @ origin_frame(part.origin) @ _finger_in(part)),
+            finger=fingers[part.name],
+            limits=limits[part.name],
+        )
+        for part in robot.bendables
+    )
+    return Hand(
+        name=robot.name,
+        soft_fingers=digits,
+        palm=_palm(palm, inverse),
+        palm_rgba=next((shape.rgba for shape in palm.visuals if shape.rgba), None),
+        contact=SKIN,
+        grasps=_grasps(digits),
+        source=robot.source,
+    )
+
+
+def _palm_of(robot: Robot) -> Link:
+    """The one link that carries all bendables; nothing else may hang on it or on the fingers."""
+    if not robot.bendables:
+        raise DescriptionError(
+            f"expected bendables as soft fingers of '{robot.name}', found none; rigid hands are "
+            "read from Denavit-Hartenberg tables in YAML",
+            field="bendable",
+        )
+    names = list(dict.fromkeys(part.parent for part in robot.bendables))
+    if len(names) > 1:
+        names_text = ", ".join(f"'{name}'" for name in names)
+        raise DescriptionError(
+            f"expected one link that carries all fingers of '{robot.name}', found {names_text}",
+            field="bendable",
+        )
+    beyond = {names[0], *(part.child for part in robot.bendables)}
+    for joint in robot.joints:
+        if joint.parent in beyond and joint.type == "fixed":
+            beyond.add(joint.child)
+        elif joint.parent in beyond:
+            raise DescriptionError(
+                f"expected fingers of one bendable each and no moving joint on '{names[0]}', found "
+                f"joint '{joint.name}'",
+                field=f"joint '{joint.name}'",
+            )
+    left = [f"'{joint.name}'" for joint in robot.joints]
+    if left:
+        warnings.warn(
+            f"robot '{robot.name}': expected a hand only; what its palm hangs on, and what is "
+            f"fixed to palm and fingers, is left out: {', '.join(left)}",
+            SoftgraspWarning,
+            stacklevel=3,
+        )
+    return robot.link(names[0])
+
+
+def _finger(robot: Robot, part: Bendable) -> SoftFinger:
+    finger = finger_from_bendable(part, driven=_closing(part))
+    return with_tip(finger, robot.link(part.child), np.array([0.0, 0.0, 1.0]))
+
+
+def _closing(part: Bendable) -> list[int]:
+    """Numbers of the chambers that bend a finger towards its phi; the others stay empty."""
+    where = f"bendable '{part.name}'"
+    if not part.planar:
+        raise DescriptionError(
+            "expected phi_min equal to phi_max, as one pressure bends a finger in one plane",
+            field=where,
+        )
+    chambers = [actuator for actuator in part.actuation if isinstance(actuator, Chamber)]
+    if len(chambers) != len(part.actuation) or not chambers:
+        actuation_text = "tendons" if part.actuation else "no actuation"
+        raise DescriptionError(f"expected chambers, found {actuation_text}", field=where)
+    phi = part.limits.phi_min or 0.0
+    closing = [
+        index
+        for index, chamber in enumerate(chambers)
+        if -math.cos(chamber.angle - phi) > ALONG and chamber.radius > 0.0
+    ]
+    if not closing:
+        raise DescriptionError(
+            "expected a chamber on the side away from phi, which bends the finger towards phi, "
+            "found none",
+            field=where,
+        )
+    return closing
+
+
+def _pressures(part: Bendable) -> tuple[float, float]:
+    """Range in which all closing chambers may be together [Pa]."""
+    chambers = [part.actuation[index] for index in _closing(part)]
+    limits = [(c.pressure_min, c.pressure_max) for c in chambers if isinstance(c, Chamber)]
+    known = [high for _, high in limits if high is not None]
+    if not known:
+        raise DescriptionError(
+            "expected a pressure_max, found none", field=f"bendable '{part.name}'"
+        )
+    return max(low for low, _ in limits), min(known)
+
+
+def _hand_frame(bases: Array, along: Array, name: str) -> Array:
+    """Between the bases, with −z along the fingers and x away from the first one, (4, 4)."""
+    if np.linalg.norm(along) < ALONG:
+        raise DescriptionError(
+            f"expected fingers of '{name}' that point to one side, found them opposite",
+            field="bendable",
+        )
+    frame = np.eye(4)
+    frame[:3, 3] = bases.mean(axis=0)
+    z = -along / np.linalg.norm(along)
+    aside = frame[:3, 3] - bases[0]
+    x = next(
+        part / np.linalg.norm(part)
+        for part in (direction - (direction @ z) * z for direction in (aside, *np.eye(3)))
+        if np.linalg.norm(part) > ALONG
+    )
+    frame[:3, :3] = np.column_stack([x, np.cross(z, x), z])
+    return frame
+
+
+def _finger_in(part: Bendable) -> Array:
+    frame = np.eye(4)
+    frame[:3, :3] = FINGER_IN_BENDABLE
+    return np.asarray(rotate_about("z", part.limits.phi_min or 0.0) @ frame)
+
+
+def _pose(frame: Array) -> Pose:
+    return Pose(position=position_of(frame), quaternion=quaternion_of(frame))
+
+
+def _palm(link: Link, inverse: Array) -> Palm:
+    """The first primitive that touches; a solid around the finger bases where there is none."""
+    shapes: list[LinkShape] = [s for s in link.collisions if not isinstance(s.shape, Mesh)]
+    if len(shapes) != 1 or len(link.collisions) != 1:
+        return Palm()
+    (only,) = shapes
+    return Palm(kind="shape", shape=only.shape, pose=_pose(inverse @ origin_frame(only.origin)))
+
+
+def _grasps(digits: tuple[MountedSoftFinger, ...]) -> Grasps:
+    length = float(np.mean([digit.length for digit in digits]))
+    highest = min(digit.limits[1] for digit in digits)
+    rates = Rates([digit.limits[1] / CLOSING_TIME for digit in digits])
+    preset = GraspPreset(
+        center=(0.0, 0.0, -CENTER_FRACTION * length), rates=rates, pressure=highest, from_above=True
+    )
+    return Grasps(power=preset, precision=preset.replace(pressure=PRECISION_FRACTION * highest))
+
+
+# --------------------
+# The end link of a bendable as a part of the soft finger's last link.
+
+
+def with_tip(finger: SoftFinger, link: Link, axis: Array) -> SoftFinger:
+    """The finger with its end link's mass, and as long as what touches of it.
+
+    A soft link is a box about its centre of mass: the end link's own centre gives way to that of
+    the longer box.
+
+    Args:
+        finger: Made from the bendable.
+        link: What hangs at its end.
+        axis: Direction of the finger in the link's frame, (3,).
+
+    Warns:
+        SoftgraspWarning: The link touches by a mesh, which is left out.
+    """
+    last, end = finger.links[-1], finger.tip[0]
+    begin = last.center[0] - 0.5 * last.size[0]
+    end += max([0.0, *(_reach(part, axis, link.name) for part in link.collisions)])
+    longer = SoftLink(
+        center=(0.5 * (begin + end), 0.0, 0.0),
+        mass=last.mass + (link.inertial.mass if link.inertial is not None else 0.0),
+        size=(end - begin, *last.size[1:]),
+    )
+    return finger.replace(links=(*finger.links[:-1], longer), tip=(end, 0.0, 0.0))
+
+
+def _reach(part: LinkShape, axis: Array, name: str) -> float:
+    """How far a shape reaches along a direction from the link's frame [m]."""
+    frame = origin_frame(part.origin)
+    along = frame[:3, :3].T @ axis
+    return float(frame[:3, 3] @ axis) + _half(part.shape, along, name)
+
+
+def _half(shape: object, along: Array, name: str) -> float:
+    if isinstance(shape, Sphere):
+        return shape.radius
+    if isinstance(shape, Cuboid):
+        return float(np.abs(along) @ shape.size) / 2.0
+    aside = math.hypot(*along[:2])
+    if isinstance(shape, Cylinder):
+        return float(abs(along[2])) * shape.height / 2.0 + aside * shape.radius
+    if isinstance(shape, Capsule):
+        return float(abs(along[2])) * shape.length / 2.0 + shape.radius
+    assert isinstance(shape, Mesh)
+    warnings.warn(
+        f"link '{name}': expected a primitive shape at the end of a soft finger, found a mesh; it "
+        "is left out",
+        SoftgraspWarning,
+        stacklevel=2,
+    )
+    return 0.0

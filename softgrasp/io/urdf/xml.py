@@ -1,0 +1,454 @@
+"""An XML file as a tree of elements that know their lines; nothing is fetched or expanded."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import warnings
+from collections.abc import Iterator
+from contextlib import redirect_stderr, redirect_stdout
+from difflib import get_close_matches
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any, cast
+from urllib.parse import unquote
+
+from lxml import etree
+
+from softgrasp import assets
+from softgrasp.description.base import either, short
+from softgrasp.errors import (
+    BackendUnavailable,
+    DescriptionError,
+    SoftgraspWarning,
+    did_you_mean,
+    reason,
+)
+from softgrasp.io.mesh_files import MESH_SUFFIXES
+from softgrasp.io.object import absolute_name
+from softgrasp.io.xml_elements import Element, line_of, mistake
+
+# --------------------
+# xacro files: macros expanded by the ``xacro`` package, lines kept.
+
+
+MARK = "softgrasp-line"
+"""An attribute that carries an element's line through the expansion."""
+
+
+def expanded(path: Path) -> Element:
+    """The root element of a xacro file after all macros, conditions and expressions.
+
+    An element has the line of the macro's body that wrote it; one that comes from an included
+    file has none.
+
+    Raises:
+        BackendUnavailable: The ``xacro`` package is not installed.
+        DescriptionError: The file is not XML, or cannot be expanded.
+    """
+    xacro = _package()
+    root = read_document(path)
+    for element in root.iter("*"):
+        if XACRO not in (etree.QName(element).namespace or ""):
+            element.set(MARK, str(line_of(element)))
+    return _with_lines(parsed(_expand(xacro, path, etree.tostring(root))))
+
+
+def _package() -> ModuleType:
+    try:
+        return import_module("xacro")
+    except ImportError:
+        raise BackendUnavailable(
+            "a .xacro file needs the package xacro; install it: pip install 'softgrasp[xacro]'"
+        ) from None
+
+
+def _expand(xacro: Any, path: Path, content: bytes) -> bytes:
+    output = io.StringIO()
+    xacro.init_stacks(str(path))
+    try:
+        with redirect_stderr(output), redirect_stdout(output):
+            document = xacro.parse(content.decode())
+            xacro.process_doc(document)
+    except Exception as error:  # noqa: BLE001 - an expression in the file may raise anything
+        inside = [macro.body.getAttribute("name") for macro in xacro.macrostack]
+        where = f"macro '{inside[-1]}': " if inside else ""
+        message = " ".join(str(error).split()) or type(error).__name__
+        raise DescriptionError(f"{where}expected macros that expand, found: {message}") from None
+    if output.getvalue().strip():
+        message = " ".join(output.getvalue().split())
+        warnings.warn(f"{path}: xacro says: {message}", SoftgraspWarning, stacklevel=2)
+    return bytes(document.toxml(encoding="utf-8"))
+
+
+def _with_lines(root: Element) -> Element:
+    for element in root.iter("*"):
+        line = element.attrib.pop(MARK, "")
+        writable: Any = element  # the stubs know no setter
+        writable.sourceline = int(line or 0)  # 0 is an unknown line
+    return root
+
+
+# --------------------
+# Names of mesh files as URDF writes them, as names that hold from anywhere.
+
+
+IN_PACKAGE = ("package://", "model://")
+IN_FILE = "file://"
+MANIFESTS = ("package.xml", "manifest.xml")
+"""Files that make a folder the root of a ROS package."""
+ROS_PATH = "ROS_PACKAGE_PATH"
+"""Environment variable with folders of packages."""
+
+
+def is_readable(name: str) -> bool:
+    """Whether a mesh's file is of a kind that is read; Collada is not."""
+    return Path(name).suffix.lower() in MESH_SUFFIXES
+
+
+def mesh_name(element: Element, directory: Path) -> str:
+    """The library's name or the absolute path of the file that a ``<mesh>`` names.
+
+    Args:
+        element: The ``<mesh>``; ``package://`` is looked for in the package's folder.
+        directory: Where relative files lie.
+
+    Raises:
+        DescriptionError: There is no such file, or it is no mesh that can be read.
+    """
+    file_name = str(element.get("filename"))
+    if not is_readable(file_name):
+        known = ", ".join(MESH_SUFFIXES)
+        raise mistake(element, f"expected a mesh as {known}, found '{file_name}'", "filename")
+    path = locate_mesh(element, directory)
+    if path is None:
+        raise mistake(
+            element,
+            f"expected a mesh file, found no '{file_name}' in {_searched(file_name, directory)}",
+            "filename",
+        )
+    return path
+
+
+def locate_mesh(element: Element, directory: Path) -> str | None:
+    """The library's name or the absolute path of a ``<mesh>``, None where there is no such file.
+
+    Args:
+        element: The ``<mesh>``.
+        directory: Where relative files lie.
+    """
+    file_name = str(element.get("filename"))
+    if assets.shipped_file(file_name) is not None:
+        return file_name
+    for candidate in _candidates(file_name, directory.absolute()):
+        if candidate.is_file():
+            return absolute_name(str(candidate), directory)
+    return None
+
+
+def _searched(file_name: str, directory: Path) -> str:
+    """Where a file was looked for, in words."""
+    around = f"{directory.absolute()}"
+    if not file_name.startswith(IN_PACKAGE):
+        return around
+    roots = os.environ.get(ROS_PATH, "")
+    return f"{around} or above it" + (f", nor in {ROS_PATH} ({roots})" if roots else "")
+
+
+def _candidates(file_name: str, directory: Path) -> Iterator[Path]:
+    """Where a file may be, the likeliest place first."""
+    if file_name.startswith(IN_FILE):
+        yield Path(unquote(file_name.removeprefix(IN_FILE)))
+        return
+    scheme = next((scheme for scheme in IN_PACKAGE if file_name.startswith(scheme)), None)
+    if scheme is None:
+        yield directory / file_name
+        return
+    package, _, inner = file_name.removeprefix(scheme).partition("/")
+    above = (directory, *directory.parents)
+    yield from (top / inner for top in above if _is_package(top, package))
+    yield from (top / package / inner for top in above)
+    for root in filter(None, os.environ.get(ROS_PATH, "").split(os.pathsep)):
+        yield from (Path(root) / package / inner, Path(root) / inner)
+        yield Path(root) / "share" / package / inner
+    yield from (top / inner for top in above)
+
+
+def _is_package(directory: Path, name: str) -> bool:
+    """Whether a folder is the root of a ROS package of that name."""
+    for about in MANIFESTS:
+        if (directory / about).is_file():
+            return directory.name == name or name in _names_in(directory / about)
+    return False
+
+
+def _names_in(manifest: Path) -> list[str]:
+    try:
+        return [(part.text or "").strip() for part in read_document(manifest).findall("name")]
+    except DescriptionError:
+        return []  # its folder's name is what counts then
+
+
+XACRO = "xacro"
+"""Part of every name that the namespace of xacro has had."""
+
+_DOCTYPE = re.compile(rb"(?>\s|\xef\xbb\xbf|<\?.*?\?>|<!--.*?-->)*+<!DOCTYPE", re.DOTALL)
+
+
+def read_document(path: Path) -> Element:
+    """The root element of a file.
+
+    Raises:
+        DescriptionError: It cannot be read, is not XML, or declares a document type.
+    """
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise DescriptionError(f"expected a readable XML file, found: {reason(error)}") from error
+    return parsed(content)
+
+
+def parsed(content: bytes) -> Element:
+    """The root element of XML text.
+
+    Raises:
+        DescriptionError: It is not XML, or declares a document type: entities could be made to
+            grow without bound, or to name other files.
+    """
+    if declared := _DOCTYPE.match(content):
+        raise _doctype(declared[0].count(b"\n") + 1)
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False)
+    try:
+        root = etree.fromstring(content, parser)
+    except etree.XMLSyntaxError as error:
+        raise DescriptionError(_syntax(error), line=error.lineno) from None
+    about: Any = root.getroottree().docinfo
+    if about.doctype:  # in an encoding that the pattern does not see through
+        raise _doctype(None)
+    return root
+
+
+def refuse_xacro(root: Element) -> None:
+    """Refuse macros in a file that does not say that it has them.
+
+    Raises:
+        DescriptionError: At the first one.
+    """
+    for element in root.iter("*"):
+        name = etree.QName(element)
+        if XACRO in (name.namespace or ""):
+            raise DescriptionError(
+                f"expected plain XML, found <xacro:{name.localname}>; give the file the suffix "
+                ".xacro",
+                line=line_of(element),
+            )
+
+
+def _doctype(line: int | None) -> DescriptionError:
+    return DescriptionError("expected no document type, found a <!DOCTYPE>", line=line)
+
+
+def _syntax(error: etree.XMLSyntaxError) -> str:
+    unclosed = re.match(
+        r"Opening and ending tag mismatch: (\S+) line (\d+) and ([^\s,]+)", error.msg or ""
+    )
+    if unclosed:
+        opened, line, closed = unclosed.groups()
+        return f"expected </{opened}>, opened in line {line}, found </{closed}>"
+    message = re.sub(r", line \d+, column \d+$", "", error.msg or "nothing").strip()
+    return f"expected XML, found: {message}"
+
+
+# --------------------
+# The schema of ``<bendable>`` and ``<hydraulics>``, and its complaints as sentences.
+#
+# The schema decides; what is said about it comes from its own declarations and documentation.
+
+
+SCHEMA_FILE = Path(__file__).with_name("bendable.xsd")
+
+_NS = {"xs": "http://www.w3.org/2001/XMLSchema"}
+_DECLARED = "xs:element[@name=$tag]/xs:complexType"
+_UNKNOWN = "SCHEMAV_CVC_COMPLEX_TYPE_3_2_1"
+_MISSING = "SCHEMAV_CVC_COMPLEX_TYPE_4"
+_CHILDREN = "SCHEMAV_ELEMENT_CONTENT"
+_CONTENT = ("SCHEMAV_CVC_COMPLEX_TYPE_2_1", "SCHEMAV_CVC_COMPLEX_TYPE_2_3")
+_NOT_EXPECTED = "This element is not expected"
+
+
+def check_schema(element: Element) -> None:
+    """Refuse a ``<bendable>`` or ``<hydraulics>`` that the schema does not allow.
+
+    Raises:
+        DescriptionError: The first complaint; a word that is not known comes before what is
+            missing beside it.
+    """
+    schema = _schema()
+    if schema.validate(element):
+        return
+    complaints: Any = schema.error_log
+    raise _complaint(element, min(complaints, key=lambda entry: not _is_unknown_word(entry)))
+
+
+@cache
+def _schema() -> etree.XMLSchema:
+    return etree.XMLSchema(etree.parse(str(SCHEMA_FILE)))
+
+
+@cache
+def _declarations() -> Element:
+    return etree.parse(str(SCHEMA_FILE)).getroot()
+
+
+def _is_unknown_word(entry: etree._LogEntry) -> bool:
+    return entry.type_name == _UNKNOWN or _NOT_EXPECTED in entry.message
+
+
+def _complaint(checked: Element, entry: etree._LogEntry) -> DescriptionError:
+    element = _named_by(checked, entry)
+    attribute = _attribute(entry.message)
+    if entry.type_name == _UNKNOWN:
+        hint = did_you_mean(attribute, _attributes(element))
+        return mistake(element, f"no such attribute; {hint}", attribute)
+    if entry.type_name == _CHILDREN:
+        return _wrong_child(element, entry)
+    if entry.type_name in _CONTENT:
+        return _wrong_content(element)
+    expected = _expected(element, attribute)
+    if entry.type_name == _MISSING:
+        return mistake(element, f"this attribute is missing; expected {expected}", attribute)
+    value = element.get(attribute, "")
+    near = get_close_matches(value, expected.split(" or "), n=1)
+    hint = f"; did you mean '{near[0]}'?" if near else ""
+    return mistake(element, f"expected {expected}, found {short(value)}{hint}", attribute)
+
+
+def _named_by(checked: Element, entry: etree._LogEntry) -> Element:
+    """The element of a complaint; its path starts at the element that is checked."""
+    inner = entry.path.removeprefix(f"/{checked.tag}")
+    inside = (part.nsmap.items() for part in checked.iter("*"))
+    prefixes = {prefix: name for pairs in inside for prefix, name in pairs if prefix}
+    (element,) = cast("list[Element]", checked.xpath(f".{inner}", namespaces=prefixes))
+    return element
+
+
+def _attribute(message: str) -> str:
+    match = re.search(r"[Tt]he attribute '([^']+)'|attribute '([^']+)'", message)
+    return "" if match is None else match[1] or match[2]
+
+
+def _wrong_child(element: Element, entry: etree._LogEntry) -> DescriptionError:
+    parent = element.getparent()
+    if _NOT_EXPECTED in entry.message and parent is not None:
+        tag = str(element.tag)
+        if tag in _children(parent):
+            return mistake(element, f"expected one <{tag}>, found another")
+        return mistake(element, f"no such element; {did_you_mean(tag, _children(parent))}")
+    there = {child.tag for child in element}
+    missing = [f"<{tag}>" for tag in _children(element, required=True) if tag not in there]
+    is_choice = bool(_declared(f"{_DECLARED}/xs:choice", tag=element.tag))
+    expected = either(missing) if is_choice else missing[0]
+    return mistake(element, f"expected {expected} inside, found none")
+
+
+def _wrong_content(element: Element) -> DescriptionError:
+    inside = next((child for child in element.iterchildren("*")), None)
+    if inside is not None and not _children(element):
+        return mistake(inside, f"expected nothing inside <{element.tag}>, found <{inside.tag}>")
+    text = "".join([element.text or "", *(child.tail or "" for child in element)]).strip()
+    return mistake(element, f"expected no text, found {short(text)}")
+
+
+def _expected(element: Element, attribute: str) -> str:
+    """What the documentation of an attribute's type says."""
+    path = "/xs:attribute[@name=$attribute]/@type"
+    (kind,) = _declared(f"{_DECLARED}{path}", tag=element.tag, attribute=attribute)
+    path = "xs:simpleType[@name=$kind]/xs:annotation/xs:documentation/text()"
+    return _declared(path, kind=kind)[0]
+
+
+def _attributes(element: Element) -> list[str]:
+    return _declared(f"{_DECLARED}/xs:attribute/@name", tag=element.tag)
+
+
+def _children(element: Element, *, required: bool = False) -> list[str]:
+    which = "[not(@minOccurs='0')]" if required else ""
+    return _declared(f"{_DECLARED}/*/xs:element{which}/@ref", tag=element.tag)
+
+
+def _declared(path: str, **variables: Any) -> list[str]:
+    """Texts in the schema's own file."""
+    texts: Any = _declarations().xpath(path, namespaces=_NS, **variables)
+    return [str(text) for text in texts]
+
+
+# --------------------
+# From a field of a ``Robot`` to the XML element that it was read from.
+
+
+LISTS = {
+    "links": "link",
+    "joints": "joint",
+    "bendables": "bendable",
+    "control": "ros2_control",
+    "visuals": "visual",
+    "collisions": "collision",
+    "actuation": "actuation/*",
+    "params": "hardware/param",
+    "commands": "command_interface",
+    "states": "state_interface",
+}
+"""Elements of a field that is a list."""
+INSIDE = {
+    "limits": "curvature/model/limits",
+    "backbone": "curvature/model/backbone",
+    "model": "curvature/model",
+    "degree": "curvature/model",
+    "frame": "curvature/model",
+    "shape": "geometry/*",
+    "rgba": "material/color",
+    "lower": "limit",
+    "upper": "limit",
+    "effort": "limit",
+    "velocity": "limit",
+    "damping": "dynamics",
+    "friction": "dynamics",
+    "plugin": "hardware/plugin",
+    "min": "param[@name='min']",
+    "max": "param[@name='max']",
+    "initial_value": "param[@name='initial_value']",
+}
+"""Elements of a field that is one; a field that is not named here has an element of its name."""
+
+
+def placed(error: DescriptionError, robot: Element) -> DescriptionError:
+    """The error at the element of the field that it complains about, or at the nearest around it.
+
+    Args:
+        error: An error of ``Robot``.
+        robot: The ``<robot>`` that it was read from.
+    """
+    if not error.location and error.field:  # about what was asked for, not about the file
+        return error
+    element = owner = robot
+    listed = name = ""
+    for part in error.location:
+        if isinstance(part, str):
+            owner, listed = element, LISTS.get(part, "")
+            inner = None if part in element.attrib else element.find(INSIDE.get(part, part))
+            element = element if inner is None else inner
+            name = "" if listed else part
+        elif listed:
+            element, listed = owner.findall(listed)[part], ""
+    is_named = name in (element.tag, element.get("name"))
+    error_located = mistake(element, error.message, "" if is_named else name)
+    return DescriptionError(
+        error_located.message,
+        line=error_located.line,
+        field=error_located.field,
+        location=error.location,
+        value=error.actual,
+    )

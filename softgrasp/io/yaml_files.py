@@ -1,0 +1,389 @@
+"""YAML files whose mistakes are told with file, line and field, and whose units are converted.
+
+A file may begin with ``units: {length: mm, angle: deg}``; without it numbers are SI.
+"""
+
+from __future__ import annotations
+
+import io
+import logging
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+from ruamel.yaml import YAML
+from ruamel.yaml.comments import CommentedMap, CommentedSeq
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.scalarstring import DoubleQuotedScalarString
+
+from softgrasp.description.base import Description
+from softgrasp.errors import DescriptionError, SoftgraspWarning, did_you_mean, reason
+from softgrasp.mechanics.transforms import nearest_rotation, quaternion_of, rotation_from_euler
+from softgrasp.units import ANGLE_UNITS, LENGTH_UNITS, PRESSURE_UNITS
+
+# --------------------
+# Poses in YAML: a matrix, or a position with a quaternion or Euler angles.
+
+
+ORTHONORMAL = 1e-4
+"""A frame farther than this from orthonormal is a mistake, not rounding [–]."""
+ROUNDING = 1e-9
+"""A frame nearer than this is orthonormal as it stands [–]."""
+FIELDS = ("position", "quaternion", "euler")
+
+FieldPath = tuple[int | str, ...]
+
+
+def pose_tree(tree: Tree, length: float, angle: float, location: FieldPath, name: str) -> Tree:
+    """A pose as it stands in a file, in the fields of ``Pose``.
+
+    Args:
+        tree: A (4, 4) or (3, 4) matrix, or ``position`` with ``quaternion`` or ``euler``.
+        length: Metres in the file's unit of length.
+        angle: Radians in the file's unit of angle.
+        location: Where the pose stands in the file.
+        name: Whose pose it is, for messages.
+
+    Raises:
+        DescriptionError: It is no pose, or a reflection, or too far from orthonormal.
+    """
+    if isinstance(tree, list):
+        return _from_matrix(tree, length, location, name)
+    if not isinstance(tree, dict):
+        return tree
+    for key in tree:
+        if key not in FIELDS:
+            raise DescriptionError(
+                f"no such field; {did_you_mean(key, FIELDS)}",
+                field=f"{name}: {location[-1]}.{key}",
+                location=(*location, key),
+            )
+    if "euler" in tree and "quaternion" in tree:
+        raise DescriptionError(
+            "expected one of euler and quaternion, found both",
+            field=f"{name}: {location[-1]}",
+            location=location,
+        )
+    pose = {key: value for key, value in tree.items() if key != "euler"}
+    if "position" in pose:
+        pose["position"] = scaled(pose["position"], length)
+    if "euler" in tree:
+        pose["quaternion"] = _from_euler(tree["euler"], angle, location, name)
+    return pose
+
+
+def _from_euler(tree: Tree, angle: float, location: FieldPath, name: str) -> list[float]:
+    try:
+        angles = [float(part) * angle for part in tree]
+        return list(quaternion_of(rotation_from_euler(angles)))
+    except (TypeError, ValueError):
+        raise DescriptionError(
+            f"expected three angles, found {tree!r}",
+            field=f"{name}: {location[-1]}.euler",
+            location=(*location, "euler"),
+        ) from None
+
+
+def _from_matrix(rows: Tree, length: float, location: FieldPath, name: str) -> dict[str, Tree]:
+    def refuse(message: str) -> DescriptionError:
+        return DescriptionError(message, field=f"{name}: {location[-1]}", location=location)
+
+    try:
+        matrix = np.array(rows, dtype=float)
+    except (TypeError, ValueError):
+        raise refuse("expected a matrix of 3 or 4 rows of 4 numbers") from None
+    if matrix.shape not in ((3, 4), (4, 4)) or not np.isfinite(matrix).all():
+        raise refuse(
+            f"expected a matrix of 3 or 4 rows of 4 finite numbers, found shape {matrix.shape}"
+        )
+    if matrix.shape == (4, 4) and matrix[3].tolist() != [0.0, 0.0, 0.0, 1.0]:
+        raise refuse(f"expected a last row of 0 0 0 1, found {matrix[3].tolist()}")
+    rotation, error = nearest_rotation(matrix[:3, :3])
+    if np.linalg.det(matrix[:3, :3]) < 0:
+        raise refuse(
+            "expected a rotation, found a reflection (determinant "
+            f"{np.linalg.det(matrix[:3, :3]):.3f}); flip one axis, and a second one to match"
+        )
+    if error > ORTHONORMAL:
+        raise refuse(
+            f"expected an orthonormal frame, found one that is off by {error:.2g} "
+            f"(at most {ORTHONORMAL:g} is taken as rounding)"
+        )
+    if error > ROUNDING:
+        warnings.warn(
+            f"{name}: the base frame is off orthonormal by {error:.2g} and was made orthonormal",
+            SoftgraspWarning,
+            stacklevel=2,
+        )
+    position = (matrix[:3, 3] * length).tolist()
+    return {"position": position, "quaternion": list(quaternion_of(rotation))}
+
+
+# --------------------
+# Descriptions as plain data that YAML files hold.
+
+
+def description_tree(value: Any, *, types: bool = True) -> Tree:
+    """A description as plain data without the fields that are as by default.
+
+    Args:
+        value: A description, or what one holds.
+        types: Keep every field ``type``, which says what kind of thing it is.
+    """
+    if isinstance(value, Description):
+        fields = type(value).model_fields
+        return {
+            name: description_tree(part, types=types)
+            for name, field in fields.items()
+            if (part := getattr(value, name)) != field.default or (types and name == "type")
+        }
+    if isinstance(value, tuple | list):
+        return [description_tree(part, types=types) for part in value]
+    return value
+
+
+logger = logging.getLogger(__name__)
+T = TypeVar("T")
+Tree = Any
+"""Plain dicts, lists, strings and numbers."""
+
+MAX_INTEGER = 2**63 - 1
+"""Larger whole numbers are read as floating-point numbers."""
+
+LENGTHS = frozenset(
+    [
+        *("a", "d", "radius", "height", "length", "size", "radii", "margin"),
+        *("position", "center", "mass_center", "tip", "object_position", "max_drop", "max_creep"),
+        *("offset", "displacement", "about", "amplitude", "min_lift"),
+        *("point", "thickness"),
+        *("torsional_friction", "rolling_friction", "critical_velocity"),
+        *("excursion", "pulley_radius"),
+    ]
+)
+UNSEEN_BREAKS = "\x85\u2028\u2029"
+"""Line breaks in YAML that look like nothing."""
+ANGLES = frozenset(
+    [
+        "alpha",
+        "theta",
+        "euler",
+        "object_euler",
+        "upright_euler",
+        "max_rotation",
+        "rotation_vector",
+        "angle",
+    ]
+)
+"""Fields with a length or an angle; a joint's own numbers depend on its kind (formats.hand)."""
+
+
+class YamlFile:
+    """A parsed YAML mapping that remembers its lines."""
+
+    def __init__(self, path: Path) -> None:
+        """Read a file.
+
+        Raises:
+            DescriptionError: It cannot be read, is not YAML, or holds no mapping.
+        """
+        logger.info("Reading %s.", path)
+        self.path = path
+        self._tree = _parse(path)
+
+    @property
+    def data(self) -> dict[str, Tree]:
+        """The content as plain dicts and lists, a fresh copy."""
+        plain = _plain(self._tree)
+        assert isinstance(plain, dict)  # _parse has refused anything else
+        return plain
+
+    def read(self, make: Callable[[dict[str, Tree]], T]) -> T:
+        """Make a value of the content; its mistakes get this file and their line.
+
+        Raises:
+            DescriptionError: As ``make`` raises it, located.
+        """
+        try:
+            return make(self.data)
+        except DescriptionError as error:
+            if error.file is not None:
+                raise
+            line, written = self.line_of(error.location), self._value_at(error.location)
+            raise error.located(file=self.path, line=line, written=written) from None
+
+    def line_of(self, location: tuple[int | str, ...]) -> int | None:
+        """Line, from 1, of a field, or of the nearest thing around it that the file holds."""
+        node: Any = self._tree
+        line = None
+        for part in location:
+            try:
+                if isinstance(node, CommentedMap):
+                    line = node.lc.key(part)[0] + 1
+                elif isinstance(node, CommentedSeq):
+                    line = node.lc.item(part)[0] + 1
+                else:
+                    break
+                node = node[part]
+            except (KeyError, IndexError, TypeError):
+                break
+        return line
+
+    def _value_at(self, location: tuple[int | str, ...]) -> Tree:
+        node: Tree = self._tree
+        try:
+            for part in location:
+                node = node[part]
+        except (KeyError, IndexError, TypeError):
+            return None
+        return _plain(node)
+
+
+def take_units(data: dict[str, Tree]) -> tuple[dict[str, Tree], float, float]:
+    """Take the ``units`` header off a mapping.
+
+    Returns:
+        The mapping without it, metres in a unit of length, radians in a unit of angle.
+
+    Raises:
+        DescriptionError: A unit is not known.
+    """
+    rest = {key: value for key, value in data.items() if key != "units"}
+    units_tree = data.get("units", {})
+    if not isinstance(units_tree, dict):
+        raise DescriptionError(
+            f"expected a mapping such as {{length: mm, angle: deg}}, found {units_tree!r}",
+            field="units",
+            location=("units",),
+        )
+    kinds = {"length": LENGTH_UNITS, "angle": ANGLE_UNITS}
+    for kind, unit in units_tree.items():
+        if kind not in kinds:
+            raise DescriptionError(
+                f"no such kind of unit; {did_you_mean(str(kind), kinds)}",
+                field=f"units.{kind}",
+                location=("units", kind),
+            )
+        if not isinstance(unit, str) or unit not in kinds[kind]:
+            raise DescriptionError(
+                f"no unit of {kind} '{unit}'; {did_you_mean(str(unit), kinds[kind])}",
+                field=f"units.{kind}",
+                location=("units", kind),
+            )
+    length = LENGTH_UNITS[units_tree.get("length", "m")]
+    return rest, length, ANGLE_UNITS[units_tree.get("angle", "rad")]
+
+
+def take_pressure_unit(data: dict[str, Tree]) -> tuple[dict[str, Tree], float]:
+    """Take the ``pressure`` out of the ``units`` of a file that has pressures.
+
+    Returns:
+        The mapping without it, and pascals in a unit of pressure.
+
+    Raises:
+        DescriptionError: The unit is not known.
+    """
+    units_tree = data.get("units")
+    if not isinstance(units_tree, dict) or "pressure" not in units_tree:
+        return data, 1.0
+    unit = units_tree["pressure"]
+    if not isinstance(unit, str) or unit not in PRESSURE_UNITS:
+        raise DescriptionError(
+            f"no unit of pressure '{unit}'; {did_you_mean(str(unit), PRESSURE_UNITS)}",
+            field="units.pressure",
+            location=("units", "pressure"),
+        )
+    others = {kind: name for kind, name in units_tree.items() if kind != "pressure"}
+    return data | {"units": others}, PRESSURE_UNITS[unit]
+
+
+def scaled(value: Tree, factor: float) -> Tree:
+    """A number, or all numbers in a list, times a factor; anything else stays as it is."""
+    if isinstance(value, list):
+        return [scaled(part, factor) for part in value]
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return value * factor if is_number and factor != 1.0 else value
+
+
+def to_si(data: Tree, length: float, angle: float) -> Tree:
+    """A tree with all lengths in metres and angles in radians."""
+    if isinstance(data, list):
+        return [to_si(part, length, angle) for part in data]
+    if not isinstance(data, dict):
+        return data
+    converted = {}
+    for key, value in data.items():
+        if key in LENGTHS:
+            converted[key] = scaled(value, length)
+        elif key in ANGLES:
+            converted[key] = scaled(value, angle)
+        else:
+            converted[key] = to_si(value, length, angle)
+    return converted
+
+
+def dump(data: dict[str, Tree], comment: str = "") -> str:
+    """A mapping as YAML text; short lists of numbers stay on one line."""
+    yaml = YAML()
+    yaml.width = 100
+    yaml.indent(mapping=2, sequence=4, offset=2)
+    stream = io.StringIO()
+    yaml.dump(_styled(data), stream)
+    head = "".join(f"# {line}\n" for line in comment.splitlines())
+    return head + stream.getvalue()
+
+
+def _parse(path: Path) -> CommentedMap:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise DescriptionError(
+            f"expected a readable YAML file, found: {reason(error)}", file=path
+        ) from error
+    try:
+        tree = YAML(typ="rt").load(text)
+    except MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        raise DescriptionError(
+            f"expected YAML, found: {_first_line(error)}",
+            file=path,
+            line=None if mark is None else mark.line + 1,
+        ) from error
+    except YAMLError as error:
+        raise DescriptionError(f"expected YAML, found: {error}", file=path) from error
+    if not isinstance(tree, CommentedMap):
+        kind = {type(None): "nothing", CommentedSeq: "a list"}.get(type(tree), "a single value")
+        raise DescriptionError(f"expected a mapping of fields, found {kind}", file=path)
+    return tree
+
+
+def _first_line(error: MarkedYAMLError) -> str:
+    parts = [error.context, error.problem]
+    return ", ".join(" ".join(part.split()) for part in parts if part)
+
+
+def _plain(node: Tree) -> Tree:
+    if isinstance(node, dict):
+        return {str(key): _plain(value) for key, value in node.items()}
+    if isinstance(node, list):
+        return [_plain(value) for value in node]
+    if isinstance(node, int) and not isinstance(node, bool) and abs(node) > MAX_INTEGER:
+        return float(str(node))  # may be infinite, which is refused where it is used
+    for kind in (bool, int, float, str):
+        if isinstance(node, kind):
+            return kind(node)
+    return node
+
+
+def _styled(node: Tree) -> Tree:
+    if isinstance(node, dict):
+        return CommentedMap({key: _styled(value) for key, value in node.items()})
+    if isinstance(node, list | tuple):
+        sequence = CommentedSeq([_styled(value) for value in node])
+        if not any(isinstance(value, dict | list | tuple) for value in node):
+            sequence.fa.set_flow_style()
+        return sequence
+    if isinstance(node, str) and any(mark in node for mark in UNSEEN_BREAKS):
+        return DoubleQuotedScalarString(node)  # else they come back as spaces
+    return node
