@@ -12,11 +12,11 @@ import mujoco
 import numpy as np
 from measured import Line, machine, show
 
-from softgrasp.build.finger_benches import dead_weight_rig
 from softgrasp.calibration.calibrate import calibrate
 from softgrasp.calibration.files import load_problem
 from softgrasp.calibration.stages import VirtualExperiments
 from softgrasp.description.calibration import HungAngles
+from softgrasp.model.soft_finger import dead_weight_rig
 
 PARTICLES, MASSES = 1000, (0.0, 0.02, 0.04)
 STILL = 1e-3

@@ -22,7 +22,7 @@ from measured import Line, machine, show
 from scipy.spatial.transform import Rotation
 
 import softgrasp as sg
-from softgrasp.build.scene import BuiltScene, build
+from softgrasp.model.scene import BuiltScene, build
 from softgrasp.simulation.closure_run import ClosureRun
 
 STEPS = (1 / 240, 1 / 500, 1 / 1000, 1 / 2000, 1 / 4000, 1 / 8000)

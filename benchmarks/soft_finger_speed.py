@@ -27,7 +27,7 @@ import mujoco
 import numpy as np
 
 import softgrasp as sg
-from softgrasp.build.soft_finger import finger_model
+from softgrasp.model.soft_finger import finger_model
 
 SECONDS, LONG, SHORT = 1.0, 11.0, 0.1
 """Simulated time, that by which the cost of stepping alone is known, and that after which the

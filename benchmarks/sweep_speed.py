@@ -22,7 +22,7 @@ from measured import Line, machine, show
 from mujoco.batch import Batch
 
 import softgrasp as sg
-from softgrasp.build.scene import BuiltScene, build
+from softgrasp.model.scene import BuiltScene, build
 from softgrasp.simulation.batch import run_batch
 from softgrasp.simulation.closure_run import ClosureRun
 from softgrasp.simulation.loading import gravity_steps

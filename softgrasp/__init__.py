@@ -20,9 +20,6 @@ if os.environ.get("MUJOCO_GL"):
 if TYPE_CHECKING:
     from softgrasp import hydraulics, quality
     from softgrasp.analysis.grasp_analysis import GraspAnalysis, analysis_of
-    from softgrasp.build.conventions import with_convention
-    from softgrasp.build.hand_robot import save_urdf
-    from softgrasp.build.scene import build_spec, compile_model, to_mjcf
     from softgrasp.calibration.calibrate import calibrate
     from softgrasp.calibration.files import load_problem
     from softgrasp.calibration.result import CalibrationResult, save_calibration
@@ -130,6 +127,8 @@ if TYPE_CHECKING:
     from softgrasp.mechanics.contact import hertz_patch_radius
     from softgrasp.mechanics.hand_kinematics import PlacedHand, forward_kinematics, joined_hands
     from softgrasp.mechanics.synergy import synergy_weights, variance_explained
+    from softgrasp.model.export import save_urdf, with_convention
+    from softgrasp.model.scene import build_spec, compile_model, to_mjcf
     from softgrasp.rendering.video import render_video
     from softgrasp.report.calibration import write_calibration_report
     from softgrasp.report.comparison import write_crosscheck_report
@@ -186,13 +185,6 @@ _PACKAGES = {
     "analysis.grasp_analysis": (
         "GraspAnalysis",
         "analysis_of",
-    ),
-    "build.conventions": ("with_convention",),
-    "build.hand_robot": ("save_urdf",),
-    "build.scene": (
-        "build_spec",
-        "compile_model",
-        "to_mjcf",
     ),
     "calibration.calibrate": ("calibrate",),
     "calibration.files": ("load_problem",),
@@ -381,6 +373,15 @@ _PACKAGES = {
     "mechanics.synergy": (
         "synergy_weights",
         "variance_explained",
+    ),
+    "model.export": (
+        "save_urdf",
+        "with_convention",
+    ),
+    "model.scene": (
+        "build_spec",
+        "compile_model",
+        "to_mjcf",
     ),
     "rendering.video": ("render_video",),
     "report.calibration": ("write_calibration_report",),

@@ -14,8 +14,8 @@ from ruamel.yaml import YAML
 
 import softgrasp as sg
 from softgrasp import assets
-from softgrasp.build.scene import build
 from softgrasp.mechanics.hand_kinematics import fingertip
+from softgrasp.model.scene import build
 from tests.outside import outside_file
 from tests.scenes import ball
 

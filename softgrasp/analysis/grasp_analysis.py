@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from softgrasp import quality
 from softgrasp.analysis.hand_stiffness import joint_stiffness
-from softgrasp.build import names
 from softgrasp.errors import DescriptionError, ResultError
 from softgrasp.mechanics.transforms import Array
+from softgrasp.model import names
 from softgrasp.quality import Graspability
 from softgrasp.simulation.grasp_contacts import GraspContactReader, GraspContacts, object_reach
 from softgrasp.simulation.posed_result import PosedResult

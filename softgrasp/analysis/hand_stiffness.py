@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import mujoco
 import numpy as np
 
-from softgrasp.build.effective_mass import actuator_moments, tendon_moments
 from softgrasp.mechanics.transforms import Array
+from softgrasp.model.contact_pairs import actuator_moments, tendon_moments
 
 
 def joint_stiffness(model: mujoco.MjModel, data: mujoco.MjData, dofs: Sequence[int]) -> Array:

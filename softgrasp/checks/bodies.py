@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from softgrasp.build.shapes import mass_properties
 from softgrasp.checks.report import Check, Finding, counted, range_text
 from softgrasp.description.bendable import Inertial
 from softgrasp.description.geometry import Capsule, Cuboid, Cylinder, Mesh, Sphere
@@ -18,6 +17,7 @@ from softgrasp.description.robot import Link, LinkShape, Robot
 from softgrasp.io.mesh import mesh_solid
 from softgrasp.mechanics.robot_kinematics import origin_frame
 from softgrasp.mechanics.transforms import Array
+from softgrasp.model.shapes import mass_properties
 
 # --------------------
 # Rigid links of a robot as bodies: what the file states, and what their shapes say.

@@ -10,13 +10,6 @@ from dataclasses import dataclass
 import mujoco
 import numpy as np
 
-from softgrasp.build import names
-from softgrasp.build.clearance import START_TOLERANCE
-from softgrasp.build.compiling import compiled
-from softgrasp.build.hand_model import build_hand_spec
-from softgrasp.build.pairs import Pair, penetration, self_pairs
-from softgrasp.build.scene import build
-from softgrasp.build.shapes import TOUCHING_GROUPS, mass_properties
 from softgrasp.checks.bodies import (
     Body,
     Geometry,
@@ -35,6 +28,13 @@ from softgrasp.errors import BuildError, SoftgraspWarning
 from softgrasp.io.hand_sanity import LONGEST_FINGER, millimetres_doubt, range_doubt
 from softgrasp.io.mesh_repair import hull_of, make_solid
 from softgrasp.mechanics.transforms import Array, transform
+from softgrasp.model import names
+from softgrasp.model.clearance import START_TOLERANCE
+from softgrasp.model.compile import compiled
+from softgrasp.model.contact_pairs import Pair, penetration, self_pairs
+from softgrasp.model.hand import build_hand_spec
+from softgrasp.model.scene import build
+from softgrasp.model.shapes import TOUCHING_GROUPS, mass_properties
 
 MM = 1e3
 

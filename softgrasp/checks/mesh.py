@@ -6,9 +6,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from softgrasp.build.density import USUAL_DENSITY, density_guess, is_usual
-from softgrasp.build.objects import object_mass
-from softgrasp.build.shapes import extent, mass_properties
 from softgrasp.checks.bodies import Body, box_corners, inertia_check, placed, tensor
 from softgrasp.checks.report import Check, Finding, Inspection, Severity
 from softgrasp.description.geometry import Mesh, Shape
@@ -32,6 +29,8 @@ from softgrasp.io.mesh import (
 )
 from softgrasp.io.mesh_repair import Solid, hull_of
 from softgrasp.mechanics.transforms import Array
+from softgrasp.model.object import USUAL_DENSITY, density_guess, is_usual, object_mass
+from softgrasp.model.shapes import extent, mass_properties
 
 CM3 = 1e6
 

@@ -13,11 +13,6 @@ import mujoco
 import numpy as np
 import typer
 
-from softgrasp.build.compiling import compiled
-from softgrasp.build.hand_model import build_hand_spec
-from softgrasp.build.objects import object_mass
-from softgrasp.build.scene import BuiltScene
-from softgrasp.build.shapes import extent, mass_properties
 from softgrasp.checks.robot import total_mass
 from softgrasp.cli import terminal
 from softgrasp.cli.options import PROBLEMS, Json, Units
@@ -33,6 +28,11 @@ from softgrasp.description.soft_finger import MountedSoftFinger
 from softgrasp.description.task import SuccessCriterion
 from softgrasp.errors import BuildError, DescriptionError, SoftgraspError, SoftgraspWarning
 from softgrasp.io.mesh import cut_or_hull, load_mesh
+from softgrasp.model.compile import compiled
+from softgrasp.model.hand import build_hand_spec
+from softgrasp.model.object import object_mass
+from softgrasp.model.scene import BuiltScene
+from softgrasp.model.shapes import extent, mass_properties
 from softgrasp.report.grasp_text import criterion_text, limits_text
 from softgrasp.simulation.equilibrium import equilibrium
 from softgrasp.simulation.finger_load import damped_finger, loaded_shape
@@ -223,7 +223,7 @@ def _properties_of(hand: Hand) -> dict[str, Any]:
 
 
 def _build(scene: GraspScene) -> tuple[dict[str, Any], list[str]]:
-    from softgrasp.build.scene import build
+    from softgrasp.model.scene import build
 
     try:
         return built_properties(build(scene)), []

@@ -162,10 +162,10 @@ def _print_summary(kind: str, files: list[Path], *, json: bool) -> None:
 
 def _model_text(source: str, *, is_hand: bool) -> str:
     """A hand or a scene as MJCF, meshes and start state included."""
-    from softgrasp.build.hand_model import hand_to_mjcf
-    from softgrasp.build.scene import to_mjcf
     from softgrasp.io.load import load_hand
     from softgrasp.io.scene import load_scene
+    from softgrasp.model.hand import hand_to_mjcf
+    from softgrasp.model.scene import to_mjcf
 
     return hand_to_mjcf(load_hand(source)) if is_hand else to_mjcf(load_scene(source))
 
@@ -180,8 +180,8 @@ def _robot_text(source: str, suffix: str, discs: Discs, at: list[str]) -> str:
         return rigid_urdf(robot, states_from(robot, at), discs.value)
     if suffix == UCRDF:
         return robot_xml(robot)
-    from softgrasp.build.compiling import compiled
-    from softgrasp.build.robot import robot_spec
+    from softgrasp.model.compile import compiled
+    from softgrasp.model.robot import robot_spec
 
     spec = robot_spec(robot)
     compiled(spec, robot.name)
@@ -216,10 +216,9 @@ def hand_files(source: str, path: Path, convention: Convention | None) -> list[P
         path: The file to write; its suffix says which.
         convention: Of the rows in YAML; as they are where it is not given.
     """
-    from softgrasp.build.conventions import with_convention
-    from softgrasp.build.hand_robot import save_urdf
     from softgrasp.io.hand import save_hand
     from softgrasp.io.load import load_hand
+    from softgrasp.model.export import save_urdf, with_convention
 
     hand = load_hand(source)
     if path.suffix == ".urdf":

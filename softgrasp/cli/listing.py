@@ -65,9 +65,9 @@ def _hands() -> list[Row]:
 
 
 def _objects() -> list[Row]:
-    from softgrasp.build.objects import object_mass
-    from softgrasp.build.shapes import extent
     from softgrasp.io.load import load_object
+    from softgrasp.model.object import object_mass
+    from softgrasp.model.shapes import extent
 
     return [
         {

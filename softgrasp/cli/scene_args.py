@@ -183,7 +183,7 @@ def _refuse_odd_weight(object_name: str | None, options: SceneOptions) -> None:
 
 def _fitting_grasp(hand: Hand, obj: GraspObject) -> Literal["power", "precision"]:
     """The grasp where none is asked for: ``power``, but ``precision`` where that one is enough."""
-    from softgrasp.build.objects import object_mass
+    from softgrasp.model.object import object_mass
 
     payload = hand.grasps.precision.payload
     return "precision" if payload is not None and object_mass(obj) <= payload else "power"

@@ -15,10 +15,10 @@ from typing import Any
 
 import typer
 
-from softgrasp.build.objects import object_mass
 from softgrasp.errors import ResultError, SoftgraspError
 from softgrasp.io.files import write_text
 from softgrasp.io.result import RESULT_FILE, TRAJECTORY_FILE, read_document
+from softgrasp.model.object import object_mass
 from softgrasp.report import grasp_text
 from softgrasp.report.grasp_page import (
     CONTACTS,

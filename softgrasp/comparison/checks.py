@@ -9,7 +9,6 @@ from typing import NamedTuple
 import mujoco
 import numpy as np
 
-from softgrasp.build.scene import compile_model
 from softgrasp.comparison.criteria import (
     CLOSE,
     Convergence,
@@ -35,6 +34,7 @@ from softgrasp.comparison.runs import (
 )
 from softgrasp.continuum.statics import GRAVITY
 from softgrasp.mechanics.transforms import Array
+from softgrasp.model.scene import compile_model
 from softgrasp.simulation.finger_release import MUJOCO
 from softgrasp.simulation.result import GraspResult
 from softgrasp.simulation.told_contacts import BodyContact

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from softgrasp.build.objects import object_mass
 from softgrasp.comparison.criteria import (
     Convergence,
     Threshold,
@@ -27,6 +26,7 @@ from softgrasp.description.task import SuccessCriterion
 from softgrasp.errors import DescriptionError, did_you_mean
 from softgrasp.extensions import ENGINES
 from softgrasp.mechanics.transforms import Array
+from softgrasp.model.object import object_mass
 from softgrasp.simulation.external_engine import external_engine
 from softgrasp.simulation.finger_load import damped_finger, loaded_finger, loaded_shape
 from softgrasp.simulation.finger_mode import LinearMode, linear_mode, small_motion

@@ -20,13 +20,13 @@ import mujoco
 import numpy as np
 from numpy.typing import ArrayLike
 
-from softgrasp.build.bendable_names import bend_joints, segment_actuator_names, slide_joints
 from softgrasp.continuum_control.interfaces import ResourceManager, curvature_of, vector_of
 from softgrasp.description.bendable import Bendable, Chamber, Tendon
 from softgrasp.description.robot import ControlledJoint, ControlSystem, RigidJoint
 from softgrasp.errors import DescriptionError, SimulationError, SoftgraspWarning, did_you_mean
 from softgrasp.mechanics.actuation import Allocation
 from softgrasp.mechanics.transforms import Array
+from softgrasp.model.robot import bend_joints, segment_actuator_names, slide_joints
 
 # --------------------
 # Hardware of rigid joints: servos of a MuJoCo model, or joints put where they are commanded.

@@ -10,8 +10,6 @@ from typing import Literal, Protocol
 import mujoco
 import numpy as np
 
-from softgrasp.build.robot import robot_model
-from softgrasp.build.spring_limit import spring_limit
 from softgrasp.continuum_control.hardware import (
     Hardware,
     JointHardware,
@@ -27,6 +25,8 @@ from softgrasp.description.robot import ControlledJoint, ControlSystem, Robot
 from softgrasp.description.scene import STANDARD_GRAVITY
 from softgrasp.errors import DescriptionError, SimulationError, SoftgraspWarning, did_you_mean
 from softgrasp.mechanics.transforms import Array
+from softgrasp.model.robot import robot_model
+from softgrasp.model.timestep import spring_limit
 from softgrasp.simulation.engine_warnings import caught_warnings, has_diverged
 
 # --------------------

@@ -14,8 +14,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from pydantic import Field
 
-from softgrasp.build import names
-from softgrasp.build.scene import BuiltScene, start_targets
 from softgrasp.description.base import Description, NonNegative, Positive
 from softgrasp.description.closure_base import Closure
 from softgrasp.description.object import Lift
@@ -24,6 +22,8 @@ from softgrasp.description.sweep import PoseNoise
 from softgrasp.description.task import SuccessCriterion
 from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.transforms import Array
+from softgrasp.model import names
+from softgrasp.model.scene import BuiltScene, start_targets
 from softgrasp.simulation.lifting import lift_path
 from softgrasp.simulation.loading import gravity_steps
 from softgrasp.simulation.outcome import EJECTION_DISTANCE

@@ -18,12 +18,6 @@ from dm_control import composer
 from dm_control.composer.observation import observable
 from numpy.typing import NDArray
 
-from softgrasp.build.hand import add_hand
-from softgrasp.build.names import OBJECT, contact_sensor
-from softgrasp.build.objects import add_object
-from softgrasp.build.placing import object_pose
-from softgrasp.build.scene import BuiltScene, build
-from softgrasp.build.sensors import contact_layout
 from softgrasp.description.geometry import Pose
 from softgrasp.description.scene import GraspScene
 from softgrasp.envs.core import EnvSettings, Episode, grasp_task, with_goal
@@ -39,6 +33,11 @@ from softgrasp.envs.simulation import (
 from softgrasp.errors import BackendUnavailable, BuildError, SoftgraspWarning
 from softgrasp.io.scene import load_scene
 from softgrasp.mechanics.transforms import Array
+from softgrasp.model.hand import add_hand
+from softgrasp.model.names import OBJECT, contact_sensor
+from softgrasp.model.object import add_object
+from softgrasp.model.scene import BuiltScene, build, object_pose
+from softgrasp.model.sensors import contact_layout
 
 HAND, OBJECT_NAME = "hand/", f"{OBJECT}/{OBJECT}"
 """What names of the hand's parts begin with, and the object's body, in a composed model."""

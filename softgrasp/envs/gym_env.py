@@ -16,14 +16,14 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from softgrasp.build import names
-from softgrasp.build.scene import build
-from softgrasp.build.visual import IN_CONTACT_RGBA
 from softgrasp.description.scene import GraspScene
 from softgrasp.envs.core import EnvSettings, Episode, GraspTask, grasp_task, with_goal
 from softgrasp.envs.simulation import Bound, EnvSimulation, Observation
 from softgrasp.errors import DescriptionError, SimulationError, SoftgraspWarning, did_you_mean
 from softgrasp.io.scene import load_scene
+from softgrasp.model import names
+from softgrasp.model.scene import build
+from softgrasp.model.visual import IN_CONTACT_RGBA
 from softgrasp.rendering.camera import geom_corner_points
 from softgrasp.rendering.keyframes import best_camera
 from softgrasp.rendering.renderer import open_renderer

@@ -10,15 +10,15 @@ import mujoco
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from softgrasp.build import names
-from softgrasp.build.clearance import START_TOLERANCE
-from softgrasp.build.objects import PLANAR_JOINTS
-from softgrasp.build.scene import BuiltScene, start_targets
 from softgrasp.description.scene import GraspScene
 from softgrasp.description.sweep import PoseNoise
 from softgrasp.envs.core import Episode, GraspTask, Sight
 from softgrasp.errors import SimulationError
 from softgrasp.mechanics.transforms import Array
+from softgrasp.model import names
+from softgrasp.model.clearance import START_TOLERANCE
+from softgrasp.model.object import PLANAR_JOINTS
+from softgrasp.model.scene import BuiltScene, start_targets
 from softgrasp.simulation.closure_run import LARGEST_SPEED
 from softgrasp.simulation.engine_warnings import caught_warnings, has_diverged
 from softgrasp.simulation.friction import SlipFriction

@@ -14,8 +14,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import eigh
 
-from softgrasp.build.bendable_names import bend_joints, slide_joints
-from softgrasp.build.spring_limit import damped_spring_limit
 from softgrasp.description.bendable import DEFAULT_LINKS, TipLoad
 from softgrasp.errors import DescriptionError, DivergedError, SoftgraspWarning, did_you_mean
 from softgrasp.hydraulics.description import HydraulicArm, arm_robot, end_link
@@ -32,6 +30,8 @@ from softgrasp.hydraulics.model import arm_model
 from softgrasp.hydraulics.recording import TipRecording
 from softgrasp.hydraulics.segment_model import checked_pressures
 from softgrasp.mechanics.transforms import Array
+from softgrasp.model.robot import bend_joints, slide_joints
+from softgrasp.model.timestep import damped_spring_limit
 from softgrasp.simulation.engine_warnings import has_diverged
 from softgrasp.simulation.stability import INTEGRATORS, SMALLEST, is_stable, stable_step_of
 

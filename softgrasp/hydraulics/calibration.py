@@ -15,7 +15,6 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from softgrasp._version import __version__
-from softgrasp.build.spring_limit import spring_limit
 from softgrasp.calibration import files, objectives
 from softgrasp.calibration.assessment import assessed, remarks_on_fit
 from softgrasp.calibration.calibrate import optimum_of
@@ -40,6 +39,7 @@ from softgrasp.hydraulics.model import arm_model
 from softgrasp.hydraulics.recording import TipRecording, TorqueTable
 from softgrasp.io.yaml_files import Tree
 from softgrasp.mechanics.transforms import Array
+from softgrasp.model.timestep import spring_limit
 
 
 def calibrate_arm(

@@ -9,25 +9,6 @@ import mujoco
 import numpy as np
 from scipy.optimize import root
 
-from softgrasp.build import names
-from softgrasp.build.attached_hand import settle
-from softgrasp.build.bendable import add_bendable
-from softgrasp.build.bendable_drives import add_segment_actuators
-from softgrasp.build.bendable_names import (
-    bend_joints,
-    segment_actuator_names,
-    slide_joints,
-    twist_joints,
-)
-from softgrasp.build.carried_hand import hand_posture
-from softgrasp.build.carrier_model import CarrierModel, CarrierRest, Posture
-from softgrasp.build.compiling import compiled
-from softgrasp.build.hand import add_hand
-from softgrasp.build.mechanism import add_mechanism
-from softgrasp.build.names import ARM, hand_body
-from softgrasp.build.shapes import set_inertia
-from softgrasp.build.spring_limit import spring_limit
-from softgrasp.build.visual import Rgba
 from softgrasp.description.base import Vec3
 from softgrasp.description.bendable import Bendable
 from softgrasp.description.closure_base import ActuationModel
@@ -41,6 +22,23 @@ from softgrasp.hydraulics.model import SECTION_RGBA, arm_model
 from softgrasp.hydraulics.recording import TorqueTable
 from softgrasp.hydraulics.segment_model import checked_pressures
 from softgrasp.mechanics.transforms import Array, position_of, quaternion_of, transform
+from softgrasp.model import names
+from softgrasp.model.arm import hand_posture
+from softgrasp.model.compile import compiled
+from softgrasp.model.hand import add_hand, add_mechanism, settle
+from softgrasp.model.hand_carrier import CarrierModel, CarrierRest, Posture
+from softgrasp.model.names import ARM, hand_body
+from softgrasp.model.robot import (
+    add_bendable,
+    add_segment_actuators,
+    bend_joints,
+    segment_actuator_names,
+    slide_joints,
+    twist_joints,
+)
+from softgrasp.model.shapes import set_inertia
+from softgrasp.model.timestep import spring_limit
+from softgrasp.model.visual import Rgba
 
 STEP_FRACTION = 0.9
 """Fraction of the longest stable time step of the arm's springs that is used."""

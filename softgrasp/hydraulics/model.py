@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import mujoco
 
-from softgrasp.build.bendable_names import segment_actuator_names
-from softgrasp.build.compiling import compiled
-from softgrasp.build.robot import robot_spec
-from softgrasp.build.visual import Rgba
 from softgrasp.description.bendable import DEFAULT_LINKS
 from softgrasp.description.robot import Robot
 from softgrasp.hydraulics.description import HydraulicArm, arm_robot, end_link
 from softgrasp.hydraulics.drive_model import drive_model
+from softgrasp.model.compile import compiled
+from softgrasp.model.robot import robot_spec, segment_actuator_names
+from softgrasp.model.visual import Rgba
 
 __all__ = ["arm_model", "arm_robot", "arm_spec", "end_link"]
 

@@ -14,8 +14,6 @@ import numpy as np
 import numpy.typing as npt
 
 from softgrasp._version import __version__
-from softgrasp.build.bendable_names import cell_numbers
-from softgrasp.build.visual import CONTACT_RGBA, FLOOR_GAP, FLOOR_NAME
 from softgrasp.hydraulics.calibration import ArmCalibrationResult, columns_of
 from softgrasp.hydraulics.description import arm_robot
 from softgrasp.hydraulics.drive_model import LAMINAR, TURBULENT, law_holds_to
@@ -25,6 +23,8 @@ from softgrasp.io.files import write_text
 from softgrasp.io.result import RESULT_FILE, TRAJECTORY_FILE
 from softgrasp.io.tables import with_numbers
 from softgrasp.mechanics.transforms import Array
+from softgrasp.model.robot import cell_numbers
+from softgrasp.model.visual import CONTACT_RGBA, FLOOR_GAP, FLOOR_NAME
 from softgrasp.rendering.camera import Camera, frame_points, geom_corner_points
 from softgrasp.rendering.overlay import Ball, Mark, Rgba, stamp
 from softgrasp.rendering.renderer import open_renderer

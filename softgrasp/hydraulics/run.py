@@ -13,7 +13,6 @@ import mujoco
 import numpy as np
 
 from softgrasp._version import __version__
-from softgrasp.build.bendable_names import bend_joints, slide_joints
 from softgrasp.description.bendable import DEFAULT_LINKS, Bendable
 from softgrasp.errors import DescriptionError
 from softgrasp.hydraulics.arm import ArmChain, move_driven_chain
@@ -25,6 +24,7 @@ from softgrasp.hydraulics.recording import TipRecording, TorqueTable, settling_t
 from softgrasp.hydraulics.segment_model import arm_motion
 from softgrasp.io.result import write_result
 from softgrasp.mechanics.transforms import Array
+from softgrasp.model.robot import bend_joints, slide_joints
 
 # --------------------
 # Runs of hydraulic arms as files: ``result.json`` and ``trajectory.npz``.

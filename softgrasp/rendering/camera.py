@@ -13,8 +13,8 @@ import mujoco
 import numpy as np
 import numpy.typing as npt
 
-from softgrasp.build.shapes import SKINNED_GROUP
 from softgrasp.errors import DescriptionError
+from softgrasp.model.shapes import SKINNED_GROUP
 
 Array = npt.NDArray[np.float64]
 

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.spatial import ConvexHull, QhullError
 
-from softgrasp.build import names
-from softgrasp.build.visual import CONTACT_RGBA, IN_CONTACT_RGBA
 from softgrasp.mechanics.transforms import Array
+from softgrasp.model import names
+from softgrasp.model.visual import CONTACT_RGBA, IN_CONTACT_RGBA
 from softgrasp.rendering.camera import (
     Camera,
     covered_geoms,

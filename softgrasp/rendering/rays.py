@@ -9,7 +9,7 @@ import mujoco
 import numpy as np
 import numpy.typing as npt
 
-from softgrasp.build.shapes import SKINNED_GROUP
+from softgrasp.model.shapes import SKINNED_GROUP
 from softgrasp.rendering.camera import SHOWN_GROUPS
 
 Bools = npt.NDArray[np.bool_]

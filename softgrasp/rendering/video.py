@@ -18,11 +18,11 @@ import mujoco
 import numpy as np
 import numpy.typing as npt
 
-from softgrasp.build import names
-from softgrasp.build.deformable import node_bodies
 from softgrasp.errors import BackendUnavailable, DescriptionError, ResultError
 from softgrasp.io.files import atomic_path
 from softgrasp.mechanics.transforms import Array
+from softgrasp.model import names
+from softgrasp.model.deformable import node_bodies
 from softgrasp.rendering.camera import Camera
 from softgrasp.rendering.keyframes import Playback, best_camera, has_phases, video_parts
 from softgrasp.rendering.overlay import Ball, Mark, Rgba, stamp

@@ -14,10 +14,10 @@ import numpy as np
 import numpy.typing as npt
 from numpy.typing import NDArray
 
-from softgrasp.build import names
-from softgrasp.build.names import parts
 from softgrasp.description.sensor import ForceTorqueSensor, TactileSensor
 from softgrasp.mechanics.transforms import Array
+from softgrasp.model import names
+from softgrasp.model.names import parts
 from softgrasp.rendering.keyframes import Playback, body_label, has_phases, key_frames
 from softgrasp.rendering.video import framing, render_key_frames
 from softgrasp.report import style

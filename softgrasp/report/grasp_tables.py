@@ -9,9 +9,6 @@ from typing import NamedTuple
 import numpy as np
 
 from softgrasp._version import __version__
-from softgrasp.build import names
-from softgrasp.build.objects import object_mass
-from softgrasp.build.placing import object_pose
 from softgrasp.description.base import Vec3
 from softgrasp.description.contact import Contact
 from softgrasp.description.geometry import Mesh, Shape, Sphere
@@ -20,6 +17,9 @@ from softgrasp.description.object import Block, GraspObject, Table, Wall
 from softgrasp.description.scene import GraspScene
 from softgrasp.description.task import SuccessCriterion
 from softgrasp.mechanics.transforms import euler_from_quaternions
+from softgrasp.model import names
+from softgrasp.model.object import object_mass
+from softgrasp.model.scene import object_pose
 from softgrasp.rendering.keyframes import has_phases, shown_phases
 from softgrasp.report.grasp_text import (
     count,

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from softgrasp.build import names
 from softgrasp.description.closure_base import ClosureActuator
 from softgrasp.description.finger import Finger, Phalanx
 from softgrasp.description.soft_finger import MountedSoftFinger
 from softgrasp.io.tables import write_columns
 from softgrasp.mechanics.transforms import Array, euler_from_quaternions, relative_quaternions
+from softgrasp.model import names
 from softgrasp.rendering.keyframes import body_label, has_phases, shown_phases
 from softgrasp.report import style
 from softgrasp.report.grasp_text import let_go_s, out_of_hand

@@ -8,11 +8,11 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from softgrasp.build import names
-from softgrasp.build.deformable import node_bodies
 from softgrasp.description.base import Vec3
 from softgrasp.description.task import Pull, SuccessCriterion
 from softgrasp.mechanics.transforms import Array
+from softgrasp.model import names
+from softgrasp.model.deformable import node_bodies
 from softgrasp.simulation.contacts import ContactReader
 from softgrasp.simulation.finished_run import FinishedRun
 from softgrasp.simulation.own_stepper import MujocoStepper

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from softgrasp.build.scene import BuiltScene
+from softgrasp.model.scene import BuiltScene
 from softgrasp.simulation.closure_run import MAX_ROWS, ClosureRun, max_rows
 from softgrasp.simulation.engine_warnings import caught_warnings
 from softgrasp.simulation.lane import BatchedRun, Scratch

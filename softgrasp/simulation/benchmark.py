@@ -17,11 +17,11 @@ import mujoco
 import numpy as np
 from mujoco import rollout
 
-from softgrasp.build.scene import BuiltScene, build
 from softgrasp.description.scene import GraspScene
 from softgrasp.errors import SimulationError
 from softgrasp.io.files import report_progress
 from softgrasp.mechanics.transforms import Array
+from softgrasp.model.scene import BuiltScene, build
 from softgrasp.simulation.closure_run import ClosureRun
 from softgrasp.simulation.engine_warnings import caught_warnings
 from softgrasp.simulation.native import NativeStepper, native_available

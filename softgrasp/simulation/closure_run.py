@@ -10,13 +10,13 @@ from functools import cached_property
 import mujoco
 import numpy as np
 
-from softgrasp.build.scene import BuiltScene, start_targets
 from softgrasp.description.arm import HandCarrier
 from softgrasp.description.object import Lift
 from softgrasp.description.scene import GraspScene
 from softgrasp.description.task import ClosePhase, Phase, SuccessCriterion
 from softgrasp.extensions import CARRIERS, load
 from softgrasp.mechanics.transforms import Array
+from softgrasp.model.scene import BuiltScene, start_targets
 from softgrasp.simulation.attempts import Attempts
 from softgrasp.simulation.contacts import (
     ContactPoint,

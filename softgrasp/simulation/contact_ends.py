@@ -6,9 +6,9 @@ from collections import defaultdict
 
 import numpy as np
 
-from softgrasp.build import names
-from softgrasp.build.sensors import MAX_SLOTS
 from softgrasp.mechanics.transforms import Array
+from softgrasp.model import names
+from softgrasp.model.sensors import MAX_SLOTS
 from softgrasp.simulation.contacts import ContactPoint, OtherPoint, merged, on_hardest
 from softgrasp.simulation.finished_run import FinishedRun
 from softgrasp.simulation.told_contacts import BodyContact, OtherContact

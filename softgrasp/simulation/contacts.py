@@ -12,8 +12,8 @@ from typing import NamedTuple
 import mujoco
 import numpy as np
 
-from softgrasp.build.names import OBJECT, is_around, is_object
 from softgrasp.description.base import Vec3
+from softgrasp.model.names import OBJECT, is_around, is_object
 
 Vector = Vec3 | list[float]
 

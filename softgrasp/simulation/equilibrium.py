@@ -11,13 +11,13 @@ import mujoco
 import numpy as np
 from numpy.typing import ArrayLike
 
-from softgrasp.build.soft_finger import TIP, finger_model
 from softgrasp.continuum.rld import refined
 from softgrasp.description.scene import STANDARD_GRAVITY
 from softgrasp.description.soft_finger import SoftFinger
 from softgrasp.errors import DescriptionError, SoftgraspWarning
 from softgrasp.mechanics.actuation import actuation_forces
 from softgrasp.mechanics.transforms import Array
+from softgrasp.model.soft_finger import TIP, finger_model
 
 RICHARDSON = 4.0 / 3.0
 """Error over the change of a value of second order when the number of joints doubles."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from softgrasp.build import names
-from softgrasp.build.scene import BuiltScene
+from softgrasp.model import names
+from softgrasp.model.scene import BuiltScene
 from softgrasp.simulation.contacts import BodyContactState, ContactPoint, merged, on_hardest
 from softgrasp.simulation.laws import ESTABLISHED, LOST, TOUCHING
 from softgrasp.simulation.told_contacts import ContactEvent

@@ -9,10 +9,10 @@ import mujoco
 import numpy as np
 from scipy.linalg import eigh
 
-from softgrasp.build.soft_finger import finger_model
 from softgrasp.continuum.statics import PlanarChain, rest
 from softgrasp.description.soft_finger import SoftFinger
 from softgrasp.mechanics.transforms import Array
+from softgrasp.model.soft_finger import finger_model
 
 
 class SmallMotion(NamedTuple):

@@ -10,16 +10,16 @@ import numpy as np
 from mujoco import rollout
 from numpy.typing import ArrayLike
 
-from softgrasp.build.compiling import compiled
-from softgrasp.build.names import finger_joint_names
-from softgrasp.build.shapes import set_inertia
-from softgrasp.build.soft_finger import TIP, finger_spec
 from softgrasp.continuum.statics import joint_positions
 from softgrasp.description.scene import STANDARD_GRAVITY
 from softgrasp.description.soft_finger import SoftFinger
 from softgrasp.errors import DescriptionError, DivergedError, did_you_mean
 from softgrasp.mechanics.actuation import actuation_forces
 from softgrasp.mechanics.transforms import Array
+from softgrasp.model.compile import compiled
+from softgrasp.model.names import finger_joint_names
+from softgrasp.model.shapes import set_inertia
+from softgrasp.model.soft_finger import TIP, finger_spec
 from softgrasp.simulation.engine_warnings import caught_warnings
 from softgrasp.simulation.native import native_pays
 from softgrasp.simulation.stability import INTEGRATORS, stable_step_of

@@ -7,8 +7,8 @@ from typing import NamedTuple, Protocol
 
 import mujoco
 
-from softgrasp.build.scene import BuiltScene
 from softgrasp.description.scene import GraspScene
+from softgrasp.model.scene import BuiltScene
 from softgrasp.simulation.contacts import ContactPoint, OtherPoint
 from softgrasp.simulation.pulling import Pulled
 from softgrasp.simulation.sensing import Sensing

@@ -12,8 +12,8 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from softgrasp.build.scene import BuiltScene
 from softgrasp.mechanics.transforms import Array
+from softgrasp.model.scene import BuiltScene
 from softgrasp.simulation.laws import update_slip
 from softgrasp.simulation.state import Integers
 

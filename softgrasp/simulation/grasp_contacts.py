@@ -8,8 +8,8 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from softgrasp.build import names
 from softgrasp.mechanics.transforms import Array
+from softgrasp.model import names
 
 HARD, SOFT = 3, 4
 """Dimensions of a contact from which on it resists sliding, and spinning."""

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from softgrasp.build import names
-from softgrasp.build.arm import arm_base
-from softgrasp.build.carrier import home_pose
 from softgrasp.description.arm import HandCarrier
 from softgrasp.mechanics.hand_kinematics import forward_kinematics
 from softgrasp.mechanics.transforms import Array, rotation_from_euler, transform
+from softgrasp.model import names
+from softgrasp.model.arm import arm_base, home_pose
 from softgrasp.simulation.posed_result import PosedResult
 from softgrasp.simulation.result import GraspResult, column
 

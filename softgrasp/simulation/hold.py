@@ -6,10 +6,10 @@ import mujoco
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from softgrasp.build import names
 from softgrasp.description.object import Lift
 from softgrasp.description.task import SuccessCriterion
 from softgrasp.mechanics.transforms import Array, rotation_angles
+from softgrasp.model import names
 from softgrasp.simulation.finished_run import FinishedRun
 from softgrasp.simulation.pulling import Pulled
 from softgrasp.simulation.told_hold import DirectionTest, HoldTest, OtherHeld, PullTest

@@ -8,10 +8,10 @@ from pathlib import Path
 import mujoco
 import numpy as np
 
-from softgrasp.build.scene import compile_model
 from softgrasp.errors import SoftgraspWarning
 from softgrasp.io.result import JointStates, save_joint_states
 from softgrasp.mechanics.transforms import Array
+from softgrasp.model.scene import compile_model
 from softgrasp.simulation.result import GraspResult
 
 JOINT = mujoco.mjtTrn.mjTRN_JOINT

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import mujoco
 
-from softgrasp.build.scene import BuiltScene
 from softgrasp.mechanics.transforms import Array
+from softgrasp.model.scene import BuiltScene
 from softgrasp.simulation.closure_run import ClosureRun, Plans
 from softgrasp.simulation.contacts import ContactPoint
 from softgrasp.simulation.own_stepper import STATE, MujocoStepper

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from softgrasp.build.arm import arm_base
-from softgrasp.build.scene import start_targets
 from softgrasp.description.arm import Arm
 from softgrasp.description.object import Lift
 from softgrasp.description.scene import GraspScene
 from softgrasp.mechanics.trajectory import straight_path
 from softgrasp.mechanics.transforms import Array, minimum_jerk
+from softgrasp.model.arm import arm_base
+from softgrasp.model.scene import start_targets
 
 
 def lift_path(scene: GraspScene, lift: Lift, samples: int) -> Array:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import mujoco
 import numpy as np
 
-from softgrasp.build.names import OBJECT
-from softgrasp.build.pairs import object_pairs
 from softgrasp.mechanics.transforms import Array
+from softgrasp.model.contact_pairs import object_pairs
+from softgrasp.model.names import OBJECT
 from softgrasp.simulation.finished_run import FinishedRun
 
 SAMPLES = 24

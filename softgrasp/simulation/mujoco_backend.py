@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 import warnings
 
-from softgrasp.build.scene import build
 from softgrasp.description.scene import GraspScene
 from softgrasp.errors import SoftgraspError
+from softgrasp.model.scene import build
 from softgrasp.simulation.closure_run import ClosureRun, Progress
 from softgrasp.simulation.interrupt import Interrupted
 from softgrasp.simulation.result import GraspResult

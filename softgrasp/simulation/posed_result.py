@@ -7,12 +7,11 @@ import warnings
 import mujoco
 import numpy as np
 
-from softgrasp.build import names
-from softgrasp.build.deformable import node_columns, node_positions
-from softgrasp.build.placing import PlacedItem, placed_items
-from softgrasp.build.scene import compile_model
 from softgrasp.errors import SoftgraspWarning
 from softgrasp.mechanics.transforms import Array
+from softgrasp.model import names
+from softgrasp.model.deformable import node_columns, node_positions
+from softgrasp.model.scene import PlacedItem, compile_model, placed_items
 from softgrasp.simulation.result import GraspResult
 
 

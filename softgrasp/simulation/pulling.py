@@ -9,9 +9,9 @@ from typing import NamedTuple
 import mujoco
 import numpy as np
 
-from softgrasp.build import names
 from softgrasp.description.task import Pull
 from softgrasp.mechanics.transforms import Array
+from softgrasp.model import names
 from softgrasp.simulation.contacts import ContactPoint
 from softgrasp.simulation.grasp_contacts import GraspContactReader
 

@@ -9,11 +9,11 @@ import mujoco
 import numpy as np
 from mujoco.batch import Batch
 
-from softgrasp.build.soft_finger import finger_model
 from softgrasp.continuum.statics import PlanarChain
 from softgrasp.description.scene import STANDARD_GRAVITY
 from softgrasp.description.soft_finger import SoftFinger
 from softgrasp.mechanics.transforms import Array
+from softgrasp.model.soft_finger import finger_model
 from softgrasp.simulation.engine_warnings import caught_warnings
 
 NUMBER = 1

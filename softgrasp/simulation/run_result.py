@@ -9,9 +9,9 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from softgrasp.build import names
-from softgrasp.build.deformable import full_size, node_track
 from softgrasp.mechanics.transforms import Array
+from softgrasp.model import names
+from softgrasp.model.deformable import full_size, node_track
 from softgrasp.simulation.closing_warnings import closing_warnings
 from softgrasp.simulation.contact_ends import (
     body_contacts,

@@ -11,9 +11,9 @@ from typing import Any, Protocol
 import mujoco
 import numpy as np
 
-from softgrasp.build.scene import BuiltScene
 from softgrasp.description.sensor import AnySensor, ForceTorqueSensor, TactileSensor
 from softgrasp.mechanics.transforms import Array
+from softgrasp.model.scene import BuiltScene
 from softgrasp.simulation.sensor_errors import Errors, SavedErrors
 from softgrasp.simulation.sensor_reading import channels_of
 from softgrasp.simulation.sensor_truth import truth_of

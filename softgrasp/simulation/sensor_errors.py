@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from softgrasp.build.scene import BuiltScene
 from softgrasp.description.sensor import AnySensor, ForceTorqueSensor, SensorErrors
 from softgrasp.mechanics.transforms import Array
+from softgrasp.model.scene import BuiltScene
 from softgrasp.simulation.sensor_reading import channels_of
 
 

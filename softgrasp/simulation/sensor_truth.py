@@ -7,9 +7,6 @@ from typing import Any, NamedTuple, Protocol
 import mujoco
 import numpy as np
 
-from softgrasp.build import names
-from softgrasp.build.scene import BuiltScene
-from softgrasp.build.shapes import TOUCHING_GROUPS
 from softgrasp.description.sensor import (
     AnySensor,
     ForceTorqueSensor,
@@ -19,6 +16,9 @@ from softgrasp.description.sensor import (
 from softgrasp.errors import BuildError
 from softgrasp.mechanics.contact import TaxelGrid, distribute, taxel_grid
 from softgrasp.mechanics.transforms import Array
+from softgrasp.model import names
+from softgrasp.model.scene import BuiltScene
+from softgrasp.model.shapes import TOUCHING_GROUPS
 from softgrasp.simulation.sensor_reading import channels_of
 
 _BOX = np.array([[x, y, z] for x in (-1.0, 1.0) for y in (-1.0, 1.0) for z in (-1.0, 1.0)])

@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from softgrasp.build.carrier import carrier_start, carrier_targets, home_pose, start_pose
 from softgrasp.description.scene import GraspScene
 from softgrasp.description.task import (
     ApproachPhase,
@@ -18,6 +17,7 @@ from softgrasp.description.task import (
 )
 from softgrasp.mechanics.trajectory import eased, moved, shaken, unit
 from softgrasp.mechanics.transforms import Array
+from softgrasp.model.arm import carrier_start, carrier_targets, home_pose, start_pose
 
 
 class PhaseRows(NamedTuple):

@@ -7,9 +7,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from softgrasp.build import names
 from softgrasp.description.soft_finger import MountedSoftFinger, SoftFinger
 from softgrasp.mechanics.transforms import Array, rotation_angles
+from softgrasp.model import names
 from softgrasp.simulation.equilibrium import equilibrium
 from softgrasp.simulation.finished_run import FinishedRun
 from softgrasp.simulation.told_motion import SoftFingerEnd

@@ -7,9 +7,9 @@ import copy
 import mujoco
 import numpy as np
 
-from softgrasp.build.soft_finger import finger_model
 from softgrasp.description.soft_finger import SoftFinger
 from softgrasp.mechanics.transforms import Array
+from softgrasp.model.soft_finger import finger_model
 from softgrasp.simulation.engine_warnings import caught_warnings
 
 INTEGRATORS = {

@@ -11,10 +11,10 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from softgrasp.build import names
-from softgrasp.build.scene import BuiltScene
-from softgrasp.build.sensors import contact_layout
 from softgrasp.mechanics.transforms import Array
+from softgrasp.model import names
+from softgrasp.model.scene import BuiltScene
+from softgrasp.model.sensors import contact_layout
 
 Integers = NDArray[np.int64]
 APART = 10

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import NamedTuple
 
-from softgrasp.build.scene import BuiltScene, build
 from softgrasp.description.scene import GraspScene
 from softgrasp.errors import SoftgraspError
+from softgrasp.model.scene import BuiltScene, build
 from softgrasp.simulation.batch import can_be_batched, run_batch, topology, unload
 from softgrasp.simulation.closure_run import ClosureRun
 from softgrasp.simulation.finished_run import FinishedRun

@@ -7,9 +7,6 @@ from typing import NamedTuple
 import mujoco
 import numpy as np
 
-from softgrasp.build import names
-from softgrasp.build.deformable import node_track, rigid_track
-from softgrasp.build.placing import PlacedItem, placed_items
 from softgrasp.mechanics.transforms import (
     Array,
     euler_from_quaternions,
@@ -18,6 +15,9 @@ from softgrasp.mechanics.transforms import (
     rotate_about,
     transform,
 )
+from softgrasp.model import names
+from softgrasp.model.deformable import node_track, rigid_track
+from softgrasp.model.scene import PlacedItem, placed_items
 from softgrasp.simulation.finished_run import FinishedRun
 from softgrasp.simulation.told_motion import ObjectMotion
 

@@ -8,11 +8,11 @@ from typing import NamedTuple
 import mujoco
 import numpy as np
 
-from softgrasp.build import names
-from softgrasp.build.deformable import node_bodies, rigid_track
 from softgrasp.description.base import Vec3
 from softgrasp.description.task import SuccessCriterion
 from softgrasp.mechanics.transforms import Array, rotation_angles
+from softgrasp.model import names
+from softgrasp.model.deformable import node_bodies, rigid_track
 from softgrasp.simulation.loading import load_fractions
 
 CHECK_PERIOD = 0.05

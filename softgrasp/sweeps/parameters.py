@@ -11,8 +11,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from softgrasp.build.placing import object_pose
-from softgrasp.build.table import lowest_of_object
 from softgrasp.description.field_path import with_field
 from softgrasp.description.object import GraspObject
 from softgrasp.description.scene import GraspScene
@@ -22,6 +20,7 @@ from softgrasp.io.load import load_hand, load_object
 from softgrasp.io.mesh_files import MESH_SUFFIXES
 from softgrasp.io.scene import load_scene
 from softgrasp.mechanics.transforms import Array
+from softgrasp.model.scene import lowest_of_object, object_pose
 
 EVERY = "[*]"
 SHORT = {"closure.rate": "closure.rates", "contact.friction": "contact.static_friction"}

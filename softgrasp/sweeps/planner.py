@@ -16,9 +16,6 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from softgrasp._version import __version__
-from softgrasp.build.carrier import toward_grasp
-from softgrasp.build.placing import object_pose, on_its_table
-from softgrasp.build.pulling_back import PullBack
 from softgrasp.description.scene import GraspScene
 from softgrasp.description.sweep import PERTURBATION, Axis, GraspPlan, PoseSampling, SweepPlan
 from softgrasp.errors import DescriptionError, ResultError, did_you_mean
@@ -33,6 +30,9 @@ from softgrasp.mechanics.transforms import (
     quaternion_of,
     transform,
 )
+from softgrasp.model.arm import toward_grasp
+from softgrasp.model.pullback import PullBack
+from softgrasp.model.scene import object_pose, on_its_table
 from softgrasp.sweeps.parameters import scene_of_row
 from softgrasp.sweeps.run import Progress, require_pandas, sweep
 from softgrasp.sweeps.storage import COLUMNS, FAILED, plan_in

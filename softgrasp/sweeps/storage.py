@@ -21,11 +21,11 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from softgrasp._version import __version__
-from softgrasp.build.objects import object_mass
 from softgrasp.description.sweep import SweepPlan
 from softgrasp.errors import DescriptionError, ResultError
 from softgrasp.io.files import write_bytes, write_text
 from softgrasp.mechanics.transforms import quaternion_of, transform
+from softgrasp.model.object import object_mass
 from softgrasp.quality.grasp_matrix import smallest_singular_value
 from softgrasp.simulation.hand_track import hand_pose_at
 from softgrasp.simulation.result import GraspResult

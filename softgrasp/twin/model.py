@@ -13,14 +13,14 @@ import mujoco
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from softgrasp.build.arm import add_arm
-from softgrasp.build.compiling import compiled
-from softgrasp.build.shapes import VISUAL_GROUP
-from softgrasp.build.visual import PALM_RGBA, SILICONE_RGBA, add_visuals, phalanx_rgba
 from softgrasp.continuum.pcc import chain_frames
 from softgrasp.description.geometry import Pose
 from softgrasp.mechanics.hand_kinematics import forward_kinematics
 from softgrasp.mechanics.transforms import Array, position_of, quaternion_of, transform
+from softgrasp.model.arm import add_arm
+from softgrasp.model.compile import compiled
+from softgrasp.model.shapes import VISUAL_GROUP
+from softgrasp.model.visual import PALM_RGBA, SILICONE_RGBA, add_visuals, phalanx_rgba
 from softgrasp.twin.description import Twin, TwinDynamics
 from softgrasp.twin.finger_pieces import TwinShape, roots_in_flange
 

@@ -10,15 +10,15 @@ import mujoco
 import numpy as np
 from numpy.typing import ArrayLike
 
-from softgrasp.build.compiling import compiled
-from softgrasp.build.soft_finger import TIP, add_soft_finger
-from softgrasp.build.visual import Rgba
 from softgrasp.description.geometry import Pose
 from softgrasp.description.sensor import PinholeCamera
 from softgrasp.description.soft_finger import SoftFinger
 from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.camera import project, undistort
 from softgrasp.mechanics.transforms import Array
+from softgrasp.model.compile import compiled
+from softgrasp.model.soft_finger import TIP, add_soft_finger
+from softgrasp.model.visual import Rgba
 from softgrasp.rendering import Camera, open_renderer
 from softgrasp.rendering.rays import Caster
 from softgrasp.vision.image import Image, opencv

@@ -10,12 +10,6 @@ import numpy as np
 import viser
 from scipy.spatial.transform import Rotation
 
-from softgrasp.build import names
-from softgrasp.build.attached_hand import settle
-from softgrasp.build.compiling import compiled
-from softgrasp.build.hand_model import build_hand_spec
-from softgrasp.build.scene import compile_model
-from softgrasp.build.visual import CONTACT_RGBA
 from softgrasp.description.base import Description
 from softgrasp.description.hand import Hand
 from softgrasp.description.scene import GraspScene
@@ -24,6 +18,11 @@ from softgrasp.io.mesh_files import ShapeTriangles, shape_triangles
 from softgrasp.io.mjcf.model import primitive_of
 from softgrasp.mechanics.actuation import actuation_forces
 from softgrasp.mechanics.transforms import Array, quaternion_of
+from softgrasp.model import names
+from softgrasp.model.compile import compiled
+from softgrasp.model.hand import build_hand_spec, settle
+from softgrasp.model.scene import compile_model
+from softgrasp.model.visual import CONTACT_RGBA
 from softgrasp.rendering.camera import (
     SHOWN_GROUPS,
     Camera,

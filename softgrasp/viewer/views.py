@@ -12,11 +12,11 @@ import numpy as np
 import viser
 
 from softgrasp import assets
-from softgrasp.build.names import object_bodies
 from softgrasp.description.closure import CLOSURES
 from softgrasp.description.scene import GraspScene
 from softgrasp.errors import SimulationError, SoftgraspError
 from softgrasp.io.files import write_text
+from softgrasp.model.names import object_bodies
 from softgrasp.rendering.camera import Camera
 from softgrasp.rendering.keyframes import Playback
 from softgrasp.rendering.video import framing

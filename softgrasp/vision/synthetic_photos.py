@@ -11,13 +11,13 @@ import numpy as np
 import numpy.typing as npt
 from numpy.typing import ArrayLike
 
-from softgrasp.build.compiling import compiled
-from softgrasp.build.soft_finger import TIP, add_soft_finger
-from softgrasp.build.visual import Rgba
 from softgrasp.description.geometry import Pose
 from softgrasp.description.soft_finger import SoftFinger
 from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.transforms import Array
+from softgrasp.model.compile import compiled
+from softgrasp.model.soft_finger import TIP, add_soft_finger
+from softgrasp.model.visual import Rgba
 from softgrasp.rendering import Camera, open_renderer
 from softgrasp.vision.image import MIN_WIDTH, Image, opencv
 from softgrasp.vision.joint_angles import Checkerboard

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
-from softgrasp.build import names
-from softgrasp.build.arm import arm_base
 from softgrasp.io.scene import load_arm
 from softgrasp.mechanics.hand_kinematics import forward_kinematics
 from softgrasp.mechanics.transforms import transform
+from softgrasp.model import names
+from softgrasp.model.arm import arm_base
 
 
 @pytest.fixture(scope="module")

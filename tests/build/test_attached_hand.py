@@ -10,10 +10,10 @@ import pytest
 
 import softgrasp as sg
 from softgrasp.backends.webots.world import hand_world
-from softgrasp.build.attached_hand import settle
-from softgrasp.build.scene import build
 from softgrasp.mechanics.hand_kinematics import link_frames
 from softgrasp.mechanics.transforms import transform
+from softgrasp.model.hand import settle
+from softgrasp.model.scene import build
 from tests.mjcf_hands import ALLEGRO, LOOP, MOTORS, TENDON, WRIST, written
 from tests.outside import outside_file
 

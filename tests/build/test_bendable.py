@@ -11,9 +11,9 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import softgrasp as sg
-from softgrasp.build.robot import robot_model
 from softgrasp.description.bendable import Backbone, Bendable, Chamber, CurvatureLimits, Inertial
 from softgrasp.mechanics.transforms import Array
+from softgrasp.model.robot import robot_model
 from tests.build.test_robot import LENGTH, STIFFNESS, arm, at_rest, segment
 
 FREE = CurvatureLimits(kappa_max=10.0)

@@ -13,9 +13,9 @@ from numpy.testing import assert_allclose
 
 import softgrasp as sg
 from softgrasp import assets
-from softgrasp.build.hand import add_hand
 from softgrasp.mechanics.hand_kinematics import fingertip
 from softgrasp.mechanics.transforms import quaternion_of, rotate_about
+from softgrasp.model.hand import add_hand
 
 RIGID = [name for name in assets.names("hands") if sg.load_hand(name).fingers]
 ANGLE = st.floats(-math.pi, math.pi)

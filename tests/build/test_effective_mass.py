@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
-from softgrasp.build.effective_mass import POSTURES, closing_postures, inverse_masses
-from softgrasp.build.pairs import object_pairs
-from softgrasp.build.scene import build
+from softgrasp.model.contact_pairs import POSTURES, closing_postures, inverse_masses, object_pairs
+from softgrasp.model.scene import build
 from softgrasp.simulation.closure_run import ClosureRun
 from tests.scenes import pinch
 

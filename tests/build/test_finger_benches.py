@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
-from softgrasp.build.finger_benches import PLATE_FORCE, dead_weight_rig, tip_force_rig
 from softgrasp.continuum.statics import PlanarChain, pressed, rest
+from softgrasp.model.soft_finger import PLATE_FORCE, dead_weight_rig, tip_force_rig
 
 FINGER = sg.load_finger("paper000")
 CHAIN = PlanarChain.of(FINGER)

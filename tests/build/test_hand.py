@@ -13,12 +13,11 @@ from numpy.testing import assert_allclose
 
 import softgrasp as sg
 from softgrasp import assets
-from softgrasp.build import names
-from softgrasp.build.attached_hand import PRESCRIBED_ARMATURE
-from softgrasp.build.hand import LOCKED
 from softgrasp.continuum.statics import joint_positions
 from softgrasp.mechanics.hand_kinematics import fingertip
 from softgrasp.mechanics.transforms import transform
+from softgrasp.model import names
+from softgrasp.model.hand import LOCKED, PRESCRIBED_ARMATURE
 from tests.scenes import ball
 
 POSTURES = 5

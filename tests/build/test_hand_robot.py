@@ -11,11 +11,10 @@ from numpy.testing import assert_allclose
 
 import softgrasp as sg
 from softgrasp import assets
-from softgrasp.build.hand import MASSLESS
-from softgrasp.build.hand_model import build_hand_spec
-from softgrasp.build.hand_robot import hand_robot
-from softgrasp.build.robot import robot_model
 from softgrasp.mechanics.hand_kinematics import forward_kinematics
+from softgrasp.model.export import hand_robot
+from softgrasp.model.hand import MASSLESS, build_hand_spec
+from softgrasp.model.robot import robot_model
 
 HANDS = assets.names("hands")
 RIGID = [

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
-from softgrasp.build import names
-from softgrasp.build.scene import build
 from softgrasp.hydraulics.hand_carrier import carrier_rest
 from softgrasp.mechanics.transforms import Array, transform
+from softgrasp.model import names
+from softgrasp.model.scene import build
 from softgrasp.simulation.hand_track import hand_pose_at
 from tests.mechanics.hydraulic.arms import one_section, with_sections
 

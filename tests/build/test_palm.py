@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from scipy.spatial import ConvexHull
 
 import softgrasp as sg
-from softgrasp.build.names import PALM
-from softgrasp.build.palm import MARGIN_PER_RADIUS, palm_points
+from softgrasp.model.hand import MARGIN_PER_RADIUS, palm_points
+from softgrasp.model.names import PALM
 from tests.scenes import ball
 
 RADIUS = 0.008

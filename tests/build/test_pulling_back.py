@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
-from softgrasp.build.pulling_back import STEP, PullBack
+from softgrasp.model.pullback import STEP, PullBack
 from tests.scenes import ball, plate
 
 GAP, RADIUS = 1e-3, 0.03

@@ -12,8 +12,6 @@ import pytest
 
 import softgrasp as sg
 from softgrasp import assets
-from softgrasp.build.bendable_names import bend_joints, segment_actuator_names
-from softgrasp.build.robot import robot_model
 from softgrasp.description.bendable import (
     Backbone,
     Bendable,
@@ -24,6 +22,7 @@ from softgrasp.description.bendable import (
     Tendon,
 )
 from softgrasp.description.robot import Link, LinkShape, Mimic, RigidJoint, Robot
+from softgrasp.model.robot import bend_joints, robot_model, segment_actuator_names
 
 LENGTH, STIFFNESS = 0.316, 0.5
 THREE = (0.0, 2 * math.pi / 3, -2 * math.pi / 3)

@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
-from softgrasp.build.pairs import object_pairs, penetration, self_pairs
-from softgrasp.build.placing import object_pose
-from softgrasp.build.scene import build
+from softgrasp.model.contact_pairs import object_pairs, penetration, self_pairs
+from softgrasp.model.scene import build, object_pose
 from tests.scenes import ball, pinch, plate
 
 
@@ -60,7 +59,7 @@ def test_the_object_has_the_mass_and_inertia_of_its_solid(model: mujoco.MjModel)
     ids=lambda shape: shape.type,
 )
 def test_primitives_have_the_inertia_that_mujoco_gives_them(shape: sg.Sphere) -> None:
-    from softgrasp.build.shapes import geom_of, mass_properties
+    from softgrasp.model.shapes import geom_of, mass_properties
 
     spec = mujoco.MjSpec()
     spec.worldbody.add_body(name="b").add_geom(density=1000, **geom_of(shape))
@@ -127,7 +126,7 @@ def test_bodies_that_overlap_at_the_start_are_told_and_do_not_touch() -> None:
 
 
 def test_an_upright_object_stands_and_any_other_lies_as_the_grasp_says() -> None:
-    from softgrasp.build.placing import object_pose
+    from softgrasp.model.scene import object_pose
 
     bar = sg.GraspObject(name="bar", shape=sg.Cylinder(radius=0.02, height=0.1), mass=0.1)
     lying = object_pose(pinch(object=bar)).quaternion
@@ -137,7 +136,7 @@ def test_an_upright_object_stands_and_any_other_lies_as_the_grasp_says() -> None
 
 
 def test_the_object_starts_at_the_grasp_centre_of_a_moved_hand() -> None:
-    from softgrasp.build.placing import object_pose
+    from softgrasp.model.scene import object_pose
 
     half = np.sqrt(0.5)
     pose = sg.Pose(position=(1, 2, 3), quaternion=(half, half, 0, 0))

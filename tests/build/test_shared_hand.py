@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
-from softgrasp.build import effective_mass
-from softgrasp.build.carried_hand import carried_hand
-from softgrasp.build.scene import build
+from softgrasp.model import contact_pairs
+from softgrasp.model.arm import carried_hand
+from softgrasp.model.scene import build
 
 
 def content(scene: sg.GraspScene) -> bytes:
@@ -29,7 +29,7 @@ def test_models_are_the_same_bytes_whatever_was_built_before(hand: str) -> None:
     ]
     fresh = []
     for scene in scenes:
-        effective_mass._KNOWN.clear()
+        contact_pairs._KNOWN.clear()
         carried_hand.cache_clear()
         fresh.append(content(scene))
     assert [content(scene) for scene in scenes] == fresh

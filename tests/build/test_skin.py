@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
-from softgrasp.build.skin import SIDES, add_finger_skin, finger_surface
-from softgrasp.build.soft_finger import finger_spec
 from softgrasp.continuum.statics import joint_positions
+from softgrasp.model.soft_finger import SIDES, add_finger_skin, finger_spec, finger_surface
 from softgrasp.rendering.shading import Skin, skins_of
 
 FINGERS = {

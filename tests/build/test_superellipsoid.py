@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
-from softgrasp.build.scene import build
 from softgrasp.mechanics import geometry
+from softgrasp.model.scene import build
 from tests.scenes import pinch
 
 RADII = (0.03, 0.03, 0.03)

@@ -8,7 +8,7 @@ import pytest
 import trimesh
 
 import softgrasp as sg
-from softgrasp.build.surface import surface_of
+from softgrasp.model.shapes import surface_of
 
 SHAPES = {
     "sphere": (sg.Sphere(radius=0.03), 4 / 3 * math.pi * 0.03**3),

@@ -4,7 +4,7 @@ import mujoco
 import numpy as np
 import pytest
 
-from softgrasp.build import visual
+from softgrasp.model import visual
 
 FALLING = """
 <mujoco>

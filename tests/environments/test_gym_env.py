@@ -13,8 +13,8 @@ import pytest
 
 import softgrasp as sg
 from softgrasp import envs
-from softgrasp.build.scene import build
 from softgrasp.mechanics.transforms import relative_quaternions
+from softgrasp.model.scene import build
 from softgrasp.simulation.laws import free_actuators
 from softgrasp.simulation.state import ClosureLayout, closure_layout
 from tests.scenes import pinch

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 import softgrasp as sg
 from softgrasp import assets
-from softgrasp.build.robot import robot_model
 from softgrasp.description.bendable import TipLoad
 from softgrasp.hydraulics.description import HydraulicArm, arm_of_robot, arm_robot
 from softgrasp.hydraulics.model import arm_model
 from softgrasp.io.urdf import read_robot, rigid_urdf, write_robot
+from softgrasp.model.robot import robot_model
 from tests.formats.hydraulic_arms import hydraulic_arms
 from tests.mechanics.hydraulic.arms import two_sections
 from tests.robots import ARM, needs_xacro, written

@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import softgrasp as sg
-from softgrasp.build.hand_model import build_hand_spec
 from softgrasp.description.finger import Coupling, Finger, Phalanx
 from softgrasp.description.geometry import Part
 from softgrasp.description.hand import GraspPreset, Grasps, Hand
 from softgrasp.mechanics.hand_kinematics import link_frames
+from softgrasp.model.hand import build_hand_spec
 
 UPRIGHT = sg.Pose(position=(0.0, 0.0, 0.03), quaternion=(1.0, 1.0, 0.0, 0.0))
 GRASPS = Grasps(

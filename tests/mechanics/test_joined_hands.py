@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
-from softgrasp.build.hand_model import build_hand_spec
 from softgrasp.mechanics.hand_kinematics import PlacedHand, fingertips, joined_hands, link_frames
 from softgrasp.mechanics.transforms import transform
+from softgrasp.model.hand import build_hand_spec
 
 LEFT = sg.Pose(position=(-0.15, 0.0, 0.0), quaternion=(1.0, 0.0, -1.0, 0.0))
 RIGHT = sg.Pose(position=(0.15, 0.0, 0.0), quaternion=(1.0, 0.0, 1.0, 0.0))

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from scipy.linalg import eigh
 
 import softgrasp as sg
-from softgrasp.build.soft_finger import finger_model
 from softgrasp.continuum.statics import FREQUENCIES
+from softgrasp.model.soft_finger import finger_model
 
 LAYOUTS = ("midpoint", "interfaces", "interfaces_corrected")
 

@@ -6,11 +6,11 @@ import mujoco
 import numpy as np
 import pytest
 
-from softgrasp.build.robot import robot_model
 from softgrasp.description.bendable import Inertial, Origin
 from softgrasp.description.robot import Link, RigidJoint, Robot
 from softgrasp.mechanics.robot_kinematics import joint_frame, origin_frame
 from softgrasp.mechanics.transforms import rotate_about
+from softgrasp.model.robot import robot_model
 
 ORIGIN = Origin(xyz=(0.1, -0.2, 0.3), rpy=(0.4, -0.5, 1.2))
 

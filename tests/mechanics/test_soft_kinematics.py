@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import softgrasp as sg
-from softgrasp.build.soft_finger import finger_model
 from softgrasp.continuum.statics import joint_positions
+from softgrasp.model.soft_finger import finger_model
 
 FINGERS = {
     "paper000": sg.load_finger("paper000"),

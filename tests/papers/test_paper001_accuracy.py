@@ -15,8 +15,8 @@ import pytest
 
 pytest.importorskip("cv2", reason="OpenCV is an extra")
 
-from softgrasp.build.soft_finger import finger_model
 from softgrasp.errors import DescriptionError
+from softgrasp.model.soft_finger import finger_model
 from softgrasp.twin.accuracy import (
     LIMIT,
     PAPER,

@@ -8,7 +8,7 @@ import mujoco
 import numpy as np
 import pytest
 
-from softgrasp.build import visual
+from softgrasp.model import visual
 from softgrasp.rendering import renderer as gl
 
 Posed = tuple[mujoco.MjModel, mujoco.MjData]

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
-from softgrasp.build import names
-from softgrasp.build.visual import AROUND_RGBA, FLOOR_NAME
+from softgrasp.model import names
+from softgrasp.model.visual import AROUND_RGBA, FLOOR_NAME
 from softgrasp.rendering.camera import covered_geoms
 from softgrasp.rendering.keyframes import Playback
 from softgrasp.rendering.rays import Caster

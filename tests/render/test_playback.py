@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import softgrasp as sg
-from softgrasp.build.visual import IN_CONTACT_RGBA
+from softgrasp.model.visual import IN_CONTACT_RGBA
 from softgrasp.rendering.keyframes import Playback, key_frames
 from softgrasp.rendering.overlay import Arrow, Ball
 from softgrasp.rendering.renderer import open_renderer

@@ -4,7 +4,7 @@ import mujoco
 import numpy as np
 import pytest
 
-from softgrasp.build import visual
+from softgrasp.model import visual
 from softgrasp.rendering import Camera, frame_points, geom_corner_points, open_renderer, rays
 
 SIZE = (240, 180)

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
-from softgrasp.build.hand_model import build_hand_spec
-from softgrasp.build.shapes import SKINNED_GROUP
+from softgrasp.model.hand import build_hand_spec
+from softgrasp.model.shapes import SKINNED_GROUP
 from softgrasp.rendering import open_renderer
 from softgrasp.rendering import renderer as gl
 from softgrasp.rendering.camera import Camera

@@ -7,8 +7,8 @@ import pytest
 import softgrasp as sg
 from softgrasp.backends.wbt import parse_world, problems, world_text
 from softgrasp.backends.webots.world import scene_world
-from softgrasp.build.scene import build
 from softgrasp.errors import BuildError
+from softgrasp.model.scene import build
 from tests.simulation.engines import require_engine
 
 

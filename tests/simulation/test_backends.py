@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
-from softgrasp.build.scene import build
+from softgrasp.model.scene import build
 from softgrasp.simulation.laws import ESTABLISHED, LOST, debounce, free_actuators, next_targets
 from softgrasp.simulation.state import closure_layout
 from tests.simulation.engines import require_engine

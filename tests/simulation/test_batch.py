@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
-from softgrasp.build.scene import BuiltScene, build
+from softgrasp.model.scene import BuiltScene, build
 from softgrasp.simulation.batch import can_be_batched, run_batch, topology
 from softgrasp.simulation.closure_run import ClosureRun
 from softgrasp.simulation.own_stepper import PlainStepper

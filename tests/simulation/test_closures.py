@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
-from softgrasp.build.scene import build
 from softgrasp.mechanics.synergy import soft_synergy_compliance
 from softgrasp.mechanics.transforms import Array
+from softgrasp.model.scene import build
 from softgrasp.simulation.batch import can_be_batched, run_batch
 from softgrasp.simulation.closure_run import ClosureRun
 from softgrasp.simulation.native import NativeStepper, native_available

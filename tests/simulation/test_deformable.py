@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
-from softgrasp.build.deformable import node_bodies, node_positions, node_track
-from softgrasp.build.objects import object_mass
-from softgrasp.build.scene import build
 from softgrasp.envs.core import with_goal
+from softgrasp.model.deformable import node_bodies, node_positions, node_track
+from softgrasp.model.object import object_mass
+from softgrasp.model.scene import build
 from softgrasp.rendering.keyframes import Playback
 from softgrasp.simulation.batch import can_be_batched
 from softgrasp.simulation.closure_run import ClosureRun

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
-from softgrasp.build.names import finger_joint_names
 from softgrasp.description.bendable import Tendon
 from softgrasp.mechanics.actuation import actuation_forces
+from softgrasp.model.names import finger_joint_names
 
 LENGTH, BENDING, TORSION, AXIAL = 0.2, 4e-3, 3e-3, 150.0
 ARM = 0.01

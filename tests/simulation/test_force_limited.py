@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
-from softgrasp.build.scene import build
+from softgrasp.model.scene import build
 from softgrasp.simulation.closure_run import ClosureRun
 from softgrasp.simulation.contacts import ContactReader
 from softgrasp.simulation.giving_way import SAFETY_FACTOR, TargetBacktracking

@@ -8,11 +8,11 @@ import mujoco
 import numpy as np
 import pytest
 
-from softgrasp.build.spring_limit import spring_limit
 from softgrasp.errors import DescriptionError
 from softgrasp.hydraulics import move_arm
 from softgrasp.hydraulics.arm import ArmChain, drag_rate, safe_step
 from softgrasp.hydraulics.description import HydraulicArm, SectionDamping
+from softgrasp.model.timestep import spring_limit
 from softgrasp.simulation.stability import stable_step_of
 from tests.mechanics.hydraulic.arms import one_section, undamped, with_sections
 

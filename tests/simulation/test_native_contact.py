@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
-from softgrasp.build.scene import build
+from softgrasp.model.scene import build
 from tests.scenes import ball, pinch, plate
 
 
@@ -74,7 +74,7 @@ def test_it_closes_with_both_cones(cone: str) -> None:
 
 def test_other_engines_refuse_it() -> None:
     from softgrasp.backends.webots.world import scene_world
-    from softgrasp.build.scene import build
+    from softgrasp.model.scene import build
 
     built = build(pinch(contact=sg.Contact(model="native"), self_contact=False))
     with pytest.raises(sg.BuildError) as error:

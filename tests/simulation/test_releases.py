@@ -6,8 +6,8 @@ import mujoco
 import numpy as np
 
 import softgrasp as sg
-from softgrasp.build.soft_finger import TIP, finger_model
 from softgrasp.continuum.statics import PlanarChain, rest
+from softgrasp.model.soft_finger import TIP, finger_model
 from softgrasp.simulation.releases import ReleaseTestRig
 
 FINGER = sg.load_finger("paper000")

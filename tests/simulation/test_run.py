@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
-from softgrasp.build.scene import build
+from softgrasp.model.scene import build
 from softgrasp.simulation.closure_run import ClosureRun
 from softgrasp.simulation.engine_warnings import caught_warnings
 from softgrasp.simulation.interrupt import Interrupted

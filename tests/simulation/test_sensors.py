@@ -10,8 +10,8 @@ import pytest
 from scipy.stats import chi2
 
 import softgrasp as sg
-from softgrasp.build.objects import object_mass
-from softgrasp.build.scene import build
+from softgrasp.model.object import object_mass
+from softgrasp.model.scene import build
 from softgrasp.simulation.batch import can_be_batched
 from softgrasp.simulation.sensor_errors import samples_of_delay
 from tests.scenes import ball, pinch, plate

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
-from softgrasp.build.objects import object_mass
+from softgrasp.model.object import object_mass
 from tests.scenes import pinch
 
 G = 9.81

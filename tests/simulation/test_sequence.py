@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
-from softgrasp.build.carrier import carrier_start, carrier_targets, home_pose
-from softgrasp.build.names import WRIST_JOINTS
-from softgrasp.build.scene import build
 from softgrasp.mechanics.trajectory import moved, shaken
+from softgrasp.model.arm import carrier_start, carrier_targets, home_pose
+from softgrasp.model.names import WRIST_JOINTS
+from softgrasp.model.scene import build
 from softgrasp.simulation.batch import can_be_batched
 from softgrasp.simulation.closure_run import ClosureRun
 from softgrasp.simulation.hand_track import hand_pose_at

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
-from softgrasp.build.scene import build
+from softgrasp.model.scene import build
 from softgrasp.simulation.batch import can_be_batched, run_batch
 from softgrasp.simulation.closure_run import ClosureRun
 from softgrasp.simulation.native import NativeStepper

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
-from softgrasp.build.scene import build
 from softgrasp.mechanics.contact import torsional_coefficient
+from softgrasp.model.scene import build
 from softgrasp.simulation.closure_run import ClosureRun
 from tests.scenes import ball, press
 

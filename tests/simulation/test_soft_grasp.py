@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
-from softgrasp.build import names
-from softgrasp.build.scene import build
+from softgrasp.model import names
+from softgrasp.model.scene import build
 from softgrasp.simulation.closure_run import ClosureRun
 from softgrasp.simulation.native import NativeStepper, native_available
 from softgrasp.simulation.own_stepper import PlainStepper

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
-from softgrasp.build.soft_finger import finger_model
-from softgrasp.build.spring_limit import damped_spring_limit, spring_limit
+from softgrasp.model.soft_finger import finger_model
+from softgrasp.model.timestep import damped_spring_limit, spring_limit
 from softgrasp.simulation.engine_warnings import caught_warnings, has_diverged
 from softgrasp.simulation.stability import stable_step_of
 

@@ -10,8 +10,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import softgrasp as sg
-from softgrasp.build.around import wall_frame
-from softgrasp.build.scene import build
+from softgrasp.model.scene import build, wall_frame
 from tests.scenes import ball, pinch
 
 G = 9.81
@@ -278,7 +277,7 @@ def test_fingers_stop_one_another_only_with_self_contact() -> None:
 
 def deepest_overlap(result: sg.GraspResult) -> float:
     """How deep fingers stand in each other at the end of a run [m]."""
-    from softgrasp.build.pairs import penetration, self_pairs
+    from softgrasp.model.contact_pairs import penetration, self_pairs
     from softgrasp.rendering.keyframes import Playback
 
     playback = Playback(result)

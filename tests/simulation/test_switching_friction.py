@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import softgrasp as sg
-from softgrasp.build.scene import build
+from softgrasp.model.scene import build
 from softgrasp.simulation.closure_run import ClosureRun
 from softgrasp.simulation.data_map import agrees, data_map
 from softgrasp.simulation.laws import update_slip

@@ -7,7 +7,7 @@ import re
 import pytest
 
 import softgrasp as sg
-from softgrasp.build.scene import build
+from softgrasp.model.scene import build
 from softgrasp.simulation import batch
 from softgrasp.simulation.batch import run_batch, topology
 from softgrasp.simulation.closure_run import ClosureRun

@@ -12,9 +12,9 @@ from scipy.spatial.transform import Rotation
 from scipy.stats import chi2, kstest
 
 import softgrasp as sg
-from softgrasp.build.placing import object_pose
 from softgrasp.description.sweep import PERTURBATION
 from softgrasp.mechanics.transforms import transform
+from softgrasp.model.scene import object_pose
 from softgrasp.sweeps.planner import (
     GRASPS,
     PLAN,

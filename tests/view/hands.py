@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import softgrasp as sg
-from softgrasp.build.compiling import compiled
-from softgrasp.build.hand_model import build_hand_spec
+from softgrasp.model.compile import compiled
+from softgrasp.model.hand import build_hand_spec
 from softgrasp.viewer.scene_markers import PosedHand
 
 

@@ -40,10 +40,6 @@ from softgrasp.backends.webots.world import (
     require_plain,
     scene_world,
 )
-from softgrasp.build import names
-from softgrasp.build.objects import PLANAR_JOINTS
-from softgrasp.build.placing import object_pose
-from softgrasp.build.scene import BuiltScene, build
 from softgrasp.description.base import either
 from softgrasp.description.scene import STANDARD_GRAVITY, GraspScene
 from softgrasp.description.soft_finger import SoftFinger
@@ -56,6 +52,9 @@ from softgrasp.errors import (
 )
 from softgrasp.extensions import ENGINES, load
 from softgrasp.mechanics.transforms import Array, transform
+from softgrasp.model import names
+from softgrasp.model.object import PLANAR_JOINTS
+from softgrasp.model.scene import BuiltScene, build, object_pose
 from softgrasp.simulation.closure_run import Progress, max_rows
 from softgrasp.simulation.contacts import ContactPoint, OtherPoint, contact_points
 from softgrasp.simulation.event_log import EventLog

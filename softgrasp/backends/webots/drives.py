@@ -9,9 +9,9 @@ import mujoco
 import numpy as np
 
 from softgrasp.backends.wbt.schema import Node, Value
-from softgrasp.build.pairs import torsion_of
 from softgrasp.description.contact import Contact
 from softgrasp.errors import BuildError
+from softgrasp.model.contact_pairs import torsion_of
 
 # --------------------
 # What drives the joints of a compiled model, as springs, dampers and torques of Webots.

@@ -8,10 +8,10 @@ from typing import NamedTuple
 from softgrasp.backends.webots.backend import require_milliseconds, world_and_job
 from softgrasp.backends.webots.project import Job, job_name, watching_job, write_project
 from softgrasp.backends.webots.world import SHORTEST_STEP, WebotsWorld, finger_world, hand_world
-from softgrasp.build.scene import build
 from softgrasp.description.calibration import FingerRelease
 from softgrasp.description.hand import Hand
 from softgrasp.description.scene import STANDARD_GRAVITY, GraspScene
+from softgrasp.model.scene import build
 from softgrasp.simulation.finger_load import damped_finger, loaded_shape
 
 WATCHED = 1.0

@@ -17,10 +17,10 @@ from softgrasp.backends.wbt import world_text
 from softgrasp.backends.webots.drives import JointLaw
 from softgrasp.backends.webots.solids import motor_name, sensor_name, touch_name
 from softgrasp.backends.webots.world import CONTROLLER, WebotsWorld
-from softgrasp.build.names import OBJECT
-from softgrasp.build.scene import BuiltScene, start_targets
 from softgrasp.errors import BuildError
 from softgrasp.io.files import write_text
+from softgrasp.model.names import OBJECT
+from softgrasp.model.scene import BuiltScene, start_targets
 from softgrasp.simulation import laws
 from softgrasp.simulation.closure_run import LARGEST_SPEED, planned_samples
 from softgrasp.simulation.lifting import lift_path

@@ -15,11 +15,11 @@ from scipy.spatial.transform import Rotation
 
 from softgrasp.backends.wbt.schema import Node, Numbers, Value
 from softgrasp.backends.webots.drives import JointLaw
-from softgrasp.build.names import OBJECT
-from softgrasp.build.objects import PLANAR_JOINTS
 from softgrasp.errors import BuildError
 from softgrasp.io.mesh_files import coarser
 from softgrasp.mechanics.transforms import Array
+from softgrasp.model.names import OBJECT
+from softgrasp.model.object import PLANAR_JOINTS
 
 # --------------------
 # Joints of a compiled model → HingeJoint and SliderJoint nodes.

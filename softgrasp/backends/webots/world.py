@@ -23,13 +23,6 @@ from softgrasp.backends.webots.solids import (
     law_remarks,
     vector,
 )
-from softgrasp.build import names
-from softgrasp.build.compiling import compiled
-from softgrasp.build.hand_model import build_hand_spec
-from softgrasp.build.objects import PLANAR_JOINTS
-from softgrasp.build.scene import BuiltScene
-from softgrasp.build.shapes import TOUCHING_GROUPS
-from softgrasp.build.soft_finger import finger_model
 from softgrasp.description.arm import HandCarrier
 from softgrasp.description.contact import Contact
 from softgrasp.description.hand import Hand
@@ -37,6 +30,13 @@ from softgrasp.description.scene import STANDARD_GRAVITY, GraspScene, Solver
 from softgrasp.description.soft_finger import SoftFinger
 from softgrasp.errors import BuildError
 from softgrasp.mechanics.transforms import Array
+from softgrasp.model import names
+from softgrasp.model.compile import compiled
+from softgrasp.model.hand import build_hand_spec
+from softgrasp.model.object import PLANAR_JOINTS
+from softgrasp.model.scene import BuiltScene
+from softgrasp.model.shapes import TOUCHING_GROUPS
+from softgrasp.model.soft_finger import finger_model
 
 # --------------------
 # A grasp scene → a Webots world.

@@ -13,8 +13,8 @@ import softgrasp as sg
 from softgrasp import assets
 from softgrasp.backends.wbt import parse_world, problems, value, world_text
 from softgrasp.backends.webots.world import WebotsWorld, scene_world
-from softgrasp.build.scene import BuiltScene, build
 from softgrasp.errors import BuildError
+from softgrasp.model.scene import BuiltScene, build
 from tests.build.webots.readback import ReadWorld
 
 SCENES = ["demo", "demo_soft", "hybrid_sphere", "paper000_arm", "soft_mug", "paper004_power_mug"]

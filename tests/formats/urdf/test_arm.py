@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
-from softgrasp.build import names
-from softgrasp.build.arm import arm_base
 from softgrasp.io.scene import load_arm
 from softgrasp.mechanics.hand_kinematics import forward_kinematics, row_transform
 from softgrasp.mechanics.robot_kinematics import origin_of
 from softgrasp.mechanics.transforms import rotate_about, transform
+from softgrasp.model import names
+from softgrasp.model.arm import arm_base
 from tests.robots import written
 from tests.urdf_hands import BODY, BOX, bare_text, joint, link, robot
 

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
-from softgrasp.build.hand_model import build_hand_spec
 from softgrasp.description.hand import Hand
 from softgrasp.io.urdf.kinematic_tree import frame_along
 from softgrasp.io.urdf.reader import read_robot
 from softgrasp.mechanics.robot_kinematics import fused
+from softgrasp.model.hand import build_hand_spec
 from tests.robots import written
 from tests.urdf_hands import (
     BODY,

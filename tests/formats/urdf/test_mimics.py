@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
-from softgrasp.build.hand_model import build_hand_spec
 from softgrasp.description.hand import Hand
+from softgrasp.model.hand import build_hand_spec
 from tests.robots import written
 from tests.urdf_hands import LEFT, LIMIT, PALM, RIGHT, ROBOTIQ, real_hand, robot
 

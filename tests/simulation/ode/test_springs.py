@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
-from softgrasp.build.soft_finger import finger_spec
+from softgrasp.model.soft_finger import finger_spec
 from tests.simulation.ode.worlds import (
     built,
     finger_nodes,

@@ -112,7 +112,7 @@ def test_moved_joints_carry_the_frames_as_forward_kinematics_says(ode_library, d
 
 def test_a_fingers_links_are_where_mujoco_has_them(ode_library) -> None:
     import softgrasp as sg
-    from softgrasp.build.soft_finger import finger_spec
+    from softgrasp.model.soft_finger import finger_spec
 
     finger = sg.load_finger("paper000")
     ode = run(built(finger_nodes(finger, 20.0)), 3.0)

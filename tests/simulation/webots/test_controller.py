@@ -13,8 +13,8 @@ import pytest
 import softgrasp as sg
 from softgrasp.backends.webots.backend import ImportedRun, world_and_job
 from softgrasp.backends.webots.project import write_project
-from softgrasp.build.scene import BuiltScene, build
 from softgrasp.errors import BuildError
+from softgrasp.model.scene import BuiltScene, build
 from softgrasp.simulation.finished_run import Engine
 from softgrasp.simulation.run_result import result_of
 from tests.simulation.engines import require_engine

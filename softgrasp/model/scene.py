@@ -10,33 +10,45 @@ from typing import Any, NamedTuple
 import mujoco
 import numpy as np
 
-from softgrasp.build import names
-from softgrasp.build.around import add_surroundings, lowest_surrounding, shows_floor_as_table
-from softgrasp.build.attached_hand import settle, silence
-from softgrasp.build.carried_hand import carried_hand, hand_posture
-from softgrasp.build.carrier import carrier_start, with_carried_pose
-from softgrasp.build.carrier_model import carrier_model
-from softgrasp.build.clearance import START_TOLERANCE, clearing_displacement, refuse_overlaps
-from softgrasp.build.compiling import compiled
-from softgrasp.build.deformable import add_deformable, full_size
-from softgrasp.build.density import density_guess, is_usual, mean_density
-from softgrasp.build.effective_mass import closing_postures
-from softgrasp.build.force_sensors import add_force_sensors
-from softgrasp.build.objects import add_object
-from softgrasp.build.pairs import Pair, add_pairs, model_pairs, penetration, self_pairs
-from softgrasp.build.placing import PlacedItem, on_its_table, placed_items
-from softgrasp.build.sensors import add_contact_sensors, contact_slots
-from softgrasp.build.timestep import resolved_contact, resolved_timestep
-from softgrasp.build.touching import Touching, with_objects, with_surroundings
-from softgrasp.build.visual import FLOOR_GAP, add_visuals
 from softgrasp.description.arm import HandCarrier
 from softgrasp.description.contact import Contact
 from softgrasp.description.geometry import Pose
 from softgrasp.description.hand import Hand
+from softgrasp.description.object import Block, GraspObject, Mount, Table, Wall
 from softgrasp.description.scene import GraspScene
 from softgrasp.errors import SoftgraspWarning
 from softgrasp.mechanics.hand_kinematics import lowest_point
-from softgrasp.mechanics.transforms import Array, transform
+from softgrasp.mechanics.transforms import (
+    Array,
+    position_of,
+    quaternion_of,
+    rotation_from_euler,
+    transform,
+)
+from softgrasp.model import names
+from softgrasp.model.arm import carried_hand, carrier_start, hand_posture, with_carried_pose
+from softgrasp.model.clearance import START_TOLERANCE, clearing_displacement, refuse_overlaps
+from softgrasp.model.compile import compiled
+from softgrasp.model.contact_pairs import (
+    Pair,
+    Touching,
+    add_pairs,
+    closing_postures,
+    model_pairs,
+    penetration,
+    self_pairs,
+    with_objects,
+    with_surroundings,
+)
+from softgrasp.model.deformable import add_deformable, full_size
+from softgrasp.model.hand import settle, silence
+from softgrasp.model.hand_carrier import carrier_model
+from softgrasp.model.names import OBJECT, TABLE
+from softgrasp.model.object import add_object, density_guess, is_usual, mean_density
+from softgrasp.model.sensors import add_contact_sensors, add_force_sensors, contact_slots
+from softgrasp.model.shapes import COLLISION_GROUP
+from softgrasp.model.timestep import resolved_contact, resolved_timestep
+from softgrasp.model.visual import AROUND_RGBA, FLOOR_GAP, add_visuals
 
 INTEGRATORS = {
     "discrete": mujoco.mjtIntegrator.mjINT_DISCRETE,
@@ -328,3 +340,221 @@ def _lowest_finger(
         base = hand @ transform(digit.base.position)
         height = min(height, float(base[2, 3]) - digit.length)
     return height
+
+
+# --------------------
+# Where objects start: at the hand's grasp centre, on their table, or where they are put.
+
+
+class PlacedItem(NamedTuple):
+    """An object of a scene as it is built."""
+
+    name: str
+    """What the scene calls it."""
+    body: str
+    """Its body in the model."""
+    object: GraspObject
+    pose: Pose
+    """Of its centre of mass frame in the world, at the start."""
+    mount: Mount
+
+
+def placed_items(scene: GraspScene) -> list[PlacedItem]:
+    """All objects of a scene, the one to be grasped first."""
+    described = [(scene.object, object_pose(scene), scene.object_mount)]
+    for placed in scene.objects:
+        frame = np.eye(4)
+        frame[:3, :3] = rotation_from_euler(placed.euler)
+        pose = Pose(position=placed.position, quaternion=quaternion_of(frame))
+        described.append((placed.object, pose, placed.mount))
+    called = zip(scene.object_names, names.object_bodies(scene), described, strict=True)
+    return [PlacedItem(name, body, *rest) for name, body, rest in called]
+
+
+def object_pose(scene: GraspScene) -> Pose:
+    """Where the object to be grasped starts in the world, defaults from the hand's grasp filled in.
+
+    Raises nothing: an object with a table stands on it only after ``on_its_table``.
+    """
+    hand = transform(scene.hand_pose.position, scene.hand_pose.quaternion)
+    target = np.eye(4)
+    target[:3, 3] = scene.preset.center
+    target[:3, :3] = rotation_from_euler(scene.preset.object_euler)
+    world = hand @ target
+    if scene.object_euler is not None:
+        world[:3, :3] = rotation_from_euler(scene.object_euler)
+    elif scene.table is not None:
+        world[:3, :3] = rotation_from_euler(scene.object.standing)
+    elif scene.object.upright and scene.preset.upright_euler is not None:
+        world[:3, :3] = hand[:3, :3] @ rotation_from_euler(scene.preset.upright_euler)
+    elif scene.object.upright:
+        world[:3, :3] = np.eye(3)
+    position = scene.object_position or position_of(world)
+    return Pose(position=position, quaternion=quaternion_of(world))
+
+
+def on_its_table(scene: GraspScene) -> GraspScene:
+    """The scene with the height of its table, and of the object on it, filled in."""
+    table = scene.table
+    if table is None:
+        return scene
+    pose = object_pose(scene)
+    lowest = lowest_of_object(scene.object, pose)
+    if table.height is None:
+        around = [
+            part.replace(height=lowest) if part is table else part for part in scene.surroundings
+        ]
+        return scene.replace(surroundings=tuple(around))
+    if scene.object_position is not None:
+        return scene
+    x, y, z = pose.position
+    return scene.replace(object_position=(x, y, z + table.height - lowest))
+
+
+# --------------------
+# What stands around a grasp: tables, walls and blocks as boxes that do not move.
+
+
+LEVEL = 1e-9
+"""Part of a face's normal across z below which it counts as level."""
+
+
+def add_surroundings(spec: mujoco.MjSpec, scene: GraspScene, under: Pose) -> None:
+    """Add everything that stands around.
+
+    A table that is alone is not drawn: pictures show the floor at its height instead.
+
+    Args:
+        spec: The model to extend.
+        scene: The scene; its tables have their heights.
+        under: Pose of the object, below which tables without a middle of their own lie.
+    """
+    alone = shows_floor_as_table(scene)
+    for part, name in zip(scene.surroundings, names.surrounding_bodies(scene), strict=True):
+        if isinstance(part, Table):
+            add_table(spec, part, under, name)
+        else:
+            _add_box(spec, name, *(_slab(part) if isinstance(part, Wall) else _block(part)))
+        geom = spec.geom(name)
+        geom.rgba, geom.group = AROUND_RGBA[part.type], COLLISION_GROUP if alone else 0
+        if not isinstance(part, Table):
+            geom.group = 0
+
+
+def shows_floor_as_table(scene: GraspScene) -> bool:
+    """Whether pictures show the floor in the place of the scene's only table.
+
+    One with a place of its own is drawn, as its edges matter.
+    """
+    tables = [part for part in scene.surroundings if isinstance(part, Table)]
+    return len(tables) == 1 and tables[0].center is None
+
+
+def lowest_surrounding(scene: GraspScene) -> float:
+    """World z of the lowest place of what stands around [m]; infinite for nothing."""
+    lowest = np.inf
+    for part in scene.surroundings:
+        if isinstance(part, Table):
+            lowest = min(lowest, (part.height or 0.0) - THICKNESS)
+        else:
+            frame, half = _slab(part) if isinstance(part, Wall) else _block(part)
+            lowest = min(lowest, float(frame[2, 3] - np.abs(frame[2, :3]) @ half))
+    return float(lowest)
+
+
+def wall_frame(wall: Wall) -> Array:
+    """Frame of a wall's face in the world, (4, 4): z out of it, y rising most, x level."""
+    out = np.array(wall.normal) / np.linalg.norm(wall.normal)
+    level = np.cross([0.0, 0.0, 1.0], out)
+    length = float(np.linalg.norm(level))
+    if length < LEVEL:
+        level, length = np.array([np.sign(out[2]), 0.0, 0.0]), 1.0
+    frame = np.eye(4)
+    frame[:3, 0], frame[:3, 2], frame[:3, 3] = level / length, out, wall.point
+    frame[:3, 1] = np.cross(out, frame[:3, 0])
+    return frame
+
+
+def _slab(wall: Wall) -> tuple[Array, Array]:
+    """Middle frame (4, 4) and half edges (3,) of a wall."""
+    frame = wall_frame(wall)
+    frame[:3, 3] -= 0.5 * wall.thickness * frame[:3, 2]
+    return frame, 0.5 * np.array([*wall.size, wall.thickness])
+
+
+def _block(block: Block) -> tuple[Array, Array]:
+    """Middle frame (4, 4) and half edges (3,) of a block."""
+    frame = np.eye(4)
+    frame[:3, :3], frame[:3, 3] = rotation_from_euler(block.euler), block.position
+    return frame, 0.5 * np.array(block.size)
+
+
+def _add_box(spec: mujoco.MjSpec, name: str, frame: Array, half: Array) -> None:
+    position = frame[:3, 3].tolist()
+    body = spec.worldbody.add_body(name=name, pos=position, quat=list(quaternion_of(frame)))
+    body.add_geom(
+        name=name,
+        type=mujoco.mjtGeom.mjGEOM_BOX,
+        size=half.tolist(),
+        contype=0,
+        conaffinity=0,
+    )
+
+
+# --------------------
+# A table under the object: where its top is, where the object stands on it, and its geom.
+
+
+THICKNESS = 0.05
+"""[m]"""
+
+
+def add_table(spec: mujoco.MjSpec, table: Table, under: Pose, name: str = TABLE) -> None:
+    """Add a table that does not move, hidden: pictures show the floor at its height instead.
+
+    Args:
+        spec: The model to extend.
+        table: The table, with a height.
+        under: Pose of the object, below which its middle lies where it has none of its own.
+        name: Of its body and geom.
+    """
+    assert table.height is not None  # filled in by build.placing.on_its_table
+    x, y = table.center or under.position[:2]
+    body = spec.worldbody.add_body(name=name, pos=[x, y, table.height - 0.5 * THICKNESS])
+    body.add_geom(
+        name=name,
+        type=mujoco.mjtGeom.mjGEOM_BOX,
+        size=[0.5 * table.size[0], 0.5 * table.size[1], 0.5 * THICKNESS],
+        contype=0,
+        conaffinity=0,
+        group=COLLISION_GROUP,
+    )
+
+
+def lowest_of_object(described: GraspObject, pose: Pose) -> float:
+    """World z of the lowest point of an object [m].
+
+    It is measured as a distance to a far table, which the engine knows exactly for every shape.
+    """
+    spec = mujoco.MjSpec()
+    spec.compiler.degree = False
+    geoms = add_object(spec, described, pose, "fixed")
+    reach = _reach(compiled(spec, described.name))
+    below = pose.position[2] - 2.0 * reach
+    add_table(spec, Table(height=below, size=(8.0 * reach, 8.0 * reach)), pose)
+    model = compiled(spec, described.name)
+    data = mujoco.MjData(model)
+    mujoco.mj_kinematics(model, data)
+    table = model.geom(TABLE).id
+    gaps = [
+        mujoco.mj_geomDistance(model, data, model.geom(name).id, table, 4.0 * reach, None)
+        for name in geoms
+    ]
+    return below + float(min(gaps))
+
+
+def _reach(model: mujoco.MjModel) -> float:
+    """Radius of a ball around the object's frame that holds all its geoms [m]."""
+    mine = np.flatnonzero(model.geom_bodyid == model.body(OBJECT).id)
+    away = np.linalg.norm(model.geom_pos[mine], axis=1) + model.geom_rbound[mine]
+    return float(away.max())

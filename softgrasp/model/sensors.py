@@ -8,8 +8,11 @@ from functools import lru_cache
 import mujoco
 import numpy as np
 
-from softgrasp.build.names import contact_sensor, object_body
+from softgrasp.description.scene import GraspScene
+from softgrasp.description.sensor import ForceTorqueSensor
 from softgrasp.mechanics.transforms import Array
+from softgrasp.model import names
+from softgrasp.model.names import contact_sensor, object_body
 
 FORCE = int(mujoco.mjtConDataField.mjCONDATA_FORCE)
 BY_LARGEST_FORCE = 2
@@ -88,3 +91,33 @@ def _normal_sums(bodies: int, slots: int) -> Array:
     sums = np.kron(np.eye(bodies), np.tile([1.0, 0.0, 0.0], slots))
     sums.flags.writeable = False
     return sums
+
+
+# --------------------
+# Force and torque sensors: a site on a body, and MuJoCo's forces between it and its carrier.
+
+
+PARTS = (
+    ("force", mujoco.mjtSensor.mjSENS_FORCE),
+    ("torque", mujoco.mjtSensor.mjSENS_TORQUE),
+)
+
+
+def add_force_sensors(spec: mujoco.MjSpec, scene: GraspScene) -> None:
+    """Add the force and torque sensors of a scene; they have no say in its motion."""
+    for sensor in scene.sensors:
+        if isinstance(sensor, ForceTorqueSensor):
+            site = spec.body(sensor.body).add_site(
+                name=names.sensor_site(sensor.name),
+                pos=list(sensor.pose.position),
+                quat=list(sensor.pose.quaternion),
+                size=[0.001] * 3,
+                group=4,
+            )
+            for part, kind in PARTS:
+                spec.add_sensor(
+                    name=names.sensor_part(sensor.name, part),
+                    type=kind,
+                    objtype=mujoco.mjtObj.mjOBJ_SITE,
+                    objname=site.name,
+                )

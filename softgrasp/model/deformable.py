@@ -14,16 +14,15 @@ import mujoco
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from softgrasp.build.names import OBJECT
-from softgrasp.build.objects import object_mass
-from softgrasp.build.pairs import torsion_of
-from softgrasp.build.shapes import SKINNED_GROUP, TOUCHING_GROUPS
-from softgrasp.build.surface import surface_of
 from softgrasp.description.contact import Contact
 from softgrasp.description.geometry import Cuboid, Cylinder, Ellipsoid, Pose, Shape, Sphere
 from softgrasp.description.object import Elasticity, GraspObject
 from softgrasp.description.scene import Solver
 from softgrasp.mechanics.transforms import Array
+from softgrasp.model.contact_pairs import torsion_of
+from softgrasp.model.names import OBJECT
+from softgrasp.model.object import object_mass
+from softgrasp.model.shapes import SKINNED_GROUP, TOUCHING_GROUPS, surface_of
 
 COLLIDES = 2
 """Bit of contype by which a flex touches the geoms of hand and table; all else is in pairs."""

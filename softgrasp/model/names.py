@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 
-from softgrasp.build.carrier_model import carrier_model
 from softgrasp.description.arm import HandCarrier
 from softgrasp.description.hand import Hand
 from softgrasp.description.scene import GraspScene
 from softgrasp.description.soft_finger import Freedom, MountedSoftFinger, SoftFinger
 from softgrasp.io.mjcf.model import BASE
+from softgrasp.model.hand_carrier import carrier_model
 
 OBJECT = "object"
 """Body of the one to be grasped; further ones are ``object2``, ``object3`` and so on."""

@@ -9,10 +9,6 @@ import warnings
 import mujoco
 import numpy as np
 
-from softgrasp.build import names
-from softgrasp.build.carrier import toward_grasp
-from softgrasp.build.pairs import Pair, hand_pairs_around, object_pairs, penetration
-from softgrasp.build.touching import with_objects, with_surroundings
 from softgrasp.description.scene import GraspScene
 from softgrasp.errors import BuildError, SoftgraspWarning
 from softgrasp.mechanics.transforms import (
@@ -21,6 +17,16 @@ from softgrasp.mechanics.transforms import (
     quaternion_of,
     rotation_from_euler,
     transform,
+)
+from softgrasp.model import names
+from softgrasp.model.arm import toward_grasp
+from softgrasp.model.contact_pairs import (
+    Pair,
+    hand_pairs_around,
+    object_pairs,
+    penetration,
+    with_objects,
+    with_surroundings,
 )
 
 START_TOLERANCE = 1e-6

@@ -5,14 +5,14 @@ from __future__ import annotations
 import mujoco
 import numpy as np
 
-from softgrasp.build import names
-from softgrasp.build.carrier import toward_grasp
-from softgrasp.build.pairs import Pair, object_pairs
-from softgrasp.build.scene import build
 from softgrasp.description.geometry import Pose
 from softgrasp.description.scene import GraspScene
 from softgrasp.description.task import PreshapePhase
 from softgrasp.mechanics.transforms import Array, quaternion_of
+from softgrasp.model import names
+from softgrasp.model.arm import toward_grasp
+from softgrasp.model.contact_pairs import Pair, object_pairs
+from softgrasp.model.scene import build
 
 MAX_DISTANCE = 0.15
 """How far a hand is pulled back at most [m]."""

@@ -1,1 +1,0 @@
-"""Descriptions → MuJoCo models."""

@@ -1,1 +1,0 @@
-"""Files ⇄ descriptions: YAML, meshes and results."""

@@ -1,0 +1,1 @@
+"""Descriptions to MuJoCo models."""

@@ -1,0 +1,486 @@
+"""Hand → bodies, joints and actuators."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import Literal
+
+import mujoco
+import numpy as np
+from scipy.spatial import ConvexHull
+
+from softgrasp.description.bendable import Inertial
+from softgrasp.description.closure_base import ActuationModel, ClosureActuator, Slider
+from softgrasp.description.finger import Finger, Phalanx
+from softgrasp.description.geometry import Capsule, Part, Pose, Shape
+from softgrasp.description.hand import Hand, HandModel, Palm
+from softgrasp.io.mjcf.hand import source_model
+from softgrasp.io.mjcf.model import attach, closed
+from softgrasp.mechanics.geometry import swollen_points
+from softgrasp.mechanics.hand_kinematics import Link, chain_links, lowest_point
+from softgrasp.mechanics.transforms import Array, position_of, quaternion_of, rotation_from_euler
+from softgrasp.model import names
+from softgrasp.model.compile import compiled
+from softgrasp.model.names import PALM
+from softgrasp.model.shapes import add_shape, joined_inertia, part_name, part_pose, set_inertia
+from softgrasp.model.soft_finger import add_soft_digit
+from softgrasp.model.visual import FLOOR_GAP, PALM_RGBA, add_visuals, phalanx_rgba
+
+# --------------------
+# A hand alone as a MuJoCo model, to look at or to use elsewhere.
+
+
+def build_hand_spec(hand: Hand) -> mujoco.MjSpec:
+    """The hand with its position servos, without an object; keyframe 0 is its start posture."""
+    spec = mujoco.MjSpec()
+    spec.modelname = hand.name
+    spec.compiler.degree = False
+    add_hand(spec, hand, Pose(), "servo")
+    start = [actuator.start for actuator in hand.actuators]
+    rigid = hand.posture(start)
+    bent = [0.0] * (len(names.joint_names(hand)) - len(rigid))
+    if hand.model is None:
+        spec.add_key(name=names.START, qpos=[*rigid.values(), *bent], ctrl=start)
+    else:
+        spec = spec.copy()  # see ``attach``
+        spec.add_key(name=names.START, qpos=_settled(spec, hand, rigid), ctrl=start)
+    straight = dict.fromkeys(rigid, 0.0)
+    lowest = [lowest_point(hand, straight, np.eye(4))] if hand.fingers else []
+    lowest += [digit.base.position[2] - digit.length for digit in hand.soft_fingers]
+    add_visuals(spec, min(lowest) - FLOOR_GAP)
+    return spec
+
+
+def _settled(spec: mujoco.MjSpec, hand: Hand, joints: dict[str, float]) -> list[float]:
+    """``qpos`` of an attached model with its joints where they start."""
+    model = compiled(spec, hand.name)
+    position = np.array(model.qpos0)
+    for name, value in joints.items():
+        position[model.joint(name).qposadr[0]] = value
+    targets: list[float] = settle(model, hand, position).tolist()
+    return targets
+
+
+def hand_to_mjcf(hand: Hand) -> str:
+    """The hand alone as MJCF text.
+
+    Raises:
+        BuildError: MuJoCo refuses the hand.
+    """
+    spec = build_hand_spec(hand)
+    compiled(spec, hand.name)
+    return str(spec.to_xml())
+
+
+MASSLESS = 1e-6
+"""Mass [kg] of a link without a body: MuJoCo needs moving bodies to have some."""
+
+LOCKED = 1e-9
+"""Width [rad or m] of the range of a joint whose limits coincide: MuJoCo refuses an empty one."""
+
+COUPLING_SOLREF = [4e-3, 1.0]
+"""Time constant [s] and damping ratio with which a joint follows: stiffer than any servo."""
+COUPLING_SOLIMP = [0.95, 0.99, 1e-3, 0.5, 2.0]
+
+Actuation = Literal["servo", "prescribed"]
+
+
+def add_hand(
+    spec: mujoco.MjSpec,
+    hand: Hand,
+    pose: Pose,
+    actuation: Actuation,
+    carrier: mujoco.MjsBody | None = None,
+) -> list[str]:
+    """Add a hand to a model and return the bodies that can touch, the palm first.
+
+    Args:
+        spec: The model to extend.
+        hand: The hand.
+        pose: Pose of the hand's frame in the world, or in the frame of what carries it.
+        actuation: ``servo`` or ``prescribed`` (see ``GraspScene.actuation``).
+        carrier: The body that carries it, where there is one.
+    """
+    base = (carrier or spec.worldbody).add_body(
+        name=names.hand_body(hand), pos=list(pose.position), quat=list(pose.quaternion)
+    )
+    if hand.model is not None:
+        return add_model(spec, base, hand.model, actuation)
+    touching = add_palms(spec, base, hand)
+    stands = {name: palm.name for palm in hand.more_palms for name in palm.fingers}
+    for finger in hand.fingers:
+        parent = spec.body(finger.on or stands.get(finger.name, names.PALM))
+        touching += _add_finger(spec, parent, finger, actuation)
+    _add_couplings(spec, hand)
+    for digit in hand.soft_fingers:
+        palm = spec.body(stands.get(digit.name, names.PALM))
+        touching += add_soft_digit(spec, palm, digit)
+    return touching
+
+
+def _add_finger(
+    spec: mujoco.MjSpec, parent: mujoco.MjsBody, finger: Finger, actuation: Actuation
+) -> list[str]:
+    touching = []
+    rows = zip(finger.phalanges, chain_links(finger), finger.has_body, strict=True)
+    for index, (row, link, has_body) in enumerate(rows):
+        name = finger.body_of(row)
+        body = parent.add_body(
+            name=name, pos=position_of(link.origin), quat=quaternion_of(link.origin), gravcomp=1
+        )
+        joint = finger.joint_of(row)
+        add_joint(body, joint, row, actuation if row.driven else "servo")
+        if row.driven:
+            add_servo(spec, joint, row, actuation)
+        if has_body:
+            add_link_body(spec, body, name, row, link, phalanx_rgba(index))
+            touching.append(name)
+        else:
+            add_bodyless(body, row)
+        parent = body
+    parent.add_site(
+        name=names.tip_site(finger.name), pos=link.end.tolist(), size=[0.001] * 3, group=4
+    )
+    return touching
+
+
+def add_link_body(
+    spec: mujoco.MjSpec,
+    body: mujoco.MjsBody,
+    name: str,
+    row: Phalanx,
+    link: Link,
+    rgba: tuple[float, ...],
+) -> None:
+    """Give a link its shapes, mass and inertia."""
+    shapes = link_shapes(row, link)
+    for index, (shape, pose) in enumerate(shapes):
+        add_shape(spec, body, part_name(name, index), shape, pose, rgba=rgba)
+    if row.inertial is not None:
+        _set_inertial(body, row.inertial)
+        return
+    set_inertia(body, *joined_inertia(shapes, mass=row.mass, density=row.density or 0.0))
+
+
+def add_bodyless(body: mujoco.MjsBody, row: Phalanx) -> None:
+    """Give a link without shapes the inertia that it states, or next to none."""
+    if row.inertial is not None:
+        _set_inertial(body, row.inertial)
+        return
+    set_inertia(body, MASSLESS, np.eye(3) * MASSLESS * row.radius**2, (0.0, 0.0, 0.0))
+
+
+def link_shapes(row: Phalanx, link: Link) -> list[tuple[Shape, Pose]]:
+    """The shapes of a link and where their centres stand: its own ones, or a capsule along it."""
+    if row.shape is not None or row.parts:
+        link_shape = (
+            [] if row.shape is None else [(row.shape, part_pose(row.shape, row.shape_pose))]
+        )
+        return link_shape + [(part.shape, part_pose(part.shape, part.pose)) for part in row.parts]
+    return [link_capsule(row, link)]
+
+
+def link_capsule(row: Phalanx, link: Link) -> tuple[Shape, Pose]:
+    """The capsule along a link, and where its centre stands."""
+    length = float(np.linalg.norm(link.end))
+    along = link.end / length
+    pose = Pose(position=tuple(link.end / 2), quaternion=_quaternion_from_z(along))
+    return Capsule(radius=row.radius, length=length), pose
+
+
+def _quaternion_from_z(direction: Array) -> tuple[float, float, float, float]:
+    """The shortest turn that takes z to a unit vector."""
+    x, y, z = direction.tolist()
+    if z < -1 + 1e-12:
+        return (0.0, 1.0, 0.0, 0.0)
+    return (1.0 + z, -y, x, 0.0)
+
+
+def add_joint(body: mujoco.MjsBody, name: str, row: Phalanx, actuation: Actuation) -> None:
+    """Give a link the joint of its row."""
+    prescribed = actuation == "prescribed"
+    turning = row.joint == "revolute"
+    body.add_joint(
+        name=name,
+        type=mujoco.mjtJoint.mjJNT_HINGE if turning else mujoco.mjtJoint.mjJNT_SLIDE,
+        axis=[0, 0, 1],
+        range=_range(row),
+        # a prescribed joint obeys its targets, which keep to the limits themselves
+        limited=not prescribed,
+        damping=0.0 if prescribed else row.damping,
+        frictionloss=0.0 if prescribed else row.friction_loss,
+        stiffness=0.0 if prescribed else row.stiffness,
+        springref=row.rest_angle,
+        armature=PRESCRIBED_ARMATURE if prescribed else row.armature,
+    )
+
+
+def add_servo(spec: mujoco.MjSpec, name: str, row: Phalanx, actuation: Actuation) -> None:
+    """Give a joint its position servo; actuators are numbered in the order of these calls."""
+    actuator = spec.add_actuator(
+        name=name,
+        target=name,
+        trntype=mujoco.mjtTrn.mjTRN_JOINT,
+        ctrlrange=_range(row),
+        ctrllimited=True,
+    )
+    if actuation == "prescribed":
+        actuator.gainprm[0] = 0.0  # it pulls at nothing: its control records the joint's target
+        return
+    actuator.set_to_position(kp=row.servo_stiffness, dampratio=row.servo_damping_ratio)
+    actuator.forcerange = [-row.force_limit, row.force_limit]
+    actuator.forcelimited = True
+
+
+def _set_inertial(body: mujoco.MjsBody, inertial: Inertial) -> None:
+    """State the inertia of a link that says it."""
+    rotation = rotation_from_euler(inertial.origin.rpy)
+    ixx, iyy, izz, ixy, ixz, iyz = inertial.inertia or (0.0,) * 6
+    about = np.array([[ixx, ixy, ixz], [ixy, iyy, iyz], [ixz, iyz, izz]])
+    set_inertia(body, inertial.mass, rotation @ about @ rotation.T, inertial.origin.xyz)
+
+
+def _add_couplings(spec: mujoco.MjSpec, hand: Hand) -> None:
+    """Let joints follow others; MuJoCo's ``mimic`` of URDF is the same equality."""
+    for coupling in hand.couplings:
+        equality = spec.add_equality(
+            name=names.coupling(coupling.joint),
+            type=mujoco.mjtEq.mjEQ_JOINT,
+            name1=coupling.joint,
+            name2=coupling.leader,
+            objtype=mujoco.mjtObj.mjOBJ_JOINT,
+            solref=COUPLING_SOLREF,
+            solimp=COUPLING_SOLIMP,
+        )
+        equality.data[:2] = [coupling.offset, coupling.ratio]
+
+
+def _range(row: Phalanx) -> list[float]:
+    low, high = row.limits
+    return [low, max(high, low + LOCKED)]
+
+
+# --------------------
+# The palm: a solid around the finger bases, or the shape that a hand names.
+
+
+COINCIDENT = 1e-4
+"""Finger bases nearer to one another than this [m] leave no room for a palm."""
+MARGIN_PER_RADIUS = 0.9
+"""An automatic palm is a little thinner than the fingers that stand on it."""
+
+
+def palm_points(hand: Hand, palm: Palm | None = None) -> Array | None:
+    """Corners (n, 3) [m] of an automatic palm in the hand's frame, None where bases coincide.
+
+    Args:
+        hand: The hand.
+        palm: One of its palms; the first one where it is not given.
+    """
+    palm = palm or hand.palm
+    fingers = [one for one in hand.fingers if not palm.fingers or one.name in palm.fingers]
+    digits = [one for one in hand.soft_fingers if not palm.fingers or one.name in palm.fingers]
+    rigid = [chain_links(one)[0].origin[:3, 3] for one in fingers if not one.on]
+    soft = [np.array(digit.base.position) for digit in digits]
+    bases = np.array(rigid + soft)
+    if np.ptp(bases, axis=0).max() < COINCIDENT:
+        return None
+    widths = [0.5 * max(digit.finger.links[0].size[1:]) for digit in digits]
+    radius = max([row.radius for finger in fingers for row in finger.phalanges] + widths)
+    points = swollen_points(bases, palm.margin or MARGIN_PER_RADIUS * radius)
+    return np.asarray(points[ConvexHull(points).vertices])
+
+
+def add_palms(spec: mujoco.MjSpec, base: mujoco.MjsBody, hand: Hand) -> list[str]:
+    """Put the palm's geoms on the hand's base body, and further palms on bodies of their own.
+
+    Returns:
+        The bodies of those that there are.
+    """
+    bodies = [PALM] if _add_palm(spec, base, hand, hand.palm, PALM) else []
+    for palm in hand.more_palms:
+        body = base.add_body(name=palm.name)
+        if _add_palm(spec, body, hand, palm, palm.name):
+            bodies.append(palm.name)
+    return bodies
+
+
+def _add_palm(spec: mujoco.MjSpec, body: mujoco.MjsBody, hand: Hand, palm: Palm, name: str) -> bool:
+    """Put the geoms of a palm on a body; says whether there are any."""
+    rgba = hand.palm_rgba or PALM_RGBA
+    if palm.kind == "shape" and palm.shape is not None:
+        first = Part(shape=palm.shape, pose=palm.pose)
+        for index, part in enumerate((first, *palm.parts)):
+            pose = part_pose(part.shape, part.pose)
+            add_shape(spec, body, part_name(name, index), part.shape, pose, rgba=rgba)
+        return True
+    points = palm_points(hand, palm) if palm.kind == "auto" else None
+    if points is None:
+        return False
+    spec.add_mesh(name=name, uservert=points.ravel())
+    body.add_geom(
+        name=name,
+        type=mujoco.mjtGeom.mjGEOM_MESH,
+        meshname=name,
+        rgba=rgba,
+        mass=0.0,
+        contype=0,
+        conaffinity=0,
+    )
+    return True
+
+
+# --------------------
+# A hand with a model of its own, attached to a scene as it is.
+
+
+PRESCRIBED_ARMATURE = 1e4
+"""Inertia [kg·m² or kg] that keeps a prescribed joint on its path whatever touches it."""
+
+
+def add_model(
+    spec: mujoco.MjSpec,
+    base: mujoco.MjsBody,
+    model: HandModel,
+    actuation: Literal["servo", "prescribed"],
+) -> list[str]:
+    """Attach a hand's own model to a body and return its bodies that can touch.
+
+    Args:
+        spec: The scene; to be copied before it is compiled.
+        base: What carries the model.
+        model: The model.
+        actuation: Where it is ``prescribed``, joints lose their servos, springs and friction.
+
+    Raises:
+        DescriptionError: Its file is missing, wrong, or has changed.
+    """
+    attach(spec, source_model(model), base, model.pose, model.servos)
+    for name in (
+        model_actuator.joint for model_actuator in model.actuators if actuation == "prescribed"
+    ):
+        joint = spec.joint(name)
+        joint.armature, joint.limited = PRESCRIBED_ARMATURE, mujoco.mjtLimited.mjLIMITED_FALSE
+        joint.damping[:] = 0.0
+        joint.stiffness[:] = 0.0
+        joint.frictionloss = 0.0
+    for model_actuator in model.actuators if actuation == "prescribed" else ():
+        actuator = spec.actuator(model_actuator.actuator)
+        actuator.gainprm[:] = 0.0
+        actuator.biasprm[:] = 0.0
+    return list(model.touching)
+
+
+def silence(spec: mujoco.MjSpec, bodies: Iterable[str]) -> None:
+    """Leave contact to the scene's explicit pairs: none of the model's own is made any more.
+
+    Args:
+        spec: A scene that holds a hand's own model; changed.
+        bodies: Its bodies that can touch.
+    """
+    for body in bodies:
+        for geom in spec.body(body).geoms:
+            geom.contype = geom.conaffinity = 0
+    for pair in [pair for pair in spec.pairs if "|" not in pair.name]:
+        spec.delete(pair)
+
+
+def settle(model: mujoco.MjModel, hand: Hand, position: Array) -> Array:
+    """A posture in which the hand's own equalities hold, with its drives where they are.
+
+    Args:
+        model: The compiled scene.
+        hand: Its hand.
+        position: ``qpos``, (nq,).
+    """
+    if hand.model is None or not model.neq:
+        return position
+    data = mujoco.MjData(model)
+    data.qpos[:] = position
+    hand_joints = [name for f in hand.fingers for name in map(f.joint_of, f.phalanges)]
+    led = {move.joint for model_actuator in hand.model.actuators for move in model_actuator.moves}
+    held = np.ones(model.nv, dtype=bool)
+    # joints of the model that no row tells of, balls, may move too
+    for joint in range(model.njnt):
+        name = model.joint(joint).name
+        if name in hand_joints and name not in led:
+            held[int(model.jnt_dofadr[joint])] = False
+    closed(model, data, held)
+    return np.array(data.qpos)
+
+
+# --------------------
+# What a closure puts on a hand: sliders, tendons, and the motors and servos that pull them.
+
+
+SLIDER_MASS = 1e-6
+"""Mass [kg] of the body of a slider: MuJoCo needs moving bodies to have some."""
+
+
+def add_mechanism(spec: mujoco.MjSpec, mechanism: ActuationModel) -> None:
+    """Add what a closure moves beside the servos of the joints.
+
+    Args:
+        spec: A model with the hand; its actuators come first.
+        mechanism: The closure's.
+    """
+    if not mechanism.actuators:
+        return
+    for slider in mechanism.sliders:
+        _add_slider(spec, slider)
+    inertia = _joint_inertia(spec.copy())
+    for actuator in mechanism.actuators:
+        _add_actuator(spec, actuator, inertia)
+
+
+def _add_slider(spec: mujoco.MjSpec, slider: Slider) -> None:
+    body = spec.worldbody.add_body(name=slider.name, gravcomp=1)
+    body.mass = SLIDER_MASS
+    body.inertia = [SLIDER_MASS] * 3
+    body.explicitinertial = True
+    body.add_joint(
+        name=slider.name,
+        type=mujoco.mjtJoint.mjJNT_SLIDE,
+        axis=[1, 0, 0],
+        armature=slider.inertia,
+    )
+
+
+def _joint_inertia(spec: mujoco.MjSpec) -> dict[str, float]:
+    """Inertia about each joint with the model in its zero posture [kg·m² or kg]."""
+    model = spec.compile()
+    joints = (model.joint(index) for index in range(model.njnt))
+    return {joint.name: float(model.dof_M0[joint.dofadr[0]]) for joint in joints}
+
+
+def _add_actuator(
+    spec: mujoco.MjSpec, actuator: ClosureActuator, inertia: Mapping[str, float]
+) -> None:
+    name, (low, high) = actuator.actuator.name, actuator.actuator.limits
+    tendon = spec.add_tendon(name=name)
+    for joint, arm in actuator.arms:
+        tendon.wrap_joint(joint, arm)
+    made = spec.add_actuator(
+        name=name,
+        target=name,
+        trntype=mujoco.mjtTrn.mjTRN_TENDON,
+        ctrlrange=[low, max(high, low + 1e-9)],
+        ctrllimited=True,
+        forcerange=list(actuator.force_limits),
+        forcelimited=True,
+    )
+    if not actuator.stiffness:
+        made.set_to_motor()
+        return
+    stiffness = actuator.stiffness
+    made.gaintype = mujoco.mjtGain.mjGAIN_FIXED
+    made.biastype = mujoco.mjtBias.mjBIAS_AFFINE
+    made.gainprm[0] = stiffness
+    made.biasprm[:3] = [stiffness * actuator.zero, -stiffness, -_damping(actuator, inertia)]
+
+
+def _damping(actuator: ClosureActuator, inertia: Mapping[str, float]) -> float:
+    """Velocity gain of a servo: 2 ζ √(k m), m the inertia along its length, 1/Σ(arm²/M)."""
+    mobility = sum(arm**2 / inertia[joint] for joint, arm in actuator.arms)
+    return 2.0 * actuator.damping_ratio * math.sqrt(actuator.stiffness / mobility)
