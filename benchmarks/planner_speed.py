@@ -21,8 +21,8 @@ from pathlib import Path
 from measured import Line, machine, show
 
 import softgrasp as sg
-from softgrasp.simulation.native import native_pays
-from softgrasp.simulation.together import BatchRunner
+from softgrasp.sim.batch import BatchRunner
+from softgrasp.sim.compiled import native_pays
 from softgrasp.sweeps.executors import total_steps
 from softgrasp.sweeps.planner import PlannedGrasps, candidates_of
 

@@ -23,7 +23,7 @@ from scipy.spatial.transform import Rotation
 
 import softgrasp as sg
 from softgrasp.model.scene import BuiltScene, build
-from softgrasp.simulation.closure_run import ClosureRun
+from softgrasp.sim.grasp_run import ClosureRun
 
 STEPS = (1 / 240, 1 / 500, 1 / 1000, 1 / 2000, 1 / 4000, 1 / 8000)
 """Time steps that are tried, the largest first; 1/240 s is PyBullet's own [s]."""

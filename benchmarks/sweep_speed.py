@@ -23,12 +23,12 @@ from mujoco.batch import Batch
 
 import softgrasp as sg
 from softgrasp.model.scene import BuiltScene, build
-from softgrasp.simulation.batch import run_batch
-from softgrasp.simulation.closure_run import ClosureRun
-from softgrasp.simulation.loading import gravity_steps
-from softgrasp.simulation.native import NativeStepper, native_available
-from softgrasp.simulation.own_stepper import MujocoStepper, PlainStepper
-from softgrasp.simulation.workspace import Workspace
+from softgrasp.sim.batch import run_batch
+from softgrasp.sim.compiled import NativeStepper, native_available
+from softgrasp.sim.engine import Workspace
+from softgrasp.sim.grasp_run import ClosureRun
+from softgrasp.sim.motion_plan import gravity_steps
+from softgrasp.sim.stepper import MujocoStepper, PlainStepper
 from softgrasp.sweeps.executors import Rows
 from softgrasp.sweeps.parameters import scene_of_row
 from softgrasp.sweeps.run import table_of, write_tables

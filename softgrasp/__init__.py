@@ -19,7 +19,6 @@ if os.environ.get("MUJOCO_GL"):
 
 if TYPE_CHECKING:
     from softgrasp import hydraulics, quality
-    from softgrasp.analysis.grasp_analysis import GraspAnalysis, analysis_of
     from softgrasp.calibration.calibrate import calibrate
     from softgrasp.calibration.files import load_problem
     from softgrasp.calibration.result import CalibrationResult, save_calibration
@@ -133,17 +132,21 @@ if TYPE_CHECKING:
     from softgrasp.report.calibration import write_calibration_report
     from softgrasp.report.comparison import write_crosscheck_report
     from softgrasp.report.grasp_page import write_report
-    from softgrasp.simulation.equilibrium import Equilibrium, equilibrium
-    from softgrasp.simulation.finger_motion import FingerMotion, move_finger
-    from softgrasp.simulation.joint_states import write_joint_states
-    from softgrasp.simulation.outcome import GraspStatus
-    from softgrasp.simulation.record import load_result, save_result
-    from softgrasp.simulation.result import GraspResult
-    from softgrasp.simulation.run import simulate
-    from softgrasp.simulation.sensor_reading import SensorReading
-    from softgrasp.simulation.stability import stable_timestep
-    from softgrasp.simulation.told_contacts import ContactEvent, OtherContact
-    from softgrasp.simulation.told_hold import HoldTest, PhaseSpan
+    from softgrasp.sim.analysis import GraspAnalysis, analysis_of
+    from softgrasp.sim.result import (
+        ContactEvent,
+        GraspResult,
+        GraspStatus,
+        HoldTest,
+        OtherContact,
+        PhaseSpan,
+        SensorReading,
+    )
+    from softgrasp.sim.result_builder import write_joint_states
+    from softgrasp.sim.serialization import load_result, save_result
+    from softgrasp.sim.simulate import simulate
+    from softgrasp.sim.soft_dynamics import FingerMotion, move_finger, stable_timestep
+    from softgrasp.sim.soft_statics import Equilibrium, equilibrium
     from softgrasp.sweeps.planner import PlannedGrasps, plan_grasps
     from softgrasp.sweeps.run import sweep
     from softgrasp.twin.accuracy import accuracy_study
@@ -182,10 +185,6 @@ if TYPE_CHECKING:
     from softgrasp.twin.record import read_twin_record
 
 _PACKAGES = {
-    "analysis.grasp_analysis": (
-        "GraspAnalysis",
-        "analysis_of",
-    ),
     "calibration.calibrate": ("calibrate",),
     "calibration.files": ("load_problem",),
     "calibration.result": (
@@ -387,31 +386,33 @@ _PACKAGES = {
     "report.calibration": ("write_calibration_report",),
     "report.comparison": ("write_crosscheck_report",),
     "report.grasp_page": ("write_report",),
-    "simulation.equilibrium": (
-        "Equilibrium",
-        "equilibrium",
+    "sim.analysis": (
+        "GraspAnalysis",
+        "analysis_of",
     ),
-    "simulation.finger_motion": (
-        "FingerMotion",
-        "move_finger",
+    "sim.result": (
+        "ContactEvent",
+        "GraspResult",
+        "GraspStatus",
+        "HoldTest",
+        "OtherContact",
+        "PhaseSpan",
+        "SensorReading",
     ),
-    "simulation.joint_states": ("write_joint_states",),
-    "simulation.outcome": ("GraspStatus",),
-    "simulation.record": (
+    "sim.result_builder": ("write_joint_states",),
+    "sim.serialization": (
         "load_result",
         "save_result",
     ),
-    "simulation.result": ("GraspResult",),
-    "simulation.run": ("simulate",),
-    "simulation.sensor_reading": ("SensorReading",),
-    "simulation.stability": ("stable_timestep",),
-    "simulation.told_contacts": (
-        "ContactEvent",
-        "OtherContact",
+    "sim.simulate": ("simulate",),
+    "sim.soft_dynamics": (
+        "FingerMotion",
+        "move_finger",
+        "stable_timestep",
     ),
-    "simulation.told_hold": (
-        "HoldTest",
-        "PhaseSpan",
+    "sim.soft_statics": (
+        "Equilibrium",
+        "equilibrium",
     ),
     "sweeps.planner": (
         "PlannedGrasps",

@@ -10,7 +10,7 @@ from scipy.linalg import eigh
 
 from softgrasp.description.soft_finger import SoftFinger
 from softgrasp.mechanics.transforms import Array
-from softgrasp.simulation.finger_mode import small_motion
+from softgrasp.sim.soft_dynamics import small_motion
 
 
 class FirstMode(NamedTuple):

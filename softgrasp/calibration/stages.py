@@ -20,7 +20,7 @@ from softgrasp.description.calibration import TipForce as Force
 from softgrasp.errors import ResultError
 from softgrasp.io.files import write_text
 from softgrasp.mechanics.transforms import Array
-from softgrasp.simulation.releases import ReleaseTestRig
+from softgrasp.sim.soft_dynamics import ReleaseTestRig
 
 StageName = Literal["springs", "dampers", "torques", "arm"]
 """``arm`` is the one stage of a hydraulic arm."""

@@ -15,7 +15,7 @@ from softgrasp.description.calibration import CalibrationProblem, HungAngles, Re
 from softgrasp.description.soft_finger import SoftFinger
 from softgrasp.errors import ResultError
 from softgrasp.io.files import atomic_path, report_progress, write_text
-from softgrasp.simulation.equilibrium import equilibrium
+from softgrasp.sim.soft_statics import equilibrium
 
 if TYPE_CHECKING:
     from softgrasp.vision.image import Image

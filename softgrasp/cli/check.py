@@ -34,9 +34,8 @@ from softgrasp.model.object import object_mass
 from softgrasp.model.scene import BuiltScene
 from softgrasp.model.shapes import extent, mass_properties
 from softgrasp.report.grasp_text import criterion_text, limits_text
-from softgrasp.simulation.equilibrium import equilibrium
-from softgrasp.simulation.finger_load import damped_finger, loaded_shape
-from softgrasp.simulation.finger_mode import LinearMode, linear_mode
+from softgrasp.sim.soft_dynamics import LinearMode, linear_mode
+from softgrasp.sim.soft_statics import damped_finger, equilibrium, loaded_shape
 
 if TYPE_CHECKING:
     from softgrasp.checks.report import Inspection

@@ -202,8 +202,8 @@ def is_result(source: str) -> bool:
 
 def result_file(source: str, path: Path) -> Path:
     """Write a result's joint states and return the path."""
-    from softgrasp.simulation.joint_states import write_joint_states
-    from softgrasp.simulation.record import load_result
+    from softgrasp.sim.result_builder import write_joint_states
+    from softgrasp.sim.serialization import load_result
 
     return write_joint_states(load_result(source), path)
 

@@ -91,7 +91,7 @@ def _engines() -> list[Finding]:
     """The backends beside MuJoCo."""
     from softgrasp.errors import BackendUnavailable
     from softgrasp.extensions import ENGINES
-    from softgrasp.simulation.external_engine import external_engine
+    from softgrasp.sim.simulate import external_engine
 
     findings = []
     for name in ENGINES:
@@ -201,7 +201,7 @@ def bench(
     from softgrasp.cli.scene_args import require_known
     from softgrasp.io.files import listening
     from softgrasp.io.scene import load_scene
-    from softgrasp.simulation.benchmark import closure_speed
+    from softgrasp.sim.benchmark import closure_speed
 
     require_known("benchmark", name, list(BENCHMARKS))
     with terminal.progress_bar() as update, listening(update):

@@ -33,7 +33,7 @@ from softgrasp.description.scene import GraspScene
 from softgrasp.errors import DescriptionError, SoftgraspWarning
 
 if TYPE_CHECKING:
-    from softgrasp.simulation.result import GraspResult
+    from softgrasp.sim.result import GraspResult
 
 
 Number = float | None
@@ -246,7 +246,7 @@ def grasp(
     from softgrasp.cli.scene_args import CONTACT_MODELS, SceneOptions, require_known, scene_of
     from softgrasp.cli.terminal import default_directory
     from softgrasp.description.closure import CLOSURES
-    from softgrasp.simulation.run import BACKENDS
+    from softgrasp.sim.simulate import BACKENDS
 
     require_known("backend", backend, list(BACKENDS))
     if closure is not None:
@@ -360,8 +360,8 @@ def _drawn(job: Job) -> str:
 
 
 def _simulated(scene: GraspScene, job: Job, update: terminal.ProgressCallback) -> GraspResult:
-    from softgrasp.simulation.interrupt import Interrupted
-    from softgrasp.simulation.run import simulate
+    from softgrasp.sim.engine import Interrupted
+    from softgrasp.sim.simulate import simulate
 
     limit = None if scene.duration is None else scene.duration + scene.time_besides_closing
 
@@ -401,7 +401,7 @@ def _written(result: GraspResult, job: Job, update: terminal.ProgressCallback) -
 
 
 def _print_summary(result: GraspResult, files: list[Path], drawn: str, job: Job) -> None:
-    from softgrasp.simulation.record import document
+    from softgrasp.sim.serialization import document
 
     for sentence in result.warnings:
         warnings.warn(sentence, SoftgraspWarning, stacklevel=2)  # told once, as at loading
@@ -419,7 +419,7 @@ def _print_summary(result: GraspResult, files: list[Path], drawn: str, job: Job)
 
 
 def _leave(result: GraspResult, job: Job) -> None:
-    from softgrasp.simulation.outcome import GraspStatus
+    from softgrasp.sim.result import GraspStatus
 
     if result.status is GraspStatus.DIVERGED:
         terminal.show_message("error", result.message)
@@ -447,8 +447,8 @@ def rerun(
     """
     from softgrasp.cli.terminal import require_writable
     from softgrasp.io.result import RESULT_FILE, read_document
-    from softgrasp.simulation.record import load_result
-    from softgrasp.simulation.run import simulate
+    from softgrasp.sim.serialization import load_result
+    from softgrasp.sim.simulate import simulate
 
     directory = result_dir.parent if result_dir.name == RESULT_FILE else result_dir
     if out is not None:

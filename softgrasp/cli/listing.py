@@ -201,8 +201,7 @@ def _backends() -> list[Row]:
 
     from softgrasp.errors import BackendUnavailable
     from softgrasp.extensions import ENGINES
-    from softgrasp.simulation.external_engine import external_engine
-    from softgrasp.simulation.run import BACKENDS
+    from softgrasp.sim.simulate import BACKENDS, external_engine
 
     rows: list[Row] = []
     for name in BACKENDS:

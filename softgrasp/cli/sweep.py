@@ -201,7 +201,7 @@ def refuse_started(directory: Path, resume: bool) -> None:
 def _make_videos(directory: Path, rows: list[int], as_json: bool) -> None:
     """Simulate rows again, and write them as ``softgrasp grasp`` does."""
     from softgrasp.report.grasp_page import write_report
-    from softgrasp.simulation.run import simulate
+    from softgrasp.sim.simulate import simulate
     from softgrasp.sweeps.parameters import scene_of_row
 
     plan = _plan_in(directory)

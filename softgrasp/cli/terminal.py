@@ -33,7 +33,7 @@ from softgrasp.report.grasp_page import (
     VIDEO,
 )
 from softgrasp.report.grasp_text import hold_clause, sensor_clause
-from softgrasp.simulation.result import GraspResult
+from softgrasp.sim.result import GraspResult
 
 ProgressCallback = Callable[[str, float | None], None]
 """Called with what is going on and the part of it that is done, 0 to 1, None where unknown."""

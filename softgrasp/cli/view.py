@@ -126,7 +126,7 @@ class Moving(Protocol):
 
 class _ResultShown:
     def __init__(self, directory: Path) -> None:
-        from softgrasp.simulation.record import load_result
+        from softgrasp.sim.serialization import load_result
 
         self._result = load_result(directory)
 

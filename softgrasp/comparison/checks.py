@@ -35,9 +35,8 @@ from softgrasp.comparison.runs import (
 from softgrasp.continuum.statics import GRAVITY
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model.scene import compile_model
-from softgrasp.simulation.finger_release import MUJOCO
-from softgrasp.simulation.result import GraspResult
-from softgrasp.simulation.told_contacts import BodyContact
+from softgrasp.sim.result import BodyContact, GraspResult
+from softgrasp.sim.soft_dynamics import MUJOCO
 
 # --------------------
 # What is compared of a grasp: how it ended, who touches, how hard, where, what it holds.

@@ -31,8 +31,8 @@ from softgrasp.description.calibration import FingerRelease
 from softgrasp.description.scene import GraspScene
 from softgrasp.extensions import ENGINES
 from softgrasp.io.files import atomic_path, write_text
-from softgrasp.simulation.external_engine import external_engine
-from softgrasp.simulation.told_contacts import ContactModel
+from softgrasp.sim.result import ContactModel
+from softgrasp.sim.simulate import external_engine
 
 
 def crosscheck(

@@ -13,7 +13,7 @@ from scipy.optimize import least_squares
 
 from softgrasp.description.base import Description, NonNegative
 from softgrasp.mechanics.transforms import Array
-from softgrasp.simulation.finger_mode import LinearMode
+from softgrasp.sim.soft_dynamics import LinearMode
 
 T = TypeVar("T")
 SINGULAR = {

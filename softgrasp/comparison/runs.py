@@ -27,13 +27,18 @@ from softgrasp.errors import DescriptionError, did_you_mean
 from softgrasp.extensions import ENGINES
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model.object import object_mass
-from softgrasp.simulation.external_engine import external_engine
-from softgrasp.simulation.finger_load import damped_finger, loaded_finger, loaded_shape
-from softgrasp.simulation.finger_mode import LinearMode, linear_mode, small_motion
-from softgrasp.simulation.finger_release import MUJOCO, FreeMotion, release_motion, rest_shape
-from softgrasp.simulation.outcome import GraspStatus
-from softgrasp.simulation.result import GraspResult
-from softgrasp.simulation.run import BACKENDS, simulate
+from softgrasp.sim.result import GraspResult, GraspStatus
+from softgrasp.sim.simulate import BACKENDS, external_engine, simulate
+from softgrasp.sim.soft_dynamics import (
+    MUJOCO,
+    FreeMotion,
+    LinearMode,
+    linear_mode,
+    release_motion,
+    rest_shape,
+    small_motion,
+)
+from softgrasp.sim.soft_statics import damped_finger, loaded_finger, loaded_shape
 
 # --------------------
 # The runs of a release that are compared: at rest under the weight, and let go.

@@ -27,7 +27,7 @@ from softgrasp.errors import DescriptionError, SimulationError, SoftgraspWarning
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model.robot import robot_model
 from softgrasp.model.timestep import spring_limit
-from softgrasp.simulation.engine_warnings import caught_warnings, has_diverged
+from softgrasp.sim.engine import caught_warnings, has_diverged
 
 # --------------------
 # A robot under control: its model, its hardware and its controllers from one description.

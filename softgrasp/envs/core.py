@@ -24,9 +24,8 @@ from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model import names
 from softgrasp.model.scene import BuiltScene, start_targets
-from softgrasp.simulation.lifting import lift_path
-from softgrasp.simulation.loading import gravity_steps
-from softgrasp.simulation.outcome import EJECTION_DISTANCE
+from softgrasp.sim.motion_plan import gravity_steps, lift_path
+from softgrasp.sim.result import EJECTION_DISTANCE
 
 # --------------------
 # One episode: what the drives are told, what time it is, and what has become of the object.

@@ -19,11 +19,10 @@ from softgrasp.model import names
 from softgrasp.model.clearance import START_TOLERANCE
 from softgrasp.model.object import PLANAR_JOINTS
 from softgrasp.model.scene import BuiltScene, start_targets
-from softgrasp.simulation.closure_run import LARGEST_SPEED
-from softgrasp.simulation.engine_warnings import caught_warnings, has_diverged
-from softgrasp.simulation.friction import SlipFriction
-from softgrasp.simulation.own_stepper import PlainStepper
-from softgrasp.simulation.state import ClosureState, Recording, closure_layout
+from softgrasp.sim.controller import ClosureState, Recording, closure_layout
+from softgrasp.sim.engine import caught_warnings, has_diverged
+from softgrasp.sim.grasp_run import LARGEST_SPEED
+from softgrasp.sim.stepper import PlainStepper, SlipFriction
 
 
 class SampleStepper(PlainStepper):

@@ -32,8 +32,8 @@ from softgrasp.hydraulics.segment_model import checked_pressures
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model.robot import bend_joints, slide_joints
 from softgrasp.model.timestep import damped_spring_limit
-from softgrasp.simulation.engine_warnings import has_diverged
-from softgrasp.simulation.stability import INTEGRATORS, SMALLEST, is_stable, stable_step_of
+from softgrasp.sim.engine import has_diverged
+from softgrasp.sim.soft_dynamics import INTEGRATORS, SMALLEST, is_stable, stable_step_of
 
 # --------------------
 # Chain of cells and drives that act on each other, by turns in every step.

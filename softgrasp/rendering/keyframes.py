@@ -23,12 +23,9 @@ from softgrasp.rendering.camera import (
 )
 from softgrasp.rendering.overlay import Arrow, Ball, Mark, Rgba
 from softgrasp.rendering.rays import Caster
-from softgrasp.simulation.contacts import ContactPoint, contact_points, merged
-from softgrasp.simulation.outcome import GraspStatus
-from softgrasp.simulation.posed_result import PosedResult
-from softgrasp.simulation.result import GraspResult
-from softgrasp.simulation.told_contacts import BodyContact, ContactEvent
-from softgrasp.simulation.told_hold import PhaseSpan
+from softgrasp.sim.contacts import ContactPoint, contact_points, merged
+from softgrasp.sim.result import BodyContact, ContactEvent, GraspResult, GraspStatus, PhaseSpan
+from softgrasp.sim.serialization import PosedResult
 
 Instant = tuple[float, str]
 """Simulated time [s] and caption."""

@@ -27,7 +27,7 @@ from softgrasp.rendering.camera import Camera
 from softgrasp.rendering.keyframes import Playback, best_camera, has_phases, video_parts
 from softgrasp.rendering.overlay import Ball, Mark, Rgba, stamp
 from softgrasp.rendering.renderer import Renderer, open_renderer
-from softgrasp.simulation.result import GraspResult
+from softgrasp.sim.result import GraspResult
 
 Image = npt.NDArray[np.uint8]
 

@@ -33,12 +33,9 @@ from softgrasp.report.time_series import (
     spans,
     thinned,
 )
-from softgrasp.simulation.posed_result import PosedResult
-from softgrasp.simulation.quality_log import QualityLog
-from softgrasp.simulation.result import GraspResult, column
-from softgrasp.simulation.sensor_reading import SensorReading
-from softgrasp.simulation.told_contacts import BodyContact
-from softgrasp.simulation.told_hold import PullTest
+from softgrasp.sim.quality_log import QualityLog
+from softgrasp.sim.result import BodyContact, GraspResult, PullTest, SensorReading, column
+from softgrasp.sim.serialization import PosedResult
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist

@@ -34,8 +34,7 @@ from softgrasp.report.grasp_text import (
 )
 from softgrasp.report.style import WIDTH
 from softgrasp.report.time_series import draw_joints, draw_object, write_numbers
-from softgrasp.simulation.outcome import GraspStatus
-from softgrasp.simulation.result import GraspResult
+from softgrasp.sim.result import GraspResult, GraspStatus
 
 if TYPE_CHECKING:
     from jinja2 import Environment

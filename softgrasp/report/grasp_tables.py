@@ -33,8 +33,7 @@ from softgrasp.report.grasp_text import (
     phase_text,
 )
 from softgrasp.report.style import signed
-from softgrasp.simulation.result import GraspResult
-from softgrasp.simulation.told_contacts import BodyContact, ContactEvent
+from softgrasp.sim.result import BodyContact, ContactEvent, GraspResult
 
 
 def scene_properties(result: GraspResult) -> list[tuple[str, str]]:

@@ -18,10 +18,14 @@ from softgrasp.description.sensor import (
 from softgrasp.description.task import ClosePhase, Phase, ShakePhase, SuccessCriterion
 from softgrasp.mechanics.transforms import Array, rotation_angles
 from softgrasp.rendering.keyframes import body_label
-from softgrasp.simulation.outcome import GraspStatus
-from softgrasp.simulation.result import GraspResult, column
-from softgrasp.simulation.told_contacts import BodyContact
-from softgrasp.simulation.told_hold import DirectionTest, HoldTest
+from softgrasp.sim.result import (
+    BodyContact,
+    DirectionTest,
+    GraspResult,
+    GraspStatus,
+    HoldTest,
+    column,
+)
 
 Tone = Literal["good", "neutral", "bad"]
 

@@ -18,8 +18,8 @@ from softgrasp.mechanics.transforms import Array
 from softgrasp.report import style
 from softgrasp.report.contact_figures import final_poses
 from softgrasp.report.grasp_page import NO_IMAGES, REPORT, embedded_image, templates, write_report
-from softgrasp.simulation.result import GraspResult
-from softgrasp.simulation.run import simulate
+from softgrasp.sim.result import GraspResult
+from softgrasp.sim.simulate import simulate
 from softgrasp.sweeps.planner import POSE_COLUMNS, PlannedGrasps, largest_is_best
 from softgrasp.sweeps.storage import COLUMNS, FAILED
 

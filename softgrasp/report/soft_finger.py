@@ -13,7 +13,7 @@ from softgrasp.continuum.statics import under_tip_force
 from softgrasp.io.soft_finger_mesh import Piece, SlicedFinger
 from softgrasp.mechanics.transforms import Array, rotate_about
 from softgrasp.report import style
-from softgrasp.simulation.equilibrium import equilibrium
+from softgrasp.sim.soft_statics import equilibrium
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -27,7 +27,7 @@ from softgrasp.report.contact_figures import final_poses
 from softgrasp.report.grasp_page import displayed_path, embedded_image, templates
 from softgrasp.report.grasp_text import GONE, out_of_hand
 from softgrasp.report.time_series import overlay_objects
-from softgrasp.simulation.run import simulate
+from softgrasp.sim.simulate import simulate
 from softgrasp.sweeps.parameters import SHORT, scene_of_row
 from softgrasp.sweeps.storage import COLUMNS, FAILED
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from softgrasp.description.scene import GraspScene
     from softgrasp.description.sweep import Axis, SweepPlan
-    from softgrasp.simulation.result import GraspResult
+    from softgrasp.sim.result import GraspResult
 
 
 # --------------------

@@ -19,8 +19,7 @@ from softgrasp.model import names
 from softgrasp.rendering.keyframes import body_label, has_phases, shown_phases
 from softgrasp.report import style
 from softgrasp.report.grasp_text import let_go_s, out_of_hand
-from softgrasp.simulation.result import GraspResult, column
-from softgrasp.simulation.told_hold import PhaseSpan
+from softgrasp.sim.result import GraspResult, PhaseSpan, column
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist

@@ -20,10 +20,10 @@ import numpy as np
 from softgrasp.description.scene import GraspScene
 from softgrasp.description.sweep import SweepPlan
 from softgrasp.errors import BackendUnavailable, SimulationError, SoftgraspError
-from softgrasp.simulation.closure_run import max_rows
-from softgrasp.simulation.native import native_pays
-from softgrasp.simulation.result import GraspResult
-from softgrasp.simulation.together import BatchItem, BatchRunner
+from softgrasp.sim.batch import BatchItem, BatchRunner
+from softgrasp.sim.compiled import native_pays
+from softgrasp.sim.grasp_run import max_rows
+from softgrasp.sim.result import GraspResult
 from softgrasp.sweeps.parameters import combinations, scene_of, start_noise
 from softgrasp.sweeps.storage import Kept, failed_row, row_of
 

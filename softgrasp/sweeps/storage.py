@@ -27,9 +27,8 @@ from softgrasp.io.files import write_bytes, write_text
 from softgrasp.mechanics.transforms import quaternion_of, transform
 from softgrasp.model.object import object_mass
 from softgrasp.quality.grasp_matrix import smallest_singular_value
-from softgrasp.simulation.hand_track import hand_pose_at
-from softgrasp.simulation.result import GraspResult
-from softgrasp.simulation.told_hold import HoldTest
+from softgrasp.sim.result import GraspResult, HoldTest
+from softgrasp.sim.serialization import hand_pose_at
 
 PLAN, JOURNAL, LOCK = "plan.json", "rows.jsonl", "sweep.lock"
 SCHEMA_VERSION = 1

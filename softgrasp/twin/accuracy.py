@@ -20,7 +20,7 @@ from softgrasp.continuum.pcc import chain_frames
 from softgrasp.description.soft_finger import SoftFinger, SoftJoint, SoftLink
 from softgrasp.errors import DescriptionError, did_you_mean
 from softgrasp.mechanics.transforms import Array
-from softgrasp.simulation.equilibrium import equilibrium
+from softgrasp.sim.soft_statics import equilibrium
 from softgrasp.twin.finger_pieces import tip_error
 from softgrasp.twin.piecewise_bending import FitReport, angles_at, fit_pressures
 from softgrasp.twin.point_picking import (

@@ -10,7 +10,7 @@ import numpy as np
 from softgrasp.continuum.pcc import Frame
 from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.transforms import Array, position_of, quaternion_of
-from softgrasp.simulation.engine_warnings import has_diverged
+from softgrasp.sim.engine import has_diverged
 from softgrasp.twin.description import Twin
 from softgrasp.twin.finger_pieces import TwinShape, roots_in_flange
 from softgrasp.twin.model import FLANGE, twin_chain

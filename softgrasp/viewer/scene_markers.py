@@ -35,7 +35,7 @@ from softgrasp.rendering.camera import (
 from softgrasp.rendering.keyframes import Playback, best_camera
 from softgrasp.rendering.overlay import Arrow, Ball, Rgba
 from softgrasp.rendering.shading import Skin, skins_of
-from softgrasp.simulation.quality_log import QualityLog
+from softgrasp.sim.quality_log import QualityLog
 
 CONTACTS, FORCES = "/marks/contacts", "/marks/forces"
 """Names in the scene."""

@@ -20,8 +20,8 @@ from softgrasp.model.names import object_bodies
 from softgrasp.rendering.camera import Camera
 from softgrasp.rendering.keyframes import Playback
 from softgrasp.rendering.video import framing
-from softgrasp.simulation.result import GraspResult
-from softgrasp.simulation.run import simulate
+from softgrasp.sim.result import GraspResult
+from softgrasp.sim.simulate import simulate
 from softgrasp.viewer.page import Announcement, Page, recorded, serve, set_camera
 from softgrasp.viewer.scene_markers import (
     Choices,

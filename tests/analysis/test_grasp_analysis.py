@@ -14,7 +14,7 @@ import softgrasp as sg
 from softgrasp import quality
 from softgrasp.errors import DescriptionError, ResultError
 from softgrasp.mechanics.hand_kinematics import point_jacobians
-from softgrasp.simulation.record import load_result
+from softgrasp.sim.serialization import load_result
 from tests.pads import pads
 from tests.scenes import ball, pinch
 

@@ -9,7 +9,7 @@ import pytest
 import softgrasp as sg
 from softgrasp.model.contact_pairs import POSTURES, closing_postures, inverse_masses, object_pairs
 from softgrasp.model.scene import build
-from softgrasp.simulation.closure_run import ClosureRun
+from softgrasp.sim.grasp_run import ClosureRun
 from tests.scenes import pinch
 
 

@@ -11,8 +11,7 @@ import pytest
 
 import softgrasp as sg
 from softgrasp.errors import BackendUnavailable
-from softgrasp.simulation.mujoco_backend import run_mujoco
-from softgrasp.simulation.run import BACKENDS
+from softgrasp.sim.simulate import BACKENDS, run_mujoco
 from tests.cli.conftest import Run, files_in
 from tests.scenes import diverging
 from tests.simulation.engines import require_engine

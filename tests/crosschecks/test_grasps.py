@@ -10,8 +10,7 @@ import pytest
 import softgrasp as sg
 from softgrasp.comparison.compare import arrays, document
 from softgrasp.comparison.runs import FACTORS, THROUGH
-from softgrasp.simulation.mujoco_backend import run_mujoco
-from softgrasp.simulation.run import BACKENDS
+from softgrasp.sim.simulate import BACKENDS, run_mujoco
 from tests.scenes import pinch
 
 Change = Callable[[sg.GraspScene], sg.GraspScene]

@@ -11,9 +11,8 @@ import pytest
 import softgrasp as sg
 from softgrasp.comparison.compare import arrays
 from softgrasp.mechanics.transforms import Array
-from softgrasp.simulation import finger_release
-from softgrasp.simulation.mujoco_backend import run_mujoco
-from softgrasp.simulation.run import BACKENDS
+from softgrasp.sim import soft_dynamics
+from softgrasp.sim.simulate import BACKENDS, run_mujoco
 
 RELEASE = [
     "static_pose", "trajectory", "without_hk", "frequency", "damping_ratio", "settling_time",
@@ -32,10 +31,10 @@ def twin(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
                 joint.replace(**{field: factor * getattr(joint, field)}) for joint in finger.joints
             )
             changed = finger.replace(joints=joints)
-            angles, engine = finger_release._in_mujoco(changed, start, fraction * step, period, n)
+            angles, engine = soft_dynamics._in_mujoco(changed, start, fraction * step, period, n)
             return angles, engine._replace(name=backend, version="made up")
 
-        monkeypatch.setattr(finger_release, "_simulated", message)
+        monkeypatch.setattr(soft_dynamics, "_simulated", message)
         monkeypatch.setitem(BACKENDS, "twin", run_mujoco)
 
     return make

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from softgrasp.comparison.criteria import vibration, window
-from softgrasp.simulation.finger_mode import LinearMode
+from softgrasp.sim.soft_dynamics import LinearMode
 
 TIME = np.arange(0.0, 2.0, 1e-3)
 

@@ -11,8 +11,8 @@ import pytest
 
 import softgrasp as sg
 from softgrasp.model.scene import build
-from softgrasp.simulation.laws import ESTABLISHED, LOST, debounce, free_actuators, next_targets
-from softgrasp.simulation.state import closure_layout
+from softgrasp.sim.closure_law import ESTABLISHED, LOST, debounce, free_actuators, next_targets
+from softgrasp.sim.controller import closure_layout
 from tests.simulation.engines import require_engine
 
 BACKENDS = ["mujoco", "ode", pytest.param("webots", marks=pytest.mark.webots)]

@@ -7,9 +7,9 @@ import pytest
 
 import softgrasp as sg
 from softgrasp.model.scene import BuiltScene, build
-from softgrasp.simulation.batch import can_be_batched, run_batch, topology
-from softgrasp.simulation.closure_run import ClosureRun
-from softgrasp.simulation.own_stepper import PlainStepper
+from softgrasp.sim.batch import can_be_batched, run_batch, topology
+from softgrasp.sim.grasp_run import ClosureRun
+from softgrasp.sim.stepper import PlainStepper
 from tests.scenes import pinch
 
 

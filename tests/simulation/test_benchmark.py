@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import softgrasp as sg
-from softgrasp.simulation.benchmark import closure_speed
+from softgrasp.sim.benchmark import closure_speed
 from tests.scenes import pinch
 
 
@@ -22,7 +22,7 @@ def test_all_ways_end_in_the_same_place_bit_for_bit(timestep: float) -> None:
 
 
 def test_without_numba_there_is_no_native_figure(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("softgrasp.simulation.benchmark.native_available", lambda: False)
+    monkeypatch.setattr("softgrasp.sim.benchmark.native_available", lambda: False)
     speed = closure_speed(pinch(duration=0.05), rounds=1)
     assert speed.native_steps_s is None
     assert speed.native_ratio is None

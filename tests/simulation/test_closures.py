@@ -12,12 +12,12 @@ import softgrasp as sg
 from softgrasp.mechanics.synergy import soft_synergy_compliance
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model.scene import build
-from softgrasp.simulation.batch import can_be_batched, run_batch
-from softgrasp.simulation.closure_run import ClosureRun
-from softgrasp.simulation.native import NativeStepper, native_available
-from softgrasp.simulation.own_stepper import PlainStepper
-from softgrasp.simulation.record import load_result
-from softgrasp.simulation.result import column
+from softgrasp.sim.batch import can_be_batched, run_batch
+from softgrasp.sim.compiled import NativeStepper, native_available
+from softgrasp.sim.grasp_run import ClosureRun
+from softgrasp.sim.result import column
+from softgrasp.sim.serialization import load_result
+from softgrasp.sim.stepper import PlainStepper
 from tests.scenes import ball, pinch
 
 AWAY = (0.0, 0.0, -1.0)

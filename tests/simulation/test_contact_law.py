@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
-from softgrasp.simulation.loading import gravity_steps
+from softgrasp.sim.motion_plan import gravity_steps
 from tests.scenes import ball, pinch, plate
 
 DENSITIES = (160.0, 700.0, 2300.0, 7860.0, 19250.0)

@@ -14,8 +14,8 @@ from softgrasp.model.deformable import node_bodies, node_positions, node_track
 from softgrasp.model.object import object_mass
 from softgrasp.model.scene import build
 from softgrasp.rendering.keyframes import Playback
-from softgrasp.simulation.batch import can_be_batched
-from softgrasp.simulation.closure_run import ClosureRun
+from softgrasp.sim.batch import can_be_batched
+from softgrasp.sim.grasp_run import ClosureRun
 from tests.scenes import ball, pinch, plate, press
 
 EDGE, YOUNG = 0.05, 5e4

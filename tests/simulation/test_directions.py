@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
-from softgrasp.simulation.trials import direction_label
+from softgrasp.sim.hold_test import direction_label
 from tests.scenes import pinch
 
 BAR = sg.GraspObject(name="bar", shape=sg.Cuboid(size=(0.04, 0.07, 0.04)), mass=0.1)

@@ -9,8 +9,8 @@ import pytest
 
 import softgrasp as sg
 from softgrasp.continuum.statics import FREQUENCIES
-from softgrasp.simulation import finger_motion
-from softgrasp.simulation.native import native_available
+from softgrasp.sim import soft_dynamics
+from softgrasp.sim.compiled import native_available
 
 PAPER = sg.load_finger("paper000")
 
@@ -82,7 +82,7 @@ def test_refusals(options: dict[str, Any], sentence: str) -> None:
 def test_the_compiled_loop_takes_the_same_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     ends = []
     for compiled in (False, True):
-        monkeypatch.setattr(finger_motion, "native_pays", lambda _, use=compiled: use)
+        monkeypatch.setattr(soft_dynamics, "native_pays", lambda _, use=compiled: use)
         motion = sg.move_finger(PAPER, 0.5, start_angles=0.15, pressure=3e4, timestep=1e-3)
         ends.append(motion.joint_angles)
     assert np.array_equal(ends[0], ends[1])

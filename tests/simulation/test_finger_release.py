@@ -7,9 +7,8 @@ import pytest
 
 import softgrasp as sg
 from softgrasp.continuum.settling import settling
-from softgrasp.simulation.finger_load import damped_finger, loaded_finger, loaded_shape
-from softgrasp.simulation.finger_mode import linear_mode, small_motion
-from softgrasp.simulation.finger_release import release_motion, rest_shape
+from softgrasp.sim.soft_dynamics import linear_mode, release_motion, rest_shape, small_motion
+from softgrasp.sim.soft_statics import damped_finger, loaded_finger, loaded_shape
 
 
 @pytest.fixture(scope="module")

@@ -9,11 +9,11 @@ import pytest
 
 import softgrasp as sg
 from softgrasp.model.scene import build
-from softgrasp.simulation.closure_run import ClosureRun
-from softgrasp.simulation.contacts import ContactReader
-from softgrasp.simulation.giving_way import SAFETY_FACTOR, TargetBacktracking
-from softgrasp.simulation.laws import latch, light_touches
-from softgrasp.simulation.state import KEPT
+from softgrasp.sim.closure_law import latch, light_touches
+from softgrasp.sim.contacts import ContactReader
+from softgrasp.sim.controller import KEPT
+from softgrasp.sim.grasp_run import ClosureRun
+from softgrasp.sim.stepper import SAFETY_FACTOR, TargetBacktracking
 from tests.scenes import pinch
 
 EXCESS = 0.4

@@ -13,7 +13,7 @@ from softgrasp.hydraulics import move_arm
 from softgrasp.hydraulics.arm import ArmChain, drag_rate, safe_step
 from softgrasp.hydraulics.description import HydraulicArm, SectionDamping
 from softgrasp.model.timestep import spring_limit
-from softgrasp.simulation.stability import stable_step_of
+from softgrasp.sim.soft_dynamics import stable_step_of
 from tests.mechanics.hydraulic.arms import one_section, undamped, with_sections
 
 PRESSURES = (0.0, 3e5, 3e5)

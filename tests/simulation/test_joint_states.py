@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 
 import softgrasp as sg
 from softgrasp.io.result import JointStates, load_joint_states, save_joint_states
-from softgrasp.simulation.joint_states import joint_states
+from softgrasp.sim.result_builder import joint_states
 from tests.scenes import pinch
 
 

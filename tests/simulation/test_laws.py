@@ -6,14 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from softgrasp.simulation.laws import (
-    ESTABLISHED,
-    LOST,
-    TOUCHING,
-    debounce,
-    free_actuators,
-)
-from softgrasp.simulation.target_plan import planned_targets
+from softgrasp.sim.closure_law import ESTABLISHED, LOST, TOUCHING, debounce, free_actuators
+from softgrasp.sim.motion_plan import planned_targets
 
 THRESHOLD, SAMPLES = 0.1, 10
 

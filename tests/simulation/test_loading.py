@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import softgrasp as sg
-from softgrasp.simulation.loading import gravity_steps
+from softgrasp.sim.motion_plan import gravity_steps
 
 BEFORE = np.array([0.1, 0.0, -1.0])
 

@@ -13,9 +13,9 @@ from softgrasp.errors import DescriptionError
 from softgrasp.report.contact_figures import draw_pulls
 from softgrasp.report.grasp_tables import pull_rows
 from softgrasp.report.grasp_text import criterion_text, hold_clause, limits_text
-from softgrasp.simulation.contacts import ContactPoint
-from softgrasp.simulation.pulling import SlipWatch
-from softgrasp.simulation.record import load_result
+from softgrasp.sim.contacts import ContactPoint
+from softgrasp.sim.hold_test import SlipWatch
+from softgrasp.sim.serialization import load_result
 from tests.pads import pads
 
 UP, DOWN, ALONG = (0.0, 0.0, 1.0), (0.0, 0.0, -2.0), (1.0, 0.0, 0.0)

@@ -12,9 +12,9 @@ import pytest
 import softgrasp as sg
 from softgrasp import quality
 from softgrasp.errors import DescriptionError
-from softgrasp.simulation.grasp_contacts import object_reach
-from softgrasp.simulation.quality_log import EDGES
-from softgrasp.simulation.record import load_result
+from softgrasp.sim.contacts import object_reach
+from softgrasp.sim.quality_log import EDGES
+from softgrasp.sim.serialization import load_result
 from tests.pads import pads
 from tests.scenes import ball, pinch
 
@@ -150,7 +150,7 @@ def test_moments_are_over_the_reach_of_the_object(shape: object, reach: float) -
 
 def test_many_contacts_are_thinned_to_a_lower_bound_that_is_near() -> None:
     """A ring of contacts on a palm, as a rim makes, against three fingers."""
-    from softgrasp.simulation.quality_log import measures_of, thinned
+    from softgrasp.sim.quality_log import measures_of, thinned
 
     rotations = np.linspace(0.0, 2.0 * np.pi, 60, endpoint=False)
     rim = np.c_[0.03 * np.cos(rotations), 0.03 * np.sin(rotations), np.full(60, 0.04)]

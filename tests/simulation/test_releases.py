@@ -8,7 +8,7 @@ import numpy as np
 import softgrasp as sg
 from softgrasp.continuum.statics import PlanarChain, rest
 from softgrasp.model.soft_finger import TIP, finger_model
-from softgrasp.simulation.releases import ReleaseTestRig
+from softgrasp.sim.soft_dynamics import ReleaseTestRig
 
 FINGER = sg.load_finger("paper000")
 CHAIN = PlanarChain.of(FINGER)

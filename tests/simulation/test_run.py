@@ -13,14 +13,12 @@ import pytest
 
 import softgrasp as sg
 from softgrasp.model.scene import build
-from softgrasp.simulation.closure_run import ClosureRun
-from softgrasp.simulation.engine_warnings import caught_warnings
-from softgrasp.simulation.interrupt import Interrupted
-from softgrasp.simulation.native import NativeStepper
-from softgrasp.simulation.own_stepper import MujocoStepper, PlainStepper
-from softgrasp.simulation.stepper import driven
-from softgrasp.simulation.stiffness import chatter_warnings
-from softgrasp.simulation.track import object_tracks
+from softgrasp.sim.compiled import NativeStepper
+from softgrasp.sim.engine import Interrupted, caught_warnings
+from softgrasp.sim.grasp_run import ClosureRun
+from softgrasp.sim.hold_result import object_tracks
+from softgrasp.sim.result_builder import chatter_warnings
+from softgrasp.sim.stepper import MujocoStepper, PlainStepper, driven
 from tests.scenes import diverging, pinch, plate
 
 NEEDS_NUMBA = "the compiled loop needs the extra 'fast'"
@@ -62,12 +60,12 @@ def test_a_run_is_bit_for_bit_repeatable(result: sg.GraspResult) -> None:
 
 def test_the_compiled_loop_takes_the_same_decisions_bit_for_bit(result: sg.GraspResult) -> None:
     pytest.importorskip("numba", reason=NEEDS_NUMBA)
-    from softgrasp.simulation import native_loop  # noqa: F401  (loading it makes runs use it)
+    from softgrasp.sim import compiled_loop as native_loop  # noqa: F401  (loading it makes runs use it)
 
     assert sg.simulate(result.scene).trajectory_sha256 == result.trajectory_sha256
     prescribed = pinch(actuation="prescribed", timestep=5e-4)
     fast = sg.simulate(prescribed).trajectory_sha256
-    del sys.modules["softgrasp.simulation.native_loop"]
+    del sys.modules["softgrasp.sim.compiled_loop"]
     assert sg.simulate(prescribed).trajectory_sha256 == fast
 
 

@@ -12,8 +12,8 @@ from scipy.stats import chi2
 import softgrasp as sg
 from softgrasp.model.object import object_mass
 from softgrasp.model.scene import build
-from softgrasp.simulation.batch import can_be_batched
-from softgrasp.simulation.sensor_errors import samples_of_delay
+from softgrasp.sim.batch import can_be_batched
+from softgrasp.sim.sensors import samples_of_delay
 from tests.scenes import ball, pinch, plate
 
 TIPS = ("F1_P3", "F2_P3", "F3_P3", "F4_P3")
@@ -229,9 +229,9 @@ def test_scenes_with_sensors_run_alone() -> None:
 
 
 def test_the_compiled_loop_is_not_taken_with_sensors() -> None:
-    from softgrasp.simulation.closure_run import ClosureRun
-    from softgrasp.simulation.native import NativeStepper, native_available
-    from softgrasp.simulation.own_stepper import PlainStepper
+    from softgrasp.sim.compiled import NativeStepper, native_available
+    from softgrasp.sim.grasp_run import ClosureRun
+    from softgrasp.sim.stepper import PlainStepper
 
     if not native_available():
         pytest.skip("numba is not installed")

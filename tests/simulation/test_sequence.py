@@ -15,11 +15,11 @@ from softgrasp.mechanics.trajectory import moved, shaken
 from softgrasp.model.arm import carrier_start, carrier_targets, home_pose
 from softgrasp.model.names import WRIST_JOINTS
 from softgrasp.model.scene import build
-from softgrasp.simulation.batch import can_be_batched
-from softgrasp.simulation.closure_run import ClosureRun
-from softgrasp.simulation.hand_track import hand_pose_at
-from softgrasp.simulation.native import NativeStepper, native_available
-from softgrasp.simulation.own_stepper import PlainStepper
+from softgrasp.sim.batch import can_be_batched
+from softgrasp.sim.compiled import NativeStepper, native_available
+from softgrasp.sim.grasp_run import ClosureRun
+from softgrasp.sim.serialization import hand_pose_at
+from softgrasp.sim.stepper import PlainStepper
 from tests.scenes import pinch
 
 SHORT = (

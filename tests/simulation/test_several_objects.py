@@ -12,10 +12,10 @@ import pytest
 
 import softgrasp as sg
 from softgrasp.model.scene import build
-from softgrasp.simulation.batch import can_be_batched, run_batch
-from softgrasp.simulation.closure_run import ClosureRun
-from softgrasp.simulation.native import NativeStepper
-from softgrasp.simulation.own_stepper import PlainStepper
+from softgrasp.sim.batch import can_be_batched, run_batch
+from softgrasp.sim.compiled import NativeStepper
+from softgrasp.sim.grasp_run import ClosureRun
+from softgrasp.sim.stepper import PlainStepper
 from tests.scenes import ball, pinch
 
 G = 9.81

@@ -9,7 +9,7 @@ import pytest
 import softgrasp as sg
 from softgrasp.mechanics.contact import torsional_coefficient
 from softgrasp.model.scene import build
-from softgrasp.simulation.closure_run import ClosureRun
+from softgrasp.sim.grasp_run import ClosureRun
 from tests.scenes import ball, press
 
 PATCHES = (sg.Patch(radius=0.004), sg.Patch(radius=0.008, pressure="uniform"))

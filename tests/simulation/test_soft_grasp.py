@@ -11,9 +11,9 @@ import pytest
 import softgrasp as sg
 from softgrasp.model import names
 from softgrasp.model.scene import build
-from softgrasp.simulation.closure_run import ClosureRun
-from softgrasp.simulation.native import NativeStepper, native_available
-from softgrasp.simulation.own_stepper import PlainStepper
+from softgrasp.sim.compiled import NativeStepper, native_available
+from softgrasp.sim.grasp_run import ClosureRun
+from softgrasp.sim.stepper import PlainStepper
 
 GRIPPERS = ("soft_gripper", "soft_gripper_three", "hybrid_gripper")
 OBJECTS = {"sphere": "precision", "strawberry": "precision", "mug": "power"}

@@ -9,8 +9,8 @@ import pytest
 import softgrasp as sg
 from softgrasp.model.soft_finger import finger_model
 from softgrasp.model.timestep import damped_spring_limit, spring_limit
-from softgrasp.simulation.engine_warnings import caught_warnings, has_diverged
-from softgrasp.simulation.stability import stable_step_of
+from softgrasp.sim.engine import caught_warnings, has_diverged
+from softgrasp.sim.soft_dynamics import stable_step_of
 
 OSCILLATOR = """
 <mujoco><option gravity="0 0 0"/><worldbody><body><joint type="slide" stiffness="{stiffness}"/>

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 import softgrasp as sg
 from softgrasp.model.scene import build
-from softgrasp.simulation.closure_run import ClosureRun
-from softgrasp.simulation.data_map import agrees, data_map
-from softgrasp.simulation.laws import update_slip
-from softgrasp.simulation.native import NativeStepper
-from softgrasp.simulation.own_stepper import PlainStepper
+from softgrasp.sim.closure_law import update_slip
+from softgrasp.sim.compiled import NativeStepper
+from softgrasp.sim.compiled_loop import agrees, data_map
+from softgrasp.sim.grasp_run import ClosureRun
+from softgrasp.sim.stepper import PlainStepper
 from tests.scenes import pinch
 
 BALLS = """

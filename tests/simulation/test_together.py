@@ -8,12 +8,11 @@ import pytest
 
 import softgrasp as sg
 from softgrasp.model.scene import build
-from softgrasp.simulation import batch
-from softgrasp.simulation.batch import run_batch, topology
-from softgrasp.simulation.closure_run import ClosureRun
-from softgrasp.simulation.run_result import result_of
-from softgrasp.simulation.together import BatchRunner
-from softgrasp.simulation.workspace import Workspace
+from softgrasp.sim import batch
+from softgrasp.sim.batch import BatchRunner, run_batch, topology
+from softgrasp.sim.engine import Workspace
+from softgrasp.sim.grasp_run import ClosureRun
+from softgrasp.sim.result_builder import result_of
 from tests.scenes import ball, diverging, pinch
 
 NEEDS_NUMBA = "the compiled loop needs numba"

@@ -14,7 +14,7 @@ from softgrasp.continuum.statics import joint_positions
 from softgrasp.description.soft_finger import SoftFinger
 from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.transforms import Array
-from softgrasp.simulation.finger_motion import FingerMotion
+from softgrasp.sim.soft_dynamics import FingerMotion
 from softgrasp.vision.image import Image, opencv
 
 FINE = 4

@@ -55,18 +55,15 @@ from softgrasp.mechanics.transforms import Array, transform
 from softgrasp.model import names
 from softgrasp.model.object import PLANAR_JOINTS
 from softgrasp.model.scene import BuiltScene, build, object_pose
-from softgrasp.simulation.closure_run import Progress, max_rows
-from softgrasp.simulation.contacts import ContactPoint, OtherPoint, contact_points
-from softgrasp.simulation.event_log import EventLog
-from softgrasp.simulation.finished_run import Engine
-from softgrasp.simulation.pulling import Pulled
-from softgrasp.simulation.result import GraspResult
-from softgrasp.simulation.run_result import result_of
-from softgrasp.simulation.sensing import Sensing
-from softgrasp.simulation.sequencing import PhaseRows
-from softgrasp.simulation.state import ClosureState, Recording, closure_layout
-from softgrasp.simulation.told_contacts import ContactEvent
-from softgrasp.simulation.trials import Trial
+from softgrasp.sim.contacts import ContactPoint, OtherPoint, contact_points
+from softgrasp.sim.controller import ClosureState, Recording, closure_layout
+from softgrasp.sim.grasp_run import Progress, max_rows
+from softgrasp.sim.hold_test import Pulled, Trial
+from softgrasp.sim.motion_plan import PhaseRows
+from softgrasp.sim.result import ContactEvent, GraspResult
+from softgrasp.sim.result_builder import result_of
+from softgrasp.sim.run_record import Engine, EventLog
+from softgrasp.sim.sensors import Sensing
 
 # --------------------
 # A soft finger that is let go, in an engine that runs Webots worlds.

@@ -12,7 +12,7 @@ from softgrasp.description.calibration import FingerRelease
 from softgrasp.description.hand import Hand
 from softgrasp.description.scene import STANDARD_GRAVITY, GraspScene
 from softgrasp.model.scene import build
-from softgrasp.simulation.finger_load import damped_finger, loaded_shape
+from softgrasp.sim.soft_statics import damped_finger, loaded_shape
 
 WATCHED = 1.0
 """Time for which the controller of a hand alone holds it in its start posture [s]."""

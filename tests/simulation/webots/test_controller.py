@@ -15,8 +15,8 @@ from softgrasp.backends.webots.backend import ImportedRun, world_and_job
 from softgrasp.backends.webots.project import write_project
 from softgrasp.errors import BuildError
 from softgrasp.model.scene import BuiltScene, build
-from softgrasp.simulation.finished_run import Engine
-from softgrasp.simulation.run_result import result_of
+from softgrasp.sim.result_builder import result_of
+from softgrasp.sim.run_record import Engine
 from tests.simulation.engines import require_engine
 
 LIKE_WEBOTS = """

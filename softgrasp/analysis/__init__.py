@@ -1,1 +1,0 @@
-"""A result → what its grasp can do: matrices, stiffness, measures at an instant."""

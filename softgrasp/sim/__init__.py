@@ -1,0 +1,1 @@
+"""Run scenes: motion, contact detection, recording and results."""

@@ -1,0 +1,266 @@
+"""The grasp of a result at an instant: G and J of its real contacts, stiffness and measures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from softgrasp import quality
+from softgrasp.errors import DescriptionError, ResultError
+from softgrasp.mechanics.transforms import Array
+from softgrasp.model import names
+from softgrasp.model.contact_pairs import actuator_moments, tendon_moments
+from softgrasp.quality import Graspability
+from softgrasp.sim.contacts import GraspContactReader, GraspContacts, object_reach
+from softgrasp.sim.quality_log import measures_of
+from softgrasp.sim.result import GraspResult
+from softgrasp.sim.serialization import PosedResult
+
+MAX_STATES = 6
+"""Contacts up to which the 3ⁿ states of the potential grasp robustness are tried unasked."""
+
+
+@dataclass(frozen=True, eq=False)
+class GraspAnalysis:
+    """A grasp at an instant; n contacts as hard fingers, m joints, world frame, SI units."""
+
+    time: float
+    """Of the control sample that was looked at [s]."""
+    points: Array
+    """(n, 3) [m]"""
+    normals: Array
+    """Unit normals into the object, (n, 3)."""
+    friction: Array
+    """µ, (n,) [–]."""
+    torsion: Array
+    """Largest spinning moment over normal force, (n,) [m]."""
+    bodies: NDArray[np.str_]
+    """Bodies of the hand, (n,)."""
+    center: Array
+    """Centre of mass of the object, (3,) [m]."""
+    torque_scale: float
+    """Largest distance of the object's surface from it [m]."""
+    joint_names: tuple[str, ...]
+    """Joints of the hand, those that follow others left out, (m,)."""
+    G: Array
+    """Grasp matrix, (6, 3n): columns contact by contact (normal, t1, t2)."""
+    J: Array
+    """Hand Jacobian in the contact frames, (3n, m); followers move with their leaders."""
+    joint_stiffness: Array
+    """Of servos, springs and tendons, (m, m) [N·m/rad or N/m]."""
+    contact_stiffness: float
+    """K of every contact, taken along and across its normal [N/m]."""
+
+    @cached_property
+    def graspability(self) -> Graspability:
+        """Internal forces, redundant motions, structural forces, motions that nothing sees."""
+        return quality.graspability(self.G, self.J)
+
+    @cached_property
+    def internal_forces(self) -> Array:
+        """Contact forces that do nothing to the object, orthonormal columns, (3n, i)."""
+        return quality.internal_forces(self.G)
+
+    @cached_property
+    def stiffness(self) -> Array:
+        """Grasp stiffness with joints and contacts in series, (6, 6) [N/m, N, N·m/rad].
+
+        Raises:
+            DescriptionError: A joint has neither servo nor spring, which leaves it free.
+        """
+        return quality.grasp_stiffness(
+            self.G, self.contact_stiffness, self.J, _held(self.joint_stiffness, self.joint_names)
+        )
+
+    @cached_property
+    def measures(self) -> dict[str, Any]:
+        """Measures by name, each as the function of ``quality`` of that name, with conventions.
+
+        Moments are over ``torque_scale`` in those of the wrench space and of G; those of the
+        hand's Jacobian (``distance_to_singularity``, ``manipulability_volume``,
+        ``uniformity_of_transformation``) too.
+        """
+        values = measures_of(self.contacts)
+        if not len(self.points):
+            return values
+        G = quality.grasp_matrix(
+            self.points, self.normals, "hard", self.center, torque_scale=self.torque_scale
+        )
+        values |= {
+            "distance_to_singularity": quality.distance_to_singularity(G, self.J),
+            "manipulability_volume": quality.manipulability_volume(G, self.J),
+            "uniformity_of_transformation": _finite(
+                quality.uniformity_of_transformation(G, self.J)
+            ),
+        }
+        if (self.friction > 0.0).all() and np.ptp(self.friction) == 0.0:
+            mu = float(self.friction[0])
+            values["pcr"] = quality.pcr(G, mu)
+            if len(self.points) <= MAX_STATES:
+                values["pgr"] = quality.pgr(G, mu)
+        return values
+
+    @property
+    def contacts(self) -> dict[str, Any]:
+        """Arguments of ``quality.epsilon`` and its kin."""
+        return {
+            "points": self.points,
+            "normals": self.normals,
+            "mu": self.friction,
+            "torsion": self.torsion,
+            "torque_scale": self.torque_scale,
+            "center": self.center,
+        }
+
+
+def analysis_of(
+    result: GraspResult, time: float | None = None, *, per_body: bool = False
+) -> GraspAnalysis:
+    """Analyse the grasp of a result at an instant, with the contacts that it has there.
+
+    Args:
+        result: The result.
+        time: In the run [s]; its end where it is not given. The control sample at or before it is
+            taken.
+        per_body: Whether the contacts of a body count as one, at their mean, as one contact a
+            phalanx in SynGrasp; a face that touches has up to four.
+
+    Raises:
+        DescriptionError: The time is not in the run.
+        ResultError: The object is deformable, or the run diverged.
+    """
+    if result.object_nodes is not None:
+        raise ResultError("expected a rigid object to analyse its grasp, found a deformable one")
+    posed = PosedResult(result)
+    when = float(result.time[posed.row(_checked(result, time))[0]])
+    model, data = posed.model, posed.pose(when)
+    mujoco.mj_forward(model, data)  # moments of servos and tendons
+    bodies = result.contact_bodies.tolist()
+    reader = GraspContactReader(model, bodies)
+    contacts = reader.read(data)
+    contacts = _one_per_body(contacts) if per_body else contacts
+    hand_joints = names.joint_names(result.scene.hand)
+    joints, follow = _independent(result, hand_joints)
+    dofs = [int(model.joint(name).dofadr[0]) for name in hand_joints]
+    center = data.xipos[reader.object_body].copy()
+    touching = np.array(bodies)[contacts.body]
+    count = len(contacts.points)
+    jacobian = np.zeros((count, 3, len(hand_joints)))
+    for index, (body, point) in enumerate(zip(touching.tolist(), contacts.points, strict=True)):
+        full = np.zeros((3, model.nv))
+        mujoco.mj_jac(model, data, full, None, point, model.body(body).id)
+        jacobian[index] = full[:, dofs]
+    empty = count == 0
+    return GraspAnalysis(
+        time=when,
+        points=contacts.points,
+        normals=contacts.normals,
+        friction=contacts.friction,
+        torsion=contacts.torsion,
+        bodies=touching,
+        center=center,
+        torque_scale=object_reach(model),
+        joint_names=joints,
+        G=np.zeros((6, 0))
+        if empty
+        else quality.grasp_matrix(contacts.points, contacts.normals, "hard", center),
+        J=np.zeros((0, len(joints)))
+        if empty
+        else quality.hand_jacobian(jacobian, contacts.normals) @ follow,
+        joint_stiffness=follow.T @ joint_stiffness(model, data, dofs) @ follow,
+        contact_stiffness=result.contact_model.used.stiffness,
+    )
+
+
+def _checked(result: GraspResult, time: float | None) -> float:
+    first, last = (float(end) for end in result.time[[0, -1]])
+    if time is None:
+        return last
+    if not first <= time <= last + 1e-9:
+        raise DescriptionError(
+            f"expected a time in the run, {first:g} to {last:g} s; found {time:g} s", field="time"
+        )
+    return time
+
+
+def _one_per_body(contacts: GraspContacts) -> GraspContacts:
+    """The contacts of a body as one, at the mean of their points and normals."""
+    bodies = list(dict.fromkeys(contacts.body.tolist()))
+    masks = [contacts.body == body for body in bodies]
+    normals = np.array([contacts.normals[rows].mean(axis=0) for rows in masks]).reshape(-1, 3)
+    lengths = np.linalg.norm(normals, axis=1, keepdims=True)
+    first = [int(np.flatnonzero(rows)[0]) for rows in masks]
+    # of normals that point every way none is the mean one
+    normals = np.where(
+        lengths > 1e-6, normals / np.maximum(lengths, 1e-12), contacts.normals[first]
+    )
+    return GraspContacts(
+        points=np.array([contacts.points[rows].mean(axis=0) for rows in masks]).reshape(-1, 3),
+        normals=normals,
+        friction=contacts.friction[first],
+        torsion=contacts.torsion[first],
+        body=contacts.body[first],
+        numbers=contacts.numbers[first],
+    )
+
+
+def _independent(result: GraspResult, hand_joints: list[str]) -> tuple[tuple[str, ...], Array]:
+    """Joints that follow no other, and how all joints move with them, (all, m)."""
+    leaders = {c.joint: (c.leader, c.ratio) for c in result.scene.hand.couplings}
+    free = [name for name in hand_joints if name not in leaders]
+    follow = np.zeros((len(hand_joints), len(free)))
+    for row, name in enumerate(hand_joints):
+        ratio = 1.0
+        while name in leaders:
+            name, ratio_to_leader = leaders[name]
+            ratio *= ratio_to_leader
+        follow[row, free.index(name)] = ratio
+    return tuple(free), follow
+
+
+def _finite(value: float) -> float | None:
+    """None for what is beyond all numbers, which JSON does not have."""
+    return value if np.isfinite(value) else None
+
+
+def _held(stiffness: Array, joints: tuple[str, ...]) -> Array:
+    loose = [name for name, row in zip(joints, stiffness, strict=True) if not row.any()]
+    if loose:
+        raise DescriptionError(
+            f"expected joints with a servo or a spring, found none in {', '.join(loose)}",
+            field="joint_stiffness",
+        )
+    return stiffness
+
+
+# --------------------
+# Stiffness of a hand's joints in a posture, from the model that runs.
+
+
+def joint_stiffness(model: mujoco.MjModel, data: mujoco.MjData, dofs: Sequence[int]) -> Array:
+    """Torque per turn of springs, servos and tendons with all targets held, (m, m).
+
+    Σ kᵢ·aᵢ aᵢᵀ with the moment arms a of each spring, servo and tendon; what a changing arm adds
+    is left out, and so are force limits.
+
+    Args:
+        model: The compiled scene.
+        data: The posture, computed as far as its moment arms.
+        dofs: Degrees of freedom.
+    """
+    stiffness = np.zeros((model.nv, model.nv))
+    springs = [joint for joint in range(model.njnt) if model.jnt_stiffness[joint] > 0.0]
+    for joint in springs:
+        address = int(model.jnt_dofadr[joint])
+        stiffness[address, address] += model.jnt_stiffness[joint]
+    for gain, arm in zip(-model.actuator_biasprm[:, 1], actuator_moments(model, data), strict=True):
+        stiffness += gain * np.outer(arm, arm)
+    for gain, arm in zip(model.tendon_stiffness, tendon_moments(model, data), strict=True):
+        stiffness += gain * np.outer(arm, arm)
+    return np.asarray(stiffness[np.ix_(dofs, dofs)])

@@ -1,0 +1,158 @@
+"""How fast the closed loop is against the same physics without a controller.
+
+Raw speed is that of ``mujoco.rollout``, on one thread: the same compiled model, from the same
+start state, with the controls that the closed loop has recorded, for as many steps. All ways
+take turns, so that a busy machine slows all of them alike.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from statistics import median
+
+import mujoco
+import numpy as np
+from mujoco import rollout
+
+from softgrasp.description.scene import GraspScene
+from softgrasp.errors import SimulationError
+from softgrasp.io.files import report_progress
+from softgrasp.mechanics.transforms import Array
+from softgrasp.model.scene import BuiltScene, build
+from softgrasp.sim.compiled import NativeStepper, native_available
+from softgrasp.sim.engine import caught_warnings
+from softgrasp.sim.grasp_run import ClosureRun
+from softgrasp.sim.stepper import MujocoStepper, PlainStepper
+
+Runner = Callable[[], tuple[float, Array]]
+"""Runs a closure once: seconds that it took, and the final positions (nq,)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClosureSpeed:
+    """Speed of one closure in physics steps a second; medians of rounds that took turns."""
+
+    steps: int
+    """Physics steps of the closure."""
+    rounds: int
+    raw_steps_s: float
+    """Without a controller [1/s]."""
+    plain_steps_s: float
+    """Closed loop in plain Python, events recorded [1/s]."""
+    native_steps_s: float | None
+    """Closed loop compiled by numba [1/s]; None without the extra ``fast``."""
+    plain_ratio: float
+    """Plain speed over raw speed: median of the rounds' own ratios, in which load cancels."""
+    native_ratio: float | None
+    """Compiled speed over raw speed, likewise."""
+    bit_equal: bool
+    """Whether all ways end in the same positions, bit for bit."""
+    events: int
+    """Contact events that the closed loop recorded."""
+    contacts_at_end: int
+    """Contacts in the engine after the last step."""
+
+
+def closure_speed(scene: GraspScene, rounds: int = 25) -> ClosureSpeed:
+    """Measure the closure of a scene; building, compiling and the hold test are left out.
+
+    Args:
+        scene: A scene with servo joints and one friction coefficient: only such a run can be
+            repeated from its controls.
+        rounds: How often each way is run.
+
+    Raises:
+        SimulationError: The scene cannot be repeated from its controls.
+        BuildError: The scene makes no model that can be simulated.
+    """
+    built = build(scene)
+    _refuse_other_scenes(built)
+    with caught_warnings():
+        reference = ClosureRun(built, stepper=PlainStepper)
+        reference.close()
+        raw = _OpenLoop(reference)
+        runners: dict[str, Runner] = {"raw": raw, "plain": partial(_closed, built, PlainStepper)}
+        if native_available():
+            runners["native"] = partial(_closed, built, NativeStepper)
+        times, ends = _interleaved(runners, rounds)
+    speeds = {name: raw.steps / median(taken) for name, taken in times.items()}
+    ratios = {name: _ratio(times["raw"], taken) for name, taken in times.items()}
+    return ClosureSpeed(
+        steps=raw.steps,
+        rounds=rounds,
+        raw_steps_s=speeds["raw"],
+        plain_steps_s=speeds["plain"],
+        native_steps_s=speeds.get("native"),
+        plain_ratio=ratios["plain"],
+        native_ratio=ratios.get("native"),
+        bit_equal=len(ends) == 1,
+        events=len(reference.events),
+        contacts_at_end=int(reference.data.ncon),
+    )
+
+
+def _refuse_other_scenes(built: BuiltScene) -> None:
+    scene = built.scene
+    if scene.actuation != "servo":
+        raise SimulationError(f"actuation: expected 'servo', found '{scene.actuation}'")
+    if built.switching:
+        raise SimulationError(
+            f"contact: expected one coefficient of friction, found static "
+            f"{built.contact.static_friction:g} and dynamic {built.contact.kinetic_friction:g}"
+        )
+
+
+def _interleaved(
+    runners: dict[str, Runner], rounds: int
+) -> tuple[dict[str, list[float]], set[bytes]]:
+    """Seconds of every round of each way, and all final positions that differ."""
+    ends = {
+        runner()[1].tobytes() for runner in runners.values()
+    }  # once unmeasured: caches, compilation
+    times: dict[str, list[float]] = {name: [] for name in runners}
+    for done in range(rounds):
+        report_progress(f"round {done + 1} of {rounds}", done / rounds)
+        for name, runner in runners.items():
+            seconds, end = runner()
+            times[name].append(seconds)
+            ends.add(end.tobytes())
+    return times, ends
+
+
+def _ratio(raw: list[float], closed: list[float]) -> float:
+    return median(before / after for before, after in zip(raw, closed, strict=True))
+
+
+def _closed(built: BuiltScene, kind: type[MujocoStepper]) -> tuple[float, Array]:
+    run = ClosureRun(built, stepper=kind)
+    begin = time.perf_counter()
+    run.close()
+    return time.perf_counter() - begin, run.data.qpos.copy()
+
+
+class _OpenLoop:
+    """Repeats the physics of a finished closure from its recorded controls."""
+
+    def __init__(self, run: ClosureRun) -> None:
+        self._model, self._data = run.model, mujoco.MjData(run.model)
+        # the last row's control was set after the last step
+        controls = run.recording.control[: run.recording.rows - 1]
+        self._controls = np.repeat(controls, run.layout.substeps, axis=0)
+        mujoco.mj_resetDataKeyframe(self._model, self._data, 0)
+        kind = mujoco.mjtState.mjSTATE_FULLPHYSICS
+        self._start = np.empty(mujoco.mj_stateSize(self._model, kind))
+        mujoco.mj_getState(self._model, self._data, self._start, kind)
+
+    @property
+    def steps(self) -> int:
+        """Physics steps."""
+        return len(self._controls)
+
+    def __call__(self) -> tuple[float, Array]:
+        mujoco.mj_resetDataKeyframe(self._model, self._data, 0)
+        begin = time.perf_counter()
+        rollout.rollout(self._model, self._data, self._start, self._controls)
+        return time.perf_counter() - begin, self._data.qpos.copy()

@@ -1,0 +1,200 @@
+"""What a user should know of a hand that has not closed as it was asked to."""
+
+from __future__ import annotations
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from softgrasp.mechanics.transforms import Array
+from softgrasp.model.contact_pairs import object_pairs
+from softgrasp.model.names import OBJECT
+from softgrasp.sim.controller import KEPT
+from softgrasp.sim.run_record import FinishedRun
+
+LONG = 50
+"""A touch that lasts this many times the samples that establish contact, and does not establish it,
+is told."""
+
+ROUNDING = 1e-9
+"""Of targets [rad or m]."""
+Flags = NDArray[np.bool_]
+
+
+def closing_warnings(run: FinishedRun, forces: Array) -> tuple[str, ...]:
+    """What is said of touches that are no contact, and of forces that were asked for and not met.
+
+    Args:
+        run: The run, at its own end.
+        forces: Normal force of each body at every control sample [N], shape (T, nb).
+    """
+    rows = run.recording.rows if run.hold_from is None else run.hold_from + 1
+    inside = run.recording.in_contact[:rows].astype(bool)
+    messages = _light_touch(run, forces[:rows], inside)
+    lost = _lost_grip(run, inside) or _pushed_away(run, forces[:rows], inside)
+    return messages + (lost or _missed_force(run, forces[:rows], inside))
+
+
+def _light_touch(run: FinishedRun, forces: Array, inside: Flags) -> tuple[str, ...]:
+    """The drive that has waited longest for a touch to become a contact, where it was long."""
+    layout = run.layout
+    waits: dict[int, int] = {}
+    for stops, increment in zip(layout.stops, layout.increments, strict=True):
+        bodies = list(stops)
+        if bodies and increment:
+            touching = (forces[:, bodies] > 0.0) & ~inside[:, bodies].any(axis=1, keepdims=True)
+            waits |= dict(zip(bodies, touching.sum(axis=0).tolist(), strict=True))
+    body = max(waits, key=lambda index: waits[index], default=-1)
+    if body < 0 or layout.feels or waits[body] <= LONG * layout.samples:
+        return ()
+    nonzero = forces[:, body][(forces[:, body] > 0.0) & ~inside[:, body]]
+    return (
+        f"{layout.bodies[body]} touched the object for "
+        f"{waits[body] * layout.control_period:.3g} s in which no contact was established: half of "
+        f"its forces were below {np.median(nonzero):.2g} N, and contact takes {layout.samples} samples "
+        f"in a row above {layout.threshold:g} N; lower closure.threshold or closure.samples, or "
+        "close with other closure.rates",
+    )
+
+
+def _lost_grip(run: FinishedRun, inside: Flags) -> tuple[str, ...]:
+    """When a hand that squeezes has lost the object; empty where it has not."""
+    target_force, held = run.layout.grip_force, np.flatnonzero(inside.any(axis=1))
+    if target_force is None or inside[-1].any() or not len(held):
+        return ()
+    return (
+        f"the last contact was lost at {run.recording.time[held[-1]]:.3f} s while joints squeezed "
+        f"to the {target_force:g} N asked for: the object slid out or was pushed away; try "
+        "another closure.force, the other grasp, another place of the object, or lower "
+        "closure.rates",
+    )
+
+
+def _pushed_away(run: FinishedRun, forces: Array, inside: Flags) -> tuple[str, ...]:
+    """When a hand that squeezes has lost an object whose contact it never established."""
+    target_force, touched = run.layout.grip_force, np.flatnonzero((forces > 0.0).any(axis=1))
+    if target_force is None or inside.any() or not len(touched) or touched[-1] == len(forces) - 1:
+        return ()
+    return (
+        f"the object was touched until {run.recording.time[touched[-1]]:.3f} s, and no contact was "
+        "established: it was pushed away; try another closure.force, the other grasp, another "
+        "place of the object, or lower closure.rates",
+    )
+
+
+def _missed_force(run: FinishedRun, forces: Array, inside: Flags) -> tuple[str, ...]:
+    """Who has ended the closure below the force that was asked for, and which joints moved."""
+    target_force = run.layout.grip_force
+    if target_force is None or len(forces) < 2:
+        return ()
+    # a hand that feels with sensors stops at what they tell, which their errors change
+    weak = {} if run.layout.feels else _weak_bodies(run, forces, inside, KEPT * target_force)
+    before, last = run.recording.control[: len(forces)][-2:]
+    moving = [
+        actuator.name
+        for actuator, was, now in zip(run.scene.actuators, before, last, strict=False)
+        if was != now
+    ]
+    if not weak and not moving:
+        return ()
+    messages = []
+    if weak:
+        worst = min(weak, key=lambda body: weak[body])
+        more = f" and {len(weak) - 1} more" if len(weak) > 1 else ""
+        messages.append(
+            f"{worst}{more} pressed with less than the {target_force:g} N asked for, {worst} with "
+            f"{weak[worst]:.3g} N"
+        )
+    if moving:
+        more = f" and {len(moving) - 1} more" if len(moving) > 1 else ""
+        messages.append(f"time ran out while {moving[0]}{more} still squeezed")
+        cure = "ask for a lower closure.force, raise closure.squeeze_share, or try the other grasp"
+    else:
+        cure = f"{_standing(run)}ask for a lower closure.force, or try the other grasp"
+    return (f"at the end of the closure {', and '.join(messages)}: {cure}",)
+
+
+def _standing(run: FinishedRun) -> str:
+    """Why targets stand still below the force: said only where all of them are at an end."""
+    layout, targets = run.layout, np.asarray(run.state.targets)
+    moved = layout.increments != 0.0
+    at_end = (targets <= layout.lower + ROUNDING) | (targets >= layout.upper - ROUNDING)
+    return "joints are at their limits; " if at_end[moved].all() else ""
+
+
+def _weak_bodies(
+    run: FinishedRun, forces: Array, inside: Flags, threshold: float
+) -> dict[str, float]:
+    """Largest mean force of a drive's bodies over the last samples, where it is too small [N]."""
+    layout, weak_forces = run.layout, {}
+    late = forces[-layout.samples :].mean(axis=0)
+    for stops, increment in zip(layout.stops, layout.increments, strict=True):
+        bodies = list(stops)
+        if bodies and increment and inside[-1, bodies].any():
+            # as the law has it: a later phalanx that presses hard enough stops a joint, too
+            body = max(bodies, key=lambda index: late[index])
+            if late[body] < threshold:
+                weak_forces[layout.bodies[body]] = float(late[body])
+    return weak_forces
+
+
+# --------------------
+# A hand that has closed beside the object: by how much it missed.
+
+
+SAMPLES = 24
+"""Instants of the closure that are looked at."""
+FAR = 1e3
+"""Farther than this is not measured [m]."""
+
+
+def missed_warnings(run: FinishedRun, forces: Array) -> tuple[str, ...]:
+    """What is said where nothing has touched the object, with how near the hand came to it.
+
+    Args:
+        run: A run that nothing interrupted.
+        forces: Normal forces on the object that is to be grasped [N], (T, nb).
+    """
+    if run.state.idle == 0 or run.model.nflex or (forces > 0.0).any():  # or it was still closing
+        return ()
+    nearest = _nearest(run)
+    if nearest <= 0.0:
+        return (
+            "nothing touched the object: it fell before the hand was there; a table (--table), "
+            "another mount (--mount), or a closure without gravity (--no-gravity) keeps it",
+        )
+    return (
+        f"nothing touched the object: the hand came no nearer than {_distance_text(nearest)} to where "
+        "it was put; another orientation (--euler-deg), place (--position, in m) or --grasp may "
+        "meet it",
+    )
+
+
+def _nearest(run: FinishedRun) -> float:
+    """Least distance of the closing hand from the object where it was put [m]."""
+    model, data = run.model, mujoco.MjData(run.model)
+    pairs = [tuple(model.geom(name).id for name in pair) for pair in object_pairs(model)]
+    addresses = _coordinates(model)
+    end = run.recording.rows if run.hold_from is None else run.hold_from + 1
+    smallest = FAR
+    for row in np.linspace(0, end - 1, min(SAMPLES, end)).astype(int):
+        data.qpos[:] = run.recording.qpos[row]
+        data.qpos[addresses] = run.recording.qpos[0][addresses]
+        mujoco.mj_kinematics(model, data)
+        distances = (mujoco.mj_geomDistance(model, data, *pair, FAR, None) for pair in pairs)
+        smallest = min(smallest, *distances)
+    return smallest
+
+
+def _distance_text(distance: float) -> str:
+    return f"{1e3 * distance:.3g} mm" if distance < 1.0 else f"{distance:.3g} m"
+
+
+def _coordinates(model: mujoco.MjModel) -> slice:
+    """Where the object's own coordinates are in ``qpos``."""
+    joints = np.flatnonzero(model.jnt_bodyid == model.body(OBJECT).id)
+    if not len(joints):
+        return slice(0, 0)
+    begin = int(model.jnt_qposadr[joints[0]])
+    is_free = model.jnt_type[joints[0]] == mujoco.mjtJoint.mjJNT_FREE
+    return slice(begin, begin + (7 if is_free else len(joints)))

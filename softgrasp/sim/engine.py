@@ -1,0 +1,167 @@
+"""MuJoCo's own warnings: caught while a run lasts, and told with the result."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from types import FrameType
+
+import mujoco
+
+from softgrasp.sim.controller import ROWS, Recording
+from softgrasp.sim.result import GraspResult
+
+UNUSABLE = [
+    int(mujoco.mjtWarning.mjWARN_BADQPOS),
+    int(mujoco.mjtWarning.mjWARN_BADQVEL),
+    int(mujoco.mjtWarning.mjWARN_BADQACC),
+]
+HARMLESS = {
+    "Linesearch objective is not convex": "rounding in the solver; harmless when it is rare",
+}
+"""What a warning means that does not say so itself."""
+
+
+def sentences(seen: Counter[str]) -> list[str]:
+    """The caught warnings as sentences with their numbers."""
+    messages = []
+    for text, count in seen.items():
+        times = "once" if count == 1 else f"{count} times"
+        reason = next((why for known, why in HARMLESS.items() if known in text), "")
+        messages.append(f"MuJoCo: {text} ({times}{'; ' + reason if reason else ''})")
+    return messages
+
+
+@contextmanager
+def caught_warnings() -> Iterator[Counter[str]]:
+    """Collect MuJoCo's warnings instead of letting them reach the terminal and MUJOCO_LOG.TXT."""
+    seen: Counter[str] = Counter()
+
+    def record(message: str) -> None:
+        # the time in the text would make every message different
+        seen[message.split(" Time = ")[0].strip().rstrip(".")] += 1
+
+    before = mujoco.get_mju_user_warning()
+    mujoco.set_mju_user_warning(record)
+    try:
+        yield seen
+    finally:
+        mujoco.set_mju_user_warning(before)
+
+
+def has_diverged(data: mujoco.MjData) -> bool:
+    """Whether MuJoCo has met a position, velocity or acceleration that is not usable."""
+    numbers = data.warning.number.tolist()
+    return any(numbers[kind] > 0 for kind in UNUSABLE)
+
+
+# --------------------
+# A run that the user stopped: the finished part is not lost.
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C during a simulation.
+
+    Attributes:
+        result: The run up to the last finished control sample.
+    """
+
+    def __init__(self, result: GraspResult) -> None:
+        """Keep what was finished."""
+        super().__init__(f"interrupted at {result.simulated_time:.3f} s")
+        self.result = result
+
+
+@contextmanager
+def held_back() -> Iterator[Callable[[], None]]:
+    """Hold Ctrl-C back to moments at which the engine and the recording agree.
+
+    A second Ctrl-C is not held back. Nothing is changed where the program has a handler of its
+    own, and outside its main thread.
+
+    Yields:
+        To be called at such moments: raises KeyboardInterrupt where Ctrl-C has come.
+    """
+    usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if not usual or threading.current_thread() is not threading.main_thread():
+        yield lambda: None
+        return
+    came = False
+
+    def record(number: int, frame: FrameType | None) -> None:
+        nonlocal came
+        if came:
+            signal.default_int_handler(number, frame)
+        came = True
+
+    def let_through() -> None:
+        if came:
+            raise KeyboardInterrupt
+
+    signal.signal(signal.SIGINT, record)
+    try:
+        yield let_through
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+# --------------------
+# Memory that one run after the other uses.
+#
+# The engine's state and the recording of a run are some megabytes, which come fresh from the
+# system
+# page by page; for a grasp of a second that costs more than its controller.
+
+
+class Workspace:
+    """An engine state and recordings; what an earlier run has left in them is gone."""
+
+    def __init__(self) -> None:
+        """Hold nothing yet."""
+        self._data: mujoco.MjData | None = None
+        self._sizes: tuple[int, ...] = ()
+        self._recording: Recording | None = None
+        self._widths: tuple[int, ...] = ()
+
+    def data(self, model: mujoco.MjModel) -> mujoco.MjData:
+        """An engine state for a model, to be reset; the last one where the sizes are the same."""
+        sizes = _sizes(model)
+        if self._data is None or sizes != self._sizes:
+            self._data, self._sizes = mujoco.MjData(model), sizes
+        return self._data
+
+    def recording(self, model: mujoco.MjModel, bodies: int, width: int, rows: int) -> Recording:
+        """Room for the rows of a run, forces zero; see ``Recording.empty``."""
+        before = self._recording
+        recording_view = self.side_by_side(model, bodies, width, rows, 1).one(0)
+        if self._recording is before:  # all other rows are written whole
+            recording_view.force[:rows] = 0.0
+        return recording_view
+
+    def side_by_side(
+        self, model: mujoco.MjModel, bodies: int, width: int, rows: int, count: int
+    ) -> Recording:
+        """Room for runs side by side, to be written whole; see ``Recording.side_by_side``."""
+        widths = (model.nq, model.nu, bodies, width)
+        kept = self._recording
+        shape = (0, 0) if kept is None else kept.time.shape
+        if kept is None or widths != self._widths or shape[0] < count or shape[1] < rows:
+            kept = Recording.side_by_side(model, bodies, width, rows, count)
+            self._recording, self._widths = kept, widths
+        return Recording(*(getattr(kept, name)[:count] for name in ROWS))
+
+
+def _sizes(model: mujoco.MjModel) -> tuple[int, ...]:
+    """All numbers of things in a model: they decide the layout of its MjData."""
+    return tuple(getattr(model, name) for name in _size_names())
+
+
+@cache
+def _size_names() -> tuple[str, ...]:
+    empty = mujoco.MjModel.from_xml_string("<mujoco/>")
+    names = (name for name in dir(empty) if name.startswith("n"))
+    return tuple(name for name in names if isinstance(getattr(empty, name), int))

@@ -1,0 +1,357 @@
+"""The hold test: what the object does in the hand from the end of the closure on."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import mujoco
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from softgrasp.description.object import Lift
+from softgrasp.description.scene import GraspScene, Solver
+from softgrasp.description.task import SuccessCriterion
+from softgrasp.mechanics.transforms import (
+    Array,
+    euler_from_quaternions,
+    quaternion_of,
+    relative_quaternions,
+    rotate_about,
+    rotation_angles,
+    transform,
+)
+from softgrasp.model import names
+from softgrasp.model.deformable import node_track, rigid_track
+from softgrasp.model.scene import PlacedItem, placed_items
+from softgrasp.sim.hold_test import Pulled, Trial, direction_label
+from softgrasp.sim.result import DirectionTest, HoldTest, ObjectMotion, OtherHeld, PullTest
+from softgrasp.sim.run_record import FinishedRun
+
+CREEP_FRACTION = 0.25
+"""Creep is the mean speed over this last share of the time under full load, or at the top."""
+
+
+def hold_test(run: FinishedRun, tracks: list[Track]) -> HoldTest | None:
+    """What the objects did since the test began; None where there was no whole test.
+
+    Args:
+        run: The run.
+        tracks: Of all objects, the one that is judged first.
+    """
+    scene, begin = run.scene, run.hold_from
+    criterion = scene.success or scene.lift
+    if criterion is None or begin is None or not run.finished:
+        return None
+    position = tracks[0].position
+    in_hand, orientations = seen_from_palm(run, *tracks[0])
+    end = min(_before_trials(run), len(position) - 1) - begin
+    gone = _displaced(in_hand[: end + 1], orientations[: end + 1])
+    late = max(round(CREEP_FRACTION * _last_time(run, criterion) / scene.control_period), 1)
+    late = min(late, end) or 1
+    # without anything before pushes and pulls there is no time under load
+    crept = float(np.linalg.norm(in_hand[end] - in_hand[end - late])) if end else 0.0
+    tests = [_direction(run, trial, in_hand, orientations) for trial in run.trials]
+    creeps = [_direction_creep(run, trial, in_hand) for trial in run.trials]
+    pulls = [_pull(run, pulled, in_hand) for pulled in run.pulls]
+    failed_in, failed_s = _first_failure(run, criterion, gone, tests, pulls)
+    lifts = scene.lift is not None or any(phase.type == "lift" for phase in scene.phases)
+    lifts |= isinstance(criterion, SuccessCriterion) and criterion.min_lift is not None
+    return HoldTest(
+        drop_m=max(float(gone[0].max()), *(test.drop_m for test in tests), 0.0),
+        rotation_rad=max(float(gone[1].max()), *(test.rotation_rad for test in tests), 0.0),
+        weight_N=_mass(run) * _load(run, criterion),
+        start_s=float(run.recording.time[begin]),
+        creep_m_s=max(crept / (late * scene.control_period), *creeps, 0.0),
+        lifted_m=float(position[begin + end, 2] - position[begin, 2]) if lifts else None,
+        failed_in=failed_in,
+        failed_s=failed_s,
+        directions=tuple(tests),
+        pulls=tuple(pulls),
+        others=_others(run, tracks[1:]) or None,
+    )
+
+
+def _others(run: FinishedRun, tracks: list[Track]) -> tuple[OtherHeld, ...]:
+    """What further objects did in the hand, which is told and not judged."""
+    held_objects = []
+    for name, track in zip(run.scene.object_names[1:], tracks, strict=True):
+        positions, orientations = seen_from_palm(run, *track)
+        last = min(_before_trials(run), len(track.position) - 1) - (run.hold_from or 0)
+        rows = slice(0, last + 1)  # pushes and pulls are on the one that is judged
+        drop, rotation = (float(v.max()) for v in _displaced(positions[rows], orientations[rows]))
+        held_objects.append(OtherHeld(name=name, drop_m=drop, rotation_rad=rotation))
+    return tuple(held_objects)
+
+
+def is_held(run: FinishedRun, hold: HoldTest | None, pressed: Array) -> bool | None:
+    """Whether a hold test was passed; None where none was asked for, or none could be ended.
+
+    Args:
+        run: The run.
+        hold: The test; None where it was not reached.
+        pressed: Normal force of each body on the object that is judged at the end, (nb,) [N].
+    """
+    criterion = run.scene.success or run.scene.lift
+    if criterion is None or not (run.finished or run.diverged):
+        return None
+    if hold is None:
+        return False
+    within = hold.drop_m <= criterion.max_drop
+    steady = hold.rotation_rad <= criterion.max_rotation
+    if isinstance(criterion, Lift):
+        return within and steady and bodies_on_object(run, pressed) > 0
+    touching = bodies_on_object(run, pressed) >= criterion.min_contacts
+    high = criterion.min_lift is None or (hold.lifted_m or 0.0) >= criterion.min_lift
+    still = criterion.max_creep is None or hold.creep_m_s <= criterion.max_creep
+    borne = all(test.held for test in hold.directions)
+    borne &= all(test.held is not False for test in hold.pulls)
+    return within and steady and touching and high and still and borne
+
+
+def bodies_on_object(run: FinishedRun, pressed: Array) -> int:
+    """How many bodies are in established contact with the object to be grasped at the end.
+
+    Args:
+        run: The run.
+        pressed: Normal force of each body on it at the end, (nb,) [N].
+    """
+    if not run.scene.objects:
+        return sum(run.state.in_contact)
+    pairs = zip(run.state.in_contact, pressed, strict=True)
+    return sum(bool(on and force > 0.0) for on, force in pairs)
+
+
+def seen_from_palm(run: FinishedRun, position: Array, quaternion: Array) -> tuple[Array, Array]:
+    """The object's track since the test began in the frame of the palm, (n, 3) and (n, 4)."""
+    begin = run.hold_from or 0
+    palm_positions, palm_quaternions = _palm_track(run, range(begin, len(position)))
+    hand = Rotation.from_quat(palm_quaternions, scalar_first=True).inv()
+    obj = Rotation.from_quat(quaternion[begin:], scalar_first=True)
+    track = hand.apply(position[begin:] - palm_positions)
+    return track, np.asarray((hand * obj).as_quat(scalar_first=True))
+
+
+def _palm_track(run: FinishedRun, rows: range) -> tuple[Array, Array]:
+    """Pose of the palm in the world, a row each, or one row where it stands still."""
+    palm = run.model.body(names.hand_body(run.scene.hand)).id
+    if run.model.body_weldid[palm] == 0:
+        return run.data.xpos[[palm]], run.data.xquat[[palm]]
+    data = mujoco.MjData(run.model)
+    palm_positions, palm_quaternions = np.zeros((len(rows), 3)), np.zeros((len(rows), 4))
+    for index, row in enumerate(rows):
+        data.qpos[:] = run.recording.qpos[row]
+        mujoco.mj_kinematics(run.model, data)
+        palm_positions[index], palm_quaternions[index] = data.xpos[palm], data.xquat[palm]
+    return palm_positions, palm_quaternions
+
+
+def _displaced(positions: Array, rotations: Array) -> tuple[Array, Array]:
+    """How far it has gone [m] and turned [rad] since the first row, (n,) each."""
+    return np.linalg.norm(positions - positions[0], axis=1), rotation_angles(
+        rotations, rotations[0]
+    )
+
+
+def _trial_rows(run: FinishedRun, trial: Trial | Pulled) -> list[int]:
+    """The closed state and the rows of a trial, counted from the beginning of the test."""
+    begin = run.hold_from or 0
+    return [row - begin for row in (trial.begin, *range(trial.first, trial.end + 1))]
+
+
+def _direction(run: FinishedRun, trial: Trial, positions: Array, rotations: Array) -> DirectionTest:
+    criterion, rows = run.scene.success, _trial_rows(run, trial)
+    assert criterion is not None  # only one has directions
+    drop, rotation = (
+        float(values.max()) for values in _displaced(positions[rows], rotations[rows])
+    )
+    within = drop <= criterion.max_drop and rotation <= criterion.max_rotation
+    return DirectionTest(
+        name=direction_label(trial.acceleration),
+        acceleration=trial.acceleration,
+        force_N=_mass(run) * float(np.linalg.norm(trial.acceleration)),
+        start_s=float(run.recording.time[trial.first - 1]),
+        end_s=float(run.recording.time[trial.end]),
+        drop_m=drop,
+        rotation_rad=rotation,
+        contacts=trial.contacts,
+        held=within and trial.contacts >= criterion.min_contacts,
+    )
+
+
+def _pull(run: FinishedRun, pulled: Pulled, positions: Array) -> PullTest:
+    times, begin = run.recording.time, run.hold_from or 0
+    start, end = float(times[pulled.first - 1]), float(times[pulled.end])
+    last = pulled.end if pulled.slipped is None else pulled.slipped
+    slip = None
+    if pulled.slipped is not None:  # the row before is the last one that was held
+        slip = max(pulled.rate * (float(times[pulled.slipped]) - start), 0.0)
+    min_force, largest = pulled.pull.min_force, pulled.rate * (end - start)
+    borne = largest if slip is None else slip
+    return PullTest(
+        name=direction_label(pulled.pull.direction),
+        slip_force_N=slip,
+        largest_force_N=largest,
+        friction_N=pulled.friction,
+        rate_N_s=pulled.rate,
+        start_s=start,
+        end_s=end,
+        drop_m=float(np.linalg.norm(positions[last - begin] - positions[pulled.begin - begin])),
+        held=None if min_force is None else borne >= min_force * (1.0 - 1e-9),
+    )
+
+
+def _direction_creep(run: FinishedRun, trial: Trial, positions: Array) -> float:
+    """Mean speed over the last quarter of a trial [m/s]."""
+    trial_positions = positions[_trial_rows(run, trial)]
+    late = max(round(CREEP_FRACTION * (len(trial_positions) - 1)), 1)
+    crept = float(np.linalg.norm(trial_positions[-1] - trial_positions[-1 - late]))
+    return crept / (late * run.scene.control_period)
+
+
+def _first_failure(
+    run: FinishedRun,
+    criterion: SuccessCriterion | Lift,
+    gone: tuple[Array, Array],
+    tests: list[DirectionTest],
+    pulls: list[PullTest],
+) -> tuple[str | None, float | None]:
+    """In which part of the run a limit was exceeded first, and when [s]."""
+    beyond = np.flatnonzero((gone[0] > criterion.max_drop) | (gone[1] > criterion.max_rotation))
+    if beyond.size:
+        row = int(beyond[0]) + (run.hold_from or 0)
+        name = next(phase.name for phase in run.phases if phase.begin < row <= phase.end)
+        return name, float(run.recording.time[row])
+    failed = next((test for test in tests if not test.held), None)
+    if failed is not None:
+        return f"push {failed.name}", failed.end_s
+    out = next((test for test in pulls if test.held is False), None)
+    return (None, None) if out is None else (f"pull {out.name}", out.end_s)
+
+
+def _last_time(run: FinishedRun, criterion: SuccessCriterion | Lift) -> float:
+    """Time under full load, at the top, or of the last part before the directions [s]."""
+    if isinstance(criterion, Lift) or (criterion.gravity is not None and not criterion.motion):
+        return criterion.hold_time
+    parts = [phase for phase in run.phases if phase.end <= _before_trials(run)]
+    return (parts[-1].end - parts[-1].begin) * run.scene.control_period
+
+
+def _before_trials(run: FinishedRun) -> int:
+    """The last row before directions and pulls."""
+    begins = [trial.begin for trial in run.trials] + [pull.begin for pull in run.pulls]
+    return min(begins, default=run.recording.rows)
+
+
+def _load(run: FinishedRun, criterion: SuccessCriterion | Lift) -> float:
+    """The largest acceleration against which the object was held [m/s²]."""
+    loads = [run.scene.gravity]
+    if isinstance(criterion, SuccessCriterion):
+        loads = [criterion.gravity or run.scene.gravity, *criterion.directions]
+    return max(float(np.linalg.norm(load)) for load in loads)
+
+
+def _mass(run: FinishedRun) -> float:
+    return float(run.model.body_subtreemass[run.model.body(names.OBJECT).id])
+
+
+# --------------------
+# Friction that creeps: an engine's regularised friction lets what it holds go slowly.
+
+
+MIN_CREEP = 1e-4
+"""Creep that is told [m/s]: a tenth of the default limit of a hold test in half a second."""
+
+
+def creep_warnings(scene: GraspScene, hold: HoldTest | None, held: bool | None) -> tuple[str, ...]:
+    """What is said of an object that creeps in the hand because of the scene's settings.
+
+    Measured in the two-pad scene at 98 % of Coulomb's bound: 31 mm/s over ``impratio``, with
+    ``impratio`` 1 it slides out (docs/success.md).
+
+    Args:
+        scene: The scene.
+        hold: Its hold test.
+        held: Whether it was passed; what fell does not creep.
+    """
+    default_impratio = Solver().impratio
+    if (
+        hold is None
+        or not held
+        or hold.creep_m_s <= MIN_CREEP
+        or scene.solver.impratio >= default_impratio
+    ):
+        return ()
+    return (
+        f"the object creeps at {1e3 * hold.creep_m_s:.3g} mm/s in the hand under load: friction "
+        f"is soft with solver.impratio {scene.solver.impratio:g}, and creep falls as its inverse "
+        f"(default {default_impratio:g})",
+    )
+
+
+# --------------------
+# Tests in which the object weighs nothing, though it is lifted or shaken.
+
+
+def weightless_warnings(scene: GraspScene, hold: HoldTest | None) -> tuple[str, ...]:
+    """What is said where a wrist carries an object that has no weight.
+
+    Args:
+        scene: The scene.
+        hold: Its hold test.
+    """
+    if hold is None or hold.weight_N > 0.0 or hold.directions or hold.pulls or not scene.on_wrist:
+        return ()
+    return (
+        "the object weighs nothing in its test: it was carried without gravity; gravity=True in "
+        "the scene (--gravity), or a gravity in the criterion, gives it its weight",
+    )
+
+
+# --------------------
+# The ways of objects through the world.
+
+
+class Track(NamedTuple):
+    """An object's way through the world."""
+
+    position: Array
+    """Of its centre of mass [m], (T, 3)."""
+    quaternion: Array
+    """(T, 4)"""
+
+
+def object_tracks(run: FinishedRun, qpos: Array) -> list[Track]:
+    """The ways of all objects through the world, the one to be grasped first."""
+    return [_track(run.model, placed, qpos) for placed in placed_items(run.scene)]
+
+
+def _track(model: mujoco.MjModel, placed: PlacedItem, qpos: Array) -> Track:
+    if placed.object.elasticity is not None:
+        return Track(*rigid_track(model, node_track(model, qpos)))
+    if placed.mount == "free":
+        first = model.joint(placed.body).qposadr[0]
+        return Track(qpos[:, first : first + 3].copy(), qpos[:, first + 3 : first + 7].copy())
+    position = np.tile(placed.pose.position, (len(qpos), 1))
+    quaternion = np.tile(placed.pose.quaternion, (len(qpos), 1))
+    if placed.mount == "planar":
+        joints = names.object_joints(placed.body)
+        x, z, angles = (qpos[:, model.joint(name).qposadr[0]] for name in joints)
+        position[:, 0] += x
+        position[:, 2] += z
+        upright = transform(quaternion=placed.pose.quaternion)
+        quaternion = np.array([quaternion_of(rotate_about("y", a) @ upright) for a in angles])
+    return Track(position, quaternion)
+
+
+def object_motion(name: str, position: Array, quaternion: Array) -> ObjectMotion:
+    """From where to where an object went on a track of positions and quaternions."""
+    rotation = relative_quaternions(quaternion[-1], quaternion[0])
+    return ObjectMotion(
+        name=name,
+        initial_position_m=tuple(position[0].tolist()),
+        final_position_m=tuple(position[-1].tolist()),
+        initial_quat_wxyz=tuple(quaternion[0].tolist()),
+        final_quat_wxyz=tuple(quaternion[-1].tolist()),
+        displacement_m=tuple((position[-1] - position[0]).tolist()),
+        rotation_rad=tuple(euler_from_quaternions(rotation).tolist()),
+    )

@@ -1,0 +1,220 @@
+"""Where the hand goes in a sequence: from phases to targets of what carries it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from softgrasp.description.arm import Arm
+from softgrasp.description.object import Lift
+from softgrasp.description.scene import GraspScene
+from softgrasp.description.task import (
+    ApproachPhase,
+    LiftPhase,
+    MovePhase,
+    Phase,
+    PreshapePhase,
+    ShakePhase,
+    SuccessCriterion,
+)
+from softgrasp.mechanics.trajectory import eased, moved, shaken, straight_path, unit
+from softgrasp.mechanics.transforms import Array, minimum_jerk
+from softgrasp.model.arm import arm_base, carrier_start, carrier_targets, home_pose, start_pose
+from softgrasp.model.scene import start_targets
+
+
+class PhaseRows(NamedTuple):
+    """A phase that a run has gone through."""
+
+    name: str
+    begin: int
+    """Row at which it began: the last one of the phase before."""
+    end: int
+    """Its last row."""
+
+
+class MountTrajectory:
+    """Where a hand has got to on its sequence."""
+
+    def __init__(self, scene: GraspScene) -> None:
+        """Stand at the start.
+
+        Raises:
+            BuildError: The arm does not reach.
+        """
+        self._scene = scene
+        self._pose = start_pose(scene)
+        self._targets = np.array(carrier_start(scene))
+
+    def through(self, phase: Phase, samples: int) -> Array:
+        """Targets of what carries the hand in a phase, and go there, (samples, nc) [m or rad].
+
+        Args:
+            phase: Any but the closure.
+            samples: Control samples that it takes.
+
+        Raises:
+            BuildError: The arm does not reach, or the wrist would turn too far.
+        """
+        poses = self._poses(phase, samples)
+        if poses is None:
+            return np.tile(self._targets, (samples, 1))
+        targets = carrier_targets(self._scene, poses, self._targets)
+        self._pose, self._targets = poses[-1], targets[-1]
+        return targets
+
+    def _poses(self, phase: Phase, samples: int) -> Array | None:
+        """Poses of the hand in the world, (samples, 4, 4); None where it stays."""
+        fractions, still = eased(samples)[:, None], np.zeros((samples, 3))
+        match phase:
+            case ApproachPhase():
+                displacement = home_pose(self._scene)[:3, 3] - self._pose[:3, 3]
+                return moved(self._pose, fractions * displacement, still, np.zeros(3))
+            case LiftPhase():
+                up = np.array([0.0, 0.0, phase.height])
+                return moved(self._pose, fractions * up, still, np.zeros(3))
+            case MovePhase():
+                displacement, rotation = (
+                    np.array(phase.displacement),
+                    np.array(phase.rotation_vector),
+                )
+                return moved(
+                    self._pose, fractions * displacement, fractions * rotation, phase.about
+                )
+            case ShakePhase():
+                return self._shaken(phase, samples)
+            case _:
+                return None
+
+    def _shaken(self, phase: ShakePhase, samples: int) -> Array:
+        wave = shaken(phase.cycles, samples)[:, None]
+        still = np.zeros((samples, 3))
+        displacement = wave * phase.reach * unit(phase.direction) if phase.reach else still
+        rotation = wave * phase.angle * unit(phase.axis) if phase.angle else still
+        about = self._scene.preset.center if phase.about is None else phase.about
+        return moved(self._pose, displacement, rotation, about)
+
+
+def finger_path(scene: GraspScene, phase: Phase, targets: Array, samples: int) -> Array:
+    """Targets of the hand's own drives in a phase before the closure, (samples, nd).
+
+    Args:
+        scene: The scene.
+        phase: The phase.
+        targets: The drives' targets right before, (nd,) [rad, m or Pa].
+        samples: Control samples that it takes.
+    """
+    goal = targets
+    if isinstance(phase, PreshapePhase):
+        goal = np.array(scene.hand.preshape(phase.preshape).positions)
+    return np.asarray(targets + eased(samples)[:, None] * (goal - targets))
+
+
+# --------------------
+# Where the wrist or the arm has to be while it lifts the hand.
+
+
+def lift_path(scene: GraspScene, lift: Lift, samples: int) -> Array:
+    """Targets of what carries the hand, straight up from rest to rest, (samples, n) [m or rad].
+
+    Raises:
+        BuildError: The arm does not reach.
+    """
+    fractions = minimum_jerk(np.arange(1, samples + 1) / samples)
+    if scene.arm is None:
+        return np.asarray(lift.height * fractions[:, None])
+    assert isinstance(scene.arm, Arm)  # a compliant carrier does not lift
+    up = arm_base(scene.arm, scene.hand_pose)[:3, :3].T @ [0.0, 0.0, lift.height]
+    start = start_targets(scene)[len(scene.actuators) :]
+    return straight_path(scene.arm.chain, start, up, fractions)
+
+
+# --------------------
+# How gravity, or another load, grows in a hold test.
+
+
+LONGEST = 0.01
+"""Gravity stays for up to this time [s] before it grows again, so that the physics need not wait
+for the controller at every sample."""
+STEPS_PER_DECAY = 2
+"""What is put on at once is at most the load that is still missing over this."""
+
+
+def gravity_steps(
+    criterion: SuccessCriterion, before: Array, period: float
+) -> Iterator[tuple[int, Array]]:
+    """Gravity from its value before the test to the full load, as weights that are put on.
+
+    It follows a straight ramp in steps that shrink to one sample towards its end. An elastic
+    grasp swings by as much again when a step is put on, and half of what is missing cannot
+    overshoot the full load.
+
+    Args:
+        criterion: The hold test.
+        before: Gravity before it [m/s²], (3,).
+        period: Of the controller [s].
+
+    Yields:
+        Control samples, and gravity during them [m/s²]; the time under full load is the last.
+    """
+    full = before if criterion.gravity is None else np.array(criterion.gravity)
+    rise = full - before
+    for samples, fraction in load_fractions(criterion.ramp_time, period):
+        yield samples, before + fraction * rise
+    yield round(criterion.hold_time / period), full
+
+
+def load_fractions(ramp_time: float, period: float) -> Iterator[tuple[int, float]]:
+    """The steps of such a ramp: control samples, and the share of the load during them.
+
+    Args:
+        ramp_time: [s]
+        period: Of the controller [s].
+    """
+    ramp = max(round(ramp_time / period), 1)
+    longest = max(round(LONGEST / period), 1)
+    done = 0
+    while done < ramp:
+        samples = min(longest, max((ramp - done) // STEPS_PER_DECAY, 1))
+        done += samples
+        yield samples, done / ramp
+
+
+# --------------------
+# Targets of many control samples at once, as long as contact does not change.
+
+
+def planned_targets(
+    targets: Array,
+    increments: Array,
+    free: Sequence[bool],
+    limits: tuple[Array, Array],
+    samples: int,
+) -> Array:
+    """Targets of the coming control samples, as long as contact does not change.
+
+    Every free drive grows by its increment at each sample, up to its limit. The sums are taken
+    one after another, so that a plan made in two parts is the same bit for bit.
+
+    Args:
+        targets: Targets of the last sample [rad, m or Pa], (nd,).
+        increments: Growth a control sample, zero for an inactive drive, (nd,).
+        free: Which drives may move, (nd,).
+        limits: Lowest and highest targets, (nd,) each.
+        samples: Samples to plan.
+
+    Returns:
+        Shape (1 + samples, nd) [rad, m or Pa]; the first row is ``targets``.
+    """
+    plan = np.empty((1 + samples, len(targets)))
+    plan[:] = targets
+    moving = np.flatnonzero(np.logical_and(free, increments))
+    if moving.size:
+        path = plan[:, moving]
+        path[1:] = increments[moving]
+        np.add.accumulate(path, out=path)
+        lowest, highest = (limit[moving] for limit in limits)
+        plan[:, moving] = np.minimum(np.maximum(path, lowest, out=path), highest, out=path)
+    return plan

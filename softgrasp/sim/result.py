@@ -1,0 +1,576 @@
+"""The result of a run: what happened, in numbers and time series."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from enum import Enum
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from softgrasp.description.base import Description, Vec3, Vec4
+from softgrasp.description.contact import Contact
+from softgrasp.description.object import Lift
+from softgrasp.description.scene import GraspScene
+from softgrasp.description.scene_validation import servo_joints
+from softgrasp.description.sensor import (
+    AnySensor,
+    ForceTorqueSensor,
+    JointTorqueSensor,
+    TactileSensor,
+)
+from softgrasp.description.task import SuccessCriterion
+from softgrasp.mechanics.transforms import Array
+
+if TYPE_CHECKING:
+    from softgrasp.description.hand import Hand
+    from softgrasp.sim.quality_log import QualityLog
+
+
+# --------------------
+# How a grasp ended: statuses whose value is the sentence that the user needs.
+
+
+class GraspStatus(Enum):
+    """How a run ended; an outcome, not an error."""
+
+    CLOSED = "the hand has closed on the object and stands still"
+    NO_CONTACT = "the hand has closed without establishing contact with the object"
+    TIMED_OUT = "time ran out while joints were still closing"
+    EJECTED = "the object has left the hand"
+    DIVERGED = "the simulation has diverged"
+
+
+EJECTION_DISTANCE = 2.0
+"""An object that ends without contact this many of its own radii away has left the hand."""
+
+
+def grasp_status(
+    *,
+    touched: bool,
+    in_contact: bool,
+    moving: bool,
+    displacement: float,
+    object_radius: float,
+) -> GraspStatus:
+    """The status of a run that did not diverge.
+
+    Args:
+        touched: Whether any body of the hand touched the object at any time.
+        in_contact: Whether contact is established with any body at the end.
+        moving: Whether targets were still moving at the end.
+        displacement: How far the object's centre has gone [m].
+        object_radius: Radius of a ball around the object [m].
+    """
+    gone = touched and displacement > EJECTION_DISTANCE * object_radius
+    if not in_contact and gone:
+        return GraspStatus.EJECTED
+    if moving:
+        return GraspStatus.TIMED_OUT
+    return GraspStatus.CLOSED if in_contact else GraspStatus.NO_CONTACT
+
+
+# --------------------
+# What a result tells of contacts: changes, histories, what was set and what measured.
+
+
+class ContactEvent(Description):
+    """A change of contact between a body of the hand and objects, at a control sample.
+
+    A body that touches several objects has one event; it tells of the one that it presses hardest.
+    """
+
+    time_s: float
+    body: str
+    finger: str
+    """Empty for the palm."""
+    phalanx: str
+    """Empty for the palm."""
+    kind: Literal["touching", "established", "lost"]
+    object: str | None = None
+    """Name of the object; of a lost contact the last one. None in results that do not tell."""
+    point_m: Vec3 | None = None
+    """Centre of pressure in the world; None where a lost contact has no point any more."""
+    normal: Vec3 | None = None
+    """Unit normal into the object."""
+    normal_force_N: float = 0.0
+    friction_force_N: float = 0.0
+    slip_speed_m_s: float = 0.0
+    separation_m: float | None = None
+    """Negative where the bodies overlap."""
+
+
+class BodyContact(Description):
+    """The contact history of one body of the hand; forces are those at the end.
+
+    Of several objects that a body touches, they are those on the one that it presses hardest.
+    """
+
+    body: str
+    finger: str
+    phalanx: str
+    object: str | None = None
+    """Name of the object that it touches, or touched last; None where it never did."""
+    first_touch_s: float | None
+    established_s: tuple[float, ...]
+    lost_s: tuple[float, ...]
+    normal_force_N: float
+    friction_force_N: float
+    point_m: Vec3 | None
+    normal: Vec3 | None
+    slip_speed_m_s: float
+
+    @property
+    def in_contact(self) -> bool:
+        """Whether contact is established at the end."""
+        return len(self.established_s) > len(self.lost_s)
+
+
+class OtherContact(Description):
+    """A contact at the end that is none of the hand with an object."""
+
+    first: str
+    """Name of an object, or body of the hand."""
+    second: str
+    """Name of a later object, or of what stands around."""
+    point_m: Vec3
+    """Centre of pressure in the world."""
+    normal: Vec3
+    """Unit normal into the second one."""
+    normal_force_N: float
+    """Sum over its points."""
+    friction_force_N: float
+    """Sum over its points."""
+    force_N: Vec3
+    """Whole force on the second one in the world; the first one feels the opposite."""
+    separation_m: float
+    """Negative where the two overlap; the deepest point's."""
+
+
+class ContactModel(Description):
+    """Which contact was asked for, which one was set, and what was measured at the end."""
+
+    asked: Contact
+    used: Contact
+    """As asked, or softer where the time step could not honour it and that was allowed."""
+    measured_stiffness_N_m: dict[str, float]
+    """Normal force over penetration of each pair in contact at the end."""
+    set_stiffness_N_m: dict[str, float] = Field(default_factory=dict)
+    """What was set for these pairs, where it is not the scene's contact for all."""
+
+    integrator: str
+    timestep_s: float
+
+    def set_stiffness(self, pair: str) -> float:
+        """What was set for a pair [N/m]."""
+        return self.set_stiffness_N_m.get(pair, self.used.stiffness)
+
+
+# --------------------
+# What a result tells of its parts and of the hold test: pushes, pulls, drift and creep.
+
+
+class PhaseSpan(Description):
+    """A part of a run: closure, phase of a sequence, hold test, direction of one."""
+
+    name: str
+    start_s: float
+    end_s: float
+
+
+class DirectionTest(Description):
+    """What the object did in the hand under one direction of a hold test."""
+
+    name: str
+    """``+x``, or the unit vector."""
+    acceleration: Vec3
+    """In the world [m/s²]."""
+    force_N: float
+    """Acceleration times the object's mass."""
+    start_s: float
+    end_s: float
+    """Earlier than asked where a limit was exceeded."""
+    drop_m: float
+    """Largest distance of its centre from the closed state, in the frame of the palm."""
+    rotation_rad: float
+    contacts: int
+    """Bodies of the hand in contact at the end."""
+    held: bool
+
+
+class PullTest(Description):
+    """What it took to pull the object out of the hand."""
+
+    name: str
+    """Of the direction: ``+x``, or the unit vector."""
+    slip_force_N: float | None = None
+    """Force from which on all contacts slipped; None where they did not up to the largest one."""
+    largest_force_N: float
+    """That was put on."""
+    friction_N: float
+    """Sum of µ·N over all contacts of the closed hand: Coulomb's bound where all of them resist
+    along the pull and none presses more while it grows."""
+    rate_N_s: float
+    """At which the force grew from zero [N/s]."""
+    start_s: float
+    end_s: float
+    drop_m: float
+    """Way of the object's centre in the frame of the palm until it slipped, or until the end."""
+    held: bool | None = None
+    """Whether it bore the least force that was asked for; None where none was."""
+
+
+class OtherHeld(Description):
+    """What a further object did in the hand meanwhile; it is told, not judged."""
+
+    name: str
+    drop_m: float
+    rotation_rad: float
+
+
+class HoldTest(Description):
+    """What the object did in the hand from the end of the closure on.
+
+    Numbers are the largest of what followed the closure and of all directions. Of several objects
+    the one to be grasped is judged.
+    """
+
+    drop_m: float
+    """Largest distance of its centre from where the test began, in the frame of the palm."""
+    rotation_rad: float
+    """Largest turn since the test began."""
+    weight_N: float
+    start_s: float
+    creep_m_s: float
+    """Mean speed in the hand over the last quarter of the time under full load, or at the top."""
+    """Where the last part is none of these, over its last quarter."""
+    lifted_m: float | None = None
+    """How much higher it is at the end than when the test began, where it was to be lifted."""
+    failed_in: str | None = None
+    """The first part of the run, or direction, in which a limit was exceeded."""
+    failed_s: float | None = None
+    """When."""
+    directions: tuple[DirectionTest, ...] = ()
+    pulls: tuple[PullTest, ...] = ()
+    others: tuple[OtherHeld, ...] | None = None
+    """Further objects; None where there are none."""
+
+
+# --------------------
+# What a result tells of objects and soft fingers at its end.
+
+
+class ObjectMotion(Description):
+    """Where an object started and where it ended, in the world."""
+
+    name: str
+    initial_position_m: Vec3
+    final_position_m: Vec3
+    initial_quat_wxyz: Vec4
+    final_quat_wxyz: Vec4
+    displacement_m: Vec3
+    rotation_rad: Vec3
+    """Turn since the start about (x, y, z) of intrinsic z-y-x."""
+
+
+class SoftFingerEnd(Description):
+    """A soft finger at the end of a run."""
+
+    finger: str
+    pressure_Pa: float
+    curvature_1_m: float
+    """Bending angle from base to tip over the length."""
+    discretisation_error_m: float | None
+    """How far the tip of its chain of links is from that of the beam that it stands for, at this
+    pressure with nothing in its way; see ``Equilibrium.discretisation_error``."""
+
+
+Names = NDArray[np.str_]
+
+
+TRAJECTORY_KEYS = (
+    "time",
+    "joint_names",
+    "joint_position",
+    "actuator_names",
+    "joint_target",
+    "object_position",
+    "object_quat_wxyz",
+    "contact_bodies",
+    "normal_force",
+    "friction_force",
+    "in_contact",
+)
+"""Arrays of ``trajectory.npz``, one row a control period where they have a time axis."""
+SOFT_KEYS = ("pressure", "curvature")
+"""Arrays that a hand with soft fingers adds."""
+OBJECTS_KEYS = ("object_names", "object_positions", "object_quats_wxyz", "object_normal_force")
+"""Arrays that further objects add."""
+SENSOR_KEYS = ("sensor_names", "sensor_values", "sensor_truth")
+"""Arrays that sensors add."""
+ADDED_KEYS = (*SOFT_KEYS, *OBJECTS_KEYS, "object_nodes", *SENSOR_KEYS)
+"""Arrays that are there where they apply."""
+
+
+def _logged(name: str, doc: str) -> property:
+    """An array of the log of contacts; None in a result without one."""
+
+    def read(result: GraspResult) -> NDArray[Any] | None:
+        log = result.quality_log
+        return None if log is None else getattr(log, name)
+
+    return property(read, doc=doc)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class GraspResult:
+    """A finished run. Arrays are write-locked; T control samples, nj joints, nb bodies."""
+
+    scene: GraspScene
+    backend: dict[str, str]
+    """``name`` and ``version`` of the engine."""
+    status: GraspStatus
+    held: bool | None
+    """Whether the object was held in the hold test; None where none was asked for."""
+    simulated_time: float
+    """[s]"""
+    wall_time: float
+    """[s]"""
+    contacts: tuple[BodyContact, ...]
+    events: tuple[ContactEvent, ...]
+    objects: tuple[ObjectMotion, ...]
+    contact_model: ContactModel
+    hold: HoldTest | None
+    soft_fingers: tuple[SoftFingerEnd, ...] = ()
+    phases: tuple[PhaseSpan, ...] = ()
+    """What the run went through, in order."""
+    other_contacts: tuple[OtherContact, ...] = ()
+    """Contacts at the end of objects with one another, and of all with what stands around."""
+    quality_log: QualityLog | None = None
+    """Contacts along the run, from which the quality of the grasp is computed when it is asked
+    for; None for a deformable object and a run that diverged."""
+    warnings: tuple[str, ...]
+
+    time: Array
+    """(T,) [s]"""
+    joint_names: Names
+    """(nj,)"""
+    joint_position: Array
+    """(T, nj) [rad or m]"""
+    actuator_names: Names
+    """(nu,)"""
+    joint_target: Array
+    """Targets of all actuators, (T, nu) [rad or m, Pa for the pressure of a soft finger]."""
+    object_position: Array
+    """Centre of mass of the object to be grasped in the world, (T, 3) [m]."""
+    object_quat_wxyz: Array
+    """(T, 4)"""
+    contact_bodies: Names
+    """(nb,)"""
+    normal_force: Array
+    """Sum over the contacts of a body, (T, nb) [N]; of the physics step before each sample."""
+    friction_force: Array
+    """(T, nb) [N]"""
+    in_contact: NDArray[np.bool_]
+    """Established contact, (T, nb)."""
+    pressure: Array | None = None
+    """Pressure of each soft finger, (T, ns) [Pa]; None for a hand without."""
+    curvature: Array | None = None
+    """Mean curvature of each soft finger, its bending angle over its length, (T, ns) [1/m]."""
+    object_names: Names | None = None
+    """(no,), as the arrays below only where there are several objects, the one to be grasped
+    first."""
+    object_positions: Array | None = None
+    """Centres of mass of all objects in the world, (T, no, 3) [m]."""
+    object_quats_wxyz: Array | None = None
+    """(T, no, 4)"""
+    object_normal_force: Array | None = None
+    """Normal force of each body of the hand on each object, (T, nb, no) [N]."""
+    object_nodes: Array | None = None
+    """Nodes of a deformable object in the world, (T, nn, 3) [m]; None for a rigid one."""
+    sensor_names: Names | None = None
+    """Channels of the scene's sensors such as ``wrist.fx``, (ns,); None without sensors."""
+    sensor_values: Array | None = None
+    """What the sensors told at each control sample, (T, ns) [N, N·m]."""
+    sensor_truth: Array | None = None
+    """The same without noise, bias, delay, saturation and quantisation, (T, ns) [N, N·m]."""
+    message: str = field(init=False)
+    """The status as a sentence, with what to change where the run diverged."""
+    trajectory_sha256: str = field(init=False)
+    advice: str = ""
+
+    def __post_init__(self) -> None:
+        sentence = self.status.value + (f": {self.advice}" if self.advice else "")
+        object.__setattr__(self, "message", sentence)
+        for name in self.trajectory():
+            array_copy = np.array(
+                getattr(self, name)
+            )  # a copy: the caller's arrays stay as they are
+            array_copy.flags.writeable = False
+            object.__setattr__(self, name, array_copy)
+        object.__setattr__(self, "trajectory_sha256", digest(self.trajectory()))
+
+    def __repr__(self) -> str:
+        scene, held = self.scene, {None: "", True: ", held", False: ", not held"}[self.held]
+        object_names_text = ", ".join(scene.object_names)
+        return (
+            f"<GraspResult {scene.hand.name} on {object_names_text}: {self.status.name}{held}, "
+            f"{self.simulated_time:g} s, {len(self.events)} events>"
+        )
+
+    @property
+    def joints(self) -> dict[str, float]:
+        """Final joint variables [rad or m]."""
+        return dict(zip(self.joint_names.tolist(), self.joint_position[-1].tolist(), strict=True))
+
+    @property
+    def object(self) -> ObjectMotion:
+        """The motion of the first object."""
+        return self.objects[0]
+
+    @cached_property
+    def quality(self) -> dict[str, Any] | None:
+        """Measures of the final grasp with their conventions, and when force closure began."""
+        log = self.quality_log
+        if log is None:
+            return None
+        closed = {} if len(log.time) < 2 else {"force_closure_s": log.closed_at}
+        return log.at(-1) | closed
+
+    quality_time = _logged("time", "Samples at which contacts were looked at, (Q,) [s].")
+    quality_epsilon = _logged("epsilon", "ε at these samples, (Q,) [–]; see ``quality.epsilon``.")
+    quality_margin = _logged("margin", "Friction margin of the body nearest to slipping, (Q,) [–].")
+    quality_center = _logged("center", "Centre of mass of the object, (Q, 3) [m].")
+    quality_first = _logged("first", "Where contacts of each sample begin below, (Q + 1,).")
+    quality_points = _logged("points", "Contacts of all samples in the world, (N, 3) [m].")
+    quality_normals = _logged("normals", "Their unit normals into the object, (N, 3).")
+    quality_friction = _logged("friction", "Their µ, (N,) [–].")
+    quality_torsion = _logged("torsion", "Their largest spin over normal force, (N,) [m].")
+    quality_body = _logged("body", "Columns of their bodies in ``contact_bodies``, (N,).")
+    quality_torque_scale = _logged("torque_scale", "What moments are divided by, () [m].")
+
+    @property
+    def tracks(self) -> list[tuple[Array, Array]]:
+        """Positions (T, 3) and quaternions (T, 4) of all objects, the one to be grasped first."""
+        positions, quaternions = self.object_positions, self.object_quats_wxyz
+        if positions is None or quaternions is None:
+            return [(self.object_position, self.object_quat_wxyz)]
+        return [(positions[:, index], quaternions[:, index]) for index in range(positions.shape[1])]
+
+    @property
+    def closing(self) -> PhaseSpan | None:
+        """The closure among the phases; None where the run did not get there."""
+        phases = zip(self.scene.phases, self.phases, strict=False)
+        return next((span for phase, span in phases if phase.type == "close"), None)
+
+    @property
+    def success_criterion(self) -> SuccessCriterion | Lift | None:
+        """What ``held`` means in this run."""
+        return self.scene.success or self.scene.lift
+
+    @property
+    def sensors(self) -> dict[str, SensorReading]:
+        """What each sensor of the scene told, by its name."""
+        return readings(self.scene, self.sensor_names, self.sensor_values, self.sensor_truth)
+
+    def trajectory(self) -> dict[str, NDArray[Any]]:
+        """The arrays of ``trajectory.npz`` by name."""
+        there = (name for name in ADDED_KEYS if getattr(self, name) is not None)
+        return {name: getattr(self, name) for name in (*TRAJECTORY_KEYS, *there)}
+
+    def save(self, directory: str | Path) -> list[Path]:
+        """Write ``result.json`` and ``trajectory.npz`` into a folder; see ``save_result``."""
+        from softgrasp.sim.serialization import save_result
+
+        return save_result(self, directory)
+
+    def contact_of(self, body: str) -> BodyContact:
+        """The contact history of one body.
+
+        Raises:
+            KeyError: No body of that name can touch.
+        """
+        return {contact.body: contact for contact in self.contacts}[body]
+
+
+def column(names: Names, name: str) -> int:
+    """Which column of a trajectory belongs to a joint, an actuator or a body."""
+    known: list[str] = names.tolist()
+    return known.index(name)
+
+
+def digest(arrays: dict[str, NDArray[Any]]) -> str:
+    """SHA-256 over names, types, shapes and bytes of arrays, in the order given."""
+    sha = hashlib.sha256()
+    for name, array in arrays.items():
+        little = np.ascontiguousarray(array)
+        sha.update(f"{name} {little.dtype.str} {little.shape}\n".encode())
+        sha.update(little.tobytes())
+    return sha.hexdigest()
+
+
+# --------------------
+# What sensors told in a run, sensor by sensor.
+
+
+WRENCH = ("fx", "fy", "fz", "tx", "ty", "tz")
+
+
+@dataclass(frozen=True)
+class SensorReading:
+    """The channels of one sensor over a run of T control samples."""
+
+    sensor: AnySensor
+    channels: tuple[str, ...]
+    """Names within the sensor: ``r0c3``, ``fx``, or a joint."""
+    values: Array
+    """What it told, (T, n) [N, N·m]."""
+    truth: Array
+    """Without its errors, (T, n) [N, N·m]."""
+
+    @property
+    def taxels(self) -> Array:
+        """Values of a tactile sensor as maps, (T, rows, columns) [N].
+
+        Raises:
+            TypeError: It is another kind of sensor.
+        """
+        if not isinstance(self.sensor, TactileSensor):
+            raise TypeError(f"expected a tactile sensor, found one of {self.sensor.type}")
+        return self.values.reshape(-1, self.sensor.rows, self.sensor.columns)
+
+
+def channels_of(sensor: AnySensor, hand: Hand) -> tuple[str, ...]:
+    """Names of a sensor's channels within it."""
+    match sensor:
+        case TactileSensor():
+            return tuple(f"r{r}c{c}" for r in range(sensor.rows) for c in range(sensor.columns))
+        case ForceTorqueSensor():
+            return WRENCH
+        case JointTorqueSensor():
+            return sensor.joints or tuple(servo_joints(hand))
+
+
+def readings(
+    scene: GraspScene,
+    names: NDArray[np.str_] | None,
+    values: Array | None,
+    truth: Array | None,
+) -> dict[str, SensorReading]:
+    """The channels of a run by sensor; empty where there were none."""
+    if names is None or values is None or truth is None:
+        return {}
+    readings_by_name, first = {}, 0
+    for sensor in scene.sensors:
+        channels = channels_of(sensor, scene.hand)
+        columns = slice(first, first + len(channels))
+        readings_by_name[sensor.name] = SensorReading(
+            sensor, channels, values[:, columns], truth[:, columns]
+        )
+        first = columns.stop
+    return readings_by_name

@@ -1,0 +1,546 @@
+"""A finished run of any engine → its result."""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+from collections import defaultdict
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from softgrasp.description.soft_finger import MountedSoftFinger, SoftFinger
+from softgrasp.errors import SoftgraspWarning
+from softgrasp.io.result import JointStates, save_joint_states
+from softgrasp.mechanics.transforms import Array, rotation_angles
+from softgrasp.model import names
+from softgrasp.model.deformable import full_size, node_track
+from softgrasp.model.scene import compile_model
+from softgrasp.model.sensors import MAX_SLOTS
+from softgrasp.sim.contacts import ContactPoint, OtherPoint, merged, on_hardest
+from softgrasp.sim.diagnostics import closing_warnings, missed_warnings
+from softgrasp.sim.engine import sentences
+from softgrasp.sim.hold_result import (
+    Track,
+    bodies_on_object,
+    creep_warnings,
+    hold_test,
+    is_held,
+    object_motion,
+    object_tracks,
+    weightless_warnings,
+)
+from softgrasp.sim.quality_sampling import quality_log
+from softgrasp.sim.result import (
+    BodyContact,
+    ContactModel,
+    GraspResult,
+    GraspStatus,
+    ObjectMotion,
+    OtherContact,
+    PhaseSpan,
+    SoftFingerEnd,
+    grasp_status,
+)
+from softgrasp.sim.run_record import FinishedRun
+from softgrasp.sim.sensors import sensed
+from softgrasp.sim.soft_statics import equilibrium
+
+FLEX_WARNING = (
+    "deformable object: results of MuJoCo {version} cannot be compared with those of another "
+    "version, whose flexes have other stiffness; its contacts have MuJoCo's own law "
+    "(elasticity.contact_time), not stiffness and damping in N/m and N·s/m"
+)
+
+
+def result_of(
+    run: FinishedRun,
+    build_warnings: list[str],
+    taken: float,
+    interrupted: str = "",
+    quality_rate: float | None = None,
+) -> GraspResult:
+    """What a run has come to.
+
+    Args:
+        run: The run, at its end.
+        build_warnings: Warnings while it was built.
+        taken: Time that building and running took [s].
+        interrupted: A sentence where the user has stopped it.
+        quality_rate: How often contacts are looked at for the quality of the grasp [1/s]; 0 for its
+            end only, None for not at all.
+    """
+    begin = time.perf_counter()
+    messages = (*dict.fromkeys(build_warnings), *sentences(run.engine_warnings))
+    messages += (interrupted,) if interrupted else ()
+    recording, model, scene = run.recording, run.model, run.scene
+    rows = slice(0, recording.rows)
+    force = recording.force[rows].reshape(recording.rows, len(run.built.bodies), -1, 3)
+    tracks = object_tracks(run, recording.qpos[rows])
+    position, quaternion = tracks[0]
+    points = [] if run.diverged else run.contact_points()
+    measured = measured_stiffness(points)
+    set_values = _set_stiffness(run, measured)
+    normal = force[..., 0].sum(-1)
+    if run.finished:
+        messages += tuple(stiffness_warnings(measured, set_values))
+        messages += tuple(chatter_warnings(normal, run.built.bodies))
+        messages += squeeze_warning(run, quaternion)
+        messages += missed_warnings(
+            run, forces_on_objects(run, force)[..., 0] if scene.objects else normal
+        )
+        messages += closing_warnings(run, normal)
+    messages += slot_warnings(run, force)
+    messages += (FLEX_WARNING.format(version=run.engine.version),) if model.nflex else ()
+    hold = hold_test(run, tracks)
+    held = is_held(run, hold, forces_on_objects(run, force)[-1, :, 0])
+    messages += creep_warnings(scene, hold, held) + weightless_warnings(scene, hold)
+    pressure, curvature = soft_series(run)
+    called = zip(scene.object_names, tracks, strict=True)
+    motions = tuple(object_motion(name, *track) for name, track in called)
+    several = _series_of_several(run, force, tracks) if scene.objects else {}
+    return GraspResult(
+        scene=scene,
+        backend={"name": run.engine.name, "version": run.engine.version},
+        status=_status(run, motions[0], force),
+        held=held,
+        simulated_time=float(recording.time[recording.rows - 1]),
+        wall_time=taken + time.perf_counter() - begin,
+        contacts=body_contacts(run, points),
+        other_contacts=() if run.diverged else other_contacts(run),
+        events=tuple(run.events),
+        objects=motions,
+        contact_model=ContactModel(
+            asked=scene.requested_contact,
+            used=run.built.contact,
+            measured_stiffness_N_m=measured,
+            set_stiffness_N_m=_others_than(set_values, run.built.contact.stiffness),
+            integrator=run.engine.integrator,
+            timestep_s=run.engine.timestep,
+        ),
+        hold=hold,
+        quality_log=None if quality_rate is None else quality_log(run, quality_rate),
+        phases=_phases(run),
+        soft_fingers=() if run.diverged else soft_ends(run),
+        warnings=messages,
+        advice=_advice(run) if run.diverged else "",
+        time=recording.time[rows],
+        joint_names=np.array(names.scene_joints(scene)),
+        joint_position=recording.qpos[rows, run.layout.qpos_of_joint],
+        actuator_names=np.array([model.actuator(i).name for i in range(model.nu)]),
+        joint_target=recording.control[rows],
+        object_position=position,
+        object_quat_wxyz=quaternion,
+        contact_bodies=np.array(run.built.bodies),
+        normal_force=normal,
+        friction_force=np.hypot(force[..., 1], force[..., 2]).sum(-1),
+        in_contact=recording.in_contact[rows].astype(bool),
+        pressure=pressure,
+        curvature=curvature,
+        object_nodes=node_track(model, recording.qpos[rows]) if model.nflex else None,
+        **several,
+        **sensed(run),
+    )
+
+
+def _series_of_several(run: FinishedRun, force: Array, tracks: list[Track]) -> dict[str, Any]:
+    """What further objects add to a trajectory."""
+    return {
+        "object_names": np.array(run.scene.object_names),
+        "object_positions": np.stack([track.position for track in tracks], axis=1),
+        "object_quats_wxyz": np.stack([track.quaternion for track in tracks], axis=1),
+        "object_normal_force": forces_on_objects(run, force),
+    }
+
+
+def _set_stiffness(run: FinishedRun, measured: dict[str, float]) -> dict[str, float]:
+    """What was set for each pair that was measured [N/m]; of some contacts none was."""
+    known = run.built.stiffness
+    reversed_pairs = {pair: "|".join(reversed(pair.split("|"))) for pair in measured}
+    return {
+        pair: known[name]
+        for pair in measured
+        for name in (pair, reversed_pairs[pair])
+        if name in known
+    }
+
+
+def _others_than(set_values: dict[str, float], usual: float) -> dict[str, float]:
+    return {pair: stiffness for pair, stiffness in set_values.items() if stiffness != usual}
+
+
+def _phases(run: FinishedRun) -> tuple[PhaseSpan, ...]:
+    times = run.recording.time
+    return tuple(
+        PhaseSpan(name=name, start_s=float(times[begin]), end_s=float(times[end]))
+        for name, begin, end in run.phases
+        if end < run.recording.rows
+    )
+
+
+def _status(run: FinishedRun, motion: ObjectMotion, force: Array) -> GraspStatus:
+    if run.diverged:
+        return GraspStatus.DIVERGED
+    if run.scene.on_wrist:
+        return _status_of_sequence(run)
+    touched = any(event.kind == "touching" for event in run.events)
+    in_contact = any(run.state.in_contact)
+    if run.scene.objects:  # only the one to be grasped counts
+        pressed = forces_on_objects(run, force)[..., 0]
+        touched = bool((pressed > 0.0).any())
+        in_contact = bodies_on_object(run, pressed[-1]) > 0
+    return grasp_status(
+        touched=touched,
+        in_contact=in_contact,
+        moving=_still_closing(run),
+        displacement=float(np.linalg.norm(motion.displacement_m)),
+        object_radius=_object_radius(run),
+    )
+
+
+def _still_closing(run: FinishedRun) -> bool:
+    """Whether targets were moving at the end; joints that keep a force go on in a hold test."""
+    if run.layout.grip_force is None or run.hold_from is None:
+        return run.state.idle == 0
+    end = max(run.hold_from, 1)
+    before, last = run.recording.control[end - 1 : end + 1]
+    return bool((before != last).any())
+
+
+def _status_of_sequence(run: FinishedRun) -> GraspStatus:
+    """As ``grasp_status`` says, where the object goes with the hand and the last targets are a wrist's."""
+    fingers = run.recording.control[: run.recording.rows, : len(run.scene.actuators)]
+    established = any(event.kind == "established" for event in run.events)
+    return grasp_status(
+        touched=established,
+        in_contact=any(run.state.in_contact),
+        moving=bool((fingers[-1:] != fingers[-2:-1]).any()),
+        displacement=math.inf,
+        object_radius=1.0,
+    )
+
+
+def _object_radius(run: FinishedRun) -> float:
+    """Radius of a ball around the object [m]."""
+    if run.model.nflex:
+        return 0.5 * float(np.linalg.norm(full_size(run.scene.object.shape)))
+    geoms = [g for g in range(run.model.ngeom) if _is_object(run.model, g)]
+    return float(run.model.geom_rbound[geoms].max())
+
+
+def _is_object(model: mujoco.MjModel, geom: int) -> bool:
+    return bool(model.body(int(model.geom_bodyid[geom])).name == names.OBJECT)
+
+
+def _advice(run: FinishedRun) -> str:
+    worst = int(np.nanargmax(np.nan_to_num(np.abs(run.data.qvel), nan=np.inf)))
+    joint = run.model.joint(int(run.model.dof_jntid[worst])).name
+    step = run.engine.timestep
+    return (
+        f"it broke at {run.recording.time[run.recording.rows - 1]:.4f} s, first seen in joint "
+        f"'{joint}'; use a smaller timestep than {step:g} s (try {step / 5:g} s), a softer "
+        f"contact, or slower closing rates"
+    )
+
+
+# --------------------
+# The soft fingers of a run: pressure and curvature in time, and how they end.
+
+
+ROLLED = math.radians(30.0)
+"""An object that turns by more was not taken as it stood."""
+
+
+def soft_series(run: FinishedRun) -> tuple[Array, Array] | tuple[None, None]:
+    """Pressure [Pa] and curvature [1/m], (T, ns) each; None for a hand without soft fingers."""
+    digits = run.scene.hand.soft_fingers
+    if not digits:
+        return None, None
+    rows = slice(0, run.recording.rows)
+    pressures = [run.model.actuator(digit.as_actuator.name).id for digit in digits]
+    curvature = np.stack([_curvature(run, digit)[rows] for digit in digits], axis=1)
+    return run.recording.control[rows, pressures], curvature
+
+
+def soft_ends(run: FinishedRun) -> tuple[SoftFingerEnd, ...]:
+    """The soft fingers at the end of a run, with the error that their links make."""
+    pressure, curvature = soft_series(run)
+    if pressure is None or curvature is None:
+        return ()
+    ends = zip(pressure[-1].tolist(), curvature[-1].tolist(), strict=True)
+    return tuple(
+        SoftFingerEnd(
+            finger=digit.name,
+            pressure_Pa=end_pressure,
+            curvature_1_m=bent,
+            discretisation_error_m=_free_error(digit.finger, end_pressure),
+        )
+        for digit, (end_pressure, bent) in zip(run.scene.hand.soft_fingers, ends, strict=True)
+    )
+
+
+def squeeze_warning(run: FinishedRun, quaternions: Array) -> tuple[str, ...]:
+    """Tell where the object was rolled in the hand and a gentler grasp of it is there.
+
+    Args:
+        run: The run.
+        quaternions: Of the object in time, wxyz, (T, 4).
+    """
+    hand = run.scene.hand
+    gentle = hand.grasps.precision.pressure
+    if not hand.soft_fingers or gentle is None:
+        return ()
+    pressure = max(high for _, high in run.scene.limits[-len(hand.soft_fingers) :])
+    angle = float(rotation_angles(quaternions[-1], quaternions[0]))
+    if angle < ROLLED or gentle >= pressure:
+        return ()
+    return (
+        f"the object turned by {math.degrees(angle):.0f}° under {1e-3 * pressure:g} kPa; the "
+        f"precision grasp of this hand presses with {1e-3 * gentle:g} kPa",
+    )
+
+
+@lru_cache(maxsize=64)
+def _free_error(finger: SoftFinger, pressure: float) -> float | None:
+    """The error of the free finger [m]; None where it has no rest shape at this pressure."""
+    error = equilibrium(finger, pressure=pressure, gravity=False).discretisation_error
+    return error if math.isfinite(error) else None
+
+
+def _curvature(run: FinishedRun, digit: MountedSoftFinger) -> Array:
+    """Bending angle from base to tip, over the length [1/m], (rows,); negative bends backwards."""
+    joints = names.soft_joint_names(digit, "y")
+    angles = run.recording.qpos[:, [run.model.joint(name).qposadr[0] for name in joints]]
+    return np.asarray(angles.sum(axis=1) / digit.length)
+
+
+# --------------------
+# A result's joints as states over time: positions, velocities and the efforts of servos.
+
+
+JOINT = mujoco.mjtTrn.mjTRN_JOINT
+
+
+def write_joint_states(result: GraspResult, path: str | Path) -> Path:
+    """Write the joints of a result as CSV, ROS style; see ``docs/environments.md`` for the header.
+
+    Args:
+        result: The run.
+        path: The ``.csv`` file.
+
+    Raises:
+        ResultError: The place cannot be written.
+    """
+    return save_joint_states(joint_states(result), path)
+
+
+def joint_states(result: GraspResult) -> JointStates:
+    """The joints of a result at every control sample.
+
+    Velocities are not recorded: they are central differences of the recorded positions, one-sided
+    at both ends; NaN where there is one row only. Efforts are what the law of the position servos
+    gives for recorded targets, recorded positions and these velocities, within the force limits;
+    NaN of joints without a servo (soft fingers, prescribed joints) and of runs in other engines.
+    """
+    return JointStates(
+        names=tuple(result.joint_names.tolist()),
+        time=result.time,
+        position=result.joint_position,
+        velocity=(velocity := _velocity(result)),
+        effort=_effort(result, velocity),
+    )
+
+
+def _velocity(result: GraspResult) -> Array:
+    if len(result.time) < 2:
+        return np.full_like(result.joint_position, np.nan)
+    return np.asarray(np.gradient(result.joint_position, result.time, axis=0))
+
+
+def _effort(result: GraspResult, velocity: Array) -> Array:
+    """MuJoCo's affine position servo: gain·target + bias·(1, position, velocity), (T, nj)."""
+    effort = np.full_like(result.joint_position, np.nan)
+    if result.backend.get("name") != "mujoco" or result.scene.actuation != "servo":
+        return effort
+    with warnings.catch_warnings():
+        # said when the scene was built for the run, and kept in the result
+        warnings.simplefilter("ignore", SoftgraspWarning)
+        model = compile_model(result.scene)
+    driven: list[str] = result.actuator_names.tolist()
+    for column, name in enumerate(result.joint_names.tolist()):
+        if name not in driven or (servo := model.actuator(name)).trntype[0] != JOINT:
+            continue
+        target = result.joint_target[:, driven.index(name)]
+        constant, of_position, of_velocity = servo.biasprm[:3].tolist()
+        force = servo.gainprm[0] * target + constant
+        force += of_position * result.joint_position[:, column] + of_velocity * velocity[:, column]
+        low, high = servo.forcerange if servo.forcelimited else (-np.inf, np.inf)
+        effort[:, column] = np.clip(force, low, high)
+    return effort
+
+
+# --------------------
+# Contacts at the end of a run: of the hand with objects, and of objects with what is around.
+
+
+def body_contacts(run: FinishedRun, points: list[ContactPoint]) -> tuple[BodyContact, ...]:
+    """The contact history of every body of the hand.
+
+    Args:
+        run: The run.
+        points: Contacts with objects at its end.
+    """
+    parts, called = names.parts(run.scene.hand), names.display_names(run.scene)
+    contacts = []
+    times_of: defaultdict[tuple[str, str], list[float]] = defaultdict(list)
+    last = {}
+    for event in run.events:
+        times_of[event.body, event.kind].append(event.time_s)
+        last[event.body] = event.object
+    for body in run.built.bodies:
+        touching = times_of[body, "touching"]
+        body_points = on_hardest([point for point in points if point.body == body])
+        state = merged(body_points)
+        finger, phalanx = parts.get(body, ("", ""))
+        contacts.append(
+            BodyContact(
+                body=body,
+                finger=finger,
+                phalanx=phalanx,
+                object=called[body_points[0].object_name] if body_points else last.get(body),
+                first_touch_s=touching[0] if touching else None,
+                established_s=tuple(times_of[body, "established"]),
+                lost_s=tuple(times_of[body, "lost"]),
+                normal_force_N=state.normal_force if state else 0.0,
+                friction_force_N=state.friction_force if state else 0.0,
+                point_m=state.point if state else None,
+                normal=state.normal if state else None,
+                slip_speed_m_s=state.slip_speed if state else 0.0,
+            )
+        )
+    return tuple(contacts)
+
+
+def other_contacts(run: FinishedRun) -> tuple[OtherContact, ...]:
+    """What objects and surroundings do to one another at the end, a contact a pair of bodies."""
+    called = names.display_names(run.scene)
+    pairs: defaultdict[tuple[str, str], list[OtherPoint]] = defaultdict(list)
+    for point in run.other_points():
+        pairs[point.first, point.second].append(point)
+    return tuple(
+        _as_one(called.get(first, first), called[second], points)
+        for (first, second), points in sorted(pairs.items())
+    )
+
+
+def _as_one(first: str, second: str, points: list[OtherPoint]) -> OtherContact:
+    total = sum(point.normal_force for point in points)
+    weights = [p.normal_force / total if total > 0.0 else 1.0 / len(points) for p in points]
+    mean_point = np.average([point.point for point in points], axis=0, weights=weights)
+    normal = np.average([point.normal for point in points], axis=0, weights=weights)
+    length = float(np.linalg.norm(normal))
+    return OtherContact(
+        first=first,
+        second=second,
+        point_m=tuple(mean_point.tolist()),
+        normal=tuple((normal / length).tolist()) if length > 1e-9 else points[0].normal,
+        normal_force_N=total,
+        friction_force_N=sum(point.friction_force for point in points),
+        force_N=tuple(np.sum([point.force for point in points], axis=0).tolist()),
+        separation_m=min(point.separation for point in points),
+    )
+
+
+def forces_on_objects(run: FinishedRun, force: Array) -> Array:
+    """Normal force of each body on each object at every row, (T, nb, no) [N].
+
+    Args:
+        run: The run.
+        force: Contacts as they were recorded, (T, nb, slots, 3) [N].
+    """
+    ends = np.cumsum(run.layout.object_slots)[:-1].tolist()
+    return np.stack([part.sum(-1) for part in np.split(force[..., 0], ends, axis=2)], axis=-1)
+
+
+def slot_warnings(run: FinishedRun, force: Array) -> tuple[str, ...]:
+    """Whether a body may have had more contacts with an object than its sensor reports."""
+    full, first = np.zeros(len(run.built.bodies), dtype=bool), 0
+    for slots in run.layout.object_slots:
+        if slots >= MAX_SLOTS:
+            full |= (force[:, :, first : first + slots, 0] > 0).all(axis=2).any(axis=0)
+        first += slots
+    taken = [body for body, yes in zip(run.built.bodies, full.tolist(), strict=True) if yes]
+    if not taken:
+        return ()
+    return (
+        f"contact forces of {', '.join(taken)}: at some time all {MAX_SLOTS} contacts that "
+        "are recorded a body were taken; the recorded sums may be too small",
+    )
+
+
+# --------------------
+# The stiffness that contacts really had at the end of a run.
+
+
+CHATTER, CHATTER_SAMPLES = 0.1, 20
+"""Mean jump of a force between two control samples, over the force, that is told [–], and over how
+many of the last samples it is taken."""
+STIFFNESS_TOLERANCE = 0.05
+"""A measured stiffness that is farther from the asked one is told [–]."""
+
+
+def measured_stiffness(points: list[ContactPoint]) -> dict[str, float]:
+    """Normal force over penetration of each pair [N/m]; a pair's contacts count by force."""
+    stiffness = {}
+    for pair in sorted({point.pair for point in points}):
+        loaded_points = [p for p in points if p.pair == pair and p.separation < 0 < p.normal_force]
+        if loaded_points:
+            depth = -sum(point.separation for point in loaded_points)
+            stiffness[pair] = sum(point.normal_force for point in loaded_points) / depth
+    return stiffness
+
+
+def stiffness_warnings(measured: dict[str, float], set_stiffness: dict[str, float]) -> list[str]:
+    """What to say of pairs whose stiffness at the end is not the one that was set.
+
+    Args:
+        measured: By pair [N/m].
+        set_stiffness: What was set for each of them [N/m]; pairs that are not in it promise nothing.
+    """
+    measured = {pair: stiffness for pair, stiffness in measured.items() if pair in set_stiffness}
+    deviations = {
+        pair: abs(stiffness / set_stiffness[pair] - 1) for pair, stiffness in measured.items()
+    }
+    off = {pair: k for pair, k in measured.items() if deviations[pair] > STIFFNESS_TOLERANCE}
+    if not off:
+        return []
+    worst = max(off, key=lambda pair: deviations[pair])
+    return [
+        f"contact stiffness at the end: {len(off)} of {len(measured)} pairs are more than "
+        f"{STIFFNESS_TOLERANCE:.0%} from the asked {set_stiffness[worst]:g} N/m, most {worst} with "
+        f"{off[worst]:.3g} N/m (not at rest, a servo at its force limit, or a very light object)"
+    ]
+
+
+def chatter_warnings(forces: Array, bodies: list[str]) -> list[str]:
+    """What to say of contact forces that jump from sample to sample at the end.
+
+    Args:
+        forces: Normal force of each body at every control sample [N], shape (T, nb).
+        bodies: Names of the bodies.
+    """
+    late = forces[-CHATTER_SAMPLES:]
+    mean = late.mean(axis=0)
+    jumps = np.abs(np.diff(late, axis=0)).mean(axis=0) / np.where(mean > 0.0, mean, np.inf)
+    if len(late) < CHATTER_SAMPLES or jumps.max(initial=0.0) < CHATTER:
+        return []
+    worst = int(jumps.argmax())
+    return [
+        f"contact forces at the end jump from sample to sample, most on {bodies[worst]} by "
+        f"{jumps[worst]:.0%} on average: contact points change places, as on the edges of a "
+        "faceted mesh; try a smoother mesh, a primitive, or a smaller timestep"
+    ]

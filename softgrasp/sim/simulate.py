@@ -1,0 +1,154 @@
+"""Run a scene in a backend."""
+
+from __future__ import annotations
+
+import logging
+import math
+import time
+import warnings
+from collections.abc import Callable
+from typing import Protocol
+
+from softgrasp import extensions
+from softgrasp.description.scene import GraspScene
+from softgrasp.errors import BackendUnavailable, DescriptionError, SoftgraspError, did_you_mean
+from softgrasp.extensions import ENGINES, load
+from softgrasp.model.scene import build
+from softgrasp.sim.engine import Interrupted
+from softgrasp.sim.grasp_run import ClosureRun, Progress
+from softgrasp.sim.quality_sampling import RATE
+from softgrasp.sim.result import GraspResult
+from softgrasp.sim.result_builder import result_of
+
+# --------------------
+# Engines besides MuJoCo that satellites add: their versions, time steps and contact numbers.
+
+
+class ExternalEngine(Protocol):
+    """Properties of an engine besides MuJoCo."""
+
+    @property
+    def version(self) -> Callable[[], str]:
+        """Function that returns the version; raises BackendUnavailable if it is not installed."""
+
+    @property
+    def shortest_step(self) -> float:
+        """Shortest time step that it takes [s]."""
+
+    @property
+    def constraint_softness(self) -> float:
+        """Constraint force mixing (CFM) of its world [m/(N·s)]."""
+
+
+def external_engine(name: str) -> ExternalEngine:
+    """Return an engine by its name, which is one of ``extensions.ENGINES``."""
+    engine: ExternalEngine = load(ENGINES[name])()
+    return engine
+
+
+# --------------------
+# MuJoCo: a scene → a finished run → a result.
+
+
+def run_mujoco(
+    scene: GraspScene, progress: Progress | None = None, quality_rate: float | None = None
+) -> GraspResult:
+    """Simulate a scene in MuJoCo.
+
+    Args:
+        scene: What to simulate.
+        progress: Called with the simulated time [s] now and then.
+        quality_rate: As ``result_of``.
+
+    Raises:
+        BuildError: The scene makes no model that can be simulated.
+        Interrupted: The user stopped the run; it holds the finished part.
+    """
+    begin = time.perf_counter()
+    caught: list[warnings.WarningMessage] = []
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            run = ClosureRun(build(scene), progress)
+            stopped = _ran_until_stopped(run)
+    except SoftgraspError:
+        for warning in caught:  # there is no result to keep them, and they may say what is wrong
+            warnings.warn(warning.message, stacklevel=2)
+        raise
+    messages = [str(warning.message) for warning in caught]
+    taken = time.perf_counter() - begin
+    if not stopped:
+        return result_of(run, messages, taken, quality_rate=quality_rate)
+    interrupted = f"interrupted by the user at {run.now:.3f} s"
+    raise Interrupted(result_of(run, messages, taken, interrupted, quality_rate))
+
+
+def _ran_until_stopped(run: ClosureRun) -> bool:
+    """Run; True where the user stopped it before its end."""
+    try:
+        run.run()
+    except KeyboardInterrupt:
+        if run.recording.rows == 0:
+            raise
+        return True
+    return False
+
+
+logger = logging.getLogger(__name__)
+Backend = Callable[[GraspScene, Progress | None, float | None], GraspResult]
+BACKENDS: dict[str, Backend | str] = {"mujoco": run_mujoco, **extensions.BACKENDS}
+"""Engines by name: functions, or references to them as in ``extensions``. One that is added here
+can be requested everywhere."""
+
+
+def backend_function(name: str) -> Backend:
+    """Return the function that simulates a scene in an engine.
+
+    Raises:
+        BackendUnavailable: There is no such backend.
+    """
+    if name not in BACKENDS:
+        raise BackendUnavailable(f"no backend '{name}'; {did_you_mean(name, BACKENDS)}")
+    backend = BACKENDS[name]
+    function: Backend = extensions.load(backend) if isinstance(backend, str) else backend
+    return function
+
+
+def simulate(
+    scene: GraspScene,
+    backend: str = "mujoco",
+    *,
+    progress: Progress | None = None,
+    quality_rate: float | None = RATE,
+) -> GraspResult:
+    """Simulate a grasp.
+
+    Args:
+        scene: What to simulate.
+        backend: Name of the engine.
+        progress: Called with the simulated time [s] now and then.
+        quality_rate: How often contacts are looked at for the quality of the grasp [1/s]; 0 for
+            the end of the run only, None for not at all.
+
+    Returns:
+        The result; also a grasp that failed is one.
+
+    Raises:
+        BackendUnavailable: There is no such backend, or it is not installed.
+        BuildError: The scene makes no model that can be simulated.
+        DescriptionError: The rate is negative or not finite.
+    """
+    if quality_rate is not None and not 0.0 <= quality_rate < math.inf:
+        raise DescriptionError(
+            f"expected a rate of at least 0, found {quality_rate:g}", field="quality_rate"
+        )
+    run = backend_function(backend)
+    what = f"{scene.hand.name} on {', '.join(scene.object_names)}"
+    logger.info("Simulating %s with %s.", what, backend)
+    result = run(scene, progress, quality_rate)
+    logger.info(
+        "%s: %s after %.3f s of the run, which took %.2f s; time step %g ms, %d contact events.",
+        what, result.status.name, result.simulated_time, result.wall_time,
+        1e3 * result.contact_model.timestep_s, len(result.events),
+    )  # fmt: skip
+    return result

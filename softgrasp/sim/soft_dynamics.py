@@ -1,0 +1,604 @@
+"""The motion of a soft finger alone: released, loaded or put under pressure."""
+
+from __future__ import annotations
+
+import copy
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import mujoco
+import numpy as np
+from mujoco import rollout
+from mujoco.batch import Batch
+from numpy.typing import ArrayLike
+from scipy.linalg import eigh
+
+from softgrasp.continuum.statics import PlanarChain, joint_positions, rest
+from softgrasp.description.calibration import FingerRelease
+from softgrasp.description.scene import STANDARD_GRAVITY
+from softgrasp.description.soft_finger import SoftFinger
+from softgrasp.errors import (
+    BackendUnavailable,
+    DescriptionError,
+    DivergedError,
+    SimulationError,
+    did_you_mean,
+)
+from softgrasp.extensions import RELEASES, load
+from softgrasp.mechanics.actuation import actuation_forces
+from softgrasp.mechanics.transforms import Array
+from softgrasp.model.compile import compiled
+from softgrasp.model.names import finger_joint_names
+from softgrasp.model.shapes import set_inertia
+from softgrasp.model.soft_finger import TIP, finger_model, finger_spec
+from softgrasp.sim.compiled import native_pays
+from softgrasp.sim.engine import caught_warnings
+from softgrasp.sim.run_record import Engine
+from softgrasp.sim.simulate import external_engine
+from softgrasp.sim.soft_statics import damped_finger, loaded_shape
+
+# --------------------
+# Small motions of a planar finger about its rest: their matrices, and the slowest of them.
+
+
+class SmallMotion(NamedTuple):
+    """Inertia and stiffness about rest under the finger's own weight, M·q̈ + C·q̇ + K·q = 0."""
+
+    inertia: Array
+    """M [kg·m²], (n, n)."""
+    slopes: Array
+    """K, of springs and weight [N·m/rad], (n, n)."""
+
+    @property
+    def rate(self) -> float:
+        """Angular frequency of the slowest mode without dampers [rad/s]."""
+        return math.sqrt(float(eigh(self.slopes, self.inertia, eigvals_only=True)[0]))
+
+
+class LinearMode(NamedTuple):
+    """The slowest mode with its damping."""
+
+    frequency: float
+    """At which it swings, ω·√(1 − ζ²)/2π [Hz]; 0 where it does not swing."""
+    ratio: float
+    """Damping over critical damping, ζ [–]."""
+
+    @property
+    def decay(self) -> float:
+        """ζ·ω, at which it dies away [1/s]."""
+        swing = 2.0 * math.pi * self.frequency
+        return self.ratio * swing / math.sqrt(1.0 - self.ratio**2) if self.ratio < 1.0 else math.nan
+
+
+def small_motion(finger: SoftFinger, stiffness: Array | None = None) -> SmallMotion:
+    """The matrices of small motions: closed-form statics and MuJoCo's inertia.
+
+    Args:
+        finger: A planar finger.
+        stiffness: Of its springs [N·m/rad], (n,); its own where not given.
+    """
+    springs = joint_stiffnesses(finger) if stiffness is None else stiffness
+    chain, model = PlanarChain.of(finger), finger_model(finger)
+    shape = rest(springs, chain.weight, np.zeros(1))
+    data = mujoco.MjData(model)
+    data.qpos[:] = shape.angles
+    mujoco.mj_forward(model, data)
+    inertia = np.zeros((model.nv, model.nv))
+    mujoco.mj_fullM(model, data, inertia)
+    return SmallMotion(inertia, shape.slopes)
+
+
+def joint_stiffnesses(finger: SoftFinger) -> Array:
+    """Springs of a finger [N·m/rad], (n,)."""
+    return np.array([joint.stiffness for joint in finger.joints])
+
+
+def linear_mode(finger: SoftFinger, timestep: float = 0.0) -> LinearMode:
+    """The slowest mode of a finger with all of its damping.
+
+    With a time step, that of engines that take springs at the beginning of a step and dampers at
+    its end, (M + h·C)·v⁺ = M·v − h·K·q and q⁺ = q + h·v⁺: an eigenvalue μ of the step stands for
+    the exponent ln(μ)/h.
+
+    Args:
+        finger: A planar finger.
+        timestep: h [s]; 0 for the motion itself.
+    """
+    inertia, slopes = small_motion(finger)
+    damping = np.diag([joint.damping for joint in finger.joints])
+    count = len(damping)
+    whole, none = np.eye(count), np.zeros((count, count))
+    if timestep > 0.0:
+        resisting = inertia + timestep * damping
+        pull = -timestep * np.linalg.solve(resisting, slopes)
+        keep = np.linalg.solve(resisting, inertia)
+        step = np.block([[whole + timestep * pull, timestep * keep], [pull, keep]])
+        exponents = np.log(np.linalg.eigvals(step).astype(complex)) / timestep
+    else:
+        pull, drag = (-np.linalg.solve(inertia, matrix) for matrix in (slopes, damping))
+        exponents = np.linalg.eigvals(np.block([[none, whole], [pull, drag]])).astype(complex)
+    slowest = exponents[int(np.abs(exponents).argmin())]
+    ratio = float(-slowest.real / abs(slowest))
+    return LinearMode(abs(float(slowest.imag)) / (2.0 * math.pi), ratio)
+
+
+# --------------------
+# Many releases of one planar finger side by side, each with springs and dampers of its own.
+
+
+NUMBER = 1
+"""Column of a batch's warnings that counts them."""
+RECORDED = 5e-4
+"""Time between two recorded instants, at most [s]."""
+
+
+class Released(NamedTuple):
+    """Motions after the release; B fingers, T instants."""
+
+    time: Array
+    """[s], (T,)."""
+    height: Array
+    """Of the tip over the first joint [m], (B, T); NaN for a finger that has diverged."""
+
+
+class ReleaseTestRig:
+    """Lets copies of a finger go, from shapes of rest under a weight."""
+
+    def __init__(self, finger: SoftFinger, *, timestep: float = 2.5e-4, threads: int = 1) -> None:
+        """Compile the finger once.
+
+        Args:
+            finger: A planar finger that neither twists nor stretches.
+            timestep: Of the physics [s].
+            threads: Of the physics; the motions do not depend on it.
+        """
+        self._chain = PlanarChain.of(finger)
+        self._model = finger_model(finger)
+        self._model.opt.timestep = timestep
+        self._model.opt.gravity[:] = STANDARD_GRAVITY
+        self._threads = threads
+        self._models: list[mujoco.MjModel] = []
+        self._batch: Batch | None = None
+
+    def release(self, stiffness: Array, damping: Array, start: Array, duration: float) -> Released:
+        """Motions from rest in some shapes, without the weights.
+
+        Args:
+            stiffness: [N·m/rad], (B, n).
+            damping: [N·m·s/rad], (B, n).
+            start: Joint angles [rad], (B, n); a row that is not finite gives a row of NaN.
+            duration: [s]
+        """
+        step = float(self._model.opt.timestep)
+        every = max(int(RECORDED / step), 1)
+        steps = max(round(duration / (every * step)), 1) * every
+        usable = np.asarray(np.isfinite(start + stiffness).all(axis=1))
+        batch = self._prepared(len(start))
+        for model, k, c in zip(self._models, stiffness, damping, strict=True):
+            model.jnt_stiffness[:], model.dof_damping[:] = k, c
+        with caught_warnings():
+            batch.set_models(self._models)
+            batch.reset(stage=mujoco.mjtStage.mjSTAGE_NONE.value)
+            batch.qpos[:] = np.where(usable[:, None], start, 0.0)
+            angles = np.asarray(batch.rollout(steps, record=("qpos",))["qpos"])
+            usable = usable & ~np.asarray(batch.warning)[:, :, NUMBER].any(axis=1)
+        angles = np.concatenate([start[:, None], angles[:, every - 1 :: every]], axis=1)
+        height = self._chain.tip(angles)[..., 1]
+        height[~usable] = np.nan
+        return Released(np.arange(height.shape[1], dtype=float) * every * step, height)
+
+    def _prepared(self, count: int) -> Batch:
+        if self._batch is None or len(self._models) != count:
+            self._models = [copy.copy(self._model) for _ in range(count)]
+            self._batch = Batch(self._model, count, self._threads)
+        return self._batch
+
+
+# --------------------
+# Planar fingers that swing freely or come to rest, in any engine, told alike.
+
+
+MUJOCO = "mujoco"
+INTEGRATOR = "implicitfast"
+"""Of MuJoCo: springs at the beginning of a step, dampers at its end."""
+DECAYS = 60.0
+"""How long a finger gets to come to rest, over the inverse of its slowest rate [–]."""
+
+
+class FreeMotion(NamedTuple):
+    """How a finger moved, in its base frame; T samples, n joints."""
+
+    time: Array
+    """[s], (T,)."""
+    angles: Array
+    """Of the joints, positive towards −z [rad], (T, n)."""
+    tip: Array
+    """Of the tip from the first joint on, along x and z [m], (T, 2)."""
+    engine: Engine
+
+
+def release_motion(
+    release: FingerRelease, backend: str = MUJOCO, *, timestep: float | None = None
+) -> FreeMotion:
+    """The swing of a finger after its weight was taken away.
+
+    Args:
+        release: What is let go.
+        backend: Name of the engine.
+        timestep: Of the physics [s]; the release's own where not given.
+
+    Raises:
+        BackendUnavailable: The engine is unknown or not there.
+        BuildError: The engine cannot express the finger at this time step.
+        DescriptionError: The weight is more than the finger can carry.
+        SimulationError: The motion diverges.
+    """
+    finger = damped_finger(release)
+    return free_motion(
+        finger,
+        loaded_shape(release),
+        backend,
+        timestep=timestep or release.timestep,
+        sample_period=release.sample_period,
+        samples=release.samples,
+    )
+
+
+def free_motion(
+    finger: SoftFinger,
+    start: Array,
+    backend: str,
+    *,
+    timestep: float,
+    sample_period: float,
+    samples: int,
+) -> FreeMotion:
+    """How a level finger moves under its own weight from rest in some shape.
+
+    Args:
+        finger: A planar one, with all of its damping.
+        start: Joint angles [rad], (n,).
+        backend: Name of the engine.
+        timestep: Of the physics [s].
+        sample_period: Time between two samples [s], a whole number of time steps.
+        samples: How many, the start included.
+
+    Raises:
+        BackendUnavailable: The engine is unknown or not there.
+        BuildError: The engine cannot express the finger at this time step.
+        SimulationError: The motion diverges.
+    """
+    if backend == MUJOCO:
+        angles, engine = _in_mujoco(finger, start, timestep, sample_period, samples)
+    else:
+        angles, engine = _simulated(finger, start, backend, timestep, sample_period, samples)
+    time = np.arange(samples, dtype=float) * sample_period
+    return FreeMotion(time, angles, PlanarChain.of(finger).tip(angles), engine)
+
+
+def rest_shape(finger: SoftFinger, rate: float, backend: str, *, timestep: float) -> FreeMotion:
+    """Let a finger creep to rest from its straight shape, with dampers that do nothing else.
+
+    Dampers in proportion to the springs, 2·k/ω, bring the slowest mode to rest as fast as goes
+    (critical damping), and every faster one at half that rate at least. Where it rests depends
+    neither on them nor on the time step.
+
+    Args:
+        finger: A planar one; its own dampers are left out.
+        rate: Angular frequency ω of its slowest mode [rad/s].
+        backend: Name of the engine.
+        timestep: Of the physics [s].
+
+    Returns:
+        The way there, a sample a time step; the last one is the shape of rest.
+
+    Raises:
+        BackendUnavailable: The engine is unknown or not there.
+        SimulationError: The motion diverges.
+    """
+    damped = tuple(
+        joint.replace(damping=2.0 * joint.stiffness / rate) for joint in finger.joints
+    )  # fmt: skip
+    samples = max(round(DECAYS / (rate * timestep)), 2)
+    return free_motion(
+        finger.replace(joints=damped),
+        np.zeros(len(damped)),
+        backend,
+        timestep=timestep,
+        sample_period=timestep,
+        samples=samples,
+    )
+
+
+def _in_mujoco(
+    finger: SoftFinger, start: Array, timestep: float, sample_period: float, samples: int
+) -> tuple[Array, Engine]:
+    import mujoco
+
+    every = round(sample_period / timestep)
+    duration = (samples - 1) * every * timestep
+    motion = move_finger(
+        finger, duration, start_angles=start, timestep=timestep, integrator=INTEGRATOR
+    )
+    engine = Engine(MUJOCO, mujoco.__version__, INTEGRATOR, timestep)
+    return motion.joint_angles[::every], engine
+
+
+def _simulated(
+    finger: SoftFinger,
+    start: Array,
+    backend: str,
+    timestep: float,
+    sample_period: float,
+    samples: int,
+) -> tuple[Array, Engine]:
+    if backend not in RELEASES:
+        raise BackendUnavailable(f"no backend '{backend}'; {did_you_mean(backend, RELEASES)}")
+    angles: Array = load(RELEASES[backend])(
+        finger, start, backend, timestep, sample_period, samples
+    )
+    if angles.shape != (samples, len(finger.joints)):
+        raise SimulationError(
+            f"{backend}: expected {samples} samples of {len(finger.joints)} joints, found an array "
+            f"of shape {angles.shape}"
+        )
+    version = external_engine(backend).version()
+    return angles, Engine(backend, version, "dWorldStep of ODE", timestep)
+
+
+SAFE_FRACTION, LONGEST_STEP = 0.7, 1e-3
+"""A step that is not given is this share of the largest stable one, and at most this long [s]."""
+FULL_ROTATION = 2.0 * np.pi
+"""A joint that has turned by more has diverged [rad]."""
+_STATE = mujoco.mjtState.mjSTATE_FULLPHYSICS
+
+
+@dataclass(frozen=True)
+class FingerMotion:
+    """A finger on its way, in its base frame; T instants.
+
+    Args:
+        finger: The finger.
+        time: [s], shape (T,).
+        joint_angles: Positive towards −z [rad], (T, n); of a spatial finger, or one that twists or
+            stretches [m], a column for each of ``finger.freedoms``.
+        timestep: Of the physics [s].
+        integrator: Its name.
+    """
+
+    finger: SoftFinger
+    time: Array
+    joint_angles: Array
+    timestep: float
+    integrator: str
+
+    @cached_property
+    def tip_position(self) -> Array:
+        """[m], (T, 3)."""
+        return joint_positions(self.finger, self.joint_angles)[:, -1]
+
+
+def move_finger(
+    finger: SoftFinger,
+    duration: float,
+    *,
+    start_angles: ArrayLike = 0.0,
+    pressure: ArrayLike = 0.0,
+    tension: ArrayLike = 0.0,
+    joint_moments: ArrayLike = 0.0,
+    tip_mass: float = 0.0,
+    gravity: bool = True,
+    timestep: float | None = None,
+    integrator: str = "implicitfast",
+) -> FingerMotion:
+    """Let a finger move from rest in some shape.
+
+    Args:
+        finger: The finger.
+        duration: [s]
+        start_angles: Joint angles from which it is released [rad]; one for all, or one each.
+        pressure: [Pa]; one number, or one a time step.
+        tension: Of the tendon along the finger [N]; one number, or one a time step.
+        joint_moments: Of motors in the joints [N·m]; one for all, (n,), or (steps, n).
+        tip_mass: A small body at the tip [kg].
+        gravity: Whether it weighs.
+        timestep: Of the physics [s]; seven tenths of the largest stable one where not given, and
+            at most a millisecond.
+        integrator: ``implicitfast``, ``discrete``, ``implicit``, ``euler`` or ``rk4``.
+
+    Raises:
+        DescriptionError: A number is out of range, or there is no such integrator.
+        SimulationError: The motion diverges; names the joint and the time step to use.
+    """
+    if integrator not in INTEGRATORS:
+        hint = did_you_mean(integrator, INTEGRATORS)
+        raise DescriptionError(f"no integrator '{integrator}'; {hint}", field="integrator")
+    for field, value in {"duration": duration, "timestep": timestep}.items():
+        if value is not None and not 0.0 < value < np.inf:
+            raise DescriptionError(f"expected a number above 0, found {value}", field=field)
+    if not 0.0 <= tip_mass < np.inf:
+        raise DescriptionError(f"expected a number at least 0, found {tip_mass}", field="tip_mass")
+    bends = np.asarray(start_angles, dtype=float)
+    if not (np.abs(bends) < FULL_ROTATION).all():
+        raise DescriptionError(
+            f"expected angles of less than a full turn, found {bends}", field="start_angles"
+        )
+    model = _model(finger, tip_mass)
+    step = timestep or min(SAFE_FRACTION * stable_step_of(model, integrator), LONGEST_STEP)
+    model.opt.timestep, model.opt.integrator = step, INTEGRATORS[integrator]
+    model.opt.gravity[:] = STANDARD_GRAVITY if gravity else (0.0, 0.0, 0.0)
+    steps = max(round(duration / step), 1)
+    forces = actuation_forces(
+        finger, pressure=pressure, tension=tension, joint_moments=joint_moments, steps=steps
+    )
+    angles = _recorded(model, start_angles, forces)
+    _refuse_diverged(finger, angles, step, integrator, model)
+    time = np.arange(steps + 1, dtype=float) * step
+    return FingerMotion(finger, time, angles, step, integrator)
+
+
+def _model(finger: SoftFinger, tip_mass: float) -> mujoco.MjModel:
+    spec = finger_spec(finger)
+    if tip_mass > 0.0:
+        last = spec.body(f"link{len(finger.joints)}")
+        weight = last.add_body(name="weight", pos=spec.site(TIP).pos)
+        set_inertia(weight, tip_mass, np.eye(3) * tip_mass * 1e-6, (0.0, 0.0, 0.0))
+    for name in finger_joint_names(finger):
+        motor = spec.add_actuator(name=name, target=name, trntype=mujoco.mjtTrn.mjTRN_JOINT)
+        motor.set_to_motor()
+    return compiled(spec, finger.name)
+
+
+def _recorded(model: mujoco.MjModel, start: ArrayLike, controls: Array) -> Array:
+    """Positions from the start on, (steps + 1, nq)."""
+    data = mujoco.MjData(model)
+    try:
+        data.qpos[:] = start
+    except ValueError:
+        raise DescriptionError(
+            f"expected one angle or {model.nq}, found shape {np.shape(start)}",
+            field="start_angles",
+        ) from None
+    log = np.empty((len(controls) + 1, model.nq))
+    log[0] = data.qpos
+    with caught_warnings():
+        if native_pays(len(controls)):
+            from softgrasp.sim.compiled_loop import record_free
+
+            record_free((model._address, data._address), data.qpos, data.ctrl, controls, log[1:])
+        else:
+            _record_rolled(model, data, controls, log[1:])
+    return log
+
+
+def _record_rolled(model: mujoco.MjModel, data: mujoco.MjData, controls: Array, log: Array) -> None:
+    first = np.zeros(mujoco.mj_stateSize(model, _STATE))
+    mujoco.mj_getState(model, data, first, _STATE)
+    states, _ = rollout.rollout(model, data, first[None], controls[None])
+    log[:] = states[0, :, 1 : 1 + model.nq]  # the time comes first
+
+
+def _refuse_diverged(
+    finger: SoftFinger, angles: Array, step: float, integrator: str, model: mujoco.MjModel
+) -> None:
+    with np.errstate(invalid="ignore"):
+        wild = ~(np.abs(angles) < FULL_ROTATION)
+    if not wild.any():
+        return
+    row = int(wild.any(axis=1).argmax())
+    joint = model.joint(int(wild[row].argmax())).name
+    longest = SAFE_FRACTION * stable_step_of(model, integrator)
+    advice = f"use at most {longest:.2g} s"
+    if step <= longest * (1.0 + 1e-9):
+        advice = "the step is short enough for the free finger, so its drive or load is too large"
+    raise DivergedError(
+        f"finger '{finger.name}': expected a motion that stays finite, found joint '{joint}' "
+        f"diverging at {row * step:.4g} s with a timestep of {step:g} s ({integrator}); {advice}"
+    )
+
+
+# --------------------
+# The largest time step at which a model near its start state does not blow up.
+
+
+INTEGRATORS = {
+    "discrete": mujoco.mjtIntegrator.mjINT_DISCRETE,
+    "implicitfast": mujoco.mjtIntegrator.mjINT_IMPLICITFAST,
+    "implicit": mujoco.mjtIntegrator.mjINT_IMPLICIT,
+    "euler": mujoco.mjtIntegrator.mjINT_EULER,
+    "rk4": mujoco.mjtIntegrator.mjINT_RK4,
+}
+SMALLEST, LARGEST = 1e-6, 1e-2
+"""Between these steps [s] the answer is looked for."""
+GRID, HALVINGS = 1.15, 12
+"""Ratio of the steps that are tried upwards, and bisections after the first that fails."""
+NUDGE = 1e-6
+"""Change of a position or velocity for central differences [rad or m, per s]."""
+ROUNDING = 1e-5
+"""How much a free vibration may seem to grow in a step by rounding alone [–]."""
+
+
+def stable_timestep(model: mujoco.MjModel | SoftFinger) -> dict[str, float]:
+    """The largest stable time step of each integrator [s].
+
+    MuJoCo's own step is linearised around the first keyframe, or around the straight state, with
+    contacts as they are there; it is stable where no eigenvalue lies outside the unit circle.
+    Larger deflections can need smaller steps.
+
+    Args:
+        model: A compiled model, or a soft finger.
+
+    Returns:
+        Seconds by the name of the integrator: at most 0.01, the largest step that is tried; 0
+        where even the smallest, a microsecond, is unstable.
+    """
+    finger_or_model = finger_model(model) if isinstance(model, SoftFinger) else model
+    return {name: stable_step_of(finger_or_model, name) for name in INTEGRATORS}
+
+
+def stable_step_of(model: mujoco.MjModel, integrator: str) -> float:
+    """The largest stable time step of one integrator [s]; see ``stable_timestep``."""
+    model_copy = copy.copy(model)
+    model_copy.opt.integrator = INTEGRATORS[integrator]
+    return _largest(model_copy)
+
+
+def is_stable(model: mujoco.MjModel, integrator: str, timestep: float) -> bool:
+    """Whether a time step [s] of an integrator is stable; see ``stable_timestep``."""
+    model_copy = copy.copy(model)
+    model_copy.opt.integrator = INTEGRATORS[integrator]
+    return _is_stable(model_copy, timestep)
+
+
+def _largest(model: mujoco.MjModel) -> float:
+    stable, step = 0.0, SMALLEST
+    while step <= LARGEST and _is_stable(model, step):
+        stable, step = step, step * GRID
+    if step > LARGEST:
+        return LARGEST
+    if stable == 0.0:
+        return 0.0
+    failing = step
+    for _ in range(HALVINGS):
+        middle = 0.5 * (stable + failing)
+        stable, failing = (middle, failing) if _is_stable(model, middle) else (stable, middle)
+    return stable
+
+
+def _is_stable(model: mujoco.MjModel, step: float) -> bool:
+    model.opt.timestep = step
+    with caught_warnings():  # a blown-up step is an answer here
+        matrix = _transition(model)
+    if not np.isfinite(matrix).all():
+        return False
+    return float(np.abs(np.linalg.eigvals(matrix)).max()) <= 1.0 + ROUNDING
+
+
+def _transition(model: mujoco.MjModel) -> Array:
+    """Derivative of one step, (2 nv, 2 nv), by central differences of the engine's own."""
+    data = mujoco.MjData(model)
+    columns = []
+    for index in range(2 * model.nv):
+        ends = [_after(model, data, index, sign * NUDGE) for sign in (1.0, -1.0)]
+        columns.append((ends[0] - ends[1]) / (2.0 * NUDGE))
+    return np.stack(columns, axis=1)
+
+
+def _after(model: mujoco.MjModel, data: mujoco.MjData, index: int, change: float) -> Array:
+    """Position and velocity after a step from a state that is nudged in one of them, (2 nv,)."""
+    if model.nkey:
+        mujoco.mj_resetDataKeyframe(model, data, 0)
+    else:
+        mujoco.mj_resetData(model, data)
+    base, nudge = data.qpos.copy(), np.zeros(model.nv)
+    nudge[index % model.nv] = change
+    if index < model.nv:
+        mujoco.mj_integratePos(model, data.qpos, nudge, 1.0)
+    else:
+        data.qvel[:] = nudge
+    mujoco.mj_step(model, data)
+    moved = np.zeros(model.nv)
+    mujoco.mj_differentiatePos(model, moved, 1.0, base, data.qpos)
+    return np.concatenate([moved, data.qvel])

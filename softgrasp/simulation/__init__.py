@@ -1,1 +1,0 @@
-"""RUN: scenes → results."""
