@@ -37,7 +37,7 @@ def expected(words: list[str]) -> int:
 
 
 @pytest.fixture
-def test_rig(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def rig(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with a hand and a part of one's own."""
     monkeypatch.chdir(tmp_path)
     shutil.copy(OWN / HAND, tmp_path)
@@ -56,7 +56,7 @@ def test_the_hour_has_all_that_was_promised() -> None:
 
 @pytest.mark.parametrize("words", commands(), ids=" ".join)
 def test_every_command_of_the_hour_is_understood(
-    words: list[str], test_rig: Path, capsys: pytest.CaptureFixture[str]
+    words: list[str], rig: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     if words == MISTAKE or words[:2] == ["check", HAND]:
         assert main(words) == expected(words)
@@ -65,7 +65,7 @@ def test_every_command_of_the_hour_is_understood(
 
 
 def test_the_part_in_millimetres_is_recognised(
-    test_rig: Path, capsys: pytest.CaptureFixture[str]
+    rig: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["check", PART]) == 1
     message = capsys.readouterr().out
@@ -76,7 +76,7 @@ def test_the_part_in_millimetres_is_recognised(
 
 
 @pytest.mark.slow
-def test_the_hour_can_be_done_again(test_rig: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_hour_can_be_done_again(rig: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("cv2", reason="OpenCV is the extra 'calibrate'")
     for words in commands():
         if words[0] in LONG:
@@ -84,10 +84,10 @@ def test_the_hour_can_be_done_again(test_rig: Path, capsys: pytest.CaptureFixtur
         few = SHORT if words[0] in ("demo", "grasp") else ()
         few = ("--no-report",) if words[0] in ("sweep", "calibrate") else few
         assert main([*words, *few]) == expected(words), words
-    directories = {path.parent.name for path in test_rig.glob("out/*/result.json")}
+    directories = {path.parent.name for path in rig.glob("out/*/result.json")}
     assert directories >= {"demo", "trigrip_sphere", "mug_upright", "soft_gripper_strawberry"}
-    held = json.loads((test_rig / "out" / "trigrip_sphere" / "result.json").read_text())["held"]
+    held = json.loads((rig / "out" / "trigrip_sphere" / "result.json").read_text())["held"]
     assert held is True
-    assert (test_rig / "out" / "finger" / "finger.yaml").is_file()
-    assert not list(test_rig.rglob("*.mp4"))
-    shutil.rmtree(test_rig / "out")
+    assert (rig / "out" / "finger" / "finger.yaml").is_file()
+    assert not list(rig.rglob("*.mp4"))
+    shutil.rmtree(rig / "out")

@@ -397,13 +397,13 @@ def _panel(
     def draw(axes: Axes) -> None:
         colors = style.AXES_COLORS if len(names) == 3 else style.SERIES
         differs = not np.array_equal(values, truth)
-        for column, name in enumerate(names):
-            color = colors[column % len(colors)]
-            line = thinned(result.time, values[:, column])
+        for index, name in enumerate(names):
+            color = colors[index % len(colors)]
+            line = thinned(result.time, values[:, index])
             axes.plot(*line, color=color, lw=0.7 if differs else 1.2, alpha=0.6 if differs else 1.0)
             axes.plot([], [], color=color, lw=1.4, label=name.replace("_", " "))
             if differs:
-                axes.plot(*thinned(result.time, truth[:, column]), color=color, lw=1.3)
+                axes.plot(*thinned(result.time, truth[:, index]), color=color, lw=1.3)
         axes.set_title(title)
         style.set_min_span(axes, 1e-3)
         if len(names) <= MAX_LEGEND_ENTRIES:
@@ -477,11 +477,11 @@ def _draw_map(axes: Axes, reading: SensorReading, scale: object) -> None:
     if felt.size > MAX_NUMBERS:
         return
     largest = max(float(np.abs(felt).max()), 1e-12)
-    for (row, column), force in np.ndenumerate(felt):
+    for (row, place), force in np.ndenumerate(felt):
         if abs(force) > 0.05 * largest and abs(force) >= 0.005:
             dark = force > 0.55 * float(getattr(scale, "vmax", 1.0))
             axes.text(
-                column, row, f"{force:.2f}", ha="center", va="center", fontsize=6,
+                place, row, f"{force:.2f}", ha="center", va="center", fontsize=6,
                 color="white" if dark else style.INK,
             )  # fmt: skip
 

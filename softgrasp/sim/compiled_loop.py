@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import mujoco
 import numpy as np
 from llvmlite import binding, ir
-from numba import carray, njit, types
+from numba import carray, njit, types  # type: ignore[attr-defined]
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 

@@ -389,11 +389,11 @@ class Attempts:
 
     def all(self) -> Iterator[Attempt]:
         """One after the other; each is to be run to its end before the next."""
-        for load in self._criterion.directions:
+        for force in self._criterion.directions:
             yield Attempt(
-                f"push {direction_label(load)}",
-                self._pushing(load),
-                partial(self._pushed, load),
+                f"push {direction_label(force)}",
+                self._pushing(force),
+                partial(self._pushed, force),
             )
         for pull in self._criterion.pulls:
             rate = pull_rate(self._run.model, pull, self._friction)

@@ -32,15 +32,15 @@ class Case:
     def __init__(self, directory: Path) -> None:
         reference = reference_finger()
         self.truth = np.degrees(shape_at(reference, 100e3).piece_angles)
-        test_rig = RgbdTestRig(reference.finger, reference.stations, rgbd_camera(640))
-        marks = test_rig.marks(shape_at(reference, 100e3).joint_angles)
+        rig = RgbdTestRig(reference.finger, reference.stations, rgbd_camera(640))
+        marks = rig.marks(shape_at(reference, 100e3).joint_angles)
         self.line, self.middle = words(marks.pixels["line"]), words(marks.pixels["middle"])
         pairs = np.stack([marks.pixels["upper"], marks.pixels["lower"]], axis=1)
         self.pairs = words(pairs)
         self.clicks = [*marks.pixels["line"].tolist(), *marks.pixels["middle"].tolist()]
         Pillow.fromarray(np.full((480, 640, 3), 140, np.uint8)).save(directory / "finger.png")
         np.save(directory / "depth.npy", np.full((480, 640), 0.35))
-        save_camera(test_rig.camera, directory / "cam.yaml")
+        save_camera(rig.camera, directory / "cam.yaml")
         self.words = ("twin", "pick", "finger.png", "--camera", "cam.yaml")
 
 

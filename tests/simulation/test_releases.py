@@ -34,19 +34,19 @@ def test_rows_depend_neither_on_one_another_nor_on_threads() -> None:
     c = DAMPING * np.array([[1.0], [2.0], [0.5], [3.0]])
     start = np.array([hung(m) for m in (0, 20, 40, 100)])
     together = ReleaseTestRig(FINGER, threads=2).release(k, c, start, 0.1).height
-    test_rig = ReleaseTestRig(FINGER)
+    rig = ReleaseTestRig(FINGER)
     for row in range(4):
         part = slice(row, row + 1)
         np.testing.assert_array_equal(
-            test_rig.release(k[part], c[part], start[part], 0.1).height[0], together[row]
+            rig.release(k[part], c[part], start[part], 0.1).height[0], together[row]
         )
 
 
 def test_a_finger_that_diverges_is_not_a_number_and_the_others_stay() -> None:
-    test_rig = ReleaseTestRig(FINGER, timestep=5e-3)  # far beyond what its springs allow
+    rig = ReleaseTestRig(FINGER, timestep=5e-3)  # far beyond what its springs allow
     start = np.array([hung(40), np.full(7, np.nan)])
     k = np.array([STIFFNESS, STIFFNESS])
-    message = test_rig.release(k, np.array([DAMPING, DAMPING]), start, 0.5).height
+    message = rig.release(k, np.array([DAMPING, DAMPING]), start, 0.5).height
     assert np.isnan(message).all()
     fine = ReleaseTestRig(FINGER).release(k, np.array([DAMPING, DAMPING]), start, 0.1).height
     assert np.isfinite(fine[0]).all()

@@ -80,7 +80,7 @@ class Bench:
 
 
 @asynccontextmanager
-async def test_rig(
+async def rig(
     registers: RegisterMap | None = None,
     *,
     clock: Clock | None = None,

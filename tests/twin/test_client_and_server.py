@@ -29,7 +29,7 @@ from softgrasp.twin.modbus_server import (
     connect_controller,
     controller_server,
 )
-from tests.twin.controllers import Clock, odd_map, test_rig
+from tests.twin.controllers import Clock, odd_map, rig
 
 DEFAULT, ODD = load_register_map(), odd_map()
 
@@ -38,7 +38,7 @@ DEFAULT, ODD = load_register_map(), odd_map()
 def test_a_pressure_is_commanded_and_reached(registers: RegisterMap) -> None:
     async def talk() -> None:
         clock = Clock()
-        async with test_rig(registers, clock=clock) as there, there.client(clock=clock) as client:
+        async with rig(registers, clock=clock) as there, there.client(clock=clock) as client:
             first = await client.read()
             assert first == (clock.now, False, False, 0.0, 0.0, 0.0)
             await client.set_targets(positive=80e3, negative=-60e3)
@@ -70,7 +70,7 @@ def test_neighbours_are_read_and_written_together() -> None:
     ]  # fmt: skip
 
     async def talk() -> None:
-        async with test_rig() as there, there.client() as client:
+        async with rig() as there, there.client() as client:
             await client.read()
             assert client.counts.requests == 1
             await client.set_targets(positive=1e3, negative=-1e3)
@@ -84,7 +84,7 @@ def test_neighbours_are_read_and_written_together() -> None:
 @pytest.mark.parametrize("registers", [DEFAULT, ODD], ids=["default", "odd"])
 def test_nothing_outside_the_limits_leaves_the_client(registers: RegisterMap) -> None:
     async def talk() -> None:
-        async with test_rig(registers) as there, there.client() as client:
+        async with rig(registers) as there, there.client() as client:
             for wrong in (120_001.0, -1.0, math.nan, math.inf, 1e9):
                 with pytest.raises(
                     DescriptionError, match=r"positive_target \(holding \d+\): expected 0 to"
@@ -109,7 +109,7 @@ def moved(registers: RegisterMap, name: str, **changes: object) -> RegisterMap:
 
 def test_an_unknown_register_is_named() -> None:
     async def talk() -> None:
-        async with test_rig() as there:
+        async with rig() as there:
             client = there.client()
             host, port = there.server.address
             wrong = connect_controller(host, port, moved(DEFAULT, "pressure", address=77))
@@ -131,7 +131,7 @@ def test_an_unknown_register_is_named() -> None:
 
 def test_the_server_refuses_what_is_outside_its_own_limits() -> None:
     async def talk() -> None:
-        async with test_rig() as there:
+        async with rig() as there:
             wide = DEFAULT.writes.positive_target.replace(limits=(0.0, 200e3))
             registers = DEFAULT.replace(writes=DEFAULT.writes.replace(positive_target=wide))
             async with connect_controller(*there.server.address, registers) as client:
@@ -176,7 +176,7 @@ def test_an_answer_outside_its_register_is_named() -> None:
 def test_another_makers_client_is_served() -> None:
     async def talk() -> None:
         clock = Clock()
-        async with test_rig(clock=clock) as there:
+        async with rig(clock=clock) as there:
             host, port = there.server.address
             async with AsyncModbusTcpClient(host, port=port) as client:
                 assert not (await client.write_register(2, 500)).isError()
@@ -197,7 +197,7 @@ def test_another_makers_client_is_served() -> None:
 
 def test_half_a_value_is_not_written() -> None:
     async def talk() -> None:
-        async with test_rig(ODD) as there:
+        async with rig(ODD) as there:
             host, port = there.server.address
             async with AsyncModbusTcpClient(host, port=port) as client:
                 for address, words in ((40, [0]), (41, [0]), (40, [0, 0, 0])):
@@ -241,10 +241,10 @@ def test_what_the_server_answers_to(pdu: str, code: int | None) -> None:
 
 def test_a_port_that_is_taken_is_told() -> None:
     async def talk() -> None:
-        async with test_rig() as there:
+        async with rig() as there:
             port = there.server.address[1]
             message = rf"127.0.0.1:{port}: expected an address to listen on, found"
-            async with test_rig() as other:
+            async with rig() as other:
                 await other.server.close()
                 with pytest.raises(DeviceError, match=message):
                     await other.server.start(port=port)
@@ -255,7 +255,7 @@ def test_a_port_that_is_taken_is_told() -> None:
 def test_a_reading_grows_old() -> None:
     async def talk() -> None:
         clock = Clock()
-        async with test_rig() as there, there.client(clock=clock, stale_after=0.5) as client:
+        async with rig() as there, there.client(clock=clock, stale_after=0.5) as client:
             with pytest.raises(StaleDataError, match=r"of at most 0\.5 s, found none"):
                 client.require_fresh()
             read = await client.read()
@@ -272,7 +272,7 @@ def test_a_reading_grows_old() -> None:
 def test_a_counter_that_stands_still_is_stale_data() -> None:
     async def talk() -> None:
         device, here = Clock(), Clock()
-        async with test_rig(ODD, clock=device) as there, there.client(clock=here) as client:
+        async with rig(ODD, clock=device) as there, there.client(clock=here) as client:
             for _ in range(5):  # both run
                 device.now += 0.3
                 here.now += 0.3
@@ -294,7 +294,7 @@ def test_noise_stays_inside_the_register() -> None:
     async def talk() -> None:
         clock = Clock()
         valve = Valve(noise=500e3, seed=1)
-        async with test_rig(clock=clock, valve=valve) as there, there.client() as client:
+        async with rig(clock=clock, valve=valve) as there, there.client() as client:
             result = set()
             for _ in range(50):
                 clock.now += 0.01
@@ -306,7 +306,7 @@ def test_noise_stays_inside_the_register() -> None:
 
 def test_nobody_there_is_told() -> None:
     async def talk() -> None:
-        async with test_rig() as there:
+        async with rig() as there:
             port = there.server.address[1]
         clock = Clock()
         async with ControllerClient(DEFAULT, TcpLink("127.0.0.1", port, sleep=clock.sleep)) as one:

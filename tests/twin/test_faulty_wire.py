@@ -13,7 +13,7 @@ from softgrasp.twin.loop import Cycle, poll
 from softgrasp.twin.modbus_client import Backoff, ControllerClient
 from softgrasp.twin.modbus_server import ControllerState, Session, SimulatedController
 from tests.support.memory_link import MemoryLink
-from tests.twin.controllers import PATIENCE, Bench, Clock, test_rig
+from tests.twin.controllers import PATIENCE, Bench, Clock, rig
 from tests.twin.faulty_proxy import QUICK_FAULTS, Plan, faulty, listed, seeded
 
 QUICK = 0.5
@@ -31,7 +31,7 @@ def outcome(*faults: str) -> tuple[dict[str, int], list[float], str]:
 
     async def talk() -> tuple[dict[str, int], list[float], str]:
         clock, errors = Clock(), []
-        async with test_rig() as there, faulty(there.server.address, listed(*faults)) as proxy:
+        async with rig() as there, faulty(there.server.address, listed(*faults)) as proxy:
             timeout = QUICK if {"swallow", "late"} & set(faults) else PATIENCE
             client = there.client(port=proxy.port, sleep=clock.sleep, timeout=timeout)
             async with client:
@@ -101,7 +101,7 @@ def test_an_answer_out_of_range_is_told_and_not_believed() -> None:
 def test_a_command_that_was_not_confirmed_is_sent_again_and_means_the_same(fault: str) -> None:
     async def talk() -> None:
         clock = Clock()
-        async with test_rig() as there, faulty(there.server.address, listed(fault)) as proxy:
+        async with rig() as there, faulty(there.server.address, listed(fault)) as proxy:
             async with there.client(port=proxy.port, sleep=clock.sleep) as client:
                 await client.set_targets(positive=50e3)
             assert [state.positive_target for state in there.heard] == [50e3, 50e3]
@@ -112,13 +112,13 @@ def test_a_command_that_was_not_confirmed_is_sent_again_and_means_the_same(fault
 def test_a_server_that_comes_back_is_found_again() -> None:
     async def talk() -> None:
         clock = Clock()
-        async with test_rig() as there:
+        async with rig() as there:
             port = there.server.address[1]
             client = there.client(sleep=clock.sleep)
             await client.read()
         with pytest.raises(ConnectionLostError):
             await client.read()
-        async with test_rig() as again:
+        async with rig() as again:
             await again.server.close()
             await again.server.start(port=port)
             await client.read()
@@ -130,7 +130,7 @@ def test_a_server_that_comes_back_is_found_again() -> None:
 
 def test_many_ask_at_once_and_each_gets_its_own_answer() -> None:
     async def talk() -> None:
-        async with test_rig() as there, there.client() as client:
+        async with rig() as there, there.client() as client:
 
             async def one(k: int) -> None:
                 await client.set_targets(positive=1e3 * k)
@@ -145,7 +145,7 @@ def test_many_ask_at_once_and_each_gets_its_own_answer() -> None:
 
 def test_one_who_gives_up_in_the_middle_spoils_nothing_for_the_next() -> None:
     async def talk() -> None:
-        async with test_rig() as there, there.client() as client:
+        async with rig() as there, there.client() as client:
             await client.read()
             for rotations in range(1, 8):
                 task = asyncio.create_task(client.read())
@@ -218,7 +218,7 @@ async def through_the_proxy(
 def test_some_seconds_of_traffic_with_faults() -> None:
     async def talk() -> None:
         clock = Clock()
-        async with test_rig(clock=clock) as there:
+        async with rig(clock=clock) as there:
             await through_the_proxy(there, seeded(11, 0.2, QUICK_FAULTS), 300, clock)
 
     asyncio.run(asyncio.wait_for(talk(), 60))
@@ -230,7 +230,7 @@ def test_ten_minutes_of_traffic_at_50_hz_with_all_faults(
 ) -> None:
     async def talk() -> str:
         clock = Clock()
-        async with test_rig(clock=clock) as there:
+        async with rig(clock=clock) as there:
             return await through_the_proxy(there, seeded(7, 0.01), 30_000, clock, QUICK)
 
     message = asyncio.run(asyncio.wait_for(talk(), 600))

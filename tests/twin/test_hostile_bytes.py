@@ -19,7 +19,7 @@ from softgrasp.twin.modbus_server import (
     SimulatedController,
     connect_controller,
 )
-from tests.twin.controllers import PATIENCE, Clock, odd_map, test_rig
+from tests.twin.controllers import PATIENCE, Clock, odd_map, rig
 from tests.twin.hostile import assault, check_answers, pdu_of, sent
 from tests.twin.serving import serving
 
@@ -34,7 +34,7 @@ def inside(heard: list[ControllerState]) -> bool:
 
 def test_it_serves_after_five_hundred_hostile_pieces(caplog: pytest.LogCaptureFixture) -> None:
     async def talk() -> None:
-        async with test_rig() as there, there.client() as client:
+        async with rig() as there, there.client() as client:
             assert await assault(there.server.address, 500, seed=1) > 250
             await client.set_targets(positive=30e3, negative=-30e3)
             assert (await client.read())[3:5] == (30e3, -30e3)
@@ -97,7 +97,7 @@ def test_every_request_has_an_answer_that_belongs_to_it(registers: object, token
 
 def test_several_requests_in_one_packet_are_all_answered() -> None:
     async def talk() -> None:
-        async with test_rig() as there:
+        async with rig() as there:
             answers = await sent(there.server.address, READ_ALL * 20, Random(1))
             assert len(answers) == 20 * (7 + 2 + 10)
 
@@ -106,7 +106,7 @@ def test_several_requests_in_one_packet_are_all_answered() -> None:
 
 def test_half_open_connections_shut_nobody_out() -> None:
     async def talk() -> None:
-        async with test_rig(most_connections=8) as there, there.client() as client:
+        async with rig(most_connections=8) as there, there.client() as client:
             strangers = []
             for k in range(60):
                 stream, writer = await asyncio.open_connection(*there.server.address)
@@ -125,7 +125,7 @@ def test_half_open_connections_shut_nobody_out() -> None:
 @pytest.mark.parametrize("begun", [b"", READ_ALL[:5], READ_ALL[:9], READ_ALL + b"\x00"])
 def test_a_silent_connection_is_closed(begun: bytes) -> None:
     async def talk() -> None:
-        async with test_rig(idle_timeout=0.3) as there:
+        async with rig(idle_timeout=0.3) as there:
             stream, writer = await asyncio.open_connection(*there.server.address)
             writer.write(begun)
             answers = await stream.read(-1)
@@ -139,7 +139,7 @@ def test_a_silent_connection_is_closed(begun: bytes) -> None:
 
 def test_who_does_not_listen_fills_no_memory() -> None:
     async def talk() -> None:
-        async with test_rig(idle_timeout=0.5) as there:
+        async with rig(idle_timeout=0.5) as there:
             deaf = socket.socket()
             deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
             deaf.connect(there.server.address)
@@ -160,7 +160,7 @@ def test_who_does_not_listen_fills_no_memory() -> None:
 
 def test_closing_closes_every_connection() -> None:
     async def talk() -> None:
-        async with test_rig() as there:
+        async with rig() as there:
             streams = [await asyncio.open_connection(*there.server.address) for _ in range(5)]
             async with there.client() as client:
                 await client.read()

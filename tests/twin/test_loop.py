@@ -23,83 +23,83 @@ CLOSE = Command(positive_target=80e3, positive_on=True, negative_on=False)
 class At:
     """Gives commands when a turn has come."""
 
-    def __init__(self, test_rig: Bench, rotation: int, *commands: Command) -> None:
-        self.test_rig, self.rotation, self.commands = test_rig, rotation, commands
+    def __init__(self, rig: Bench, rotation: int, *commands: Command) -> None:
+        self.rig, self.rotation, self.commands = rig, rotation, commands
 
     def __call__(self, row: TwinRow) -> None:
         if row.number == self.rotation:
             for command in self.commands:
-                self.test_rig.loop.box.put(command)
+                self.rig.loop.box.put(command)
 
 
 def test_every_turn_is_a_row_and_the_last_one_tells_the_end() -> None:
-    test_rig = Bench()
-    rows = asyncio.run(test_rig.run(50))
+    rig = Bench()
+    rows = asyncio.run(rig.run(50))
     assert [row.number for row in rows] == list(range(51))
-    assert rows[10].time == pytest.approx(10 / test_rig.twin.rate)
+    assert rows[10].time == pytest.approx(10 / rig.twin.rate)
     assert rows[-1].events[-1] == "End."
     assert all(row.reading is not None for row in rows[:-1])
 
 
 def test_a_confirmed_command_bends_the_fingers_as_the_fit_says() -> None:
-    test_rig = Bench()
-    test_rig.loop.keep(At(test_rig, 5, CLOSE))
-    asyncio.run(test_rig.run(100))
-    before, after = test_rig.rows[5], test_rig.rows[99]
+    rig = Bench()
+    rig.loop.keep(At(rig, 5, CLOSE))
+    asyncio.run(rig.run(100))
+    before, after = rig.rows[5], rig.rows[99]
     assert before.reading is not None
     assert before.reading.pressure == 0.0
     assert after.reading is not None
     assert after.reading.pressure == pytest.approx(80e3, abs=100.0)
     assert after.shape is not None
     assert after.flange is not None
-    target = twin_shape(test_rig.twin, after.reading.pressure, after.flange)
+    target = twin_shape(rig.twin, after.reading.pressure, after.flange)
     np.testing.assert_array_equal(after.shape.tips, target.tips)
     assert "Command: positive target 80 kPa, positive trigger on, negative trigger off." in (
-        test_rig.events
+        rig.events
     )
 
 
 def test_a_target_beyond_the_limits_never_leaves() -> None:
-    test_rig = Bench()
-    test_rig.loop.keep(At(test_rig, 5, CLOSE._replace(positive_target=500e3)))
-    asyncio.run(test_rig.run(20))
-    assert all(state.positive_target <= 120e3 for state in test_rig.commands)
-    assert not any(state.positive_on for state in test_rig.commands)
-    (message,) = [event for event in test_rig.events if event.startswith("It was not taken")]
+    rig = Bench()
+    rig.loop.keep(At(rig, 5, CLOSE._replace(positive_target=500e3)))
+    asyncio.run(rig.run(20))
+    assert all(state.positive_target <= 120e3 for state in rig.commands)
+    assert not any(state.positive_on for state in rig.commands)
+    (message,) = [event for event in rig.events if event.startswith("It was not taken")]
     assert "expected 0 to 120000 Pa, found 500000" in message
 
 
 def test_a_lost_connection_cancels_commands_and_ends_in_a_safe_stop() -> None:
-    test_rig = Bench(broken=lambda time: 1.0 < time < 2.5)
-    test_rig.loop.keep(At(test_rig, 10, CLOSE), At(test_rig, 100, CLOSE))
-    asyncio.run(test_rig.run(200))
-    assert "The connection is lost: commands are not sent." in test_rig.events
-    back = test_rig.events.index("The connection is back.")
-    assert test_rig.events[back + 1] == ("Safe stop: positive trigger off, negative trigger off.")
-    dark = [row for row in test_rig.rows[:-1] if 1.02 < row.time < 2.49]
+    rig = Bench(broken=lambda time: 1.0 < time < 2.5)
+    rig.loop.keep(At(rig, 10, CLOSE), At(rig, 100, CLOSE))
+    asyncio.run(rig.run(200))
+    assert "The connection is lost: commands are not sent." in rig.events
+    back = rig.events.index("The connection is back.")
+    assert rig.events[back + 1] == ("Safe stop: positive trigger off, negative trigger off.")
+    dark = [row for row in rig.rows[:-1] if 1.02 < row.time < 2.49]
     assert dark
     assert all(row.reading is None and row.shape is None for row in dark)
-    assert [row.number for row in test_rig.rows] == list(range(201))
-    assert not test_rig.controller.state().positive_on
+    assert [row.number for row in rig.rows] == list(range(201))
+    assert not rig.controller.state().positive_on
     # the command of the dark is not sent when the light is back
-    assert f"Not sent: {CLOSE.words}." in test_rig.events
-    assert sum(event.startswith("Command:") for event in test_rig.events) == 1
+    assert f"Not sent: {CLOSE.words}." in rig.events
+    assert sum(event.startswith("Command:") for event in rig.events) == 1
 
 
 def test_a_gripper_that_must_not_let_go_is_left_as_it_is() -> None:
-    test_rig = Bench(light_twin().replace(safe_stop="hold"), broken=lambda time: 1.0 < time < 2.0)
-    test_rig.loop.keep(At(test_rig, 10, CLOSE))
-    asyncio.run(test_rig.run(150))
-    assert "The connection is back." in test_rig.events
-    assert test_rig.controller.state().positive_on
+    rig = Bench(light_twin().replace(safe_stop="hold"), broken=lambda time: 1.0 < time < 2.0)
+    rig.loop.keep(At(rig, 10, CLOSE))
+    asyncio.run(rig.run(150))
+    assert "The connection is back." in rig.events
+    assert rig.controller.state().positive_on
 
 
 def test_one_run_is_as_the_other_bit_for_bit() -> None:
     result = []
     for _ in range(2):
-        test_rig = Bench()
-        test_rig.loop.keep(At(test_rig, 7, CLOSE))
-        rows = asyncio.run(test_rig.run(60))
+        rig = Bench()
+        rig.loop.keep(At(rig, 7, CLOSE))
+        rows = asyncio.run(rig.run(60))
         result.append(json.dumps([row.document() for row in rows]))
     assert result[0] == result[1]
 
@@ -107,21 +107,21 @@ def test_one_run_is_as_the_other_bit_for_bit() -> None:
 def test_a_pressure_that_was_not_measured_has_no_shape_and_is_told_once() -> None:
     twin = light_twin()
     fit = twin.finger.replace(pressures=(-20e3, 50e3))
-    test_rig = Bench(twin.replace(finger=fit))
-    test_rig.loop.keep(At(test_rig, 5, CLOSE))
-    asyncio.run(test_rig.run(100))
-    assert test_rig.rows[90].shape is None
-    message = [event for event in test_rig.events if event.startswith("No shape")]
+    rig = Bench(twin.replace(finger=fit))
+    rig.loop.keep(At(rig, 5, CLOSE))
+    asyncio.run(rig.run(100))
+    assert rig.rows[90].shape is None
+    message = [event for event in rig.events if event.startswith("No shape")]
     assert len(message) > 0
     assert "expected a pressure of -20 to 50 kPa, which was measured; found" in message[0]
 
 
 def test_fingers_in_the_engine_follow_and_sag_a_little() -> None:
     twin = load_twin()
-    test_rig = Bench(twin, settling=TwinFingers(twin))
-    test_rig.loop.keep(At(test_rig, 5, CLOSE))
-    asyncio.run(test_rig.run(120))
-    row = test_rig.rows[119]
+    rig = Bench(twin, settling=TwinFingers(twin))
+    rig.loop.keep(At(rig, 5, CLOSE))
+    asyncio.run(rig.run(120))
+    row = rig.rows[119]
     assert row.settled_tips is not None
     assert row.shape is not None
     gap = np.linalg.norm(row.settled_tips - row.shape.tips, axis=1)
@@ -144,61 +144,61 @@ def test_the_guard_counts_from_the_last_reading() -> None:
 
 
 def test_a_command_of_the_dark_is_not_sent_though_the_next_reading_comes() -> None:
-    test_rig = Bench(broken=lambda time: 1.0 < time < 2.0)
+    rig = Bench(broken=lambda time: 1.0 < time < 2.0)
     # confirmed after the last failed turn, while the read that succeeds is on its way
-    test_rig.loop.keep(At(test_rig, 99, CLOSE))
-    asyncio.run(test_rig.run(130))
-    assert f"Not sent: {CLOSE.words}." in test_rig.events
-    assert not any(state.positive_on for state in test_rig.commands)
+    rig.loop.keep(At(rig, 99, CLOSE))
+    asyncio.run(rig.run(130))
+    assert f"Not sent: {CLOSE.words}." in rig.events
+    assert not any(state.positive_on for state in rig.commands)
 
 
 def test_a_safe_stop_that_fails_is_tried_again_and_nothing_else_is_sent() -> None:
-    test_rig = Bench(broken=lambda time: 1.0 < time < 2.0)
-    test_rig.loop.keep(At(test_rig, 10, CLOSE), At(test_rig, 105, CLOSE))
-    link = test_rig.client._link
+    rig = Bench(broken=lambda time: 1.0 < time < 2.0)
+    rig.loop.keep(At(rig, 10, CLOSE), At(rig, 105, CLOSE))
+    link = rig.client._link
     ask, refused = link.ask, []
 
     async def deaf_to_writing(unit: int, pdu: bytes, take: Any) -> Any:
-        if pdu[0] == 16 and 2.0 <= test_rig.clock.now() < 2.3:
+        if pdu[0] == 16 and 2.0 <= rig.clock.now() < 2.3:
             refused.append(pdu)
             raise ConnectionLostError("memory: expected an answer, found: nothing")
         return await ask(unit, pdu, take)
 
     link.ask = deaf_to_writing
-    asyncio.run(test_rig.run(150))
+    asyncio.run(rig.run(150))
     assert len(refused) > 3
-    assert sum(event.startswith("Safe stop failed") for event in test_rig.events) == len(refused)
-    assert f"Not sent: {CLOSE.words}." in test_rig.events
-    assert not test_rig.controller.state().positive_on
+    assert sum(event.startswith("Safe stop failed") for event in rig.events) == len(refused)
+    assert f"Not sent: {CLOSE.words}." in rig.events
+    assert not rig.controller.state().positive_on
 
 
 def test_what_ends_the_loop_ends_it_with_a_safe_stop() -> None:
-    test_rig = Bench()
+    rig = Bench()
 
     def full(row: TwinRow) -> None:
         if row.number == 60:
             raise ResultError("record.jsonl: expected room for a row, found: No space left")
 
-    test_rig.loop.keep(At(test_rig, 5, CLOSE), full)
+    rig.loop.keep(At(rig, 5, CLOSE), full)
     with pytest.raises(ResultError, match="expected room for a row"):
-        asyncio.run(test_rig.run(100))
-    assert any(state.positive_on for state in test_rig.commands)
-    assert not test_rig.controller.state().positive_on
+        asyncio.run(rig.run(100))
+    assert any(state.positive_on for state in rig.commands)
+    assert not rig.controller.state().positive_on
 
 
 def test_an_end_in_the_dark_says_that_nothing_was_stopped() -> None:
-    test_rig = Bench(broken=lambda time: time > 1.0)
-    asyncio.run(test_rig.run(100))
-    assert test_rig.rows[-1].events == ("No safe stop: the controller does not hear.", "End.")
+    rig = Bench(broken=lambda time: time > 1.0)
+    asyncio.run(rig.run(100))
+    assert rig.rows[-1].events == ("No safe stop: the controller does not hear.", "End.")
 
 
 def test_triggers_that_go_off_are_written_before_those_that_go_on() -> None:
-    test_rig = Bench()
+    rig = Bench()
     wide = Command(negative_target=-40e3, negative_on=True, positive_on=False)
-    test_rig.loop.keep(At(test_rig, 5, CLOSE), At(test_rig, 40, wide))
-    asyncio.run(test_rig.run(60))
-    assert not any(state.positive_on and state.negative_on for state in test_rig.commands)
-    on = next(state for state in test_rig.commands if state.negative_on)
+    rig.loop.keep(At(rig, 5, CLOSE), At(rig, 40, wide))
+    asyncio.run(rig.run(60))
+    assert not any(state.positive_on and state.negative_on for state in rig.commands)
+    on = next(state for state in rig.commands if state.negative_on)
     assert on.negative_target == -40e3
 
 

@@ -54,8 +54,8 @@ class BadLink(BreakingLink):
 class Restless:
     """A person who presses buttons all the time, some of them wrong."""
 
-    def __init__(self, test_rig: Bench, seed: int) -> None:
-        self._bench, self._random = test_rig, random.Random(seed)
+    def __init__(self, rig: Bench, seed: int) -> None:
+        self._bench, self._random = rig, random.Random(seed)
         self.asked = 0
 
     def __call__(self, row: TwinRow) -> None:
@@ -74,20 +74,20 @@ class Restless:
 
 
 def an_hour(directory: Path, rotations: int, seed: int) -> tuple[Bench, BadLink]:
-    test_rig = Bench(light_twin().replace(arm=None))
-    link = BadLink(test_rig.client._link, seed)
-    test_rig.client._link = link
-    test_rig.loop._keep = ()
-    with TwinRecorder(directory, test_rig.twin) as recorder:
-        test_rig.loop.keep(recorder.add, Restless(test_rig, seed))
-        asyncio.run(test_rig.run(rotations))
+    rig = Bench(light_twin().replace(arm=None))
+    link = BadLink(rig.client._link, seed)
+    rig.client._link = link
+    rig.loop._keep = ()
+    with TwinRecorder(directory, rig.twin) as recorder:
+        rig.loop.keep(recorder.add, Restless(rig, seed))
+        asyncio.run(rig.run(rotations))
         lines = (directory / JOURNAL).read_text().splitlines()
-    test_rig.rows = [json.loads(line) for line in lines]
-    return test_rig, link
+    rig.rows = [json.loads(line) for line in lines]
+    return rig, link
 
 
-def check(test_rig: Bench, link: BadLink, rotations: int) -> None:
-    rows: Any = test_rig.rows
+def check(rig: Bench, link: BadLink, rotations: int) -> None:
+    rows: Any = rig.rows
     assert [row["number"] for row in rows] == list(range(len(rows)))
     assert abs(len(rows) + sum(row["missed"] for row in rows) - rotations - 1) <= 1
     assert all(count > 0 for count in link.faults.values())
@@ -103,11 +103,11 @@ def check(test_rig: Bench, link: BadLink, rotations: int) -> None:
 
 
 def test_one_minute(tmp_path: Path) -> None:
-    test_rig, link = an_hour(tmp_path, 3000, 3)
-    check(test_rig, link, 3000)
+    rig, link = an_hour(tmp_path, 3000, 3)
+    check(rig, link, 3000)
 
 
 @pytest.mark.slow
 def test_one_hour(tmp_path: Path) -> None:
-    test_rig, link = an_hour(tmp_path, TURNS_OF_AN_HOUR, 1)
-    check(test_rig, link, TURNS_OF_AN_HOUR)
+    rig, link = an_hour(tmp_path, TURNS_OF_AN_HOUR, 1)
+    check(rig, link, TURNS_OF_AN_HOUR)

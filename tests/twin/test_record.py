@@ -23,28 +23,28 @@ from tests.twin.twins import Bench
 
 
 def recorded(directory: Path, rotations: int = 40) -> Bench:
-    test_rig = Bench(broken=lambda time: 0.4 < time < 0.5)
-    with TwinRecorder(directory, test_rig.twin) as recorder:
-        test_rig.loop.keep(recorder.add, At(test_rig, 3, CLOSE))
-        asyncio.run(test_rig.run(rotations))
-    return test_rig
+    rig = Bench(broken=lambda time: 0.4 < time < 0.5)
+    with TwinRecorder(directory, rig.twin) as recorder:
+        rig.loop.keep(recorder.add, At(rig, 3, CLOSE))
+        asyncio.run(rig.run(rotations))
+    return rig
 
 
 def test_rows_come_back_with_all_their_digits(tmp_path: Path) -> None:
-    test_rig = recorded(tmp_path)
+    rig = recorded(tmp_path)
     record = read_twin_record(tmp_path)
-    assert record.twin == test_rig.twin
+    assert record.twin == rig.twin
     assert not record.broken
     assert not (tmp_path / JOURNAL).exists()
-    names = {name for row in test_rig.rows for name in row.document()}
-    for row, result in zip(test_rig.rows, record.rows, strict=True):
+    names = {name for row in rig.rows for name in row.document()}
+    for row, result in zip(rig.rows, record.rows, strict=True):
         assert result == dict.fromkeys(names) | row.document()
 
 
 def test_a_recorded_row_has_the_shape_that_the_loop_had(tmp_path: Path) -> None:
-    test_rig = recorded(tmp_path)
+    rig = recorded(tmp_path)
     record = read_twin_record(tmp_path)
-    for row, result in zip(test_rig.rows, record.rows, strict=True):
+    for row, result in zip(rig.rows, record.rows, strict=True):
         shape = replayed(record.twin, result)
         if row.shape is None:
             assert shape is None
@@ -56,10 +56,10 @@ def test_a_recorded_row_has_the_shape_that_the_loop_had(tmp_path: Path) -> None:
 
 
 def test_a_run_that_was_killed_is_read_from_its_journal(tmp_path: Path) -> None:
-    test_rig = Bench()
-    recorder = TwinRecorder(tmp_path, test_rig.twin)
-    test_rig.loop.keep(recorder.add)
-    asyncio.run(test_rig.run(20))
+    rig = Bench()
+    recorder = TwinRecorder(tmp_path, rig.twin)
+    rig.loop.keep(recorder.add)
+    asyncio.run(rig.run(20))
     journal = tmp_path / JOURNAL
     whole = journal.read_text()
     record = read_twin_record(tmp_path)
@@ -72,9 +72,9 @@ def test_a_run_that_was_killed_is_read_from_its_journal(tmp_path: Path) -> None:
 
 
 def test_a_folder_with_a_record_is_not_written_over(tmp_path: Path) -> None:
-    test_rig = recorded(tmp_path, 3)
+    rig = recorded(tmp_path, 3)
     with pytest.raises(ResultError, match=r"expected no record here yet, found one; choose"):
-        TwinRecorder(tmp_path, test_rig.twin)
+        TwinRecorder(tmp_path, rig.twin)
 
 
 def test_what_is_no_record_is_told(tmp_path: Path) -> None:

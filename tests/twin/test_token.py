@@ -8,14 +8,14 @@ import pytest
 from pymodbus.client import AsyncModbusTcpClient
 
 from softgrasp.errors import DescriptionError, RequestRefusedError
-from tests.twin.controllers import Clock, test_rig
+from tests.twin.controllers import Clock, rig
 
 TOKEN = "a token for tests"
 
 
 def test_a_token_is_asked_for_before_anything_is_written() -> None:
     async def talk() -> None:
-        async with test_rig(token=TOKEN) as there:
+        async with rig(token=TOKEN) as there:
             async with there.client() as stranger:
                 await stranger.read()
                 with pytest.raises(RequestRefusedError, match=r"or not in its present state"):
@@ -40,7 +40,7 @@ def test_a_token_is_asked_for_before_anything_is_written() -> None:
 
 def test_what_was_listened_to_is_worth_nothing_later() -> None:
     async def talk() -> None:
-        async with test_rig(token=TOKEN) as there:
+        async with rig(token=TOKEN) as there:
             host, port = there.server.address
             seen = []
             for _ in range(2):
@@ -65,7 +65,7 @@ def test_what_was_listened_to_is_worth_nothing_later() -> None:
 def test_a_wrong_token_is_not_tried_ever_faster() -> None:
     async def talk() -> None:
         clock = Clock()
-        async with test_rig(token=TOKEN) as there:
+        async with rig(token=TOKEN) as there:
             async with there.client(token="another token", sleep=clock.sleep) as wrong:
                 for _ in range(3):
                     with pytest.raises(RequestRefusedError, match="it is wrong"):
@@ -78,7 +78,7 @@ def test_a_wrong_token_is_not_tried_ever_faster() -> None:
 
 def test_a_token_for_a_server_without_one_is_told() -> None:
     async def talk() -> None:
-        async with test_rig() as there, there.client(token=TOKEN) as client:
+        async with rig() as there, there.client(token=TOKEN) as client:
             with pytest.raises(RequestRefusedError, match="no such register"):
                 await client.read()
 
@@ -87,7 +87,7 @@ def test_a_token_for_a_server_without_one_is_told() -> None:
 
 def test_a_remote_bind_needs_a_token_that_is_one() -> None:
     async def talk(host: str) -> None:
-        async with test_rig() as there:
+        async with rig() as there:
             await there.server.start(host, 0)
 
     for host in ("0.0.0.0", "::", "192.0.2.1", "controller.example"):
@@ -95,7 +95,7 @@ def test_a_remote_bind_needs_a_token_that_is_one() -> None:
             asyncio.run(talk(host))
 
     async def short() -> None:
-        async with test_rig(token="short"):
+        async with rig(token="short"):
             pass
 
     with pytest.raises(DescriptionError, match="token: expected a token of 8 letters or more"):

@@ -48,7 +48,7 @@ def is_drawn(image: np.ndarray) -> bool:
 def test_a_hand_takes_an_object_on_the_page(tab: Tab, tmp_path: Path) -> None:
     choices, make_scene = hand_choices("four_finger", "strawberry", None, None)
     with Page("softgrasp", port=0) as page:
-        test_rig = Workbench(page, choices, make_scene, summary)
+        rig = Workbench(page, choices, make_scene, summary)
         tab.open(page.url)
         for words in ("Start the grasp", "joint frames", "grasp places", "J1 / °"):
             tab.wait_for(words)
@@ -62,7 +62,7 @@ def test_a_hand_takes_an_object_on_the_page(tab: Tab, tmp_path: Path) -> None:
         until(lambda: is_drawn(scene(tab, tmp_path)))
         tab.click("Back to the hand")
         tab.wait_for("Start the grasp")
-        test_rig.close()
+        rig.close()
     assert tab.complaints == []
 
 

@@ -16,7 +16,7 @@ from tests.twin.twins import Bench
 
 
 @pytest.fixture(scope="module")
-def test_rig() -> Bench:
+def rig() -> Bench:
     made = Bench()
     made.loop.keep(At(made, 3, CLOSE))
     asyncio.run(made.run(60))
@@ -24,17 +24,17 @@ def test_rig() -> Bench:
 
 
 @pytest.fixture
-def view(test_rig: Bench) -> Iterator[TwinView]:
+def view(rig: Bench) -> Iterator[TwinView]:
     with Page("twin", port=0) as page:
-        queue = CommandQueue(test_rig.loop.box, lambda: test_rig.loop.watchdog.may_command)
-        shown = TwinView(page, test_rig.twin, queue, lambda: test_rig.loop.watchdog.state)
+        queue = CommandQueue(rig.loop.box, lambda: rig.loop.watchdog.may_command)
+        shown = TwinView(page, rig.twin, queue, lambda: rig.loop.watchdog.state)
         yield shown
         shown.close()
 
 
-def test_the_page_shows_what_the_row_says(view: TwinView, test_rig: Bench) -> None:
-    row = test_rig.rows[59]
-    for one in test_rig.rows[:60]:
+def test_the_page_shows_what_the_row_says(view: TwinView, rig: Bench) -> None:
+    row = rig.rows[59]
+    for one in rig.rows[:60]:
         view(one)
     view.show(row, list(view._log))
     assert row.shape is not None
@@ -51,8 +51,8 @@ def test_the_page_shows_what_the_row_says(view: TwinView, test_rig: Bench) -> No
     assert measured[-1] == pytest.approx(80.0, abs=0.2)
 
 
-def test_a_row_without_a_reading_says_so(view: TwinView, test_rig: Bench) -> None:
-    view.show(test_rig.rows[-1], [])
+def test_a_row_without_a_reading_says_so(view: TwinView, rig: Bench) -> None:
+    view.show(rig.rows[-1], [])
     assert "no reading" in view._words.content
 
 
@@ -71,12 +71,12 @@ class Tray:
 
 
 def test_a_command_needs_the_key_and_a_second_word_of_the_same_browser(
-    view: TwinView, test_rig: Bench
+    view: TwinView, rig: Bench
 ) -> None:
     tray, now = Tray(), [0.0]
     gui = view._page.server.gui
     one, other = (
-        CommandPanel(gui, test_rig.twin, tray, "abc123", clock=lambda: now[0]) for _ in range(2)
+        CommandPanel(gui, rig.twin, tray, "abc123", clock=lambda: now[0]) for _ in range(2)
     )
     one.ask("Close")
     one.send()
@@ -104,10 +104,10 @@ def test_a_command_needs_the_key_and_a_second_word_of_the_same_browser(
     assert len(tray.sent) == 1
 
 
-def test_sliders_are_those_of_the_map_whatever_its_limits(view: TwinView, test_rig: Bench) -> None:
-    position = test_rig.twin.controller
+def test_sliders_are_those_of_the_map_whatever_its_limits(view: TwinView, rig: Bench) -> None:
+    position = rig.twin.controller
     target = position.map.writes.positive_target.replace(limits=(70e3, 120e3))
     writes = position.map.writes.replace(positive_target=target)
     odd = position.replace(map=position.map.replace(writes=writes))
-    panel = CommandPanel(view._page.server.gui, test_rig.twin.replace(controller=odd), Tray(), "k")
+    panel = CommandPanel(view._page.server.gui, rig.twin.replace(controller=odd), Tray(), "k")
     assert panel.positive.value == 95.0

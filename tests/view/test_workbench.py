@@ -35,16 +35,16 @@ def page() -> Iterator[Page]:
 
 
 @pytest.fixture
-def test_rig(page: Page) -> Iterator[Workbench]:
+def rig(page: Page) -> Iterator[Workbench]:
     made = Workbench(page, Choices(hand=HAND, object="sphere"), scene_of, summary)
     yield made
     made.close()
 
 
-def finish(test_rig: Workbench) -> None:
+def finish(rig: Workbench) -> None:
     """Wait for the run and for what it shows."""
     done = threading.Event()
-    running = test_rig.running
+    running = rig.running
     if running is not None:
         running.add_done_callback(lambda _: done.set())
         assert done.wait(60.0)
@@ -56,27 +56,27 @@ def press(button: object) -> None:
 
 
 def test_a_grasp_is_started_and_its_result_shown_with_its_words(
-    page: Page, test_rig: Workbench
+    page: Page, rig: Workbench
 ) -> None:
-    form = test_rig.form
+    form = rig.form
     press(form.start)
-    finish(test_rig)
-    assert test_rig.result is not None
-    assert (test_rig.hand, test_rig.form) == (None, None)
+    finish(rig)
+    assert rig.result is not None
+    assert (rig.hand, rig.form) == (None, None)
     message = [
         handle.content
         for handle in page.server.gui._container_handle_from_uuid["root"]._children.values()
         if hasattr(handle, "content")
     ]
-    assert any(summary(test_rig.result._result) in text for text in message)
+    assert any(summary(rig.result._result) in text for text in message)
     assert any(f"`softgrasp grasp {HAND} sphere --hold`" in text for text in message)
-    test_rig.step(0.1)
-    test_rig.show_hand(test_rig.choices)
-    assert test_rig.result is None
-    assert test_rig.form.choices == Choices(hand=HAND, object="sphere")
+    rig.step(0.1)
+    rig.show_hand(rig.choices)
+    assert rig.result is None
+    assert rig.form.choices == Choices(hand=HAND, object="sphere")
 
 
-def test_a_run_can_be_given_up(test_rig: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_can_be_given_up(rig: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:
     begun, waiting = threading.Event(), threading.Event()
 
     def simulated(scene: sg.GraspScene, progress: object) -> None:
@@ -86,77 +86,77 @@ def test_a_run_can_be_given_up(test_rig: Workbench, monkeypatch: pytest.MonkeyPa
         progress(0.5)
 
     monkeypatch.setattr("softgrasp.viewer.views.simulate", simulated)
-    form = test_rig.form
-    test_rig.start(test_rig.choices)
+    form = rig.form
+    rig.start(rig.choices)
     assert form.start.disabled
     assert form.hand.disabled
-    test_rig.start(test_rig.choices)  # a second one is not begun
+    rig.start(rig.choices)  # a second one is not begun
     assert begun.wait(60.0)
     press(form.stop)
     waiting.set()
-    finish(test_rig)
-    assert test_rig.message_text == "⚠ stopped at 0.500 s of the run"
-    assert test_rig.result is None
+    finish(rig)
+    assert rig.message_text == "⚠ stopped at 0.500 s of the run"
+    assert rig.result is None
     assert not form.start.disabled
     assert not form.progress.visible
 
 
-def test_mistakes_are_sentences_on_the_page(test_rig: Workbench) -> None:
-    test_rig.start(test_rig.choices.replace(object="mug"))
-    finish(test_rig)
-    assert test_rig.message_text == "⚠ no mug today"
-    test_rig.show_hand(Choices(hand="four_fingr"))
-    assert test_rig.message_text.startswith("⚠ no hand 'four_fingr'")
-    assert test_rig.form.choices.hand == HAND
-    test_rig.show_hand(test_rig.choices.replace(object="mug"))
-    assert test_rig.message_text == "⚠ no mug today"
-    assert test_rig.hand.hand.name == HAND
-    test_rig.form.numbers["density"].value = "heavy"
-    press(test_rig.form.start)
-    assert test_rig.message_text == "⚠ density: expected a number above 0, found 'heavy'"
-    test_rig.form.numbers["density"].value = ""
-    test_rig.form.numbers["friction"].value = "-1"
-    press(test_rig.form.start)
-    assert test_rig.message_text == "⚠ friction: expected a number at least 0, found '-1'"
-    assert test_rig.running is None
+def test_mistakes_are_sentences_on_the_page(rig: Workbench) -> None:
+    rig.start(rig.choices.replace(object="mug"))
+    finish(rig)
+    assert rig.message_text == "⚠ no mug today"
+    rig.show_hand(Choices(hand="four_fingr"))
+    assert rig.message_text.startswith("⚠ no hand 'four_fingr'")
+    assert rig.form.choices.hand == HAND
+    rig.show_hand(rig.choices.replace(object="mug"))
+    assert rig.message_text == "⚠ no mug today"
+    assert rig.hand.hand.name == HAND
+    rig.form.numbers["density"].value = "heavy"
+    press(rig.form.start)
+    assert rig.message_text == "⚠ density: expected a number above 0, found 'heavy'"
+    rig.form.numbers["density"].value = ""
+    rig.form.numbers["friction"].value = "-1"
+    press(rig.form.start)
+    assert rig.message_text == "⚠ friction: expected a number at least 0, found '-1'"
+    assert rig.running is None
 
 
 def test_a_mistake_of_softgrasp_is_told_too(
-    test_rig: Workbench, monkeypatch: pytest.MonkeyPatch
+    rig: Workbench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(scene: sg.GraspScene, progress: object) -> None:
         raise ZeroDivisionError("division by zero")
 
     monkeypatch.setattr("softgrasp.viewer.views.simulate", broken)
-    test_rig.start(test_rig.choices)
-    finish(test_rig)
-    assert test_rig.message_text == (
+    rig.start(rig.choices)
+    finish(rig)
+    assert rig.message_text == (
         "⚠ the run failed in a way that is a mistake of softgrasp: ZeroDivisionError: division by "
         "zero"
     )
 
 
-def test_another_hand_and_object_are_chosen_in_the_form(test_rig: Workbench) -> None:
-    assert {"four_finger", "soft_gripper"} <= set(test_rig.form.hand.options)
-    test_rig.form.hand.value = "soft_gripper"
-    assert test_rig.choices.hand == "soft_gripper"
-    test_rig.form.object.value = NONE
-    assert test_rig.hand.hand.name == "soft_gripper"
-    assert test_rig.form.start.disabled
-    assert test_rig.message_text == ""
+def test_another_hand_and_object_are_chosen_in_the_form(rig: Workbench) -> None:
+    assert {"four_finger", "soft_gripper"} <= set(rig.form.hand.options)
+    rig.form.hand.value = "soft_gripper"
+    assert rig.choices.hand == "soft_gripper"
+    rig.form.object.value = NONE
+    assert rig.hand.hand.name == "soft_gripper"
+    assert rig.form.start.disabled
+    assert rig.message_text == ""
 
 
-def test_the_form_shows_the_numbers_in_use_and_asks_for_none_of_them(test_rig: Workbench) -> None:
-    scene = scene_of(test_rig.choices)
+def test_the_form_shows_the_numbers_in_use_and_asks_for_none_of_them(rig: Workbench) -> None:
+    scene = scene_of(rig.choices)
     friction = scene.requested_contact.static_friction
-    assert test_rig.form.numbers["friction"].value == f"{friction:g}"
-    assert test_rig.form.numbers["density"].value == f"{scene.object.density:g}"
-    assert (test_rig.form.choices.density, test_rig.form.choices.friction) == (None, None)
-    test_rig.form.numbers["density"].value = "123"
-    assert test_rig.form.choices.density == 123.0
-    assert test_rig.form.choices.friction is None
-    test_rig.form.numbers["density"].value = ""
-    assert test_rig.form.choices.density is None
+    assert rig.form.numbers["friction"].value == f"{friction:g}"
+    assert rig.form.numbers["density"].value == f"{scene.object.density:g}"
+    assert (rig.form.choices.density, rig.form.choices.friction) == (None, None)
+    rig.form.numbers["density"].value = "123"
+    assert rig.form.choices.density == 123.0
+    assert rig.form.choices.friction is None
+    rig.form.numbers["density"].value = ""
+    assert rig.form.choices.density is None
 
 
 def test_a_number_that_was_asked_for_stays_one(page: Page) -> None:

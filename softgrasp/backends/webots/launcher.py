@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -416,10 +417,10 @@ def process_group(
 
 def _end(process: subprocess.Popen[bytes]) -> None:
     try:
-        latest = monotonic() + GRACE
+        latest = time.monotonic() + GRACE
         _signal(process, signal.SIGTERM)
-        while _signal(process, 0) and monotonic() < latest:
-            sleep(PAUSE)
+        while _signal(process, 0) and time.monotonic() < latest:
+            time.sleep(PAUSE)
     finally:  # a second Ctrl-C cuts the grace short, nothing else
         _signal(process, signal.SIGKILL)
         process.wait()
