@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from softgrasp._version import __version__
 
 if os.environ.get("MUJOCO_GL"):
-    from softgrasp.gl_environment import drop_unusable_choice
+    from softgrasp.assets import drop_unusable_choice
 
     drop_unusable_choice()
 

@@ -16,8 +16,8 @@ import softgrasp as sg
 from softgrasp import assets
 from softgrasp.mechanics.hand_kinematics import fingertip
 from softgrasp.model.scene import build
-from tests.outside import outside_file
-from tests.scenes import ball
+from tests.support.outside import outside_file
+from tests.support.scenes import ball
 
 PUBLISHED = (
     "paradigmatic",

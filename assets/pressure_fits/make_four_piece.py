@@ -22,10 +22,12 @@ from pathlib import Path
 import numpy as np
 from scipy.optimize import root
 
-from softgrasp.twin.files import PieceAngles
-from softgrasp.twin.files import load_piece_angles
-from softgrasp.twin.files import save_piece_angles
-from softgrasp.twin.files import save_pressure_fit
+from softgrasp.twin.files import (
+    PieceAngles,
+    load_piece_angles,
+    save_piece_angles,
+    save_pressure_fit,
+)
 from softgrasp.twin.piecewise_bending import fit_pressures
 
 LENGTHS = np.array([14e-3, 14e-3, 12.32e-3, 15.39e-3])

@@ -108,7 +108,7 @@ class TwinLoop:
         """Have them told every row, one after the other."""
         self._keep += keepers
 
-    async def run(self, cycles: int | None = None, stop: asyncio.Event | None = None) -> None:
+    async def run(self, cycles: int | None = None, stop: asyncio.Event | None = None) -> None:  # noqa: D417
         """Run; then stop safely, whatever ended it.
 
         Args:
@@ -325,7 +325,7 @@ class Cycle(NamedTuple, Generic[T]):
     """Instants since the turn before at which one was due, and none could begin."""
 
 
-async def poll(
+async def poll(  # noqa: D417
     ask: Callable[[], Awaitable[T]],
     period: float,
     *,
@@ -446,7 +446,7 @@ Watching = Callable[[CommandBox, TwinLoop], Shown]
 """Makes who is shown the rows, as a page does, of the box for commands and the loop."""
 
 
-async def run_twin(
+async def run_twin(  # noqa: D417
     twin: Twin,
     directory: str | Path,
     *,

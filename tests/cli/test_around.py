@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import softgrasp as sg
-from tests.cli.conftest import QUICK, Run
+from tests.conftest import QUICK, Run
 
 SHORT = ("grasp", "four_finger", "sphere", "--grasp", "precision", "--duration", "0.02", *QUICK)
 

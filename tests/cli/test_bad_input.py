@@ -9,8 +9,8 @@ import pytest
 from softgrasp import assets
 from softgrasp.description.finger import Phalanx
 from softgrasp.io.files import template
-from tests.cli.conftest import QUICK, Run, files_in
-from tests.fields import fields
+from tests.conftest import QUICK, Run, files_in
+from tests.support.fields import fields
 
 HANDS, OBJECTS = ", ".join(assets.names("hands")), ", ".join(assets.names("objects"))
 HAND, OBJECT = template("hand", "mine"), template("object", "mine")

@@ -13,7 +13,7 @@ import pytest
 
 import softgrasp as sg
 from softgrasp.calibration.stages import NAME
-from tests.cli.conftest import Run
+from tests.conftest import Run
 
 HUNG = "mass_g,q1_deg,q2_deg,q3_deg\n0,1.3,1.1,0.4\n20,4.8,4.3,1.9\n40,7.9,7.0,3.2\n"
 

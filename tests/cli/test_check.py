@@ -10,9 +10,9 @@ import pytest
 import softgrasp as sg
 from softgrasp.cli import terminal
 from softgrasp.io.urdf import read_robot
-from tests.cli.conftest import Run, files_in
-from tests.inspection.test_robots import BARRETT, VOLUME, bar, robot
-from tests.outside import outside_file
+from tests.checks.test_robot import BARRETT, VOLUME, bar, robot
+from tests.conftest import Run, files_in
+from tests.support.outside import outside_file
 
 WATER = 1000.0 * VOLUME
 

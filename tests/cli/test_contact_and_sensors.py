@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import softgrasp as sg
-from tests.cli.conftest import QUICK, Run
+from tests.conftest import QUICK, Run
 
 
 def test_what_can_be_named_is_listed(run: Run) -> None:

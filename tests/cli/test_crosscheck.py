@@ -12,9 +12,9 @@ import pytest
 import softgrasp as sg
 from softgrasp.errors import BackendUnavailable
 from softgrasp.sim.simulate import BACKENDS, run_mujoco
-from tests.cli.conftest import Run, files_in
-from tests.scenes import diverging
-from tests.simulation.engines import require_engine
+from tests.conftest import Run, files_in
+from tests.sim.engines import require_engine
+from tests.support.scenes import diverging
 
 WORDS = ("--backends", "mujoco,twin", "--quick")
 

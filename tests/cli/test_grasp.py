@@ -10,7 +10,7 @@ import pytest
 
 import softgrasp as sg
 from softgrasp.cli import grasp
-from tests.cli.conftest import QUICK, Run, files_in
+from tests.conftest import QUICK, Run, files_in
 
 PINCH = ("grasp", "four_finger", "sphere", "--grasp", "precision", *QUICK)
 NUMBERS = ["result.json", "trajectory.npz"]

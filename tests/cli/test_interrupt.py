@@ -14,7 +14,7 @@ import pytest
 
 import softgrasp as sg
 from softgrasp.cli import main
-from tests.cli.conftest import QUICK, Run, files_in
+from tests.conftest import QUICK, Run, files_in
 
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE = 60.0

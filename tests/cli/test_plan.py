@@ -11,7 +11,7 @@ import softgrasp as sg
 from softgrasp.cli import main, sweep
 from softgrasp.cli.options import INTERRUPTED, NOT_HELD
 from softgrasp.report import planner
-from tests.cli.conftest import Run
+from tests.conftest import Run
 
 pd = pytest.importorskip("pandas", reason="pandas is the extra 'sweep'")
 pytest.importorskip("pyarrow", reason="pyarrow is the extra 'sweep'")

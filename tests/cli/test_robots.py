@@ -13,9 +13,9 @@ from softgrasp import assets
 from softgrasp.errors import SoftgraspWarning
 from softgrasp.io.robot import load_robot
 from softgrasp.io.urdf import read_robot, rigid_urdf
-from tests.cli.conftest import Run, files_in
 from tests.cli.test_bad_input import refused
-from tests.robots import ARM, HINGE, outside_robot, written
+from tests.conftest import Run, files_in
+from tests.support.robots import ARM, HINGE, outside_robot, written
 
 NAMES = assets.names("robots")
 CHAMBERS = """      <chamber angle="0" radius="0.01" area="1e-4"/>

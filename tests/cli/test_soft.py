@@ -9,7 +9,7 @@ import pytest
 
 import softgrasp as sg
 from softgrasp.cli.scene_args import SceneOptions, scene_of
-from tests.cli.conftest import QUICK, Run
+from tests.conftest import QUICK, Run
 
 
 def test_a_gripper_that_reaches_down_lifts_under_gravity(run: Run, tmp_path: Path) -> None:

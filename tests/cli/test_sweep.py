@@ -15,8 +15,8 @@ import pytest
 import softgrasp as sg
 from softgrasp.cli.sweep import axis_of
 from softgrasp.sweeps.storage import dataset, trajectories
-from tests.cli.conftest import Run
-from tests.processes import are_gone, children_of
+from tests.conftest import Run
+from tests.support.processes import are_gone, children_of
 
 pd = pytest.importorskip("pandas", reason="pandas is the extra 'sweep'")
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from tests.robots import written
-from tests.urdf_hands import BODY, BOX, GRIPPER, REAL, real_hand
+from tests.support.robots import written
+from tests.support.urdf_hands import BODY, BOX, GRIPPER, REAL, real_hand
 
 
 def softgrasp(*words: str | Path) -> subprocess.CompletedProcess[str]:

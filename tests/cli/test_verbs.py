@@ -15,8 +15,8 @@ from softgrasp import assets
 from softgrasp.cli.app import VERBS
 from softgrasp.cli.options import ListedKind
 from softgrasp.io.files import template
-from tests.cli.conftest import QUICK, Run, files_in
-from tests.scenes import pinch
+from tests.conftest import QUICK, Run, files_in
+from tests.support.scenes import pinch
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import softgrasp as sg
-from tests.cli.conftest import Run, files_in
-from tests.scenes import pinch
+from tests.conftest import Run, files_in
+from tests.support.scenes import pinch
 
 FILES = ["run", "run/result.json", "run/trajectory.npz"]
 
@@ -30,8 +30,8 @@ def ended(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupt(step: object) -> None:
         raise KeyboardInterrupt
 
-    for position in ("workbench", "result_view"):
-        monkeypatch.setattr(f"softgrasp.view.{position}.serve", interrupt)
+    for position in ("views",):
+        monkeypatch.setattr(f"softgrasp.viewer.{position}.serve", interrupt)
     for variable in ("DISPLAY", "WAYLAND_DISPLAY"):
         monkeypatch.delenv(variable, raising=False)
 

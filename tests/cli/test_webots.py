@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import softgrasp as sg
-from tests.cli.conftest import QUICK, Run, files_in
-from tests.simulation.engines import require_engine
+from tests.conftest import QUICK, Run, files_in
+from tests.sim.engines import require_engine
 
 
 def test_a_scene_becomes_a_project_that_the_checker_accepts(run: Run, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import softgrasp as sg
 from softgrasp.description.actuator import Rates
-from tests.scenes import ball, pinch
+from tests.support.scenes import ball, pinch
 
 ROW: dict[str, Any] = {"a": 0.05, "density": 1000}
 

@@ -6,7 +6,7 @@ import pytest
 
 import softgrasp as sg
 from softgrasp.description.field_path import with_field
-from tests.scenes import pinch
+from tests.support.scenes import pinch
 
 
 @pytest.fixture(scope="module")

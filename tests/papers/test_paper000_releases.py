@@ -16,7 +16,7 @@ from ruamel.yaml import YAML
 import softgrasp as sg
 from softgrasp.calibration.stages import VirtualExperiments
 from softgrasp.description.calibration import CalibrationProblem, Release
-from tests.outside import outside_file
+from tests.support.outside import outside_file
 
 
 def test_overshoots_and_settling_times_of_released_fingers() -> None:

@@ -13,7 +13,7 @@ import pytest
 from ruamel.yaml import YAML
 
 import softgrasp as sg
-from tests.outside import outside_file
+from tests.support.outside import outside_file
 
 
 def published() -> dict[int, list[float]]:

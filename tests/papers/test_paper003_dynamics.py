@@ -8,7 +8,7 @@ ramp over 1 s. An end has settled where it stays within 2 % of its travel.
 Masses and damping are ours, chosen so that it settles in the paper's times: meeting them is a fit.
 The paper's 0.0245 m and 0.042 m (ramp), 0.0305 m and 0.0565 m (step) are distances from an
 experiment that is not published, and are no tests; their definition (eq 37) is one
-(tests/mechanics/hydraulic/test_recording.py).
+(tests/hydraulics/test_recording.py).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import pytest
 
 from softgrasp.hydraulics import ArmRecording, arm_rest, drive_pressures, move_arm, settling_times
 from softgrasp.mechanics.transforms import Array
-from tests.mechanics.hydraulic.arms import two_sections
+from tests.hydraulics.arms import two_sections
 
 SAME_WAY, OPPOSITE = (1, 0, 0, 0, 1, 1), (1, 0, 0, 1, 0, 0)
 TORQUE = 1.5

@@ -34,7 +34,7 @@ from softgrasp.hydraulics.experiments import (
     run_hydraulic_experiments,
 )
 from softgrasp.hydraulics.files import load_torques
-from tests.mechanics.hydraulic.arms import two_sections
+from tests.hydraulics.arms import two_sections
 
 MOTIONS = [result.name for result in EXPERIMENTS if isinstance(result, Motion)]
 CELLS = 4

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from softgrasp.hydraulics import arm_rest, arm_workspace, pressure_of_torque
-from tests.mechanics.hydraulic.arms import one_section, two_sections
+from tests.hydraulics.arms import one_section, two_sections
 
 MEGAPASCAL = 1.0e6
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import softgrasp as sg
-from tests.scenes import pinch
+from tests.support.scenes import pinch
 
 
 @pytest.fixture(scope="session")

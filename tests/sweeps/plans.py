@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from softgrasp.description.sweep import Axis, SweepPlan
-from tests.scenes import pinch
+from tests.support.scenes import pinch
 
 DENSITIES = (200.0, 700.0, 1500.0)
 

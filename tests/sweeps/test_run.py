@@ -19,8 +19,8 @@ from softgrasp.description.sweep import Axis, PoseNoise, SweepPlan
 from softgrasp.sweeps import run as runs
 from softgrasp.sweeps.run import Shard, chunked, merge, sweep
 from softgrasp.sweeps.storage import COLUMNS, FAILED, JOURNAL, SweepStore, trajectories
-from tests.processes import are_gone, children_of
-from tests.scenes import pinch
+from tests.support.processes import are_gone, children_of
+from tests.support.scenes import pinch
 from tests.sweeps.plans import DENSITIES, plan
 
 pd = pytest.importorskip("pandas", reason="pandas is the extra 'sweep'")

@@ -7,8 +7,7 @@ from functools import cache
 import numpy as np
 
 import softgrasp as sg
-from softgrasp.vision.synthetic_photos import SyntheticPhoto
-from softgrasp.vision.synthetic_photos import synthetic_photo
+from softgrasp.vision.synthetic_photos import SyntheticPhoto, synthetic_photo
 
 FINGER = sg.load_finger("paper000")
 LOADS = (0.0, 0.02, 0.04, 0.07, 0.1)

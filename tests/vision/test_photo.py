@@ -9,10 +9,12 @@ from softgrasp.continuum.statics import joint_positions
 
 cv2 = pytest.importorskip("cv2", reason="OpenCV is the extra 'calibrate'")
 
+from softgrasp.vision.joint_angles import (  # noqa: E402
+    KnownLength,
+    design_angles,
+    measure_photo,
+)
 from softgrasp.vision.synthetic_photos import with_faults  # noqa: E402
-from softgrasp.vision.joint_angles import measure_photo  # noqa: E402
-from softgrasp.vision.joint_angles import design_angles  # noqa: E402
-from softgrasp.vision.joint_angles import KnownLength  # noqa: E402
 from tests.vision.photo_cases import (  # noqa: E402
     FINGER,
     LOADS,

@@ -7,23 +7,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from softgrasp.errors import DescriptionError
 from softgrasp.continuum.statics import joint_positions
-from softgrasp.vision.joint_angles import design_angles
-from softgrasp.vision.joint_angles import segment_angles
-from softgrasp.vision.joint_angles import find_tip
+from softgrasp.errors import DescriptionError
+from softgrasp.vision.joint_angles import design_angles, find_tip, segment_angles
 
 cv2 = pytest.importorskip("cv2", reason="OpenCV is the extra 'calibrate'")
 
-from softgrasp.vision.image import in_white_light  # noqa: E402
-from softgrasp.vision.synthetic_photos import with_faults  # noqa: E402
-from softgrasp.vision.segmentation import FingerColour
-from softgrasp.vision.segmentation import dominant_colour
-from softgrasp.vision.segmentation import hsv_of  # noqa: E402
 from softgrasp.vision.contour import resampled  # noqa: E402
-from softgrasp.vision.joint_angles import measure_photo  # noqa: E402
 from softgrasp.vision.debug_figures import steps_image  # noqa: E402
-from softgrasp.vision.synthetic_photos import synthetic_photo  # noqa: E402
+from softgrasp.vision.image import in_white_light  # noqa: E402
+from softgrasp.vision.joint_angles import measure_photo  # noqa: E402
+from softgrasp.vision.segmentation import (  # noqa: E402
+    FingerColour,
+    dominant_colour,
+    hsv_of,
+)
+from softgrasp.vision.synthetic_photos import (  # noqa: E402
+    synthetic_photo,
+    with_faults,
+)
 from tests.vision.photo_cases import FINGER, photo, pose  # noqa: E402
 
 ANGLES = st.lists(st.floats(-0.3, 0.3), min_size=7, max_size=7)

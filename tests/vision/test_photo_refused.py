@@ -10,18 +10,14 @@ import pytest
 from PIL import Image
 
 from softgrasp.errors import BackendUnavailable, DescriptionError
-from softgrasp.vision.image import opencv
-from softgrasp.vision.image import read_photo
+from softgrasp.vision.image import opencv, read_photo
 
 pytest.importorskip("cv2", reason="OpenCV is the extra 'calibrate'")
 
 from softgrasp.vision import joint_angles
-from softgrasp.vision.joint_angles import Checkerboard
-from softgrasp.vision.segmentation import FingerColour
-from softgrasp.vision.joint_angles import measure_photo
-from softgrasp.vision.joint_angles import KnownLength
-from softgrasp.vision.joint_angles import scale_of_joints
 from softgrasp.vision.debug_figures import steps_image
+from softgrasp.vision.joint_angles import Checkerboard, KnownLength, measure_photo, scale_of_joints
+from softgrasp.vision.segmentation import FingerColour
 from softgrasp.vision.synthetic_photos import synthetic_photo
 from tests.vision.photo_cases import FINGER, photo
 

@@ -1,0 +1,279 @@
+"""Frames of nested nodes, and masses of bodies that are merged."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import mujoco
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+from softgrasp.backends.ode import solids
+from softgrasp.backends.ode.solids import Pose, Tree, pose_of
+from softgrasp.backends.wbt.schema import Node
+from softgrasp.errors import SimulationError
+from tests.backends.ode.worlds import (
+    ball,
+    built,
+    finger_nodes,
+    hinge,
+    named,
+    node,
+    physics,
+    robot,
+    run,
+    slider,
+    solid,
+)
+
+RNG = np.random.default_rng(7)
+
+
+def drawn() -> dict[str, object]:
+    """A translation and rotation by chance."""
+    axis = RNG.normal(size=3)
+    rotation = (*(axis / np.linalg.norm(axis)).tolist(), float(RNG.uniform(-3, 3)))
+    return {"translation": tuple(RNG.uniform(-1, 1, 3).tolist()), "rotation": rotation}
+
+
+def matrix(fields: dict[str, object]) -> np.ndarray:
+    x, y, z, angle = fields["rotation"]
+    full = np.eye(4)
+    full[:3, :3] = Rotation.from_rotvec(angle * np.array([x, y, z])).as_matrix()
+    full[:3, 3] = fields["translation"]
+    return full
+
+
+def bodies(*nodes: Node):
+    return Tree(nodes, Path()).bodies
+
+
+def seen(pose: Pose) -> np.ndarray:
+    full = np.eye(4)
+    full[:3, :3], full[:3, 3] = pose.rotation, pose.position
+    return full
+
+
+def test_frames_of_a_nested_tree_are_the_products_of_its_poses(ode_library, digits: float) -> None:
+    frames = {name: drawn() for name in ("top", "pose", "mid", "group", "end", "pad", "tip")}
+    tip = solid("tip", physics=physics(0.1, (0.1, 0.2, 0.3)), **frames["tip"])
+    pad = node("TouchSensor", name="pad", physics=physics(0.05, (0.3, 0.0, 0.1)), **frames["pad"])
+    end = solid(
+        "end",
+        physics=physics(0.2, (0.0, 0.1, 0.0)),
+        children=[pad, slider(tip, axis=(0.0, 0.6, 0.8))],
+        **frames["end"],
+    )
+    joint = hinge(end, axis=(1.0, 2.0, 3.0), anchor=(0.4, 0.5, 0.6))
+    posed = node("Pose", children=[joint], **frames["group"])
+    mid = solid("mid", children=[node("Group", children=[posed])], **frames["mid"])
+    outer = node("Pose", children=[mid], **frames["pose"])
+    ode = built(robot(outer, **frames["top"]), gravity=0.0)
+    m = {name: matrix(fields) for name, fields in frames.items()}
+    expected = {"robot": m["top"], "mid": m["top"] @ m["pose"] @ m["mid"]}
+    expected["end"] = expected["mid"] @ m["group"] @ m["end"]
+    expected["pad"] = expected["end"] @ m["pad"]
+    expected["tip"] = expected["end"] @ m["tip"]
+    for name, full in expected.items():
+        assert seen(ode.pose(named(ode, name))) == pytest.approx(full, abs=10 * digits)
+
+
+def test_moved_joints_carry_the_frames_as_forward_kinematics_says(ode_library, digits) -> None:
+    """Without softness of the joints: what the solver leaves is rounding and the second order."""
+    frames = {name: drawn() for name in ("top", "one", "two")}
+    axes, anchor = ((0.6, 0.0, 0.8), (0.0, 1.0, 0.0)), (0.1, -0.2, 0.3)
+    motors = [node("RotationalMotor", name=name, maxTorque=100.0) for name in "ab"]
+    heavy = {"inertia": 1.0}
+    two = solid("two", physics=physics(1.0, **heavy), **frames["two"])
+    one = solid(
+        "one",
+        physics=physics(1.0, **heavy),
+        children=[hinge(two, motors[1], axis=axes[1], anchor=(0.0, 0.0, 0.2))],
+        **frames["one"],
+    )
+    top = robot(hinge(one, motors[0], axis=axes[0], anchor=anchor), **frames["top"])
+    ode = built(top, gravity=0.0, CFM=1e-12, step_ms=0.25)
+    for joint, target in zip(ode.joints, (0.3, -0.2), strict=True):
+        joint.motor.set_position(target)
+    run(ode, 2.0)
+    full = matrix(frames["top"])
+    positions = (anchor, axes[0], frames["one"]), ((0.0, 0.0, 0.2), axes[1], frames["two"])
+    for (point, axis, fields), joint, name in zip(
+        positions, ode.joints, ("one", "two"), strict=True
+    ):
+        rotation = np.eye(4)
+        rotation[:3, :3] = Rotation.from_rotvec(joint.position * np.array(axis)).as_matrix()
+        rotation[:3, 3] = point - rotation[:3, :3] @ point
+        full = full @ rotation @ matrix(fields)
+        assert seen(ode.pose(named(ode, name))) == pytest.approx(full, abs=1e-6 + 10 * digits)
+
+
+def test_a_fingers_links_are_where_mujoco_has_them(ode_library) -> None:
+    import softgrasp as sg
+    from softgrasp.model.soft_finger import finger_spec
+
+    finger = sg.load_finger("paper000")
+    ode = run(built(finger_nodes(finger, 20.0)), 3.0)
+    model = finger_spec(finger).compile()
+    data = mujoco.MjData(model)
+    data.qpos[:] = [joint.position for joint in ode.joints]
+    mujoco.mj_kinematics(model, data)
+    links = [one for one in ode.solids if one.name == "link"]
+    for index, link in enumerate(links, start=1):
+        body = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_BODY, f"link{index}")
+        assert ode.pose(link).position == pytest.approx(data.xpos[body], abs=1e-6)
+
+
+def steiner(pieces: list[tuple[float, np.ndarray, np.ndarray]]):
+    total = sum(m for m, _, _ in pieces)
+    center = sum(m * c for m, c, _ in pieces) / total
+    inertia = np.zeros((3, 3))
+    for m, c, i in pieces:
+        d = c - center
+        inertia += i + m * (d @ d * np.eye(3) - np.outer(d, d))
+    return total, center, inertia
+
+
+def test_solids_without_a_joint_between_them_are_one_body() -> None:
+    position = drawn()
+    full = matrix(position)
+    own = np.diag([3e-4, 2e-4, 2.5e-4]) + 1e-5 * (np.ones((3, 3)) - np.eye(3))
+    pad = node("TouchSensor", name="pad", physics=physics(0.2, (0.1, 0.0, 0.2), own), **position)
+    inner = solid(
+        "inner",
+        translation=(0.0, 0.0, 0.1),
+        physics=physics(0.5, (0.0, 0.0, 0.1), 1e-3),
+        children=[pad],
+    )
+    (body,) = bodies(solid("outer", physics=physics(1.0, (0.2, 0.0, 0.0), own), children=[inner]))
+    rotation = full[:3, :3]
+    center = rotation @ [0.1, 0.0, 0.2] + full[:3, 3] + [0.0, 0.0, 0.1]
+    expected = steiner([
+        (1.0, np.array([0.2, 0.0, 0.0]), own),
+        (0.5, np.array([0.0, 0.0, 0.2]), 1e-3 * np.eye(3)),
+        (0.2, center, rotation @ own @ rotation.T),
+    ])  # fmt: skip
+    result = body.weight()
+    for value, target in zip((result.mass, result.center, result.inertia), expected, strict=True):
+        assert value == pytest.approx(target, rel=1e-12, abs=1e-15)
+
+
+def mujoco_mass(kind: str, *sizes: float):
+    spec = mujoco.MjSpec()
+    shape = getattr(mujoco.mjtGeom, f"mjGEOM_{kind.upper()}")
+    spec.worldbody.add_body(name="b").add_geom(type=shape, size=[*sizes, 0, 0][:3], density=700.0)
+    model = spec.compile()
+    return model.body_mass[1], np.sort(model.body_inertia[1])
+
+
+@pytest.mark.parametrize(
+    ("shape", "same"),
+    [
+        (node("Box", size=(0.1, 0.2, 0.3)), ("box", 0.05, 0.1, 0.15)),
+        (node("Sphere", radius=0.1), ("sphere", 0.1)),
+        (node("Capsule", radius=0.05, height=0.2), ("capsule", 0.05, 0.1)),
+        (node("Cylinder", radius=0.05, height=0.2), ("cylinder", 0.05, 0.1)),
+    ],
+    ids=lambda value: getattr(value, "type", ""),
+)
+def test_a_density_weighs_shapes_as_mujoco_does(shape: Node, same) -> None:
+    (body,) = bodies(
+        solid("one", boundingObject=shape, physics=node("Physics", density=700.0)),
+    )
+    result = body.weight()
+    total, inertia = mujoco_mass(*same)
+    assert result.mass == pytest.approx(total, rel=1e-12)
+    assert np.sort(np.diag(result.inertia)) == pytest.approx(inertia, rel=1e-12)
+
+
+def test_a_closed_surface_weighs_what_the_box_it_encloses_does() -> None:
+    corners = [(x, y, z) for x in (0.0, 0.1) for y in (0.0, 0.2) for z in (0.0, 0.3)]
+    quads = "0 1 3 2 -1 4 6 7 5 -1 0 4 5 1 -1 2 3 7 6 -1 0 2 6 4 -1 1 5 7 3 -1"
+    shape = node(
+        "IndexedFaceSet",
+        coord=node("Coordinate", point=corners),
+        coordIndex=[int(word) for word in quads.split()],
+    )
+    moved = node("Pose", children=[shape], **drawn())
+    (body,) = bodies(
+        solid("one", boundingObject=moved, physics=node("Physics", density=-1.0, mass=2.0))
+    )
+    pose = pose_of(moved.fields["translation"], moved.fields["rotation"])
+    expected = solids.box((0.1, 0.2, 0.3)).scaled(2.0 / 0.006)
+    position = Pose(pose.rotation, pose.apply((0.05, 0.1, 0.15)))
+    target, result = expected.placed(position), body.weight()
+    assert result.mass == pytest.approx(2.0, rel=1e-12)
+    assert result.center == pytest.approx(target.center, abs=1e-12)
+    assert result.inertia == pytest.approx(target.inertia, abs=1e-12)
+
+
+def test_a_solid_with_physics_in_one_that_stands_falls(ode_library) -> None:
+    ode = run(built(solid("base", children=[ball(1.0)])), 0.1)
+    assert ode.pose(named(ode, "ball")).position[2] < 0.96
+
+
+REFUSED = [
+    (
+        lambda: robot(hinge(solid("a"))),
+        "Solid a: expected Physics, as it hangs on a joint or is part of a Solid with Physics, "
+        "found none; Webots would move it without forces",
+    ),
+    (
+        lambda: solid("a", physics=physics(1.0), children=[solid("b", children=[ball(0.1)])]),
+        "Solid b: expected Physics, as it stands between Solids that have it",
+    ),
+    (
+        lambda: solid("a", physics=node("Physics", density=-1.0, mass=1.0)),
+        "Solid a: expected Physics with mass, centerOfMass and inertiaMatrix, or a mass or density "
+        "and a bounding object, found neither",
+    ),
+    (
+        lambda: ball(0.1, physics=node("Physics", damping=node("Damping"))),
+        "Solid ball: Physics.damping is not supported in ODE",
+    ),
+    (
+        lambda: solid("a", boundingObject=node("Mesh", url=["no.stl"])),
+        "line 0: no.stl: expected a mesh file, found no such file",
+    ),
+    (
+        lambda: node("Transform", scale=(2.0, 1.0, 1.0)),
+        "line 0: a Transform that scales is not supported in ODE",
+    ),
+]
+
+
+@pytest.mark.parametrize(("made", "sentence"), REFUSED, ids=[text[:30] for _, text in REFUSED])
+def test_what_is_not_supported_is_refused_in_one_sentence(made, sentence: str) -> None:
+    with pytest.raises(SimulationError) as caught:
+        bodies(made())
+    assert str(caught.value) == sentence
+
+
+@pytest.mark.parametrize(
+    ("node_of", "sentence"),
+    [
+        (
+            lambda: solid("a", boundingObject=node("Plane"), physics=physics(1.0)),
+            "Solid a: a Plane cannot move; expected no Physics",
+        ),
+        (
+            lambda: solid("a", physics=physics(1.0, inertia=0.0)),
+            "Solid a: expected a mass and an inertia above 0, found 1 kg and [0. 0. 0.] kg·m²",
+        ),
+    ],
+)
+def test_what_ode_would_end_the_process_for_is_refused(ode_library, node_of, sentence) -> None:
+    with pytest.raises(SimulationError) as caught:
+        built(node_of())
+    assert str(caught.value) == sentence
+
+
+def test_axis_and_angle_make_a_rotation() -> None:
+    for fields in (drawn() for _ in range(20)):
+        pose = pose_of(fields["translation"], fields["rotation"])
+        assert pose.rotation == pytest.approx(matrix(fields)[:3, :3], abs=1e-14)
+        assert seen(pose @ pose.inverse()) == pytest.approx(np.eye(4), abs=1e-14)
+    assert pose_of((0, 0, 0), (0, 0, 0, 1)).rotation.tolist() == np.eye(3).tolist()
+    assert pose_of((0, 0, 0), (0, 0, 2, math.pi / 2)).apply((1, 0, 0)) == pytest.approx((0, 1, 0))

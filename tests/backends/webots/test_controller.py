@@ -1,0 +1,114 @@
+"""The controller of our worlds on an emulation that has what Webots has, and no more."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import softgrasp as sg
+from softgrasp.backends.webots.backend import ImportedRun, world_and_job
+from softgrasp.backends.webots.project import write_project
+from softgrasp.errors import BuildError
+from softgrasp.model.scene import BuiltScene, build
+from softgrasp.sim.result_builder import result_of
+from softgrasp.sim.run_record import Engine
+from tests.sim.engines import require_engine
+
+LIKE_WEBOTS = """
+import sys
+from softgrasp.backends.ode import player, controller_api as sensors
+contact = sensors.TouchSensor._measured
+
+def with_weight(self):
+    weight = 9.81 * self._node.node("physics").fields["mass"]
+    x, y, z = contact(self)
+    return [x, y, z - weight]
+
+sensors.TouchSensor._measured = with_weight
+del sensors.TouchSensor.getNormalForce, sensors.TouchSensor.getFrictionForce
+sys.exit(player.main(sys.argv[1:]))
+"""
+"""A touch sensor that tells the whole force and its own weight, as that of Webots does."""
+
+
+def played(built: BuiltScene, directory: Path, program: str) -> sg.GraspResult:
+    world, job = world_and_job(built, 1e-3, "job.json")
+    project = write_project(directory / "worlds" / "job.wbt", world, job)
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(project.world)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    message = json.loads(project.result.read_text("utf-8"))
+    engine = Engine("webots", "none", "", world.timestep)
+    return result_of(ImportedRun(built, engine, [law.name for law in world.laws], message), [], 0.0)
+
+
+@pytest.fixture(scope="module")
+def built() -> BuiltScene:
+    require_engine("ode")
+    return build(
+        sg.GraspScene(
+            hand=sg.load_hand("four_finger"),
+            object=sg.load_object("sphere_35", density=500.0),
+            grasp="precision",
+            self_contact=False,
+            gravity=True,
+            object_mount="fixed",
+        )
+    )
+
+
+def test_a_sensor_that_feels_its_weight_tells_no_touch_by_itself(
+    built: BuiltScene, tmp_path: Path
+) -> None:
+    result = played(built, tmp_path, LIKE_WEBOTS)
+    assert result.status is sg.GraspStatus.CLOSED
+    assert {event.body for event in result.events} == {"F1_P3", "F2_P3", "F3_P3", "F4_P3"}
+    assert min(event.time_s for event in result.events) > 0.25
+    assert np.all(result.friction_force == 0.0)
+
+
+def test_whole_forces_stop_the_hand_where_normal_ones_do(built: BuiltScene, tmp_path: Path) -> None:
+    whole = played(built, tmp_path, LIKE_WEBOTS)
+    exact = sg.simulate(built.scene, backend="ode")
+    gap = np.degrees(np.abs(whole.joint_position[-1] - exact.joint_position[-1]))
+    assert gap.max() < 0.2
+    of_both = zip(whole.contacts, exact.contacts, strict=True)
+    for force, (normal, friction) in (
+        (w.normal_force_N, (e.normal_force_N, e.friction_force_N)) for w, e in of_both
+    ):
+        assert force == pytest.approx(np.hypot(normal, friction), rel=0.05, abs=1e-3)
+
+
+def test_time_steps_that_controllers_cannot_ask_for_are_refused(built: BuiltScene) -> None:
+    scene = built.scene.replace(timestep=1.5e-3, control_period=1.5e-3)
+    with pytest.raises(BuildError) as caught:
+        world_and_job(build(scene), 1e-3, "job.json")
+    assert str(caught.value) == (
+        "timestep: expected a whole number of milliseconds, in which controllers of Webots step, "
+        "found 0.0015 s"
+    )
+
+
+def test_a_motion_that_diverges_is_a_result() -> None:
+    """Joints that obey rates of 1000 rad/s are faster than anything in a grasp."""
+    require_engine("ode")
+    scene = sg.GraspScene(
+        hand=sg.load_hand("two_finger_planar"),
+        object=sg.load_object("sphere_25", density=500.0),
+        grasp="precision",
+        actuation="prescribed",
+        closure=sg.PositionIncrementClosure(rates=(1e3,)),
+        duration=0.3,
+    )
+    result = sg.simulate(scene, backend="ode")
+    assert result.status is sg.GraspStatus.DIVERGED
+    assert len(result.time) < 301

@@ -1,0 +1,105 @@
+"""From folders of photographs and films, drawn with known truth, to the finger's constants."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from PIL import Image
+from scipy.spatial import cKDTree
+
+import softgrasp as sg
+from softgrasp.calibration.calibrate import calibrate
+from softgrasp.calibration.files import LoadedProblem, load_problem
+from softgrasp.calibration.result import draw_evidence
+from softgrasp.report.calibration import _carried, draw_overlays
+from softgrasp.vision.synthetic_photos import synthetic_photo
+from softgrasp.vision.video import write_video
+from tests.calibration.problems import FINGER
+from tests.support.synthetic_video import SyntheticVideo
+
+pytest.importorskip("cv2", reason="OpenCV is the extra 'calibrate'")
+
+
+@pytest.fixture(scope="module")
+def loaded(tmp_path_factory: pytest.TempPathFactory) -> LoadedProblem:
+    directory = tmp_path_factory.mktemp("bench")
+    (directory / "photos").mkdir()
+    for grams in (0, 20, 40):
+        angles = sg.equilibrium(FINGER, tip_mass=1e-3 * grams, error_estimate=False).joint_angles
+        photo = synthetic_photo(FINGER, angles, width=1280, noise=0.01, seed=grams)
+        Image.fromarray(photo.image).save(directory / "photos" / f"finger_{grams}g.png")
+    start = sg.equilibrium(FINGER, tip_mass=0.04, error_estimate=False).joint_angles
+    video = SyntheticVideo(
+        sg.move_finger(FINGER, 0.8, start_angles=start, timestep=2.5e-4), width=320
+    )
+    write_video(directory / "films" / "40g.avi", video.frames(), video.frame_rate)
+    (directory / "problem.yaml").write_text(
+        "finger: paper000\nphotos: photos\n"
+        f"videos: {{folder: films, pixel_size: {video.pixel_size}, frame_rate: 960}}\n"
+        "release_objective: trace\n",
+        encoding="utf-8",
+    )
+    return load_problem(directory / "problem.yaml")
+
+
+@pytest.mark.slow
+def test_photographs_lead_to_the_springs(loaded: LoadedProblem) -> None:
+    stage = calibrate(loaded.problem, stages=["springs"], models=False).stage("springs")
+    truth = np.array([joint.stiffness for joint in FINGER.joints])
+    errors = np.abs(stage.values - truth)
+    assert (errors < 3.0 * stage.uncertainty.errors)[:6].all()
+    np.testing.assert_allclose(stage.values[[0, 1, 4]], truth[[0, 1, 4]], rtol=0.1)
+
+
+@pytest.mark.slow
+def test_a_film_is_read_as_overshoots_and_as_a_track(loaded: LoadedProblem) -> None:
+    (release,) = loaded.problem.releases
+    assert release.overshoots == 12
+    assert release.settling_time == pytest.approx(0.599, rel=0.03)
+    assert len(release.times) > 300
+
+
+@pytest.mark.slow
+def test_what_was_read_is_drawn(loaded: LoadedProblem, tmp_path: Path) -> None:
+    message = draw_evidence(loaded, tmp_path)
+    assert [path.name for _, path, _ in message] == [
+        "photo_1_0g.png", "photo_2_20g.png", "photo_3_40g.png", "film_1_40g.png",
+    ]  # fmt: skip
+    for _, path, _ in message:
+        with Image.open(path) as image:
+            assert np.asarray(image).std() > 10.0
+
+
+def test_a_film_that_ends_too_early_is_told(loaded: LoadedProblem, tmp_path: Path) -> None:
+    video = SyntheticVideo(sg.move_finger(FINGER, 0.15, start_angles=0.1), width=320)
+    write_video(tmp_path / "films" / "20g.avi", video.frames(), video.frame_rate)
+    path = tmp_path / "problem.yaml"
+    path.write_text(
+        f"finger: paper000\nvideos: {{folder: films, pixel_size: {video.pixel_size}}}\n",
+        encoding="utf-8",
+    )
+    with pytest.raises(sg.DescriptionError) as caught:
+        load_problem(path)
+    assert str(caught.value) == (
+        f"{tmp_path / 'films' / '20g.avi'}: expected a film that shows the finger until it "
+        "settles, found one that ends before"
+    )
+
+
+@pytest.mark.slow
+def test_an_outline_that_is_carried_to_another_weight_is_the_one_read_there(
+    loaded: LoadedProblem, tmp_path: Path
+) -> None:
+    result = calibrate(loaded.problem, stages=["springs"], models=False)
+    truth = SimpleNamespace(finger=FINGER, problem=loaded.problem)
+    (_, unloaded), *_, (mass, bent) = loaded.photos
+    carried = _carried(truth, mass, unloaded, unloaded.outline.points)
+    away = cKDTree(bent.outline.points).query(carried)[0]
+    assert np.percentile(away, 95) < 2.0  # of 1280 pixels
+    assert np.percentile(cKDTree(bent.outline.points).query(unloaded.outline.points)[0], 95) > 50.0
+    path = draw_overlays(result, loaded.photos, tmp_path / "overlays.png")
+    with Image.open(path) as image:
+        assert image.width == 3000

@@ -1,0 +1,264 @@
+"""Robots: what is wrong with masses, inertia, limits and followers, and how it is repaired."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import softgrasp as sg
+from softgrasp import assets
+from softgrasp.checks.robot import couplings, total_mass
+from softgrasp.description.bendable import Inertial, Origin
+from softgrasp.description.geometry import Cuboid
+from softgrasp.description.robot import Link, LinkShape, Mimic, RigidJoint, Robot
+from softgrasp.errors import DescriptionError, SoftgraspWarning
+from softgrasp.io.urdf import read_robot, write_robot
+from tests.support.outside import outside_file
+
+BAR = (0.02, 0.03, 0.1)
+VOLUME = math.prod(BAR)
+
+
+def bar(name: str, mass: float | None, factor: float = 1.0, **inertial: object) -> Link:
+    """A bar with the inertia of a uniform one, times a factor."""
+    shape = (LinkShape(shape=Cuboid(size=BAR)),)
+    if mass is None:
+        return Link(name=name, visuals=shape)
+    x, y, z = (edge**2 for edge in BAR)
+    moments = tuple(factor * mass / 12 * both for both in (y + z, x + z, x + y))
+    fields = {"mass": mass, "inertia": (*moments, 0.0, 0.0, 0.0)} | inertial
+    return Link(name=name, inertial=Inertial(**fields), visuals=shape)
+
+
+def joint(name: str, parent: str, child: str, **fields: object) -> RigidJoint:
+    kept = {"lower": -1.0, "upper": 1.0, "effort": 1.0, "velocity": 1.0} | fields
+    return RigidJoint(name=name, type="revolute", parent=parent, child=child, **kept)
+
+
+def robot(*links: Link, **second: object) -> Robot:
+    """Three links and two joints, where nothing else is said of water."""
+    parts = links or tuple(bar(name, 1000.0 * VOLUME) for name in "abc")
+    return Robot(
+        name="r",
+        links=parts,
+        joints=(joint("first", "a", "b"), joint("second", "b", "c", **second)),
+    )
+
+
+@pytest.mark.parametrize("name", assets.names("robots"))
+def test_a_shipped_robot_has_no_findings(name: str) -> None:
+    assert sg.inspect(sg.load_robot(name)).findings == ()
+
+
+def test_a_robot_of_water_has_no_findings() -> None:
+    result = sg.inspect(robot())
+    assert result.verdict == "5 checks: no problems found"
+    assert sg.repairs(robot()) == ()
+    assert sg.repaired(robot()) == robot()
+
+
+def test_masses_in_milligrams_and_their_repair() -> None:
+    water = 1000.0 * VOLUME
+    odd = robot(bar("a", water), bar("b", 1e6 * water), bar("c", 1e6 * water))
+    result = sg.inspect(odd)
+    assert [one.check for one in result.problems] == ["mass", "density", "density"]
+    assert result.problems[0].numbers["repaired_mass_kg"] == pytest.approx(3 * water)
+    whole = sg.repaired(odd)
+    assert sg.inspect(whole).findings == ()
+    for link in whole.links:
+        assert link.inertial is not None
+        assert link.inertial.mass == pytest.approx(water)
+        np.testing.assert_allclose(link.inertial.inertia, bar("a", water).inertial.inertia)
+    assert whole.source == "repaired by softgrasp (4 numbers)"
+    assert sg.repairs(whole) == ()
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.sampled_from([1e3, 1e6, 1e9, 1e-3]),
+    st.lists(st.floats(400.0, 2500.0), min_size=3, max_size=3),
+    st.floats(0.3, 3.0),
+)
+def test_repair_recovers_the_robot_before_the_slip(
+    factor: float, densities: list[float], total: float
+) -> None:
+    first, *others = (density * VOLUME for density in densities)
+    true = robot(bar("a", first), *(bar(n, m) for n, m in zip("bc", others, strict=True)))
+    odd = robot(bar("a", first), *(bar(n, factor * m) for n, m in zip("bc", others, strict=True)))
+    result = sg.repaired(odd)
+    for link, target in zip(result.links, true.links, strict=True):
+        assert link.inertial is not None
+        assert target.inertial is not None
+        assert link.inertial.mass == pytest.approx(target.inertial.mass)
+        np.testing.assert_allclose(link.inertial.inertia, target.inertial.inertia)
+    scaled = sg.repaired(odd, total_mass=total)
+    assert total_mass(scaled) == pytest.approx(total)
+    fractions = [link.inertial.mass / total for link in scaled.links if link.inertial]
+    np.testing.assert_allclose(fractions, np.array(densities) / sum(densities))
+
+
+def test_only_the_inertia_is_in_another_unit() -> None:
+    water = 1000.0 * VOLUME
+    odd = robot(bar("a", water), bar("b", water, 1e6), bar("c", water))
+    (finding,) = sg.inspect(odd).problems
+    assert finding.advice == "divided by 1e+06 it fits: kg·mm² written as kg·m²"
+    (change,) = sg.repairs(odd)
+    assert (change.part, change.field) == ("b", "inertia")
+    np.testing.assert_allclose(change.after, bar("b", water).inertial.inertia)
+
+
+@pytest.mark.parametrize(
+    ("inertia", "reason"),
+    [
+        (None, "that of a uniform solid of its geometry; none was stated"),
+        ((1e-3,) * 3 + (0.0,) * 3, "the stated one is"),
+        ((1e-5, 1e-5, 9e-5, 0.0, 0.0, 0.0), "no body has the stated one"),
+    ],
+)
+def test_inertia_from_the_geometry(inertia: tuple[float, ...] | None, reason: str) -> None:
+    water = 1000.0 * VOLUME
+    rotated = Origin(rpy=(0.3, -0.2, 1.0))
+    odd = robot(bar("a", water), bar("b", water, inertia=inertia), bar("c", water))
+    assert len(sg.inspect(odd).problems) == 1
+    (change,) = sg.repairs(odd)
+    assert reason in change.sentence
+    np.testing.assert_allclose(change.after, bar("b", water).inertial.inertia, atol=1e-18)
+    askew = robot(bar("a", water), bar("b", water, inertia=inertia, origin=rotated),
+                  bar("c", water))  # fmt: skip
+    assert sg.inspect(sg.repaired(askew)).problems == ()
+
+
+def test_masses_that_are_missing() -> None:
+    water = 1000.0 * VOLUME
+    (finding,) = sg.inspect(robot(bar("a", water), bar("b", water), bar("c", None))).problems
+    assert finding.sentence == "joint 'second': expected a mass in what it moves, found none"
+
+
+@pytest.mark.parametrize(
+    ("fields", "severity", "expected"),
+    [
+        ({"lower": 0.0, "upper": 0.0}, "remark", "limits apart"),
+        ({"lower": -6.28, "upper": 6.28}, "remark", "at most a turn, 6.283 rad"),
+        ({"lower": -180.0, "upper": 180.0}, "problem", "at most a turn, 6.283 rad"),
+        ({"lower": 0.5}, "remark", "limits that hold 0, where a simulation starts"),
+        ({"effort": 0.0, "velocity": 0.0}, "remark", "a limit of effort and velocity above 0"),
+    ],
+)
+def test_limits(fields: dict[str, float], severity: str, expected: str) -> None:
+    (finding,) = sg.inspect(robot(**fields)).findings
+    assert (finding.check, finding.severity, finding.expected) == ("limits", severity, expected)
+
+
+@pytest.mark.parametrize(
+    ("multiplier", "offset", "limits", "fraction", "requested"),
+    [
+        (1.0, 0.0, (-1.0, 1.0), 1.0, (-1.0, 1.0)),
+        (0.5, 0.5, (0.0, 1.0), 1.0, (0.0, 1.0)),
+        (-1.0, 0.0, (0.0, 0.876), 0.438, (-1.0, 1.0)),
+        (-1.0, 0.0, (1.0, 2.0), 0.0, (-1.0, 1.0)),
+        (2.0, 0.0, (-1.0, 1.0), 0.5, (-2.0, 2.0)),
+        (1.0, 5.0, (-1.0, 1.0), 0.0, (4.0, 6.0)),
+        (0.0, 0.3, (0.0, 1.0), 1.0, (0.3, 0.3)),
+        (0.0, 2.0, (0.0, 1.0), 0.0, (2.0, 2.0)),
+    ],
+)
+def test_followers(
+    multiplier: float,
+    offset: float,
+    limits: tuple[float, float],
+    fraction: float,
+    requested: tuple[float, float],
+) -> None:
+    mimic = Mimic(joint="first", multiplier=multiplier, offset=offset)
+    described = robot(lower=limits[0], upper=limits[1], mimic=mimic)
+    (result,) = couplings(described)
+    assert result.fraction == pytest.approx(fraction)
+    assert result.requested == pytest.approx(requested)
+    problems = sg.inspect(described).problems
+    assert bool(problems) == (fraction < 1.0)
+    whole = sg.repaired(described)
+    assert sg.inspect(whole).problems == ()
+    if problems:
+        assert (whole.joints[1].lower, whole.joints[1].upper) == pytest.approx(requested)
+
+
+@given(
+    st.floats(-3, 3).filter(lambda factor: abs(factor) > 1e-2),
+    st.floats(-2, 2),
+    st.floats(-2, 0),
+    st.floats(0.1, 2),
+)
+def test_the_share_of_a_follower_is_what_sampling_finds(
+    multiplier: float, offset: float, lower: float, width: float
+) -> None:
+    mimic = Mimic(joint="first", multiplier=multiplier, offset=offset)
+    (result,) = couplings(robot(lower=lower, upper=lower + width, mimic=mimic))
+    leads = np.linspace(-1.0, 1.0, 2001)
+    follows = multiplier * leads + offset
+    sampled = np.mean((follows >= lower) & (follows <= lower + width))
+    assert result.fraction == pytest.approx(sampled, abs=2e-3)
+
+
+@pytest.mark.parametrize("total", [0.0, -1.0, math.inf, math.nan])
+def test_a_total_mass_is_above_0(total: float) -> None:
+    with pytest.raises(DescriptionError, match="total_mass: expected a number above 0, found"):
+        sg.repaired(robot(), total_mass=total)
+
+
+BARRETT = "urdf_hands/bhand_model/robots/bhand_model.URDF"
+ROBOTIQ = "urdf_hands/robotiq_arg85_description/robots/robotiq_arg85_description.URDF"
+ABILITY = "urdf_hands/ability_hand/ability_hand_right_large_no_fsr.urdf"
+
+
+def test_the_barrett_of_264_tonnes(tmp_path: Path) -> None:
+    """Eight links weigh 1e6 times too much: 1000 kg/m³ as 1e9, while lengths are right."""
+    barrett = sg.load_robot(outside_file(BARRETT))
+    result = sg.inspect(barrett)
+    assert result.check("mass").findings[0].numbers["mass_kg"] == pytest.approx(264276.86, abs=0.01)
+    odd = result.check("density").findings
+    assert len(odd) == 8
+    assert {one.numbers["factor"] for one in odd} == {1e6}
+    for one in odd:
+        assert one.numbers["density_kg_m3"] == pytest.approx(1.004e9, rel=3e-3)
+    assert result.check("inertia").findings == ()  # it is as wrong as the masses
+    whole = sg.repaired(barrett)
+    assert total_mass(whole) == pytest.approx(0.6422, abs=1e-4)
+    assert sg.inspect(whole).problems == ()
+    known = sg.repaired(barrett, total_mass=1.2)
+    assert total_mass(known) == pytest.approx(1.2)
+    assert read_robot(write_robot(known, tmp_path / "fixed.urdf")) == known
+
+
+def test_the_robotiq_that_cannot_follow() -> None:
+    gripper = sg.load_robot(outside_file(ROBOTIQ))
+    result = sg.inspect(gripper)
+    assert [one.subject for one in result.problems] == [
+        "joint 'left_inner_finger_joint'",
+        "joint 'right_inner_knuckle_joint'",
+        "joint 'right_outer_knuckle_joint'",
+    ]
+    assert result.problems[0].sentence == (
+        "joint 'left_inner_finger_joint': expected limits that hold -0.725 … 0 rad, -1 x those of "
+        "'finger_joint' (0 … 0.725) + 0, found 0 … 0.8757 rad: 'finger_joint' can move only at 0, "
+        "0 % of its range; give it the limits that it is asked for, or the multiplier another sign"
+    )
+    assert sg.inspect(sg.repaired(gripper)).problems == ()
+
+
+def test_the_ability_hand_loads_without_a_picture_of_its_wrist() -> None:
+    with warnings.catch_warnings(record=True) as message:
+        warnings.simplefilter("always")
+        ability = sg.load_robot(outside_file(ABILITY))
+    (warning,) = message
+    assert issubclass(warning.category, SoftgraspWarning)
+    assert str(warning.message).endswith(
+        "left out: <visual> 'models/wristmesh.STL' (line 24), no such file"
+    )
+    assert sg.inspect(ability).findings == ()
+    assert [round(one.fraction, 12) for one in couplings(ability)] == [1.0] * 4

@@ -1,0 +1,193 @@
+"""MuJoCo against itself, with something changed: what a comparison of grasps says of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import softgrasp as sg
+from softgrasp.comparison.compare import arrays, document
+from softgrasp.comparison.runs import FACTORS, THROUGH
+from softgrasp.sim.simulate import BACKENDS, run_mujoco
+from tests.support.scenes import pinch
+
+Change = Callable[[sg.GraspScene], sg.GraspScene]
+Twin = Callable[[Change], None]
+
+
+@pytest.fixture
+def twin(monkeypatch: pytest.MonkeyPatch) -> Twin:
+    """Makes a second engine: MuJoCo with a change of the scene."""
+
+    def make(change: Change) -> None:
+        monkeypatch.setitem(
+            BACKENDS, "twin", lambda scene, update, _: run_mujoco(change(scene), update)
+        )
+
+    return make
+
+
+def compared(scene: sg.GraspScene, *, quick: bool = True) -> sg.CrosscheckResult:
+    return sg.crosscheck(scene, ("mujoco", "twin"), quick=quick)
+
+
+@pytest.mark.slow
+def test_an_engine_agrees_with_itself(twin: Twin, tmp_path: Path) -> None:
+    twin(lambda scene: scene)
+    message: list[str] = []
+    result = sg.crosscheck(
+        pinch(success=sg.SuccessCriterion()),
+        ("mujoco", "twin"),
+        progress=lambda text, done: message.append(text),
+    )
+    assert result.passed
+    assert [finding.name for finding in result.findings] == [
+        "status", "contacts", "first_touch", "stop", "normal_force", "force_after_closing",
+        "joint_angles", "displacement", "agreement", "critical_load", "force_convergence",
+    ]  # fmt: skip
+    apart = {one.name: one.difference for one in result.findings if one.difference}
+    assert set(apart) <= {"critical_load"}
+    assert apart.get("critical_load", 0.0) < 1.6  # the search ends there
+    assert result.summary == "mujoco, twin: all 10 differences are within their tolerances"
+    assert "twin: closing" in message
+    runs = result.runs
+    assert len(runs.loads) == len(FACTORS)
+    assert runs.held["mujoco"][0]
+    assert not runs.held["mujoco"][-1]
+    files = sg.save_crosscheck(result, tmp_path) + sg.write_crosscheck_report(result, tmp_path)
+    assert [file.name for file in files] == [
+        "crosscheck.json", "crosscheck.npz", "crosscheck_forces.png", "crosscheck_forces.csv",
+        "crosscheck_loads.png", "crosscheck_loads.csv", "crosscheck_steps.png",
+        "crosscheck_steps.csv", "report.html",
+    ]  # fmt: skip
+    page = files[-1].read_text("utf-8")
+    assert "all within tolerance" in page
+    assert "http://" not in page.replace("http://www.w3.org", "")
+    assert "mujoco.normal_force" in arrays(result)
+    assert "twin.held" in arrays(result)
+
+
+def test_a_stop_one_sample_later_is_told_with_what_it_is_worth(twin: Twin) -> None:
+    closure = sg.PositionIncrementClosure(samples=11)
+    twin(lambda scene: scene.replace(closure=closure))
+    result = compared(pinch())
+    stop = result.finding("stop")
+    assert (stop.difference, stop.passed) == (1.0, True)
+    assert stop.sentence == (
+        f"{stop.quantity}: 1 sample apart in twin, within the tolerance of 1 sample; contact that "
+        "is established stops the joints of a body"
+    )
+    force = result.finding("normal_force")
+    assert 1.0 < force.difference < 5.0
+    assert "stopped 1 control sample later in twin, and one is worth up to 3." in force.note
+
+
+def test_forces_across_the_fingers_are_told_to_be_open(twin: Twin) -> None:
+    twin(lambda scene: scene)
+    note = compared(sg.load_scene("four_finger_askew")).finding("normal_force").note
+    assert note.endswith(
+        "presses 28° across the plane in which its finger moves; friction across it can carry a "
+        "part, so that equal joint moments allow normal forces that differ by 72 %"
+    )
+    assert "across the plane" not in compared(sg.load_scene("four_finger_sphere")).finding(
+        "normal_force"
+    ).note  # fmt: skip
+
+
+def test_other_forces_and_angles_are_beyond_tolerance(twin: Twin) -> None:
+    twin(lambda scene: scene.replace(hand=sg.load_hand("four_finger"), closure=faster))
+    faster = sg.PositionIncrementClosure(rates=(1.8, 0.2, 0.15))
+    result = compared(pinch())
+    assert not result.passed
+    force = result.finding("normal_force")
+    assert not force.passed
+    assert force.sentence.startswith(
+        f"{force.quantity}: {force.difference:.3g} % apart in twin, beyond the tolerance of 2 %; "
+    )
+    assert result.summary.startswith(f"mujoco, twin: {len(result.failed)} of ")
+
+
+def test_a_grasp_that_diverges_in_one_engine_is_not_compared_further(twin: Twin) -> None:
+    from tests.support.scenes import diverging
+
+    twin(lambda scene: diverging(timestep=5e-4))
+    result = compared(pinch())
+    assert [finding.name for finding in result.findings] == ["status"]
+    assert not result.passed
+    assert result.findings[0].values == {"mujoco": "CLOSED", "twin": "DIVERGED"}
+    assert result.diverged == ("twin",)
+    assert document(result)["findings"][0]["worst"] == "twin"
+
+
+def test_a_grasp_that_diverges_in_all_engines_does_not_pass(twin: Twin, tmp_path: Path) -> None:
+    from tests.support.scenes import diverging
+
+    twin(lambda scene: scene)
+    result = compared(diverging(timestep=5e-4), quick=False)
+    (status,) = result.findings
+    advice = result.runs.closing["mujoco"].message
+    assert status.values == {"mujoco": "DIVERGED", "twin": "DIVERGED"}
+    assert not status.passed
+    assert advice.startswith("the simulation has diverged: it broke at ")
+    assert status.sentence == (
+        "How the grasp ended: could not be compared in mujoco, twin; "
+        f"mujoco: {advice}; twin: {advice}; nothing else is compared"
+    )
+    assert not result.passed
+    assert result.summary == "mujoco, twin: the simulation has diverged in mujoco, twin"
+    files = sg.save_crosscheck(result, tmp_path) + sg.write_crosscheck_report(result, tmp_path)
+    assert [file.name for file in files] == ["crosscheck.json", "crosscheck.npz", "report.html"]
+    assert '<p class="badge bad">diverged</p>' in files[-1].read_text("utf-8")
+
+
+def test_parts_of_the_hand_pass_through_each_other_in_every_engine(twin: Twin) -> None:
+    requested = []
+    twin(lambda scene: requested.append(scene.self_contact) or scene)
+    result = compared(pinch())
+    assert result.warnings == (
+        "quick: other time steps and critical loads were left out",
+        "parts of the hand pass through each other in every engine here: worlds of Webots cannot "
+        "let them touch",
+    )
+    assert requested == [False, False]
+    assert {run.scene.self_contact for run in result.runs.closing.values()} == {False}
+    assert compared(pinch(self_contact=False)).warnings == result.warnings[:1]
+
+
+def test_the_same_again_is_a_call_in_python(twin: Twin) -> None:
+    twin(lambda scene: scene)
+    message = sg.crosscheck(
+        pinch(), ("mujoco", "twin"), tolerances=sg.Tolerances(touch_samples=2), quick=True
+    )
+    assert message.again == document(message)["again"] == (
+        "sg.crosscheck(scene, ('mujoco', 'twin'), tolerances=sg.Tolerances(touch_samples=2.0), "
+        "quick=True)"
+    )  # fmt: skip
+
+
+def test_critical_loads_need_a_free_object(twin: Twin) -> None:
+    twin(lambda scene: scene)
+    result = compared(pinch(object_mount="fixed"), quick=False)
+    assert result.warnings[:2] == (
+        THROUGH, "critical loads are not looked for: they need a free object and no lift",
+    )  # fmt: skip
+    assert "agreement" not in {finding.name for finding in result.findings}
+
+
+@pytest.mark.parametrize(
+    ("backends", "sentence"),
+    [
+        (("mujoco", "oed"), "backends: no backend 'oed'; did you mean 'ode'? known: "),
+        (("mujoco",), "backends: expected two or more different backends, such as mujoco,ode, "
+                      "found mujoco"),
+        (("ode", "ode"), "backends: expected two or more different backends, such as mujoco,ode, "
+                         "found ode,ode"),
+        ((), "backends: expected two or more different backends, such as mujoco,ode, found none"),
+    ],
+)  # fmt: skip
+def test_odd_backends_are_told(backends: tuple[str, ...], sentence: str) -> None:
+    with pytest.raises(sg.DescriptionError) as refused:
+        sg.crosscheck(pinch(), backends)
+    assert str(refused.value).startswith(sentence)

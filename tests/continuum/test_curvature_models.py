@@ -1,0 +1,186 @@
+"""Curvature models by name: the same frames as their own functions, and what is no state."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.polynomial import polynomial
+from numpy.polynomial.legendre import leggauss
+from scipy.integrate import solve_ivp
+
+import softgrasp as sg
+from softgrasp.continuum.curvature_models import (
+    CURVATURE_MODELS,
+    bend_frames,
+    frames_along,
+    segment_frames,
+)
+from softgrasp.description.bendable import Bendable
+from softgrasp.mechanics.transforms import Array, rotate_about
+
+SHARES = np.array([0.2, 0.6, 1.0])
+
+
+def test_every_model_of_a_bendable_is_known() -> None:
+    assert set(CURVATURE_MODELS) == set(get_args(Bendable.model_fields["model"].annotation))
+
+
+@pytest.mark.parametrize("frame", ["bishop", "webster"])
+def test_pcc_is_the_closed_form(frame: str) -> None:
+    result = frames_along("pcc", 0, frame, (4.0, 0.7), 0.3, [0.0, *SHARES])  # type: ignore[arg-type]
+    target = sg.pcc.segment_transform(4.0, 0.7, 0.3 * SHARES, frame)  # type: ignore[arg-type]
+    assert result[1:] == pytest.approx(target, abs=1e-15)
+    rotation = rotate_about("z", 0.7 if frame == "webster" else 0.0)
+    assert result[0] == pytest.approx(rotation, abs=1e-15)
+
+
+def test_ppc_of_degree_0_is_pcc_in_both_frames() -> None:
+    for frame in ("bishop", "webster"):
+        one, other = (frames_along(m, 0, frame, (4.0, 0.7), 0.3, SHARES) for m in CURVATURE_MODELS)
+        assert one == pytest.approx(other, abs=1e-14)
+
+
+def test_ppc_is_a_polynomial() -> None:
+    result = frames_along("ppc", 2, "bishop", (4.0, -3.0, 2.0, 0.7), 0.3, SHARES)
+    assert result == pytest.approx(segment_frames([4.0, -3.0, 2.0], 0.7, 0.3, SHARES), abs=0.0)
+
+
+@pytest.mark.parametrize(
+    ("model", "state", "length", "sentence"),
+    [
+        ("ppcc", (1.0, 0.0), 0.3, "model: no curvature model 'ppcc'; did you mean 'ppc'? "
+         "known: pcc, ppc"),
+        ("pcc", (1.0, 2.0, 0.0), 0.3, "state: expected 2 numbers of a pcc state of degree 0, "
+         "found 3"),
+        ("pcc", (1.0, 0.0), -0.3, "state: expected finite numbers and a length above 0, found "
+         "(1.0, 0.0), -0.3, [0.2 0.6 1. ]"),
+        ("pcc", (np.nan, 0.0), 0.3, "state: expected finite numbers and a length above 0, found "
+         "(nan, 0.0), 0.3, [0.2 0.6 1. ]"),
+    ],
+)  # fmt: skip
+def test_what_is_no_state(
+    model: str, state: tuple[float, ...], length: float, sentence: str
+) -> None:
+    with pytest.raises(sg.DescriptionError) as caught:
+        frames_along(model, 0, "bishop", state, length, SHARES)
+    assert str(caught.value) == sentence
+
+
+# --------------------
+# Polynomial curvature: exact where there are closed forms, of sixth order where there are none.
+
+
+LENGTH = 0.3
+PPC_SHARES = np.array([0.0, 0.13, 0.5, 0.77, 1.0])
+GAUSS = leggauss(120)
+COEFFICIENTS = st.lists(st.floats(-12.0, 12.0), min_size=1, max_size=6)
+
+
+def planar_frame(kappas: Array, fraction: float) -> Array:
+    """Closed form in the x–z plane: θ = ∫κ, x = ∫ sin θ, z = ∫ cos θ, by quadrature."""
+    nodes, weights = GAUSS
+    at = fraction * 0.5 * (nodes + 1.0)
+    rotation = LENGTH * polynomial.polyval(np.append(at, fraction), polynomial.polyint(kappas))
+    frame = rotate_about("y", rotation[-1])
+    frame[0, 3] = 0.5 * fraction * LENGTH * weights @ np.sin(rotation[:-1])
+    frame[2, 3] = 0.5 * fraction * LENGTH * weights @ np.cos(rotation[:-1])
+    return frame
+
+
+@settings(max_examples=60, deadline=None)
+@given(COEFFICIENTS, st.floats(-4.0, 4.0))
+def test_in_a_plane_it_is_the_closed_form(kappas: list[float], phi: float) -> None:
+    result = segment_frames(kappas, phi, LENGTH, PPC_SHARES)
+    plane, back = rotate_about("z", phi), rotate_about("z", -phi)
+    target = [plane @ planar_frame(np.array(kappas), fraction) @ back for fraction in PPC_SHARES]
+    assert result == pytest.approx(np.stack(target), abs=1e-12)
+
+
+@given(st.floats(-12.0, 12.0), st.floats(-4.0, 4.0))
+def test_degree_0_is_constant_curvature(kappa: float, phi: float) -> None:
+    result = segment_frames([kappa], phi, LENGTH, PPC_SHARES[1:])
+    target = sg.pcc.segment_transform(kappa, phi, LENGTH * PPC_SHARES[1:])
+    assert result == pytest.approx(target, abs=1e-12)
+
+
+def by_general_solver(u: list[float], v: list[float]) -> Array:
+    """T′ = T ξ by an explicit Runge–Kutta method of order 8, (4, 4)."""
+
+    def slope(s: float, flat: Array) -> Array:
+        towards_x, towards_y = (polynomial.polyval(s / LENGTH, part) for part in (u, v))
+        twist = np.zeros((4, 4))
+        twist[0, 2], twist[1, 2] = towards_x, towards_y
+        twist[2] = [-towards_x, -towards_y, 0.0, 1.0]
+        return np.asarray((flat.reshape(4, 4) @ twist).ravel())
+
+    solved = solve_ivp(
+        slope, (0.0, LENGTH), np.eye(4).ravel(), method="DOP853", rtol=1e-13, atol=1e-15
+    )
+    return np.asarray(solved.y[:, -1].reshape(4, 4))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_out_of_a_plane_it_is_what_a_general_solver_finds(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    u, v = (random.uniform(-10, 10, random.integers(2, 7)).tolist() for _ in "uv")
+    result = bend_frames(u, v, LENGTH, [1.0])[0]
+    assert result == pytest.approx(by_general_solver(u, v), abs=1e-12)
+
+
+def test_the_error_falls_with_the_sixth_power_of_the_step() -> None:
+    u, v = [3.0, -8.0, 5.0], [-2.0, 9.0, 4.0, -6.0]
+    exact = bend_frames(u, v, LENGTH, [1.0], steps=400)
+    errors = [
+        np.abs(bend_frames(u, v, LENGTH, [1.0], steps=steps) - exact).max()
+        for steps in (4, 8, 16, 32)
+    ]
+    assert np.log2(np.divide(errors[:-1], errors[1:])) == pytest.approx(6.0, abs=0.25)
+
+
+@settings(max_examples=40, deadline=None)
+@given(COEFFICIENTS, COEFFICIENTS)
+def test_frames_are_frames_and_turn_only_about_what_bends(u: list[float], v: list[float]) -> None:
+    """Rotations are orthonormal, the tangent has length 1, and nothing turns about it."""
+    frames = bend_frames(u, v, LENGTH, [0.0, 0.5, 0.50025, 1.0])
+    rotations = frames[:, :3, :3]
+    assert rotations @ rotations.swapaxes(1, 2) == pytest.approx(
+        np.stack([np.eye(3)] * 4), abs=1e-12
+    )
+    assert np.linalg.det(rotations) == pytest.approx(1.0, abs=1e-12)
+    between = rotations[1].T @ rotations[2]
+    assert between[0, 1] == pytest.approx(between[1, 0], abs=1e-6)  # a turn about x and y only
+
+
+def test_many_frames_at_once_are_each_one_alone() -> None:
+    u, v = [1.0, 4.0], [-3.0, 0.0, 7.0]
+    together = bend_frames(u, v, LENGTH, PPC_SHARES)
+    alone = np.concatenate([bend_frames(u, v, LENGTH, [fraction]) for fraction in PPC_SHARES])
+    assert together == pytest.approx(alone, abs=0.0)
+    assert together[0] == pytest.approx(np.eye(4), abs=0.0)
+
+
+def test_turning_the_plane_turns_the_segment() -> None:
+    kappas = [2.0, -5.0, 9.0]
+    rotated = segment_frames(kappas, 1.1, LENGTH, PPC_SHARES)
+    flat = segment_frames(kappas, 0.0, LENGTH, PPC_SHARES)
+    target = rotate_about("z", 1.1) @ flat @ rotate_about("z", -1.1)
+    assert rotated == pytest.approx(target, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("length", "kappas", "sentence"),
+    [
+        (0.0, [1.0], "length: expected a number above 0, found 0.0"),
+        (np.inf, [1.0], "length: expected a number above 0, found inf"),
+        (0.3, [1.0, np.nan], "kappas: expected finite numbers in a row, found [ 1. nan]"),
+        (0.3, [], "kappas: expected finite numbers in a row, found []"),
+    ],
+)
+def test_numbers_that_make_no_segment(length: float, kappas: list[float], sentence: str) -> None:
+    with pytest.raises(sg.DescriptionError) as caught:
+        segment_frames(kappas, 0.0, length, [1.0])
+    assert str(caught.value) == sentence

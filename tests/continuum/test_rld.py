@@ -1,0 +1,386 @@
+"""Twice as many joints: what stays the same, and what the change tells."""
+
+from __future__ import annotations
+
+import math
+import re
+import warnings
+
+import mujoco
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.linalg import eigh
+
+import softgrasp as sg
+from softgrasp.continuum.pcc import segment_transform
+from softgrasp.continuum.rld import finger_from_bendable, joint_compliances, refined
+from softgrasp.continuum.statics import FREQUENCIES, under_tip_force, under_tip_moment
+from softgrasp.description.bendable import (
+    Backbone,
+    Bendable,
+    Chamber,
+    CurvatureLimits,
+    Inertial,
+    Tendon,
+)
+from softgrasp.model.soft_finger import finger_model
+
+
+@pytest.mark.parametrize("joints", [1, 4, 8])
+def test_a_midpoint_chain_becomes_the_midpoint_chain_of_twice_the_joints(joints: int) -> None:
+    numbers = {"length": 0.1, "bending_stiffness": 2e-3, "mass": 0.02, "bending_damping": 1e-5}
+    finer = refined(sg.rld.discretise(**numbers, joints=joints, pressure_moment=1e-7))
+    target = sg.rld.discretise(**numbers, joints=2 * joints, pressure_moment=1e-7)
+    for one, other in zip(finer.joints, target.joints, strict=True):
+        assert one.position == pytest.approx(other.position)
+        assert one.stiffness == pytest.approx(other.stiffness)
+        assert one.damping == pytest.approx(other.damping)
+        assert one.pressure_gain == other.pressure_gain
+    for link, twin in zip(finer.links, target.links, strict=True):
+        assert link.mass == pytest.approx(twin.mass)
+        assert link.center == pytest.approx(twin.center)
+
+
+def test_mass_and_compliance_of_a_measured_finger_stay() -> None:
+    finger = sg.load_finger("paper000")
+    finer = refined(refined(finger))
+    assert len(finer.joints) == 28
+    assert finer.compliance == pytest.approx(finger.compliance)
+    masses = [sum(link.mass for link in each.links) for each in (finger, finer)]
+    assert masses[1] == pytest.approx(masses[0])
+    moments = [
+        sum(link.mass * np.array(link.center) for link in each.links) for each in (finger, finer)
+    ]
+    assert moments[1] == pytest.approx(moments[0], abs=1e-6)
+
+
+@pytest.mark.parametrize("load", [1.0, 3.0, 10.0])
+def test_the_estimate_is_the_distance_from_the_elastica(load: float) -> None:
+    finger = sg.rld.discretise(1.0, 1.0, 1e-9, 8)
+    rest = sg.equilibrium(finger, tip_force=(0, 0, -load), gravity=False)
+    exact = under_tip_force(load)
+    true = np.hypot(rest.tip_position[0] - exact.x, -rest.tip_position[2] - exact.y)
+    assert rest.discretisation_error == pytest.approx(true, rel=0.02)
+
+
+def test_the_estimate_under_a_moment() -> None:
+    finger = sg.rld.discretise(1.0, 1.0, 1e-9, 8)
+    rest = sg.equilibrium(finger, tip_moment=(0, np.pi / 2, 0), gravity=False)
+    exact = under_tip_moment(np.pi / 2)
+    true = np.hypot(rest.tip_position[0] - exact.x, -rest.tip_position[2] - exact.y)
+    assert rest.discretisation_error == pytest.approx(true, rel=0.02)
+
+
+def test_no_estimate_where_none_is_asked_for() -> None:
+    rest = sg.equilibrium(sg.load_finger("paper000"), pressure=1e4, error_estimate=False)
+    assert np.isnan(rest.discretisation_error)
+
+
+# --------------------
+# Rigid links with springs: compliance, layouts, frequencies, nonsense.
+
+
+LAYOUTS = ("midpoint", "interfaces", "interfaces_corrected")
+
+
+@given(
+    st.floats(0.01, 2.0), st.floats(1e-4, 10.0), st.floats(1e-20, 1.0), st.integers(1, 40),
+    st.sampled_from(LAYOUTS),
+)  # fmt: skip
+def test_the_links_are_the_beam(
+    length: float, stiffness: float, mass: float, joints: int, layout: sg.rld.Layout
+) -> None:
+    finger = sg.rld.discretise(length, stiffness, mass, joints, layout)
+    assert len(finger.joints) == joints
+    assert len(finger.links) == joints + 1
+    assert sum(link.mass for link in finger.links) == pytest.approx(mass)
+    assert sum(link.size[0] for link in finger.links) == pytest.approx(length)
+    whole = length / stiffness * (joints / (joints + 1) if layout == "interfaces" else 1.0)
+    assert finger.compliance == pytest.approx(whole)
+
+
+def test_joints_sit_in_the_middle_of_their_cells() -> None:
+    finger = sg.rld.discretise(0.4, 1.0, 0.1, 4)
+    assert [joint.position[0] for joint in finger.joints] == pytest.approx([0.05, 0.15, 0.25, 0.35])
+    assert [link.size[0] for link in finger.links] == pytest.approx([0.05, 0.1, 0.1, 0.1, 0.05])
+    assert [joint.stiffness for joint in finger.joints] == pytest.approx([10.0] * 4)
+
+
+def frequencies(finger: sg.SoftFinger, count: int) -> np.ndarray:
+    """Natural frequencies of the straight finger [rad/s], from MuJoCo's own mass matrix."""
+    model = finger_model(finger)
+    data = mujoco.MjData(model)
+    mujoco.mj_forward(model, data)
+    mass = np.zeros((model.nv, model.nv))
+    mujoco.mj_fullM(model, data, mass)
+    springs = np.diag([joint.stiffness for joint in finger.joints])
+    return np.sqrt(eigh(springs, mass, eigvals_only=True)[:count])
+
+
+def test_eight_midpoint_joints_vibrate_as_the_beam_within_two_percent() -> None:
+    # links are thin, so that only their lengths give them inertia
+    finger = sg.rld.discretise(1.0, 1.0, 1.0, 8, section=(1e-5, 1e-5))
+    error = 100 * (frequencies(finger, 3) / FREQUENCIES - 1)
+    assert error == pytest.approx([0.360, 1.257, 2.030], abs=0.01)
+
+
+def test_interface_joints_as_in_paper_000_vibrate_an_eighth_too_fast() -> None:
+    finger = sg.rld.discretise(1.0, 1.0, 1.0, 8, "interfaces", section=(1e-5, 1e-5))
+    error = 100 * (frequencies(finger, 3) / FREQUENCIES - 1)
+    assert error == pytest.approx([12.5, 13.4, 14.1], abs=0.1)
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"length": 0.0}, "length: expected a number above 0, found 0.0"),
+        ({"bending_stiffness": -1.0}, "bending_stiffness: expected a number above 0, found -1.0"),
+        ({"mass": float("nan")}, "mass: expected a number above 0, found nan"),
+        ({"joints": 0}, "joints: expected a whole number from 1 on, found 0"),
+        (
+            {"layout": "midpoints"},
+            "layout: expected a layout, found 'midpoints'; did you mean 'midpoint'? known: "
+            "interfaces, interfaces_corrected, midpoint",
+        ),
+    ],
+)
+def test_nonsense_is_refused(changes: dict[str, object], sentence: str) -> None:
+    numbers = {"length": 1.0, "bending_stiffness": 1.0, "mass": 1.0} | changes
+    with pytest.raises(sg.DescriptionError, match=f"^{re.escape(sentence)}$"):
+        sg.rld.discretise(**numbers)
+
+
+def test_a_finger_needs_a_link_more_than_joints_and_joints_in_order() -> None:
+    finger = sg.rld.discretise(1.0, 1.0, 1.0, 3)
+    with pytest.raises(sg.DescriptionError) as refused:
+        finger.replace(links=finger.links[1:])
+    assert str(refused.value) == "links: expected 4 links for 3 joints, found 3"
+    with pytest.raises(sg.DescriptionError) as refused:
+        finger.replace(joints=finger.joints[::-1])
+    assert str(refused.value) == (
+        "joints[1].position: expected joints in order from the base, found x = 0.5 m after "
+        "0.833333 m"
+    )
+
+
+# --------------------
+# Bendable segments as soft fingers: the same beam, the same plane, the same push.
+
+
+def bendable(
+    actuation: tuple[Chamber | Tendon, ...] = (),
+    inertial: Inertial | None = None,
+    phi: float | None = 0.0,
+    **backbone: float,
+) -> Bendable:
+    """A segment of 200 mm that weighs 50 g; bends at phi only, or to all sides."""
+    given = {"length": 0.2, "radius": 0.015, "bending_stiffness": 4e-3, "damping": 2e-5, "links": 5}
+    return Bendable(
+        name="part",
+        parent="base",
+        child="end",
+        limits=CurvatureLimits(kappa_max=10.0, phi_min=phi, phi_max=phi),
+        backbone=Backbone(**given | backbone),
+        actuation=actuation,
+        inertial=inertial or Inertial(mass=0.05),
+    )
+
+
+def test_it_is_the_beam_of_the_bendable() -> None:
+    finger = finger_from_bendable(bendable())
+    assert finger == sg.rld.discretise(
+        0.2, 4e-3, 0.05, 5, bending_damping=2e-5, section=(0.03, 0.03), name="part"
+    )
+    # 0.2 m / 5 links: k = EI n / L and c = d n / L
+    assert [joint.stiffness for joint in finger.joints] == pytest.approx([0.1] * 5)
+    assert [joint.damping for joint in finger.joints] == pytest.approx([5e-4] * 5)
+    assert finger.tip == (0.2, 0.0, 0.0)
+
+
+@given(st.floats(-math.pi, math.pi), st.floats(-math.pi, math.pi), st.floats(1e-5, 1e-3))
+def test_a_chamber_pushes_its_side_away(phi: float, angle: float, area: float) -> None:
+    part = bendable((Chamber(angle=angle, radius=0.01, area=area),), phi=phi)
+    (gain,) = {joint.pressure_gain for joint in finger_from_bendable(part).joints}
+    assert gain == pytest.approx(-area * 0.01 * math.cos(angle - phi), abs=1e-15)
+
+
+def test_under_pressure_it_ends_where_the_constant_curvature_does() -> None:
+    part = bendable((Chamber(angle=math.pi, radius=0.01, area=1e-4),), phi=0.0, links=40)
+    rest = sg.equilibrium(finger_from_bendable(part), pressure=20e3, gravity=False)
+    # the moment P A r bends to the side opposite of the chamber: phi = 0, towards bendable +x
+    end = segment_transform(20e3 * 1e-4 * 0.01 / 4e-3, 0.0, 0.2)[:3, 3]
+    assert end[0] > 0.01
+    assert rest.tip_position == pytest.approx([end[2], end[1], -end[0]], abs=1e-5)
+
+
+def test_chambers_that_are_pressed_together_add_up() -> None:
+    chambers = tuple(
+        Chamber(angle=rotation * math.tau / 3, radius=0.01, area=1e-4) for rotation in range(3)
+    )
+    part = bendable(chambers)
+    gains = [
+        finger_from_bendable(part, driven=pressed).joints[0].pressure_gain
+        for pressed in ((0,), (1, 2), (0, 1, 2), None, (1, 1), ())
+    ]
+    assert gains == pytest.approx([-1e-6, 1e-6, 0.0, 0.0, 0.5e-6, 0.0], abs=1e-18)
+
+
+def test_tendons_pull_where_chambers_push() -> None:
+    part = bendable((Tendon(angle=0.3, radius=0.01), Tendon(angle=2.0, radius=0.02)), phi=0.1)
+    arms = {
+        driven: finger_from_bendable(part, driven=driven).joints[0].tendon_arm
+        for driven in ((0,), (1,), None)
+    }
+    assert arms[0,] == pytest.approx(0.01 * math.cos(0.2))
+    assert arms[1,] == pytest.approx(0.02 * math.cos(1.9))
+    assert arms[None] == pytest.approx(arms[0,] + arms[1,])
+
+
+def test_it_twists_and_stretches_as_the_bendable() -> None:
+    finger = finger_from_bendable(bendable(axial_stiffness=300.0, torsion_stiffness=1e-3))
+    assert sum(1 / joint.axial_stiffness for joint in finger.joints) == pytest.approx(0.2 / 300)
+    assert sum(1 / joint.torsion_stiffness for joint in finger.joints) == pytest.approx(0.2 / 1e-3)
+
+
+def test_it_may_bend_to_all_sides() -> None:
+    finger = finger_from_bendable(bendable(phi=None))
+    assert not finger.planar
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        sag = sg.equilibrium(finger, tip_force=(0.0, 0.01, 0.0), gravity=False)
+    assert sag.tip_position[1] > 1e-3
+    assert sag.tip_position[2] == pytest.approx(0.0, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("part", "lost"),
+    [
+        (
+            bendable((Chamber(angle=0.0, radius=0.01, area=1e-4),), phi=None),
+            "no drives that bend it to all sides",
+        ),
+        (
+            bendable(inertial=Inertial(mass=0.1, inertia=(1.0, 1.0, 1.0, 0.0, 0.0, 0.0))),
+            "no inertia of its own",
+        ),
+    ],
+)
+def test_what_a_finger_has_not_is_told(part: Bendable, lost: str) -> None:
+    sentence = f"bendable 'part': a soft finger has {lost}; left out"
+    with pytest.warns(sg.SoftgraspWarning, match=f"^{re.escape(sentence)}$"):
+        finger = finger_from_bendable(part)
+    assert {joint.pressure_gain for joint in finger.joints} == {0.0}
+
+
+@pytest.mark.parametrize("stiffness", [None, 0.0])
+def test_a_stiffness_is_needed(stiffness: float | None) -> None:
+    with pytest.raises(sg.DescriptionError) as refused:
+        finger_from_bendable(bendable(bending_stiffness=stiffness))
+    assert str(refused.value) == (
+        f"backbone.bending_stiffness: bendable 'part': expected a number above 0, found {stiffness}"
+    )
+
+
+def test_a_mass_is_needed() -> None:
+    with pytest.raises(sg.DescriptionError) as refused:
+        finger_from_bendable(bendable().replace(inertial=None))
+    assert str(refused.value) == (
+        "inertial.mass: bendable 'part': expected the mass of the segment, found none"
+    )
+
+
+@pytest.mark.parametrize("number", [1, -1])
+def test_only_its_own_chambers_can_be_pressed(number: int) -> None:
+    part = bendable((Chamber(angle=0.0, radius=0.01, area=1e-4),))
+    with pytest.raises(sg.DescriptionError) as refused:
+        finger_from_bendable(part, driven=(number,))
+    assert str(refused.value) == (
+        "driven: bendable 'part': expected numbers of its 1 chambers or tendons, counted from 0, "
+        f"found {number}"
+    )
+
+
+def test_links_halve_the_error_of_the_end_four_times() -> None:
+    part = bendable((Chamber(angle=math.pi, radius=0.01, area=1e-4),))
+    end = segment_transform(20e3 * 1e-4 * 0.01 / 4e-3, 0.0, 0.2)[:3, 3]
+    errors = []
+    for links in (4, 8, 16):
+        finer = part.replace(backbone=part.backbone.replace(links=links))
+        rest = sg.equilibrium(finger_from_bendable(finer), pressure=20e3, gravity=False)
+        errors.append(np.linalg.norm(np.subtract(rest.tip_position, [end[2], end[1], -end[0]])))
+    orders = np.log2(np.divide(errors[:-1], errors[1:]))
+    assert orders == pytest.approx([2.0, 2.0], abs=0.05)
+
+
+# --------------------
+# Stiffness of joints from the compliance of their cells.
+
+
+@given(
+    st.floats(0.01, 2.0), st.floats(1e-4, 10.0), st.integers(1, 40),
+    st.sampled_from(("midpoint", "interfaces_corrected")),
+)  # fmt: skip
+def test_a_uniform_beam_gets_the_springs_of_discretise(
+    length: float, stiffness: float, joints: int, layout: sg.rld.Layout
+) -> None:
+    finger = sg.rld.discretise(length, stiffness, 1.0, joints, layout)
+    along = [joint.position[0] for joint in finger.joints]
+    result = joint_compliances(along, [0.0, length], stiffness)
+    np.testing.assert_allclose(1.0 / result, [joint.stiffness for joint in finger.joints])
+
+
+@given(
+    st.lists(st.floats(0.01, 0.99), min_size=1, max_size=12, unique=True),
+    st.floats(0.1, 10.0),
+    st.integers(2, 50),
+)
+def test_the_sum_is_that_of_the_beam_wherever_the_joints_are(
+    joints: list[float], ratio: float, samples: int
+) -> None:
+    positions = np.linspace(0.0, 1.0, samples)
+    stiffness = np.geomspace(1.0, ratio, samples)
+    result = joint_compliances(np.sort(joints), positions, stiffness)
+    assert (result > 0.0).all()
+    assert result.sum() == pytest.approx(np.trapezoid(1.0 / stiffness, positions), rel=1e-12)
+
+
+def test_a_joint_bends_for_its_cell() -> None:
+    # EI is 1 in the first half and 4 in the second
+    positions, stiffness = [0.0, 0.5, 0.5 + 1e-12, 1.0], [1.0, 1.0, 4.0, 4.0]
+    result = joint_compliances([0.2, 0.4, 0.9], positions, stiffness)
+    assert result == pytest.approx([0.3, 0.2 + 0.15 / 4, 0.35 / 4])
+
+
+def test_samples_of_a_tapered_beam_converge_with_the_square_of_their_distance() -> None:
+    # EI = (1 − 0.5 x)^3, so the integral of 1/EI is [(1 − 0.5 x)^-2]
+    exact = np.diff((1.0 - 0.5 * np.array([0.0, 0.5, 1.0])) ** -2)
+    errors = []
+    for samples in (11, 21, 41):
+        positions = np.linspace(0.0, 1.0, samples)
+        result = joint_compliances([0.25, 0.75], positions, (1.0 - 0.5 * positions) ** 3)
+        errors.append(np.abs(result - exact).max())
+    orders = np.log2(np.divide(errors[:-1], errors[1:]))
+    assert orders == pytest.approx([2.0, 2.0], abs=0.1)
+
+
+@pytest.mark.parametrize(
+    ("joints", "positions", "stiffness", "sentence"),
+    [
+        ([0.5, 0.2], [0, 1], 1.0, "joints: expected ascending numbers, found 0.5, 0.2"),
+        ([0.5], [1, 0], 1.0, "places: expected ascending numbers, found 1, 0"),
+        ([0.5], [0, 1], [1.0, 0.0], "bending_stiffness: expected numbers above 0, found 0"),
+        (
+            [0.5, 1.5],
+            [0, 1],
+            1.0,
+            "joints: expected places from 0 to 1 m, found joints from 0.5 to 1.5 m",
+        ),
+    ],
+)
+def test_nonsense_is_refused_rld_cells(
+    joints: list[float], positions: list[float], stiffness: float, sentence: str
+) -> None:
+    with pytest.raises(sg.DescriptionError, match=f"^{re.escape(sentence)}$"):
+        joint_compliances(joints, positions, stiffness)

@@ -1,0 +1,149 @@
+"""Closures as values: told apart by type, written and read, and refused in whole sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import softgrasp as sg
+from softgrasp.description.closure import CLOSURES
+from softgrasp.errors import DescriptionError
+from tests.support.scenes import pinch
+
+SOME: dict[str, Any] = {
+    "position-increment": sg.PositionIncrementClosure(samples=5),
+    "synergy-increment": sg.SynergyIncrementClosure(synergy_stiffness=3.0, end=(2.0,)),
+    "force-limited": sg.ForceLimitedClosure(torque=0.3),
+    "underactuated": sg.UnderactuatedClosure(control_mode="tension", differential=True),
+    "joint-torque": sg.JointTorqueClosure(rates=(1.0,), torque=0.2),
+}
+
+
+@pytest.mark.parametrize("name", SOME)
+def test_a_closure_comes_back_from_its_fields(name: str) -> None:
+    scene = pinch(closure=SOME[name])
+    again = sg.GraspScene(**scene.model_dump(mode="json"))
+    assert again == scene
+    assert type(again.closure) is CLOSURES[name] is type(SOME[name])
+    assert scene.closure.name == name
+
+
+def test_what_has_no_type_closes_by_position_increments() -> None:
+    assert pinch(closure={"samples": 3}).closure == sg.PositionIncrementClosure(samples=3)
+    assert pinch().closure == sg.PositionIncrementClosure()
+
+
+def test_every_closure_has_drives_for_every_grasp() -> None:
+    for name, kind in CLOSURES.items():
+        hand = sg.load_hand("hybrid_gripper" if name == "pressure" else "four_finger")
+        scene = pinch(hand=hand, closure=kind())
+        sizes = {len(scene.actuators), len(scene.rates), len(scene.start), len(scene.limits)}
+        assert len(sizes) == 1
+        assert scene.longest_closure > 0.0
+
+
+REFUSED: list[tuple[Callable[[], Any], str]] = [
+    (
+        lambda: pinch(closure={"type": "magnet"}),
+        "closure: expected position-increment, synergy-increment, force-limited, underactuated, "
+        "joint-torque or pressure, found 'magnet'",
+    ),
+    (
+        lambda: sg.ForceLimitedClosure(force=1.0, torque=1.0),
+        "expected exactly one of force and torque, found both",
+    ),
+    (
+        lambda: sg.ForceLimitedClosure(force=0.1),
+        "expected a force above the threshold of contact (0.1 N), found 0.1 N",
+    ),
+    (
+        lambda: pinch(closure=sg.PressureClosure()),
+        "closure: expected a hand with soft fingers, found 'four_finger' without",
+    ),
+    (
+        lambda: pinch(closure=sg.JointTorqueClosure(rates=(1.0, 2.0))),
+        "closure.rates: expected 1 rate, 3 (one a joint of a finger) or 12 (one a joint), found 2",
+    ),
+    (
+        lambda: pinch(closure=sg.UnderactuatedClosure(rates=(0.1, 0.1))),
+        "closure.rates: expected 1 or 4 values, one a tendon, found 2",
+    ),
+    (
+        lambda: pinch(closure=sg.SynergyIncrementClosure(start=(0.0, 0.0))),
+        "closure.start: expected 1 value, one a synergy, found 2",
+    ),
+    (
+        lambda: pinch(closure=sg.SynergyIncrementClosure(start=(-9.0,))),
+        "closure.start: expected weights that bring joint 'F1_J1' inside its limits "
+        "[-0.523599, 1.5708] rad ([-30, 90]°), found -4.72976 rad (-270.995°)",
+    ),
+    (
+        lambda: pinch(hand=sg.load_hand("soft_gripper"), closure=sg.UnderactuatedClosure()),
+        "closure.type: expected a hand with joints that are driven for closure 'underactuated', "
+        "found 'soft_gripper' without",
+    ),
+]
+
+
+@pytest.mark.parametrize(("make", "sentence"), REFUSED)
+def test_what_does_not_fit_is_told(make: Callable[[], Any], sentence: str) -> None:
+    with pytest.raises(DescriptionError) as caught:
+        make()
+    assert str(caught.value) == sentence
+
+
+@pytest.mark.parametrize(
+    "closure",
+    [
+        sg.ForceLimitedClosure(),
+        sg.UnderactuatedClosure(),
+        sg.JointTorqueClosure(),
+        sg.SynergyIncrementClosure(synergy_stiffness=1.0),
+    ],
+    ids=lambda closure: closure.name,
+)
+def test_joints_that_obey_whatever_the_load_cannot_give_way(closure: Any) -> None:
+    with pytest.raises(DescriptionError) as caught:
+        pinch(closure=closure, actuation="prescribed")
+    assert str(caught.value) == (
+        f"actuation: expected 'servo': with closure '{closure.name}' joints give way to what they "
+        "touch; found 'prescribed'"
+    )
+
+
+def test_tendons_are_made_as_the_joints_are_strong_and_fast() -> None:
+    scene = pinch(grasp="power")
+    tendons = sg.UnderactuatedClosure().tendons_of(scene.hand, scene.preset)
+    assert [tendon.name for tendon in tendons] == ["F1", "F2", "F3", "F4"]
+    radii = [pulley.radius for pulley in tendons[0].pulleys]
+    assert radii == pytest.approx([0.01, 0.01 * 1.5 / 2.4, 0.01 * 0.8 / 2.4])
+    assert tendons[0].tension_limit == pytest.approx(0.25 * 2.4 / 0.01)
+    (one,) = sg.UnderactuatedClosure(differential=True).tendons_of(scene.hand, scene.preset)
+    assert len(one.pulleys) == 12
+
+
+def test_a_hands_own_tendons_are_used() -> None:
+    hand = sg.load_hand("underactuated_1")
+    closure = sg.UnderactuatedClosure(tension=20.0)
+    tendons = closure.tendons_of(hand, hand.grasps.power)
+    assert [tendon.name for tendon in tendons] == ["thumb", "index", "middle"]
+    assert {pulley.radius for tendon in tendons for pulley in tendon.pulleys} == {0.01}
+    assert {tendon.tension_limit for tendon in tendons} == {20.0}
+
+
+def with_tendon(*joints: str) -> sg.Hand:
+    pulleys = tuple(sg.Pulley(joint=joint, radius=0.01) for joint in joints)
+    return sg.load_hand("four_finger").replace(tendons=(sg.Tendon(name="T", pulleys=pulleys),))
+
+
+def test_a_tendon_over_what_is_no_joint_is_refused() -> None:
+    with pytest.raises(DescriptionError, match="did you mean 'F1_J1'") as caught:
+        with_tendon("F1_J2", "F1_J11")
+    assert str(caught.value).startswith(
+        "tendons[0].pulleys[1].joint: expected a joint of the hand, found 'F1_J11'; "
+    )
+    with pytest.raises(DescriptionError) as caught:
+        with_tendon("F1_J2", "F1_J2")
+    assert str(caught.value) == ("pulleys[1]: expected unique names, found joint 'F1_J2' twice")

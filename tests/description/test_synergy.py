@@ -1,0 +1,163 @@
+"""Synergies fit together and fit their hand; Santello's are the published ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from ruamel.yaml import YAML
+
+import softgrasp as sg
+from softgrasp.description.closure import first_synergy
+from softgrasp.errors import DescriptionError
+from softgrasp.io.hand import read_hand
+from tests.support.outside import outside_file
+
+
+def synergies(**changes: Any) -> sg.Synergies:
+    base: dict[str, Any] = {
+        "joints": ("F1_J1", "F1_J2"),
+        "mean": (0.1, 0.2),
+        "matrix": ((1.0, 0.0), (0.5, 1.0)),
+    }
+    return sg.Synergies(**(base | changes))
+
+
+REFUSED = [
+    ({"mean": (0.1,)}, "mean: expected 2 values, one a joint, found 1"),
+    (
+        {"matrix": ((1.0, 0.0),)},
+        "matrix: expected a matrix of 2 rows, one a joint, each with one number a synergy, "
+        "found 1 × 2",
+    ),
+    (
+        {"matrix": ((1.0, 0.0), (1.0,))},
+        "matrix: expected a matrix of 2 rows, one a joint, each with one number a synergy, "
+        "found 2 × 1 or 2",
+    ),
+    (
+        {"matrix": ((1.0, 0.0), (0.5, 0.0))},
+        "matrix: expected synergies that move a joint, found column 2 all zero",
+    ),
+    ({"opened": (1.0,) * 3}, "opened: expected at most 2 values, one a synergy, found 3"),
+]
+
+
+@pytest.mark.parametrize(("changes", "sentence"), REFUSED)
+def test_a_table_that_does_not_fit_together_is_told(changes: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(DescriptionError) as caught:
+        synergies(**changes)
+    assert str(caught.value) == sentence
+
+
+def test_a_table_of_another_hand_is_told() -> None:
+    hand = sg.load_hand("four_finger")
+    with pytest.raises(DescriptionError) as caught:
+        hand.replace(synergies=synergies(joints=("F1_J1", "F1_J9")))
+    assert str(caught.value).startswith(
+        "synergies.joints[1]: expected a joint of 'four_finger' with a drive, found 'F1_J9'; "
+    )
+    with pytest.raises(DescriptionError) as caught:
+        hand.replace(synergies=synergies(mean=(0.1, -0.2)))
+    assert str(caught.value) == (
+        "synergies.mean[1]: expected joint 'F1_J2' inside its limits "
+        "[-0.0872665, 1.74533] rad ([-5, 100]°), found -0.2 rad (-11.4592°)"
+    )
+
+
+def test_the_posture_is_mean_plus_matrix_times_weights() -> None:
+    assert synergies().posture((2.0, -1.0)) == pytest.approx({"F1_J1": 2.1, "F1_J2": 0.2})
+    with pytest.raises(ValueError, match="zip"):
+        synergies().posture((1.0,))
+
+
+def test_a_hand_without_a_table_has_the_synergy_of_its_grasp() -> None:
+    hand = sg.load_hand("four_finger")
+    own = first_synergy(hand, hand.grasps.precision)
+    column = np.array([row[0] for row in own.matrix])
+    assert np.linalg.norm(column) == pytest.approx(1.0)
+    rates = hand.grasps.precision.rates.for_fingers(hand.rows)
+    assert column / column[0] == pytest.approx(np.array(rates) / rates[0])
+
+
+def test_santellos_table_is_the_published_one() -> None:
+    given = YAML(typ="safe").load(outside_file("hands_dh.yaml"))["synergies"]["santello_15"]
+    own = sg.load_hand("paradigmatic").synergies
+    assert own is not None
+    assert np.array(own.matrix).tolist() == given["S_columns_are_synergies"]
+    assert own.mean == pytest.approx(given["qm"], abs=1e-8)
+
+
+def test_santellos_synergies_are_no_orthonormal_ones_and_couple_the_outer_joints() -> None:
+    own = sg.load_hand("paradigmatic").synergies
+    assert own is not None
+    matrix = np.array(own.matrix)
+    assert matrix.shape == (20, 15)
+    assert abs(matrix.T @ matrix - np.eye(15)).max() == pytest.approx(0.6221, abs=1e-4)
+    pip, dip = (
+        [i for i, name in enumerate(own.joints) if name.endswith(end)]
+        for end in ("PIP_flex", "DIP_flex")
+    )
+    assert matrix[dip] == pytest.approx(2 / 3 * matrix[pip], abs=2e-6)
+
+
+HAND = """\
+name: two
+source: a test
+convention: standard
+units: {length: mm, angle: deg}
+fingers:
+  - name: F1
+    phalanges:
+      - {a: 40, density: 1000, limits: [0, 90]}
+      - {a: 30, density: 1000, limits: [0, 90]}
+      - {a: 20, density: 1000, limits: [0, 90], driven: false}
+couplings:
+  - {joint: F1_J3, leader: F1_J2, ratio: 0.5, offset: 10}
+tendons:
+  - {name: F1, pulleys: [{joint: F1_J1, radius: 8}, {joint: F1_J2, radius: 5}], excursion: 12}
+synergies: {joints: [F1_J1, F1_J2], mean: [10, 20], matrix: [[1], [0.5]], opened: [-0.1]}
+grasps:
+  power: {center: [0, 0, 50], rates: 60}
+  precision: {center: [0, 0, 50], rates: 60}
+"""
+
+
+def test_a_file_says_all_of_it_in_its_own_units(tmp_path: Any) -> None:
+    path = tmp_path / "two.yaml"
+    path.write_text(HAND, encoding="utf-8")
+    hand = read_hand(path)
+    assert hand.couplings[0].offset == pytest.approx(np.radians(10))
+    assert hand.tendons[0].pulleys[1].radius == pytest.approx(0.005)
+    assert hand.tendons[0].excursion == pytest.approx(0.012)
+    assert hand.synergies is not None
+    assert hand.synergies.mean == pytest.approx(np.radians([10, 20]))
+    assert hand.synergies.matrix == ((1.0,), (0.5,))
+
+
+WRONG = [
+    ("[[1], [0.5]]", "[[1]]", ":15: synergies.matrix: expected a matrix of 2 rows, one a joint, "
+     "each with one number a synergy, found 1 × 1"),
+    ("leader: F1_J2", "leader: F1_J7", ":12: couplings[0].leader: expected a joint of the hand, "
+     "found 'F1_J7'; did you mean 'F1_J3'? known: F1_J1, F1_J2, F1_J3"),
+    ("{joint: F1_J3, leader: F1_J2,", "{joint: F1_J1, leader: F1_J2,",
+     ":12: couplings[0].joint: expected a joint with driven: false, found 'F1_J1', which has a "
+     "drive"),
+    ("radius: 5", "radius: 0", ":14: tendons[0].pulleys[1].radius: expected a radius other than "
+     "zero, found 0"),
+    ("joint: F1_J2, radius", "joint: F1_J3, radius", ":14: tendons[0].pulleys[1].joint: expected a "
+     "joint that does not follow another one, found 'F1_J3'"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("old", "new", "sentence"), WRONG)
+def test_a_mistake_in_a_file_is_told_with_its_line(
+    old: str, new: str, sentence: str, tmp_path: Any
+) -> None:
+    path = tmp_path / "two.yaml"
+    assert old in HAND
+    path.write_text(HAND.replace(old, new), encoding="utf-8")
+    with pytest.raises(DescriptionError) as caught:
+        read_hand(path)
+    assert str(caught.value) == f"{path}{sentence}"

@@ -1,0 +1,146 @@
+"""Sequences, preshapes and criteria: short forms, defaults, and sentences about what cannot be."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import softgrasp as sg
+from tests.support.scenes import pinch
+
+HAND = "hand 'four_finger' has no preshape"
+
+
+def test_a_phase_with_its_defaults_is_its_type() -> None:
+    scene = pinch(sequence=("approach", "close", {"type": "lift", "height": 0.2}))
+    assert scene.sequence == (sg.ApproachPhase(), sg.ClosePhase(), sg.LiftPhase(height=0.2))
+    assert [phase.label for phase in scene.sequence] == ["approach", "close", "lift"]
+    assert scene.on_wrist
+    assert not scene.is_plain
+    assert sg.GraspScene.model_validate_json(scene.model_dump_json()) == scene
+
+
+def test_a_shake_knows_how_hard_it_is() -> None:
+    shake = sg.ShakePhase(amplitude=0.05, frequency=2.0, cycles=3)
+    assert shake.time == 1.5
+    assert shake.peak_acceleration == pytest.approx(7.8957, rel=1e-4)  # A(2πf)²
+    assert sg.ShakePhase().reach == 0.02
+    assert sg.ShakePhase(angle=0.1).reach == 0.0
+
+
+def test_a_criterion_leaves_gravity_alone_beside_other_tests() -> None:
+    assert sg.SuccessCriterion().gravity == (0.0, 0.0, -9.81)
+    assert sg.SuccessCriterion(motion=("lift",)).gravity is None
+    assert sg.SuccessCriterion(directions=((1.0, 0.0, 0.0),)).gravity is None
+    both = sg.SuccessCriterion(directions=((1.0, 0.0, 0.0),), gravity=(0.0, 0.0, -1.0))
+    assert both.gravity == (0.0, 0.0, -1.0)
+    assert both.replace(name="b").gravity == both.gravity
+    assert sg.SuccessCriterion(motion=("lift",)).replace(name="c").gravity is None
+
+
+def test_a_scene_starts_from_a_preshape() -> None:
+    scene = pinch(preshape="straight")
+    assert scene.start == (0.0,) * 12
+    led = pinch(sequence=({"type": "preshape", "preshape": "straight"}, "close"))
+    assert led.start == pinch().start
+    assert led.closing_start == (0.0,) * 12
+
+
+REFUSED: list[tuple[dict[str, Any], str]] = [
+    (
+        {"sequence": ("approach", "clos")},
+        "sequence[1]: expected approach, preshape, close, hold, lift, move or shake, found 'clos'; "
+        "did you mean 'close'?",
+    ),
+    ({"sequence": ("close", "close")}, "sequence[1].type: expected one close, found 2"),
+    ({"sequence": ("hold",)}, "sequence: expected one close among its phases, found none"),
+    (
+        {"sequence": ("close", "approach")},
+        "sequence[1].type: expected an approach only as the first phase, found it after 'close'; "
+        "move takes the hand elsewhere",
+    ),
+    (
+        {"sequence": ("close", {"type": "preshape", "preshape": "open"})},
+        "sequence[1].type: expected a preshape only before the fingers close, found it after "
+        "'close'",
+    ),
+    (
+        {"sequence": ("close", "lift"), "object_mount": "fixed"},
+        "sequence[1]: expected a free object to lift, found a fixed one",
+    ),
+    (
+        {"success": {"motion": ["shake"]}, "object_mount": "planar"},
+        "success.motion[0]: expected a free object to shake, found a planar one",
+    ),
+    (
+        {"sequence": ("close", "lift"), "lift": {}, "gravity": True},
+        "lift: expected a lift or a sequence, found both; lift is also a phase of sequences",
+    ),
+    (
+        {"sequence": ("close", {"type": "move"})},
+        "sequence[1]: expected a displacement or a turn, found neither",
+    ),
+    (
+        {"sequence": ("close", {"type": "shake", "amplitude": 0.0})},
+        "sequence[1]: expected an amplitude or an angle, found neither",
+    ),
+    (
+        {"sequence": ("close", {"type": "shake", "direction": (0, 0, 0)})},
+        "sequence[1].direction: expected a direction, found a vector without length",
+    ),
+    (
+        {"sequence": ("close", {"type": "lift", "hight": 1.0})},
+        "sequence[1].hight: no such field; did you mean 'height'? known: height, name, time, type",
+    ),
+    (
+        {"success": {"motion": ["close"]}},
+        "success.motion[0]: expected hold, lift, move or shake, found 'close'",
+    ),
+    (
+        {"success": {"gravity": None}},
+        "success: expected something that tests the grasp: gravity, motion, directions or pulls "
+        "here, or a sequence that goes on after its close; found none",
+    ),
+    (
+        {"success": {"directions": [[0, 1.0, 0]]}, "object_mount": "planar"},
+        "success.directions[0]: expected a part in the x–z plane, in which a planar object moves, "
+        "found (0.0, 1.0, 0.0)",
+    ),
+    (
+        {"preshape": "strait"},
+        f"preshape: {HAND} 'strait'; did you mean 'straight'? known: hook, open, straight",
+    ),
+    (
+        {"sequence": ({"type": "preshape", "preshape": "fist"}, "close")},
+        f"sequence[0].preshape: {HAND} 'fist'; known: hook, open, straight",
+    ),
+]
+
+
+@pytest.mark.parametrize(("changes", "sentence"), REFUSED, ids=[s[:40] for _, s in REFUSED])
+def test_what_cannot_be_is_one_sentence(changes: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(sg.DescriptionError) as message:
+        pinch(**changes)
+    assert str(message.value) == sentence
+
+
+def test_a_preshape_outside_the_limits_is_told_in_degrees() -> None:
+    hand = sg.load_hand("four_finger")
+    with pytest.raises(sg.DescriptionError) as message:
+        hand.replace(preshapes={"far": (0.0, 2.0, *(0.0,) * 10)})
+    assert str(message.value) == (
+        "preshapes[0].positions[1]: expected joint 'F1_J2' inside its limits "
+        "[-0.0872665, 1.74533] rad ([-5, 100]°), found 2 rad (114.592°)"
+    )
+    with pytest.raises(sg.DescriptionError) as message:
+        hand.replace(preshapes={"short": (0.0,)})
+    assert str(message.value) == (
+        "preshapes[0].positions: expected 12 numbers, one a joint, found 1"
+    )
+    twice = [{"name": "a", "positions": (0.0,) * 12}] * 2
+    with pytest.raises(sg.DescriptionError) as message:
+        hand.replace(preshapes=twice)
+    assert (
+        str(message.value) == "preshapes[1].name: expected unique names, found preshape 'a' twice"
+    )

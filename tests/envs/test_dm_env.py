@@ -1,0 +1,180 @@
+"""dm_control: the composed scene moves as ours does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import mujoco
+import numpy as np
+import pytest
+from absl.testing import absltest
+from dm_env import StepType, test_utils
+
+import softgrasp as sg
+from softgrasp.envs import dm_env
+from tests.support.scenes import ball, pinch
+
+pytest.importorskip("dm_control", reason="dm_control is the extra 'dm' (Python 3.11 and 3.12)")
+
+
+@pytest.mark.parametrize("mount", ["free", "fixed"])
+def test_a_composed_scene_moves_as_ours_does(mount: str) -> None:
+    scene = pinch(object_mount=mount, duration=0.45)
+    ours = sg.simulate(scene)
+    composed = dm_env.composer_scene(scene)
+    physics = dm_env.compile_physics(composed)
+    joints = physics.bind(composed.hand.mjcf_model.find_all("joint"))
+    actuators = physics.bind(composed.hand.mjcf_model.find_all("actuator"))
+    track = [np.array(joints.qpos)]
+    for targets in ours.joint_target[:-1]:
+        actuators.ctrl = targets
+        physics.step()
+        track.append(np.array(joints.qpos))
+    assert any(contact.in_contact for contact in ours.contacts)
+    assert np.abs(np.array(track) - ours.joint_position).max() < 1e-4
+    position, _ = composed.object.get_pose(physics)
+    assert np.abs(np.array(position) - ours.object_position[-1]).max() < 1e-4
+
+
+def test_the_arena_has_our_solver_and_not_its_own() -> None:
+    scene = pinch()
+    ours = sg.compile_model(scene)
+    theirs = dm_env.compile_physics(dm_env.composer_scene(scene)).model
+    for option in ("timestep", "integrator", "cone", "impratio", "noslip_iterations", "jacobian"):
+        assert getattr(theirs.opt, option) == getattr(ours.opt, option), option
+    assert theirs.npair == ours.npair
+
+
+def test_a_planar_object_is_refused() -> None:
+    with pytest.raises(sg.BuildError) as refused:
+        dm_env.composer_scene(pinch(object_mount="planar"))
+    assert str(refused.value) == (
+        "object_mount: expected 'free' or 'fixed' for dm_control, found 'planar'"
+    )
+
+
+def test_a_missing_dm_control_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dm_env, "find_spec", lambda name: None)
+    with pytest.raises(sg.BackendUnavailable) as refused:
+        dm_env.composer_scene(pinch())
+    assert str(refused.value) == (
+        "dm_control is not installed: pip install 'softgrasp[dm]' (Python 3.11 or 3.12)"
+    )
+
+
+def test_mujoco_4_is_named_as_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dm_env.mujoco, "__version__", "4.0.0")
+    with pytest.raises(sg.BackendUnavailable) as refused:
+        dm_env.composer_scene(pinch())
+    assert str(refused.value) == (
+        "dm_control 1.0 needs MuJoCo below 4, found 4.0.0: pip uninstall -y mujoco mujoco-core "
+        "mujoco-studio && pip install 'softgrasp[dm]'"
+    )
+
+
+def test_a_deformable_object_is_refused_and_sensors_are_told_to_be_left_out() -> None:
+    obj = pinch().object.replace(elasticity=sg.Elasticity(young=1e5))
+    with pytest.raises(sg.BuildError) as error:
+        dm_env.composer_scene(pinch(object=obj))
+    assert str(error.value) == (
+        "object.elasticity: expected a rigid object for dm_control, found a deformable one"
+    )
+    wrist = sg.ForceTorqueSensor(name="wrist")
+    with pytest.warns(sg.SoftgraspWarning, match="sensors: 1 of the scene are left out"):
+        dm_env.composer_scene(pinch(sensors=(wrist,)))
+
+
+# --------------------
+# The dm_env: its rules, and the same episodes as in our own engine.
+
+
+if mujoco.__version__.startswith("4"):
+    pytest.skip("dm_control 1.0 needs MuJoCo below 4", allow_module_level=True)
+pytest.importorskip("dm_control", reason="dm_control is the extra 'dm' (Python 3.11 and 3.12)")
+pytest.importorskip("gymnasium", reason="gymnasium is the extra 'gym'")
+
+
+TEST = sg.SuccessCriterion(ramp_time=0.05, hold_time=0.05)
+
+
+def quick(**changes: Any) -> sg.GraspScene:
+    return pinch(**({"duration": 0.45, "success": TEST} | changes))
+
+
+class TestRules(test_utils.EnvironmentTestMixin, absltest.TestCase):
+    """dm_env's own test of what an environment has to keep."""
+
+    def make_object_under_test(self) -> Any:
+        return sg.make_dm_env(quick(duration=0.1), noise=sg.PoseNoise(position=1e-3))
+
+    def make_action_sequence(self) -> Any:
+        generator = np.random.default_rng(0)
+        for _ in range(25):
+            yield generator.uniform(-1.0, 1.0, 12)
+
+
+def test_an_episode_goes_as_in_our_own_engine() -> None:
+    ours, theirs = sg.make_env(quick()), sg.make_dm_env(quick())
+    ours.reset()
+    step = theirs.reset()
+    over, closing = False, np.ones(12)
+    while not over:
+        observation, reward, over, _, info = ours.step(closing.astype(np.float32))
+        step = theirs.step(closing)
+        if observation["in_contact"].sum() >= 4:
+            closing[:] = 0.0
+        assert step.reward == reward
+        assert step.last() is over
+        for name, part in observation.items():
+            assert step.observation[name] == pytest.approx(part, abs=1e-3), name
+    assert info["is_success"]
+    assert step.discount == 0.0
+
+
+def test_a_random_agent_lives_through_200_steps_and_seeds_repeat() -> None:
+    def track(seed: int) -> np.ndarray:
+        env = sg.make_dm_env(quick(), random_state=seed, noise=sg.PoseNoise(position=1e-3))
+        generator, rows = np.random.default_rng(1), []
+        ends = 0
+        for _ in range(200):
+            step = env.step(generator.uniform(-1.0, 1.0, 12))
+            spec = env.observation_spec()
+            for name, part in step.observation.items():
+                spec[name].validate(part)
+            rows.append(np.concatenate(list(step.observation.values())))
+            ends += step.last()
+        assert ends >= 2
+        return np.array(rows)
+
+    first = track(3)
+    assert np.array_equal(first, track(3))
+    assert not np.array_equal(first[0], track(4)[0])
+
+
+def test_a_time_limit_ends_without_a_verdict() -> None:
+    env = sg.make_dm_env(quick(), time_limit=0.1)
+    env.reset()
+    steps = [env.step(np.zeros(12)) for _ in range(5)]
+    assert [step.step_type for step in steps] == [StepType.MID] * 4 + [StepType.LAST]
+    assert steps[-1].discount == 1.0
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"actuation": "prescribed"}, "actuation: expected servos and one friction for dm_control, "
+         "found prescribed joints"),
+        ({"contact": sg.Contact(static_friction=0.6, dynamic_friction=0.3)},
+         "contact: expected servos and one friction for dm_control, found two coefficients of "
+         "friction"),
+        ({"object_mount": "planar"}, "object_mount: expected 'free' or 'fixed' for dm_control, "
+         "found 'planar'"),
+        ({"success": None, "gravity": True, "lift": sg.Lift(), "surroundings": (),
+          "object": ball(0.025)}, "lift: expected none for dm_control, found one"),
+    ],
+    ids=["prescribed", "friction", "planar", "lift"],
+)  # fmt: skip
+def test_what_is_not_offered_is_refused(changes: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(sg.BuildError) as refused:
+        sg.make_dm_env(quick(**changes))
+    assert str(refused.value) == sentence

@@ -1,0 +1,214 @@
+"""Stiffness, damping and mass of a hydraulic arm from recorded motions."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import softgrasp as sg
+from softgrasp.cli import main
+from softgrasp.hydraulics.calibration import ArmTestRig, arm_stage
+from softgrasp.hydraulics.files import save_hydraulic_arm
+from tests.hydraulics.arms import one_section, two_sections
+
+PUSHED = (0.0, 3e5, 3e5)
+TRUE = {"EI": 0.5829, "c_b": 0.036, "mass": 0.1}
+NARROW = {"EI": (0.2, 1.5), "c_b": (5e-3, 0.1)}
+"""Bounds whose middles are 6 % and 38 % off."""
+
+
+@cache
+def pushed(duration: float = 0.4) -> Any:
+    return sg.ArmChain(one_section(), 2).move(PUSHED, duration)
+
+
+def noisy(seed: int, noise: float = 1e-3, **given: Any) -> sg.ArmMotion:
+    """A step of 0.3 MPa, every 10 ms with noise [m]."""
+    whole = pushed()
+    rows = whole.ends + noise * np.random.default_rng(seed).standard_normal(whole.ends.shape)
+    message = sg.hydraulic.TipRecording(whole.times, rows)
+    return sg.recorded_motion(message, **({"pressures": PUSHED} | given))
+
+
+def problem(*motions: sg.ArmMotion, **changes: Any) -> sg.ArmCalibrationProblem:
+    given = {"arm": one_section(), "motions": motions, "links": 2, "bounds": NARROW}
+    return sg.ArmCalibrationProblem(**(given | changes))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [3, 4])
+def test_stiffness_and_damping_come_back_from_a_noisy_tip(seed: int) -> None:
+    """EI within 1 %, damping within 5 %; both within four of the errors that are told."""
+    result = sg.calibrate(problem(noisy(seed)))
+    assert isinstance(result, sg.ArmCalibrationResult)
+    calibrated, sure = result.parameters, result.standard_errors
+    assert calibrated["EI"] == pytest.approx(TRUE["EI"], rel=0.01)
+    assert calibrated["c_b"] == pytest.approx(TRUE["c_b"], rel=0.05)
+    for name in ("EI", "c_b"):
+        assert abs(calibrated[name] - TRUE[name]) < 4.0 * sure[name]
+        assert 1e-4 < sure[name] / calibrated[name] < 0.02
+    assert result.residual["arm"] == pytest.approx(1e-3, rel=0.2)
+    assert result.undetermined == ()
+    assert result.arm.sections[0].bending_stiffness == calibrated["EI"]
+    assert result.arm.sections[0].damping.bending == calibrated["c_b"]
+
+
+@pytest.mark.slow
+def test_the_mass_comes_back_as_well() -> None:
+    result = sg.calibrate(problem(noisy(5), find=("EI", "c_b", "mass")))
+    assert result.parameters["mass"] == pytest.approx(TRUE["mass"], rel=0.15)
+    assert result.parameters["EI"] == pytest.approx(TRUE["EI"], rel=0.01)
+    assert result.stages[0].units == ("N·m²", "N·m²·s", "kg")
+
+
+def test_without_noise_the_stiffness_is_that_of_the_arm() -> None:
+    """What is left is the time step of the bench, which is not that of the recording."""
+    result = sg.calibrate(problem(noisy(0, 0.0), find=("EI",), bounds={"EI": (0.4, 0.7)}))
+    assert result.parameters["EI"] == pytest.approx(TRUE["EI"], rel=1e-3)
+    assert result.stages[0].names == ("EI",)
+    assert result.evaluations < 20
+
+
+def test_bends_in_time_and_held_out_motions_serve_as_well() -> None:
+    chain = sg.ArmChain(one_section(), 2)
+    calibrated = chain.move((2e5, 0.0, 0.0), 0.3)
+    bends = chain.bends_of(calibrated.joints).reshape(len(calibrated.times), -1)
+    one = sg.ArmMotion(
+        name="back", start=(2e5, 0.0, 0.0), held_out=True,
+        times=(0.0, 0.1), bends=((-1.0, 0.0), (-0.5, 0.0)),
+    )  # fmt: skip
+    rows = tuple(tuple(row) for row in bends.tolist())
+    other = sg.ArmMotion(
+        pressures=(2e5, 0.0, 0.0), times=tuple(calibrated.times.tolist()), bends=rows
+    )
+    requested = problem(one, other, find=("EI",), bounds={"EI": (0.45, 0.7)})
+    result = sg.calibrate(requested)
+    stage = result.stages[0]
+    assert stage.residual_unit == "rad"
+    assert result.parameters["EI"] == pytest.approx(TRUE["EI"], rel=1e-3)
+    assert stage.held_out_labels[0] == "back u1 at 0 s"
+    begin, later = stage.held_out_simulated[::2]
+    assert begin == pytest.approx(-chain.rest((2e5, 0.0, 0.0)).bends[0], rel=1e-3)
+    assert begin < later < 0.0  # on its way back to straight
+
+
+def test_sections_may_have_values_of_their_own() -> None:
+    arm = two_sections()
+    ends = sg.ArmChain(arm, 1).move((1e5,) * 6, 0.02)
+    requested = sg.ArmCalibrationProblem(
+        arm=arm, motions=(sg.recorded_motion(ends),), links=1, each_section=True
+    )
+    stage = arm_stage(requested, ArmTestRig(requested))
+    assert stage is not None
+    assert stage.block.names == ("EI1", "EI2", "c_b1", "c_b2")
+    calibrated = ArmTestRig(requested).arm(np.array([1.0, 2.0, 3.0, 4.0]))
+    assert [part.bending_stiffness for part in calibrated.sections] == [1.0, 2.0]
+    assert [part.damping.bending for part in calibrated.sections] == [3.0, 4.0]
+    assert stage.labels[:4] == ("motion 1 x1 at 0 s", "motion 1 y1 at 0 s", "motion 1 z1 at 0 s",
+                                "motion 1 x2 at 0 s")  # fmt: skip
+
+
+def test_torques_press_through_the_drives() -> None:
+    """The bench moves the arm as drives and chain do: nothing is left at the true values."""
+    table = sg.hydraulic.TorqueTable(np.array([0.0, 0.05]), np.array([[0.0, 0, 0], [0.5, 0, 0]]))
+    message = sg.run_arm(one_section(), table, duration=0.2, links=2).recording
+    rows = np.column_stack([table.times, table.torques]).tolist()
+    requested = problem(sg.recorded_motion(message, torques=rows))
+    stage = arm_stage(requested, ArmTestRig(requested))
+    assert stage is not None
+    values = stage.simulate(np.array([[TRUE["EI"], TRUE["c_b"]]]))[0]
+    assert np.ptp(stage.measured[::3]) > 0.03
+    assert values == pytest.approx(stage.measured, abs=5e-4)
+
+
+def written(directory: Path, text: str) -> Path:
+    save_hydraulic_arm(one_section(), directory / "arm.yaml")
+    whole = pushed()
+    table = np.column_stack([whole.times, 1e3 * whole.ends[:, 0]])
+    head = "time_s,x_mm,y_mm,z_mm"
+    np.savetxt(directory / "a.csv", table, "%.9g", ",", header=head, comments="")
+    path = directory / "mine.yaml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+GOOD = """arm: arm.yaml
+motions:
+  - {table: a.csv, pressures: [0, 3.0e+5, 3.0e+5]}
+find: [EI]
+bounds: {EI: [0.45, 0.7]}
+links: 2
+"""
+
+
+@pytest.mark.slow
+def test_the_command_line_takes_a_problem_of_an_arm(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    assert main(["calibrate", str(written(tmp_path, GOOD)), "--out", str(out)]) == 0
+    message = json.loads((out / "calibration.json").read_text("utf-8"))
+    assert message["parameters"]["EI"] == pytest.approx(TRUE["EI"], rel=1e-3)
+    assert message["stages"][0]["parameters"]["EI"]["unit"] == "N·m²"
+    arm = sg.load_hydraulic_arm(out / "arm.yaml")
+    assert arm.sections[0].bending_stiffness == message["parameters"]["EI"]
+    assert "softgrasp" in arm.source
+    page = (out / "report.html").read_text("utf-8")
+    assert "Calibration of hydraulic_two_section" in page
+    assert "Motions" in page
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("table: a.csv", "tabel: a.csv", r"mine.yaml:3: motions\[0\].table: expected the name"),
+        ("[0, 3.0e+5, 3.0e+5]", "[0]", r"motions\[0\].pressures: expected one a chamber \(3\), f"),
+        ("a.csv, ", "a.csv, presure: 1, ", r"motions\[0\].presure: no such field; did you mean"),
+        ("EI: [0.45, 0.7]", "EI: [0.7, 0.45]", "EI: expected the lower bound first, found 0.7, 0"),
+        ("find: [EI]", "find: [EI, EI]", "find: expected each once, found EI, EI"),
+        ("arm.yaml", "arms.yaml", r"no such file|cannot|expected"),
+        ("a.csv, ", "a.csv, held_out: true, ", "motions: expected one that is not held out"),
+    ],
+)
+def test_mistakes_in_a_problem_are_told(tmp_path: Path, old: str, new: str, message: str) -> None:
+    path = written(tmp_path, GOOD.replace(old, new))
+    with pytest.raises(sg.DescriptionError, match=message):
+        sg.load_problem(path)
+
+
+def test_mistakes_in_a_table_are_told(tmp_path: Path) -> None:
+    path = written(tmp_path, GOOD)
+    table = tmp_path / "a.csv"
+    for text, message in (
+        ("time_s,x_mm,y_mm\n0,0,0\n1,0,0\n", "a.csv: expected a column z_mm, found time_s, x_mm"),
+        ("time_s,x_mm,y_mm,z_mm\n0,0,0,1\n1,0,,0\n", "a.csv:3: expected a number for y, found ''"),
+        (
+            "time_s,x_mm,y_mm,z_in\n0,0,0,1\n",
+            "a.csv: no column 'z_in'; known: time_s, x_mm, y_mm, z_mm",
+        ),
+        ("time_s,x_mm,y_mm,z_mm\n1,0,0,1\n0,0,0,1\n", r"motions\[0\].times: expected rising time"),
+        ("time_s,u1_deg,v1_deg,u2_deg\n0,0,0,1\n1,0,0,1\n", "no column 'u2_deg'"),
+    ):
+        table.write_text(text, encoding="utf-8")
+        with pytest.raises(sg.DescriptionError, match=message):
+            sg.load_problem(path)
+
+
+def test_what_does_not_fit_is_told() -> None:
+    ends = noisy(0)
+    bends = sg.ArmMotion(times=(0.0, 1.0), bends=((0.0, 0.0),) * 2)
+    with pytest.raises(sg.DescriptionError, match=r"motions\[1\]: expected ends in all motions, o"):
+        problem(ends, bends)
+    with pytest.raises(sg.DescriptionError, match="ends: expected ends or bends, found neither"):
+        sg.ArmMotion(times=(0.0, 1.0))
+    with pytest.raises(sg.DescriptionError, match="torques: expected pressures or torques, found"):
+        noisy(0, torques=((0.0, 0, 0, 0),))
+    with pytest.raises(sg.DescriptionError, match="stages: expected none for an arm, which has on"):
+        sg.calibrate(problem(ends), stages=["springs"])
+    with pytest.raises(
+        sg.DescriptionError, match=r"motions\[0\].bends: expected rows of 2 numbers"
+    ):
+        problem(bends.replace(bends=((0.0,) * 4,) * 2))

@@ -1,0 +1,596 @@
+"""Hydraulic arms in YAML: units, and mistakes with file, line and field."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from pathlib import Path
+
+import mujoco
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import softgrasp as sg
+from softgrasp import assets
+from softgrasp.description.bendable import TipLoad
+from softgrasp.errors import DescriptionError
+from softgrasp.hydraulics import TorqueTable
+from softgrasp.hydraulics.description import HydraulicArm, arm_of_robot, arm_robot
+from softgrasp.hydraulics.files import hydraulic_arm_from, load_hydraulic_arm
+from softgrasp.hydraulics.model import arm_model
+from softgrasp.io.urdf import read_robot, rigid_urdf, write_robot
+from softgrasp.model.robot import robot_model
+from tests.hydraulics.arms import two_sections
+from tests.hydraulics.hydraulic_arms import hydraulic_arms
+from tests.support.robots import ARM, needs_xacro, written
+
+SHIPPED = assets.find("hydraulic_arms", "hydraulic_two_section").read_text(encoding="utf-8")
+
+CHAMBERS = SHIPPED[SHIPPED.index("    chambers:") : SHIPPED.index("  - name: tip")]
+
+
+def refused(tmp_path: Path, old: str, new: str) -> str:
+    """What is said of the shipped file with one thing changed at its first place."""
+    assert old in SHIPPED
+    path = tmp_path / "arm.yaml"
+    path.write_text(SHIPPED.replace(old, new, 1), encoding="utf-8")
+    with pytest.raises(DescriptionError) as message:
+        load_hydraulic_arm(path)
+    return str(message.value)
+
+
+def line_of(text: str) -> int:
+    return SHIPPED[: SHIPPED.index(text)].count("\n") + 1
+
+
+def test_lengths_areas_and_angles_are_in_the_units_of_the_file() -> None:
+    arm = load_hydraulic_arm("hydraulic_two_section")
+    section = arm.sections[0]
+    assert section.length == pytest.approx(0.3965)
+    assert section.chambers[1].angle == pytest.approx(2.0 * math.pi / 3.0)
+    assert section.chambers[1].radius == pytest.approx(0.022)
+    assert section.chambers[1].area == pytest.approx(2.011e-4)
+    assert section.bending_stiffness == 0.5829
+    assert arm.drive.screw.lead == pytest.approx(0.005)
+    assert arm.drive.piston.diameter == pytest.approx(0.06)
+    assert len(arm.chambers) == 6
+
+
+def test_the_second_section_is_turned_by_half_a_turn() -> None:
+    first, second = load_hydraulic_arm("hydraulic_two_section").sections
+    for one, other in zip(first.chambers, second.chambers, strict=True):
+        assert math.cos(other.angle - one.angle) == pytest.approx(-1.0)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        (
+            "bending_stiffness: 0.5829",
+            "bending_stiffness: 0",
+            "sections[0].bending_stiffness: expected a number above 0, found 0",
+        ),
+        ("lead: 5", "lead: -5", "drive.screw.lead: expected a number above 0, found -5"),
+        (
+            "{diameter: 4, length: 2000}",
+            "{diameter: -4, length: 2000}",
+            "drive.tube.diameter: expected a number above 0, found -4",
+        ),
+        (
+            "diameter: 60",
+            "diametre: 60",
+            "drive.piston.diametre: no such field; did you mean 'diameter'?",
+        ),
+        (
+            "{angle: 120, radius: 22",
+            "{angle: 360, radius: 22",
+            "sections[0].chambers[1].angle: expected chambers at different angles, found two at",
+        ),
+        (
+            "{angle: 120, radius: 22",
+            "{angle: 120, radius: 220",
+            "sections[0].chambers[1].radius: expected at most the section's radius (0.034 m), "
+            "found 0.22 m",
+        ),
+        (
+            "efficiency: 0.9",
+            "efficiency: 90",
+            "drive.screw.efficiency: expected a number at most 1, found 90",
+        ),
+        (
+            "pressure_max: 1.0e+6",
+            "pressure_max: -1.0",
+            "sections[0].chambers[0].pressure_min: expected at most pressure_max (-1 Pa), found 0",
+        ),
+        ("name: tip", "name: base", "sections[1].name: expected unique names, found section"),
+        ("radius: 34", "radius: 500", "sections[0].radius: expected at most the length (0.3965 m)"),
+        ("segments: 1", "segments: 0", "segments: expected a number at least 1, found 0"),
+        (
+            "piston: {diameter: 60",
+            "piston: {diameter: -60",
+            "drive.piston.diameter: expected a number above 0, found -60",
+        ),
+        ("drive:\n  screw", "fluids:\n  screw", "fluids: no such field; known: "),
+        (SHIPPED[SHIPPED.index("drive:") :], "", "drive: this field is missing"),
+        (
+            CHAMBERS,
+            "    chambers: []\n",
+            "sections[0].chambers: expected at least 1 values, found 0",
+        ),
+        (CHAMBERS, "", "sections[0].chambers: this field is missing"),
+        ("mass: 0.1", "weight: 0.1", "sections[0].weight: no such field"),
+    ],
+)
+def test_mistakes_are_told_with_their_field(
+    tmp_path: Path, old: str, new: str, sentence: str
+) -> None:
+    assert sentence in refused(tmp_path, old, new)
+
+
+def test_mistakes_are_told_with_file_and_line(tmp_path: Path) -> None:
+    result = refused(tmp_path, "lead: 5", "lead: -5")
+    assert result.startswith(f"{tmp_path / 'arm.yaml'}:{line_of('lead: 5')}: drive.screw.lead")
+
+
+def test_an_unknown_arm_is_told_with_those_that_exist() -> None:
+    with pytest.raises(DescriptionError, match=r"no hydraulic arm 'two'; .*hydraulic_two_section"):
+        load_hydraulic_arm("two")
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.floats(allow_nan=True) | st.text(max_size=4),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["name", "sections", "drive", "units", "length", "angle", "area", "x"]),
+            inner,
+            max_size=4,
+        )
+    ),
+    max_leaves=12,
+)
+
+
+@settings(max_examples=40)
+@given(st.dictionaries(st.sampled_from(["name", "sections", "drive", "units", "gravity"]), JSON))
+def test_whatever_the_tree_it_is_an_arm_or_a_sentence(tree: dict[str, object]) -> None:
+    with pytest.raises(DescriptionError):
+        hydraulic_arm_from(tree)
+
+
+# --------------------
+# Hydraulic arms as U(C)RDF: they come back equal, and mistakes are told with line and element.
+
+
+PAGE = Path(__file__).parents[2] / "docs" / "hydraulic_arm.md"
+SUFFIXES = ["yaml", "yml", "ucrdf", "urdf", "UCRDF"]
+ONE = """<?xml version="1.0"?>
+<robot name="one">
+  <link name="base"/>
+  <link name="end"/>
+  <bendable name="arm">
+    <parent link="base"/>
+    <child link="end"/>
+    <curvature>
+      <model type="pcc">
+        <limits theta_max="6.283185307179586"/>
+        <backbone length="0.4" radius="0.03" bending_stiffness="0.6"
+          axial_stiffness="4e4" torsion_stiffness="0.5" damping="0.03"/>
+      </model>
+    </curvature>
+    <actuation>
+      <chamber angle="0" radius="0.02" area="2e-4" pressure_max="1e6"/>
+      <chamber angle="2" radius="0.02" area="2e-4" pressure_max="1e6"/>
+    </actuation>
+    <inertial><mass value="0.1"/></inertial>
+  </bendable>
+  <hydraulics segments="2">
+    <drive>
+      <screw lead="0.005"/>
+      <piston diameter="0.06" mass="5" length="0.1"/>
+      <tube diameter="0.004" length="2"/>
+    </drive>
+  </hydraulics>
+</robot>
+"""
+"""A short arm; its lines are counted by tests."""
+SECOND = """<link name="tip"/><bendable name="two">
+    <parent link="end"/><child link="tip"/>
+    <curvature><model type="pcc"><limits theta_max="6.283185307179586"/>
+      <backbone length="0.4" radius="0.03" bending_stiffness="0.6"
+          axial_stiffness="4e4" torsion_stiffness="0.5"/></model></curvature>
+    <actuation><chamber angle="0" radius="0.02" area="2e-4"/></actuation>
+    <inertial><mass value="0.1"/></inertial></bendable>
+"""
+"""Another section, at the end of that one."""
+
+
+@settings(max_examples=25, deadline=None)
+@given(arm=hydraulic_arms(), suffix=st.sampled_from(SUFFIXES))
+def test_any_arm_comes_back_equal(
+    tmp_path_factory: pytest.TempPathFactory, arm: HydraulicArm, suffix: str
+) -> None:
+    path = tmp_path_factory.mktemp("arm") / f"arm.{suffix}"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert sg.load_hydraulic_arm(sg.save_hydraulic_arm(arm, path)) == arm
+
+
+@settings(max_examples=10, deadline=None)
+@given(arm=hydraulic_arms())
+def test_any_arm_is_a_robot_that_comes_back_equal(
+    tmp_path_factory: pytest.TempPathFactory, arm: HydraulicArm
+) -> None:
+    robot = arm_robot(arm, links=3)
+    assert read_robot(write_robot(robot, tmp_path_factory.mktemp("arm") / "a.ucrdf")) == robot
+    assert arm_of_robot(robot) == arm
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize("name", assets.names("hydraulic_arms"))
+def test_a_shipped_arm_comes_back_equal(name: str, suffix: str, tmp_path: Path) -> None:
+    arm = sg.load_hydraulic_arm(name)
+    again = sg.save_hydraulic_arm(arm, tmp_path / "deep" / f"again.{suffix}")
+    assert sg.load_hydraulic_arm(again) == arm
+    assert [path.name for path in again.parent.iterdir()] == [again.name]
+
+
+def test_the_models_of_both_files_are_the_same(tmp_path: Path) -> None:
+    """Every array of the compiled models, bit for bit."""
+    arm = two_sections()
+    saved = [sg.save_hydraulic_arm(arm, tmp_path / f"arm.{kind}") for kind in ("yaml", "ucrdf")]
+    one, other = (arm_model(sg.load_hydraulic_arm(path), 4) for path in saved)
+    assert_same(one, other)
+
+
+def test_the_robot_of_the_file_is_the_arm_but_for_its_gravity(tmp_path: Path) -> None:
+    arm = two_sections()
+    robot = read_robot(write_robot(arm_robot(arm, 4), tmp_path / "arm.ucrdf"))
+    model = robot_model(robot)
+    model.opt.gravity = arm.gravity
+    assert_same(model, arm_model(arm, 4))
+
+
+def assert_same(one: mujoco.MjModel, other: mujoco.MjModel) -> None:
+    public = [name for name in dir(one) if not name.startswith("_")]
+    names = [name for name in public if isinstance(getattr(one, name), np.ndarray | int)]
+    assert {"dof_damping", "jnt_stiffness", "wrap_prm", "body_mass", "nv"} <= set(names)
+    for name in names:
+        assert np.array_equal(getattr(one, name), getattr(other, name)), name
+    assert np.array_equal(one.opt.gravity, other.opt.gravity)
+    assert one.opt.timestep == other.opt.timestep
+
+
+def test_a_robot_is_read_without_a_complaint(tmp_path: Path) -> None:
+    path = sg.save_hydraulic_arm(two_sections(), tmp_path / "arm.ucrdf")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        robot = sg.load_robot(path)
+        rigid = rigid_urdf(robot)
+    assert [part.name for part in robot.bendables] == ["base", "tip"]
+    assert "hydraulics" not in rigid
+    assert mujoco.MjModel.from_xml_string(rigid).nq == 0
+
+
+def test_what_is_not_said_is_as_by_default(tmp_path: Path) -> None:
+    arm = sg.load_hydraulic_arm(written(tmp_path, ONE))
+    assert (arm.name, arm.source, arm.segments) == ("one", "", 2)
+    assert arm.gravity == (0.0, 0.0, 9.81)
+    assert arm.tip_load == TipLoad()
+    assert arm.drive.screw.efficiency == 1.0
+    assert arm.drive.fluid.density == 998.0
+    # one material damps all strains in proportion to stiffness, as that of the robot
+    damping = arm.sections[0].damping
+    assert damping.axial == pytest.approx(0.05 * 4e4)
+    assert damping.torsion == pytest.approx(0.05 * 0.5)
+    assert (damping.drag, damping.rotational_drag) == (0.0, 0.0)
+    one, other = robot_model(sg.load_robot(tmp_path / "robot.ucrdf")), arm_model(arm)
+    assert np.array_equal(one.dof_damping, other.dof_damping)
+
+
+def test_the_arm_of_the_page_is_one(tmp_path: Path) -> None:
+    page = (assets.directory("hydraulic_arms").parents[1] / "docs/hydraulic_arm.md").read_text(
+        "utf-8"
+    )
+    text = page.split("```xml\n")[1].split("```")[0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        arm = sg.load_hydraulic_arm(written(tmp_path, text))
+    shipped = two_sections()
+    first = shipped.sections[0]
+    assert arm.drive == shipped.drive
+    assert (arm.gravity, arm.tip_load, arm.segments) == (shipped.gravity, shipped.tip_load, 1)
+    assert arm.sections[0].damping == first.damping
+    assert arm.sections[0].length == pytest.approx(first.length)
+    assert [part.angle for part in arm.chambers] == pytest.approx(
+        [part.angle for part in first.chambers], abs=1e-4
+    )
+
+
+def test_sections_follow_the_links_and_not_the_file(tmp_path: Path) -> None:
+    text = ONE.replace('<bendable name="arm">', SECOND + '<bendable name="arm">')
+    arm = sg.load_hydraulic_arm(written(tmp_path, text))
+    assert [section.name for section in arm.sections] == ["arm", "two"]
+
+
+def test_macros_are_expanded(tmp_path: Path) -> None:
+    needs_xacro("arm.xacro")
+    macro = 'xmlns:xacro="http://www.ros.org/wiki/xacro"><xacro:property name="l" value="0.005"/>'
+    text = ONE.replace('"one">', f'"one" {macro}').replace('lead="0.005"', 'lead="${l}"')
+    arm = sg.load_hydraulic_arm(written(tmp_path, text, "arm.ucrdf.xacro"))
+    assert arm == sg.load_hydraulic_arm(written(tmp_path, ONE))
+
+
+def test_what_is_left_out_is_told(tmp_path: Path) -> None:
+    text = ONE.replace('theta_max="6.283185307179586"', 'theta_max="3"')
+    text = text.replace('damping="0.03"', 'damping="0.03" links="5" discs="3"')
+    shape = '<visual><geometry><sphere radius="0.1"/></geometry></visual>'
+    text = text.replace('<link name="base"/>', f'<link name="base">{shape}'
+                        '<inertial><mass value="1"/></inertial></link>')  # fmt: skip
+    path = written(tmp_path, text)
+    with pytest.warns(sg.SoftgraspWarning) as message:
+        sg.load_hydraulic_arm(path)
+    assert [str(one.message) for one in message] == [
+        f"{path}: left out, as a hydraulic arm has none of it: limits of bendable 'arm', links of "
+        "bendable 'arm', discs of bendable 'arm', shapes of link 'base', mass of link 'base', "
+        "which stands still"
+    ]
+
+
+def hydraulic_arm_ucrdf_refused(directory: Path, text: str) -> str:
+    """The sentence about a file, without the folder."""
+    path = written(directory, text)
+    with pytest.raises(sg.DescriptionError) as caught:
+        sg.load_hydraulic_arm(path)
+    assert caught.value.file == path
+    return str(caught.value).removeprefix(f"{path}:").strip()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        (
+            'bending_stiffness="0.6"',
+            'bending_stiffness="0"',
+            "12: bendable 'arm': backbone.bending_stiffness: expected a number above 0, found 0",
+        ),
+        (
+            'torsion_stiffness="0.5" ',
+            "",
+            "12: bendable 'arm': backbone.torsion_stiffness: expected a number above 0, found none",
+        ),
+        (
+            'lead="0.005"',
+            'lead="-0.005"',
+            "23: screw.lead: expected a number above 0, found '-0.005'",
+        ),
+        (
+            'diameter="0.06"',
+            'diameter="-0.06"',
+            "24: piston.diameter: expected a number above 0, found '-0.06'",
+        ),
+        (
+            'diameter="0.06"',
+            'diametre="0.06"',
+            "24: piston.diametre: no such attribute; did you mean 'diameter'? known: "
+            "damping, diameter, friction, length, mass",
+        ),
+        (
+            'lead="0.005"',
+            'lead="0.005" efficiency="90"',
+            "23: screw.efficiency: expected a number above 0, at most 1, found '90'",
+        ),
+        (
+            'diameter="0.004" length="2"',
+            'diameter="4" length="2"',
+            "25: tube.diameter: expected at most the length (2 m), found 4 m",
+        ),
+        (
+            'length="2"',
+            'length="2" flow="laminer"',
+            "25: tube.flow: expected blasius or laminar, found 'laminer'; did you mean 'laminar'?",
+        ),
+        (
+            'segments="2"',
+            'segments="0"',
+            "21: hydraulics.segments: expected a whole number from 1 to 1000000, found '0'",
+        ),
+        (
+            "<drive>",
+            "<gravity xyz='0 9.81'/><drive>",
+            "22: gravity.xyz: expected 3 numbers, found '0 9.81'",
+        ),
+        (
+            "</hydraulics>",
+            "</hydraulics><hydraulics/>",
+            "27: hydraulics: expected one <hydraulics>, found another",
+        ),
+        (
+            'angle="2"',
+            'angle="6.283185307179586"',
+            "17: bendable 'arm': chamber.angle: expected chambers at different angles, found two "
+            "at 6.28319 rad",
+        ),
+        (
+            'angle="2" radius="0.02"',
+            'angle="2" radius="0.2"',
+            "17: bendable 'arm': chamber.radius: expected at most the section's radius (0.03 m), "
+            "found 0.2 m",
+        ),
+        (
+            'pressure_max="1e6"',
+            'pressure_max="-1"',
+            "16: bendable 'arm': chamber.pressure_min: expected at most pressure_max (-1 Pa), "
+            "found 0 Pa",
+        ),
+        (
+            '<inertial><mass value="0.1"/></inertial>',
+            "",
+            "5: bendable 'arm': inertial: expected the mass of the section, found none",
+        ),
+        (
+            '<mass value="0.1"/>',
+            '<mass value="0.1"/><origin xyz="0 0 0.1"/>',
+            "19: bendable 'arm': inertial: expected a mass alone, as a section is a uniform "
+            "cylinder, found more",
+        ),
+        (
+            '<model type="pcc">',
+            '<model type="ppc" degree="1">',
+            "9: bendable 'arm': model: expected pcc, as arms bend in arcs, found ppc",
+        ),
+        (
+            '<model type="pcc">',
+            '<model type="pcc" frame="webster">',
+            "9: bendable 'arm': model.frame: expected bishop frames, found webster",
+        ),
+        (
+            '<child link="end"/>',
+            '<child link="end"/><origin xyz="0 0 0.1"/>',
+            "7: bendable 'arm': origin: expected none, as a section begins where the one before "
+            "ends, found xyz (0.0, 0.0, 0.1) and rpy (0.0, 0.0, 0.0)",
+        ),
+    ],
+)
+def test_mistakes(old: str, new: str, sentence: str, tmp_path: Path) -> None:
+    assert old in ONE
+    assert hydraulic_arm_ucrdf_refused(tmp_path, ONE.replace(old, new, 1)) == sentence
+
+
+def without(begin: str, end: str, instead: str = "") -> str:
+    """The short arm without what stands from one text to another."""
+    return ONE[: ONE.index(begin)] + instead + ONE[ONE.index(end) + len(end) :]
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (ARM, "2: robot 'arm': hydraulics: expected hydraulics with the drive of the chambers, "
+         "found none"),
+        (without("<drive>", "</drive>"), "21: hydraulics: expected <drive> inside, found none"),
+        (without("<actuation>", "</actuation>"),
+         "5: bendable 'arm': expected chambers, found none"),
+        (without("<actuation>", "</actuation>",
+                 '<actuation><tendon angle="0" radius="0.02"/></actuation>'),
+         "15: bendable 'arm': actuation: expected chambers, found tendons"),
+        (without("<bendable", "</bendable>").replace('<link name="end"/>', ""),
+         "2: robot 'one': expected bendables, the sections of the arm, found none"),
+        (ONE.replace("<hydraulics", SECOND.replace('"end"', '"base"') + "<hydraulics"),
+         "22: bendable 'two': parent: expected one bendable at the end of another, found 'arm' and "
+         "'two' on link 'base'"),
+        (ONE.replace("<hydraulics", '<link name="plate"/><joint name="flange" type="fixed">'
+                     '<parent link="end"/><child link="plate"/></joint>'
+                     + SECOND.replace('"end"', '"plate"') + "<hydraulics"),
+         "21: joint 'flange': expected an arm of bendables only, one at the end of another, found "
+         "a fixed joint from 'end' to 'plate'"),
+        (ONE.replace('<link name="end"/>',
+                     '<link name="end"><inertial><mass value="0.2"/></inertial></link>'),
+         "4: link 'end': inertial: expected a link without mass, as an arm has all of it in its "
+         "bendables, found 0.2 kg"),
+    ],
+)  # fmt: skip
+def test_what_is_no_arm(text: str, sentence: str, tmp_path: Path) -> None:
+    assert hydraulic_arm_ucrdf_refused(tmp_path, text) == sentence
+
+
+def test_files_of_other_kinds_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(sg.DescriptionError) as refused:
+        sg.load_hydraulic_arm("arm.json")
+    assert str(refused.value) == (
+        "arm.json: expected a hydraulic arm as .yaml, .yml, .ucrdf, .urdf, .xacro or a library "
+        "name, found '.json'"
+    )
+    for name in ("arm.json", "arm", "arm.xacro"):
+        with pytest.raises(sg.DescriptionError) as refused:
+            sg.save_hydraulic_arm(two_sections(), tmp_path / name)
+        assert str(refused.value) == (
+            f"path: expected a file as .yaml, .yml, .ucrdf, .urdf, found '{tmp_path / name}'"
+        )
+    assert not list(tmp_path.iterdir())
+    with pytest.raises(sg.DescriptionError, match="expected a readable XML file, found: no such"):
+        sg.load_hydraulic_arm(tmp_path / "none.ucrdf")
+
+
+def test_letters_that_xml_has_not_leave_the_old_file(tmp_path: Path) -> None:
+    path = sg.save_hydraulic_arm(two_sections(), tmp_path / "arm.ucrdf")
+    before = path.read_bytes()
+    with pytest.raises(sg.DescriptionError, match="expected text that XML can hold, found: "):
+        sg.save_hydraulic_arm(two_sections().replace(source="\x00"), path)
+    assert path.read_bytes() == before
+    with pytest.raises(sg.ResultError, match="expected a place that can be written"):
+        sg.save_hydraulic_arm(two_sections(), path / "inside.yaml")
+
+
+# --------------------
+# Torques of motors in CSV, and what is said of tables that are wrong.
+
+
+HEAD = "time_s,torque_1,torque_2"
+
+
+def test_the_shipped_ramp_is_the_papers() -> None:
+    """Sec. 3.2.3: 1.5 (t − 2) on the fifth and sixth motor, 1.5 (t − 6) on the first."""
+    table = sg.load_torques("paper003_ramp")
+    for time in np.arange(0.0, 9.0, 0.37):
+        late, early = 1.5 * np.clip(time - 6.0, 0.0, 1.0), 1.5 * np.clip(time - 2.0, 0.0, 1.0)
+        assert table(time) == pytest.approx([late, 0.0, 0.0, 0.0, early, early])
+    assert table.changes == [(2.0, 3.0), (6.0, 7.0)]
+
+
+def test_changes_without_a_pause_are_one() -> None:
+    table = TorqueTable(np.arange(4.0), np.array([[0.0], [1.0], [0.5], [0.5]]))
+    assert table.changes == [(0.0, 2.0)]
+    assert table(-1.0) == pytest.approx([0.0])
+    assert table(9.0) == pytest.approx([0.5])
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("", "t.csv: expected a line of names, found nothing"),
+        (HEAD, "t.csv: expected lines of numbers, found only names"),
+        ("time,torque_1\n0,0", "t.csv:1: expected the columns time_s, torque_1, torque_2, …, "
+         "found time, torque_1"),
+        ("time_s\n0", "t.csv:1: expected the columns time_s, torque_1, torque_2, …, found time_s"),
+        (f"# remark\n{HEAD}\n0,0,0\n1,,0", "t.csv:4: torque_1: expected a number, found a gap"),
+        (f"{HEAD}\n0,0,x", "t.csv:2: torque_2: expected a number, found 'x'"),
+        (f"{HEAD}\n0,0,nan", "t.csv:2: torque_2: expected a number, found 'nan'"),
+        (f"{HEAD}\n0,0", "t.csv:2: expected 3 cells, found 2"),
+        (f"{HEAD}\n0,0,0\n2,0,0\n1,0,0", "t.csv:4: time_s: expected a time after 2 s, found 1 s"),
+        (f"{HEAD}\n1,0,0\n1,1,1", "t.csv:3: time_s: expected a time after 1 s, found 1 s"),
+    ],
+)  # fmt: skip
+def test_a_wrong_table_is_refused_in_a_sentence(
+    text: str, sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("t.csv").write_text(text, encoding="utf-8")
+    with pytest.raises(sg.DescriptionError) as refused:
+        sg.load_torques("t.csv")
+    assert str(refused.value) == sentence
+
+
+def test_torques_that_are_not_there() -> None:
+    with pytest.raises(sg.DescriptionError) as refused:
+        sg.load_torques("paper003_ram")
+    assert str(refused.value) == (
+        "no torques 'paper003_ram'; did you mean 'paper003_ramp'? known: paper003_ramp"
+    )
+    with pytest.raises(sg.DescriptionError, match=r"nowhere.csv: expected a table in CSV, found"):
+        sg.load_torques("nowhere.csv")
+
+
+@pytest.mark.parametrize(
+    ("times", "torques", "sentence"),
+    [
+        ([0.0, 0.0], [[0.0], [0.0]], "times: expected rising times, found others"),
+        ([0.0, 1.0], [[0.0], [np.nan]], "torques: expected finite numbers, found others"),
+        ([0.0], [0.0], "expected times (t,) and torques (t, chambers), found shapes (1,) and (1,)"),
+    ],
+)
+def test_a_table_that_is_none(times: list[float], torques: list[object], sentence: str) -> None:
+    with pytest.raises(sg.DescriptionError) as refused:
+        TorqueTable(np.array(times), np.array(torques))
+    assert sentence in str(refused.value)

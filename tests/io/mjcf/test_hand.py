@@ -1,0 +1,289 @@
+"""What is read from a hand in MJCF, what is assumed, and how mistakes are told."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import softgrasp as sg
+from softgrasp.errors import SoftgraspWarning
+from softgrasp.io.mjcf.hand import mjcf_hand
+from softgrasp.mechanics.transforms import transform
+from tests.support.mjcf_hands import ALLEGRO, LOOP, MOTORS, TENDON, WRIST, written
+from tests.support.outside import outside_file
+
+QUIET = pytest.mark.filterwarnings("ignore::softgrasp.SoftgraspWarning")
+
+
+@QUIET
+def test_a_tendon_drive_has_its_own_numbers(tmp_path: Path) -> None:
+    hand = sg.load_hand(written(tmp_path, TENDON))
+    (actuator,) = hand.actuators
+    assert (actuator.name, actuator.unit, actuator.limits) == ("drive", "", (0.0, 255.0))
+    assert actuator.stops == ("l", "r")
+    # at rest gain · target = 100 · length, and both joints share the length
+    length = 0.3137255 * 200.0 / 100.0
+    posture = hand.posture((200.0,))
+    assert posture["lj"] == pytest.approx(length, rel=1e-12)
+    assert posture["rj"] == pytest.approx(length, rel=1e-12)
+    # the keyframe puts the joints at 0.1 rad
+    assert actuator.start == pytest.approx(0.1 * 100.0 / 0.3137255, rel=1e-9)
+
+
+@QUIET
+def test_a_tendon_gripper_closes_and_holds(tmp_path: Path) -> None:
+    hand = sg.load_hand(written(tmp_path, TENDON))
+    ball = sg.GraspObject(name="ball", shape=sg.Sphere(radius=0.025), density=300.0)
+    scene = sg.GraspScene(hand=hand, object=ball, success=sg.SuccessCriterion())
+    result = sg.simulate(scene)
+    assert result.status is sg.GraspStatus.CLOSED
+    assert result.held
+    touching = {contact.body for contact in result.contacts if contact.in_contact}
+    assert touching == {"l", "r"}
+    # the drive stopped where contact stopped it, short of its limit
+    assert result.joint_target[-1, 0] < 250.0
+
+
+@QUIET
+def test_motors_stay_at_zero_beside_added_servos(tmp_path: Path) -> None:
+    hand = sg.load_hand(written(tmp_path, MOTORS))
+    assert [actuator.name for actuator in hand.actuators] == ["am", "bm", "aj", "bj"]
+    assert [actuator.limits for actuator in hand.actuators] == [(0.0, 0.0)] * 2 + [(0.0, 1.0)] * 2
+    assert {servo.force_limit for servo in hand.model.servos} == {1.2}  # gear 2 · 0.6
+    ball = sg.GraspObject(name="ball", shape=sg.Sphere(radius=0.025), density=300.0)
+    result = sg.simulate(sg.GraspScene(hand=hand, object=ball))
+    assert result.status is sg.GraspStatus.CLOSED
+    np.testing.assert_array_equal(result.joint_target[:, :2], 0.0)
+
+
+@QUIET
+def test_a_wrist_comes_before_the_palm_and_stays(tmp_path: Path) -> None:
+    hand = sg.load_hand(written(tmp_path, WRIST))
+    assert [finger.name for finger in hand.fingers] == ["wrist", "wristed_ff", "wristed_th"]
+    wrist, first, thumb = hand.fingers
+    assert [row.joint_name for row in wrist.phalanges] == ["wristed_wrist", "wristed_bend"]
+    assert first.on == thumb.on == "wristed_palm"
+    assert [row.bodies for row in first.phalanges] == [
+        ("wristed_ff_one",),
+        ("wristed_ff_two", "wristed_ff_tip"),
+    ]
+    for _, preset in hand.grasps:
+        assert preset.rates[:2] == (0.0, 0.0)
+    # two joints on one body: the first row has no body of its own
+    assert thumb.phalanges[0].bodies == ()
+    assert all("wristed_th_two" in actuator.stops for actuator in hand.actuators[4:])
+    assert "wristed_palm" not in hand.actuators[2].stops
+
+
+@QUIET
+def test_a_linkage_is_stopped_by_all_that_it_moves(tmp_path: Path) -> None:
+    hand = sg.load_hand(written(tmp_path, LOOP))
+    assert hand.actuators[0].stops == ("crank", "pad")
+    assert hand.actuators[1].stops == ("thumb",)
+
+
+def test_conflicts_with_the_scene_are_told_once_each(tmp_path: Path) -> None:
+    text = TENDON.replace('friction="1"/>', 'friction="1" solref=".005 1"/>')
+    file = written(tmp_path, text)
+    with pytest.warns(SoftgraspWarning) as message:
+        hand = sg.load_hand(file)
+    assert [str(warning.message) for warning in message] == [
+        "hand.xml: the floor 'floor' of the file is left out",
+        "hand.xml: the free joint of body 'mount' is left out: the scene holds the hand, or lifts "
+        "it",
+        "hand.xml: 1 of its 3 geoms ask for a contact time constant of 0.005 s, less than twice "
+        "its timestep of 0.004 s; the scene converts stiffness and damping instead",
+        "hand.xml: its geoms have different friction (0.7 on 2, 1 on 1; MuJoCo would take the "
+        "larger one of two that touch); the scene's friction holds for all",
+        "hand.xml: its bodies have no gravity compensation (gravcomp): under gravity its joints "
+        "sag as far as their servos let them",
+    ]
+    assert hand.notes[-1] == (
+        "options of the file are not used, the scene has its own: cone pyramidal, timestep 0.004"
+    )
+
+
+def test_a_clean_hand_is_loaded_in_silence(
+    tmp_path: Path, recwarn: pytest.WarningsRecorder
+) -> None:
+    clean = LOOP.replace("<body name", '<body gravcomp="1" name')
+    sg.load_hand(written(tmp_path, clean))
+    assert [str(warning.message) for warning in recwarn] == []
+
+
+@QUIET
+def test_joints_without_limits_are_told(tmp_path: Path) -> None:
+    file = written(tmp_path, LOOP.replace('name="crank" range="0 .9"', 'name="crank"'))
+    notes = sg.load_hand(file).notes
+    assert "no limits: crank; targets stay within ±180° or ±0.1 m" in notes
+
+
+MISTAKES = {
+    "syntax": ("<mujoco>\n<worldbody>\n</mujoco>", "{file}:3: expected XML, found a mistake: Opening and ending tag mismatch: worldbody line 2 and mujoco"),
+    "root": ("<robot/>", "{file}:1: expected a MuJoCo model with the root element <mujoco>, found <robot>"),
+    "include": ('<mujoco>\n<include file="more.xml"/>\n</mujoco>', "{file}:2: include.file: expected the file to include, found none at {folder}/more.xml"),
+    "mesh": ('<mujoco><compiler meshdir="m"/>\n<asset><mesh file="a.stl"/></asset></mujoco>', "{file}:2: mesh.file: expected the file of a mesh, found none at {folder}/m/a.stl"),
+    "joints": ("<mujoco><worldbody><body><geom size='1'/></body></worldbody></mujoco>", "{file}: expected a hand with hinge or slide joints, found a model without"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", MISTAKES)
+def test_mistakes_are_told_with_file_and_line(tmp_path: Path, kind: str) -> None:
+    text, sentence = MISTAKES[kind]
+    file = written(tmp_path, text)
+    with pytest.raises(sg.DescriptionError) as refused:
+        sg.load_hand(file)
+    assert str(refused.value) == sentence.format(file=file, folder=tmp_path)
+
+
+def test_what_mujoco_refuses_names_the_element_and_its_line(tmp_path: Path) -> None:
+    file = written(tmp_path, MOTORS.replace('joint="aj" gear', 'joint="ja" gear'))
+    with pytest.raises(sg.DescriptionError) as refused:
+        sg.load_hand(file)
+    assert refused.value.file == file
+    assert refused.value.field == "'am'"
+    assert "unknown transmission target 'ja' for actuator id = 0" in str(refused.value)
+    file = written(tmp_path, MOTORS.replace("<joint name", "<jiont name", 1))
+    with pytest.raises(sg.DescriptionError) as refused:
+        sg.load_hand(file)
+    assert refused.value.line == 7
+    assert "jiont" in str(refused.value)
+
+
+def test_actuators_without_a_rest_are_refused(tmp_path: Path) -> None:
+    file = written(tmp_path, MOTORS.replace('<motor name="am" joint="aj" gear="2" ctrlrange="-.6 .6"/>', '<intvelocity name="am" joint="aj" kp="1" actrange="0 1"/>'))  # fmt: skip
+    with pytest.raises(sg.DescriptionError) as refused:
+        sg.load_hand(file)
+    assert str(refused.value) == (
+        f"{file}: actuator 'am': expected <position> or another actuator whose signal is a "
+        "position (general with biasprm '0 -k -d'), or one that rests at zero (motor, velocity), "
+        "found dynamics integrator, gain fixed, bias affine; a copy of the file with <position> "
+        "closes"
+    )
+
+
+@QUIET
+def test_a_side_file_replaces_what_was_found(tmp_path: Path) -> None:
+    written(tmp_path, WRIST)
+    side = tmp_path / "mine.yaml"
+    side.write_text(
+        "model: hand.xml\nname: mine\nunits: {length: mm, angle: deg}\n"
+        "fingers: {wristed_ff: index}\n"
+        "grasps: {power: {center: [1, 2, 90], rates: [0, 0, 57.3, 57.3, 0, 57.3, 57.3]}}\n"
+    )
+    hand, result = sg.load_hand(side), sg.load_hand(tmp_path / "hand.xml")
+    assert hand.name == "mine"
+    assert hand.fingers[1].name == "index"
+    assert hand.grasps.power.center == pytest.approx((0.001, 0.002, 0.09))
+    assert hand.grasps.power.rates[2] == pytest.approx(1.0, rel=1e-3)
+    assert hand.grasps.power.start == result.grasps.power.start
+    assert hand.grasps.precision == result.grasps.precision
+
+
+SIDE_MISTAKES = {
+    "model: hand.xml\nfinger: 1": "2: finger: no such field beside a model; did you mean 'fingers'? known: contact, fingers, grasps, model, name, pose, source, units",
+    "model: hand.xml\nfingers: {wristed_fx: a}": "2: fingers.wristed_fx: no finger 'wristed_fx'; did you mean 'wristed_ff'? known: wrist, wristed_ff, wristed_th",
+    "model: hand.xml\ngrasps: {power: {rates: [1, 2]}}": "2: grasps.power.rates: expected 1 rate or 7 (one a drive), found 2",
+}  # fmt: skip
+
+
+@QUIET
+@pytest.mark.parametrize("text", SIDE_MISTAKES)
+def test_mistakes_in_a_side_file_are_told(tmp_path: Path, text: str) -> None:
+    written(tmp_path, WRIST)
+    side = tmp_path / "mine.yaml"
+    side.write_text(text)
+    with pytest.raises(sg.DescriptionError) as refused:
+        sg.load_hand(side)
+    assert str(refused.value) == f"{side}:{SIDE_MISTAKES[text]}"
+
+
+@QUIET
+def test_a_scene_is_saved_and_refuses_a_changed_file(tmp_path: Path) -> None:
+    file = written(tmp_path, TENDON)
+    ball = sg.GraspObject(name="ball", shape=sg.Sphere(radius=0.025), density=300.0)
+    scene = sg.GraspScene(name="scene", hand=sg.load_hand(file), object=ball)
+    again = sg.load_scene(sg.save_scene(scene, tmp_path / "scene.yaml"))
+    assert again == scene
+    file.write_text(TENDON.replace('damping=".02"', 'damping=".03"'))
+    with pytest.raises(sg.DescriptionError) as refused:
+        sg.compile_model(again.replace(hand=again.hand.replace(name="other")))
+    target = again.hand.model.sha256
+    assert re.fullmatch(
+        rf"{re.escape(str(file))}: expected the model with SHA-256 {target}, found "
+        r"\w{64}: the file, or one that it includes or a mesh of it, has changed",
+        str(refused.value),
+    )
+
+
+@QUIET
+def test_what_is_found_is_the_same_every_time(tmp_path: Path) -> None:
+    file = written(tmp_path, WRIST)
+    assert mjcf_hand(file) == mjcf_hand(file)
+
+
+@pytest.mark.slow
+@QUIET
+def test_a_hand_that_sags_from_the_side_has_its_palm_down() -> None:
+    """Its fingers are held sideways by 5 N·m/rad only; palm down, they hang from stiffer ways."""
+    hand = sg.load_hand(outside_file(ALLEGRO))
+    assert hand.model is not None
+    frame = transform(quaternion=hand.model.pose.quaternion)
+    assert frame[:3, :3] @ [0.0, 0.0, 1.0] == pytest.approx([0.0, 0.0, -1.0], abs=1e-9)
+
+
+@QUIET
+def test_a_stiff_hand_stands_so_that_long_things_stand_in_it(tmp_path: Path) -> None:
+    hand = sg.load_hand(written(tmp_path, LOOP))
+    assert hand.model is not None
+    frame = transform(quaternion=hand.model.pose.quaternion)
+    assert np.abs(frame[:3, :3] @ [0.0, 1.0, 0.0]) == pytest.approx([0.0, 0.0, 1.0], abs=1e-6)
+    for _, preset in hand.grasps:
+        assert preset.object_euler == pytest.approx((0.0, 0.0, 0.0), abs=1e-6)
+
+
+def test_a_hand_that_meets_no_ball_is_refused(tmp_path: Path) -> None:
+    file = written(tmp_path, MOTORS.replace(".045 0 .02", ".4 0 .02"))
+    with pytest.raises(sg.DescriptionError) as refused:
+        sg.load_hand(file)
+    assert str(refused.value) == (
+        f"{file}: found no way in which its drives close on a ball of 12 to 60 mm radius; name the "
+        "grasps in a YAML file with `model:` and `grasps:`"
+    )
+
+
+@pytest.mark.slow
+@QUIET
+@pytest.mark.parametrize("grasp", ["power", "precision"])
+@pytest.mark.parametrize("obj", ["sphere", "strawberry", "mug"])
+def test_allegro_closes_on_everyday_things(obj: str, grasp: str) -> None:
+    """Its fingertips sink up to 0.62 mm, as its servos give way; 1.8 to 4.6 mm from the side."""
+    hand = sg.load_hand(outside_file(ALLEGRO))
+    scene = sg.GraspScene(
+        hand=hand, object=sg.load_object(obj), grasp=grasp, success=sg.SuccessCriterion()
+    )
+    result = sg.simulate(scene)
+    assert result.status is sg.GraspStatus.CLOSED
+    assert sum(contact.in_contact for contact in result.contacts) >= 2
+    assert result.hold is not None
+    assert result.held or grasp == "precision"
+    assert result.hold.drop_m < 0.7e-3
+
+
+@pytest.mark.slow
+@QUIET
+@pytest.mark.parametrize("grasp", ["power", "precision"])
+@pytest.mark.parametrize("obj", ["sphere", "strawberry", "mug"])
+def test_jaco_holds_everyday_things(obj: str, grasp: str) -> None:
+    third_party = pytest.importorskip("dm_control", reason="the Jaco is dm_control's").__path__[0]
+    hand = sg.load_hand(Path(third_party) / "third_party/kinova/jaco_hand.xml")
+    assert len(hand.model.servos) == 3
+    scene = sg.GraspScene(
+        hand=hand, object=sg.load_object(obj), grasp=grasp, success=sg.SuccessCriterion()
+    )
+    result = sg.simulate(scene)
+    assert sum(contact.in_contact for contact in result.contacts) >= 2
+    assert result.held

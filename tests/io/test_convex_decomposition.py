@@ -1,0 +1,191 @@
+"""Convex decomposition: what is cut, what is kept on disk, what is said without CoACD."""
+
+from __future__ import annotations
+
+import importlib.util
+import io
+import subprocess
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import trimesh
+
+from softgrasp.description.geometry import Mesh
+from softgrasp.errors import BackendUnavailable, BuildError, SoftgraspWarning
+from softgrasp.io import convex_decomposition
+from softgrasp.io.convex_decomposition import cache_directory, decompose
+from softgrasp.io.files import listening
+from softgrasp.io.mesh import load_mesh
+from softgrasp.io.mesh_repair import hull_of
+from tests.support.outside import outside_file
+
+needs_coacd = pytest.mark.skipif(
+    importlib.util.find_spec("coacd") is None, reason="coacd is not installed (extra 'mesh')"
+)
+BOX = trimesh.creation.box((0.04, 0.05, 0.06))
+L_RIM = np.array([[0, 0], [3, 0], [3, 1], [1, 1], [1, 3], [0, 3]]) * 0.02
+
+
+def l_surface() -> tuple[np.ndarray, np.ndarray]:
+    """An L of five cubes of 20 mm."""
+    vertices = np.vstack([np.column_stack([L_RIM, np.full(6, z)]) for z in (0, 0.02)])
+    lid = [(0, 1, 2), (0, 2, 3), (0, 3, 4), (0, 4, 5)]
+    faces = [t[::-1] for t in lid] + [(a + 6, b + 6, c + 6) for a, b, c in lid]
+    for i in range(6):
+        j = (i + 1) % 6
+        faces += [(i, j, j + 6), (i, j + 6, i + 6)]
+    return vertices, np.array(faces)
+
+
+def volume(parts: tuple[np.ndarray, ...]) -> float:
+    return sum(hull_of(points).volume for points in parts)
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    directory = tmp_path / "cache"
+    monkeypatch.setenv("SOFTGRASP_CACHE", str(directory))
+    return directory
+
+
+@needs_coacd
+def test_an_l_is_cut_once_and_kept(own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    vertices, faces = l_surface()
+    parts = decompose(vertices, faces, 0.05)
+    assert len(parts) == 2
+    assert volume(parts) == pytest.approx(5 * 0.02**3, rel=0.01)
+    (kept,) = own_cache.iterdir()
+    assert kept.suffix == ".npz"
+
+    monkeypatch.setattr(subprocess, "Popen", None)
+    heard: list[str] = []
+    with listening(lambda text, done: heard.append(text)):
+        again = decompose(vertices, faces, 0.05)
+    assert heard == []  # what is kept needs no patience
+    for one, other in zip(parts, again, strict=True):
+        np.testing.assert_array_equal(one, other)
+    with pytest.raises(TypeError):
+        decompose(vertices * 1.001, faces, 0.05)
+
+
+@needs_coacd
+def test_cutting_tells_its_rounds() -> None:
+    heard: list[tuple[str, float | None]] = []
+    vertices, faces = l_surface()
+    with listening(lambda text, done: heard.append((text, done))):
+        decompose(vertices * 1.01, faces, 0.05)
+    first, second, *_ = heard
+    assert first == (f"cutting {len(faces)} faces into convex parts", None)
+    assert second == (f"cutting {len(faces)} faces into convex parts: round 1, 1 left to cut", None)
+
+
+def _array_file(_: bytes) -> bytes:
+    buffer = io.BytesIO()
+    np.save(buffer, np.zeros(3))
+    return buffer.getvalue()
+
+
+@needs_coacd
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda content: b"PK\x03\x04 not an archive",
+        lambda content: content[:100] + bytes(50) + content[150:],
+        _array_file,
+    ],
+)
+def test_a_damaged_file_is_made_again_the_same(
+    own_cache: Path, damage: Callable[[bytes], bytes]
+) -> None:
+    vertices, faces = l_surface()
+    parts = decompose(vertices, faces, 0.05)
+    (kept,) = own_cache.iterdir()
+    content = kept.read_bytes()
+    kept.write_bytes(damage(content))
+    again = decompose(vertices, faces, 0.05)
+    for one, other in zip(parts, again, strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert kept.read_bytes() == content
+
+
+@needs_coacd
+def test_auto_cuts_what_is_not_convex(tmp_path: Path) -> None:
+    raw = trimesh.Trimesh(*l_surface(), process=False)
+    raw.export(tmp_path / "l.stl")
+    body = load_mesh(Mesh(file=str(tmp_path / "l.stl"), decomposition_threshold=0.05))
+    assert len(body.parts) == 2
+    assert body.warnings == ()
+
+
+@needs_coacd
+def test_a_filled_hollow_is_a_warning_with_numbers(tmp_path: Path) -> None:
+    raw = trimesh.Trimesh(*l_surface(), process=False)
+    raw.export(tmp_path / "l.stl")
+    shape = Mesh(file=str(tmp_path / "l.stl"), decomposition_threshold=1.0, collision="decompose")
+    with pytest.warns(SoftgraspWarning, match="cm³ where the mesh fills 40 cm³: hollows") as caught:
+        load_mesh(shape)
+    assert "lower `decomposition_threshold`, or name convex `parts`" in str(caught[0].message)
+
+
+def test_convex_pieces_are_not_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(subprocess, "Popen", None)
+    vertices = np.vstack(
+        [BOX.vertices, BOX.vertices * 0.5, BOX.vertices + np.array([0.03, 0.03, 0])]
+    )
+    faces = np.vstack([BOX.faces, (BOX.faces + 8)[:, ::-1], BOX.faces + 16])
+    parts = decompose(vertices, faces, 0.03)
+    assert [len(points) for points in parts] == [8, 8]
+    np.testing.assert_allclose(parts[1].min(axis=0), [0.01, 0.005, -0.03])
+
+
+def test_without_coacd_the_cure_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(BackendUnavailable) as caught:
+        decompose(*l_surface(), 0.03)
+    assert str(caught.value) == (
+        "this mesh is not convex and CoACD, which cuts it into convex parts, is not installed: "
+        "pip install 'softgrasp[mesh]'; or use `collision: hull` (hollows are filled), or name "
+        "convex `parts`"
+    )
+
+
+def test_a_failing_coacd_gives_a_sentence(
+    own_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "dies.py"
+    program.write_text("raise SystemExit(3)\n")
+    monkeypatch.setattr(convex_decomposition, "PROGRAM", program)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: object())
+    with pytest.raises(BuildError, match=r"CoACD could not cut this mesh .*\(exit code 3\)"):
+        decompose(*l_surface(), 0.03)
+    assert not own_cache.exists()
+
+
+def test_a_cache_that_cannot_be_written_is_no_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("SOFTGRASP_CACHE", str(tmp_path / "file" / "below"))
+    assert len(decompose(BOX.vertices, BOX.faces, 0.03)) == 1
+
+
+def test_the_cache_is_the_users(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("SOFTGRASP_CACHE")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr("sys.platform", "linux")
+    assert cache_directory() == tmp_path / "softgrasp"
+
+
+def test_the_ycb_mug_fills_up_and_says_so() -> None:
+    file = outside_file("ycb/025_mug/decimated_2k.obj")
+    mug = Mesh(file=str(file), collision="hull")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        body = load_mesh(mug)
+    text = [str(result.message) for result in caught]
+    assert body.volume == pytest.approx(136.15e-6, rel=1e-3)
+    assert "37 edges belong to one face only; 11 holes" in text[0]
+    assert "the convex hull fills 524 cm³ where the mesh fills 136 cm³" in text[1]

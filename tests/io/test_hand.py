@@ -1,0 +1,563 @@
+"""Soft fingers in YAML files: round trips, and what is refused."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import softgrasp as sg
+from softgrasp import assets
+from softgrasp.description.finger import Finger, Phalanx
+from softgrasp.io.hand import hand_from, hand_yaml, load_finger, read_hand, save_finger
+from tests.support.fields import fields
+
+numbers = st.floats(-1e3, 1e3)
+positive = st.floats(1e-6, 1e6)
+
+
+@st.composite
+def fingers(draw: st.DrawFn) -> sg.SoftFinger:
+    """Any finger."""
+    positions = sorted(draw(st.lists(st.floats(-1.0, 1.0), min_size=1, max_size=5, unique=True)))
+    joints = [
+        sg.SoftJoint(
+            position=(x, draw(numbers), draw(numbers)),
+            stiffness=draw(positive),
+            damping=draw(st.floats(0.0, 1e3)),
+            pressure_gain=draw(numbers),
+        )
+        for x in positions
+    ]
+    links = [
+        sg.SoftLink(
+            center=draw(st.tuples(numbers, numbers, numbers)),
+            mass=draw(positive),
+            size=draw(st.tuples(positive, positive, positive)),
+        )
+        for _ in range(len(positions) + 1)
+    ]
+    return sg.SoftFinger(
+        name=draw(st.text(min_size=1, max_size=20)),
+        joints=tuple(joints),
+        links=tuple(links),
+        tip=draw(st.tuples(numbers, numbers, numbers)),
+        planar=draw(st.booleans()),
+        source=draw(st.text(max_size=20)),
+    )
+
+
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(finger=fingers())
+def test_a_finger_comes_back_equal(finger: sg.SoftFinger, tmp_path: Path) -> None:
+    assert load_finger(save_finger(finger, tmp_path / "finger.yaml")) == finger
+
+
+@pytest.mark.parametrize("mark", ["\x85", "\u2028", "\u2029", "a\nb", " ", "#", "'", '"'])
+def test_odd_words_come_back_equal(mark: str, tmp_path: Path) -> None:
+    finger = load_finger("paper000").replace(source=mark)
+    assert load_finger(save_finger(finger, tmp_path / "finger.yaml")) == finger
+
+
+def test_the_shipped_finger_comes_back_equal(tmp_path: Path) -> None:
+    finger = load_finger("paper000")
+    assert load_finger(save_finger(finger, tmp_path / "deep" / "finger.yml")) == finger
+
+
+def test_what_is_usual_is_not_written(tmp_path: Path) -> None:
+    finger = sg.rld.discretise(0.1, 2e-3, 0.02, 1)
+    text = save_finger(finger, tmp_path / "finger.yaml").read_text("utf-8")
+    assert "joints:\n  - position: [0.05, 0.0, 0.0]\n    stiffness: 0.02\n" in text
+    for word in ("damping", "pressure_gain", "planar", "source", "name"):
+        assert word not in text
+
+
+def test_only_yaml_is_written(tmp_path: Path) -> None:
+    finger = sg.rld.discretise(0.1, 2e-3, 0.02)
+    path = tmp_path / "finger.json"
+    with pytest.raises(sg.DescriptionError) as refused:
+        save_finger(finger, path)
+    assert str(refused.value) == f"path: expected a .yaml file, found '{path}'"
+    assert not path.exists()
+
+
+def test_a_place_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    with pytest.raises(sg.ResultError, match="expected a place that can be written"):
+        save_finger(sg.rld.discretise(0.1, 2e-3, 0.02), tmp_path / "file" / "finger.yaml")
+
+
+# --------------------
+# Hands in YAML: units, defaults, base frames, and one sentence for every mistake.
+
+
+HAND = """\
+name: pair
+convention: standard
+units: {length: mm, angle: deg}
+defaults: {radius: 8, density: 1200}
+fingers:
+  - name: left
+    base: {position: [-30, 0, 0], euler: [0, 90, 0]}
+    phalanges:
+      - {a: 40, limits: [-10, 90], start: 5}
+      - {a: 30, theta: 20}
+  - name: right
+    base:
+      - [0, -1, 0, 30]
+      - [0, 0, 1, 0]
+      - [-1, 0, 0, 0]
+    phalanges:
+      - {a: 40}
+      - {a: 30}
+grasps:
+  power: {center: [0, 0, -50], rates: 90}
+  precision: {center: [0, 0, -60], rates: [90, 9], start: [5, 0, 5, 0]}
+"""
+MATRIX = "[0, -1, 0, 30]\n      - [0, 0, 1, 0]\n      - [-1, 0, 0, 0]"
+
+
+def written(directory: Path, text: str) -> Path:
+    path = directory / "hand.yaml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def read(directory: Path, text: str) -> sg.Hand:
+    return read_hand(written(directory, text))
+
+
+def refusal(directory: Path, text: str) -> str:
+    path = written(directory, text)
+    with pytest.raises(sg.DescriptionError) as refused:
+        read_hand(path)
+    return str(refused.value).replace(str(path), "hand.yaml")
+
+
+def changed(old: str, new: str) -> str:
+    assert HAND.count(old) >= 1, old
+    return HAND.replace(old, new, 1)
+
+
+def test_units_and_defaults_hold_for_every_field(tmp_path: Path) -> None:
+    hand = read(tmp_path, HAND)
+    first, second = hand.fingers[0].phalanges
+    assert (first.a, first.radius, first.density) == (0.04, 0.008, 1200)
+    assert first.limits == pytest.approx((math.radians(-10), math.pi / 2))
+    assert first.start == pytest.approx(math.radians(5))
+    assert second.theta == pytest.approx(math.radians(20))
+    assert second.limits == (0.0, math.pi / 2)
+    assert [row.name for row in hand.joints] == ["P1", "P2"] * 2
+    assert [row.joint_name for row in hand.joints] == ["J1", "J2"] * 2
+    assert hand.fingers[0].base.position == (-0.03, 0, 0)
+    assert {finger.convention for finger in hand.fingers} == {"standard"}
+
+
+def test_rates_and_start_postures_are_angles(tmp_path: Path) -> None:
+    grasps = read(tmp_path, HAND).grasps
+    assert grasps.power.rates.for_fingers((2, 2)) == pytest.approx([math.pi / 2] * 4)
+    assert grasps.precision.rates == pytest.approx((math.pi / 2, math.pi / 20))
+    assert grasps.precision.start == pytest.approx((math.radians(5), 0, math.radians(5), 0))
+
+
+def test_numbers_without_a_units_header_are_si(tmp_path: Path) -> None:
+    text = HAND.replace("units: {length: mm, angle: deg}\n", "").replace("[-10, 90]", "[-1, 1]")
+    text = text.replace("start: 5", "start: 0.5").replace("[5, 0, 5, 0]", "[0.5, 0, 0.5, 0]")
+    hand = read(tmp_path, text)
+    assert hand.joints[0].a == 40.0
+    assert hand.joints[0].start == 0.5
+
+
+def test_a_prismatic_joint_is_measured_in_the_unit_of_length(tmp_path: Path) -> None:
+    slide = "{a: 30, joint: prismatic, limits: [0, 25], start: 5}"
+    text = HAND.replace("{a: 30, theta: 20}", slide).replace(
+        "      - {a: 30}\n", f"      - {slide}\n"
+    )
+    hand = read(tmp_path, text.replace("[5, 0, 5, 0]", "[5, 2, 5, 2]"))
+    assert hand.joints[1].limits == (0.0, 0.025)
+    assert hand.joints[1].start == 0.005
+    assert hand.grasps.precision.rates == pytest.approx((math.pi / 2, 0.009))
+    assert hand.grasps.precision.start == pytest.approx((math.radians(5), 0.002) * 2)
+
+
+def test_a_mass_replaces_the_default_density(tmp_path: Path) -> None:
+    row = read(tmp_path, changed("{a: 30, theta: 20}", "{a: 30, mass: 0.02}")).joints[1]
+    assert (row.mass, row.density) == (0.02, None)
+
+
+def test_a_finger_may_follow_another_convention(tmp_path: Path) -> None:
+    text = changed(
+        "  - name: right\n", "  - name: right\n    convention: modified\n    tip: [30, 0, 0]\n"
+    )
+    left, right = read(tmp_path, text).fingers
+    assert (left.convention, right.convention) == ("standard", "modified")
+    assert right.tip == (0.03, 0, 0)
+
+
+def test_shapes_of_phalanges_and_palm_stand_in_poses(tmp_path: Path) -> None:
+    shape = "shape: {type: capsule, radius: 7, length: 20}"
+    pose = "shape_pose: {position: [9, 0, 0], euler: [0, 90, 0]}"
+    palm = "kind: shape, shape: {type: cuboid, size: [80, 40, 10]}, pose: {position: [0, 0, 5]}"
+    text = changed("{a: 30, theta: 20}", f"{{a: 30, {shape}, {pose}}}")
+    hand = read(tmp_path, f"{text}palm: {{{palm}}}\n")
+    row = hand.joints[1]
+    assert row.shape == sg.Capsule(radius=0.007, length=0.02)
+    assert row.shape_pose.position == pytest.approx((0.009, 0, 0))
+    assert row.shape_pose.quaternion == pytest.approx((math.sqrt(0.5), 0, math.sqrt(0.5), 0))
+    assert hand.palm.shape == sg.Cuboid(size=(0.08, 0.04, 0.01))
+    assert hand.palm.pose.position == (0, 0, 0.005)
+
+
+def test_euler_angles_quaternions_and_matrices_say_the_same(tmp_path: Path) -> None:
+    rotated = [
+        "{position: [30, 0, 0], euler: [-90, 90, 0]}",
+        "{position: [30, 0, 0], quaternion: [0.5, -0.5, 0.5, 0.5]}",
+        f"\n      - {MATRIX}",
+        f"\n      - {MATRIX}\n      - [0, 0, 0, 1]",
+    ]
+    hands = [read(tmp_path, changed(f"\n      - {MATRIX}", f" {base}")) for base in rotated]
+    for hand in hands:
+        assert hand.fingers[1].base.position == (0.03, 0, 0)
+        assert hand.fingers[1].base.quaternion == pytest.approx((0.5, -0.5, 0.5, 0.5))
+
+
+MISTAKES = {
+    "reflection": (
+        changed("[-1, 0, 0, 0]", "[1, 0, 0, 0]"),
+        (
+            ":12: finger 'right': base: expected a rotation, found a reflection "
+            "(determinant -1.000); flip one axis, and a second one to match"
+        ),
+    ),
+    "not orthonormal": (
+        changed("[0, -1, 0, 30]", "[0, -1.001, 0, 30]"),
+        (
+            ":12: finger 'right': base: expected an orthonormal frame, found one that is off "
+            "by 0.002 (at most 0.0001 is taken as rounding)"
+        ),
+    ),
+    "shape of the matrix": (
+        changed("      - [-1, 0, 0, 0]\n", ""),
+        (
+            ":12: finger 'right': base: expected a matrix of 3 or 4 rows of 4 finite numbers, "
+            "found shape (2, 4)"
+        ),
+    ),
+    "NaN in the matrix": (
+        changed("[-1, 0, 0, 0]", "[-1, 0, 0, .nan]"),
+        (
+            ":12: finger 'right': base: expected a matrix of 3 or 4 rows of 4 finite numbers, "
+            "found shape (3, 4)"
+        ),
+    ),
+    "words in the matrix": (
+        changed("[-1, 0, 0, 0]", "[-1, 0, 0, up]"),
+        ":12: finger 'right': base: expected a matrix of 3 or 4 rows of 4 numbers",
+    ),
+    "last row of the matrix": (
+        changed(MATRIX, f"{MATRIX}\n      - [0, 0, 0, 2]"),
+        (":12: finger 'right': base: expected a last row of 0 0 0 1, found [0.0, 0.0, 0.0, 2.0]"),
+    ),
+    "limits": (
+        changed("limits: [-10, 90]", "limits: [0, -30]"),
+        (
+            ":9: fingers[0].phalanges[0].limits: expected limits "
+            "(lowest, highest), found [0, -0.523599] rad ([0, -30]°)"
+        ),
+    ),
+    "start": (
+        changed("start: 5}", "start: 95}"),
+        (
+            ":9: fingers[0].phalanges[0].start: expected start inside the limits "
+            "[-0.174533, 1.5708] rad ([-10, 90]°), found 1.65806 rad (95°)"
+        ),
+    ),
+    "finger twice": (
+        changed("name: right", "name: left"),
+        ":11: fingers[1]: expected unique names, found finger name 'left' twice",
+    ),
+    "phalanx twice": (
+        changed("{a: 40}\n      - {a: 30}", "{a: 40, name: P2}\n      - {a: 30}"),
+        ":18: fingers[1].phalanges[1]: expected unique names, found phalanx name 'P2' twice",
+    ),
+    "joint twice": (
+        changed("{a: 40}\n      - {a: 30}", "{a: 40, joint_name: J2}\n      - {a: 30}"),
+        ":18: fingers[1].phalanges[1]: expected unique names, found phalanx joint_name 'J2' twice",
+    ),
+    "no convention": (
+        changed("convention: standard\n", ""),
+        ":5: fingers[0].convention: this field is missing; expected standard, modified or placed",
+    ),
+    "unknown convention": (
+        changed("convention: standard", "convention: craig"),
+        ":2: convention: expected standard, modified or placed, found 'craig'",
+    ),
+    "no phalanx": (
+        changed("      - {a: 40}\n      - {a: 30}\n", "      []\n"),
+        ":16: fingers[1].phalanges: expected at least one phalanx, found none",
+    ),
+    "no finger": (
+        HAND[: HAND.index("fingers:")] + "fingers: []\n" + HAND[HAND.index("grasps:") :],
+        ":5: fingers: expected at least one finger, found none",
+    ),
+    "only rows of zero length": (
+        changed("{a: 40}\n      - {a: 30}", "{alpha: 90}\n      - {alpha: -90}"),
+        (
+            ":11: fingers[1]: expected at least one phalanx, found only rows of zero length "
+            "without a body"
+        ),
+    ),
+    "negative radius": (
+        changed("{a: 40}", "{a: 40, radius: -8}"),
+        ":17: fingers[1].phalanges[0].radius: expected a number above 0, found -8",
+    ),
+    "radius zero in the defaults": (
+        changed("radius: 8", "radius: 0"),
+        ":4: defaults.radius: expected a number above 0, found 0.0",
+    ),
+    "infinite length": (
+        changed("{a: 40}", "{a: .inf}"),
+        ":17: fingers[1].phalanges[0].a: expected a finite number, found inf",
+    ),
+    "NaN": (
+        changed("center: [0, 0, -50]", "center: [0, .nan, -50]"),
+        ":20: grasps.power.center[1]: expected a finite number, found nan",
+    ),
+    "negative density": (
+        changed("{a: 40}", "{a: 40, density: -1}"),
+        ":17: fingers[1].phalanges[0].density: expected a number above 0, found -1",
+    ),
+    "mass and density": (
+        changed("{a: 40}", "{a: 40, mass: 0.1, density: 1200}"),
+        (":17: fingers[1].phalanges[0]: expected exactly one of mass and density, found both"),
+    ),
+    "no density": (
+        changed(", density: 1200", ""),
+        (":9: fingers[0].phalanges[0]: expected exactly one of mass and density, found neither"),
+    ),
+    "misspelt key of a phalanx": (
+        changed("theta: 20", "thetta: 20"),
+        (
+            ":10: fingers[0].phalanges[1].thetta: no such field; did you mean 'theta'? known: "
+            f"{fields(Phalanx)}"
+        ),
+    ),
+    "misspelt key of a finger": (
+        changed("    base: {", "    bsae: {"),
+        (f":7: fingers[0].bsae: no such field; did you mean 'base'? known: {fields(Finger)}"),
+    ),
+    "misspelt key of the hand": (
+        changed("grasps:", "grapss:"),
+        (f":19: grapss: no such field; did you mean 'grasps'? known: {fields(sg.Hand)}"),
+    ),
+    "misspelt default": (
+        changed("radius: 8", "radus: 8"),
+        (f":4: defaults.radus: no such field; did you mean 'radius'? known: {fields(Phalanx)}"),
+    ),
+    "misspelt key of a base": (
+        changed("euler: [0, 90, 0]", "eular: [0, 90, 0]"),
+        (
+            ":7: finger 'left': base.eular: no such field; did you mean 'euler'? known: euler, "
+            "position, quaternion"
+        ),
+    ),
+    "euler": (
+        changed("euler: [0, 90, 0]", "euler: [0, 90]"),
+        ":7: finger 'left': base.euler: expected three angles, found [0, 90]",
+    ),
+    "euler and quaternion": (
+        changed("euler: [0, 90, 0]", "euler: [0, 90, 0], quaternion: [1, 0, 0, 0]"),
+        ":7: finger 'left': base: expected one of euler and quaternion, found both",
+    ),
+    "quaternion of zeros": (
+        changed("euler: [0, 90, 0]", "quaternion: [0, 0, 0, 0]"),
+        (
+            ":7: fingers[0].base.quaternion: expected a quaternion that is not zero, found "
+            "(0.0, 0.0, 0.0, 0.0)"
+        ),
+    ),
+    "unit of length": (
+        changed("length: mm", "length: millimetre"),
+        ":3: units.length: no unit of length 'millimetre'; known: cm, dm, in, m, mm",
+    ),
+    "unit of angle": (
+        changed("angle: deg", "angle: degr"),
+        ":3: units.angle: no unit of angle 'degr'; did you mean 'deg'? known: deg, rad",
+    ),
+    "defaults": (
+        changed("defaults: {radius: 8, density: 1200}", "defaults: 8"),
+        ":4: defaults: expected fields of a phalanx, found 8",
+    ),
+    "number of rates": (
+        changed("rates: [90, 9]", "rates: [90, 9, 9]"),
+        (
+            ":21: grasps.precision.rates: expected 1 rate, 2 (one a joint of a finger) or "
+            "4 (one a joint), found 3"
+        ),
+    ),
+    "number of starts": (
+        changed("start: [5, 0, 5, 0]", "start: [5, 0]"),
+        ":21: grasps.precision.start: expected 4 numbers, one a joint, found 2",
+    ),
+    "start posture beyond a limit": (
+        changed("start: [5, 0, 5, 0]", "start: [5, 0, 5, 95]"),
+        (
+            ":21: grasps.precision.start[3]: expected joint 'right_J2' inside its limits "
+            "[0, 1.5708] rad ([0, 90]°), found 1.65806 rad (95°)"
+        ),
+    ),
+    "one grasp": (
+        changed("  power: {center: [0, 0, -50], rates: 90}\n", ""),
+        ":19: grasps.power: this field is missing; expected a mapping of fields",
+    ),
+    "palm": (
+        HAND + "palm: {kind: shape}\n",
+        (":22: palm: expected a shape exactly with kind 'shape', found kind 'shape' and no shape"),
+    ),
+    "kind of palm": (
+        HAND + "palm: {kind: round}\n",
+        ":22: palm.kind: expected auto, none or shape, found 'round'",
+    ),
+    "joint": (
+        changed("{a: 40}", "{a: 40, joint: hinge}"),
+        (":17: fingers[1].phalanges[0].joint: expected revolute or prismatic, found 'hinge'"),
+    ),
+    "a word for a number": (
+        changed("{a: 40}", "{a: long}"),
+        ":17: fingers[1].phalanges[0].a: expected a number, found 'long'",
+    ),
+    "tip with standard": (
+        changed("  - name: right\n", "  - name: right\n    tip: [30, 0, 0]\n"),
+        (
+            ":12: fingers[1].tip: expected none with convention 'standard', whose last row "
+            "already ends at the fingertip; found (0.03, 0.0, 0.0)"
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_is_one_sentence_with_file_line_and_field(tmp_path: Path, mistake: str) -> None:
+    text, sentence = MISTAKES[mistake]
+    assert refusal(tmp_path, text) == f"hand.yaml{sentence}"
+
+
+def test_a_base_frame_that_is_only_rounded_is_repaired_and_said(tmp_path: Path) -> None:
+    text = changed("[0, -1, 0, 30]", "[0, -1.00002, 0, 30]")
+    with pytest.warns(sg.SoftgraspWarning) as caught:
+        hand = read(tmp_path, text)
+    assert [str(warning.message) for warning in caught] == [
+        "finger 'right': the base frame is off orthonormal by 4e-05 and was made orthonormal"
+    ]
+    assert np.linalg.norm(hand.fingers[1].base.quaternion) == pytest.approx(1.0, abs=1e-15)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.floats(1.1e-4, 0.3), st.integers(0, 2), st.integers(0, 2))
+def test_frames_are_refused_or_repaired_by_how_far_they_are_off(
+    error: float, row: int, column: int
+) -> None:
+    """Nothing between a refusal and a rotation: off by more than 1e-4 never gets in."""
+    matrix = [[0, -1, 0, 30], [0, 0, 1, 0], [-1, 0, 0, 0]]
+    tree = {
+        "name": "pair",
+        "fingers": [
+            {
+                "name": "f",
+                "convention": "standard",
+                "base": [list(line) for line in matrix],
+                "phalanges": [{"a": 1.0, "density": 1000}],
+            }
+        ],
+        "grasps": {k: {"center": [0, 0, 0], "rates": 1} for k in ("power", "precision")},
+    }
+    tree["fingers"][0]["base"][row][column] += error  # type: ignore[index]
+    with pytest.raises(sg.DescriptionError, match="finger 'f': base: expected"):
+        hand_from(tree)
+
+
+def test_one_finger_of_the_shipped_hand_round_trips_through_si(tmp_path: Path) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        once = read(tmp_path, HAND)
+    assert hand_from(once.model_dump(mode="json")) == once
+
+
+# --------------------
+# Hands as YAML: what is written reads back as the equal hand.
+
+
+@pytest.mark.parametrize("name", assets.names("hands"))
+def test_a_shipped_hand_reads_back_equal(name: str, tmp_path: Path) -> None:
+    hand = sg.load_hand(name)
+    assert sg.load_hand(sg.save_hand(hand, tmp_path / "hand.yaml")) == hand
+
+
+@settings(max_examples=25)
+@given(
+    rows=st.lists(
+        st.tuples(
+            st.floats(0.01, 0.1),
+            st.floats(-3.0, 3.0),
+            st.sampled_from(["revolute", "prismatic"]),
+            st.booleans(),
+            st.sampled_from(["", "tip", "no", "1.5", "a: b", "# c"]),
+        ),
+        min_size=1,
+        max_size=4,
+    ),
+    rate=st.floats(0.001, 2.0),
+    source=st.text(max_size=20),
+)
+def test_any_hand_reads_back_equal(
+    rows: list[tuple[float, float, str, bool, str]],
+    rate: float,
+    source: str,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    weights = [{"mass": 0.1}, {"density": 900.0}]
+    phalanges = tuple(
+        sg.Phalanx(a=a, theta=theta, joint=joint, radius=0.004, **weights[heavy])
+        for a, theta, joint, heavy, _ in rows
+    )
+    base = sg.Pose(position=(0.1, 0.0, 1 / 3), quaternion=(1.0, 0.2, 0.3, 0.4))
+    finger = sg.Finger(name="F", base=base, convention="standard", phalanges=phalanges)
+    preset = sg.GraspPreset(center=(0, 0, 0.1), rates=rate)
+    hand = sg.Hand(
+        name="any hand",
+        fingers=(finger,),
+        grasps=sg.Grasps(power=preset, precision=preset),
+        source=source,
+        notes=tuple(note for *_, note in rows),
+    )
+    directory = tmp_path_factory.mktemp("hand")
+    assert sg.load_hand(sg.save_hand(hand, directory / "hand.yaml")) == hand
+
+
+def test_a_hand_with_a_mesh_and_modified_rows_reads_back_equal(tmp_path: Path) -> None:
+    mesh = sg.Mesh(file=assets.portable_name(assets.root() / "objects/meshes/strawberry.obj"))
+    row = sg.Phalanx(shape=mesh, shape_pose=sg.Pose(position=(0.0, 0.1, 0.2)), density=500.0)
+    finger = sg.Finger(name="F", convention="modified", phalanges=(row,), tip=(0.05, 0.0, 0.01))
+    preset = sg.GraspPreset(center=(0, 0, 0), rates=(1.0,), start=(0.2,))
+    palm = sg.Palm(kind="shape", shape=sg.Ellipsoid(radii=(0.1, 0.1, 0.02)))
+    grasps = sg.Grasps(power=preset, precision=preset)
+    hand = sg.Hand(name="berry", fingers=(finger,), grasps=grasps, palm=palm)
+    assert sg.load_hand(sg.save_hand(hand, tmp_path / "hand.yaml")) == hand
+
+
+def test_what_all_rows_share_stands_once() -> None:
+    text = hand_yaml(sg.load_hand("four_finger"))
+    assert text.count("convention: standard") == 1
+    assert text.count("density") == 1
+    assert "name: P1" not in text
+
+
+def test_another_suffix_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(sg.DescriptionError) as refused:
+        sg.save_hand(sg.load_hand("four_finger"), tmp_path / "hand.txt")
+    assert str(refused.value) == f"path: expected a .yaml file, found '{tmp_path / 'hand.txt'}'"

@@ -1,0 +1,60 @@
+"""Units that a hand's file hardly means are asked about whenever it is read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import softgrasp as sg
+from softgrasp.io.hand_sanity import millimetres_doubt, range_doubt
+from tests.support.gripper_urdf import gripper_urdf
+from tests.support.robots import written
+
+DEGREES = "expected at most a turn, 6.283 rad, found -30 … 90 rad; are the limits in degrees?"
+
+
+def test_a_turn_is_usual_and_two_are_odd_and_more_are_degrees() -> None:
+    assert range_doubt(-3.1, 3.1) is None
+    rotations = range_doubt(-6.28, 6.28)
+    assert rotations is not None
+    assert (rotations.severity, rotations.advice) == ("remark", "")
+    degrees = range_doubt(-30.0, 90.0)
+    assert degrees is not None
+    assert (degrees.severity, degrees.words) == ("problem", DEGREES)
+
+
+def test_a_thousandfold_length_is_asked_about() -> None:
+    assert millimetres_doubt("a longest finger", 0.2, 2.0) is None
+    doubt = millimetres_doubt("a longest finger", 110.0, 2.0)
+    assert doubt is not None
+    assert doubt.advice == "is the file in mm? In a thousandth of its lengths it is 110 mm"
+
+
+def test_reading_limits_in_degrees_warns_and_the_grasp_stays_before_the_palm(
+    tmp_path: Path,
+) -> None:
+    path = written(tmp_path, gripper_urdf(3, limits=(-30.0, 90.0)), "hand.urdf")
+    with pytest.warns(sg.SoftgraspWarning) as message:
+        hand = sg.load_hand(path)
+    assert f"joint 'f1_j1' and 5 more: {DEGREES}" in [str(one.message) for one in message]
+    for _, preset in hand.grasps:
+        assert preset.center[2] > 0.0
+
+
+def test_the_file_and_its_side_file_are_told_the_same(tmp_path: Path) -> None:
+    path = written(tmp_path, gripper_urdf(2, limits=(-30.0, 90.0)), "hand.urdf")
+    with pytest.warns(sg.SoftgraspWarning, match="degrees"):
+        hand = sg.load_hand(path)
+    of_hand = sg.inspect(hand).check("limits").findings
+    of_robot = sg.inspect(sg.load_robot(path)).check("limits").findings
+    assert [one.sentence for one in of_hand] == [one.sentence for one in of_robot]
+    assert {one.severity for one in (*of_hand, *of_robot)} == {"problem"}
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:hand 'gripper'. found no place")
+def test_reading_lengths_in_millimetres_warns(tmp_path: Path) -> None:
+    path = written(tmp_path, gripper_urdf(2, unit=1e3), "hand.urdf")
+    with pytest.warns(sg.SoftgraspWarning, match=r"found 110 m; is the file in mm\? In a thous"):
+        sg.load_hand(path)

@@ -1,0 +1,337 @@
+"""URDF robots as hands: frames, masses, names, servos, and what cannot be true."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from pathlib import Path
+
+import mujoco
+import numpy as np
+import pytest
+
+import softgrasp as sg
+from softgrasp.description.hand import Hand
+from softgrasp.io.urdf.kinematic_tree import frame_along
+from softgrasp.io.urdf.reader import read_robot
+from softgrasp.mechanics.robot_kinematics import fused
+from softgrasp.model.hand import build_hand_spec
+from tests.support.robots import written
+from tests.support.urdf_hands import (
+    BODY,
+    BOX,
+    GRIPPER,
+    LEFT,
+    LIMIT,
+    PALM,
+    REAL,
+    RIGHT,
+    bare_text,
+    joint,
+    link,
+    real_hand,
+    robot,
+)
+
+LEFT_1 = joint("left_1", "base", "left_near", "-0.05 0 0").partition(">")[2].rstrip()
+"""All of that joint but its type."""
+
+
+def hand_of(directory: Path, text: str) -> Hand:
+    return sg.load_hand(written(directory, text, "hand.urdf"))
+
+
+def refused(directory: Path, text: str) -> str:
+    path = written(directory, text, "hand.urdf")
+    with pytest.raises(sg.DescriptionError) as caught:
+        sg.load_hand(path)
+    return str(caught.value).removeprefix(f"{path}:").strip()
+
+
+def quietly(path: Path) -> Hand:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", sg.SoftgraspWarning)
+        return sg.load_hand(path)
+
+
+def imported(text: str, directory: Path) -> mujoco.MjModel:
+    """MuJoCo's own reading of a URDF."""
+    return mujoco.MjModel.from_xml_path(str(written(directory, text, "bare.urdf")))
+
+
+def same_posture(
+    ours: mujoco.MjModel, theirs: mujoco.MjModel, rng: np.random.Generator
+) -> tuple[mujoco.MjData, mujoco.MjData]:
+    """Both models with the same random joint variables."""
+    pair = mujoco.MjData(ours), mujoco.MjData(theirs)
+    for index in range(theirs.njnt):
+        name = theirs.joint(index).name
+        value = rng.uniform(-2.0, 2.0)
+        for model, data in zip((ours, theirs), pair, strict=True):
+            data.qpos[model.joint(name).qposadr[0]] = value
+    for model, data in zip((ours, theirs), pair, strict=True):
+        mujoco.mj_forward(model, data)
+    return pair
+
+
+@pytest.mark.parametrize("name", REAL)
+def test_bodies_stand_where_mujocos_import_has_them(name: str, tmp_path: Path) -> None:
+    path = real_hand(name)
+    axes = {j.child: j.axis for j in fused(read_quietly(path)).robot.joints}
+    ours = build_hand_spec(quietly(path)).compile()
+    theirs = imported(bare_text(path), tmp_path)
+    rng = np.random.default_rng(1)
+    for _ in range(5):
+        here, there = same_posture(ours, theirs, rng)
+        for body, axis in axes.items():
+            assert here.body(body).xpos == pytest.approx(there.body(body).xpos, abs=1e-9)
+            frame = there.body(body).xmat.reshape(3, 3) @ frame_along(axis)[:3, :3]
+            assert here.body(body).xmat.reshape(3, 3) == pytest.approx(frame, abs=1e-9)
+
+
+def read_quietly(path: Path) -> sg.description.robot.Robot:  # type: ignore[name-defined]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", sg.SoftgraspWarning)
+        return read_robot(path)
+
+
+@pytest.mark.parametrize("name", REAL[:2])
+def test_masses_and_inertias_are_those_of_mujocos_import(name: str, tmp_path: Path) -> None:
+    """The inertia that each pair of joints feels, fixed links and all, without the drives' own."""
+    path = real_hand(name)
+    check_inertia(quietly(path), imported(bare_text(path), tmp_path))
+
+
+def check_inertia(hand: Hand, theirs: mujoco.MjModel) -> None:
+    ours = build_hand_spec(hand).compile()
+    here, there = same_posture(ours, theirs, np.random.default_rng(2))
+    names = [theirs.joint(index).name for index in range(theirs.njnt)]
+    result = []
+    for model, data in ((ours, here), (theirs, there)):
+        full = np.zeros((model.nv, model.nv))
+        mujoco.mj_fullM(model, data, full)
+        full -= np.diag(model.dof_armature)
+        dofs = [int(model.joint(name).dofadr[0]) for name in names]
+        result.append(full[np.ix_(dofs, dofs)])
+    assert result[0] == pytest.approx(result[1], rel=1e-9, abs=1e-12)
+
+
+def test_fixed_links_weigh_what_they_did(tmp_path: Path) -> None:
+    tip = link("tip", BODY) + joint(
+        "fix", "left_far", "tip", "0 0.01 0.06", kind="fixed", rpy="0.3 -0.2 1", inside=""
+    )
+    text = robot(PALM, LEFT, RIGHT, tip)
+    hand = hand_of(tmp_path, text)
+    path = written(tmp_path, text)
+    check_inertia(hand, imported(bare_text(path), tmp_path))
+
+
+def test_the_gripper_as_a_hand(tmp_path: Path) -> None:
+    hand = hand_of(tmp_path, GRIPPER)
+    assert [finger.name for finger in hand.fingers] == ["left", "right"]
+    assert [finger.convention for finger in hand.fingers] == ["placed", "placed"]
+    assert [actuator.name for actuator in hand.actuators] == [
+        "left_1",
+        "left_2",
+        "right_1",
+        "right_2",
+    ]
+    assert hand.actuators[0].stops == ("left_near", "left_far")
+    row = hand.fingers[0].phalanges[0]
+    assert (row.force_limit, row.limits) == (2.0, (-0.2, 1.2))
+    assert row.servo_stiffness == pytest.approx(2.0 / np.radians(10.0))
+    assert hand.palm.kind == "shape"
+    assert hand.notes == ()
+
+
+def test_the_end_of_a_finger_is_its_far_end_or_the_empty_link_there(tmp_path: Path) -> None:
+    end = sg.forward_kinematics(hand_of(tmp_path, GRIPPER).fingers[0], [0.0, 0.0])[-1]
+    finger = hand_of(tmp_path, GRIPPER).fingers[0]
+    assert (end @ [*finger.tip, 1.0])[:3] == pytest.approx([-0.05, 0.0, 0.125], abs=1e-3)
+    mark = '<link name="mark"/>' + joint(
+        "at", "left_far", "mark", "0.01 0 0.05", kind="fixed", inside=""
+    )
+    finger = hand_of(tmp_path, robot(PALM, LEFT, RIGHT, mark)).fingers[0]
+    assert (end @ [*finger.tip, 1.0])[:3] == pytest.approx([-0.04, 0.0, 0.115])
+
+
+def test_a_wrist_stands_still(tmp_path: Path) -> None:
+    forearm = link("forearm", BOX) + joint("turn", "forearm", "base", "0 0 0.1", "0 0 1")
+    palm = PALM.replace("<collision>", BODY + "<collision>")
+    hand = hand_of(tmp_path, robot(forearm, palm, LEFT, RIGHT))
+    assert [(f.name, f.on) for f in hand.fingers] == [
+        ("wrist", ""),
+        ("left", "base"),
+        ("right", "base"),
+    ]
+    assert hand.grasps.power.rates[0] == 0.0
+    assert hand.grasps.power.start is not None
+    assert hand.grasps.power.start[0] == 0.0
+    assert hand.actuators[0].stops == (
+        *("base", "left_near", "left_far", "right_near", "right_far"),
+    )
+
+
+def test_a_finger_that_branches(tmp_path: Path) -> None:
+    twin = link("twin_far") + joint("twin_2", "left_near", "twin_far", "0 0.04 0.065")
+    hand = hand_of(tmp_path, robot(PALM, LEFT, RIGHT, twin))
+    assert [(f.name, f.on) for f in hand.fingers] == [
+        ("left_near", ""),
+        ("left_far", "left_near"),
+        ("twin_far", "left_near"),
+        ("right", ""),
+    ]
+
+
+def test_our_own_names_are_kept_free(tmp_path: Path) -> None:
+    text = GRIPPER.replace("left_near", "palm").replace("left_1", "wrist")
+    hand = hand_of(tmp_path, text)
+    assert hand.fingers[0].phalanges[0].name == "hand_palm"
+    assert hand.notes == (
+        "link 'palm' is called 'hand_palm', as softgrasp uses that name or cannot write it",
+        "joint 'wrist' is called 'hand_wrist', as softgrasp uses that name or cannot write it",
+    )
+
+
+@pytest.mark.parametrize("effort", ["", 'effort="0"', 'effort="1000"'])
+def test_an_effort_that_cannot_be_true(effort: str, tmp_path: Path) -> None:
+    """15 N at 65 mm to the next joint and the far end of the last link."""
+    text = GRIPPER.replace('effort="2"', effort, 1)
+    hand = hand_of(tmp_path, text)
+    finger = hand.fingers[0]
+    lever = 0.065 + np.linalg.norm(finger.tip)
+    assert finger.phalanges[0].force_limit == pytest.approx(15.0 * lever)
+    assert finger.phalanges[1].force_limit == 2.0
+    result = {"": "no effort", 'effort="0"': "an effort of 0 N·m"}.get(
+        effort, "an effort of 1000 N·m"
+    )
+    assert hand.notes == (
+        f"joint 'left_1' states {result}: its drive gives up to {15.0 * lever:.3g} N·m, 15 N at the "
+        "end of each chain that it moves",
+    )
+
+
+def test_no_drive_is_faster_than_its_joint(tmp_path: Path) -> None:
+    slow = hand_of(tmp_path, GRIPPER.replace('velocity="3"', 'velocity="0.25"'))
+    assert max(map(abs, slow.grasps.power.rates)) == pytest.approx(0.25)
+    assert max(map(abs, slow.grasps.precision.rates)) == pytest.approx(0.25)
+
+
+def test_masses_that_no_hand_has(tmp_path: Path) -> None:
+    text = GRIPPER.replace('<mass value="0.05"/>', '<mass value="5e4"/>')
+    caught = (
+        "robot 'gripper': expected a hand of less than 50 kg, found 200,000 kg; its masses are not "
+        "believed: its links weigh what their collision shapes weigh at 1300 kg/m³ (density in a "
+        "side file says otherwise)"
+    )
+    with pytest.warns(sg.SoftgraspWarning, match=f"^{re.escape(caught)}$"):
+        hand = hand_of(tmp_path, text)
+    model = build_hand_spec(hand).compile()
+    volume = 0.014 * 0.03 * 0.06
+    assert model.body("left_far").mass[0] == pytest.approx(1300.0 * volume)
+
+
+def test_inertias_that_no_body_has(tmp_path: Path) -> None:
+    text = GRIPPER.replace('ixx="2e-5"', 'ixx="9e-5"', 1)
+    hand = hand_of(tmp_path, text)
+    assert hand.notes == (
+        "link 'left_near' states principal moments of inertia 4e-06, 2e-05, 9e-05 kg·m², which no "
+        "body has; its inertia is that of its shape",
+    )
+    model = build_hand_spec(hand).compile()
+    assert model.body("left_near").mass[0] == 0.05
+    sides = np.array([0.014, 0.03, 0.06])
+    box = 0.05 / 12.0 * np.sort((sides**2).sum() - sides**2)
+    assert np.sort(model.body("left_near").inertia) == pytest.approx(box)
+
+
+def test_links_without_collision(tmp_path: Path) -> None:
+    seen = BOX.replace("collision", "visual")
+    only_seen = hand_of(tmp_path, GRIPPER.replace(BODY + BOX, BODY + seen, 1))
+    assert only_seen.notes == ("link 'left_near' has no <collision>: what is seen touches",)
+    bare = hand_of(tmp_path, GRIPPER.replace(BODY + BOX, BODY, 1))
+    assert bare.notes == ("link 'left_near' has a mass but no shape: it touches nothing",)
+    assert bare.fingers[0].has_body == (False, True)
+    assert build_hand_spec(bare).compile().body("left_near").mass[0] == 0.05
+    empty = hand_of(tmp_path, GRIPPER.replace(BODY + BOX, "", 1))
+    assert empty.notes == ("link 'left_near' has no body; it weighs 0.001 g",)
+
+
+def test_a_picture_that_is_missing_is_left_out(tmp_path: Path) -> None:
+    lost = '<visual><geometry><mesh filename="no.stl"/></geometry></visual>'
+    text = GRIPPER.replace(BODY + BOX, lost + BODY + BOX, 1)
+    path = written(tmp_path, text, "hand.urdf")
+    caught = f"{path}: left out: <visual> 'no.stl' (line 3), no such file"
+    with pytest.warns(sg.SoftgraspWarning, match=f"^{re.escape(caught)}$"):
+        sg.load_hand(path)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        (
+            BODY + BOX,
+            BOX,
+            "3: link 'left_near': expected an <inertial>, as the link moves, found none; a side "
+            "file can give a density [kg/m³] for all links",
+        ),
+        (
+            f'type="revolute">{LEFT_1}',
+            f'type="continuous">{LEFT_1.replace(LIMIT, "")}',
+            "5: joint 'left_1': type: expected limits of joint 'left_1', which has a drive, found "
+            "a continuous joint without; a side file can give them: joints: {left_1: {limits: "
+            "[low, high]}}",
+        ),
+        (
+            LIMIT,
+            "",
+            "5: joint 'left_1': lower: expected limits of a revolute joint, found none",
+        ),
+        (
+            LIMIT,
+            LIMIT + '<mimic joint="nobody"/>',
+            "5: joint 'left_1': mimic.joint: expected another rigid joint, found 'nobody'; known: "
+            "left_2, right_1, right_2",
+        ),
+        (
+            'lower="-0.2"',
+            'lower="nan"',
+            "5: joint 'left_1': limit.lower: expected a number, found 'nan'",
+        ),
+        (
+            'type="revolute"',
+            'type="ball"',
+            "5: joint 'left_1': type: expected fixed, revolute, continuous or prismatic, found "
+            "'ball'",
+        ),
+        (
+            '<parent link="base"/>',
+            '<parent link="left_far"/>',
+            "6: joint 'left_2': parent: expected no cycle, found left_near → left_far → left_near",
+        ),
+        (
+            '<link name="base">',
+            '<link name="stray"/><link name="base">',
+            "2: link 'base': name: expected one root link, found 2: stray, base",
+        ),
+    ],
+)
+def test_mistakes(old: str, new: str, sentence: str, tmp_path: Path) -> None:
+    assert old in GRIPPER
+    result = refused(tmp_path, GRIPPER.replace(old, new, 1))
+    assert result == sentence
+
+
+def test_mimics_in_a_circle(tmp_path: Path) -> None:
+    text = GRIPPER.replace(LIMIT, LIMIT + '<mimic joint="left_2"/>', 1)
+    text = text.replace(LIMIT + "</joint>", LIMIT + '<mimic joint="left_1"/></joint>', 1)
+    assert refused(tmp_path, text) == (
+        "5: joint 'left_1': mimic.joint: expected a leader that does not follow it, found a circle "
+        "through 'left_1'"
+    )
+
+
+def test_nothing_that_moves(tmp_path: Path) -> None:
+    assert refused(tmp_path, robot(PALM)) == (
+        "1: robot 'gripper': expected joints that move in 'gripper', found none"
+    )

@@ -1,0 +1,571 @@
+"""What files of robots say: U(C)RDF, plain URDF, xacro."""
+
+from __future__ import annotations
+
+import math
+import re
+from pathlib import Path
+
+import mujoco
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from lxml import etree
+
+from softgrasp.continuum import pcc
+from softgrasp.description.bendable import (
+    Backbone,
+    Bendable,
+    Chamber,
+    CurvatureLimits,
+    Inertial,
+    Origin,
+)
+from softgrasp.description.geometry import Capsule, Cuboid, Cylinder, Mesh
+from softgrasp.description.robot import Link, Mimic, RigidJoint, Robot
+from softgrasp.errors import DescriptionError, SoftgraspWarning
+from softgrasp.io.robot import load_robot
+from softgrasp.io.urdf import lowered, read_robot, rigid_urdf
+from softgrasp.io.urdf.writer import BentState, frames_along
+from softgrasp.mechanics.transforms import rotation_from_euler
+from tests.support.robots import ARM, HINGE, TETRAHEDRON, needs_xacro, outside_robot, written
+
+
+def read(directory: Path, text: str, name: str = "robot.urdf") -> Robot:
+    needs_xacro(name)
+    return read_robot(written(directory, text, name))
+
+
+def test_bendables(tmp_path: Path) -> None:
+    robot = read(tmp_path, ARM)
+    assert (robot.name, robot.root) == ("arm", "base")
+    first, second = robot.bendables
+    assert (first.parent, first.child) == ("base", "middle")
+    assert first.origin == Origin(xyz=(0.0, 0.0, 0.1))
+    assert (first.model, first.degree, first.frame) == ("pcc", 0, "bishop")
+    assert (first.kappa_max, first.theta_max) == (4.0, pytest.approx(1.2))
+    assert (first.backbone.length, first.backbone.radius) == (0.3, 0.02)
+    assert (first.backbone.bending_stiffness, first.backbone.links) == (0.5, 8)
+    assert first.actuation[1] == Chamber(angle=2.0, radius=0.01, area=1e-4)
+    assert first.inertial is not None
+    assert (first.inertial.mass, first.inertial.inertia) == (0.2, None)
+    assert (second.model, second.degree) == ("ppc", 2)
+    assert second.kappa_max == pytest.approx(7.5)
+    assert (second.limits.phi_min, second.limits.phi_max) == (-1.0, 1.0)
+    assert second.inertial is None
+    assert second.actuation == ()
+
+
+def test_control(tmp_path: Path) -> None:
+    (system,) = read(tmp_path, ARM).control
+    assert (system.name, system.type, system.plugin) == ("arm", "system", "SoftRobotInterface")
+    (joint,) = system.joints
+    assert [part.name for part in joint.commands] == ["kappa", "phi"]
+    assert [part.name for part in joint.states] == ["kappa"]
+    assert (joint.commands[0].min, joint.commands[0].max) == (None, 4.0)
+
+
+def test_the_old_name_of_the_webster_frame(tmp_path: Path) -> None:
+    robot = read(tmp_path, ARM.replace("bishop", "wj"))
+    assert robot.bendables[0].frame == "webster"
+
+
+def test_a_plain_urdf(tmp_path: Path) -> None:
+    robot = read(tmp_path, HINGE)
+    assert robot.bendables == ()
+    arm, elbow = robot.link("arm"), robot.joints[0]
+    assert arm.inertial is not None
+    assert arm.inertial.inertia == (1e-3, 1e-3, 1e-4, 0.0, 0.0, 0.0)
+    assert arm.visuals[0].shape == Cylinder(radius=0.02, height=0.3)
+    assert arm.visuals[0].rgba == (0.5, 0.5, 0.5, 1.0)
+    assert arm.collisions[0].shape == Cuboid(size=(0.04, 0.04, 0.3))
+    assert arm.collisions[0].rgba is None
+    assert (elbow.type, elbow.parent, elbow.child, elbow.axis) == (
+        "revolute",
+        "base",
+        "arm",
+        (0.0, 1.0, 0.0),
+    )
+    assert (elbow.lower, elbow.upper, elbow.effort, elbow.velocity) == (-1.0, 1.0, 5.0, 2.0)
+    assert (elbow.damping, elbow.friction) == (0.1, 0.01)
+
+
+def test_what_urdf_leaves_to_its_defaults(tmp_path: Path) -> None:
+    second = '<joint name="m" type="fixed"><parent link="arm"/><child link="tip"/>'
+    text = (
+        HINGE.replace('lower="-1" ', "")
+        .replace('<axis xyz="0 1 0"/>', "")
+        .replace(' ixy="0" ixz="0" iyz="0"', "")
+        .replace("</robot>", f'<link name="tip"/>{second}<mimic joint="elbow"/></joint></robot>')
+    )
+    elbow, other = read(tmp_path, text).joints
+    assert (elbow.lower, elbow.upper) == (0.0, 1.0)
+    assert elbow.axis == (1.0, 0.0, 0.0)
+    assert other.mimic == Mimic(joint="elbow", multiplier=1.0, offset=0.0)
+
+
+def test_a_capsule_and_a_colour_of_its_own(tmp_path: Path) -> None:
+    text = HINGE.replace('<cylinder radius="0.02"', '<capsule radius="0.02"').replace(
+        '<material name="grey"/>', '<material name=""><color rgba="1 0 0 1"/></material>'
+    )
+    seen = read(tmp_path, text).link("arm").visuals[0]
+    assert seen.shape == Capsule(radius=0.02, length=0.3)
+    assert seen.rgba == (1.0, 0.0, 0.0, 1.0)
+
+
+def test_a_colour_that_another_link_has_defined(tmp_path: Path) -> None:
+    text = HINGE.replace('  <material name="grey"><color rgba="0.5 0.5 0.5 1"/></material>\n', "")
+    text = text.replace(
+        '<link name="base"/>',
+        '<link name="base"><visual><geometry><sphere radius="1"/></geometry>'
+        '<material name="grey"><color rgba="0 1 0 1"/></material></visual></link>',
+    )
+    assert read(tmp_path, text).link("arm").visuals[0].rgba == (0.0, 1.0, 0.0, 1.0)
+
+
+BOX = '<box size="0.04 0.04 0.3"/>'
+
+
+@pytest.mark.parametrize(
+    ("given", "position"),
+    [
+        ("corner.obj", "robots/corner.obj"),
+        ("../meshes/corner.obj", "meshes/corner.obj"),
+        ("package://pack/meshes/corner.obj", "pack/meshes/corner.obj"),
+        ("package://pack/meshes/corner.obj", "meshes/corner.obj"),
+        ("package://robots/corner.obj", "robots/corner.obj"),
+        ("model://pack/corner.obj", "robots/pack/corner.obj"),
+        ("file://FOLDER/my%20meshes/corner.obj", "my meshes/corner.obj"),
+        ("FOLDER/corner.obj", "corner.obj"),
+    ],
+)
+def test_meshes_are_found(given: str, position: str, tmp_path: Path) -> None:
+    mesh = written(tmp_path, TETRAHEDRON, position)
+    name = given.replace("FOLDER", str(tmp_path))
+    text = HINGE.replace(BOX, f'<mesh filename="{name}" scale="1 2 3"/>')
+    shape = read(tmp_path, text, "robots/robot.urdf").link("arm").collisions[0].shape
+    assert shape == Mesh(file=str(mesh.resolve()), scale=(1.0, 2.0, 3.0))
+
+
+def test_a_package_is_the_folder_with_its_manifest(tmp_path: Path) -> None:
+    """By the name in package.xml, by the folder's name, or where ROS looks for packages."""
+    text = HINGE.replace(BOX, '<mesh filename="package://pack/corner.obj"/>')
+    named = written(tmp_path, TETRAHEDRON, "clone/corner.obj")
+    written(tmp_path, "<package><name>pack</name></package>", "clone/package.xml")
+    result = read(tmp_path, text, "clone/robots/r.urdf").link("arm").collisions[0].shape
+    assert result == Mesh(file=str(named.resolve()))
+    by_folder = written(tmp_path, TETRAHEDRON, "ws/pack/corner.obj")
+    written(tmp_path, "<package/>", "ws/pack/manifest.xml")
+    result = read(tmp_path, text, "ws/pack/urdf/r.urdf").link("arm").collisions[0].shape
+    assert result == Mesh(file=str(by_folder.resolve()))
+
+
+def test_packages_on_the_path_of_ros(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = HINGE.replace(BOX, '<mesh filename="package://pack/corner.obj"/>')
+    mesh = written(tmp_path, TETRAHEDRON, "share/pack/corner.obj")
+    robot = written(tmp_path, text, "elsewhere/r.urdf")
+    monkeypatch.setenv("ROS_PACKAGE_PATH", str(tmp_path / "nowhere"))
+    with pytest.raises(DescriptionError) as caught:
+        read_robot(robot)
+    assert str(caught.value).endswith(
+        f"found no 'package://pack/corner.obj' in {robot.parent} or above it, nor in "
+        f"ROS_PACKAGE_PATH ({tmp_path / 'nowhere'})"
+    )
+    monkeypatch.setenv("ROS_PACKAGE_PATH", f"{tmp_path / 'nowhere'}:{tmp_path / 'share'}")
+    assert read_robot(robot).link("arm").collisions[0].shape == Mesh(file=str(mesh.resolve()))
+
+
+def test_a_mesh_of_the_library(tmp_path: Path) -> None:
+    text = HINGE.replace(BOX, '<mesh filename="objects/meshes/pear.obj"/>')
+    shape = read(tmp_path, text).link("arm").collisions[0].shape
+    assert shape == Mesh(file="objects/meshes/pear.obj")
+
+
+def test_what_is_not_kept_is_named_once_with_its_lines(tmp_path: Path) -> None:
+    text = HINGE.replace(
+        "  <joint",
+        '  <gazebo reference="arm"/>\n  <transmission name="t"><type>x</type></transmission>\n'
+        "  <gazebo/>\n  <joint",
+    )
+    text = text.replace("effort=", 'efort="1" effort=').replace(
+        "<dynamics", '<safety_controller k_velocity="10"/>\n    <calibration rising="0"/><dynamics'
+    )
+    text = text.replace("<collision>", "<collison/><collision>").replace(
+        "<visual>", '<visual><geometry><mesh filename="a.dae"/></geometry></visual><visual>'
+    )
+    path = written(tmp_path, text, "robot.urdf")
+    with pytest.warns(SoftgraspWarning) as message:
+        robot = read_robot(path)
+    assert [str(warning.message) for warning in message] == [
+        f"{path}: left out: <visual> with a mesh of another kind (line 9), <collison>; did you "
+        "mean collision? (line 13), <gazebo> (lines 15, 17), <transmission> (line 16), attribute "
+        "efort of <limit>; did you mean effort? (line 22), <safety_controller> (line 23), "
+        "<calibration> (line 24)"
+    ]
+    assert robot == read(tmp_path, HINGE, "plain.urdf")
+
+
+def test_a_texture_is_not_kept(tmp_path: Path) -> None:
+    text = HINGE.replace('<color rgba="0.5 0.5 0.5 1"/>', '<texture filename="grey.png"/>')
+    with pytest.warns(SoftgraspWarning, match=r"left out: <texture> \(line 2\)"):
+        robot = read(tmp_path, text)
+    assert robot.link("arm").visuals[0].rgba is None
+
+
+def test_a_mistake_behind_what_is_not_kept_has_its_own_line(tmp_path: Path) -> None:
+    text = HINGE.replace(
+        "    <visual>",
+        '    <visual><geometry><mesh filename="a.dae"/></geometry></visual>\n    <visual>',
+    ).replace('radius="0.02"', 'radius="-1"')
+    with pytest.raises(DescriptionError) as refused:
+        read(tmp_path, text)
+    assert str(refused.value) == (
+        f"{tmp_path}/robot.urdf:11: link 'arm': cylinder.radius: expected a number above 0, found "
+        "-1.0"
+    )
+
+
+def test_what_ros2_control_says_besides_is_named(tmp_path: Path) -> None:
+    text = ARM.replace("</ros2_control>", '<gpio name="g"/></ros2_control>').replace(
+        '<command_interface name="phi"/>',
+        '<command_interface name="phi"><param name="offset">1</param></command_interface>',
+    )
+    path = written(tmp_path, text)
+    with pytest.warns(SoftgraspWarning) as message:
+        read_robot(path)
+    assert [str(warning.message) for warning in message] == [
+        f"{path}: left out: <param name='offset'> of <command_interface> (line 37), <gpio> (line "
+        "40)"
+    ]
+
+
+def test_comments_blanks_and_the_version_mean_nothing(tmp_path: Path) -> None:
+    text = ARM.replace('<robot name="arm">', '<!-- a --><robot name="arm" version="1.0">')
+    text = text.replace("<link", "<!-- b --> <link").replace("<parent", "<?c?><!-- d --><parent")
+    text = text.replace('name="first"', 'name=" first\n"').replace(
+        "<plugin>SoftRobotInterface</plugin>", "<plugin>\n  SoftRobotInterface\n</plugin>"
+    )
+    assert read(tmp_path, text) == read(tmp_path, ARM, "plain.ucrdf")
+
+
+def test_where_a_robot_comes_from(tmp_path: Path) -> None:
+    text = ARM.replace('<link name="base"/>', '<source> Ours </source><link name="base"/>')
+    assert read(tmp_path, text).source == "Ours"
+
+
+SEGMENTS = """<robot xmlns:xacro="http://www.ros.org/wiki/xacro" name="r">
+  <xacro:property name="half_turn" value="${radians(180)}"/>
+  <link name="l0"/>
+  <xacro:macro name="segment" params="i">
+    <link name="l${i}"/>
+    <joint name="j${i}" type="continuous">
+      <parent link="l${i - 1}"/>
+      <child link="l${i}"/>
+      <origin rpy="0 0 ${half_turn}"/>
+    </joint>
+  </xacro:macro>
+  <xacro:segment i="1"/>
+  <xacro:segment i="2"/>
+  <xacro:include filename="more.xacro"/>
+</robot>
+"""
+MORE = '<robot><link name="l3"/><joint name="j3" type="fixed"><parent link="l2"/>%s</joint></robot>'
+
+
+def test_xacro_macros_properties_and_includes(tmp_path: Path) -> None:
+    written(tmp_path, MORE % '<child link="l3"/>', "more.xacro")
+    robot = read(tmp_path, SEGMENTS, "robot.urdf.xacro")
+    assert [link.name for link in robot.links] == ["l0", "l1", "l2", "l3"]
+    assert [joint.parent for joint in robot.joints] == ["l0", "l1", "l2"]
+    assert robot.joints[1].origin.rpy == (0.0, 0.0, math.pi)
+
+
+def test_a_mistake_in_an_included_file_has_no_line_of_this_one(tmp_path: Path) -> None:
+    written(tmp_path, MORE % '<child link="l4"/>', "more.xacro")
+    with pytest.raises(DescriptionError) as refused:
+        read(tmp_path, SEGMENTS, "robot.urdf.xacro")
+    assert str(refused.value) == (
+        f"{tmp_path}/robot.urdf.xacro: joint 'j3': child: no link 'l4'; known: l0, l1, l2, l3"
+    )
+
+
+def test_what_xacro_says_is_told(tmp_path: Path) -> None:
+    written(tmp_path, MORE % '<child link="l3"/>', "more.xacro")
+    text = SEGMENTS.replace('name="half_turn"', 'name="half_turn" colour="red"')
+    with pytest.warns(SoftgraspWarning, match=r"xacro says: .*unknown attribute\(s\): colour"):
+        read(tmp_path, text, "robot.xacro")
+
+
+def test_the_outside_arm() -> None:
+    robot = read_robot(outside_robot("roberto3.ucrdf.xacro"))
+    assert [part.name for part in robot.bendables] == ["segment1", "segment2", "segment3"]
+    assert [part.backbone.length for part in robot.bendables] == [0.316] * 3
+    assert robot.bendables[0].theta_max == math.radians(60)
+    assert robot.bendables[0].kappa_max == pytest.approx(3.3139, abs=5e-5)
+    assert len(robot.control[0].joints) == 3
+
+
+def test_the_outside_gripper() -> None:
+    robot = read_robot(outside_robot("gripper2.ucrdf"))
+    assert robot.root == "mount"
+    assert [joint.name for joint in robot.joints] == ["wrist"]
+    assert all(part.planar for part in robot.bendables)
+    assert robot.control[0].params == (("model", "pcc"),)
+
+
+# --------------------
+# Robots lowered to plain URDF stand where constant curvature puts them, and weigh the same.
+
+
+def chain(count: int = 2, *, frame: str = "bishop", **backbone: float) -> Robot:
+    """Bendables one on another, each of 0.1 kg."""
+    shape = {"length": 0.3, "radius": 0.02, "links": 6} | backbone
+    return Robot(
+        name="chain",
+        links=tuple(Link(name=f"l{i}") for i in range(count + 1)),
+        bendables=tuple(
+            Bendable(
+                name=f"b{i}",
+                parent=f"l{i}",
+                child=f"l{i + 1}",
+                frame=frame,
+                limits=CurvatureLimits(kappa_max=20.0),
+                backbone=Backbone(**shape),
+                inertial=Inertial(mass=0.1),
+            )
+            for i in range(count)
+        ),
+    )
+
+
+def model_of(urdf: str) -> tuple[mujoco.MjModel, mujoco.MjData]:
+    """The model with all its links, which MuJoCo would merge where they do not move."""
+    mujoco.MjModel.from_xml_string(urdf)
+    spec = mujoco.MjSpec.from_string(urdf)
+    spec.compiler.fusestatic = False
+    model = spec.compile()
+    data = mujoco.MjData(model)
+    mujoco.mj_kinematics(model, data)
+    mujoco.mj_comPos(model, data)
+    return model, data
+
+
+def bent(robot: Robot, *numbers: float) -> dict[str, tuple[float, ...]]:
+    return {part.name: numbers for part in robot.bendables}
+
+
+@pytest.mark.filterwarnings("ignore::softgrasp.errors.SoftgraspWarning")
+@pytest.mark.parametrize(
+    ("name", "link", "tip", "mass"),
+    [
+        ("roberto3.ucrdf.xacro", "eef", (0.57899, 0.3163, 0.47379), 0.9),
+        ("gripper2.ucrdf", "left_tip", (-0.03125, 0.00478, 0.11933), 0.27),
+    ],
+)
+def test_the_outside_robots_stand_where_other_programs_put_them(
+    name: str, link: str, tip: tuple[float, ...], mass: float
+) -> None:
+    robot = read_robot(outside_robot(name))
+    model, data = model_of(rigid_urdf(robot, bent(robot, 2.0, 0.5)))
+    np.testing.assert_allclose(data.body(link).xpos, tip, atol=5.1e-6)
+    assert model.body_mass.sum() == pytest.approx(mass, rel=1e-12)
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    st.lists(st.tuples(st.floats(0, 19), st.floats(-7, 7), st.floats(0.1, 0.5)), min_size=1,
+             max_size=3),
+    st.sampled_from(["bishop", "webster"]),
+)  # fmt: skip
+def test_ends_and_discs_stand_on_the_arcs(
+    states: list[tuple[float, float, float]], frame: pcc.Frame
+) -> None:
+    robot = chain(len(states), frame=frame)
+    urdf = rigid_urdf(robot, {f"b{i}": state for i, state in enumerate(states)})
+    model, data = model_of(urdf)
+    base = np.eye(4)
+    for index, (kappa, phi, length) in enumerate(states):
+        for disc in range(1, 7):
+            target = base @ pcc.segment_transform(kappa, phi, length * disc / 6, frame)
+            result = data.body(f"b{index}_disc{disc}")
+            np.testing.assert_allclose(result.xpos, target[:3, 3], atol=1e-12)
+            np.testing.assert_allclose(result.xmat.reshape(3, 3), target[:3, :3], atol=1e-12)
+        base = base @ pcc.segment_transform(kappa, phi, length, frame)
+        np.testing.assert_allclose(data.body(f"l{index + 1}").xpos, base[:3, 3], atol=1e-12)
+        parents = {model.body(f"b{index}_disc{disc}").parentid[0] for disc in range(1, 7)}
+        assert parents == {model.body(f"l{index}").id}
+
+
+def test_polynomial_curvature_bends_discs_and_end() -> None:
+    robot = chain(1)
+    robot = robot.replace(bendables=(robot.bendables[0].replace(model="ppc", degree=2),))
+    state = (1.0, -8.0, 12.0, 0.7)
+    rigid, _ = lowered(robot, {"b0": state})
+    target = frames_along(robot.bendables[0], BentState(state[:3], 0.7, 0.3), np.arange(1, 7) / 6)
+    for joint, frame in zip(rigid.joints, [*target, target[-1]], strict=True):
+        np.testing.assert_allclose(joint.origin.xyz, frame[:3, 3], atol=1e-15)
+    with pytest.raises(DescriptionError) as refused:
+        lowered(robot, {"b0": (1.0, 0.0)})
+    assert str(refused.value) == (
+        "bendable 'b0': expected a state (kappa/0, kappa/1, kappa/2, phi) or (kappa/0, kappa/1, "
+        "kappa/2, phi, l), found 2 numbers"
+    )
+
+
+@pytest.mark.parametrize("rotation", [0.5, 1.0, 1.5, 1.9])
+def test_quarter_turns_keep_their_rotation(rotation: float) -> None:
+    """Roll and yaw are not apart where the pitch is a quarter turn."""
+    angle = rotation * math.pi
+    joint = lowered(chain(1), bent(chain(1), angle / 0.3, 0.3)).robot.joints[-1]
+    target = pcc.segment_transform(angle / 0.3, 0.3, 0.3)
+    np.testing.assert_allclose(
+        rotation_from_euler(joint.origin.rpy), target[:3, :3], atol=1e-15
+    )  # fmt: skip
+
+
+def test_a_straight_robot_has_the_inertia_of_uniform_cylinders() -> None:
+    model, data = model_of(rigid_urdf(chain(1)))
+    discs = range(model.body("b0_disc1").id, model.body("b0_disc6").id + 1)
+    mass = model.body_mass[discs]
+    assert mass.sum() == pytest.approx(0.1, rel=1e-12)
+    centre = mass @ data.xipos[discs] / mass.sum()
+    np.testing.assert_allclose(centre, (0, 0, 0.15), atol=1e-12)
+    about = sum(
+        data.ximat[i].reshape(3, 3) @ np.diag(model.body_inertia[i]) @ data.ximat[i].reshape(3, 3).T
+        + m * (np.dot(r, r) * np.eye(3) - np.outer(r, r))
+        for i, m, r in zip(discs, mass, data.xipos[discs] - centre, strict=True)
+    )
+    across = 0.1 * (3 * 0.02**2 + 0.3**2) / 12
+    np.testing.assert_allclose(about, np.diag([across, across, 0.1 * 0.02**2 / 2]), atol=1e-15)
+
+
+@pytest.mark.parametrize(("discs", "links", "count"), [(0, 6, 6), (4, 6, 4)])
+def test_as_many_discs_as_said_or_as_links(discs: int, links: int, count: int) -> None:
+    rigid = lowered(chain(1, discs=discs, links=links)).robot
+    assert [link.name for link in rigid.links[2:]] == [f"b0_disc{i + 1}" for i in range(count)]
+
+
+@pytest.mark.parametrize(
+    ("length", "thickness"), [(0.3, 0.002), (10.0, 0.002), (0.03, 0.00025), (0.021, 0.0002)]
+)
+def test_discs_are_thin(length: float, thickness: float) -> None:
+    disc = lowered(chain(1, length=length, links=6)).robot.links[-1].visuals[0].shape
+    assert disc.radius == 0.02
+    assert disc.height == pytest.approx(thickness)
+
+
+def test_floating_joints_are_those_that_bending_moves() -> None:
+    robot = chain(1)
+    robot = robot.replace(
+        links=(*robot.links, Link(name="tool")),
+        joints=(RigidJoint(name="flange", type="fixed", parent="l1", child="tool"),),
+    )
+    fixed, floating = (rigid_urdf(robot, discs=kind) for kind in ("fixed", "floating"))
+    assert floating.count('type="floating"') == 7
+    assert floating.replace('"floating"', '"fixed"') == fixed
+    kinds = {j.get("name"): j.get("type") for j in etree.fromstring(floating).iter("joint")}
+    assert (kinds["flange"], kinds["b0"], kinds["b0_disc1_joint"]) == (
+        "fixed",
+        "floating",
+        "floating",
+    )
+
+
+def test_other_kinds_of_discs_are_refused() -> None:
+    with pytest.raises(DescriptionError) as refused:
+        rigid_urdf(chain(1), discs="loose")  # type: ignore[arg-type]
+    assert str(refused.value) == "discs: expected fixed or floating, found 'loose'"
+
+
+def test_rigid_parts_stay_and_new_names_are_free() -> None:
+    robot = load_robot("rigid_soft_finger")
+    taken = robot.replace(
+        control=(),
+        links=(*robot.links, Link(name="finger_disc2")),
+        joints=(
+            *robot.joints,
+            RigidJoint(name="finger_disc1_joint", type="fixed", parent="palm",
+                       child="finger_disc2"),
+        ),
+    )  # fmt: skip
+    rigid, moved = lowered(taken)
+    assert rigid.links[: len(taken.links)] == taken.links
+    assert rigid.joints[: len(taken.joints)] == taken.joints
+    assert {"finger_disc2_", "finger_disc1"} <= {link.name for link in rigid.links}
+    assert "finger_disc1_joint_" in moved
+
+
+def test_a_robot_without_bendables_keeps_its_control(tmp_path: Path) -> None:
+    text = HINGE.replace(
+        "</robot>",
+        '<ros2_control name="c"><hardware><plugin>P</plugin></hardware><joint name="elbow">'
+        '<state_interface name="position"/></joint></ros2_control></robot>',
+    )
+    robot = read_robot(written(tmp_path, text))
+    assert lowered(robot) == (robot, frozenset())
+    assert read_robot(written(tmp_path, rigid_urdf(robot), "again.urdf")) == robot
+
+
+def test_plain_urdf_is_read_without_a_warning(tmp_path: Path) -> None:
+    urdf = rigid_urdf(chain(2), bent(chain(2), 3.0, 1.0))
+    assert (
+        read_robot(written(tmp_path, urdf, "rigid.urdf"))
+        == lowered(chain(2), bent(chain(2), 3.0, 1.0)).robot
+    )
+
+
+@pytest.mark.parametrize(
+    ("state", "sentence"),
+    [
+        ({"b7": (1.0, 0.0)}, "no bendable 'b7'; known: b0, b1"),
+        (
+            {"b0": (1.0,)},
+            "bendable 'b0': expected a state (kappa, phi) or (kappa, phi, l), found 1 numbers",
+        ),
+        (
+            {"b0": (1.0, 0.0, 0.0)},
+            "bendable 'b0': expected finite numbers and a length above 0, found (1.0, 0.0, 0.0)",
+        ),
+        (
+            {"b0": (math.nan, 0.0)},
+            "bendable 'b0': expected finite numbers and a length above 0, found (nan, 0.0)",
+        ),
+    ],
+)
+def test_states_that_do_not_fit(state: dict[str, tuple[float, ...]], sentence: str) -> None:
+    with pytest.raises(DescriptionError) as refused:
+        rigid_urdf(chain(2), state)
+    assert str(refused.value) == sentence
+
+
+@pytest.mark.parametrize(
+    ("state", "sentence"),
+    [
+        ((21.0, 0.0), "curvature 21 1/m is above its limit 20 1/m"),
+        ((1.0, 2.0), "phi 2 is outside its range from -1 to 1"),
+        ((1.0, 0.0, 0.36), "elongation 0.2 is outside its range from 0 to 0.1"),
+    ],
+)
+def test_states_beyond_the_limits_are_told(state: tuple[float, ...], sentence: str) -> None:
+    robot = chain(1)
+    limits = CurvatureLimits(kappa_max=20.0, phi_min=-1.0, phi_max=1.0, eps_min=0.0, eps_max=0.1)
+    robot = robot.replace(bendables=(robot.bendables[0].replace(limits=limits),))
+    with pytest.warns(SoftgraspWarning, match=re.escape(f"chain: bendable 'b0': {sentence}")):
+        lowered(robot, {"b0": state})
+
+
+def test_what_plain_urdf_cannot_hold_is_told() -> None:
+    robot = load_robot("three_segment_arm")
+    odd = Inertial(mass=0.3, origin=Origin(xyz=(0.0, 0.0, 0.1)))
+    robot = robot.replace(
+        bendables=(robot.bendables[0].replace(inertial=odd), *robot.bendables[1:])
+    )
+    with pytest.warns(SoftgraspWarning) as message:
+        rigid_urdf(robot)
+    assert [str(warning.message) for warning in message] == [
+        "three_segment_arm: bendable 'segment1': its inertia is replaced by that of a uniform "
+        "cylinder",
+        "three_segment_arm: ros2_control 'three_segment_arm' is left out: plain URDF has no "
+        "curvature to command",
+    ]

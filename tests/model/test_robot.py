@@ -1,0 +1,429 @@
+"""Bendable segments as chains of cells: what they weigh, how they give way, how they converge."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import mujoco
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+import softgrasp as sg
+from softgrasp import assets
+from softgrasp.description.bendable import (
+    Backbone,
+    Bendable,
+    Chamber,
+    CurvatureLimits,
+    Inertial,
+    Origin,
+    Tendon,
+)
+from softgrasp.description.robot import Link, LinkShape, Mimic, RigidJoint, Robot
+from softgrasp.mechanics.transforms import Array
+from softgrasp.model.robot import bend_joints, robot_model, segment_actuator_names
+
+# --------------------
+# Robots as MuJoCo models: lengths, masses, and the statics of their segments.
+
+
+LENGTH, STIFFNESS = 0.316, 0.5
+THREE = (0.0, 2 * math.pi / 3, -2 * math.pi / 3)
+
+
+def segment(index: int = 1, **changes: Any) -> Bendable:
+    backbone = {"length": LENGTH, "radius": 0.07, "bending_stiffness": STIFFNESS, "damping": 0.02}
+    backbone |= changes.pop("backbone", {})
+    base: dict[str, Any] = {
+        "name": f"s{index}",
+        "parent": f"l{index - 1}",
+        "child": f"l{index}",
+        "limits": CurvatureLimits(kappa_max=10.0),
+        "backbone": Backbone(**backbone),
+        "inertial": Inertial(mass=0.3),
+    }
+    return Bendable(**(base | changes))
+
+
+def arm(*segments: Bendable) -> Robot:
+    links = tuple(Link(name=f"l{index}") for index in range(len(segments) + 1))
+    return Robot(name="arm", links=links, bendables=segments)
+
+
+def at_rest(model: mujoco.MjModel, controls: dict[str, float]) -> mujoco.MjData:
+    """Rest without gravity: springs against actuators, Newton from the straight shape."""
+    data = mujoco.MjData(model)
+    model.opt.gravity[:] = 0.0
+    for name, value in controls.items():
+        data.ctrl[model.actuator(name).id] = value
+    stiffness = np.zeros(model.nv)
+    stiffness[model.jnt_dofadr] = model.jnt_stiffness
+    for _ in range(3):
+        mujoco.mj_forward(model, data)
+        data.qpos[:] = data.qfrc_actuator / stiffness
+    mujoco.mj_forward(model, data)
+    assert np.abs(data.qfrc_passive + data.qfrc_actuator).max() < 1e-9
+    return data
+
+
+@pytest.mark.parametrize("name", assets.names("robots"))
+def test_a_shipped_robot_has_its_length_and_mass(name: str) -> None:
+    robot = sg.load_robot(name)
+    model = robot_model(robot)
+    data = mujoco.MjData(model)
+    mujoco.mj_forward(model, data)
+    masses = [part.inertial.mass for part in (*robot.links, *robot.bendables) if part.inertial]
+    assert model.body_mass.sum() == pytest.approx(sum(masses), abs=1e-5)
+    for part in robot.bendables:
+        base = data.body(f"{part.name}_0")
+        end = base.xpos + part.backbone.length * base.xmat.reshape(3, 3)[:, 2]
+        assert data.body(part.child).xpos == pytest.approx(end, abs=1e-9)
+
+
+@pytest.mark.parametrize("links", [3, 8, 20])
+def test_under_a_moment_the_end_is_the_scaled_one_of_constant_curvature(links: int) -> None:
+    """The tip of a mid-joint chain is that of the arc times x/tan x, x = angle of a half cell."""
+    model = robot_model(arm(segment(backbone={"links": links})))
+    theta, phi = 1.0, 0.0
+    data = at_rest(model, {"s1_u": theta * STIFFNESS / LENGTH})
+    half = theta / links / 2
+    arc = sg.pcc.segment_transform(theta / LENGTH, phi, LENGTH)
+    assert data.body("l1").xpos == pytest.approx(arc[:3, 3] * half / math.tan(half), abs=1e-9)
+    assert data.body("l1").xmat.reshape(3, 3) == pytest.approx(arc[:3, :3], abs=1e-9)
+
+
+@pytest.mark.parametrize("phi", [0.7, -2.5])
+def test_it_bends_in_every_plane(phi: float) -> None:
+    model = robot_model(arm(segment(backbone={"links": 40})))
+    moment = 2.0 * STIFFNESS
+    data = at_rest(model, {"s1_u": moment * math.cos(phi), "s1_v": moment * math.sin(phi)})
+    arc = sg.pcc.segment_transform(2.0, phi, LENGTH)
+    assert data.body("l1").xpos == pytest.approx(arc[:3, 3], abs=2e-3)
+
+
+def test_the_springs_together_are_the_beam() -> None:
+    model = robot_model(arm(segment(backbone={"links": 13})))
+    own = [model.joint(name).stiffness[0] for name, (x, _) in bend_joints(segment(
+        backbone={"links": 13})) if x]  # fmt: skip
+    assert sum(1 / k for k in own) == pytest.approx(LENGTH / STIFFNESS)
+
+
+def test_a_tendon_bends_to_its_side_and_a_chamber_away_from_it() -> None:
+    """κ = force · radius / EI, towards the tendon and away from the chamber."""
+    pulled = arm(segment(actuation=tuple(Tendon(angle=a, radius=0.05) for a in THREE)))
+    model = robot_model(pulled)
+    data = at_rest(model, {"s1_tendon1": 12.0})
+    assert bent(model, data) == pytest.approx((12.0 * 0.05 / STIFFNESS, 0.0), abs=1e-9)
+    pushed = arm(segment(actuation=tuple(Chamber(angle=a, radius=0.05, area=2e-4) for a in THREE)))
+    model = robot_model(pushed)
+    data = at_rest(model, {"s1_chamber1": 6e4})
+    assert bent(model, data) == pytest.approx((-6e4 * 2e-4 * 0.05 / STIFFNESS, 0.0), abs=1e-9)
+    data = at_rest(model, dict.fromkeys(segment_actuator_names(pushed.bendables[0]), 6e4))
+    assert bent(model, data) == pytest.approx((0.0, 0.0), abs=1e-9)
+
+
+def bent(model: mujoco.MjModel, data: mujoco.MjData, part: str = "s1") -> tuple[float, float]:
+    """Curvature towards x and y [1/m]."""
+    sums = {"u": 0.0, "v": 0.0}
+    for index in range(model.njnt):
+        name = model.joint(index).name
+        if name.startswith(f"{part}_J"):
+            sums[name[-1]] += float(data.qpos[model.jnt_qposadr[index]])
+    return sums["u"] / LENGTH, sums["v"] / LENGTH
+
+
+def test_chambers_lengthen_a_segment_that_can_be_lengthened() -> None:
+    actuators = tuple(Chamber(angle=a, radius=0.05, area=2e-4) for a in THREE)
+    part = segment(actuation=actuators, backbone={"axial_stiffness": 2e3, "torsion_stiffness": 0.4})
+    model = robot_model(arm(part))
+    data = at_rest(model, dict.fromkeys(segment_actuator_names(part), 5e4))
+    length = float(data.body("l1").xpos[2])
+    assert length == pytest.approx(LENGTH * (1 + 3 * 5e4 * 2e-4 / 2e3))
+    assert sum(model.joint(i).name.startswith("s1_T") for i in range(model.njnt)) == 8
+
+
+def test_a_planar_segment_has_one_axis() -> None:
+    part = segment(limits=CurvatureLimits(kappa_max=10.0, phi_min=0.5, phi_max=0.5))
+    model = robot_model(arm(part))
+    assert model.nv == 8
+    data = at_rest(model, {"s1_bend": STIFFNESS})
+    x, y, _ = data.body("l1").xpos
+    assert math.atan2(y, x) == pytest.approx(0.5)
+
+
+def test_rigid_joints_mimics_and_shapes() -> None:
+    block = LinkShape(shape=sg.Cuboid(size=(0.02, 0.02, 0.1)), origin=Origin(xyz=(0, 0, 0.05)))
+    weight = Inertial(mass=0.1, inertia=(1e-4, 1e-4, 1e-5, 0, 0, 0))
+    links = (
+        Link(name="base"),
+        Link(name="a", inertial=weight, visuals=(block,), collisions=(block,)),
+        Link(name="b", inertial=weight),
+    )
+    rotation = {"type": "revolute", "axis": (0.0, 1.0, 0.0), "lower": -1.0, "upper": 1.0}
+    joints = (
+        RigidJoint(name="j1", parent="base", child="a", effort=2.0, **rotation),
+        RigidJoint(name="j2", parent="a", child="b", origin=Origin(xyz=(0, 0, 0.1)),
+                   mimic=Mimic(joint="j1", multiplier=0.5, offset=0.1), **rotation),
+    )  # fmt: skip
+    model = robot_model(Robot(name="r", links=links, joints=joints))
+    assert [model.actuator(i).name for i in range(model.nu)] == ["j1"]
+    assert model.neq == 1
+    data = mujoco.MjData(model)
+    data.ctrl[0] = 1.0
+    mujoco.mj_step(model, data, 2000)
+    assert data.qpos[1] == pytest.approx(0.1 + 0.5 * data.qpos[0], abs=0.02)
+
+
+def test_what_cannot_be_simulated_is_said() -> None:
+    soft = segment(backbone={"bending_stiffness": None})
+    with pytest.raises(sg.BuildError) as caught:
+        robot_model(arm(soft))
+    assert str(caught.value) == (
+        "bendable 's1': expected a bending_stiffness above 0 to simulate it, found None"
+    )
+    with pytest.warns(sg.SoftgraspWarning, match="arm: bodies turn as 'bishop' frames do"):
+        robot_model(arm(segment(frame="webster")))
+
+
+def turning(name: str = "j1", **changes: Any) -> RigidJoint:
+    base: dict[str, Any] = {"type": "revolute", "parent": "base", "child": "a"}
+    return RigidJoint(
+        name=name, **(base | {"axis": (0.0, 1.0, 0.0), "lower": -1.0, "upper": 1.0} | changes)
+    )
+
+
+def rigid(inertial: Inertial | None, *joints: RigidJoint) -> Robot:
+    links = (Link(name="base"), Link(name="a", inertial=inertial))
+    return Robot(name="r", links=links, joints=joints)
+
+
+@pytest.mark.parametrize("mass", [0.01, 10.0])
+def test_a_servo_is_as_quick_whatever_it_carries(mass: float) -> None:
+    """Critically damped at 100 rad/s: 1 − (1 + ωt) exp(−ωt) of a step."""
+    weight = Inertial(mass=mass, inertia=(mass * 1e-2, mass * 1e-2, mass * 1e-3, 0, 0, 0))
+    model = robot_model(rigid(weight, turning()))
+    model.opt.gravity[:], model.opt.timestep = 0.0, 1e-5
+    data = mujoco.MjData(model)
+    data.ctrl[0] = 0.5
+    mujoco.mj_step(model, data, 3000)
+    assert data.qpos[0] == pytest.approx(0.5 * (1.0 - 4.0 * math.exp(-3.0)), rel=1e-2)
+
+
+def test_a_servo_has_the_effort_and_the_range_of_its_joint() -> None:
+    weight = Inertial(mass=0.1, inertia=(1e-4, 1e-4, 1e-4, 0, 0, 0))
+    model = robot_model(rigid(weight, turning(effort=2.0)))
+    assert model.actuator_ctrlrange[0] == pytest.approx([-1.0, 1.0])
+    assert model.actuator_forcerange[0] == pytest.approx([-2.0, 2.0])
+
+
+def test_a_root_called_world_is_the_world() -> None:
+    base = segment().replace(parent="world")
+    model = robot_model(Robot(name="r", links=(Link(name="world"), Link(name="l1")),
+                              bendables=(base,)))  # fmt: skip
+    assert model.body("s1_0").parentid[0] == 0
+
+
+def test_a_mesh_is_seen_as_it_is_and_touched_by_its_convex_parts(tmp_path: Path) -> None:
+    path = tmp_path / "corner.obj"
+    path.write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 1 4 3\n")
+    mesh = LinkShape(shape=sg.Mesh(file=str(path), scale=0.1))
+    model = robot_model(
+        Robot(name="r", links=(Link(name="base", visuals=(mesh,), collisions=(mesh,)),))
+    )
+    body = model.body("base")
+    groups = model.geom_group[body.geomadr[0] : body.geomadr[0] + body.geomnum[0]].tolist()
+    assert groups == [2, 3]
+
+
+def test_what_is_repaired_is_told() -> None:
+    with pytest.warns(sg.SoftgraspWarning, match="link 'a': expected an inertial of what moves"):
+        robot_model(rigid(None, turning()))
+    with pytest.warns(sg.SoftgraspWarning) as caught:
+        model = robot_model(rigid(Inertial(mass=0.1), turning()))
+    assert [str(result.message) for result in caught] == [
+        "link 'a': expected an inertia, found a mass only; it gets that of a ball of water, "
+        "3.32e-05 kg·m²"
+    ]
+    assert model.body("a").inertia == pytest.approx([3.3166e-5] * 3, rel=1e-4)
+
+
+def test_a_joint_cannot_follow_one_that_is_fixed() -> None:
+    weight = Inertial(mass=0.1, inertia=(1e-4, 1e-4, 1e-4, 0, 0, 0))
+    links = (Link(name="base"), Link(name="a", inertial=weight), Link(name="b", inertial=weight))
+    still = RigidJoint(name="still", type="fixed", parent="base", child="a")
+    joint = turning("j2", parent="a", child="b", mimic=Mimic(joint="still"))
+    with pytest.raises(sg.BuildError) as caught:
+        robot_model(Robot(name="r", links=links, joints=(still, joint)))
+    assert str(caught.value) == (
+        "joint 'j2': expected to mimic a joint that moves, found 'still', which is fixed"
+    )
+
+
+FREE = CurvatureLimits(kappa_max=10.0)
+
+
+def bent_end(links: int, theta: float, phi: float) -> Array:
+    """Frame of the end under a constant moment, (4, 4)."""
+    model = robot_model(arm(segment(backbone={"links": links})))
+    moment = theta * STIFFNESS / LENGTH
+    data = at_rest(model, {"s1_u": moment * math.cos(phi), "s1_v": moment * math.sin(phi)})
+    frame = np.eye(4)
+    frame[:3, :3], frame[:3, 3] = data.body("l1").xmat.reshape(3, 3), data.body("l1").xpos
+    return frame
+
+
+@pytest.mark.parametrize("phi", [math.pi / 4, 2.5])
+def test_out_of_the_axes_place_and_turn_converge_with_the_square_of_the_cell(phi: float) -> None:
+    """All cells in one order would turn 1.2° about the backbone at n = 10, and fall with 1/n."""
+    theta = 1.0
+    exact = sg.pcc.segment_transform(theta / LENGTH, phi, LENGTH)
+    ends = [bent_end(links, theta, phi) for links in (10, 20, 40)]
+    away = [np.linalg.norm((end - exact)[:3, 3]) / LENGTH for end in ends]
+    rotated = [Rotation.from_matrix(exact[:3, :3].T @ end[:3, :3]).magnitude() for end in ends]
+    for errors in (away, rotated):
+        assert np.log2(np.divide(errors[:-1], errors[1:])) == pytest.approx(2.0, abs=0.05)
+    assert away[0] < 1.1e-3
+    assert math.degrees(rotated[0]) < 0.08
+
+
+def stretchy(**changes: Any) -> Bendable:
+    stiff = {"axial_stiffness": 400.0, "torsion_stiffness": 0.4}
+    return segment(backbone=stiff | changes.pop("backbone", {}), **changes)
+
+
+def under_load(part: Bendable, force: Array, moment: Array) -> mujoco.MjData:
+    """Rest of a straight segment under a load along or about its axis."""
+    model = robot_model(arm(part))
+    data = mujoco.MjData(model)
+    model.opt.gravity[:] = 0.0
+    model.opt.timestep = 1e-4
+    data.xfrc_applied[model.body("l1").id] = [*force, *moment]
+    for _ in range(4):
+        mujoco.mj_forward(model, data)
+        linear, angular = np.zeros((3, model.nv)), np.zeros((3, model.nv))
+        mujoco.mj_jacBody(model, data, linear, angular, model.body("l1").id)
+        load = linear.T @ force + angular.T @ moment
+        stiffness = np.zeros(model.nv)
+        stiffness[model.jnt_dofadr] = model.jnt_stiffness
+        data.qpos[:] = load / stiffness
+    mujoco.mj_forward(model, data)
+    return data
+
+
+@pytest.mark.parametrize("links", [1, 2, 7])
+def test_it_stretches_by_force_and_twists_by_moment(links: int) -> None:
+    part = stretchy(backbone={"links": links})
+    pulled = under_load(part, np.array([0.0, 0.0, 20.0]), np.zeros(3))
+    assert pulled.body("l1").xpos[2] == pytest.approx(LENGTH * (1.0 + 20.0 / 400.0), rel=1e-12)
+    twisted = under_load(part, np.zeros(3), np.array([0.0, 0.0, 0.3]))
+    rotation = Rotation.from_matrix(twisted.body("l1").xmat.reshape(3, 3)).as_rotvec()
+    assert rotation == pytest.approx([0.0, 0.0, 0.3 * LENGTH / 0.4], abs=1e-12)
+
+
+def test_stretching_and_bending_together_converge_with_the_square_of_the_cell() -> None:
+    """Slides before the hinges in all cells would be off by the elongation of half a cell."""
+    actuators = tuple(Chamber(angle=angle, radius=0.05, area=2e-4) for angle in (0.0, 2.1, 4.2))
+    errors = []
+    for links in (8, 16, 32):
+        part = stretchy(actuation=actuators, backbone={"links": links})
+        model = robot_model(arm(part))
+        data = at_rest(model, {"s1_chamber1": 9e4})
+        long = LENGTH * (1.0 + 9e4 * 2e-4 / 400.0)
+        theta = 9e4 * 2e-4 * 0.05 * LENGTH / STIFFNESS
+        exact = sg.pcc.segment_transform(theta / long, math.pi, long)
+        errors.append(np.linalg.norm(data.body("l1").xpos - exact[:3, 3]))
+    assert np.log2(np.divide(errors[:-1], errors[1:])) == pytest.approx(2.0, abs=0.1)
+
+
+def test_all_directions_relax_alike() -> None:
+    """One material: damping over stiffness is that of bending, c/EI."""
+    model = robot_model(arm(stretchy(backbone={"damping": 0.03})))
+    ratio = model.dof_damping / model.jnt_stiffness[model.dof_jntid]
+    assert ratio == pytest.approx(0.03 / STIFFNESS)
+
+
+def test_a_slide_keeps_to_the_range_of_the_elongation() -> None:
+    limits = FREE.replace(eps_min=-0.1, eps_max=0.2)
+    model = robot_model(arm(stretchy(limits=limits, backbone={"links": 4})))
+    slides = [model.joint(f"s1_S{k}").range for k in range(1, 5)]
+    assert np.sum(slides, axis=0) == pytest.approx([-0.1 * LENGTH, 0.2 * LENGTH])
+
+
+def whole_inertia(model: mujoco.MjModel) -> Array:
+    """Inertia of all bodies about the middle of the straight segment, (3, 3)."""
+    data = mujoco.MjData(model)
+    mujoco.mj_forward(model, data)
+    total = np.zeros((3, 3))
+    for body in range(1, model.nbody):
+        rotation = data.ximat[body].reshape(3, 3)
+        arm_ = data.xipos[body] - [0.0, 0.0, LENGTH / 2]
+        total += rotation @ np.diag(model.body_inertia[body]) @ rotation.T
+        total += model.body_mass[body] * (arm_ @ arm_ * np.eye(3) - np.outer(arm_, arm_))
+    return total
+
+
+@pytest.mark.parametrize("links", [1, 2, 9])
+def test_a_segment_without_inertia_is_a_uniform_cylinder(links: int) -> None:
+    model = robot_model(arm(segment(backbone={"links": links})))
+    across, along = 0.3 * (0.07**2 / 4 + LENGTH**2 / 12), 0.3 * 0.07**2 / 2
+    assert whole_inertia(model) == pytest.approx(np.diag([across, across, along]), abs=1e-15)
+    assert model.body_mass.sum() == pytest.approx(0.3, rel=1e-14)
+
+
+@pytest.mark.parametrize("links", [1, 2, 9])
+def test_a_segment_has_the_inertia_that_is_given(links: int) -> None:
+    given = (4e-3, 5e-3, 3e-3, 2e-4, 0.0, 0.0)
+    model = robot_model(
+        arm(segment(inertial=Inertial(mass=0.3, inertia=given), backbone={"links": links}))
+    )
+    xx, yy, zz, xy, _, _ = given
+    target = np.array([[xx, xy, 0.0], [xy, yy, 0.0], [0.0, 0.0, zz]])
+    assert whole_inertia(model) == pytest.approx(target, abs=1e-15)
+
+
+def test_the_child_of_a_planar_webster_frame_is_turned_with_the_plane() -> None:
+    limits = FREE.replace(phi_min=0.6, phi_max=0.6)
+    model = robot_model(arm(segment(frame="webster", limits=limits, backbone={"links": 30})))
+    data = at_rest(model, {"s1_bend": 2.0 * STIFFNESS})
+    exact = sg.pcc.segment_transform(2.0, 0.6, LENGTH, "webster")
+    assert data.body("l1").xmat.reshape(3, 3) == pytest.approx(exact[:3, :3], abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("part", "sentence"),
+    [
+        (
+            stretchy(backbone={"axial_stiffness": 0.0}),
+            "bendable 's1': expected axial_stiffness above 0, or none for a segment that does not "
+            "give way, found 0",
+        ),
+        (
+            stretchy(backbone={"torsion_stiffness": 0.0}),
+            "bendable 's1': expected torsion_stiffness above 0, or none for a segment that does "
+            "not give way, found 0",
+        ),
+        (
+            segment(inertial=Inertial(mass=0.3, inertia=(1e-4, 1e-4, 1e-4, 0, 0, 0))),
+            "bendable 's1': expected an inertia about its middle that a body of its length and "
+            "mass can have, found (0.0001, 0.0001, 0.0001, 0.0, 0.0, 0.0); without one it is that "
+            "of a uniform cylinder",
+        ),
+    ],
+)
+def test_what_cannot_be_built(part: Bendable, sentence: str) -> None:
+    with pytest.raises(sg.BuildError) as caught:
+        robot_model(arm(part))
+    assert str(caught.value) == sentence
+
+
+def test_a_segment_without_mass_is_told() -> None:
+    backbone = Backbone(length=LENGTH, radius=0.07, bending_stiffness=STIFFNESS)
+    part = segment(inertial=None).replace(backbone=backbone)
+    with pytest.warns(sg.SoftgraspWarning) as caught:
+        robot_model(arm(part))
+    assert [str(result.message) for result in caught] == [
+        "bendable 's1': expected a mass, found none; it gets 1e-06 kg"
+    ]

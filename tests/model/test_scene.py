@@ -1,0 +1,183 @@
+"""Scenes → models: start state, contacts, refusals."""
+
+from __future__ import annotations
+
+import mujoco
+import numpy as np
+import pytest
+
+import softgrasp as sg
+from softgrasp.model.contact_pairs import object_pairs, penetration, self_pairs
+from softgrasp.model.scene import build, object_pose
+from tests.support.scenes import ball, pinch, plate
+
+
+@pytest.fixture(scope="module")
+def model() -> mujoco.MjModel:
+    return sg.compile_model(pinch())
+
+
+def test_keyframe_0_is_the_start_and_qpos0_stays_zero(model: mujoco.MjModel) -> None:
+    assert model.key(0).name == "start"
+    joints = [model.joint(f"F{f}_J{j}").qposadr[0] for f in range(1, 5) for j in range(1, 4)]
+    assert model.key_qpos[0, joints] == pytest.approx(np.radians([-15, 0, 0] * 4))
+    assert np.all(model.qpos0[joints] == 0)
+    assert model.key_ctrl[0] == pytest.approx(np.radians([-15, 0, 0] * 4))
+
+
+def test_every_contact_is_an_explicit_pair_in_direct_format(model: mujoco.MjModel) -> None:
+    assert np.all(model.geom_contype == 0)
+    assert np.all(model.geom_conaffinity == 0)
+    assert np.all(model.pair_solref < 0)
+    assert np.all(model.pair_solimp[:, 0] == model.pair_solimp[:, 1])
+    names = {model.pair(index).name for index in range(model.npair)}
+    assert {"palm|object", "F1_P3|object", "F1_P3|F2_P3", "palm|F1_P2"} <= names
+    assert not {"palm|F1_P1", "F1_P1|F1_P2"} & names
+
+
+def test_self_contact_can_be_left_out() -> None:
+    model = sg.compile_model(pinch(self_contact=False))
+    assert model.npair == 13
+
+
+def test_the_object_has_the_mass_and_inertia_of_its_solid(model: mujoco.MjModel) -> None:
+    body = model.body("object")
+    mass = 700 * 4 / 3 * np.pi * 0.03**3
+    assert body.mass[0] == pytest.approx(mass)
+    assert body.inertia == pytest.approx([0.4 * mass * 0.03**2] * 3)
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        sg.Sphere(radius=0.02),
+        sg.Cylinder(radius=0.02, height=0.05),
+        sg.Cuboid(size=(0.02, 0.03, 0.05)),
+        sg.Capsule(radius=0.02, length=0.03),
+        sg.Ellipsoid(radii=(0.01, 0.02, 0.03)),
+    ],
+    ids=lambda shape: shape.type,
+)
+def test_primitives_have_the_inertia_that_mujoco_gives_them(shape: sg.Sphere) -> None:
+    from softgrasp.model.shapes import geom_of, mass_properties
+
+    spec = mujoco.MjSpec()
+    spec.worldbody.add_body(name="b").add_geom(density=1000, **geom_of(shape))
+    body = spec.compile().body("b")
+    volume, inertia = mass_properties(shape)
+    assert body.mass[0] == pytest.approx(1000 * volume)
+    assert sorted(body.inertia) == pytest.approx(sorted(1000 * np.diag(inertia)))
+
+
+def test_an_object_that_starts_inside_the_palm_is_refused_with_pair_and_depth() -> None:
+    with pytest.raises(sg.BuildError) as refused:
+        sg.compile_model(pinch(object_position=(0, 0, -0.03)))
+    assert str(refused.value) == (
+        "object_position: expected an object that starts clear of the hand, found 'ball' 6.00 mm "
+        "inside palm"
+    )
+
+
+def test_an_object_that_starts_inside_a_phalanx_is_refused() -> None:
+    with pytest.raises(sg.BuildError, match=r"found 'ball' .* mm inside F1_P"):
+        sg.compile_model(pinch(object_position=(0.06, 0.02, -0.06)))
+
+
+@pytest.mark.parametrize("mount", ["free", "planar", "fixed"])
+def test_an_object_that_does_not_fit_at_the_grasp_centre_starts_farther_away(mount: str) -> None:
+    scene = sg.GraspScene(
+        hand=sg.load_hand("four_finger"), object=sg.load_object("mug"), object_mount=mount
+    )
+    with pytest.warns(sg.SoftgraspWarning) as message:
+        built = build(scene)
+    assert [str(warning.message) for warning in message] == [
+        "the object starts 9 mm farther from the palm than the grasp's centre, where 'mug' would "
+        "be 7.57 mm inside palm; object_position (--position) chooses another place"
+    ]
+    assert built.scene.object_position is not None
+    way = np.subtract(built.scene.object_position, object_pose(scene).position)
+    assert way == pytest.approx([0, 0, -0.009], abs=1e-12)
+    data = mujoco.MjData(built.model)
+    mujoco.mj_resetDataKeyframe(built.model, data, 0)
+    mujoco.mj_forward(built.model, data)
+    gap = -max(penetration(built.model, data, pair) for pair in object_pairs(built.model))
+    assert gap >= 1e-3 - 1e-9
+    # a place that the user gave is refused instead
+    with pytest.raises(sg.BuildError, match=r"expected an object that starts clear of the hand"):
+        build(scene.replace(object_position=object_pose(scene).position))
+
+
+def test_neighbours_never_touch_and_distant_phalanges_do(model: mujoco.MjModel) -> None:
+    pairs = {pair.name for pair in self_pairs(model, {})}
+    assert "F1_P1|F1_P3" in pairs
+    assert "F1_P2|F1_P3" not in pairs
+
+
+def test_bodies_that_overlap_at_the_start_are_told_and_do_not_touch() -> None:
+    hand = sg.load_hand("four_finger")
+    moved = hand.fingers[1].base.replace(position=(0.04, 0.02, 0.0))
+    twins = (hand.fingers[0], hand.fingers[1].replace(base=moved), *hand.fingers[2:])
+    crowded = pinch(hand=hand.replace(fingers=twins), object_position=(0, 0, -0.3))
+    with pytest.warns(sg.SoftgraspWarning) as message:
+        model = sg.compile_model(crowded)
+    assert "hand 'four_finger': " in str(message[0].message)
+    assert "overlap in the start posture, most F1_P1 and F2_P1 by" in str(message[0].message)
+    assert "F1_P1|F2_P1" not in {model.pair(index).name for index in range(model.npair)}
+
+
+def test_an_upright_object_stands_and_any_other_lies_as_the_grasp_says() -> None:
+    from softgrasp.model.scene import object_pose
+
+    bar = sg.GraspObject(name="bar", shape=sg.Cylinder(radius=0.02, height=0.1), mass=0.1)
+    lying = object_pose(pinch(object=bar)).quaternion
+    standing = object_pose(pinch(object=bar.replace(upright=True))).quaternion
+    assert standing == (1, 0, 0, 0)
+    assert lying == pytest.approx((np.sqrt(0.5), np.sqrt(0.5), 0, 0))
+
+
+def test_the_object_starts_at_the_grasp_centre_of_a_moved_hand() -> None:
+    from softgrasp.model.scene import object_pose
+
+    half = np.sqrt(0.5)
+    pose = sg.Pose(position=(1, 2, 3), quaternion=(half, half, 0, 0))
+    assert object_pose(pinch(hand_pose=pose)).position == pytest.approx((1, 2 + 0.085, 3))
+
+
+def test_mjcf_text_compiles_to_the_same_model() -> None:
+    scene = pinch()
+    ours, read = sg.compile_model(scene), mujoco.MjModel.from_xml_string(sg.to_mjcf(scene))
+    assert (read.nq, read.nu, read.npair, read.nsensor) == (
+        ours.nq, ours.nu, ours.npair, ours.nsensor
+    )  # fmt: skip
+    assert read.pair_solref == pytest.approx(ours.pair_solref, rel=1e-4)
+    assert read.opt.timestep == ours.opt.timestep
+
+
+def test_the_floor_of_the_pictures_has_no_say_in_the_physics(model: mujoco.MjModel) -> None:
+    floor = model.geom("floor")
+    assert (floor.contype[0], floor.conaffinity[0]) == (0, 0)
+    assert floor.pos[2] < -0.113
+
+
+def test_a_hand_without_room_for_a_palm_has_none() -> None:
+    scene = plate(ball(), 0.2, duration=0.01)
+    bare = scene.replace(hand=scene.hand.replace(palm=sg.Palm(kind="none")))
+    result = sg.simulate(bare)
+    assert "palm" not in result.contact_bodies
+
+
+def test_a_control_period_must_be_a_whole_number_of_steps() -> None:
+    with pytest.raises(sg.BuildError) as refused:
+        sg.compile_model(pinch(timestep=3e-4))
+    assert str(refused.value) == (
+        "timestep: expected a whole number of time steps in the control period of 0.001 s, "
+        "found 0.0003 s; use 0.001 s, or another control_period"
+    )
+
+
+def test_a_contact_that_no_step_honours_is_refused() -> None:
+    with pytest.raises(sg.BuildError) as refused:
+        sg.compile_model(pinch(contact=sg.Contact(stiffness=1e5, damping=0.1)))
+    assert "no time step from 1e-06 to 0.001 s honours 100000 N/m with 0.1 N·s/m" in str(
+        refused.value
+    )

@@ -1,0 +1,83 @@
+"""Superellipsoids as objects: mass of the solid, a mesh that touches where the solid does."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import trimesh
+
+import softgrasp as sg
+from softgrasp.mechanics import geometry
+from softgrasp.model.scene import build
+from softgrasp.model.shapes import surface_of
+from tests.support.scenes import pinch
+
+RADII = (0.03, 0.03, 0.03)
+
+
+def of(exponents: tuple[float, float], radii: tuple[float, float, float] = RADII) -> sg.GraspObject:
+    shape = sg.Superellipsoid(radii=radii, exponents=exponents)
+    return sg.GraspObject(name="super", shape=shape, density=700)
+
+
+@pytest.mark.parametrize("exponents", [(0.2, 0.2), (1.0, 1.0), (0.3, 1.7), (2.0, 2.0)])
+def test_mass_and_inertia_are_those_of_the_solid(exponents: tuple[float, float]) -> None:
+    radii = (0.02, 0.03, 0.04)
+    model = build(pinch(object=of(exponents, radii), object_mount="fixed")).model
+    body = model.body("object")
+    assert body.mass[0] == pytest.approx(700 * geometry.volume(radii, exponents))
+    moments = 700 * np.array(geometry.moments(radii, exponents))
+    np.testing.assert_allclose(np.sort(body.inertia), np.sort(moments), rtol=1e-6)
+
+
+def test_a_round_one_is_grasped_as_the_ball_it_is() -> None:
+    ball = sg.simulate(
+        pinch(object=sg.GraspObject(name="b", shape=sg.Sphere(radius=0.03), density=700))
+    )
+    computed = sg.simulate(pinch(object=of((1.0, 1.0))))
+    assert computed.status is ball.status
+    ends = [np.array(list(result.joints.values())) for result in (computed, ball)]
+    np.testing.assert_allclose(ends[0], ends[1], atol=0.02)
+
+
+def test_a_sweep_goes_from_boxes_to_octahedra() -> None:
+    pytest.importorskip("pandas", reason="pandas is the extra 'sweep'")
+    scene = pinch(object=of((1.0, 1.0)))
+    axis = sg.Axis(path="object.exponents[0]", values=(0.2, 1.0, 2.0))
+    table = sg.sweep(sg.SweepPlan(scene=scene, axes=(axis,)), workers=1)
+    assert table["status"].tolist() == ["CLOSED"] * 3
+    assert table["trajectory_sha256"].nunique() == 3
+
+
+def test_concave_ones_are_refused() -> None:
+    with pytest.raises(sg.DescriptionError, match=r"exponents"):
+        of((2.5, 1.0))
+
+
+# --------------------
+# Surfaces of what deforms are closed, look outwards, and hold the volume of their shapes.
+
+
+SHAPES = {
+    "sphere": (sg.Sphere(radius=0.03), 4 / 3 * math.pi * 0.03**3),
+    "ellipsoid": (sg.Ellipsoid(radii=(0.02, 0.03, 0.05)), 4 / 3 * math.pi * 3e-5),
+    "cylinder": (sg.Cylinder(radius=0.02, height=0.07), math.pi * 0.02**2 * 0.07),
+    "cuboid": (sg.Cuboid(size=(0.02, 0.04, 0.06)), 0.02 * 0.04 * 0.06),
+}
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_a_surface_is_closed_and_looks_outwards(name: str) -> None:
+    shape, volume = SHAPES[name]
+    vertices, faces = surface_of(shape)
+    mesh = trimesh.Trimesh(vertices.round(9), faces)  # points in one place are one to trimesh
+    assert mesh.is_watertight
+    assert mesh.is_winding_consistent
+    assert mesh.volume == pytest.approx(volume, rel=0.02)
+
+
+def test_other_shapes_have_none_here() -> None:
+    with pytest.raises(TypeError, match="found capsule"):
+        surface_of(sg.Capsule(radius=0.01, length=0.02))

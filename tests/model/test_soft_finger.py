@@ -1,0 +1,207 @@
+"""The benches as MuJoCo scenes: what they show is what calibration solves in closed form."""
+
+from __future__ import annotations
+
+import mujoco
+import numpy as np
+import pytest
+
+import softgrasp as sg
+from softgrasp.continuum.statics import PlanarChain, joint_positions, pressed, rest
+from softgrasp.model.soft_finger import (
+    PLATE_FORCE,
+    SIDES,
+    add_finger_skin,
+    dead_weight_rig,
+    finger_spec,
+    finger_surface,
+    tip_force_rig,
+)
+from softgrasp.rendering.shading import Skin, skins_of
+
+FINGER = sg.load_finger("paper000")
+CHAIN = PlanarChain.of(FINGER)
+STIFFNESS = np.array([joint.stiffness for joint in FINGER.joints])
+GAINS = np.array([joint.pressure_gain for joint in FINGER.joints])
+SLUGGISH = 30.0
+"""Dampers so many times stronger: the finger comes to rest soon."""
+
+
+def at_rest(
+    spec: mujoco.MjSpec, moments: np.ndarray | None = None, slow: float = 1e-4
+) -> mujoco.MjData:
+    model = spec.compile()
+    model.dof_damping *= SLUGGISH
+    data = mujoco.MjData(model)
+    if moments is not None:
+        data.ctrl[:] = moments
+    mujoco.mj_step(model, data, round(2.0 / model.opt.timestep))
+    assert np.abs(data.qvel).max() < slow
+    return data
+
+
+def test_a_dead_weight_hangs_where_the_balance_says() -> None:
+    data = at_rest(dead_weight_rig(FINGER, 0.04))
+    loads = CHAIN.weight.plus(CHAIN.at_tip((0.0, -0.04 * 9.81)))
+    result = rest(STIFFNESS, loads, np.zeros(7)).angles
+    np.testing.assert_allclose(data.qpos, result, atol=1e-5)
+    assert data.sensor("tip_position").data[::2] == pytest.approx(CHAIN.tip(result), abs=1e-6)
+
+
+@pytest.mark.parametrize("pressure", [2e4, 1e5])
+def test_the_plate_feels_the_force_of_the_balance(pressure: float) -> None:
+    height = float(CHAIN.tip(rest(STIFFNESS, CHAIN.weight, np.zeros(7)).angles)[1])
+    data = at_rest(tip_force_rig(FINGER, height), pressure * GAINS)
+    result = pressed(CHAIN, STIFFNESS, CHAIN.weight, pressure * GAINS, height)
+    across, along, up = data.sensor(PLATE_FORCE).data
+    assert up == pytest.approx(float(result.force), rel=2e-3)
+    assert (across, along) == pytest.approx((0.0, 0.0), abs=1e-9)
+
+
+def test_friction_holds_the_tip_back() -> None:
+    height = float(CHAIN.tip(rest(STIFFNESS, CHAIN.weight, np.zeros(7)).angles)[1])
+    # the tip still creeps a little
+    data = at_rest(tip_force_rig(FINGER, height, friction=0.5), 6e4 * GAINS, slow=2e-3)
+    across, _, up = data.sensor(PLATE_FORCE).data
+    assert 0.1 * up < abs(across) <= 0.5 * up * 1.001
+
+
+# --------------------
+# The skin of a soft finger is a closed surface that follows its links.
+
+
+FINGERS = {
+    "paper000": sg.load_finger("paper000"),
+    "spatial": sg.rld.discretise(0.1, 1e-3, 0.02, 6, planar=False, section=(0.02, 0.02)),
+}
+
+
+def skinned(finger: sg.SoftFinger) -> tuple[mujoco.MjModel, mujoco.MjData, Skin]:
+    spec = finger_spec(finger)
+    bodies = [f"link{index}" for index in range(len(finger.links))]
+    add_finger_skin(spec, "skin", finger, bodies, (1.0, 1.0, 1.0, 1.0))
+    model = spec.compile()
+    data = mujoco.MjData(model)
+    mujoco.mj_kinematics(model, data)
+    return model, data, skins_of(model)[0]
+
+
+def volume(skin: Skin, vertices: np.ndarray) -> float:
+    a, b, c = (vertices[skin.faces[:, k]] for k in range(3))
+    return float(np.einsum("ni,ni->", a, np.cross(b, c)) / 6.0)
+
+
+@pytest.mark.parametrize("name", FINGERS)
+def test_a_straight_finger_has_the_skin_as_it_was_bound(name: str) -> None:
+    _, data, skin = skinned(FINGERS[name])
+    assert skin.bent(data) == pytest.approx(skin.vertices, abs=1e-7)
+
+
+@pytest.mark.parametrize("name", FINGERS)
+def test_the_skin_is_closed_and_looks_outwards(name: str) -> None:
+    _, data, skin = skinned(FINGERS[name])
+    edges = np.concatenate([skin.faces[:, [k, (k + 1) % 3]] for k in range(3)])
+    assert len(np.unique(edges, axis=0)) == len(edges)
+    _, counts = np.unique(np.sort(edges, axis=1), axis=0, return_counts=True)
+    assert set(counts.tolist()) == {2}
+    boxes = sum(np.prod(link.size) for link in FINGERS[name].links)
+    assert 0.6 * boxes < volume(skin, skin.bent(data)) < boxes
+
+
+@pytest.mark.parametrize("name", FINGERS)
+def test_the_weights_of_a_vertex_sum_to_one(name: str) -> None:
+    _, _, skin = skinned(FINGERS[name])
+    assert skin.weights.sum(axis=1) == pytest.approx(1.0)
+    assert (skin.weights >= 0.0).all()
+    assert ((skin.weights > 1e-6).sum(axis=1) <= 3).all()
+
+
+@pytest.mark.parametrize("bend", [0.05, 0.2])
+def test_equal_bends_make_the_skin_an_arc(bend: float) -> None:
+    section, joints = 0.02, 8
+    finger = sg.rld.discretise(0.1, 1e-3, 0.02, joints, section=(section, section))
+    _, data, skin = skinned(finger)
+    data.qpos[:] = bend
+    mujoco.mj_kinematics(data.model, data)
+    inner = np.abs(skin.vertices[:, 2] + section / 2) < 1e-4
+    middle = (skin.vertices[:, 0] > 0.02) & (skin.vertices[:, 0] < 0.08)
+    x, _, z = skin.bent(data)[inner & middle].T
+    # the circle of least squares: x² + z² = 2 a x + 2 b z + c
+    columns = np.column_stack([2 * x, 2 * z, np.ones_like(x)])
+    a, b, c = np.linalg.lstsq(columns, x**2 + z**2, rcond=None)[0]
+    radius = np.sqrt(c + a**2 + b**2)
+    assert radius == pytest.approx(0.1 / joints / bend - section / 2, rel=0.02)
+    assert np.hypot(x - a, z - b) == pytest.approx(radius, abs=4e-3 * bend * section)
+
+
+@pytest.mark.parametrize("pressure", [1e5, 2e5])
+def test_no_triangle_turns_over_in_a_bent_skin(pressure: float) -> None:
+    _, data, skin = skinned(FINGERS["paper000"])
+    rest = sg.equilibrium(
+        FINGERS["paper000"], pressure=pressure, gravity=False, error_estimate=False
+    )
+    data.qpos[:] = rest.joint_angles
+    mujoco.mj_kinematics(data.model, data)
+
+    def flat(vertices: np.ndarray) -> np.ndarray:
+        a, b, c = (vertices[skin.faces[:, k]] for k in range(3))
+        return np.cross(b - a, c - a)
+
+    rotations = np.tensordot(skin.weights, data.xmat[skin.bodies].reshape(-1, 3, 3), axes=1)
+    rotated = np.einsum("nij,nj->ni", rotations[skin.faces[:, 0]], flat(skin.vertices))
+    assert (np.einsum("ni,ni->n", rotated, flat(skin.bent(data))) > 0.0).all()
+
+
+def test_a_joint_at_the_very_end_of_a_finger_is_covered_too() -> None:
+    finger = FINGERS["paper000"]
+    first = finger.links[0].replace(center=(0.0045, 0.0, 0.0))
+    _, data, skin = skinned(finger.replace(links=(first, *finger.links[1:])))
+    assert np.isfinite(skin.bent(data)).all()
+    assert skin.weights.sum(axis=1) == pytest.approx(1.0)
+
+
+def test_only_planar_fingers_have_folds_and_only_where_they_are_asked_for() -> None:
+    finger = FINGERS["paper000"]
+    smooth, _ = finger_surface(finger, ripple=False)
+    folded, _ = finger_surface(finger)
+    depth = smooth - folded
+    assert (depth[:, :2] == 0.0).all()
+    assert 5e-4 < depth[:, 2].max() < 3e-3
+    assert depth[:, 2].min() >= 0.0
+    lower_half = depth[:-2, 2].reshape(-1, SIDES)[:, SIDES // 2 :]
+    assert (lower_half == 0.0).all()
+    spatial = FINGERS["spatial"]
+    assert np.array_equal(finger_surface(spatial)[0], finger_surface(spatial, ripple=False)[0])
+
+
+def test_turning_the_base_turns_every_vertex() -> None:
+    finger = FINGERS["paper000"]
+    spec = finger_spec(finger)
+    bodies = [f"link{index}" for index in range(len(finger.links))]
+    add_finger_skin(spec, "skin", finger, bodies, (1.0, 1.0, 1.0, 1.0))
+    spec.body("link0").quat = [0.5, 0.5, -0.5, 0.5]
+    spec.body("link0").pos = [0.1, -0.2, 0.3]
+    model = spec.compile()
+    data = mujoco.MjData(model)
+    mujoco.mj_kinematics(model, data)
+    skin = skins_of(model)[0]
+    rotation = data.body("link0").xmat.reshape(3, 3)
+    assert skin.bent(data) == pytest.approx(skin.vertices @ rotation.T + [0.1, -0.2, 0.3], abs=1e-6)
+
+
+@pytest.mark.parametrize("pressure", [0.5e5, 1e5, 2.5e5])
+def test_a_bent_skin_follows_the_joints_and_does_not_fold(pressure: float) -> None:
+    finger = FINGERS["paper000"]
+    model, data, skin = skinned(finger)
+    rest = sg.equilibrium(finger, pressure=pressure, gravity=False, error_estimate=False)
+    data.qpos[:] = rest.joint_angles
+    mujoco.mj_kinematics(model, data)
+    bent = skin.bent(data)
+    rings = bent[:-2].reshape(-1, SIDES, 3).mean(axis=1)
+    steps = np.linalg.norm(np.diff(rings, axis=0), axis=1)
+    straight = skin.vertices[:-2].reshape(-1, SIDES, 3).mean(axis=1)
+    before = np.linalg.norm(np.diff(straight, axis=0), axis=1)
+    assert (steps > 0.3 * before).all()
+    for point in joint_positions(finger, rest.joint_angles):
+        assert np.linalg.norm(rings - point, axis=1).min() < 4e-3
+    assert volume(skin, bent) == pytest.approx(volume(skin, skin.vertices), rel=0.15)

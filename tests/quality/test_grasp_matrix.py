@@ -1,0 +1,182 @@
+"""The grasp matrix: duality, invariances, and grasps whose weakness is known."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.spatial.transform import Rotation
+
+import softgrasp as sg
+from softgrasp.quality.grasp_matrix import smallest_singular_value
+from tests.quality.grasps import disc, equator, random_disc, random_sphere
+
+seeds = st.integers(0, 2**32 - 1)
+
+
+grasp_matrix = sg.quality.grasp_matrix
+
+
+@given(seeds)
+def test_force_and_moment_are_summed(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    points, normals = random_sphere(random, 5)
+    frames = sg.quality.contact_frames(normals)
+    wrenches = random.normal(size=(5, 6))
+    center, length = random.normal(size=3), 0.3
+    G = grasp_matrix(points, normals, "complete", center, torque_scale=length)
+    result = G @ wrenches.ravel()
+    forces = np.einsum("nij,nj->ni", frames, wrenches[:, :3])
+    moments = np.einsum("nij,nj->ni", frames, wrenches[:, 3:])
+    np.testing.assert_allclose(result[:3], forces.sum(axis=0), atol=1e-12)
+    moment = (np.cross(points - center, forces) + moments).sum(axis=0) / length
+    np.testing.assert_allclose(result[3:], moment, atol=1e-12)
+    for model, kept in (("frictionless", 1), ("hard", 3), ("soft", 4)):
+        part = grasp_matrix(points, normals, model, center, torque_scale=length)
+        np.testing.assert_array_equal(part, G.reshape(6, 5, 6)[:, :, :kept].reshape(6, -1))
+
+
+@given(seeds)
+def test_its_transpose_gives_the_velocities_of_the_contacts(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    points, normals = random_sphere(random, 4)
+    center, speed, spin = random.normal(size=(3, 3))
+    result = grasp_matrix(points, normals, center=center).T @ np.concatenate([speed, spin])
+    velocities = speed + np.cross(spin, points - center)
+    frames = sg.quality.contact_frames(normals)
+    expected = np.einsum("nji,nj->ni", frames, velocities)
+    np.testing.assert_allclose(result.reshape(-1, 3), expected, atol=1e-12)
+
+
+@given(seeds)
+def test_the_plane_is_a_part_of_space(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    points, normals = random_disc(random, 3)
+    center = random.normal(size=2)
+    flat = grasp_matrix(points, normals, center=center)
+    padded = [np.column_stack([rows, np.zeros(3)]) for rows in (points, normals)]
+    whole = grasp_matrix(*padded, center=(*center, 0.0))
+    columns = np.arange(9).reshape(3, 3)[:, :2].ravel()
+    np.testing.assert_allclose(flat, whole[[0, 1, 5]][:, columns], atol=1e-14)
+    complete = grasp_matrix(points, normals, "complete", center)
+    np.testing.assert_array_equal(complete[:, 2::3], np.eye(3)[:, [2, 2, 2]])
+
+
+@given(seeds)
+def test_frames_are_right_handed_about_the_normal(seed: int) -> None:
+    normals = random_sphere(np.random.default_rng(seed), 6)[1]
+    normals[0], normals[1] = (0, 0, 1), (0, 0, -1)
+    frames = sg.quality.contact_frames(normals)
+    np.testing.assert_allclose(frames[:, :, 0], normals, atol=1e-15)
+    np.testing.assert_allclose(
+        frames.transpose(0, 2, 1) @ frames, np.broadcast_to(np.eye(3), (6, 3, 3)), atol=1e-12
+    )
+    np.testing.assert_allclose(np.linalg.det(frames), 1.0)
+    np.testing.assert_allclose(frames[2:, 2, 1], 0.0, atol=1e-15)  # t1 is level
+
+
+def test_wanted_tangents_are_taken() -> None:
+    normals = [(0, 0, 1), (1, 0, 0)]
+    frames = sg.quality.contact_frames(normals, tangents=[(0, 2, 5), (1, 0, 3)])
+    np.testing.assert_allclose(frames[:, :, 1], [(0, 1, 0), (0, 0, 1)], atol=1e-15)
+
+
+@given(seeds, st.floats(0.01, 100.0))
+def test_its_smallest_value_does_not_depend_on_frame_or_size(seed: int, size: float) -> None:
+    random = np.random.default_rng(seed)
+    points, center, shift = random.normal(size=(4, 3)), random.normal(size=3), random.normal(size=3)
+    rotation = Rotation.random(rng=random)
+    before = smallest_singular_value(points, center)
+    after = smallest_singular_value(
+        size * rotation.apply(points) + shift, size * rotation.apply(center) + shift
+    )
+    assert after == pytest.approx(before, rel=1e-7, abs=1e-9)
+
+
+def test_two_contacts_do_not_hold_against_the_turn_about_their_line() -> None:
+    pair = [(0.03, 0.0, 0.0), (-0.03, 0.0, 0.0)]
+    assert smallest_singular_value(pair, (0.0, 0.0, 0.0)) == pytest.approx(0.0, abs=1e-12)
+
+
+def test_a_regular_ring_is_known() -> None:
+    """Three contacts on a circle: forces √3; moments about an axis in the plane √1.5, about the
+    normal √3."""
+    ring = equator(0, 120, 240, radius=0.05)[0]
+    assert smallest_singular_value(ring, np.zeros(3)) == pytest.approx(np.sqrt(1.5))
+
+
+@pytest.mark.parametrize("points", [np.zeros((0, 3)), [(0.1, 0.0, 0.0)], np.zeros((3, 3))])
+def test_too_few_contacts_hold_nothing(points: object) -> None:
+    assert smallest_singular_value(points, np.zeros(3)) == 0.0
+
+
+# --------------------
+# Hand Jacobians: moved contact points, and the selection of what contacts carry.
+
+
+quality = sg.quality
+
+
+def chain(angles: np.ndarray, axes: np.ndarray, links: np.ndarray) -> tuple[Rotation, np.ndarray]:
+    """End of a chain of hinges: its rotation and origin."""
+    rotation, origin = Rotation.identity(), np.zeros(3)
+    for angle, axis, link in zip(angles, axes, links, strict=True):
+        rotation = rotation * Rotation.from_rotvec(angle * axis)
+        origin = origin + rotation.apply(link)
+    return rotation, origin
+
+
+def body_jacobian(angles: np.ndarray, axes: np.ndarray, links: np.ndarray) -> np.ndarray:
+    """Linear over angular velocity of the end per joint speed, by hinge axes."""
+    end = chain(angles, axes, links)[1]
+    rotation, origin, columns = Rotation.identity(), np.zeros(3), []
+    for angle, axis, link in zip(angles, axes, links, strict=True):
+        about = rotation.apply(axis)
+        columns.append(np.concatenate([np.cross(about, end - origin), about]))
+        rotation = rotation * Rotation.from_rotvec(angle * axis)
+        origin = origin + rotation.apply(link)
+    return np.column_stack(columns)
+
+
+@given(seeds)
+def test_contact_points_move_as_the_chain_does(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    axes = random.normal(size=(4, 3))
+    axes /= np.linalg.norm(axes, axis=1)[:, None]
+    links, angles, local = random.normal(size=(4, 3)), random.normal(size=4), random.normal(size=3)
+
+    def point(q: np.ndarray) -> np.ndarray:
+        rotation, origin = chain(q, axes, links)
+        return origin + rotation.apply(local)
+
+    origin = chain(angles, axes, links)[1]
+    jacobian = body_jacobian(angles, axes, links)
+    result = quality.contact_jacobians([point(angles)], [origin], [jacobian])
+    step = 1e-6
+    moved = [(point(angles + d) - point(angles - d)) / (2 * step) for d in step * np.eye(4)]
+    np.testing.assert_allclose(result[0, :3].T, moved, atol=1e-7)
+    np.testing.assert_array_equal(result[0, 3:], jacobian[3:])
+
+
+@given(seeds, st.sampled_from(["frictionless", "hard", "soft", "complete"]))
+def test_a_hand_that_carries_the_object_along_keeps_contact(seed: int, model: str) -> None:
+    """J q̇ = Gᵀ ẋ where the hand is one body that moves with the object."""
+    random = np.random.default_rng(seed)
+    points, normals = random_sphere(random, 4)
+    twists = np.broadcast_to(np.eye(6), (4, 6, 6))
+    moved = quality.contact_jacobians(points, np.zeros((4, 3)), twists)
+    J = quality.hand_jacobian(moved, normals, model)
+    np.testing.assert_allclose(J, quality.grasp_matrix(points, normals, model).T, atol=1e-12)
+
+
+def test_the_plane() -> None:
+    points, normals = disc(0, 90, 200)
+    arms = np.stack([-points[:, 1], points[:, 0]], axis=1)
+    twists = np.zeros((3, 3, 3))
+    twists[:, :2, :2], twists[:, :2, 2], twists[:, 2, 2] = np.eye(2), arms, 1.0
+    for model in ("frictionless", "hard", "complete"):
+        J = quality.hand_jacobian(twists, normals, model)
+        np.testing.assert_allclose(J, quality.grasp_matrix(points, normals, model).T, atol=1e-15)
+    J = quality.hand_jacobian(twists[:, :2], normals)
+    np.testing.assert_allclose(J, quality.grasp_matrix(points, normals).T, atol=1e-15)

@@ -1,0 +1,184 @@
+"""How near to slipping: margins, distances from cones, shares of contacts."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import minimize, minimize_scalar
+
+import softgrasp as sg
+from tests.quality.grasps import equator, random_sphere, tetrahedron
+
+quality = sg.quality
+
+
+forces = st.floats(-10, 10)
+
+
+def test_margins_of_hard_fingers() -> None:
+    rows = [(2, 0, 0), (2, 0.6, 0.8), (2, 0, 0.5), (2, 3, 0), (0, 0, 0), (0, 1, 0), (-1, 0, 0)]
+    result = quality.friction_margin(rows, 0.5)
+    np.testing.assert_allclose(result, [1, 0, 0.5, -2, 0, -np.inf, -np.inf], atol=1e-15)
+    np.testing.assert_allclose(quality.friction_margin([(2, 0.5)], 0.5), [0.5])
+    np.testing.assert_array_equal(quality.friction_margin([(2, 0, 0), (2, 1, 0)], 0), [1, -np.inf])
+
+
+def test_margins_of_soft_fingers_are_on_an_ellipsoid() -> None:
+    """Half of the friction limit leaves √(1 − ¼) of the spin limit."""
+    mu, gamma = 0.5, 0.01
+    spin = np.sqrt(0.75) * gamma * 4
+    result = quality.friction_margin([(4, 1, 0, spin), (4, 0, 0, gamma * 2)], mu, torsion=gamma)
+    np.testing.assert_allclose(result, [0, 0.5], atol=1e-14)
+
+
+@given(forces, forces, st.floats(0.0, 2.0))
+def test_distance_from_the_cone(normal: float, sideways: float, mu: float) -> None:
+    """The least distance from the two edges of the cone's section."""
+    edges = np.array([(1, mu), (1, -mu)]) / np.sqrt(1 + mu**2)
+    force = np.array([normal, sideways])
+    apart = min(
+        minimize_scalar(
+            lambda t, edge=edge: np.linalg.norm(force - t * edge), bounds=(0, 30), method="bounded",
+            options={"xatol": 1e-10},
+        ).fun
+        for edge in edges
+    )  # fmt: skip
+    inside = normal >= 0 and abs(sideways) <= mu * normal
+    result = quality.cone_distance([force], mu)[0]
+    assert result == pytest.approx(apart if inside else -apart, abs=1e-6)
+    assert result == quality.cone_distance([(normal, 0, sideways)], mu)[0]
+
+
+def test_shares_of_contacts() -> None:
+    np.testing.assert_allclose(quality.force_distribution([(3, 9, 9), (1, 0, 0)]), [0.75, 0.25])
+    np.testing.assert_array_equal(quality.force_distribution([(0, 0, 0), (0, 0, 0)]), [0, 0])
+
+
+# --------------------
+# Potential contact and grasp robustness.
+
+
+MU = 0.8
+ALPHA = 1 / np.sqrt(1 + MU**2)
+
+
+def limits(force: np.ndarray) -> list[float]:
+    size = np.linalg.norm(force)
+    return [1 - force[0], size - 30, ALPHA * size - force[0]]
+
+
+def test_two_fingers_squeeze_as_one_number_says() -> None:
+    """Both forces are normal, N: V = ½(1/(N − 1)² + 1/(30 − N)² + 1/(cN)²)."""
+    c = 1 - ALPHA
+
+    def cost(n: float) -> float:
+        return 0.5 * (1 / (n - 1) ** 2 + 1 / (30 - n) ** 2 + 1 / (c * n) ** 2)
+
+    best = minimize_scalar(cost, bounds=(1.1, 29.9), method="bounded", options={"xatol": 1e-10})
+    result = quality.contact_robustness(quality.grasp_matrix(*equator(0, 180)))
+    assert result.value == pytest.approx(1 / best.fun, rel=1e-8)
+    np.testing.assert_allclose(result.forces, [[best.x, 0, 0]] * 2, atol=1e-4)
+    assert quality.pcr(quality.grasp_matrix(*equator(0, 180))) == result.value
+
+
+def test_fingers_that_let_the_object_turn_have_no_grasp_robustness() -> None:
+    assert quality.pgr(quality.grasp_matrix(*equator(0, 180))) == 0.0
+
+
+@settings(max_examples=5)
+@given(st.integers(0, 2**32 - 1))
+def test_no_other_internal_forces_are_better(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    points, normals = tetrahedron()
+    G = quality.grasp_matrix(points + 0.1 * random.normal(size=(4, 3)), normals)
+    wrench = random.normal(size=6)
+    result = quality.contact_robustness(G, MU, wrench=wrench)
+    assert result.value > 0.0
+    np.testing.assert_allclose(G @ result.forces.ravel(), -wrench, atol=1e-9)
+    assert max(max(limits(force)) for force in result.forces) < 0.0
+    E = quality.internal_forces(G)
+
+    def cost(y: np.ndarray) -> float:
+        forces = result.forces + (E @ y).reshape(-1, 3)
+        sigmas = np.array([limits(force) for force in forces])
+        return float((0.5 / sigmas**2).sum() / 4) if (sigmas < 0).all() else 1e6
+
+    other = minimize(cost, 0.3 * np.ones(6), method="Nelder-Mead", options={"maxiter": 300})
+    assert 1 / cost(np.zeros(6)) == pytest.approx(result.value)
+    assert other.fun >= 1 / result.value * (1 - 1e-9)
+
+
+def test_slipping_contacts_can_help() -> None:
+    """A fourth finger that presses aslant spoils contact robustness, and may be let go."""
+    points, normals = equator(0, 120, 240)
+    slant = np.array([np.cos(0.9), 0.0, np.sin(0.9)])
+    points, normals = np.vstack([points, [(0, 0, 1)]]), np.vstack([normals, [slant]])
+    G = quality.grasp_matrix(points, normals)
+    without = quality.pcr(G[:, :9])
+    result = quality.grasp_robustness(G)
+    assert result.value >= without * (1 - 1e-6)
+    assert result.value > quality.pcr(G)
+    assert result.states[:3] == (1, 1, 1)
+    assert quality.grasp_robustness(G[:, :9]).states == (1, 1, 1)
+
+
+def test_a_hand_that_cannot_squeeze_has_none() -> None:
+    G = quality.grasp_matrix(*tetrahedron())
+    J = np.zeros((12, 4))
+    J[[1, 4, 7, 10], range(4)] = 1.0  # joints that rub
+    assert quality.pcr(G, J=J) == 0.0
+    J = np.zeros((12, 4))
+    J[[0, 3, 6, 9], range(4)] = 1.0
+    one_motor = quality.pcr(G, J=J, synergies=np.ones((4, 1)))
+    assert 0.0 < one_motor <= quality.pcr(G) * (1 + 1e-9)
+
+
+@settings(max_examples=10)
+@given(st.integers(0, 2**32 - 1), st.integers(3, 5))
+def test_squeezing_without_slip_is_force_closure(seed: int, count: int) -> None:
+    """Internal forces strictly inside the cones exist if and only if the grasp is closed
+    (Prattichizzo and Trinkle, §38.4); as strong as it takes."""
+    contacts = random_sphere(np.random.default_rng(seed), count)
+    lower, upper = quality.epsilon_bounds(*contacts, 0.6, tolerance=0.1)
+    robust = quality.pcr(quality.grasp_matrix(*contacts), 0.6, most=1e5) > 0.0
+    if lower > 1e-3 or upper == 0.0:
+        assert robust is quality.is_force_closure(*contacts, 0.6)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"G": np.ones((6, 4))}, "G: expected the grasp matrix of hard fingers, three columns a"),
+        ({"mu": 0.0}, "mu: expected a number above 0, found 0"),
+        ({"least": 5.0, "most": 4.0}, "most: expected a number above 5, found 4"),
+        ({"wrench": np.ones(3)}, r"wrench: expected the shape \(6\), found \(3,\)"),
+    ],
+)
+def test_wrong_input_is_told(options: dict[str, object], message: str) -> None:
+    with pytest.raises(sg.DescriptionError, match=message):
+        quality.pcr(**{"G": np.ones((6, 6)), **options})
+
+
+def test_too_many_contacts_are_told() -> None:
+    with pytest.raises(sg.DescriptionError, match=r"G: expected at most 8 contacts.*found 9"):
+        quality.pgr(np.ones((6, 27)))
+
+
+def test_a_load_is_borne_by_soft_joints_as_the_quasi_static_response_says() -> None:
+    """Without internal forces that synergies can make, forces are those of the springs."""
+    points, normals = equator(0, 120, 240)
+    G = sg.quality.grasp_matrix(points, normals)
+    J = np.random.default_rng(0).normal(size=(9, 3))
+    joint, synergies, wrench = [0.05, 1.0, 1.0], np.zeros((3, 0)), np.array([0, 0.3, 0, 0, 0, 0])
+    springs = sg.quality.quasistatic(G, J, 1000.0, joint, wrench=wrench).forces
+    result = sg.quality.contact_robustness(
+        G, 5.0, wrench=wrench, J=J, joint=joint, synergies=synergies, stiffness=1000.0,
+        min_normal_force=0.0, max_force=100.0,
+    )  # fmt: skip
+    if result.states:
+        assert result.forces.ravel() == pytest.approx(springs, abs=1e-9)
+    with pytest.raises(sg.DescriptionError) as message:
+        sg.quality.pcr(G, 0.5, joint=joint)
+    assert str(message.value) == "J: expected J with joint, found none"

@@ -1,0 +1,267 @@
+"""Laws of ε and volume: frames, friction, contacts, edges, units."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import linprog
+from scipy.spatial.transform import Rotation
+
+import softgrasp as sg
+from softgrasp.quality.grasp_matrix import cone_edges, friction_cones
+from tests.quality.grasps import equator, random_disc, random_sphere, rotated
+
+quality = sg.quality
+seeds = st.integers(0, 2**32 - 1)
+few = settings(max_examples=15)
+NEAR = 1e-7
+
+
+@few
+@given(seeds)
+def test_planar_values_do_not_depend_on_the_frame(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    points, normals = random_disc(random, 4)
+    rotation = Rotation.from_euler("z", random.uniform(0, 7)).as_matrix()[:2, :2]
+    shift = random.normal(size=2)
+    for norm in ("L1", "Linf"):
+        before = quality.wrench_space(points, normals, 0.4, norm=norm)
+        moved = points @ rotation.T + shift, normals @ rotation.T
+        after = quality.wrench_space(*moved, 0.4, norm=norm, center=shift)
+        assert after.margin == pytest.approx(before.margin, abs=1e-9)
+        assert after.volume == pytest.approx(before.volume, abs=1e-9)
+
+
+@few
+@given(seeds)
+def test_spatial_values_do_not_depend_on_the_frame(seed: int) -> None:
+    """Where the tangents turn along; the pyramids' edges start at t1."""
+    random = np.random.default_rng(seed)
+    points, normals = random_sphere(random, 4)
+    tangents = quality.contact_frames(normals)[:, :, 1]
+    rotation, shift = Rotation.random(rng=random), random.normal(size=3)
+    before = quality.wrench_space(points, normals, 0.6)
+    after = quality.wrench_space(
+        *rotated((points, normals), rotation, shift),
+        0.6,
+        center=shift,
+        tangents=rotation.apply(tangents),
+    )
+    assert after.margin == pytest.approx(before.margin, abs=NEAR)
+    assert after.volume == pytest.approx(before.volume, rel=1e-6, abs=1e-12)
+
+
+@settings(max_examples=5)
+@given(seeds)
+def test_round_cones_need_no_tangents(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    contacts = random_sphere(random, 3)
+    rotation, shift = Rotation.random(rng=random), random.normal(size=3)
+    first = quality.epsilon_bounds(*contacts, 0.6, tolerance=0.05)
+    second = quality.epsilon_bounds(
+        *rotated(contacts, rotation, shift), 0.6, tolerance=0.05, center=shift
+    )
+    assert first.lower <= second.upper + NEAR
+    assert second.lower <= first.upper + NEAR
+
+
+@few
+@given(seeds, st.floats(0.1, 0.8), st.floats(0.0, 0.5), st.sampled_from(["L1", "Linf"]))
+def test_more_friction_never_harms(seed: int, mu: float, more: float, norm: str) -> None:
+    contacts = random_disc(np.random.default_rng(seed), 3)
+    less, much = (quality.epsilon(*contacts, m, norm=norm) for m in (mu, mu + more))
+    assert much >= less - 1e-9
+
+
+@few
+@given(seeds, st.floats(0.1, 0.8), st.floats(0.0, 0.5))
+def test_more_friction_never_harms_in_space(seed: int, mu: float, more: float) -> None:
+    contacts = random_sphere(np.random.default_rng(seed), 4)
+    assert quality.epsilon(*contacts, mu + more) >= quality.epsilon(*contacts, mu) - NEAR
+
+
+@few
+@given(seeds)
+def test_another_contact_never_harms(seed: int) -> None:
+    points, normals = random_sphere(np.random.default_rng(seed), 5)
+    fewer = quality.wrench_space(points[:4], normals[:4], 0.5)
+    more = quality.wrench_space(points, normals, 0.5)
+    assert more.epsilon >= fewer.epsilon - NEAR
+    assert more.volume >= fewer.volume - NEAR
+    points, normals = random_disc(np.random.default_rng(seed), 4)
+    fewer, more = (quality.wrench_space(points[:n], normals[:n], 0.5, norm="Linf") for n in (3, 4))
+    assert more.epsilon >= fewer.epsilon - 1e-9
+    assert more.volume >= fewer.volume - 1e-9
+
+
+@few
+@given(seeds)
+def test_pyramids_with_more_edges_come_near_the_cone_from_inside(seed: int) -> None:
+    contacts = random_sphere(np.random.default_rng(seed), 4)
+    four, eight, sixteen = (quality.epsilon(*contacts, 0.7, edges=e) for e in (4, 8, 16))
+    assert four <= eight + NEAR
+    assert eight <= sixteen + NEAR
+    assert sixteen <= quality.epsilon_bounds(*contacts, 0.7, tolerance=0.1).upper + NEAR
+
+
+@settings(max_examples=8)
+@given(seeds)
+def test_round_cones_lie_between_pyramids(seed: int) -> None:
+    """Inscribed ones, and circumscribed ones with the friction µ/cos(π/e)."""
+    contacts = random_sphere(np.random.default_rng(seed), 4)
+    lower, upper = quality.epsilon_bounds(*contacts, 0.7, tolerance=0.01)
+    outer = quality.epsilon(*contacts, 0.7 / np.cos(np.pi / 32), edges=32)
+    assert quality.epsilon(*contacts, 0.7, edges=32) <= upper + NEAR
+    assert lower <= outer + NEAR
+    assert upper - lower <= 0.01 * upper + 1e-4
+
+
+@few
+@given(seeds, st.floats(0.05, 20.0))
+def test_torques_are_divided_by_a_length(seed: int, length: float) -> None:
+    """A grasp of another size with another torque scale is the same grasp; V goes with 1/ρ³."""
+    points, normals = random_sphere(np.random.default_rng(seed), 4)
+    before = quality.wrench_space(points, normals, 0.6)
+    after = quality.wrench_space(length * points, normals, 0.6, torque_scale=length)
+    assert after.epsilon == pytest.approx(before.epsilon, abs=NEAR)
+    assert after.volume == pytest.approx(before.volume, rel=1e-6)
+    scaled = quality.volume(points, normals, 0.6, torque_scale=length)
+    assert scaled == pytest.approx(before.volume / length**3, rel=1e-6)
+
+
+@few
+@given(seeds)
+def test_epsilon_and_volume_scale_with_the_unit_of_force(seed: int) -> None:
+    """Unit forces are unit-normal forces over √(1 + µ²): ε with it, volume with its sixth power."""
+    contacts = random_sphere(np.random.default_rng(seed), 4)
+    unit = np.sqrt(1 + 0.6**2)
+    normal = quality.wrench_space(*contacts, 0.6)
+    whole = quality.wrench_space(*contacts, 0.6, edge_norm="unit")
+    assert whole.epsilon == pytest.approx(normal.epsilon / unit, abs=NEAR)
+    assert whole.volume == pytest.approx(normal.volume / unit**6, rel=1e-6)
+
+
+@few
+@given(seeds, st.integers(3, 5), st.sampled_from([0.0, 0.05]))
+def test_few_facets_give_the_epsilon_of_all(seed: int, count: int, torsion: float) -> None:
+    contacts = random_sphere(np.random.default_rng(seed), count)
+    whole = quality.wrench_space(*contacts, 0.5, torsion=torsion)
+    assert quality.epsilon(*contacts, 0.5, torsion=torsion) == pytest.approx(
+        whole.epsilon, abs=NEAR
+    )
+
+
+@few
+@given(seeds)
+def test_wrenches_of_length_epsilon_can_be_made_and_longer_ones_cannot(seed: int) -> None:
+    """By linear programming: λ ≥ 0 on the primitive wrenches with the least sum."""
+    random = np.random.default_rng(seed)
+    contacts = random_sphere(random, 4)
+    space = quality.wrench_space(*contacts, 0.8)
+    edges = cone_edges(friction_cones(*contacts, 0.8), 0.8).reshape(-1, 6)
+
+    def effort(wrench: np.ndarray) -> float:
+        result = linprog(np.ones(len(edges)), A_eq=edges.T, b_eq=wrench)
+        return float(result.fun) if result.status == 0 else np.inf
+
+    direction = random.normal(size=6)
+    direction /= np.linalg.norm(direction)
+    if space.closed:
+        assert effort(space.epsilon * direction) <= 1 + NEAR
+        assert effort(space.epsilon * space.weakest) == pytest.approx(1.0, abs=1e-5)
+    else:
+        assert effort(space.weakest) == np.inf
+
+
+@few
+@given(seeds, st.integers(2, 4))
+def test_closure_is_an_epsilon_above_zero(seed: int, count: int) -> None:
+    contacts = random_disc(np.random.default_rng(seed), count)
+    closed = quality.force_closure(*contacts, 0.5)
+    assert closed.closed is (quality.epsilon(*contacts, 0.5) > 1e-6)
+    assert closed.closed is (closed.reason == "")
+
+
+def test_coincident_contacts_are_one() -> None:
+    points, normals = equator(0, 120, 240)
+    once = quality.wrench_space(points, normals, 0.5)
+    twice = quality.wrench_space(np.tile(points, (2, 1)), np.tile(normals, (2, 1)), 0.5)
+    assert twice.epsilon == pytest.approx(once.epsilon, abs=NEAR)
+    assert twice.volume == pytest.approx(once.volume, rel=1e-6)
+
+
+@pytest.mark.parametrize("bend", [0.0, 10.0, 25.0, 29.0, 31.0, 60.0])
+def test_nguyen_two_fingers_close_if_the_line_is_in_both_cones(bend: float) -> None:
+    """Two planar hard or spatial soft fingers, µ = tan 30°; two spatial hard ones never."""
+    mu = np.tan(np.radians(30))
+    points = np.array([(1.0, 0.0), (-1.0, 0.0)])
+    angles = np.radians([180.0 - bend, bend])
+    normals = np.column_stack([np.cos(angles), np.sin(angles)])
+    assert quality.is_force_closure(points, normals, mu) is (bend < 30)
+    flat = [np.column_stack([rows, np.zeros(2)]) for rows in (points, normals)]
+    assert quality.is_force_closure(*flat, mu, torsion=0.05) is (bend < 30)
+    assert not quality.is_force_closure(*flat, mu)
+
+
+@pytest.mark.parametrize(
+    ("dimension", "mu", "torsion", "least"),
+    [(2, 0.0, 0.0, 4), (2, 5.0, 0.0, 2), (3, 0.0, 0.0, 7), (3, 5.0, 0.0, 3), (3, 5.0, 0.1, 2)],
+)
+def test_fewer_contacts_than_are_needed(
+    dimension: int, mu: float, torsion: float, least: int
+) -> None:
+    """Murray, Li and Sastry, ch. 5: never closed below, and the sentence says so."""
+    random = np.random.default_rng(3)
+    for _ in range(5):
+        rows = random.normal(size=(2, least - 1, dimension))
+        points, normals = rows[0], rows[1] / np.linalg.norm(rows[1], axis=1)[:, None]
+        result = quality.force_closure(points, normals, mu, torsion=torsion)
+        assert not result.closed
+        assert f"where at least {least} are needed: " in result.reason
+
+
+def test_seven_contacts_without_friction_can_hold_a_box() -> None:
+    points = np.array([
+        (1, 0.5, 0), (1, -0.5, 0), (-1, 0, 0.3), (0.2, 1, -0.5), (-0.3, -1, 0.4),
+        (0.4, 0.2, 1), (-0.5, 0.1, -1),
+    ])  # fmt: skip
+    random, closed = np.random.default_rng(0), 0
+    normals = -np.sign(points) * (np.abs(points) == 1)
+    for _ in range(200):
+        moved = np.where(np.abs(points) == 1, points, random.uniform(-1, 1, points.shape))
+        closed += quality.is_force_closure(moved, normals, 0.0)
+    assert closed > 0
+
+
+@few
+@given(seeds)
+def test_friction_may_differ_from_contact_to_contact(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    contacts = random_sphere(random, 5)
+    one = quality.epsilon(*contacts, 0.4)
+    assert quality.epsilon(*contacts, np.full(5, 0.4)) == pytest.approx(one, abs=1e-12)
+    better = np.full(5, 0.4)
+    better[random.integers(5)] = 0.8
+    assert one - NEAR <= quality.epsilon(*contacts, better)
+    assert quality.epsilon(*contacts, better) <= quality.epsilon(*contacts, 0.8) + 0.05
+
+
+@few
+@given(seeds)
+def test_the_whole_hull_and_its_near_part_say_the_same(seed: int) -> None:
+    """ε of few wrenches is read from the whole hull, of many from cutting planes."""
+    contacts = random_sphere(np.random.default_rng(seed), 5)
+    doubled = tuple(np.vstack([part, part[:2]]) for part in contacts)  # no new wrench, but many
+    assert quality.epsilon(*contacts, 0.5) == pytest.approx(
+        quality.epsilon(*doubled, 0.5), abs=1e-8
+    )
+
+
+def test_closure_does_not_depend_on_where_moments_are_taken_about() -> None:
+    points, normals = equator(0, 120, 240)
+    for center in ((0.0, 0.0, 0.0), (1e3, 0.0, 0.0), (0.0, 1e6, 0.0)):
+        assert quality.is_force_closure(points, normals, 0.5, center=center)
+        assert not quality.is_force_closure(points[:2], normals[:2], 0.1, center=center)
+    assert quality.is_force_closure(points + 1e4, normals, 0.5)

@@ -1,0 +1,311 @@
+"""Round meshes look round without OpenGL; flat sides stay flat."""
+
+from __future__ import annotations
+
+import copy
+from concurrent.futures import ThreadPoolExecutor
+
+import mujoco
+import numpy as np
+import pytest
+
+import softgrasp as sg
+from softgrasp.model.hand import build_hand_spec
+from softgrasp.model.shapes import SKINNED_GROUP
+from softgrasp.rendering import Camera, open_renderer
+from softgrasp.rendering import camera as extents
+from softgrasp.rendering import renderer as gl
+from softgrasp.rendering.camera import Camera as camera_Camera
+from softgrasp.rendering.rays import Caster
+from softgrasp.rendering.shading import (
+    LAMP_TANGENT,
+    Lamp,
+    SkinCaster,
+    shadow_cover,
+    skins_of,
+    smooth_mesh,
+    visibility,
+)
+
+
+def _hits(model, data, count=2000):
+    rng = np.random.default_rng(0)
+    away = rng.normal(size=(count, 3))
+    away /= np.linalg.norm(away, axis=1, keepdims=True)
+    normal, points = np.empty((count, 3)), np.empty((count, 3))
+    for index, start in enumerate(away):
+        part = mujoco.mj_rayMesh(model, data, 0, start, -start, normal[index])
+        points[index] = (1.0 - part) * start
+    frame, position = data.geom_xmat[0].reshape(3, 3), data.geom_xpos[0]
+    return points, normal, (points - position) @ frame, normal @ frame, frame
+
+
+def _model(vertices, faces):
+    spec = mujoco.MjSpec()
+    spec.add_mesh(name="mesh", uservert=vertices.ravel(), userface=faces.ravel())
+    spec.worldbody.add_geom(type=mujoco.mjtGeom.mjGEOM_MESH, meshname="mesh")
+    model = spec.compile()
+    data = mujoco.MjData(model)
+    mujoco.mj_forward(model, data)
+    return model, data
+
+
+def _ball(rings=12, slices=20, squeeze=(0.5, 0.4, 0.3)):
+    polar = np.pi * (np.arange(rings) + 0.5) / rings
+    rotation = 2 * np.pi * np.arange(slices) / slices
+    flat = np.stack([np.cos(rotation), np.sin(rotation)], axis=1)
+    ring = np.sin(polar)[:, None, None] * flat
+    height = np.broadcast_to(np.cos(polar)[:, None, None], (rings, slices, 1))
+    vertices = np.concatenate([ring, height], axis=-1).reshape(-1, 3)
+    vertices = np.vstack([vertices, [[0, 0, 1], [0, 0, -1]]]) * squeeze
+    i, j = np.meshgrid(np.arange(rings - 1), np.arange(slices), indexing="ij")
+    a, b = i * slices + j, i * slices + (j + 1) % slices
+    side = np.stack([a, a + slices, b, b, a + slices, b + slices], axis=-1).reshape(-1, 3)
+    around, ahead, last = np.arange(slices), (np.arange(slices) + 1) % slices, (rings - 1) * slices
+    north = np.stack([np.full(slices, rings * slices), around, ahead], axis=1)
+    south = np.stack([np.full(slices, rings * slices + 1), last + ahead, last + around], axis=1)
+    return vertices, np.vstack([side, north, south])
+
+
+def test_normals_of_a_round_mesh_follow_the_shape_not_the_triangles():
+    model, data = _model(*_ball())
+    points, flat, local, local_flat, frame = _hits(model, data)
+    true = points / np.array([0.5, 0.4, 0.3]) ** 2
+    true /= np.linalg.norm(true, axis=1, keepdims=True)
+    smooth = smooth_mesh(model, 0).at(local, local_flat) @ frame.T
+    assert np.allclose(np.linalg.norm(smooth, axis=1), 1.0)
+    error = np.degrees(np.arccos(np.clip((smooth * true).sum(axis=1), -1, 1)))
+    error_flat = np.degrees(np.arccos(np.clip((flat * true).sum(axis=1), -1, 1)))
+    assert np.median(error) < 0.3 * np.median(error_flat)
+    assert np.percentile(error, 99) < 6.0
+
+
+def test_a_flat_side_of_many_triangles_keeps_its_normal():
+    rotation = 2 * np.pi * np.arange(24) / 24
+    ring = np.stack([0.3 * np.cos(rotation), 0.3 * np.sin(rotation)], axis=1)
+    vertices = np.vstack(
+        [np.column_stack([ring, np.full(24, z)]) for z in (-0.2, 0.2)]
+        + [[[0, 0, -0.2], [0, 0, 0.2]]]
+    )
+    near, far = np.arange(24), (np.arange(24) + 1) % 24
+    faces = [
+        np.stack([near, far, far + 24], axis=1),
+        np.stack([near, far + 24, near + 24], axis=1),
+        np.stack([np.full(24, 49), near + 24, far + 24], axis=1),
+        np.stack([np.full(24, 48), far, near], axis=1),
+    ]
+    model, data = _model(vertices, np.vstack(faces))
+    points, _, local, local_flat, frame = _hits(model, data)
+    smooth = smooth_mesh(model, 0).at(local, local_flat) @ frame.T
+    top = (points[:, 2] > 0.2 - 1e-6) & (np.hypot(points[:, 0], points[:, 1]) < 0.29)
+    assert top.sum() > 100
+    assert np.allclose(smooth[top], [0, 0, 1], atol=1e-4)
+    side = np.abs(points[:, 2]) < 0.15
+    outward = points[side, :2] / np.linalg.norm(points[side, :2], axis=1, keepdims=True)
+    assert ((smooth[side, :2] * outward).sum(axis=1) > np.cos(np.radians(4))).mean() > 0.9
+
+
+# --------------------
+# Shadows lie where the lamp is hidden, soft at the rim, and inside what is expected of them.
+
+
+MODEL = """
+<mujoco>
+  <worldbody>
+    <geom type="box" size=".05 .05 .01" pos="0 0 .3"/>
+    <geom type="plane" size="0 0 .1"/>
+  </worldbody>
+</mujoco>
+"""
+SIZE = 161
+NO_SKIN = np.zeros(SIZE * SIZE, dtype=bool)
+
+
+@pytest.fixture(scope="module")
+def stage():
+    model = mujoco.MjModel.from_xml_string(MODEL)
+    data = mujoco.MjData(model)
+    mujoco.mj_forward(model, data)
+    lamp = Lamp(np.array([0.0, 0.0, 1.0]), *extents.bounding_ball(model, data))
+    boxes = extents.box_corners(model, data, extents.solid_geoms(model))
+    side = np.linspace(-0.16, 0.16, SIZE)
+    x, y = np.meshgrid(side, side)
+    points = np.stack([x, y, np.zeros_like(x)], axis=-1)
+    surface = np.zeros(x.shape, dtype=np.int32)
+    caster = Caster(model, data)
+    fraction = visibility(
+        caster, lamp, surface, np.arange(x.size), points.reshape(-1, 3), NO_SKIN[: x.size]
+    )
+    return lamp, boxes, points, fraction
+
+
+def test_the_share_is_that_of_the_lamp_which_is_seen(stage):
+    _, _, points, fraction = stage
+    reach = np.abs(points[..., :2]).max(axis=-1)
+    penumbra = 0.31 * LAMP_TANGENT
+    assert (fraction[reach < 0.05 - 2 * penumbra] < 1e-3).all()
+    assert (fraction[reach > 0.05 + 2 * penumbra] > 0.999).all()
+    rim = np.interp(0.05, points[SIZE // 2, SIZE // 2 :, 0], fraction[SIZE // 2, SIZE // 2 :])
+    assert rim == pytest.approx(0.5, abs=0.15)
+    profile = fraction[SIZE // 2, SIZE // 2 :]
+    assert (np.diff(profile) >= -0.1).all()
+    assert len(np.unique(profile)) > 6
+
+
+@pytest.mark.parametrize("camera", [Camera((0, 0, 0), 1.0, 30.0, -40.0, 28.0)])
+@pytest.mark.parametrize("step", [1, 2])
+def test_no_shadow_lies_outside_its_cover(stage, camera, step):
+    lamp, boxes, points, fraction = stage
+    plane = np.zeros(3), np.array([0.0, 0.0, 1.0])
+    mask = shadow_cover(lamp, camera, boxes, plane, (160, 120), step)
+    assert mask.shape == (120 // step, 160 // step)
+    dark = points[fraction < 1e-3]
+    column, row, _ = camera.project(dark, 160, 120).T
+    assert mask[(row // step).astype(int), (column // step).astype(int)].all()
+    assert mask.mean() < 0.2
+
+
+def test_a_plane_that_faces_away_has_no_shadow(stage):
+    lamp, boxes, _, _ = stage
+    plane = np.zeros(3), np.array([0.0, 0.0, -1.0])
+    camera = Camera((0, 0, 0), 1.0, 30.0, -40.0)
+    assert not shadow_cover(lamp, camera, boxes, plane, (160, 120), 1).any()
+
+
+def test_light_is_not_mixed_between_surfaces():
+    model = mujoco.MjModel.from_xml_string("<mujoco/>")
+    lamp = Lamp(np.array([0.0, 0.0, 1.0]), np.zeros(3), 1.0)
+    surface = np.arange(64, dtype=np.int32).reshape(8, 8)
+    points = np.zeros((64, 3))
+
+    class Odd(Caster):
+        def blocked(self, origin, targets, slack, on_skin=None):
+            return np.arange(len(targets)) % 2 == 1
+
+    caster = Odd(model, mujoco.MjData(model))
+    fraction = visibility(caster, lamp, surface, np.arange(64), points, NO_SKIN[:64])
+    assert set(np.unique(fraction)) == {0.0, 1.0}
+
+
+# --------------------
+# Rays that meet a skin, against a slow search, and both renderers against each other.
+
+
+CAMERA = camera_Camera((0.0, 0.0, -0.04), 0.4, 70.0, -15.0)
+SKINS_SIZE = (160, 120)
+
+
+@pytest.fixture(scope="module")
+def model() -> mujoco.MjModel:
+    return build_hand_spec(sg.load_hand("soft_gripper")).compile()
+
+
+def posed(model: mujoco.MjModel, bend: float) -> mujoco.MjData:
+    data = mujoco.MjData(model)
+    data.qpos[:] = bend
+    mujoco.mj_forward(model, data)
+    return data
+
+
+@pytest.mark.parametrize("bend", [0.0, 0.2])
+def test_a_ray_meets_the_triangle_that_a_slow_search_finds(
+    model: mujoco.MjModel, bend: float
+) -> None:
+    data, skins = posed(model, bend), skins_of(model)
+    columns, rows = np.meshgrid(np.arange(0, 160, 5) + 0.5, np.arange(0, 120, 5) + 0.5)
+    rays = CAMERA.rays(columns, rows, *SKINS_SIZE).reshape(-1, 3)
+    caster = SkinCaster(skins, data, CAMERA.position, CAMERA.axes())
+    hits = caster.hits(rays, np.full(len(rays), np.inf))
+    result = dict(zip(hits.ray.tolist(), hits.depth.tolist(), strict=True))
+    triangles = np.concatenate([skin.bent(data)[skin.faces] for skin in skins]) - CAMERA.position
+    a, ab, ac = (
+        triangles[:, 0],
+        triangles[:, 1] - triangles[:, 0],
+        triangles[:, 2] - triangles[:, 0],
+    )
+    target = {}
+    for index, ray in enumerate(rays):
+        across = np.cross(ray, ac)
+        scale = np.einsum("nx,nx->n", ab, across)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            u = np.einsum("nx,nx->n", -a, across) / scale
+            along = np.cross(-a, ab)
+            v = along @ ray / scale
+            depth = np.einsum("nx,nx->n", ac, along) / scale
+        met = (scale > 0) & (u >= 0) & (v >= 0) & (u + v <= 1)
+        if met.any():
+            target[index] = depth[met].min()
+    assert len(target) > 20
+    assert set(result) == set(target)
+    assert [result[k] for k in target] == pytest.approx(list(target.values()))
+
+
+def test_what_stands_in_front_hides_the_skin(model: mujoco.MjModel) -> None:
+    data, skins = posed(model, 0.1), skins_of(model)
+    rays = CAMERA.rays(np.arange(160) + 0.5, np.full(160, 75.5), *SKINS_SIZE)
+    caster = SkinCaster(skins, data, CAMERA.position, CAMERA.axes())
+    seen = caster.hits(rays, np.full(160, np.inf))
+    assert len(seen.ray) > 3
+    assert len(caster.hits(rays, np.full(160, seen.depth.min() - 1e-6)).ray) == 0
+    assert np.linalg.norm(seen.normal, axis=1) == pytest.approx(1.0)
+    assert (np.einsum("nx,nx->n", seen.normal, rays[seen.ray]) < 0.3).all()
+
+
+def test_the_links_under_a_skin_are_not_drawn_and_a_picture_is_the_same_twice(
+    model: mujoco.MjModel,
+) -> None:
+    data = posed(model, 0.15)
+    with open_renderer(model, *SKINS_SIZE, "raycast") as renderer:
+        first = renderer.draw(data, CAMERA)
+        with ThreadPoolExecutor(2) as pool:
+            others = list(pool.map(lambda _: renderer.draw(copy.copy(data), CAMERA), range(3)))
+    assert all(np.array_equal(first, other) for other in others)
+    bare = copy.copy(model)
+    bare.geom_rgba[bare.geom_group == 4] = (0.0, 1.0, 0.0, 1.0)
+    with open_renderer(bare, *SKINS_SIZE, "raycast") as renderer:
+        assert np.array_equal(renderer.draw(data, CAMERA), first)
+
+
+@pytest.mark.gl
+@pytest.mark.parametrize("bend", [0.0, 0.2])
+def test_both_renderers_see_the_same_outline(model: mujoco.MjModel, bend: float) -> None:
+    if not (gl.gl_available("egl") or gl.gl_available("osmesa")):
+        pytest.skip("needs OpenGL")
+    data, masks = posed(model, bend), []
+    red = copy.copy(model)
+    red.skin_rgba[:] = (1.0, 0.0, 0.0, 1.0)
+    for kind in ("gl", "raycast"):
+        with open_renderer(red, 320, 240, kind) as renderer:
+            image = renderer.draw(data, CAMERA).astype(int)
+        masks.append(image[..., 0] - image[..., 1:].max(axis=-1) > 40)
+    both, either = (masks[0] & masks[1]).sum(), (masks[0] | masks[1]).sum()
+    assert either > 1500
+    assert both / either > 0.97
+
+
+@pytest.mark.parametrize(
+    ("kind", "noise"),
+    [
+        # OpenGL's first picture differs from later ones in the last bit of a few pixels
+        pytest.param("gl", 1, marks=pytest.mark.gl),
+        ("raycast", 0),
+    ],
+)
+def test_the_colour_of_a_link_is_that_of_its_skin_for_one_picture(
+    model: mujoco.MjModel, kind: str, noise: int
+) -> None:
+    if kind == "gl" and not (gl.gl_available("egl") or gl.gl_available("osmesa")):
+        pytest.skip("needs OpenGL")
+    green = (0.0, 1.0, 0.0, 1.0)
+    data, links = posed(model, 0.1), np.flatnonzero(model.geom_group == SKINNED_GROUP)
+    with open_renderer(model, *SKINS_SIZE, kind) as renderer:
+        before = renderer.draw(data, CAMERA).astype(int)
+        one, both = (
+            renderer.draw(data, CAMERA, colors={int(links[k]): green for k in chosen}).astype(int)
+            for chosen in ([3], [3, -1])
+        )
+        after = renderer.draw(data, CAMERA).astype(int)
+    assert np.abs(after - before).max() <= noise
+    first, either = ((np.abs(tinted - before) > 30).any(axis=-1) for tinted in (one, both))
+    assert (one[first].argmax(axis=-1) == 1).all()
+    assert 0.3 * either.sum() < first.sum() < 0.7 * either.sum()

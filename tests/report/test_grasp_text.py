@@ -1,0 +1,419 @@
+"""Hold tests in words, and phases in films and figures."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import replace
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import softgrasp as sg
+from softgrasp.rendering.keyframes import key_frames
+from softgrasp.rendering.video import pace
+from softgrasp.report import grasp_tables, grasp_text, time_series
+from softgrasp.report.contact_figures import draw_contacts, draw_quality
+from softgrasp.report.grasp_text import (
+    criterion_text,
+    hold_clause,
+    limits_text,
+    quality_clause,
+    quality_rows,
+)
+from softgrasp.report.style import signed
+from softgrasp.report.time_series import draw_joints, draw_object
+from tests.support.pads import pads
+from tests.support.scenes import ball, pinch
+
+PUSHES = ((10.0, 0.0, 0.0), (0.0, 2000.0, 0.0))
+FAST = (
+    {"type": "approach", "time": 0.2},
+    "close",
+    {"type": "lift", "height": 0.02, "time": 0.2},
+    {"type": "shake", "name": "wag", "angle": 0.05, "frequency": 5.0, "cycles": 1},
+)
+
+
+@cache
+def carried() -> sg.GraspResult:
+    kept = sg.SuccessCriterion(name="kept", gravity=None, max_drop=5e-3, max_rotation=0.35)
+    return sg.simulate(pinch(sequence=FAST, success=kept))
+
+
+@cache
+def pushed() -> sg.GraspResult:
+    criterion = sg.SuccessCriterion(
+        name="two", directions=PUSHES, direction_time=0.1, max_drop=0.01, max_rotation=0.5
+    )
+    return sg.simulate(pinch(success=criterion))
+
+
+def test_a_carried_object() -> None:
+    hold = carried().hold
+    assert hold is not None
+    assert hold_clause(carried()) == (
+        f"By 'kept': held the object without its weight, lifted by {1e3 * hold.lifted_m:.1f} mm, "
+        f"with {1e3 * hold.drop_m:.3f} mm drift in the hand"
+    )
+    lost = hold.model_copy(update={"drop_m": 0.02, "failed_in": "wag", "failed_s": 0.9})
+    assert hold_clause(replace(carried(), held=False, hold=lost)) == (
+        "By 'kept': did not hold the object without its weight: it moved in the hand by 20.0 mm "
+        "(5.0 mm allowed); "
+        "lost in 'wag' at 0.900 s"
+    )
+
+
+def test_what_has_left_a_moving_hand_was_dropped() -> None:
+    gone = replace(carried(), status=sg.GraspStatus.EJECTED, held=False)
+    assert grasp_text.verdict(gone) == ("Dropped", "bad")
+    assert grasp_text.summary(gone).startswith("Dropped. ")
+    still = replace(sg.simulate(pinch()), status=sg.GraspStatus.EJECTED)
+    assert grasp_text.verdict(still) == ("Ejected", "bad")
+
+
+def test_directions() -> None:
+    hold = pushed().hold
+    assert hold is not None
+    first, second = hold.directions
+    assert (first.held, second.held, pushed().held) == (True, False, False)
+    lost = f"dropped {1e3 * second.drop_m:.1f} mm"
+    if second.rotation_rad > 0.5:
+        lost += f" and turned {np.degrees(second.rotation_rad):.1f}°"
+    if second.contacts == 0:
+        lost += " and 0 bodies in contact"
+    assert hold_clause(pushed()) == (
+        f"By 'two': did not hold in 1 of 2 directions with up to {second.force_N:.2g} N (+y): "
+        f"first +y with {second.force_N:.2g} N, {lost} after "
+        f"{second.end_s - second.start_s:.2f} s"
+    )
+    rows = grasp_tables.direction_rows(pushed())
+    assert [(row.label, row.held) for row in rows] == [("+x", True), ("+y", False)]
+    fine = hold.model_copy(update={"directions": (first,), "drop_m": first.drop_m})
+    assert hold_clause(replace(pushed(), held=True, hold=fine)) == (
+        f"By 'two': held in all 1 direction with up to {first.force_N:.2g} N: at most "
+        f"{1e3 * first.drop_m:.3f} mm and {np.degrees(fine.rotation_rad):.1f}°"
+    )
+
+
+def test_criteria_say_what_they_do_and_allow() -> None:
+    criterion = sg.load_criterion("dexgraspbench")
+    assert criterion_text(criterion) == "6 directions, 10 m/s² for 2 s each"
+    assert limits_text(criterion) == "at most 50.0 mm and 15.0°"
+    lift = sg.load_criterion("lift_10cm")
+    assert criterion_text(lift) == "lift 100.0 mm within 1 s; hold for 2 s"
+    assert limits_text(lift) == "at most 5.0 mm and 20.1°, lifted by at least 95.0 mm"
+    assert criterion_text(sg.load_criterion("sequence")) == "what the sequence does after its close"
+    wag = sg.SuccessCriterion(motion=({"type": "shake", "name": "wag", "angle": 0.1},))
+    assert criterion_text(wag) == "wag (shake) ±5.73° at 3 Hz, 4 cycles"
+    message = dict(grasp_tables.scene_properties(carried()))
+    assert message["Sequence"] == (
+        "approach within 0.2 s; close; lift 20.0 mm within 0.2 s; wag (shake) ±2.86° at 5 Hz, "
+        "1 cycle"
+    )
+
+
+def test_the_film_goes_through_the_phases() -> None:
+    pacing = pace(carried(), 24)
+    assert (np.diff(pacing.times) >= 0.0).all()
+    assert pacing.times[-1] == carried().time[-1]
+    labels = [pacing.label(0.5 * (span.start_s + span.end_s)) for span in carried().phases]
+    names = [label.split("   ")[1] for label in labels]
+    assert names == ["approach", f"close, {pacing.speed}", "lift", "wag"]
+    # what is not the closing is shown as fast as it is
+    lift = carried().phases[2]
+    inside = pacing.times[(pacing.times > lift.start_s) & (pacing.times < lift.end_s)]
+    np.testing.assert_allclose(np.diff(inside), 1.0 / 24.0, rtol=1e-6)
+
+
+def test_five_instants_of_a_sequence() -> None:
+    spans = {span.name: span for span in carried().phases}
+    assert key_frames(carried()) == (
+        (0.0, "start"),
+        (spans["approach"].end_s, "end of approach"),
+        (spans["close"].end_s, "closed"),
+        (spans["lift"].end_s, "end of lift"),
+        (carried().simulated_time, "end: held"),
+    )
+    times = [time for time, _ in key_frames(pushed())]
+    assert len(times) == 5
+    assert times == sorted(times)
+
+
+def test_the_wrist_has_rows_of_its_own() -> None:
+    *_, slides, hinges = time_series.actuator_rows(carried())
+    assert [panel.title for panel in slides] == ["wrist x", "wrist y", "wrist z"]
+    assert [panel.title for panel in hinges] == ["wrist turn z", "wrist turn y", "wrist turn x"]
+    assert slides[2].target is not None
+    assert slides[2].target[-1] == pytest.approx(20.0)
+    assert slides[2].unit == " mm"
+
+
+def test_the_facts_tell_when_each_phase_was() -> None:
+    spans = (f"{s.name} {s.start_s:.3f}–{s.end_s:.3f} s" for s in carried().phases)
+    assert dict(grasp_tables.scene_properties(carried()))["Phases"] == ", ".join(spans)
+    assert "Phases" not in dict(grasp_tables.scene_properties(sg.simulate(pinch())))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("draw", [draw_contacts, draw_joints, draw_object])
+def test_figures_of_sequences_and_directions_are_drawn(draw: object, tmp_path: Path) -> None:
+    for number, run in enumerate((carried(), pushed())):
+        assert draw(run, tmp_path / f"{number}.png").stat().st_size > 10_000  # type: ignore[operator]
+
+
+@pytest.mark.slow
+def test_the_page_has_a_row_for_every_direction(tmp_path: Path) -> None:
+    page = sg.write_report(pushed(), tmp_path, renderer="none")[-1].read_text("utf-8")
+    for label, cell in (("+x", "held"), ("+y", "not held")):
+        assert re.search(rf"<tr><th>\{label}</th><td[^>]*>{cell}</td>", page)
+    assert "Every direction began from the same closed state" in page
+
+
+# --------------------
+# Quality of the grasp on the page.
+
+
+@cache
+def pinched() -> sg.GraspResult:
+    return sg.simulate(pinch())
+
+
+def test_what_is_said_is_what_was_computed() -> None:
+    message = pinched().quality
+    assert message is not None
+    assert quality_clause(pinched()) == (
+        f"Force closure since {message['force_closure_s']:.2f} s, with 4 contact points at the end: "
+        f"ε = {message['epsilon']:.3g}"
+    )
+    rows = {row.label: row for row in quality_rows(pinched())}
+    assert list(rows) == [
+        "ε", "volume", "smallest singular value", "isotropy", "ellipsoid volume", "friction margin",
+    ]  # fmt: skip
+    assert rows["ε"].value == f"{message['epsilon']:.3g}"
+    assert rows["ε"].convention == (
+        "largest ball in the L1 wrench space of friction pyramids of 8 edges, unit normal forces, "
+        "spin as the contacts have it; moments over 30.0 mm, about the centre of mass"
+    )
+
+
+def test_an_open_grasp_says_why() -> None:
+    result = sg.simulate(pads(2, solver=sg.Solver(contact_dimension=3)))
+    assert result.quality is not None
+    assert quality_clause(result) == (
+        f"No force closure at the end with 2 contact points: {result.quality['reason']}"
+    )
+    nothing = sg.simulate(pinch(duration=0.05))
+    assert quality_clause(nothing) == "Nothing touches the object at the end"
+    assert quality_rows(nothing) == []
+
+
+def test_the_figure_is_drawn_with_and_without_closure(tmp_path: Path) -> None:
+    for name, result in (("closed", pinched()), ("open", sg.simulate(pinch(duration=0.05)))):
+        assert draw_quality(result, tmp_path / f"{name}.png").stat().st_size > 10_000
+
+
+# --------------------
+# What a report says is what the result holds.
+
+
+def test_the_summary_of_a_held_grasp(held: sg.GraspResult):
+    tips = [contact for contact in held.contacts if contact.in_contact]
+    touch = min(c.first_touch_s for c in tips if c.first_touch_s is not None)
+    last = max(contact.established_s[-1] for contact in tips)
+    hold = held.hold
+    assert hold is not None
+    assert held.quality_log is not None
+    moved = 1e3 * np.linalg.norm(held.object.displacement_m)
+    assert grasp_text.summary(held) == (
+        f"Held. 4 of 12 phalanges in contact, first touch at {touch:.3f} s, all by {last:.3f} s, "
+        f"force closure at {held.quality_log.closed_at:.2f} s. "
+        f"The object moved {moved:.3f} mm and turned 0.0°. "
+        f"Held {hold.weight_N:.2g} N of weight with {1e3 * hold.drop_m:.3f} mm drop."
+    )
+    assert grasp_text.verdict(held) == ("Held", "good")
+
+
+def test_the_summary_of_a_run_without_contact(no_contact: sg.GraspResult):
+    assert grasp_text.summary(no_contact) == (
+        f"No contact. Nothing touched the object in {no_contact.simulated_time:.3f} s. "
+        "The hand did not move the object. No hold test was asked for."
+    )
+    assert grasp_text.verdict(no_contact) == ("No contact", "bad")
+    assert grasp_text.force_clause(no_contact) == "No contact force in the whole run"
+
+
+def test_the_summary_of_a_diverged_run(diverged: sg.GraspResult):
+    assert grasp_text.summary(diverged).startswith("Diverged. ")
+    assert grasp_text.verdict(diverged) == ("Diverged", "bad")
+
+
+def test_a_dropped_object_is_told_with_the_limits(held: sg.GraspResult):
+    assert held.hold is not None
+    hold = held.hold.replace(drop_m=0.0123, rotation_rad=0.5, weight_N=2.0)
+    dropped = replace(held, held=False, hold=hold)
+    assert hold_clause(dropped) == (
+        "Did not hold 2 N of weight: it dropped 12.3 mm (0.500 mm allowed) "
+        "and it turned 28.6° (5.7° allowed)"
+    )
+    assert grasp_text.verdict(dropped) == ("Not held", "bad")
+
+
+def test_a_hold_test_that_was_not_reached(held: sg.GraspResult):
+    assert hold_clause(replace(held, held=False, hold=None)) == ("The hold test was not reached")
+
+
+def test_a_contact_that_was_lost_again(held: sg.GraspResult):
+    lost = tuple(
+        contact.replace(lost_s=tuple(time + 0.01 for time in contact.established_s))
+        for contact in held.contacts
+    )
+    touch = min(event.time_s for event in held.events)
+    assert grasp_text.contact_clause(replace(held, contacts=lost)) == (
+        f"Nothing is in contact at the end; first touch at {touch:.3f} s by F1 P3"
+    )
+
+
+def test_the_palm_is_told_apart_from_the_phalanges():
+    result = sg.simulate(pinch(grasp="power", object=ball(0.04)))
+    assert "4 of 12 phalanges and the palm in contact" in grasp_text.contact_clause(result)
+
+
+def test_a_fixed_object_does_not_move():
+    result = sg.simulate(pinch(object_mount="fixed", duration=0.01))
+    assert grasp_text.motion_clause(result) == "The object was fixed"
+
+
+def test_the_largest_force_is_named(held: sg.GraspResult):
+    forces = held.normal_force.copy()
+    forces[100, held.contact_bodies.tolist().index("F2_P1")] = 1234.5
+    assert grasp_text.force_clause(replace(held, normal_force=forces)) == (
+        "Largest force 1\N{NARROW NO-BREAK SPACE}234 N on F2 P1 at 0.100 s; no contact was lost"
+    )
+
+
+def test_the_joint_farthest_from_its_target_is_named(held: sg.GraspResult):
+    gaps = np.degrees(np.abs(held.joint_target[-1] - held.joint_position[-1]))
+    name = str(held.joint_names[int(gaps.argmax())]).replace("_", " ")
+    assert f"{gaps.max():.1f}°" in grasp_text.joint_clause(held)
+    shifted = held.joint_target.copy()
+    shifted[-1, 4] += 1.0
+    clause = grasp_text.joint_clause(replace(held, joint_target=shifted))
+    assert str(held.joint_names[4]).replace("_", " ") in clause
+    assert name in grasp_text.joint_clause(held) or np.isclose(gaps, gaps.max()).sum() > 1
+
+
+def test_the_table_of_bodies_holds_their_numbers(held: sg.GraspResult):
+    rows = grasp_tables.body_rows(held)
+    assert [row.label for row in rows] == ["F1 P3", "F2 P3", "F3 P3", "F4 P3"]
+    for row in rows:
+        contact = held.contact_of(row.label.replace(" ", "_"))
+        assert row.in_contact
+        assert row.first_touch == f"{contact.first_touch_s:.3f}"
+        assert row.established == f"{contact.established_s[-1]:.3f}"
+        assert row.normal_force == f"{contact.normal_force_N:.2f}"
+        assert contact.point_m is not None
+        assert row.point == ", ".join(signed(1e3 * part, 1) for part in contact.point_m)
+    assert len(rows) + len(grasp_tables.untouched(held)) == len(held.contacts)
+    assert "palm" in grasp_tables.untouched(held)
+
+
+def test_the_stiffness_verdict_is_the_worst_pair(held: sg.GraspResult):
+    model = held.contact_model.replace(
+        measured_stiffness_N_m={"F1_P3|object": 99e3, "F2_P3|object": 103e3}
+    )
+    changed = replace(held, contact_model=model)
+    assert "2 pairs: within 3 % of the model" in grasp_tables.stiffness_verdict(changed)
+    assert [row.deviation for row in grasp_tables.pair_rows(changed)] == ["−1.00 %", "3.00 %"]
+
+
+def test_parts_of_a_mesh_have_one_row_with_the_worst_of_them(held: sg.GraspResult):
+    measured = {"palm|object_0": 99.5e3, "palm|object_12": 98e3, "F1_P3|object_3": 100e3}
+    model = held.contact_model.replace(measured_stiffness_N_m=measured)
+    rows = grasp_tables.pair_rows(replace(held, contact_model=model))
+    assert rows[0].measured == f"{grasp_tables.grouped(98e3)} … {grasp_tables.grouped(99.5e3)}"
+    assert rows[0].deviation == "−2.00 %"
+    assert [row.label for row in rows] == ["palm, 2 parts of the mesh", "F1 P3"]
+
+
+def test_a_softer_contact_is_told(held: sg.GraspResult):
+    requested = held.contact_model.asked.replace(stiffness=1e6)
+    softer = replace(held, contact_model=held.contact_model.replace(asked=requested))
+    assert "could not honour the 1\N{NARROW NO-BREAK SPACE}000" in grasp_tables.stiffness_verdict(
+        softer
+    )
+
+
+def test_the_event_log_is_complete(held: sg.GraspResult):
+    rows = grasp_tables.event_rows(held)
+    assert [row.kind for row in rows] == [event.kind for event in held.events]
+    assert [row.time for row in rows] == [f"{event.time_s:.4f}" for event in held.events]
+
+
+def test_the_facts_of_the_scene(held: sg.GraspResult):
+    result = dict(grasp_tables.scene_properties(held))
+    assert result["Hand"] == "four_finger, 4 fingers, 12 joints"
+    assert result["Object"] == "ball, sphere, radius 30 mm, 79.17 g (700 kg/m³)"
+    assert result["Starts at"] == "(0.0, 0.0, −85.0) mm"  # a ball has no way round
+    assert "contact after 10 samples above 0.1 N" in result["Closure"]
+    rate = math.degrees(max(map(abs, held.scene.closing_motion.rates)))
+    assert result["Grip force"] == (
+        f"what the servos' lag makes at {rate:.3g} °/s; "
+        "--closure force-limited --set closure.force=N chooses it"
+    )
+    assert (
+        dict(grasp_tables.provenance(held, "drawn"))["Trajectory SHA-256"] == held.trajectory_sha256
+    )
+
+
+def test_a_force_that_was_chosen_or_made_by_nothing_has_no_row_of_its_own(
+    held: sg.GraspResult, no_contact: sg.GraspResult
+):
+    chosen = held.scene.replace(closure=sg.ForceLimitedClosure(force=5.0))
+    obeying = held.scene.replace(actuation="prescribed")
+    others = [no_contact, *(replace(held, scene=scene) for scene in (chosen, obeying))]
+    for result in others:
+        assert "Grip force" not in dict(grasp_tables.scene_properties(result))
+
+
+@pytest.mark.parametrize(
+    ("value", "digits", "text"),
+    [(-0.04, 1, "0.0"), (-1.25, 2, "−1.25"), (3.0, 0, "3"), (-2.5e27, 1, "−2.5e+27")],
+)
+def test_numbers_are_written_with_a_true_minus_and_no_negative_zero(
+    value: float, digits: int, text: str
+):
+    assert signed(value, digits) == text
+
+
+@given(st.lists(st.booleans(), min_size=1, max_size=40))
+def test_spans_cover_a_signal_and_nothing_else(signal: list[bool]):
+    on = np.array(signal)
+    times = np.arange(len(on), dtype=float)
+    covered = np.zeros_like(on)
+    for begin, end in time_series.spans(times, on):
+        covered[(times >= begin) & (times < end)] = True
+    assert (covered[:-1] == on[:-1]).all()  # the last sample has no length
+
+
+@given(st.lists(st.booleans(), min_size=1, max_size=40), st.floats(0.0, 5.0))
+def test_merged_spans_are_apart_and_cover_the_same(signal: list[bool], apart: float):
+    on = np.array(signal)
+    result = time_series.spans(np.arange(len(on), dtype=float), on)
+    joined = time_series.merged(result, apart)
+    assert all(b[0] - a[1] > apart for a, b in pairwise(joined))
+    assert all(any(a <= begin and end <= b for a, b in joined) for begin, end in result)
+
+
+@given(st.integers(1, 30_000))
+def test_a_thinned_curve_keeps_its_peak_and_its_ends(rows: int):
+    times, values = np.arange(rows, dtype=float), np.sin(np.arange(rows))
+    assert time_series.peaks(times, values)[1].max() == values.max()
+    kept, _ = time_series.thinned(times, values)
+    assert len(kept) <= time_series.MAX_POINTS
+    assert (kept[0], kept[-1]) == (times[0], times[-1])

@@ -1,0 +1,114 @@
+"""The figures and sentences of a search for grasps."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import softgrasp as sg
+from softgrasp.report.planner import (
+    correlation_verdict,
+    draw_directions,
+    draw_scores,
+    evenness_verdict,
+    flat,
+    plan_rows,
+    ranked_rows,
+    summary,
+    write_planner_report,
+)
+from softgrasp.sweeps.planner import PlannedGrasps, candidates_of, ranked_table, sweep_plan_of
+from softgrasp.sweeps.storage import failed_row
+from tests.support.scenes import pinch
+
+pd = pytest.importorskip("pandas", reason="pandas is the extra 'sweep'")
+
+
+def planned(statuses: list[str], scores: list[float | None], **changes: Any) -> PlannedGrasps:
+    """A search whose rows were not simulated."""
+    plan = sg.GraspPlan(scene=pinch(), candidates=len(statuses), **changes)
+    rows = [
+        {"row": row} | failed_row("too near" if status == "FAILED" else "") | {
+            "status": status, "quality_min_singular": score, "contacts": 4 + row % 3,
+            "displacement_m": 1e-3 * row, "wall_time_s": 0.5,
+        }
+        for row, (status, score) in enumerate(zip(statuses, scores, strict=True))
+    ]  # fmt: skip
+    table = pd.DataFrame(rows)
+    candidates = candidates_of(plan)
+    return PlannedGrasps(
+        plan=plan,
+        sweep_plan=sweep_plan_of(plan, candidates),
+        table=ranked_table(plan, candidates, table),
+    )
+
+
+ENDS = ["CLOSED"] * 9 + ["EJECTED", "NO_CONTACT", "FAILED"]
+FALLING: list[float | None] = [2.0 - 0.1 * row for row in range(9)] + [0.0, None, None]
+
+
+@pytest.fixture(scope="module")
+def mixed() -> PlannedGrasps:
+    return planned(ENDS, FALLING)
+
+
+def test_equal_areas_of_the_sphere_stay_equal_in_the_picture() -> None:
+    height = np.linspace(0.0, 1.0, 6)  # bands of equal area
+    radius = np.sqrt(1.0 - height**2)
+    rims = flat(np.column_stack([radius, 0.0 * radius, height]), 1.0)[:, 0]
+    assert np.diff(rims**2) == pytest.approx([-0.2] * 5)
+    assert rims[0] == pytest.approx(1.0)
+
+
+def test_the_lower_half_is_seen_from_below() -> None:
+    down = np.array([[0.6, 0.0, -0.8], [0.0, 0.6, -0.8]])
+    at = flat(down, -1.0)
+    assert at[0, 0] < 0.0
+    assert at[1, 1] > 0.0
+
+
+def test_the_sentences_say_what_the_numbers_say(mixed: PlannedGrasps) -> None:
+    message = correlation_verdict(mixed)
+    assert (
+        "Over 9 grasps quality_min_singular falls with the displacement by the closure" in message
+    )
+    assert "ρ = −1.00, p < 0.001" in message
+    assert "Directions are even over the sphere" in evenness_verdict(mixed)
+    cone = planned(ENDS, FALLING, poses=sg.PoseSampling(cone=math.radians(40)))
+    assert evenness_verdict(cone) == "Directions are within 40° of the scene's own."
+    assert "Too little to compare" in correlation_verdict(planned(["EJECTED"], [None]))
+    assert summary(mixed, ()) == (
+        "9 of 12 hand poses ended with the hand closed on the object; the best by "
+        "quality_min_singular is candidate 0 with 2."
+    )
+    assert dict(plan_rows(mixed))["Ends"] == "9 CLOSED, 1 EJECTED, 1 NO_CONTACT, 1 FAILED"
+
+
+def test_only_ranked_grasps_stand_in_the_table(mixed: PlannedGrasps) -> None:
+    heads, rows = ranked_rows(mixed, (), 20)
+    assert len(rows) == 9
+    assert all(len(row) == len(heads) for row in rows)
+    assert [row[1] for row in rows] == [str(row) for row in range(9)]
+
+
+def test_the_page_holds_everything_and_needs_no_other_file(
+    mixed: PlannedGrasps, tmp_path: Path
+) -> None:
+    page = write_planner_report(mixed, tmp_path).read_text()
+    assert "1 ×: too near" in page
+    assert page.count("data:image/png;base64,") == 2
+    assert "<td><a" not in page  # no reports were written
+
+
+def test_figures_stand_a_search_without_any_grasp(tmp_path: Path) -> None:
+    nothing = planned(["EJECTED", "FAILED"], [None, None])
+    assert draw_directions(nothing, tmp_path / "directions.png").exists()
+    assert "0 of 2 hand poses" in write_planner_report(nothing, tmp_path).read_text()
+
+
+def test_one_grasp_is_enough_for_a_figure(tmp_path: Path) -> None:
+    assert draw_scores(planned(["CLOSED"], [1.0]), tmp_path / "scores.png").exists()

@@ -1,0 +1,96 @@
+"""Sensors in a report: figures only where there are sensors, and words from the numbers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import imageio.v3 as imageio
+import pytest
+
+import softgrasp as sg
+from softgrasp.report import grasp_tables, style
+from softgrasp.report.contact_figures import draw_sensors, draw_tactile
+from softgrasp.report.grasp_text import sensor_clause, sensor_rows
+from tests.support.scenes import pinch
+
+SENSORS = (
+    sg.TactileSensor(name="tactile_F1_P3", body="F1_P3", noise=0.02, delay=0.002),
+    sg.TactileSensor(name="tactile_F2_P3", body="F2_P3", rows=20, columns=16),
+    sg.ForceTorqueSensor(name="wrist", tare=True, torque_errors=sg.SensorErrors(noise=0.001)),
+    sg.JointTorqueSensor(name="joints"),
+)
+
+
+@pytest.fixture(scope="module")
+def felt() -> sg.GraspResult:
+    return sg.simulate(pinch(sensors=SENSORS))
+
+
+def test_the_page_has_a_section_for_sensors(felt: sg.GraspResult, tmp_path: Path) -> None:
+    style.DPI, fine = 60, style.DPI
+    try:
+        written = sg.write_report(felt, tmp_path, renderer="none", video=False)
+    finally:
+        style.DPI = fine
+    assert [path.name for path in written] == [
+        "result.json",
+        "trajectory.npz",
+        "contacts.png",
+        "contacts.csv",
+        "joints.png",
+        "joints.csv",
+        "object.png",
+        "object.csv",
+        "quality.png",
+        "quality.csv",
+        "sensors.png",
+        "sensors.csv",
+        "tactile.png",
+        "tactile.csv",
+        "report.html",
+    ]
+    page = (tmp_path / "report.html").read_text("utf-8")
+    assert "<h2>Sensors</h2>" in page
+    assert page.count("<img") == 6
+
+
+def test_a_run_without_sensors_has_none_of_it(held: sg.GraspResult, tmp_path: Path) -> None:
+    written = sg.write_report(held, tmp_path, renderer="none", video=False)
+    assert not {"sensors.png", "tactile.png"} & {path.name for path in written}
+    assert "<h2>Sensors</h2>" not in (tmp_path / "report.html").read_text("utf-8")
+
+
+@pytest.mark.parametrize("draw", [draw_sensors, draw_tactile])
+def test_figures_are_pictures(felt: sg.GraspResult, tmp_path: Path, draw) -> None:
+    path = draw(felt, tmp_path / "figure.png")
+    image = imageio.imread(path)
+    assert image.shape[1] == round(style.WIDTH * style.DPI)
+    assert image[..., :3].std() > 5.0
+
+
+def test_the_words_are_those_of_the_numbers(felt: sg.GraspResult) -> None:
+    sums = {
+        name: felt.sensors[name].values[-1].sum() for name in ("tactile_F1_P3", "tactile_F2_P3")
+    }
+    most = max(sums, key=lambda name: sums[name])
+    assert sensor_clause(felt).startswith(
+        f"4 sensors with 370 channels; most on {most} at the end, {sums[most]:.3g} N; wrist "
+    )
+    assert [tuple(row)[1:] for row in sensor_rows(felt)] == [
+        ("tactile", "F1 P3, 4 × 8", 32, "noise 0.02, delay 2 ms"),
+        ("tactile", "F2 P3, 20 × 16", 320, "none"),
+        ("force and torque", "before palm, tared", 6, "torques: noise 0.001"),
+        ("joint torque", "all rigid joints", 12, "none"),
+    ]
+
+
+def test_contact_models_are_told() -> None:
+    assert grasp_tables.contact_text(sg.Contact(model="native")) == (
+        "native: time constant 20 ms, damping ratio 1, µ 0.5"
+    )
+    soft = sg.Contact(model="soft-finger", patch=sg.Patch(radius=0.004))
+    assert grasp_tables.contact_text(soft).startswith("soft-finger: K ")
+    assert grasp_tables.contact_text(soft).endswith(", µ 0.5, patch 4 mm (hertz)")
+    result = sg.simulate(pinch(contact=sg.Contact(model="native")))
+    assert "this contact model promises none" in grasp_tables.stiffness_verdict(result)
+    assert {row.deviation for row in grasp_tables.pair_rows(result)} == {grasp_tables.EMPTY}

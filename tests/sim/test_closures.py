@@ -1,0 +1,309 @@
+"""The laws of closures other than position increments, each on the running grasp."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import mujoco
+import numpy as np
+import pytest
+
+import softgrasp as sg
+from softgrasp.mechanics.synergy import soft_synergy_compliance
+from softgrasp.mechanics.transforms import Array
+from softgrasp.model.scene import build
+from softgrasp.sim.batch import can_be_batched, run_batch
+from softgrasp.sim.compiled import NativeStepper, native_available
+from softgrasp.sim.grasp_run import ClosureRun
+from softgrasp.sim.result import column
+from softgrasp.sim.serialization import load_result
+from softgrasp.sim.stepper import PlainStepper
+from tests.support.scenes import ball, pinch
+
+AWAY = (0.0, 0.0, -1.0)
+"""Where no hand reaches."""
+CLOSURES: dict[str, Any] = {
+    "synergy": sg.SynergyIncrementClosure(),
+    "soft synergy": sg.SynergyIncrementClosure(synergy_stiffness=2.0),
+    "force": sg.ForceLimitedClosure(force=5.0),
+    "torque limit": sg.ForceLimitedClosure(torque=0.2),
+    "tendons": sg.UnderactuatedClosure(),
+    "tension": sg.UnderactuatedClosure(control_mode="tension"),
+    "differential": sg.UnderactuatedClosure(differential=True),
+    "torques": sg.JointTorqueClosure(),
+}
+
+
+def finished(scene: sg.GraspScene) -> ClosureRun:
+    run = ClosureRun(build(scene))
+    run.run()
+    return run
+
+
+def torques_of_contacts(run: ClosureRun) -> Array:
+    """Jᵀ f of all contacts, from their points, frames and forces, (nv,)."""
+    model, data = run.model, run.data
+    result, force = np.zeros(model.nv), np.zeros(6)
+    for index, contact in enumerate(data.contact):
+        mujoco.mj_contactForce(model, data, index, force)
+        rotation = contact.frame.reshape(3, 3).T
+        for geom, sign in ((contact.geom1, -1.0), (contact.geom2, 1.0)):
+            along, about = np.zeros((2, 3, model.nv))
+            mujoco.mj_jac(model, data, along, about, contact.pos, model.geom_bodyid[geom])
+            result += sign * (along.T @ (rotation @ force[:3]) + about.T @ (rotation @ force[3:]))
+    return result
+
+
+@pytest.mark.parametrize("name", CLOSURES)
+def test_every_closure_holds_a_ball_and_runs_again_bit_for_bit(name: str, tmp_path: Any) -> None:
+    brief = sg.SuccessCriterion(ramp_time=0.1, hold_time=0.1)
+    scene = pinch(grasp="power", closure=CLOSURES[name], success=brief)
+    result = sg.simulate(scene)
+    assert result.status is sg.GraspStatus.CLOSED
+    assert result.held
+    # tendons that only pull are left out of the implicit step by the engine, and by the conversion
+    near = 1e-3 if name in ("tendons", "differential") else 0.02
+    for pair, stiffness in result.contact_model.measured_stiffness_N_m.items():
+        assert stiffness == pytest.approx(1e5, rel=near), pair
+    result.save(tmp_path)
+    again = load_result(tmp_path)
+    assert again.scene == result.scene
+    assert sg.simulate(again.scene).trajectory_sha256 == result.trajectory_sha256
+
+
+@pytest.mark.parametrize("name", ["synergy", "soft synergy", "tendons", "differential", "torques"])
+def test_batches_and_compiled_code_run_them_alike(name: str) -> None:
+    scenes = [
+        pinch(closure=CLOSURES[name], object=ball(density=density), duration=0.8)
+        for density in (300.0, 700.0)
+    ]
+    assert all(can_be_batched(build(scene)) for scene in scenes)
+    kinds = [PlainStepper, *([NativeStepper] if native_available() else [])]
+    for scene, run in zip(scenes, run_batch([build(scene) for scene in scenes]), strict=True):
+        for kind in kinds:
+            alone = ClosureRun(build(scene), stepper=kind)
+            alone.run()
+            rows = alone.recording.rows
+            assert run.recording.rows == rows
+            for part in ("qpos", "control", "force"):
+                one, other = getattr(run.recording, part), getattr(alone.recording, part)
+                np.testing.assert_array_equal(one[:rows], other[:rows], err_msg=part)
+
+
+def test_limits_of_force_are_judged_alone() -> None:
+    for name in ("force", "torque limit"):
+        scene = build(pinch(closure=CLOSURES[name]))
+        assert not can_be_batched(scene)
+        run = ClosureRun(scene, stepper=NativeStepper)
+        assert type(run._stepper) is PlainStepper
+
+
+def test_joints_of_a_synergy_are_on_it_until_they_touch() -> None:
+    hand = sg.load_hand("paradigmatic")
+    own = hand.synergies
+    assert own is not None
+    scene = sg.GraspScene(
+        hand=hand,
+        object=ball(),
+        object_position=(-0.01, 0.07, -0.045),
+        closure=sg.SynergyIncrementClosure(),
+    )
+    result = sg.simulate(scene)
+    assert result.status is sg.GraspStatus.CLOSED
+    first = min(c.established_s[0] for c in result.contacts if c.established_s)
+    until = result.time < first - 0.02
+    columns = [column(result.actuator_names, joint) for joint in own.joints]
+    targets = result.joint_target[until][:, columns]
+    weights = sg.synergy_weights(own, targets)
+    assert weights[0] == pytest.approx([0.7, *[0.0] * 14], abs=0.004)  # one sample on
+    assert weights[:, 1:] == pytest.approx(np.zeros((len(weights), 14)), abs=1e-8)
+    assert (np.diff(weights[:, 0]) < 0.0).all()
+    fractions = sg.variance_explained(own, targets)
+    assert fractions[0] == pytest.approx(1.0)
+
+
+TWO = sg.Synergies(
+    joints=("F1_J1", "F1_J2", "F1_J3", "F2_J1"),
+    mean=(0.3, 0.4, 0.5, 0.3),
+    matrix=((0.5, 0.0), (0.4, 0.3), (0.2, -0.6), (0.1, 0.7)),
+)
+
+
+def deflections(stiffness: tuple[float, ...]) -> tuple[Array, Array]:
+    """Deflection of each joint under a torque in each joint, and Kq, of TWO's joints."""
+    closure = sg.SynergyIncrementClosure(synergies=TWO, synergy_stiffness=stiffness)
+    scene = pinch(object_position=AWAY, closure=closure, self_contact=False)
+    model = build(scene).model
+    rows = scene.hand.rows_by_joint
+    gains = np.array([rows[joint].servo_stiffness for joint in TWO.joints])
+    torque, result = 1e-3, np.zeros((4, 4))
+    for index, pushed in enumerate((None, *TWO.joints)):
+        data = mujoco.MjData(model)
+        mujoco.mj_resetDataKeyframe(model, data, 0)
+        if pushed is not None:
+            data.qfrc_applied[model.joint(pushed).dofadr[0]] = torque
+        mujoco.mj_step(model, data, 6000)
+        posture = np.array([data.qpos[model.joint(j).qposadr[0]] for j in TWO.joints])
+        if pushed is None:
+            rest = posture
+            assert rest == pytest.approx(TWO.mean, abs=1e-9)
+        else:
+            result[:, index - 1] = (posture - rest) / torque
+    return result, gains
+
+
+def test_soft_synergies_give_way_by_their_compliance() -> None:
+    result, gains = deflections((2.0, 5.0))
+    target = soft_synergy_compliance(gains, TWO.matrix, (2.0, 5.0))
+    assert result == pytest.approx(target, rel=1e-3, abs=1e-3 * target.max())
+
+
+def test_stiff_enough_they_are_plain_ones() -> None:
+    result, gains = deflections((1e5, 1e5))
+    assert result == pytest.approx(np.diag(1.0 / gains), rel=1e-3, abs=1e-5)
+
+
+@pytest.mark.parametrize("force", [2.0, 5.0, 20.0])
+def test_forces_end_where_they_are_limited(force: float) -> None:
+    result = sg.simulate(pinch(closure=sg.ForceLimitedClosure(force=force)))
+    assert result.status is sg.GraspStatus.CLOSED
+    tips = [contact.normal_force_N for contact in result.contacts if contact.in_contact]
+    assert len(tips) == 4
+    assert min(tips) >= force
+    assert max(tips) <= force + 0.4
+
+
+def test_torques_end_where_they_are_limited_and_are_never_above() -> None:
+    for torque in (0.1, 0.5):
+        scene = pinch(grasp="power", closure=sg.ForceLimitedClosure(torque=torque))
+        run = finished(scene)
+        at_limit = []
+        for command in scene.actuators:
+            actuator = run.model.actuator(command.name)
+            assert actuator.forcerange[1] == torque
+            at_limit.append(abs(run.data.actuator_force[actuator.id]) / torque)
+        assert max(at_limit) <= 1.0
+        held = np.array(run.state.strained.reached, dtype=bool)
+        assert held.sum() >= 8
+        assert np.array(at_limit)[held] == pytest.approx(1.0, rel=0.01)
+
+
+def test_a_free_finger_closes_as_its_springs_and_pulleys_say() -> None:
+    hand = sg.load_hand("four_finger")
+    springs = ({"stiffness": 0.2, "rest_angle": -0.2}, {"stiffness": 0.15}, {"stiffness": 0.1})
+    elastic = tuple(
+        row.replace(**own) for row, own in zip(hand.fingers[0].phalanges, springs, strict=True)
+    )
+    hand = hand.replace(
+        fingers=(hand.fingers[0].replace(phalanges=elastic), *hand.fingers[1:]),
+        tendons=(
+            sg.Tendon(
+                name="own",
+                tension_limit=8.0,
+                pulleys=tuple(
+                    sg.Pulley(joint=f"F1_J{index}", radius=radius)
+                    for index, radius in ((1, 0.01), (2, 0.008), (3, 0.003))
+                ),
+            ),
+        ),
+    )
+    for command in ("tension", "excursion"):
+        closure = sg.UnderactuatedClosure(control_mode=command)
+        away = {"object_position": AWAY, "self_contact": False, "duration": 6.0}
+        result = sg.simulate(pinch(hand=hand, grasp="power", closure=closure, **away))
+        assert result.status is sg.GraspStatus.NO_CONTACT
+        rotated = [result.joints[f"F1_J{index}"] for index in (1, 2, 3)]
+        target = [-0.2 + 0.01 * 8 / 0.2, 0.008 * 8 / 0.15, 0.003 * 8 / 0.1]
+        assert rotated == pytest.approx(target, rel=1e-3)
+        assert result.joints["F2_J1"] == pytest.approx(np.pi / 2, abs=0.01)  # keeps its servo
+
+
+@pytest.mark.parametrize("name", ["tendons", "tension", "differential", "torques"])
+def test_at_rest_contacts_balance_what_pulls_the_joints(name: str) -> None:
+    run = finished(pinch(closure=CLOSURES[name], duration=6.0))
+    scene, model, data = run.scene, run.model, run.data
+    rows, contacts = scene.mechanism.hand.rows_by_joint, torques_of_contacts(run)
+    free = 0
+    for actuator in scene.mechanism.actuators:
+        pull = float(data.actuator_force[model.actuator(actuator.actuator.name).id])
+        assert actuator.force_limits[0] <= pull <= actuator.force_limits[1]
+        for joint, arm in actuator.arms:
+            value, row = float(data.qpos[model.joint(joint).qposadr[0]]), rows[joint]
+            if not row.limits[0] + 1e-3 < value < row.limits[1] - 1e-3:
+                continue
+            own = arm * pull - row.stiffness * (value - row.rest_angle)
+            assert -contacts[model.joint(joint).dofadr[0]] == pytest.approx(own, rel=0.005)
+            free += 1
+    assert free >= 4
+
+
+def test_one_blocked_finger_does_not_stop_the_others_of_a_differential() -> None:
+    block = sg.GraspObject(name="block", shape=sg.Sphere(radius=0.01), density=700.0)
+    scene = pinch(
+        grasp="power",
+        object=block,
+        object_position=(0.035, 0.02, -0.04),
+        object_mount="fixed",
+        closure=sg.UnderactuatedClosure(differential=True),
+        self_contact=False,
+    )
+    result = sg.simulate(scene)
+    touched = {contact.finger for contact in result.contacts if contact.in_contact}
+    assert "F1" in touched
+    assert not touched & {"F3", "F4"}
+    limits = {joint: row.limits[1] for joint, row in scene.hand.rows_by_joint.items()}
+    for finger in ("F3", "F4"):
+        assert result.joints[f"{finger}_J2"] == pytest.approx(limits[f"{finger}_J2"], abs=0.01)
+    assert result.joints["F1_J1"] < 0.5 * limits["F1_J1"]
+
+
+def test_torques_close_a_free_hand_no_faster_than_its_grasp() -> None:
+    scene = pinch(
+        grasp="power",
+        closure=sg.JointTorqueClosure(),
+        object_position=AWAY,
+        self_contact=False,
+        duration=1.0,
+    )
+    result = sg.simulate(scene)
+    speed = np.abs(np.gradient(result.joint_position, result.time, axis=0)).max()
+    assert 0.9 * scene.closing_motion.rates[0] < speed < 1.02 * scene.closing_motion.rates[0]
+
+
+def test_followers_follow_under_load_and_stop_their_leaders() -> None:
+    hand = sg.load_hand("dlr_hit_ii_coupled")
+    assert sum(hand.rows) == 15
+    scene = sg.GraspScene(hand=hand, object=ball())
+    result = sg.simulate(scene)
+    assert result.status is sg.GraspStatus.CLOSED
+    for coupling in hand.couplings:
+        own, leader = (
+            result.joint_position[:, column(result.joint_names, name)]
+            for name in (coupling.joint, coupling.leader)
+        )
+        assert abs(own - coupling.ratio * leader).max() < 1e-3
+    stops = {command.name: command.stops for command in hand.actuators}
+    assert stops["index_PIP_flex"] == ("index_P3", "index_P4")
+    alone = [
+        contact.finger
+        for contact in result.contacts
+        if contact.phalanx == "P4"
+        and contact.in_contact
+        and not any(c.in_contact for c in result.contacts if c.body == f"{contact.finger}_P3")
+    ]
+    assert alone
+    for finger in alone:
+        since = result.in_contact[:, column(result.contact_bodies, f"{finger}_P4")]
+        target = result.joint_target[:, column(result.actuator_names, f"{finger}_PIP_flex")]
+        both = since[1:] & since[:-1]
+        assert not np.diff(target)[both].any()
+
+
+def test_ode_refuses_what_its_controller_cannot_do() -> None:
+    from softgrasp.backends.webots.backend import world_and_job
+
+    with pytest.raises(sg.BuildError) as caught:
+        world_and_job(build(pinch(closure=sg.JointTorqueClosure())), 0.0, "job.json")
+    assert str(caught.value) == (
+        "closure: expected position-increment or pressure in Webots and ODE, found 'joint-torque'"
+    )

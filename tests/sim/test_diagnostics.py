@@ -1,0 +1,62 @@
+"""What a result tells of itself where a verdict would be taken for more than it is."""
+
+from __future__ import annotations
+
+import pytest
+
+import softgrasp as sg
+from tests.support.scenes import ball, pinch
+
+
+def message(result: sg.GraspResult, beginning: str) -> list[str]:
+    return [sentence for sentence in result.warnings if sentence.startswith(beginning)]
+
+
+@pytest.mark.parametrize("gravity", [False, True])
+def test_a_lift_without_weight_is_told(gravity: bool) -> None:
+    lifting = sg.load_criterion("lift_10cm")
+    table = (sg.Table(),) if gravity else ()
+    result = sg.simulate(pinch(success=lifting, gravity=gravity, surroundings=table))
+    assert result.hold is not None
+    assert (result.hold.weight_N == 0.0) is not gravity
+    assert len(message(result, "the object weighs nothing in its test: ")) == (not gravity)
+
+
+@pytest.mark.parametrize("gap", [0.02, 0.3])
+def test_a_hand_that_misses_tells_by_how_much(gap: float) -> None:
+    """The ball is put so far below all that the hand reaches, which is measured by a box."""
+    away = sg.simulate(pinch(object_position=(0.0, 0.0, -0.5 - gap)))
+    near = sg.simulate(pinch(object_position=(0.0, 0.0, -0.5)))
+    distances = []
+    for result in (away, near):
+        (sentence,) = message(result, "nothing touched the object: the hand came no nearer than ")
+        number, unit = sentence.split("than ")[1].split()[:2]
+        distances.append(float(number) * {"mm": 1e-3, "m": 1.0}[unit])
+    assert distances[0] - distances[1] == pytest.approx(gap, abs=2e-3)
+
+
+def test_a_hand_that_meets_the_object_tells_nothing() -> None:
+    assert message(sg.simulate(pinch()), "nothing touched") == []
+
+
+def test_a_density_that_no_material_has_is_doubted() -> None:
+    with pytest.warns(sg.SoftgraspWarning) as warned:
+        sg.compile_model(pinch(object=ball(density=7.86)))
+    assert [str(one.message) for one in warned] == [
+        "object 'ball': a density of 7.86 kg/m³ is none that a material has; is its density in "
+        "g/cm³? Read so, it has 7860 kg/m³"
+    ]
+
+
+def test_a_hand_that_points_up_is_told_to_turn_over_before_a_table() -> None:
+    upward = sg.Pose(quaternion=(0.0, 1.0, 0.0, 0.0))
+    scene = pinch(surroundings=(sg.Table(),), gravity=True, hand_pose=upward)
+    with pytest.raises(sg.BuildError) as refused:
+        sg.compile_model(scene)
+    assert str(refused.value).endswith(
+        "; the hand's fingers point up, and things are taken from a table from above: turn it over "
+        "with hand_pose.quaternion [1, 0, 0, 0] (--hand-euler-deg 0 0 0)"
+    )
+    rotated = scene.replace(hand_pose=sg.Pose(quaternion=(1.0, 0.0, 0.0, 0.0)))
+    with pytest.warns(sg.SoftgraspWarning, match="farther from the palm"):
+        sg.compile_model(rotated)

@@ -1,0 +1,191 @@
+"""Squeezing to a force: shipped hands with shipped objects, and what is said where it fails."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import softgrasp as sg
+from softgrasp.model.scene import build
+from softgrasp.sim.closure_law import latch, light_touches
+from softgrasp.sim.contacts import ContactReader
+from softgrasp.sim.controller import KEPT
+from softgrasp.sim.grasp_run import ClosureRun
+from softgrasp.sim.stepper import SAFETY_FACTOR, TargetBacktracking
+from tests.support.scenes import pinch
+
+EXCESS = 0.4
+"""What a drive may press above the force that was asked for, where nothing else presses [N]."""
+
+
+def slow(*values: Any) -> Any:
+    return pytest.param(*values, marks=pytest.mark.slow)
+
+
+def squeezed(hand: str, obj: str, force: float = 5.0, **changes: Any) -> sg.GraspResult:
+    scene = sg.GraspScene(
+        hand=sg.load_hand(hand),
+        object=sg.load_object(obj),
+        closure=sg.ForceLimitedClosure(force=force, **changes),
+        success=sg.SuccessCriterion(),
+    )
+    return sg.simulate(scene)
+
+
+def fingertips(result: sg.GraspResult) -> list[float]:
+    """Normal forces of the phalanges in contact when the closure has ended [N]."""
+    row = np.searchsorted(result.time, result.phases[0].end_s)
+    phalanges = [bool(contact.finger) for contact in result.contacts]
+    forces: list[float] = result.normal_force[row, result.in_contact[row] & phalanges].tolist()
+    return forces
+
+
+@pytest.mark.parametrize(
+    ("hand", "obj", "force"),
+    [
+        ("three_fingered", "sphere", 5.0),
+        ("three_fingered", "cylinder", 5.0),
+        ("three_fingered", "cylinder", 2.0),
+        ("three_fingered", "cuboid", 5.0),
+        ("four_finger", "sphere", 5.0),
+        ("four_finger", "cylinder", 2.0),
+        ("underactuated_1", "cylinder", 5.0),
+        slow("underactuated_1", "cylinder", 2.0),
+        slow("three_fingered", "mug", 5.0),
+        slow("three_fingered", "pear", 5.0),
+        slow("four_finger", "capsule", 5.0),
+        slow("four_finger", "screwdriver", 5.0),
+    ],
+)
+def test_opposed_fingers_press_with_the_force_that_was_asked_for(
+    hand: str, obj: str, force: float
+) -> None:
+    result = squeezed(hand, obj, force)
+    assert result.status is sg.GraspStatus.CLOSED
+    assert result.held
+    forces = fingertips(result)
+    assert len(forces) == len(result.scene.hand.fingers)
+    assert KEPT * force <= min(forces)
+    assert max(forces) <= force + EXCESS
+
+
+@pytest.mark.parametrize(
+    ("hand", "obj"),
+    [
+        ("modular", "cylinder"),
+        ("vizzy", "sphere"),
+        slow("vizzy", "mug"),
+        slow("dlr_hit_ii", "sphere"),
+        slow("dlr_hit_ii", "cylinder"),
+        slow("allegro_right", "cylinder"),
+        slow("ub_hand_iv", "cylinder"),
+        slow("human_24dof", "sphere"),
+        slow("paradigmatic", "sphere"),
+    ],
+)
+def test_hands_whose_parts_press_each_other_hold(hand: str, obj: str) -> None:
+    result = squeezed(hand, obj)
+    assert result.status is sg.GraspStatus.CLOSED
+    assert result.held
+    assert max(fingertips(result)) >= 5.0
+
+
+def test_contact_is_established_soon_after_the_first_touch() -> None:
+    # a finger that gave way at every touch began again for ever
+    result = squeezed("three_fingered", "sphere")
+    first = min(event.time_s for event in result.events if event.kind == "touching")
+    begins = [contact.established_s[0] for contact in result.contacts if contact.in_contact]
+    assert len(begins) == 3
+    assert max(begins) - first < 0.1
+
+
+def test_the_force_does_not_depend_on_the_approach() -> None:
+    scene = sg.GraspScene(hand=sg.load_hand("three_fingered"), object=sg.load_object("sphere"))
+    ends = []
+    for factor in (0.5, 1.0, 2.0):
+        rates = tuple(factor * rate for rate in scene.closing_motion.rates)
+        result = squeezed("three_fingered", "sphere", rates=rates)
+        ends.append(fingertips(result))
+        assert result.held
+    assert np.array(ends) == pytest.approx(5.0, abs=EXCESS)
+    slowly = squeezed("three_fingered", "sphere", squeeze_share=0.01)
+    assert max(fingertips(slowly)) == pytest.approx(5.0, abs=0.02)
+
+
+def test_lag_is_cut_to_what_a_share_of_the_force_needs() -> None:
+    run = ClosureRun(build(pinch(closure=sg.ForceLimitedClosure(force=5.0))))
+    run.run()
+    model, data = run.model, run.data
+    own = next(p for p in ContactReader(model).read(data) if p.body == "F1_P3")
+    actuators = [actuator.name for actuator in run.scene.actuators]
+    actuator = actuators.index("F1_J2")
+    joint = model.joint("F1_J2")
+    reach = np.array(own.point) - data.xanchor[joint.id]
+    arm = abs(data.xaxis[joint.id] @ np.cross(reach, own.normal))
+    kp = model.actuator("F1_J2").gainprm[0]
+    at = float(data.qpos[joint.qposadr[0]])
+    far = run.state.targets.copy()
+    far[actuator] = at + 1.0
+    result = TargetBacktracking(model, run.layout).targets(data, far, [actuator])
+    weight = abs(data.qfrc_bias[joint.dofadr[0]])
+    assert kp * (result[actuator] - at) == pytest.approx(
+        SAFETY_FACTOR * 5.0 * arm + weight, rel=1e-6
+    )
+    assert (np.delete(result, actuator) == np.delete(far, actuator)).all()
+    near = far.copy()
+    near[actuator] = at + 1e-6  # never ahead of where it is
+    assert (
+        TargetBacktracking(model, run.layout).targets(data, near, [actuator])[actuator]
+        == near[actuator]
+    )
+
+
+def test_a_latch_keeps_what_it_was_told_last() -> None:
+    flags = [0, 0, 1, 1]
+    assert latch([1, 0, 0, 1], [1, 0, 1, 0], flags)
+    assert flags == [1, 0, 0, 1]
+    assert not latch([0, 0, 0, 0], [0, 0, 0, 0], flags)
+    assert flags == [1, 0, 0, 1]
+
+
+def test_light_touches_end_with_contact_with_pressing_and_with_patience() -> None:
+    counts, light = [0, 0, 0], [0, 0, 0]
+    assert light_touches([0.05, 0.0, 1.0], [0, 0, 0], [0, 0, 1], 2, counts, light)
+    assert (counts, light) == ([1, 0, 0], [1, 0, 0])
+    assert light_touches([0.05, 0.0, 1.0], [0, 0, 0], [0, 0, 1], 2, counts, light)
+    assert not light_touches([0.05, 0.0, 1.0], [0, 0, 0], [0, 0, 1], 2, counts, light)
+    assert counts == [3, 0, 0]
+    # the sample at which it becomes a contact counts, however long it took
+    assert light_touches([5.0, 0.0, 1.0], [1, 0, 0], [0, 0, 1], 2, counts, light)
+
+
+def test_a_touch_that_never_becomes_a_contact_is_told() -> None:
+    result = sg.simulate(pinch(closure=sg.PositionIncrementClosure(threshold=500.0), duration=1.2))
+    message = [warning for warning in result.warnings if "no contact was established" in warning]
+    assert len(message) == 1
+    assert "touched the object for" in message[0]
+    assert "contact takes 10 samples in a row above 500 N; lower closure.threshold" in message[0]
+    usual = sg.simulate(pinch())
+    assert not [warning for warning in usual.warnings if "established" in warning]
+
+
+def test_a_force_out_of_reach_is_told_with_what_to_do() -> None:
+    result = sg.simulate(pinch(closure=sg.ForceLimitedClosure(force=1000.0), duration=0.8))
+    message = [warning for warning in result.warnings if "asked for" in warning]
+    assert len(message) == 1
+    assert message[0].startswith("at the end of the closure F")
+    assert "pressed with less than the 1000 N asked for" in message[0]
+    assert "ask for a lower closure.force" in message[0]
+    reached = sg.simulate(pinch(closure=sg.ForceLimitedClosure(force=5.0)))
+    assert not [warning for warning in reached.warnings if "asked for" in warning]
+
+
+def test_an_object_that_was_squeezed_out_is_told_with_what_to_do() -> None:
+    result = squeezed("underactuated_1", "sphere", 2.0)
+    assert result.status is sg.GraspStatus.EJECTED
+    message = [warning for warning in result.warnings if "the last contact was lost at" in warning]
+    assert len(message) == 1
+    assert "squeezed to the 2 N asked for" in message[0]
+    assert "try another closure.force, the other grasp" in message[0]

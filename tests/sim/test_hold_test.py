@@ -1,0 +1,334 @@
+"""Directions of a hold test: one closed state, and Coulomb's law as the truth."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import softgrasp as sg
+from softgrasp.errors import DescriptionError
+from softgrasp.report.contact_figures import draw_pulls
+from softgrasp.report.grasp_tables import pull_rows
+from softgrasp.report.grasp_text import criterion_text, hold_clause, limits_text
+from softgrasp.sim.contacts import ContactPoint
+from softgrasp.sim.hold_test import SlipWatch, direction_label
+from softgrasp.sim.serialization import load_result
+from tests.support.pads import pads
+from tests.support.scenes import pinch
+
+BAR = sg.GraspObject(name="bar", shape=sg.Cuboid(size=(0.04, 0.07, 0.04)), mass=0.1)
+"""Flat where it touches: four fingertips press it up against the palm."""
+MU = 0.1
+LIMITS = {"direction_time": 0.4, "max_drop": 2e-3, "max_rotation": 0.1}
+SIX = tuple(tuple(10.0 * part for part in row) for row in (*np.eye(3), *-np.eye(3)))
+
+
+def bar(**changes: object) -> sg.GraspScene:
+    contact = sg.Contact(static_friction=MU)
+    return pinch(object=BAR, object_euler=(0.0, 0.0, 0.0), contact=contact, **changes)
+
+
+@cache
+def closed() -> sg.GraspResult:
+    return sg.simulate(bar())
+
+
+def pushed(*directions: tuple[float, ...], **changes: object) -> sg.GraspResult:
+    criterion = sg.SuccessCriterion(directions=directions, **(LIMITS | changes))
+    return sg.simulate(bar(success=criterion))
+
+
+@pytest.mark.parametrize(("fraction", "holds"), [(0.97, True), (1.03, False)])
+def test_friction_holds_up_to_its_limit(fraction: float, holds: bool) -> None:
+    # all normals are along z, so that friction along y holds up to µ times their sum
+    contacts = [contact for contact in closed().contacts if contact.in_contact]
+    assert all(abs(contact.normal[2]) > 0.9999 for contact in contacts)
+    limit = MU * sum(contact.normal_force_N for contact in contacts)
+    result = pushed((0.0, fraction * limit / 0.1, 0.0), (0.0, -fraction * limit / 0.1, 0.0))
+    assert result.hold is not None
+    assert [test.held for test in result.hold.directions] == [holds, holds]
+    assert result.held is holds
+    for test in result.hold.directions:
+        assert test.force_N == pytest.approx(fraction * limit)
+        assert (test.drop_m < 1e-6) is holds
+        # a lost direction ends early
+        assert (test.end_s - test.start_s == pytest.approx(0.4)) is holds
+    assert result.hold.failed_in == (None if holds else "push +y")
+
+
+def test_every_direction_begins_from_the_same_state() -> None:
+    forth, back = pushed(*SIX), pushed(*SIX[::-1])
+    assert forth.hold is not None
+    assert back.hold is not None
+    by_name = {test.name: (test.drop_m, test.rotation_rad) for test in back.hold.directions}
+    assert set(by_name) == {"+x", "+y", "+z", "-x", "-y", "-z"}
+    for test in forth.hold.directions:
+        assert by_name[test.name] == (test.drop_m, test.rotation_rad)
+    lost = pushed((0.0, 500.0, 0.0), SIX[0])
+    assert lost.hold is not None
+    after = lost.hold.directions[1]
+    assert (after.drop_m, after.rotation_rad) == by_name["+x"]
+
+
+def test_no_push_is_nothing_but_time() -> None:
+    still = pushed((0.0, 0.0, 0.0), direction_time=0.05)
+    closing = still.closing
+    longer = sg.simulate(bar(duration=closing.end_s + 0.05))
+    first = int(np.searchsorted(still.time, closing.end_s - 1e-9))
+    np.testing.assert_array_equal(
+        still.object_position[: first + 51], longer.object_position[: first + 51]
+    )
+
+
+def test_the_run_ends_in_the_closed_state() -> None:
+    result = pushed((0.0, 500.0, 0.0))
+    assert result.held is False
+    assert result.status is sg.GraspStatus.CLOSED
+    assert [span.name for span in result.phases] == ["close", "push +y", "closed"]
+    assert [event for event in result.events if event.time_s > result.closing.end_s] == []
+    np.testing.assert_allclose(
+        result.object_position[-1], closed().object_position[-1], rtol=0, atol=1e-9
+    )
+    for contact in closed().contacts:
+        assert result.contact_of(contact.body).in_contact == contact.in_contact
+    np.testing.assert_array_equal(result.time, np.arange(len(result.time)) * 1e-3)
+
+
+def test_contacts_count_too() -> None:
+    four = pushed(SIX[0], min_contacts=5)
+    six = pushed(SIX[0], min_contacts=6)
+    assert (four.held, six.held) == (True, False)
+    assert six.hold is not None
+    assert six.hold.directions[0].contacts == 5
+
+
+def test_held_by_one_criterion_and_dropped_by_another() -> None:
+    lift = sg.load_criterion("lift_10cm").replace(
+        motion=({"type": "lift", "time": 0.5}, {"type": "hold", "time": 0.2})
+    )
+    shake = lift.replace(
+        name="hard_shake",
+        motion=(*lift.motion, {"type": "shake", "amplitude": 0.03, "frequency": 6.0, "cycles": 4}),
+    )
+    table = {"gravity": True, "surroundings": (sg.Table(),), "object_position": (0, 0, -0.104)}
+    slippery = pinch(
+        object=sg.load_object("strawberry"),
+        contact=sg.Contact(static_friction=0.045),
+        closure=sg.PositionIncrementClosure(),
+        **table,
+    )
+    easy = sg.simulate(slippery.replace(success=lift))
+    hard = sg.simulate(slippery.replace(success=shake))
+    assert easy.held is True
+    assert hard.held is False
+    assert hard.hold is not None
+    assert hard.hold.failed_in == "shake"
+    assert hard.success_criterion == shake
+
+
+@pytest.mark.parametrize(
+    ("vector", "label"),
+    [((0, 0, -3.0), "-z"), ((2.0, 0, 0), "+x"), ((1.0, 1.0, 0), "(0.71, 0.71, 0)")],
+)
+def test_directions_have_names(vector: tuple[float, ...], label: str) -> None:
+    assert direction_label(vector) == label
+
+
+# --------------------
+# Pulls of a hold test against Coulomb's law.
+
+
+UP, DOWN, ALONG = (0.0, 0.0, 1.0), (0.0, 0.0, -2.0), (1.0, 0.0, 0.0)
+PULLING_MU = 0.5
+
+
+def pulled(count: int, *pulls: dict[str, object], **changes: object) -> sg.GraspResult:
+    limits = {"max_drop": 0.05, "max_rotation": 3.0}
+    criterion = sg.SuccessCriterion(pulls=pulls, **(limits | changes))
+    return sg.simulate(pads(count, success=criterion))
+
+
+@cache
+def out_of_two() -> sg.GraspResult:
+    return pulled(2, {"direction": UP}, {"direction": DOWN}, {"direction": ALONG, "most": 1.5})
+
+
+@pytest.mark.parametrize("count", [2, 3])
+def test_pads_slip_at_coulombs_bound(count: int) -> None:
+    """Normals in the plane, the pull along its normal: n·µ·N, within 3 %."""
+    result = pulled(count, {"direction": UP})
+    assert result.hold is not None
+    (test,) = result.hold.pulls
+    normal = sum(contact.normal_force_N for contact in result.contacts)
+    assert test.friction_N == pytest.approx(PULLING_MU * normal, rel=1e-6)
+    assert test.slip_force_N == pytest.approx(test.friction_N, rel=0.03)
+    assert (test.slip_force_N or 0.0) > test.friction_N  # it takes a while to be seen, never less
+    assert test.held is None
+    assert result.held
+    assert test.drop_m < 5e-5
+
+
+def test_a_slower_pull_comes_nearer() -> None:
+    result = [pulled(2, {"direction": UP, "time": time}).hold for time in (0.5, 2.0)]
+    errors = [
+        (hold.pulls[0].slip_force_N or 0.0) / hold.pulls[0].friction_N - 1.0
+        for hold in result
+        if hold is not None
+    ]
+    assert 0.0 < errors[1] < 0.6 * errors[0]
+
+
+def test_each_begins_from_the_same_state_whatever_its_length() -> None:
+    hold = out_of_two().hold
+    assert hold is not None
+    up, down, along = hold.pulls
+    assert (up.name, down.name, along.name) == ("+z", "-z", "+x")
+    assert down.slip_force_N == pytest.approx(up.slip_force_N, rel=1e-6)
+    assert along.slip_force_N is None  # a pad is in the way
+    assert along.largest_force_N == pytest.approx(1.5 * along.friction_N, rel=1e-6)
+    alone = pulled(2, {"direction": DOWN}).hold
+    assert alone is not None
+    assert alone.pulls[0].slip_force_N == pytest.approx(down.slip_force_N, abs=1e-12)
+
+
+def test_a_least_force_is_judged() -> None:
+    passed = pulled(2, {"direction": UP, "min_force": 8.0})
+    failed = pulled(2, {"direction": UP, "min_force": 9.0})
+    assert passed.held
+    assert passed.hold is not None
+    assert passed.hold.pulls[0].held
+    assert failed.held is False
+    assert failed.hold is not None
+    assert failed.hold.failed_in == "pull +z"
+    assert hold_clause(failed).endswith("8.52 N along +z pulled it out (9 N wanted)")
+
+
+def test_it_is_told_saved_and_drawn(tmp_path: Path) -> None:
+    result = out_of_two()
+    assert hold_clause(result) == "Pulled out by 8.52 N along +z"
+    criterion = result.scene.success
+    assert criterion is not None
+    assert criterion_text(criterion) == "3 pulls until it slips"
+    rows = pull_rows(result)
+    assert [(row.label, row.slip, row.fraction) for row in rows] == [
+        ("+z", "8.52", "1.01"),
+        ("-z", "8.52", "1.01"),
+        ("+x", "–", "–"),
+    ]
+    result.save(tmp_path)
+    again = load_result(tmp_path)
+    assert again.hold == result.hold
+    assert sg.simulate(again.scene).trajectory_sha256 == result.trajectory_sha256
+    assert draw_pulls(result, tmp_path / "pulls.png").stat().st_size > 10_000
+
+
+def test_creep_has_a_budget_and_falls_as_one_over_impratio() -> None:
+    force = 0.98 * PULLING_MU * sum(c.normal_force_N for c in sg.simulate(pads(2)).contacts)
+    mass = float(sg.compile_model(pads(2)).body("object").mass[0])
+    budget = 1e-3
+    criterion = sg.SuccessCriterion(
+        directions=((0.0, 0.0, force / mass),),
+        direction_time=0.6,
+        max_drop=0.05,
+        max_rotation=3.0,
+        max_creep=budget,
+    )
+    assert limits_text(criterion).endswith("creep of at most 1 mm/s")
+    creeps = []
+    for impratio in (10.0, 100.0, 3e5):
+        solver = sg.Solver(impratio=impratio)
+        result = sg.simulate(pads(2, success=criterion, solver=solver))
+        assert result.hold is not None
+        creep = result.hold.creep_m_s
+        creeps.append(creep)
+        assert result.held is (creep <= budget)
+        message = [warning for warning in result.warnings if "creeps" in warning]
+        assert bool(message) is (1e-4 < creep <= budget)
+    assert creeps[0] == pytest.approx(10.0 * creeps[1], rel=0.05)
+    assert creeps[2] < 1e-6
+    assert message == []
+
+
+def test_a_creeping_setting_is_warned_about() -> None:
+    hold = sg.SuccessCriterion(gravity=(0.0, 0.0, -50.0))
+    result = sg.simulate(pads(2, success=hold, solver=sg.Solver(impratio=50.0)))
+    (warning,) = [warning for warning in result.warnings if "creeps" in warning]
+    assert result.hold is not None
+    assert warning == (
+        f"the object creeps at {1e3 * result.hold.creep_m_s:.3g} mm/s in the hand under load: "
+        "friction is soft with solver.impratio 50, and creep falls as its inverse (default 300000)"
+    )
+
+
+def test_a_pull_needs_a_direction_and_a_plane_its_own() -> None:
+    with pytest.raises(DescriptionError) as caught:
+        sg.SuccessCriterion(pulls=({"direction": (0, 0, 0)},))
+    assert str(caught.value) == "pulls[0].direction: expected a direction, found three zeros"
+    across = sg.SuccessCriterion(pulls=({"direction": (0, 1, 0)},))
+    with pytest.raises(DescriptionError) as caught:
+        pads(2, object_mount="planar", success=across)
+    assert str(caught.value) == (
+        "success.pulls[0].direction: expected a part in the x–z plane, in which a planar object "
+        "moves, found (0.0, 1.0, 0.0)"
+    )
+
+
+def test_slip_counts_once_all_contacts_have_slipped_for_a_while() -> None:
+    def points(*speeds: float) -> list[ContactPoint]:
+        zero = (0.0, 0.0, 0.0)
+        return [ContactPoint("F", "p", zero, zero, -1e-5, 1.0, 0.1, speed) for speed in speeds]
+
+    watch = SlipWatch(3)
+    looks = [(0.1, 0.1), (0.1, 0.0), (0.1, 0.1), (0.1, 0.1), (0.1, 0.1)]
+    assert [watch.check(points(*speeds), row) for row, speeds in enumerate(looks)] == [
+        False, False, False, False, True,
+    ]  # fmt: skip
+    assert watch.since == 2
+    gone = SlipWatch(1)
+    assert gone.check([], 7)
+    assert gone.since == 7
+    assert np.isfinite(gone.since)
+
+
+def test_a_least_force_is_put_on_before_it_counts_as_borne() -> None:
+    """Along a pad that is in the way nothing slips; the pull goes on until the least force."""
+    result = pulled(2, {"direction": ALONG, "time": 0.2, "most": 0.5, "min_force": 12.0})
+    assert result.hold is not None
+    (test,) = result.hold.pulls
+    assert test.slip_force_N is None
+    assert test.largest_force_N >= 12.0
+    assert test.held
+
+
+def test_creep_needs_a_time_under_load() -> None:
+    with pytest.raises(DescriptionError) as caught:
+        pads(2, success=sg.SuccessCriterion(pulls=({"direction": UP},), max_creep=1e-3))
+    assert str(caught.value) == (
+        "success.max_creep: expected a time under load to creep in: gravity, motion or directions; "
+        "found pulls only"
+    )
+    hold = out_of_two().hold
+    assert hold is not None
+    assert hold.creep_m_s == 0.0
+
+
+def test_what_cannot_be_pulled_is_refused() -> None:
+    foam = sg.load_object("sphere").replace(elasticity=sg.Elasticity(young=5e4))
+    pull = sg.SuccessCriterion(pulls=({"direction": UP},))
+    with pytest.raises(DescriptionError) as caught:
+        pads(2, object=foam, success=pull)
+    assert str(caught.value) == (
+        "success.pulls: expected a rigid object to be pulled out, found a deformable one"
+    )
+    slanted = sg.SuccessCriterion(pulls=({"direction": (1, 3, 0)},))
+    with pytest.raises(DescriptionError) as caught:
+        pads(2, object_mount="planar", success=slanted)
+    assert str(caught.value) == (
+        "success.pulls[0].direction: expected a direction in the x–z plane, in which a planar "
+        "object moves, found (1.0, 3.0, 0.0)"
+    )
+    with pytest.raises(DescriptionError, match="expected a direction longer than 1e-09"):
+        sg.SuccessCriterion(pulls=({"direction": (1e-200, 0, 0)},))

@@ -1,0 +1,98 @@
+"""Joint states as CSV: what is written reads back, and efforts are those of the engine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import mujoco
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import softgrasp as sg
+from softgrasp.io.result import JointStates, load_joint_states, save_joint_states
+from softgrasp.sim.result_builder import joint_states
+from tests.support.scenes import pinch
+
+
+@pytest.fixture(scope="module")
+def result() -> sg.GraspResult:
+    return sg.simulate(pinch(duration=0.4))
+
+
+def test_a_result_reads_back_to_the_last_bit(result: sg.GraspResult, tmp_path: Path) -> None:
+    states = joint_states(result)
+    read_back = load_joint_states(sg.write_joint_states(result, tmp_path / "joints.csv"))
+    assert read_back.names == tuple(result.joint_names)
+    assert np.array_equal(read_back.time, result.time)
+    assert np.array_equal(read_back.position, result.joint_position)
+    assert np.array_equal(read_back.velocity, states.velocity)
+    assert np.array_equal(read_back.effort, states.effort)
+
+
+def test_the_columns_come_in_the_order_of_the_message(
+    result: sg.GraspResult, tmp_path: Path
+) -> None:
+    lines = sg.write_joint_states(result, tmp_path / "joints.csv").read_text("utf-8").splitlines()
+    names = [f"F{finger}_J{row}" for finger in range(1, 5) for row in range(1, 4)]
+    columns = [f"{field}.{name}" for field in ("position", "velocity", "effort") for name in names]
+    assert lines[0] == ",".join(["time", *columns])
+    assert len(lines) == 1 + len(result.time)
+    assert lines[1].startswith("0.0,-0.2617993877991494,0.0,0.0,")
+
+
+def test_velocities_and_efforts_are_near_those_of_the_engine(result: sg.GraspResult) -> None:
+    model = sg.compile_model(result.scene)
+    data, states = mujoco.MjData(model), joint_states(result)
+    mujoco.mj_resetDataKeyframe(model, data, 0)
+    dofs = [model.joint(name).dofadr[0] for name in result.joint_names]
+    speeds, forces = [], []
+    for targets in result.joint_target[:300]:
+        data.ctrl[:] = targets
+        speeds.append(data.qvel[dofs].copy())
+        mujoco.mj_step(model, data)
+        forces.append(data.actuator_force.copy())
+    inner = slice(1, 300)  # one-sided at the start
+    assert_allclose(states.velocity[inner], np.array(speeds)[inner], atol=0.02)
+    assert_allclose(states.effort[inner], np.array(forces)[inner], atol=0.01)
+    assert np.abs(forces).max() > 0.1
+
+
+def test_what_is_not_known_is_empty(tmp_path: Path) -> None:
+    still = sg.simulate(pinch(duration=0.02, actuation="prescribed"))
+    read_back = load_joint_states(sg.write_joint_states(still, tmp_path / "joints.csv"))
+    assert np.isnan(read_back.effort).all()
+    assert np.isfinite(read_back.velocity).all()
+    assert (
+        sg.write_joint_states(still, tmp_path / "joints.csv")
+        .read_text()
+        .splitlines()[1]
+        .endswith(",,,")
+    )
+
+
+def test_one_instant_has_no_velocity(tmp_path: Path) -> None:
+    one = np.zeros((1, 1))
+    states = JointStates(("J",), np.zeros(1), one, one * np.nan, one * np.nan)
+    path = save_joint_states(states, tmp_path / "one.csv")
+    assert path.read_text("utf-8") == "time,position.J,velocity.J,effort.J\n0.0,0.0,,\n"
+    assert np.isnan(load_joint_states(path).velocity).all()
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("", "expected joint states as CSV, found: no header line"),
+        ("a,b\n", "expected the columns time, position.J1, velocity.J1, effort.J1 alike for all "
+         "joints, found a, b, …"),
+        ("time,position.J,velocity.J,effort.J\n0.0,one,,\n", "expected 4 numbers a line: could not "
+         "convert string to float: 'one'"),
+    ],
+    ids=["empty", "columns", "words"],
+)  # fmt: skip
+def test_other_files_are_refused(text: str, sentence: str, tmp_path: Path) -> None:
+    path = tmp_path / "joints.csv"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(sg.ResultError) as refused:
+        load_joint_states(path)
+    assert str(refused.value) == f"{path}: {sentence}"

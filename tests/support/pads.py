@@ -1,0 +1,57 @@
+"""Pads on slides around a ball: grasps whose contacts are known on paper."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from scipy.spatial.transform import Rotation
+
+import softgrasp as sg
+from tests.support.scenes import ball
+
+RADIUS, AWAY = 0.03, 0.01
+"""Of the ball, and the gap before each pad [m]."""
+
+
+def pads(count: int, **changes: Any) -> sg.GraspScene:
+    """Flat pads that meet a ball at its equator, evenly around z; the first one comes from +x.
+
+    Args:
+        count: How many.
+        changes: Further fields of the scene.
+    """
+    still = sg.GraspPreset(center=(0, 0, 0), rates=0.1)
+    hand = sg.Hand(
+        name=f"pads_{count}",
+        palm=sg.Palm(kind="none"),
+        fingers=tuple(_pad(index, 2.0 * math.pi * index / count) for index in range(count)),
+        grasps=sg.Grasps(power=still, precision=still),
+    )
+    contact = sg.Contact(static_friction=0.5)
+    base: dict[str, Any] = {"hand": hand, "object": ball(RADIUS), "contact": contact}
+    return sg.GraspScene(**(base | changes))
+
+
+def _pad(index: int, angle: float) -> sg.Finger:
+    start = RADIUS + AWAY + 0.005
+    way = Rotation.from_euler("z", angle) * Rotation.from_euler("y", -math.pi / 2)
+    return sg.Finger(
+        name=f"F{index + 1}",
+        base=sg.Pose(
+            position=(start * math.cos(angle), start * math.sin(angle), 0.0),
+            quaternion=tuple(way.as_quat(scalar_first=True).tolist()),
+        ),
+        convention="placed",
+        phalanges=(
+            sg.Phalanx(
+                joint="prismatic",
+                limits=(0.0, 0.03),
+                shape=sg.Cuboid(size=(0.04, 0.04, 0.01)),
+                density=1000,
+                servo_stiffness=2e3,
+                force_limit=50.0,
+                armature=0.5,
+            ),
+        ),
+    )

@@ -1,0 +1,208 @@
+"""softgrasp twin robot, and what it says of words that are wrong."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import socket
+from pathlib import Path
+
+import pytest
+
+from softgrasp.cli import main
+from softgrasp.twin.files import load_register_map
+from softgrasp.twin.modbus_server import connect_controller
+from softgrasp.twin.record import read_twin_record
+from tests.conftest import Run
+from tests.twin.serving import serving
+
+
+def test_it_serves_for_a_while(run: Run) -> None:
+    ran = run("twin", "robot", "--port", "0", "--duration", "0.05", "--udp", "127.0.0.1:9")
+    assert ran.code == 0, ran.err
+    assert "the robot 'irb120' tells its pose at http://127.0.0.1:" in ran.err
+    assert ran.out == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("--host", "0.0.0.0"), "expected a token for the address 0.0.0.0"),
+        (("--udp", "3"), "--udp: expected HOST:PORT such as 127.0.0.1:8611, found '3'"),
+        (("--udp", "8.8.8.8:53"), "--udp: host: expected a loopback address such as 127.0.0.1"),
+        (("--udp", "127.0.0.1:99999"), "--udp: port: expected a number at most 65535"),
+        (("--program", "pick"), "no robot program 'pick'; "),
+        (("--rate", "0"), "--rate"),
+    ],
+)
+def test_mistakes(run: Run, words: tuple[str, ...], sentence: str) -> None:
+    ran = run("twin", "robot", "--duration", "0", "--port", "0", *words)
+    assert ran.code == 2
+    assert sentence in ran.err
+    assert "Traceback" not in ran.err
+
+
+def test_twin_alone_shows_its_verbs(run: Run) -> None:
+    ran = run("twin")
+    assert ran.code == 2
+    assert "robot" in ran.err
+
+
+# --------------------
+# ``softgrasp twin run`` and ``replay``: two processes, a wire, and the same picture again.
+
+
+@pytest.fixture(scope="module")
+def record(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("twin") / "record"
+    with serving("--port", "0") as server:
+        asyncio.run(close(server.port))
+        position = f"127.0.0.1:{server.port}"
+        words = ["--duration", "1", "--no-view", "--renderer", "raycast", "--out", str(directory)]
+        assert main(["twin", "run", "--controller", position, *words]) == 0
+    return directory
+
+
+async def close(port: int) -> None:
+    async with connect_controller("127.0.0.1", port, load_register_map()) as client:
+        await client.set_targets(positive=60e3)
+        await client.trigger(positive=True)
+
+
+def test_a_run_writes_record_figures_and_page(record: Path) -> None:
+    names = {path.name for path in record.iterdir()}
+    assert names == {
+        "twin.json", "record.parquet", "twin.png", "pressure.png", "pressure.csv", "tips.png",
+        "tips.csv", "pace.png", "pace.csv", "report.html",
+    }  # fmt: skip
+    page = (record / "report.html").read_text()
+    assert "Record of the twin" in page
+    assert "Safe stop: positive trigger off, negative trigger off." in page
+
+
+def test_a_replay_draws_the_same_picture_bit_for_bit(
+    record: Path, tmp_path: Path, run: Run
+) -> None:
+    done = run("twin", "replay", record, "--renderer", "raycast", "--out", tmp_path, "--json")
+    assert done.code == 0
+    assert 2 < done.json["turns"] <= 51  # a busy machine misses some
+    assert "The pressure went from" in done.json["words"]
+    assert (tmp_path / "twin.png").read_bytes() == (record / "twin.png").read_bytes()
+    early = tmp_path / "early"
+    words = ("--at", "0.1", "--renderer", "raycast", "--out", early)
+    assert run("twin", "replay", record, *words).code == 0
+    assert (early / "twin.png").read_bytes() != (tmp_path / "twin.png").read_bytes()
+
+
+def test_without_a_controller_the_record_says_why(run: Run) -> None:
+    done = run(
+        "twin", "run", "--controller", "127.0.0.1:1", "--duration", "0.2", "--no-view",
+        "--no-report", "--out", "dark", "--json",
+    )  # fmt: skip
+    assert done.code == 0
+    assert "; 0 with a reading." in done.json["words"]
+    message = " ".join(str(row["events"]) for row in read_twin_record("dark").rows)
+    assert "No reading: 127.0.0.1:1: expected an answer" in message
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "sentence"),
+    [
+        (("run", "nobody"), 2, "no twin 'nobody'"),
+        (("run", "--controller", "here", "--no-view"), 2, "--controller: expected HOST:PORT"),
+        (("replay", "missing_folder"), 2, "expected the twin of a record, found none"),
+    ],
+)
+def test_mistakes_are_sentences(run: Run, words: tuple[str, ...], code: int, sentence: str) -> None:
+    done = run("twin", *words)
+    assert done.code == code
+    assert sentence in done.err
+    assert "Traceback" not in done.err
+
+
+def test_a_second_run_needs_a_second_folder(record: Path, run: Run) -> None:
+    done = run("twin", "run", "--duration", "0.1", "--no-view", "--out", record)
+    assert done.code == 2
+    assert "expected no record here yet, found one" in done.err
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        ("twins", "three_fingers"),
+        ("arms", "irb120"),
+        ("register-maps", "softgrasp_default"),
+        ("robot-programs", "pick_and_place"),
+    ],
+)
+def test_the_parts_of_a_twin_are_listed(run: Run, kind: str, name: str) -> None:
+    rows = run("list", kind, "--json").json
+    assert name in [row["name"] for row in rows]
+    assert all(row["source"] for row in rows)
+
+
+# --------------------
+# ``softgrasp twin serve``: a process that listens, tells where, and ends cleanly.
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_process_serves_until_it_is_told_to_end(number: signal.Signals) -> None:
+    with serving("--port", "0", "--time-constant", "1e-6") as there:
+        document = there.document
+        assert document["host"] == "127.0.0.1"
+        assert document["token"] is False
+        assert document["map"]["reads"]["pressure"]["address"] == 4
+
+        async def talk() -> float:
+            registers = load_register_map()
+            async with connect_controller("127.0.0.1", there.port, registers) as client:
+                await client.set_targets(negative=-70e3)
+                await client.trigger(negative=True)
+                return (await client.read()).pressure
+
+        assert asyncio.run(talk()) == -70e3
+        assert there.stop(number) == 0
+        assert there.farewell() == "softgrasp: stopped; 1 connections, 3 requests"
+        assert there.errors() == ""
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(("127.0.0.1", there.port), timeout=5)
+
+
+def test_a_token_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOFTGRASP_TWIN_TOKEN", "a token for tests")
+    with serving("--port", "0", "--host", "0.0.0.0") as there:
+        assert there.document["token"] is True
+
+        async def talk() -> None:
+            registers = load_register_map()
+            async with connect_controller(
+                "127.0.0.1", there.port, registers, token="a token for tests"
+            ) as client:
+                await client.trigger(positive=True)
+
+        asyncio.run(talk())
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--host", "0.0.0.0"), "host: expected a token (--token) with an address that other"),
+        (("--host", "0.0.0.0", "--token", "short"), "token: expected a token of 8 letters"),
+        (("--map", "softgrasp_defualt"), "no register map 'softgrasp_defualt'; did you mean"),
+        (("--map", "missing.yaml"), "missing.yaml: expected a readable YAML file"),
+        (("--time-constant", "0"), "time_constant: expected a number above 0, found 0.0"),
+    ],
+)
+def test_mistakes_are_told(words: tuple[str, ...], message: str, run: Run, tmp_path: Path) -> None:
+    ran = run("twin", "serve", "--port", "0", *words)
+    assert ran.code == 2
+    assert message in ran.err
+    assert ran.out == ""
+
+
+def test_a_port_that_is_taken_is_told(run: Run) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        ran = run("twin", "serve", "--port", str(port))
+    assert ran.code == 2
+    assert f"127.0.0.1:{port}: expected an address to listen on, found: " in ran.err

@@ -1,0 +1,296 @@
+"""softgrasp twin fit and twin poses: files, words, and what is said of mistakes."""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+import urllib.request
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image as Pillow
+
+from softgrasp import assets
+from softgrasp.cli import terminal
+from softgrasp.twin.accuracy import reference_finger, shape_at
+from softgrasp.twin.files import (
+    TipPoints,
+    load_piece_angles,
+    load_pressure_fit,
+    save_camera,
+    save_tip_points,
+)
+from softgrasp.twin.report import WRITTEN
+from softgrasp.twin.synthetic_rgbd import RgbdTestRig, rgbd_camera
+from tests.conftest import Run, files_in
+
+LENGTHS = ("--lengths-mm", "14,14,12.32,15.39")
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    shipped = assets.directory("pressure_fits") / "four_piece.csv"
+    target = tmp_path / "angles.csv"
+    target.write_bytes(shipped.read_bytes())
+    return target
+
+
+def test_a_fit_with_its_files_and_words(run: Run, table: Path, tmp_path: Path) -> None:
+    ran = run("twin", "fit", table.name, *LENGTHS, "--sigma-deg", "0.3", "--out", "fit")
+    assert ran.code == 0, ran.err
+    assert files_in(tmp_path / "fit") == [
+        "pressure_fit.csv",
+        "pressure_fit.png",
+        "pressure_fit.yaml",
+        "result.json",
+    ]
+    lines = ran.out.splitlines()
+    assert lines[:4] == [
+        "fit        angles: 43 samples of 4 pieces, valid from -90 to 120 kPa",
+        "condition  8 with pressures over 100 kPa, 8.8e+05 with them in kPa",
+        "monotonic  yes",
+        "curves     accepted: expected 0.0915° from the truth at worst, 0.305 sigma; at most 0.4 "
+        "sigma are let through",
+    ]
+    result, shipped = load_pressure_fit(tmp_path / "fit/pressure_fit.yaml"), "four_piece"
+    assert result.source == "fitted to angles.csv"
+    assert np.array(result.coefficients) == pytest.approx(
+        np.array(load_pressure_fit(shipped).coefficients)
+    )
+    document = json.loads((tmp_path / "fit/result.json").read_text("utf-8"))
+    assert document["kind"] == "pressure_fit"
+    assert document["accepted"] is True
+    assert [row["piece"] for row in document["pieces"]] == [1, 2, 3, 4]
+    assert np.array(document["residuals_rad"]).shape == (43, 4)
+    assert np.array(document["angles_rad"]) == pytest.approx(load_piece_angles(table).angles)
+
+
+def test_a_shipped_table_has_its_lengths_and_no_figure_need_be(run: Run, tmp_path: Path) -> None:
+    assert run("twin", "fit", "four_piece").code == 0
+    ran = run("twin", "fit", "four_piece", "--no-report", "--json")
+    assert ran.code == 0
+    # the figure of before is gone, too
+    assert files_in(tmp_path / "out/four_piece") == ["pressure_fit.yaml", "result.json"]
+    assert ran.json["accepted"] is None
+    assert ran.json["fit"]["lengths"] == [0.014, 0.014, 0.01232, 0.01539]
+
+
+def test_curves_that_bend_back_are_told_or_refused(run: Run, tmp_path: Path) -> None:
+    rows = [f"{p},{4 * (p / 100) ** 2 + p / 100}" for p in range(-100, 101, 10)]
+    Path("back.csv").write_text("\n".join(["pressure_kpa,angle_1_deg", *rows]), encoding="utf-8")
+    words = ("twin", "fit", "back.csv", "--lengths-mm", "10", "--no-report")
+    message = "piece 1 bends back by 3.06° from -100 to -12.5 kPa"
+    ran = run(*words)
+    assert ran.code == 0
+    assert f"monotonic  no: {message}\n" in ran.out
+    assert "curves     not judged: the sigma of a measurement is not known" in ran.out
+    ran = run(*words, "--monotonic", "--out", "other")
+    assert ran.code == 2
+    assert f"error: expected curves that are monotonic, found: {message}" in ran.err
+    assert not (tmp_path / "other").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("fit", "angles.csv"), "--lengths-mm: expected a length for each of the 4 pieces of "
+         "angles.csv, found none"),
+        (("fit", "angles.csv", "--lengths-mm", "14,14"), "--lengths-mm: expected a length for each "
+         "of the 4 pieces of angles.csv, found 2"),
+        (("fit", "angles.csv", "--lengths-mm", "14,x,1,1"), "--lengths-mm: expected numbers "
+         "separated by commas, found 'x'"),
+        (("fit", "angles.csv", "--lengths-mm", "14,0,1,1"), "--lengths-mm: expected lengths above "
+         "0, found 0"),
+        (("fit", "five_piece"), "no table of angles 'five_piece'; did you mean 'four_piece'? "
+         "known: four_piece"),
+        (("fit", "angles.csv", *LENGTHS, "--sigma-deg", "-1"), "sigma: expected a number above 0, "
+         "found -0.0174533"),
+        (("poses", "--fit", "four_piece"), "--fit and --pressure-kpa: expected both or none, found "
+         "one"),
+        (("poses", "--fit", "four_piece", "--pressure-kpa", "125"), "pressure: expected pressures "
+         "from -90 to 120 kPa, which is what was measured, found 125 kPa"),
+        (("poses", "--fit", "four_piece", "--pressure-kpa", "9", "--theta-deg", "1,1,1,1"),
+         "--theta-deg: a fit has its own; expected it or --fit, found both"),
+        (("poses", "--phi-deg", "1,2"), "--phi-deg: expected one for each of 4 pieces, found 2"),
+    ],
+)  # fmt: skip
+def test_mistakes_are_told_in_a_sentence(
+    words: tuple[str, ...], sentence: str, run: Run, table: Path, tmp_path: Path
+) -> None:
+    ran = run("twin", *words)
+    assert ran.code == 2
+    assert ran.err == f"softgrasp: error: {sentence}\n"
+    assert files_in(tmp_path) == ["angles.csv"]
+
+
+def test_poses_of_both_models(run: Run, tmp_path: Path) -> None:
+    tip = np.array([[0.0235, 0.0091, 0.0456], [0.0235, 0.0091, 0.0458]])
+    save_tip_points(TipPoints(np.array([0.0, 1.0]), tip), tmp_path / "tips.csv")
+    ran = run("twin", "poses", "--measured", "tips.csv", "--out", "poses", "--json")
+    assert ran.code == 0, ran.err
+    assert files_in(tmp_path / "poses") == ["poses.csv", "poses.png", "result.json"]
+    flat = {row["model"]: row for row in ran.json["flat"]}
+    assert flat["rigid_unity"]["from_arcs_m"] == pytest.approx(7.985513e-3, abs=1e-9)
+    assert flat["rigid_unity"]["from_arcs_fraction"] == pytest.approx(0.14334, abs=1e-5)
+    forced = {row["model"]: row for row in ran.json["forced"]}
+    assert forced["arcs_webster"]["tip_m"] == pytest.approx(
+        (23.467175592e-3, 9.11339472e-3, 45.594418849e-3), abs=1e-11
+    )
+    assert forced["arcs_bishop"]["tip_m"] == pytest.approx(
+        (25.036400161e-3, 3.607157974e-3, 45.509720538e-3), abs=1e-11
+    )
+    apart = np.linalg.norm(np.array(forced["arcs_webster"]["tip_m"]) - tip.mean(axis=0))
+    assert forced["arcs_webster"]["from_measured_fraction"] == pytest.approx(apart / 0.05571)
+    assert forced["rigid_unity"]["from_measured_fraction"] > 0.14
+
+
+def test_poses_of_a_fit_in_words(run: Run) -> None:
+    ran = run("twin", "poses", "--fit", "four_piece", "--pressure-kpa", "-90")
+    assert ran.code == 0, ran.err
+    assert "0      rigid pieces, Unity's order (III-C2)  -" in ran.out  # bent outwards
+    assert ran.out.splitlines()[-2].startswith("files  out/poses/result.json")
+
+
+def test_what_is_shipped_is_listed(run: Run) -> None:
+    ran = run("list", "pressure-fits")
+    assert [line.split()[0] for line in ran.out.splitlines()[1:]] == assets.names("pressure_fits")
+    assert "-90 … 120" in ran.out
+    assert "own: simulated" in run("list", "pressure-fits", "--json").json[0]["source"]
+
+
+def test_the_verbs_of_the_twin_are_helped(run: Run) -> None:
+    ran = run("twin")
+    assert ran.code == 2
+    assert "fit " in ran.err
+    assert "poses " in ran.err
+    help_ = " ".join(run("twin", "fit", "--help").out.split())
+    assert "Example: softgrasp twin fit four_piece --sigma-deg 0.3" in help_
+
+
+# --------------------
+# softgrasp twin pick and softgrasp twin accuracy.
+
+
+pytest.importorskip("cv2", reason="OpenCV is an extra")
+
+
+def words(pixels: np.ndarray) -> str:
+    return " ".join(f"{x:.3f},{y:.3f}" for x, y in pixels.reshape(-1, 2).tolist())
+
+
+class Case:
+    """A plain picture with exact picks of a bent finger."""
+
+    def __init__(self, directory: Path) -> None:
+        reference = reference_finger()
+        self.truth = np.degrees(shape_at(reference, 100e3).piece_angles)
+        rig = RgbdTestRig(reference.finger, reference.stations, rgbd_camera(640))
+        marks = rig.marks(shape_at(reference, 100e3).joint_angles)
+        self.line, self.middle = words(marks.pixels["line"]), words(marks.pixels["middle"])
+        pairs = np.stack([marks.pixels["upper"], marks.pixels["lower"]], axis=1)
+        self.pairs = words(pairs)
+        self.clicks = [*marks.pixels["line"].tolist(), *marks.pixels["middle"].tolist()]
+        Pillow.fromarray(np.full((480, 640, 3), 140, np.uint8)).save(directory / "finger.png")
+        np.save(directory / "depth.npy", np.full((480, 640), 0.35))
+        save_camera(rig.camera, directory / "cam.yaml")
+        self.words = ("twin", "pick", "finger.png", "--camera", "cam.yaml")
+
+
+@pytest.fixture
+def case(tmp_path: Path) -> Case:
+    return Case(tmp_path)
+
+
+def test_picks_become_angles_a_table_and_an_overlay(run: Run, case: Case, tmp_path: Path) -> None:
+    table = ("--pressure-kpa", "100", "--append", "angles.csv")
+    ran = run(
+        *case.words, "--points", case.middle, "--line", case.line, *table, "--overlay", "o.png"
+    )
+    assert ran.code == 0, ran.err
+    assert ran.out.startswith("pieces bend, base first: ")
+    assert ran.out.endswith("wrote angles.csv\nwrote o.png\n")
+    ran = run(*case.words, "--points", case.pairs, "--line", case.line, "--edges",
+              "--depth", "depth.npy", "--json", *table)  # fmt: skip
+    assert ran.code == 0, ran.err
+    np.testing.assert_allclose(ran.json["angles_deg"], case.truth, atol=0.35)
+    assert max(ran.json["sigmas_deg"]) < 1.2
+    result = load_piece_angles(tmp_path / "angles.csv")
+    assert result.pressures.tolist() == [100e3, 100e3]
+    np.testing.assert_allclose(np.degrees(result.angles[1]), ran.json["angles_deg"])
+    with Pillow.open(tmp_path / "o.png") as overlay:
+        assert overlay.size == (640, 480)
+
+
+def test_a_table_keeps_its_remarks(run: Run, case: Case, tmp_path: Path) -> None:
+    table = tmp_path / "angles.csv"
+    head = "# measured by hand\npressure_kpa,angle_1_deg,angle_2_deg,angle_3_deg,angle_4_deg"
+    table.write_text(f"{head}\n0,0,0,0,0", encoding="utf-8")
+    words = (*case.words, "--points", case.middle, "--line", case.line, "--pressure-kpa", "50")
+    assert run(*words, "--append", table).code == 0
+    lines = table.read_text("utf-8").splitlines()
+    assert lines[:3] == [*head.splitlines(), "0,0,0,0,0"]
+    assert lines[3].startswith("50,")
+    table.write_text("pressure_kpa,angle_1_deg\n0,0\n", encoding="utf-8")
+    ran = run(*words, "--append", table)
+    assert ran.code == 2
+    assert "expected angles of 1 pieces, as in the table, found 4" in ran.err
+
+
+def test_clicks_on_the_page(run: Run, case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+    def click(message: str) -> None:
+        url = re.search(r"http://127\.0\.0\.1:\d+/\S+/", message)
+        assert url is not None
+        body = json.dumps(case.clicks).encode()
+        sent = urllib.request.Request(f"{url.group()}done", data=body, method="POST")
+        threading.Thread(target=lambda: urllib.request.urlopen(sent, timeout=10).close()).start()
+
+    monkeypatch.setattr(terminal, "note", click)
+    ran = run(*case.words, "--json")
+    assert ran.code == 0, ran.err
+    np.testing.assert_allclose(ran.json["angles_deg"], case.truth, atol=0.6)
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (("--points", "1,2 3"), "--points: expected points as column,row, found '3'"),
+        (("--points", " "), "--points: expected points as column,row, found nothing"),
+        (("--points", "1,2 3,4 5,6", "--edges"), "expected two picks a cut with --edges, found 3"),
+        (("--points", "1,2 30,4"), "expected a reference line, or two picks a cut"),
+        (("--points", "1,2 3,nan"), "found '3,nan'"),
+        (("--line", "1,2 3,4"), "--line: expected it only with --points"),
+        (("--pressure-kpa", "5"), "expected --pressure-kpa and --append together, found no --app"),
+        (("--depth", "none.npy"), "none.npy: expected a depth picture, found no such file"),
+    ],
+)
+def test_mistakes_are_sentences(run: Run, case: Case, options: tuple[str, ...], sentence: str):
+    ran = run(*case.words, *options)
+    assert ran.code == 2
+    assert sentence in ran.err
+    assert len(ran.err.splitlines()) == 1
+
+
+def test_accuracy_without_a_report(run: Run, tmp_path: Path) -> None:
+    ran = run(
+        "twin", "accuracy", "--quick", "--step-kpa", "50", "--no-report", "--out", "a", "--json"
+    )
+    assert ran.code == 0, ran.err
+    assert files_in(tmp_path / "a") == ["accuracy.csv", "angles.csv", "fit.yaml"]
+    assert ran.json["reference"] == "simulated"
+    assert ran.json["largest_percent"] < 4.0
+    assert len(load_pressure_fit(tmp_path / "a" / "fit.yaml").lengths) == 4
+    text = (tmp_path / "a" / "accuracy.csv").read_text("utf-8")
+    assert "SIMULATED" in text.splitlines()[0]
+
+
+@pytest.mark.slow
+def test_accuracy_with_pictures_and_page(run: Run, tmp_path: Path) -> None:
+    ran = run("twin", "accuracy", "--quick", "--step-kpa", "30", "--out", "a")
+    assert ran.code == 0, ran.err
+    assert files_in(tmp_path / "a") == sorted(WRITTEN)
+    page = (tmp_path / "a" / "report.html").read_text("utf-8")
+    assert page.count('<img src="data:image/') == 2
+    assert "simulated, not measured" in page
+    assert "simulated, not measured" in ran.out

@@ -1,0 +1,432 @@
+"""Client and server over a real socket: both maps, limits, refusals, tokens, stale data."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+
+import numpy as np
+import pytest
+from pymodbus.client import AsyncModbusTcpClient
+from pymodbus.server import ModbusTcpServer
+from pymodbus.simulator import DataType, SimData, SimDevice
+
+from softgrasp.errors import (
+    BackendUnavailable,
+    BadAnswerError,
+    ConnectionLostError,
+    DescriptionError,
+    DeviceError,
+    RequestRefusedError,
+    SimulationError,
+    StaleDataError,
+)
+from softgrasp.twin.description import RegisterMap
+from softgrasp.twin.files import load_register_map
+from softgrasp.twin.modbus_client import ControllerClient, TcpLink, spans
+from softgrasp.twin.modbus_server import (
+    ControllerState,
+    Session,
+    SimulatedController,
+    Valve,
+    advanced,
+    connect_controller,
+    controller_server,
+    measured,
+    sample_number,
+    target_of,
+)
+from tests.twin.controllers import Clock, odd_map, rig
+
+DEFAULT, ODD = load_register_map(), odd_map()
+
+
+@pytest.mark.parametrize("registers", [DEFAULT, ODD], ids=["default", "odd"])
+def test_a_pressure_is_commanded_and_reached(registers: RegisterMap) -> None:
+    async def talk() -> None:
+        clock = Clock()
+        async with rig(registers, clock=clock) as there, there.client(clock=clock) as client:
+            first = await client.read()
+            assert first == (clock.now, False, False, 0.0, 0.0, 0.0)
+            await client.set_targets(positive=80e3, negative=-60e3)
+            await client.trigger(positive=True)
+            clock.now += 0.15
+            rising = await client.read()
+            assert rising.pressure == pytest.approx(80e3 * (1 - math.exp(-1)), abs=51)
+            assert rising[1:5] == (True, False, 80e3, -60e3)
+            clock.now += 10
+            assert (await client.read()).pressure == pytest.approx(80e3)
+            await client.trigger(positive=False, negative=True)
+            clock.now += 10
+            assert (await client.read()).pressure == pytest.approx(-60e3)
+            await client.trigger(negative=False)
+            clock.now += 10
+            end = await client.read()
+            assert end.pressure == pytest.approx(0.0, abs=1e-3)
+            assert end.negative_target == -60e3
+
+    asyncio.run(talk())
+
+
+def test_neighbours_are_read_and_written_together() -> None:
+    assert [span.width for span in spans(list(DEFAULT.reads)[:5])] == [5]
+    result = spans([pair for pair in ODD.reads if pair[1] is not None])
+    assert [(one.kind, one.address, one.width) for one in result] == [
+        ("discrete", 3, 1), ("discrete", 9, 1), ("holding", 40, 2), ("holding", 50, 2),
+        ("input", 100, 3),
+    ]  # fmt: skip
+
+    async def talk() -> None:
+        async with rig() as there, there.client() as client:
+            await client.read()
+            assert client.counts.requests == 1
+            await client.set_targets(positive=1e3, negative=-1e3)
+            await client.trigger(positive=False, negative=True)
+            assert client.counts.requests == 3
+            assert len(there.heard) == 2
+
+    asyncio.run(talk())
+
+
+@pytest.mark.parametrize("registers", [DEFAULT, ODD], ids=["default", "odd"])
+def test_nothing_outside_the_limits_leaves_the_client(registers: RegisterMap) -> None:
+    async def talk() -> None:
+        async with rig(registers) as there, there.client() as client:
+            for wrong in (120_001.0, -1.0, math.nan, math.inf, 1e9):
+                with pytest.raises(
+                    DescriptionError, match=r"positive_target \(holding \d+\): expected 0 to"
+                ):
+                    await client.set_targets(positive=wrong, negative=-50e3)
+            with pytest.raises(DescriptionError, match="expected -90000 to 0 Pa, found -90001"):
+                await client.set_targets(negative=-90_001.0)
+            assert client.counts.requests == 0
+            assert there.heard == []
+            await client.set_targets(positive=120e3, negative=-90e3)
+            assert there.heard[-1].positive_target == pytest.approx(120e3)
+            assert there.heard[-1].negative_target == pytest.approx(-90e3)
+
+    asyncio.run(talk())
+
+
+def moved(registers: RegisterMap, name: str, **changes: object) -> RegisterMap:
+    """A map in which one reading is elsewhere."""
+    there = getattr(registers.reads, name).replace(**changes)
+    return registers.replace(reads=registers.reads.replace(**{name: there}))
+
+
+def test_an_unknown_register_is_named() -> None:
+    async def talk() -> None:
+        async with rig() as there:
+            client = there.client()
+            host, port = there.server.address
+            wrong = connect_controller(host, port, moved(DEFAULT, "pressure", address=77))
+            with pytest.raises(RequestRefusedError) as caught:
+                await wrong.read()
+            assert str(caught.value) == (
+                "pressure (holding 77): expected to be read, found: illegal address: there is no "
+                "such register (exception 2)"
+            )
+            other = connect_controller(host, port, DEFAULT.replace(device_id=9))
+            with pytest.raises(RequestRefusedError, match="the device does not answer"):
+                await other.read()
+            await client.read()
+            for one in (client, wrong, other):
+                await one.close()
+
+    asyncio.run(talk())
+
+
+def test_the_server_refuses_what_is_outside_its_own_limits() -> None:
+    async def talk() -> None:
+        async with rig() as there:
+            wide = DEFAULT.writes.positive_target.replace(limits=(0.0, 200e3))
+            registers = DEFAULT.replace(writes=DEFAULT.writes.replace(positive_target=wide))
+            async with connect_controller(*there.server.address, registers) as client:
+                with pytest.raises(RequestRefusedError) as caught:
+                    await client.set_targets(positive=150e3)
+            assert str(caught.value) == (
+                "positive_target (holding 2): expected to take positive_target = 150000, found: "
+                "illegal value (exception 3)"
+            )
+            assert there.heard == []
+
+    asyncio.run(talk())
+
+
+def test_an_answer_outside_its_register_is_named() -> None:
+    async def talk() -> None:
+        device = SimDevice(
+            id=1, simdata=[SimData(0, values=[0, 0, 500, -500, 9999], datatype=DataType.INT16)]
+        )
+        server = ModbusTcpServer(device, address=("127.0.0.1", 0))
+        await server.serve_forever(background=True)
+        port = server.transport.sockets[0].getsockname()[1]
+        async with connect_controller("127.0.0.1", port, DEFAULT) as client:
+            with pytest.raises(BadAnswerError) as caught:
+                await client.read()
+            assert str(caught.value).startswith(
+                "pressure (holding 4): expected -100000 to 130000 Pa, found 999900 (in the words "
+            )
+            assert client.last is None
+            await server.async_setValues(1, 16, 4, [321])
+            assert (await client.read()).pressure == 32_100.0  # another maker's server
+            await client.set_targets(positive=70e3)
+            assert await server.async_getValues(1, 3, 2, 1) == [700]
+            await server.async_setValues(1, 16, 1, [2])
+            with pytest.raises(BadAnswerError, match=r"negative_on \(holding 1\): expected 0 or 1"):
+                await client.read()
+        await server.shutdown()
+
+    asyncio.run(talk())
+
+
+def test_another_makers_client_is_served() -> None:
+    async def talk() -> None:
+        clock = Clock()
+        async with rig(clock=clock) as there:
+            host, port = there.server.address
+            async with AsyncModbusTcpClient(host, port=port) as client:
+                assert not (await client.write_register(2, 500)).isError()
+                assert not (await client.write_registers(0, [1, 0])).isError()
+                clock.now += 10
+                assert (await client.read_holding_registers(0, count=5)).registers == [
+                    *(1, 0, 500, 0, 500)
+                ]
+                assert (await client.read_holding_registers(3, count=3)).exception_code == 2
+                assert (await client.write_register(4, 1)).exception_code == 2
+                assert (await client.write_register(2, 1201)).exception_code == 3
+                assert (await client.write_register(0, 2)).exception_code == 3
+                assert (await client.read_coils(0)).exception_code == 2
+                assert (await client.read_exception_status()).exception_code == 1
+
+    asyncio.run(talk())
+
+
+def test_half_a_value_is_not_written() -> None:
+    async def talk() -> None:
+        async with rig(ODD) as there:
+            host, port = there.server.address
+            async with AsyncModbusTcpClient(host, port=port) as client:
+                for address, words in ((40, [0]), (41, [0]), (40, [0, 0, 0])):
+                    answer = await client.write_registers(address, words, device_id=7)
+                    assert answer.exception_code == 2
+                nan = [0, 0x7FC0]
+                assert (await client.write_registers(40, nan, device_id=7)).exception_code == 3
+                assert there.heard == []
+
+    asyncio.run(talk())
+
+
+@pytest.mark.parametrize(
+    ("pdu", "code"),
+    [
+        ("05 0000 1234", 3),  # a coil is on with FF00 and off with 0000
+        ("01 0000 0001 00", 3),  # a byte too many
+        ("03 0028 0001", None),  # half a value may be read
+        ("03 0028", 3),
+        ("03 0028 0000", 3),
+        ("03 0029 0002", 2),
+        ("0f 0000 0002 02 00", 3),
+        ("10 0028 0002 04 0000", 3),
+        ("0f 0000 0002 01 03", None),
+        ("08 0000 0000", 1),
+        ("2b 0e 01 00", 1),
+        ("83", 1),
+        ("00", 1),
+    ],
+)
+def test_what_the_server_answers_to(pdu: str, code: int | None) -> None:
+    session = Session(SimulatedController(ODD, clock=Clock()))
+    request = bytes.fromhex(pdu)
+    answer = asyncio.run(session.answer(7, request))
+    if code is None:
+        assert answer[0] == request[0]
+    else:
+        assert answer == bytes([request[0] & 0x7F | 0x80, code])
+    assert asyncio.run(session.answer(8, request))[1] == 11
+
+
+def test_a_port_that_is_taken_is_told() -> None:
+    async def talk() -> None:
+        async with rig() as there:
+            port = there.server.address[1]
+            message = rf"127.0.0.1:{port}: expected an address to listen on, found"
+            async with rig() as other:
+                await other.server.close()
+                with pytest.raises(DeviceError, match=message):
+                    await other.server.start(port=port)
+
+    asyncio.run(talk())
+
+
+def test_a_reading_grows_old() -> None:
+    async def talk() -> None:
+        clock = Clock()
+        async with rig() as there, there.client(clock=clock, stale_after=0.5) as client:
+            with pytest.raises(StaleDataError, match=r"of at most 0\.5 s, found none"):
+                client.require_fresh()
+            read = await client.read()
+            clock.now += 0.5
+            assert client.require_fresh() is read
+            clock.now += 0.25
+            assert client.age == 0.75
+            with pytest.raises(StaleDataError, match=r"found one that is 0\.75 s old"):
+                client.require_fresh()
+
+    asyncio.run(talk())
+
+
+def test_a_counter_that_stands_still_is_stale_data() -> None:
+    async def talk() -> None:
+        device, here = Clock(), Clock()
+        async with rig(ODD, clock=device) as there, there.client(clock=here) as client:
+            for _ in range(5):  # both run
+                device.now += 0.3
+                here.now += 0.3
+                await client.read()
+            here.now += 0.4
+            await client.read()  # it may stand for a while
+            here.now += 0.4
+            with pytest.raises(
+                StaleDataError, match=r"counter \(input 102\): expected to change within 0\.5 s"
+            ):
+                await client.read()
+            device.now += 0.3
+            await client.read()
+
+    asyncio.run(talk())
+
+
+def test_noise_stays_inside_the_register() -> None:
+    async def talk() -> None:
+        clock = Clock()
+        valve = Valve(noise=500e3, seed=1)
+        async with rig(clock=clock, valve=valve) as there, there.client() as client:
+            result = set()
+            for _ in range(50):
+                clock.now += 0.01
+                result.add((await client.read()).pressure)
+            assert {-100e3, 130e3} <= result  # the sensor is at its ends
+
+    asyncio.run(talk())
+
+
+def test_nobody_there_is_told() -> None:
+    async def talk() -> None:
+        async with rig() as there:
+            port = there.server.address[1]
+        clock = Clock()
+        async with ControllerClient(DEFAULT, TcpLink("127.0.0.1", port, sleep=clock.sleep)) as one:
+            with pytest.raises(ConnectionLostError, match=rf"127.0.0.1:{port}: expected an answer"):
+                await one.read()
+        assert clock.slept == [0.0, 0.05, 0.1]
+
+    asyncio.run(talk())
+
+
+def test_a_plain_installation_is_told_what_it_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("softgrasp.twin.modbus_server.find_spec", lambda name: None)
+    for end in (lambda: connect_controller("127.0.0.1", 1, DEFAULT),
+                lambda: controller_server(DEFAULT)):  # fmt: skip
+        with pytest.raises(BackendUnavailable, match=r"pip install 'softgrasp\[twin\]'"):
+            end()
+
+
+# --------------------
+# The simulated controller's pressure: laws of its valve, its limits, and its noise.
+
+
+ON = ControllerState(positive_on=True, positive_target=100e3, negative_target=-80e3)
+VALVE = Valve()
+
+
+def test_it_rises_as_a_first_order_valve() -> None:
+    for time in (0.0, 0.05, VALVE.time_constant, 1.0):
+        target = 100e3 * (1 - math.exp(-time / VALVE.time_constant))
+        assert advanced(ON, time, VALVE).pressure == pytest.approx(target, rel=1e-14)
+
+
+def test_it_does_not_depend_on_how_often_it_is_asked() -> None:
+    state = ON
+    for time in np.sort(np.random.default_rng(3).uniform(0, 1, 500)):
+        state = advanced(state, float(time), VALVE)
+    once = advanced(ON, state.time, VALVE)
+    assert state.pressure == pytest.approx(once.pressure, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("positive", "negative", "target"),
+    [(False, False, 0.0), (True, False, 100e3), (False, True, -80e3), (True, True, 0.0)],
+)
+def test_the_triggers_choose_the_target(positive: bool, negative: bool, target: float) -> None:
+    state = ON._replace(positive_on=positive, negative_on=negative)
+    assert target_of(state, VALVE) == target
+    assert advanced(state, 100.0, VALVE).pressure == pytest.approx(target, abs=1e-9)
+
+
+def test_no_target_leads_beyond_the_clamps() -> None:
+    too_high = ON._replace(positive_target=500e3)
+    too_low = ON._replace(positive_on=False, negative_on=True, negative_target=-500e3)
+    for state, bound in ((too_high, 120e3), (too_low, -90e3)):
+        path = [advanced(state, t, VALVE).pressure for t in np.linspace(0, 5, 300)]
+        assert np.abs(path).max() <= abs(bound)
+        assert path[-1] == pytest.approx(bound)
+        assert (np.diff(np.abs(path)) >= 0).all()
+
+
+def test_time_does_not_run_backwards() -> None:
+    with pytest.raises(SimulationError, match="expected a time from 2 s on, found 1 s"):
+        advanced(ON._replace(time=2.0), 1.0, VALVE)
+    with pytest.raises(SimulationError, match="found nan s"):
+        advanced(ON, math.nan, VALVE)
+
+
+def test_noise_has_its_size_and_its_seed_and_belongs_to_the_instant() -> None:
+    noisy = Valve(noise=200.0, seed=5)
+    states = [ControllerState(time=k * noisy.sample_period + 1e-5) for k in range(4000)]
+    errors = np.array([measured(state, noisy) for state in states])
+    assert errors.std() == pytest.approx(200.0, rel=0.05)
+    assert abs(errors.mean()) < 4 * 200.0 / math.sqrt(len(errors))
+    again = np.array([measured(state, noisy) for state in reversed(states)])
+    assert (again[::-1] == errors).all()
+    other = Valve(noise=200.0, seed=6)
+    assert measured(states[9], other) != errors[9]
+    assert measured(states[9], VALVE) == states[9].pressure
+
+
+def test_samples_are_counted() -> None:
+    assert sample_number(ControllerState(time=0.0105), VALVE) == 10
+
+
+def test_a_valve_has_the_air_around_in_its_range() -> None:
+    with pytest.raises(DescriptionError, match=r"lowest: expected lowest <= 0 <= highest"):
+        Valve(lowest=10.0)
+    with pytest.raises(DescriptionError, match="time_constant: expected a number above 0"):
+        Valve(time_constant=0.0)
+
+
+def test_a_controller_that_nobody_asks_lets_the_air_out() -> None:
+    clock = Clock(0.0)
+    registers = load_register_map()
+    controller = SimulatedController(registers, Valve(time_constant=0.1), watchdog=1.0, clock=clock)
+    controller.write("holding", 0, [1, 0, 500])
+    clock.now = 0.9
+    controller.words("holding", 0, 5)
+    clock.now = 1.8
+    assert controller.state().positive_on
+    assert controller.state().pressure == pytest.approx(50e3, rel=1e-6)
+    clock.now = 2.2  # 1.3 s after the last request: 0.3 s of it on the way to the air around
+    state = controller.state()
+    assert not state.positive_on
+    assert state.pressure == pytest.approx(50e3 * math.exp(-3.0), rel=1e-5)
+    controller.words("holding", 0, 5)
+    clock.now = 60.0
+    assert not controller.state().positive_on  # and does not close again by itself
+
+
+def test_without_a_watchdog_commands_stay() -> None:
+    clock = Clock(0.0)
+    controller = SimulatedController(load_register_map(), clock=clock)
+    controller.write("holding", 0, [1, 0, 500])
+    clock.now = 3600.0
+    assert controller.state().positive_on

@@ -1,0 +1,364 @@
+"""Angles of pieces from picks: exact for constant curvatures, with the right uncertainty."""
+
+from __future__ import annotations
+
+import http.client
+import json
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import numpy as np
+import pytest
+from PIL import Image as Pillow
+
+from softgrasp.description.sensor import PinholeCamera
+from softgrasp.errors import DescriptionError
+from softgrasp.mechanics.camera import project
+from softgrasp.mechanics.transforms import rotate_about
+from softgrasp.twin.piecewise_bending import angle_between, direction_rows, directions, solve_angles
+from softgrasp.twin.point_picking import (
+    CHORD,
+    LINE,
+    MAX_BYTES,
+    WINDOW,
+    Picks,
+    PickServer,
+    PickTarget,
+    averaged,
+    depths_at,
+    measure_picks,
+    pick_overlay,
+    picked_angles,
+    plane_coefficients,
+    read_depth,
+)
+
+CAMERA = PinholeCamera(
+    fx=5450.0, fy=5450.0, cx=646.0, cy=476.0, k1=-0.35, k2=0.8, p1=6e-4, width=1280, height=960
+)
+LENGTHS = np.array([14.0, 14.0, 12.32, 15.39]) * 1e-3
+HALF = 7.5e-3
+RADIANS = np.radians([10.0, 15.0, -20.0, 25.0])
+
+
+def arc_points(angles: np.ndarray, heading: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
+    """Middles (n + 1, 2) and both edges (n + 1, 2, 2) of cuts of arcs, by closed form [m]."""
+    tangents = heading + np.concatenate([[0.0], np.cumsum(angles)])
+    chords = tangents[:-1] + 0.5 * angles
+    lengths = LENGTHS[: len(angles)] * np.sinc(0.5 * angles / np.pi)
+    steps = lengths[:, None] * np.stack([np.cos(chords), np.sin(chords)], axis=-1)
+    middles = np.concatenate([[[0.0, 0.0]], np.cumsum(steps, axis=0)])
+    across = HALF * np.stack([-np.sin(tangents), np.cos(tangents)], axis=-1)
+    return middles, np.stack([middles - across, middles + across], axis=1)
+
+
+def picks_of(angles: np.ndarray, edges: bool, tilt: float = 0.0, heading: float = 0.1) -> Picks:
+    """What the camera sees of arcs in a plane that is turned about its y axis."""
+    middles, both = arc_points(angles, heading)
+    ahead = np.array([np.cos(heading), np.sin(heading)])
+    line = np.array([-0.019 * ahead, -0.002 * ahead])
+    rotation, position = rotate_about("y", tilt)[:3, :3], np.array([-0.019, 0.0, 0.35])
+
+    def seen(points: np.ndarray) -> np.ndarray:
+        flat = points.reshape(-1, 2)
+        return position + np.column_stack([flat, np.zeros(len(flat))]) @ rotation.T
+
+    cuts = seen(both if edges else middles)
+    shape = both.shape if edges else middles.shape
+    return Picks(project(CAMERA, cuts).reshape(shape), project(CAMERA, seen(line)), cuts[:, 2])
+
+
+def test_a_chord_turns_half_the_arc() -> None:
+    _, edges = arc_points(RADIANS)
+    line = np.array([[-1.0, 0.0], [0.0, 0.0]])
+    seen = directions(line, edges)
+    tangents = np.concatenate([[0.0], np.cumsum(RADIANS)])
+    np.testing.assert_allclose(seen[1::2], tangents, atol=1e-14)
+    np.testing.assert_allclose(seen[2::2], tangents[:-1] + 0.5 * RADIANS, atol=1e-14)
+
+
+def test_the_turn_of_one_direction_to_another() -> None:
+    first, second = np.array([[1.0, 0.0], [0.0, -2.0]]), np.array([[0.0, 3.0], [-1.0, -1.0]])
+    np.testing.assert_allclose(angle_between(first, second), [np.pi / 2, -np.pi / 4])
+
+
+@pytest.mark.parametrize("edges", [False, True])
+def test_the_rows_make_the_directions_of_arcs(edges: bool) -> None:
+    rows = direction_rows(4, line=True, edges=edges)
+    middles, both = arc_points(RADIANS, heading=0.3)
+    line = np.array([[0.0, 0.0], [np.cos(0.3), np.sin(0.3)]])
+    seen = directions(line, both if edges else middles[:, None])
+    np.testing.assert_allclose(rows @ [0.3, *RADIANS], seen, atol=1e-14)
+
+
+@pytest.mark.parametrize("tilt", [0.0, 0.15])
+@pytest.mark.parametrize("edges", [False, True])
+@pytest.mark.parametrize("angles", [RADIANS, -RADIANS, np.zeros(4), np.radians([60.0] * 4)])
+def test_exact_for_pieces_of_constant_curvature(
+    angles: np.ndarray, edges: bool, tilt: float
+) -> None:
+    picks = picks_of(angles, edges, tilt)
+    # depths without error tell the tilt, where picks lie about more than one line
+    result = picked_angles(CAMERA, picks, depth_noise=1e-9)
+    np.testing.assert_allclose(result.angles, angles, atol=1e-8)
+
+
+def test_a_finger_that_is_square_to_the_camera_needs_no_depths() -> None:
+    picks = picks_of(RADIANS, edges=False)._replace(depths=None)
+    np.testing.assert_allclose(picked_angles(CAMERA, picks).angles, RADIANS, atol=1e-9)
+    tilted = picks_of(RADIANS, edges=False, tilt=0.3)._replace(depths=None)
+    assert np.abs(picked_angles(CAMERA, tilted).angles - RADIANS).max() > np.radians(0.3)
+
+
+def test_edges_need_no_reference_line_and_no_order() -> None:
+    picks = picks_of(RADIANS, edges=True)
+    bare = picked_angles(CAMERA, picks._replace(line=None), depth_noise=1e-9)
+    np.testing.assert_allclose(bare.angles, RADIANS, atol=1e-8)
+    swapped = picks.cuts[:, ::-1]
+    other = picked_angles(CAMERA, Picks(swapped, picks.line))
+    same = picked_angles(CAMERA, Picks(picks.cuts, picks.line))
+    np.testing.assert_allclose(other.angles, same.angles, atol=1e-12)
+
+
+def test_distortion_that_is_left_in_makes_the_angles_wrong() -> None:
+    plain = CAMERA.replace(k1=0.0, k2=0.0, p1=0.0)
+    strong = CAMERA.replace(k1=-3.0, k2=0.0)
+    middles, _ = arc_points(np.radians([20.0] * 4))
+    points = np.column_stack([middles - [0.019, 0.0], np.full(5, 0.35)])
+    line = project(strong, [[-0.036, 0.0, 0.35], [-0.02, 0.0, 0.35]])
+    picks = Picks(project(strong, points), line)
+    good = picked_angles(strong, picks).angles
+    np.testing.assert_allclose(np.degrees(good), 20.0, atol=1e-7)
+    assert np.abs(np.degrees(picked_angles(plain, picks).angles) - 20.0).max() > 0.8
+
+
+@pytest.mark.parametrize("edges", [False, True])
+def test_the_uncertainty_is_that_of_many_noisy_picks(edges: bool) -> None:
+    picks = picks_of(RADIANS, edges)
+    rng = np.random.default_rng(0)
+    message = picked_angles(CAMERA, picks, pick_noise=0.5, depth_noise=1e-3)
+    assert picks.line is not None
+    assert picks.depths is not None
+    result = []
+    for _ in range(80):
+        noisy = Picks(
+            picks.cuts + rng.normal(0.0, 0.5, picks.cuts.shape),
+            picks.line + rng.normal(0.0, 0.5, (2, 2)),
+            picks.depths + rng.normal(0.0, 1e-3, picks.depths.shape),
+        )
+        result.append(picked_angles(CAMERA, noisy, pick_noise=0.5, depth_noise=1e-3).angles)
+    spread = np.std(result, axis=0)
+    # the standard deviation of 80 samples is known to 8 %
+    np.testing.assert_allclose(spread, message.sigmas, rtol=0.3)
+
+
+def test_chords_alone_amplify_noise_as_the_law_says() -> None:
+    angles = np.zeros(4)
+    rows = direction_rows(4, line=True, edges=False)
+    across = np.array([[1, 0, 0, 0, 0], [-1, 1, 0, 0, 0], [0, -1, 1, 0, 0], [0, 0, -1, 1, 0],
+                       [0, 0, 0, -1, 1]], dtype=float)  # fmt: skip
+    across[0] = 0.0  # a perfect line; picks of pieces of length 1 move by 1 across
+    result = solve_angles(rows @ [0.0, *angles], across @ across.T, rows)
+    assert result.sigmas[3] == pytest.approx(np.sqrt(4 + 36 + 64 + 64 + 16))
+
+
+def test_two_picks_a_cut_are_many_times_surer_than_one() -> None:
+    chords = picked_angles(CAMERA, picks_of(RADIANS, edges=False)).sigmas
+    edges = picked_angles(CAMERA, picks_of(RADIANS, edges=True)).sigmas
+    assert np.degrees(edges).max() < 0.6
+    assert chords[3] > 5.0 * edges[3]
+
+
+def test_the_plane_of_depths() -> None:
+    rng = np.random.default_rng(3)
+    plane = rng.uniform(-0.1, 0.1, (40, 2))
+    coefficients = np.array([2.9, 0.4, -0.7])
+    depths = 1.0 / (coefficients[0] + plane @ coefficients[1:])
+    np.testing.assert_allclose(plane_coefficients(plane, depths, 1e-9), coefficients, atol=1e-6)
+    # picks in a row say nothing of a tilt across it: it stays square
+    row = np.column_stack([np.linspace(-0.1, 0.1, 5), np.zeros(5)])
+    result = plane_coefficients(row, np.full(5, 0.35) + rng.normal(0.0, 2e-3, 5), 2e-3)
+    assert result[2] == pytest.approx(0.0, abs=1e-12)
+
+
+GOOD = picks_of(RADIANS, edges=False)
+
+
+@pytest.mark.parametrize(
+    ("picks", "sentence"),
+    [
+        (Picks(GOOD.cuts), "expected a reference line, or two picks a cut, found one pick a cut"),
+        (Picks(GOOD.cuts[:1], GOOD.line), "cuts: expected two cuts or more"),
+        (Picks(GOOD.cuts[[0, 1, 1, 2]], GOOD.line), "cuts: .*different places, found one twice"),
+        (Picks(GOOD.cuts, GOOD.line[:1]), r"line: expected two picks, found shape \(1, 2\)"),
+        (Picks(GOOD.cuts, GOOD.line[[0, 0]]), "line: .*different places, found one twice"),
+        (Picks(GOOD.cuts, GOOD.line, np.ones(4)), "depths: expected 5 depths, one a pick, found 4"),
+        (Picks(GOOD.cuts, GOOD.line, np.zeros(5)), "depths: expected depths above 0 m"),
+    ],
+)
+def test_refuses_picks_that_say_nothing(picks: Picks, sentence: str) -> None:
+    with pytest.raises(DescriptionError, match=sentence):
+        picked_angles(CAMERA, picks)
+
+
+def test_refuses_a_noise_of_nothing() -> None:
+    with pytest.raises(DescriptionError, match="pick_noise: expected a number above 0, found 0"):
+        picked_angles(CAMERA, GOOD, pick_noise=0.0)
+
+
+# --------------------
+# Depth pictures, the overlay, and the page on which one clicks.
+
+
+pytest.importorskip("cv2", reason="OpenCV is an extra")
+
+
+SHAPE = (240, 320)
+PICTURE = np.full((*SHAPE, 3), 120, dtype=np.uint8)
+PICKING_CAMERA = PinholeCamera(fx=300.0, fy=300.0, cx=160.0, cy=120.0, width=320, height=240)
+LINE_PX = np.array([[20.0, 100.0], [50.0, 100.0]])
+CUTS = np.array([[60.0, 100.0], [110.0, 105.0], [155.0, 125.0]])
+PICKS = Picks(CUTS, LINE_PX)
+
+
+def test_depths_in_metres_and_in_millimetres(tmp_path: Path) -> None:
+    metres = np.full(SHAPE, 0.35)
+    metres[0, 0], metres[0, 1] = np.nan, -1.0
+    np.save(tmp_path / "m.npy", metres)
+    np.save(tmp_path / "mm.npy", np.full(SHAPE, 350, dtype=np.uint16))
+    Pillow.fromarray(np.full(SHAPE, 350, dtype=np.uint16)).save(tmp_path / "mm.png")
+    for name in ("m.npy", "mm.npy", "mm.png"):
+        result = read_depth(tmp_path / name, SHAPE)
+        assert result[5, 5] == pytest.approx(0.35)
+    assert read_depth(tmp_path / "m.npy", SHAPE)[0, :2].tolist() == [0.0, 0.0]
+
+
+def test_depth_files_that_are_none(tmp_path: Path) -> None:
+    with pytest.raises(DescriptionError, match="found no such file"):
+        read_depth(tmp_path / "none.npy", SHAPE)
+    with pytest.raises(DescriptionError, match=r"expected a depth picture, \.npy or \.png"):
+        read_depth(tmp_path / "depth.exr", SHAPE)
+    np.save(tmp_path / "small.npy", np.ones((2, 3)))
+    with pytest.raises(DescriptionError, match=r"320 × 240 pixels, as the picture has, found sha"):
+        read_depth(tmp_path / "small.npy", SHAPE)
+    Pillow.fromarray(PICTURE).save(tmp_path / "colour.png")
+    with pytest.raises(DescriptionError, match="a picture of kind RGB"):
+        read_depth(tmp_path / "colour.png", SHAPE)
+    (tmp_path / "text.npy").write_text("no array")
+    with pytest.raises(DescriptionError, match="found a file that is none"):
+        read_depth(tmp_path / "text.npy", SHAPE)
+
+
+def test_the_depth_at_a_pick_is_a_median_without_holes() -> None:
+    rng = np.random.default_rng(0)
+    depth = 0.35 + rng.normal(0.0, 2e-3, SHAPE)
+    depth[::3] = 0.0
+    result = depths_at(depth, CUTS)
+    assert np.abs(result - 0.35).max() < 1e-3
+    with pytest.raises(DescriptionError, match=r"found them in 0 of 121 pixels: pick where"):
+        depths_at(np.zeros(SHAPE), CUTS)
+    with pytest.raises(DescriptionError, match="expected picks within 320 × 240 pixels"):
+        depths_at(depth, np.array([[320.0, 5.0]]))
+    assert (2 * WINDOW + 1) ** 2 == 121
+
+
+def test_the_mean_of_pictures_is_surer() -> None:
+    one = measure_picks(PICTURE, PICKING_CAMERA, PICKS)
+    mean = averaged([one] * 4)
+    np.testing.assert_allclose(mean.angles, one.angles)
+    np.testing.assert_allclose(mean.sigmas, 0.5 * one.sigmas)
+
+
+def test_picks_outside_the_picture_are_refused() -> None:
+    with pytest.raises(DescriptionError, match=r"within 320 × 240 pixels, found \(400, 10\)"):
+        measure_picks(
+            PICTURE, PICKING_CAMERA, Picks(np.array([[400.0, 10.0], [5.0, 5.0]]), LINE_PX)
+        )
+
+
+def test_the_overlay_is_blue_along_the_line_and_green_along_chords() -> None:
+    drawn = pick_overlay(PICTURE, measure_picks(PICTURE, PICKING_CAMERA, PICKS))
+    assert drawn.shape == PICTURE.shape
+    assert (PICTURE == 120).all()  # the original stays
+    np.testing.assert_allclose(drawn[100, 36], LINE, atol=40)
+    np.testing.assert_allclose(drawn[115, 132], CHORD, atol=60)
+    letters = (drawn.astype(int).sum(axis=2) < 200).sum()
+    assert letters > 50
+
+
+def ask(page: PickServer, name: str, picks: object = None, secret: str | None = None):
+    """Answer of the page: status and body."""
+    position = urlsplit(page.url)
+    connection = http.client.HTTPConnection(position.hostname, position.port, timeout=10)
+    path = f"/{secret or page.secret}/{name}"
+    if picks is None:
+        connection.request("GET", path)
+    else:
+        connection.request("POST", path, body=json.dumps(picks))
+    answer = connection.getresponse()
+    result = answer.status, answer.read()
+    connection.close()
+    return result
+
+
+def measured(picks: Picks):
+    result = measure_picks(PICTURE, PICKING_CAMERA, picks)
+    return f"{np.degrees(result.angles[0]):.2f}°", pick_overlay(PICTURE, result)
+
+
+@pytest.fixture
+def page():
+    with PickServer(PICTURE, PickTarget(pieces=2, edges=False, line=True), measured) as opened:
+        yield opened
+
+
+def test_the_page_measures_and_ends(page: PickServer) -> None:
+    assert urlsplit(page.url).hostname == "127.0.0.1"
+    status, html = ask(page, "")
+    assert status == 200
+    assert b'{"line": 2, "cuts": 3, "edges": 1}' in html
+    plain = ask(page, "picture.png")[1]
+    assert plain.startswith(b"\x89PNG")
+    points = [*LINE_PX.tolist(), *CUTS.tolist()]
+    status, message = ask(page, "measure", points)
+    assert (status, message.decode()) == (200, measured(PICKS)[0])
+    assert ask(page, "overlay.png")[1] != plain
+    assert page.wait(0.0) is None
+    assert ask(page, "done", points)[0] == 200
+    picks = page.wait(10.0)
+    assert picks is not None
+    np.testing.assert_array_equal(picks.cuts, CUTS)
+    np.testing.assert_array_equal(picks.line, LINE_PX)
+
+
+def test_the_page_tells_mistakes_and_keeps_serving(page: PickServer) -> None:
+    status, message = ask(page, "measure", LINE_PX.tolist())
+    assert status == 400
+    assert message.decode() == "expected 5 picks (the reference line and 3 cuts), found 2"
+    for nonsense in ("text", [[1]], {"a": 1}, [[1e999, 0.0]], []):
+        assert ask(page, "done", nonsense) == (
+            400,
+            b"expected a list of picks (column, row), found none",
+        )
+    assert ask(page, "measure", "x" * MAX_BYTES)[0] == 400
+    assert ask(page, "", secret="guessed")[0] == 404
+    assert ask(page, "done", [], secret="guessed")[0] == 404
+    assert ask(page, "../secret")[0] == 404
+    assert page.wait(0.0) is None
+    assert ask(page, "")[0] == 200
+
+
+def test_two_picks_a_cut() -> None:
+    target = PickTarget(pieces=2, edges=True, line=True)
+    picks = target.picks(np.arange(16.0).reshape(8, 2))
+    assert picks.cuts.shape == (3, 2, 2)
+    np.testing.assert_array_equal(picks.cuts[0], [[4.0, 5.0], [6.0, 7.0]])
+    with pytest.raises(DescriptionError, match="reference line and 3 cuts at both edges"):
+        target.picks(np.zeros((3, 2)))
+
+
+def test_a_port_that_is_taken(page: PickServer) -> None:
+    port = urlsplit(page.url).port
+    assert port is not None
+    with pytest.raises(DescriptionError, match=f"port: expected a free port, found {port}"):
+        PickServer(PICTURE, PickTarget(2, edges=False, line=True), measured, port)

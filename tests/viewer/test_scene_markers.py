@@ -1,0 +1,193 @@
+"""A model in a browser's scene: everything there, where the engine says, in its colours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import mujoco
+import numpy as np
+import pytest
+
+import softgrasp as sg
+from softgrasp.description.geometry import Capsule, Cuboid, Cylinder, Ellipsoid, Shape, Sphere
+from softgrasp.io.mesh_files import shape_triangles
+from softgrasp.mechanics.hand_kinematics import link_frames
+from softgrasp.viewer.page import Page
+from softgrasp.viewer.scene_markers import RAYS, DrawnModel, _texts, fans
+from tests.support.mjcf_hands import LOOP, TENDON, written
+from tests.viewer.hands import part_way, posed
+
+SHAPES = [
+    (Sphere(radius=0.1), 4 / 3 * np.pi * 1e-3),
+    (Capsule(radius=0.1, length=0.3), np.pi * 0.003 + 4 / 3 * np.pi * 1e-3),
+    (Cylinder(radius=0.1, height=0.3), np.pi * 0.003),
+    (Cuboid(size=(0.1, 0.2, 0.3)), 0.006),
+    (Ellipsoid(radii=(0.1, 0.2, 0.3)), 4 / 3 * np.pi * 6e-3),
+]
+
+
+@pytest.fixture(scope="module")
+def page() -> Iterator[Page]:
+    with Page("test", port=0) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize(("shape", "volume"), SHAPES, ids=lambda part: type(part).__name__)
+def test_triangles_hold_the_volume_of_a_shape_about_its_middle(shape: Shape, volume: float) -> None:
+    vertices, faces = shape_triangles(shape)
+    a, b, c = (vertices[faces[:, k]] for k in range(3))
+    parts = np.einsum("ni,ni->n", a, np.cross(b, c)) / 6.0
+    assert parts.sum() == pytest.approx(volume, rel=0.02)
+    np.testing.assert_allclose((parts[:, None] * (a + b + c) / 4.0).sum(axis=0), 0.0, atol=1e-9)
+
+
+def test_bodies_of_a_hand_are_where_the_engine_says(page: Page) -> None:
+    scene = sg.GraspScene(hand=sg.load_hand("two_finger_planar"), object=sg.load_object("sphere"))
+    model = sg.compile_model(scene)
+    data = mujoco.MjData(model)
+    data.qpos[:2] = 0.3
+    mujoco.mj_kinematics(model, data)
+    drawn = DrawnModel(page.server.scene, model, "/hand")
+    drawn.pose(data)
+    result = {
+        int(name.rsplit("/", 1)[1]): handle
+        for name, handle in page.server.scene._handle_from_node_name.items()
+        if name.startswith("/hand/") and name.count("/") == 2
+    }
+    assert set(model.geom_bodyid[model.geom_contype > 0]) - {0} <= set(result)
+    for body, handle in result.items():
+        np.testing.assert_allclose(handle.position, data.xpos[body], atol=1e-7)
+        np.testing.assert_allclose(handle.wxyz, data.xquat[body], atol=1e-7)
+
+
+def test_skins_and_deformable_objects_move_along(page: Page) -> None:
+    soft = sg.GraspScene(hand=sg.load_hand("soft_gripper"), object=sg.load_object("sphere"))
+    model = sg.compile_model(soft)
+    assert model.nskin > 0
+    data = mujoco.MjData(model)
+    mujoco.mj_forward(model, data)
+    drawn = DrawnModel(page.server.scene, model, "/soft")
+    drawn.pose(data)
+    skin, handle = drawn._skins[0]
+    np.testing.assert_allclose(handle.bones[-1].position, data.xpos[skin.bodies[-1]], atol=1e-7)
+
+    foam = sg.compile_model(sg.load_scene("foam_cube"))
+    data = mujoco.MjData(foam)
+    mujoco.mj_forward(foam, data)
+    drawn = DrawnModel(page.server.scene, foam, "/foam")
+    drawn.pose(data)
+    np.testing.assert_allclose(drawn._flexes[0].vertices, data.flexvert_xpos, atol=1e-6)
+    faces = drawn._flexes[0].faces
+    assert faces.shape[1] == 3
+    assert faces.max() < len(data.flexvert_xpos)
+
+
+def test_paint_holds_until_it_is_taken_off(page: Page) -> None:
+    scene = sg.GraspScene(hand=sg.load_hand("two_finger_planar"), object=sg.load_object("sphere"))
+    drawn = DrawnModel(page.server.scene, sg.compile_model(scene), "/painted")
+    geom = next(geom for geom in drawn._geoms if drawn._is_shown(geom))
+    own = tuple(drawn._geoms[geom].color)
+    drawn.paint({geom: (1.0, 0.0, 0.5, 1.0)})
+    assert tuple(drawn._geoms[geom].color) == (255, 0, 128)
+    drawn.paint({})
+    assert tuple(drawn._geoms[geom].color) == own
+
+
+def test_a_port_in_use_is_passed_over_and_said(page: Page) -> None:
+    with Page("second", port=page.port) as second:
+        assert second.port > page.port
+        assert second.words == (
+            f"port {page.port} is in use; open http://127.0.0.1:{second.port} in a browser"
+        )
+
+
+def test_nothing_is_printed(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    with Page("quiet", port=0):
+        pass
+    assert capfd.readouterr().out == ""
+
+
+# --------------------
+# A hand put where its drives say: frames of its rows, followers, limits, soft fingers at rest.
+
+
+@pytest.mark.parametrize("name", ["four_finger", "dlr_hit_ii_coupled", "vizzy", "two_hands"])
+def test_frames_are_those_of_the_rows(name: str) -> None:
+    hand = sg.load_hand(name)
+    one, targets = posed(hand), part_way(hand)
+    one.pose(targets)
+    target = link_frames(hand, hand.posture(targets))
+    frames = {frame.name: frame for frame in one.frames()}
+    for finger in hand.fingers:
+        for row in finger.phalanges:
+            result = frames[finger.joint_of(row)]
+            np.testing.assert_allclose(result.pose, target[finger.body_of(row)], atol=1e-9)
+            assert result.value == pytest.approx(hand.posture(targets)[result.name])
+            assert result.limits == row.limits
+
+
+@pytest.mark.filterwarnings("ignore::softgrasp.errors.SoftgraspWarning")
+@pytest.mark.parametrize("text", [TENDON, LOOP], ids=["tendon", "loop"])
+def test_frames_of_a_model_of_its_own_have_z_along_the_axes(text: str, tmp_path: Path) -> None:
+    hand = sg.load_hand(written(tmp_path, text))
+    one = posed(hand)
+    one.pose(part_way(hand))
+    frames = one.frames()
+    assert frames
+    for frame in frames:
+        joint = one.model.joint(frame.name).id
+        np.testing.assert_allclose(frame.pose[:3, 2], one.data.xaxis[joint], atol=1e-9)
+        np.testing.assert_allclose(frame.pose[:3, 3], one.data.xanchor[joint], atol=1e-12)
+        np.testing.assert_allclose(frame.pose[:3, :3].T @ frame.pose[:3, :3], np.eye(3), atol=1e-9)
+        assert np.linalg.det(frame.pose[:3, :3]) == pytest.approx(1.0)
+
+
+def test_followers_follow() -> None:
+    hand = sg.load_hand("dlr_hit_ii_coupled")
+    one = posed(hand)
+    one.pose(part_way(hand, 0.6))
+    values = {frame.name: frame.value for frame in one.frames()}
+    assert hand.couplings
+    for coupling in hand.couplings:
+        target = coupling.ratio * values[coupling.leader] + coupling.offset
+        assert values[coupling.joint] == pytest.approx(target)
+
+
+@pytest.mark.parametrize("name", ["soft_gripper", "hybrid_gripper"])
+def test_a_soft_finger_stands_where_nothing_would_move_it(name: str) -> None:
+    hand = sg.load_hand(name)
+    one, targets = posed(hand), part_way(hand, 0.7)
+    one.pose(targets)
+    one.model.opt.gravity[:] = 0.0
+    one.data.ctrl[:] = targets
+    mujoco.mj_forward(one.model, one.data)
+    pushed = np.abs(one.data.qfrc_actuator).max()
+    soft = [j for j in range(one.model.njnt) if one.model.jnt_stiffness[j] > 0.0]
+    left = (one.data.qfrc_actuator + one.data.qfrc_passive)[one.model.jnt_dofadr[soft]]
+    assert pushed > 0.0
+    np.testing.assert_allclose(left, 0.0, atol=1e-9 * pushed)
+
+
+def test_fans_reach_from_limit_to_limit_around_the_axis() -> None:
+    hand = sg.load_hand("four_finger")
+    one = posed(hand)
+    one.pose(part_way(hand))
+    frames = one.frames()
+    vertices, faces = fans(frames, 0.02)
+    assert faces.max() == len(vertices) - 1
+    for frame, own in zip(frames, np.split(vertices, len(frames)), strict=True):
+        assert len(own) == RAYS + 2
+        rays = (own[1:] - own[0]) @ frame.pose[:3, :3]
+        np.testing.assert_allclose(own[0], frame.pose[:3, 3])
+        np.testing.assert_allclose(rays[:, 2], 0.0, atol=1e-12)
+        np.testing.assert_allclose(np.linalg.norm(rays, axis=1), 0.02)
+        ends = np.arctan2(rays[[0, -1], 1], rays[[0, -1], 0]) + frame.value
+        np.testing.assert_allclose(ends, frame.limits, atol=1e-9)
+
+
+def test_frames_in_one_place_share_a_label() -> None:
+    texts = _texts(posed(sg.load_hand("allegro_right")).frames())
+    assert texts["index_J1"] == "index_J1, index_J2"
+    assert "index_J2" not in texts
+    assert sum(text.count(",") + 1 for text in texts.values()) == 16
