@@ -18,7 +18,7 @@ from measured import Line, machine, show
 from scipy.spatial import ConvexHull
 
 import softgrasp as sg
-from softgrasp.quality.grasp_matrix import cone_edges, friction_cones
+from softgrasp.quality.contact_models import cone_edges, friction_cones
 
 TURNS, SEED, MU, EDGES = 15, 0, 0.5, 8
 COUNTS = (4, 12)

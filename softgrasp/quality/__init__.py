@@ -6,20 +6,7 @@ frames are (normal, t1, t2); wrenches are force over moment about ``center``, mo
 points and normals mean the plane with wrenches (fx, fy, m).
 """
 
-from softgrasp.quality.grasp_matrix import (
-    contact_frames,
-    contact_jacobians,
-    grasp_matrix,
-    hand_jacobian,
-    selection_matrix,
-)
-from softgrasp.quality.graspability import (
-    Graspability,
-    controllable_internal_forces,
-    graspability,
-    internal_forces,
-)
-from softgrasp.quality.internal_forces import (
+from softgrasp.quality.contact_forces import (
     Robustness,
     cone_distance,
     contact_robustness,
@@ -28,6 +15,24 @@ from softgrasp.quality.internal_forces import (
     grasp_robustness,
     pcr,
     pgr,
+)
+from softgrasp.quality.contact_models import (
+    contact_frames,
+    contact_jacobians,
+    grasp_matrix,
+    hand_jacobian,
+    selection_matrix,
+)
+from softgrasp.quality.grasp_wrench_space import (
+    EpsilonBounds,
+    ForceClosure,
+    WrenchSpace,
+    epsilon,
+    epsilon_bounds,
+    force_closure,
+    is_force_closure,
+    volume,
+    wrench_space,
 )
 from softgrasp.quality.measures import (
     Manipulability,
@@ -40,6 +45,12 @@ from softgrasp.quality.measures import (
     min_singular_value,
     uniformity_of_transformation,
 )
+from softgrasp.quality.null_spaces import (
+    Graspability,
+    controllable_internal_forces,
+    graspability,
+    internal_forces,
+)
 from softgrasp.quality.stiffness import (
     QuasistaticMaps,
     Response,
@@ -47,17 +58,6 @@ from softgrasp.quality.stiffness import (
     grasp_stiffness,
     quasistatic,
     quasistatic_maps,
-)
-from softgrasp.quality.wrench_space import (
-    EpsilonBounds,
-    ForceClosure,
-    WrenchSpace,
-    epsilon,
-    epsilon_bounds,
-    force_closure,
-    is_force_closure,
-    volume,
-    wrench_space,
 )
 
 __all__ = [

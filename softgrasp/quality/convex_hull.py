@@ -18,7 +18,7 @@ from scipy.spatial import ConvexHull, QhullError
 
 from softgrasp.errors import SimulationError
 from softgrasp.mechanics.transforms import Array
-from softgrasp.quality.grasp_matrix import Cones
+from softgrasp.quality.contact_models import Cones
 
 FLAT = 1e-9
 """A body thinner than this share of its size is flat; so near to the origin is at it."""

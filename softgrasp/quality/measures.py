@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from softgrasp.mechanics.transforms import Array
-from softgrasp.quality.grasp_matrix import known, numbers
-from softgrasp.quality.graspability import RANK_TOLERANCE, paired
+from softgrasp.quality.contact_models import known, numbers
+from softgrasp.quality.null_spaces import RANK_TOLERANCE, paired
 
 
 def min_singular_value(G: ArrayLike) -> float:

@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike
 
 from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.transforms import Array
-from softgrasp.quality.grasp_matrix import numbers
-from softgrasp.quality.graspability import RANK_TOLERANCE, paired
+from softgrasp.quality.contact_models import numbers
+from softgrasp.quality.null_spaces import RANK_TOLERANCE, paired
 
 # --------------------
 # Quasi-static response of a grasp to loads on the object and to moved references of the hand.

@@ -121,7 +121,7 @@ class QualityLog:
 
 def thinned(contacts: dict[str, Any]) -> dict[str, Any]:
     """The contacts of which a wrench space is made: few enough for it to take no seconds."""
-    from softgrasp.quality.wrench_space import few_contacts
+    from softgrasp.quality.grasp_wrench_space import few_contacts
 
     points, scale = contacts["points"], contacts["torque_scale"]
     kept = few_contacts(points, contacts["normals"], contacts["center"], scale)

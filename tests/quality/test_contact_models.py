@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 import softgrasp as sg
-from softgrasp.quality.grasp_matrix import smallest_singular_value
+from softgrasp.quality.contact_models import smallest_singular_value
 from tests.quality.grasps import disc, equator, random_disc, random_sphere
 
 seeds = st.integers(0, 2**32 - 1)

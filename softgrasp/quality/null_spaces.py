@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.transforms import Array
-from softgrasp.quality.grasp_matrix import numbers
+from softgrasp.quality.contact_models import numbers
 
 RANK_TOLERANCE = 1e-9
 """Singular values below this share of the largest count as zero."""

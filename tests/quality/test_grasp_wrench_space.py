@@ -10,7 +10,7 @@ from scipy.optimize import linprog
 from scipy.spatial.transform import Rotation
 
 import softgrasp as sg
-from softgrasp.quality.grasp_matrix import cone_edges, friction_cones
+from softgrasp.quality.contact_models import cone_edges, friction_cones
 from tests.quality.grasps import equator, random_disc, random_sphere, rotated
 
 quality = sg.quality

@@ -17,8 +17,8 @@ from numpy.typing import ArrayLike
 
 from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.transforms import Array
-from softgrasp.quality.grasp_matrix import number, numbers
-from softgrasp.quality.graspability import (
+from softgrasp.quality.contact_models import number, numbers
+from softgrasp.quality.null_spaces import (
     RANK_TOLERANCE,
     controllable_internal_forces,
     null_space,

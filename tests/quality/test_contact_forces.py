@@ -142,7 +142,7 @@ def test_squeezing_without_slip_is_force_closure(seed: int, count: int) -> None:
     (Prattichizzo and Trinkle, §38.4); as strong as it takes."""
     contacts = random_sphere(np.random.default_rng(seed), count)
     lower, upper = quality.epsilon_bounds(*contacts, 0.6, tolerance=0.1)
-    robust = quality.pcr(quality.grasp_matrix(*contacts), 0.6, most=1e5) > 0.0
+    robust = quality.pcr(quality.grasp_matrix(*contacts), 0.6, max_force=1e5) > 0.0
     if lower > 1e-3 or upper == 0.0:
         assert robust is quality.is_force_closure(*contacts, 0.6)
 
@@ -152,7 +152,10 @@ def test_squeezing_without_slip_is_force_closure(seed: int, count: int) -> None:
     [
         ({"G": np.ones((6, 4))}, "G: expected the grasp matrix of hard fingers, three columns a"),
         ({"mu": 0.0}, "mu: expected a number above 0, found 0"),
-        ({"least": 5.0, "most": 4.0}, "most: expected a number above 5, found 4"),
+        (
+            {"min_normal_force": 5.0, "max_force": 4.0},
+            "max_force: expected a number above 5, found 4",
+        ),
         ({"wrench": np.ones(3)}, r"wrench: expected the shape \(6\), found \(3,\)"),
     ],
 )

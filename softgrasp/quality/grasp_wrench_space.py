@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.geometry import farthest_first
 from softgrasp.mechanics.transforms import Array
+from softgrasp.quality.contact_models import Cones, cone_edges, friction_cones, known, number
 from softgrasp.quality.convex_hull import (
     FLAT,
     MAX_FACETS,
@@ -25,7 +26,6 @@ from softgrasp.quality.convex_hull import (
     shortest_reach,
     spanning_points,
 )
-from softgrasp.quality.grasp_matrix import Cones, cone_edges, friction_cones, known, number
 
 FEW = 50
 """Primitive wrenches up to which the whole hull takes less time than a growing one."""
