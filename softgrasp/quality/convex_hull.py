@@ -343,8 +343,8 @@ def shortest_reach(
         support: Of the body.
         dimension: d.
         size: Length of the longest vectors in it.
-        relative_tolerance: Bounds will do that differ by this share of the reach, or by a thousandth of this
-            share of ``size``.
+        relative_tolerance: Largest difference of the bounds, as a fraction of the reach, or a
+            thousandth of it as a fraction of ``size``.
         enough: A lower bound above it will do.
         max_facets: A hull of more facets is not refined further.
     """

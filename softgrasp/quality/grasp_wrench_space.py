@@ -410,7 +410,8 @@ def shortcoming(cones: Cones, near: Nearest) -> str:
             f"{_wrench_text(_positive(near.direction))}"
         )
     if near.upper < -FLAT * cones.size:
-        return f"{few}all forces that friction allows push to one side, {_wrench_text(-near.direction)}"
+        one_side = _wrench_text(-near.direction)
+        return f"{few}all forces that friction allows push to one side, {one_side}"
     return f"{few}no forces that friction allows push along {_wrench_text(near.direction)}"
 
 

@@ -65,7 +65,8 @@ class SweepStore:
             holder = self._lock.read().strip() or "unknown"
             self._lock.close()
             raise ResultError(
-                f"{self.directory}: expected no other sweep that writes here, found process {holder}"
+                f"{self.directory}: expected no other sweep that writes here, found process "
+                f"{holder}"
             ) from None
         self._lock.truncate(0)
         self._lock.write(f"{os.getpid()}\n")
