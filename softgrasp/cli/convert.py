@@ -107,7 +107,7 @@ def convert(
             f"{target}"
         )
     if max_faces is not None and target.suffix != WEBOTS:
-        raise DescriptionError(f"--most-faces: expected a target ending in .wbt, found {target}")
+        raise DescriptionError(f"--max-faces: expected a target ending in .wbt, found {target}")
     if convention is not None and (target.suffix != YAML or kind != "hand"):
         raise DescriptionError(
             f"--convention: expected a hand and a target ending in .yaml, found a {kind} and "

@@ -102,7 +102,9 @@ def sweep(
     ] = False,
     video_rows: Annotated[
         list[int] | None,
-        typer.Option(metavar="ROW", help="Only film a row of the sweep in --out; repeatable."),
+        typer.Option(
+            "--video", metavar="ROW", help="Only make the video of a row in --out; repeatable."
+        ),
     ] = None,
     strict: Annotated[
         bool, typer.Option("--strict", help="Check all rows first; stop where one is wrong.")
@@ -128,7 +130,7 @@ def sweep(
 
     if video_rows:
         if out is None:
-            raise DescriptionError("--film: expected --out with the sweep's folder, found none")
+            raise DescriptionError("--video: expected --out with the sweep's folder, found none")
         return _make_videos(out, video_rows, json_)
     if merge:
         if out is None:
@@ -207,7 +209,9 @@ def _make_videos(directory: Path, rows: list[int], as_json: bool) -> None:
     plan = _plan_in(directory)
     for row in rows:
         if not 0 <= row < plan.size:
-            raise DescriptionError(f"--film: expected a row from 0 to {plan.size - 1}, found {row}")
+            raise DescriptionError(
+                f"--video: expected a row from 0 to {plan.size - 1}, found {row}"
+            )
     files = []
     for row in rows:
         files += write_report(simulate(scene_of_row(plan, row)), directory / f"row-{row}")
@@ -253,7 +257,7 @@ def _print_summary(
         terminal.show_message(
             "warning",
             f"{warned} of {len(table)} rows have warnings of their own (column 'warnings'); "
-            f"softgrasp sweep --out {directory} --film ROW tells those of a row",
+            f"softgrasp sweep --out {directory} --video ROW tells those of a row",
         )
     if failed:
         first = table.loc[table["status"] == FAILED, "error"].iloc[0]

@@ -158,7 +158,7 @@ def test_figures_page_and_film_are_asked_for_one_by_one(
     ran = run("grasp", "four_finger", "sphere", "--duration", "0.01", "--renderer", "raycast",
               "--no-video", *words)  # fmt: skip
     del requested["progress"]
-    assert requested == {"renderer": "raycast", "video": False, "page": page}
+    assert requested == {"renderer": "raycast", "video": False, "report": page}
     assert ("pictures  drawn by the built-in ray caster, as asked\n" in ran.out) is page
 
 

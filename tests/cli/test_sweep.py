@@ -144,15 +144,15 @@ def test_a_film_of_a_row(run: Run, tmp_path: Path) -> None:
     out = tmp_path / "out"
     assert run("sweep", "four_finger", "sphere", "--density", "160,700", *SMALL,
                "--out", out).code == 0  # fmt: skip
-    ran = run("sweep", "--out", out, "--film", "1", "--json")
+    ran = run("sweep", "--out", out, "--video", "1", "--json")
     assert ran.code == 0, ran.err
     assert (out / "row-1" / "grasp.mp4").stat().st_size > 1000
     table = pd.read_csv(out / "sweep.csv")
     result = sg.load_result(out / "row-1")
     assert result.trajectory_sha256 == table["trajectory_sha256"][1]
-    ran = run("sweep", "--out", out, "--film", "2")
+    ran = run("sweep", "--out", out, "--video", "2")
     assert ran.code == 2
-    assert "--film: expected a row from 0 to 1, found 2" in ran.err
+    assert "--video: expected a row from 0 to 1, found 2" in ran.err
 
 
 @pytest.mark.slow

@@ -309,11 +309,11 @@ def test_doctor_examines_and_cures(run: Run, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(doctor, "_version", there.get)
     monkeypatch.setattr(gl, "gl_available", lambda kind: False)
     result = {row["what"]: row for row in run("doctor", "--json").json}
-    assert result["dm-control"]["found"] == "1.0.50, fails on MuJoCo 4"
+    assert result["dm-control"]["value"] == "1.0.50, fails on MuJoCo 4"
     assert result["dm-control"]["cure"] == "pip install 'mujoco<4'"
     assert result["numba"]["cure"] == "pip install 'softgrasp[fast]'"
-    assert result["OpenGL"] == {"what": "OpenGL", "found": "none works", "cure": gl.CURE}
-    assert result["library"]["found"] == str(assets.root())
+    assert result["OpenGL"] == {"what": "OpenGL", "value": "none works", "cure": gl.CURE}
+    assert result["library"]["value"] == str(assets.root())
     ran = run("doctor")
     assert ran.code == 0
     line = next(line for line in ran.out.splitlines() if line.startswith("dm-control"))
@@ -346,11 +346,11 @@ def test_doctor_takes_another_opencv(run: Run, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(doctor, "_version", {"opencv-python": "4.10"}.get)
     monkeypatch.setenv("OMP_NUM_THREADS", "3")
     result = {row["what"]: row for row in run("doctor", "--json").json}
-    assert result["opencv-python-headless"]["found"] == "4.10, of opencv-python"
-    assert result["viser"]["found"] == "not installed; for scenes in the browser"
+    assert result["opencv-python-headless"]["value"] == "4.10, of opencv-python"
+    assert result["viser"]["value"] == "not installed; for scenes in the browser"
     assert result["viser"]["cure"] == "pip install 'softgrasp[view]'"
-    assert result["threads"]["found"].endswith("usable, OMP_NUM_THREADS=3") or (
-        "OMP_NUM_THREADS=3, " in result["threads"]["found"]
+    assert result["threads"]["value"].endswith("usable, OMP_NUM_THREADS=3") or (
+        "OMP_NUM_THREADS=3, " in result["threads"]["value"]
     )
 
 
@@ -363,7 +363,7 @@ def test_doctor_sees_a_cache_that_cannot_be_written(
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("SOFTGRASP_CACHE", str(tmp_path / "file" / "cache"))
     result = {row["what"]: row for row in run("doctor", "--json").json}
-    assert result["cache"]["found"].endswith("file/cache, cannot be written")
+    assert result["cache"]["value"].endswith("file/cache, cannot be written")
     assert result["cache"]["cure"] == "set SOFTGRASP_CACHE to a folder that can be written"
 
 

@@ -290,7 +290,7 @@ def _faces(surface: Surface, name: str, max_faces: int | None) -> Node:
     if len(surface.vertices) > MAX_VERTICES:
         raise BuildError(
             f"mesh of '{name}': expected at most {MAX_VERTICES} vertices, which Webots takes, "
-            f"found {len(surface.vertices)}; ask for fewer faces (--most-faces N) to have it "
+            f"found {len(surface.vertices)}; ask for fewer faces (--max-faces N) to have it "
             "made coarser"
         )
     points = Node("Coordinate", {"point": [vector(row) for row in surface.vertices]})
