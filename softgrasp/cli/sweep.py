@@ -170,8 +170,8 @@ def sweep(
             except KeyboardInterrupt:
                 rows = finished(directory / (part.directory if part else ""))
                 terminal.note(
-                    f"interrupted; {rows} finished grasps are safe in {directory}, --resume goes on "
-                    "from them"
+                    f"interrupted; {rows} finished grasps are safe in {directory}, --resume goes "
+                    "on from them"
                 )
                 raise typer.Exit(INTERRUPTED) from None
     _print_summary(plan, table, directory, json_, report=not no_report and shard is None)
