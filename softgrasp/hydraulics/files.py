@@ -22,7 +22,7 @@ from softgrasp.hydraulics.description import (
 )
 from softgrasp.hydraulics.recording import TorqueTable
 from softgrasp.io.files import write_text
-from softgrasp.io.tables import read_table, refuse_falling
+from softgrasp.io.tables import Column, read_table
 from softgrasp.io.urdf import ROBOT_SUFFIXES, write_robot
 from softgrasp.io.urdf.reader import MACRO_SUFFIX, made_of_robot
 from softgrasp.io.yaml_files import (
@@ -201,7 +201,8 @@ def _to_si(data: Tree, length: float, angle: float) -> Tree:
 # Torques of motors in CSV: a column ``time_s``, and ``torque_1``, ``torque_2``, … in N·m.
 
 
-TIME, TORQUE, SUFFIX = "time_s", "torque_{}", ".csv"
+SUFFIX = ".csv"
+COLUMNS = (Column("time", {"s": 1.0}), Column("torque_", numbered=True))
 
 
 def load_torques(name: str | Path) -> TorqueTable:
@@ -217,14 +218,8 @@ def load_torques(name: str | Path) -> TorqueTable:
     path = Path(name)
     if path.suffix.lower() != SUFFIX:
         path = _shipped(str(name))
-    columns_text = f"{TIME}, {TORQUE.format(1)}, {TORQUE.format(2)}, …"
-    table = read_table(path, _columns, columns_text)
-    refuse_falling(path, table)
-    return TorqueTable(table.values[:, 0], table.values[:, 1:])
-
-
-def _columns(count: int) -> list[str]:
-    return [TIME, *(TORQUE.format(k) for k in range(1, max(count, 2)))]
+    table = read_table(path, COLUMNS, rising="time")
+    return TorqueTable(table["time"], table["torque_"])
 
 
 def _shipped(name: str) -> Path:

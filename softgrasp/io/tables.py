@@ -1,77 +1,138 @@
-"""Tables of numbers in CSV: a line of names, then numbers; lines that begin with # are remarks."""
+"""CSV tables of numbers: one reader with column specifications, and the writers of tables.
+
+A table has one line of column names, then lines of numbers. Lines that begin with # are comments.
+A name carries its unit (``mass_g``, ``q1_deg``); values are returned in SI.
+
+``pandas.read_csv`` was considered: it reads the same numbers, but reports neither the line nor the
+column of a wrong cell.
+"""
 
 from __future__ import annotations
 
 import csv
 import io
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
-from softgrasp.errors import DescriptionError, reason
+from softgrasp.errors import DescriptionError, did_you_mean, reason
 from softgrasp.io.files import write_text
 from softgrasp.mechanics.transforms import Array
 
-Line = tuple[int, list[str]]
-"""Its number, and its cells."""
+DECIMALS = 12
+"""Decimals that are written; smaller values are rounding errors, in SI."""
 
 
-class CsvTable(NamedTuple):
-    """The numbers of a table, and where each row stands."""
+@dataclass(frozen=True)
+class Column:
+    """One column of a table, or a numbered group of columns.
 
-    names: list[str]
-    values: Array
-    """(rows, columns)"""
-    lines: list[int]
-    """Of the rows, from 1."""
+    Args:
+        name: Name without the unit, such as ``mass``; of a group without the number, such as ``q``.
+        units: SI value of each accepted unit, the preferred one first; empty where the name in the
+            file has no unit.
+        numbered: A group ``q1_deg``, ``q2_deg``, …, at least one, without a gap.
+    """
+
+    name: str
+    units: Mapping[str, float] = field(default_factory=dict)
+    numbered: bool = False
+
+    def header(self, number: int = 1) -> str:
+        """Name in the first line of a file, in the preferred unit."""
+        stem = f"{self.name}{number}" if self.numbered else self.name
+        return "_".join([stem, *list(self.units)[:1]])
+
+    def parse(self, header: str) -> tuple[int, float] | None:
+        """Number in the group, from 1, and SI value of the unit; None for another column."""
+        number = r"([1-9]\d*)" if self.numbered else "()"
+        unit = f"_({'|'.join(map(re.escape, self.units))})" if self.units else "()"
+        match = re.fullmatch(re.escape(self.name) + number + unit, header)
+        return match and (int(match[1] or 1), self.units.get(match[2], 1.0))
 
 
-def read_table(path: Path, expected_names: Callable[[int], list[str]], names_text: str) -> CsvTable:
-    """Read a table whose columns have known names.
+@dataclass(frozen=True, eq=False)
+class CsvTable:
+    """Values of a table, in SI."""
+
+    columns: Mapping[str, Array]
+    """By ``Column.name``: (m,), of a numbered group (m, n)."""
+    lines: tuple[int, ...]
+    """Line of each row in the file, from 1, (m,)."""
+
+    def __getitem__(self, name: str) -> Array:
+        """Values of a column (m,), or of a numbered group (m, n)."""
+        return self.columns[name]
+
+
+def read_table(path: Path, columns: Sequence[Column], *, rising: str = "") -> CsvTable:
+    """Read a table with the given columns, in any order.
 
     Args:
         path: The file.
-        expected_names: The names of the columns that there have to be, for so many as there are.
-        names_text: The same names for a sentence, such as ``time_s, torque_1, torque_2, …``.
+        columns: All columns of the file.
+        rising: Name of a column whose values must increase from row to row, such as ``time``.
 
     Raises:
-        DescriptionError: It cannot be read, has other columns, no rows, or a cell without a
-            number; names file, line and column.
+        DescriptionError: The file cannot be read, its columns differ, it has no rows, a cell is
+            not a finite number, or ``rising`` does not increase; names file, line and column.
     """
-    (line, head), *rows = _lines(path)
-    names = [cell.strip() for cell in head]
-    if names != expected_names(len(names)):
-        raise DescriptionError(
-            f"expected the columns {names_text}, found {', '.join(names)}", file=path, line=line
-        )
+    (line, cells), *rows = _lines(path)
+    headers = [cell.strip() for cell in cells]
+    try:
+        positions, factors = _match(headers, columns)
+    except DescriptionError as error:
+        raise error.located(file=path, line=line) from None
     if not rows:
         raise DescriptionError("expected lines of numbers, found only names", file=path)
-    values = np.array([_numbers(path, names, row) for row in rows])
-    return CsvTable(names, values, [line for line, _ in rows])
+    values = np.array([_numbers(path, headers, *row) for row in rows])
+    lines = tuple(line for line, _ in rows)
+    if rising:
+        index = positions[rising][0]
+        _check_rising(path, values[:, index], lines, headers[index])
+    values = values * factors
+    table = {
+        column.name: values[:, at if column.numbered else at[0]]
+        for column in columns
+        for at in [positions[column.name]]
+    }
+    return CsvTable(table, lines)
 
 
-def refuse_falling(path: Path, table: CsvTable) -> None:
-    """Refuse a table whose first column, the time [s], does not rise.
+def write_csv(path: Path, headers: Sequence[str], rows: Iterable[Sequence[str | float]]) -> Path:
+    """Write a table; numbers that are not finite become empty cells.
 
     Raises:
-        DescriptionError: At the first row that does not lie after the one before.
+        ResultError: The file cannot be written.
     """
-    times = table.values[:, 0]
-    late = np.flatnonzero(np.diff(times) <= 0.0)
-    if late.size:
-        row = int(late[0])
-        raise DescriptionError(
-            f"expected a time after {times[row]:g} s, found {times[row + 1]:g} s",
-            file=path,
-            line=table.lines[row + 1],
-            field=table.names[0],
-        )
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(headers)
+    writer.writerows([_cell(value) for value in row] for row in rows)
+    return write_text(path, stream.getvalue())
 
 
-def _lines(path: Path) -> list[Line]:
+def write_columns(path: Path, columns: Mapping[str, Array]) -> Path:
+    """Write named columns of equal length, (m,) each.
+
+    Raises:
+        ResultError: The file cannot be written.
+    """
+    return write_csv(path, list(columns), np.column_stack(list(columns.values())).tolist())
+
+
+def with_numbers(figures: Iterable[Path]) -> list[Path]:
+    """List figure files, each followed by the CSV table of its data where one exists."""
+    pairs = [(figure, figure.with_suffix(".csv")) for figure in figures]
+    return [file for figure, table in pairs for file in (figure, table)[: 1 + table.exists()]]
+
+
+def _lines(path: Path) -> list[tuple[int, list[str]]]:
+    """Line numbers and cells, without comments and empty lines; at least one."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.reader(file, skipinitialspace=True)
@@ -79,71 +140,76 @@ def _lines(path: Path) -> list[Line]:
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         message = f"expected a table in CSV, found: {reason(error)}"
         raise DescriptionError(message, file=path) from None
-    rows = [(at, cells) for at, cells in lines if cells and not cells[0].startswith("#")]
+    rows = [(line, cells) for line, cells in lines if cells and not cells[0].startswith("#")]
     if not rows:
         raise DescriptionError("expected a line of names, found nothing", file=path)
     return rows
 
 
-def _numbers(path: Path, names: list[str], row: Line) -> list[float]:
-    line, cells = row
-    if len(cells) != len(names):
+def _match(headers: list[str], columns: Sequence[Column]) -> tuple[dict[str, list[int]], Array]:
+    """Positions of each column in the file, by name, and SI values of the units in the file."""
+    positions: dict[str, dict[int, int]] = {column.name: {} for column in columns}
+    factors = np.ones(len(headers))
+    for index, header in enumerate(headers):
+        parsed = [(column.name, found) for column in columns if (found := column.parse(header))]
+        if not parsed:
+            hint = did_you_mean(header, [column.header() for column in columns])
+            raise DescriptionError(f"no column '{header}'; {hint}")
+        name, (number, factors[index]) = parsed[0]
+        positions[name][number] = index
+    complete = all(group and sorted(group) == [*range(1, len(group) + 1)]
+                   for group in positions.values())  # fmt: skip
+    if not complete or sum(map(len, positions.values())) < len(headers):
         raise DescriptionError(
-            f"expected {len(names)} cells, found {len(cells)}", file=path, line=line
+            f"expected the columns {_spelled(columns)}, found {', '.join(headers)}"
         )
-    numbers = []
-    for name, cell in zip(names, cells, strict=True):
+    return {name: [group[k] for k in sorted(group)] for name, group in positions.items()}, factors
+
+
+def _spelled(columns: Sequence[Column]) -> str:
+    """Names of the columns as a file has them; a group by its first two."""
+    names = []
+    for column in columns:
+        names += [column.header(1), column.header(2), "…"] if column.numbered else [column.header()]
+    return ", ".join(names)
+
+
+def _numbers(path: Path, headers: list[str], line: int, cells: list[str]) -> list[float]:
+    if len(cells) != len(headers):
+        raise DescriptionError(
+            f"expected {len(headers)} cells, found {len(cells)}", file=path, line=line
+        )
+    values = []
+    for header, cell in zip(headers, cells, strict=True):
         try:
             value = float(cell)
         except ValueError:
             value = math.nan
         if not math.isfinite(value):
-            text = f"'{cell.strip()}'" if cell.strip() else "a gap"
+            text = f"'{cell.strip()}'" if cell.strip() else "an empty cell"
             raise DescriptionError(
-                f"expected a number, found {text}", file=path, line=line, field=name
+                f"expected a number, found {text}", file=path, line=line, field=header
             )
-        numbers.append(value)
-    return numbers
+        values.append(value)
+    return values
 
 
-# --------------------
-# Tables in CSV, beside the figures that show them.
-
-
-DIGITS = 12
-"""Behind the point; what is smaller is rounding, in SI."""
-
-
-def write_csv(path: Path, heads: Sequence[str], rows: Iterable[Sequence[str | float]]) -> Path:
-    """Write a table in CSV; numbers that are not finite are left empty.
-
-    Raises:
-        ResultError: The place cannot be written.
-    """
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(heads)
-    writer.writerows([_cell(value) for value in row] for row in rows)
-    return write_text(path, stream.getvalue())
-
-
-def write_columns(path: Path, columns: Mapping[str, Array]) -> Path:
-    """Write columns of equal length, (T,) each, with their names above them.
-
-    Raises:
-        ResultError: The place cannot be written.
-    """
-    return write_csv(path, list(columns), np.column_stack(list(columns.values())).tolist())
-
-
-def with_numbers(figures: Iterable[Path]) -> list[Path]:
-    """Figures, each followed by the table of its numbers where there is one."""
-    pairs = [(figure, figure.with_suffix(".csv")) for figure in figures]
-    return [file for figure, table in pairs for file in (figure, table)[: 1 + table.exists()]]
+def _check_rising(path: Path, values: Array, lines: Sequence[int], header: str) -> None:
+    """Refuse values that do not increase; they are in the unit of the file."""
+    wrong = np.flatnonzero(np.diff(values) <= 0.0)
+    if wrong.size:
+        row = int(wrong[0])
+        stem, _, unit = header.rpartition("_")
+        raise DescriptionError(
+            f"expected a {stem} after {values[row]:g} {unit}, found {values[row + 1]:g} {unit}",
+            file=path,
+            line=lines[row + 1],
+            field=header,
+        )
 
 
 def _cell(value: str | float) -> str:
     if isinstance(value, str):
         return value
-    # adding nothing takes the sign from a zero
-    return f"{round(value, DIGITS) + 0.0:.9g}" if math.isfinite(value) else ""
+    # adding zero makes -0.0 positive
+    return f"{round(value, DECIMALS) + 0.0:.9g}" if math.isfinite(value) else ""

@@ -20,7 +20,7 @@ from softgrasp.description.sensor import PinholeCamera
 from softgrasp.errors import DescriptionError, did_you_mean
 from softgrasp.io.files import write_text
 from softgrasp.io.scene import load_arm
-from softgrasp.io.tables import read_table, refuse_falling
+from softgrasp.io.tables import Column, read_table
 from softgrasp.io.yaml_files import (
     Tree,
     YamlFile,
@@ -32,7 +32,7 @@ from softgrasp.io.yaml_files import (
 )
 from softgrasp.mechanics.transforms import Array
 from softgrasp.twin.description import FlangeSample, GripperMount, PressureFit, RegisterMap, Twin
-from softgrasp.units import LENGTH_UNITS, PRESSURE_UNITS
+from softgrasp.units import ANGLE_UNITS, LENGTH_UNITS, PRESSURE_UNITS
 
 SUFFIXES = (".yaml", ".yml")
 
@@ -249,6 +249,10 @@ def _number(cell: str) -> Any:
 
 PRESSURE, ANGLE, SUFFIX = "pressure_kpa", "angle_{}_deg", ".csv"
 KPA = PRESSURE_UNITS["kPa"]
+ANGLE_COLUMNS = (
+    Column("pressure", {"kpa": KPA}),
+    Column("angle_", {"deg": ANGLE_UNITS["deg"]}, numbered=True),
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -271,9 +275,8 @@ def load_piece_angles(name: str | Path) -> PieceAngles:
     path = Path(name)
     if path.suffix.lower() != SUFFIX:
         path = _shipped(str(name))
-    columns_text = f"{PRESSURE}, {ANGLE.format(1)}, {ANGLE.format(2)}, …"
-    values = read_table(path, _columns, columns_text).values
-    return PieceAngles(KPA * values[:, 0], np.radians(values[:, 1:]))
+    table = read_table(path, ANGLE_COLUMNS)
+    return PieceAngles(table["pressure"], table["angle_"])
 
 
 def save_piece_angles(table: PieceAngles, path: str | Path, *, remarks: str = "") -> Path:
@@ -362,9 +365,11 @@ def load_tip_points(path: str | Path) -> TipPoints:
             that do not rise; names file, line and column.
     """
     path = Path(path)
-    table = read_table(path, lambda _: TIP_COLUMNS, ", ".join(TIP_COLUMNS))
-    refuse_falling(path, table)
-    return TipPoints(table.values[:, 0], table.values[:, 1:])
+    table = read_table(
+        path, [Column("time", {"s": 1.0}), *(Column(axis, {"m": 1.0}) for axis in "xyz")],
+        rising="time",
+    )  # fmt: skip
+    return TipPoints(table["time"], np.stack([table["x"], table["y"], table["z"]], -1))
 
 
 def save_tip_points(points: TipPoints, path: str | Path) -> Path:

@@ -551,10 +551,11 @@ def test_changes_without_a_pause_are_one() -> None:
     [
         ("", "t.csv: expected a line of names, found nothing"),
         (HEAD, "t.csv: expected lines of numbers, found only names"),
-        ("time,torque_1\n0,0", "t.csv:1: expected the columns time_s, torque_1, torque_2, …, "
-         "found time, torque_1"),
+        ("time,torque_1\n0,0", "t.csv:1: no column 'time'; did you mean 'time_s'? "
+         "known: time_s, torque_1"),
         ("time_s\n0", "t.csv:1: expected the columns time_s, torque_1, torque_2, …, found time_s"),
-        (f"# remark\n{HEAD}\n0,0,0\n1,,0", "t.csv:4: torque_1: expected a number, found a gap"),
+        (f"# remark\n{HEAD}\n0,0,0\n1,,0", "t.csv:4: torque_1: expected a number, found an empty "
+         "cell"),
         (f"{HEAD}\n0,0,x", "t.csv:2: torque_2: expected a number, found 'x'"),
         (f"{HEAD}\n0,0,nan", "t.csv:2: torque_2: expected a number, found 'nan'"),
         (f"{HEAD}\n0,0", "t.csv:2: expected 3 cells, found 2"),

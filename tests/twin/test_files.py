@@ -222,11 +222,13 @@ def test_measured_angles_come_back(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("pressure,angle_1_deg\n0,0", "t.csv:1: expected the columns pressure_kpa, angle_1_deg, "
-         "angle_2_deg, …, found pressure, angle_1_deg"),
+        ("pressure,angle_1_deg\n0,0", "t.csv:1: no column 'pressure'; did you mean 'pressure_kpa'? "
+         "known: angle_1_deg, pressure_kpa"),
+        ("pressure_kpa\n0", "t.csv:1: expected the columns pressure_kpa, angle_1_deg, "
+         "angle_2_deg, …, found pressure_kpa"),
         (HEAD, "t.csv: expected lines of numbers, found only names"),
         (f"{HEAD}\n0,1,x", "t.csv:2: angle_2_deg: expected a number, found 'x'"),
-        (f"{HEAD}\n# gap\n0,,1", "t.csv:3: angle_1_deg: expected a number, found a gap"),
+        (f"{HEAD}\n# gap\n0,,1", "t.csv:3: angle_1_deg: expected a number, found an empty cell"),
         (f"{HEAD}\n0,1", "t.csv:2: expected 3 cells, found 2"),
     ],
 )  # fmt: skip
@@ -327,11 +329,12 @@ def test_csv_in_another_order_with_remarks(tmp_path: Path) -> None:
          "found 'time_s,x'"),
         ("a.csv", FLANGE_HEAD + "0,1\n", "a.csv:2: expected 8 cells, found 2"),
         ("a.csv", FLANGE_HEAD + ROW + ROW, "a.csv:3: time_s: expected a time after 0 s, found 0 s"),
-        ("a.csv", FLANGE_HEAD + "0,one,0,500,1,0,0,0\n", "a.csv:2: x_mm: expected a number, found 'one'"),
-        ("a.csv", FLANGE_HEAD + "nan,1,0,500,1,0,0,0\n", "a.csv:2: time: expected a finite number, found"
-         " nan"),
-        ("a.csv", FLANGE_HEAD + "0,1,0,500,1,1,0,0\n", "of norm 1 within 0.001, found (1.0, 1.0, 0.0, "
-         "0.0) of norm 1.41421"),
+        ("a.csv", FLANGE_HEAD + "0,one,0,500,1,0,0,0\n", "a.csv:2: x_mm: expected a number, found "
+         "'one'"),
+        ("a.csv", FLANGE_HEAD + "nan,1,0,500,1,0,0,0\n", "a.csv:2: time: expected a finite number, "
+         "found nan"),
+        ("a.csv", FLANGE_HEAD + "0,1,0,500,1,1,0,0\n", "of norm 1 within 0.001, found (1.0, 1.0, "
+         "0.0, 0.0) of norm 1.41421"),
         ("a.jsonl", "{}", "a.jsonl:1: time_s: expected time_s, x_mm, y_mm, z_mm, qw, qx, qy, qz, "
          "found no time_s"),
         ("a.jsonl", "[]", "a.jsonl:1: expected a JSON object, found []"),
