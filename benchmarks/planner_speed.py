@@ -39,7 +39,9 @@ def lines(candidates: int = CANDIDATES) -> Iterator[Line]:
 def search(candidates: int, moves: str) -> Iterator[Line]:
     """One search, with hand or object moved."""
     scene = sg.GraspScene(hand=sg.load_hand("four_finger"), object=sg.load_object("strawberry"))
-    plan = sg.GraspPlan(scene=scene, candidates=candidates, poses=sg.PoseSampling(moves=moves))
+    plan = sg.description.GraspPlan(
+        scene=scene, candidates=candidates, poses=sg.description.PoseSampling(moves=moves)
+    )
     begin = time.perf_counter()
     candidates_of(plan)
     drawing = time.perf_counter() - begin

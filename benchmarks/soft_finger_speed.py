@@ -48,7 +48,7 @@ Way = Callable[[float], np.ndarray | None]
 
 def main() -> None:
     """Measure and print a table."""
-    finger = sg.load_finger("paper000")
+    finger = sg.io.load_finger("paper000")
     ways = {RAW: raw(finger), ALL: partial(moved, finger)} | peers(finger)
     ends = {name: way(SHORT) for name, way in ways.items()}  # also what is compiled and loaded
     ends[STEPPING] = ends[ALL]
@@ -64,7 +64,7 @@ def main() -> None:
 
 def stepping_share() -> float:
     """Speed of our stepping over that of the raw engine in the same run."""
-    finger = sg.load_finger("paper000")
+    finger = sg.io.load_finger("paper000")
     ways: dict[str, Way] = {RAW: raw(finger), ALL: partial(moved, finger)}
     for way in ways.values():
         way(SHORT)
@@ -123,7 +123,7 @@ def raw(finger: sg.SoftFinger) -> Way:
 
 def moved(finger: sg.SoftFinger, simulated: float, timestep: float = TIMESTEP) -> np.ndarray:
     """Our own way, with the model built anew and every step recorded."""
-    motion = sg.move_finger(
+    motion = sg.soft.move_finger(
         finger,
         simulated,
         start_angles=BENT,

@@ -34,7 +34,7 @@ def pinch(integrator: str, timestep: float, contact: sg.Contact, density: float)
         grasp="precision",
         contact=contact,
         timestep=timestep,
-        solver=sg.Solver(integrator=integrator),
+        solver=sg.description.Solver(integrator=integrator),
         success=sg.SuccessCriterion(),
     )
     return sg.simulate(scene)

@@ -47,7 +47,7 @@ def lines(grasps: int = GRASPS) -> Iterator[Line]:
     yield from bookkeeping()
 
 
-def plan_of(grasps: int) -> sg.SweepPlan:
+def plan_of(grasps: int) -> sg.description.SweepPlan:
     """Balls of other densities, frictions and sizes in the four-finger hand, held and weighed."""
     scene = sg.GraspScene(
         hand=sg.load_hand("four_finger"),
@@ -59,8 +59,10 @@ def plan_of(grasps: int) -> sg.SweepPlan:
         "contact.static_friction": (0.3, 0.9),
         "object.radius": (0.024, 0.032),
     }
-    axes = tuple(sg.Axis(path=path, low=low, high=high) for path, (low, high) in ranges.items())
-    return sg.SweepPlan(scene=scene, axes=axes, method="latin", samples=grasps)
+    axes = tuple(
+        sg.description.Axis(path=path, low=low, high=high) for path, (low, high) in ranges.items()
+    )
+    return sg.description.SweepPlan(scene=scene, axes=axes, method="latin", samples=grasps)
 
 
 def many_grasps(grasps: int) -> Iterator[Line]:
@@ -157,7 +159,9 @@ def recorded(built: BuiltScene) -> list[tuple[np.ndarray, np.ndarray]]:
 def five_densities() -> Iterator[Line]:
     """The sweep of paper 004 with its time step of 1e-5 s, from plan to tables."""
     scene = sg.load_scene("paper004_power_sphere")
-    plan = sg.SweepPlan(scene=scene, axes=(sg.Axis(path="object.density", values=DENSITIES),))
+    plan = sg.description.SweepPlan(
+        scene=scene, axes=(sg.description.Axis(path="object.density", values=DENSITIES),)
+    )
     if not native_available():
         yield Line("five densities of paper 004", "numba is not installed")
         return

@@ -1,74 +1,113 @@
-"""Write the pages of the reference from the public names: `python docs/write_reference.py`.
+"""Write the reference and the type stubs from the tables of public names.
 
-A page a room, a heading a name; the text comes from the docstrings when the site is built.
+`python docs/write_reference.py` writes a page of docs/reference/ for each public module, a heading
+a name (the text comes from the docstrings when the site is built), and the stub `__init__.pyi` of
+each lazy package, which type checkers read.
 """
 
-import sys
 from pathlib import Path
 
 import softgrasp
 
-FOLDER = Path(__file__).resolve().parent / "reference"
-ROOMS = {
-    "description": "What there is: hands, objects, contacts, closures, scenes, as frozen values.",
-    "formats": "Files to descriptions and back.",
-    "build": "Descriptions to MuJoCo models.",
-    "simulation": "Runs, and what came out.",
-    "mechanics": "Mathematics on arrays, without an engine.",
-    "analysis": "A result at an instant: matrices, stiffness, measures.",
-    "inspection": "What is odd about hands, objects and robots, and repairs.",
+REFERENCE = Path(__file__).resolve().parent / "reference"
+PACKAGE = Path(softgrasp.__file__).resolve().parent
+MODULES = {
+    "description": "Hands, objects, contacts, closures and scenes as frozen values.",
+    "io": "Files to descriptions and back.",
+    "model": "Descriptions to MuJoCo models.",
+    "sim": "Runs and their results.",
+    "quality": "Grasp matrix, wrench spaces, ε and other measures, on arrays.",
+    "mechanics": "Kinematics, contact patches, synergies and cameras, on arrays.",
+    "soft": "Soft fingers: equilibria and motion.",
+    "pcc": "Piecewise constant curvature.",
+    "rld": "Rigid-link discretisation of soft fingers.",
     "calibration": "Measurements to parameters.",
+    "sweeps": "Many grasps from one plan, and the grasp planner.",
+    "comparison": "One scene in several physics engines.",
+    "checks": "Checks of hands, objects and robots, and repairs.",
+    "envs": "Scenes as environments for learning.",
+    "rendering": "Images and video.",
+    "report": "Figures and reports.",
+    "hydraulics": "Water-hydraulic arms.",
     "control": "Controllers of continuum robots.",
-    "crosschecks": "One scene in several engines.",
-    "sweeps": "Many grasps from one plan.",
-    "environments": "Scenes for learning.",
-    "render": "Film.",
-    "report": "Figures and pages.",
     "twin": "The digital twin of a pneumatic gripper.",
-    "view": "Looking at hands and results in a browser.",
-    "errors": "What goes wrong, as exceptions and warnings.",
+    "errors": "Exceptions and warnings.",
 }
-"""Rooms of ARCHITECTURE.md that have public names, in the order of the index."""
+"""Public submodules in the order of the index."""
 
 
 def pages() -> dict[str, str]:
     """Text of every page by its file name."""
-    rooms: dict[str, list[str]] = {}
-    for position, names in softgrasp._PACKAGES.items():
-        room = position.split(".")[0]
+    texts = {"index.md": _index()}
+    for name, sentence in MODULES.items():
+        module = getattr(softgrasp, name)
+        blocks = [f"::: {module.__name__}.{one}\n" for one in _names(module)]
+        texts[f"{name}.md"] = f"# sg.{name}\n\n{sentence}\n\n" + "\n".join(blocks)
+    return texts
+
+
+def stubs() -> dict[Path, str]:
+    """Text of the stub of every lazy package, by its path."""
+    packages = [softgrasp, *(getattr(softgrasp, name) for name in MODULES)]
+    lazy = [package for package in packages if hasattr(package, "NAMES")]
+    return {Path(package.__file__).with_suffix(".pyi"): _stub(package) for package in lazy}
+
+
+def _stub(package) -> str:
+    lines = [
+        "from softgrasp import errors as errors",
+        "from softgrasp._version import __version__ as __version__",
+    ]
+    if package is not softgrasp:
+        lines = []
+    for module, names in package.NAMES.items():
         for name in names:
-            # a module is shown as what it is, with all that it exports
-            own = f"softgrasp.{position}.{name}" if position == "mechanics" else f"softgrasp.{name}"
-            rooms.setdefault(room, []).append(own)
-    unknown = rooms.keys() - ROOMS.keys()
-    if unknown:
-        sys.exit(f"no sentence about {', '.join(sorted(unknown))} in docs/write_reference.py")
-    result = {"index.md": _index(rooms)}
-    for room, names in rooms.items():
-        blocks = [f"::: {name}\n" for name in sorted(names, key=str.lower)]
-        result[f"{room}.md"] = f"# {room.capitalize()}\n\n{ROOMS[room]}\n\n" + "\n".join(blocks)
-    return result
+            if not name.startswith("="):
+                lines.append(f"from softgrasp.{module} import {name} as {name}")
+            elif name != "=errors":
+                parent, _, last = f"softgrasp.{module}".rpartition(".")
+                lines.append(f"from {parent} import {last} as {name[1:]}")
+    return "\n".join([*sorted(lines), "", "NAMES: dict[str, tuple[str, ...]]", ""])
 
 
-def _index(rooms: dict[str, list[str]]) -> str:
+def _names(module) -> list[str]:
+    public = getattr(module, "__all__", None)
+    if public is None:  # a plain module, all of whose names are its own
+        public = [
+            name
+            for name, value in vars(module).items()
+            if not name.startswith("_") and getattr(value, "__module__", "") == module.__name__
+        ]
+    return sorted(public, key=str.lower)
+
+
+def _index() -> str:
     lines = [
         "# Reference",
         "",
-        "Everything public is a name of `softgrasp` (`import softgrasp as sg`), loaded when it is",
-        "first used. Other modules may change without notice.",
+        "`import softgrasp as sg`. What most users need stands at the top level:",
         "",
-        "| room | holds | names |",
+        ", ".join(f"`sg.{name}`" for name in _top_level()) + ".",
+        "",
+        "Everything else is in a submodule. Other modules may change without notice.",
+        "",
+        "| module | contents | names |",
         "|---|---|---|",
     ]
-    for room, words in ROOMS.items():
-        if room in rooms:
-            names = sorted((name.rsplit(".", 1)[-1] for name in rooms[room]), key=str.lower)
-            listed = ", ".join(f"`{name}`" for name in names)
-            lines.append(f"| [{room}]({room}.md) | {words} | {listed} |")
+    for name, sentence in MODULES.items():
+        listed = ", ".join(f"`{one}`" for one in _names(getattr(softgrasp, name)))
+        lines.append(f"| [sg.{name}]({name}.md) | {sentence} | {listed} |")
     return "\n".join(lines) + "\n"
 
 
+def _top_level() -> list[str]:
+    return [name for name in softgrasp.__all__ if name not in MODULES and name != "__version__"]
+
+
 if __name__ == "__main__":
-    FOLDER.mkdir(exist_ok=True)
-    for name, text in pages().items():
-        (FOLDER / name).write_text(text, encoding="utf-8")
+    for path in REFERENCE.glob("*.md"):
+        path.unlink()
+    for file_name, text in pages().items():
+        (REFERENCE / file_name).write_text(text, encoding="utf-8")
+    for path, text in stubs().items():
+        path.write_text(text, encoding="utf-8")

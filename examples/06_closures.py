@@ -6,13 +6,13 @@ import softgrasp as sg
 
 CLOSURES = {
     "position-increment": sg.PositionIncrementClosure(),
-    "synergy-increment": sg.SynergyIncrementClosure(),
-    "the same, soft": sg.SynergyIncrementClosure(synergy_stiffness=2.0),
-    "force-limited, 5 N": sg.ForceLimitedClosure(force=5.0),
-    "force-limited, 0.3 N·m": sg.ForceLimitedClosure(torque=0.3),
-    "underactuated": sg.UnderactuatedClosure(),
-    "the same, differential": sg.UnderactuatedClosure(differential=True),
-    "joint-torque": sg.JointTorqueClosure(),
+    "synergy-increment": sg.description.SynergyIncrementClosure(),
+    "the same, soft": sg.description.SynergyIncrementClosure(synergy_stiffness=2.0),
+    "force-limited, 5 N": sg.description.ForceLimitedClosure(force=5.0),
+    "force-limited, 0.3 N·m": sg.description.ForceLimitedClosure(torque=0.3),
+    "underactuated": sg.description.UnderactuatedClosure(),
+    "the same, differential": sg.description.UnderactuatedClosure(differential=True),
+    "joint-torque": sg.description.JointTorqueClosure(),
 }
 
 

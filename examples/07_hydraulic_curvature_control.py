@@ -13,10 +13,10 @@ PULL = {"force": (0.0, 0.3, 0.0), "frame": "base"}  # [N]
 
 
 def main() -> None:
-    arm = sg.load_hydraulic_arm("hydraulic_two_section")
-    chain = sg.ArmChain(arm, links=2)
-    actuators = sg.hydraulic.DriveStepper(sg.hydraulic.drive_model(arm), PERIOD)
-    control = sg.ArmBendPid(arm, PERIOD)
+    arm = sg.hydraulics.load_hydraulic_arm("hydraulic_two_section")
+    chain = sg.hydraulics.ArmChain(arm, links=2)
+    actuators = sg.hydraulics.DriveStepper(sg.hydraulics.drive_model(arm), PERIOD)
+    control = sg.hydraulics.ArmBendPid(arm, PERIOD)
     print("time     curvatures [1/m]                         torques of the motors [N m]")
     for sample in range(1, round(DURATION / PERIOD) + 1):
         if chain.time > PULL_FROM - 0.5 * PERIOD:

@@ -4,7 +4,7 @@ import sys
 
 import softgrasp as sg
 
-plan = sg.SweepPlan(
+plan = sg.description.SweepPlan(
     scene=sg.GraspScene(
         hand=sg.load_hand("four_finger"),
         object=sg.load_object("sphere"),
@@ -12,8 +12,8 @@ plan = sg.SweepPlan(
         success=sg.SuccessCriterion(),
     ),
     axes=(
-        sg.Axis(path="object.density", values=(160.0, 2300.0, 7860.0)),
-        sg.Axis(path="contact.static_friction", low=0.1, high=0.4, steps=4),
+        sg.description.Axis(path="object.density", values=(160.0, 2300.0, 7860.0)),
+        sg.description.Axis(path="contact.static_friction", low=0.1, high=0.4, steps=4),
     ),
 )
 print(plan.size, "grasps")

@@ -11,7 +11,7 @@ for joints in (2, 4, 8, 16):
     tip, error = 1e3 * rest.tip_position, 1e3 * rest.discretisation_error
     print(f"{joints:6d}  {tip[0]:8.2f} {tip[2]:8.2f}  {error:14.3f}")
 
-paper = sg.load_finger("paper000")
+paper = sg.io.load_finger("paper000")
 for kilopascals in (0, 50, 100):
     bent = sg.equilibrium(paper, pressure=1e3 * kilopascals, gravity=False)
     print(f"{kilopascals:3d} kPa: the tip turns by {np.degrees(bent.tip_angle):.1f}°")
@@ -22,7 +22,7 @@ scene = sg.GraspScene(
     grasp="precision",
     gravity=True,
     surroundings=(sg.Table(),),  # right under the object
-    lift=sg.Lift(),
+    lift=sg.description.Lift(),
 )
 result = sg.simulate(scene)
 print(f"{result.message}; lifted {1e3 * result.hold.lifted_m:.0f} mm, held: {result.held}")

@@ -11,7 +11,9 @@ scene = sg.GraspScene(
     object=sg.load_object("cylinder"),
     contact=sg.Contact(static_friction=0.3),
 )
-plan = sg.GraspPlan(scene=scene, candidates=60, poses=sg.PoseSampling(offset=0.03), top=3, seed=0)
+plan = sg.description.GraspPlan(
+    scene=scene, candidates=60, poses=sg.description.PoseSampling(offset=0.03), top=3, seed=0
+)
 try:
     planned = sg.plan_grasps(plan, workers=1)
 except sg.BackendUnavailable as missing:

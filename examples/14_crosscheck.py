@@ -4,9 +4,9 @@ import sys
 
 import softgrasp as sg
 
-release = sg.load_release("paper000_release")
+release = sg.io.load_release("paper000_release")
 try:
-    checked = sg.crosscheck(release, ("mujoco", "ode"), quick=True)
+    checked = sg.comparison.crosscheck(release, ("mujoco", "ode"), quick=True)
 except sg.BackendUnavailable as missing:
     sys.exit(print(missing))
 for finding in checked.findings:

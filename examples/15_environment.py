@@ -9,7 +9,7 @@ import softgrasp as sg
 try:
     env = sg.make_env(
         "four_finger_sphere",
-        noise=sg.PoseNoise(position=1e-3),  # of the ball's start, drawn from the seed
+        noise=sg.description.PoseNoise(position=1e-3),  # of the ball's start, drawn from the seed
         shaping=0.1,
     )
 except sg.BackendUnavailable as missing:

@@ -24,17 +24,17 @@ def operator(box, _loop):
 
 
 async def two_seconds(directory):
-    twin = sg.load_twin().replace(dynamics=None)
-    async with sg.controller_server(twin.controller.map) as server:  # where no real one is
+    twin = sg.twin.load_twin().replace(dynamics=None)
+    async with sg.twin.controller_server(twin.controller.map) as server:  # where no real one is
         await server.start(port=0)
         host, port = server.address
         twin = twin.replace(controller=twin.controller.replace(host=host, port=port))
-        await sg.run_twin(twin, directory, cycles=100, watching=operator)
+        await sg.twin.run_twin(twin, directory, cycles=100, watching=operator)
 
 
 with tempfile.TemporaryDirectory() as directory:
     asyncio.run(two_seconds(directory))
-    for row in sg.read_twin_record(directory).rows[::20]:
+    for row in sg.twin.read_twin_record(directory).rows[::20]:
         if row["pressure"] is not None:
             bend = np.degrees(sum(row[f"angle_{piece}"] for piece in range(1, 5)))
             print(f"{row['time']:.2f} s  {row['pressure'] / 1e3:5.1f} kPa  bent by {bend:5.1f}°")

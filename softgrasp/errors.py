@@ -25,6 +25,22 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from pathlib import Path
 
+__all__ = [
+    "BackendUnavailable",
+    "BadAnswerError",
+    "BuildError",
+    "ConnectionLostError",
+    "DescriptionError",
+    "DeviceError",
+    "DivergedError",
+    "RequestRefusedError",
+    "ResultError",
+    "SimulationError",
+    "SoftgraspError",
+    "SoftgraspWarning",
+    "StaleDataError",
+]
+
 
 class SoftgraspError(Exception):
     """Base of every error that softgrasp raises on purpose."""

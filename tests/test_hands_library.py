@@ -51,7 +51,7 @@ def published_hands() -> list[dict[str, Any]]:
     return hands
 
 
-def tip_mm(finger: sg.Finger, angle: float) -> np.ndarray:
+def tip_mm(finger: sg.description.Finger, angle: float) -> np.ndarray:
     return 1e3 * fingertip(finger, [angle] * len(finger.phalanges))
 
 

@@ -11,6 +11,7 @@ import zipfile
 from fnmatch import fnmatch
 from itertools import chain
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from packaging.requirements import Requirement
@@ -68,12 +69,26 @@ def test_import_leaves_no_file_behind(tmp_path: Path):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("name", softgrasp.__all__)
-def test_every_public_name_is_there_and_documented(name: str):
-    value = getattr(softgrasp, name)
-    assert name in dir(softgrasp)
-    if not name.startswith("__"):
-        assert value.__doc__
+SUBMODULES = [
+    name for name in softgrasp.__all__ if isinstance(getattr(softgrasp, name), ModuleType)
+]
+PUBLIC = [(softgrasp, name) for name in softgrasp.__all__ if not name.startswith("__")]
+PUBLIC += [
+    (module, name)
+    for module in (getattr(softgrasp, one) for one in SUBMODULES)
+    for name in module.__all__
+]
+
+
+@pytest.mark.parametrize(("module", "name"), PUBLIC, ids=[f"{m.__name__}.{n}" for m, n in PUBLIC])
+def test_every_public_name_is_there_and_documented(module: ModuleType, name: str):
+    value = getattr(module, name)
+    assert name in dir(module)
+    assert value.__doc__
+
+
+def test_the_top_level_stays_small():
+    assert len(softgrasp.__all__) - len(SUBMODULES) <= 45
 
 
 def test_an_unknown_name_is_an_attribute_error():

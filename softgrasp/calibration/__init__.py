@@ -1,1 +1,15 @@
-"""From measurements on a finger to its springs, dampers and torques, and how sure they are."""
+"""Parameters of soft fingers from photographs, video and force data, with their uncertainty."""
+
+from __future__ import annotations
+
+from softgrasp._lazy import lazy_names
+
+NAMES = {
+    "calibration.files": ("load_problem",),
+    "calibration.result": ("CalibrationResult", "save_calibration"),
+    "calibration.stages": ("VirtualExperiments",),
+    "report.calibration": ("write_calibration_report",),
+}
+"""Public names by the module that defines them; ``=name`` is the module itself."""
+
+__all__, __getattr__, __dir__ = lazy_names(__name__, NAMES)

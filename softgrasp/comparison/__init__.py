@@ -1,1 +1,14 @@
-"""The same scene in several engines: runs, differences, tolerances and verdicts."""
+"""The same scene in several physics engines: differences, tolerances and verdicts."""
+
+from __future__ import annotations
+
+from softgrasp._lazy import lazy_names
+
+NAMES = {
+    "comparison.compare": ("CrosscheckResult", "crosscheck", "save_crosscheck"),
+    "comparison.criteria": ("Tolerances",),
+    "report.comparison": ("write_crosscheck_report",),
+}
+"""Public names by the module that defines them; ``=name`` is the module itself."""
+
+__all__, __getattr__, __dir__ = lazy_names(__name__, NAMES)

@@ -445,7 +445,7 @@ def python_call(
     changed = tolerances.model_dump(exclude_defaults=True)
     if changed:
         fields = ", ".join(f"{name}={value!r}" for name, value in changed.items())
-        words.append(f"tolerances=sg.Tolerances({fields})")
+        words.append(f"tolerances=sg.comparison.Tolerances({fields})")
     if quick:
         words.append("quick=True")
-    return f"sg.crosscheck({', '.join(words)})"
+    return f"sg.comparison.crosscheck({', '.join(words)})"

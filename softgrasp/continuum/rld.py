@@ -125,6 +125,8 @@ def _lost(bendable: Bendable) -> list[str]:
     return [what for what, there in has.items() if there]
 
 
+__all__ = ["discretise", "finger_from_bendable", "joint_compliances", "refined"]
+
 Layout = Literal["midpoint", "interfaces", "interfaces_corrected"]
 
 SLENDERNESS = 0.1

@@ -1,1 +1,17 @@
-"""Continuum controllers after ros2_control, set up by a U(C)RDF file alone."""
+"""Controllers of continuum robots after ros2_control (Witucki et al. 2025)."""
+
+from __future__ import annotations
+
+from softgrasp._lazy import lazy_names
+
+NAMES = {
+    "continuum_control.controllers": (
+        "FeedForwardController",
+        "JointTrajectoryController",
+        "StateBroadcaster",
+    ),
+    "continuum_control.manager": ("ControlledRobot",),
+}
+"""Public names by the module that defines them; ``=name`` is the module itself."""
+
+__all__, __getattr__, __dir__ = lazy_names(__name__, NAMES)

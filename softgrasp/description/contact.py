@@ -19,7 +19,7 @@ class Patch(Description):
     """
 
     radius: Positive = 0.005
-    """a, the same for every force [m]; ``sg.hertz_patch_radius`` gives one for a force."""
+    """a, the same for every force [m]; ``sg.mechanics.hertz_patch_radius`` gives one for a force."""
     pressure: Literal["hertz", "uniform"] = "hertz"
 
 

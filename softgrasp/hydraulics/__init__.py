@@ -1,63 +1,53 @@
-"""Water-hydraulic soft arms (paper 003): the lumped segment model and the drives of its chambers.
+"""Water-hydraulic soft arms: segments, drives, runs and files (Chen et al. 2022)."""
 
-``arm_rest`` says where an arm comes to rest, ``move_arm`` how it moves, ``drive_pressures`` which
-pressures the torques of its motors make, ``move_arm_with_drive`` how arm and drives move together,
-``tip_errors`` how far two recordings are apart. What the paper prints and what is used here is in
-docs/hydraulic_arm.md.
-"""
+from __future__ import annotations
 
-from softgrasp.hydraulics.drive_model import (
-    Coupling,
-    DriveModel,
-    PowerBalance,
-    drive_model,
-    pressure_of_torque,
-)
-from softgrasp.hydraulics.integrators import (
-    ArmRecording,
-    CoupledStepper,
-    DrivenRecording,
-    DriveStepper,
-    PressureRecording,
-    check_explicit_step,
-    drive_pressures,
-    move_arm,
-    move_driven_arm,
-)
-from softgrasp.hydraulics.recording import (
-    TipErrors,
-    TipRecording,
-    TorqueTable,
-    settling_times,
-    tip_errors,
-)
-from softgrasp.hydraulics.segment_model import LumpedModel, lumped_model
-from softgrasp.hydraulics.statics import ArmRest, Workspace, arm_rest, arm_workspace
+from softgrasp._lazy import lazy_names
 
-__all__ = [
-    "ArmRecording",
-    "ArmRest",
-    "CoupledStepper",
-    "Coupling",
-    "DriveModel",
-    "DriveStepper",
-    "DrivenRecording",
-    "LumpedModel",
-    "PowerBalance",
-    "PressureRecording",
-    "TipErrors",
-    "TipRecording",
-    "TorqueTable",
-    "Workspace",
-    "arm_rest",
-    "arm_workspace",
-    "check_explicit_step",
-    "drive_model",
-    "drive_pressures",
-    "lumped_model",
-    "move_arm",
-    "move_driven_arm",
-    "pressure_of_torque",
-    "settling_times",
-    "tip_errors",
-]
+NAMES = {
+    "hydraulics.arm": ("ArmChain",),
+    "hydraulics.calibration": (
+        "ArmCalibrationProblem",
+        "ArmCalibrationResult",
+        "ArmMotion",
+        "recorded_motion",
+    ),
+    "hydraulics.control": ("ArmBendPid", "Pid"),
+    "hydraulics.description": ("HydraulicArm", "HydraulicCarrier"),
+    "hydraulics.drive": (
+        "Coupling",
+        "DriveModel",
+        "PowerBalance",
+        "drive_model",
+        "pressure_of_torque",
+    ),
+    "hydraulics.experiment_report": ("write_hydraulic_experiments",),
+    "hydraulics.experiments": ("hydraulic_experiment", "run_hydraulic_experiments"),
+    "hydraulics.files": ("load_hydraulic_arm", "load_torques", "save_hydraulic_arm"),
+    "hydraulics.integrators": (
+        "ArmRecording",
+        "CoupledStepper",
+        "DriveStepper",
+        "DrivenRecording",
+        "PressureRecording",
+        "check_explicit_step",
+        "drive_pressures",
+        "move_arm",
+        "move_driven_arm",
+    ),
+    "hydraulics.model": ("arm_spec",),
+    "hydraulics.recording": (
+        "TipErrors",
+        "TipRecording",
+        "TorqueTable",
+        "settling_times",
+        "tip_errors",
+    ),
+    "hydraulics.report": ("write_arm_report",),
+    "hydraulics.run": ("ArmRun", "run_arm"),
+    "hydraulics.segment_model": ("LumpedModel", "lumped_model"),
+    "hydraulics.statics": ("ArmRest", "Workspace", "arm_rest", "arm_workspace"),
+}
+"""Public names by the module that defines them; ``=name`` is the module itself."""
+
+__all__, __getattr__, __dir__ = lazy_names(__name__, NAMES)

@@ -17,7 +17,7 @@ from scipy.linalg import eigh
 from softgrasp.description.bendable import DEFAULT_LINKS, TipLoad
 from softgrasp.errors import DescriptionError, DivergedError, SoftgraspWarning, did_you_mean
 from softgrasp.hydraulics.description import HydraulicArm, arm_robot, end_link
-from softgrasp.hydraulics.drive_model import drive_model, pressure_of_torque
+from softgrasp.hydraulics.drive import drive_model, pressure_of_torque
 from softgrasp.hydraulics.hand_carrier import balanced
 from softgrasp.hydraulics.integrators import (
     SAMPLE,

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from softgrasp.errors import DescriptionError
 from softgrasp.hydraulics.description import ArmSection, HydraulicArm
-from softgrasp.hydraulics.drive_model import pressure_of_torque
+from softgrasp.hydraulics.drive import pressure_of_torque
 from softgrasp.mechanics.actuation import Allocation
 from softgrasp.mechanics.transforms import Array
 

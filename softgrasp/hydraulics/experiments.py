@@ -16,7 +16,7 @@ from softgrasp.description.bendable import DEFAULT_LINKS
 from softgrasp.errors import DescriptionError, did_you_mean
 from softgrasp.hydraulics.arm import ArmChain, ChainRest
 from softgrasp.hydraulics.description import HydraulicArm
-from softgrasp.hydraulics.drive_model import pressure_of_torque
+from softgrasp.hydraulics.drive import pressure_of_torque
 from softgrasp.hydraulics.integrators import drive_pressures, move_arm
 from softgrasp.hydraulics.recording import TipErrors, TipRecording, TorqueTable, tip_errors
 from softgrasp.hydraulics.run import (

@@ -16,7 +16,7 @@ from softgrasp.description.geometry import Pose
 from softgrasp.description.scene import GraspScene
 from softgrasp.errors import BuildError, SimulationError
 from softgrasp.hydraulics.description import ArmSection, HydraulicCarrier, arm_robot
-from softgrasp.hydraulics.drive_model import drive_model
+from softgrasp.hydraulics.drive import drive_model
 from softgrasp.hydraulics.integrators import pressures_under
 from softgrasp.hydraulics.model import SECTION_RGBA, arm_model
 from softgrasp.hydraulics.recording import TorqueTable

@@ -13,7 +13,7 @@ from scipy.integrate import solve_ivp
 from softgrasp.description.bendable import TipLoad
 from softgrasp.errors import DescriptionError, DivergedError, did_you_mean
 from softgrasp.hydraulics.description import HydraulicArm
-from softgrasp.hydraulics.drive_model import (
+from softgrasp.hydraulics.drive import (
     Channel,
     DriveModel,
     FlowWatch,

@@ -12,7 +12,7 @@ import mujoco
 from softgrasp.description.bendable import DEFAULT_LINKS
 from softgrasp.description.robot import Robot
 from softgrasp.hydraulics.description import HydraulicArm, arm_robot, end_link
-from softgrasp.hydraulics.drive_model import drive_model
+from softgrasp.hydraulics.drive import drive_model
 from softgrasp.model.compile import compiled
 from softgrasp.model.robot import robot_spec, segment_actuator_names
 from softgrasp.model.visual import Rgba

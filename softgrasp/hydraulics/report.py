@@ -16,7 +16,7 @@ import numpy.typing as npt
 from softgrasp._version import __version__
 from softgrasp.hydraulics.calibration import ArmCalibrationResult, columns_of
 from softgrasp.hydraulics.description import arm_robot
-from softgrasp.hydraulics.drive_model import LAMINAR, TURBULENT, law_holds_to
+from softgrasp.hydraulics.drive import LAMINAR, TURBULENT, law_holds_to
 from softgrasp.hydraulics.model import SECTION_RGBA, arm_model
 from softgrasp.hydraulics.run import BAND, ArmMove, ArmRun, arm_moves, save_arm_run
 from softgrasp.io.files import write_text

@@ -17,7 +17,7 @@ from softgrasp.description.bendable import DEFAULT_LINKS, Bendable
 from softgrasp.errors import DescriptionError
 from softgrasp.hydraulics.arm import ArmChain, move_driven_chain
 from softgrasp.hydraulics.description import HydraulicArm, arm_robot, end_link
-from softgrasp.hydraulics.drive_model import Coupling, checked_coupling
+from softgrasp.hydraulics.drive import Coupling, checked_coupling
 from softgrasp.hydraulics.integrators import SAMPLE, PressureRecording, drive_pressures
 from softgrasp.hydraulics.model import arm_model
 from softgrasp.hydraulics.recording import TipRecording, TorqueTable, settling_times

@@ -1,1 +1,19 @@
-"""Files and descriptions: YAML, URDF, U(C)RDF, MJCF, meshes, scenes and results."""
+"""Files to descriptions and back: YAML, URDF, U(C)RDF, MJCF, meshes, scenes and results."""
+
+from __future__ import annotations
+
+from softgrasp._lazy import lazy_names
+
+NAMES = {
+    "io.hand": ("load_finger", "save_finger", "save_hand"),
+    "io.load": ("load_hand", "load_object"),
+    "io.object": ("load_criterion",),
+    "io.robot": ("load_robot",),
+    "io.scene": ("load_arm", "load_release", "load_scene", "save_release", "save_scene"),
+    "model.export": ("save_urdf",),
+    "sim.result_builder": ("write_joint_states",),
+    "sim.serialization": ("load_result", "save_result"),
+}
+"""Public names by the module that defines them; ``=name`` is the module itself."""
+
+__all__, __getattr__, __dir__ = lazy_names(__name__, NAMES)

@@ -1,1 +1,13 @@
 """Descriptions to MuJoCo models."""
+
+from __future__ import annotations
+
+from softgrasp._lazy import lazy_names
+
+NAMES = {
+    "model.export": ("with_convention",),
+    "model.scene": ("build_spec", "compile_model", "to_mjcf"),
+}
+"""Public names by the module that defines them; ``=name`` is the module itself."""
+
+__all__, __getattr__, __dir__ = lazy_names(__name__, NAMES)

@@ -1,7 +1,14 @@
-"""Figures, words and one self-contained page about a finished run."""
+"""Figures, tables and self-contained HTML reports of finished runs."""
 
-from softgrasp.report.contact_figures import final_poses
-from softgrasp.report.grasp_page import write_report
-from softgrasp.report.time_series import overlay_objects
+from __future__ import annotations
 
-__all__ = ["final_poses", "overlay_objects", "write_report"]
+from softgrasp._lazy import lazy_names
+
+NAMES = {
+    "report.contact_figures": ("final_poses",),
+    "report.grasp_page": ("write_report",),
+    "report.time_series": ("overlay_objects",),
+}
+"""Public names by the module that defines them; ``=name`` is the module itself."""
+
+__all__, __getattr__, __dir__ = lazy_names(__name__, NAMES)

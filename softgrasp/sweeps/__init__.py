@@ -1,1 +1,13 @@
-"""Many grasps from one plan: what varies, who computes it, and the table that comes out."""
+"""Many grasps from one plan, and the grasp planner."""
+
+from __future__ import annotations
+
+from softgrasp._lazy import lazy_names
+
+NAMES = {
+    "sweeps.planner": ("PlannedGrasps", "plan_grasps"),
+    "sweeps.run": ("Shard", "merge", "sweep"),
+}
+"""Public names by the module that defines them; ``=name`` is the module itself."""
+
+__all__, __getattr__, __dir__ = lazy_names(__name__, NAMES)

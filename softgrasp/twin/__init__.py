@@ -1,1 +1,55 @@
-"""The digital twin of a pneumatic soft gripper: controller, robot, camera and model (paper 001)."""
+"""Digital twin of a pneumatic soft gripper (Xiang et al. 2024)."""
+
+from __future__ import annotations
+
+from softgrasp._lazy import lazy_names
+
+NAMES = {
+    "twin.accuracy": ("accuracy_study",),
+    "twin.description": (
+        "CartesianFields",
+        "FlangeSample",
+        "GripperMount",
+        "HttpFlange",
+        "MountedPose",
+        "PressureFit",
+        "RegisterMap",
+        "Twin",
+    ),
+    "twin.files": (
+        "load_camera",
+        "load_flange_samples",
+        "load_piece_angles",
+        "load_pressure_fit",
+        "load_register_map",
+        "load_robot_program",
+        "load_twin",
+        "save_camera",
+        "save_flange_samples",
+        "save_pressure_fit",
+    ),
+    "twin.finger_pieces": (
+        "TwinShape",
+        "chord_pieces",
+        "flange_transform",
+        "mounted_fingers",
+        "rigid_pieces",
+        "twin_shape",
+    ),
+    "twin.flange_server": ("RobotServer", "SimulatedRobot", "open_flange"),
+    "twin.loop": ("Command", "VENT", "poll", "run_twin"),
+    "twin.modbus_client": ("ControllerReading",),
+    "twin.modbus_server": ("Valve", "connect_controller", "controller_server"),
+    "twin.piecewise_bending": (
+        "FitReport",
+        "angles_at",
+        "direction_rows",
+        "fit_pressures",
+        "pressure_for",
+    ),
+    "twin.point_picking": ("Picks", "picked_angles"),
+    "twin.record": ("read_twin_record",),
+}
+"""Public names by the module that defines them; ``=name`` is the module itself."""
+
+__all__, __getattr__, __dir__ = lazy_names(__name__, NAMES)

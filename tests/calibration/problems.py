@@ -8,7 +8,7 @@ import softgrasp as sg
 from softgrasp.calibration.synthetic import synthetic_forces, synthetic_hung, synthetic_releases
 from softgrasp.description.calibration import CalibrationProblem
 
-FINGER = sg.load_finger("paper000")
+FINGER = sg.io.load_finger("paper000")
 
 
 def hung(

@@ -188,7 +188,7 @@ def test_the_finger_that_is_saved_has_all_of_its_damping(tmp_path: Path) -> None
     problem = traced().replace(damping_timestep=1e-3, damping_model="uniform")
     result = calibrate(problem)
     document, finger = save_calibration(result, tmp_path)
-    saved = sg.load_finger(finger)
+    saved = sg.io.load_finger(finger)
     assert saved == calibrated_finger(result)
     whole = result.parameters["c"] + 1e-3 * STIFFNESS
     assert [joint.damping for joint in saved.joints] == pytest.approx(whole)
@@ -200,7 +200,7 @@ def test_the_finger_that_is_saved_has_all_of_its_damping(tmp_path: Path) -> None
 def test_what_was_not_looked_for_stays_as_it_was(tmp_path: Path) -> None:
     problem = hung(noise_deg=0.0).replace(damping_timestep=1e-3)
     save_calibration(calibrate(problem, models=False), tmp_path)
-    saved = sg.load_finger(tmp_path / "finger.yaml")
+    saved = sg.io.load_finger(tmp_path / "finger.yaml")
     assert [joint.damping for joint in saved.joints] == DAMPING.tolist()
 
 

@@ -122,7 +122,7 @@ def test_a_finger_that_is_missing_is_told(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_odd_problems_are_refused(changes: dict[str, Any], sentence: str) -> None:
     with pytest.raises(sg.DescriptionError) as caught:
-        CalibrationProblem(finger=sg.load_finger("paper000"), **changes)
+        CalibrationProblem(finger=sg.io.load_finger("paper000"), **changes)
     assert str(caught.value) == sentence
 
 
@@ -159,7 +159,7 @@ def test_changes_take_the_place_of_what_the_file_says(tmp_path: Path) -> None:
 
 
 def test_tracked_tips_come_from_tables(tmp_path: Path) -> None:
-    (whole,) = synthetic_releases(sg.load_finger("paper000"), [0.04])
+    (whole,) = synthetic_releases(sg.io.load_finger("paper000"), [0.04])
     lines = [f"{t},{1e3 * h}" for t, h in zip(whole.times, whole.heights, strict=True)]
     path = written(
         tmp_path,

@@ -33,7 +33,7 @@ def loaded(tmp_path_factory: pytest.TempPathFactory) -> LoadedProblem:
         Image.fromarray(photo.image).save(directory / "photos" / f"finger_{grams}g.png")
     start = sg.equilibrium(FINGER, tip_mass=0.04, error_estimate=False).joint_angles
     video = SyntheticVideo(
-        sg.move_finger(FINGER, 0.8, start_angles=start, timestep=2.5e-4), width=320
+        sg.soft.move_finger(FINGER, 0.8, start_angles=start, timestep=2.5e-4), width=320
     )
     write_video(directory / "films" / "40g.avi", video.frames(), video.frame_rate)
     (directory / "problem.yaml").write_text(
@@ -74,7 +74,7 @@ def test_what_was_read_is_drawn(loaded: LoadedProblem, tmp_path: Path) -> None:
 
 
 def test_a_film_that_ends_too_early_is_told(loaded: LoadedProblem, tmp_path: Path) -> None:
-    video = SyntheticVideo(sg.move_finger(FINGER, 0.15, start_angles=0.1), width=320)
+    video = SyntheticVideo(sg.soft.move_finger(FINGER, 0.15, start_angles=0.1), width=320)
     write_video(tmp_path / "films" / "20g.avi", video.frames(), video.frame_rate)
     path = tmp_path / "problem.yaml"
     path.write_text(

@@ -17,29 +17,35 @@ EVERY = ("size", "mass", "density", "inertia", "limits", "overlap", "reachable",
          "build")  # fmt: skip
 
 
-def row(**fields: Any) -> sg.Phalanx:
-    return sg.Phalanx(**({"a": 0.05, "density": 1200.0, "limits": (-0.2, 1.4)} | fields))
+def row(**fields: Any) -> sg.description.Phalanx:
+    return sg.description.Phalanx(
+        **({"a": 0.05, "density": 1200.0, "limits": (-0.2, 1.4)} | fields)
+    )
 
 
-def finger(name: str, side: float, *rows: sg.Phalanx, **fields: Any) -> sg.Finger:
+def finger(
+    name: str, side: float, *rows: sg.description.Phalanx, **fields: Any
+) -> sg.description.Finger:
     """A finger that hangs down beside the middle and bends inwards."""
     inwards = -math.copysign(1.0, side)
     frame = np.eye(4)
     frame[:3, :3] = np.transpose([[0, 0, -1], [inwards, 0, 0], [0, -inwards, 0]])
     base = sg.Pose(position=(side, 0.0, 0.0), quaternion=quaternion_of(frame))
-    return sg.Finger(
+    return sg.description.Finger(
         name=name, base=base, convention="standard", phalanges=rows or (row(), row()), **fields
     )
 
 
-def hand(*fingers: sg.Finger, **fields: Any) -> sg.Hand:
+def hand(*fingers: sg.description.Finger, **fields: Any) -> sg.Hand:
     """Two fingers that stand apart, without a palm."""
-    preset = fields.pop("preset", sg.GraspPreset(center=(0.0, 0.0, -0.05), rates=(1.0,)))
+    preset = fields.pop(
+        "preset", sg.description.GraspPreset(center=(0.0, 0.0, -0.05), rates=(1.0,))
+    )
     return sg.Hand(
         name="h",
         fingers=fingers or (finger("L", -0.05), finger("R", 0.05)),
-        grasps=sg.Grasps(power=preset, precision=preset),
-        palm=sg.Palm(kind="none"),
+        grasps=sg.description.Grasps(power=preset, precision=preset),
+        palm=sg.description.Palm(kind="none"),
         **fields,
     )
 
@@ -113,7 +119,7 @@ def test_a_start_on_the_wrong_side() -> None:
         "found 1.4 rad (80.2141°); its start is on the wrong side, or its rate has the wrong sign"
     )
     assert precision.severity == "problem"
-    still = hand(preset=sg.GraspPreset(center=(0.0, 0.0, -0.05), rates=(0.0,)))
+    still = hand(preset=sg.description.GraspPreset(center=(0.0, 0.0, -0.05), rates=(0.0,)))
     assert sg.inspect(still).check("closing").findings[0].actual == "rates of 0 in all"
 
 
@@ -127,7 +133,9 @@ def test_fingers_that_start_inside_each_other() -> None:
 
 
 def test_an_overlap_where_no_grasp_starts_is_a_remark() -> None:
-    open_first = sg.GraspPreset(center=(0.0, 0.0, -0.05), rates=(1.0,), start=(0.0, 0.0))
+    open_first = sg.description.GraspPreset(
+        center=(0.0, 0.0, -0.05), rates=(1.0,), start=(0.0, 0.0)
+    )
     fingers = (finger("L", -0.02, row(start=0.8)), finger("R", 0.02, row(start=0.8)))
     assert only(hand(*fingers), "overlap").severity == "problem"
     elsewhere = only(hand(*fingers, preset=open_first), "overlap")
@@ -149,7 +157,7 @@ def test_a_joint_whose_way_is_blocked(low: float, severity: str | None) -> None:
 @pytest.mark.parametrize(("depth", "severity"), [(0.05, None), (0.10, "remark"), (0.3, "problem")])
 def test_the_reach_of_the_fingers(depth: float, severity: str | None) -> None:
     """Fingers of 100 mm, 50 mm beside the middle."""
-    far = hand(preset=sg.GraspPreset(center=(0.0, 0.0, -depth), rates=(1.0,)))
+    far = hand(preset=sg.description.GraspPreset(center=(0.0, 0.0, -depth), rates=(1.0,)))
     result = sg.inspect(far).check("reach").findings
     assert [one.severity for one in result] == ([] if severity is None else [severity] * 2)
     for one in result:
@@ -164,5 +172,5 @@ def test_a_hand_that_mujoco_refuses() -> None:
 
 
 def test_a_ball_that_does_not_fit_at_the_centre() -> None:
-    inside = hand(preset=sg.GraspPreset(center=(-0.05, 0.0, -0.03), rates=(1.0,)))
+    inside = hand(preset=sg.description.GraspPreset(center=(-0.05, 0.0, -0.03), rates=(1.0,)))
     assert len(sg.inspect(inside).check("build").findings) == 2

@@ -53,14 +53,14 @@ def robot(*links: Link, **second: object) -> Robot:
 
 @pytest.mark.parametrize("name", assets.names("robots"))
 def test_a_shipped_robot_has_no_findings(name: str) -> None:
-    assert sg.inspect(sg.load_robot(name)).findings == ()
+    assert sg.inspect(sg.io.load_robot(name)).findings == ()
 
 
 def test_a_robot_of_water_has_no_findings() -> None:
     result = sg.inspect(robot())
     assert result.verdict == "5 checks: no problems found"
-    assert sg.repairs(robot()) == ()
-    assert sg.repaired(robot()) == robot()
+    assert sg.checks.repairs(robot()) == ()
+    assert sg.checks.repaired(robot()) == robot()
 
 
 def test_masses_in_milligrams_and_their_repair() -> None:
@@ -69,14 +69,14 @@ def test_masses_in_milligrams_and_their_repair() -> None:
     result = sg.inspect(odd)
     assert [one.check for one in result.problems] == ["mass", "density", "density"]
     assert result.problems[0].numbers["repaired_mass_kg"] == pytest.approx(3 * water)
-    whole = sg.repaired(odd)
+    whole = sg.checks.repaired(odd)
     assert sg.inspect(whole).findings == ()
     for link in whole.links:
         assert link.inertial is not None
         assert link.inertial.mass == pytest.approx(water)
         np.testing.assert_allclose(link.inertial.inertia, bar("a", water).inertial.inertia)
     assert whole.source == "repaired by softgrasp (4 numbers)"
-    assert sg.repairs(whole) == ()
+    assert sg.checks.repairs(whole) == ()
 
 
 @settings(max_examples=25, deadline=None)
@@ -91,13 +91,13 @@ def test_repair_recovers_the_robot_before_the_slip(
     first, *others = (density * VOLUME for density in densities)
     true = robot(bar("a", first), *(bar(n, m) for n, m in zip("bc", others, strict=True)))
     odd = robot(bar("a", first), *(bar(n, factor * m) for n, m in zip("bc", others, strict=True)))
-    result = sg.repaired(odd)
+    result = sg.checks.repaired(odd)
     for link, target in zip(result.links, true.links, strict=True):
         assert link.inertial is not None
         assert target.inertial is not None
         assert link.inertial.mass == pytest.approx(target.inertial.mass)
         np.testing.assert_allclose(link.inertial.inertia, target.inertial.inertia)
-    scaled = sg.repaired(odd, total_mass=total)
+    scaled = sg.checks.repaired(odd, total_mass=total)
     assert total_mass(scaled) == pytest.approx(total)
     fractions = [link.inertial.mass / total for link in scaled.links if link.inertial]
     np.testing.assert_allclose(fractions, np.array(densities) / sum(densities))
@@ -108,7 +108,7 @@ def test_only_the_inertia_is_in_another_unit() -> None:
     odd = robot(bar("a", water), bar("b", water, 1e6), bar("c", water))
     (finding,) = sg.inspect(odd).problems
     assert finding.advice == "divided by 1e+06 it fits: kg·mm² written as kg·m²"
-    (change,) = sg.repairs(odd)
+    (change,) = sg.checks.repairs(odd)
     assert (change.part, change.field) == ("b", "inertia")
     np.testing.assert_allclose(change.after, bar("b", water).inertial.inertia)
 
@@ -126,12 +126,12 @@ def test_inertia_from_the_geometry(inertia: tuple[float, ...] | None, reason: st
     rotated = Origin(rpy=(0.3, -0.2, 1.0))
     odd = robot(bar("a", water), bar("b", water, inertia=inertia), bar("c", water))
     assert len(sg.inspect(odd).problems) == 1
-    (change,) = sg.repairs(odd)
+    (change,) = sg.checks.repairs(odd)
     assert reason in change.sentence
     np.testing.assert_allclose(change.after, bar("b", water).inertial.inertia, atol=1e-18)
     askew = robot(bar("a", water), bar("b", water, inertia=inertia, origin=rotated),
                   bar("c", water))  # fmt: skip
-    assert sg.inspect(sg.repaired(askew)).problems == ()
+    assert sg.inspect(sg.checks.repaired(askew)).problems == ()
 
 
 def test_masses_that_are_missing() -> None:
@@ -182,7 +182,7 @@ def test_followers(
     assert result.requested == pytest.approx(requested)
     problems = sg.inspect(described).problems
     assert bool(problems) == (fraction < 1.0)
-    whole = sg.repaired(described)
+    whole = sg.checks.repaired(described)
     assert sg.inspect(whole).problems == ()
     if problems:
         assert (whole.joints[1].lower, whole.joints[1].upper) == pytest.approx(requested)
@@ -208,7 +208,7 @@ def test_the_share_of_a_follower_is_what_sampling_finds(
 @pytest.mark.parametrize("total", [0.0, -1.0, math.inf, math.nan])
 def test_a_total_mass_is_above_0(total: float) -> None:
     with pytest.raises(DescriptionError, match="total_mass: expected a number above 0, found"):
-        sg.repaired(robot(), total_mass=total)
+        sg.checks.repaired(robot(), total_mass=total)
 
 
 BARRETT = "urdf_hands/bhand_model/robots/bhand_model.URDF"
@@ -218,7 +218,7 @@ ABILITY = "urdf_hands/ability_hand/ability_hand_right_large_no_fsr.urdf"
 
 def test_the_barrett_of_264_tonnes(tmp_path: Path) -> None:
     """Eight links weigh 1e6 times too much: 1000 kg/m³ as 1e9, while lengths are right."""
-    barrett = sg.load_robot(outside_file(BARRETT))
+    barrett = sg.io.load_robot(outside_file(BARRETT))
     result = sg.inspect(barrett)
     assert result.check("mass").findings[0].numbers["mass_kg"] == pytest.approx(264276.86, abs=0.01)
     odd = result.check("density").findings
@@ -227,16 +227,16 @@ def test_the_barrett_of_264_tonnes(tmp_path: Path) -> None:
     for one in odd:
         assert one.numbers["density_kg_m3"] == pytest.approx(1.004e9, rel=3e-3)
     assert result.check("inertia").findings == ()  # it is as wrong as the masses
-    whole = sg.repaired(barrett)
+    whole = sg.checks.repaired(barrett)
     assert total_mass(whole) == pytest.approx(0.6422, abs=1e-4)
     assert sg.inspect(whole).problems == ()
-    known = sg.repaired(barrett, total_mass=1.2)
+    known = sg.checks.repaired(barrett, total_mass=1.2)
     assert total_mass(known) == pytest.approx(1.2)
     assert read_robot(write_robot(known, tmp_path / "fixed.urdf")) == known
 
 
 def test_the_robotiq_that_cannot_follow() -> None:
-    gripper = sg.load_robot(outside_file(ROBOTIQ))
+    gripper = sg.io.load_robot(outside_file(ROBOTIQ))
     result = sg.inspect(gripper)
     assert [one.subject for one in result.problems] == [
         "joint 'left_inner_finger_joint'",
@@ -248,13 +248,13 @@ def test_the_robotiq_that_cannot_follow() -> None:
         "'finger_joint' (0 … 0.725) + 0, found 0 … 0.8757 rad: 'finger_joint' can move only at 0, "
         "0 % of its range; give it the limits that it is asked for, or the multiplier another sign"
     )
-    assert sg.inspect(sg.repaired(gripper)).problems == ()
+    assert sg.inspect(sg.checks.repaired(gripper)).problems == ()
 
 
 def test_the_ability_hand_loads_without_a_picture_of_its_wrist() -> None:
     with warnings.catch_warnings(record=True) as message:
         warnings.simplefilter("always")
-        ability = sg.load_robot(outside_file(ABILITY))
+        ability = sg.io.load_robot(outside_file(ABILITY))
     (warning,) = message
     assert issubclass(warning.category, SoftgraspWarning)
     assert str(warning.message).endswith(

@@ -24,7 +24,7 @@ def test_objects_and_walls_arrive_in_the_scene(run: Run) -> None:
     assert scene.object_names == ("sphere", "sphere_25", "sphere2")
     assert [placed.position for placed in scene.objects] == [(0.2, 0, -0.05), (-0.2, 0.1, 0)]
     assert scene.surrounding_names == ("table", "wall", "wall2")
-    assert scene.surroundings[1] == sg.Wall(point=(-0.4, 0, 0), normal=(1, 0, 0))
+    assert scene.surroundings[1] == sg.description.Wall(point=(-0.4, 0, 0), normal=(1, 0, 0))
     assert scene.lift is None
 
 
@@ -46,7 +46,7 @@ def test_a_hold_test_can_take_the_place_of_a_lift_under_another_gravity(run: Run
     assert held.success == sg.SuccessCriterion()
     assert held.surrounding_names == ("table", "wall")
     moon = scene_of(run, *words, "--gravity-vector", "0", "0", "-1.62")
-    assert moon.lift == sg.Lift()
+    assert moon.lift == sg.description.Lift()
     assert moon.gravity == (0, 0, -1.62)
 
 

@@ -36,7 +36,7 @@ def test_tables_become_a_finger_that_grasps(run: Run, tables: Path) -> None:
     names = {path.name for path in out.iterdir()}
     assert names >= {"calibration.json", "finger.yaml", "report.html", "shapes.png", "forces.png"}
     assert NAME not in names
-    finger = sg.load_finger(out / "finger.yaml")
+    finger = sg.io.load_finger(out / "finger.yaml")
     assert finger.joints[0].stiffness == pytest.approx(0.19, rel=0.1)
     page = (out / "report.html").read_text("utf-8")
     assert "What the measurements say, and what not" in page

@@ -22,7 +22,7 @@ def test_a_grasp_by_each_model(run: Run, model: str) -> None:
     assert done.code == 0
     scene = sg.load_result("o").scene
     if model == "deformable":
-        assert scene.object.elasticity == sg.Elasticity(young=1e5)
+        assert scene.object.elasticity == sg.description.Elasticity(young=1e5)
         assert "contact stiffness not asked for" in done.out
     else:
         assert scene.requested_contact.model == model

@@ -25,20 +25,22 @@ def test_a_name_is_enough(name: str) -> None:
 
 def test_fields_are_set_together_with_the_name() -> None:
     scene = requested("force-limited", "closure.torque=0.3", "closure.samples=5")
-    assert scene.closure == sg.ForceLimitedClosure(torque=0.3, samples=5)
+    assert scene.closure == sg.description.ForceLimitedClosure(torque=0.3, samples=5)
     scene = requested("underactuated", "closure.control_mode=tension", "closure.differential=true")
-    assert scene.closure == sg.UnderactuatedClosure(control_mode="tension", differential=True)
+    assert scene.closure == sg.description.UnderactuatedClosure(
+        control_mode="tension", differential=True
+    )
 
 
 def test_a_scene_keeps_its_own_closure() -> None:
     scene = scene_of("santello_sphere", None, SceneOptions())
-    assert scene.closure == sg.SynergyIncrementClosure()
+    assert scene.closure == sg.description.SynergyIncrementClosure()
     scene = scene_of("santello_sphere", None, SceneOptions(closure="joint-torque"))
-    assert scene.closure == sg.JointTorqueClosure()
+    assert scene.closure == sg.description.JointTorqueClosure()
 
 
 def test_soft_hands_close_by_pressure() -> None:
-    assert requested("pressure", hand="soft_gripper").closure == sg.PressureClosure()
+    assert requested("pressure", hand="soft_gripper").closure == sg.description.PressureClosure()
     with pytest.raises(DescriptionError) as caught:
         requested("pressure")
     assert str(caught.value) == (

@@ -22,7 +22,7 @@ def test_a_sequence_that_lifts_comes_with_table_gravity_and_criterion() -> None:
     assert [phase.type for phase in scene.sequence] == ["approach", "close", "lift", "shake"]
     assert scene.gravity == (0.0, 0.0, -9.81)
     assert scene.table is not None
-    assert scene.success == sg.load_criterion("sequence")
+    assert scene.success == sg.io.load_criterion("sequence")
     assert scene.lift is None
 
 
@@ -31,20 +31,22 @@ def test_one_that_does_not_lift_comes_alone() -> None:
     assert (scene.table, scene.success) == (None, None)
     assert scene.gravity == (0.0, 0.0, 0.0)
     shaken = requested(sequence="close,shake", gravity=False)
-    assert shaken.success == sg.load_criterion("sequence")
+    assert shaken.success == sg.io.load_criterion("sequence")
     assert requested(sequence="close,shake", hold=False).success is None
     assert requested(sequence="close,lift", gravity=False).table is None
 
 
 def test_a_criterion_and_a_preshape_by_name() -> None:
     scene = requested(criterion="dexgraspbench", preshape="open")
-    assert scene.success == sg.load_criterion("dexgraspbench")
+    assert scene.success == sg.io.load_criterion("dexgraspbench")
     assert scene.start == scene.hand.preshape("open").positions
     assert scene.table is None
     assert requested(criterion="lift_10cm").table is not None
-    assert requested(settings=("success=isaac_shake",)).success == sg.load_criterion("isaac_shake")
+    assert requested(settings=("success=isaac_shake",)).success == sg.io.load_criterion(
+        "isaac_shake"
+    )
     longer = requested(sequence="close,lift", settings=("sequence[1].height=0.2",))
-    assert longer.sequence[1] == sg.LiftPhase(height=0.2)
+    assert longer.sequence[1] == sg.description.LiftPhase(height=0.2)
 
 
 def test_a_criterion_file_is_checked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

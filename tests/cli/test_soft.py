@@ -19,7 +19,7 @@ def test_a_gripper_that_reaches_down_lifts_under_gravity(run: Run, tmp_path: Pat
     assert "(precision grasp, 35.8 g)" in ran.out
     assert "Held 0.35 N of weight, lifted by 100.0 mm, with" in ran.out
     result = sg.load_result(tmp_path / "out" / "soft_gripper_strawberry")
-    assert result.scene.lift == sg.Lift()
+    assert result.scene.lift == sg.description.Lift()
     assert result.scene.gravity == (0.0, 0.0, -9.81)
 
 
@@ -66,7 +66,7 @@ def test_when_a_soft_gripper_lifts(options: dict[str, bool], lifts: bool) -> Non
 
 def test_a_rigid_hand_lifts_where_it_is_told_to() -> None:
     assert scene_of("four_finger", "sphere", SceneOptions(gravity=True)).lift is None
-    assert scene_of("four_finger", "sphere", SceneOptions(lift=True)).lift == sg.Lift()
+    assert scene_of("four_finger", "sphere", SceneOptions(lift=True)).lift == sg.description.Lift()
 
 
 def test_closure_and_pressure(run: Run) -> None:

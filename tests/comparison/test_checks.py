@@ -119,7 +119,7 @@ def test_whole_forces_of_others_are_compared_with_those_of_webots(ran: sg.GraspR
         1.25 * force_at(ran, "F1_P3"), rel=1e-12
     )
     result = {one.name: one for one in grasp_findings(runs_of(
-        {"mujoco": mujoco, "ode": mujoco, "webots": webots}), sg.Tolerances())}  # fmt: skip
+        {"mujoco": mujoco, "ode": mujoco, "webots": webots}), sg.comparison.Tolerances())}  # fmt: skip
     force = result["normal_force"]
     assert force.difference == pytest.approx(0.0, abs=1e-9)
     assert force.quantity.startswith("Whole contact force of F")

@@ -16,7 +16,7 @@ def ode() -> None:
 
 
 def test_the_release_of_paper_000_is_the_same_motion() -> None:
-    result = sg.crosscheck(sg.load_release("paper000_release"))
+    result = sg.comparison.crosscheck(sg.io.load_release("paper000_release"))
     assert result.passed, result.summary
     # far below the tolerances: the two make the same step, c + h·k
     assert result.finding("static_pose").difference < 1e-4
@@ -27,7 +27,7 @@ def test_the_release_of_paper_000_is_the_same_motion() -> None:
 
 
 def test_four_fingers_whose_forces_follow_from_moments_are_the_same_grasp() -> None:
-    result = sg.crosscheck(sg.load_scene("four_finger_sphere"))
+    result = sg.comparison.crosscheck(sg.load_scene("four_finger_sphere"))
     assert result.passed, result.summary
     assert result.finding("normal_force").difference < 0.5
     assert result.finding("critical_load").difference < 10.0
@@ -35,7 +35,7 @@ def test_four_fingers_whose_forces_follow_from_moments_are_the_same_grasp() -> N
 
 def test_a_grasp_across_the_fingers_differs_in_what_statics_leaves_open() -> None:
     """ODE's friction is a box, and keeps sideways what MuJoCo's cone lets go while it slides."""
-    result = sg.crosscheck(sg.load_scene("four_finger_askew"), quick=True)
+    result = sg.comparison.crosscheck(sg.load_scene("four_finger_askew"), quick=True)
     assert [finding.name for finding in result.failed] == ["normal_force"]
     force = result.finding("normal_force")
     assert 2.0 < force.difference < 72.0

@@ -40,9 +40,9 @@ def twin(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     return make
 
 
-def compared(**options: Any) -> sg.CrosscheckResult:
-    release = sg.load_release("paper000_release")
-    return sg.crosscheck(release, ("mujoco", "twin"), **options)
+def compared(**options: Any) -> sg.comparison.CrosscheckResult:
+    release = sg.io.load_release("paper000_release")
+    return sg.comparison.crosscheck(release, ("mujoco", "twin"), **options)
 
 
 @pytest.mark.slow
@@ -60,7 +60,9 @@ def test_an_engine_agrees_with_itself(twin: Callable[..., None], tmp_path: Path)
     assert result.finding("without_hk").difference > 0.3
     mode = result.finding("frequency")
     assert mode.values["mujoco"] == pytest.approx(mode.values["linear mode"], rel=5e-3)
-    files = sg.save_crosscheck(result, tmp_path) + sg.write_crosscheck_report(result, tmp_path)
+    files = sg.comparison.save_crosscheck(result, tmp_path) + sg.comparison.write_crosscheck_report(
+        result, tmp_path
+    )
     assert [file.name for file in files] == [
         "crosscheck.json", "crosscheck.npz", "crosscheck_release.png", "crosscheck_release.csv",
         "crosscheck_mode.png", "crosscheck_mode.csv", "crosscheck_convergence.png",
@@ -79,7 +81,7 @@ def test_half_the_time_step_moves_alike_to_a_tenth_of_a_degree(twin: Callable[..
     assert result.summary == (
         "mujoco, twin: 2 of 5 differences are beyond tolerance: trajectory, frequency"
     )
-    loose = sg.Tolerances(trajectory_deg=0.1, frequency_percent=1.0)
+    loose = sg.comparison.Tolerances(trajectory_deg=0.1, frequency_percent=1.0)
     assert compared(quick=True, tolerances=loose).passed
 
 
@@ -105,8 +107,8 @@ def test_damping_without_h_k_is_found(twin: Callable[..., None]) -> None:
 
 def test_a_motion_that_is_too_short_for_its_mode_is_not_passed(twin: Callable[..., None]) -> None:
     twin()
-    short = sg.load_release("paper000_release").replace(duration=0.2)
-    result = sg.crosscheck(short, ("mujoco", "twin"), quick=True)
+    short = sg.io.load_release("paper000_release").replace(duration=0.2)
+    result = sg.comparison.crosscheck(short, ("mujoco", "twin"), quick=True)
     mode = result.finding("frequency")
     assert not mode.passed
     assert mode.sentence == (

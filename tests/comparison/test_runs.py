@@ -29,15 +29,15 @@ def twin(monkeypatch: pytest.MonkeyPatch) -> Twin:
     return make
 
 
-def compared(scene: sg.GraspScene, *, quick: bool = True) -> sg.CrosscheckResult:
-    return sg.crosscheck(scene, ("mujoco", "twin"), quick=quick)
+def compared(scene: sg.GraspScene, *, quick: bool = True) -> sg.comparison.CrosscheckResult:
+    return sg.comparison.crosscheck(scene, ("mujoco", "twin"), quick=quick)
 
 
 @pytest.mark.slow
 def test_an_engine_agrees_with_itself(twin: Twin, tmp_path: Path) -> None:
     twin(lambda scene: scene)
     message: list[str] = []
-    result = sg.crosscheck(
+    result = sg.comparison.crosscheck(
         pinch(success=sg.SuccessCriterion()),
         ("mujoco", "twin"),
         progress=lambda text, done: message.append(text),
@@ -56,7 +56,9 @@ def test_an_engine_agrees_with_itself(twin: Twin, tmp_path: Path) -> None:
     assert len(runs.loads) == len(FACTORS)
     assert runs.held["mujoco"][0]
     assert not runs.held["mujoco"][-1]
-    files = sg.save_crosscheck(result, tmp_path) + sg.write_crosscheck_report(result, tmp_path)
+    files = sg.comparison.save_crosscheck(result, tmp_path) + sg.comparison.write_crosscheck_report(
+        result, tmp_path
+    )
     assert [file.name for file in files] == [
         "crosscheck.json", "crosscheck.npz", "crosscheck_forces.png", "crosscheck_forces.csv",
         "crosscheck_loads.png", "crosscheck_loads.csv", "crosscheck_steps.png",
@@ -137,7 +139,9 @@ def test_a_grasp_that_diverges_in_all_engines_does_not_pass(twin: Twin, tmp_path
     )
     assert not result.passed
     assert result.summary == "mujoco, twin: the simulation has diverged in mujoco, twin"
-    files = sg.save_crosscheck(result, tmp_path) + sg.write_crosscheck_report(result, tmp_path)
+    files = sg.comparison.save_crosscheck(result, tmp_path) + sg.comparison.write_crosscheck_report(
+        result, tmp_path
+    )
     assert [file.name for file in files] == ["crosscheck.json", "crosscheck.npz", "report.html"]
     assert '<p class="badge bad">diverged</p>' in files[-1].read_text("utf-8")
 
@@ -158,11 +162,14 @@ def test_parts_of_the_hand_pass_through_each_other_in_every_engine(twin: Twin) -
 
 def test_the_same_again_is_a_call_in_python(twin: Twin) -> None:
     twin(lambda scene: scene)
-    message = sg.crosscheck(
-        pinch(), ("mujoco", "twin"), tolerances=sg.Tolerances(touch_samples=2), quick=True
+    message = sg.comparison.crosscheck(
+        pinch(),
+        ("mujoco", "twin"),
+        tolerances=sg.comparison.Tolerances(touch_samples=2),
+        quick=True,
     )
     assert message.again == document(message)["again"] == (
-        "sg.crosscheck(scene, ('mujoco', 'twin'), tolerances=sg.Tolerances(touch_samples=2.0), "
+        "sg.comparison.crosscheck(scene, ('mujoco', 'twin'), tolerances=sg.comparison.Tolerances(touch_samples=2.0), "
         "quick=True)"
     )  # fmt: skip
 
@@ -189,5 +196,5 @@ def test_critical_loads_need_a_free_object(twin: Twin) -> None:
 )  # fmt: skip
 def test_odd_backends_are_told(backends: tuple[str, ...], sentence: str) -> None:
     with pytest.raises(sg.DescriptionError) as refused:
-        sg.crosscheck(pinch(), backends)
+        sg.comparison.crosscheck(pinch(), backends)
     assert str(refused.value).startswith(sentence)

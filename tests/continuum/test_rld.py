@@ -44,7 +44,7 @@ def test_a_midpoint_chain_becomes_the_midpoint_chain_of_twice_the_joints(joints:
 
 
 def test_mass_and_compliance_of_a_measured_finger_stay() -> None:
-    finger = sg.load_finger("paper000")
+    finger = sg.io.load_finger("paper000")
     finer = refined(refined(finger))
     assert len(finer.joints) == 28
     assert finer.compliance == pytest.approx(finger.compliance)
@@ -74,7 +74,7 @@ def test_the_estimate_under_a_moment() -> None:
 
 
 def test_no_estimate_where_none_is_asked_for() -> None:
-    rest = sg.equilibrium(sg.load_finger("paper000"), pressure=1e4, error_estimate=False)
+    rest = sg.equilibrium(sg.io.load_finger("paper000"), pressure=1e4, error_estimate=False)
     assert np.isnan(rest.discretisation_error)
 
 

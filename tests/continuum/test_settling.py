@@ -26,7 +26,7 @@ def released(
 
     `added` is in its damping, in stiffnesses [s]; `last_center` in mm.
     """
-    finger = sg.load_finger("paper000")
+    finger = sg.io.load_finger("paper000")
     joints = [
         joint.replace(damping=joint.damping + added * joint.stiffness) for joint in finger.joints
     ]
@@ -34,7 +34,7 @@ def released(
     links = (*finger.links[:-1], finger.links[-1].replace(mass_center=center))
     finger = finger.replace(joints=tuple(joints), links=links)
     rest = sg.equilibrium(finger, tip_mass=grams * 1e-3, error_estimate=False)
-    motion = sg.move_finger(finger, 1.0, start_angles=rest.joint_angles, timestep=TIME_STEP)
+    motion = sg.soft.move_finger(finger, 1.0, start_angles=rest.joint_angles, timestep=TIME_STEP)
     return motion.time, motion.tip_position[:, 2]
 
 
@@ -219,7 +219,7 @@ def test_mistakes_are_told(given: dict[str, object], sentence: str) -> None:
 # Dampers with and without what an implicit spring adds.
 
 
-FINGER = sg.load_finger("paper000")
+FINGER = sg.io.load_finger("paper000")
 
 
 @given(timestep=st.floats(0.0, 0.01))

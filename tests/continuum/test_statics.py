@@ -56,7 +56,7 @@ def test_frequencies_are_roots_of_the_characteristic_equation() -> None:
 # Rest shapes in closed form: MuJoCo's own balance, virtual work, rows that stand alone.
 
 
-FINGER = sg.load_finger("paper000")
+FINGER = sg.io.load_finger("paper000")
 CHAIN = PlanarChain.of(FINGER)
 STIFFNESS = np.array([joint.stiffness for joint in FINGER.joints])
 GAINS = np.array([joint.pressure_gain for joint in FINGER.joints])
@@ -152,7 +152,7 @@ def test_a_finger_that_leaves_its_plane_is_refused() -> None:
 
 
 FINGERS = {
-    "paper000": sg.load_finger("paper000"),
+    "paper000": sg.io.load_finger("paper000"),
     "spatial": sg.rld.discretise(0.1, 1e-3, 0.02, 5, planar=False),
     "twisting": sg.rld.discretise(0.1, 1e-3, 0.02, 5, torsion_stiffness=1e-3),
     "all ways": sg.rld.discretise(

@@ -223,7 +223,7 @@ def test_the_plane_is_kept_where_the_segment_is_straight() -> None:
 
 
 def test_the_broadcaster_keeps_one_record_a_tick_and_the_publisher_makes_frames_of_it() -> None:
-    robot = sg.load_robot("three_segment_arm")
+    robot = sg.io.load_robot("three_segment_arm")
     resources = ResourceManager(robot)
     manager = ControllerManager(resources)
     heard = []
@@ -286,7 +286,7 @@ def test_commands_keep_to_the_limits_of_their_interface() -> None:
 
 
 def test_a_plane_that_is_not_commanded_is_fixed() -> None:
-    resources = ResourceManager(sg.load_robot("soft_gripper_two"))
+    resources = ResourceManager(sg.io.load_robot("soft_gripper_two"))
     assert "left_finger/phi" not in resources.commands
     assert resources.commanded("left_finger/phi") == 0.0
 
@@ -298,7 +298,7 @@ def test_a_plane_that_is_not_commanded_is_fixed() -> None:
 @pytest.mark.slow
 def test_a_robot_that_its_weight_bends_down_is_told() -> None:
     """The shipped arm stands upright on w L³/EI = 16, twice the buckling load of a column."""
-    robot = sg.load_robot("three_segment_arm")
+    robot = sg.io.load_robot("three_segment_arm")
     with pytest.warns(sg.SoftgraspWarning, match="cannot stand by itself in its start pose"):
         machine = ControlledRobot(robot, gravity=True)
     path = JointTrajectoryController(robot, name="path")
@@ -311,7 +311,7 @@ def test_a_robot_that_its_weight_bends_down_is_told() -> None:
 
 @pytest.mark.slow
 def test_hanging_it_goes_where_it_is_told() -> None:
-    robot = sg.load_robot("three_segment_arm")
+    robot = sg.io.load_robot("three_segment_arm")
     machine = ControlledRobot(robot, gravity=(0.0, 0.0, 9.81))
     path = JointTrajectoryController(robot, name="path")
     machine.manager.load(path)
@@ -323,7 +323,7 @@ def test_hanging_it_goes_where_it_is_told() -> None:
 
 
 def test_rigid_joints_and_segments_move_together() -> None:
-    robot = sg.load_robot("soft_gripper_two")
+    robot = sg.io.load_robot("soft_gripper_two")
     machine = ControlledRobot(robot)
     path = JointTrajectoryController(robot, name="path")
     machine.manager.load(path)

@@ -138,7 +138,7 @@ def test_every_segment_bends_as_commanded_and_straightens_when_released(
 
 @pytest.mark.slow
 def test_the_shipped_arm_goes_where_constant_curvature_says() -> None:
-    machine = driven(sg.load_robot("three_segment_arm"), 2.0, seconds=10.0)
+    machine = driven(sg.io.load_robot("three_segment_arm"), 2.0, seconds=10.0)
     planes = [0.5, 1.5, 2.5]
     target = sg.pcc.chain_transform([2.0] * 3, planes, [LENGTH] * 3)[:3, 3]
     assert machine.position_of("eef") == pytest.approx(target, abs=0.01)
@@ -192,7 +192,7 @@ def test_impedance_makes_a_segment_as_stiff_as_asked(actuators: str) -> None:
     ],
 )
 def test_impedance_calms_the_shipped_arm(stiffness: float, damping: float) -> None:
-    robot = sg.load_robot("three_segment_arm")
+    robot = sg.io.load_robot("three_segment_arm")
     machine = ControlledRobot(robot)
     controller = ImpedanceController(robot, stiffness, damping, name="soft")
     machine.manager.load(controller)

@@ -9,9 +9,9 @@ import pytest
 import softgrasp as sg
 
 
-def release(**changes: Any) -> sg.FingerRelease:
-    base: dict[str, Any] = {"finger": sg.load_finger("paper000"), "tip_mass": 0.02}
-    return sg.FingerRelease(**(base | changes))
+def release(**changes: Any) -> sg.description.FingerRelease:
+    base: dict[str, Any] = {"finger": sg.io.load_finger("paper000"), "tip_mass": 0.02}
+    return sg.description.FingerRelease(**(base | changes))
 
 
 def test_samples_count_the_start() -> None:
@@ -40,7 +40,7 @@ def test_mistakes_are_told(changes: dict[str, Any], sentence: str) -> None:
 
 
 def test_a_finger_that_leaves_its_plane_is_refused() -> None:
-    spatial = sg.load_finger("paper000").replace(planar=False)
+    spatial = sg.io.load_finger("paper000").replace(planar=False)
     with pytest.raises(sg.DescriptionError) as refused:
         release(finger=spatial)
     assert str(refused.value) == (

@@ -14,10 +14,10 @@ from tests.support.scenes import pinch
 
 SOME: dict[str, Any] = {
     "position-increment": sg.PositionIncrementClosure(samples=5),
-    "synergy-increment": sg.SynergyIncrementClosure(synergy_stiffness=3.0, end=(2.0,)),
-    "force-limited": sg.ForceLimitedClosure(torque=0.3),
-    "underactuated": sg.UnderactuatedClosure(control_mode="tension", differential=True),
-    "joint-torque": sg.JointTorqueClosure(rates=(1.0,), torque=0.2),
+    "synergy-increment": sg.description.SynergyIncrementClosure(synergy_stiffness=3.0, end=(2.0,)),
+    "force-limited": sg.description.ForceLimitedClosure(torque=0.3),
+    "underactuated": sg.description.UnderactuatedClosure(control_mode="tension", differential=True),
+    "joint-torque": sg.description.JointTorqueClosure(rates=(1.0,), torque=0.2),
 }
 
 
@@ -51,36 +51,38 @@ REFUSED: list[tuple[Callable[[], Any], str]] = [
         "joint-torque or pressure, found 'magnet'",
     ),
     (
-        lambda: sg.ForceLimitedClosure(force=1.0, torque=1.0),
+        lambda: sg.description.ForceLimitedClosure(force=1.0, torque=1.0),
         "expected exactly one of force and torque, found both",
     ),
     (
-        lambda: sg.ForceLimitedClosure(force=0.1),
+        lambda: sg.description.ForceLimitedClosure(force=0.1),
         "expected a force above the threshold of contact (0.1 N), found 0.1 N",
     ),
     (
-        lambda: pinch(closure=sg.PressureClosure()),
+        lambda: pinch(closure=sg.description.PressureClosure()),
         "closure: expected a hand with soft fingers, found 'four_finger' without",
     ),
     (
-        lambda: pinch(closure=sg.JointTorqueClosure(rates=(1.0, 2.0))),
+        lambda: pinch(closure=sg.description.JointTorqueClosure(rates=(1.0, 2.0))),
         "closure.rates: expected 1 rate, 3 (one a joint of a finger) or 12 (one a joint), found 2",
     ),
     (
-        lambda: pinch(closure=sg.UnderactuatedClosure(rates=(0.1, 0.1))),
+        lambda: pinch(closure=sg.description.UnderactuatedClosure(rates=(0.1, 0.1))),
         "closure.rates: expected 1 or 4 values, one a tendon, found 2",
     ),
     (
-        lambda: pinch(closure=sg.SynergyIncrementClosure(start=(0.0, 0.0))),
+        lambda: pinch(closure=sg.description.SynergyIncrementClosure(start=(0.0, 0.0))),
         "closure.start: expected 1 value, one a synergy, found 2",
     ),
     (
-        lambda: pinch(closure=sg.SynergyIncrementClosure(start=(-9.0,))),
+        lambda: pinch(closure=sg.description.SynergyIncrementClosure(start=(-9.0,))),
         "closure.start: expected weights that bring joint 'F1_J1' inside its limits "
         "[-0.523599, 1.5708] rad ([-30, 90]°), found -4.72976 rad (-270.995°)",
     ),
     (
-        lambda: pinch(hand=sg.load_hand("soft_gripper"), closure=sg.UnderactuatedClosure()),
+        lambda: pinch(
+            hand=sg.load_hand("soft_gripper"), closure=sg.description.UnderactuatedClosure()
+        ),
         "closure.type: expected a hand with joints that are driven for closure 'underactuated', "
         "found 'soft_gripper' without",
     ),
@@ -97,10 +99,10 @@ def test_what_does_not_fit_is_told(make: Callable[[], Any], sentence: str) -> No
 @pytest.mark.parametrize(
     "closure",
     [
-        sg.ForceLimitedClosure(),
-        sg.UnderactuatedClosure(),
-        sg.JointTorqueClosure(),
-        sg.SynergyIncrementClosure(synergy_stiffness=1.0),
+        sg.description.ForceLimitedClosure(),
+        sg.description.UnderactuatedClosure(),
+        sg.description.JointTorqueClosure(),
+        sg.description.SynergyIncrementClosure(synergy_stiffness=1.0),
     ],
     ids=lambda closure: closure.name,
 )
@@ -115,18 +117,20 @@ def test_joints_that_obey_whatever_the_load_cannot_give_way(closure: Any) -> Non
 
 def test_tendons_are_made_as_the_joints_are_strong_and_fast() -> None:
     scene = pinch(grasp="power")
-    tendons = sg.UnderactuatedClosure().tendons_of(scene.hand, scene.preset)
+    tendons = sg.description.UnderactuatedClosure().tendons_of(scene.hand, scene.preset)
     assert [tendon.name for tendon in tendons] == ["F1", "F2", "F3", "F4"]
     radii = [pulley.radius for pulley in tendons[0].pulleys]
     assert radii == pytest.approx([0.01, 0.01 * 1.5 / 2.4, 0.01 * 0.8 / 2.4])
     assert tendons[0].tension_limit == pytest.approx(0.25 * 2.4 / 0.01)
-    (one,) = sg.UnderactuatedClosure(differential=True).tendons_of(scene.hand, scene.preset)
+    (one,) = sg.description.UnderactuatedClosure(differential=True).tendons_of(
+        scene.hand, scene.preset
+    )
     assert len(one.pulleys) == 12
 
 
 def test_a_hands_own_tendons_are_used() -> None:
     hand = sg.load_hand("underactuated_1")
-    closure = sg.UnderactuatedClosure(tension=20.0)
+    closure = sg.description.UnderactuatedClosure(tension=20.0)
     tendons = closure.tendons_of(hand, hand.grasps.power)
     assert [tendon.name for tendon in tendons] == ["thumb", "index", "middle"]
     assert {pulley.radius for tendon in tendons for pulley in tendon.pulleys} == {0.01}
@@ -134,8 +138,10 @@ def test_a_hands_own_tendons_are_used() -> None:
 
 
 def with_tendon(*joints: str) -> sg.Hand:
-    pulleys = tuple(sg.Pulley(joint=joint, radius=0.01) for joint in joints)
-    return sg.load_hand("four_finger").replace(tendons=(sg.Tendon(name="T", pulleys=pulleys),))
+    pulleys = tuple(sg.description.Pulley(joint=joint, radius=0.01) for joint in joints)
+    return sg.load_hand("four_finger").replace(
+        tendons=(sg.description.Tendon(name="T", pulleys=pulleys),)
+    )
 
 
 def test_a_tendon_over_what_is_no_joint_is_refused() -> None:

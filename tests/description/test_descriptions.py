@@ -16,17 +16,17 @@ from tests.support.scenes import ball, pinch
 ROW: dict[str, Any] = {"a": 0.05, "density": 1000}
 
 
-def finger(**changes: Any) -> sg.Finger:
+def finger(**changes: Any) -> sg.description.Finger:
     base: dict[str, Any] = {"name": "F1", "convention": "standard", "phalanges": (ROW, ROW)}
-    return sg.Finger(**(base | changes))
+    return sg.description.Finger(**(base | changes))
 
 
 def hand(**changes: Any) -> sg.Hand:
-    preset = sg.GraspPreset(center=(0, 0, 0), rates=1.0)
+    preset = sg.description.GraspPreset(center=(0, 0, 0), rates=1.0)
     base: dict[str, Any] = {
         "name": "h",
         "fingers": (finger(),),
-        "grasps": sg.Grasps(power=preset, precision=preset),
+        "grasps": sg.description.Grasps(power=preset, precision=preset),
     }
     return sg.Hand(**(base | changes))
 
@@ -181,7 +181,7 @@ def test_gravity_can_be_switched() -> None:
 
 def test_the_contact_is_the_scenes_or_the_materials_or_the_default() -> None:
     assert pinch().requested_contact == sg.Contact()
-    slippery = ball().replace(material=sg.Material(name="soap", static_friction=0.1))
+    slippery = ball().replace(material=sg.description.Material(name="soap", static_friction=0.1))
     assert pinch(object=slippery).requested_contact == sg.Contact(static_friction=0.1)
     given_contact = sg.Contact(stiffness=1e4, damping=100)
     assert pinch(object=slippery, contact=given_contact).requested_contact == given_contact

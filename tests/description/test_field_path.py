@@ -39,7 +39,7 @@ def _value(scene: sg.GraspScene, path: str) -> object:
 
 
 def test_contact_and_hold_test_start_from_what_they_stand_for(scene: sg.GraspScene) -> None:
-    slippery = sg.Material(name="ice", static_friction=0.1)
+    slippery = sg.description.Material(name="ice", static_friction=0.1)
     icy = scene.replace(object=scene.object.replace(material=slippery))
     assert with_field(icy, "contact.damping", 500).contact == sg.Contact(
         damping=500, static_friction=0.1

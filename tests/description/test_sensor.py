@@ -9,7 +9,7 @@ import pytest
 import softgrasp as sg
 from tests.support.scenes import pinch
 
-SKIN = sg.TactileSensor(name="skin", body="F1_P3")
+SKIN = sg.description.TactileSensor(name="skin", body="F1_P3")
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,7 @@ SKIN = sg.TactileSensor(name="skin", body="F1_P3")
             "sensors[1].name: expected unique names, found sensor 'skin' twice",
         ),
         (
-            {"sensors": (sg.TactileSensor(name="skin", body="F1_P4"),)},
+            {"sensors": (sg.description.TactileSensor(name="skin", body="F1_P4"),)},
             "sensors[0].body: no body 'F1_P4' in the hand; did you mean 'F1_P3'? known: F1_P1, "
             "F1_P2, F1_P3, F2_P1, F2_P2, F2_P3, F3_P1, F3_P2, F3_P3, F4_P1, F4_P2, F4_P3, palm",
         ),
@@ -30,12 +30,18 @@ SKIN = sg.TactileSensor(name="skin", body="F1_P3")
             "closure can sense, found none",
         ),
         (
-            {"actuation": "prescribed", "sensors": (sg.JointTorqueSensor(name="joints"),)},
+            {
+                "actuation": "prescribed",
+                "sensors": (sg.description.JointTorqueSensor(name="joints"),),
+            },
             "actuation: expected 'servo' for a sensor of joint torques, found 'prescribed', whose "
             "joints have no servo that could tell",
         ),
         (
-            {"hand": sg.load_hand("soft_gripper"), "sensors": (sg.JointTorqueSensor(name="j"),)},
+            {
+                "hand": sg.load_hand("soft_gripper"),
+                "sensors": (sg.description.JointTorqueSensor(name="j"),),
+            },
             "sensors[0]: expected a hand with rigid joints, found 'soft_gripper' without",
         ),
     ],
@@ -56,13 +62,15 @@ def test_what_does_not_fit_is_refused(changes: dict[str, Any], message: str) -> 
 )
 def test_numbers_are_checked(fields: dict[str, Any], message: str) -> None:
     with pytest.raises(sg.DescriptionError) as error:
-        sg.TactileSensor(name="skin", body="F1_P3", **fields)
+        sg.description.TactileSensor(name="skin", body="F1_P3", **fields)
     assert str(error.value) == message
 
 
 def test_torques_are_as_old_as_forces() -> None:
     with pytest.raises(sg.DescriptionError) as error:
-        sg.ForceTorqueSensor(name="wrist", torque_errors=sg.SensorErrors(delay=0.002))
+        sg.description.ForceTorqueSensor(
+            name="wrist", torque_errors=sg.description.SensorErrors(delay=0.002)
+        )
     assert str(error.value) == (
         "torque_errors.delay: expected none, as torques are as old as forces (delay), found 0.002 s"
     )
@@ -71,12 +79,14 @@ def test_torques_are_as_old_as_forces() -> None:
 def test_scenes_with_sensors_come_back_from_their_files(tmp_path) -> None:
     scene = pinch(
         hand=sg.load_hand("four_finger"),
-        contact=sg.Contact(model="soft-finger", patch=sg.Patch(radius=0.003)),
-        object=sg.load_object("sphere").replace(elasticity=sg.Elasticity(young=2e4)),
+        contact=sg.Contact(model="soft-finger", patch=sg.description.Patch(radius=0.003)),
+        object=sg.load_object("sphere").replace(elasticity=sg.description.Elasticity(young=2e4)),
         sensors=(
             SKIN,
-            sg.ForceTorqueSensor(name="wrist", noise=0.1, pose=sg.Pose(position=(0, 0, 0.02))),
-            sg.JointTorqueSensor(name="joints", joints=("F1_J1", "F2_J1")),
+            sg.description.ForceTorqueSensor(
+                name="wrist", noise=0.1, pose=sg.Pose(position=(0, 0, 0.02))
+            ),
+            sg.description.JointTorqueSensor(name="joints", joints=("F1_J1", "F2_J1")),
         ),
     )
     file = sg.save_scene(scene, tmp_path / "scene.yaml")
@@ -94,7 +104,7 @@ def test_a_file_gives_lengths_in_its_units_and_objects_of_the_library_elasticity
     )
     scene = sg.load_scene(tmp_path / "scene.yaml")
     assert scene.contact.patch.radius == pytest.approx(0.004)
-    assert scene.object.elasticity == sg.Elasticity(young=2e4)
+    assert scene.object.elasticity == sg.description.Elasticity(young=2e4)
     (sensor,) = scene.sensors
     assert sensor.pose.position == (0.0, 0.0, 0.02)
     assert sensor.pose.quaternion == pytest.approx((0.5**0.5, 0, 0, 0.5**0.5))

@@ -15,13 +15,13 @@ from softgrasp.io.hand import read_hand
 from tests.support.outside import outside_file
 
 
-def synergies(**changes: Any) -> sg.Synergies:
+def synergies(**changes: Any) -> sg.description.Synergies:
     base: dict[str, Any] = {
         "joints": ("F1_J1", "F1_J2"),
         "mean": (0.1, 0.2),
         "matrix": ((1.0, 0.0), (0.5, 1.0)),
     }
-    return sg.Synergies(**(base | changes))
+    return sg.description.Synergies(**(base | changes))
 
 
 REFUSED = [

@@ -14,7 +14,11 @@ HAND = "hand 'four_finger' has no preshape"
 
 def test_a_phase_with_its_defaults_is_its_type() -> None:
     scene = pinch(sequence=("approach", "close", {"type": "lift", "height": 0.2}))
-    assert scene.sequence == (sg.ApproachPhase(), sg.ClosePhase(), sg.LiftPhase(height=0.2))
+    assert scene.sequence == (
+        sg.description.ApproachPhase(),
+        sg.description.ClosePhase(),
+        sg.description.LiftPhase(height=0.2),
+    )
     assert [phase.label for phase in scene.sequence] == ["approach", "close", "lift"]
     assert scene.on_wrist
     assert not scene.is_plain
@@ -22,11 +26,11 @@ def test_a_phase_with_its_defaults_is_its_type() -> None:
 
 
 def test_a_shake_knows_how_hard_it_is() -> None:
-    shake = sg.ShakePhase(amplitude=0.05, frequency=2.0, cycles=3)
+    shake = sg.description.ShakePhase(amplitude=0.05, frequency=2.0, cycles=3)
     assert shake.time == 1.5
     assert shake.peak_acceleration == pytest.approx(7.8957, rel=1e-4)  # A(2πf)²
-    assert sg.ShakePhase().reach == 0.02
-    assert sg.ShakePhase(angle=0.1).reach == 0.0
+    assert sg.description.ShakePhase().reach == 0.02
+    assert sg.description.ShakePhase(angle=0.1).reach == 0.0
 
 
 def test_a_criterion_leaves_gravity_alone_beside_other_tests() -> None:

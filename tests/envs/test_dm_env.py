@@ -73,13 +73,13 @@ def test_mujoco_4_is_named_as_the_reason(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_a_deformable_object_is_refused_and_sensors_are_told_to_be_left_out() -> None:
-    obj = pinch().object.replace(elasticity=sg.Elasticity(young=1e5))
+    obj = pinch().object.replace(elasticity=sg.description.Elasticity(young=1e5))
     with pytest.raises(sg.BuildError) as error:
         dm_env.composer_scene(pinch(object=obj))
     assert str(error.value) == (
         "object.elasticity: expected a rigid object for dm_control, found a deformable one"
     )
-    wrist = sg.ForceTorqueSensor(name="wrist")
+    wrist = sg.description.ForceTorqueSensor(name="wrist")
     with pytest.warns(sg.SoftgraspWarning, match="sensors: 1 of the scene are left out"):
         dm_env.composer_scene(pinch(sensors=(wrist,)))
 
@@ -105,7 +105,7 @@ class TestRules(test_utils.EnvironmentTestMixin, absltest.TestCase):
     """dm_env's own test of what an environment has to keep."""
 
     def make_object_under_test(self) -> Any:
-        return sg.make_dm_env(quick(duration=0.1), noise=sg.PoseNoise(position=1e-3))
+        return sg.make_dm_env(quick(duration=0.1), noise=sg.description.PoseNoise(position=1e-3))
 
     def make_action_sequence(self) -> Any:
         generator = np.random.default_rng(0)
@@ -133,7 +133,9 @@ def test_an_episode_goes_as_in_our_own_engine() -> None:
 
 def test_a_random_agent_lives_through_200_steps_and_seeds_repeat() -> None:
     def track(seed: int) -> np.ndarray:
-        env = sg.make_dm_env(quick(), random_state=seed, noise=sg.PoseNoise(position=1e-3))
+        env = sg.make_dm_env(
+            quick(), random_state=seed, noise=sg.description.PoseNoise(position=1e-3)
+        )
         generator, rows = np.random.default_rng(1), []
         ends = 0
         for _ in range(200):
@@ -169,7 +171,7 @@ def test_a_time_limit_ends_without_a_verdict() -> None:
          "friction"),
         ({"object_mount": "planar"}, "object_mount: expected 'free' or 'fixed' for dm_control, "
          "found 'planar'"),
-        ({"success": None, "gravity": True, "lift": sg.Lift(), "surroundings": (),
+        ({"success": None, "gravity": True, "lift": sg.description.Lift(), "surroundings": (),
           "object": ball(0.025)}, "lift: expected none for dm_control, found one"),
     ],
     ids=["prescribed", "friction", "planar", "lift"],

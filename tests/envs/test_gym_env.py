@@ -34,7 +34,7 @@ def quick(**changes: Any) -> sg.GraspScene:
 def on_a_table() -> sg.GraspScene:
     """A pole on a table, to be lifted."""
     pole = sg.GraspObject(name="pole", shape=sg.Cylinder(radius=0.025, height=0.12), density=300.0)
-    lift = sg.Lift(height=0.02, time=0.2, hold_time=0.05)
+    lift = sg.description.Lift(height=0.02, time=0.2, hold_time=0.05)
     return quick(success=None, lift=lift, gravity=True, object=pole, surroundings=(sg.Table(),))
 
 
@@ -138,7 +138,7 @@ def test_the_environment_keeps_the_rules_of_gymnasium(action: str) -> None:
 
 
 def test_a_random_agent_lives_through_200_steps() -> None:
-    env = sg.make_env(quick(), noise=sg.PoseNoise(position=1e-3), shaping=0.5)
+    env = sg.make_env(quick(), noise=sg.description.PoseNoise(position=1e-3), shaping=0.5)
     env.action_space.seed(1)
     env.reset(seed=1)
     ends = 0
@@ -154,7 +154,8 @@ def test_a_random_agent_lives_through_200_steps() -> None:
 
 def test_the_same_seed_gives_the_same_bits_and_another_one_others() -> None:
     env, other = (
-        sg.make_env(quick(), noise=sg.PoseNoise(position=2e-3, rotation=0.1)) for _ in range(2)
+        sg.make_env(quick(), noise=sg.description.PoseNoise(position=2e-3, rotation=0.1))
+        for _ in range(2)
     )
     first, _, _ = episode(env, seed=5)
     again, _, _ = episode(env, seed=5)
@@ -168,7 +169,7 @@ def test_the_same_seed_gives_the_same_bits_and_another_one_others() -> None:
 
 
 def test_noise_has_its_standard_deviation_and_starts_clear_of_the_hand() -> None:
-    env = sg.make_env(quick(), noise=sg.PoseNoise(position=1e-3))
+    env = sg.make_env(quick(), noise=sg.description.PoseNoise(position=1e-3))
     positions = [env.reset(seed=seed)[0]["object_position"] for seed in range(200)]
     assert np.std(positions, axis=0) == pytest.approx([1e-3] * 3, rel=0.2)
     env._plant._is_clear = lambda offset: False
@@ -181,7 +182,7 @@ def test_noise_has_its_standard_deviation_and_starts_clear_of_the_hand() -> None
 
 
 def test_an_object_on_a_table_stays_on_it() -> None:
-    env = sg.make_env(on_a_table(), noise=sg.PoseNoise(position=2e-3, rotation=0.2))
+    env = sg.make_env(on_a_table(), noise=sg.description.PoseNoise(position=2e-3, rotation=0.2))
     env.reset(seed=0)
     first = env.model.joint("object").qposadr[0]
     starts = []
@@ -197,7 +198,7 @@ def test_an_object_on_a_table_stays_on_it() -> None:
 
 
 def test_a_vector_of_environments_runs_them_side_by_side() -> None:
-    make_one = lambda: sg.make_env(quick(), noise=sg.PoseNoise(position=1e-3))  # noqa: E731
+    make_one = lambda: sg.make_env(quick(), noise=sg.description.PoseNoise(position=1e-3))  # noqa: E731
     vector = gymnasium.vector.SyncVectorEnv([make_one] * 3)
     observations, _ = vector.reset(seed=7)
     assert observations["joint_position"].shape == (3, 12)
@@ -392,7 +393,7 @@ def test_a_missing_gymnasium_says_what_to_install(monkeypatch: pytest.MonkeyPatc
             "environment, found a sequence",
         ),
         (
-            {"success": sg.load_criterion("dexgraspbench")},
+            {"success": sg.io.load_criterion("dexgraspbench")},
             "success: expected a closure with a ramp of gravity or a lift behind it in an "
             "environment, found a criterion with more than that",
         ),

@@ -293,31 +293,35 @@ def test_recorded_ends_are_those_of_the_recorded_joints() -> None:
 def test_static_and_state_end_alike_and_differ_on_the_way() -> None:
     table = TorqueTable(np.array([0.0, 0.3, 1.5]), np.array([0.0 * TORQUES, TORQUES, TORQUES]))
     runs = {
-        kind: sg.run_arm(one_section(), table, links=2, coupling=kind)
+        kind: sg.hydraulics.run_arm(one_section(), table, links=2, coupling=kind)
         for kind in ("static", "state")
     }
-    assert runs["state"].coupling == "state" == sg.run_arm(one_section(), table, 0.01).coupling
+    assert (
+        runs["state"].coupling
+        == "state"
+        == sg.hydraulics.run_arm(one_section(), table, 0.01).coupling
+    )
     errors = tip_errors(*(run.recording for run in runs.values())).errors
     assert errors[-1].max() < 1e-3 < errors.max()
     # nobody presses on the first chamber: only the arm that bends over it does
     assert runs["static"].pressures[:, 0] == pytest.approx(0.0)
     assert np.abs(runs["state"].pressures[:, 0]).max() > 100.0
     with pytest.raises(DescriptionError, match="coupling: expected static or state, found 'no'"):
-        sg.run_arm(one_section(), table, coupling="no")  # type: ignore[arg-type]
+        sg.hydraulics.run_arm(one_section(), table, coupling="no")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("coupling", ["static", "state"])
 def test_the_user_is_told_of_a_flow_beyond_its_law(coupling: str) -> None:
     table = TorqueTable(np.array([0.0, 0.1]), np.array([0.0 * TORQUES, TORQUES]))
     with pytest.warns(SoftgraspWarning, match=r"Reynolds number of at most 2300, .* found \d{4,}"):
-        run = sg.run_arm(laminar(), table, links=1, coupling=coupling)  # type: ignore[arg-type]
+        run = sg.hydraulics.run_arm(laminar(), table, links=1, coupling=coupling)  # type: ignore[arg-type]
     assert run.largest_reynolds > 2300.0
 
 
 def test_water_that_would_boil_is_told() -> None:
     table = TorqueTable(np.array([0.0, 0.02]), 1.5 * np.array([[1, 0, 0, 0, 1, 1]] * 2))
     with pytest.warns(SoftgraspWarning, match=r"chamber 4: expected pressures above -99000 Pa"):
-        sg.run_arm(two_sections(), table, links=6)
+        sg.hydraulics.run_arm(two_sections(), table, links=6)
 
 
 def test_a_torque_whose_pressure_a_chamber_does_not_stand_is_refused() -> None:

@@ -24,20 +24,22 @@ NARROW = {"EI": (0.2, 1.5), "c_b": (5e-3, 0.1)}
 
 @cache
 def pushed(duration: float = 0.4) -> Any:
-    return sg.ArmChain(one_section(), 2).move(PUSHED, duration)
+    return sg.hydraulics.ArmChain(one_section(), 2).move(PUSHED, duration)
 
 
-def noisy(seed: int, noise: float = 1e-3, **given: Any) -> sg.ArmMotion:
+def noisy(seed: int, noise: float = 1e-3, **given: Any) -> sg.hydraulics.ArmMotion:
     """A step of 0.3 MPa, every 10 ms with noise [m]."""
     whole = pushed()
     rows = whole.ends + noise * np.random.default_rng(seed).standard_normal(whole.ends.shape)
-    message = sg.hydraulic.TipRecording(whole.times, rows)
-    return sg.recorded_motion(message, **({"pressures": PUSHED} | given))
+    message = sg.hydraulics.TipRecording(whole.times, rows)
+    return sg.hydraulics.recorded_motion(message, **({"pressures": PUSHED} | given))
 
 
-def problem(*motions: sg.ArmMotion, **changes: Any) -> sg.ArmCalibrationProblem:
+def problem(
+    *motions: sg.hydraulics.ArmMotion, **changes: Any
+) -> sg.hydraulics.ArmCalibrationProblem:
     given = {"arm": one_section(), "motions": motions, "links": 2, "bounds": NARROW}
-    return sg.ArmCalibrationProblem(**(given | changes))
+    return sg.hydraulics.ArmCalibrationProblem(**(given | changes))
 
 
 @pytest.mark.slow
@@ -45,7 +47,7 @@ def problem(*motions: sg.ArmMotion, **changes: Any) -> sg.ArmCalibrationProblem:
 def test_stiffness_and_damping_come_back_from_a_noisy_tip(seed: int) -> None:
     """EI within 1 %, damping within 5 %; both within four of the errors that are told."""
     result = sg.calibrate(problem(noisy(seed)))
-    assert isinstance(result, sg.ArmCalibrationResult)
+    assert isinstance(result, sg.hydraulics.ArmCalibrationResult)
     calibrated, sure = result.parameters, result.standard_errors
     assert calibrated["EI"] == pytest.approx(TRUE["EI"], rel=0.01)
     assert calibrated["c_b"] == pytest.approx(TRUE["c_b"], rel=0.05)
@@ -75,15 +77,15 @@ def test_without_noise_the_stiffness_is_that_of_the_arm() -> None:
 
 
 def test_bends_in_time_and_held_out_motions_serve_as_well() -> None:
-    chain = sg.ArmChain(one_section(), 2)
+    chain = sg.hydraulics.ArmChain(one_section(), 2)
     calibrated = chain.move((2e5, 0.0, 0.0), 0.3)
     bends = chain.bends_of(calibrated.joints).reshape(len(calibrated.times), -1)
-    one = sg.ArmMotion(
+    one = sg.hydraulics.ArmMotion(
         name="back", start=(2e5, 0.0, 0.0), held_out=True,
         times=(0.0, 0.1), bends=((-1.0, 0.0), (-0.5, 0.0)),
     )  # fmt: skip
     rows = tuple(tuple(row) for row in bends.tolist())
-    other = sg.ArmMotion(
+    other = sg.hydraulics.ArmMotion(
         pressures=(2e5, 0.0, 0.0), times=tuple(calibrated.times.tolist()), bends=rows
     )
     requested = problem(one, other, find=("EI",), bounds={"EI": (0.45, 0.7)})
@@ -99,9 +101,9 @@ def test_bends_in_time_and_held_out_motions_serve_as_well() -> None:
 
 def test_sections_may_have_values_of_their_own() -> None:
     arm = two_sections()
-    ends = sg.ArmChain(arm, 1).move((1e5,) * 6, 0.02)
-    requested = sg.ArmCalibrationProblem(
-        arm=arm, motions=(sg.recorded_motion(ends),), links=1, each_section=True
+    ends = sg.hydraulics.ArmChain(arm, 1).move((1e5,) * 6, 0.02)
+    requested = sg.hydraulics.ArmCalibrationProblem(
+        arm=arm, motions=(sg.hydraulics.recorded_motion(ends),), links=1, each_section=True
     )
     stage = arm_stage(requested, ArmTestRig(requested))
     assert stage is not None
@@ -115,10 +117,10 @@ def test_sections_may_have_values_of_their_own() -> None:
 
 def test_torques_press_through_the_drives() -> None:
     """The bench moves the arm as drives and chain do: nothing is left at the true values."""
-    table = sg.hydraulic.TorqueTable(np.array([0.0, 0.05]), np.array([[0.0, 0, 0], [0.5, 0, 0]]))
-    message = sg.run_arm(one_section(), table, duration=0.2, links=2).recording
+    table = sg.hydraulics.TorqueTable(np.array([0.0, 0.05]), np.array([[0.0, 0, 0], [0.5, 0, 0]]))
+    message = sg.hydraulics.run_arm(one_section(), table, duration=0.2, links=2).recording
     rows = np.column_stack([table.times, table.torques]).tolist()
-    requested = problem(sg.recorded_motion(message, torques=rows))
+    requested = problem(sg.hydraulics.recorded_motion(message, torques=rows))
     stage = arm_stage(requested, ArmTestRig(requested))
     assert stage is not None
     values = stage.simulate(np.array([[TRUE["EI"], TRUE["c_b"]]]))[0]
@@ -153,7 +155,7 @@ def test_the_command_line_takes_a_problem_of_an_arm(tmp_path: Path) -> None:
     message = json.loads((out / "calibration.json").read_text("utf-8"))
     assert message["parameters"]["EI"] == pytest.approx(TRUE["EI"], rel=1e-3)
     assert message["stages"][0]["parameters"]["EI"]["unit"] == "N·m²"
-    arm = sg.load_hydraulic_arm(out / "arm.yaml")
+    arm = sg.hydraulics.load_hydraulic_arm(out / "arm.yaml")
     assert arm.sections[0].bending_stiffness == message["parameters"]["EI"]
     assert "softgrasp" in arm.source
     page = (out / "report.html").read_text("utf-8")
@@ -176,7 +178,7 @@ def test_the_command_line_takes_a_problem_of_an_arm(tmp_path: Path) -> None:
 def test_mistakes_in_a_problem_are_told(tmp_path: Path, old: str, new: str, message: str) -> None:
     path = written(tmp_path, GOOD.replace(old, new))
     with pytest.raises(sg.DescriptionError, match=message):
-        sg.load_problem(path)
+        sg.calibration.load_problem(path)
 
 
 def test_mistakes_in_a_table_are_told(tmp_path: Path) -> None:
@@ -194,16 +196,16 @@ def test_mistakes_in_a_table_are_told(tmp_path: Path) -> None:
     ):
         table.write_text(text, encoding="utf-8")
         with pytest.raises(sg.DescriptionError, match=message):
-            sg.load_problem(path)
+            sg.calibration.load_problem(path)
 
 
 def test_what_does_not_fit_is_told() -> None:
     ends = noisy(0)
-    bends = sg.ArmMotion(times=(0.0, 1.0), bends=((0.0, 0.0),) * 2)
+    bends = sg.hydraulics.ArmMotion(times=(0.0, 1.0), bends=((0.0, 0.0),) * 2)
     with pytest.raises(sg.DescriptionError, match=r"motions\[1\]: expected ends in all motions, o"):
         problem(ends, bends)
     with pytest.raises(sg.DescriptionError, match="ends: expected ends or bends, found neither"):
-        sg.ArmMotion(times=(0.0, 1.0))
+        sg.hydraulics.ArmMotion(times=(0.0, 1.0))
     with pytest.raises(sg.DescriptionError, match="torques: expected pressures or torques, found"):
         noisy(0, torques=((0.0, 0, 0, 0),))
     with pytest.raises(sg.DescriptionError, match="stages: expected none for an arm, which has on"):

@@ -63,15 +63,15 @@ def test_gains_and_shapes_that_cannot_be_are_told() -> None:
     with pytest.raises(sg.DescriptionError, match="ki: expected 0 or more, found -1"):
         Pid(1.0, -1.0, 0.0, PERIOD)
     with pytest.raises(sg.DescriptionError, match="period: expected a time above 0 s, found 0 s"):
-        sg.ArmBendPid(one_section(), 0.0)
+        sg.hydraulics.ArmBendPid(one_section(), 0.0)
     with pytest.raises(sg.DescriptionError, match=r"wanted: expected bends of shape \(1, 2\), fo"):
-        sg.ArmBendPid(one_section(), PERIOD).torques([0.1, 0.2], [[0.0, 0.0]])
+        sg.hydraulics.ArmBendPid(one_section(), PERIOD).torques([0.1, 0.2], [[0.0, 0.0]])
 
 
 def test_chambers_make_the_moments_with_the_least_pressures() -> None:
     """One chamber of each section pushes nothing, and the moments are those asked for."""
     arm = two_sections()
-    control = sg.ArmBendPid(arm, PERIOD, kp=1.0, ki=0.0, kd=0.0)
+    control = sg.hydraulics.ArmBendPid(arm, PERIOD, kp=1.0, ki=0.0, kd=0.0)
     target = np.array([[0.4, 0.1], [-0.2, 0.3]])
     pressures = control.pressures(target, np.zeros((2, 2))).reshape(2, 3)
     assert (pressures.min(axis=1) < 1e-6).all()
@@ -86,10 +86,10 @@ def test_chambers_make_the_moments_with_the_least_pressures() -> None:
 class Loop:
     """An arm of two cells a section with its drives under feedback."""
 
-    def __init__(self, arm: sg.HydraulicArm) -> None:
-        self.chain = sg.ArmChain(arm, links=2)
-        self.drives = sg.hydraulic.DriveStepper(sg.hydraulic.drive_model(arm), PERIOD)
-        self.control = sg.ArmBendPid(arm, PERIOD)
+    def __init__(self, arm: sg.hydraulics.HydraulicArm) -> None:
+        self.chain = sg.hydraulics.ArmChain(arm, links=2)
+        self.drives = sg.hydraulics.DriveStepper(sg.hydraulics.drive_model(arm), PERIOD)
+        self.control = sg.hydraulics.ArmBendPid(arm, PERIOD)
 
     def go(self, target: list[list[float]], duration: float) -> Array:
         """Bends [rad], (t, sections, 2)."""
@@ -127,8 +127,8 @@ def test_a_bend_that_cannot_be_reached_does_not_wind_the_arm_up() -> None:
 def test_steps_of_feedback_are_the_motion_itself() -> None:
     """``advance`` sample by sample is ``move``, to the last bit."""
     given, arm = [2e5, 0.0, 1e5], one_section()
-    whole = sg.ArmChain(arm, links=2).move(given, 0.1)
-    chain = sg.ArmChain(arm, links=2)
+    whole = sg.hydraulics.ArmChain(arm, links=2).move(given, 0.1)
+    chain = sg.hydraulics.ArmChain(arm, links=2)
     for index in range(10):
         chain.advance(given, 0.01)
         assert chain.ends().tolist() == whole.ends[index + 1].tolist()

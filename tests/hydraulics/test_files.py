@@ -215,7 +215,7 @@ def test_any_arm_comes_back_equal(
     path = tmp_path_factory.mktemp("arm") / f"arm.{suffix}"
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert sg.load_hydraulic_arm(sg.save_hydraulic_arm(arm, path)) == arm
+        assert sg.hydraulics.load_hydraulic_arm(sg.hydraulics.save_hydraulic_arm(arm, path)) == arm
 
 
 @settings(max_examples=10, deadline=None)
@@ -231,17 +231,20 @@ def test_any_arm_is_a_robot_that_comes_back_equal(
 @pytest.mark.parametrize("suffix", SUFFIXES)
 @pytest.mark.parametrize("name", assets.names("hydraulic_arms"))
 def test_a_shipped_arm_comes_back_equal(name: str, suffix: str, tmp_path: Path) -> None:
-    arm = sg.load_hydraulic_arm(name)
-    again = sg.save_hydraulic_arm(arm, tmp_path / "deep" / f"again.{suffix}")
-    assert sg.load_hydraulic_arm(again) == arm
+    arm = sg.hydraulics.load_hydraulic_arm(name)
+    again = sg.hydraulics.save_hydraulic_arm(arm, tmp_path / "deep" / f"again.{suffix}")
+    assert sg.hydraulics.load_hydraulic_arm(again) == arm
     assert [path.name for path in again.parent.iterdir()] == [again.name]
 
 
 def test_the_models_of_both_files_are_the_same(tmp_path: Path) -> None:
     """Every array of the compiled models, bit for bit."""
     arm = two_sections()
-    saved = [sg.save_hydraulic_arm(arm, tmp_path / f"arm.{kind}") for kind in ("yaml", "ucrdf")]
-    one, other = (arm_model(sg.load_hydraulic_arm(path), 4) for path in saved)
+    saved = [
+        sg.hydraulics.save_hydraulic_arm(arm, tmp_path / f"arm.{kind}")
+        for kind in ("yaml", "ucrdf")
+    ]
+    one, other = (arm_model(sg.hydraulics.load_hydraulic_arm(path), 4) for path in saved)
     assert_same(one, other)
 
 
@@ -264,10 +267,10 @@ def assert_same(one: mujoco.MjModel, other: mujoco.MjModel) -> None:
 
 
 def test_a_robot_is_read_without_a_complaint(tmp_path: Path) -> None:
-    path = sg.save_hydraulic_arm(two_sections(), tmp_path / "arm.ucrdf")
+    path = sg.hydraulics.save_hydraulic_arm(two_sections(), tmp_path / "arm.ucrdf")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        robot = sg.load_robot(path)
+        robot = sg.io.load_robot(path)
         rigid = rigid_urdf(robot)
     assert [part.name for part in robot.bendables] == ["base", "tip"]
     assert "hydraulics" not in rigid
@@ -275,7 +278,7 @@ def test_a_robot_is_read_without_a_complaint(tmp_path: Path) -> None:
 
 
 def test_what_is_not_said_is_as_by_default(tmp_path: Path) -> None:
-    arm = sg.load_hydraulic_arm(written(tmp_path, ONE))
+    arm = sg.hydraulics.load_hydraulic_arm(written(tmp_path, ONE))
     assert (arm.name, arm.source, arm.segments) == ("one", "", 2)
     assert arm.gravity == (0.0, 0.0, 9.81)
     assert arm.tip_load == TipLoad()
@@ -286,7 +289,7 @@ def test_what_is_not_said_is_as_by_default(tmp_path: Path) -> None:
     assert damping.axial == pytest.approx(0.05 * 4e4)
     assert damping.torsion == pytest.approx(0.05 * 0.5)
     assert (damping.drag, damping.rotational_drag) == (0.0, 0.0)
-    one, other = robot_model(sg.load_robot(tmp_path / "robot.ucrdf")), arm_model(arm)
+    one, other = robot_model(sg.io.load_robot(tmp_path / "robot.ucrdf")), arm_model(arm)
     assert np.array_equal(one.dof_damping, other.dof_damping)
 
 
@@ -297,7 +300,7 @@ def test_the_arm_of_the_page_is_one(tmp_path: Path) -> None:
     text = page.split("```xml\n")[1].split("```")[0]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        arm = sg.load_hydraulic_arm(written(tmp_path, text))
+        arm = sg.hydraulics.load_hydraulic_arm(written(tmp_path, text))
     shipped = two_sections()
     first = shipped.sections[0]
     assert arm.drive == shipped.drive
@@ -311,7 +314,7 @@ def test_the_arm_of_the_page_is_one(tmp_path: Path) -> None:
 
 def test_sections_follow_the_links_and_not_the_file(tmp_path: Path) -> None:
     text = ONE.replace('<bendable name="arm">', SECOND + '<bendable name="arm">')
-    arm = sg.load_hydraulic_arm(written(tmp_path, text))
+    arm = sg.hydraulics.load_hydraulic_arm(written(tmp_path, text))
     assert [section.name for section in arm.sections] == ["arm", "two"]
 
 
@@ -319,8 +322,8 @@ def test_macros_are_expanded(tmp_path: Path) -> None:
     needs_xacro("arm.xacro")
     macro = 'xmlns:xacro="http://www.ros.org/wiki/xacro"><xacro:property name="l" value="0.005"/>'
     text = ONE.replace('"one">', f'"one" {macro}').replace('lead="0.005"', 'lead="${l}"')
-    arm = sg.load_hydraulic_arm(written(tmp_path, text, "arm.ucrdf.xacro"))
-    assert arm == sg.load_hydraulic_arm(written(tmp_path, ONE))
+    arm = sg.hydraulics.load_hydraulic_arm(written(tmp_path, text, "arm.ucrdf.xacro"))
+    assert arm == sg.hydraulics.load_hydraulic_arm(written(tmp_path, ONE))
 
 
 def test_what_is_left_out_is_told(tmp_path: Path) -> None:
@@ -331,7 +334,7 @@ def test_what_is_left_out_is_told(tmp_path: Path) -> None:
                         '<inertial><mass value="1"/></inertial></link>')  # fmt: skip
     path = written(tmp_path, text)
     with pytest.warns(sg.SoftgraspWarning) as message:
-        sg.load_hydraulic_arm(path)
+        sg.hydraulics.load_hydraulic_arm(path)
     assert [str(one.message) for one in message] == [
         f"{path}: left out, as a hydraulic arm has none of it: limits of bendable 'arm', links of "
         "bendable 'arm', discs of bendable 'arm', shapes of link 'base', mass of link 'base', "
@@ -343,7 +346,7 @@ def hydraulic_arm_ucrdf_refused(directory: Path, text: str) -> str:
     """The sentence about a file, without the folder."""
     path = written(directory, text)
     with pytest.raises(sg.DescriptionError) as caught:
-        sg.load_hydraulic_arm(path)
+        sg.hydraulics.load_hydraulic_arm(path)
     assert caught.value.file == path
     return str(caught.value).removeprefix(f"{path}:").strip()
 
@@ -497,30 +500,30 @@ def test_what_is_no_arm(text: str, sentence: str, tmp_path: Path) -> None:
 
 def test_files_of_other_kinds_are_refused(tmp_path: Path) -> None:
     with pytest.raises(sg.DescriptionError) as refused:
-        sg.load_hydraulic_arm("arm.json")
+        sg.hydraulics.load_hydraulic_arm("arm.json")
     assert str(refused.value) == (
         "arm.json: expected a hydraulic arm as .yaml, .yml, .ucrdf, .urdf, .xacro or a library "
         "name, found '.json'"
     )
     for name in ("arm.json", "arm", "arm.xacro"):
         with pytest.raises(sg.DescriptionError) as refused:
-            sg.save_hydraulic_arm(two_sections(), tmp_path / name)
+            sg.hydraulics.save_hydraulic_arm(two_sections(), tmp_path / name)
         assert str(refused.value) == (
             f"path: expected a file as .yaml, .yml, .ucrdf, .urdf, found '{tmp_path / name}'"
         )
     assert not list(tmp_path.iterdir())
     with pytest.raises(sg.DescriptionError, match="expected a readable XML file, found: no such"):
-        sg.load_hydraulic_arm(tmp_path / "none.ucrdf")
+        sg.hydraulics.load_hydraulic_arm(tmp_path / "none.ucrdf")
 
 
 def test_letters_that_xml_has_not_leave_the_old_file(tmp_path: Path) -> None:
-    path = sg.save_hydraulic_arm(two_sections(), tmp_path / "arm.ucrdf")
+    path = sg.hydraulics.save_hydraulic_arm(two_sections(), tmp_path / "arm.ucrdf")
     before = path.read_bytes()
     with pytest.raises(sg.DescriptionError, match="expected text that XML can hold, found: "):
-        sg.save_hydraulic_arm(two_sections().replace(source="\x00"), path)
+        sg.hydraulics.save_hydraulic_arm(two_sections().replace(source="\x00"), path)
     assert path.read_bytes() == before
     with pytest.raises(sg.ResultError, match="expected a place that can be written"):
-        sg.save_hydraulic_arm(two_sections(), path / "inside.yaml")
+        sg.hydraulics.save_hydraulic_arm(two_sections(), path / "inside.yaml")
 
 
 # --------------------
@@ -532,7 +535,7 @@ HEAD = "time_s,torque_1,torque_2"
 
 def test_the_shipped_ramp_is_the_papers() -> None:
     """Sec. 3.2.3: 1.5 (t − 2) on the fifth and sixth motor, 1.5 (t − 6) on the first."""
-    table = sg.load_torques("paper003_ramp")
+    table = sg.hydraulics.load_torques("paper003_ramp")
     for time in np.arange(0.0, 9.0, 0.37):
         late, early = 1.5 * np.clip(time - 6.0, 0.0, 1.0), 1.5 * np.clip(time - 2.0, 0.0, 1.0)
         assert table(time) == pytest.approx([late, 0.0, 0.0, 0.0, early, early])
@@ -569,18 +572,18 @@ def test_a_wrong_table_is_refused_in_a_sentence(
     monkeypatch.chdir(tmp_path)
     Path("t.csv").write_text(text, encoding="utf-8")
     with pytest.raises(sg.DescriptionError) as refused:
-        sg.load_torques("t.csv")
+        sg.hydraulics.load_torques("t.csv")
     assert str(refused.value) == sentence
 
 
 def test_torques_that_are_not_there() -> None:
     with pytest.raises(sg.DescriptionError) as refused:
-        sg.load_torques("paper003_ram")
+        sg.hydraulics.load_torques("paper003_ram")
     assert str(refused.value) == (
         "no torques 'paper003_ram'; did you mean 'paper003_ramp'? known: paper003_ramp"
     )
     with pytest.raises(sg.DescriptionError, match=r"nowhere.csv: expected a table in CSV, found"):
-        sg.load_torques("nowhere.csv")
+        sg.hydraulics.load_torques("nowhere.csv")
 
 
 @pytest.mark.parametrize(

@@ -23,11 +23,11 @@ LEVEL = sg.Pose(quaternion=(0.5**0.5, 0.0, 0.5**0.5, 0.0))
 HANGING = sg.Pose(position=(0.1, 0.2, 1.0), quaternion=(0.0, 1.0, 0.0, 0.0))
 
 
-def carrier(**changes: object) -> sg.HydraulicCarrier:
-    return sg.HydraulicCarrier(**({"hydraulic": one_section()} | changes))
+def carrier(**changes: object) -> sg.hydraulics.HydraulicCarrier:
+    return sg.hydraulics.HydraulicCarrier(**({"hydraulic": one_section()} | changes))
 
 
-def scene(arm: sg.HydraulicCarrier, **changes: object) -> sg.GraspScene:
+def scene(arm: sg.hydraulics.HydraulicCarrier, **changes: object) -> sg.GraspScene:
     given = {"hand": sg.load_hand("two_finger_planar"), "object": sg.load_object("sphere_25"),
              "grasp": "precision", "gravity": True, "arm": arm}  # fmt: skip
     return sg.GraspScene(**(given | changes))
@@ -145,11 +145,17 @@ def test_what_a_hydraulic_arm_cannot_do_is_told() -> None:
     arm = carrier(base=HANGING)
     hold = sg.SuccessCriterion(motion=({"type": "lift"},))
     for changes, message in (
-        ({"lift": sg.Lift()}, "lift: expected none, as a hydraulic arm is not led along poses"),
+        (
+            {"lift": sg.description.Lift()},
+            "lift: expected none, as a hydraulic arm is not led along poses",
+        ),
         ({"sequence": ("close",)}, "sequence: expected none, as a hydraulic arm"),
         ({"success": hold}, r"success.motion\[0\].type: expected 'hold', as .* found 'lift'"),
         ({"actuation": "prescribed"}, "actuation: expected 'servo': the joints of a hydraulic arm"),
-        ({"solver": sg.Solver(integrator="euler")}, "solver.integrator: expected 'implicitfast'"),
+        (
+            {"solver": sg.description.Solver(integrator="euler")},
+            "solver.integrator: expected 'implicitfast'",
+        ),
     ):
         with pytest.raises(sg.DescriptionError, match=message):
             scene(arm, **changes)
@@ -189,7 +195,7 @@ def test_files_beside_a_scene_and_its_mistakes(tmp_path: Path) -> None:
     text = "hand: four_finger\nobject: sphere\narm:\n  hydraulic: hydraulic_two_section\n"
     (tmp_path / "a.yaml").write_text(text + "  torques: mine.csv\n")
     arm = sg.load_scene(tmp_path / "a.yaml").arm
-    assert isinstance(arm, sg.HydraulicCarrier)
+    assert isinstance(arm, sg.hydraulics.HydraulicCarrier)
     assert arm.torques[1][:2] == (1.0, 1.0)
     (tmp_path / "b.yaml").write_text(text + "  base: {position: [0, 0, 1]}\nhand_pose: {}\n")
     with pytest.raises(sg.DescriptionError, match=r"b.yaml:\d+: hand_pose: expected none where"):
@@ -208,8 +214,8 @@ def test_torques_in_time_press_the_water_that_the_drives_press() -> None:
     arm = carrier(base=HANGING, torques=((0.0, 0, 0, 0), (0.1, 0.3, 0, 0)))
     result = sg.simulate(scene(arm, duration=0.3))
     rows = np.array(arm.torques)
-    actuators = sg.hydraulic.drive_pressures(
-        arm.hydraulic, sg.hydraulic.TorqueTable(rows[:, 0], rows[:, 1:]), 0.3, timestep=5e-3
+    actuators = sg.hydraulics.drive_pressures(
+        arm.hydraulic, sg.hydraulics.TorqueTable(rows[:, 0], rows[:, 1:]), 0.3, timestep=5e-3
     )
     message = np.stack([actuators(time) for time in result.time.tolist()])
     assert pressures_of(result) == pytest.approx(message, abs=1.0)

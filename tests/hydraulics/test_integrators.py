@@ -20,7 +20,7 @@ from softgrasp.hydraulics import (
     pressure_of_torque,
 )
 from softgrasp.hydraulics.description import HydraulicArm
-from softgrasp.hydraulics.drive_model import reynolds, tube_flow, tube_resistance
+from softgrasp.hydraulics.drive import reynolds, tube_flow, tube_resistance
 from softgrasp.mechanics.transforms import Array
 from tests.hydraulics.arms import one_section, two_sections, with_drive
 

@@ -18,7 +18,7 @@ from tests.hydraulics.arms import one_section, with_drive
 @cache
 def a_run(law: str) -> ArmRun:
     table = TorqueTable(np.array([0.0, 0.5]), np.array([[0.0, 0.0, 0.0], [0.4, 0.0, 0.0]]))
-    return sg.run_arm(with_drive(one_section(), "tube", flow=law), table, links=1)
+    return sg.hydraulics.run_arm(with_drive(one_section(), "tube", flow=law), table, links=1)
 
 
 @pytest.mark.parametrize(

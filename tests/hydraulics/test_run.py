@@ -21,7 +21,7 @@ from tests.hydraulics.arms import one_section, two_sections
 def short_run() -> ArmRun:
     """One section of two cells, pressed in a tenth of a second."""
     table = TorqueTable(np.array([0.0, 0.1]), np.array([[0.0, 0.0, 0.0], [0.5, 0.0, 0.0]]))
-    return sg.run_arm(one_section(), table, 1.2, links=2)
+    return sg.hydraulics.run_arm(one_section(), table, 1.2, links=2)
 
 
 def test_shape_and_places_belong_together() -> None:
@@ -59,14 +59,14 @@ def test_a_move_is_told_by_numbers_of_the_recording() -> None:
 
 def test_torques_that_stand_still_move_nothing() -> None:
     table = TorqueTable(np.array([0.0]), np.zeros((1, 3)))
-    run = sg.run_arm(one_section(), table, 0.05, links=1)
+    run = sg.hydraulics.run_arm(one_section(), table, 0.05, links=1)
     assert arm_moves(run) == []
 
 
 def test_one_torque_a_chamber() -> None:
     table = TorqueTable(np.array([0.0, 0.1]), np.zeros((2, 3)))
     with pytest.raises(sg.DescriptionError, match=r"expected one torque a chamber \(6\), found 3"):
-        sg.run_arm(two_sections(), table)
+        sg.hydraulics.run_arm(two_sections(), table)
 
 
 @pytest.mark.parametrize("gravity", [(0, 0, 9.81), (0, 0, -9.81), (3.0, -4.0, 2.0), (9.81, 0, 0)])

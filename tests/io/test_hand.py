@@ -26,7 +26,7 @@ def fingers(draw: st.DrawFn) -> sg.SoftFinger:
     """Any finger."""
     positions = sorted(draw(st.lists(st.floats(-1.0, 1.0), min_size=1, max_size=5, unique=True)))
     joints = [
-        sg.SoftJoint(
+        sg.description.SoftJoint(
             position=(x, draw(numbers), draw(numbers)),
             stiffness=draw(positive),
             damping=draw(st.floats(0.0, 1e3)),
@@ -35,7 +35,7 @@ def fingers(draw: st.DrawFn) -> sg.SoftFinger:
         for x in positions
     ]
     links = [
-        sg.SoftLink(
+        sg.description.SoftLink(
             center=draw(st.tuples(numbers, numbers, numbers)),
             mass=draw(positive),
             size=draw(st.tuples(positive, positive, positive)),
@@ -206,7 +206,7 @@ def test_shapes_of_phalanges_and_palm_stand_in_poses(tmp_path: Path) -> None:
     text = changed("{a: 30, theta: 20}", f"{{a: 30, {shape}, {pose}}}")
     hand = read(tmp_path, f"{text}palm: {{{palm}}}\n")
     row = hand.joints[1]
-    assert row.shape == sg.Capsule(radius=0.007, length=0.02)
+    assert row.shape == sg.description.Capsule(radius=0.007, length=0.02)
     assert row.shape_pose.position == pytest.approx((0.009, 0, 0))
     assert row.shape_pose.quaternion == pytest.approx((math.sqrt(0.5), 0, math.sqrt(0.5), 0))
     assert hand.palm.shape == sg.Cuboid(size=(0.08, 0.04, 0.01))
@@ -495,7 +495,7 @@ def test_one_finger_of_the_shipped_hand_round_trips_through_si(tmp_path: Path) -
 @pytest.mark.parametrize("name", assets.names("hands"))
 def test_a_shipped_hand_reads_back_equal(name: str, tmp_path: Path) -> None:
     hand = sg.load_hand(name)
-    assert sg.load_hand(sg.save_hand(hand, tmp_path / "hand.yaml")) == hand
+    assert sg.load_hand(sg.io.save_hand(hand, tmp_path / "hand.yaml")) == hand
 
 
 @settings(max_examples=25)
@@ -522,32 +522,36 @@ def test_any_hand_reads_back_equal(
 ) -> None:
     weights = [{"mass": 0.1}, {"density": 900.0}]
     phalanges = tuple(
-        sg.Phalanx(a=a, theta=theta, joint=joint, radius=0.004, **weights[heavy])
+        sg.description.Phalanx(a=a, theta=theta, joint=joint, radius=0.004, **weights[heavy])
         for a, theta, joint, heavy, _ in rows
     )
     base = sg.Pose(position=(0.1, 0.0, 1 / 3), quaternion=(1.0, 0.2, 0.3, 0.4))
-    finger = sg.Finger(name="F", base=base, convention="standard", phalanges=phalanges)
-    preset = sg.GraspPreset(center=(0, 0, 0.1), rates=rate)
+    finger = sg.description.Finger(name="F", base=base, convention="standard", phalanges=phalanges)
+    preset = sg.description.GraspPreset(center=(0, 0, 0.1), rates=rate)
     hand = sg.Hand(
         name="any hand",
         fingers=(finger,),
-        grasps=sg.Grasps(power=preset, precision=preset),
+        grasps=sg.description.Grasps(power=preset, precision=preset),
         source=source,
         notes=tuple(note for *_, note in rows),
     )
     directory = tmp_path_factory.mktemp("hand")
-    assert sg.load_hand(sg.save_hand(hand, directory / "hand.yaml")) == hand
+    assert sg.load_hand(sg.io.save_hand(hand, directory / "hand.yaml")) == hand
 
 
 def test_a_hand_with_a_mesh_and_modified_rows_reads_back_equal(tmp_path: Path) -> None:
     mesh = sg.Mesh(file=assets.portable_name(assets.root() / "objects/meshes/strawberry.obj"))
-    row = sg.Phalanx(shape=mesh, shape_pose=sg.Pose(position=(0.0, 0.1, 0.2)), density=500.0)
-    finger = sg.Finger(name="F", convention="modified", phalanges=(row,), tip=(0.05, 0.0, 0.01))
-    preset = sg.GraspPreset(center=(0, 0, 0), rates=(1.0,), start=(0.2,))
-    palm = sg.Palm(kind="shape", shape=sg.Ellipsoid(radii=(0.1, 0.1, 0.02)))
-    grasps = sg.Grasps(power=preset, precision=preset)
+    row = sg.description.Phalanx(
+        shape=mesh, shape_pose=sg.Pose(position=(0.0, 0.1, 0.2)), density=500.0
+    )
+    finger = sg.description.Finger(
+        name="F", convention="modified", phalanges=(row,), tip=(0.05, 0.0, 0.01)
+    )
+    preset = sg.description.GraspPreset(center=(0, 0, 0), rates=(1.0,), start=(0.2,))
+    palm = sg.description.Palm(kind="shape", shape=sg.description.Ellipsoid(radii=(0.1, 0.1, 0.02)))
+    grasps = sg.description.Grasps(power=preset, precision=preset)
     hand = sg.Hand(name="berry", fingers=(finger,), grasps=grasps, palm=palm)
-    assert sg.load_hand(sg.save_hand(hand, tmp_path / "hand.yaml")) == hand
+    assert sg.load_hand(sg.io.save_hand(hand, tmp_path / "hand.yaml")) == hand
 
 
 def test_what_all_rows_share_stands_once() -> None:
@@ -559,5 +563,5 @@ def test_what_all_rows_share_stands_once() -> None:
 
 def test_another_suffix_is_refused(tmp_path: Path) -> None:
     with pytest.raises(sg.DescriptionError) as refused:
-        sg.save_hand(sg.load_hand("four_finger"), tmp_path / "hand.txt")
+        sg.io.save_hand(sg.load_hand("four_finger"), tmp_path / "hand.txt")
     assert str(refused.value) == f"path: expected a .yaml file, found '{tmp_path / 'hand.txt'}'"

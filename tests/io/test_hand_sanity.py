@@ -47,7 +47,7 @@ def test_the_file_and_its_side_file_are_told_the_same(tmp_path: Path) -> None:
     with pytest.warns(sg.SoftgraspWarning, match="degrees"):
         hand = sg.load_hand(path)
     of_hand = sg.inspect(hand).check("limits").findings
-    of_robot = sg.inspect(sg.load_robot(path)).check("limits").findings
+    of_robot = sg.inspect(sg.io.load_robot(path)).check("limits").findings
     assert [one.sentence for one in of_hand] == [one.sentence for one in of_robot]
     assert {one.severity for one in (*of_hand, *of_robot)} == {"problem"}
 

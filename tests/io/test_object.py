@@ -25,17 +25,17 @@ SHIPPED = ["dexgraspbench", "hold", "isaac_shake", "lift_10cm", "pull_out", "seq
 def test_what_is_shipped_is_named_and_sourced() -> None:
     assert assets.names("criteria") == SHIPPED
     for name in SHIPPED:
-        criterion = sg.load_criterion(name)
+        criterion = sg.io.load_criterion(name)
         assert criterion.name == name
         assert criterion.source
 
 
 def test_the_default_hold_test_is_a_file_too() -> None:
-    assert sg.load_criterion("hold").replace(source="") == sg.SuccessCriterion()
+    assert sg.io.load_criterion("hold").replace(source="") == sg.SuccessCriterion()
 
 
 def test_the_six_forces_of_dexgraspbench() -> None:
-    criterion = sg.load_criterion("dexgraspbench")
+    criterion = sg.io.load_criterion("dexgraspbench")
     assert {tuple(map(abs, load)) for load in criterion.directions} == {
         (10.0, 0.0, 0.0),
         (0.0, 10.0, 0.0),
@@ -58,16 +58,16 @@ def test_a_file_has_units_and_lends_its_name(tmp_path: Path) -> None:
         "max_drop: 2\n"
         "min_lift: 30\n"
     )
-    result = sg.load_criterion(path)
+    result = sg.io.load_criterion(path)
     assert result == sg.SuccessCriterion(
         name="mine",
         motion=(
-            sg.HoldPhase(),
-            sg.MovePhase(
+            sg.description.HoldPhase(),
+            sg.description.MovePhase(
                 displacement=(0.01, 0, 0), rotation_vector=(0, 0, 90 * math.pi / 180),
                 about=(0.001, 0.002, 0.003),
             ),
-            sg.ShakePhase(amplitude=0.005, angle=10 * math.pi / 180),
+            sg.description.ShakePhase(amplitude=0.005, angle=10 * math.pi / 180),
         ),
         max_drop=0.002,
         min_lift=0.03,
@@ -78,20 +78,20 @@ def test_mistakes_have_file_and_line(tmp_path: Path) -> None:
     path = tmp_path / "bad.yaml"
     path.write_text("max_drop: 0.1\nmotion:\n  - {type: shak}\n")
     with pytest.raises(sg.DescriptionError) as message:
-        sg.load_criterion(path)
+        sg.io.load_criterion(path)
     assert str(message.value) == (
         f"{path}:3: motion[0]: expected hold, lift, move or shake, found 'shak'; "
         "did you mean 'shake'?"
     )
     with pytest.raises(sg.DescriptionError) as message:
-        sg.load_criterion("lift_10")
+        sg.io.load_criterion("lift_10")
     assert str(message.value) == (
         "no criterion 'lift_10'; did you mean 'lift_10cm'? known: " + ", ".join(SHIPPED)
     )
 
 
 def test_a_scene_names_its_criterion(tmp_path: Path) -> None:
-    scene = pinch(object=sg.load_object("sphere"), success=sg.load_criterion("isaac_shake"))
+    scene = pinch(object=sg.load_object("sphere"), success=sg.io.load_criterion("isaac_shake"))
     path = sg.save_scene(scene, tmp_path / "s.yaml")
     assert "success: isaac_shake\n" in path.read_text()
     assert sg.load_scene(path).success == scene.success
@@ -115,9 +115,9 @@ def test_a_scene_file_has_phases_and_preshapes_in_its_units(tmp_path: Path) -> N
     scene = sg.load_scene(path)
     assert scene.preshape == "open"
     assert scene.sequence == (
-        sg.ApproachPhase(offset=(0, 0, 0.05)),
-        sg.ClosePhase(),
-        sg.ShakePhase(axis=(1, 0, 0), angle=30 * math.pi / 180),
+        sg.description.ApproachPhase(offset=(0, 0, 0.05)),
+        sg.description.ClosePhase(),
+        sg.description.ShakePhase(axis=(1, 0, 0), angle=30 * math.pi / 180),
     )
     again = sg.load_scene(sg.save_scene(scene, tmp_path / "again.yaml"))
     assert again.replace(name=scene.name) == scene

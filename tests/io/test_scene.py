@@ -20,34 +20,34 @@ RELEASES = [name for name in assets.names("scenes") if is_release(name)]
 
 def test_the_shipped_release_is_table_one_of_paper_000() -> None:
     assert RELEASES == ["paper000_release"]
-    result = sg.load_release("paper000_release")
-    assert result.finger == sg.load_finger("paper000")
+    result = sg.io.load_release("paper000_release")
+    assert result.finger == sg.io.load_finger("paper000")
     assert (result.tip_mass, result.webots_timestep, result.timestep) == (0.02, 1e-3, 1e-3)
     assert result.source
 
 
 @pytest.mark.parametrize("name", RELEASES)
 def test_every_shipped_release_comes_back_equal(name: str, tmp_path: Path) -> None:
-    result = sg.load_release(name)
-    assert sg.load_release(sg.save_release(result, tmp_path / f"{name}.yaml")) == result
+    result = sg.io.load_release(name)
+    assert sg.io.load_release(sg.io.save_release(result, tmp_path / f"{name}.yaml")) == result
 
 
 def test_a_changed_finger_is_written_out_and_a_nameless_release_is_called_as_its_file(
     tmp_path: Path,
 ) -> None:
-    finger = sg.load_finger("paper000")
+    finger = sg.io.load_finger("paper000")
     stiffer = finger.replace(
         joints=tuple(joint.replace(stiffness=2 * joint.stiffness) for joint in finger.joints)
     )
-    made = sg.FingerRelease(finger=stiffer, tip_mass=0.05)
-    result = sg.load_release(sg.save_release(made, tmp_path / "stiff.yaml"))
+    made = sg.description.FingerRelease(finger=stiffer, tip_mass=0.05)
+    result = sg.io.load_release(sg.io.save_release(made, tmp_path / "stiff.yaml"))
     assert result == made.replace(name="stiff")
 
 
 def test_a_finger_file_lies_beside_the_release(tmp_path: Path) -> None:
-    sg.save_finger(sg.load_finger("paper000").replace(name="own"), tmp_path / "own.yaml")
+    sg.io.save_finger(sg.io.load_finger("paper000").replace(name="own"), tmp_path / "own.yaml")
     (tmp_path / "r.yaml").write_text("finger: own.yaml\ntip_mass: 0.01\n")
-    assert sg.load_release(tmp_path / "r.yaml").finger.name == "own"
+    assert sg.io.load_release(tmp_path / "r.yaml").finger.name == "own"
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_mistakes_are_told_with_file_line_and_field(
     path = tmp_path / "r.yaml"
     path.write_text(text)
     with pytest.raises(sg.DescriptionError) as refused:
-        sg.load_release(path)
+        sg.io.load_release(path)
     assert str(refused.value).startswith(sentence.format(path=path))
 
 
@@ -89,7 +89,7 @@ def test_a_release_is_no_scene(tmp_path: Path) -> None:
 
 def test_a_release_is_written_as_yaml_only(tmp_path: Path) -> None:
     with pytest.raises(sg.DescriptionError, match=r"expected a \.yaml file"):
-        sg.save_release(sg.load_release("paper000_release"), tmp_path / "r.json")
+        sg.io.save_release(sg.io.load_release("paper000_release"), tmp_path / "r.json")
 
 
 # --------------------
@@ -240,13 +240,13 @@ CONTACT = st.sampled_from([None, sg.Contact(static_friction=0.2)])
 PARTS = st.one_of(
     st.builds(sg.Table, height=NUMBER, center=st.one_of(st.none(), st.tuples(NUMBER, NUMBER)),
               size=st.tuples(EDGE, EDGE), contact=CONTACT),
-    st.builds(sg.Wall, point=PLACE, normal=PLACE.filter(lambda n: max(map(abs, n)) > 1e-3),
+    st.builds(sg.description.Wall, point=PLACE, normal=PLACE.filter(lambda n: max(map(abs, n)) > 1e-3),
               size=st.tuples(EDGE, EDGE), thickness=EDGE, contact=CONTACT),
-    st.builds(sg.Block, position=PLACE, euler=PLACE, size=st.tuples(EDGE, EDGE, EDGE),
+    st.builds(sg.description.Block, position=PLACE, euler=PLACE, size=st.tuples(EDGE, EDGE, EDGE),
               contact=CONTACT),
 )  # fmt: skip
 OBJECTS = st.builds(
-    sg.PlacedObject,
+    sg.description.PlacedObject,
     object=st.sampled_from([ball(), sg.load_object("cuboid")]),
     position=PLACE,
     euler=PLACE,
@@ -288,18 +288,20 @@ def test_objects_are_named_or_written_out_and_units_hold_for_them(tmp_path: Path
     assert box.euler == pytest.approx((0, 0, math.pi / 2))
     assert box.mount == "fixed"
     assert second.object == sg.load_object("sphere", density=123)
-    assert bar.object.shape == sg.Capsule(radius=0.005, length=0.06)
+    assert bar.object.shape == sg.description.Capsule(radius=0.005, length=0.06)
     assert scene.object_names == ("sphere", "cuboid", "sphere2", "bar")
     table, wall, block = scene.surroundings
     assert table == sg.Table(height=-0.12)
-    assert wall == sg.Wall(point=(-0.05, 0, 0), normal=(1, 0, 0), size=(0.2, 0.1), thickness=0.01)
-    assert isinstance(block, sg.Block)
+    assert wall == sg.description.Wall(
+        point=(-0.05, 0, 0), normal=(1, 0, 0), size=(0.2, 0.1), thickness=0.01
+    )
+    assert isinstance(block, sg.description.Block)
     assert block.size == pytest.approx((0.01, 0.02, 0.03))
     assert block.euler == pytest.approx((0, 0, math.pi / 4))
 
 
 def test_a_shipped_further_object_is_written_by_its_name(tmp_path: Path) -> None:
-    other = sg.PlacedObject(object=sg.load_object("cuboid"), position=(1, 0, 0))
+    other = sg.description.PlacedObject(object=sg.load_object("cuboid"), position=(1, 0, 0))
     text = sg.save_scene(pinch(name="s", objects=(other,)), tmp_path / "s.yaml").read_text()
     assert "object: cuboid\n" in text
     assert "mount" not in text

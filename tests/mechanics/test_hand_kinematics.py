@@ -35,17 +35,17 @@ FEW = settings(max_examples=30, deadline=None)
 MIRROR = np.diag([1.0, 1.0, -1.0])
 
 
-def standard(rows: list[dict[str, float]], base: sg.Pose | None = None) -> sg.Finger:
+def standard(rows: list[dict[str, float]], base: sg.Pose | None = None) -> sg.description.Finger:
     """A finger of standard rows with lengths in metres."""
-    return sg.Finger(
+    return sg.description.Finger(
         name="F1",
         base=base or sg.Pose(),
         convention="standard",
-        phalanges=tuple(sg.Phalanx(density=1000, **row) for row in rows),
+        phalanges=tuple(sg.description.Phalanx(density=1000, **row) for row in rows),
     )
 
 
-def as_modified(finger: sg.Finger) -> sg.Finger:
+def as_modified(finger: sg.description.Finger) -> sg.description.Finger:
     """The same chain in the modified convention: a and alpha move one row outwards."""
     a_before = [0.0] + [row.a for row in finger.phalanges]
     alpha_before = [0.0] + [row.alpha for row in finger.phalanges]
@@ -57,7 +57,7 @@ def as_modified(finger: sg.Finger) -> sg.Finger:
 
 
 @st.composite
-def chains(draw: st.DrawFn) -> tuple[sg.Finger, list[float]]:
+def chains(draw: st.DrawFn) -> tuple[sg.description.Finger, list[float]]:
     """A finger of one to five standard rows, and joint angles for it."""
     count = draw(st.integers(1, 5))
     rows = [
@@ -125,7 +125,9 @@ def test_rows_lead_to_the_published_fingertips(name: str) -> None:
 
 @FEW
 @given(chains())
-def test_both_conventions_describe_the_same_chain(chain: tuple[sg.Finger, list[float]]) -> None:
+def test_both_conventions_describe_the_same_chain(
+    chain: tuple[sg.description.Finger, list[float]],
+) -> None:
     finger, joints = chain
     assert_allclose(fingertip(as_modified(finger), joints), fingertip(finger, joints), atol=1e-12)
 
@@ -142,7 +144,9 @@ def test_a_planar_chain_is_the_sum_of_its_links_in_both_conventions() -> None:
 
 @FEW
 @given(chains())
-def test_links_stand_where_the_frames_are_at_zero(chain: tuple[sg.Finger, list[float]]) -> None:
+def test_links_stand_where_the_frames_are_at_zero(
+    chain: tuple[sg.description.Finger, list[float]],
+) -> None:
     finger, _ = chain
     for described in (finger, as_modified(finger)):
         frame = np.eye(4)
@@ -154,7 +158,7 @@ def test_links_stand_where_the_frames_are_at_zero(chain: tuple[sg.Finger, list[f
 
 @FEW
 @given(chains())
-def test_frames_are_rigid(chain: tuple[sg.Finger, list[float]]) -> None:
+def test_frames_are_rigid(chain: tuple[sg.description.Finger, list[float]]) -> None:
     finger, joints = chain
     frames = forward_kinematics(finger, joints)
     assert frames.shape == (len(joints) + 1, 4, 4)
@@ -166,7 +170,7 @@ def test_frames_are_rigid(chain: tuple[sg.Finger, list[float]]) -> None:
 @FEW
 @given(chains(), st.integers(0, 4), st.floats(-0.05, 0.05))
 def test_a_prismatic_joint_slides_along_its_axis(
-    chain: tuple[sg.Finger, list[float]], index: int, slide: float
+    chain: tuple[sg.description.Finger, list[float]], index: int, slide: float
 ) -> None:
     finger, joints = chain
     index %= len(joints)
@@ -183,7 +187,7 @@ def test_a_prismatic_joint_slides_along_its_axis(
 @FEW
 @given(chains())
 def test_a_reflected_base_is_a_proper_one_with_alpha_and_d_negated(
-    chain: tuple[sg.Finger, list[float]],
+    chain: tuple[sg.description.Finger, list[float]],
 ) -> None:
     """What repairs the fingers of three_fingered: the same fingertip at every joint angle."""
     finger, joints = chain
@@ -256,7 +260,7 @@ def tree(ratio: float = 0.7) -> Hand:
         fingers=(stem, one, two),
         couplings=(follows,),
         grasps=GRASPS,
-        palm=sg.Palm(kind="none"),
+        palm=sg.description.Palm(kind="none"),
     )
 
 
@@ -326,7 +330,9 @@ def test_several_shapes_weigh_what_one_solid_weighs() -> None:
     models = []
     for phalanx in (whole, cut):
         finger = Finger(name="F", convention="placed", phalanges=(phalanx,), tip=(0, 0, 0.06))
-        hand = Hand(name="h", fingers=(finger,), grasps=GRASPS, palm=sg.Palm(kind="none"))
+        hand = Hand(
+            name="h", fingers=(finger,), grasps=GRASPS, palm=sg.description.Palm(kind="none")
+        )
         models.append(build_hand_spec(hand).compile())
     for field in ("body_mass", "body_ipos"):
         first, second = (getattr(model, field)[-1] for model in models)
@@ -338,7 +344,7 @@ def test_several_shapes_weigh_what_one_solid_weighs() -> None:
 def test_a_spring_pulls_a_passive_joint_to_its_rest_angle() -> None:
     passive = row(driven=False, stiffness=0.5, rest_angle=0.4, start=0.0)
     finger = Finger(name="F", convention="placed", phalanges=(passive,), tip=(0, 0, 0.05))
-    hand = Hand(name="h", fingers=(finger,), grasps=GRASPS, palm=sg.Palm(kind="none"))
+    hand = Hand(name="h", fingers=(finger,), grasps=GRASPS, palm=sg.description.Palm(kind="none"))
     model = build_hand_spec(hand).compile()
     assert model.nu == 0
     data = mujoco.MjData(model)

@@ -45,8 +45,10 @@ def test_the_jacobian_is_that_of_finite_differences(angles: list[float]) -> None
 
 
 def test_the_jacobian_of_modified_rows_turns_about_their_own_axes() -> None:
-    rows = tuple(sg.Phalanx(a=0.1, alpha=0.4, mass=0.1) for _ in range(3))
-    chain = sg.Finger(name="m", convention="modified", phalanges=rows, tip=(0.1, 0.0, 0.0))
+    rows = tuple(sg.description.Phalanx(a=0.1, alpha=0.4, mass=0.1) for _ in range(3))
+    chain = sg.description.Finger(
+        name="m", convention="modified", phalanges=rows, tip=(0.1, 0.0, 0.0)
+    )
     angles = [0.3, -0.2, 0.5]
     own = flange_jacobian(chain, forward_kinematics(chain, angles))
     for joint in range(3):

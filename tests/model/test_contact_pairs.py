@@ -34,7 +34,7 @@ def test_under_other_integrators_it_is_the_engines_own_estimate(model: mujoco.Mj
     postures = closing_postures(model, pinch(), model.key_qpos[0])
     bodies = [[model.geom(name).bodyid[0] for name in pair] for pair in pairs]
     plain = model.body_invweight0[:, 0][np.array(bodies)].sum(axis=1)
-    euler = sg.compile_model(pinch(solver=sg.Solver(integrator="euler")))
+    euler = sg.compile_model(pinch(solver=sg.description.Solver(integrator="euler")))
     assert inverse_masses(euler, pairs, postures) == pytest.approx(plain)
     assert (inverse_masses(model, pairs, postures) <= plain + 1e-12).all()
 

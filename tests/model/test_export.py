@@ -26,13 +26,13 @@ LENGTH = st.floats(-0.1, 0.1).filter(lambda value: value == 0 or abs(value) > 1e
 FEW = settings(max_examples=15, deadline=None)
 
 
-def hand_of(finger: sg.Finger, **fields: object) -> sg.Hand:
-    preset = sg.GraspPreset(center=(0, 0, 0), rates=1.0)
+def hand_of(finger: sg.description.Finger, **fields: object) -> sg.Hand:
+    preset = sg.description.GraspPreset(center=(0, 0, 0), rates=1.0)
     return sg.Hand(
         name="one",
         fingers=(finger,),
-        grasps=sg.Grasps(power=preset, precision=preset),
-        **({"palm": sg.Palm(kind="none")} | fields),
+        grasps=sg.description.Grasps(power=preset, precision=preset),
+        **({"palm": sg.description.Palm(kind="none")} | fields),
     )
 
 
@@ -73,10 +73,10 @@ def assert_same_bodies(first: sg.Hand, second: sg.Hand, seed: int = 0) -> None:
 @pytest.mark.parametrize("name", RIGID)
 def test_a_shipped_hand_stays_what_it_is_and_comes_back_equal(name: str) -> None:
     hand = sg.load_hand(name)
-    modified = sg.with_convention(hand, "modified")
+    modified = sg.model.with_convention(hand, "modified")
     assert {finger.convention for finger in modified.fingers} == {"modified"}
     assert_same_bodies(hand, modified)
-    again = sg.with_convention(modified, "standard")
+    again = sg.model.with_convention(modified, "standard")
     assert_same_bodies(hand, again)
     twisted = {finger.name: finger.phalanges[-1].alpha for finger in hand.fingers}
     if not any(twisted.values()):
@@ -84,11 +84,11 @@ def test_a_shipped_hand_stays_what_it_is_and_comes_back_equal(name: str) -> None
 
 
 @st.composite
-def fingers(draw: st.DrawFn, convention: str) -> sg.Finger:
+def fingers(draw: st.DrawFn, convention: str) -> sg.description.Finger:
     """A finger of one to five rows that all have bodies, with any base."""
     count = draw(st.integers(1, 5))
     rows = [
-        sg.Phalanx(
+        sg.description.Phalanx(
             a=draw(LENGTH),
             alpha=draw(ANGLE),
             d=draw(LENGTH),
@@ -111,7 +111,9 @@ def fingers(draw: st.DrawFn, convention: str) -> sg.Finger:
         rows = [row.replace(shape=row.shape or draw(st.sampled_from([None, ball]))) for row in rows]
     rotation = rotate_about("x", draw(ANGLE)) @ rotate_about("z", draw(ANGLE))
     base = sg.Pose(position=(draw(LENGTH), draw(LENGTH), 0.0), quaternion=quaternion_of(rotation))
-    return sg.Finger(name="F", base=base, convention=convention, phalanges=tuple(rows), tip=tip)
+    return sg.description.Finger(
+        name="F", base=base, convention=convention, phalanges=tuple(rows), tip=tip
+    )
 
 
 @pytest.mark.parametrize("convention", ["standard", "modified"])
@@ -124,7 +126,7 @@ def test_any_finger_keeps_its_tip_its_axes_and_its_bodies(
     other = {"standard": "modified", "modified": "standard"}[convention]
     hand = hand_of(finger)
     try:
-        converted = sg.with_convention(hand, other)
+        converted = sg.model.with_convention(hand, other)
     except sg.DescriptionError as refusal:
         assert not all(finger.has_body)
         assert "has no body, and would get one of" in str(refusal)  # noqa: PT017
@@ -138,9 +140,12 @@ def test_any_finger_keeps_its_tip_its_axes_and_its_bodies(
 
 def test_rows_without_an_offset_become_plain_rows() -> None:
     """a and alpha move one row outwards, the last a becomes the tip; no shape is written."""
-    rows = tuple(sg.Phalanx(a=a, alpha=alpha, density=1e3) for a, alpha in ((0.05, 1.0), (0.03, 0)))
-    finger = sg.Finger(name="F", convention="standard", phalanges=rows)
-    (result,) = sg.with_convention(hand_of(finger), "modified").fingers
+    rows = tuple(
+        sg.description.Phalanx(a=a, alpha=alpha, density=1e3)
+        for a, alpha in ((0.05, 1.0), (0.03, 0))
+    )
+    finger = sg.description.Finger(name="F", convention="standard", phalanges=rows)
+    (result,) = sg.model.with_convention(hand_of(finger), "modified").fingers
     assert [(row.a, row.alpha, row.shape) for row in result.phalanges] == [
         (0.0, 0.0, None),
         (0.05, 1.0, None),
@@ -150,10 +155,10 @@ def test_rows_without_an_offset_become_plain_rows() -> None:
 
 
 def test_a_row_that_would_get_a_body_is_refused() -> None:
-    rows = (sg.Phalanx(), sg.Phalanx(a=0.03, d=0.02, density=1e3))
-    finger = sg.Finger(name="F", convention="standard", phalanges=rows)
+    rows = (sg.description.Phalanx(), sg.description.Phalanx(a=0.03, d=0.02, density=1e3))
+    finger = sg.description.Finger(name="F", convention="standard", phalanges=rows)
     with pytest.raises(sg.DescriptionError) as refused:
-        sg.with_convention(hand_of(finger), "modified")
+        sg.model.with_convention(hand_of(finger), "modified")
     assert str(refused.value) == (
         "finger 'F': row 'P1' has no body, and would get one of 20 mm in the other convention, "
         "from the d of a row: expected d = 0 beside rows without a body; give the row a shape"
@@ -161,20 +166,20 @@ def test_a_row_that_would_get_a_body_is_refused() -> None:
 
 
 def test_an_automatic_palm_that_changes_is_told() -> None:
-    rows = (sg.Phalanx(a=0.03, d=0.02, density=1e3),)
+    rows = (sg.description.Phalanx(a=0.03, d=0.02, density=1e3),)
     there = sg.Pose(position=(0.1, 0.0, 0.0))
     fingers = tuple(
-        sg.Finger(name=name, base=base, convention="standard", phalanges=rows)
+        sg.description.Finger(name=name, base=base, convention="standard", phalanges=rows)
         for name, base in (("A", sg.Pose()), ("B", there))
     )
-    hand = hand_of(fingers[0]).replace(fingers=fingers, palm=sg.Palm())
+    hand = hand_of(fingers[0]).replace(fingers=fingers, palm=sg.description.Palm())
     with pytest.warns(sg.SoftgraspWarning, match="its automatic palm stands around the frames"):
-        sg.with_convention(hand, "modified")
+        sg.model.with_convention(hand, "modified")
 
 
 def test_no_such_convention() -> None:
     with pytest.raises(sg.DescriptionError) as refused:
-        sg.with_convention(sg.load_hand("four_finger"), "craig")
+        sg.model.with_convention(sg.load_hand("four_finger"), "craig")
     assert str(refused.value) == "convention: expected standard or modified, found 'craig'"
 
 
@@ -192,21 +197,21 @@ def odd_hand() -> sg.Hand:
     """A prismatic joint, modified rows, and shapes that URDF has not."""
     mesh = sg.Mesh(file=assets.portable_name(assets.root() / "objects/meshes/strawberry.obj"))
     rows = (
-        sg.Phalanx(a=0.02, alpha=0.4, d=0.03, theta=0.2, joint="prismatic", limits=(0.0, 0.01),
+        sg.description.Phalanx(a=0.02, alpha=0.4, d=0.03, theta=0.2, joint="prismatic", limits=(0.0, 0.01),
                    mass=0.05, name="tip"),
-        sg.Phalanx(a=0.03, alpha=-1.2, d=0.01, theta=-0.7, shape=mesh, density=300.0,
+        sg.description.Phalanx(a=0.03, alpha=-1.2, d=0.01, theta=-0.7, shape=mesh, density=300.0,
                    shape_pose=sg.Pose(position=(0.01, 0.0, 0.0), quaternion=(1.0, 0.5, 0.0, 0.2))),
-        sg.Phalanx(a=0.03, shape=sg.Ellipsoid(radii=(0.02, 0.01, 0.01)), density=900.0),
+        sg.description.Phalanx(a=0.03, shape=sg.description.Ellipsoid(radii=(0.02, 0.01, 0.01)), density=900.0),
     )  # fmt: skip
     base = sg.Pose(position=(0.0, 0.1, 0.0), quaternion=(1.0, 0.1, 0.2, 0.3))
-    finger = sg.Finger(name="F", base=base, convention="modified", phalanges=rows,
+    finger = sg.description.Finger(name="F", base=base, convention="modified", phalanges=rows,
                        tip=(0.02, 0.01, 0.0))  # fmt: skip
-    preset = sg.GraspPreset(center=(0, 0, 0), rates=(0.002, 1.0, 0.0))
-    palm = sg.Palm(kind="shape", shape=sg.Capsule(radius=0.02, length=0.05))
+    preset = sg.description.GraspPreset(center=(0, 0, 0), rates=(0.002, 1.0, 0.0))
+    palm = sg.description.Palm(kind="shape", shape=sg.description.Capsule(radius=0.02, length=0.05))
     return sg.Hand(
         name="odd",
         fingers=(finger,),
-        grasps=sg.Grasps(power=preset, precision=preset),
+        grasps=sg.description.Grasps(power=preset, precision=preset),
         palm=palm,
         source="made up",
     )
@@ -234,9 +239,9 @@ def inertia_of(model: mujoco.MjModel, body: str) -> np.ndarray:
 @pytest.mark.parametrize("name", [*HAND_ROBOT_RIGID, "odd"])
 def test_others_find_every_frame_mass_and_inertia_where_ours_are(name: str, tmp_path: Path) -> None:
     hand = hand_named(name)
-    files = sg.save_urdf(hand, tmp_path / "hand.urdf")
+    files = sg.io.save_urdf(hand, tmp_path / "hand.urdf")
     ours = build_hand_spec(hand).compile()
-    theirs = [import_urdf(files[0]), robot_model(sg.load_robot(files[0]))]
+    theirs = [import_urdf(files[0]), robot_model(sg.io.load_robot(files[0]))]
     generator = np.random.default_rng(0)
     for model in theirs:
         data, own = mujoco.MjData(model), mujoco.MjData(ours)
@@ -277,9 +282,9 @@ def assert_tips(
 
 def test_a_robot_reads_back_equal_and_says_what_joints_can_do(tmp_path: Path) -> None:
     hand = odd_hand()
-    (path, *meshes) = sg.save_urdf(hand, tmp_path / "odd.urdf")
+    (path, *meshes) = sg.io.save_urdf(hand, tmp_path / "odd.urdf")
     assert [mesh.name for mesh in meshes] == ["odd_F_P2.stl", "odd_F_P3.stl"]
-    robot = sg.load_robot(path)
+    robot = sg.io.load_robot(path)
     slide, rotation, still = robot.joints[:3]
     assert (slide.type, slide.lower, slide.upper) == ("prismatic", 0.0, 0.01)
     assert [joint.velocity for joint in (slide, rotation, still)] == [0.002, 1.0, 1.0]
@@ -297,7 +302,7 @@ def test_a_robot_reads_back_equal_and_says_what_joints_can_do(tmp_path: Path) ->
 
 def test_meshes_stand_where_ours_stand(tmp_path: Path) -> None:
     hand = odd_hand()
-    sg.save_urdf(hand, tmp_path / "odd.urdf")
+    sg.io.save_urdf(hand, tmp_path / "odd.urdf")
     model, ours = import_urdf(tmp_path / "odd.urdf"), build_hand_spec(hand).compile()
     boxes = []
     for one in (model, ours):
@@ -318,16 +323,16 @@ def test_meshes_stand_where_ours_stand(tmp_path: Path) -> None:
 
 
 def test_links_without_a_body_have_the_mass_that_simulators_need(tmp_path: Path) -> None:
-    sg.save_urdf(sg.load_hand("paradigmatic"), tmp_path / "hand.urdf")
-    bare = sg.load_robot(tmp_path / "hand.urdf").link("index_P1")
+    sg.io.save_urdf(sg.load_hand("paradigmatic"), tmp_path / "hand.urdf")
+    bare = sg.io.load_robot(tmp_path / "hand.urdf").link("index_P1")
     assert bare.inertial.mass == MASSLESS
     assert bare.collisions == ()
 
 
 def test_an_automatic_palm_becomes_a_mesh(tmp_path: Path) -> None:
-    files = sg.save_urdf(sg.load_hand("modular"), tmp_path / "m.urdf")
+    files = sg.io.save_urdf(sg.load_hand("modular"), tmp_path / "m.urdf")
     assert [file.name for file in files] == ["m.urdf", "m_palm.stl"]
-    (palm,) = sg.load_robot(files[0]).link("palm").collisions
+    (palm,) = sg.io.load_robot(files[0]).link("palm").collisions
     assert palm.shape == sg.Mesh(file=str(tmp_path / "m_palm.stl"))
 
 
@@ -336,7 +341,7 @@ def test_soft_fingers_are_refused(name: str, tmp_path: Path) -> None:
     hand = sg.load_hand(name)
     soft = ", ".join(f"'{digit.name}'" for digit in hand.soft_fingers)
     with pytest.raises(sg.DescriptionError) as refused:
-        sg.save_urdf(hand, tmp_path / "hand.urdf")
+        sg.io.save_urdf(hand, tmp_path / "hand.urdf")
     assert str(refused.value) == (
         f"hand '{name}': expected rigid fingers only, as URDF has no springs and no pressures; "
         f"found soft fingers {soft}"

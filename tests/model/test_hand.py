@@ -187,7 +187,7 @@ def test_names_of_the_scene_put_a_prefix_before_all_of_a_file(tmp_path: Path) ->
     hand = sg.load_hand(written(tmp_path, WRIST))
     assert hand.model.prefix == "wristed_"
     assert hand.model.palm == "wristed_palm"
-    lifted = scene_of(hand, lift=sg.Lift(), gravity=True)
+    lifted = scene_of(hand, lift=sg.description.Lift(), gravity=True)
     model = build(lifted).model
     assert {"wrist", "wristed_wrist"} <= {model.joint(j).name for j in range(model.njnt)}
 
@@ -266,22 +266,25 @@ def test_a_saved_model_reads_back(tmp_path: Path) -> None:
 POSTURES = 5
 
 
-def hand_of(*fingers: sg.Finger, palm: sg.Palm | None = None) -> sg.Hand:
+def hand_of(*fingers: sg.description.Finger, palm: sg.description.Palm | None = None) -> sg.Hand:
     """A hand of these fingers whose object stays far away."""
-    away = sg.GraspPreset(center=(0, 0, -1), rates=1.0)
+    away = sg.description.GraspPreset(center=(0, 0, -1), rates=1.0)
     return sg.Hand(
         name="test",
         fingers=fingers,
-        palm=palm or sg.Palm(),
-        grasps=sg.Grasps(power=away, precision=away),
+        palm=palm or sg.description.Palm(),
+        grasps=sg.description.Grasps(power=away, precision=away),
     )
 
 
-def finger_of(*rows: dict[str, Any], name: str = "F1", **changes: Any) -> sg.Finger:
+def finger_of(*rows: dict[str, Any], name: str = "F1", **changes: Any) -> sg.description.Finger:
     phalanges = tuple(
-        sg.Phalanx(**(row if "mass" in row else {"density": 1000} | row)) for row in rows
+        sg.description.Phalanx(**(row if "mass" in row else {"density": 1000} | row))
+        for row in rows
     )
-    return sg.Finger(**({"name": name, "convention": "standard", "phalanges": phalanges} | changes))
+    return sg.description.Finger(
+        **({"name": name, "convention": "standard", "phalanges": phalanges} | changes)
+    )
 
 
 def model_of(hand: sg.Hand, **changes: Any) -> mujoco.MjModel:
@@ -310,7 +313,7 @@ def check_kinematics(hand: sg.Hand, pose: sg.Pose) -> None:
         for finger in hand.fingers:
             count = len(finger.phalanges)
             values, rest = rest[:count], rest[count:]
-            frames = palm_frame @ sg.forward_kinematics(finger, values)
+            frames = palm_frame @ sg.mechanics.forward_kinematics(finger, values)
             behind = 1 if finger.convention == "modified" else 0
             for index, row in enumerate(finger.phalanges):
                 result = data.body(finger.body_of(row)).xpos
@@ -521,17 +524,17 @@ BASES = st.lists(
 )
 
 
-def hand_at(*bases: tuple[float, float, float], palm: sg.Palm | None = None) -> sg.Hand:
+def hand_at(*bases: tuple[float, float, float], palm: sg.description.Palm | None = None) -> sg.Hand:
     """A hand with one straight finger along -z at each base."""
     down = (math.sqrt(0.5), 0, math.sqrt(0.5), 0)
-    row = sg.Phalanx(a=0.04, radius=RADIUS, density=1000, limits=(-0.5, 1.5))
-    preset = sg.GraspPreset(center=(0, 0, -0.5), rates=0.0)
+    row = sg.description.Phalanx(a=0.04, radius=RADIUS, density=1000, limits=(-0.5, 1.5))
+    preset = sg.description.GraspPreset(center=(0, 0, -0.5), rates=0.0)
     return sg.Hand(
         name="test",
-        palm=palm or sg.Palm(),
-        grasps=sg.Grasps(power=preset, precision=preset),
+        palm=palm or sg.description.Palm(),
+        grasps=sg.description.Grasps(power=preset, precision=preset),
         fingers=tuple(
-            sg.Finger(
+            sg.description.Finger(
                 name=f"F{index}",
                 convention="standard",
                 base=sg.Pose(position=base, quaternion=down),
@@ -583,12 +586,12 @@ def test_there_is_no_palm_where_the_bases_coincide() -> None:
 
 
 def test_a_palm_can_be_left_out() -> None:
-    assert not has_palm(hand_at((-0.05, 0, 0), (0.05, 0, 0), palm=sg.Palm(kind="none")))
+    assert not has_palm(hand_at((-0.05, 0, 0), (0.05, 0, 0), palm=sg.description.Palm(kind="none")))
 
 
 def test_a_palm_can_be_a_shape() -> None:
     shape, pose = sg.Cylinder(radius=0.06, height=0.01), sg.Pose(position=(0, 0, 0.02))
-    palm = sg.Palm(kind="shape", shape=shape, pose=pose)
+    palm = sg.description.Palm(kind="shape", shape=shape, pose=pose)
     for bases in ([(-0.05, 0, 0), (0.05, 0, 0)], [(0, 0, 0), (0, 0, 0)]):
         geom = palm_model_of(hand_at(*bases, palm=palm)).geom(PALM)
         assert geom.type[0] == mujoco.mjtGeom.mjGEOM_CYLINDER
@@ -598,7 +601,7 @@ def test_a_palm_can_be_a_shape() -> None:
 
 def test_the_margin_of_a_palm_can_be_given() -> None:
     bases = [(-0.05, 0, 0), (0.05, 0, 0), (0, 0.06, 0)]
-    points = palm_points(hand_at(*bases, palm=sg.Palm(margin=0.02)))
+    points = palm_points(hand_at(*bases, palm=sg.description.Palm(margin=0.02)))
     assert np.ptp(points[:, 2]) == pytest.approx(0.04)  # type: ignore[index]
 
 
@@ -618,9 +621,11 @@ def test_the_palm_stands_where_its_points_are() -> None:
 @pytest.mark.parametrize("kind", ["auto", "shape"])
 def test_the_palm_senses_contact_like_a_phalanx(kind: str) -> None:
     """A ball that presses on the palm with its weight is touching, then established."""
-    palm = sg.Palm()
+    palm = sg.description.Palm()
     if kind == "shape":
-        palm = sg.Palm(kind="shape", shape=sg.Cuboid(size=(0.12, 0.12, 2 * 0.9 * RADIUS)))
+        palm = sg.description.Palm(
+            kind="shape", shape=sg.Cuboid(size=(0.12, 0.12, 2 * 0.9 * RADIUS))
+        )
     hand = hand_at((-0.05, -0.05, 0), (0.05, -0.05, 0), (0, 0.06, 0), palm=palm)
     top = 0.9 * RADIUS
     result = sg.simulate(

@@ -71,7 +71,7 @@ def at_rest(model: mujoco.MjModel, controls: dict[str, float]) -> mujoco.MjData:
 
 @pytest.mark.parametrize("name", assets.names("robots"))
 def test_a_shipped_robot_has_its_length_and_mass(name: str) -> None:
-    robot = sg.load_robot(name)
+    robot = sg.io.load_robot(name)
     model = robot_model(robot)
     data = mujoco.MjData(model)
     mujoco.mj_forward(model, data)

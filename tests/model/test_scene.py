@@ -53,8 +53,8 @@ def test_the_object_has_the_mass_and_inertia_of_its_solid(model: mujoco.MjModel)
         sg.Sphere(radius=0.02),
         sg.Cylinder(radius=0.02, height=0.05),
         sg.Cuboid(size=(0.02, 0.03, 0.05)),
-        sg.Capsule(radius=0.02, length=0.03),
-        sg.Ellipsoid(radii=(0.01, 0.02, 0.03)),
+        sg.description.Capsule(radius=0.02, length=0.03),
+        sg.description.Ellipsoid(radii=(0.01, 0.02, 0.03)),
     ],
     ids=lambda shape: shape.type,
 )
@@ -161,7 +161,7 @@ def test_the_floor_of_the_pictures_has_no_say_in_the_physics(model: mujoco.MjMod
 
 def test_a_hand_without_room_for_a_palm_has_none() -> None:
     scene = plate(ball(), 0.2, duration=0.01)
-    bare = scene.replace(hand=scene.hand.replace(palm=sg.Palm(kind="none")))
+    bare = scene.replace(hand=scene.hand.replace(palm=sg.description.Palm(kind="none")))
     result = sg.simulate(bare)
     assert "palm" not in result.contact_bodies
 

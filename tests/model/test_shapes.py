@@ -18,7 +18,7 @@ RADII = (0.03, 0.03, 0.03)
 
 
 def of(exponents: tuple[float, float], radii: tuple[float, float, float] = RADII) -> sg.GraspObject:
-    shape = sg.Superellipsoid(radii=radii, exponents=exponents)
+    shape = sg.description.Superellipsoid(radii=radii, exponents=exponents)
     return sg.GraspObject(name="super", shape=shape, density=700)
 
 
@@ -45,8 +45,8 @@ def test_a_round_one_is_grasped_as_the_ball_it_is() -> None:
 def test_a_sweep_goes_from_boxes_to_octahedra() -> None:
     pytest.importorskip("pandas", reason="pandas is the extra 'sweep'")
     scene = pinch(object=of((1.0, 1.0)))
-    axis = sg.Axis(path="object.exponents[0]", values=(0.2, 1.0, 2.0))
-    table = sg.sweep(sg.SweepPlan(scene=scene, axes=(axis,)), workers=1)
+    axis = sg.description.Axis(path="object.exponents[0]", values=(0.2, 1.0, 2.0))
+    table = sg.sweep(sg.description.SweepPlan(scene=scene, axes=(axis,)), workers=1)
     assert table["status"].tolist() == ["CLOSED"] * 3
     assert table["trajectory_sha256"].nunique() == 3
 
@@ -62,7 +62,7 @@ def test_concave_ones_are_refused() -> None:
 
 SHAPES = {
     "sphere": (sg.Sphere(radius=0.03), 4 / 3 * math.pi * 0.03**3),
-    "ellipsoid": (sg.Ellipsoid(radii=(0.02, 0.03, 0.05)), 4 / 3 * math.pi * 3e-5),
+    "ellipsoid": (sg.description.Ellipsoid(radii=(0.02, 0.03, 0.05)), 4 / 3 * math.pi * 3e-5),
     "cylinder": (sg.Cylinder(radius=0.02, height=0.07), math.pi * 0.02**2 * 0.07),
     "cuboid": (sg.Cuboid(size=(0.02, 0.04, 0.06)), 0.02 * 0.04 * 0.06),
 }
@@ -80,4 +80,4 @@ def test_a_surface_is_closed_and_looks_outwards(name: str) -> None:
 
 def test_other_shapes_have_none_here() -> None:
     with pytest.raises(TypeError, match="found capsule"):
-        surface_of(sg.Capsule(radius=0.01, length=0.02))
+        surface_of(sg.description.Capsule(radius=0.01, length=0.02))

@@ -19,7 +19,7 @@ from softgrasp.model.soft_finger import (
 )
 from softgrasp.rendering.shading import Skin, skins_of
 
-FINGER = sg.load_finger("paper000")
+FINGER = sg.io.load_finger("paper000")
 CHAIN = PlanarChain.of(FINGER)
 STIFFNESS = np.array([joint.stiffness for joint in FINGER.joints])
 GAINS = np.array([joint.pressure_gain for joint in FINGER.joints])
@@ -71,7 +71,7 @@ def test_friction_holds_the_tip_back() -> None:
 
 
 FINGERS = {
-    "paper000": sg.load_finger("paper000"),
+    "paper000": sg.io.load_finger("paper000"),
     "spatial": sg.rld.discretise(0.1, 1e-3, 0.02, 6, planar=False, section=(0.02, 0.02)),
 }
 

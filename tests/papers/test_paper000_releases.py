@@ -20,7 +20,7 @@ from tests.support.outside import outside_file
 
 
 def test_overshoots_and_settling_times_of_released_fingers() -> None:
-    finger = sg.load_finger("paper000")
+    finger = sg.io.load_finger("paper000")
     data = YAML(typ="safe").load(outside_file("hadi2025_measurements.yaml"))["release"]["webots"]
     releases = tuple(
         Release(mass=1e-3 * grams, overshoots=count, settling_time=time)

@@ -23,7 +23,7 @@ def published() -> dict[int, list[float]]:
 
 
 def test_the_66_angles_of_the_loaded_finger() -> None:
-    finger = sg.load_finger("paper000")
+    finger = sg.io.load_finger("paper000")
     errors = []
     for grams, angles in published().items():
         rest = sg.equilibrium(finger, tip_mass=1e-3 * grams)
@@ -36,7 +36,7 @@ def test_the_66_angles_of_the_loaded_finger() -> None:
 
 def test_the_shipped_table_is_the_published_one() -> None:
     data = YAML(typ="safe").load(outside_file("hadi2025_measurements.yaml"))["table_1"]
-    joints = sg.load_finger("paper000").joints
+    joints = sg.io.load_finger("paper000").joints
     assert [joint.stiffness for joint in joints] == data["k_Nm_per_rad"]
     assert [joint.damping for joint in joints] == pytest.approx(data["c_Nms_per_rad"], rel=1e-12)
     assert [joint.pressure_gain for joint in joints] == pytest.approx(data["alpha_m3"], rel=1e-12)

@@ -142,9 +142,9 @@ def test_table_1_names_two_different_quantities() -> None:
 def test_eq_6_and_8_need_the_mount_that_is_not_given() -> None:
     """A gripper 60 mm long on the flange, and fingers 30 mm from its axis."""
     flange = flange_transform((0.4, 0.0, 0.5), (0.0, 1.0, 0.0, 0.0))
-    mount = sg.MountedPose(position=(0.0, 0.0, 0.06))
-    gripper = sg.GripperMount.around_axis(3, 0.03, mount=mount)
-    tips = sg.mounted_fingers(flange, gripper, RISING, FLAT, LENGTHS)[:, -1, :3, 3]
+    mount = sg.twin.MountedPose(position=(0.0, 0.0, 0.06))
+    gripper = sg.twin.GripperMount.around_axis(3, 0.03, mount=mount)
+    tips = sg.twin.mounted_fingers(flange, gripper, RISING, FLAT, LENGTHS)[:, -1, :3, 3]
     without = (flange @ arcs(RISING, FLAT))[:3, 3]
     away = tip_error(tips, np.tile(without, (3, 1)), LENGTHS)
     assert (away > 1.0).all()

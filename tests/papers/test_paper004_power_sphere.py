@@ -105,7 +105,9 @@ def test_denser_spheres_end_with_less_motion_in_x_and_less_rotation() -> None:
 
 @pytest.mark.slow
 def test_with_our_friction_coupling_the_order_stays_and_the_trends_turn_around() -> None:
-    scene = sg.load_scene("paper004_power_sphere").replace(solver=sg.Solver(contact_dimension=3))
+    scene = sg.load_scene("paper004_power_sphere").replace(
+        solver=sg.description.Solver(contact_dimension=3)
+    )
     light, heavy = (
         sg.simulate(scene.replace(object=scene.object.weighing(density=density)))
         for density in (160.0, 19250.0)

@@ -86,7 +86,7 @@ def test_one_table_is_the_floor_and_several_are_slabs() -> None:
 
 
 def test_the_floor_lies_below_what_stands_around() -> None:
-    wall = sg.Wall(point=(-0.5, 0, -0.4), normal=(1, 0, 0), size=(0.2, 0.4))
-    far = sg.PlacedObject(object=ball(), position=(1, 0, -1))
+    wall = sg.description.Wall(point=(-0.5, 0, -0.4), normal=(1, 0, 0), size=(0.2, 0.4))
+    far = sg.description.PlacedObject(object=ball(), position=(1, 0, -1))
     assert sg.compile_model(pinch(surroundings=(wall,))).geom(FLOOR_NAME).pos[2] <= -0.62
     assert sg.compile_model(pinch(objects=(far,))).geom(FLOOR_NAME).pos[2] <= -1.05

@@ -417,7 +417,7 @@ def test_instants_are_always_five_in_order(
     untouched: sg.GraspResult, log: list[tuple[int, str, int]]
 ):
     events = tuple(
-        sg.ContactEvent(
+        sg.sim.ContactEvent(
             time_s=tick * 1e-3, body=f"F{k}_P3", finger=f"F{k}", phalanx="P3", kind=kind
         )
         for tick, kind, k in sorted(log)

@@ -31,6 +31,6 @@ def diverged() -> sg.GraspResult:
         finger.replace(phalanges=tuple(row.replace(**wild) for row in finger.phalanges))
         for finger in hand.fingers
     )
-    solver = sg.Solver(integrator="euler")
+    solver = sg.description.Solver(integrator="euler")
     scene = pinch(hand=hand.replace(fingers=fingers), solver=solver, allow_softer_contact=True)
     return sg.simulate(scene.replace(timestep=1e-3, duration=0.02))

@@ -102,13 +102,15 @@ def test_directions() -> None:
 
 
 def test_criteria_say_what_they_do_and_allow() -> None:
-    criterion = sg.load_criterion("dexgraspbench")
+    criterion = sg.io.load_criterion("dexgraspbench")
     assert criterion_text(criterion) == "6 directions, 10 m/s² for 2 s each"
     assert limits_text(criterion) == "at most 50.0 mm and 15.0°"
-    lift = sg.load_criterion("lift_10cm")
+    lift = sg.io.load_criterion("lift_10cm")
     assert criterion_text(lift) == "lift 100.0 mm within 1 s; hold for 2 s"
     assert limits_text(lift) == "at most 5.0 mm and 20.1°, lifted by at least 95.0 mm"
-    assert criterion_text(sg.load_criterion("sequence")) == "what the sequence does after its close"
+    assert (
+        criterion_text(sg.io.load_criterion("sequence")) == "what the sequence does after its close"
+    )
     wag = sg.SuccessCriterion(motion=({"type": "shake", "name": "wag", "angle": 0.1},))
     assert criterion_text(wag) == "wag (shake) ±5.73° at 3 Hz, 4 cycles"
     message = dict(grasp_tables.scene_properties(carried()))
@@ -203,7 +205,7 @@ def test_what_is_said_is_what_was_computed() -> None:
 
 
 def test_an_open_grasp_says_why() -> None:
-    result = sg.simulate(pads(2, solver=sg.Solver(contact_dimension=3)))
+    result = sg.simulate(pads(2, solver=sg.description.Solver(contact_dimension=3)))
     assert result.quality is not None
     assert quality_clause(result) == (
         f"No force closure at the end with 2 contact points: {result.quality['reason']}"
@@ -374,7 +376,7 @@ def test_the_facts_of_the_scene(held: sg.GraspResult):
 def test_a_force_that_was_chosen_or_made_by_nothing_has_no_row_of_its_own(
     held: sg.GraspResult, no_contact: sg.GraspResult
 ):
-    chosen = held.scene.replace(closure=sg.ForceLimitedClosure(force=5.0))
+    chosen = held.scene.replace(closure=sg.description.ForceLimitedClosure(force=5.0))
     obeying = held.scene.replace(actuation="prescribed")
     others = [no_contact, *(replace(held, scene=scene) for scene in (chosen, obeying))]
     for result in others:

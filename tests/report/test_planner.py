@@ -30,7 +30,7 @@ pd = pytest.importorskip("pandas", reason="pandas is the extra 'sweep'")
 
 def planned(statuses: list[str], scores: list[float | None], **changes: Any) -> PlannedGrasps:
     """A search whose rows were not simulated."""
-    plan = sg.GraspPlan(scene=pinch(), candidates=len(statuses), **changes)
+    plan = sg.description.GraspPlan(scene=pinch(), candidates=len(statuses), **changes)
     rows = [
         {"row": row} | failed_row("too near" if status == "FAILED" else "") | {
             "status": status, "quality_min_singular": score, "contacts": 4 + row % 3,
@@ -78,7 +78,7 @@ def test_the_sentences_say_what_the_numbers_say(mixed: PlannedGrasps) -> None:
     )
     assert "ρ = −1.00, p < 0.001" in message
     assert "Directions are even over the sphere" in evenness_verdict(mixed)
-    cone = planned(ENDS, FALLING, poses=sg.PoseSampling(cone=math.radians(40)))
+    cone = planned(ENDS, FALLING, poses=sg.description.PoseSampling(cone=math.radians(40)))
     assert evenness_verdict(cone) == "Directions are within 40° of the scene's own."
     assert "Too little to compare" in correlation_verdict(planned(["EJECTED"], [None]))
     assert summary(mixed, ()) == (

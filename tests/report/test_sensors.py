@@ -14,10 +14,12 @@ from softgrasp.report.grasp_text import sensor_clause, sensor_rows
 from tests.support.scenes import pinch
 
 SENSORS = (
-    sg.TactileSensor(name="tactile_F1_P3", body="F1_P3", noise=0.02, delay=0.002),
-    sg.TactileSensor(name="tactile_F2_P3", body="F2_P3", rows=20, columns=16),
-    sg.ForceTorqueSensor(name="wrist", tare=True, torque_errors=sg.SensorErrors(noise=0.001)),
-    sg.JointTorqueSensor(name="joints"),
+    sg.description.TactileSensor(name="tactile_F1_P3", body="F1_P3", noise=0.02, delay=0.002),
+    sg.description.TactileSensor(name="tactile_F2_P3", body="F2_P3", rows=20, columns=16),
+    sg.description.ForceTorqueSensor(
+        name="wrist", tare=True, torque_errors=sg.description.SensorErrors(noise=0.001)
+    ),
+    sg.description.JointTorqueSensor(name="joints"),
 )
 
 
@@ -88,7 +90,7 @@ def test_contact_models_are_told() -> None:
     assert grasp_tables.contact_text(sg.Contact(model="native")) == (
         "native: time constant 20 ms, damping ratio 1, µ 0.5"
     )
-    soft = sg.Contact(model="soft-finger", patch=sg.Patch(radius=0.004))
+    soft = sg.Contact(model="soft-finger", patch=sg.description.Patch(radius=0.004))
     assert grasp_tables.contact_text(soft).startswith("soft-finger: K ")
     assert grasp_tables.contact_text(soft).endswith(", µ 0.5, patch 4 mm (hertz)")
     result = sg.simulate(pinch(contact=sg.Contact(model="native")))

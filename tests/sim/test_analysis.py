@@ -138,7 +138,7 @@ def test_joints_that_nothing_holds_have_no_stiffness() -> None:
 
 
 def test_a_deformable_object_is_refused() -> None:
-    foam = sg.load_object("sphere").replace(elasticity=sg.Elasticity(young=5e4))
+    foam = sg.load_object("sphere").replace(elasticity=sg.description.Elasticity(young=5e4))
     scene = pinch(object=foam, duration=0.05)
     with pytest.raises(ResultError) as caught:
         sg.analysis_of(sg.simulate(scene))

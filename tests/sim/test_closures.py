@@ -23,14 +23,14 @@ from tests.support.scenes import ball, pinch
 AWAY = (0.0, 0.0, -1.0)
 """Where no hand reaches."""
 CLOSURES: dict[str, Any] = {
-    "synergy": sg.SynergyIncrementClosure(),
-    "soft synergy": sg.SynergyIncrementClosure(synergy_stiffness=2.0),
-    "force": sg.ForceLimitedClosure(force=5.0),
-    "torque limit": sg.ForceLimitedClosure(torque=0.2),
-    "tendons": sg.UnderactuatedClosure(),
-    "tension": sg.UnderactuatedClosure(control_mode="tension"),
-    "differential": sg.UnderactuatedClosure(differential=True),
-    "torques": sg.JointTorqueClosure(),
+    "synergy": sg.description.SynergyIncrementClosure(),
+    "soft synergy": sg.description.SynergyIncrementClosure(synergy_stiffness=2.0),
+    "force": sg.description.ForceLimitedClosure(force=5.0),
+    "torque limit": sg.description.ForceLimitedClosure(torque=0.2),
+    "tendons": sg.description.UnderactuatedClosure(),
+    "tension": sg.description.UnderactuatedClosure(control_mode="tension"),
+    "differential": sg.description.UnderactuatedClosure(differential=True),
+    "torques": sg.description.JointTorqueClosure(),
 }
 
 
@@ -106,7 +106,7 @@ def test_joints_of_a_synergy_are_on_it_until_they_touch() -> None:
         hand=hand,
         object=ball(),
         object_position=(-0.01, 0.07, -0.045),
-        closure=sg.SynergyIncrementClosure(),
+        closure=sg.description.SynergyIncrementClosure(),
     )
     result = sg.simulate(scene)
     assert result.status is sg.GraspStatus.CLOSED
@@ -114,15 +114,15 @@ def test_joints_of_a_synergy_are_on_it_until_they_touch() -> None:
     until = result.time < first - 0.02
     columns = [column(result.actuator_names, joint) for joint in own.joints]
     targets = result.joint_target[until][:, columns]
-    weights = sg.synergy_weights(own, targets)
+    weights = sg.mechanics.synergy_weights(own, targets)
     assert weights[0] == pytest.approx([0.7, *[0.0] * 14], abs=0.004)  # one sample on
     assert weights[:, 1:] == pytest.approx(np.zeros((len(weights), 14)), abs=1e-8)
     assert (np.diff(weights[:, 0]) < 0.0).all()
-    fractions = sg.variance_explained(own, targets)
+    fractions = sg.mechanics.variance_explained(own, targets)
     assert fractions[0] == pytest.approx(1.0)
 
 
-TWO = sg.Synergies(
+TWO = sg.description.Synergies(
     joints=("F1_J1", "F1_J2", "F1_J3", "F2_J1"),
     mean=(0.3, 0.4, 0.5, 0.3),
     matrix=((0.5, 0.0), (0.4, 0.3), (0.2, -0.6), (0.1, 0.7)),
@@ -131,7 +131,7 @@ TWO = sg.Synergies(
 
 def deflections(stiffness: tuple[float, ...]) -> tuple[Array, Array]:
     """Deflection of each joint under a torque in each joint, and Kq, of TWO's joints."""
-    closure = sg.SynergyIncrementClosure(synergies=TWO, synergy_stiffness=stiffness)
+    closure = sg.description.SynergyIncrementClosure(synergies=TWO, synergy_stiffness=stiffness)
     scene = pinch(object_position=AWAY, closure=closure, self_contact=False)
     model = build(scene).model
     rows = scene.hand.rows_by_joint
@@ -165,7 +165,7 @@ def test_stiff_enough_they_are_plain_ones() -> None:
 
 @pytest.mark.parametrize("force", [2.0, 5.0, 20.0])
 def test_forces_end_where_they_are_limited(force: float) -> None:
-    result = sg.simulate(pinch(closure=sg.ForceLimitedClosure(force=force)))
+    result = sg.simulate(pinch(closure=sg.description.ForceLimitedClosure(force=force)))
     assert result.status is sg.GraspStatus.CLOSED
     tips = [contact.normal_force_N for contact in result.contacts if contact.in_contact]
     assert len(tips) == 4
@@ -175,7 +175,7 @@ def test_forces_end_where_they_are_limited(force: float) -> None:
 
 def test_torques_end_where_they_are_limited_and_are_never_above() -> None:
     for torque in (0.1, 0.5):
-        scene = pinch(grasp="power", closure=sg.ForceLimitedClosure(torque=torque))
+        scene = pinch(grasp="power", closure=sg.description.ForceLimitedClosure(torque=torque))
         run = finished(scene)
         at_limit = []
         for command in scene.actuators:
@@ -197,18 +197,18 @@ def test_a_free_finger_closes_as_its_springs_and_pulleys_say() -> None:
     hand = hand.replace(
         fingers=(hand.fingers[0].replace(phalanges=elastic), *hand.fingers[1:]),
         tendons=(
-            sg.Tendon(
+            sg.description.Tendon(
                 name="own",
                 tension_limit=8.0,
                 pulleys=tuple(
-                    sg.Pulley(joint=f"F1_J{index}", radius=radius)
+                    sg.description.Pulley(joint=f"F1_J{index}", radius=radius)
                     for index, radius in ((1, 0.01), (2, 0.008), (3, 0.003))
                 ),
             ),
         ),
     )
     for command in ("tension", "excursion"):
-        closure = sg.UnderactuatedClosure(control_mode=command)
+        closure = sg.description.UnderactuatedClosure(control_mode=command)
         away = {"object_position": AWAY, "self_contact": False, "duration": 6.0}
         result = sg.simulate(pinch(hand=hand, grasp="power", closure=closure, **away))
         assert result.status is sg.GraspStatus.NO_CONTACT
@@ -244,7 +244,7 @@ def test_one_blocked_finger_does_not_stop_the_others_of_a_differential() -> None
         object=block,
         object_position=(0.035, 0.02, -0.04),
         object_mount="fixed",
-        closure=sg.UnderactuatedClosure(differential=True),
+        closure=sg.description.UnderactuatedClosure(differential=True),
         self_contact=False,
     )
     result = sg.simulate(scene)
@@ -260,7 +260,7 @@ def test_one_blocked_finger_does_not_stop_the_others_of_a_differential() -> None
 def test_torques_close_a_free_hand_no_faster_than_its_grasp() -> None:
     scene = pinch(
         grasp="power",
-        closure=sg.JointTorqueClosure(),
+        closure=sg.description.JointTorqueClosure(),
         object_position=AWAY,
         self_contact=False,
         duration=1.0,
@@ -303,7 +303,7 @@ def test_ode_refuses_what_its_controller_cannot_do() -> None:
     from softgrasp.backends.webots.backend import world_and_job
 
     with pytest.raises(sg.BuildError) as caught:
-        world_and_job(build(pinch(closure=sg.JointTorqueClosure())), 0.0, "job.json")
+        world_and_job(build(pinch(closure=sg.description.JointTorqueClosure())), 0.0, "job.json")
     assert str(caught.value) == (
         "closure: expected position-increment or pressure in Webots and ODE, found 'joint-torque'"
     )

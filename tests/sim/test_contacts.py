@@ -171,7 +171,7 @@ def test_a_softer_contact_is_what_the_timestep_honours_and_is_told() -> None:
 @pytest.mark.parametrize("changes", [{"cone": "pyramidal"}, {"contact_dimension": 1}])
 def test_two_coefficients_need_a_contact_that_knows_its_slip(changes: dict[str, object]) -> None:
     with pytest.raises(sg.DescriptionError) as refused:
-        pinch(contact=STICK_SLIP, solver=sg.Solver(**changes))
+        pinch(contact=STICK_SLIP, solver=sg.description.Solver(**changes))
     assert str(refused.value).startswith(
         "solver: expected an elliptic cone and a contact_dimension of at least 3 where static and "
         "dynamic friction differ, found a "
@@ -181,7 +181,7 @@ def test_two_coefficients_need_a_contact_that_knows_its_slip(changes: dict[str, 
 def test_all_points_of_a_face_count() -> None:
     """Eight points: a box turned by 45 degrees on a table as small as itself."""
     scene = plate(box(density=4800), 0.015, duration=0.3, object_euler=(0, 0, math.pi / 4))
-    small = sg.Palm(kind="shape", shape=sg.Cuboid(size=(0.06, 0.06, 0.02)), pose=sg.Pose(
+    small = sg.description.Palm(kind="shape", shape=sg.Cuboid(size=(0.06, 0.06, 0.02)), pose=sg.Pose(
         position=(0, 0, -0.01)))  # fmt: skip
     result = sg.simulate(scene.replace(hand=scene.hand.replace(palm=small)))
     weight = 4800 * 0.06 * 0.06 * 0.03 * G
@@ -215,7 +215,9 @@ def test_density_and_shape_change_the_conversion_but_not_the_stiffness() -> None
 
 
 def test_the_numbers_of_the_scene_stand_in_every_pair() -> None:
-    law = sg.NativeLaw(timeconst=0.004, dampratio=0.7, impedance=(0.8, 0.9, 0.002, 0.4, 3.0))
+    law = sg.description.NativeLaw(
+        timeconst=0.004, dampratio=0.7, impedance=(0.8, 0.9, 0.002, 0.4, 3.0)
+    )
     model = sg.compile_model(pinch(contact=sg.Contact(model="native", native=law)))
     assert model.npair > 12
     for pair in range(model.npair):
@@ -228,7 +230,9 @@ def test_the_numbers_of_the_scene_stand_in_every_pair() -> None:
 def test_a_ball_rests_as_the_documented_law_says(timeconst: float, d: float) -> None:
     # MuJoCo, "Computation": a₁ + d·(b·v + k·r) = (1 − d)·a₀ with k = d(r)/(dmax²·T²·ζ²); at rest,
     # with constant d, r = (1 − d)·g·T²·ζ², whatever the mass
-    law = sg.NativeLaw(timeconst=timeconst, dampratio=2.0, impedance=(d, d, 0.001, 0.5, 2.0))
+    law = sg.description.NativeLaw(
+        timeconst=timeconst, dampratio=2.0, impedance=(d, d, 0.001, 0.5, 2.0)
+    )
     radius = 0.03
     scene = plate(
         ball(radius), radius, contact=sg.Contact(model="native", native=law), duration=1.0
@@ -250,14 +254,14 @@ def test_its_stiffness_is_told_and_not_held_against_anything() -> None:
 def test_a_shorter_time_constant_is_stiffer() -> None:
     stiffness = []
     for timeconst in (0.02, 0.01, 0.005):
-        law = sg.NativeLaw(timeconst=timeconst)
+        law = sg.description.NativeLaw(timeconst=timeconst)
         result = sg.simulate(pinch(contact=sg.Contact(model="native", native=law)))
         stiffness.append(min(result.contact_model.measured_stiffness_N_m.values()))
     assert stiffness[0] < 0.5 * stiffness[1] < 0.25 * stiffness[2]
 
 
 def test_a_time_constant_of_less_than_two_steps_warns() -> None:
-    contact = sg.Contact(model="native", native=sg.NativeLaw(timeconst=1e-3))
+    contact = sg.Contact(model="native", native=sg.description.NativeLaw(timeconst=1e-3))
     result = sg.simulate(pinch(contact=contact, timestep=1e-3))
     assert result.warnings[0] == (
         "contact.native.timeconst: 0.001 s is shorter than two time steps of 0.001 s; MuJoCo lifts "
@@ -266,13 +270,15 @@ def test_a_time_constant_of_less_than_two_steps_warns() -> None:
 
 
 def test_without_a_step_of_its_own_the_scene_takes_one_that_fits() -> None:
-    contact = sg.Contact(model="native", native=sg.NativeLaw(timeconst=1e-3))
+    contact = sg.Contact(model="native", native=sg.description.NativeLaw(timeconst=1e-3))
     assert sg.compile_model(pinch(contact=contact)).opt.timestep == 5e-4
 
 
 @pytest.mark.parametrize("cone", ["elliptic", "pyramidal"])
 def test_it_closes_with_both_cones(cone: str) -> None:
-    scene = pinch(contact=sg.Contact(model="native"), solver=sg.Solver(cone=cone, impratio=10.0))
+    scene = pinch(
+        contact=sg.Contact(model="native"), solver=sg.description.Solver(cone=cone, impratio=10.0)
+    )
     assert sg.simulate(scene).status is sg.GraspStatus.CLOSED
 
 
@@ -290,7 +296,7 @@ def test_other_engines_refuse_it() -> None:
 
 
 def test_a_native_table_promises_no_stiffness_beside_a_contact_that_does() -> None:
-    native = sg.Contact(model="native", native=sg.NativeLaw(timeconst=0.004))
+    native = sg.Contact(model="native", native=sg.description.NativeLaw(timeconst=0.004))
     below = sg.Table(height=-0.3, contact=native)
     scene = pinch(surroundings=(below,), object_position=(0.0, 0.0, -0.085))
     built = build(scene)
@@ -300,7 +306,7 @@ def test_a_native_table_promises_no_stiffness_beside_a_contact_that_does() -> No
 
 
 def test_a_short_native_time_constant_is_told_and_refuses_no_step() -> None:
-    native = sg.Contact(model="native", native=sg.NativeLaw(timeconst=1e-3))
+    native = sg.Contact(model="native", native=sg.description.NativeLaw(timeconst=1e-3))
     below = sg.Table(height=-0.3, contact=native)
     scene = pinch(surroundings=(below,), object_position=(0.0, 0.0, -0.085), timestep=1e-3)
     with pytest.warns(sg.SoftgraspWarning) as message:

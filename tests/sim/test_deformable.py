@@ -28,12 +28,12 @@ def foam(**changes: object) -> sg.GraspObject:
         name="foam",
         shape=sg.Cuboid(size=(EDGE, EDGE, EDGE)),
         density=100.0,
-        elasticity=sg.Elasticity(**elastic),
+        elasticity=sg.description.Elasticity(**elastic),
     )
 
 
 def soft_ball(young: float = 3e4) -> sg.GraspObject:
-    return ball(density=300.0).replace(elasticity=sg.Elasticity(young=young))
+    return ball(density=300.0).replace(elasticity=sg.description.Elasticity(young=young))
 
 
 def compression_stiffness(obj: sg.GraspObject) -> float:
@@ -178,7 +178,7 @@ def test_playback_shows_the_deformed_skin() -> None:
             "object_mount: expected 'free' for a deformable object, found 'fixed'",
         ),
         (
-            {"solver": sg.Solver(integrator="implicitfast")},
+            {"solver": sg.description.Solver(integrator="implicitfast")},
             "solver.integrator: expected 'discrete' for a deformable object, which is stepped by "
             "it alone, found 'implicitfast'",
         ),
@@ -199,9 +199,9 @@ def test_a_shape_that_has_no_flex_is_refused() -> None:
     with pytest.raises(sg.DescriptionError) as error:
         sg.GraspObject(
             name="pill",
-            shape=sg.Capsule(radius=0.01, length=0.02),
+            shape=sg.description.Capsule(radius=0.01, length=0.02),
             mass=0.01,
-            elasticity=sg.Elasticity(young=1e4),
+            elasticity=sg.description.Elasticity(young=1e4),
         )
     assert str(error.value) == (
         "elasticity: expected none, as only cuboid, cylinder, ellipsoid and sphere can be "
@@ -245,7 +245,7 @@ def test_a_direction_pushes_all_of_it() -> None:
 
 def test_a_rigid_object_rests_on_a_deformable_one_on_a_table() -> None:
     brick = sg.GraspObject(name="brick", shape=sg.Cuboid(size=(0.04, 0.04, 0.02)), mass=0.05)
-    on_top = sg.PlacedObject(object=brick, position=(1.0, 0.0, EDGE + 0.0105))
+    on_top = sg.description.PlacedObject(object=brick, position=(1.0, 0.0, EDGE + 0.0105))
     scene = pinch(
         object=foam(),
         object_position=(1.0, 0.0, 0.5 * EDGE + 1e-4),
@@ -267,7 +267,7 @@ def test_a_rigid_object_rests_on_a_deformable_one_on_a_table() -> None:
 
 
 def test_only_the_object_to_be_grasped_can_be_deformable() -> None:
-    other = sg.PlacedObject(object=foam(), position=(1.0, 0.0, 0.0))
+    other = sg.description.PlacedObject(object=foam(), position=(1.0, 0.0, 0.0))
     with pytest.raises(sg.DescriptionError) as error:
         pinch(objects=(other,))
     assert str(error.value) == (
@@ -278,7 +278,7 @@ def test_only_the_object_to_be_grasped_can_be_deformable() -> None:
 
 def test_friction_beside_it_does_not_switch() -> None:
     contact = sg.Contact(dynamic_friction=0.3)
-    other = sg.PlacedObject(object=ball(), position=(1.0, 0.0, 0.0), contact=contact)
+    other = sg.description.PlacedObject(object=ball(), position=(1.0, 0.0, 0.0), contact=contact)
     with pytest.raises(sg.DescriptionError) as error:
         pinch(object=soft_ball(), objects=(other,))
     assert str(error.value) == (

@@ -14,7 +14,7 @@ def message(result: sg.GraspResult, beginning: str) -> list[str]:
 
 @pytest.mark.parametrize("gravity", [False, True])
 def test_a_lift_without_weight_is_told(gravity: bool) -> None:
-    lifting = sg.load_criterion("lift_10cm")
+    lifting = sg.io.load_criterion("lift_10cm")
     table = (sg.Table(),) if gravity else ()
     result = sg.simulate(pinch(success=lifting, gravity=gravity, surroundings=table))
     assert result.hold is not None

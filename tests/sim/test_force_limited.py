@@ -28,7 +28,7 @@ def squeezed(hand: str, obj: str, force: float = 5.0, **changes: Any) -> sg.Gras
     scene = sg.GraspScene(
         hand=sg.load_hand(hand),
         object=sg.load_object(obj),
-        closure=sg.ForceLimitedClosure(force=force, **changes),
+        closure=sg.description.ForceLimitedClosure(force=force, **changes),
         success=sg.SuccessCriterion(),
     )
     return sg.simulate(scene)
@@ -115,7 +115,7 @@ def test_the_force_does_not_depend_on_the_approach() -> None:
 
 
 def test_lag_is_cut_to_what_a_share_of_the_force_needs() -> None:
-    run = ClosureRun(build(pinch(closure=sg.ForceLimitedClosure(force=5.0))))
+    run = ClosureRun(build(pinch(closure=sg.description.ForceLimitedClosure(force=5.0))))
     run.run()
     model, data = run.model, run.data
     own = next(p for p in ContactReader(model).read(data) if p.body == "F1_P3")
@@ -172,13 +172,15 @@ def test_a_touch_that_never_becomes_a_contact_is_told() -> None:
 
 
 def test_a_force_out_of_reach_is_told_with_what_to_do() -> None:
-    result = sg.simulate(pinch(closure=sg.ForceLimitedClosure(force=1000.0), duration=0.8))
+    result = sg.simulate(
+        pinch(closure=sg.description.ForceLimitedClosure(force=1000.0), duration=0.8)
+    )
     message = [warning for warning in result.warnings if "asked for" in warning]
     assert len(message) == 1
     assert message[0].startswith("at the end of the closure F")
     assert "pressed with less than the 1000 N asked for" in message[0]
     assert "ask for a lower closure.force" in message[0]
-    reached = sg.simulate(pinch(closure=sg.ForceLimitedClosure(force=5.0)))
+    reached = sg.simulate(pinch(closure=sg.description.ForceLimitedClosure(force=5.0)))
     assert not [warning for warning in reached.warnings if "asked for" in warning]
 
 

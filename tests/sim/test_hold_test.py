@@ -106,7 +106,7 @@ def test_contacts_count_too() -> None:
 
 
 def test_held_by_one_criterion_and_dropped_by_another() -> None:
-    lift = sg.load_criterion("lift_10cm").replace(
+    lift = sg.io.load_criterion("lift_10cm").replace(
         motion=({"type": "lift", "time": 0.5}, {"type": "hold", "time": 0.2})
     )
     shake = lift.replace(
@@ -239,7 +239,7 @@ def test_creep_has_a_budget_and_falls_as_one_over_impratio() -> None:
     assert limits_text(criterion).endswith("creep of at most 1 mm/s")
     creeps = []
     for impratio in (10.0, 100.0, 3e5):
-        solver = sg.Solver(impratio=impratio)
+        solver = sg.description.Solver(impratio=impratio)
         result = sg.simulate(pads(2, success=criterion, solver=solver))
         assert result.hold is not None
         creep = result.hold.creep_m_s
@@ -254,7 +254,7 @@ def test_creep_has_a_budget_and_falls_as_one_over_impratio() -> None:
 
 def test_a_creeping_setting_is_warned_about() -> None:
     hold = sg.SuccessCriterion(gravity=(0.0, 0.0, -50.0))
-    result = sg.simulate(pads(2, success=hold, solver=sg.Solver(impratio=50.0)))
+    result = sg.simulate(pads(2, success=hold, solver=sg.description.Solver(impratio=50.0)))
     (warning,) = [warning for warning in result.warnings if "creeps" in warning]
     assert result.hold is not None
     assert warning == (
@@ -316,7 +316,7 @@ def test_creep_needs_a_time_under_load() -> None:
 
 
 def test_what_cannot_be_pulled_is_refused() -> None:
-    foam = sg.load_object("sphere").replace(elasticity=sg.Elasticity(young=5e4))
+    foam = sg.load_object("sphere").replace(elasticity=sg.description.Elasticity(young=5e4))
     pull = sg.SuccessCriterion(pulls=({"direction": UP},))
     with pytest.raises(DescriptionError) as caught:
         pads(2, object=foam, success=pull)

@@ -95,7 +95,7 @@ def test_force_closure_has_a_moment() -> None:
     assert not log.epsilon[:first].any()
     assert final()["force_closure_s"] == log.closed_at
     # two pads with soft fingers close, without torsion they turn about the line between them
-    hard = pads(2, solver=sg.Solver(contact_dimension=3))
+    hard = pads(2, solver=sg.description.Solver(contact_dimension=3))
     open_log = sg.simulate(hard).quality_log
     assert open_log is not None
     assert open_log.closed_at is None
@@ -138,7 +138,7 @@ def test_a_rate_is_a_rate() -> None:
     [
         (sg.Sphere(radius=0.03), 0.03),
         (sg.Cuboid(size=(0.06, 0.04, 0.02)), np.linalg.norm([0.03, 0.02, 0.01])),
-        (sg.Capsule(radius=0.02, length=0.05), 0.045),
+        (sg.description.Capsule(radius=0.02, length=0.05), 0.045),
         (sg.Cylinder(radius=0.03, height=0.08), 0.05),
     ],
 )

@@ -22,7 +22,7 @@ def result() -> sg.GraspResult:
 
 def test_a_result_reads_back_to_the_last_bit(result: sg.GraspResult, tmp_path: Path) -> None:
     states = joint_states(result)
-    read_back = load_joint_states(sg.write_joint_states(result, tmp_path / "joints.csv"))
+    read_back = load_joint_states(sg.io.write_joint_states(result, tmp_path / "joints.csv"))
     assert read_back.names == tuple(result.joint_names)
     assert np.array_equal(read_back.time, result.time)
     assert np.array_equal(read_back.position, result.joint_position)
@@ -33,7 +33,9 @@ def test_a_result_reads_back_to_the_last_bit(result: sg.GraspResult, tmp_path: P
 def test_the_columns_come_in_the_order_of_the_message(
     result: sg.GraspResult, tmp_path: Path
 ) -> None:
-    lines = sg.write_joint_states(result, tmp_path / "joints.csv").read_text("utf-8").splitlines()
+    lines = (
+        sg.io.write_joint_states(result, tmp_path / "joints.csv").read_text("utf-8").splitlines()
+    )
     names = [f"F{finger}_J{row}" for finger in range(1, 5) for row in range(1, 4)]
     columns = [f"{field}.{name}" for field in ("position", "velocity", "effort") for name in names]
     assert lines[0] == ",".join(["time", *columns])
@@ -60,11 +62,11 @@ def test_velocities_and_efforts_are_near_those_of_the_engine(result: sg.GraspRes
 
 def test_what_is_not_known_is_empty(tmp_path: Path) -> None:
     still = sg.simulate(pinch(duration=0.02, actuation="prescribed"))
-    read_back = load_joint_states(sg.write_joint_states(still, tmp_path / "joints.csv"))
+    read_back = load_joint_states(sg.io.write_joint_states(still, tmp_path / "joints.csv"))
     assert np.isnan(read_back.effort).all()
     assert np.isfinite(read_back.velocity).all()
     assert (
-        sg.write_joint_states(still, tmp_path / "joints.csv")
+        sg.io.write_joint_states(still, tmp_path / "joints.csv")
         .read_text()
         .splitlines()[1]
         .endswith(",,,")

@@ -22,8 +22,10 @@ G = 9.81
 TIPS = ("F1_P3", "F2_P3", "F3_P3", "F4_P3")
 
 
-def skins(**errors: object) -> tuple[sg.TactileSensor, ...]:
-    return tuple(sg.TactileSensor(name=f"skin_{tip}", body=tip, **errors) for tip in TIPS)
+def skins(**errors: object) -> tuple[sg.description.TactileSensor, ...]:
+    return tuple(
+        sg.description.TactileSensor(name=f"skin_{tip}", body=tip, **errors) for tip in TIPS
+    )
 
 
 @cache
@@ -32,7 +34,10 @@ def grasp(*sensors: object, seed: int = 0) -> sg.GraspResult:
 
 
 def test_sensors_change_nothing_of_the_grasp() -> None:
-    bare, felt = grasp(), grasp(*skins(noise=0.1), sg.ForceTorqueSensor(name="wrist", noise=0.1))
+    bare, felt = (
+        grasp(),
+        grasp(*skins(noise=0.1), sg.description.ForceTorqueSensor(name="wrist", noise=0.1)),
+    )
     for name in ("time", "joint_position", "object_position", "normal_force", "in_contact"):
         np.testing.assert_array_equal(getattr(bare, name), getattr(felt, name))
     assert bare.sensor_names is None
@@ -61,7 +66,9 @@ def test_a_contact_is_felt_where_it_is() -> None:
 
 def test_the_wrist_carries_the_hand_and_what_it_holds() -> None:
     result = sg.simulate(
-        pinch(sensors=(sg.ForceTorqueSensor(name="wrist"),), success=sg.SuccessCriterion())
+        pinch(
+            sensors=(sg.description.ForceTorqueSensor(name="wrist"),), success=sg.SuccessCriterion()
+        )
     )
     model = sg.compile_model(result.scene)
     hand = float(model.body_subtreemass[model.body("palm").id])
@@ -79,7 +86,7 @@ def test_a_turned_sensor_tells_the_weight_and_its_lever_in_its_own_frame() -> No
     pose = sg.Pose(position=(0.1, 0.0, 0.0), quaternion=(half, half, 0.0, 0.0))  # 90° about x
     still = pinch(
         gravity=True, object_mount="fixed", closure=sg.PositionIncrementClosure(rates=0.0),
-        duration=0.3, sensors=(sg.ForceTorqueSensor(name="wrist", pose=pose),),
+        duration=0.3, sensors=(sg.description.ForceTorqueSensor(name="wrist", pose=pose),),
     )  # fmt: skip
     result = sg.simulate(still)
     model = sg.compile_model(result.scene)
@@ -94,7 +101,8 @@ def test_a_turned_sensor_tells_the_weight_and_its_lever_in_its_own_frame() -> No
 
 def test_a_tared_sensor_tells_only_what_was_added() -> None:
     scene = pinch(
-        sensors=(sg.ForceTorqueSensor(name="wrist", tare=True),), success=sg.SuccessCriterion()
+        sensors=(sg.description.ForceTorqueSensor(name="wrist", tare=True),),
+        success=sg.SuccessCriterion(),
     )
     plain = sg.simulate(scene).sensors["wrist"].values
     np.testing.assert_array_equal(plain[0], np.zeros(6))
@@ -105,14 +113,14 @@ def test_a_tared_sensor_tells_only_what_was_added() -> None:
 
 def test_an_object_on_the_palm_weighs_on_its_taxels() -> None:
     obj = sg.GraspObject(name="box", shape=sg.Cuboid(size=(0.06, 0.06, 0.03)), density=700.0)
-    skin = sg.TactileSensor(name="palm", body="palm", rows=3, columns=3)
+    skin = sg.description.TactileSensor(name="palm", body="palm", rows=3, columns=3)
     result = sg.simulate(plate(obj, 0.015, sensors=(skin,), duration=0.5))
     weight = object_mass(obj) * G
     assert result.sensors["palm"].values[-1].sum() == pytest.approx(weight, rel=1e-3)
 
 
 def test_joint_torques_are_those_of_the_servos() -> None:
-    result = grasp(sg.JointTorqueSensor(name="joints"))
+    result = grasp(sg.description.JointTorqueSensor(name="joints"))
     lag = result.joint_target[-2] - result.joint_position[-2]
     rows = result.scene.hand.joints
     expected = [row.servo_stiffness * part for row, part in zip(rows, lag, strict=True)]
@@ -124,7 +132,9 @@ def test_joint_torques_are_those_of_the_servos() -> None:
 
 def test_noise_has_the_deviation_that_was_asked_for() -> None:
     deviation = 0.03
-    result = grasp(*skins(noise=deviation), sg.ForceTorqueSensor(name="wrist", noise=deviation))
+    result = grasp(
+        *skins(noise=deviation), sg.description.ForceTorqueSensor(name="wrist", noise=deviation)
+    )
     for reading in result.sensors.values():
         channels = 3 if reading.sensor.name == "wrist" else reading.values.shape[1]
         error = (reading.values - reading.truth)[:, :channels]
@@ -135,8 +145,8 @@ def test_noise_has_the_deviation_that_was_asked_for() -> None:
 
 
 def test_torques_have_errors_of_their_own() -> None:
-    sensor = sg.ForceTorqueSensor(
-        name="wrist", noise=0.5, torque_errors=sg.SensorErrors(noise=0.002)
+    sensor = sg.description.ForceTorqueSensor(
+        name="wrist", noise=0.5, torque_errors=sg.description.SensorErrors(noise=0.002)
     )
     reading = grasp(sensor).sensors["wrist"]
     error = reading.values - reading.truth
@@ -202,7 +212,9 @@ def test_noise_above_the_threshold_stops_a_hand_that_listens_to_single_samples()
     # one taxel: the noise of a sum grows with the root of their number
     def closed(samples: int) -> sg.GraspResult:
         noisy = tuple(
-            sg.TactileSensor(name=f"skin_{tip}", body=tip, rows=1, columns=1, noise=0.06)
+            sg.description.TactileSensor(
+                name=f"skin_{tip}", body=tip, rows=1, columns=1, noise=0.06
+            )
             for tip in TIPS
         )
         closure = sg.PositionIncrementClosure(sense="sensor", samples=samples)
@@ -242,7 +254,7 @@ def test_the_compiled_loop_is_not_taken_with_sensors() -> None:
 
 
 def test_maps_are_of_tactile_sensors_only() -> None:
-    reading = grasp(sg.ForceTorqueSensor(name="wrist")).sensors["wrist"]
+    reading = grasp(sg.description.ForceTorqueSensor(name="wrist")).sensors["wrist"]
     with pytest.raises(TypeError, match="expected a tactile sensor, found one of force_torque"):
         _ = reading.taxels
 
@@ -250,7 +262,7 @@ def test_maps_are_of_tactile_sensors_only() -> None:
 def test_a_skin_needs_a_surface() -> None:
     from tests.support.scenes import press
 
-    scene = press(ball(), 0.032, sensors=(sg.TactileSensor(name="skin", body="palm"),))
+    scene = press(ball(), 0.032, sensors=(sg.description.TactileSensor(name="skin", body="palm"),))
     with pytest.raises(sg.BuildError) as error:
         sg.simulate(scene)
     assert str(error.value) == (
@@ -280,7 +292,7 @@ def lifted(*sensors: object) -> sg.GraspResult:
 
 @cache
 def weighed() -> sg.GraspResult:
-    return lifted(sg.ForceTorqueSensor(name="wrist", tare=True))
+    return lifted(sg.description.ForceTorqueSensor(name="wrist", tare=True))
 
 
 def row(result: sg.GraspResult, time: float) -> int:
@@ -316,7 +328,7 @@ def test_sensors_change_nothing_of_a_sequence() -> None:
 
 
 def test_every_direction_has_the_same_noise_and_delay_whatever_came_before() -> None:
-    sensor = sg.ForceTorqueSensor(name="wrist", noise=0.1, delay=0.005)
+    sensor = sg.description.ForceTorqueSensor(name="wrist", noise=0.1, delay=0.005)
     loads = ((5.0, 0.0, 0.0), (0.0, 5.0, 0.0))
 
     def message(directions: tuple[tuple[float, ...], ...]) -> dict[str, np.ndarray]:

@@ -26,13 +26,13 @@ from softgrasp.sim.soft_dynamics import (
 )
 from softgrasp.sim.soft_statics import damped_finger, loaded_finger, loaded_shape
 
-PAPER = sg.load_finger("paper000")
+PAPER = sg.io.load_finger("paper000")
 
 
 def test_under_pressure_it_comes_to_rest_at_its_equilibrium() -> None:
     joints = tuple(joint.replace(damping=20 * joint.damping) for joint in PAPER.joints)
     damped = PAPER.replace(joints=joints)
-    motion = sg.move_finger(damped, 3.0, pressure=1e5, tip_mass=0.02)
+    motion = sg.soft.move_finger(damped, 3.0, pressure=1e5, tip_mass=0.02)
     rest = sg.equilibrium(damped, pressure=1e5, tip_mass=0.02)
     assert motion.joint_angles[-1] == pytest.approx(rest.joint_angles, abs=1e-5)
     assert motion.tip_position[-1] == pytest.approx(rest.tip_position, abs=1e-6)
@@ -44,7 +44,7 @@ def test_a_beam_swings_at_its_natural_frequency() -> None:
     beam = sg.rld.discretise(length, stiffness, mass, 16, section=(1e-4, 1e-4))
     first = FREQUENCIES[0] * np.sqrt(stiffness / (mass / length * length**4)) / (2 * np.pi)
     rest = sg.equilibrium(beam, tip_force=(0, 0, -1e-3), gravity=False)
-    motion = sg.move_finger(
+    motion = sg.soft.move_finger(
         beam, 6 / first, start_angles=rest.joint_angles, gravity=False, timestep=2e-5,
         integrator="rk4",
     )  # fmt: skip
@@ -58,7 +58,7 @@ def test_energy_is_lost_to_the_dampers_only() -> None:
     """Without damping an RK4 step keeps the energy of a swinging beam."""
     beam = sg.rld.discretise(0.1, 2e-3, 0.02, 6)
     start = np.full(6, 0.1)
-    motion = sg.move_finger(
+    motion = sg.soft.move_finger(
         beam, 0.3, start_angles=start, gravity=False, timestep=2e-5, integrator="rk4"
     )
     spring = 0.5 * (motion.joint_angles**2 @ [joint.stiffness for joint in beam.joints])
@@ -68,12 +68,12 @@ def test_energy_is_lost_to_the_dampers_only() -> None:
 
 def test_a_step_that_is_too_long_is_an_error_with_the_joint_and_the_step() -> None:
     with pytest.raises(sg.SimulationError) as caught:
-        sg.move_finger(PAPER, 1.0, start_angles=0.15, timestep=2e-3)
+        sg.soft.move_finger(PAPER, 1.0, start_angles=0.15, timestep=2e-3)
     assert str(caught.value) == (
         "finger 'paper000': expected a motion that stays finite, found joint 'J1' diverging at "
         "0.02 s with a timestep of 0.002 s (implicitfast); use at most 0.00096 s"
     )
-    sg.move_finger(PAPER, 0.2, start_angles=0.15, timestep=0.00097)
+    sg.soft.move_finger(PAPER, 0.2, start_angles=0.15, timestep=0.00097)
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_a_step_that_is_too_long_is_an_error_with_the_joint_and_the_step() -> No
 )
 def test_refusals(options: dict[str, Any], sentence: str) -> None:
     with pytest.raises(sg.DescriptionError) as caught:
-        sg.move_finger(PAPER, 0.1, **options)
+        sg.soft.move_finger(PAPER, 0.1, **options)
     assert str(caught.value).startswith(sentence)
 
 
@@ -97,7 +97,7 @@ def test_the_compiled_loop_takes_the_same_steps(monkeypatch: pytest.MonkeyPatch)
     ends = []
     for compiled in (False, True):
         monkeypatch.setattr(soft_dynamics, "native_pays", lambda _, use=compiled: use)
-        motion = sg.move_finger(PAPER, 0.5, start_angles=0.15, pressure=3e4, timestep=1e-3)
+        motion = sg.soft.move_finger(PAPER, 0.5, start_angles=0.15, pressure=3e4, timestep=1e-3)
         ends.append(motion.joint_angles)
     assert np.array_equal(ends[0], ends[1])
 
@@ -107,16 +107,18 @@ def test_the_compiled_loop_takes_the_same_steps(monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.fixture(scope="module")
-def release() -> sg.FingerRelease:
-    return sg.load_release("paper000_release")
+def release() -> sg.description.FingerRelease:
+    return sg.io.load_release("paper000_release")
 
 
-def test_the_shape_under_the_weight_is_that_of_equilibrium(release: sg.FingerRelease) -> None:
+def test_the_shape_under_the_weight_is_that_of_equilibrium(
+    release: sg.description.FingerRelease,
+) -> None:
     rest = sg.equilibrium(release.finger, tip_mass=release.tip_mass, error_estimate=False)
     np.testing.assert_allclose(loaded_shape(release), rest.joint_angles, atol=1e-10)
 
 
-def test_a_weight_in_the_last_link_is_one_at_the_tip(release: sg.FingerRelease) -> None:
+def test_a_weight_in_the_last_link_is_one_at_the_tip(release: sg.description.FingerRelease) -> None:
     loaded = loaded_finger(release.finger, release.tip_mass)
     rest = sg.equilibrium(loaded, error_estimate=False)
     np.testing.assert_allclose(rest.joint_angles, loaded_shape(release), atol=1e-10)
@@ -124,13 +126,15 @@ def test_a_weight_in_the_last_link_is_one_at_the_tip(release: sg.FingerRelease) 
     assert extra == pytest.approx(release.tip_mass)
 
 
-def test_a_finger_creeps_to_its_shape_of_rest(release: sg.FingerRelease) -> None:
+def test_a_finger_creeps_to_its_shape_of_rest(release: sg.description.FingerRelease) -> None:
     loaded = loaded_finger(release.finger, release.tip_mass)
     way = rest_shape(loaded, small_motion(loaded).rate, "mujoco", timestep=1e-3)
     np.testing.assert_allclose(way.angles[-1], loaded_shape(release), atol=1e-9)
 
 
-def test_a_release_starts_at_rest_and_ends_without_the_weight(release: sg.FingerRelease) -> None:
+def test_a_release_starts_at_rest_and_ends_without_the_weight(
+    release: sg.description.FingerRelease,
+) -> None:
     motion = release_motion(release)
     assert motion.angles.shape == (1001, 7)
     assert motion.tip.shape == (1001, 2)
@@ -140,14 +144,16 @@ def test_a_release_starts_at_rest_and_ends_without_the_weight(release: sg.Finger
     np.testing.assert_allclose(motion.angles[-1], rest.joint_angles, atol=1e-4)
 
 
-def test_samples_do_not_depend_on_how_often_the_engine_steps(release: sg.FingerRelease) -> None:
+def test_samples_do_not_depend_on_how_often_the_engine_steps(
+    release: sg.description.FingerRelease,
+) -> None:
     fine = release_motion(release, timestep=2.5e-4)
     finer = release_motion(release, timestep=1.25e-4)
     assert fine.angles.shape == finer.angles.shape
     assert np.degrees(np.abs(fine.angles - finer.angles).max()) < 0.02
 
 
-def test_all_of_the_damping_is_c_plus_hk(release: sg.FingerRelease) -> None:
+def test_all_of_the_damping_is_c_plus_hk(release: sg.description.FingerRelease) -> None:
     whole, plain = damped_finger(release), release.finger
     for joint, own in zip(whole.joints, plain.joints, strict=True):
         assert joint.damping == pytest.approx(own.damping + 1e-3 * own.stiffness)
@@ -162,7 +168,7 @@ def test_all_of_the_damping_is_c_plus_hk(release: sg.FingerRelease) -> None:
     assert times[1] > 1.2 * times[0]
 
 
-def test_the_linear_mode_is_that_of_its_formulas(release: sg.FingerRelease) -> None:
+def test_the_linear_mode_is_that_of_its_formulas(release: sg.description.FingerRelease) -> None:
     finger = damped_finger(release)
     mode = linear_mode(finger)
     # a damped mode swings a little slower than the one without dampers, and dies away with ζ·ω
@@ -175,7 +181,7 @@ def test_the_linear_mode_is_that_of_its_formulas(release: sg.FingerRelease) -> N
     assert errors[1] / errors[2] == pytest.approx(10, rel=0.1)
 
 
-def test_a_weight_that_cannot_be_carried_is_told(release: sg.FingerRelease) -> None:
+def test_a_weight_that_cannot_be_carried_is_told(release: sg.description.FingerRelease) -> None:
     with pytest.raises(sg.DescriptionError) as refused:
         loaded_shape(release.replace(tip_mass=1e9))
     assert str(refused.value) == (
@@ -183,7 +189,7 @@ def test_a_weight_that_cannot_be_carried_is_told(release: sg.FingerRelease) -> N
     )
 
 
-def test_a_time_step_that_diverges_is_told(release: sg.FingerRelease) -> None:
+def test_a_time_step_that_diverges_is_told(release: sg.description.FingerRelease) -> None:
     with pytest.raises(sg.SimulationError, match="diverging"):
         release_motion(release.replace(sample_period=5e-3, duration=1.0), timestep=5e-3)
 
@@ -192,7 +198,7 @@ def test_a_time_step_that_diverges_is_told(release: sg.FingerRelease) -> None:
 # Releases side by side: each is the motion of its finger alone.
 
 
-FINGER = sg.load_finger("paper000")
+FINGER = sg.io.load_finger("paper000")
 CHAIN = PlanarChain.of(FINGER)
 STIFFNESS = np.array([joint.stiffness for joint in FINGER.joints])
 DAMPING = np.array([joint.damping for joint in FINGER.joints])
@@ -206,7 +212,7 @@ def hung(grams: float) -> np.ndarray:
 def test_a_release_is_the_motion_of_the_finger_alone() -> None:
     start = hung(40)
     message = ReleaseTestRig(FINGER).release(STIFFNESS[None], DAMPING[None], start[None], 0.2)
-    motion = sg.move_finger(FINGER, 0.2, start_angles=start, timestep=2.5e-4)
+    motion = sg.soft.move_finger(FINGER, 0.2, start_angles=start, timestep=2.5e-4)
     np.testing.assert_allclose(message.height[0], motion.tip_position[::2, 2], atol=1e-12)
     np.testing.assert_allclose(message.time, motion.time[::2], atol=1e-12)
 
@@ -269,7 +275,7 @@ OSCILLATOR = """
 
 @pytest.fixture(scope="module")
 def steps() -> dict[str, float]:
-    return sg.stable_timestep(sg.load_finger("paper000"))
+    return sg.stable_timestep(sg.io.load_finger("paper000"))
 
 
 @pytest.mark.parametrize("frequency", [1e3, 2e4])
@@ -285,7 +291,7 @@ def test_one_oscillator_has_the_limits_of_the_textbook(frequency: float) -> None
 
 def released(step: float, integrator: mujoco.mjtIntegrator) -> mujoco.MjData:
     """The finger of paper 000 half a second after it was let go."""
-    model = finger_model(sg.load_finger("paper000"))
+    model = finger_model(sg.io.load_finger("paper000"))
     model.opt.timestep, model.opt.integrator = step, integrator
     data = mujoco.MjData(model)
     data.qpos[:] = 0.05
@@ -326,7 +332,9 @@ def test_the_springs_alone_give_a_safe_bound(damping: float) -> None:
 
 def test_dampers_taken_implicitly_lengthen_the_step() -> None:
     """An arm whose axis is stiff and damped: the bound is that of the linearised step."""
-    model = sg.ArmChain(sg.load_hydraulic_arm("hydraulic_two_section"), 1).model
+    model = sg.hydraulics.ArmChain(
+        sg.hydraulics.load_hydraulic_arm("hydraulic_two_section"), 1
+    ).model
     bound = damped_spring_limit(model)
     assert bound > 1.5 * spring_limit(model)
     assert bound == pytest.approx(stable_step_of(model, "implicitfast"), rel=0.01)

@@ -17,7 +17,10 @@ from softgrasp.sim.grasp_run import ClosureRun
 from softgrasp.sim.stepper import PlainStepper
 from tests.support.scenes import ball, press
 
-PATCHES = (sg.Patch(radius=0.004), sg.Patch(radius=0.008, pressure="uniform"))
+PATCHES = (
+    sg.description.Patch(radius=0.004),
+    sg.description.Patch(radius=0.008, pressure="uniform"),
+)
 MOMENT_RATE = 1e-3
 """Growth of the moment about the line of contacts [N·m/s]."""
 TURNING = 0.01
@@ -28,7 +31,7 @@ class Pinched:
     """A ball between two pads, which a moment about the line of contacts turns."""
 
     def __init__(self, contact: sg.Contact, dimension: int = 4) -> None:
-        solver = sg.Solver(contact_dimension=dimension)
+        solver = sg.description.Solver(contact_dimension=dimension)
         scene = press(ball(0.03, 700.0), 0.032, contact=contact, solver=solver)
         built = build(scene)
         run = ClosureRun(built)
@@ -55,7 +58,7 @@ class Pinched:
 
 
 @pytest.mark.parametrize("patch", PATCHES, ids=lambda patch: patch.pressure)
-def test_a_pinched_ball_turns_at_the_moment_of_its_patches(patch: sg.Patch) -> None:
+def test_a_pinched_ball_turns_at_the_moment_of_its_patches(patch: sg.description.Patch) -> None:
     pinched = Pinched(sg.Contact(model="soft-finger", patch=patch))
     limit = torsional_coefficient(0.5, patch.radius, patch.pressure) * pinched.force
     assert pinched.breakaway() == pytest.approx(limit, rel=0.03)
@@ -95,7 +98,7 @@ def test_turning_takes_the_friction_along_the_surface() -> None:
 def test_a_soft_finger_needs_torsion() -> None:
     scene = press(ball(), 0.032, contact=sg.Contact(model="soft-finger"))
     with pytest.raises(sg.DescriptionError) as error:
-        scene.replace(solver=sg.Solver(contact_dimension=3))
+        scene.replace(solver=sg.description.Solver(contact_dimension=3))
     assert str(error.value) == (
         "solver: expected an elliptic cone and a contact_dimension of at least 4 for a "
         "soft-finger contact, found cone 'elliptic' and 3"
@@ -118,7 +121,7 @@ OBJECTS = {"sphere": "precision", "strawberry": "precision", "mug": "power"}
 
 def lifting(name: str, obj: str, **changes: Any) -> sg.GraspScene:
     base: dict[str, Any] = {"hand": sg.load_hand(name), "object": sg.load_object(obj)}
-    base |= {"gravity": True, "surroundings": (sg.Table(),), "lift": sg.Lift()}
+    base |= {"gravity": True, "surroundings": (sg.Table(),), "lift": sg.description.Lift()}
     return sg.GraspScene(**(base | {"grasp": OBJECTS.get(obj, "power")} | changes))
 
 

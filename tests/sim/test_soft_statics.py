@@ -19,7 +19,7 @@ def beam(joints: int, layout: sg.rld.Layout = "midpoint", mass: float = 1e-9) ->
     return sg.rld.discretise(1.0, 1.0, mass, joints, layout)
 
 
-def missed(rest: sg.Equilibrium, exact: statics.Tip) -> float:
+def missed(rest: sg.soft.Equilibrium, exact: statics.Tip) -> float:
     """Distance of a tip from the exact one [% of the length]."""
     assert rest.converged
     x, y, z = rest.tip_position
@@ -115,7 +115,7 @@ def planar(finger: sg.SoftFinger, force: np.ndarray, moment: float, gravity: flo
 
 
 def test_an_independent_planar_solver_finds_the_same_angles() -> None:
-    finger = sg.load_finger("paper000")
+    finger = sg.io.load_finger("paper000")
     rest = sg.equilibrium(finger, tip_force=(0.05, 0, -0.3), tip_moment=(0, 0.004, 0))
     expected = planar(finger, np.array([0.05, -0.3]), 0.004, 9.81)
     assert rest.converged
@@ -123,7 +123,7 @@ def test_an_independent_planar_solver_finds_the_same_angles() -> None:
 
 
 def test_pressure_bends_every_joint_by_its_gain() -> None:
-    finger = sg.load_finger("paper000")
+    finger = sg.io.load_finger("paper000")
     rest = sg.equilibrium(finger, pressure=50e3, gravity=False)
     expected = [50e3 * joint.pressure_gain / joint.stiffness for joint in finger.joints]
     assert rest.joint_angles == pytest.approx(expected, rel=1e-12)

@@ -71,17 +71,17 @@ def test_a_pressure_lengthens_a_finger_by_its_area() -> None:
 
 
 def test_antagonist_tendons_only_press_it_together() -> None:
-    part = sg.load_robot("soft_gripper_two").bendable("left_finger")
+    part = sg.io.load_robot("soft_gripper_two").bendable("left_finger")
     pair = tuple(Tendon(angle=angle, radius=0.006) for angle in (0.0, math.pi))
     part = part.replace(actuation=pair, backbone=part.backbone.replace(axial_stiffness=300.0))
-    rest = sg.equilibrium(sg.finger_from_bendable(part), tension=10.0, gravity=False)
+    rest = sg.equilibrium(sg.soft.finger_from_bendable(part), tension=10.0, gravity=False)
     assert rest.tip_position == pytest.approx([0.1 * (1 - 20.0 / 300.0), 0, 0], abs=1e-9)
 
 
 @pytest.mark.slow
 def test_a_load_beyond_what_a_finger_can_be_is_told() -> None:
     with pytest.warns(sg.SoftgraspWarning, match="expected joints that turn by less than half"):
-        sg.equilibrium(sg.load_finger("paper000"), pressure=1e8, gravity=False)
+        sg.equilibrium(sg.io.load_finger("paper000"), pressure=1e8, gravity=False)
 
 
 @pytest.mark.parametrize(
@@ -97,12 +97,12 @@ def test_a_load_beyond_what_a_finger_can_be_is_told() -> None:
 )
 def test_a_motion_refuses_nonsense(given: dict[str, float], sentence: str) -> None:
     with pytest.raises(sg.DescriptionError, match=f"^{re.escape(sentence)}$"):
-        sg.move_finger(rod(), 0.01, **given)
+        sg.soft.move_finger(rod(), 0.01, **given)
 
 
 def test_a_load_that_makes_a_motion_diverge_is_not_blamed_on_the_step() -> None:
     with pytest.raises(sg.SimulationError, match="so its drive or load is too large"):
-        sg.move_finger(sg.load_finger("paper000"), 0.3, pressure=1e8, gravity=False)
+        sg.soft.move_finger(sg.io.load_finger("paper000"), 0.3, pressure=1e8, gravity=False)
 
 
 def test_all_ways_together_converge_with_the_square_of_the_cells() -> None:
@@ -153,7 +153,7 @@ def test_moments_of_motors_bend_each_joint_by_its_compliance() -> None:
 def test_a_motion_ends_at_the_rest_shape() -> None:
     finger = rod(4, mass=0.05)
     loads = {"tension": 0.8, "joint_moments": 1e-3}
-    motion = sg.move_finger(finger, 6.0, **loads)
+    motion = sg.soft.move_finger(finger, 6.0, **loads)
     rest = sg.equilibrium(finger, **loads)
     assert motion.joint_angles[-1] == pytest.approx(rest.joint_angles, abs=2e-5)
     assert motion.tip_position[-1] == pytest.approx(rest.tip_position, abs=2e-6)

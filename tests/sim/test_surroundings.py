@@ -83,14 +83,16 @@ def mass(radius: float, density: float) -> float:
 
 def stack(**changes: Any) -> sg.GraspScene:
     """A small heavy ball on a larger light one on a table, away from the hand."""
-    top = sg.PlacedObject(object=named("top", 0.02, 7860.0), position=(1.0, 0.0, 0.05))
+    top = sg.description.PlacedObject(object=named("top", 0.02, 7860.0), position=(1.0, 0.0, 0.05))
     base: dict[str, Any] = {"object_position": FAR, "objects": (top,), "duration": 0.6}
     return pinch(**(base | {"surroundings": (sg.Table(),), "gravity": True} | changes))
 
 
 def side_by_side(second: float = 700.0, **changes: Any) -> sg.GraspScene:
     """Two balls, each between two of the four fingers."""
-    other = sg.PlacedObject(object=named("other", 0.0195, second), position=(0, -0.02, -0.085))
+    other = sg.description.PlacedObject(
+        object=named("other", 0.0195, second), position=(0, -0.02, -0.085)
+    )
     base: dict[str, Any] = {"object": named("one", 0.0195), "object_position": (0, 0.02, -0.085)}
     return pinch(**(base | {"objects": (other,), "success": sg.SuccessCriterion()} | changes))
 
@@ -115,7 +117,9 @@ def test_a_stack_stands_on_its_weight_and_sinks_by_weight_over_stiffness(
 
 
 def test_two_objects_that_meet_keep_their_momentum() -> None:
-    other = sg.PlacedObject(object=named("other", 0.02, 2300.0), position=(1.06, 0.004, 0.0))
+    other = sg.description.PlacedObject(
+        object=named("other", 0.02, 2300.0), position=(1.06, 0.004, 0.0)
+    )
     model = sg.compile_model(pinch(object_position=FAR, objects=(other,)))
     data = mujoco.MjData(model)
     mujoco.mj_resetDataKeyframe(model, data, 0)
@@ -135,7 +139,9 @@ def test_two_objects_that_meet_keep_their_momentum() -> None:
 
 def test_a_finger_that_touches_the_second_object_stops_and_says_which_one_it_was() -> None:
     alone = pinch(object=named("one", 0.02), object_position=(0, 0, -0.085), gravity=False)
-    post = sg.PlacedObject(object=named("post", 0.01), position=(0.055, 0.02, -0.1), mount="fixed")
+    post = sg.description.PlacedObject(
+        object=named("post", 0.01), position=(0.055, 0.02, -0.1), mount="fixed"
+    )
     free, stopped = sg.simulate(alone), sg.simulate(alone.replace(objects=(post,)))
     # F1 comes from x > 0 at y = 20 mm, where the post stands
     assert free.contact_of("F1_P3").object == "one"
@@ -177,7 +183,7 @@ def test_the_hold_test_judges_the_first_object_and_tells_of_the_others() -> None
 
 
 def test_a_hand_that_takes_only_the_second_object_has_not_closed_on_the_first() -> None:
-    other = sg.PlacedObject(object=named("other", 0.03), position=(0, 0, -0.085))
+    other = sg.description.PlacedObject(object=named("other", 0.03), position=(0, 0, -0.085))
     result = sg.simulate(
         pinch(object_position=FAR, objects=(other,), success=sg.SuccessCriterion())
     )
@@ -236,9 +242,9 @@ def test_the_compiled_loop_sees_all_objects() -> None:
 
 def test_all_objects_are_recorded_and_come_back(tmp_path: Path) -> None:
     scene = stack(objects=(
-        sg.PlacedObject(object=named("top", 0.02), position=(1.0, 0, 0.05)),
-        sg.PlacedObject(object=named("still", 0.02), position=(1.2, 0, 0), mount="fixed"),
-        sg.PlacedObject(object=named("flat", 0.02), position=(1.4, 0, 0.1), mount="planar"),
+        sg.description.PlacedObject(object=named("top", 0.02), position=(1.0, 0, 0.05)),
+        sg.description.PlacedObject(object=named("still", 0.02), position=(1.2, 0, 0), mount="fixed"),
+        sg.description.PlacedObject(object=named("flat", 0.02), position=(1.4, 0, 0.1), mount="planar"),
     ), duration=0.1)  # fmt: skip
     result = sg.simulate(scene)
     assert [motion.name for motion in result.objects] == ["ball", "top", "still", "flat"]
@@ -288,7 +294,7 @@ def test_the_pairs_of_a_stack_are_explicit() -> None:
 
 
 def test_objects_in_one_another_are_refused_with_names_and_depth() -> None:
-    other = sg.PlacedObject(object=named("other", 0.02), position=(0.0, 0.045, -0.085))
+    other = sg.description.PlacedObject(object=named("other", 0.02), position=(0.0, 0.045, -0.085))
     with pytest.raises(sg.BuildError) as refused:
         sg.compile_model(pinch(objects=(other,)))
     assert str(refused.value) == (
@@ -298,7 +304,7 @@ def test_objects_in_one_another_are_refused_with_names_and_depth() -> None:
 
 
 def test_a_further_object_in_the_hand_is_refused() -> None:
-    other = sg.PlacedObject(object=named("other", 0.02), position=(0.0, 0.0, 0.0))
+    other = sg.description.PlacedObject(object=named("other", 0.02), position=(0.0, 0.0, 0.0))
     scene = pinch(object_position=FAR, objects=(other,))
     with pytest.raises(sg.BuildError, match=r"palm of the hand [\d.]+ mm inside object 'other'"):
         sg.compile_model(scene)
@@ -315,7 +321,7 @@ def test_a_further_object_needs_a_place_and_says_so() -> None:
 
 
 def test_names_are_numbered_where_they_are_not_given_and_refused_where_they_clash() -> None:
-    one = sg.PlacedObject(object=ball(), position=(1, 0, 0))
+    one = sg.description.PlacedObject(object=ball(), position=(1, 0, 0))
     scene = pinch(objects=(one, one.replace(position=(2, 0, 0)), one.replace(name="mine")))
     assert scene.object_names == ("ball", "ball2", "ball3", "mine")
     with pytest.raises(sg.DescriptionError) as refused:
@@ -343,7 +349,7 @@ def weight(scene: sg.GraspScene) -> float:
 
 @pytest.mark.parametrize("normal", [(1, 0, 0), (0, -2, 0), (1, 2, 3), (-1, 0.5, -2), (0, 0, 1)])
 def test_a_wall_looks_along_its_normal_and_rises_along_y(normal: tuple[float, ...]) -> None:
-    wall = sg.Wall(point=(0.1, 0.2, 0.3), normal=normal)
+    wall = sg.description.Wall(point=(0.1, 0.2, 0.3), normal=normal)
     frame = wall_frame(wall)
     assert frame[:3, :3].T @ frame[:3, :3] == pytest.approx(np.eye(3))
     assert np.linalg.det(frame[:3, :3]) == pytest.approx(1.0)
@@ -357,7 +363,7 @@ def test_a_smooth_groove_carries_its_load_along_its_normals() -> None:
     smooth = sg.Contact(static_friction=0.0)
     r = 0.03
     walls = [
-        sg.Wall(point=(1.0 - sign * r / math.sqrt(2), 0, -r / math.sqrt(2)), normal=(sign, 0, 1),
+        sg.description.Wall(point=(1.0 - sign * r / math.sqrt(2), 0, -r / math.sqrt(2)), normal=(sign, 0, 1),
                 size=(0.2, 0.1), contact=smooth)
         for sign in (1, -1)
     ]  # fmt: skip
@@ -377,7 +383,7 @@ def test_a_box_on_a_slope_slides_where_its_tangent_exceeds_friction(
     slope = math.atan(0.5 * fraction)
     up = np.array((math.sin(slope), 0, math.cos(slope)))
     face = tuple((np.array(FAR) - 0.015 * up).tolist())
-    wall = sg.Wall(point=face, normal=tuple(up.tolist()), size=(0.5, 0.9))
+    wall = sg.description.Wall(point=face, normal=tuple(up.tolist()), size=(0.5, 0.9))
     box = sg.GraspObject(name="box", shape=sg.Cuboid(size=(0.06, 0.06, 0.03)), density=700)
     result = sg.simulate(away(box, wall, object_euler=(0, slope, 0), duration=0.4))
     gone = float(np.linalg.norm(result.object.displacement_m))
@@ -393,8 +399,8 @@ def test_a_block_and_a_second_table_carry_too() -> None:
         ball(),
         sg.Table(height=-0.5),
         sg.Table(name="shelf", height=-0.03, size=(0.1, 0.1)),
-        sg.Block(position=(1.2, 0, -0.1), size=(0.1, 0.1, 0.14)),
-        objects=(sg.PlacedObject(object=ball(), position=(1.2, 0, 0)),),
+        sg.description.Block(position=(1.2, 0, -0.1), size=(0.1, 0.1, 0.14)),
+        objects=(sg.description.PlacedObject(object=ball(), position=(1.2, 0, 0)),),
     )
     result = sg.simulate(scene)
     pairs = {(c.first, c.second): c.normal_force_N for c in result.other_contacts}
@@ -413,7 +419,7 @@ def test_the_second_table_needs_a_height() -> None:
 
 
 def test_names_around_are_numbered_and_unique() -> None:
-    wall = sg.Wall(point=(-0.5, 0, 0), normal=(1, 0, 0))
+    wall = sg.description.Wall(point=(-0.5, 0, 0), normal=(1, 0, 0))
     scene = pinch(surroundings=(wall, wall.replace(name="left"), wall))
     assert scene.surrounding_names == ("wall", "left", "wall2")
     model = sg.compile_model(scene)
@@ -455,7 +461,7 @@ def test_mistakes_in_surroundings_are_told(part: dict[str, Any], sentence: str) 
 
 
 def test_a_wall_in_the_object_or_in_the_hand_is_refused() -> None:
-    wall = sg.Wall(name="left", point=(-0.025, 0, -0.085), normal=(1, 0, 0), thickness=0.01,
+    wall = sg.description.Wall(name="left", point=(-0.025, 0, -0.085), normal=(1, 0, 0), thickness=0.01,
                    size=(0.02, 0.02))  # fmt: skip
     with pytest.raises(sg.BuildError) as refused:
         sg.compile_model(pinch(surroundings=(wall,)))
@@ -463,17 +469,17 @@ def test_a_wall_in_the_object_or_in_the_hand_is_refused() -> None:
         "expected a start in which nothing stands in anything else, found object 'ball' 5.00 mm "
         "inside wall 'left'; move one of them"
     )
-    across = sg.Wall(point=(0.06, 0, -0.02), normal=(1, 0, 0))
+    across = sg.description.Wall(point=(0.06, 0, -0.02), normal=(1, 0, 0))
     with pytest.raises(sg.BuildError, match=r"found F\d_P\d of the hand .* mm inside the wall; m"):
         sg.compile_model(pinch(surroundings=(across,), object_position=FAR))
 
 
 def test_a_time_step_honours_the_stiffest_contact_of_all() -> None:
     stiff = sg.Contact(stiffness=1e6, damping=1000.0)
-    wall = sg.Wall(point=(-0.5, 0, 0), normal=(1, 0, 0), contact=stiff)
+    wall = sg.description.Wall(point=(-0.5, 0, 0), normal=(1, 0, 0), contact=stiff)
     assert build(pinch()).model.opt.timestep == 1e-3
     assert build(pinch(surroundings=(wall,))).model.opt.timestep == 5e-4
-    other = sg.PlacedObject(object=ball(), position=FAR, contact=stiff)
+    other = sg.description.PlacedObject(object=ball(), position=FAR, contact=stiff)
     assert build(pinch(objects=(other,))).model.opt.timestep == 5e-4
 
 
@@ -497,7 +503,7 @@ def turned_scene(scene: sg.GraspScene, rotation: Rotation) -> sg.GraspScene:
         surroundings=tuple(
             part.replace(position=vector(part.position), euler=euler)
             for part in scene.surroundings
-            if isinstance(part, sg.Block)
+            if isinstance(part, sg.description.Block)
         ),
         gravity=vector(scene.gravity),
         success=scene.success.replace(gravity=vector(scene.success.gravity)),
@@ -511,9 +517,9 @@ def test_turning_the_whole_scene_turns_the_result(rotation: tuple[float, float, 
         object_position=(0.001, 0.002, -0.085),
         object_euler=(0, 0, 0),
         gravity=(0.05, 0.6, -0.05),
-        surroundings=(sg.Block(position=(0, 0.042, -0.085), size=(0.02, 0.02, 0.05)),),
+        surroundings=(sg.description.Block(position=(0, 0.042, -0.085), size=(0.02, 0.02, 0.05)),),
         success=sg.SuccessCriterion(gravity=(1.0, 5.0, -3.0), ramp_time=0.1, hold_time=0.1),
-        solver=sg.Solver(iterations=200),
+        solver=sg.description.Solver(iterations=200),
     )
     about = Rotation.from_rotvec(rotation)
     upright, result = sg.simulate(scene), sg.simulate(turned_scene(scene, about))

@@ -21,22 +21,22 @@ def pads(count: int, **changes: Any) -> sg.GraspScene:
         count: How many.
         changes: Further fields of the scene.
     """
-    still = sg.GraspPreset(center=(0, 0, 0), rates=0.1)
+    still = sg.description.GraspPreset(center=(0, 0, 0), rates=0.1)
     hand = sg.Hand(
         name=f"pads_{count}",
-        palm=sg.Palm(kind="none"),
+        palm=sg.description.Palm(kind="none"),
         fingers=tuple(_pad(index, 2.0 * math.pi * index / count) for index in range(count)),
-        grasps=sg.Grasps(power=still, precision=still),
+        grasps=sg.description.Grasps(power=still, precision=still),
     )
     contact = sg.Contact(static_friction=0.5)
     base: dict[str, Any] = {"hand": hand, "object": ball(RADIUS), "contact": contact}
     return sg.GraspScene(**(base | changes))
 
 
-def _pad(index: int, angle: float) -> sg.Finger:
+def _pad(index: int, angle: float) -> sg.description.Finger:
     start = RADIUS + AWAY + 0.005
     way = Rotation.from_euler("z", angle) * Rotation.from_euler("y", -math.pi / 2)
-    return sg.Finger(
+    return sg.description.Finger(
         name=f"F{index + 1}",
         base=sg.Pose(
             position=(start * math.cos(angle), start * math.sin(angle), 0.0),
@@ -44,7 +44,7 @@ def _pad(index: int, angle: float) -> sg.Finger:
         ),
         convention="placed",
         phalanges=(
-            sg.Phalanx(
+            sg.description.Phalanx(
                 joint="prismatic",
                 limits=(0.0, 0.03),
                 shape=sg.Cuboid(size=(0.04, 0.04, 0.01)),

@@ -27,23 +27,23 @@ def plate(obj: sg.GraspObject, height: float, **changes: Any) -> sg.GraspScene:
         height: Height of its centre above the table [m].
         changes: Further fields of the scene.
     """
-    still = sg.GraspPreset(center=(0, 0, height), rates=0.0)
+    still = sg.description.GraspPreset(center=(0, 0, height), rates=0.0)
     hand = sg.Hand(
         name="plate",
-        palm=sg.Palm(
+        palm=sg.description.Palm(
             kind="shape",
             shape=sg.Cuboid(size=(0.6, 0.6, 0.02)),
             pose=sg.Pose(position=(0, 0, -0.01)),
         ),
         fingers=(
-            sg.Finger(
+            sg.description.Finger(
                 name="F1",
                 base=sg.Pose(position=(0.5, 0, 0)),
                 convention="standard",
-                phalanges=(sg.Phalanx(a=0.05, density=1000),),
+                phalanges=(sg.description.Phalanx(a=0.05, density=1000),),
             ),
         ),
-        grasps=sg.Grasps(power=still, precision=still),
+        grasps=sg.description.Grasps(power=still, precision=still),
     )
     base: dict[str, Any] = {"hand": hand, "object": obj, "gravity": True}
     return sg.GraspScene(**(base | changes))
@@ -52,7 +52,7 @@ def plate(obj: sg.GraspObject, height: float, **changes: Any) -> sg.GraspScene:
 def diverging(**changes: object) -> sg.GraspScene:
     """A step that explicit integrators cannot take with this contact (docs/contact.md)."""
     contact = sg.Contact(stiffness=1e6, damping=1000.0)
-    solver = sg.Solver(integrator="implicitfast")
+    solver = sg.description.Solver(integrator="implicitfast")
     position = (0.0, 0.002, -0.085)
     return pinch(contact=contact, solver=solver, object_position=position, **changes)
 
@@ -68,7 +68,7 @@ def press(obj: sg.GraspObject, gap: float, **changes: Any) -> sg.GraspScene:
     rotation = math.sqrt(0.5)
     pad = sg.Cuboid(size=(0.08, 0.08, 0.01))
     fingers = tuple(
-        sg.Finger(
+        sg.description.Finger(
             name=name,
             # z of the base looks at the object
             base=sg.Pose(
@@ -76,7 +76,7 @@ def press(obj: sg.GraspObject, gap: float, **changes: Any) -> sg.GraspScene:
             ),
             convention="modified",
             phalanges=(
-                sg.Phalanx(
+                sg.description.Phalanx(
                     joint="prismatic",
                     limits=(0.0, gap),
                     shape=pad,
@@ -91,11 +91,11 @@ def press(obj: sg.GraspObject, gap: float, **changes: Any) -> sg.GraspScene:
         )
         for name, side in (("left", 1.0), ("right", -1.0))
     )
-    closing = sg.GraspPreset(center=(0, 0, 0), rates=0.02)
+    closing = sg.description.GraspPreset(center=(0, 0, 0), rates=0.02)
     hand = sg.Hand(
         name="press",
-        palm=sg.Palm(kind="none"),
+        palm=sg.description.Palm(kind="none"),
         fingers=fingers,
-        grasps=sg.Grasps(power=closing, precision=closing),
+        grasps=sg.description.Grasps(power=closing, precision=closing),
     )
     return sg.GraspScene(**({"hand": hand, "object": obj} | changes))

@@ -36,11 +36,11 @@ pytest.importorskip("pyarrow", reason="pyarrow is the extra 'sweep'")
 MANY = 400
 
 
-def plan(**changes: Any) -> sg.GraspPlan:
-    return sg.GraspPlan(**({"scene": pinch(), "candidates": 4, "seed": 3} | changes))
+def plan(**changes: Any) -> sg.description.GraspPlan:
+    return sg.description.GraspPlan(**({"scene": pinch(), "candidates": 4, "seed": 3} | changes))
 
 
-def short(**changes: Any) -> sg.GraspPlan:
+def short(**changes: Any) -> sg.description.GraspPlan:
     """Of a few control samples: no hand closes in them."""
     return plan(scene=pinch(duration=0.02), candidates=6, **changes)
 
@@ -75,23 +75,23 @@ def test_poses_are_uniform_over_all_rotations() -> None:
 
 def test_the_direction_is_where_the_hand_is_seen_from_the_object() -> None:
     scene = pinch(object_euler=(0.3, -0.5, 1.1))
-    for one in candidates_of(plan(scene=scene, poses=sg.PoseSampling(offset=0.0))):
+    for one in candidates_of(plan(scene=scene, poses=sg.description.PoseSampling(offset=0.0))):
         # the finger bases are straight above the grasp's centre
         middle = np.linalg.inv(one.pose) @ [0.0, 0.0, 0.0, 1.0]
         assert middle[:3] / np.linalg.norm(middle[:3]) == pytest.approx(one.direction, abs=1e-9)
 
 
 def test_what_is_switched_off_stays_as_in_the_scene() -> None:
-    still = sg.PoseSampling(cone=0.0, roll=0.0, offset=0.0)
+    still = sg.description.PoseSampling(cone=0.0, roll=0.0, offset=0.0)
     for one in candidates_of(plan(poses=still)):
         assert one.pose == pytest.approx(object_in_hand(pinch()), abs=1e-12)
     upright = pinch(object_euler=(0.0, 0.0, 0.0))
     rolled = candidates_of(
-        plan(scene=upright, poses=sg.PoseSampling(cone=0.0, roll=0.1, offset=0.0))
+        plan(scene=upright, poses=sg.description.PoseSampling(cone=0.0, roll=0.1, offset=0.0))
     )
     assert {tuple(np.round(one.direction, 9)) for one in rolled} == {(0.0, 0.0, 1.0)}
     assert 0.0 < max(abs(one.roll) for one in rolled) <= 0.1
-    leaning = candidates_of(plan(scene=upright, poses=sg.PoseSampling(cone=0.4)))
+    leaning = candidates_of(plan(scene=upright, poses=sg.description.PoseSampling(cone=0.4)))
     assert min(one.direction[2] for one in leaning) >= math.cos(0.4)
 
 
@@ -122,7 +122,9 @@ def test_a_turned_world_changes_no_pose_in_the_hand() -> None:
 
 def test_hands_that_would_stand_in_the_object_are_pulled_back_until_they_do_not() -> None:
     deep = pinch(object_position=(0.0, 0.0, -0.03))
-    result = candidates_of(plan(scene=deep, candidates=8, poses=sg.PoseSampling(offset=0.0)))
+    result = candidates_of(
+        plan(scene=deep, candidates=8, poses=sg.description.PoseSampling(offset=0.0))
+    )
     assert all(one.pulled_back and one.pulled_back > 0.0 for one in result)
     table = sg.plan_grasps(plan(scene=deep.replace(duration=0.002), candidates=8), workers=1).table
     assert (table["status"] != FAILED).all()
@@ -146,7 +148,7 @@ def test_preshapes_are_drawn_and_start_the_hand() -> None:
 
 
 def test_hand_and_object_may_move_alike(planned: PlannedGrasps) -> None:
-    poses = sg.PoseSampling(moves="object")
+    poses = sg.description.PoseSampling(moves="object")
     other = sg.plan_grasps(plan(poses=poses, top=1), workers=1).table
     assert other["row"].tolist() == planned.table["row"].tolist()
     for name in ("score", "displacement_m", "final_force_N", "simulated_time_s"):
@@ -191,7 +193,7 @@ def test_the_best_are_scenes_that_run_to_the_same_trajectory(planned: PlannedGra
 
 def test_the_test_of_the_best_has_no_part_in_the_table(planned: PlannedGrasps) -> None:
     assert planned.tested(0) == planned.scene(0)
-    test = sg.load_criterion("hold")
+    test = sg.io.load_criterion("hold")
     other = PlannedGrasps(plan=plan(test=test), sweep_plan=planned.sweep_plan, table=planned.table)
     assert other.tested(0).success == test
     assert other.scene(0).success is None
@@ -227,7 +229,7 @@ def test_of_drift_the_smallest_is_best_unless_asked_otherwise() -> None:
 
 
 def six_forces() -> sg.GraspScene:
-    return pinch(success=sg.load_criterion("dexgraspbench"))
+    return pinch(success=sg.io.load_criterion("dexgraspbench"))
 
 
 def test_perturbation_ranks_by_directions_borne_and_then_by_drift() -> None:
@@ -239,7 +241,7 @@ def test_perturbation_ranks_by_directions_borne_and_then_by_drift() -> None:
 def test_the_share_of_directions_borne_is_a_column() -> None:
     success = sg.SuccessCriterion(directions=((0, 0, -5.0), (0, 0, -4e3)), direction_time=0.05,
                                   ramp_time=0.0, max_drop=1e-3)  # fmt: skip
-    still = sg.PoseSampling(cone=0.0, roll=0.0, offset=0.0)
+    still = sg.description.PoseSampling(cone=0.0, roll=0.0, offset=0.0)
     requested = plan(scene=pinch(success=success), candidates=1, poses=still, rank_by=PERTURBATION)
     assert sg.plan_grasps(requested, workers=1).table["score"].tolist() == [0.5]
 
@@ -296,7 +298,9 @@ def test_a_column_that_cannot_rank_is_refused_before_anything_runs(
 
 
 def test_grasps_are_ranked_by_epsilon_where_it_is_asked_for() -> None:
-    plan = sg.GraspPlan(scene=pinch(), candidates=4, rank_by="quality_epsilon", top=1, seed=3)
+    plan = sg.description.GraspPlan(
+        scene=pinch(), candidates=4, rank_by="quality_epsilon", top=1, seed=3
+    )
     planned = sg.plan_grasps(plan, workers=1)
     scores = planned.table["quality_epsilon"].to_numpy(dtype=float)[: planned.ranked]
     assert planned.ranked > 0
@@ -307,7 +311,7 @@ def test_grasps_are_ranked_by_epsilon_where_it_is_asked_for() -> None:
 
 
 def test_a_column_that_the_scene_cannot_fill_ranks_nothing() -> None:
-    plan = sg.GraspPlan(scene=pinch(), candidates=2, rank_by="hold_slip_force_N")
+    plan = sg.description.GraspPlan(scene=pinch(), candidates=2, rank_by="hold_slip_force_N")
     with pytest.raises(sg.DescriptionError) as message:
         sg.plan_grasps(plan)
     assert str(message.value) == (
@@ -318,7 +322,7 @@ def test_a_column_that_the_scene_cannot_fill_ranks_nothing() -> None:
 
 @pytest.mark.slow
 def test_grasps_with_epsilon_can_be_ranked_otherwise_and_those_without_not(tmp_path: Path) -> None:
-    plan = sg.GraspPlan(scene=pinch(), candidates=3, rank_by="quality_epsilon", seed=3)
+    plan = sg.description.GraspPlan(scene=pinch(), candidates=3, rank_by="quality_epsilon", seed=3)
     first = sg.plan_grasps(plan, tmp_path / "a", workers=1)
     again = sg.plan_grasps(plan.replace(rank_by="quality_min_singular"), tmp_path / "a", workers=1)
     assert set(again.table["trajectory_sha256"]) == set(first.table["trajectory_sha256"])
@@ -354,7 +358,7 @@ def steel_cylinder() -> sg.GraspScene:
 
 def perturbation() -> sg.SuccessCriterion:
     """The six forces of DexGraspBench, each for half a second instead of two."""
-    return sg.load_criterion("dexgraspbench").replace(direction_time=0.5)
+    return sg.io.load_criterion("dexgraspbench").replace(direction_time=0.5)
 
 
 def survived(planned: PlannedGrasps, rows: list[int]) -> Any:
@@ -368,10 +372,10 @@ def survived(planned: PlannedGrasps, rows: list[int]) -> Any:
 
 @pytest.mark.slow
 def test_the_best_five_survive_more_often_than_fifty_at_random() -> None:
-    plan = sg.GraspPlan(
+    plan = sg.description.GraspPlan(
         scene=steel_cylinder(),
         candidates=POSES,
-        poses=sg.PoseSampling(offset=0.05),
+        poses=sg.description.PoseSampling(offset=0.05),
         seed=2,
         top=BEST,
     )

@@ -17,11 +17,11 @@ from tests.support.scenes import ball, pinch
 RADII = (0.028, 0.03, 0.032)
 
 
-def plan(**changes: object) -> sg.SweepPlan:
+def plan(**changes: object) -> sg.description.SweepPlan:
     rotated = sg.Pose(position=(0.1, -0.2, 0.4), quaternion=(0.8, 0.0, 0.6, 0.0))
     scene = pinch(hand_pose=rotated, success=sg.SuccessCriterion(hold_time=0.05))
-    axis = sg.Axis(path="object.radius", values=RADII)
-    return sg.SweepPlan(scene=scene.replace(**changes), axes=(axis,))
+    axis = sg.description.Axis(path="object.radius", values=RADII)
+    return sg.description.SweepPlan(scene=scene.replace(**changes), axes=(axis,))
 
 
 @pytest.fixture(scope="module")
@@ -87,8 +87,10 @@ def test_a_hand_that_touches_nothing_has_no_contacts() -> None:
 
 def test_every_hand_has_files_of_its_own(tmp_path: Path) -> None:
     scene = pinch(duration=0.02)
-    axis = sg.Axis(path="hand", values=("four_finger", "three_fingered"))
-    table = sweep(sg.SweepPlan(scene=scene, axes=(axis,), repeats=2), tmp_path, dataset=True)
+    axis = sg.description.Axis(path="hand", values=("four_finger", "three_fingered"))
+    table = sweep(
+        sg.description.SweepPlan(scene=scene, axes=(axis,), repeats=2), tmp_path, dataset=True
+    )
     assert table["status"].tolist() == ["TIMED_OUT"] * 4
     assert sorted(row for part in dataset(tmp_path) for row in part["row"].tolist()) == [0, 1, 2, 3]
     other = scene.replace(hand=sg.load_hand("three_fingered"))
@@ -114,7 +116,9 @@ pytest.importorskip("pandas", reason="pandas is the extra 'sweep'")
 
 
 def test_epsilon_is_a_column_where_it_is_asked_for() -> None:
-    plan = sg.SweepPlan(scene=pinch(), axes=(sg.Axis(path="object.density", values=(300, 700)),))
+    plan = sg.description.SweepPlan(
+        scene=pinch(), axes=(sg.description.Axis(path="object.density", values=(300, 700)),)
+    )
     assert sg.sweep(plan, workers=1)["quality_epsilon"].isna().all()
     requested = sg.sweep(plan.replace(quality=True), workers=1)
     alone = sg.simulate(plan.scene.replace(object=plan.scene.object.replace(density=300.0)))
@@ -125,8 +129,9 @@ def test_epsilon_is_a_column_where_it_is_asked_for() -> None:
 
 def test_a_pull_is_a_column() -> None:
     criterion = sg.SuccessCriterion(pulls=({"direction": (0, 0, 1)},), max_drop=0.05)
-    plan = sg.SweepPlan(
-        scene=pads(2, success=criterion), axes=(sg.Axis(path="object.density", values=(300, 700)),)
+    plan = sg.description.SweepPlan(
+        scene=pads(2, success=criterion),
+        axes=(sg.description.Axis(path="object.density", values=(300, 700)),),
     )
     table = sg.sweep(plan, workers=1)
     assert table["hold_slip_force_N"].to_numpy() == pytest.approx([8.5, 8.5], rel=0.02)

@@ -18,14 +18,14 @@ LONGEST = 20.0
 
 
 @cache
-def program() -> sg.RobotProgram:
-    return sg.load_robot_program("pick_and_place")
+def program() -> sg.description.RobotProgram:
+    return sg.twin.load_robot_program("pick_and_place")
 
 
 @cache
-def robot() -> sg.SimulatedRobot:
+def robot() -> sg.twin.SimulatedRobot:
     """The robot of the shipped program; it has no state."""
-    return sg.SimulatedRobot(program())
+    return sg.twin.SimulatedRobot(program())
 
 
 def finished(work: Coroutine[Any, Any, T]) -> T:

@@ -18,8 +18,8 @@ from softgrasp.twin.files import load_robot_program
 PART = st.floats(-1.0, 1.0)
 
 
-def sample(quaternion: object, time: float = 0.0) -> sg.FlangeSample:
-    return sg.FlangeSample(time=time, position=(0.1, 0.2, 0.3), quaternion=quaternion)
+def sample(quaternion: object, time: float = 0.0) -> sg.twin.FlangeSample:
+    return sg.twin.FlangeSample(time=time, position=(0.1, 0.2, 0.3), quaternion=quaternion)
 
 
 @given(st.tuples(PART, PART, PART, PART), st.floats(-0.99e-3, 0.99e-3))
@@ -49,7 +49,7 @@ def test_only_finite_numbers(field: str, wrong: object) -> None:
     fields = {"time": 0.0, "position": [0.0, 0.0, 0.0], "quaternion": [1.0, 0.0, 0.0, 0.0]}
     fields[field] = wrong if field == "time" else [wrong, *fields[field][1:]]  # type: ignore[index]
     with pytest.raises(sg.DescriptionError, match=rf"{field}.*expected a .*number"):
-        sg.FlangeSample(**fields)
+        sg.twin.FlangeSample(**fields)
 
 
 def test_a_sample_has_its_pose() -> None:

@@ -305,19 +305,19 @@ OBJECT = dict(zip(COLUMNS, (0.0, 100.0, 0.0, 500.0, 1.0, 0.0, 0.0, 0.0), strict=
 @pytest.mark.parametrize("suffix", [".csv", ".jsonl"])
 def test_a_record_comes_back(tmp_path: Path, suffix: str) -> None:
     samples = [robot().sample_at(0.02 * index) for index in range(200)]
-    path = sg.save_flange_samples(samples, tmp_path / f"record{suffix}")
-    result = sg.load_flange_samples(path)
+    path = sg.twin.save_flange_samples(samples, tmp_path / f"record{suffix}")
+    result = sg.twin.load_flange_samples(path)
     assert len(result) == len(samples)
     for one, other in zip(samples, result, strict=True):
         assert max(apart(one, other)) < 1e-15
-    again = sg.save_flange_samples(result, tmp_path / f"again{suffix}")
-    assert sg.load_flange_samples(again) == pytest.approx(result)
+    again = sg.twin.save_flange_samples(result, tmp_path / f"again{suffix}")
+    assert sg.twin.load_flange_samples(again) == pytest.approx(result)
 
 
 def test_csv_in_another_order_with_remarks(tmp_path: Path) -> None:
     path = tmp_path / "record.csv"
     path.write_text("# mine\nqw,qx,qy,qz, z_mm,y_mm,x_mm,time_s\n1,0,0,0,500,0,100,0\n\n", "utf-8")
-    assert sg.load_flange_samples(path)[0].position == pytest.approx((0.1, 0.0, 0.5))
+    assert sg.twin.load_flange_samples(path)[0].position == pytest.approx((0.1, 0.0, 0.5))
 
 
 @pytest.mark.parametrize(
@@ -349,18 +349,18 @@ def test_csv_in_another_order_with_remarks(tmp_path: Path) -> None:
 def test_mistakes(tmp_path: Path, name: str, text: str, sentence: str) -> None:
     (tmp_path / name).write_text(text, encoding="utf-8")
     with pytest.raises(sg.DescriptionError) as message:
-        sg.load_flange_samples(tmp_path / name)
+        sg.twin.load_flange_samples(tmp_path / name)
     assert sentence in str(message.value)
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(sg.DescriptionError, match="cannot read: No such file or directory"):
-        sg.load_flange_samples(tmp_path / "none.csv")
+        sg.twin.load_flange_samples(tmp_path / "none.csv")
 
 
 def test_nothing_is_written_under_a_wrong_name(tmp_path: Path) -> None:
     with pytest.raises(sg.DescriptionError, match=r"ends in \.csv or \.jsonl"):
-        sg.save_flange_samples([robot().sample_at(0.0)], tmp_path / "record.dat")
+        sg.twin.save_flange_samples([robot().sample_at(0.0)], tmp_path / "record.dat")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -382,7 +382,7 @@ def message(make: Callable[[], object]) -> object:
 @given(st.dictionaries(st.sampled_from(COLUMNS), JSON, max_size=8))
 def test_any_values_give_a_sample_or_a_sentence(values: dict[str, object]) -> None:
     result = message(lambda: sample_from(OBJECT | values))
-    if isinstance(result, sg.FlangeSample):
+    if isinstance(result, sg.twin.FlangeSample):
         assert sample_from(row_of(result)).time == result.time
     else:
         assert "expected" in str(result)
@@ -399,7 +399,7 @@ def test_any_csv_gives_a_sentence(tmp_path_factory: pytest.TempPathFactory, text
     path = tmp_path_factory.getbasetemp() / "any.csv"
     path.write_bytes(FLANGE_HEAD.encode() + text.encode("utf-8", "surrogatepass"))
     with pytest.raises(sg.DescriptionError):
-        sg.load_flange_samples(path)
+        sg.twin.load_flange_samples(path)
 
 
 def test_deep_json_is_no_crash() -> None:

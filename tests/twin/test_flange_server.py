@@ -33,13 +33,13 @@ from softgrasp.twin.flange_server import (
 from softgrasp.twin.flange_streams import HttpStream, ManualClock
 from tests.twin.robots import finished, first, program, robot
 
-ANOTHER = sg.SimulatedRobot(sg.load_robot_program())
+ANOTHER = sg.twin.SimulatedRobot(sg.twin.load_robot_program())
 TIME = st.floats(-1.0, 100.0)
 
 
 def test_the_published_pose_of_the_irb120_at_zero() -> None:
     """As its data sheet has it: 374 mm in front, 630 mm up, looking forward."""
-    home = sg.forward_kinematics(load_arm("irb120").chain, [0.0] * 6)[-1]
+    home = sg.mechanics.forward_kinematics(load_arm("irb120").chain, [0.0] * 6)[-1]
     rotation = math.sqrt(0.5)
     assert home == pytest.approx(
         transform((0.374, 0.0, 0.630), (rotation, 0.0, rotation, 0.0)), abs=1e-12
@@ -50,7 +50,7 @@ def test_the_published_pose_of_the_irb120_at_zero() -> None:
 def test_the_pose_is_the_forward_kinematics_of_the_joints(time: float) -> None:
     one = robot()
     sample = one.sample_at(time)
-    frame = sg.forward_kinematics(program().arm.chain, one.joints_at(time))[-1]
+    frame = sg.mechanics.forward_kinematics(program().arm.chain, one.joints_at(time))[-1]
     assert sample.time == time
     assert transform(sample.position, sample.quaternion) == pytest.approx(frame, abs=1e-12)
 
@@ -88,13 +88,13 @@ def test_no_joint_jumps_or_leaves_its_limits() -> None:
 def test_the_flange_of_the_shipped_program_looks_down_in_its_postures() -> None:
     plan = program()
     for posture in plan.postures:
-        frame = sg.forward_kinematics(plan.arm.chain, posture)[-1]
+        frame = sg.mechanics.forward_kinematics(plan.arm.chain, posture)[-1]
         assert frame[:3, 2] == pytest.approx([0.0, 0.0, -1.0], abs=1e-12)
         assert frame[2, 3] > 0.2
 
 
 def test_one_posture_is_a_robot_that_stands() -> None:
-    still = sg.SimulatedRobot(program().replace(postures=program().postures[:1]))
+    still = sg.twin.SimulatedRobot(program().replace(postures=program().postures[:1]))
     assert still.sample_at(0.0).pose == still.sample_at(7.3).pose
 
 
@@ -238,7 +238,7 @@ def test_a_stream_shows_its_token(monkeypatch: pytest.MonkeyPatch) -> None:
         async with served(token="right-token", clock=clock) as server:
             source = HttpFlange(url=server.url, timeout=10.0, fields=CartesianFields(time="time"))
             knows = source.replace(token_variable="OUR_TOKEN")
-            assert len(await first(sg.open_flange(knows, clock=clock), 3)) == 3
+            assert len(await first(sg.twin.open_flange(knows, clock=clock), 3)) == 3
             with pytest.raises(RequestRefusedError, match="it wants a token"):
                 await first(HttpStream(source, clock), 1)
 

@@ -63,7 +63,7 @@ def source(port: int, **changes: object) -> HttpFlange:
     return HttpFlange(url=f"http://127.0.0.1:{port}/pose", **settings)
 
 
-async def all_of(stream: HttpStream) -> list[sg.FlangeSample]:
+async def all_of(stream: HttpStream) -> list[sg.twin.FlangeSample]:
     return [sample async for sample in stream]
 
 
@@ -81,7 +81,7 @@ def told_by(talk: Talk, **changes: object) -> tuple[DeviceError, HttpStream, str
 
 
 def test_poses_over_http_are_those_of_the_robot_to_the_printed_digits() -> None:
-    async def run() -> list[sg.FlangeSample]:
+    async def run() -> list[sg.twin.FlangeSample]:
         clock = ManualClock()
         async with RobotServer(robot(), port=0, rate=50.0, clock=clock) as server:
             wire = HttpFlange(url=server.url, rate=50.0, timeout=10.0, fields=TIMED)
@@ -97,7 +97,7 @@ def test_poses_over_http_are_those_of_the_robot_to_the_printed_digits() -> None:
 
 
 def test_without_a_key_the_time_is_that_of_the_clock() -> None:
-    async def run() -> list[sg.FlangeSample]:
+    async def run() -> list[sg.twin.FlangeSample]:
         server, port = await listening(answers([body(1.0)]))
         async with server:
             return await first(HttpStream(source(port, rate=10.0), ManualClock(7.0)), 3)
@@ -214,7 +214,7 @@ def test_another_layout_is_only_data() -> None:
     )  # fmt: skip
     state = {"px": 1, "py": 2, "pz": 3.5, "w": 0, "a": 1, "b": 0, "c": 0, "t": 8}
     result = sample_of(json.dumps({"poses": [{}, {"flange": state}]}).encode(), 0.0, HERE, fields)
-    assert result == sg.FlangeSample(
+    assert result == sg.twin.FlangeSample(
         time=8.0, position=(1.0, 2.0, 3.5), quaternion=(0.0, 1.0, 0.0, 0.0)
     )
 
@@ -306,12 +306,12 @@ UDP = UdpFlange(port=0, stale_after=10.0)
 
 
 @cache
-def record(count: int, step: float = 0.02, begin: float = 3.0) -> list[sg.FlangeSample]:
+def record(count: int, step: float = 0.02, begin: float = 3.0) -> list[sg.twin.FlangeSample]:
     """Poses of the robot while it moves."""
     return [robot().sample_at(begin + step * index) for index in range(count)]
 
 
-def datagram(sample: sg.FlangeSample) -> bytes:
+def datagram(sample: sg.twin.FlangeSample) -> bytes:
     return json.dumps(row_of(sample)).encode()
 
 
@@ -371,7 +371,7 @@ def test_the_real_clock_goes_on() -> None:
 def test_a_replay_waits_as_long_as_the_record_has() -> None:
     clock, samples = ManualClock(100.0), record(50)
 
-    async def run() -> list[tuple[float, sg.FlangeSample]]:
+    async def run() -> list[tuple[float, sg.twin.FlangeSample]]:
         return [(clock.now(), sample) async for sample in ReplayStream(samples, clock=clock)]
 
     result = finished(run())
@@ -380,12 +380,12 @@ def test_a_replay_waits_as_long_as_the_record_has() -> None:
 
 
 def test_a_fast_replay_does_not_wait_and_ends(tmp_path: Path) -> None:
-    sg.save_flange_samples(record(20), tmp_path / "record.jsonl")
+    sg.twin.save_flange_samples(record(20), tmp_path / "record.jsonl")
     clock = ManualClock()
     source = FileFlange(path="record.jsonl", pace="fast")
 
     async def run() -> int:
-        stream = sg.open_flange(source, directory=tmp_path, clock=clock)
+        stream = sg.twin.open_flange(source, directory=tmp_path, clock=clock)
         count = len([sample async for sample in stream])
         with pytest.raises(StopAsyncIteration):
             await anext(stream)
@@ -415,11 +415,11 @@ def test_each_source_has_its_stream(monkeypatch: pytest.MonkeyPatch) -> None:
 
     async def run() -> list[type]:
         sources = (HttpFlange(token_variable="OUR_TOKEN"), UDP, SimulatedFlange(program=program()))
-        return [type(sg.open_flange(source)) for source in sources]
+        return [type(sg.twin.open_flange(source)) for source in sources]
 
     assert finished(run()) == [HttpStream, UdpStream, RobotStream]
     with pytest.raises(sg.DescriptionError) as message:
-        sg.open_flange(HttpFlange(token_variable="NO_TOKEN"))
+        sg.twin.open_flange(HttpFlange(token_variable="NO_TOKEN"))
     assert str(message.value) == (
         "token_variable: expected a token in the environment variable NO_TOKEN, found none"
     )
@@ -448,7 +448,7 @@ def test_closing_wakes_whoever_waits() -> None:
 
 
 def test_poses_come_by_udp_with_all_digits() -> None:
-    async def run() -> list[sg.FlangeSample]:
+    async def run() -> list[sg.twin.FlangeSample]:
         async with UdpStream(UDP) as stream:
             target = UDP.replace(port=await stream.open())
             sent = await send_poses(robot(), target, rate=50.0, count=40, clock=ManualClock(9.0))

@@ -9,7 +9,7 @@ import numpy as np
 import softgrasp as sg
 from softgrasp.vision.synthetic_photos import SyntheticPhoto, synthetic_photo
 
-FINGER = sg.load_finger("paper000")
+FINGER = sg.io.load_finger("paper000")
 LOADS = (0.0, 0.02, 0.04, 0.07, 0.1)
 """Weights at the tip [kg]."""
 WIDTH = 1280

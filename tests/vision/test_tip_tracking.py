@@ -97,10 +97,12 @@ DURATIONS = {20: 0.62, 40: 0.72, 100: 0.8}
 
 
 @cache
-def release(grams: int) -> sg.FingerMotion:
-    finger = sg.load_finger("paper000")
+def release(grams: int) -> sg.soft.FingerMotion:
+    finger = sg.io.load_finger("paper000")
     rest = sg.equilibrium(finger, tip_mass=grams * 1e-3, error_estimate=False)
-    return sg.move_finger(finger, DURATIONS[grams], start_angles=rest.joint_angles, timestep=2.5e-4)
+    return sg.soft.move_finger(
+        finger, DURATIONS[grams], start_angles=rest.joint_angles, timestep=2.5e-4
+    )
 
 
 def rms_mm(track: TipTrack, video: SyntheticVideo) -> float:
@@ -190,7 +192,7 @@ def test_the_corner_with_the_highest_x_jumps(
 
 
 def test_the_length_of_the_finger_gives_the_scale(video: SyntheticVideo, tmp_path: Path) -> None:
-    still = sg.move_finger(sg.load_finger("paper000"), 0.01)
+    still = sg.soft.move_finger(sg.io.load_finger("paper000"), 0.01)
     path = write_video(tmp_path / "rest", islice(SyntheticVideo(still, 320).frames(), 3), 960.0)
     result = track_tip(path, frame_rate=960.0, finger_length=video.finger_length)
     assert result.pixel_size == pytest.approx(video.pixel_size, rel=0.01)

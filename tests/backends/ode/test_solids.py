@@ -114,7 +114,7 @@ def test_a_fingers_links_are_where_mujoco_has_them(ode_library) -> None:
     import softgrasp as sg
     from softgrasp.model.soft_finger import finger_spec
 
-    finger = sg.load_finger("paper000")
+    finger = sg.io.load_finger("paper000")
     ode = run(built(finger_nodes(finger, 20.0)), 3.0)
     model = finger_spec(finger).compile()
     data = mujoco.MjData(model)

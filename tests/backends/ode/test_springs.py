@@ -32,7 +32,7 @@ def angles(ode) -> np.ndarray:
 
 @pytest.mark.parametrize("step_ms", [1.0, 8.0])
 def test_a_finger_comes_to_rest_where_its_equilibrium_is(step_ms: float) -> None:
-    finger = sg.load_finger("paper000")
+    finger = sg.io.load_finger("paper000")
     ode = run(built(finger_nodes(finger, damping_factor=20.0), step_ms=step_ms), 6.0)
     rest = sg.equilibrium(finger, error_estimate=False)
     assert np.degrees(angles(ode)) == pytest.approx(np.degrees(rest.joint_angles), abs=1e-3)
@@ -40,7 +40,7 @@ def test_a_finger_comes_to_rest_where_its_equilibrium_is(step_ms: float) -> None
 
 @pytest.mark.parametrize("step_ms", [0.5, 1.0])
 def test_the_spring_is_mujocos_with_h_k_of_damping_more(step_ms: float) -> None:
-    finger = sg.load_finger("paper000")
+    finger = sg.io.load_finger("paper000")
     ode = built(finger_nodes(finger), step_ms=step_ms)
     spec = finger_spec(finger)
     spec.option.integrator = mujoco.mjtIntegrator.mjINT_EULER

@@ -105,7 +105,7 @@ def test_an_arm_of_mjcf_lifts_a_hand_of_mjcf(tmp_path: Path) -> None:
         object=post,
         hand_pose=sg.Pose(position=(0.0, 0.0, 0.5)),
         surroundings=(sg.Table(),),
-        lift=sg.Lift(height=0.05),
+        lift=sg.description.Lift(height=0.05),
         gravity=True,
     )
     result = sg.simulate(scene)

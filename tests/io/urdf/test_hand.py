@@ -145,7 +145,7 @@ def test_the_gripper_as_a_hand(tmp_path: Path) -> None:
 
 
 def test_the_end_of_a_finger_is_its_far_end_or_the_empty_link_there(tmp_path: Path) -> None:
-    end = sg.forward_kinematics(hand_of(tmp_path, GRIPPER).fingers[0], [0.0, 0.0])[-1]
+    end = sg.mechanics.forward_kinematics(hand_of(tmp_path, GRIPPER).fingers[0], [0.0, 0.0])[-1]
     finger = hand_of(tmp_path, GRIPPER).fingers[0]
     assert (end @ [*finger.tip, 1.0])[:3] == pytest.approx([-0.05, 0.0, 0.125], abs=1e-3)
     mark = '<link name="mark"/>' + joint(

@@ -27,7 +27,7 @@ def hand_of(directory: Path, right: str, left: str = LEFT) -> Hand:
     return sg.load_hand(written(directory, robot(PALM, left, right), "hand.urdf"))
 
 
-def row(hand: Hand, joint: str) -> sg.Phalanx:
+def row(hand: Hand, joint: str) -> sg.description.Phalanx:
     return next(row for row in hand.joints if row.joint_name == joint)
 
 

@@ -27,7 +27,7 @@ WRIST = (
 
 def gripper(**changes: Any) -> Robot:
     """The shipped gripper without its wrist; changes apply to both bendables."""
-    whole = sg.load_robot("soft_gripper_two")
+    whole = sg.io.load_robot("soft_gripper_two")
     parts = tuple(part.replace(**changes) for part in whole.bendables)
     links = tuple(link for link in whole.links if link.name != "mount")
     return whole.replace(joints=(), links=links, bendables=parts, control=())
@@ -111,7 +111,7 @@ def test_tips_are_part_of_the_last_links() -> None:
 def test_it_grasps() -> None:
     hand = soft_hand(gripper())
     ball = sg.GraspObject(name="ball", shape=sg.Sphere(radius=0.02), mass=0.03)
-    scene = sg.GraspScene(hand=hand, object=ball, surroundings=(sg.Table(),), lift=sg.Lift(),
+    scene = sg.GraspScene(hand=hand, object=ball, surroundings=(sg.Table(),), lift=sg.description.Lift(),
                           gravity=True)  # fmt: skip
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", sg.SoftgraspWarning)
@@ -146,7 +146,7 @@ LEFT = "bendable 'left_finger': "
     ("robot", "sentence"),
     [
         (
-            sg.load_robot("three_segment_arm").replace(bendables=(), control=(), joints=(),
+            sg.io.load_robot("three_segment_arm").replace(bendables=(), control=(), joints=(),
                                                        links=(Link(name="base"),)),
             "bendable: expected bendables as soft fingers of 'three_segment_arm', found none; "
             "rigid "

@@ -22,7 +22,7 @@ from softgrasp.hydraulics import (
     pressure_of_torque,
 )
 from softgrasp.hydraulics.description import HydraulicArm
-from softgrasp.hydraulics.drive_model import (
+from softgrasp.hydraulics.drive import (
     exponential,
     poiseuille_resistance,
     reynolds,

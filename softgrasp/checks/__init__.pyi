@@ -1,0 +1,7 @@
+from softgrasp.checks.repair import Repair as Repair
+from softgrasp.checks.repair import repaired as repaired
+from softgrasp.checks.repair import repairs as repairs
+from softgrasp.checks.report import Finding as Finding
+from softgrasp.checks.report import Inspection as Inspection
+
+NAMES: dict[str, tuple[str, ...]]

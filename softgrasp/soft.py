@@ -1,0 +1,15 @@
+"""Soft fingers: equilibria, motion, and fingers from meshes or constant-curvature segments."""
+
+from __future__ import annotations
+
+from softgrasp._lazy import lazy_names
+
+NAMES = {
+    "continuum.rld": ("finger_from_bendable",),
+    "io.soft_finger_mesh": ("finger_from_mesh",),
+    "sim.soft_dynamics": ("FingerMotion", "move_finger", "stable_timestep"),
+    "sim.soft_statics": ("Equilibrium", "equilibrium"),
+}
+"""Public names by the module that defines them; ``=name`` is the module itself."""
+
+__all__, __getattr__, __dir__ = lazy_names(__name__, NAMES)

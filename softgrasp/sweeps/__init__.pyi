@@ -1,0 +1,7 @@
+from softgrasp.sweeps.planner import PlannedGrasps as PlannedGrasps
+from softgrasp.sweeps.planner import plan_grasps as plan_grasps
+from softgrasp.sweeps.run import Shard as Shard
+from softgrasp.sweeps.run import merge as merge
+from softgrasp.sweeps.run import sweep as sweep
+
+NAMES: dict[str, tuple[str, ...]]
