@@ -12,6 +12,8 @@ from softgrasp.errors import BackendUnavailable
 if TYPE_CHECKING:
     from softgrasp.envs.gym_env import GraspEnv
 
+__all__ = ["make_dm_env", "make_env"]
+
 
 def make_env(scene: GraspScene | str | Path, **options: Any) -> GraspEnv:
     """A scene as a Gymnasium environment (extra ``gym``).
