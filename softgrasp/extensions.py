@@ -22,8 +22,8 @@ ENGINES = {
 }
 """Functions that return an ``ExternalEngine``, by the names of the engines."""
 RELEASES = {
-    "webots": "softgrasp.backends.webots.backend:told_release",
-    "ode": "softgrasp.backends.webots.backend:told_release",
+    "webots": "softgrasp.backends.webots.backend:imported_release",
+    "ode": "softgrasp.backends.webots.backend:imported_release",
 }
 """Functions that simulate the release of a soft finger, by the names of the engines."""
 HARDWARE_CHECKS = ("softgrasp.continuum_control.hardware:check_system",)
@@ -99,7 +99,7 @@ DEMOS = {
 """Functions that run ``softgrasp demo NAME``, by name."""
 COMMAND_GROUPS = {"twin": "softgrasp.twin.cli:twin"}
 """Groups of verbs, which are Typer applications, by name."""
-WORLD_FACTS = "softgrasp.backends.webots.cli:world_facts"
+WORLD_FACTS = "softgrasp.backends.webots.cli:world_properties"
 """Function file → (facts, problems) of a Webots world, for ``softgrasp check``."""
 WORLD_WRITER = "softgrasp.backends.webots.cli:put_project"
 """Function that writes a Webots project, for ``softgrasp convert``."""

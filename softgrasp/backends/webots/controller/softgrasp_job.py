@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 from controller import Supervisor
-from laws import debounce, free_drives, next_targets
+from laws import debounce, free_actuators, next_targets
 
 UNBOUND = float("inf")
 
@@ -221,7 +221,7 @@ class Job:
 
     def _next(self, led):
         actuators = self.properties["actuators"]
-        free = free_drives(actuators["stops"], self.in_contact)
+        free = free_actuators(actuators["stops"], self.in_contact)
         targets = next_targets(
             self.targets, actuators["increments"], free, actuators["lower"], actuators["upper"]
         )
