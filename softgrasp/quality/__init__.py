@@ -1,9 +1,9 @@
-"""How good a grasp is: mechanics of contacts as plain functions on arrays.
+"""Grasp quality measures and contact mechanics as plain functions on arrays.
 
-Conventions, which docs/quality.md tells measure by measure: normals point INTO the object; contact
-frames are (normal, t1, t2); wrenches are force over moment about ``center``, moments divided by
-``torque_scale``; friction forces have unit normal component unless ``edge_norm="unit"``; (n, 2)
-points and normals mean the plane with wrenches (fx, fy, m).
+Conventions, which docs/quality.md explains for every measure: normals point INTO the object;
+contact frames are (normal, t1, t2); wrenches are force over moment about ``center``, moments
+divided by ``torque_scale``; friction forces have unit normal component unless ``edge_norm="unit"``;
+(n, 2) points and normals select the plane with wrenches (fx, fy, m).
 """
 
 from softgrasp.quality.contact_forces import (

@@ -1,9 +1,16 @@
-"""Potential contact and grasp robustness: how far from slip and loss the best forces are.
+"""Contact forces: friction margin, cone distance, force distribution, PCR and PGR.
 
-After Pozzi, Malvezzi and Prattichizzo, On grasp quality measures: grasp robustness and contact
-force distribution in underactuated and compliant robotic hands, IEEE Robotics and Automation
-Letters 2(1), 2017, in the form in which SynGrasp computes them: the reciprocal of the barrier cost
-of ``force_barrier`` at the forces of least cost. Units are [N²]. Hard fingers only.
+Potential contact robustness (PCR) and potential grasp robustness (PGR) after Pozzi, Malvezzi and
+Prattichizzo, On grasp quality measures: grasp robustness and contact force distribution in
+underactuated and compliant robotic hands, IEEE Robotics and Automation Letters 2(1), 2017, in the
+form in which SynGrasp computes them: the reciprocal 1/V [N²] of the minimum cost V of hard-finger
+contact forces.
+
+The cost is that of Gabiccini, Bicchi, Prattichizzo and Malvezzi (On the role of hand synergies in
+the optimal choice of grasping forces, Autonomous Robots 31, 2011): each contact has three limits
+σ < 0: fmin − fn, |f| − fmax and |f|/√(1 + µ²) − fn. A limit costs 1/(2σ²) for σ < −k, and above −k
+the parabola with the same value, slope and curvature there. V is the sum over all limits, divided
+by the number of contacts. It is convex in the forces, so Newton steps find its minimum.
 """
 
 from __future__ import annotations
@@ -17,7 +24,7 @@ from numpy.typing import ArrayLike
 
 from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.transforms import Array
-from softgrasp.quality.contact_models import number, numbers
+from softgrasp.quality.inputs import number, numbers
 from softgrasp.quality.null_spaces import (
     RANK_TOLERANCE,
     controllable_internal_forces,
@@ -27,229 +34,21 @@ from softgrasp.quality.null_spaces import (
 )
 from softgrasp.quality.stiffness import contact_compliance
 
-# --------------------
-# How near contact forces are to slipping, and how they are shared among contacts.
-
-
-def friction_margin(forces: ArrayLike, mu: float, *, torsion: float = 0.0) -> Array:
-    """1 − friction over its limit at each contact, (n,): 0 slips, negative is beyond.
-
-    Hard finger 1 − |ft|/(µ fn); soft finger 1 − √((ft/µ)² + (m/γ)²)/fn, the elliptic limit surface
-    (Howe and Cutkosky 1996). −inf where a contact would have to pull, or carries friction without
-    normal force; 0 where it carries nothing.
-
-    Args:
-        forces: In contact frames, (normal, t1, t2), (n, 3); with the spin moment, (n, 4); in the
-            plane (normal, t1), (n, 2) [N, N·m].
-        mu: Coefficient of friction, at least 0.
-        torsion: γ, largest spin moment per normal force [m]; needed with spin moments.
-
-    Raises:
-        DescriptionError: Wrong shapes or numbers, spin moments without torsion.
-    """
-    force_array, used = _used(forces, mu, torsion)
-    normal = force_array[:, 0]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        margin = 1.0 - used / normal
-    margin[(normal < 0.0) | ((normal == 0.0) & (used > 0.0))] = -np.inf
-    margin[(normal == 0.0) & (used == 0.0)] = 0.0
-    return np.asarray(margin)
-
-
-def cone_distance(forces: ArrayLike, mu: float) -> Array:
-    """Distance of each contact force from the border of its friction cone [N], (n,).
-
-    (µ fn − |ft|)/√(1 + µ²), negative outside; for forces below the cone's tip −|f|. Hard fingers.
-
-    Args:
-        forces: In contact frames, (n, 3), or (n, 2) in the plane [N].
-        mu: Coefficient of friction.
-    """
-    force_array = numbers(forces, "forces", (None, None))
-    if force_array.shape[1] not in (2, 3):
-        raise DescriptionError(
-            "expected (normal, t1, t2), or (normal, t1) in the plane; found "
-            f"{force_array.shape[1]} columns",
-            field="forces",
-        )
-    friction = number(mu, "mu", 0.0)
-    sideways = np.linalg.norm(force_array[:, 1:], axis=1)
-    distance = (friction * force_array[:, 0] - sideways) / np.sqrt(1.0 + friction**2)
-    below = force_array[:, 0] + friction * sideways < 0.0
-    return np.asarray(np.where(below, -np.linalg.norm(force_array, axis=1), distance))
-
-
-def force_distribution(forces: ArrayLike) -> Array:
-    """Share of each contact in the sum of the normal forces, (n,); zeros where nothing presses.
-
-    Args:
-        forces: In contact frames, normal force first, (n, any) [N].
-
-    Raises:
-        DescriptionError: A normal force that pulls.
-    """
-    normal = numbers(forces, "forces", (None, None))[:, 0]
-    if (normal < 0.0).any():
-        worst = int(np.argmin(normal))
-        raise DescriptionError(
-            f"expected normal forces that press, found {normal[worst]:g} N at contact {worst}",
-            field="forces",
-        )
-    total = normal.sum()
-    return np.asarray(normal / total if total > 0.0 else np.zeros(len(normal)))
-
-
-def _used(forces: ArrayLike, mu: float, torsion: float) -> tuple[Array, Array]:
-    """Forces, and the normal forces that their friction needs at least."""
-    force_array = numbers(forces, "forces", (None, None))
-    if force_array.shape[1] not in (2, 3, 4):
-        raise DescriptionError(
-            "expected (normal, t1, t2), with the spin moment or, in the plane, without t2; found "
-            f"{force_array.shape[1]} columns",
-            field="forces",
-        )
-    friction, spin = number(mu, "mu", 0.0), number(torsion, "torsion", 0.0)
-    if force_array.shape[1] == 4 and spin == 0.0:
-        raise DescriptionError(
-            "expected a number above 0 for forces with spin moments, found 0", field="torsion"
-        )
-    sideways = np.linalg.norm(force_array[:, 1:3], axis=1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        used = np.where(sideways > 0.0, sideways / friction, 0.0)
-        if force_array.shape[1] == 4:
-            used = np.hypot(used, force_array[:, 3] / spin)
-    return force_array, used
-
-
-# --------------------
-# How far contact forces are from the limits of contacts, as one smooth cost.
-#
-# The cost of Gabiccini, Bicchi, Prattichizzo and Malvezzi (On the role of hand synergies in the
-# optimal choice of grasping forces, Autonomous Robots 31, 2011): each contact has three limits
-# σ < 0: fmin − fn, |f| − fmax and |f|/√(1 + µ²) − fn. A limit costs 1/(2σ²) as long as σ < −k,
-# and
-# beyond that the parabola that goes on from there twice differentiably. The cost of a grasp is
-# the
-# sum over limits, divided by the number of contacts. It is convex in the forces.
-
-
-STEPS = (10.0, 1.0, 0.1, 0.01)
-"""Softer barriers that are solved before the asked one, each from the forces of the last."""
+SMOOTHINGS = (10.0, 1.0, 0.1, 0.01)
+"""Values of k [N] that are solved before the requested one, each from the previous forces."""
 MAX_STEPS = 60
-
-
-@dataclass(frozen=True)
-class Limits:
-    """What contact forces have to keep to."""
-
-    mu: float
-    min_force: float
-    """Smallest normal force [N]."""
-    max_force: float
-    """Largest force [N]."""
-    smoothing: float
-    """k of the barrier [N]."""
-
-
-def best_forces(
-    particular: Array, basis: Array, counted: Array, limits: Limits
-) -> tuple[Array, float, float]:
-    """Forces particular + basis·y of least cost, that cost, and their worst σ.
-
-    Args:
-        particular: Forces (normal, t1, t2) that balance the load, (3n,).
-        basis: Internal forces that the hand can choose, (3n, i).
-        counted: Which limits hold at which contact, (n, 3); none for a contact that is no more.
-        limits: Of the contacts.
-    """
-    chosen = np.zeros(basis.shape[1])
-    softer = [step for step in STEPS if step > limits.smoothing]
-    for smoothing in [*softer, limits.smoothing]:
-        chosen = _newton(_Cost(particular, basis, counted, limits, smoothing), chosen)
-    forces = particular + basis @ chosen
-    sigmas = _sigmas(forces.reshape(-1, 3), limits)[0]
-    cost = _Cost(particular, basis, counted, limits, limits.smoothing).at(chosen)[0]
-    return forces, cost, float(sigmas[counted].max())
-
-
-def _newton(cost: _Cost, chosen: Array) -> Array:
-    value, slope, curvature = cost.at(chosen)
-    for _ in range(MAX_STEPS if len(chosen) else 0):
-        ridge = 1e-12 * max(float(np.trace(curvature)), np.finfo(float).tiny)
-        step = -np.linalg.solve(curvature + ridge * np.eye(len(chosen)), slope)
-        gain, length = float(-slope @ step), 1.0
-        if gain <= 1e-14 * value:
-            break
-        tried = cost.at(chosen + step)
-        while tried[0] > value - 1e-4 * length * gain and length > 1e-10:
-            length /= 2.0
-            tried = cost.at(chosen + length * step)
-        if tried[0] >= value:
-            break
-        chosen, (value, slope, curvature) = chosen + length * step, tried
-    return chosen
-
-
-@dataclass(frozen=True)
-class _Cost:
-    particular: Array
-    basis: Array
-    counted: Array
-    limits: Limits
-    smoothing: float
-
-    def at(self, chosen: Array) -> tuple[float, Array, Array]:
-        """Cost, its gradient and Hessian in the chosen internal forces."""
-        forces = (self.particular + self.basis @ chosen).reshape(-1, 3)
-        sigmas, gradients, bends = _sigmas(forces, self.limits)
-        value, first, second = (part * self.counted for part in _barrier(sigmas, self.smoothing))
-        count = int(self.counted.any(axis=1).sum())
-        slope = np.einsum("ns,nsi->ni", first, gradients)
-        curvature = np.einsum("ns,nsi,nsj->nij", second, gradients, gradients)
-        curvature += np.einsum("ns,nsij->nij", first, bends)
-        blocks = self.basis.reshape(len(forces), 3, -1)
-        whole = np.einsum("nia,nij,njb->ab", blocks, curvature, blocks, optimize=True)
-        return float(value.sum()) / count, self.basis.T @ slope.ravel() / count, whole / count
-
-
-def _sigmas(forces: Array, limits: Limits) -> tuple[Array, Array, Array]:
-    """The limits σ of each contact, (n, 3), with their gradients and Hessians in its force."""
-    lengths = np.sqrt((forces**2).sum(axis=1)) + 1e-12
-    along = forces / lengths[:, None]
-    bend = (np.eye(3) - along[:, :, None] * along[:, None, :]) / lengths[:, None, None]
-    cosine, normal = 1.0 / np.sqrt(1.0 + limits.mu**2), forces[:, 0]
-    sigmas = np.stack(
-        [limits.min_force - normal, lengths - limits.max_force, cosine * lengths - normal], axis=1
-    )
-    inward = np.broadcast_to([1.0, 0.0, 0.0], forces.shape)
-    gradients = np.stack([-inward, along, cosine * along - inward], axis=1)
-    return sigmas, gradients, np.stack([0.0 * bend, bend, cosine * bend], axis=1)
-
-
-def _barrier(sigma: Array, k: float) -> tuple[Array, Array, Array]:
-    """Cost of a limit, and its first and second derivative."""
-    inside = sigma < -k
-    safe = np.where(inside, sigma, -k)
-    # the parabola that has value, slope and curvature of 1/(2σ²) at −k
-    a, b, c = 1.5 / k**4, 4.0 / k**3, 3.0 / k**2
-    return (
-        np.where(inside, 0.5 / safe**2, (a * sigma + b) * sigma + c),
-        np.where(inside, -1.0 / safe**3, 2.0 * a * sigma + b),
-        np.where(inside, 3.0 / safe**4, 2.0 * a),
-    )
-
-
+"""Maximum number of Newton steps for one k."""
 MAX_CONTACTS = 8
-"""Contacts whose 3ⁿ states are tried."""
+"""Maximum number of contacts n whose 3ⁿ states are enumerated."""
 STICKS, SLIPS, DETACHED = 1, 2, 3
 KEPT = {STICKS: (0, 1, 2), SLIPS: (0,), DETACHED: ()}
-"""Parts of the contact force (normal, t1, t2) in each state."""
+"""Components of the contact force (normal, t1, t2) that each state has."""
 LIMITED = {
     STICKS: (True, True, True),
     SLIPS: (True, True, False),
     DETACHED: (False, False, False),
 }
-"""Which of the limits fmin, fmax and friction hold in each state."""
+"""Which of the limits fmin, fmax and friction apply in each state."""
 
 
 class Options(TypedDict, total=False):
@@ -267,59 +66,124 @@ class Options(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Robustness:
-    """A robustness and the forces that have it."""
+    """A robustness and the contact forces at the minimum cost."""
 
     value: float
-    """1/V [N²]; 0 where no forces keep to the limits."""
+    """1/V [N²]; 0 where no forces satisfy the limits."""
     forces: Array
-    """Contact forces (normal, t1, t2) [N], (n, 3); zeros where there are none."""
+    """Contact forces (normal, t1, t2) [N], (n, 3); zeros without a solution."""
     states: tuple[int, ...]
-    """Of each contact: 1 sticks, 2 has a normal force only, 3 is detached; empty without forces."""
+    """State of each contact: 1 sticks, 2 has a normal force only, 3 is detached; empty without a
+    solution."""
 
 
 @dataclass(frozen=True)
-class _Grasp:
-    G: Array
-    J: Array | None
-    joint: ArrayLike | None
-    synergies: ArrayLike | None
-    wrench: Array
-    stiffness: float
-    limits: Limits
+class Limits:
+    """Limits and smoothing of the cost."""
 
-    def robustness(self, states: tuple[int, ...], *, held: bool) -> Robustness:
-        """The best forces with contacts in these states, which have to hold the object or not."""
-        rows = [3 * i + part for i, state in enumerate(states) for part in KEPT[state]]
-        grasp = self.G[:, rows]
-        nothing = Robustness(0.0, np.zeros((len(states), 3)), ())
-        if held and range_space(grasp, float(np.linalg.norm(grasp))).shape[1] < len(self.G):
-            return nothing
-        basis = self._controllable(grasp, rows)
-        lifted = np.linalg.solve(self._compliance(rows), grasp.T)
-        balancing = -lifted @ np.linalg.pinv(grasp @ lifted, rcond=RANK_TOLERANCE) @ self.wrench
-        unbalanced = np.linalg.norm(grasp @ balancing + self.wrench)
-        if unbalanced > 1e-6 * np.linalg.norm(self.wrench):
-            return nothing
-        # a contact that is let go, or slips, stays in the arrays with forces that cannot be chosen
-        particular, free = np.zeros(3 * len(states)), np.zeros((3 * len(states), basis.shape[1]))
-        particular[rows], free[rows] = balancing, basis
-        counted = np.array([LIMITED[state] for state in states])
-        forces, cost, worst = best_forces(particular, free, counted, self.limits)
-        if worst >= 0.0:
-            return nothing
-        return Robustness(1.0 / cost, forces.reshape(-1, 3), states)
+    mu: float
+    min_force: float
+    """fmin, smallest normal force [N]."""
+    max_force: float
+    """fmax, largest force [N]."""
+    smoothing: float
+    """k of the cost [N]."""
 
-    def _controllable(self, grasp: Array, rows: list[int]) -> Array:
-        if self.J is None:
-            return null_space(grasp)
-        return controllable_internal_forces(
-            grasp, self.J[rows], self._compliance(rows), self.synergies
+
+# Margins and distribution of contact forces
+
+
+def friction_margin(forces: ArrayLike, mu: float, *, torsion: float = 0.0) -> Array:
+    """Compute 1 − friction/limit of each contact, (n,): 0 at slip, negative beyond.
+
+    Hard finger 1 − |ft|/(µ fn); soft finger 1 − √((ft/µ)² + (m/γ)²)/fn, the elliptic limit surface
+    (Howe and Cutkosky 1996). −inf where the normal force pulls, or where there is friction without
+    a normal force; 0 where there is no force.
+
+    Args:
+        forces: Contact forces (normal, t1, t2) in contact frames, (n, 3); with the spin moment,
+            (n, 4); in the plane (normal, t1), (n, 2) [N, N·m].
+        mu: Coefficient of friction, at least 0.
+        torsion: γ, maximum spin moment per normal force [m]; required with spin moments.
+
+    Raises:
+        DescriptionError: Wrong shapes or numbers, or spin moments without torsion.
+    """
+    force_array, used = _required_normal_forces(forces, mu, torsion)
+    normal = force_array[:, 0]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        margin = 1.0 - used / normal
+    margin[(normal < 0.0) | ((normal == 0.0) & (used > 0.0))] = -np.inf
+    margin[(normal == 0.0) & (used == 0.0)] = 0.0
+    return np.asarray(margin)
+
+
+def cone_distance(forces: ArrayLike, mu: float) -> Array:
+    """Compute the distance of each contact force from the surface of its friction cone, (n,) [N].
+
+    (µ fn − |ft|)/√(1 + µ²), negative outside, and −|f| where the apex is nearest. Hard fingers.
+
+    Args:
+        forces: Contact forces (normal, t1, t2), (n, 3), or (normal, t1) in the plane, (n, 2) [N].
+        mu: Coefficient of friction.
+    """
+    force_array = numbers(forces, "forces", (None, None))
+    if force_array.shape[1] not in (2, 3):
+        raise DescriptionError(
+            "expected (normal, t1, t2), or (normal, t1) in the plane; found "
+            f"{force_array.shape[1]} columns",
+            field="forces",
         )
+    friction = number(mu, "mu", 0.0)
+    tangential = np.linalg.norm(force_array[:, 1:], axis=1)
+    distance = (friction * force_array[:, 0] - tangential) / np.sqrt(1.0 + friction**2)
+    below = force_array[:, 0] + friction * tangential < 0.0
+    return np.asarray(np.where(below, -np.linalg.norm(force_array, axis=1), distance))
 
-    def _compliance(self, rows: list[int]) -> Array:
-        """Of contacts and joints in series."""
-        hand = None if self.J is None else self.J[rows]
-        return contact_compliance(self.stiffness, len(rows), hand, self.joint)
+
+def force_distribution(forces: ArrayLike) -> Array:
+    """Compute the fraction of each contact in the sum of normal forces, (n,); zeros without forces.
+
+    Args:
+        forces: Contact forces in contact frames, normal component first, (n, any) [N].
+
+    Raises:
+        DescriptionError: A normal force is negative.
+    """
+    normal = numbers(forces, "forces", (None, None))[:, 0]
+    if (normal < 0.0).any():
+        worst = int(np.argmin(normal))
+        raise DescriptionError(
+            f"expected normal forces at least 0, found {normal[worst]:g} N at contact {worst}",
+            field="forces",
+        )
+    total = normal.sum()
+    return np.asarray(normal / total if total > 0.0 else np.zeros(len(normal)))
+
+
+def _required_normal_forces(forces: ArrayLike, mu: float, torsion: float) -> tuple[Array, Array]:
+    """Return the forces and the smallest normal forces that their friction requires."""
+    force_array = numbers(forces, "forces", (None, None))
+    if force_array.shape[1] not in (2, 3, 4):
+        raise DescriptionError(
+            "expected (normal, t1, t2), with the spin moment or, in the plane, without t2; found "
+            f"{force_array.shape[1]} columns",
+            field="forces",
+        )
+    friction, spin = number(mu, "mu", 0.0), number(torsion, "torsion", 0.0)
+    if force_array.shape[1] == 4 and spin == 0.0:
+        raise DescriptionError(
+            "expected a number above 0 for forces with spin moments, found 0", field="torsion"
+        )
+    tangential = np.linalg.norm(force_array[:, 1:3], axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        used = np.where(tangential > 0.0, tangential / friction, 0.0)
+        if force_array.shape[1] == 4:
+            used = np.hypot(used, force_array[:, 3] / spin)
+    return force_array, used
+
+
+# Robustness
 
 
 def contact_robustness(
@@ -335,24 +199,24 @@ def contact_robustness(
     stiffness: float = 1.0,
     smoothing: float = 1e-3,
 ) -> Robustness:
-    """Potential contact robustness with its forces: no contact may slip or be lost.
+    """Compute the potential contact robustness: no contact may slip or detach.
 
-    Also of grasps that do not resist every wrench, such as two fingers that squeeze.
+    Defined for grasps that do not resist every wrench too, such as two opposing fingers.
 
     Args:
         G: Grasp matrix of hard fingers, (6, 3n).
         mu: Coefficient of friction.
-        wrench: Load on the object from outside [N, N·m], (6,); none by default.
-        J: Hand Jacobian, (3n, m); None for a hand that can make any internal force.
-        joint: Joint stiffness Kq, as ``contact_compliance``; None for rigid joints.
-        synergies: Joint motions of the actuators S, (m, z).
+        wrench: External wrench on the object, (6,) [N, N·m]; zero by default.
+        J: Hand Jacobian, (3n, m); None where the hand can exert any internal force.
+        joint: Joint stiffness Kq, as for ``contact_compliance``; None for rigid joints.
+        synergies: Synergy matrix S, joint motions per actuator, (m, z).
         min_normal_force: fmin, smallest normal force [N].
         max_force: fmax, largest force [N].
-        stiffness: ks of contacts [N/m]; with rigid joints it does not matter.
-        smoothing: k of the barrier [N].
+        stiffness: Contact stiffness ks [N/m]; without effect where the joints are rigid.
+        smoothing: k of the cost [N].
 
     Raises:
-        DescriptionError: Wrong shapes or numbers; forces without friction, or fmax not above fmin.
+        DescriptionError: Wrong shapes or numbers, no friction, or fmax not above fmin.
     """
     grasp = _checked(
         G, mu, wrench, J, joint, synergies, min_normal_force, max_force, stiffness, smoothing
@@ -373,14 +237,14 @@ def grasp_robustness(
     stiffness: float = 1.0,
     smoothing: float = 1e-3,
 ) -> Robustness:
-    """Potential grasp robustness with its forces: contacts may slip or detach.
+    """Compute the potential grasp robustness: contacts may slip or detach.
 
-    The best over all 3ⁿ states of contacts (sticks, normal force only, detached) that still resist
-    each motion of the object: seconds for 6 contacts, minutes for 8. Arguments and errors as
+    The maximum over all 3ⁿ states of the contacts (sticks, normal force only, detached) that resist
+    every motion of the object. It takes seconds for 6 contacts and minutes for 8. Arguments as for
     ``contact_robustness``.
 
     Raises:
-        DescriptionError: As there; more than 8 contacts.
+        DescriptionError: As there, or more than 8 contacts.
     """
     grasp = _checked(
         G, mu, wrench, J, joint, synergies, min_normal_force, max_force, stiffness, smoothing
@@ -388,7 +252,7 @@ def grasp_robustness(
     count = grasp.G.shape[1] // 3
     if count > MAX_CONTACTS:
         raise DescriptionError(
-            f"expected at most {MAX_CONTACTS} contacts, as 3 to their number states are tried; "
+            f"expected at most {MAX_CONTACTS} contacts, as all 3ⁿ states are enumerated; "
             f"found {count}",
             field="G",
         )
@@ -399,18 +263,20 @@ def grasp_robustness(
 
 
 def pcr(G: ArrayLike, mu: float = 0.8, **options: Unpack[Options]) -> float:
-    """Potential contact robustness [N²], 1/V ≥ 0, larger is better; see ``contact_robustness``.
+    """Return the potential contact robustness 1/V ≥ 0 [N²]; larger is better.
 
-    With no load, µ 0.8, fmin 1 N, fmax 30 N, ks 1 N/m and k 1e-3 N as SynGrasp. 0 where no
-    internal forces keep all contacts from slipping.
+    Options as for ``contact_robustness``; the defaults (µ 0.8, fmin 1 N, fmax 30 N, ks 1 N/m,
+    k 1e-3 N, no load) are those of SynGrasp. 0 where every choice of internal forces lets some
+    contact slip.
     """
     return contact_robustness(G, mu, **options).value
 
 
 def pgr(G: ArrayLike, mu: float = 0.8, **options: Unpack[Options]) -> float:
-    """Potential grasp robustness [N²], 1/V ≥ 0, larger is better; see ``grasp_robustness``.
+    """Return the potential grasp robustness 1/V ≥ 0 [N²]; larger is better.
 
-    0 where no state of the contacts holds the object. Not below ``pcr`` where G has rank 6.
+    Options as for ``grasp_robustness``. 0 where no state of the contacts holds the object; at least
+    ``pcr`` where G has rank 6.
     """
     return grasp_robustness(G, mu, **options).value
 
@@ -427,6 +293,7 @@ def _checked(
     stiffness: float,
     smoothing: float,
 ) -> _Grasp:
+    """Validate the arguments of both robustness functions."""
     grasp = numbers(G, "G", (6, None))
     if grasp.shape[1] % 3 or grasp.shape[1] == 0:
         raise DescriptionError(
@@ -447,3 +314,145 @@ def _checked(
     load = np.zeros(6) if wrench is None else numbers(wrench, "wrench", (6,))
     ks = number(stiffness, "stiffness", 0.0, above=True)
     return _Grasp(grasp, hand, joint, synergies, load, ks, limits)
+
+
+@dataclass(frozen=True)
+class _Grasp:
+    """Validated arguments of the robustness functions."""
+
+    G: Array
+    J: Array | None
+    joint: ArrayLike | None
+    synergies: ArrayLike | None
+    wrench: Array
+    stiffness: float
+    limits: Limits
+
+    def robustness(self, states: tuple[int, ...], *, held: bool) -> Robustness:
+        """Compute the robustness with contacts in these states; ``held``: G must keep full rank."""
+        rows = [3 * i + part for i, state in enumerate(states) for part in KEPT[state]]
+        grasp = self.G[:, rows]
+        infeasible = Robustness(0.0, np.zeros((len(states), 3)), ())
+        if held and range_space(grasp, float(np.linalg.norm(grasp))).shape[1] < len(self.G):
+            return infeasible
+        basis = self._controllable(grasp, rows)
+        lifted = np.linalg.solve(self._compliance(rows), grasp.T)
+        balancing = -lifted @ np.linalg.pinv(grasp @ lifted, rcond=RANK_TOLERANCE) @ self.wrench
+        unbalanced = np.linalg.norm(grasp @ balancing + self.wrench)
+        if unbalanced > 1e-6 * np.linalg.norm(self.wrench):
+            return infeasible
+        # detached and slipping contacts stay in the arrays, with the missing components zero
+        particular, free = np.zeros(3 * len(states)), np.zeros((3 * len(states), basis.shape[1]))
+        particular[rows], free[rows] = balancing, basis
+        counted = np.array([LIMITED[state] for state in states])
+        forces, cost, worst = optimal_forces(particular, free, counted, self.limits)
+        if worst >= 0.0:
+            return infeasible
+        return Robustness(1.0 / cost, forces.reshape(-1, 3), states)
+
+    def _controllable(self, grasp: Array, rows: list[int]) -> Array:
+        """Compute a basis of the internal forces that the hand can exert."""
+        if self.J is None:
+            return null_space(grasp)
+        return controllable_internal_forces(
+            grasp, self.J[rows], self._compliance(rows), self.synergies
+        )
+
+    def _compliance(self, rows: list[int]) -> Array:
+        """Compute the compliance of contacts and joints in series."""
+        hand = None if self.J is None else self.J[rows]
+        return contact_compliance(self.stiffness, len(rows), hand, self.joint)
+
+
+# Minimum of the cost
+
+
+def optimal_forces(
+    particular: Array, basis: Array, counted: Array, limits: Limits
+) -> tuple[Array, float, float]:
+    """Minimize the cost over forces particular + basis·y; return forces, cost and largest σ.
+
+    Args:
+        particular: Forces (normal, t1, t2) that balance the load, (3n,) [N].
+        basis: Basis of the internal forces that the hand can exert, (3n, i).
+        counted: Mask of the limits that apply to each contact, (n, 3).
+        limits: Limits of the contacts.
+    """
+    chosen = np.zeros(basis.shape[1])
+    softer = [step for step in SMOOTHINGS if step > limits.smoothing]
+    for smoothing in [*softer, limits.smoothing]:
+        chosen = _newton(_Cost(particular, basis, counted, limits, smoothing), chosen)
+    forces = particular + basis @ chosen
+    sigmas = _sigmas(forces.reshape(-1, 3), limits)[0]
+    cost = _Cost(particular, basis, counted, limits, limits.smoothing).at(chosen)[0]
+    return forces, cost, float(sigmas[counted].max())
+
+
+def _newton(cost: _Cost, chosen: Array) -> Array:
+    """Minimize a convex cost by damped Newton steps."""
+    value, slope, curvature = cost.at(chosen)
+    for _ in range(MAX_STEPS if len(chosen) else 0):
+        ridge = 1e-12 * max(float(np.trace(curvature)), np.finfo(float).tiny)
+        step = -np.linalg.solve(curvature + ridge * np.eye(len(chosen)), slope)
+        gain, length = float(-slope @ step), 1.0
+        if gain <= 1e-14 * value:
+            break
+        trial = cost.at(chosen + step)
+        while trial[0] > value - 1e-4 * length * gain and length > 1e-10:
+            length /= 2.0
+            trial = cost.at(chosen + length * step)
+        if trial[0] >= value:
+            break
+        chosen, (value, slope, curvature) = chosen + length * step, trial
+    return chosen
+
+
+@dataclass(frozen=True)
+class _Cost:
+    """Cost of contact forces as a function of the coordinates of the internal forces."""
+
+    particular: Array
+    basis: Array
+    counted: Array
+    limits: Limits
+    smoothing: float
+
+    def at(self, chosen: Array) -> tuple[float, Array, Array]:
+        """Compute the cost, its gradient and its Hessian."""
+        forces = (self.particular + self.basis @ chosen).reshape(-1, 3)
+        sigmas, gradients, curvatures = _sigmas(forces, self.limits)
+        value, first, second = (part * self.counted for part in _barrier(sigmas, self.smoothing))
+        count = int(self.counted.any(axis=1).sum())
+        slope = np.einsum("ns,nsi->ni", first, gradients)
+        curvature = np.einsum("ns,nsi,nsj->nij", second, gradients, gradients)
+        curvature += np.einsum("ns,nsij->nij", first, curvatures)
+        blocks = self.basis.reshape(len(forces), 3, -1)
+        whole = np.einsum("nia,nij,njb->ab", blocks, curvature, blocks, optimize=True)
+        return float(value.sum()) / count, self.basis.T @ slope.ravel() / count, whole / count
+
+
+def _sigmas(forces: Array, limits: Limits) -> tuple[Array, Array, Array]:
+    """Compute the limits σ of each contact, (n, 3), with gradients and Hessians in its force."""
+    lengths = np.sqrt((forces**2).sum(axis=1)) + 1e-12
+    along = forces / lengths[:, None]
+    hessian = (np.eye(3) - along[:, :, None] * along[:, None, :]) / lengths[:, None, None]
+    cosine, normal = 1.0 / np.sqrt(1.0 + limits.mu**2), forces[:, 0]
+    sigmas = np.stack(
+        [limits.min_force - normal, lengths - limits.max_force, cosine * lengths - normal], axis=1
+    )
+    inward = np.broadcast_to([1.0, 0.0, 0.0], forces.shape)
+    gradients = np.stack([-inward, along, cosine * along - inward], axis=1)
+    return sigmas, gradients, np.stack([0.0 * hessian, hessian, cosine * hessian], axis=1)
+
+
+def _barrier(sigma: Array, k: float) -> tuple[Array, Array, Array]:
+    """Compute the cost of a limit, and its first and second derivatives."""
+    inside = sigma < -k
+    safe = np.where(inside, sigma, -k)
+    # parabola with the value, slope and curvature of 1/(2σ²) at −k
+    a, b, c = 1.5 / k**4, 4.0 / k**3, 3.0 / k**2
+    return (
+        np.where(inside, 0.5 / safe**2, (a * sigma + b) * sigma + c),
+        np.where(inside, -1.0 / safe**3, 2.0 * a * sigma + b),
+        np.where(inside, 3.0 / safe**4, 2.0 * a),
+    )

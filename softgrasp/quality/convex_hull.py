@@ -1,8 +1,18 @@
-"""Convex hulls of wrenches: facets, volume, vertices, and points that do not lie in a plane.
+"""Convex hulls of wrenches: facets, volume, vertices and the smallest reach of a convex body.
 
-Qhull (Barber, Dobkin and Huhdanpaa 1996) makes the hulls. In six dimensions symmetric grasps have
-many wrenches on common facets, on which exact Qhull fails now and then; its joggled input (QJ)
-never does, and is twice as fast. What joggling moves is measured and allowed for.
+A wrench space is a convex body; its support function h(u) = max {u·w : w in it} determines it. The
+smallest reach min h(u) over unit u is ε. Cutting planes find it from few points: the hull of some
+points of the body is inside it, so its nearest facet is a lower bound; the reach of the body along
+the normal of that facet is an upper bound, and the point that attains it joins the hull. For a
+polytope the iteration ends with the exact value.
+
+Qhull (Barber, Dobkin and Huhdanpaa 1996; ``scipy.spatial.ConvexHull``) computes hulls. In six
+dimensions symmetric grasps have many wrenches on common facets, where exact Qhull sometimes fails;
+its joggled input (QJ) never does and is twice as fast. The displacement of joggling is measured and
+taken into account. ``GrowingHull`` stays beside Qhull, which has to start afresh for every point
+added with QJ: for 3 to 16 random contacts Qhull takes 0.8–3.2 (median 1.4) of its time for ε of L1
+pyramids with results equal within 6e-10, 0.8–3.3 for L∞, and 2.6–17 for the round cones, of which
+it does not resolve all within ``MAX_FACETS``.
 """
 
 from __future__ import annotations
@@ -21,7 +31,25 @@ from softgrasp.mechanics.transforms import Array
 from softgrasp.quality.contact_models import Cones
 
 FLAT = 1e-9
-"""A body thinner than this share of its size is flat; so near to the origin is at it."""
+"""Thickness below which a body is flat, and distance of points taken as equal, over its size
+[–]."""
+AT_ONCE = 8
+"""Number of facets nearest to the origin that one round refines before the origin is inside."""
+INSIDE = 1e-6
+"""Radius over size of a ball about the origin from which a hull can grow [–]."""
+INEXACT = 1e-6
+"""Relative distance of vertices from their facets above which a result is discarded [–]."""
+NUDGES = (1e-4, 1e-3, 1e-2)
+"""Fractions by which points that would make flat simplices are displaced inwards."""
+MAX_FACETS = 20_000
+"""Number of facets at which refinement ends without the bounds meeting, after about a second."""
+SEEN = 1e-9
+"""A point w is beyond the facet n·x = 1 if n·w is above 1 by more than this."""
+SINGULAR = 1e-6
+"""Smallest barycentric coordinate of a new simplex; flatter ones are rejected."""
+NORMS = ("L1", "Linf")
+Support = Callable[[Array], tuple[Array, Array]]
+"""Directions (m, d) → reach (m,) and a wrench that attains it, (m, d)."""
 
 
 @dataclass(frozen=True)
@@ -32,31 +60,103 @@ class Facets:
     offsets: Array
     volume: float
     moved: float
-    """How far the input was joggled, at most."""
+    """Upper bound of the displacement by joggling."""
+
+
+@dataclass(frozen=True)
+class Nearest:
+    """Bounds of the smallest reach min h(u) of a convex body over unit vectors u."""
+
+    lower: float
+    upper: float
+    direction: Array
+    """u at which h(u) = ``upper``."""
+    met: bool = True
+    """Whether the bounds agree within the tolerance."""
+    flat: bool = False
+    """Whether the body is flat across ``direction``."""
+
+
+# Support functions
+
+
+def of_pyramids(edges: Array, norm: str) -> Support:
+    """Return the support function of friction pyramids, primitive wrenches (n, e, d)."""
+
+    def best_of_each(directions: Array) -> tuple[Array, Array]:
+        reach = np.einsum("md,ned->mne", directions, edges)
+        which = reach.argmax(axis=2)
+        contacts = np.arange(len(edges))
+        return reach.max(axis=2), edges[contacts[None], which]
+
+    return _joined(best_of_each, norm)
+
+
+def of_cones(cones: Cones, norm: str) -> Support:
+    """Return the support function of the round cones, a·u + |b·u| for each contact."""
+
+    def best_of_each(directions: Array) -> tuple[Array, Array]:
+        along = directions @ cones.axes.T
+        sideways = np.einsum("md,nad->mna", directions, cones.across)
+        lengths = np.linalg.norm(sideways, axis=2)
+        rim = sideways / np.where(lengths > 0.0, lengths, 1.0)[..., None]
+        wrenches = cones.axes[None] + np.einsum("mna,nad->mnd", rim, cones.across)
+        return along + lengths, wrenches
+
+    return _joined(best_of_each, norm)
+
+
+def _joined(best_of_each: Support, norm: str) -> Support:
+    """Combine contacts: the union of their wrenches (L1), or the Minkowski sum (L∞)."""
+
+    def union(directions: Array) -> tuple[Array, Array]:
+        reach, wrenches = best_of_each(directions)
+        which, rows = reach.argmax(axis=1), np.arange(len(reach))
+        return reach[rows, which], wrenches[rows, which]
+
+    def minkowski_sum(directions: Array) -> tuple[Array, Array]:
+        reach, wrenches = best_of_each(directions)
+        pushing = reach > 0.0
+        return (reach * pushing).sum(axis=1), (wrenches * pushing[..., None]).sum(axis=1)
+
+    return union if norm == "L1" else minkowski_sum
+
+
+# Hulls by Qhull
 
 
 def facets_of(points: Array) -> Facets:
-    """All facets and the volume of the hull of points that do not lie in a plane, (n, d).
+    """Compute all facets and the volume of the hull of points that span the space, (n, d).
 
     Raises:
-        SimulationError: Qhull gives up.
+        SimulationError: Qhull fails.
     """
     hull = _hull(points)
     normals, offsets = hull.equations[:, :-1], -hull.equations[:, -1]
     apart = np.einsum("fd,fvd->fv", normals, points[hull.simplices]) - offsets[:, None]
-    # vertices are moved in all directions, and this sees one
+    # vertices are displaced in all directions, of which this is one
     moved = float(2.0 * np.sqrt(points.shape[1]) * np.abs(apart).max())
     return Facets(normals, offsets, float(hull.volume), moved)
 
 
+def _hull(points: Array) -> ConvexHull:
+    """Compute a hull: exact in up to three dimensions where that succeeds, else joggled."""
+    for options in ("Qt", "QJ") if points.shape[1] <= 3 else ("QJ", "QJ1e-8"):
+        try:
+            return ConvexHull(points, qhull_options=options)
+        except QhullError as error:
+            message = str(error).strip().splitlines()[0]
+    raise SimulationError(f"the hull of {len(points)} wrenches could not be computed: {message}")
+
+
 def all_vertices(support: Support, dimension: int, size: float, max_points: int) -> Array | None:
-    """Points whose hull is a polytope that is known by its support function; None if too many.
+    """Compute the vertices of a polytope from its support function; None if there are too many.
 
     Args:
-        support: Of the polytope, which is not flat.
+        support: Support function of a polytope that is not flat.
         dimension: d.
-        size: Length of the longest vectors in it.
-        max_points: Give up where more points are needed.
+        size: Length of the longest vectors in the polytope.
+        max_points: Maximum number of points.
     """
     points, _ = spanning_points(support, dimension, size)
     while len(points) <= max_points:
@@ -71,10 +171,9 @@ def all_vertices(support: Support, dimension: int, size: float, max_points: int)
 
 
 def spanning_points(support: Support, dimension: int, size: float) -> tuple[Array, Array | None]:
-    """Points of a body that do not lie in a plane; or some, and the normal of the plane they fill.
+    """Compute points of a body that span the space; for a flat body also the normal of its plane.
 
-    The normal points where the body, being flat, lies towards the origin or through it:
-    h(u) ≤ 0.
+    The normal u of a flat body has h(u) ≤ 0.
     """
     axes = np.eye(dimension)
     points = distinct(support(np.vstack([axes, -axes]))[1], size)
@@ -95,8 +194,8 @@ def spanning_points(support: Support, dimension: int, size: float) -> tuple[Arra
 
 
 def nearest_point(points: Array) -> Array:
-    """The point of the hull of points that is nearest to zero, (d,)."""
-    # in min |Aλ|² + s²(Σλ − 1)² over λ ≥ 0 the scale of λ is free, so its direction is exact
+    """Compute the point of the hull of points that is nearest to the origin, (d,)."""
+    # min |Aλ|² + s²(Σλ − 1)² over λ ≥ 0 has the exact direction of λ; its scale is divided out
     scale = float(np.linalg.norm(points, axis=1).max())
     right_side = np.append(np.zeros(points.shape[1]), scale)
     weights, _ = nnls(np.vstack([points.T, np.full(len(points), scale)]), right_side)
@@ -104,226 +203,12 @@ def nearest_point(points: Array) -> Array:
 
 
 def distinct(points: Array, size: float) -> Array:
-    """Points without repeats, in an order that depends on nothing but them."""
+    """Remove duplicates, in an order that depends on the points only."""
     _, kept = np.unique(np.round(points / size, 12) + 0.0, axis=0, return_index=True)
     return points[np.sort(kept)]
 
 
-def _hull(points: Array) -> ConvexHull:
-    for options in ("Qt", "QJ") if points.shape[1] <= 3 else ("QJ", "QJ1e-8"):
-        try:
-            return ConvexHull(points, qhull_options=options)
-        except QhullError as error:
-            message = str(error).strip().splitlines()[0]
-    raise SimulationError(f"the hull of {len(points)} wrenches could not be made: {message}")
-
-
-# --------------------
-# A hull around zero that grows point by point, in arrays, and knows the inverse of each facet.
-#
-# Facets are simplices; with their vertices as rows of V, the facet's plane is n·x = 1 with
-# n = V⁻¹·1. A new point w replaces the facets that it sees (n·w > 1) by simplices over the border
-# of
-# what it sees; replacing one row of V changes V⁻¹ by one outer product (Sherman and Morrison
-# 1950),
-# so nothing has to be solved.
-#
-# That the smallest facet distance is a lower bound of the reach of the hull in any direction
-# needs
-# no convexity, and so holds whatever rounding does to what is seen: a simplex over a seen facet
-# lies
-# beyond that facet's plane and does not hold zero, so the surface goes on surrounding zero.
-
-
-SEEN = 1e-9
-"""A point is beyond a facet if n·w is above 1 by more."""
-SINGULAR = 1e-6
-"""A simplex that is flatter, as seen from zero, ends the growth."""
-
-
-class GrowingHull:
-    """A hull with zero inside; the one thing here that has state.
-
-    Args:
-        points: (n, d).
-        simplices: Indices of points (f, d), which surround zero.
-    """
-
-    vertices: NDArray[np.intp]
-    """Indices of each facet's points, (f, d)."""
-    planes: Array
-    """n of each facet n·x = 1, (f, d)."""
-    offsets: Array
-    """Distances 1/|n| of the facets from zero, (f,)."""
-
-    def __init__(self, points: Array, simplices: Array) -> None:
-        self.points = list(points)
-        self.vertices = np.asarray(simplices, dtype=np.intp)
-        self.inverses = np.asarray(np.linalg.inv(points[self.vertices]))
-        self._random = np.random.default_rng(0)
-        # a facet is named by the exclusive or of the names of its vertices: so ridges are found
-        self._names = self._random.integers(0, 2**63, len(points), dtype=np.int64)
-        self._facets = np.bitwise_xor.reduce(self._names[self.vertices], axis=1)
-        self.planes, self.offsets = _measured(self.inverses)
-
-    def add(self, point: Array) -> bool:
-        """Take a point in; False where it is not outside, or a new simplex would be flat."""
-        seen = self.planes @ point > 1.0 + SEEN
-        if not seen.any():
-            return False
-        dimension = len(point)
-        vertices, inverses = self.vertices[seen], self.inverses[seen]
-        ridges = (self._facets[seen][:, None] ^ self._names[vertices]).ravel()
-        _, first, count = np.unique(ridges, return_index=True, return_counts=True)
-        facet, corner = np.divmod(first[count == 1], dimension)
-        rows = np.arange(len(facet))
-        parts = point @ inverses[facet]
-        coordinate = parts[rows, corner]
-        if np.abs(coordinate).min() < SINGULAR:
-            return False
-        parts[rows, corner] -= 1.0
-        column = inverses[facet, :, corner] / coordinate[:, None]
-        fresh = inverses[facet] - column[:, :, None] * parts[:, None, :]
-        replaced = vertices[facet]
-        replaced[rows, corner] = len(self.points)
-        name = self._random.integers(0, 2**63, dtype=np.int64)
-        names = ridges.reshape(len(vertices), dimension)[facet, corner] ^ name
-        self.points.append(point)
-        self._names = np.append(self._names, name)
-        # a step of Newton (Schulz 1933) keeps rounding from adding up
-        corners = np.asarray(self.points)[replaced]
-        fresh = fresh @ (2.0 * np.eye(dimension) - corners @ fresh)
-        self._replace(~seen, replaced, fresh, names)
-        return True
-
-    def _replace(
-        self,
-        kept: NDArray[np.bool_],
-        vertices: NDArray[np.intp],
-        inverses: Array,
-        names: NDArray[np.int64],
-    ) -> None:
-        planes, offsets = _measured(inverses)
-        self.vertices = np.concatenate([self.vertices[kept], vertices])
-        self.inverses = np.concatenate([self.inverses[kept], inverses])
-        self._facets = np.concatenate([self._facets[kept], names])
-        self.planes = np.concatenate([self.planes[kept], planes])
-        self.offsets = np.concatenate([self.offsets[kept], offsets])
-
-    def error(self) -> float:
-        """How far vertices are from their facets' planes, as a share of 1: what rounding did."""
-        corners = np.asarray(self.points)[self.vertices]
-        return float(np.abs(np.einsum("fvd,fd->fv", corners, self.planes) - 1.0).max())
-
-
-def _measured(inverses: Array) -> tuple[Array, Array]:
-    planes = inverses.sum(axis=2)
-    return planes, 1.0 / np.sqrt((planes**2).sum(axis=1))
-
-
-# --------------------
-# Support functions of wrench spaces: how far they reach in a direction, and with which wrench.
-#
-# A grasp wrench space is a convex body; h(u) = max {u·w : w in it} says all about it. L1 means
-# the
-# hull of the union of the contacts' unit wrenches, L∞ the Minkowski sum of the hulls of zero and
-# each
-# contact's unit wrenches (Ferrari and Canny, Planning optimal grasps, ICRA 1992).
-
-
-Support = Callable[[Array], tuple[Array, Array]]
-"""Directions (m, d) → reach (m,) and a wrench that reaches it, (m, d)."""
-NORMS = ("L1", "Linf")
-
-
-def of_pyramids(edges: Array, norm: str) -> Support:
-    """Support function of friction pyramids, primitive wrenches (n, e, d)."""
-
-    def best_of_each(directions: Array) -> tuple[Array, Array]:
-        reach = np.einsum("md,ned->mne", directions, edges)
-        which = reach.argmax(axis=2)
-        contacts = np.arange(len(edges))
-        return reach.max(axis=2), edges[contacts[None], which]
-
-    return _joined(best_of_each, norm)
-
-
-def of_cones(cones: Cones, norm: str) -> Support:
-    """Support function of the round cones themselves: a·u + |b·u| for each contact."""
-
-    def best_of_each(directions: Array) -> tuple[Array, Array]:
-        along = directions @ cones.axes.T
-        sideways = np.einsum("md,nad->mna", directions, cones.across)
-        lengths = np.linalg.norm(sideways, axis=2)
-        rim = sideways / np.where(lengths > 0.0, lengths, 1.0)[..., None]
-        wrenches = cones.axes[None] + np.einsum("mna,nad->mnd", rim, cones.across)
-        return along + lengths, wrenches
-
-    return _joined(best_of_each, norm)
-
-
-def _joined(best_of_each: Support, norm: str) -> Support:
-    def union(directions: Array) -> tuple[Array, Array]:
-        reach, wrenches = best_of_each(directions)
-        which, rows = reach.argmax(axis=1), np.arange(len(reach))
-        return reach[rows, which], wrenches[rows, which]
-
-    def together(directions: Array) -> tuple[Array, Array]:
-        reach, wrenches = best_of_each(directions)
-        pushing = reach > 0.0
-        return (reach * pushing).sum(axis=1), (wrenches * pushing[..., None]).sum(axis=1)
-
-    return union if norm == "L1" else together
-
-
-# --------------------
-# The shortest reach of a convex body: its nearest facet, found with few of all points.
-#
-# Cutting planes: the hull of some of a body's points lies in it, so its nearest facet is a lower
-# bound of the reach min h(u) over unit u; the body's reach along the facet's normal is an upper
-# bound, and the point that has it joins the hull. Far from the origin the hull stays coarse. For
-# a
-# polytope this ends with the exact value.
-
-
-AT_ONCE = 8
-"""Facets that are looked behind in one round, before zero is inside; and the lowest of all."""
-INSIDE = 1e-6
-"""A ball about zero of this share of the size is enough for a hull to grow from."""
-INEXACT = 1e-6
-"""A hull whose vertices are farther from their facets, as a share, has told nothing."""
-NUDGES = (1e-4, 1e-3, 1e-2)
-"""How far points are moved inwards that would make flat simplices where they are."""
-MAX_FACETS = 20_000
-"""A hull that has grown so large is not refined further, and the bounds stay apart; a second."""
-
-
-@dataclass(frozen=True)
-class Nearest:
-    """What is known of the shortest reach min h(u) of a convex body, u of unit length."""
-
-    lower: float
-    upper: float
-    direction: Array
-    """u that has ``upper``."""
-    met: bool = True
-    """Whether the bounds have met, as near as was asked."""
-    flat: bool = False
-    """Whether the body is flat across ``direction``."""
-
-
-@dataclass(frozen=True)
-class _Goal:
-    size: float
-    relative_tolerance: float
-    enough: float
-    max_facets: int
-
-    def met(self, lower: float, upper: float, slack: float = 0.0) -> bool:
-        near = (
-            max(self.relative_tolerance * upper, 1e-3 * self.relative_tolerance * self.size) + slack
-        )
-        return upper - lower <= near or upper <= FLAT * self.size or lower > self.enough
+# Smallest reach
 
 
 def shortest_reach(
@@ -335,18 +220,18 @@ def shortest_reach(
     enough: float = np.inf,
     max_facets: int = MAX_FACETS,
 ) -> Nearest:
-    """The shortest reach of a convex body that is known by its support function.
+    """Compute the smallest reach of a convex body from its support function by cutting planes.
 
-    Stops early where the body does not hold zero inside; the upper bound is then at most zero.
+    Ends early where the origin is not inside the body; the upper bound is then at most zero.
 
     Args:
-        support: Of the body.
+        support: Support function of the body.
         dimension: d.
-        size: Length of the longest vectors in it.
+        size: Length of the longest vectors in the body.
         relative_tolerance: Largest difference of the bounds, as a fraction of the reach, or a
             thousandth of it as a fraction of ``size``.
-        enough: A lower bound above it will do.
-        max_facets: A hull of more facets is not refined further.
+        enough: Lower bound above which the search ends.
+        max_facets: Number of facets of a hull at which refinement ends.
     """
     points, flat = spanning_points(support, dimension, size)
     if flat is not None:
@@ -360,17 +245,34 @@ def shortest_reach(
 
 
 def nearest_of(facets: Facets, support: Support) -> Nearest:
-    """The shortest reach among all facets of a polytope that is known by its support function."""
+    """Return the smallest reach along the facet normals of a polytope."""
     lowest = np.argsort(facets.offsets)[:AT_ONCE]
-    # joggling has moved the offsets a little, and the reach undoes it
+    # the reach has no error of joggling, which the offsets have
     reach, _ = support(facets.normals[lowest])
     best = int(np.argmin(reach))
     value = float(reach[best])
     return Nearest(value, value, facets.normals[lowest[best]])
 
 
+@dataclass(frozen=True)
+class _Goal:
+    """Termination criterion of the cutting planes."""
+
+    size: float
+    relative_tolerance: float
+    enough: float
+    max_facets: int
+
+    def met(self, lower: float, upper: float, slack: float = 0.0) -> bool:
+        """Whether bounds are near enough to end the search."""
+        near = (
+            max(self.relative_tolerance * upper, 1e-3 * self.relative_tolerance * self.size) + slack
+        )
+        return upper - lower <= near or upper <= FLAT * self.size or lower > self.enough
+
+
 def _around_zero(support: Support, points: Array, goal: _Goal) -> tuple[Nearest, Array]:
-    """Bounds and points whose hull has zero inside, as long as the body has it inside."""
+    """Refine whole hulls until one has the origin inside, or the body is found not to have it."""
     upper, direction = np.inf, np.zeros(points.shape[1])
     while True:
         facets = facets_of(points)
@@ -388,7 +290,7 @@ def _around_zero(support: Support, points: Array, goal: _Goal) -> tuple[Nearest,
 
 
 def _refined(support: Support, points: Array, near: Nearest, goal: _Goal) -> Nearest:
-    """Bounds from a hull that grows from a small body in the ball that is known to fit."""
+    """Refine the bounds by a hull that grows from a cross-polytope inside a ball that fits."""
     hull = GrowingHull(*_cross_polytope(points.shape[1], 0.99 * near.lower))
     for point in points:
         hull.add(point)
@@ -413,20 +315,115 @@ def _refined(support: Support, points: Array, near: Nearest, goal: _Goal) -> Nea
 
 
 def _added(hull: GrowingHull, point: Array, radius: float, random: np.random.Generator) -> bool:
-    """Take a point into a hull, or, where that makes flat simplices, one a little inside of it."""
+    """Add a point to a hull or, where that makes flat simplices, one slightly inside of it."""
     if hull.add(point):
         return True
     for fraction in NUDGES:
         inner = random.normal(size=len(point))
-        inner *= 0.9 * radius / np.linalg.norm(inner)  # in the ball that fits, so in the body
+        # inside the ball that fits, so inside the body
+        inner *= 0.9 * radius / np.linalg.norm(inner)
         if hull.add((1.0 - fraction) * point + fraction * inner):
             return True
     return False
 
 
 def _cross_polytope(dimension: int, radius: float) -> tuple[Array, Array]:
-    """Corners on the axes, and the simplices between them, one an orthant."""
+    """Return corners on the axes, and the simplices between them, one in each orthant."""
     corners = radius * np.vstack([np.eye(dimension), -np.eye(dimension)])
     axes = np.arange(dimension)
     orthants = np.array(list(product([0, dimension], repeat=dimension)))
     return corners, axes + orthants
+
+
+# A hull that grows point by point
+
+
+class GrowingHull:
+    """Convex hull about the origin to which points are added one by one.
+
+    Facets are simplices; with the vertices of a facet as rows of V, its plane is n·x = 1 with n =
+    V⁻¹·1. A new point w replaces the facets that it sees (n·w > 1) by simplices over the border of
+    the region seen. Replacing a row of V changes V⁻¹ by an outer product (Sherman and Morrison
+    1950), so no system has to be solved.
+
+    The smallest facet distance is a lower bound of the reach in every direction even if rounding
+    makes the hull slightly concave: a simplex over a seen facet is beyond the plane of that facet
+    and does not contain the origin, so the surface continues to enclose it.
+
+    Args:
+        points: Vertices, (n, d).
+        simplices: Indices of the points of each facet, (f, d); the facets enclose the origin.
+    """
+
+    vertices: NDArray[np.intp]
+    """Indices of each facet's points, (f, d)."""
+    planes: Array
+    """n of each facet n·x = 1, (f, d)."""
+    offsets: Array
+    """Distances 1/|n| of the facets from the origin, (f,)."""
+
+    def __init__(self, points: Array, simplices: Array) -> None:
+        self.points = list(points)
+        self.vertices = np.asarray(simplices, dtype=np.intp)
+        self.inverses = np.asarray(np.linalg.inv(points[self.vertices]))
+        self._random = np.random.default_rng(0)
+        # a facet has the exclusive or of the keys of its vertices as key, so ridges can be matched
+        self._keys = self._random.integers(0, 2**63, len(points), dtype=np.int64)
+        self._facets = np.bitwise_xor.reduce(self._keys[self.vertices], axis=1)
+        self.planes, self.offsets = _planes_of(self.inverses)
+
+    def add(self, point: Array) -> bool:
+        """Add a point; return False where it is not outside, or a new simplex would be flat."""
+        seen = self.planes @ point > 1.0 + SEEN
+        if not seen.any():
+            return False
+        dimension = len(point)
+        vertices, inverses = self.vertices[seen], self.inverses[seen]
+        ridges = (self._facets[seen][:, None] ^ self._keys[vertices]).ravel()
+        _, first, count = np.unique(ridges, return_index=True, return_counts=True)
+        facet, corner = np.divmod(first[count == 1], dimension)
+        rows = np.arange(len(facet))
+        parts = point @ inverses[facet]
+        coordinate = parts[rows, corner]
+        if np.abs(coordinate).min() < SINGULAR:
+            return False
+        parts[rows, corner] -= 1.0
+        column = inverses[facet, :, corner] / coordinate[:, None]
+        fresh = inverses[facet] - column[:, :, None] * parts[:, None, :]
+        replaced = vertices[facet]
+        replaced[rows, corner] = len(self.points)
+        key = self._random.integers(0, 2**63, dtype=np.int64)
+        keys = ridges.reshape(len(vertices), dimension)[facet, corner] ^ key
+        self.points.append(point)
+        self._keys = np.append(self._keys, key)
+        # a Newton step (Schulz 1933) keeps rounding errors from accumulating
+        corners = np.asarray(self.points)[replaced]
+        fresh = fresh @ (2.0 * np.eye(dimension) - corners @ fresh)
+        self._replace(~seen, replaced, fresh, keys)
+        return True
+
+    def _replace(
+        self,
+        kept: NDArray[np.bool_],
+        vertices: NDArray[np.intp],
+        inverses: Array,
+        keys: NDArray[np.int64],
+    ) -> None:
+        """Replace the facets that are seen by new ones."""
+        planes, offsets = _planes_of(inverses)
+        self.vertices = np.concatenate([self.vertices[kept], vertices])
+        self.inverses = np.concatenate([self.inverses[kept], inverses])
+        self._facets = np.concatenate([self._facets[kept], keys])
+        self.planes = np.concatenate([self.planes[kept], planes])
+        self.offsets = np.concatenate([self.offsets[kept], offsets])
+
+    def error(self) -> float:
+        """Compute the largest relative distance of vertices from the planes of their facets."""
+        corners = np.asarray(self.points)[self.vertices]
+        return float(np.abs(np.einsum("fvd,fd->fv", corners, self.planes) - 1.0).max())
+
+
+def _planes_of(inverses: Array) -> tuple[Array, Array]:
+    """Compute n and distance of facets from the inverses of their vertices."""
+    planes = inverses.sum(axis=2)
+    return planes, 1.0 / np.sqrt((planes**2).sum(axis=1))

@@ -1,4 +1,11 @@
-"""Grasp wrench spaces: the ε and volume of Ferrari and Canny, and why they are 0."""
+"""Grasp wrench spaces: ε and volume of Ferrari and Canny, force closure, and why ε is 0.
+
+The L1 wrench space is the convex hull of the union of the contacts' unit wrenches, the L∞ wrench
+space the Minkowski sum of the hulls of zero and each contact's unit wrenches (Ferrari and Canny,
+Planning optimal grasps, ICRA 1992). ``epsilon``, ``volume`` and ``wrench_space`` take friction
+pyramids, ``epsilon_bounds`` and ``force_closure`` the round cones. Forces have unit normal
+component unless ``edge_norm="unit"``. Hulls are in ``convex_hull.py``.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.geometry import farthest_first
 from softgrasp.mechanics.transforms import Array
-from softgrasp.quality.contact_models import Cones, cone_edges, friction_cones, known, number
+from softgrasp.quality.contact_models import Cones, cone_edges, friction_cones
 from softgrasp.quality.convex_hull import (
     FLAT,
     MAX_FACETS,
@@ -26,34 +33,62 @@ from softgrasp.quality.convex_hull import (
     shortest_reach,
     spanning_points,
 )
+from softgrasp.quality.inputs import known, number
 
-FEW = 50
-"""Primitive wrenches up to which the whole hull takes less time than a growing one."""
 MAX_VERTICES = 150
-"""Vertices of an L∞ wrench space in six dimensions above which its volume is not computed."""
+"""Number of vertices of an L∞ wrench space above which its volume is not computed."""
+MAX_CONTACTS = 16
+"""Maximum number of contacts that ``few_contacts`` keeps: with 8 edges the whole hull of 16 takes
+some 50 ms, and the time grows with the third power."""
+CLOSURE_TOLERANCE = 1e-7
+"""Smallest ε of force closure, as a fraction of the largest unit wrench."""
+MIN_CONTACTS = {(3, 0): 4, (3, 1): 2, (6, 0): 7, (6, 2): 3, (6, 3): 2}
+"""Smallest number of contacts of force closure, by dimension and friction directions (Murray, Li
+and Sastry, A Mathematical Introduction to Robotic Manipulation, ch. 5; Markenscoff and others
+1990)."""
+KIND = {0: "without friction", 1: "with friction", 2: "of hard fingers", 3: "of soft fingers"}
 
 
 @dataclass(frozen=True)
 class WrenchSpace:
-    """A grasp wrench space in numbers."""
+    """Measures of a grasp wrench space."""
 
     epsilon: float
-    """Radius of the largest ball about zero in it; 0 where zero is not inside."""
+    """Radius of the largest ball about the origin inside it; 0 where the origin is outside."""
     margin: float
-    """The same with a sign: where zero is outside of an L1 space, minus its distance from it."""
+    """Signed ε: where the origin is outside an L1 space, minus its distance from the space."""
     volume: float | None
-    """Its volume, N and N·m/torque_scale mixed; None where it would take too long (L∞)."""
+    """Volume, in mixed units N and N·m/torque_scale; None where it would take too long (L∞)."""
     rank: int
     """Rank of the primitive wrenches, at most 6, in the plane 3."""
     weakest: Array
-    """Unit wrench that the contacts make the least of, (6,) or (3,)."""
+    """Unit wrench along which the wrench space has its smallest reach, (6,) or (3,)."""
     reason: str
-    """Why ε is 0; empty where it is not."""
+    """Explanation of ε = 0; empty where ε > 0."""
 
     @property
     def closed(self) -> bool:
-        """Force closure of the pyramids."""
+        """Whether the friction pyramids have force closure."""
         return self.epsilon > 0.0
+
+
+class EpsilonBounds(NamedTuple):
+    """Lower and upper bound of ε."""
+
+    lower: float
+    upper: float
+
+
+@dataclass(frozen=True)
+class ForceClosure:
+    """Whether a grasp has force closure."""
+
+    closed: bool
+    reason: str
+    """Explanation; empty where the grasp has force closure."""
+
+
+# Friction pyramids
 
 
 def wrench_space(
@@ -69,24 +104,23 @@ def wrench_space(
     edge_norm: str = "normal",
     tangents: ArrayLike | None = None,
 ) -> WrenchSpace:
-    """ε, volume, rank and shortcomings of the wrench space of a grasp with friction pyramids.
+    """Compute ε, volume and rank of the wrench space of friction pyramids, and why ε is 0.
 
     Args:
-        points: Contacts [m], (n, 3), or (n, 2) for the plane with wrenches (fx, fy, m).
-        normals: Unit normals that point into the object, of the same shape.
+        points: Contact points, (n, 3), or (n, 2) in the plane with wrenches (fx, fy, m) [m].
+        normals: Unit normals pointing into the object, of the same shape.
         mu: Coefficient of friction; 0 for frictionless contacts.
-        edges: Edges of the pyramid inscribed in each friction cone; two in the plane.
-        norm: ``"L1"`` for the hull of the union of primitive wrenches (normal forces that sum to
-            1 N), ``"Linf"`` for the Minkowski sum of hulls of 0 and each contact's (up to
-            1 N each).
+        edges: Number of edges of the pyramid inscribed in each friction cone; two in the plane.
+        norm: ``"L1"`` for normal forces that sum to 1 N, ``"Linf"`` for normal forces of up to 1 N
+            each.
         torque_scale: Length that moments are divided by [m]; with 1.0 ε mixes N and N·m.
-        center: Point that moments are taken about, best the centre of mass [m].
-        torsion: Of soft fingers, largest spin moment per normal force [m]; 0 for hard fingers.
+        center: Point that moments are taken about, usually the centre of mass [m].
+        torsion: Maximum spin moment of soft fingers per normal force [m]; 0 for hard fingers.
         edge_norm: ``"normal"`` for edges with unit normal component, ``"unit"`` for unit forces.
-        tangents: As ``contact_frames``.
+        tangents: As for ``contact_frames``.
 
     Raises:
-        DescriptionError: Wrong contacts or options, in a sentence.
+        DescriptionError: Wrong contacts or options.
     """
     known(norm, NORMS, "norm")
     cones = friction_cones(
@@ -94,34 +128,7 @@ def wrench_space(
         torsion=torsion, torque_scale=torque_scale, center=center, tangents=tangents,
     )  # fmt: skip
     wrenches = cone_edges(cones, mu, edges, edge_norm)
-    return _measured(cones, wrenches, norm)
-
-
-def _measured(cones: Cones, wrenches: Array, norm: str) -> WrenchSpace:
-    support, size, d = of_pyramids(wrenches, norm), cones.size, cones.dimension
-    primitive = wrenches.reshape(-1, d)
-    rank = int(np.linalg.matrix_rank(primitive, tol=FLAT * size * len(primitive)))
-    _, plane = spanning_points(support, d, size)
-    content: float | None = 0.0
-    if plane is not None:
-        reach = min(0.0, float(support(plane[None])[0][0]))
-        near = Nearest(reach, reach, plane, flat=True)
-    else:
-        vertices = _vertices(wrenches, norm, size)
-        if vertices is None:
-            content, near = None, _shortest(wrenches, norm, size)
-        else:
-            facets = facets_of(vertices)
-            content, near = facets.volume, nearest_of(facets, support)
-    if near.upper > FLAT * size:
-        return WrenchSpace(near.upper, near.upper, content, rank, near.direction, "")
-    outside = nearest_point(primitive) if norm == "L1" else np.zeros(d)
-    margin = float(np.linalg.norm(outside))
-    if margin <= FLAT * size:
-        margin = 0.0
-    elif not near.flat:
-        near = replace(near, upper=-margin, direction=-outside / margin)
-    return WrenchSpace(0.0, 0.0 - margin, content, rank, near.direction, shortcoming(cones, near))
+    return _measure(cones, wrenches, norm)
 
 
 def epsilon(
@@ -137,15 +144,15 @@ def epsilon(
     edge_norm: str = "normal",
     tangents: ArrayLike | None = None,
 ) -> float:
-    """ε: the smallest wrench that breaks the grasp, over the forces that it may use [N].
+    """Compute ε, the magnitude of the smallest wrench that the grasp cannot resist [N].
 
-    Radius of the largest ball about zero in the wrench space of friction pyramids (Ferrari and
-    Canny, Planning optimal grasps, ICRA 1992); 0 without force closure, and ``wrench_space`` says
-    why. Never above that of the round cones, see ``epsilon_bounds``. Arguments and errors as
-    ``wrench_space``, which makes the whole hull; this one only what it needs.
+    The radius of the largest ball about the origin inside the wrench space of friction pyramids; 0
+    without force closure, which ``wrench_space`` explains. It is at most that of the round cones,
+    see ``epsilon_bounds``. Arguments as for ``wrench_space``, which computes the whole hull; this
+    function computes the part of it that is near the origin.
 
     Raises:
-        DescriptionError: As there; an L∞ space of too many facets.
+        DescriptionError: As there, or an L∞ space of too many facets.
     """
     known(norm, NORMS, "norm")
     cones = friction_cones(
@@ -169,14 +176,13 @@ def volume(
     edge_norm: str = "normal",
     tangents: ArrayLike | None = None,
 ) -> float:
-    """Volume of the wrench space of friction pyramids (Miller and Allen, ICRA 1999).
+    """Compute the volume of the wrench space of friction pyramids (Miller and Allen, ICRA 1999).
 
-    Also of spaces that do not hold zero inside; 0 for flat ones. Its unit mixes N and
-    N·m/torque_scale: [N³·(N·m/scale)³] or in the plane [N²·N·m/scale]. Arguments and errors as
-    ``wrench_space``.
+    Defined for spaces without the origin inside too; 0 for flat ones. The unit is
+    [N³·(N·m/scale)³], in the plane [N²·N·m/scale]. Arguments as for ``wrench_space``.
 
     Raises:
-        DescriptionError: As there; an L∞ space of more than 150 vertices.
+        DescriptionError: As there, or an L∞ space of more than 150 vertices.
     """
     known(norm, NORMS, "norm")
     cones = friction_cones(
@@ -198,42 +204,6 @@ def volume(
     return facets_of(vertices).volume
 
 
-def _vertices(wrenches: Array, norm: str, size: float) -> Array | None:
-    """Points with the wrench space as their hull; None if they are too many."""
-    primitive = wrenches.reshape(-1, wrenches.shape[2])
-    if norm == "L1":
-        return primitive
-    return all_vertices(of_pyramids(wrenches, norm), primitive.shape[1], size, MAX_VERTICES)
-
-
-def _shortest(wrenches: Array, norm: str, size: float) -> Nearest:
-    support, d = of_pyramids(wrenches, norm), wrenches.shape[2]
-    primitive = wrenches.reshape(-1, d)
-    few = norm == "L1" and len(primitive) <= FEW
-    if few and spanning_points(support, d, size)[1] is None:
-        return nearest_of(facets_of(primitive), support)
-    near = shortest_reach(support, d, size)
-    if near.met:
-        return near
-    if norm == "L1":
-        return nearest_of(facets_of(primitive), support)
-    raise DescriptionError(
-        f"ε of the norm 'Linf' is known to lie between {near.lower:.6g} and {near.upper:.6g} only, "
-        f"after {MAX_FACETS} facets; expected fewer contacts or edges, or epsilon_bounds, which "
-        "tells bounds of the round cones",
-        field="norm",
-    )
-
-
-# --------------------
-# Fewer contacts that span nearly the same wrenches, where a hull of all of them takes too long.
-
-
-MAX_CONTACTS = 16
-"""Contacts of which wrench spaces are made without thinning: with 8 edges some 50 ms, which grows
-with the third power."""
-
-
 def few_contacts(
     points: Array,
     normals: Array,
@@ -241,17 +211,21 @@ def few_contacts(
     torque_scale: float,
     max_contacts: int = MAX_CONTACTS,
 ) -> NDArray[np.int64]:
-    """Contacts whose unit normal wrenches (n, (p − c) × n/ρ) are farthest apart, in their order.
+    """Select the contacts whose unit normal wrenches (n, (p − c) × n/ρ) are farthest apart.
 
-    What they span lies within what all of them span, so that ε and volume of the few are lower
-    bounds. A part or a rim that lies on a palm has dozens of contacts that add next to nothing.
+    The wrench space of a subset is within that of all contacts, so its ε and volume are lower
+    bounds. An object whose face or rim rests on a palm has dozens of contacts with nearly the same
+    wrenches.
 
     Args:
-        points: (n, 3) [m].
-        normals: Unit normals into the object, (n, 3).
-        center: What moments are about, (3,) [m].
-        torque_scale: ρ, what moments are divided by [m].
-        max_contacts: How many are kept; all where there are no more.
+        points: Contact points, (n, 3) [m].
+        normals: Unit normals pointing into the object, (n, 3).
+        center: Point c that moments are taken about, (3,) [m].
+        torque_scale: ρ, length that moments are divided by [m].
+        max_contacts: Maximum number of contacts.
+
+    Returns:
+        Ascending indices of the selected contacts.
     """
     if len(points) <= max_contacts:
         return np.arange(len(points), dtype=np.int64)
@@ -259,28 +233,60 @@ def few_contacts(
     return np.sort(farthest_first(np.hstack([normals, moments]), max_contacts))
 
 
-# --------------------
-# Certified bounds of ε for round friction cones, and force closure from them.
+def _measure(cones: Cones, wrenches: Array, norm: str) -> WrenchSpace:
+    """Measure the wrench space of primitive wrenches, (n, e, d)."""
+    support, size, d = of_pyramids(wrenches, norm), cones.size, cones.dimension
+    primitive = wrenches.reshape(-1, d)
+    rank = int(np.linalg.matrix_rank(primitive, tol=FLAT * size * len(primitive)))
+    _, plane = spanning_points(support, d, size)
+    enclosed_volume: float | None = 0.0
+    if plane is not None:
+        reach = min(0.0, float(support(plane[None])[0][0]))
+        near = Nearest(reach, reach, plane, flat=True)
+    else:
+        vertices = _vertices(wrenches, norm, size)
+        if vertices is None:
+            enclosed_volume, near = None, _shortest(wrenches, norm, size)
+        else:
+            facets = facets_of(vertices)
+            enclosed_volume, near = facets.volume, nearest_of(facets, support)
+    if near.upper > FLAT * size:
+        return WrenchSpace(near.upper, near.upper, enclosed_volume, rank, near.direction, "")
+    outside = nearest_point(primitive) if norm == "L1" else np.zeros(d)
+    margin = float(np.linalg.norm(outside))
+    if margin <= FLAT * size:
+        margin = 0.0
+    elif not near.flat:
+        near = replace(near, upper=-margin, direction=-outside / margin)
+    reason = shortcoming(cones, near)
+    return WrenchSpace(0.0, 0.0 - margin, enclosed_volume, rank, near.direction, reason)
 
 
-CLOSURE_TOLERANCE = 1e-7
-"""ε of force closure is above this share of the largest unit wrench."""
+def _vertices(wrenches: Array, norm: str, size: float) -> Array | None:
+    """Compute points whose hull is the wrench space; None if there are too many."""
+    primitive = wrenches.reshape(-1, wrenches.shape[2])
+    if norm == "L1":
+        return primitive
+    return all_vertices(of_pyramids(wrenches, norm), primitive.shape[1], size, MAX_VERTICES)
 
 
-class EpsilonBounds(NamedTuple):
-    """Two numbers that ε lies between."""
+def _shortest(wrenches: Array, norm: str, size: float) -> Nearest:
+    """Find the direction in which the wrench space has its smallest reach."""
+    support, d = of_pyramids(wrenches, norm), wrenches.shape[2]
+    near = shortest_reach(support, d, size)
+    if near.met:
+        return near
+    if norm == "L1":
+        return nearest_of(facets_of(wrenches.reshape(-1, d)), support)
+    raise DescriptionError(
+        f"ε of the norm 'Linf' is between {near.lower:.6g} and {near.upper:.6g} after "
+        f"{MAX_FACETS} facets; expected fewer contacts or edges, or epsilon_bounds, which returns "
+        "bounds for the round cones",
+        field="norm",
+    )
 
-    lower: float
-    upper: float
 
-
-@dataclass(frozen=True)
-class ForceClosure:
-    """Whether a grasp has force closure."""
-
-    closed: bool
-    reason: str
-    """Why not; empty where it has."""
+# Round friction cones
 
 
 def epsilon_bounds(
@@ -294,29 +300,28 @@ def epsilon_bounds(
     center: ArrayLike = (0.0, 0.0, 0.0),
     torsion: ArrayLike = 0.0,
 ) -> EpsilonBounds:
-    """Lower and upper bound of ε for the round cones, not pyramids.
+    """Compute certified bounds of ε for the round friction cones.
 
-    A hull of wrenches inside the cones has a ball that is certainly not too large; the reach of
-    the cones in a direction, h(u) = max (a·u + |b·u|) for L1 and the sum of the positive ones for
-    L∞, is certainly not too small. The hull is refined where it is nearest to zero until both
-    meet. Forces have unit normal component; other arguments as ``wrench_space``.
+    The largest ball inside a hull of wrenches of the cones is a lower bound; the reach of the cones
+    in any direction, h(u) = max (a·u + |b·u|) for L1 and the sum of the positive ones for L∞, an
+    upper bound. The hull is refined at its facet nearest to the origin until the bounds meet.
 
     Args:
-        points: Contacts [m], (n, 3) or (n, 2).
-        normals: Unit normals into the object.
+        points: Contact points, (n, 3), or (n, 2) in the plane [m].
+        normals: Unit normals pointing into the object, of the same shape.
         mu: Coefficient of friction.
-        norm: ``"L1"`` or ``"Linf"``.
-        tolerance: Difference of the bounds that will do, as a share of ε (at least 1e-9); ε below
-            it as a share of the largest wrench is not resolved further, and the lower bound is 0.
+        norm: ``"L1"`` or ``"Linf"``, as for ``wrench_space``.
+        tolerance: Largest difference of the bounds, as a fraction of ε (at least 1e-9). An ε below
+            this fraction of the largest wrench is not resolved: the lower bound is 0.
         torque_scale: Length that moments are divided by [m].
         center: Point that moments are taken about [m].
-        torsion: Of soft fingers [m].
+        torsion: Maximum spin moment of soft fingers per normal force [m].
 
     Returns:
         (lower, upper), both 0 without force closure.
 
     Raises:
-        DescriptionError: As ``wrench_space``; a tolerance that is not positive.
+        DescriptionError: Wrong contacts or options, or a tolerance that is not positive.
     """
     known(norm, NORMS, "norm")
     relative_tolerance = max(number(tolerance, "tolerance", 0.0, above=True), FLAT)
@@ -336,12 +341,13 @@ def force_closure(
     torque_scale: float = 1.0,
     torsion: ArrayLike = 0.0,
 ) -> ForceClosure:
-    """Whether forces within the round friction cones make any wrench, and why not.
+    """Test force closure of the round friction cones, with the reason where there is none.
 
-    True where zero is strictly inside the hull of the cones' unit wrenches. That does not depend on
-    ``center`` and ``torque_scale``, which only the reason is told in; it is found about the middle
-    of the contacts, moments over their spread, where rounding does least. With mu = 0 this is form
-    closure of first order. Arguments and errors as ``wrench_space``.
+    A grasp has force closure where the origin is strictly inside the hull of the cones' unit
+    wrenches. This is independent of ``center`` and ``torque_scale``, which the reason refers to; it
+    is computed about the mean of the contact points with moments over their spread, where rounding
+    errors are smallest. With mu = 0 this is first-order form closure. Arguments as for
+    ``wrench_space``.
     """
     linear_cones = friction_cones(
         points, normals, mu, torsion=torsion, torque_scale=torque_scale, center=center
@@ -372,28 +378,21 @@ def is_force_closure(
     torque_scale: float = 1.0,
     torsion: ArrayLike = 0.0,
 ) -> bool:
-    """``force_closure`` as True or False."""
+    """Return whether the grasp has force closure; arguments as for ``force_closure``."""
     return force_closure(
         points, normals, mu, center=center, torque_scale=torque_scale, torsion=torsion
     ).closed
 
 
-# --------------------
-# Why a grasp has no force closure, in a sentence.
-
-
-MIN_CONTACTS = {(3, 0): 4, (3, 1): 2, (6, 0): 7, (6, 2): 3, (6, 3): 2}
-"""Contacts that force closure needs at least, by dimension and friction directions (Murray, Li and
-Sastry, A Mathematical Introduction to Robotic Manipulation, ch. 5; Markenscoff and others 1990)."""
-KIND = {0: "without friction", 1: "with friction", 2: "of hard fingers", 3: "of soft fingers"}
+# Explanation of ε = 0
 
 
 def shortcoming(cones: Cones, near: Nearest) -> str:
-    """Why zero is not inside the wrench space of cones.
+    """Explain why the origin is not inside the wrench space of friction cones.
 
     Args:
-        cones: Of the grasp.
-        near: Its shortest reach, at most zero.
+        cones: Friction cones of the grasp.
+        near: Smallest reach of the wrench space, at most zero.
     """
     count, friction = len(cones.axes), cones.across.shape[1]
     required = MIN_CONTACTS[cones.dimension, friction]
@@ -416,16 +415,18 @@ def shortcoming(cones: Cones, near: Nearest) -> str:
 
 
 def _contacts(count: int) -> str:
+    """Format a number of contacts."""
     return f"{count} contact" if count == 1 else f"{count} contacts"
 
 
 def _positive(line: Array) -> Array:
-    """A direction whose sign means nothing, its first large part positive."""
+    """Return ±the direction, with its first large component positive."""
     first = int(np.argmax(np.abs(line) > 0.1 * np.abs(line).max()))
     return line if line[first] > 0.0 else -line
 
 
 def _wrench_text(wrench: Array) -> str:
+    """Format a wrench, scaled to a largest component of 1."""
     split = 2 if len(wrench) == 3 else 3
     rounded = np.round(wrench / np.abs(wrench).max(), 3) + 0.0
     parts = [

@@ -1,8 +1,9 @@
-"""Quality measures from the singular values of grasp matrix and hand-object Jacobian.
+"""Quality measures from the singular values of the grasp matrix and of Jacobians.
 
 Names and definitions after Roa and Suárez, Grasp quality measures: review and performance,
-Autonomous Robots 38, 2015. All depend on the units of length unless moments are divided by a
-``torque_scale``.
+Autonomous Robots 38, 2015. G is a grasp matrix, (6, c), or (3, c) in the plane; J a hand Jacobian,
+(c, m); H = (G⁺)ᵀ J the hand-object Jacobian. All measures depend on the unit of length unless
+moments are divided by a ``torque_scale``.
 """
 
 from __future__ import annotations
@@ -13,15 +14,42 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from softgrasp.mechanics.transforms import Array
-from softgrasp.quality.contact_models import known, numbers
+from softgrasp.quality.contact_models import grasp_matrix
+from softgrasp.quality.inputs import known, numbers
 from softgrasp.quality.null_spaces import RANK_TOLERANCE, paired
+
+KINDS = ("velocity", "force")
+
+
+@dataclass(frozen=True)
+class Manipulability:
+    """Ellipsoid of velocities for |q̇| = 1, or of forces for |τ| = 1."""
+
+    axes: Array
+    """Unit directions as columns, in the order of ``lengths``; (r, min(r, m))."""
+    lengths: Array
+    """Semi-axes in descending order; inf where a force needs no torque."""
+
+    @property
+    def measure(self) -> float:
+        """√det(J Jᵀ), product of the semi-axes: volume over the unit ball's (Yoshikawa 1985)."""
+        return float(np.prod(self.lengths))
+
+    @property
+    def isotropy(self) -> float:
+        """Ratio of the shortest to the longest semi-axis, 0…1."""
+        longest, shortest = self.lengths[0], self.lengths[-1]
+        return float(shortest / longest) if np.isfinite(longest) and longest > 0.0 else 0.0
+
+
+# Measures of the grasp matrix
 
 
 def min_singular_value(G: ArrayLike) -> float:
-    """σmin(G), of 6 (planar 3) singular values: least wrench of contact forces of length 1.
+    """Compute σmin(G): the smallest wrench of contact forces of unit length.
 
-    0 where the grasp matrix has not full row rank. Larger is better (Li and Sastry 1988; the
-    minimum singular value of SynGrasp).
+    The smallest of 6 (planar 3) singular values; 0 where G has not full row rank. Larger is better
+    (Li and Sastry 1988; the minimum singular value of SynGrasp).
 
     Args:
         G: Grasp matrix, (6 or 3, c).
@@ -29,10 +57,31 @@ def min_singular_value(G: ArrayLike) -> float:
     return float(_values(G)[-1])
 
 
-def ellipsoid_volume(G: ArrayLike) -> float:
-    """√det(G Gᵀ) = Π σᵢ: volume of the ellipsoid of wrenches, over that of a unit ball.
+def smallest_singular_value(points: ArrayLike, center: ArrayLike) -> float:
+    """Compute σmin of the grasp matrix of hard fingers in a form independent of units [–].
 
-    All contact forces count alike, |λ| ≤ 1; larger is better (Li and Sastry 1988).
+    Moments are divided by the root mean square distance of the contacts from the centre (Li and
+    Sastry, Task-oriented optimal grasping, IEEE J. Robotics and Automation 4(1), 1988). It does not
+    depend on the normals; 0 where the contacts do not resist some motion.
+
+    Args:
+        points: Contact points in any frame, (n, 3) [m].
+        center: Centre of mass in the same frame, (3,) [m].
+    """
+    positions, about = np.reshape(points, (-1, 3)), np.asarray(center, dtype=float)
+    arms = positions - about
+    length = float(np.sqrt(np.square(arms).sum(axis=1).mean())) if len(arms) else 0.0
+    if len(arms) < 2 or length == 0.0:
+        return 0.0
+    normals = np.tile([1.0, 0.0, 0.0], (len(arms), 1))  # contact frames along the axes
+    matrix = grasp_matrix(positions, normals, center=about, torque_scale=length)
+    return float(np.linalg.svd(matrix, compute_uv=False)[-1])
+
+
+def ellipsoid_volume(G: ArrayLike) -> float:
+    """Compute √det(G Gᵀ) = Π σᵢ: volume of the wrench ellipsoid over that of the unit ball.
+
+    The ellipsoid is the image of the contact forces |λ| ≤ 1; larger is better (Li and Sastry 1988).
 
     Args:
         G: Grasp matrix, (6 or 3, c).
@@ -41,9 +90,10 @@ def ellipsoid_volume(G: ArrayLike) -> float:
 
 
 def isotropy(G: ArrayLike) -> float:
-    """σmin(G)/σmax(G), 0…1: grasp isotropy index; 1 where all wrenches come as easily.
+    """Compute the grasp isotropy index σmin(G)/σmax(G), 0…1; larger is better.
 
-    Kim, Oh, Yi and Suh 2001; SGgraspIsotropyIndex of SynGrasp.
+    1 where equal contact forces make equal wrenches in all directions (Kim, Oh, Yi and Suh 2001;
+    SGgraspIsotropyIndex of SynGrasp).
 
     Args:
         G: Grasp matrix, (6 or 3, c).
@@ -52,11 +102,28 @@ def isotropy(G: ArrayLike) -> float:
     return float(values[-1] / values[0]) if values[0] > 0.0 else 0.0
 
 
-def distance_to_singularity(G: ArrayLike, J: ArrayLike) -> float:
-    """σmin of the hand-object Jacobian H = (G⁺)ᵀ J, of min(6, m) singular values.
+# Measures of the hand-object Jacobian
 
-    How far a posture is from losing a motion of the object; larger is better (Shimoga 1996;
-    SGdistSingularConfiguration of SynGrasp).
+
+def hand_object_jacobian(G: ArrayLike, J: ArrayLike) -> Array:
+    """Compute H = (G⁺)ᵀ J from joint speeds to the twist of the object, (6 or 3, m).
+
+    The least-squares solution of Gᵀ ẋ = J q̇, exact where all contacts can be kept (as
+    SynGrasp's HO; Shimoga, Robot grasp synthesis algorithms: a survey, 1996).
+
+    Args:
+        G: Grasp matrix, (6 or 3, c).
+        J: Hand Jacobian, (c, m).
+    """
+    grasp, hand = paired(G, J)
+    return np.asarray(np.linalg.pinv(grasp, rcond=RANK_TOLERANCE).T @ hand)
+
+
+def distance_to_singularity(G: ArrayLike, J: ArrayLike) -> float:
+    """Compute σmin(H), of min(6, m) singular values of the hand-object Jacobian.
+
+    The distance of a posture from one in which the hand cannot move the object in some direction;
+    larger is better (Shimoga 1996; SGdistSingularConfiguration of SynGrasp).
 
     Args:
         G: Grasp matrix, (6 or 3, c).
@@ -66,10 +133,10 @@ def distance_to_singularity(G: ArrayLike, J: ArrayLike) -> float:
 
 
 def manipulability_volume(G: ArrayLike, J: ArrayLike) -> float:
-    """√det(H Hᵀ) of H = (G⁺)ᵀ J: volume of the object's manipulability ellipsoid.
+    """Compute √det(H Hᵀ): volume of the object's manipulability ellipsoid over the unit ball's.
 
-    Over that of a unit ball; 0 where the joints cannot move the object every way, so with fewer
-    than 6 (planar 3) joints; larger is better (Yoshikawa 1985; SGmanipEllipsoidVolume of SynGrasp).
+    0 where the joints cannot move the object in every direction, so with fewer than 6 (planar 3)
+    joints; larger is better (Yoshikawa 1985; SGmanipEllipsoidVolume of SynGrasp).
 
     Args:
         G: Grasp matrix, (6 or 3, c).
@@ -80,10 +147,10 @@ def manipulability_volume(G: ArrayLike, J: ArrayLike) -> float:
 
 
 def uniformity_of_transformation(G: ArrayLike, J: ArrayLike) -> float:
-    """σmax/σmin of H = (G⁺)ᵀ J, the condition number, 1…inf; 1 is the best, smaller is better.
+    """Compute the condition number σmax(H)/σmin(H), 1…inf; smaller is better.
 
-    In spite of its name it grows as the transformation gets less uniform. SGunifTransf of SynGrasp
-    is this max/min, too (Salisbury and Craig 1982).
+    In spite of its name it grows as the transformation gets less uniform, as SGunifTransf of
+    SynGrasp does (Salisbury and Craig 1982).
 
     Args:
         G: Grasp matrix, (6 or 3, c).
@@ -93,60 +160,17 @@ def uniformity_of_transformation(G: ArrayLike, J: ArrayLike) -> float:
     return float(values[0] / values[-1]) if values[-1] > 0.0 else float("inf")
 
 
-def _jacobian_values(G: ArrayLike, J: ArrayLike) -> Array:
-    values = np.linalg.svd(hand_object_jacobian(G, J), compute_uv=False)
-    return _without_rounding(np.asarray(values))
-
-
-def _values(matrix: ArrayLike) -> Array:
-    """As many singular values as there are rows."""
-    matrix_array = numbers(matrix, "G", (None, None))
-    values = np.zeros(len(matrix_array))
-    singular = np.linalg.svd(matrix_array, compute_uv=False)
-    values[: len(singular)] = singular
-    return _without_rounding(values)
-
-
-def _without_rounding(values: Array) -> Array:
-    return np.where(values > RANK_TOLERANCE * values.max(initial=0.0), values, 0.0)
-
-
-# --------------------
-# Manipulability: ellipsoids of velocity and force.
-
-
-KINDS = ("velocity", "force")
-
-
-@dataclass(frozen=True)
-class Manipulability:
-    """An ellipsoid of what joints of unit length (|q̇| = 1, or |τ| = 1) can do."""
-
-    axes: Array
-    """Unit directions as columns, in the order of ``lengths``; (r, min(r, m))."""
-    lengths: Array
-    """Semi-axes, from the longest to the shortest; inf where a force needs no torque."""
-
-    @property
-    def measure(self) -> float:
-        """√det(J Jᵀ), the product of the semi-axes (Yoshikawa 1985); volume over a unit ball's."""
-        return float(np.prod(self.lengths))
-
-    @property
-    def isotropy(self) -> float:
-        """Shortest over longest semi-axis, 0…1."""
-        longest, shortest = self.lengths[0], self.lengths[-1]
-        return float(shortest / longest) if np.isfinite(longest) and longest > 0.0 else 0.0
+# Manipulability ellipsoids
 
 
 def manipulability(J: ArrayLike, kind: str = "velocity") -> Manipulability:
-    """The ellipsoid of velocities J q̇ for |q̇| = 1, or of forces f with |Jᵀ f| = 1.
+    """Compute the ellipsoid of velocities J q̇ for |q̇| = 1, or of forces f with |Jᵀ f| = 1.
 
-    The force ellipsoid has the same axes and the reciprocal lengths: where motion is fast, force
-    is weak (Yoshikawa, Manipulability of robotic mechanisms, Int. J. Robotics Research 4(2), 1985).
+    The force ellipsoid has the same axes and the reciprocal lengths (Yoshikawa, Manipulability of
+    robotic mechanisms, Int. J. Robotics Research 4(2), 1985).
 
     Args:
-        J: Any Jacobian, (r, m); for an object in a hand that of ``hand_object_jacobian``.
+        J: Any Jacobian, (r, m), such as that of ``hand_object_jacobian``.
         kind: ``"velocity"`` or ``"force"``.
 
     Raises:
@@ -156,7 +180,7 @@ def manipulability(J: ArrayLike, kind: str = "velocity") -> Manipulability:
     left, values, _ = np.linalg.svd(numbers(J, "J", (None, None)), full_matrices=False)
     floor = RANK_TOLERANCE * values[0] if len(values) else 0.0
     values = np.where(values > floor, values, 0.0)
-    if len(values) < len(left):  # fewer joints than directions: some are out of reach
+    if len(values) < len(left):  # fewer joints than directions
         left, values = np.linalg.svd(left)[0], np.append(values, np.zeros(len(left) - len(values)))
     if kind == "velocity":
         return Manipulability(left, values)
@@ -164,15 +188,24 @@ def manipulability(J: ArrayLike, kind: str = "velocity") -> Manipulability:
         return Manipulability(left[:, ::-1], 1.0 / values[::-1])
 
 
-def hand_object_jacobian(G: ArrayLike, J: ArrayLike) -> Array:
-    """H = (G⁺)ᵀ J: twist of the object from joint speeds, (6 or 3, m).
+# Singular values
 
-    The least-squares solution of Gᵀ ẋ = J q̇, exact where the contacts can all be kept (as
-    SynGrasp's HO; Shimoga, Robot grasp synthesis algorithms: a survey, 1996).
 
-    Args:
-        G: Grasp matrix, (6 or 3, c).
-        J: Hand Jacobian, (c, m).
-    """
-    grasp, hand = paired(G, J)
-    return np.asarray(np.linalg.pinv(grasp, rcond=RANK_TOLERANCE).T @ hand)
+def _values(matrix: ArrayLike) -> Array:
+    """Compute singular values, padded with zeros to the number of rows."""
+    matrix_array = numbers(matrix, "G", (None, None))
+    values = np.zeros(len(matrix_array))
+    singular = np.linalg.svd(matrix_array, compute_uv=False)
+    values[: len(singular)] = singular
+    return _without_rounding(values)
+
+
+def _jacobian_values(G: ArrayLike, J: ArrayLike) -> Array:
+    """Compute the singular values of the hand-object Jacobian."""
+    values = np.linalg.svd(hand_object_jacobian(G, J), compute_uv=False)
+    return _without_rounding(np.asarray(values))
+
+
+def _without_rounding(values: Array) -> Array:
+    """Replace singular values that are rounding errors by zero."""
+    return np.where(values > RANK_TOLERANCE * values.max(initial=0.0), values, 0.0)

@@ -1,4 +1,9 @@
-"""Which forces and motions a grasp has: the null spaces of G and J."""
+"""Null spaces of the grasp matrix and hand Jacobian: internal forces and graspability.
+
+Prattichizzo and Trinkle, Grasping, Springer Handbook of Robotics 2016, table 38.4. Bases are
+orthonormal columns; a space of dimension zero has no columns. G is a grasp matrix, (6, c), or (3,
+c) in the plane; J a hand Jacobian, (c, m).
+"""
 
 from __future__ import annotations
 
@@ -9,64 +14,61 @@ from numpy.typing import ArrayLike
 
 from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.transforms import Array
-from softgrasp.quality.contact_models import numbers
+from softgrasp.quality.inputs import numbers
 
 RANK_TOLERANCE = 1e-9
-"""Singular values below this share of the largest count as zero."""
+"""Singular values below this fraction of the largest one are taken as zero."""
 
 
 @dataclass(frozen=True)
 class Graspability:
-    """Bases of the four null spaces of a grasp, orthonormal columns; none means none exist.
-
-    Prattichizzo and Trinkle, Grasping, Springer Handbook of Robotics 2016, table 38.4.
-    """
+    """Orthonormal bases of the four null spaces of a grasp."""
 
     internal: Array
-    """Null space of G: contact forces without effect on the object; some make it graspable."""
+    """Null space of G: contact forces with zero resultant wrench on the object, (c, i)."""
     indeterminate: Array
-    """Null space of Gᵀ: motions of the object that no contact sees."""
+    """Null space of Gᵀ: twists of the object that the contacts do not resist, (6 or 3, i)."""
     redundant: Array
-    """Null space of J: joint motions that leave the contact points where they are."""
+    """Null space of J: joint motions that do not move the contact points, (m, i)."""
     structural: Array
-    """Null space of Jᵀ: forces that the links bear without joint torque; some make it defective."""
+    """Null space of Jᵀ: contact forces that the structure bears without joint torques, (c, i)."""
 
     @property
     def graspable(self) -> bool:
-        """Internal forces exist."""
+        """Whether internal forces exist."""
         return bool(self.internal.shape[1] > 0)
 
     @property
     def object_indeterminate(self) -> bool:
-        """The object can move while the contact points stay."""
+        """Whether the object can move while the contact points stay fixed."""
         return bool(self.indeterminate.shape[1] > 0)
 
     @property
     def hand_redundant(self) -> bool:
-        """Joints can move while the contact points stay."""
+        """Whether joints can move while the contact points stay fixed."""
         return bool(self.redundant.shape[1] > 0)
 
     @property
     def defective(self) -> bool:
-        """Some contact forces cannot be told by, or made with, joint torques."""
+        """Whether joint torques can neither control nor reveal some contact forces."""
         return bool(self.structural.shape[1] > 0)
 
     @property
     def hyperstatic(self) -> bool:
-        """Some internal forces cannot be made with joint torques: null(Jᵀ) ∩ null(G) is not 0."""
+        """Whether joint torques cannot control some internal forces: null(Jᵀ) ∩ null(G) ≠ 0."""
         both = np.hstack([self.internal, self.structural])
         return bool(null_space(both).shape[1] > 0)
 
 
 def graspability(G: ArrayLike, J: ArrayLike) -> Graspability:
-    """Internal forces, redundant motions, structural forces and indeterminate object motions.
+    """Compute internal, redundant, structural and indeterminate spaces of a grasp.
 
     Args:
         G: Grasp matrix, (6 or 3, c).
         J: Hand Jacobian, (c, m).
 
     Raises:
-        DescriptionError: G and J have different contacts, or numbers that are not finite.
+        DescriptionError: G and J of different contacts, or numbers that are not finite.
     """
     grasp, hand = paired(G, J)
     return Graspability(
@@ -75,10 +77,10 @@ def graspability(G: ArrayLike, J: ArrayLike) -> Graspability:
 
 
 def internal_forces(G: ArrayLike) -> Array:
-    """E: an orthonormal basis of the contact forces that do nothing to the object, (c, i).
+    """Compute an orthonormal basis E of the internal forces, the null space of G, (c, i).
 
-    The null space of G. Each column in contact frames, contact by contact; all of them can be
-    made by a hand whose joints can make any contact force.
+    Columns are contact forces in contact frames, contact by contact. A hand whose joints can exert
+    any contact force can exert all of them.
 
     Args:
         G: Grasp matrix, (6 or 3, c).
@@ -89,18 +91,19 @@ def internal_forces(G: ArrayLike) -> Array:
 def controllable_internal_forces(
     G: ArrayLike, J: ArrayLike, compliance: ArrayLike, synergies: ArrayLike | None = None
 ) -> Array:
-    """An orthonormal basis of the internal forces that a compliant hand can make, (c, i).
+    """Compute an orthonormal basis of the internal forces that a compliant hand can exert, (c, i).
 
     The image of (1 − G⁺ₖ G) K J [S] with G⁺ₖ = K Gᵀ (G K Gᵀ)⁻¹ and K the inverse of ``compliance``:
-    what is left of squeezing once the object has come to rest (Prattichizzo, Malvezzi, Gabiccini
-    and Bicchi, On motion and force controllability of precision grasps with hands actuated by soft
-    synergies, IEEE Trans. Robotics 29(6), 2013).
+    the contact forces that joint motions leave once the object is at rest (Prattichizzo, Malvezzi,
+    Gabiccini and Bicchi, On motion and force controllability of precision grasps with hands
+    actuated by soft synergies, IEEE Trans. Robotics 29(6), 2013).
 
     Args:
         G: Grasp matrix, (6 or 3, c).
         J: Hand Jacobian, (c, m).
-        compliance: Of contacts, joints and synergies as the contacts feel it, (c, c) [m/N].
-        synergies: S, joint motions of the actuators, (m, z).
+        compliance: Compliance of contacts, joints and synergies in series, as of
+            ``contact_compliance``, (c, c) [m/N].
+        synergies: Synergy matrix S, joint motions per actuator, (m, z).
     """
     grasp, hand = paired(G, J)
     stiff = np.linalg.inv(numbers(compliance, "compliance", (len(hand), len(hand))))
@@ -111,12 +114,12 @@ def controllable_internal_forces(
     back = np.linalg.pinv(grasp @ stiff @ grasp.T, rcond=RANK_TOLERANCE, hermitian=True)
     left = squeeze - stiff @ grasp.T @ (back @ (grasp @ squeeze))
     internal = null_space(grasp)
-    # all of it is internal but for rounding
+    # projected onto the internal forces to remove rounding
     return internal @ range_space(internal.T @ left, float(np.linalg.norm(squeeze)))
 
 
 def null_space(matrix: Array) -> Array:
-    """Orthonormal columns that a matrix maps to zero; shape (columns, dimension of the space)."""
+    """Compute an orthonormal basis of the null space of a matrix, (columns, dimension)."""
     if 0 in matrix.shape:
         return np.eye(matrix.shape[1])
     _, values, right = np.linalg.svd(matrix)
@@ -125,27 +128,27 @@ def null_space(matrix: Array) -> Array:
 
 
 def range_space(matrix: Array, scale: float) -> Array:
-    """Orthonormal columns that span what a matrix maps to.
+    """Compute an orthonormal basis of the range of a matrix, (r, dimension).
 
     Args:
-        matrix: (r, c).
-        scale: Singular values below 1e-9 of it count as zero.
+        matrix: Any matrix, (r, c).
+        scale: Singular values below 1e-9 times it are taken as zero.
     """
     left, values, _ = np.linalg.svd(matrix, full_matrices=False)
     return np.asarray(left[:, values > RANK_TOLERANCE * max(scale, np.finfo(float).tiny)])
 
 
 def paired(G: ArrayLike, J: ArrayLike) -> tuple[Array, Array]:
-    """G and J as arrays of the same contacts.
+    """Convert G and J to arrays and check that they are of the same contacts.
 
     Raises:
-        DescriptionError: G has not as many columns as J has rows.
+        DescriptionError: The number of columns of G differs from the number of rows of J.
     """
     grasp, hand = numbers(G, "G", (None, None)), numbers(J, "J", (None, None))
     if grasp.shape[1] != hand.shape[0]:
         raise DescriptionError(
             f"expected a row for each of the {grasp.shape[1]} columns of G, found {hand.shape[0]} "
-            "rows; G and J have the same contacts and the same model",
+            "rows; use the same contacts and contact model for G and J",
             field="J",
         )
     return grasp, hand

@@ -1,4 +1,11 @@
-"""Stiffness of a grasp: contacts, joints and synergies in series."""
+"""Stiffness of a grasp and its quasi-static response: contacts, joints and synergies in series.
+
+Compliances of contacts Kc⁻¹, joints J Kq⁻¹ Jᵀ and actuators J S Kz⁻¹ Sᵀ Jᵀ add up to what a contact
+force acts on; the grasp stiffness is G (…)⁻¹ Gᵀ (Cutkosky and Kao, Computing and controlling the
+compliance of a robotic hand, IEEE Trans. Robotics and Automation 5(2), 1989). Forces that the grasp
+bears already, and with them the change of G and J, are left out. Every stiffness is one number, a
+diagonal or a symmetric positive definite matrix.
+"""
 
 from __future__ import annotations
 
@@ -9,42 +16,103 @@ from numpy.typing import ArrayLike
 
 from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.transforms import Array
-from softgrasp.quality.contact_models import numbers
+from softgrasp.quality.inputs import numbers
 from softgrasp.quality.null_spaces import RANK_TOLERANCE, paired
-
-# --------------------
-# Quasi-static response of a grasp to loads on the object and to moved references of the hand.
 
 
 @dataclass(frozen=True)
 class QuasistaticMaps:
-    """What changes per unit of a moved reference, and per unit of external wrench.
+    """Changes per unit displacement of a reference and per unit external wrench.
 
-    References are those of the synergies where S is given, else those of the joints. Each field
+    References are those of the synergies where there is an S, else those of the joints. Each field
     is a pair of matrices (per reference, per wrench).
     """
 
     motion: tuple[Array, Array]
-    """Displacement and rotation of the object [m, rad], (6, z) and (6, 6)."""
+    """Displacement and rotation of the object, (6, z) and (6, 6) [m, rad]."""
     forces: tuple[Array, Array]
-    """Contact forces on the object [N], (c, z) and (c, 6)."""
+    """Contact forces on the object, (c, z) and (c, 6) [N]."""
     joints: tuple[Array, Array]
-    """Displacements of the joints [rad or m], (m, z) and (m, 6)."""
+    """Displacements of the joints, (m, z) and (m, 6) [rad or m]."""
     torques: tuple[Array, Array]
-    """Joint torques Jᵀλ that drive the object [N·m or N], (m, z) and (m, 6)."""
+    """Joint torques Jᵀλ, (m, z) and (m, 6) [N·m or N]."""
     synergies: tuple[Array, Array]
     """Displacements of the synergies, or of the joints' references, (z, z) and (z, 6)."""
 
 
 @dataclass(frozen=True)
 class Response:
-    """Change of a grasp; shapes and units as ``QuasistaticMaps``, one vector each."""
+    """Change of a grasp; units as in ``QuasistaticMaps``, one vector each."""
 
     motion: Array
     forces: Array
     joints: Array
     torques: Array
     synergies: Array
+
+
+def contact_compliance(
+    contact: ArrayLike,
+    count: int,
+    J: ArrayLike | None = None,
+    joint: ArrayLike | None = None,
+    synergies: ArrayLike | None = None,
+    synergy: ArrayLike | None = None,
+) -> Array:
+    """Compute the compliance at the contacts, Kc⁻¹ + J Kq⁻¹ Jᵀ + J S Kz⁻¹ Sᵀ Jᵀ, (c, c).
+
+    Args:
+        contact: Contact stiffness Kc, one number, (c,) or (c, c) [N/m, for spins N·m/rad].
+        count: c, number of components of the contact forces.
+        J: Hand Jacobian, (c, m).
+        joint: Joint stiffness Kq, one number, (m,) or (m, m) [N·m/rad or N/m]; None for rigid
+            joints.
+        synergies: Synergy matrix S, joint motions per actuator, (m, z).
+        synergy: Actuator stiffness Kz, one number, (z,) or (z, z); None for rigid actuators.
+
+    Raises:
+        DescriptionError: Wrong shapes, a stiffness that is not symmetric and positive definite,
+            joint stiffness without J, or actuator stiffness without S.
+    """
+    whole = _inverse(contact, count, "contact")
+    if joint is not None:
+        hand = numbers(_required(J, "J", "joint"), "J", (count, None))
+        whole = whole + hand @ _inverse(joint, hand.shape[1], "joint") @ hand.T
+    if synergy is not None:
+        hand = numbers(_required(J, "J", "synergy"), "J", (count, None))
+        synergy_matrix = _required(synergies, "synergies", "synergy")
+        moved = hand @ numbers(synergy_matrix, "synergies", (hand.shape[1], None))
+        whole = whole + moved @ _inverse(synergy, moved.shape[1], "synergy") @ moved.T
+    return whole
+
+
+def grasp_stiffness(
+    G: ArrayLike,
+    contact: ArrayLike,
+    J: ArrayLike | None = None,
+    joint: ArrayLike | None = None,
+    synergies: ArrayLike | None = None,
+    synergy: ArrayLike | None = None,
+) -> Array:
+    """Compute K = G (Kc⁻¹ + J Kq⁻¹ Jᵀ + J S Kz⁻¹ Sᵀ Jᵀ)⁻¹ Gᵀ, (6, 6), or (3, 3) in the plane.
+
+    K maps displacements of the object to wrenches (Cutkosky and Kao 1989; with synergies
+    Prattichizzo and others 2013, as SynGrasp).
+
+    Args:
+        G: Grasp matrix, (6 or 3, c).
+        contact: Contact stiffness Kc, as for ``contact_compliance``.
+        J: Hand Jacobian, (c, m).
+        joint: Joint stiffness Kq; None for rigid joints.
+        synergies: Synergy matrix S, (m, z).
+        synergy: Actuator stiffness Kz; None for rigid actuators.
+    """
+    grasp = numbers(G, "G", (None, None))
+    if J is not None:
+        paired(G, J)
+    compliance = contact_compliance(contact, grasp.shape[1], J, joint, synergies, synergy)
+    stiffness = grasp @ np.linalg.solve(compliance, grasp.T)
+    return np.asarray((stiffness + stiffness.T) / 2.0)
 
 
 def quasistatic_maps(
@@ -55,23 +123,24 @@ def quasistatic_maps(
     synergies: ArrayLike | None = None,
     synergy: ArrayLike | None = None,
 ) -> QuasistaticMaps:
-    """Linear maps from references and external wrenches to motion, forces, joints and torques.
+    """Compute linear maps from references and external wrenches to motion, forces and torques.
 
-    Solves λ = Kc (J q − Gᵀ u), G λ + w = 0, Jᵀ λ = Kq (q_ref − q), q_ref = S z and
-    Sᵀ Jᵀ λ = Kz (z_ref − z) for small changes; what the grasp bears already changes nothing in
-    it (Prattichizzo, Malvezzi and Bicchi, On motion and force controllability of grasping hands
-    with postural synergies, RSS 2010; the maps V, P, Q, T, Y of SynGrasp).
+    Solves λ = Kc (J q − Gᵀ u), G λ + w = 0, Jᵀ λ = Kq (q_ref − q), q_ref = S z and Sᵀ Jᵀ λ = Kz
+    (z_ref − z) for small changes (Prattichizzo, Malvezzi and Bicchi, On motion and force
+    controllability of grasping hands with postural synergies, RSS 2010; the maps V, P, Q, T, Y of
+    SynGrasp).
 
     Args:
         G: Grasp matrix, (6 or 3, c).
         J: Hand Jacobian, (c, m).
-        contact: Kc, Kq, S and Kz as ``contact_compliance``.
-        joint: Kq; None for rigid joints.
-        synergies: S, (m, z); None where joints are moved one by one.
-        synergy: Kz; None for rigid actuators.
+        contact: Contact stiffness Kc, as for ``contact_compliance``.
+        joint: Joint stiffness Kq; None for rigid joints.
+        synergies: Synergy matrix S, (m, z); None where every joint has its reference.
+        synergy: Actuator stiffness Kz; None for rigid actuators.
 
     Raises:
-        DescriptionError: Wrong shapes or stiffnesses, or an object that the contacts leave free.
+        DescriptionError: Wrong shapes or stiffnesses, or the contacts do not resist some motion of
+            the object.
     """
     grasp, hand = paired(G, J)
     count, joints = hand.shape
@@ -93,8 +162,11 @@ def quasistatic_maps(
         actual = (actual[0] - soft @ torques[0], actual[1] - soft @ torques[1])
     angles = (synergy_matrix @ actual[0], synergy_matrix @ actual[1])
     if joint is not None:
-        give = np.linalg.inv(stiffness_matrix(joint, joints, "joint"))
-        angles = (angles[0] - give @ torques[0], angles[1] - give @ torques[1])
+        joint_compliance = np.linalg.inv(stiffness_matrix(joint, joints, "joint"))
+        angles = (
+            angles[0] - joint_compliance @ torques[0],
+            angles[1] - joint_compliance @ torques[1],
+        )
     return QuasistaticMaps(motion, forces, angles, torques, actual)
 
 
@@ -109,19 +181,17 @@ def quasistatic(
     wrench: ArrayLike | None = None,
     reference: ArrayLike | None = None,
 ) -> Response:
-    """Change of a grasp by an external wrench, a moved reference, or both.
-
-    The maps of ``quasistatic_maps`` applied.
+    """Compute the change of a grasp by an external wrench, displaced references, or both.
 
     Args:
         G: Grasp matrix, (6 or 3, c).
         J: Hand Jacobian, (c, m).
-        contact: As ``quasistatic_maps``.
-        joint: As there.
-        synergies: As there.
-        synergy: As there.
-        wrench: Force and moment on the object from outside [N, N·m], (6 or 3,).
-        reference: Move of the synergies' references, or of the joints', (z,).
+        contact: Contact stiffness Kc, as for ``contact_compliance``.
+        joint: Joint stiffness Kq; None for rigid joints.
+        synergies: Synergy matrix S, (m, z); None where every joint has its reference.
+        synergy: Actuator stiffness Kz; None for rigid actuators.
+        wrench: External force and moment on the object, (6 or 3,) [N, N·m].
+        reference: Displacements of the references of synergies, or of joints, (z,).
     """
     maps = quasistatic_maps(G, J, contact, joint, synergies, synergy)
     moves, loads = maps.synergies[0].shape[1], maps.synergies[1].shape[1]
@@ -132,6 +202,7 @@ def quasistatic(
 
 
 def _motion(grasp: Array, lifted: Array, moved: Array) -> tuple[Array, Array]:
+    """Compute the motion of the object per reference and per wrench."""
     stiffness = grasp @ lifted
     values = np.linalg.eigvalsh((stiffness + stiffness.T) / 2.0)
     if values[0] <= RANK_TOLERANCE * values[-1]:
@@ -140,79 +211,15 @@ def _motion(grasp: Array, lifted: Array, moved: Array) -> tuple[Array, Array]:
             f"rank {int((values > RANK_TOLERANCE * values[-1]).sum())} of {len(values)}",
             field="G",
         )
-    give = np.asarray(np.linalg.inv(stiffness))
-    return give @ (grasp @ moved), give
-
-
-def contact_compliance(
-    contact: ArrayLike,
-    count: int,
-    J: ArrayLike | None = None,
-    joint: ArrayLike | None = None,
-    synergies: ArrayLike | None = None,
-    synergy: ArrayLike | None = None,
-) -> Array:
-    """Compliance that contacts feel, (c, c): Kc⁻¹ + J Kq⁻¹ Jᵀ + J S Kz⁻¹ Sᵀ Jᵀ.
-
-    Args:
-        contact: Kc [N/m, for spins N·m/rad]: one number, (c,) or (c, c).
-        count: c, the number of contact forces.
-        J: Hand Jacobian, (c, m).
-        joint: Kq [N·m/rad or N/m]: one number, (m,) or (m, m); None for rigid joints.
-        synergies: S, (m, z).
-        synergy: Kz: one number, (z,) or (z, z); None for rigid actuators.
-
-    Raises:
-        DescriptionError: Wrong shapes, a stiffness that is not symmetric and positive, a
-            stiffness of joints without J or of synergies without S.
-    """
-    whole = _inverse(contact, count, "contact")
-    if joint is not None:
-        hand = numbers(_needed(J, "J", "joint"), "J", (count, None))
-        whole = whole + hand @ _inverse(joint, hand.shape[1], "joint") @ hand.T
-    if synergy is not None:
-        hand = numbers(_needed(J, "J", "synergy"), "J", (count, None))
-        synergy_matrix = _needed(synergies, "synergies", "synergy")
-        moved = hand @ numbers(synergy_matrix, "synergies", (hand.shape[1], None))
-        whole = whole + moved @ _inverse(synergy, moved.shape[1], "synergy") @ moved.T
-    return whole
-
-
-def grasp_stiffness(
-    G: ArrayLike,
-    contact: ArrayLike,
-    J: ArrayLike | None = None,
-    joint: ArrayLike | None = None,
-    synergies: ArrayLike | None = None,
-    synergy: ArrayLike | None = None,
-) -> Array:
-    """K = G (Kc⁻¹ + J Kq⁻¹ Jᵀ + J S Kz⁻¹ Sᵀ Jᵀ)⁻¹ Gᵀ: wrench per object displacement, (6, 6).
-
-    Loads that the grasp bears already, and with them the change of G and J, are left out (Cutkosky
-    and Kao, Computing and controlling the compliance of a robotic hand, IEEE Trans. Robotics and
-    Automation 5(2), 1989; with synergies Prattichizzo and others 2013, as SynGrasp).
-
-    Args:
-        G: Grasp matrix, (6 or 3, c).
-        contact: As ``contact_compliance``, and all that follow.
-        J: Hand Jacobian, (c, m).
-        joint: Kq; None for rigid joints.
-        synergies: S, (m, z).
-        synergy: Kz; None for rigid actuators.
-    """
-    grasp = numbers(G, "G", (None, None))
-    if J is not None:
-        paired(G, J)
-    compliance = contact_compliance(contact, grasp.shape[1], J, joint, synergies, synergy)
-    stiffness = grasp @ np.linalg.solve(compliance, grasp.T)
-    return np.asarray((stiffness + stiffness.T) / 2.0)
+    compliance = np.asarray(np.linalg.inv(stiffness))
+    return compliance @ (grasp @ moved), compliance
 
 
 def stiffness_matrix(values: ArrayLike, size: int, field: str) -> Array:
-    """One number, a diagonal or a matrix as a symmetric positive definite matrix (size, size).
+    """Convert one number, a diagonal or a matrix to a symmetric positive definite matrix.
 
     Raises:
-        DescriptionError: It is none.
+        DescriptionError: Wrong shape, not symmetric, or not positive definite.
     """
     value_array = numbers(values, field)
     if value_array.ndim == 0:
@@ -233,10 +240,12 @@ def stiffness_matrix(values: ArrayLike, size: int, field: str) -> Array:
 
 
 def _inverse(values: ArrayLike, size: int, field: str) -> Array:
+    """Compute the compliance of a stiffness."""
     return np.asarray(np.linalg.inv(stiffness_matrix(values, size, field)))
 
 
-def _needed(value: ArrayLike | None, name: str, stiffness: str) -> ArrayLike:
+def _required(value: ArrayLike | None, name: str, stiffness: str) -> ArrayLike:
+    """Check that the matrix that a stiffness refers to was passed."""
     if value is None:
         raise DescriptionError(
             f"expected {name} with a stiffness {stiffness!r}, found none", field=name

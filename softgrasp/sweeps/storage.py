@@ -26,7 +26,7 @@ from softgrasp.errors import DescriptionError, ResultError
 from softgrasp.io.files import write_bytes, write_text
 from softgrasp.mechanics.transforms import quaternion_of, transform
 from softgrasp.model.object import object_mass
-from softgrasp.quality.contact_models import smallest_singular_value
+from softgrasp.quality.measures import smallest_singular_value
 from softgrasp.sim.result import GraspResult, HoldTest
 from softgrasp.sim.serialization import hand_pose_at
 

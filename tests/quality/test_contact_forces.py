@@ -1,4 +1,4 @@
-"""How near to slipping: margins, distances from cones, shares of contacts."""
+"""Friction margins, cone distances, force distribution, PCR and PGR."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import softgrasp as sg
 from tests.quality.grasps import equator, random_sphere, tetrahedron
 
 quality = sg.quality
-
-
 forces = st.floats(-10, 10)
+MU = 0.8
+ALPHA = 1 / np.sqrt(1 + MU**2)
 
 
 def test_margins_of_hard_fingers() -> None:
@@ -25,8 +25,8 @@ def test_margins_of_hard_fingers() -> None:
     np.testing.assert_array_equal(quality.friction_margin([(2, 0, 0), (2, 1, 0)], 0), [1, -np.inf])
 
 
-def test_margins_of_soft_fingers_are_on_an_ellipsoid() -> None:
-    """Half of the friction limit leaves √(1 − ¼) of the spin limit."""
+def test_margins_of_soft_fingers() -> None:
+    """Elliptic limit surface: half of the friction limit leaves √(1 − ¼) of the spin limit."""
     mu, gamma = 0.5, 0.01
     spin = np.sqrt(0.75) * gamma * 4
     result = quality.friction_margin([(4, 1, 0, spin), (4, 0, 0, gamma * 2)], mu, torsion=gamma)
@@ -34,10 +34,10 @@ def test_margins_of_soft_fingers_are_on_an_ellipsoid() -> None:
 
 
 @given(forces, forces, st.floats(0.0, 2.0))
-def test_distance_from_the_cone(normal: float, sideways: float, mu: float) -> None:
-    """The least distance from the two edges of the cone's section."""
+def test_cone_distance(normal: float, tangential: float, mu: float) -> None:
+    """Equal to the distance from the two edges of the cone's section."""
     edges = np.array([(1, mu), (1, -mu)]) / np.sqrt(1 + mu**2)
-    force = np.array([normal, sideways])
+    force = np.array([normal, tangential])
     apart = min(
         minimize_scalar(
             lambda t, edge=edge: np.linalg.norm(force - t * edge), bounds=(0, 30), method="bounded",
@@ -45,32 +45,25 @@ def test_distance_from_the_cone(normal: float, sideways: float, mu: float) -> No
         ).fun
         for edge in edges
     )  # fmt: skip
-    inside = normal >= 0 and abs(sideways) <= mu * normal
+    inside = normal >= 0 and abs(tangential) <= mu * normal
     result = quality.cone_distance([force], mu)[0]
     assert result == pytest.approx(apart if inside else -apart, abs=1e-6)
-    assert result == quality.cone_distance([(normal, 0, sideways)], mu)[0]
+    assert result == quality.cone_distance([(normal, 0, tangential)], mu)[0]
 
 
-def test_shares_of_contacts() -> None:
+def test_force_distribution() -> None:
     np.testing.assert_allclose(quality.force_distribution([(3, 9, 9), (1, 0, 0)]), [0.75, 0.25])
     np.testing.assert_array_equal(quality.force_distribution([(0, 0, 0), (0, 0, 0)]), [0, 0])
 
 
-# --------------------
-# Potential contact and grasp robustness.
-
-
-MU = 0.8
-ALPHA = 1 / np.sqrt(1 + MU**2)
-
-
 def limits(force: np.ndarray) -> list[float]:
+    """Compute the three limits σ of a contact force."""
     size = np.linalg.norm(force)
     return [1 - force[0], size - 30, ALPHA * size - force[0]]
 
 
-def test_two_fingers_squeeze_as_one_number_says() -> None:
-    """Both forces are normal, N: V = ½(1/(N − 1)² + 1/(30 − N)² + 1/(cN)²)."""
+def test_contact_robustness_of_two_fingers() -> None:
+    """Both forces are normal with magnitude N: V = ½(1/(N − 1)² + 1/(30 − N)² + 1/(cN)²)."""
     c = 1 - ALPHA
 
     def cost(n: float) -> float:
@@ -83,13 +76,13 @@ def test_two_fingers_squeeze_as_one_number_says() -> None:
     assert quality.pcr(quality.grasp_matrix(*equator(0, 180))) == result.value
 
 
-def test_fingers_that_let_the_object_turn_have_no_grasp_robustness() -> None:
+def test_grasp_without_rank_six_has_no_grasp_robustness() -> None:
     assert quality.pgr(quality.grasp_matrix(*equator(0, 180))) == 0.0
 
 
 @settings(max_examples=5)
 @given(st.integers(0, 2**32 - 1))
-def test_no_other_internal_forces_are_better(seed: int) -> None:
+def test_forces_minimize_the_cost(seed: int) -> None:
     random = np.random.default_rng(seed)
     points, normals = tetrahedron()
     G = quality.grasp_matrix(points + 0.1 * random.normal(size=(4, 3)), normals)
@@ -110,11 +103,11 @@ def test_no_other_internal_forces_are_better(seed: int) -> None:
     assert other.fun >= 1 / result.value * (1 - 1e-9)
 
 
-def test_slipping_contacts_can_help() -> None:
-    """A fourth finger that presses aslant spoils contact robustness, and may be let go."""
+def test_detached_contact_raises_the_robustness() -> None:
+    """A fourth finger with an oblique normal lowers PCR; PGR may detach it."""
     points, normals = equator(0, 120, 240)
-    slant = np.array([np.cos(0.9), 0.0, np.sin(0.9)])
-    points, normals = np.vstack([points, [(0, 0, 1)]]), np.vstack([normals, [slant]])
+    oblique = np.array([np.cos(0.9), 0.0, np.sin(0.9)])
+    points, normals = np.vstack([points, [(0, 0, 1)]]), np.vstack([normals, [oblique]])
     G = quality.grasp_matrix(points, normals)
     without = quality.pcr(G[:, :9])
     result = quality.grasp_robustness(G)
@@ -124,10 +117,10 @@ def test_slipping_contacts_can_help() -> None:
     assert quality.grasp_robustness(G[:, :9]).states == (1, 1, 1)
 
 
-def test_a_hand_that_cannot_squeeze_has_none() -> None:
+def test_hand_without_controllable_internal_forces_has_none() -> None:
     G = quality.grasp_matrix(*tetrahedron())
     J = np.zeros((12, 4))
-    J[[1, 4, 7, 10], range(4)] = 1.0  # joints that rub
+    J[[1, 4, 7, 10], range(4)] = 1.0  # joints along the tangents
     assert quality.pcr(G, J=J) == 0.0
     J = np.zeros((12, 4))
     J[[0, 3, 6, 9], range(4)] = 1.0
@@ -137,9 +130,9 @@ def test_a_hand_that_cannot_squeeze_has_none() -> None:
 
 @settings(max_examples=10)
 @given(st.integers(0, 2**32 - 1), st.integers(3, 5))
-def test_squeezing_without_slip_is_force_closure(seed: int, count: int) -> None:
-    """Internal forces strictly inside the cones exist if and only if the grasp is closed
-    (Prattichizzo and Trinkle, §38.4); as strong as it takes."""
+def test_positive_pcr_is_force_closure(seed: int, count: int) -> None:
+    """Internal forces strictly inside the cones exist if and only if there is force closure
+    (Prattichizzo and Trinkle, §38.4); forces of any magnitude are allowed."""
     contacts = random_sphere(np.random.default_rng(seed), count)
     lower, upper = quality.epsilon_bounds(*contacts, 0.6, tolerance=0.1)
     robust = quality.pcr(quality.grasp_matrix(*contacts), 0.6, max_force=1e5) > 0.0
@@ -159,18 +152,17 @@ def test_squeezing_without_slip_is_force_closure(seed: int, count: int) -> None:
         ({"wrench": np.ones(3)}, r"wrench: expected the shape \(6\), found \(3,\)"),
     ],
 )
-def test_wrong_input_is_told(options: dict[str, object], message: str) -> None:
+def test_wrong_input(options: dict[str, object], message: str) -> None:
     with pytest.raises(sg.DescriptionError, match=message):
         quality.pcr(**{"G": np.ones((6, 6)), **options})
 
 
-def test_too_many_contacts_are_told() -> None:
+def test_too_many_contacts() -> None:
     with pytest.raises(sg.DescriptionError, match=r"G: expected at most 8 contacts.*found 9"):
         quality.pgr(np.ones((6, 27)))
 
 
-def test_a_load_is_borne_by_soft_joints_as_the_quasi_static_response_says() -> None:
-    """Without internal forces that synergies can make, forces are those of the springs."""
+def test_forces_without_synergies_are_the_quasistatic_response() -> None:
     points, normals = equator(0, 120, 240)
     G = sg.quality.grasp_matrix(points, normals)
     J = np.random.default_rng(0).normal(size=(9, 3))

@@ -1,28 +1,24 @@
-"""The grasp matrix: duality, invariances, and grasps whose weakness is known."""
+"""Contact frames, grasp matrix and hand Jacobian: duality, planar case, kinematics of a chain."""
 
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 import softgrasp as sg
-from softgrasp.quality.contact_models import smallest_singular_value
-from tests.quality.grasps import disc, equator, random_disc, random_sphere
+from tests.quality.grasps import disc, random_disc, random_sphere
 
+quality, grasp_matrix = sg.quality, sg.quality.grasp_matrix
 seeds = st.integers(0, 2**32 - 1)
 
 
-grasp_matrix = sg.quality.grasp_matrix
-
-
 @given(seeds)
-def test_force_and_moment_are_summed(seed: int) -> None:
+def test_grasp_matrix_sums_forces_and_moments(seed: int) -> None:
     random = np.random.default_rng(seed)
     points, normals = random_sphere(random, 5)
-    frames = sg.quality.contact_frames(normals)
+    frames = quality.contact_frames(normals)
     wrenches = random.normal(size=(5, 6))
     center, length = random.normal(size=3), 0.3
     G = grasp_matrix(points, normals, "complete", center, torque_scale=length)
@@ -38,19 +34,19 @@ def test_force_and_moment_are_summed(seed: int) -> None:
 
 
 @given(seeds)
-def test_its_transpose_gives_the_velocities_of_the_contacts(seed: int) -> None:
+def test_transpose_gives_contact_velocities(seed: int) -> None:
     random = np.random.default_rng(seed)
     points, normals = random_sphere(random, 4)
     center, speed, spin = random.normal(size=(3, 3))
     result = grasp_matrix(points, normals, center=center).T @ np.concatenate([speed, spin])
     velocities = speed + np.cross(spin, points - center)
-    frames = sg.quality.contact_frames(normals)
+    frames = quality.contact_frames(normals)
     expected = np.einsum("nji,nj->ni", frames, velocities)
     np.testing.assert_allclose(result.reshape(-1, 3), expected, atol=1e-12)
 
 
 @given(seeds)
-def test_the_plane_is_a_part_of_space(seed: int) -> None:
+def test_planar_grasp_matrix_is_a_block_of_the_spatial_one(seed: int) -> None:
     random = np.random.default_rng(seed)
     points, normals = random_disc(random, 3)
     center = random.normal(size=2)
@@ -64,62 +60,26 @@ def test_the_plane_is_a_part_of_space(seed: int) -> None:
 
 
 @given(seeds)
-def test_frames_are_right_handed_about_the_normal(seed: int) -> None:
+def test_frames_are_right_handed(seed: int) -> None:
     normals = random_sphere(np.random.default_rng(seed), 6)[1]
     normals[0], normals[1] = (0, 0, 1), (0, 0, -1)
-    frames = sg.quality.contact_frames(normals)
+    frames = quality.contact_frames(normals)
     np.testing.assert_allclose(frames[:, :, 0], normals, atol=1e-15)
     np.testing.assert_allclose(
         frames.transpose(0, 2, 1) @ frames, np.broadcast_to(np.eye(3), (6, 3, 3)), atol=1e-12
     )
     np.testing.assert_allclose(np.linalg.det(frames), 1.0)
-    np.testing.assert_allclose(frames[2:, 2, 1], 0.0, atol=1e-15)  # t1 is level
+    np.testing.assert_allclose(frames[2:, 2, 1], 0.0, atol=1e-15)  # t1 is horizontal
 
 
-def test_wanted_tangents_are_taken() -> None:
+def test_frames_with_specified_tangents() -> None:
     normals = [(0, 0, 1), (1, 0, 0)]
-    frames = sg.quality.contact_frames(normals, tangents=[(0, 2, 5), (1, 0, 3)])
+    frames = quality.contact_frames(normals, tangents=[(0, 2, 5), (1, 0, 3)])
     np.testing.assert_allclose(frames[:, :, 1], [(0, 1, 0), (0, 0, 1)], atol=1e-15)
 
 
-@given(seeds, st.floats(0.01, 100.0))
-def test_its_smallest_value_does_not_depend_on_frame_or_size(seed: int, size: float) -> None:
-    random = np.random.default_rng(seed)
-    points, center, shift = random.normal(size=(4, 3)), random.normal(size=3), random.normal(size=3)
-    rotation = Rotation.random(rng=random)
-    before = smallest_singular_value(points, center)
-    after = smallest_singular_value(
-        size * rotation.apply(points) + shift, size * rotation.apply(center) + shift
-    )
-    assert after == pytest.approx(before, rel=1e-7, abs=1e-9)
-
-
-def test_two_contacts_do_not_hold_against_the_turn_about_their_line() -> None:
-    pair = [(0.03, 0.0, 0.0), (-0.03, 0.0, 0.0)]
-    assert smallest_singular_value(pair, (0.0, 0.0, 0.0)) == pytest.approx(0.0, abs=1e-12)
-
-
-def test_a_regular_ring_is_known() -> None:
-    """Three contacts on a circle: forces √3; moments about an axis in the plane √1.5, about the
-    normal √3."""
-    ring = equator(0, 120, 240, radius=0.05)[0]
-    assert smallest_singular_value(ring, np.zeros(3)) == pytest.approx(np.sqrt(1.5))
-
-
-@pytest.mark.parametrize("points", [np.zeros((0, 3)), [(0.1, 0.0, 0.0)], np.zeros((3, 3))])
-def test_too_few_contacts_hold_nothing(points: object) -> None:
-    assert smallest_singular_value(points, np.zeros(3)) == 0.0
-
-
-# --------------------
-# Hand Jacobians: moved contact points, and the selection of what contacts carry.
-
-
-quality = sg.quality
-
-
 def chain(angles: np.ndarray, axes: np.ndarray, links: np.ndarray) -> tuple[Rotation, np.ndarray]:
-    """End of a chain of hinges: its rotation and origin."""
+    """Compute rotation and origin of the end of a chain of hinges."""
     rotation, origin = Rotation.identity(), np.zeros(3)
     for angle, axis, link in zip(angles, axes, links, strict=True):
         rotation = rotation * Rotation.from_rotvec(angle * axis)
@@ -128,7 +88,7 @@ def chain(angles: np.ndarray, axes: np.ndarray, links: np.ndarray) -> tuple[Rota
 
 
 def body_jacobian(angles: np.ndarray, axes: np.ndarray, links: np.ndarray) -> np.ndarray:
-    """Linear over angular velocity of the end per joint speed, by hinge axes."""
+    """Compute linear over angular velocity of the end per joint speed from the hinge axes."""
     end = chain(angles, axes, links)[1]
     rotation, origin, columns = Rotation.identity(), np.zeros(3), []
     for angle, axis, link in zip(angles, axes, links, strict=True):
@@ -140,7 +100,7 @@ def body_jacobian(angles: np.ndarray, axes: np.ndarray, links: np.ndarray) -> np
 
 
 @given(seeds)
-def test_contact_points_move_as_the_chain_does(seed: int) -> None:
+def test_contact_jacobian_matches_finite_differences(seed: int) -> None:
     random = np.random.default_rng(seed)
     axes = random.normal(size=(4, 3))
     axes /= np.linalg.norm(axes, axis=1)[:, None]
@@ -160,23 +120,23 @@ def test_contact_points_move_as_the_chain_does(seed: int) -> None:
 
 
 @given(seeds, st.sampled_from(["frictionless", "hard", "soft", "complete"]))
-def test_a_hand_that_carries_the_object_along_keeps_contact(seed: int, model: str) -> None:
+def test_hand_jacobian_of_a_hand_that_moves_with_the_object(seed: int, model: str) -> None:
     """J q̇ = Gᵀ ẋ where the hand is one body that moves with the object."""
     random = np.random.default_rng(seed)
     points, normals = random_sphere(random, 4)
     twists = np.broadcast_to(np.eye(6), (4, 6, 6))
     moved = quality.contact_jacobians(points, np.zeros((4, 3)), twists)
     J = quality.hand_jacobian(moved, normals, model)
-    np.testing.assert_allclose(J, quality.grasp_matrix(points, normals, model).T, atol=1e-12)
+    np.testing.assert_allclose(J, grasp_matrix(points, normals, model).T, atol=1e-12)
 
 
-def test_the_plane() -> None:
+def test_planar_hand_jacobian() -> None:
     points, normals = disc(0, 90, 200)
     arms = np.stack([-points[:, 1], points[:, 0]], axis=1)
     twists = np.zeros((3, 3, 3))
     twists[:, :2, :2], twists[:, :2, 2], twists[:, 2, 2] = np.eye(2), arms, 1.0
     for model in ("frictionless", "hard", "complete"):
         J = quality.hand_jacobian(twists, normals, model)
-        np.testing.assert_allclose(J, quality.grasp_matrix(points, normals, model).T, atol=1e-15)
+        np.testing.assert_allclose(J, grasp_matrix(points, normals, model).T, atol=1e-15)
     J = quality.hand_jacobian(twists[:, :2], normals)
-    np.testing.assert_allclose(J, quality.grasp_matrix(points, normals).T, atol=1e-15)
+    np.testing.assert_allclose(J, grasp_matrix(points, normals).T, atol=1e-15)

@@ -1,4 +1,4 @@
-"""Hulls around the origin: bodies whose shortest reach and volume are known."""
+"""Hulls and smallest reach: bodies with known facets, and random points against Qhull."""
 
 from __future__ import annotations
 
@@ -25,15 +25,17 @@ seeds = st.integers(0, 2**32 - 1)
 
 
 def polytope(points: np.ndarray) -> Support:
+    """Return the support function of the hull of points."""
     return of_pyramids(points[:, None], "L1")
 
 
 def ball(directions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Evaluate the support function of the unit ball."""
     return np.ones(len(directions)), directions
 
 
 @pytest.mark.parametrize("dimension", [3, 6])
-def test_a_box(dimension: int) -> None:
+def test_box(dimension: int) -> None:
     sides = np.linspace(1, 2, dimension)
     corners = np.array(list(product([-1, 1], repeat=dimension))) * sides
     facets = facets_of(corners)
@@ -45,7 +47,7 @@ def test_a_box(dimension: int) -> None:
     np.testing.assert_allclose(np.abs(result.direction), np.eye(dimension)[0], atol=1e-7)
 
 
-def test_a_ball_is_between_the_bounds() -> None:
+def test_bounds_enclose_the_reach_of_a_ball() -> None:
     result = shortest_reach(ball, 3, 1.0, 0.01)
     assert result.lower <= 1.0 <= result.upper
     assert result.upper - result.lower <= 0.01
@@ -54,15 +56,14 @@ def test_a_ball_is_between_the_bounds() -> None:
     assert result.lower <= 1.0 <= result.upper
 
 
-def test_a_sum_of_segments_is_a_box() -> None:
-    """L∞ of single wrenches: all subset sums."""
+def test_minkowski_sum_of_segments_is_a_box() -> None:
     support = of_pyramids(np.eye(6)[:, None], "Linf")
     vertices = all_vertices(support, 6, 1.0, 200)
     assert facets_of(vertices).volume == pytest.approx(1.0, rel=1e-8)
     assert all_vertices(support, 6, 1.0, 20) is None
 
 
-def test_flat_bodies_have_a_normal() -> None:
+def test_flat_body_has_a_normal() -> None:
     corners = np.array([(-1, -1, 0), (1, -1, 0), (-1, 1, 0), (1, 1, 0)], dtype=float)
     result = shortest_reach(polytope(corners), 3, 2.0)
     assert (result.flat, result.lower, result.upper) == (True, 0.0, 0.0)
@@ -74,7 +75,7 @@ def test_flat_bodies_have_a_normal() -> None:
 
 @settings(max_examples=20)
 @given(seeds, st.integers(3, 6))
-def test_as_all_facets(seed: int, dimension: int) -> None:
+def test_smallest_reach_equals_the_nearest_facet(seed: int, dimension: int) -> None:
     points = np.random.default_rng(seed).normal(size=(20, dimension))
     lowest = -ConvexHull(points).equations[:, -1].max()
     result = shortest_reach(polytope(points), dimension, 5.0)
@@ -87,7 +88,7 @@ def test_as_all_facets(seed: int, dimension: int) -> None:
 
 @settings(max_examples=20)
 @given(seeds, st.integers(3, 6))
-def test_a_growing_hull_is_the_hull(seed: int, dimension: int) -> None:
+def test_growing_hull_equals_the_hull(seed: int, dimension: int) -> None:
     random = np.random.default_rng(seed)
     corners = 0.05 * np.vstack([np.eye(dimension), -np.eye(dimension)])
     signs = np.array(list(product([0, dimension], repeat=dimension)))
@@ -104,7 +105,7 @@ def test_a_growing_hull_is_the_hull(seed: int, dimension: int) -> None:
         assert volume == pytest.approx(ConvexHull(everything).volume, rel=1e-8)
 
 
-def test_what_would_be_flat_is_not_added() -> None:
+def test_point_of_a_flat_simplex_is_rejected() -> None:
     corners = np.vstack([np.eye(2), -np.eye(2)])
     hull = GrowingHull(corners, np.array([[0, 1], [1, 2], [2, 3], [3, 0]]))
     assert hull.add(np.array([2.0, 0.0]))
@@ -113,8 +114,8 @@ def test_what_would_be_flat_is_not_added() -> None:
 
 @settings(max_examples=20)
 @given(seeds)
-def test_the_nearest_point_is_seen_head_on(seed: int) -> None:
-    """p is nearest to zero if no point of the hull lies before the plane through it: w·p ≥ p·p."""
+def test_nearest_point_is_optimal(seed: int) -> None:
+    """p is nearest to the origin if w·p ≥ p·p for all points w of the hull."""
     points = np.random.default_rng(seed).normal(size=(9, 6)) + 0.7
     nearest = nearest_point(points)
     assert (points @ nearest).min() >= nearest @ nearest - 1e-9

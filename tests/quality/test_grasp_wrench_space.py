@@ -1,4 +1,4 @@
-"""Laws of ε and volume: frames, friction, contacts, edges, units."""
+"""Laws of ε, volume and force closure: frames, friction, contacts, edges, units."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NEAR = 1e-7
 
 @few
 @given(seeds)
-def test_planar_values_do_not_depend_on_the_frame(seed: int) -> None:
+def test_planar_values_are_frame_invariant(seed: int) -> None:
     random = np.random.default_rng(seed)
     points, normals = random_disc(random, 4)
     rotation = Rotation.from_euler("z", random.uniform(0, 7)).as_matrix()[:2, :2]
@@ -36,8 +36,8 @@ def test_planar_values_do_not_depend_on_the_frame(seed: int) -> None:
 
 @few
 @given(seeds)
-def test_spatial_values_do_not_depend_on_the_frame(seed: int) -> None:
-    """Where the tangents turn along; the pyramids' edges start at t1."""
+def test_spatial_values_are_frame_invariant(seed: int) -> None:
+    """With rotated tangents, as the edges of the pyramids start at t1."""
     random = np.random.default_rng(seed)
     points, normals = random_sphere(random, 4)
     tangents = quality.contact_frames(normals)[:, :, 1]
@@ -55,7 +55,7 @@ def test_spatial_values_do_not_depend_on_the_frame(seed: int) -> None:
 
 @settings(max_examples=5)
 @given(seeds)
-def test_round_cones_need_no_tangents(seed: int) -> None:
+def test_bounds_of_round_cones_are_frame_invariant(seed: int) -> None:
     random = np.random.default_rng(seed)
     contacts = random_sphere(random, 3)
     rotation, shift = Rotation.random(rng=random), random.normal(size=3)
@@ -69,7 +69,7 @@ def test_round_cones_need_no_tangents(seed: int) -> None:
 
 @few
 @given(seeds, st.floats(0.1, 0.8), st.floats(0.0, 0.5), st.sampled_from(["L1", "Linf"]))
-def test_more_friction_never_harms(seed: int, mu: float, more: float, norm: str) -> None:
+def test_planar_epsilon_grows_with_friction(seed: int, mu: float, more: float, norm: str) -> None:
     contacts = random_disc(np.random.default_rng(seed), 3)
     less, much = (quality.epsilon(*contacts, m, norm=norm) for m in (mu, mu + more))
     assert much >= less - 1e-9
@@ -77,14 +77,14 @@ def test_more_friction_never_harms(seed: int, mu: float, more: float, norm: str)
 
 @few
 @given(seeds, st.floats(0.1, 0.8), st.floats(0.0, 0.5))
-def test_more_friction_never_harms_in_space(seed: int, mu: float, more: float) -> None:
+def test_epsilon_grows_with_friction(seed: int, mu: float, more: float) -> None:
     contacts = random_sphere(np.random.default_rng(seed), 4)
     assert quality.epsilon(*contacts, mu + more) >= quality.epsilon(*contacts, mu) - NEAR
 
 
 @few
 @given(seeds)
-def test_another_contact_never_harms(seed: int) -> None:
+def test_epsilon_and_volume_grow_with_contacts(seed: int) -> None:
     points, normals = random_sphere(np.random.default_rng(seed), 5)
     fewer = quality.wrench_space(points[:4], normals[:4], 0.5)
     more = quality.wrench_space(points, normals, 0.5)
@@ -98,7 +98,7 @@ def test_another_contact_never_harms(seed: int) -> None:
 
 @few
 @given(seeds)
-def test_pyramids_with_more_edges_come_near_the_cone_from_inside(seed: int) -> None:
+def test_epsilon_grows_with_edges(seed: int) -> None:
     contacts = random_sphere(np.random.default_rng(seed), 4)
     four, eight, sixteen = (quality.epsilon(*contacts, 0.7, edges=e) for e in (4, 8, 16))
     assert four <= eight + NEAR
@@ -108,7 +108,7 @@ def test_pyramids_with_more_edges_come_near_the_cone_from_inside(seed: int) -> N
 
 @settings(max_examples=8)
 @given(seeds)
-def test_round_cones_lie_between_pyramids(seed: int) -> None:
+def test_round_cones_are_between_pyramids(seed: int) -> None:
     """Inscribed ones, and circumscribed ones with the friction µ/cos(π/e)."""
     contacts = random_sphere(np.random.default_rng(seed), 4)
     lower, upper = quality.epsilon_bounds(*contacts, 0.7, tolerance=0.01)
@@ -120,7 +120,7 @@ def test_round_cones_lie_between_pyramids(seed: int) -> None:
 
 @few
 @given(seeds, st.floats(0.05, 20.0))
-def test_torques_are_divided_by_a_length(seed: int, length: float) -> None:
+def test_scaling_with_length(seed: int, length: float) -> None:
     """A grasp of another size with another torque scale is the same grasp; V goes with 1/ρ³."""
     points, normals = random_sphere(np.random.default_rng(seed), 4)
     before = quality.wrench_space(points, normals, 0.6)
@@ -133,7 +133,7 @@ def test_torques_are_divided_by_a_length(seed: int, length: float) -> None:
 
 @few
 @given(seeds)
-def test_epsilon_and_volume_scale_with_the_unit_of_force(seed: int) -> None:
+def test_scaling_with_force(seed: int) -> None:
     """Unit forces are unit-normal forces over √(1 + µ²): ε with it, volume with its sixth power."""
     contacts = random_sphere(np.random.default_rng(seed), 4)
     unit = np.sqrt(1 + 0.6**2)
@@ -145,7 +145,7 @@ def test_epsilon_and_volume_scale_with_the_unit_of_force(seed: int) -> None:
 
 @few
 @given(seeds, st.integers(3, 5), st.sampled_from([0.0, 0.05]))
-def test_few_facets_give_the_epsilon_of_all(seed: int, count: int, torsion: float) -> None:
+def test_epsilon_equals_that_of_the_whole_hull(seed: int, count: int, torsion: float) -> None:
     contacts = random_sphere(np.random.default_rng(seed), count)
     whole = quality.wrench_space(*contacts, 0.5, torsion=torsion)
     assert quality.epsilon(*contacts, 0.5, torsion=torsion) == pytest.approx(
@@ -155,8 +155,8 @@ def test_few_facets_give_the_epsilon_of_all(seed: int, count: int, torsion: floa
 
 @few
 @given(seeds)
-def test_wrenches_of_length_epsilon_can_be_made_and_longer_ones_cannot(seed: int) -> None:
-    """By linear programming: λ ≥ 0 on the primitive wrenches with the least sum."""
+def test_epsilon_agrees_with_linear_programming(seed: int) -> None:
+    """Minimize the sum of λ ≥ 0 on the primitive wrenches."""
     random = np.random.default_rng(seed)
     contacts = random_sphere(random, 4)
     space = quality.wrench_space(*contacts, 0.8)
@@ -177,14 +177,14 @@ def test_wrenches_of_length_epsilon_can_be_made_and_longer_ones_cannot(seed: int
 
 @few
 @given(seeds, st.integers(2, 4))
-def test_closure_is_an_epsilon_above_zero(seed: int, count: int) -> None:
+def test_force_closure_is_a_positive_epsilon(seed: int, count: int) -> None:
     contacts = random_disc(np.random.default_rng(seed), count)
     closed = quality.force_closure(*contacts, 0.5)
     assert closed.closed is (quality.epsilon(*contacts, 0.5) > 1e-6)
     assert closed.closed is (closed.reason == "")
 
 
-def test_coincident_contacts_are_one() -> None:
+def test_coincident_contacts() -> None:
     points, normals = equator(0, 120, 240)
     once = quality.wrench_space(points, normals, 0.5)
     twice = quality.wrench_space(np.tile(points, (2, 1)), np.tile(normals, (2, 1)), 0.5)
@@ -193,8 +193,8 @@ def test_coincident_contacts_are_one() -> None:
 
 
 @pytest.mark.parametrize("bend", [0.0, 10.0, 25.0, 29.0, 31.0, 60.0])
-def test_nguyen_two_fingers_close_if_the_line_is_in_both_cones(bend: float) -> None:
-    """Two planar hard or spatial soft fingers, µ = tan 30°; two spatial hard ones never."""
+def test_two_fingers_after_nguyen(bend: float) -> None:
+    """Closure iff the connecting line is in both cones, µ = tan 30°; never for two hard fingers."""
     mu = np.tan(np.radians(30))
     points = np.array([(1.0, 0.0), (-1.0, 0.0)])
     angles = np.radians([180.0 - bend, bend])
@@ -206,23 +206,23 @@ def test_nguyen_two_fingers_close_if_the_line_is_in_both_cones(bend: float) -> N
 
 
 @pytest.mark.parametrize(
-    ("dimension", "mu", "torsion", "least"),
+    ("dimension", "mu", "torsion", "required"),
     [(2, 0.0, 0.0, 4), (2, 5.0, 0.0, 2), (3, 0.0, 0.0, 7), (3, 5.0, 0.0, 3), (3, 5.0, 0.1, 2)],
 )
-def test_fewer_contacts_than_are_needed(
-    dimension: int, mu: float, torsion: float, least: int
+def test_fewer_contacts_than_required(
+    dimension: int, mu: float, torsion: float, required: int
 ) -> None:
-    """Murray, Li and Sastry, ch. 5: never closed below, and the sentence says so."""
+    """Murray, Li and Sastry, ch. 5: no closure with fewer contacts, and the reason names it."""
     random = np.random.default_rng(3)
     for _ in range(5):
-        rows = random.normal(size=(2, least - 1, dimension))
+        rows = random.normal(size=(2, required - 1, dimension))
         points, normals = rows[0], rows[1] / np.linalg.norm(rows[1], axis=1)[:, None]
         result = quality.force_closure(points, normals, mu, torsion=torsion)
         assert not result.closed
-        assert f"where at least {least} are needed: " in result.reason
+        assert f"where at least {required} are needed: " in result.reason
 
 
-def test_seven_contacts_without_friction_can_hold_a_box() -> None:
+def test_seven_frictionless_contacts_on_a_box() -> None:
     points = np.array([
         (1, 0.5, 0), (1, -0.5, 0), (-1, 0, 0.3), (0.2, 1, -0.5), (-0.3, -1, 0.4),
         (0.4, 0.2, 1), (-0.5, 0.1, -1),
@@ -237,7 +237,7 @@ def test_seven_contacts_without_friction_can_hold_a_box() -> None:
 
 @few
 @given(seeds)
-def test_friction_may_differ_from_contact_to_contact(seed: int) -> None:
+def test_friction_per_contact(seed: int) -> None:
     random = np.random.default_rng(seed)
     contacts = random_sphere(random, 5)
     one = quality.epsilon(*contacts, 0.4)
@@ -248,18 +248,7 @@ def test_friction_may_differ_from_contact_to_contact(seed: int) -> None:
     assert quality.epsilon(*contacts, better) <= quality.epsilon(*contacts, 0.8) + 0.05
 
 
-@few
-@given(seeds)
-def test_the_whole_hull_and_its_near_part_say_the_same(seed: int) -> None:
-    """ε of few wrenches is read from the whole hull, of many from cutting planes."""
-    contacts = random_sphere(np.random.default_rng(seed), 5)
-    doubled = tuple(np.vstack([part, part[:2]]) for part in contacts)  # no new wrench, but many
-    assert quality.epsilon(*contacts, 0.5) == pytest.approx(
-        quality.epsilon(*doubled, 0.5), abs=1e-8
-    )
-
-
-def test_closure_does_not_depend_on_where_moments_are_taken_about() -> None:
+def test_force_closure_is_independent_of_the_centre() -> None:
     points, normals = equator(0, 120, 240)
     for center in ((0.0, 0.0, 0.0), (1e3, 0.0, 0.0), (0.0, 1e6, 0.0)):
         assert quality.is_force_closure(points, normals, 0.5, center=center)

@@ -1,4 +1,4 @@
-"""ε and volume of planar grasps whose wrench spaces are known in closed form."""
+"""Grasps with known ε, volume, singular values and null spaces."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_antipodal_contacts_on_a_disc(mu: float, norm: str, epsilon: float, volu
 
 
 @pytest.mark.parametrize(("norm", "epsilon"), [("L1", 0.298142), ("Linf", 0.516398)])
-def test_edges_of_unit_length_make_it_smaller(norm: str, epsilon: float) -> None:
+def test_epsilon_of_unit_edges(norm: str, epsilon: float) -> None:
     result = quality.epsilon(*disc(0, 180), 0.5, norm=norm, edge_norm="unit")
     assert result == pytest.approx(epsilon, abs=5e-7)
 
@@ -49,10 +49,10 @@ def test_edges_of_unit_length_make_it_smaller(norm: str, epsilon: float) -> None
     ("mu", "closed", "offset"),
     [(0.57, False, -0.00391), (0.58, True, 0.001404), (0.7, True, 0.061647)],
 )
-def test_contacts_120_degrees_apart_close_above_tan_30(
+def test_contacts_120_degrees_apart_have_closure_above_tan_30(
     mu: float, closed: bool, offset: float
 ) -> None:
-    """Where zero is outside, its distance is more than the lowest offset of a facet's plane."""
+    """Where the origin is outside, its distance exceeds the smallest facet offset."""
     wrenches = cone_edges(friction_cones(*disc(0, 120), mu), mu).reshape(-1, 3)
     lowest = facets_of(wrenches).offsets.min()
     assert lowest == pytest.approx(offset, abs=5e-7)
@@ -75,7 +75,7 @@ def test_frictionless_square_has_form_closure(a: float, epsilon: float, volume: 
     assert quality.is_force_closure(*square(a), 0.0)
 
 
-def test_opposed_pairs_without_friction_slide() -> None:
+def test_parallel_pairs_without_friction_have_rank_two() -> None:
     points = [(1, 0.5), (-1, 0.5), (0.5, 1), (0.5, -1)]
     result = quality.wrench_space(points, square(0.5)[1], 0.0)
     assert (result.epsilon, result.volume, result.rank) == (0.0, 0.0, 2)
@@ -84,7 +84,7 @@ def test_opposed_pairs_without_friction_slide() -> None:
     )
 
 
-def test_a_pinwheel_without_friction_turns() -> None:
+def test_pinwheel_without_friction_cannot_resist_rotation() -> None:
     points = [(1, 0.5), (-0.5, 1), (-1, -0.5), (0.5, -1)]
     normals = [(-1, 0), (0, -1), (1, 0), (0, 1)]
     result = quality.wrench_space(points, normals, 0.0)
@@ -97,7 +97,7 @@ def test_a_pinwheel_without_friction_turns() -> None:
 
 
 @pytest.mark.parametrize("count", [2, 3, 5, 8])
-def test_a_disc_without_friction_is_never_held(count: int) -> None:
+def test_disc_without_friction_has_no_closure(count: int) -> None:
     contacts = disc(*np.linspace(0, 360, count, endpoint=False) + 7)
     result = quality.wrench_space(*contacts, 0.0)
     assert result.epsilon == 0.0
@@ -105,15 +105,11 @@ def test_a_disc_without_friction_is_never_held(count: int) -> None:
     assert "resist nothing along force (0 0), moment" in result.reason or count == 2
 
 
-# --------------------
-# Spatial grasps on the unit sphere, hard and soft fingers.
-
-
 def singular_values(matrix: np.ndarray) -> np.ndarray:
     return np.linalg.svd(matrix, compute_uv=False)
 
 
-def test_two_antipodal_hard_fingers_squeeze_and_let_turn() -> None:
+def test_two_antipodal_hard_fingers() -> None:
     G = quality.grasp_matrix(*equator(0, 180))
     np.testing.assert_allclose(singular_values(G), [np.sqrt(2)] * 5 + [0], atol=1e-12)
     np.testing.assert_allclose(np.abs(null_space(G.T).ravel()), np.eye(6)[3], atol=1e-12)
@@ -130,7 +126,7 @@ def test_two_antipodal_hard_fingers_squeeze_and_let_turn() -> None:
     assert quality.isotropy(G) == 0.0
 
 
-def test_two_antipodal_soft_fingers_hold() -> None:
+def test_two_antipodal_soft_fingers() -> None:
     G = quality.grasp_matrix(*equator(0, 180), model="soft")
     np.testing.assert_allclose(singular_values(G), np.sqrt(2), atol=1e-12)
     internal = quality.internal_forces(G)

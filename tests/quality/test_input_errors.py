@@ -1,4 +1,4 @@
-"""Mistakes are told in sentences: where, what was expected, what was found."""
+"""Error messages of quality functions: argument, expected value, value found."""
 
 from __future__ import annotations
 
@@ -72,15 +72,15 @@ POINTS, NORMALS = equator(0, 120, 240)
         ),
     ],
 )  # fmt: skip
-def test_contacts_and_options(changed: dict[str, object], message: str) -> None:
-    given = {"points": POINTS, "normals": NORMALS, "mu": 0.5, **changed}
+def test_wrong_contacts_and_options(changed: dict[str, object], message: str) -> None:
+    arguments = {"points": POINTS, "normals": NORMALS, "mu": 0.5, **changed}
     for function in (quality.wrench_space, quality.epsilon, quality.volume):
         with pytest.raises(sg.DescriptionError) as text:
-            function(**given)
+            function(**arguments)
         assert str(text.value) == message
 
 
-def test_lengths_within_rounding_are_fine() -> None:
+def test_normals_within_tolerance_are_accepted() -> None:
     rough = NORMALS * (1 + 9e-7)
     assert quality.epsilon(POINTS, rough, 0.5) == pytest.approx(
         quality.epsilon(POINTS, NORMALS, 0.5), rel=1e-9
@@ -97,7 +97,7 @@ def test_lengths_within_rounding_are_fine() -> None:
         ),
         (
             lambda: quality.grasp_matrix(*disc(0, 90), "soft"),
-            "model: expected a model of the plane, where nothing spins about the normal; found "
+            "model: expected a planar contact model, which has no spin about the normal; found "
             "'soft'; known: complete, frictionless, hard",
         ),
         (
@@ -106,12 +106,13 @@ def test_lengths_within_rounding_are_fine() -> None:
         ),
         (
             lambda: quality.contact_frames(disc(0, 90)[1], [(1, 0), (0, 1)]),
-            "tangents: expected none in the plane, where the normal gives the only one; found some",
+            "tangents: expected none in the plane, where the normal determines the tangent; "
+            "found some",
         ),
         (
             lambda: quality.hand_jacobian(np.zeros((3, 3, 2)), NORMALS, "soft"),
-            "jacobians: expected angular rows too, as the model 'soft' carries moments; found the "
-            "linear ones only",
+            "jacobians: expected angular rows too, as the model 'soft' transmits moments; found "
+            "linear rows only",
         ),
         (
             lambda: quality.hand_jacobian(np.zeros((3, 4, 2)), NORMALS),
@@ -133,7 +134,7 @@ def test_lengths_within_rounding_are_fine() -> None:
         ),
         (
             lambda: quality.force_distribution([[1, 0, 0], [-2, 0, 0]]),
-            "forces: expected normal forces that press, found -2 N at contact 1",
+            "forces: expected normal forces at least 0, found -2 N at contact 1",
         ),
         (
             lambda: quality.cone_distance([[1, 0, 0, 0]], 0.5),
@@ -141,7 +142,7 @@ def test_lengths_within_rounding_are_fine() -> None:
         ),
     ],
 )
-def test_other_functions(call: object, message: str) -> None:
+def test_wrong_input_of_other_functions(call: object, message: str) -> None:
     with pytest.raises(sg.DescriptionError) as text:
         call()
     assert str(text.value) == message
@@ -150,7 +151,7 @@ def test_other_functions(call: object, message: str) -> None:
 @pytest.mark.parametrize("count", [1, 2, 3, 6])
 @pytest.mark.parametrize("mu", [0.0, 0.5])
 @pytest.mark.parametrize("norm", ["L1", "Linf"])
-def test_degenerate_grasps_have_a_reason_and_no_traceback(count: int, mu: float, norm: str) -> None:
+def test_degenerate_grasps_have_a_reason(count: int, mu: float, norm: str) -> None:
     points = np.zeros((count, 3))  # all at the centre, so nothing resists a torque
     normals = np.tile([0.0, 0.0, 1.0], (count, 1))
     result = quality.wrench_space(points, normals, mu, norm=norm)

@@ -1,4 +1,4 @@
-"""Ellipsoids of a planar arm of two links, and measures of hands."""
+"""Measures from singular values: planar two-link arm, random hands, contacts on a ring."""
 
 from __future__ import annotations
 
@@ -6,16 +6,18 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.spatial.transform import Rotation
 
 import softgrasp as sg
-from tests.quality.grasps import random_sphere
+from softgrasp.quality.measures import smallest_singular_value
+from tests.quality.grasps import equator, random_sphere
 
 quality = sg.quality
 seeds = st.integers(0, 2**32 - 1)
 
 
 def two_links(first: float, second: float, bend: float, rotation: float = 0.3) -> np.ndarray:
-    """Jacobian of the tip of a planar arm."""
+    """Compute the Jacobian of the tip of a planar arm."""
     near, far = rotation, rotation + bend
     tip = second * np.array([-np.sin(far), np.cos(far)])
     return np.column_stack([first * np.array([-np.sin(near), np.cos(near)]) + tip, tip])
@@ -30,7 +32,7 @@ def two_links(first: float, second: float, bend: float, rotation: float = 0.3) -
         ((1.0, 1.0), 0, (np.sqrt(5), 0.0), 0.0),
     ],
 )
-def test_two_links(
+def test_manipulability_of_two_links(
     links: tuple[float, float],
     bend: float,
     lengths: tuple[float, float] | None,
@@ -46,22 +48,22 @@ def test_two_links(
         assert result.isotropy == pytest.approx(lengths[1] / lengths[0], abs=1e-6)
 
 
-def test_where_motion_is_fast_force_is_weak() -> None:
+def test_force_ellipsoid_has_reciprocal_lengths() -> None:
     J = two_links(1.0, 0.7, 1.0)
     motion, force = quality.manipulability(J), quality.manipulability(J, "force")
     np.testing.assert_allclose(force.lengths, 1 / motion.lengths[::-1])
     np.testing.assert_allclose(force.axes, motion.axes[:, ::-1])
-    ends = force.axes * force.lengths  # forces that take a unit of torque
+    ends = force.axes * force.lengths  # forces with torques of unit norm
     np.testing.assert_allclose(np.linalg.norm(J.T @ ends, axis=0), 1.0)
 
 
-def test_a_straight_arm_bears_any_force_along_it() -> None:
+def test_straight_arm_has_infinite_force_semi_axis() -> None:
     force = quality.manipulability(two_links(1.0, 1.0, 0.0, rotation=0.0), "force")
     assert force.lengths[0] == np.inf
     np.testing.assert_allclose(np.abs(force.axes[:, 0]), [1, 0], atol=1e-12)
 
 
-def test_one_joint_moves_one_way() -> None:
+def test_one_joint_has_one_semi_axis() -> None:
     result = quality.manipulability([[2.0], [0.0], [0.0]])
     np.testing.assert_array_equal(result.lengths, [2, 0, 0])
     assert result.measure == 0.0
@@ -69,7 +71,7 @@ def test_one_joint_moves_one_way() -> None:
 
 
 @given(seeds)
-def test_measures_of_a_hand(seed: int) -> None:
+def test_measures_of_a_random_hand(seed: int) -> None:
     random = np.random.default_rng(seed)
     points, normals = random_sphere(random, 3)
     G = quality.grasp_matrix(points, normals)
@@ -85,7 +87,7 @@ def test_measures_of_a_hand(seed: int) -> None:
     assert quality.uniformity_of_transformation(G, J) >= 1.0
 
 
-def test_too_few_joints_have_no_volume() -> None:
+def test_too_few_joints_have_zero_volume() -> None:
     G = quality.grasp_matrix(*random_sphere(np.random.default_rng(1), 3))
     J = np.random.default_rng(2).normal(size=(9, 4))
     assert quality.manipulability_volume(G, J) == 0.0
@@ -93,6 +95,35 @@ def test_too_few_joints_have_no_volume() -> None:
     assert quality.uniformity_of_transformation(G, np.zeros((9, 4))) == np.inf
 
 
-def test_an_unknown_kind_is_told() -> None:
+@given(seeds, st.floats(0.01, 100.0))
+def test_normalized_singular_value_is_invariant_to_frame_and_size(seed: int, size: float) -> None:
+    random = np.random.default_rng(seed)
+    points, center, shift = random.normal(size=(4, 3)), random.normal(size=3), random.normal(size=3)
+    rotation = Rotation.random(rng=random)
+    before = smallest_singular_value(points, center)
+    after = smallest_singular_value(
+        size * rotation.apply(points) + shift, size * rotation.apply(center) + shift
+    )
+    assert after == pytest.approx(before, rel=1e-7, abs=1e-9)
+
+
+def test_two_contacts_do_not_resist_rotation_about_their_line() -> None:
+    pair = [(0.03, 0.0, 0.0), (-0.03, 0.0, 0.0)]
+    assert smallest_singular_value(pair, (0.0, 0.0, 0.0)) == pytest.approx(0.0, abs=1e-12)
+
+
+def test_regular_ring() -> None:
+    """Three contacts on a circle: forces √3; moments about an axis in the plane √1.5, about the
+    normal √3."""
+    ring = equator(0, 120, 240, radius=0.05)[0]
+    assert smallest_singular_value(ring, np.zeros(3)) == pytest.approx(np.sqrt(1.5))
+
+
+@pytest.mark.parametrize("points", [np.zeros((0, 3)), [(0.1, 0.0, 0.0)], np.zeros((3, 3))])
+def test_too_few_contacts_give_zero(points: object) -> None:
+    assert smallest_singular_value(points, np.zeros(3)) == 0.0
+
+
+def test_unknown_kind() -> None:
     with pytest.raises(sg.DescriptionError, match="no kind 'forces'; did you mean 'force'"):
         quality.manipulability(np.eye(2), "forces")

@@ -1,4 +1,4 @@
-"""Null spaces of grasps, and which internal forces a hand can make."""
+"""Null spaces of grasps, and internal forces that a compliant hand can exert."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ seeds = st.integers(0, 2**32 - 1)
 
 
 def pushing_along(part: int) -> np.ndarray:
-    """J of two hard fingers with a joint each that moves one part of the contact frame."""
+    """Return J of two hard fingers, each with a joint along one axis of its contact frame."""
     J = np.zeros((6, 2))
     J[part, 0] = J[3 + part, 1] = 1.0
     return J
 
 
-def test_two_fingers_that_squeeze() -> None:
+def test_two_fingers_that_move_along_the_normals() -> None:
     G = quality.grasp_matrix(*equator(180, 0))
     result = quality.graspability(G, pushing_along(0))
     assert result.graspable
@@ -33,14 +33,14 @@ def test_two_fingers_that_squeeze() -> None:
     np.testing.assert_allclose(np.abs(squeeze.T) * np.sqrt(2), [[1, 0, 0, 1, 0, 0]], atol=1e-12)
 
 
-def test_two_fingers_that_rub_cannot_squeeze() -> None:
+def test_two_fingers_that_move_along_tangents_are_hyperstatic() -> None:
     G = quality.grasp_matrix(*equator(180, 0))
     result = quality.graspability(G, pushing_along(1))
     assert result.hyperstatic
     assert quality.controllable_internal_forces(G, pushing_along(1), np.eye(6)).shape == (6, 0)
 
 
-def test_a_joint_without_effect_is_redundant() -> None:
+def test_redundant_joint() -> None:
     G = quality.grasp_matrix(*equator(180, 0))
     J = np.column_stack([pushing_along(0), pushing_along(0)[:, 0]])
     result = quality.graspability(G, J)
@@ -49,9 +49,7 @@ def test_a_joint_without_effect_is_redundant() -> None:
 
 
 @given(seeds, st.integers(1, 9), st.integers(1, 4))
-def test_controllable_forces_are_internal_and_squeezing(
-    seed: int, joints: int, synergies: int
-) -> None:
+def test_controllable_forces_are_internal(seed: int, joints: int, synergies: int) -> None:
     random = np.random.default_rng(seed)
     G = quality.grasp_matrix(*random_sphere(random, 4))
     J, S = random.normal(size=(12, joints)), random.normal(size=(joints, synergies))
@@ -61,12 +59,12 @@ def test_controllable_forces_are_internal_and_squeezing(
     np.testing.assert_allclose(E.T @ E, np.eye(E.shape[1]), atol=1e-12)
     assert E.shape[1] == min(joints, synergies, 6)
     maps = quality.quasistatic_maps(G, J, 1000.0, 2.0, S, 3.0)
-    lost = maps.forces[0] - E @ (E.T @ maps.forces[0])  # what moved references do is among them
+    lost = maps.forces[0] - E @ (E.T @ maps.forces[0])  # forces of references are in their span
     np.testing.assert_allclose(lost, 0.0, atol=1e-6 * np.abs(maps.forces[0]).max())
 
 
 @given(seeds)
-def test_dimensions_add_up(seed: int) -> None:
+def test_dimensions_of_the_null_spaces(seed: int) -> None:
     random = np.random.default_rng(seed)
     G = quality.grasp_matrix(*random_sphere(random, 3))
     J = random.normal(size=(9, 5)) @ random.normal(size=(5, 7))
@@ -81,6 +79,6 @@ def test_dimensions_add_up(seed: int) -> None:
     np.testing.assert_allclose(J.T @ result.structural, 0.0, atol=1e-10)
 
 
-def test_different_contacts_are_refused() -> None:
+def test_different_contacts_are_rejected() -> None:
     with pytest.raises(sg.DescriptionError, match="J: expected a row for each of the 6 columns"):
         quality.graspability(np.zeros((6, 6)), np.zeros((5, 2)))

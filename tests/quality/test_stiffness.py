@@ -1,4 +1,4 @@
-"""Stiffness in series, and the quasi-static response of a grasp."""
+"""Grasp stiffness of springs in series, and the quasi-static response."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def hand() -> dict[str, np.ndarray]:
     }
 
 
-def test_it_is_the_response_to_a_wrench(hand: dict[str, np.ndarray]) -> None:
+def test_stiffness_inverts_the_response_to_a_wrench(hand: dict[str, np.ndarray]) -> None:
     wrench = np.random.default_rng(1).normal(size=6)
     K = quality.grasp_stiffness(**hand)
     np.testing.assert_allclose(K, K.T)
@@ -55,7 +55,7 @@ def test_it_is_the_response_to_a_wrench(hand: dict[str, np.ndarray]) -> None:
 
 
 def test_laws_of_the_response(hand: dict[str, np.ndarray]) -> None:
-    """Balance of forces, the springs' laws, and work in = energy stored."""
+    """Balance of forces, laws of the springs, and work equal to stored energy."""
     random = np.random.default_rng(2)
     wrench, reference = random.normal(size=6), random.normal(size=3)
     result = quality.quasistatic(**hand, wrench=wrench, reference=reference)
@@ -66,12 +66,12 @@ def test_laws_of_the_response(hand: dict[str, np.ndarray]) -> None:
     np.testing.assert_allclose(hand["contact"] * pressed, result.forces, atol=1e-7)
     bent = S @ result.synergies - result.joints
     np.testing.assert_allclose(hand["joint"] @ bent, result.torques, atol=1e-7)
-    given = reference - result.synergies
-    np.testing.assert_allclose(hand["synergy"] * given, S.T @ result.torques, atol=1e-7)
+    deflection = reference - result.synergies
+    np.testing.assert_allclose(hand["synergy"] * deflection, S.T @ result.torques, atol=1e-7)
     stored = (
         result.forces @ (result.forces / hand["contact"])
         + result.torques @ np.linalg.solve(hand["joint"], result.torques)
-        + given @ (hand["synergy"] * given)
+        + deflection @ (hand["synergy"] * deflection)
     )
     work = wrench @ result.motion + reference @ (S.T @ result.torques)
     assert stored == pytest.approx(work)
@@ -98,7 +98,7 @@ def test_maps_in_the_form_of_the_literature(hand: dict[str, np.ndarray]) -> None
 def planar_equilibrium(
     bases: np.ndarray, start: np.ndarray, references: np.ndarray, wrench: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Pose of a body on the springs of one-link fingers, and the joint angles, without linearising.
+    """Solve the nonlinear equilibrium of a body on the springs of one-link fingers.
 
     Contact springs of 1000 N/m hold the body's points ``start`` to tips on links; joints of
     5 N·m/rad.
@@ -149,7 +149,7 @@ def test_finite_differences_of_an_equilibrium() -> None:
 
 
 @given(seeds)
-def test_stiffer_contacts_give_less(seed: int) -> None:
+def test_stiffness_is_monotonic(seed: int) -> None:
     random = np.random.default_rng(seed)
     G, J = quality.grasp_matrix(*random_sphere(random, 4)), random.normal(size=(12, 5))
     soft = quality.grasp_stiffness(G, random.uniform(100, 200, 12), J, 3.0)
@@ -157,7 +157,7 @@ def test_stiffer_contacts_give_less(seed: int) -> None:
     assert np.linalg.eigvalsh(hard - soft).min() > -1e-9 * np.abs(hard).max()
 
 
-def test_an_object_that_is_free_is_told() -> None:
+def test_object_that_is_not_held_is_rejected() -> None:
     G = quality.grasp_matrix(*equator(0, 180))
     message = "resist each motion of the object; found a grasp matrix of rank 5 of 6"
     with pytest.raises(sg.DescriptionError, match=message):
@@ -174,7 +174,7 @@ def test_an_object_that_is_free_is_told() -> None:
         ({"J": np.ones((6, 2)), "joint": [[1, 2], [0, 1]]}, "found 2 between halves"),
     ],
 )
-def test_stiffnesses_that_are_none(options: dict[str, object], message: str) -> None:
+def test_wrong_stiffnesses(options: dict[str, object], message: str) -> None:
     G = quality.grasp_matrix(*equator(0, 180))
     with pytest.raises(sg.DescriptionError, match=message):
         quality.grasp_stiffness(**{"G": G, "contact": 1.0, **options})
