@@ -91,11 +91,11 @@ def calibrate(
 
     Args:
         problem: The finger or the arm, and its measurements.
-        method: ``least-squares``; ``pso``, paper 000's particle swarm; or ``pso+least-squares``.
+        method: ``least-squares``; ``pso``, Hadi et al. (2025)'s particle swarm; or ``pso+least-squares``.
         seed: Of the swarm; nothing else is random.
         stages: Of ``springs``, ``dampers`` and ``torques``; where not given, those that were
             measured. An arm has none to choose from.
-        swarm: Its settings; those of the repository of paper 000 where not given.
+        swarm: Its settings; those of the repository of Hadi et al. (2025) where not given.
         out: Folder where evaluations are kept, so that a killed calibration goes on.
         threads: Of the physics; the result does not depend on them.
         together: Whether to fit the parameters of all stages at once in the end, by least squares
@@ -106,7 +106,7 @@ def calibrate(
     Raises:
         DescriptionError: No such method or stage, or nothing was measured for any stage; stages,
             or fitting them together, are asked of an arm.
-        ResultError: The folder belongs to another problem, or cannot be written.
+        ResultError: The directory belongs to another problem, or cannot be written.
     """
     _check(method, stages, seed)
     swarm, requested = swarm or Swarm(), None if stages is None else tuple(stages)

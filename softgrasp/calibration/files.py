@@ -241,7 +241,7 @@ MAX_INSTANTS = 400
 
 @dataclass(frozen=True)
 class LoadedProblem:
-    """A problem, and the pictures and films behind it.
+    """A problem, and the images and videos behind it.
 
     Args:
         problem: The problem, of a finger or of an arm.
@@ -255,7 +255,7 @@ class LoadedProblem:
 
 
 def load_problem(path: str | Path, changes: Mapping[str, Any] | None = None) -> LoadedProblem:
-    """A problem from a YAML file, or a shipped one by name; tables and pictures lie beside it.
+    """A problem from a YAML file, or a shipped one by name; tables and images lie beside it.
 
     Args:
         path: The file, or the name.
@@ -263,7 +263,7 @@ def load_problem(path: str | Path, changes: Mapping[str, Any] | None = None) -> 
 
     Raises:
         DescriptionError: Something cannot be read or does not fit; names the file and the line.
-        BackendUnavailable: There are photographs or films, and OpenCV is not installed.
+        BackendUnavailable: There are photographs or videos, and OpenCV is not installed.
     """
     path = Path(path)
     if path.suffix.lower() not in (".yaml", ".yml"):
@@ -280,14 +280,14 @@ def problem_from(data: dict[str, Tree], directory: Path) -> LoadedProblem:
 
     Args:
         data: ``finger``; ``hung``, ``releases``, ``forces`` and ``bends`` with tables; ``traces``
-            with a table a mass [g]; ``photos`` and ``videos`` with folders; ``held_out``,
+            with a table a mass [g]; ``photos`` and ``videos`` with directories; ``held_out``,
             ``bounds``; fields of ``CalibrationProblem``. With the field of an
             extension, such as ``arm``, it is read by that one; see ``extensions.CALIBRATIONS``.
         directory: Where the files lie that it names.
 
     Raises:
         DescriptionError: Something cannot be read, or does not fit.
-        BackendUnavailable: There are photographs or films, and OpenCV is not installed.
+        BackendUnavailable: There are photographs or videos, and OpenCV is not installed.
     """
     for kind, extension in CALIBRATIONS.items():
         if kind in data:
@@ -414,13 +414,13 @@ def _videos(entry: Any, directory: Path) -> tuple[tuple[float, TipTrack], ...]:
 
 
 def _directory_and_options(entry: Any, field: str, directory: Path) -> tuple[Path, dict[str, Any]]:
-    options = dict(entry) if isinstance(entry, dict) else {"directory": entry}
-    name = options.pop("directory", None)
+    options = dict(entry) if isinstance(entry, dict) else {"folder": entry}
+    name = options.pop("folder", None)
     if not isinstance(name, str):
-        raise DescriptionError(f"expected a folder, found {name!r}", field=field)
+        raise DescriptionError(f"expected a directory, found {name!r}", field=field)
     path = directory / name
     if not path.is_dir():
-        raise DescriptionError(f"expected a folder, found none at '{path}'", field=field)
+        raise DescriptionError(f"expected a directory, found none at '{path}'", field=field)
     return path, options
 
 
@@ -436,7 +436,7 @@ def _refuse_unknown(options: Iterable[str], known: tuple[str, ...], field: str) 
 def _by_mass(path: Path, files: list[Path]) -> list[tuple[float, Path]]:
     """Files with the mass [kg] that their names tell, the lightest first."""
     if not files:
-        raise DescriptionError("expected pictures or films, found none", file=path)
+        raise DescriptionError("expected images or videos, found none", file=path)
     files_by_mass = []
     for file in files:
         match = MASS.search(file.stem)
@@ -469,7 +469,7 @@ def _release(mass: float, path: Path, time: Array, height: Array, rule: str) -> 
     settled = settling(time, height, rule)
     if not settled.time > 0.0:
         raise DescriptionError(
-            "expected a film that shows the finger until it settles, found one that ends before",
+            "expected a video that shows the finger until it settles, found one that ends before",
             file=path,
         )
     every = -(-len(time) // MAX_INSTANTS)

@@ -22,7 +22,7 @@ def root_mean_square(left: Array) -> float:
 
 
 def squared_angles(simulated: Array, measured: Array) -> Array:
-    """Mean squared error of joint angles [rad²], (...,); eq (4) of paper 000.
+    """Mean squared error of joint angles [rad²], (...,); eq (4) of Hadi et al. (2025).
 
     Args:
         simulated: [rad], (..., N).
@@ -32,7 +32,7 @@ def squared_angles(simulated: Array, measured: Array) -> Array:
 
 
 def squared_heights(simulated: Array, measured: Array) -> Array:
-    """Mean squared error of heights of joint points [m²], (...,); what paper 000's repository has.
+    """Mean squared error of heights of joint points [m²], (...,); what Hadi et al. (2025)'s repository has.
 
     There they are in pixels, and the last angle moves none of them.
     """
@@ -40,7 +40,7 @@ def squared_heights(simulated: Array, measured: Array) -> Array:
 
 
 def settling_error(times: Array, counts: Array, time: Array, count: Array) -> Array:
-    """|ΔT|·(1 + |Δn|), summed over loads [s], (...,); eq (5) of paper 000.
+    """|ΔT|·(1 + |Δn|), summed over loads [s], (...,); eq (5) of Hadi et al. (2025).
 
     Args:
         times: Simulated settling times [s], (..., L).
@@ -57,12 +57,12 @@ def squared_trace(simulated: Array, measured: Array) -> Array:
 
 
 def absolute_forces(simulated: Array, measured: Array) -> Array:
-    """|ΔF| summed over pressures [N], (...,); eq (7) of paper 000."""
+    """|ΔF| summed over pressures [N], (...,); eq (7) of Hadi et al. (2025)."""
     return np.asarray(np.abs(simulated - measured).sum(axis=-1))
 
 
 def product_of_forces(simulated: Array, measured: Array) -> Array:
-    """Product of |ΔF| over pressures, (...,), as in paper 000's repository.
+    """Product of |ΔF| over pressures, (...,), as in Hadi et al. (2025)'s repository.
 
     One pressure that is met exactly makes it zero, whatever the others are.
     """
@@ -93,7 +93,7 @@ class Block:
         unit: Of the first parameter.
         lower: Bounds, (p,).
         upper: Bounds, (p,).
-        relative: Whether a parameter is a size, whose errors are told in parts of itself, (p,).
+        relative: Whether a parameter is a size, whose errors are reported in parts of itself, (p,).
         cells: Length of beam that each joint bends for [m], (n,); where the parameters are those
             of a beam, else None.
         places: Of the joints along the beam, from −1/2 to 1/2, (n,).

@@ -1,4 +1,4 @@
-"""Particle swarms by pyswarms (global best), as paper 000 uses them."""
+"""Particle swarms by pyswarms (global best), as Hadi et al. (2025) uses them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FAILED = 1e30
 
 @dataclass(frozen=True)
 class Swarm:
-    """Settings of a swarm; those of the repository of paper 000 where not given.
+    """Settings of a swarm; those of the repository of Hadi et al. (2025) where not given.
 
     Args:
         particles: How many.

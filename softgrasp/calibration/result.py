@@ -49,7 +49,7 @@ def save_calibration(
     Nothing in them depends on the clock: the same calibration gives the same bytes.
 
     Raises:
-        ResultError: The folder cannot be written.
+        ResultError: The directory cannot be written.
     """
     directory = Path(directory)
     text = json.dumps(document(result), indent=2, ensure_ascii=False, allow_nan=False)
@@ -62,7 +62,7 @@ def save_calibration(
 def clear_earlier(directory: Path) -> None:
     """Remove what an earlier calibration wrote, so that no figure stands beside other numbers.
 
-    Only in a folder with a ``calibration.json``; other files stay.
+    Only in a directory with a ``calibration.json``; other files stay.
     """
     if not (directory / DOCUMENT).is_file():
         return
@@ -361,24 +361,23 @@ class ExtensionResult(EstimatedParameters, ABC):
 
 
 # --------------------
-# Pictures of what was read from photographs and films.
+# Images of what was read from photographs and videos.
 
 
 INCHES = 8.0
-"""Width of such a picture among figures of ten, whose letters are smaller."""
+"""Width of such an image among figures of ten, whose letters are smaller."""
 
 
 def draw_evidence(loaded: LoadedProblem, directory: Path) -> list[tuple[str, Path, str]]:
-    """The steps of every photograph, and every film's last frame with the way of its tip.
+    """The steps of every photograph, and every video's last frame with the way of its tip.
 
     Returns:
         Heading, file and caption of each.
 
     Raises:
-        ResultError: The folder cannot be written.
+        ResultError: The directory cannot be written.
     """
-    from softgrasp.vision.debug_figures import steps_image
-    from softgrasp.vision.tip_tracking import annotated_frame
+    from softgrasp.vision.debug_figures import annotated_frame, steps_image
 
     images = []
     for number, (mass, photo) in enumerate(loaded.photos, start=1):
@@ -388,7 +387,7 @@ def draw_evidence(loaded: LoadedProblem, directory: Path) -> list[tuple[str, Pat
     for number, (mass, track) in enumerate(loaded.tracks, start=1):
         frame = annotated_frame(track, len(track.time) - 1)
         path = _written(frame, directory / f"film_{number}_{1e3 * mass:g}g.png")
-        images.append((f"Film of the release of {1e3 * mass:g} g", path,
+        images.append((f"Video of the release of {1e3 * mass:g} g", path,
                      "The last frame, and the way of the tip until then."))  # fmt: skip
     return images
 

@@ -344,7 +344,7 @@ class Journal:
     """Remembers what was asked and told, in order.
 
     Optimisers ask the same again after a restart, as they are seeded; what they have asked before
-    is told from the journal.
+    is reported from the journal.
     """
 
     def __init__(self, directory: Path | None, problem: str) -> None:
@@ -355,7 +355,7 @@ class Journal:
             problem: Everything that decides the evaluations, as text.
 
         Raises:
-            ResultError: The folder belongs to another problem, or cannot be written.
+            ResultError: The directory belongs to another problem, or cannot be written.
         """
         self._head = {"problem": hashlib.sha256(problem.encode()).hexdigest()}
         self._entries: list[dict[str, Any]] = []
@@ -367,7 +367,7 @@ class Journal:
         if entries[:1] != [self._head]:
             raise ResultError(
                 f"{self._path}: expected evaluations of this problem, found another's; choose "
-                "another folder"
+                "another directory"
             )
         self._entries = entries[1:]
         self._rewrite()  # a line that was cut by a kill goes

@@ -46,13 +46,13 @@ def write_sample(finger: SoftFinger, directory: str | Path, *, seed: int = 0) ->
 
     Raises:
         BackendUnavailable: OpenCV is missing.
-        ResultError: The folder exists already, or cannot be written.
+        ResultError: The directory exists already, or cannot be written.
     """
     from softgrasp.vision.synthetic_photos import synthetic_photo
 
     directory = Path(directory)
     if directory.exists():
-        raise ResultError(f"{directory}: expected no folder, found one; it is not overwritten")
+        raise ResultError(f"{directory}: expected no directory, found one; it is not overwritten")
     photos = []
     for done, grams in enumerate(GRAMS):
         report_progress(f"photographing {grams} g", done / len(GRAMS))
@@ -92,7 +92,7 @@ def _save(image: Image, path: Path) -> Path:
 
 
 SYNTHETIC_PRESSURES = tuple(1e4 * step for step in range(11))
-"""Of the tip-force bench of paper 000, 0 … 100 kPa [Pa]."""
+"""Of the tip-force bench of Hadi et al. (2025), 0 … 100 kPa [Pa]."""
 REPEATS = 20
 """Of each pressure there."""
 

@@ -1,4 +1,4 @@
-"""How far the tip of the twin's model is from that of the finger, after the protocol of paper 001.
+"""How far the tip of the twin's model is from that of the finger, after the protocol of Xiang et al. (2024).
 
 A finger is photographed at one pressure after another, its pieces' angles are picked, a cubic fit
 is made of them, and the model of constant curvatures is posed by the fit. Its tip is compared with
@@ -48,7 +48,7 @@ from softgrasp.vision.image import Image
 
 
 LENGTHS = (0.014, 0.014, 0.01232, 0.01539)
-"""Arcs of the pieces, base first (paper 001, III-C) [m]."""
+"""Arcs of the pieces, base first (Xiang et al. 2024, III-C) [m]."""
 JOINTS = 10
 """Joints a piece."""
 STIFFNESS = 6e-3
@@ -176,13 +176,13 @@ def _links(bends: list[SoftJoint], whole: float) -> tuple[SoftLink, ...]:
 
 
 LOWEST, HIGHEST = -90e3, 120e3
-"""Pressures that paper 001 goes through [Pa]."""
+"""Pressures that Xiang et al. (2024) goes through [Pa]."""
 STEP = 5e3
 """One sample every 5 kPa: 43 of them [Pa]."""
 PAPER = {-90e3: 0.023, 50e3: 0.008, 100e3: 0.015, 120e3: 0.034}
-"""E of paper 001, Table I, by pressure [Pa]; of a real finger and a motion capture system."""
+"""E of Xiang et al. (2024), Table I, by pressure [Pa]; of a real finger and a motion capture system."""
 LIMIT = 0.04
-"""What paper 001 claims to stay below [–]."""
+"""What Xiang et al. (2024) claims to stay below [–]."""
 Protocol = Literal["edges", "chords"]
 """Picks at both edges of each cut, or one on the middle line."""
 ProgressCallback = Callable[[str, float | None], None]
@@ -197,7 +197,7 @@ class Sample:
     shape: ReferenceShape
     measured: PickMeasurement
     image: Image | None
-    """(height, width, 3); None where marks were projected and no picture was drawn."""
+    """(height, width, 3); None where marks were projected and no image was drawn."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -283,7 +283,7 @@ def accuracy_study(
         pressures: At which the finger is photographed, ``protocol_pressures`` where not given
             [Pa], (m,).
         protocol: How cuts are picked.
-        image_pressures: Pressures at which a picture is drawn, in which marks are found, None for all;
+        image_pressures: Pressures at which an image is drawn, in which marks are found, None for all;
             elsewhere the marks are projected, which differs by at most 0.2 pixels.
         pick_noise: Standard deviation added to every pick in column and in row [pixels].
         depth_noise: Standard deviation added to the depth of every pixel [m].
@@ -318,7 +318,7 @@ def accuracy_study(
         [sample.measured.angles for sample in samples],
         finger.lengths,
         name="twin_reference",
-        source="softgrasp: simulated finger, synthetic pictures",
+        source="softgrasp: simulated finger, synthetic images",
     )
     return AccuracyStudy(finger, tuple(samples), report, protocol, seed)
 
@@ -334,7 +334,7 @@ def _pictured(
     noise: Noise,
     rng: np.random.Generator,
 ) -> Seen:
-    """Draw the picture, find the marks in it, and pick them with noise."""
+    """Draw the image, find the marks in it, and pick them with noise."""
     seed = int(rng.integers(2**32))
     seen = test_rig.image(shape.joint_angles, depth_noise=noise[1], seed=seed)
     spots = find_marks(seen.image, MARKS)
@@ -355,7 +355,7 @@ def _projected(
     noise: Noise,
     rng: np.random.Generator,
 ) -> Seen:
-    """The same without a picture: true places of the marks, and noise."""
+    """The same without an image: true places of the marks, and noise."""
     seen: SeenMarks = test_rig.marks(shape.joint_angles)
     picks = _noisy(seen.pixels, protocol, noise[0], rng)
     # what the median over a window leaves of the noise of a pixel

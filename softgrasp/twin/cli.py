@@ -103,7 +103,7 @@ def _program() -> list[tuple[float, Command]]:
 
 
 def _clear_earlier_twin_files(directory: Path) -> None:
-    """Remove the record of an earlier demonstration; other folders stay as they are."""
+    """Remove the record of an earlier demonstration; other directories stay as they are."""
     from softgrasp.twin.record import JOURNAL, TABLE, TWIN_FILE
     from softgrasp.twin.report import IMAGE, PACE, PRESSURE, REPORT, TIPS, VIDEO
 
@@ -184,14 +184,14 @@ def replay(
         Path, typer.Argument(metavar="RECORD_DIR", help="Folder that holds a record.")
     ],
     at: Annotated[
-        float | None, typer.Option(help="Instant of the picture [s]; else the end.")
+        float | None, typer.Option(help="Instant of the image [s]; else the end.")
     ] = None,
-    video: Annotated[bool, typer.Option("--film", help="Make a film, too.")] = False,
+    video: Annotated[bool, typer.Option("--video", help="Make a video, too.")] = False,
     renderer: Renderer = RendererChoice.AUTO,
     out: Out = None,
     json: Json = False,
 ) -> None:
-    """Show a record again: the picture of an instant, the figures, the film and the page.
+    """Show a record again: the image of an instant, the figures, the video and the page.
 
     A record that was cut off, as by a power failure, is read too.
     """
@@ -245,7 +245,7 @@ def _at(twin: Twin, address: str) -> Twin:
 
 
 def _free(directory: Path) -> Path:
-    """The folder, or the first one with a number behind it that holds no record."""
+    """The directory, or the first one with a number behind it that holds no record."""
     from softgrasp.twin.record import TWIN_FILE
 
     numbered = (directory.with_name(f"{directory.name}_{number}") for number in range(2, 10_000))
@@ -499,7 +499,7 @@ VERBS: dict[str, tuple[Callable[..., None], str, str]] = {
     "poses": (poses, "Compare a finger's arcs with rigid pieces.", "poses --out out/poses"),
     "pick": (
         pick,
-        "Pick points in a picture of a finger; tell how its pieces bend.",
+        "Pick points in an image of a finger; tell how its pieces bend.",
         'pick finger.png --camera cam.yaml --line "57,413 319,413" '
         '--points "351,414 567,438 766,525 902,658 1000,874"',
     ),

@@ -122,7 +122,7 @@ def _print_summary(report: FitReport) -> None:
 
 
 # --------------------
-# ``softgrasp twin pick``: how the pieces of a finger bend, from points picked in its picture.
+# ``softgrasp twin pick``: how the pieces of a finger bend, from points picked in its image.
 
 
 Measure = Callable[["Picks"], "PickMeasurement"]
@@ -168,7 +168,7 @@ def pick(
         Path | None, typer.Option(metavar="CSV", help="Table to which the angles are added.")
     ] = None,
     overlay: Annotated[
-        Path | None, typer.Option(metavar="PNG", help="Picture with the picks and angles.")
+        Path | None, typer.Option(metavar="PNG", help="Image with the picks and angles.")
     ] = None,
     port: Annotated[
         int, typer.Option(min=0, max=65535, help="Of the page; 0: any that is free.")
@@ -258,7 +258,7 @@ def _clicked(image_array: Image, pieces: int, edges: bool, measure: Measure, por
         return _angles_text(result), pick_overlay(image_array, result)
 
     with PickServer(image_array, PickTarget(pieces, edges, line=True), preview, port) as page:
-        terminal.note(f"click on the picture at {page.url} (Ctrl-C gives up)")
+        terminal.note(f"click on the image at {page.url} (Ctrl-C gives up)")
         picks = page.wait()
     assert picks is not None  # it waits until there are some
     return picks
@@ -310,7 +310,7 @@ def _print_picks(result: PickMeasurement, written: list[Path], json: bool) -> No
 
 
 # --------------------
-# ``softgrasp twin poses``: a finger as arcs and as rigid pieces, after paper 001.
+# ``softgrasp twin poses``: a finger as arcs and as rigid pieces, after Xiang et al. (2024).
 
 
 THETAS, PHIS, LENGTHS = "10,15,20,25", "12,8.8,6,3.3", "14,14,12.32,15.39"
@@ -327,7 +327,7 @@ def poses(
         str, typer.Option(metavar="T1,T2,…", help="Bends of the pieces, base first.")
     ] = "",
     phi_deg: Annotated[
-        str, typer.Option(metavar="P1,P2,…", help="Turns about z; paper 001 forces these.")
+        str, typer.Option(metavar="P1,P2,…", help="Turns about z; Xiang et al. (2024) forces these.")
     ] = PHIS,
     lengths_mm: Annotated[
         str, typer.Option(metavar="L1,L2,…", help="Lengths of the pieces, base first.")
@@ -411,7 +411,7 @@ def _print_poses(document: dict[str, Any], measured: bool) -> None:
 
 
 # --------------------
-# ``softgrasp twin accuracy``: the error of the twin's tip, after the protocol of paper 001.
+# ``softgrasp twin accuracy``: the error of the twin's tip, after the protocol of Xiang et al. (2024).
 
 
 class Picking(StrEnum):
@@ -430,7 +430,7 @@ def accuracy(
     ] = 5.0,
     quick: Annotated[
         bool,
-        typer.Option("--quick", help="Draw pictures at the paper's four pressures only."),
+        typer.Option("--quick", help="Draw images at the paper's four pressures only."),
     ] = False,
     seed: Annotated[int, typer.Option(min=0, metavar="N", help="Of the noise.")] = 0,
     no_report: NoReport = False,
@@ -479,7 +479,7 @@ def _document(study: AccuracyStudy) -> dict[str, Any]:
 def _print_accuracy(study: AccuracyStudy, files: list[Path]) -> None:
     from softgrasp.twin.report import angle_clause, summary, table_rows
 
-    terminal.put_table(["pressure [kPa]", "E here [%]", "E paper 001 [%]"], table_rows(study))
+    terminal.put_table(["pressure [kPa]", "E here [%]", "E Xiang et al. (2024) [%]"], table_rows(study))
     terminal.put(summary(study))
     terminal.put(angle_clause(study))
     terminal.put("files     " + "\n          ".join(map(str, files)))

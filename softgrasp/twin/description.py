@@ -1,6 +1,6 @@
 """The digital twin of a pneumatic gripper on a robot: what is read, from where, and what it means.
 
-Paper 001: a controller tells the pressure, a robot the pose of its flange; the shape of the fingers
+Xiang et al. (2024): a controller tells the pressure, a robot the pose of its flange; the shape of the fingers
 follows from both.
 """
 
@@ -206,7 +206,7 @@ class GripperMount(Description):
 
     name: Annotated[str, Field(min_length=1)] = "gripper"
     mount: MountedPose = MountedPose()
-    """Of the gripper's base in the flange; paper 001 (eq 6) needs it and gives none."""
+    """Of the gripper's base in the flange; Xiang et al. (2024) (eq 6) needs it and gives none."""
     fingers: Annotated[tuple[MountedPose, ...], Field(min_length=1)]
     """Of the fingers' roots in the gripper's base."""
 
@@ -272,7 +272,7 @@ class PressureFit(Description):
     """Bending angles θ = Σ cₖ (p / scale)ᵏ, k = 0 … 3, of the pieces of a finger.
 
     Each piece is an arc of fixed length that bends by θ [rad]; its curvature is θ over the length
-    (paper 001, eq 4, with the angle in radians).
+    (Xiang et al. 2024, eq 4, with the angle in radians).
     """
 
     name: Annotated[str, Field(min_length=1)] = "pressure_fit"
@@ -572,7 +572,7 @@ class Twin(Description):
     phis: tuple[Number, ...] = ()
     """Forced angles of the bending planes, one a piece [rad]; none: all 0."""
     frame: Literal["bishop", "webster"] = "webster"
-    """How the end of a piece is turned about its axis; paper 001 (eq 5) has ``webster``."""
+    """How the end of a piece is turned about its axis; Xiang et al. (2024) (eq 5) has ``webster``."""
     finger_radius: Positive
     """[m]"""
     gripper: GripperMount

@@ -1,4 +1,4 @@
-"""The shape of a gripper's fingers at a pressure and a flange pose (paper 001, eq 4 to 8)."""
+"""The shape of a gripper's fingers at a pressure and a flange pose (Xiang et al. 2024, eq 4 to 8)."""
 
 from __future__ import annotations
 
@@ -106,11 +106,11 @@ def arm_joints(twin: Twin, flange: FlangeSample, before: Array | None) -> Array 
 # --------------------
 # Where the fingers of a gripper are for a robot: T_F = T_R · T_mount · T_base · T_finger.
 #
-# Paper 001 (eq 6 to 8), with the frames that it leaves out.
+# Xiang et al. (2024) (eq 6 to 8), with the frames that it leaves out.
 
 
 def flange_transform(position: ArrayLike, quaternion: ArrayLike) -> Array:
-    """T_R, frame of a flange in the robot's base, (4, 4); paper 001, eq 7.
+    """T_R, frame of a flange in the robot's base, (4, 4); Xiang et al. (2024), eq 7.
 
     Args:
         position: [m], (3,).
@@ -158,7 +158,7 @@ def mounted_fingers(
         thetas: Bending angles of the n pieces [rad], (n,) for all fingers or (k, n) for each.
         phis: Angles of the bending planes [rad], (n,) or (k, n).
         lengths: Of the pieces, the same for all fingers [m], (n,).
-        frame: How the end frame of a piece is turned about its z axis; paper 001 has ``webster``.
+        frame: How the end frame of a piece is turned about its z axis; Xiang et al. (2024) has ``webster``.
 
     Raises:
         DescriptionError: Shapes that do not go together, or as ``pcc.segment_transform``.
@@ -186,7 +186,7 @@ def _matrix(pose: Pose) -> Array:
 
 
 # --------------------
-# The two kinematic models of paper 001 side by side, and what mends the second one.
+# The two kinematic models of Xiang et al. (2024) side by side, and what mends the second one.
 
 
 POINTS = 16
@@ -219,7 +219,7 @@ class ModelPose:
 
 
 def compared_models(thetas: ArrayLike, phis: ArrayLike, lengths: ArrayLike) -> list[ModelPose]:
-    """A finger after eq 5 of paper 001, with frames that do not turn, and as rigid pieces.
+    """A finger after eq 5 of Xiang et al. (2024), with frames that do not turn, and as rigid pieces.
 
     - ``arcs_webster``: eq 5, φ turns the bending plane and all that follows; the others are
       compared with it.
@@ -277,14 +277,14 @@ def _straight(pieces: Pieces) -> tuple[Array, Array]:
 
 
 # --------------------
-# Fingers cut into rigid pieces, each turned about its bottom: what paper 001 shows (III-C2).
+# Fingers cut into rigid pieces, each turned about its bottom: what Xiang et al. (2024) shows (III-C2).
 #
 # There a piece is a child of the one before it and stands on its top; its ``localEulerAngles`` in
 # Unity are set to the bending angle θ about y and to φ about z. Two things follow.
 #
 # Unity turns about z first, then about x, then about y, all of them axes of the parent, so the
 # turn
-# is R = Ry(θ)·Rz(φ). An arc (paper 001, eq 5) has Rz(φ)·Ry(θ)·…: there φ turns the plane in which
+# is R = Ry(θ)·Rz(φ). An arc (Xiang et al. 2024, eq 5) has Rz(φ)·Ry(θ)·…: there φ turns the plane in which
 # the piece itself bends, here only those of the pieces after it.
 #
 # A straight piece that is turned by all of θ at its bottom is no arc, whose chord leans by θ/2.
@@ -321,7 +321,7 @@ class Pieces(NamedTuple):
 def rigid_pieces(
     thetas: ArrayLike, phis: ArrayLike, lengths: ArrayLike, order: Order = "unity"
 ) -> Pieces:
-    """Rigid pieces that are turned about their bottoms by all of θ (paper 001, III-C2).
+    """Rigid pieces that are turned about their bottoms by all of θ (Xiang et al. 2024, III-C2).
 
     Args:
         thetas: Bending angles about y [rad], (n,).
@@ -408,7 +408,7 @@ def _stacked(rotations: Array, lengths: Array, ends: Array) -> Pieces:
 def tip_error(tip: ArrayLike, reference: ArrayLike, lengths: ArrayLike) -> Array:
     """E = ‖tip − reference‖ / Σℓ of tips and where they were measured, (...) [–].
 
-    Paper 001 calls its E (Table I) an error in task space, and then a difference of curvatures;
+    Xiang et al. (2024) calls its E (Table I) an error in task space, and then a difference of curvatures;
     this is the one that its table can mean.
 
     Args:

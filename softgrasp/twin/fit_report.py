@@ -1,4 +1,4 @@
-"""A finger after the kinematic models of paper 001: arcs and rigid pieces, side by side."""
+"""A finger after the kinematic models of Xiang et al. (2024): arcs and rigid pieces, side by side."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ KPA = 1e-3
 
 
 # --------------------
-# A finger after the kinematic models of paper 001 as files.
+# A finger after the kinematic models of Xiang et al. (2024) as files.
 
 
 FIGURE = "poses.png"
@@ -54,7 +54,7 @@ def write_poses_report(
 
     Raises:
         DescriptionError: As ``compared_models``.
-        ResultError: The folder cannot be written.
+        ResultError: The directory cannot be written.
     """
     flat = compared_models(thetas, [0.0] * len(thetas), lengths)
     forced = compared_models(thetas, phis, lengths)
@@ -212,7 +212,7 @@ def write_fit_report(
         figure: Whether to draw; a figure of an earlier fit is removed where not.
 
     Raises:
-        ResultError: The folder cannot be written.
+        ResultError: The directory cannot be written.
     """
     directory = Path(directory)
     comment = "SI: m, rad, Pa; angle = sum of c_k (pressure / scale)^k, a row a piece."
@@ -252,7 +252,7 @@ def fit_document(report: FitReport) -> dict[str, Any]:
 
 
 def piece_rows(report: FitReport) -> list[dict[str, Any]]:
-    """What a fit leaves of each piece: lengths in mm, angles in degrees, as they are told."""
+    """What a fit leaves of each piece: lengths in mm, angles in degrees, as they are reported."""
     errors = report.curve_errors
     return [
         {
@@ -310,7 +310,7 @@ def verdict_clause(report: FitReport) -> str:
 
 
 # --------------------
-# Bending angles against pressure with their fit, and what the fit leaves (paper 001, Fig 3c).
+# Bending angles against pressure with their fit, and what the fit leaves (Xiang et al. 2024, Fig 3c).
 
 
 PRESSURE_FIT_HEIGHT, WIDTH = 5.6, 8.0

@@ -160,7 +160,7 @@ class ServerLimits:
     """What one client, and all of them together, can take."""
 
     connections: int = 32
-    """At the same time; more are told so and let go."""
+    """At the same time; more are reported so and let go."""
     head_time: float = 10.0
     """For a whole request, the wait for it included [s]."""
     answer_time: float = 5.0

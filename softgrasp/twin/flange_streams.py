@@ -66,7 +66,7 @@ class LatestPose:
                 await self._task
 
     def _ended(self, task: asyncio.Task[None]) -> None:
-        """Tell what no stream should raise; whoever waits for the end is told it again."""
+        """Tell what no stream should raise; whoever waits for the end is reported it again."""
         if not task.cancelled() and (error := task.exception()) is not None:
             self.problem = f"the stream of poses broke: {type(error).__name__}: {error}"
 
@@ -141,7 +141,7 @@ class FlangeStream(ABC):
         return sample
 
     async def aclose(self) -> None:
-        """Close it; whoever waits for a sample is told the end."""
+        """Close it; whoever waits for a sample is reported the end."""
         if not self._closed.is_set():
             self._closed.set()
             self._release()

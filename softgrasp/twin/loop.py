@@ -73,7 +73,7 @@ class Settling(Protocol):
 
 
 class TwinLoop:
-    """Runs a twin until it is told to stop.
+    """Runs a twin until it is reported to stop.
 
     Args:
         twin: The twin.
@@ -219,7 +219,7 @@ class TwinLoop:
         return shape
 
     def _fresh_pose(self) -> FlangeSample | None:
-        """The newest pose; the last one stays while none comes, and that is told."""
+        """The newest pose; the last one stays while none comes, and that is reported."""
         self._report("flange", f"No new pose: {self._pose.problem}." if self._pose.problem else "")
         return self._pose.sample
 
@@ -276,7 +276,7 @@ class Watchdog:
     def heard(self, time: float) -> bool:
         """A reading came at a time [s]; whether the controller has to be stopped safely now.
 
-        It has where the connection was lost, until ``stopped`` is told, and where so much time has
+        It has where the connection was lost, until ``stopped`` is reported, and where so much time has
         passed since the reading before that it might have been.
         """
         late = self.state == "running" and time - self._heard_at >= self.stale_after
@@ -336,7 +336,7 @@ async def poll(  # noqa: D417
     """Ask once a period, counted from the first turn, so that late turns do not add up.
 
     Args:
-        ask: What is asked; a ``DeviceError`` of it is told in the turn, any other one is raised.
+        ask: What is asked; a ``DeviceError`` of it is reported in the turn, any other one is raised.
         period: Time from one turn to the next [s].
         turns: How many; None: for ever.
         clock: The time [s].
@@ -378,7 +378,7 @@ class Command(NamedTuple):
 
     @property
     def words(self) -> str:
-        """As it is told before it is sent, and in the record."""
+        """As it is reported before it is sent, and in the record."""
         parts = [
             f"{sign} target {KPA * target:.4g} kPa"
             for sign, target in (
@@ -459,7 +459,7 @@ async def run_twin(  # noqa: D417
 
     Args:
         twin: The twin.
-        folder: Where the record goes.
+        directory: Where the record goes.
         turns: How many; None: until ``stop`` is set.
         stop: Ends it.
         watching: Who is shown the rows and gives commands.
@@ -471,7 +471,7 @@ async def run_twin(  # noqa: D417
     Raises:
         BackendUnavailable: pymodbus, pandas or pyarrow is not installed.
         DescriptionError: The environment lacks a token that the twin names.
-        ResultError: The folder holds a record already, or cannot be written.
+        ResultError: The directory holds a record already, or cannot be written.
     """
     address = twin.controller
     client = connect_controller(

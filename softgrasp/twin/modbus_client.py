@@ -234,7 +234,7 @@ def _outside(
 
 
 class ControllerReading(NamedTuple):
-    """The five values of paper 001, §III-B."""
+    """The five values of Xiang et al. (2024), §III-B."""
 
     time: float
     """When the answer came, on the clock of the client [s]."""

@@ -358,7 +358,7 @@ class Reversal(NamedTuple):
 
 
 def angles_at(fit: PressureFit, pressure: ArrayLike) -> Array:
-    """Bending angles of the pieces at pressures, (..., n) [rad]; paper 001, eq 4.
+    """Bending angles of the pieces at pressures, (..., n) [rad]; Xiang et al. (2024), eq 4.
 
     Args:
         fit: Of a finger with n pieces.

@@ -1,4 +1,4 @@
-"""What picks in a picture of a finger say about its pieces."""
+"""What picks in an image of a finger say about its pieces."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ DEPTH_NOISE = 2e-3
 
 
 # --------------------
-# Picks and angles drawn over the picture: reference line blue, chords green (paper 001, Fig 3).
+# Picks and angles drawn over the image: reference line blue, chords green (Xiang et al. 2024, Fig 3).
 
 
 LINE: Color = (30, 80, 230)
@@ -42,18 +42,18 @@ EDGE: Color = (120, 200, 140)
 REACH = 1.6
 """The reference line is drawn on beyond the base by so many of its own lengths [–]."""
 LETTERS = 0.021
-"""Height of letters over the width of the picture."""
+"""Height of letters over the width of the image."""
 
 
 def pick_overlay(
     image: Image, measured: PickMeasurement, *, letters: float = LETTERS, sigmas: bool = True
 ) -> Image:
-    """The picture with picks, chords, reference line and the angle of each piece, (h, w, 3).
+    """The image with picks, chords, reference line and the angle of each piece, (h, w, 3).
 
     Args:
         image: Shape (h, w, 3); it is not changed.
         measured: What was picked in it.
-        letters: Height of the letters over the width of the picture.
+        letters: Height of the letters over the width of the image.
         sigmas: Whether standard deviations stand beside the angles.
     """
     drawn = np.ascontiguousarray(image.copy())
@@ -118,7 +118,7 @@ def _draw_pick(drawn: Image, point: Array, thick: int, color: Color) -> None:
 
 
 # --------------------
-# A page on this machine on which one clicks on a picture; it needs no window of OpenCV.
+# A page on this machine on which one clicks on an image; it needs no window of OpenCV.
 
 
 HOST = "127.0.0.1"
@@ -165,16 +165,16 @@ class PickTarget(NamedTuple):
 
 
 Measured = tuple[str, Image]
-"""What is told of picks, and the picture with them."""
+"""What is reported of picks, and the image with them."""
 
 
 class PickServer:
     """Serves the page until it is done; listens on this machine only, under a secret path.
 
     Args:
-        picture: To click on, (height, width, 3).
+        image: To click on, (height, width, 3).
         wanted: What to pick.
-        measure: Makes words and an overlay of picks; its errors are told on the page.
+        measure: Makes words and an overlay of picks; its errors are reported on the page.
         port: 0 for any that is free.
 
     Raises:
@@ -261,7 +261,7 @@ class _Handler(BaseHTTPRequestHandler):
     timeout = PATIENCE
 
     def do_GET(self) -> None:
-        kinds = {"": "text/html; charset=utf-8", "picture.png": "image/png"}
+        kinds = {"": "text/html; charset=utf-8", "image.png": "image/png"}
         name = self._name()
         if name == "overlay.png":
             self._answer(HTTPStatus.OK, "image/png", self.owner.overlay)
@@ -320,7 +320,7 @@ def _png(image: Image) -> bytes:
 
 
 # --------------------
-# Finds coloured marks in a picture: the picker that needs nobody.
+# Finds coloured marks in an image: the picker that needs nobody.
 
 
 HUE_REACH_DEG = 20.0
@@ -383,7 +383,7 @@ def _spots(hsv: Hsv, hue_deg: float) -> Array:
 
 
 # --------------------
-# Depth pictures of RGB-D cameras, and the depth at a pick.
+# Depth images of RGB-D cameras, and the depth at a pick.
 
 
 MILLIMETRE = 1e-3
@@ -396,12 +396,12 @@ MIN_SEEN = 0.25
 
 
 def read_depth(path: str | Path, shape: tuple[int, int]) -> Array:
-    """Read a depth picture that lies over the colour picture pixel by pixel.
+    """Read a depth image that lies over the colour image pixel by pixel.
 
     Args:
         path: A ``.npy`` with metres as floating-point numbers or millimetres as whole ones, or a
             16-bit ``.png`` in millimetres, as RGB-D cameras write it. 0 means nothing was seen.
-        shape: Height and width of the colour picture.
+        shape: Height and width of the colour image.
 
     Returns:
         Along the camera's axis, 0 where nothing was seen [m], (height, width).
@@ -411,18 +411,18 @@ def read_depth(path: str | Path, shape: tuple[int, int]) -> Array:
     """
     file = Path(path)
     if file.suffix.lower() not in SUFFIXES:
-        raise DescriptionError(f"expected a depth picture, .npy or .png, found '{path}'")
+        raise DescriptionError(f"expected a depth image, .npy or .png, found '{path}'")
     try:
         raw = _raw(file)
     except FileNotFoundError:
-        raise DescriptionError("expected a depth picture, found no such file", file=file) from None
+        raise DescriptionError("expected a depth image, found no such file", file=file) from None
     except (OSError, SyntaxError, ValueError, EOFError) as error:
         raise DescriptionError(
-            f"expected a depth picture, found a file that is none: {error}", file=file
+            f"expected a depth image, found a file that is none: {error}", file=file
         ) from error
     if raw.shape != shape or raw.dtype.kind not in "fiu":
         raise DescriptionError(
-            f"expected depths of {shape[1]} × {shape[0]} pixels, as the picture has, found shape "
+            f"expected depths of {shape[1]} × {shape[0]} pixels, as the image has, found shape "
             f"{raw.shape} of {raw.dtype}",
             file=file,
         )
@@ -438,7 +438,7 @@ def depths_at(depth: Array, pixels: Array) -> Array:
         pixels: (k, 2).
 
     Raises:
-        DescriptionError: A pick lies outside the picture, or nearly nothing was seen around it.
+        DescriptionError: A pick lies outside the image, or nearly nothing was seen around it.
     """
     height, width = depth.shape
     depths = []
@@ -454,7 +454,7 @@ def depths_at(depth: Array, pixels: Array) -> Array:
             raise DescriptionError(
                 f"expected depths around the pick ({column:g}, {row:g}), found them in "
                 f"{seen.size} of {window.size} pixels: pick where the finger is, or leave the "
-                "depth picture out"
+                "depth image out"
             )
         depths.append(float(np.median(seen)))
     return np.array(depths)
@@ -465,12 +465,12 @@ def _raw(file: Path) -> npt.NDArray[np.generic]:
         return np.asarray(np.load(file, allow_pickle=False))
     with Pillow.open(file) as opened:
         if not opened.mode.startswith("I"):
-            raise ValueError(f"a picture of kind {opened.mode}, not one of 16-bit whole numbers")
+            raise ValueError(f"an image of kind {opened.mode}, not one of 16-bit whole numbers")
         return np.asarray(opened)
 
 
 # --------------------
-# Bends of the pieces of a finger from pixels that were picked in its picture.
+# Bends of the pieces of a finger from pixels that were picked in its image.
 
 
 PICK_NOISE = 1.0
@@ -483,7 +483,7 @@ STEP = 1e-5
 
 
 class Picks(NamedTuple):
-    """What was picked in a picture."""
+    """What was picked in an image."""
 
     cuts: Array
     """Columns and rows at the cuts between pieces, base and tip included [pixels], (n + 1, 2)
@@ -502,12 +502,12 @@ def picked_angles(
     pick_noise: float = PICK_NOISE,
     depth_noise: float = DEPTH_NOISE,
 ) -> AngleEstimate:
-    """Angles of the pieces, positive for a finger that turns clockwise in the picture.
+    """Angles of the pieces, positive for a finger that turns clockwise in the image.
 
     Picks are undistorted. The depths together tell the plane in which the finger bends (its
-    inverse depth is linear over the undistorted picture), the rays through the picks are cut with
+    inverse depth is linear over the undistorted image), the rays through the picks are cut with
     it, and angles are taken there. Every pick with a depth of its own would be worse: 2 mm of noise
-    at 0.35 m moves a point near the border of the picture by as much as some pixels.
+    at 0.35 m moves a point near the border of the image by as much as some pixels.
 
     Args:
         camera: The camera.
@@ -639,7 +639,7 @@ class PickMeasurement:
 
     picks: Picks
     angles: Array
-    """Bends of the pieces, base first; positive clockwise in the picture, or against it where that
+    """Bends of the pieces, base first; positive clockwise in the image, or against it where that
     was asked for [rad], (n,)."""
     sigmas: Array
     """Standard deviations of them, from the noise of picks and depths [rad], (n,)."""
@@ -655,26 +655,26 @@ def measure_picks(
     depth_noise: float = DEPTH_NOISE,
     anticlockwise: bool = False,
 ) -> PickMeasurement:
-    """Angles of the pieces of a finger from picks in its picture.
+    """Angles of the pieces of a finger from picks in its image.
 
     Args:
         image: (height, width, 3), as large as the camera says.
         camera: The camera that took it.
         picks: Cuts and reference line; depths of the picks are read from ``depth`` where given.
-        depth: Depth picture [m], (height, width).
+        depth: Depth image [m], (height, width).
         pick_noise: Standard deviation of a pick in column and in row [pixels].
         depth_noise: Of the depth of one pixel [m]; the median over a window has less.
-        anticlockwise: Whether the finger bends anticlockwise in the picture when its angles are
+        anticlockwise: Whether the finger bends anticlockwise in the image when its angles are
             positive.
 
     Raises:
-        DescriptionError: The camera took pictures of another size, a pick lies outside, or as
+        DescriptionError: The camera took images of another size, a pick lies outside, or as
             ``picked_angles`` and ``depths_at``.
     """
     height, width = image.shape[:2]
     if (camera.width, camera.height) != (width, height):
         raise DescriptionError(
-            f"expected a picture of {camera.width} × {camera.height} pixels, for which the camera "
+            f"expected an image of {camera.width} × {camera.height} pixels, for which the camera "
             f"was calibrated, found {width} × {height}"
         )
     cuts = np.asarray(picks.cuts, dtype=float).reshape(-1, 2)
@@ -695,7 +695,7 @@ def measure_picks(
 
 
 def averaged(measurements: list[PickMeasurement]) -> PickMeasurement:
-    """The mean of measurements of one pose in several pictures, with the picks of the first."""
+    """The mean of measurements of one pose in several images, with the picks of the first."""
     angles = np.mean([one.angles for one in measurements], axis=0)
     sigmas = np.sqrt(np.mean([one.sigmas**2 for one in measurements], axis=0) / len(measurements))
     return replace(measurements[0], angles=angles, sigmas=sigmas)

@@ -34,15 +34,15 @@ SCHEMA = 1
 
 
 class TwinRecorder:
-    """Writes the record of one run into a folder.
+    """Writes the record of one run into a directory.
 
     Args:
-        folder: Where to; made where it is missing. It must not hold a record yet.
+        directory: Where to; made where it is missing. It must not hold a record yet.
         twin: The twin.
 
     Raises:
         BackendUnavailable: pandas or pyarrow is not installed.
-        ResultError: The folder holds a record, or cannot be written.
+        ResultError: The directory holds a record, or cannot be written.
     """
 
     def __init__(self, directory: Path, twin: Twin) -> None:
@@ -51,7 +51,7 @@ class TwinRecorder:
             if (directory / name).exists():
                 raise ResultError(
                     f"{directory / name}: expected no record here yet, found one; choose another "
-                    "folder with --out, or move it away"
+                    "directory with --out, or move it away"
                 )
         self.directory, self.rows, self._forced = directory, 0, 0.0
         document = {"schema": SCHEMA, "twin": twin.model_dump(mode="json")}

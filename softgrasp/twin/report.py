@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 # --------------------
-# The page of a twin's record: words, pictures, figures and events.
+# The page of a twin's record: words, images, figures and events.
 
 
 REPORT, IMAGE, VIDEO, PRESSURE, TIPS, PACE = (
@@ -76,19 +76,19 @@ def write_twin_report(
     video: bool = False,
     progress: Callable[[float], None] | None = None,
 ) -> list[Path]:
-    """Write the picture of an instant, the figures, the film and the page of a record.
+    """Write the image of an instant, the figures, the video and the page of a record.
 
     Args:
         record: The record.
         directory: Where to.
-        at: The instant of the picture [s]; that of the end where none is given.
-        renderer: ``auto``, ``gl``, ``raycast``, or ``none`` for no picture.
-        video: Whether to make a film, as fast as it was.
-        progress: Called with the part of the film that is done.
+        at: The instant of the image [s]; that of the end where none is given.
+        renderer: ``auto``, ``gl``, ``raycast``, or ``none`` for no image.
+        video: Whether to make a video, as fast as it was.
+        progress: Called with the part of the video that is done.
 
     Raises:
         BackendUnavailable: The renderer that was asked for is not there.
-        ResultError: The folder cannot be written.
+        ResultError: The directory cannot be written.
     """
     written: list[Path] = []
     caption, video_file = "", None
@@ -321,7 +321,7 @@ def write_accuracy(
     """Write the tables and the fit, and, if wanted, figures and page; returns their paths.
 
     Raises:
-        ResultError: The folder cannot be written.
+        ResultError: The directory cannot be written.
     """
     target_directory = Path(directory)
     picked = np.array([sample.measured.angles for sample in study.samples])
@@ -330,7 +330,7 @@ def write_accuracy(
         save_piece_angles(
             PieceAngles(study.pressures, picked),
             target_directory / ANGLES,
-            remarks="Picked in synthetic pictures of a simulated finger.",
+            remarks="Picked in synthetic images of a simulated finger.",
         ),
         save_pressure_fit(study.report.fit, target_directory / FIT),
     ]
@@ -374,8 +374,8 @@ def _remarks(study: AccuracyStudy) -> list[str]:
 
 def _html(study: AccuracyStudy, figure: Path, curves: Path) -> str:
     shown = [
-        ("Pictures and shapes", embedded_image(figure), error_clause(study),
-         "Above: synthetic pictures with the picks, reference line blue, chords green, angles "
+        ("Images and shapes", embedded_image(figure), error_clause(study),
+         "Above: synthetic images with the picks, reference line blue, chords green, angles "
          "in degrees. Below: the model of constant curvatures over the true axis."),
         ("Angles, fit and error", embedded_image(curves), angle_clause(study),
          "Angles of each piece against pressure; below, the error at every pressure. Dotted: the "
@@ -400,19 +400,19 @@ def _rows(study: AccuracyStudy) -> list[tuple[str, str]]:
         ("Finger", f"simulated, {len(study.reference.finger.links)} links"),
         ("Pieces", f"{lengths} mm"),
         ("Samples", f"{len(study.samples)}, from {signed(low, 0)} to {signed(high, 0)} kPa"),
-        ("Pictures drawn", str(drawn)),
+        ("Images drawn", str(drawn)),
         ("Picks", how),
         ("Seed", str(study.seed)),
     ]
 
 
 # --------------------
-# Figures of the twin's accuracy: pictures with picks, shapes, the fit, and the error.
+# Figures of the twin's accuracy: images with picks, shapes, the fit, and the error.
 
 
 MILLIMETRES = 1e3
 LETTERS = 0.046
-"""Height of angles in small pictures over their width."""
+"""Height of angles in small images over their width."""
 CURVE = 200
 """Points of a fitted curve."""
 
@@ -424,7 +424,7 @@ def shown_samples(study: AccuracyStudy) -> list[tuple[Sample, float]]:
 
 
 def draw_accuracy(study: AccuracyStudy, path: str | Path) -> Path:
-    """Above, the pictures with their picks; below, the fitted shape over the true one."""
+    """Above, the images with their picks; below, the fitted shape over the true one."""
     shown = shown_samples(study)
     with style.figure(path, 5.35) as figure:
         grid = style.panels(figure, 2, len(shown), margins=(0.6, 0.1, 0.5, 0.6), gaps=(0.12, 0.32))
@@ -434,7 +434,7 @@ def draw_accuracy(study: AccuracyStudy, path: str | Path) -> Path:
                 drawn = pick_overlay(sample.image, sample.measured, letters=LETTERS, sigmas=False)
                 axes.imshow(drawn, aspect="equal")
             else:
-                axes.text(0.5, 0.5, "no picture drawn", ha="center", transform=axes.transAxes)
+                axes.text(0.5, 0.5, "no image drawn", ha="center", transform=axes.transAxes)
             axes.axis("off")
             axes.set_title(f"{_kpa(sample.pressure)} kPa", pad=6)
             below = figure.add_subplot(grid[1, column])
@@ -484,7 +484,7 @@ def draw_fit(study: AccuracyStudy, path: str | Path) -> Path:
                     label="tip error E, simulated finger")  # fmt: skip
         errors.plot(
             [1e-3 * pressure for pressure in PAPER], [100.0 * value for value in PAPER.values()],
-            "s", color=style.LOST, ms=5, label="E of paper 001, real finger",
+            "s", color=style.LOST, ms=5, label="E of Xiang et al. (2024), real finger",
         )  # fmt: skip
         errors.axhline(100.0 * LIMIT, color=style.MUTED, lw=0.8, ls=":")
         errors.set_ylim(0.0, 1.08 * 100.0 * LIMIT)

@@ -1,4 +1,4 @@
-"""RGB-D pictures of a finger whose angles are known, drawn by MuJoCo, to test the picking with."""
+"""RGB-D images of a finger whose angles are known, drawn by MuJoCo, to test the picking with."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from softgrasp.vision.image import Image, opencv
 DISTANCE = 0.35
 """From the camera to the side of the finger that it sees [m]."""
 CENTER = (0.019, -0.004)
-"""Along the finger and up: what the middle of the picture shows [m]."""
+"""Along the finger and up: what the middle of the image shows [m]."""
 MARGIN = 1.08
-"""The picture that is drawn is so much larger than the one that the lens bends it into."""
+"""The image that is drawn is so much larger than the one that the lens bends it into."""
 ROWS = 128
 """Rows of pixels whose depths are cast at once."""
 
@@ -37,7 +37,7 @@ def rgbd_camera(width: int = 1280) -> PinholeCamera:
     """The camera of the bench: 82 mm across at 0.35 m, with the distortion of a plain lens.
 
     Args:
-        width: Of the picture [pixels]; its height is three quarters of that.
+        width: Of the image [pixels]; its height is three quarters of that.
     """
     focal = 5450.0 * width / 1280.0
     return PinholeCamera(
@@ -69,7 +69,7 @@ class SeenMarks:
 
 @dataclass(frozen=True, eq=False)
 class RgbdImage:
-    """A picture with its depths, and what it shows."""
+    """An image with its depths, and what it shows."""
 
     image: Image
     """(height, width, 3)."""
@@ -84,7 +84,7 @@ class RgbdTestRig:
     Args:
         finger: A planar finger.
         stations: Places of the cuts along it, base and tip included [m], (n + 1,).
-        camera: Its distortion bends the pictures, too.
+        camera: Its distortion bends the images, too.
         turn: Of the camera about the finger, sideways and upwards [rad].
         distance: From the camera to the finger's side [m].
     """
@@ -110,7 +110,7 @@ class RgbdTestRig:
         )
 
     def marks(self, joint_angles: ArrayLike) -> SeenMarks:
-        """Where the marks of the bent finger are seen; needs no picture.
+        """Where the marks of the bent finger are seen; needs no image.
 
         Args:
             joint_angles: Rotations of its hinges, positive downwards [rad], (m,).
@@ -140,7 +140,7 @@ class RgbdTestRig:
             joint_angles: Rotations of its hinges [rad], (m,).
             depth_noise: Standard deviation of the depth of a pixel [m].
             seed: Of the noise.
-            renderer: As for ``open_renderer``; the ray caster gives one picture on every host.
+            renderer: As for ``open_renderer``; the ray caster gives one image on every host.
         """
         marks = self.marks(joint_angles)
         plane = self._pixel_plane
@@ -172,7 +172,7 @@ class RgbdTestRig:
         return undistort(self.camera, np.stack([columns, rows], axis=-1))
 
     def _drawn(self, plane: Array, renderer: str) -> Image:
-        """The picture without distortion, looked up where the lens sees it."""
+        """The image without distortion, looked up where the lens sees it."""
         cv2 = opencv()
         lens, scale = self.camera, MARGIN
         size = round(scale * lens.width), round(scale * lens.height)
@@ -201,7 +201,7 @@ class RgbdTestRig:
 
 
 # --------------------
-# The scene of a synthetic RGB-D picture: a finger with coloured marks at its cuts.
+# The scene of a synthetic RGB-D image: a finger with coloured marks at its cuts.
 
 
 FINGER_RGBA: Rgba = (0.80, 0.80, 0.78, 1.0)

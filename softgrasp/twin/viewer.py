@@ -34,7 +34,7 @@ from softgrasp.viewer.scene_markers import DrawnModel
 from softgrasp.viewer.widgets import RunningChart
 
 REFRESH = 15.0
-"""Pictures a second."""
+"""Images a second."""
 SECONDS = 20.0
 """Of the curves."""
 AROUND = 2.6
@@ -128,7 +128,7 @@ class TwinView:
         self._thread.start()
 
     def __call__(self, row: Shown) -> None:
-        """Take a row; it is shown with the next picture. Takes no time."""
+        """Take a row; it is shown with the next image. Takes no time."""
         with self._lock:
             self._row = row
             self._log.extendleft(f"{row.time:8.2f} s  {event}" for event in row.events)
@@ -299,7 +299,7 @@ def _slider(gui: viser.GuiApi, name: str, low: float, high: float) -> viser.GuiS
 
 
 # --------------------
-# Pictures of a twin: the gripper near by, and the whole robot.
+# Images of a twin: the gripper near by, and the whole robot.
 
 
 Image = npt.NDArray[np.uint8]
@@ -307,11 +307,11 @@ Image = npt.NDArray[np.uint8]
 SIZE, FPS = (960, 640), 24
 AZIMUTH_DEG, ELEVATION_DEG, MARGIN = 145.0, -14.0, 0.12
 ROUND_FLANGE = 0.05
-"""Around the flange so much is in the picture [m]."""
+"""Around the flange so much is in the image [m]."""
 
 
 class TwinCamera:
-    """Draws a twin, always the same way: one shape makes one picture, bit for bit.
+    """Draws a twin, always the same way: one shape makes one image, bit for bit.
 
     Args:
         twin: The twin.
@@ -327,7 +327,7 @@ class TwinCamera:
         self.note = self._renderer.note
 
     def draw(self, shape: TwinShape, joints: Array | None) -> Image:
-        """The picture of a shape, (height, width, 3).
+        """The image of a shape, (height, width, 3).
 
         Args:
             shape: The fingers.
@@ -348,7 +348,7 @@ class TwinCamera:
         self._renderer.close()
 
     def _camera(self, shape: TwinShape) -> Camera:
-        """Flange and straight fingers have room in the picture, however they bend."""
+        """Flange and straight fingers have room in the image, however they bend."""
         reach = float(np.sum(self._bodies.twin.finger.lengths))
         roots = shape.roots[:, :3, 3]
         ends = roots + reach * shape.roots[:, :3, 2]
@@ -378,17 +378,17 @@ def record_twin_video(
     path: Path,
     progress: Callable[[float], None] | None = None,
 ) -> Path:
-    """Film shapes, ``FPS`` of them a second.
+    """Video shapes, ``FPS`` of them a second.
 
     Args:
         camera: Draws them.
-        shapes: Fingers, joints of the arm, and what is stamped on the picture.
+        shapes: Fingers, joints of the arm, and what is stamped on the image.
         path: The ``.mp4`` to write.
         progress: Called with the part that is done.
 
     Raises:
         BackendUnavailable: ffmpeg is not there.
-        ResultError: There is no shape, or the film cannot be written.
+        ResultError: There is no shape, or the video cannot be written.
     """
 
     def frames() -> Iterator[Image]:

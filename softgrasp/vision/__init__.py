@@ -1,1 +1,1 @@
-"""What photographs and films show of a soft finger: its joint angles and how it settles."""
+"""What photographs and videos show of a soft finger: its joint angles and how it settles."""

@@ -1,4 +1,17 @@
-"""The outline of the finger to a fraction of a pixel, and its top and bottom line."""
+"""Find the outline of a finger in a photograph with subpixel accuracy, and the valleys in it.
+
+``find_outline`` refines the border of the finger's mask along its normals to where the darkness
+is halfway between finger and background. ``find_notches`` then finds the joints of a notched
+finger: the valleys between its bellows, each with its apex where lines through the two flanks
+meet.
+
+The depth of a valley is measured from a short chord that moves along the curve, about half a
+joint distance to both sides. A drooping or tapering finger therefore does not change it, as it
+would change heights over one straight chord.
+
+OpenCV traces the border of the mask (``findContours``); its ``cornerSubPix`` was not used for
+the apexes, because blur fills a narrow valley and moves its visible corner outwards.
+"""
 
 from __future__ import annotations
 
@@ -15,168 +28,56 @@ from softgrasp.mechanics.transforms import Array
 from softgrasp.vision.image import Bools, opencv
 from softgrasp.vision.segmentation import Segmentation
 
-# --------------------
-# The valleys in the notched line of a finger, and their apexes to a fraction of a pixel.
-#
-# The depth of a point is its distance from a chord that runs along with it, between two points of
-# the
-# line about half a joint distance before and after: deep in a valley, negative on a bellow. So
-# the
-# finger may droop or taper as much as it likes, where heights over one straight chord would not
-# do.
-
-
-Indices = npt.NDArray[np.intp]
-
 HALF_CHORD = 0.4
-"""Half length of the chord over that of a cell: of the line over the number of links [–]."""
+"""Half length of the chord over the length of a cell; a cell is the line's length over the number
+of links [–]."""
 MIN_DEPTH = 0.12
-"""Prominence of a valley over half the chord, at least [–]."""
+"""Smallest prominence of a valley over half the chord [–]."""
 MIN_DEPTH_RATIO = 0.3
-"""The same over the median of as many of the most prominent as there are joints, at least [–]."""
+"""Smallest prominence of a valley over the median of the n most prominent, n joints [–]."""
 FLANK = (0.04, 0.3)
-"""Part of a flank, along it from the ground to the crest, through which its line is laid [–]. A
-parabola would follow the bellow better, but its continuation suffers far more from noise."""
+"""Range of a flank, from valley ground (0) to crest (1), that its line is fitted to [–]. A parabola
+would follow the bellow better, but its extrapolation amplifies noise far more."""
 NEAREST, MIN_POINTS = 3, 5
-"""Points next to the ground that are left out, for blur has filled it, and points of a line."""
+"""Points next to the ground that are left out, because blur has filled it; smallest number of
+points for a line."""
 MIN_OPENING = np.radians(12.0)
-"""Between two flanks that meet in a point that is worth something [rad]."""
+"""Smallest angle between two flanks whose intersection is used [rad]."""
 FARTHEST = 0.6
-"""Distance of an apex from the valley's ground over its depth, at most [–]."""
-
-
-def find_notches(line: Array, joints: int, *, below: bool = True) -> Array:
-    """The apexes of the first valleys from the base, (joints, 2) [pixels].
-
-    An apex is where the lines through the two flanks of the valley meet. Blur fills the ground of a
-    valley and moves it outwards, the more the narrower the valley is; the flanks stay.
-
-    Args:
-        line: The line with the valleys, from the base to the tip, (n, 2) [pixels].
-        joints: How many there are; valleys further from the base are left out.
-        below: Whether it is the bottom line.
-
-    Raises:
-        DescriptionError: There are fewer; tells how many and where.
-    """
-    curve = resampled(line)
-    reach = max(round(HALF_CHORD * len(curve) / (joints + 1)), 3)
-    depths = chord_depths(curve, reach) * (-1.0 if below else 1.0)
-    grounds = _grounds(depths, reach, joints)
-    if len(grounds) < joints:
-        pixels_text = ", ".join(f"({x:.0f}, {y:.0f})" for x, y in curve[grounds])
-        raise DescriptionError(
-            f"expected {joints} valleys between bellows, one for each joint, found {len(grounds)}"
-            + (f", at the pixels {pixels_text}" if pixels_text else "")
-            + "; is the notched side the other one, or is the picture blurred?"
-        )
-    crests = _crests(depths, grounds)[: joints + 1]
-    grounds = grounds[:joints]
-    apexes = _apexes(curve, crests, grounds)
-    # one rule for all: joints that are found in two ways would be shifted against each other
-    return _lowest(curve, depths, grounds) if apexes is None else apexes
-
-
-def _grounds(depths: Array, reach: int, joints: int) -> Indices:
-    """Indices of all valleys, in order."""
-    minima, properties = find_peaks(depths, prominence=MIN_DEPTH * reach, height=0.0)
-    prominences = properties["prominences"]
-    if not len(minima):
-        return minima
-    typical = float(np.median(np.sort(prominences)[-joints:]))
-    return np.asarray(minima[prominences >= MIN_DEPTH_RATIO * typical])
-
-
-def _crests(depths: Array, grounds: Indices) -> Indices:
-    """The highest bellow before, between and after the valleys, (n + 1,)."""
-    between = int(np.median(np.diff(grounds))) if len(grounds) > 1 else len(depths)
-    begin = max(int(grounds[0]) - between, 0)
-    end = min(int(grounds[-1]) + between, len(depths) - 1)
-    ends = [begin, *grounds.tolist(), end]
-    return np.array([
-        first + int(np.argmin(depths[first : last + 1]))
-        for first, last in pairwise(ends)
-    ])  # fmt: skip
-
-
-def _apexes(curve: Array, crests: Indices, grounds: Indices) -> Array | None:
-    """The apexes (n, 2); None where the flanks of any valley do not meet near its ground."""
-    apexes = []
-    for before, ground, after in zip(crests[:-1], grounds, crests[1:], strict=True):
-        left = _flank(curve[before : ground + 1][::-1])
-        right = _flank(curve[ground : after + 1])
-        if len(left) < MIN_POINTS or len(right) < MIN_POINTS:
-            return None
-        apex = _meeting(_line(left), _line(right))
-        depth = np.linalg.norm(0.5 * (curve[before] + curve[after]) - curve[ground])
-        if apex is None or np.linalg.norm(apex - curve[ground]) > FARTHEST * depth:
-            return None
-        apexes.append(apex)
-    return np.array(apexes)
-
-
-def _flank(points: Array) -> Array:
-    """The part of a flank that is fitted, of points from the ground to the crest."""
-    first = max(round(FLANK[0] * len(points)), NEAREST)
-    return points[first : round(FLANK[1] * len(points))]
-
-
-def _line(points: Array) -> tuple[Array, Array]:
-    """Middle and direction of the line of least squared distances from points (n, 2)."""
-    middle = points.mean(axis=0)
-    return middle, np.linalg.svd(points - middle, full_matrices=False)[2][0]
-
-
-def _meeting(first: tuple[Array, Array], second: tuple[Array, Array]) -> Array | None:
-    """Where two lines meet (2,); None where they are nearly parallel."""
-    line_directions = np.column_stack([first[1], -second[1]])
-    if abs(np.linalg.det(line_directions)) < np.sin(MIN_OPENING):
-        return None
-    return np.asarray(
-        first[0] + first[1] * np.linalg.solve(line_directions, second[0] - first[0])[0]
-    )
-
-
-def _lowest(curve: Array, depths: Array, grounds: Indices) -> Array:
-    """The deepest points of valleys (n, 2), each by a parabola through three samples."""
-    inner = grounds.clip(1, len(curve) - 2)
-    before, at, after = depths[inner - 1], depths[inner], depths[inner + 1]
-    bend = np.minimum(before - 2.0 * at + after, -1e-9)
-    position = inner + (0.5 * (before - after) / bend).clip(-1.0, 1.0)
-    index = np.arange(len(curve))
-    return np.stack([np.interp(position, index, curve[:, axis]) for axis in range(2)], axis=-1)
-
-
+"""Largest distance of an apex from the valley's ground over the valley's depth [–]."""
 REACH = 1.0 / 300.0
-"""How far to both sides of the border of the mask the edge is looked for, in picture widths."""
+"""Half length of the search for the edge across the border of the mask, in image widths [–]."""
 MIN_REACH = 2.5
-"""The same, at least [pixels]."""
+"""Smallest half length of that search [pixels]."""
 MIN_CONTRAST = 0.35
-"""Step of the darkness at an edge over the median one, at least [–]."""
+"""Smallest step of the darkness at an edge over the median step [–]."""
 SMOOTHING = 1.0 / 1200.0
-"""Standard deviation of the smoothing along the outline, in picture widths."""
+"""Standard deviation of the smoothing along the outline, in image widths [–]."""
 _STEPS = 21
+CHORD_SMOOTHING = 0.06
+"""Standard deviation of the smoothing along the curve over half a chord [–]."""
+Indices = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
 class Outline:
-    """A closed curve in pixel coordinates (column, row), its points about a pixel apart."""
+    """A closed outline in pixel coordinates (column, row), points about one pixel apart."""
 
     points: Array
-    """Once around, clockwise as one sees the picture, (n, 2)."""
+    """Whole outline, clockwise in the image, (n, 2)."""
     top: Array
-    """From the left end to the right one, (k, 2)."""
+    """Upper line from the left end to the right end, (k, 2)."""
     bottom: Array
-    """From the left end to the right one, (m, 2)."""
+    """Lower line from the left end to the right end, (m, 2)."""
 
 
 def find_outline(segmentation: Segmentation) -> Outline:
-    """The outline of the finger where its share in the pixels is one half.
+    """Find the outline of the finger with subpixel accuracy.
 
-    The border of the mask is known to a pixel. Along its normal the darkness falls from the
-    finger's to the paper's; the outline runs where it is halfway between the two, both read close
-    by. The two lines part at the middle of the leftmost pixels and at the rightmost point (paper
-    000).
+    The border of the mask is exact to one pixel. Along its normal the darkness falls from that
+    of the finger to that of the paper; the outline is where it is halfway between the two, both
+    measured nearby. The upper and lower line separate at the middle of the leftmost pixels and
+    at the rightmost point (Hadi et al. 2025).
     """
     border = _border(segmentation.finger)
     width = segmentation.finger.shape[1]
@@ -189,42 +90,8 @@ def find_outline(segmentation: Segmentation) -> Outline:
     return Outline(ordered, ordered[: end + 1], bottom)
 
 
-def refuse_cut(finger: Bools, *, flipped: bool = False) -> None:
-    """Refuse a finger that reaches over the border of the picture anywhere but at its base.
-
-    Args:
-        finger: Its pixels, (h, w), clamped at the left.
-        flipped: Whether left and right have been swapped, for the sentence.
-
-    Raises:
-        DescriptionError: It does; names the borders.
-    """
-    touched = {
-        "right": finger[:, -1].any(),
-        "top": finger[0].any(),
-        "bottom": finger[-1].any(),
-    }
-    mirror = {"right": "left"} if flipped else {}
-    cut = [mirror.get(side, side) for side, touches in touched.items() if touches]
-    if cut:
-        raise DescriptionError(
-            "expected the whole finger in the picture, found it cut off at the "
-            f"{' and '.join(cut)} border; only its base may lie beyond the picture",
-        )
-
-
-def resampled(curve: Array, step: float = 1.0, *, closed: bool = False) -> Array:
-    """The same curve (n, 2) with points evenly apart, about a step [pixels]."""
-    whole = np.concatenate([curve, curve[:1]]) if closed else curve
-    lengths = np.linalg.norm(np.diff(whole, axis=0), axis=1)
-    along = np.concatenate([[0.0], np.cumsum(lengths)])
-    count = max(round(along[-1] / step), 2)
-    at = np.linspace(0.0, along[-1], count, endpoint=not closed)
-    return np.stack([np.interp(at, along, whole[:, axis]) for axis in range(2)], axis=-1)
-
-
 def _border(finger: Bools) -> Array:
-    """The border of the mask, clockwise as one sees it, evenly sampled, (n, 2)."""
+    """Trace the border of the mask clockwise and sample it evenly, (n, 2)."""
     cv2 = opencv()
     contours = cv2.findContours(finger.astype(np.uint8), cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)[
         0
@@ -236,6 +103,7 @@ def _border(finger: Bools) -> Array:
 
 
 def _refined(border: Array, darkness: npt.NDArray[np.float32], width: int) -> Array:
+    """Move the border along its normals to where the darkness is halfway, (n, 2) [pixels]."""
     smooth = gaussian_filter1d(border, max(SMOOTHING * width, 1.0), axis=0, mode="wrap")
     normals = _normals(smooth)
     reach = max(REACH * width, MIN_REACH)
@@ -250,16 +118,17 @@ def _refined(border: Array, darkness: npt.NDArray[np.float32], width: int) -> Ar
 
 
 def _normals(curve: Array) -> Array:
-    """Unit normals of a clockwise closed curve, outwards, (n, 2)."""
+    """Return the outward unit normals of a clockwise closed curve, (n, 2)."""
     along = np.roll(curve, -1, axis=0) - np.roll(curve, 1, axis=0)
     outward = np.stack([along[:, 1], -along[:, 0]], axis=-1)
     return np.asarray(outward / np.maximum(np.linalg.norm(outward, axis=1, keepdims=True), 1e-12))
 
 
 def _crossings(profile: Array, steps: Array) -> Array:
-    """Where each profile (n, k), from inside to outside, falls through the middle, (n,) [pixels].
+    """Return where each profile (n, k), inside to outside, falls through its middle, (n,) [pixels].
 
-    Where the step is weak, as in the ground of a narrow valley, neighbours are interpolated.
+    Where the step is weak, as in the ground of a narrow valley, values are interpolated from
+    neighbours.
     """
     quarter = len(steps) // 4
     inner, outer = profile[:, :quarter].mean(axis=1), profile[:, -quarter:].mean(axis=1)
@@ -277,21 +146,154 @@ def _crossings(profile: Array, steps: Array) -> Array:
     return np.asarray(np.interp(index, index[good], best[good], period=len(profile)))
 
 
-# --------------------
-# How far a curve bulges to one side, seen over short chords.
+def refuse_cut(finger: Bools, *, flipped: bool = False) -> None:
+    """Raise an error where the finger reaches over a border of the image other than at its base.
+
+    Args:
+        finger: Mask of the finger, (h, w), clamped at the left.
+        flipped: Whether left and right have been swapped; the message then names the original
+            side.
+
+    Raises:
+        DescriptionError: The finger is cut off; names the borders.
+    """
+    touched = {
+        "right": finger[:, -1].any(),
+        "top": finger[0].any(),
+        "bottom": finger[-1].any(),
+    }
+    mirror = {"right": "left"} if flipped else {}
+    cut = [mirror.get(side, side) for side, touches in touched.items() if touches]
+    if cut:
+        raise DescriptionError(
+            "expected the whole finger in the image, found it cut off at the "
+            f"{' and '.join(cut)} border; only its base may lie beyond the image",
+        )
 
 
-CHORD_SMOOTHING = 0.06
-"""Standard deviation of the smoothing along the curve over half a chord [–]."""
+def find_notches(line: Array, joints: int, *, below: bool = True) -> Array:
+    """Find the apexes of the first valleys from the base, (joints, 2) [pixels].
+
+    An apex is the intersection of lines through the two flanks of the valley. Blur fills the
+    ground of a valley and moves it outwards, the more the narrower the valley is, but leaves the
+    flanks.
+
+    Args:
+        line: Line with the valleys, from the base to the tip, (n, 2) [pixels].
+        joints: Number of joints; valleys further from the base are ignored.
+        below: Whether it is the bottom line.
+
+    Raises:
+        DescriptionError: There are fewer valleys; the message names how many and where.
+    """
+    curve = resampled(line)
+    reach = max(round(HALF_CHORD * len(curve) / (joints + 1)), 3)
+    depths = chord_depths(curve, reach) * (-1.0 if below else 1.0)
+    grounds = _grounds(depths, reach, joints)
+    if len(grounds) < joints:
+        pixels_text = ", ".join(f"({x:.0f}, {y:.0f})" for x, y in curve[grounds])
+        raise DescriptionError(
+            f"expected {joints} valleys between bellows, one for each joint, found {len(grounds)}"
+            + (f", at the pixels {pixels_text}" if pixels_text else "")
+            + "; is the notched side the other one, or is the image blurred?"
+        )
+    crests = _crests(depths, grounds)[: joints + 1]
+    grounds = grounds[:joints]
+    apexes = _apexes(curve, crests, grounds)
+    # one rule for all joints: two rules would shift the joints relative to each other
+    return _lowest(curve, depths, grounds) if apexes is None else apexes
+
+
+def _grounds(depths: Array, reach: int, joints: int) -> Indices:
+    """Return the indices of all valleys, in order."""
+    minima, properties = find_peaks(depths, prominence=MIN_DEPTH * reach, height=0.0)
+    prominences = properties["prominences"]
+    if not len(minima):
+        return minima
+    typical = float(np.median(np.sort(prominences)[-joints:]))
+    return np.asarray(minima[prominences >= MIN_DEPTH_RATIO * typical])
+
+
+def _crests(depths: Array, grounds: Indices) -> Indices:
+    """Return the indices of the highest bellow before, between and after the valleys, (n + 1,)."""
+    between = int(np.median(np.diff(grounds))) if len(grounds) > 1 else len(depths)
+    begin = max(int(grounds[0]) - between, 0)
+    end = min(int(grounds[-1]) + between, len(depths) - 1)
+    ends = [begin, *grounds.tolist(), end]
+    return np.array([
+        first + int(np.argmin(depths[first : last + 1]))
+        for first, last in pairwise(ends)
+    ])  # fmt: skip
+
+
+def _apexes(curve: Array, crests: Indices, grounds: Indices) -> Array | None:
+    """Return the apexes (n, 2); None where the flanks of any valley do not meet near its ground."""
+    apexes = []
+    for before, ground, after in zip(crests[:-1], grounds, crests[1:], strict=True):
+        left = _flank(curve[before : ground + 1][::-1])
+        right = _flank(curve[ground : after + 1])
+        if len(left) < MIN_POINTS or len(right) < MIN_POINTS:
+            return None
+        apex = _meeting(_line(left), _line(right))
+        depth = np.linalg.norm(0.5 * (curve[before] + curve[after]) - curve[ground])
+        if apex is None or np.linalg.norm(apex - curve[ground]) > FARTHEST * depth:
+            return None
+        apexes.append(apex)
+    return np.array(apexes)
+
+
+def _flank(points: Array) -> Array:
+    """Return the part of a flank that is fitted; points run from the ground to the crest."""
+    first = max(round(FLANK[0] * len(points)), NEAREST)
+    return points[first : round(FLANK[1] * len(points))]
+
+
+def _meeting(first: tuple[Array, Array], second: tuple[Array, Array]) -> Array | None:
+    """Intersect two lines, (2,); None where they are nearly parallel."""
+    line_directions = np.column_stack([first[1], -second[1]])
+    if abs(np.linalg.det(line_directions)) < np.sin(MIN_OPENING):
+        return None
+    return np.asarray(
+        first[0] + first[1] * np.linalg.solve(line_directions, second[0] - first[0])[0]
+    )
+
+
+def _line(points: Array) -> tuple[Array, Array]:
+    """Fit a line to points (n, 2) in total least squares; return its centroid and direction."""
+    middle = points.mean(axis=0)
+    return middle, np.linalg.svd(points - middle, full_matrices=False)[2][0]
+
+
+def _lowest(curve: Array, depths: Array, grounds: Indices) -> Array:
+    """Return the deepest points of valleys, (n, 2), each by a parabola through three samples."""
+    inner = grounds.clip(1, len(curve) - 2)
+    before, at, after = depths[inner - 1], depths[inner], depths[inner + 1]
+    bend = np.minimum(before - 2.0 * at + after, -1e-9)
+    position = inner + (0.5 * (before - after) / bend).clip(-1.0, 1.0)
+    index = np.arange(len(curve))
+    return np.stack([np.interp(position, index, curve[:, axis]) for axis in range(2)], axis=-1)
+
+
+# Curves
+
+
+def resampled(curve: Array, step: float = 1.0, *, closed: bool = False) -> Array:
+    """Resample a curve (n, 2) at even distances of about ``step`` [pixels]."""
+    whole = np.concatenate([curve, curve[:1]]) if closed else curve
+    lengths = np.linalg.norm(np.diff(whole, axis=0), axis=1)
+    along = np.concatenate([[0.0], np.cumsum(lengths)])
+    count = max(round(along[-1] / step), 2)
+    at = np.linspace(0.0, along[-1], count, endpoint=not closed)
+    return np.stack([np.interp(at, along, whole[:, axis]) for axis in range(2)], axis=-1)
 
 
 def chord_depths(curve: Array, reach: int) -> Array:
-    """How far every point lies to the right of the chord that runs along with it, (n,) [pixels].
+    """Return the distance of every point to the right of its moving chord, (n,) [pixels].
 
     Args:
-        curve: Points about a pixel apart, (n, 2) [pixels]; right is as one sees the picture and
-            walks along the curve.
-        reach: The chord runs from this many points before to as many after.
+        curve: Points about one pixel apart, (n, 2) [pixels]; right is as seen in the image when
+            moving along the curve.
+        reach: The chord of a point joins the points this many indices before and after it.
     """
     indices = np.arange(len(curve))
     before = curve[(indices - reach).clip(0)]

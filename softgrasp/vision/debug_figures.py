@@ -1,8 +1,15 @@
-"""One picture of all steps from a photograph to joint angles, after Fig. 3 of paper 000."""
+"""Draw what was measured in photographs and videos, to check it by eye.
+
+``steps_image`` shows all steps from a photograph to joint angles (Hadi et al. 2025, Fig. 3);
+``annotated_frame`` shows a frame of a tracked video with the outline, the tip and its path.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
+from typing import Any
 
 import numpy as np
 from PIL import Image as Pillow
@@ -10,6 +17,7 @@ from PIL import ImageDraw
 
 from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.transforms import Array
+from softgrasp.vision.contour import find_outline
 from softgrasp.vision.image import (
     INK,
     SHEET,
@@ -23,6 +31,9 @@ from softgrasp.vision.image import (
     write,
 )
 from softgrasp.vision.joint_angles import PhotoMeasurement
+from softgrasp.vision.segmentation import segment
+from softgrasp.vision.tip_tracking import TipTrack
+from softgrasp.vision.video import open_video
 
 QUIET: Color = (120, 128, 138)
 FRAME: Color = (214, 219, 225)
@@ -34,65 +45,33 @@ SKELETON: Color = (20, 40, 70)
 MIN_WIDTH = 480
 COLUMNS = 3
 GAP, TITLE = 0.016, 0.032
-"""Room between panels, and height of a title, over the width of the sheet."""
+"""Distance between panels and height of a title, over the width of the figure [–]."""
 FADED = 0.35
-"""How much of the photograph is left under lines."""
+"""Remaining contrast of the photograph under lines [–]."""
 CLEAR, LABEL_STEPS = 1.1, 200
-"""Room between a label and the outline in heights of its letters, and steps to find it."""
-
-
-@dataclass(frozen=True)
-class _Layout:
-    """Where the panels are: five small ones, and the sixth as large as four of them."""
-
-    width: int
-    aspect: float
-
-    @property
-    def gap(self) -> int:
-        return max(round(GAP * self.width), 6)
-
-    @property
-    def title(self) -> int:
-        return max(round(TITLE * self.width), 18)
-
-    @property
-    def small(self) -> tuple[int, int]:
-        across = (self.width - (COLUMNS + 1) * self.gap) // COLUMNS
-        return across, round(across / self.aspect)
-
-    @property
-    def large(self) -> tuple[int, int]:
-        """The sixth panel, of the same shape as the others; a line of facts fits below it."""
-        across = 2 * self.small[0] + self.gap
-        return across, round(across / self.aspect)
-
-    @property
-    def height(self) -> int:
-        return self.gap + 3 * self._row
-
-    @property
-    def _row(self) -> int:
-        return self.title + self.small[1] + self.gap
-
-    def corner(self, column: int, row: int) -> tuple[int, int]:
-        """Upper left corner of a panel, its title above it."""
-        across = self.small[0] + self.gap
-        return self.gap + column * across, self.gap + self.title + row * self._row
+"""Distance between a label and the outline in letter heights, and largest number of steps to find
+it."""
+FRAME_WIDTH = 960
+"""Narrower frames are magnified to at least this width [pixels]."""
+BRIGHT_PATH = 0.05
+"""Duration of the latest part of the path, which is drawn bright [s]."""
+OUTLINE, PATH, OLD_PATH = (20, 20, 20), (215, 40, 90), (235, 160, 175)
+BARS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1)
+"""Lengths of a scale bar [m]."""
 
 
 def steps_image(measurement: PhotoMeasurement, width: int = 1280) -> Image:
-    """The photograph, both masks, what they have in common, the two lines, joints and angles.
+    """Draw the photograph, both masks, their intersection, the two lines, joints and angles.
 
     Args:
-        measurement: What was measured.
-        width: Of the picture [pixels].
+        measurement: Measurement of a photograph.
+        width: Width of the figure [pixels].
 
     Returns:
-        Red, green and blue, (height, width, 3).
+        RGB image, (height, width, 3).
 
     Raises:
-        DescriptionError: The picture would be too small to read.
+        DescriptionError: The figure would be too small to read.
         BackendUnavailable: OpenCV is not installed.
     """
     if width < MIN_WIDTH:
@@ -114,6 +93,46 @@ def steps_image(measurement: PhotoMeasurement, width: int = 1280) -> Image:
     return np.array(sheet)
 
 
+@dataclass(frozen=True)
+class _Layout:
+    """Positions of the panels: five small ones, and the sixth as large as four of them."""
+
+    width: int
+    aspect: float
+
+    @property
+    def gap(self) -> int:
+        return max(round(GAP * self.width), 6)
+
+    @property
+    def title(self) -> int:
+        return max(round(TITLE * self.width), 18)
+
+    @property
+    def small(self) -> tuple[int, int]:
+        across = (self.width - (COLUMNS + 1) * self.gap) // COLUMNS
+        return across, round(across / self.aspect)
+
+    @property
+    def large(self) -> tuple[int, int]:
+        """Size of the sixth panel, which has a line of text below."""
+        across = 2 * self.small[0] + self.gap
+        return across, round(across / self.aspect)
+
+    @property
+    def height(self) -> int:
+        return self.gap + 3 * self._row
+
+    @property
+    def _row(self) -> int:
+        return self.title + self.small[1] + self.gap
+
+    def corner(self, column: int, row: int) -> tuple[int, int]:
+        """Upper left corner of a panel, below its title."""
+        across = self.small[0] + self.gap
+        return self.gap + column * across, self.gap + self.title + row * self._row
+
+
 def _small_panels(measurement: PhotoMeasurement, size: tuple[int, int]) -> list[tuple[str, Image]]:
     seen = measurement.segmentation
     first, last = seen.colour.hue_deg
@@ -128,18 +147,22 @@ def _small_panels(measurement: PhotoMeasurement, size: tuple[int, int]) -> list[
     ]
 
 
-def _angles_title(measurement: PhotoMeasurement) -> str:
-    if measurement.convention == "hinges":
-        return "Joints and their rotations"
-    return "Joints and differences of direction (eq 3)"
+def _fitted(image: Image, size: tuple[int, int]) -> Image:
+    cv2 = opencv()
+    smaller = size[0] <= image.shape[1]
+    return np.asarray(
+        cv2.resize(image, size, interpolation=cv2.INTER_AREA if smaller else cv2.INTER_LINEAR)
+    )
 
 
-def _summary(measurement: PhotoMeasurement) -> str:
-    height, width = measurement.image.shape[:2]
-    parts = [f"{width} by {height} pixels", f"base at {degrees(np.degrees(measurement.tilt))}"]
-    if measurement.metres_per_px is not None:
-        parts.append(f"{1e3 * measurement.metres_per_px:.3g} mm per pixel")
-    return ", ".join(parts)
+def _painted(color: Color, mask: Bools) -> Image:
+    return np.where(mask[..., None], np.array(color, np.uint8), np.uint8(255))
+
+
+def _both(both: Bools, finger: Bools) -> Image:
+    painted = _painted(PALE, both)
+    painted[finger] = SOLID
+    return painted
 
 
 def _lines_panel(measurement: PhotoMeasurement, size: tuple[int, int]) -> Image:
@@ -148,6 +171,24 @@ def _lines_panel(measurement: PhotoMeasurement, size: tuple[int, int]) -> Image:
     draw_line(panel, scale * measurement.outline.top, TOP, thick)
     draw_line(panel, scale * measurement.outline.bottom, BOTTOM, thick)
     return panel
+
+
+def _faded(image: Image, size: tuple[int, int]) -> tuple[Image, float]:
+    """Return a pale copy of this size, and the ratio of its size to the original's."""
+    fitted = _fitted(image, size).astype(np.float32)
+    pale = 255.0 - FADED * (255.0 - fitted)
+    return np.ascontiguousarray(np.rint(pale).astype(np.uint8)), size[0] / image.shape[1]
+
+
+def _lay(
+    sheet: Pillow.Image, layout: _Layout, panel: Image, corner: tuple[int, int], title: str
+) -> None:
+    x, y = corner
+    sheet.paste(Pillow.fromarray(panel), corner)
+    drawing = ImageDraw.Draw(sheet)
+    height, width = panel.shape[:2]
+    drawing.rectangle((x - 1, y - 1, x + width, y + height), outline=FRAME)
+    write(drawing, (x, y - 0.5 * layout.title), title, 0.62 * layout.title)
 
 
 def _joints_panel(measurement: PhotoMeasurement, size: tuple[int, int]) -> Image:
@@ -179,7 +220,7 @@ def _joints_panel(measurement: PhotoMeasurement, size: tuple[int, int]) -> Image
 def _label_positions(
     measurement: PhotoMeasurement, points: Array, scale: float, letters: float
 ) -> Array:
-    """Beyond the smooth side, where a drooping finger spreads them, (n, 2)."""
+    """Place labels beyond the smooth side, where a drooping finger spreads them, (n, 2)."""
     cv2 = opencv()
     headings = np.arctan2(*np.gradient(points, axis=0).T[::-1])
     outward = np.stack([np.sin(headings), -np.cos(headings)], axis=-1)
@@ -198,7 +239,7 @@ def _label_positions(
 def _draw_scale(
     writing: ImageDraw.ImageDraw, size: tuple[int, int], metres_per_px: float, letters: float
 ) -> None:
-    """A bar of a round number of millimetres in the lower left corner."""
+    """Draw a bar of a round number of millimetres in the lower left corner."""
     max_length = 0.22 * size[0] * metres_per_px * 1e3
     length = max((n for n in (1, 2, 5, 10, 20, 50, 100, 200, 500) if n <= max_length), default=1)
     left, down = 1.2 * letters, size[1] - 1.2 * letters
@@ -209,37 +250,100 @@ def _draw_scale(
     )
 
 
-def _both(both: Bools, finger: Bools) -> Image:
-    painted = _painted(PALE, both)
-    painted[finger] = SOLID
-    return painted
+def _angles_title(measurement: PhotoMeasurement) -> str:
+    if measurement.convention == "hinges":
+        return "Joints and their rotations"
+    return "Joints and differences of direction (eq 3)"
 
 
-def _painted(color: Color, mask: Bools) -> Image:
-    return np.where(mask[..., None], np.array(color, np.uint8), np.uint8(255))
+def _summary(measurement: PhotoMeasurement) -> str:
+    height, width = measurement.image.shape[:2]
+    parts = [f"{width} by {height} pixels", f"base at {degrees(np.degrees(measurement.tilt))}"]
+    if measurement.metres_per_px is not None:
+        parts.append(f"{1e3 * measurement.metres_per_px:.3g} mm per pixel")
+    return ", ".join(parts)
 
 
-def _fitted(image: Image, size: tuple[int, int]) -> Image:
+# Frames of tracked videos
+
+
+def annotated_frame(track: TipTrack, index: int) -> Image:
+    """Draw one frame of a tracked video with the finger's outline, the tip and its path so far.
+
+    Args:
+        track: Tracked tip.
+        index: Index of the frame in the track, from 0; negative from its end.
+
+    Returns:
+        RGB image, (height, width, 3); magnified by an integer to at least 960 pixels in width.
+
+    Raises:
+        BackendUnavailable: OpenCV is missing.
+        DescriptionError: There is no such frame, or the video no longer exists.
+    """
+    count = len(track.pixels)
+    if not -count <= index < count:
+        raise DescriptionError(f"expected a frame of {count}, found {index}", field="index")
+    at = index % count
+    frames = islice(_tracked_frames(track), at, None)
+    frame = next(frames, None)
+    if frame is None:
+        raise DescriptionError(
+            f"expected {track.first_frame + count} frames, found fewer", file=track.path
+        )
+    return _annotated(frame, track, at)
+
+
+def _tracked_frames(track: TipTrack) -> Iterator[Image]:
+    frames = open_video(track.path, track.frame_rate).frames()
+    return islice(frames, track.first_frame, None)
+
+
+def _annotated(frame: Image, track: TipTrack, index: int) -> Image:
+    """Draw the outline, where one is detected, the tip and its path up to frame ``index``."""
     cv2 = opencv()
-    smaller = size[0] <= image.shape[1]
-    return np.asarray(
-        cv2.resize(image, size, interpolation=cv2.INTER_AREA if smaller else cv2.INTER_LINEAR)
-    )
+    zoom = -(-FRAME_WIDTH // frame.shape[1])
+    canvas = cv2.resize(frame, None, fx=zoom, fy=zoom, interpolation=cv2.INTER_CUBIC)
+    outline = _finger_outline(frame, track)
+    if outline is not None:
+        draw_line(canvas, zoom * outline, OUTLINE, 2, closed=True)
+    path = zoom * track.pixels[: index + 1]
+    draw_line(canvas, path, OLD_PATH, 2)
+    draw_line(canvas, path[-round(BRIGHT_PATH * track.frame_rate) - 1 :], PATH, 3)
+    draw_dot(canvas, path[-1], 10.0, INK)
+    draw_dot(canvas, path[-1], 8.0, SHEET)
+    draw_dot(canvas, path[-1], 3.0, PATH)
+    time, height = float(track.time[index]), float(1e3 * track.height[index])
+    rows, columns = canvas.shape[:2]
+    _text(canvas, f"{time:.3f} s   tip {height:+.1f} mm", (24, rows - 28))
+    _scale_bar(canvas, track.pixel_size / zoom, (columns - 24, rows - 28))
+    return np.asarray(canvas)
 
 
-def _faded(image: Image, size: tuple[int, int]) -> tuple[Image, float]:
-    """A pale copy of this size, and its size over the original's."""
-    fitted = _fitted(image, size).astype(np.float32)
-    pale = 255.0 - FADED * (255.0 - fitted)
-    return np.ascontiguousarray(np.rint(pale).astype(np.uint8)), size[0] / image.shape[1]
+def _finger_outline(frame: Image, track: TipTrack) -> Array | None:
+    """Return the outline of the finger (n, 2) [pixels]; None where none is detected."""
+    try:
+        return find_outline(segment(frame, track.colour)).points
+    except DescriptionError:
+        return None
 
 
-def _lay(
-    sheet: Pillow.Image, layout: _Layout, panel: Image, corner: tuple[int, int], title: str
-) -> None:
-    x, y = corner
-    sheet.paste(Pillow.fromarray(panel), corner)
-    drawing = ImageDraw.Draw(sheet)
-    height, width = panel.shape[:2]
-    drawing.rectangle((x - 1, y - 1, x + width, y + height), outline=FRAME)
-    write(drawing, (x, y - 0.5 * layout.title), title, 0.62 * layout.title)
+def _text(canvas: Any, words: str, corner: tuple[int, int], *, ends: bool = False) -> None:
+    """Write dark letters with a light rim, starting or ending at a position."""
+    cv2 = opencv()
+    font, size = cv2.FONT_HERSHEY_SIMPLEX, 0.9
+    if ends:
+        corner = (corner[0] - cv2.getTextSize(words, font, size, 2)[0][0], corner[1])
+    for colour, width in ((SHEET, 6), (INK, 2)):
+        cv2.putText(canvas, words, corner, font, size, colour, width, cv2.LINE_AA)
+
+
+def _scale_bar(canvas: Any, pixel_size: float, end: tuple[int, int]) -> None:
+    """Draw a bar of a round length that ends at a position [pixels]."""
+    cv2 = opencv()
+    max_length = 0.2 * canvas.shape[1] * pixel_size
+    length = max((bar for bar in BARS if bar <= max_length), default=BARS[0])
+    begin = (round(end[0] - length / pixel_size), end[1])
+    for colour, width in ((SHEET, 8), (INK, 4)):
+        cv2.line(canvas, begin, end, colour, width, cv2.LINE_AA)
+    _text(canvas, f"{1e3 * length:g} mm", (end[0], end[1] - 16), ends=True)

@@ -1,7 +1,10 @@
-"""Photographs as arrays: read from a file, checked, mirrored.
+"""Photographs as arrays: read, check, mirror, save, correct the light, draw on.
 
-Pixel coordinates are (column, row) throughout this room; (0, 0) is the outer corner of the upper
-left pixel, whose middle is at (0.5, 0.5), as in ``softgrasp.render``.
+Pixel coordinates are (column, row) in all of ``softgrasp.vision``; (0, 0) is the outer corner of
+the upper left pixel, whose middle is at (0.5, 0.5), as in ``softgrasp.rendering``. OpenCV itself
+counts from the middle of the first pixel.
+
+OpenCV comes with the extra ``calibrate``; ``opencv()`` imports it where an image is measured.
 """
 
 from __future__ import annotations
@@ -20,34 +23,122 @@ from softgrasp.errors import BackendUnavailable, DescriptionError
 from softgrasp.io.files import atomic_path
 from softgrasp.mechanics.transforms import Array
 
-# --------------------
-# The light of a photograph, read from the white paper in it.
-
-
-Floats = npt.NDArray[np.float32]
-
 DEGREE = 2
-"""Of the polynomial over the picture, in x and in y."""
+"""Degree of the polynomial of the background over the image, in x and in y."""
 PAPER = 0.5
-"""Saturation over the range of saturations in the picture, below which a pixel may be paper [–]."""
+"""Saturation, over the range of saturations in the image, below which a pixel may be paper [–]."""
 DARKER = 0.05
-"""What is darker than the surface by this is no paper: a clamp, a shadow, print [–]."""
+"""Pixels darker than the fitted surface by this are a clamp, a shadow or print, not paper [–]."""
 LIGHT = 0.3
-"""The paper is lighter than this, or it is no paper [–]."""
+"""Smallest brightness of paper [–]."""
 _SAMPLES, _ROUNDS = 96, 8
+Color = tuple[int, int, int]
+INK: Color = (32, 40, 50)
+SHEET: Color = (255, 255, 255)
+_SHIFT = 4
+"""Fractional bits of the coordinates that OpenCV draws lines with."""
+MIN_WIDTH, MIN_HEIGHT = 320, 160
+"""Smallest width and height of a photograph [pixels]. In smaller ones a valley is a few pixels wide
+and joint angles are wrong by one degree or more."""
+Floats = npt.NDArray[np.float32]
+Image = npt.NDArray[np.uint8]
+Bools = npt.NDArray[np.bool_]
+
+
+def opencv() -> Any:
+    """Import the module ``cv2``.
+
+    Raises:
+        BackendUnavailable: It is not installed.
+    """
+    try:
+        return import_module("cv2")
+    except ImportError:
+        raise BackendUnavailable(
+            "photographs and videos are measured with OpenCV, which is not installed: "
+            "pip install 'softgrasp[calibrate]'"
+        ) from None
+
+
+# Files and arrays
+
+
+def read_photo(path: str | Path) -> Image:
+    """Read a photograph, rotated upright after its EXIF orientation.
+
+    Args:
+        path: PNG, JPEG, TIFF or another format that Pillow reads.
+
+    Returns:
+        Red, green and blue from 0 to 255, shape (height, width, 3).
+
+    Raises:
+        DescriptionError: There is no such file, or it is no image.
+    """
+    file = Path(path)
+    try:
+        with Pillow.open(file) as opened:
+            return np.asarray(ImageOps.exif_transpose(opened).convert("RGB"))
+    except FileNotFoundError:
+        raise DescriptionError("expected a photograph, found no such file", file=file) from None
+    except (OSError, SyntaxError, ValueError, Pillow.DecompressionBombError) as error:
+        received = "a directory" if file.is_dir() else "a file that is no image, or a damaged one"
+        raise DescriptionError(f"expected a photograph, found {received}", file=file) from error
+
+
+def checked_image(image: npt.NDArray[Any]) -> Image:
+    """Return the image if it can be measured.
+
+    Raises:
+        DescriptionError: Wrong shape, wrong type of numbers, or too small.
+    """
+    if image.ndim != 3 or image.shape[2] != 3 or image.dtype != np.uint8:
+        raise DescriptionError(
+            "expected an image of shape (height, width, 3) of whole numbers from 0 to 255 "
+            f"(uint8), found shape {image.shape} of {image.dtype}",
+        )
+    height, width = image.shape[:2]
+    if width < MIN_WIDTH or height < MIN_HEIGHT:
+        raise DescriptionError(
+            f"expected an image of at least {MIN_WIDTH} × {MIN_HEIGHT} pixels, found "
+            f"{width} × {height}",
+        )
+    return image
+
+
+def mirrored(image: Image) -> Image:
+    """Swap left and right."""
+    return np.ascontiguousarray(image[:, ::-1])
+
+
+def save_image(image: Image, path: str | Path) -> Path:
+    """Write an image as a PNG, whole or not at all.
+
+    Raises:
+        DescriptionError: ``path`` does not end in .png.
+        ResultError: The file cannot be written.
+    """
+    if Path(path).suffix.lower() != ".png":
+        raise DescriptionError(f"expected a .png file, found '{path}'")
+    with atomic_path(path) as temporary:
+        Pillow.fromarray(image).save(temporary, format="PNG")
+    return Path(path)
+
+
+# Light
 
 
 def in_white_light(image: Floats) -> Floats:
-    """The picture as if lit evenly by white light: the white paper in it becomes 1.
+    """Divide an image by its own background, so that the white paper in it becomes 1.
 
-    A polynomial surface in each channel is laid through what may be paper; what lies well below it
-    is taken out and the surface laid again.
+    A polynomial surface in each channel is fitted to the pixels that may be paper; pixels well
+    below it are removed and the surface is fitted again.
 
     Args:
         image: Red, green and blue from 0 to 1, (h, w, 3).
 
     Returns:
-        The picture over the surfaces, at most 1, (h, w, 3).
+        The image over the surfaces, at most 1, (h, w, 3).
     """
     step = max(image.shape[1] // _SAMPLES, 1)
     few = (slice(step // 2, None, step),) * 2
@@ -72,38 +163,33 @@ def in_white_light(image: Floats) -> Floats:
 
 
 def _powers(count: int) -> Array:
+    """Powers 0 to ``DEGREE`` of ``count`` coordinates from −1 to 1, (count, DEGREE + 1)."""
     return np.linspace(-1.0, 1.0, count)[:, None] ** np.arange(DEGREE + 1)
 
 
 def _may_be_paper(samples: Array) -> npt.NDArray[np.bool_]:
-    """Which pixels (n, 3) are light and have little colour."""
+    """Return which pixels (n, 3) are light and have little colour, (n,)."""
     brightest, darkest = samples.max(axis=1), samples.min(axis=1)
     saturation = (brightest - darkest) / np.maximum(brightest, 1e-6)
     limit = PAPER * (np.quantile(saturation, 0.02) + np.quantile(saturation, 0.98))
     return np.asarray((saturation <= limit) & (brightest > LIGHT))
 
 
-# --------------------
-# Lines, dots and letters over pictures.
+# Drawing
 
 
-Color = tuple[int, int, int]
-
-INK: Color = (32, 40, 50)
-SHEET: Color = (255, 255, 255)
-_SHIFT = 4
-
-
-def draw_line(panel: Image, points: ArrayLike, color: Color, thick: int) -> None:
-    """An open line through points (n, 2) [pixels], drawn into a picture."""
+def draw_line(
+    panel: Image, points: ArrayLike, color: Color, thick: int, *, closed: bool = False
+) -> None:
+    """Draw a line through points (n, 2) [pixels] into an image."""
     cv2 = opencv()
     # OpenCV counts from the middle of the first pixel, in parts of a pixel
     fixed = np.rint((np.asarray(points) - 0.5) * 2**_SHIFT).astype(np.int32)
-    cv2.polylines(panel, [fixed[:, None]], False, color, thick, cv2.LINE_AA, _SHIFT)
+    cv2.polylines(panel, [fixed[:, None]], closed, color, thick, cv2.LINE_AA, _SHIFT)
 
 
 def draw_dot(panel: Image, point: Array, radius: float, color: Color) -> None:
-    """A full circle around a point (2,) [pixels], drawn into a picture."""
+    """Draw a filled circle around a point (2,) [pixels] into an image."""
     cv2 = opencv()
     x, y = np.rint((point - 0.5) * 2**_SHIFT).astype(int).tolist()
     cv2.circle(panel, (x, y), round(radius * 2**_SHIFT), color, -1, cv2.LINE_AA, _SHIFT)
@@ -118,7 +204,7 @@ def write(
     middle: bool = False,
     color: Color = INK,
 ) -> None:
-    """A line of text that can be read on anything, starting at or around a place."""
+    """Draw a line of text with a light rim, starting at or centred at a position [pixels]."""
     drawing.text(
         position,
         text,
@@ -131,93 +217,5 @@ def write(
 
 
 def degrees(angle: float) -> str:
-    """``-0.6°``; never ``-0.0°``."""
+    """Format an angle [deg] such as ``-0.6°``; never ``-0.0°``."""
     return f"{round(angle, 1) + 0.0:.1f}°"
-
-
-Image = npt.NDArray[np.uint8]
-Bools = npt.NDArray[np.bool_]
-
-MIN_WIDTH, MIN_HEIGHT = 320, 160
-"""Below it a valley is a few pixels wide and joint angles are wrong by a degree and more."""
-
-
-def read_photo(path: str | Path) -> Image:
-    """Read a photograph, upright as its camera says.
-
-    Args:
-        path: PNG, JPEG, TIFF or whatever else Pillow reads.
-
-    Returns:
-        Red, green and blue from 0 to 255, shape (height, width, 3).
-
-    Raises:
-        DescriptionError: There is no such file, or it is no picture.
-    """
-    file = Path(path)
-    try:
-        with Pillow.open(file) as opened:
-            return np.asarray(ImageOps.exif_transpose(opened).convert("RGB"))
-    except FileNotFoundError:
-        raise DescriptionError("expected a photograph, found no such file", file=file) from None
-    except (OSError, SyntaxError, ValueError, Pillow.DecompressionBombError) as error:
-        received = "a folder" if file.is_dir() else "a file that is no picture, or a damaged one"
-        raise DescriptionError(f"expected a photograph, found {received}", file=file) from error
-
-
-def checked_image(image: npt.NDArray[Any]) -> Image:
-    """The picture, if it is one that can be measured.
-
-    Raises:
-        DescriptionError: Another shape or another kind of numbers, or too small.
-    """
-    if image.ndim != 3 or image.shape[2] != 3 or image.dtype != np.uint8:
-        raise DescriptionError(
-            "expected a picture of shape (height, width, 3) of whole numbers from 0 to 255 "
-            f"(uint8), found shape {image.shape} of {image.dtype}",
-        )
-    height, width = image.shape[:2]
-    if width < MIN_WIDTH or height < MIN_HEIGHT:
-        raise DescriptionError(
-            f"expected a picture of at least {MIN_WIDTH} × {MIN_HEIGHT} pixels, found "
-            f"{width} × {height}",
-        )
-    return image
-
-
-def mirrored(image: Image) -> Image:
-    """Left and right swapped."""
-    return np.ascontiguousarray(image[:, ::-1])
-
-
-def save_image(image: Image, path: str | Path) -> Path:
-    """Write a picture as a PNG, whole or not at all.
-
-    Raises:
-        DescriptionError: ``path`` does not end in .png.
-        ResultError: The place cannot be written.
-    """
-    if Path(path).suffix.lower() != ".png":
-        raise DescriptionError(f"expected a .png file, found '{path}'")
-    with atomic_path(path) as temporary:
-        Pillow.fromarray(image).save(temporary, format="PNG")
-    return Path(path)
-
-
-# --------------------
-# OpenCV, which is an extra and only loaded where a picture is measured.
-
-
-def opencv() -> Any:
-    """The module ``cv2``.
-
-    Raises:
-        BackendUnavailable: It is not installed.
-    """
-    try:
-        return import_module("cv2")
-    except ImportError:
-        raise BackendUnavailable(
-            "photographs and films are measured with OpenCV, which is not installed: "
-            "pip install 'softgrasp[calibrate]'"
-        ) from None

@@ -1,10 +1,21 @@
-"""From a photograph of a soft finger to its joint angles (paper 000, section III-B).
+"""Measure the joint angles of a soft finger in a photograph (Hadi et al. 2025, section III-B).
 
-Take it from far away and straight ahead. The far side of a finger shows beside the near one and
-narrows the valleys. Of one that is 73 mm long, 20 mm wide and bent by 47°, the first six angles had
-errors (root mean square) of 0.2° from 40 m, 0.5° from 2 m, 1° from 1 m and 1.7° from 0.6 m, and of
-3° where the camera was turned by 3° sideways and 2° upwards. A checkerboard does not mend that: it
-takes out what happens in its own plane.
+``measure_photo`` segments the finger, finds its outline and the valleys between its bellows, and
+returns the joint angles in one of two conventions. Hadi et al. (2025, eq 3) take the differences
+of the directions of the segments between joint points: ``segments``. A joint line that is not
+straight in the unloaded finger has such differences at rest: −2, 8.6, −5.3, 3.3, 0.2, 3.9 and
+0.6 degrees for the finger ``paper000`` (``design_angles``). A hinge of the simulated finger is
+at 0 there; ``hinges`` are the differences from the unloaded finger, the coordinates of
+``SoftFinger``: hinges = segments − design_angles(finger).
+
+Take the photograph from far away and straight ahead. The far side of a finger is visible beside
+the near one and narrows the valleys. For a finger 73 mm long, 20 mm wide and bent by 47°, the
+first six angles had errors (root mean square) of 0.2° from 40 m, 0.5° from 2 m, 1° from 1 m and
+1.7° from 0.6 m, and of 3° with the camera rotated by 3° sideways and 2° upwards. A checkerboard
+does not correct this: it removes perspective in its own plane only.
+
+The checkerboard is detected and the image rectified by OpenCV (``findChessboardCornersSB``,
+``findHomography``, ``warpPerspective``).
 """
 
 from __future__ import annotations
@@ -26,179 +37,39 @@ from softgrasp.vision.contour import Outline, chord_depths, find_notches, find_o
 from softgrasp.vision.image import Bools, Image, checked_image, mirrored, opencv, read_photo
 from softgrasp.vision.segmentation import FingerColour, Segmentation, segment
 
-# --------------------
-# Joint angles from joint points: what paper 000 measures, and what a simulation turns.
-#
-# Paper 000 (eq 3) takes the directions of the segments between joint points and their
-# differences:
-# ``segments``. A joint line that is not straight in the unloaded finger has differences at rest:
-# the
-# finger ``paper000`` those that ``design_angles`` gives, −2, 8.6, −5.3, 3.3, 0.2, 3.9 and 0.6
-# degrees. A hinge of the simulated finger stands at 0 there. ``hinges`` are the differences
-# against
-# the unloaded finger, the coordinates of ``SoftFinger``:
-#
-#     hinges = segments − design_angles(finger)
-
-
-Convention = Literal["hinges", "segments"]
-
-
-def design_slopes(finger: SoftFinger) -> Array:
-    """Directions joint to joint and on to the tip, unloaded, positive towards −z, (n,) [rad]."""
-    points = np.array([joint.position for joint in finger.joints] + [finger.tip])
-    steps = np.diff(points, axis=0)
-    return np.asarray(np.arctan2(-steps[:, 2], steps[:, 0]))
-
-
-def design_angles(finger: SoftFinger) -> Array:
-    """The angles of paper 000 (eq 3) of the straight, unloaded finger, (n,) [rad]."""
-    return np.diff(design_slopes(finger), prepend=0.0)
-
-
-def segment_angles(points: Array, tilt: float = 0.0) -> Array:
-    """Differences of the directions of segments (paper 000, eq 3).
-
-    Args:
-        points: Joint points from the base, and the tip where it is known, (m, 2) [pixels].
-        tilt: Direction of the finger's base in the picture, positive downwards [rad]; from it the
-            first segment counts.
-
-    Returns:
-        Positive for a finger that bends downwards, (m − 1,) [rad].
-    """
-    steps = np.diff(points, axis=0)
-    headings = np.unwrap(np.arctan2(steps[:, 1], steps[:, 0]))
-    return np.diff(headings, prepend=tilt)
-
-
-def hinge_angles(points: Array, finger: SoftFinger, tilt: float = 0.0) -> Array:
-    """Rotations of the hinges of a finger, (m − 1,) [rad]; see ``segment_angles``."""
-    angles = segment_angles(points, tilt)
-    return np.asarray(angles - design_angles(finger)[: len(angles)])
-
-
-# --------------------
-# What a photograph says about a finger.
-
-
-@dataclass(frozen=True, eq=False)
-class PhotoMeasurement:
-    """The joint angles of a finger in a photograph, and the steps on the way to them.
-
-    All pixel coordinates (column, row) are those of ``image``; (0, 0) is the outer corner of its
-    upper left pixel.
-    """
-
-    angles: Array
-    """Positive for a finger that bends downwards [rad], (n,) with the tip, (n − 1,) without."""
-    convention: Convention
-    """``hinges``: rotations of the simulated finger's joints, 0 in the straight one; or
-    ``segments``: differences of the segments' directions (paper 000, eq 3)."""
-    joints_px: Array
-    """Apexes of the valleys from the base, (n, 2)."""
-    tip_px: Array | None
-    """Middle between the two corners of the end, (2,)."""
-    notched_below: bool
-    """Whether the valleys are in the bottom line."""
-    tilt: float
-    """Direction of the base in the picture, positive downwards [rad]; angles count from it."""
-    metres_per_px: float | None
-    """Side of a pixel [m], where the picture was scaled."""
-    image: Image
-    """What was measured: the photograph, rectified and mirrored where that was asked for."""
-    segmentation: Segmentation
-    """The steps to the pixels of the finger."""
-    outline: Outline
-    """The outline of these, and its top and bottom line."""
-
-    @property
-    def mask(self) -> Bools:
-        """Which pixels show the finger, (height, width)."""
-        return self.segmentation.finger
-
-    @property
-    def points_px(self) -> Array:
-        """Joints, and the tip where it was looked for, (n + 1, 2) or (n, 2)."""
-        tip = [] if self.tip_px is None else [self.tip_px]
-        return np.array([*self.joints_px, *tip])
-
-    @property
-    def points(self) -> Array | None:
-        """``points_px`` seen from the first joint, along the base and up, (n + 1, 2) [m].
-
-        None where the picture was not scaled.
-        """
-        if self.metres_per_px is None:
-            return None
-        x, y = ((self.points_px - self.joints_px[0]) * self.metres_per_px).T
-        cosine, sine = np.cos(self.tilt), np.sin(self.tilt)
-        return np.stack([cosine * x + sine * y, sine * x - cosine * y], axis=-1)
-
-
-# --------------------
-# The tip of the finger in a photograph.
-
-
 END = 0.5
-"""Where along the last link its end begins [–]."""
-REACH = 0.2
-"""Half length of the chord over which a corner is seen, over the length of the last link [–]."""
+"""Start of the end region along the last link [–]."""
+CORNER_REACH = 0.2
+"""Half length of the chord that measures a corner, over the length of the last link [–]."""
 MIN_CORNER = 0.4
-"""Distance of a corner from its chord over half the chord, at least; of a right angle 0.7 [–]."""
-
-
-def find_tip(outline: Array, last_joint: Array, heading: float) -> Array:
-    """The tip: the middle between the two corners of the finger's end, (2,) [pixels].
-
-    Paper 000 follows one of them, the one that is farthest to the right. The middle of both turns
-    with the last link whatever the shape of its sides, and stands for the middle of its end face.
-
-    Args:
-        outline: Closed, clockwise as one sees it, its points about a pixel apart, (n, 2) [pixels].
-        last_joint: (2,) [pixels].
-        heading: About the direction of the last link, positive downwards [rad].
-
-    Raises:
-        DescriptionError: The end has no two corners.
-    """
-    along = (outline - last_joint) @ [np.cos(heading), np.sin(heading)]
-    reach = max(round(REACH * along.max()), 3)
-    # from the base around, so that no corner lies where the list begins
-    start = int(np.argmin(along))
-    curve, along = np.roll(outline, -start, axis=0), np.roll(along, -start)
-    depths = -chord_depths(curve, reach)
-    corners, properties = find_peaks(depths, height=MIN_CORNER * reach, distance=reach)
-    at_end = along[corners] > END * along.max()
-    corners, heights = corners[at_end], properties["peak_heights"][at_end]
-    if len(corners) < 2:
-        raise DescriptionError(
-            f"expected two corners at the end of the finger, found {len(corners)}; its end is "
-            "round or blurred: measure without it, tip=False"
-        )
-    return np.asarray(curve[corners[np.argsort(heights)[-2:]]].mean(axis=0))
-
-
-# --------------------
-# How large a pixel is, from something of known length.
+"""Smallest distance of a corner from its chord over half the chord; a right angle has 0.7 [–]."""
+MAX_GROWTH = 1.6
+"""Largest width or height of the rectified image over that of the original [–]."""
+BASE_PART = (0.15, 0.85)
+"""Range of the base before the first joint whose smooth edge defines the tilt [–]."""
+MIN_BASE = 12
+"""Smallest number of points of that edge."""
+Convention = Literal["hinges", "segments"]
+Side = Literal["bottom", "top"]
+Corners = Annotated[int, Field(strict=True, ge=3, le=100)]
 
 
 class KnownLength(Description):
-    """Two points of a picture and how far they are apart in the plane in which the finger bends."""
+    """Two points of an image and their distance in the plane in which the finger bends."""
 
     start_px: tuple[Number, Number]
-    """Column and row."""
+    """Column and row of the first point."""
     end_px: tuple[Number, Number]
-    """Column and row."""
+    """Column and row of the second point."""
     length: Positive
-    """[m]"""
+    """Distance of the points [m]."""
 
     @property
     def metres_per_px(self) -> float:
         """Side of a pixel [m].
 
         Raises:
-            DescriptionError: The points are one.
+            DescriptionError: The two points are equal.
         """
         pixels = float(np.hypot(*np.subtract(self.end_px, self.start_px)))
         if pixels == 0.0:
@@ -208,38 +79,8 @@ class KnownLength(Description):
         return self.length / pixels
 
 
-def scale_of_joints(joints_px: Array, finger: SoftFinger) -> float:
-    """Side of a pixel [m] from the distances of neighbouring joints.
-
-    Args:
-        joints_px: Joint points from the base, (n, 2) [pixels].
-        finger: The finger with the same joints.
-
-    Raises:
-        DescriptionError: There is only one joint.
-    """
-    if len(joints_px) < 2:
-        raise DescriptionError(
-            f"expected 2 joints or more to scale a picture by, found {len(joints_px)}",
-            field="scale",
-        )
-    positions = np.array([joint.position for joint in finger.joints[: len(joints_px)]])
-    lengths = np.linalg.norm(np.diff(positions[:, [0, 2]], axis=0), axis=1)
-    return float(lengths.sum() / np.linalg.norm(np.diff(joints_px, axis=0), axis=1).sum())
-
-
-# --------------------
-# A checkerboard in the finger's plane: the picture's scale, and its perspective taken out.
-
-
-Corners = Annotated[int, Field(strict=True, ge=3, le=100)]
-
-MAX_GROWTH = 1.6
-"""Width or height of the rectified picture over that of the original, at most [–]."""
-
-
 class Checkerboard(Description):
-    """A checkerboard that lies in the plane in which the finger bends."""
+    """A checkerboard in the plane in which the finger bends."""
 
     rows: Corners
     """Inner corners in a column of the board: one less than its squares."""
@@ -249,105 +90,62 @@ class Checkerboard(Description):
     """Side of a square [m]."""
 
 
-@dataclass(frozen=True, eq=False)
-class Rectified:
-    """A photograph as it would have been taken from straight ahead, far away."""
-
-    image: Image
-    metres_per_px: float
-    homography: Array
-    """(3, 3), from homogeneous pixels of the original to those of this one."""
-    corners_px: Array
-    """Inner corners of the board in the original, row by row, (rows · columns, 2)."""
-
-
-def find_board(image: Image, board: Checkerboard) -> Array:
-    """The inner corners of the board, row by row, (rows · columns, 2) [pixels].
-
-    Rows run along the side of the board that has ``columns`` corners; the first is the one that
-    makes the board least turned.
-
-    Raises:
-        DescriptionError: The board is not found.
-    """
-    cv2 = opencv()
-    grey = cv2.cvtColor(image, cv2.COLOR_RGB2GRAY)
-    flags = cv2.CALIB_CB_EXHAUSTIVE | cv2.CALIB_CB_ACCURACY
-    detected, corners = cv2.findChessboardCornersSB(grey, (board.columns, board.rows), flags=flags)
-    if not detected:
-        raise DescriptionError(
-            f"expected a checkerboard with {board.rows} × {board.columns} inner corners (rows × "
-            "columns), all of them and a white rim in the picture, found none",
-            field="board",
-        )
-    grid = np.asarray(corners, dtype=float).reshape(board.rows, board.columns, 2) + 0.5
-    rotated_grids = [np.rot90(grid, quarter) for quarter in range(4)]
-    rotated_grids = [quarter for quarter in rotated_grids if quarter.shape == grid.shape]
-    return np.asarray(max(rotated_grids, key=_uprightness).reshape(-1, 2))
-
-
-def rectify(image: Image, board: Checkerboard) -> Rectified:
-    """Take tilt and perspective out of a photograph.
-
-    The board's rows become level and its squares square; a pixel stays about as large as it was at
-    the board. What lies nearer to the camera or farther away than the board keeps its parallax.
-
-    Raises:
-        DescriptionError: The board is not found, or is seen from too far aside.
-    """
-    cv2 = opencv()
-    corners = find_board(image, board)
-    rows, columns = np.mgrid[: board.rows, : board.columns]
-    side = _square_px(corners.reshape(board.rows, board.columns, 2))
-    ideal = side * np.stack([columns, rows], axis=-1).reshape(-1, 2).astype(float)
-    flat, _ = cv2.findHomography(corners, ideal)
-    height, width = image.shape[:2]
-    frame = np.array([[0.0, 0.0], [width, 0.0], [width, height], [0.0, height]])
-    seen = cv2.perspectiveTransform(frame[:, None], flat)[:, 0]
-    low, size = seen.min(axis=0), np.ceil(np.ptp(seen, axis=0)).astype(int)
-    behind = (np.column_stack([frame, np.ones(4)]) @ flat[2] <= 0.0).any()
-    if behind or (size > MAX_GROWTH * np.array([width, height])).any():
-        raise DescriptionError(
-            "expected a checkerboard that is seen from the front, found one so far aside that the "
-            f"picture would grow from {width} × {height} to {size[0]} × {size[1]} pixels",
-            field="board",
-        )
-    shift = np.array([[1.0, 0.0, -low[0]], [0.0, 1.0, -low[1]], [0.0, 0.0, 1.0]])
-    transform = shift @ flat
-    half = np.array([[1.0, 0.0, 0.5], [0.0, 1.0, 0.5], [0.0, 0.0, 1.0]])
-    # OpenCV counts from the middle of the first pixel. What was beyond the picture gets the colour
-    # of its border, so that a finger that reaches over a border still does.
-    between = np.linalg.inv(half) @ transform @ half
-    straight = cv2.warpPerspective(
-        image,
-        between,
-        (int(size[0]), int(size[1])),
-        flags=cv2.INTER_CUBIC,
-        borderMode=cv2.BORDER_REPLICATE,
-    )
-    return Rectified(np.asarray(straight), board.square / side, np.asarray(transform), corners)
-
-
-def _uprightness(grid: Array) -> float:
-    """How much the rows run to the right and the columns down."""
-    right, down = grid[:, -1] - grid[:, 0], grid[-1] - grid[0]
-    return float(right.sum(axis=0)[0] + down.sum(axis=0)[1])
-
-
-def _square_px(grid: Array) -> float:
-    """Mean side of a square [pixels]."""
-    along = np.linalg.norm(np.diff(grid, axis=1), axis=-1)
-    down = np.linalg.norm(np.diff(grid, axis=0), axis=-1)
-    return float(np.concatenate([along.ravel(), down.ravel()]).mean())
-
-
 Scale = float | KnownLength | Checkerboard | Literal["joints"]
-Side = Literal["bottom", "top"]
 
-BASE_PART = (0.15, 0.85)
-"""Part of the base in front of the first joint whose smooth edge gives the tilt [–]."""
-MIN_BASE = 12
-"""Points of that edge, at least."""
+
+@dataclass(frozen=True, eq=False)
+class PhotoMeasurement:
+    """The joint angles of a finger in a photograph, and all intermediate results.
+
+    All pixel coordinates (column, row) refer to ``image``; (0, 0) is the outer corner of its
+    upper left pixel.
+    """
+
+    angles: Array
+    """Joint angles, positive for a finger that bends downwards [rad], (n,) with the tip, (n − 1,)
+    without."""
+    convention: Convention
+    """``hinges``: rotations of the simulated finger's joints, 0 in the straight one; or
+    ``segments``: differences of the segments' directions (Hadi et al. 2025, eq 3)."""
+    joints_px: Array
+    """Apexes of the valleys from the base, (n, 2)."""
+    tip_px: Array | None
+    """Midpoint of the two corners of the end, (2,)."""
+    notched_below: bool
+    """Whether the valleys are in the bottom line."""
+    tilt: float
+    """Direction of the base in the image, positive downwards [rad]; the reference of the angles."""
+    metres_per_px: float | None
+    """Side of a pixel [m], where a scale was specified."""
+    image: Image
+    """Measured image: the photograph, rectified and mirrored where requested."""
+    segmentation: Segmentation
+    """The steps to the mask of the finger."""
+    outline: Outline
+    """Outline of the mask, with its top and bottom line."""
+
+    @property
+    def mask(self) -> Bools:
+        """Pixels that show the finger, (height, width)."""
+        return self.segmentation.finger
+
+    @property
+    def points_px(self) -> Array:
+        """Joints, and the tip where it was measured, (n + 1, 2) or (n, 2)."""
+        tip = [] if self.tip_px is None else [self.tip_px]
+        return np.array([*self.joints_px, *tip])
+
+    @property
+    def points(self) -> Array | None:
+        """``points_px`` relative to the first joint, along the base and up, (n + 1, 2) [m].
+
+        None where the image has no scale.
+        """
+        if self.metres_per_px is None:
+            return None
+        x, y = ((self.points_px - self.joints_px[0]) * self.metres_per_px).T
+        cosine, sine = np.cos(self.tilt), np.sin(self.tilt)
+        return np.stack([cosine * x + sine * y, sine * x - cosine * y], axis=-1)
 
 
 def measure_photo(
@@ -363,33 +161,33 @@ def measure_photo(
     notches: Side = "bottom",
     flip: bool = False,
 ) -> PhotoMeasurement:
-    """Read the joint angles of a soft finger from a photograph.
+    """Measure the joint angles of a soft finger in a photograph.
 
-    The finger is seen from the side before a white background, its base clamped at the left. Its
-    pixels are those that are not white and have its colour; the valleys of its outline between the
-    bellows are its joints.
+    The finger is photographed from the side before a white background, its base clamped at the
+    left. Its pixels are those that are not white and have its colour; the valleys of its outline
+    between the bellows are its joints.
 
     Args:
-        photo: A file, or a picture of shape (height, width, 3), uint8.
-        finger: The finger. It says how many joints there are, what their angles are at rest, and
-            how far they are apart.
-        joints: How many valleys are joints, from the base; those of the finger where not given.
+        photo: File, or image of shape (height, width, 3), uint8.
+        finger: Finger model. It defines the number of joints, their angles at rest and their
+            distances.
+        joints: Number of valleys that are joints, from the base; default: those of the finger.
         angles: ``hinges`` are the rotations of the finger's joints; they need ``finger``.
-            ``segments`` are the differences of the directions of segments (paper 000, eq 3), which
-            have the slopes of the unloaded finger in them; see ``photo_angles``.
+            ``segments`` are the differences of the directions of segments (Hadi et al. 2025, eq
+            3), which include the slopes of the unloaded finger.
         tip: Whether the end of the finger closes the last segment. Without it the last joint has
-            no angle, as in paper 000: n valleys have n − 1 segments between them.
-        colour: Colour of the finger; the dominant one of the picture where not given.
-        scale: Side of a pixel [m], a known length, or ``joints`` for the distances of the finger's
-            joints; or a checkerboard, which also takes the perspective out of the picture first and
-            whose rows then are level. Angles need none.
-        tilt: Direction of the finger's base in the picture, positive downwards [rad]; ``base``
-            takes the smooth edge of the finger in front of the first joint.
-        notches: The side with the valleys.
-        flip: The finger is clamped at the right: the picture is mirrored first.
+            no angle, as in Hadi et al. (2025): n valleys have n − 1 segments between them.
+        colour: Colour of the finger; default: the dominant one of the image.
+        scale: Side of a pixel [m], a known length, or ``joints`` for the distances of the
+            finger's joints; or a checkerboard, which is also used to rectify the image first,
+            with its rows level. Angles need no scale.
+        tilt: Direction of the finger's base in the image, positive downwards [rad]; ``base``
+            measures it on the smooth edge of the finger before the first joint.
+        notches: Side with the valleys.
+        flip: Whether the finger is clamped at the right; the image is then mirrored first.
 
     Raises:
-        DescriptionError: The picture cannot be used, and why; or the arguments do not fit.
+        DescriptionError: The image cannot be used, or the arguments are inconsistent.
         BackendUnavailable: OpenCV is not installed.
     """
     _refuse_unknown("angles", angles, ("hinges", "segments"))
@@ -441,7 +239,7 @@ def _refuse_unknown(field: str, word: str, known: tuple[str, ...]) -> None:
 def _joint_count(
     finger: SoftFinger | None, joints: int | None, angles: str, scale: Scale | None, tip: bool
 ) -> int:
-    """How many valleys to look for; refuses what needs a finger without one."""
+    """Return the number of valleys; raise an error where an option needs a finger."""
     if finger is None:
         for field, value in (("angles", angles), ("scale", scale)):
             if value in ("hinges", "joints"):
@@ -450,7 +248,7 @@ def _joint_count(
                 )
         if joints is None:
             raise DescriptionError(
-                "expected a finger, or how many joints there are, found neither", field="joints"
+                "expected a finger or a number of joints, found neither", field="joints"
             )
     max_count = None if finger is None else len(finger.joints)
     count = max_count if joints is None else joints
@@ -459,15 +257,15 @@ def _joint_count(
         raise DescriptionError(f"expected {bound}, found {count}", field="joints")
     if tip and max_count is not None and count < max_count:
         raise DescriptionError(
-            f"expected all {max_count} joints of the finger for an angle at its tip, found {count}; "
-            "give tip=False",
+            f"expected all {max_count} joints of the finger for an angle at its tip, found "
+            f"{count}; specify tip=False",
             field="joints",
         )
     return count
 
 
 def _prepared(image: Image, scale: Scale | None, flip: bool) -> tuple[Image, float | None]:
-    """The picture to measure and the side of a pixel [m], where that is known beforehand."""
+    """Return the image to measure and the side of a pixel [m], where it is known beforehand."""
     metres: float | None = None
     if isinstance(scale, Checkerboard):
         straight = rectify(image, scale)
@@ -484,7 +282,7 @@ def _prepared(image: Image, scale: Scale | None, flip: bool) -> tuple[Image, flo
 
 
 def _base_tilt(smooth: Array, first_joint: Array) -> float:
-    """Direction of the smooth edge in front of the first joint, positive downwards [rad]."""
+    """Measure the direction of the smooth edge before the first joint, positive downwards [rad]."""
     begin = float(smooth[:, 0].min())
     low, high = (begin + part * (first_joint[0] - begin) for part in BASE_PART)
     ahead = smooth[: int(np.argmax(smooth[:, 0] > high))]
@@ -492,7 +290,7 @@ def _base_tilt(smooth: Array, first_joint: Array) -> float:
     if len(edge) < MIN_BASE:
         raise DescriptionError(
             f"expected {MIN_BASE} pixels of the base's edge or more in front of the first joint "
-            f"to take the tilt from, found {len(edge)}; give the tilt",
+            f"to measure the tilt, found {len(edge)}; specify the tilt",
             field="tilt",
         )
     along = np.linalg.svd(edge - edge.mean(axis=0), full_matrices=False)[2][0]
@@ -500,6 +298,191 @@ def _base_tilt(smooth: Array, first_joint: Array) -> float:
 
 
 def _tip(outline: Outline, joints_px: Array, tilt: float) -> Array:
-    """The tip (2,) [pixels] of a finger whose last seen joint has the last link behind it."""
+    """Find the tip, (2,) [pixels], from the direction of the last link."""
     heading = tilt + float(segment_angles(joints_px, tilt).sum())
     return find_tip(outline.points, joints_px[-1], heading)
+
+
+# Joint angles from joint points
+
+
+def segment_angles(points: Array, tilt: float = 0.0) -> Array:
+    """Compute the differences of the directions of segments (Hadi et al. 2025, eq 3).
+
+    Args:
+        points: Joint points from the base, and the tip where known, (m, 2) [pixels].
+        tilt: Direction of the finger's base in the image, positive downwards [rad]; the
+            reference of the first segment.
+
+    Returns:
+        Angles, positive for a finger that bends downwards, (m − 1,) [rad].
+    """
+    steps = np.diff(points, axis=0)
+    headings = np.unwrap(np.arctan2(steps[:, 1], steps[:, 0]))
+    return np.diff(headings, prepend=tilt)
+
+
+def design_angles(finger: SoftFinger) -> Array:
+    """Return the angles (Hadi et al. 2025, eq 3) of the straight, unloaded finger, (n,) [rad]."""
+    return np.diff(design_slopes(finger), prepend=0.0)
+
+
+def design_slopes(finger: SoftFinger) -> Array:
+    """Return the slopes of the unloaded segments up to the tip, positive to −z, (n,) [rad]."""
+    points = np.array([joint.position for joint in finger.joints] + [finger.tip])
+    steps = np.diff(points, axis=0)
+    return np.asarray(np.arctan2(-steps[:, 2], steps[:, 0]))
+
+
+# Tip
+
+
+def find_tip(outline: Array, last_joint: Array, heading: float) -> Array:
+    """Find the tip: the midpoint of the two corners of the finger's end, (2,) [pixels].
+
+    Hadi et al. (2025) follow one of the corners, the rightmost one. The midpoint rotates with
+    the last link whatever the shape of its sides, and is the middle of its end face.
+
+    Args:
+        outline: Closed outline, clockwise in the image, points about one pixel apart, (n, 2)
+            [pixels].
+        last_joint: Last joint point, (2,) [pixels].
+        heading: Approximate direction of the last link, positive downwards [rad].
+
+    Raises:
+        DescriptionError: The end does not have two corners.
+    """
+    along = (outline - last_joint) @ [np.cos(heading), np.sin(heading)]
+    reach = max(round(CORNER_REACH * along.max()), 3)
+    # start at the base, so that no corner is where the list begins
+    start = int(np.argmin(along))
+    curve, along = np.roll(outline, -start, axis=0), np.roll(along, -start)
+    depths = -chord_depths(curve, reach)
+    corners, properties = find_peaks(depths, height=MIN_CORNER * reach, distance=reach)
+    at_end = along[corners] > END * along.max()
+    corners, heights = corners[at_end], properties["peak_heights"][at_end]
+    if len(corners) < 2:
+        raise DescriptionError(
+            f"expected two corners at the end of the finger, found {len(corners)}; its end is "
+            "round or blurred: measure without it, tip=False"
+        )
+    return np.asarray(curve[corners[np.argsort(heights)[-2:]]].mean(axis=0))
+
+
+# Scale
+
+
+def scale_of_joints(joints_px: Array, finger: SoftFinger) -> float:
+    """Compute the side of a pixel [m] from the distances of neighbouring joints.
+
+    Args:
+        joints_px: Joint points from the base, (n, 2) [pixels].
+        finger: Finger with the same joints.
+
+    Raises:
+        DescriptionError: There is only one joint.
+    """
+    if len(joints_px) < 2:
+        raise DescriptionError(
+            f"expected 2 joints or more to scale an image, found {len(joints_px)}",
+            field="scale",
+        )
+    positions = np.array([joint.position for joint in finger.joints[: len(joints_px)]])
+    lengths = np.linalg.norm(np.diff(positions[:, [0, 2]], axis=0), axis=1)
+    return float(lengths.sum() / np.linalg.norm(np.diff(joints_px, axis=0), axis=1).sum())
+
+
+# Checkerboard
+
+
+@dataclass(frozen=True, eq=False)
+class Rectified:
+    """A photograph as taken from straight ahead, far away."""
+
+    image: Image
+    metres_per_px: float
+    homography: Array
+    """Map from homogeneous pixels of the original to those of this image, (3, 3)."""
+    corners_px: Array
+    """Inner corners of the board in the original, row by row, (rows · columns, 2)."""
+
+
+def rectify(image: Image, board: Checkerboard) -> Rectified:
+    """Remove tilt and perspective from a photograph.
+
+    The board's rows become level and its squares square; a pixel at the board keeps its size
+    approximately. Objects nearer to the camera or farther away than the board keep their
+    parallax.
+
+    Raises:
+        DescriptionError: The board is not detected, or the view is too oblique.
+    """
+    cv2 = opencv()
+    corners = find_board(image, board)
+    rows, columns = np.mgrid[: board.rows, : board.columns]
+    side = _square_px(corners.reshape(board.rows, board.columns, 2))
+    ideal = side * np.stack([columns, rows], axis=-1).reshape(-1, 2).astype(float)
+    flat, _ = cv2.findHomography(corners, ideal)
+    height, width = image.shape[:2]
+    frame = np.array([[0.0, 0.0], [width, 0.0], [width, height], [0.0, height]])
+    seen = cv2.perspectiveTransform(frame[:, None], flat)[:, 0]
+    low, size = seen.min(axis=0), np.ceil(np.ptp(seen, axis=0)).astype(int)
+    behind = (np.column_stack([frame, np.ones(4)]) @ flat[2] <= 0.0).any()
+    if behind or (size > MAX_GROWTH * np.array([width, height])).any():
+        raise DescriptionError(
+            "expected a checkerboard seen from the front, found a view so oblique that the "
+            f"image would grow from {width} × {height} to {size[0]} × {size[1]} pixels",
+            field="board",
+        )
+    shift = np.array([[1.0, 0.0, -low[0]], [0.0, 1.0, -low[1]], [0.0, 0.0, 1.0]])
+    transform = shift @ flat
+    half = np.array([[1.0, 0.0, 0.5], [0.0, 1.0, 0.5], [0.0, 0.0, 1.0]])
+    # OpenCV counts from the middle of the first pixel. Pixels beyond the image get the colour of
+    # its border, so that a finger that reaches over a border still does.
+    between = np.linalg.inv(half) @ transform @ half
+    straight = cv2.warpPerspective(
+        image,
+        between,
+        (int(size[0]), int(size[1])),
+        flags=cv2.INTER_CUBIC,
+        borderMode=cv2.BORDER_REPLICATE,
+    )
+    return Rectified(np.asarray(straight), board.square / side, np.asarray(transform), corners)
+
+
+def _square_px(grid: Array) -> float:
+    """Return the mean side of a square [pixels]."""
+    along = np.linalg.norm(np.diff(grid, axis=1), axis=-1)
+    down = np.linalg.norm(np.diff(grid, axis=0), axis=-1)
+    return float(np.concatenate([along.ravel(), down.ravel()]).mean())
+
+
+def find_board(image: Image, board: Checkerboard) -> Array:
+    """Find the inner corners of the board, row by row, (rows · columns, 2) [pixels].
+
+    Rows run along the side of the board that has ``columns`` corners; of the possible orders the
+    one with the least rotation of the board is returned.
+
+    Raises:
+        DescriptionError: The board is not detected.
+    """
+    cv2 = opencv()
+    grey = cv2.cvtColor(image, cv2.COLOR_RGB2GRAY)
+    flags = cv2.CALIB_CB_EXHAUSTIVE | cv2.CALIB_CB_ACCURACY
+    detected, corners = cv2.findChessboardCornersSB(grey, (board.columns, board.rows), flags=flags)
+    if not detected:
+        raise DescriptionError(
+            f"expected a checkerboard with {board.rows} × {board.columns} inner corners (rows × "
+            "columns), all of them and a white rim in the image, found none",
+            field="board",
+        )
+    grid = np.asarray(corners, dtype=float).reshape(board.rows, board.columns, 2) + 0.5
+    rotated_grids = [np.rot90(grid, quarter) for quarter in range(4)]
+    rotated_grids = [quarter for quarter in rotated_grids if quarter.shape == grid.shape]
+    return np.asarray(max(rotated_grids, key=_uprightness).reshape(-1, 2))
+
+
+def _uprightness(grid: Array) -> float:
+    """Measure how much the rows run to the right and the columns down."""
+    right, down = grid[:, -1] - grid[:, 0], grid[-1] - grid[0]
+    return float(right.sum(axis=0)[0] + down.sum(axis=0)[1])

@@ -1,9 +1,10 @@
-"""Which pixels of a photograph show the finger: not white, of its colour, and in one piece.
+"""Segment a finger in a photograph by brightness, colour and connectivity.
 
-Paper 000 (section III-B) combines a threshold of the grey picture with a mask in HSV. Two things
-are done otherwise here. The picture is first divided by its own background, a smooth surface in
-every channel, so that the paper is white whatever the light; and the threshold looks at the darkest
-channel instead of the grey value: a bright yellow is nearly as light as white, but hardly blue.
+Hadi et al. (2025, section III-B) combine a threshold of the grey image with a mask in HSV. Two
+steps differ here. The image is first divided by its own background, a smooth surface in every
+channel, so that the paper is white in any light. And the threshold is applied to the darkest
+channel instead of the grey value: bright yellow is nearly as light as white, but has hardly any
+blue.
 """
 
 from __future__ import annotations
@@ -20,38 +21,45 @@ from softgrasp.description.base import Description, FieldError
 from softgrasp.errors import DescriptionError
 from softgrasp.vision.image import Bools, Image, in_white_light, opencv
 
-# --------------------
-# The colour of the finger: ranges of hue, saturation and value, given or read from a picture.
-
-
+MIN_SATURATION, MIN_VALUE = 0.15, 0.08
+"""Smallest saturation and value of a coloured pixel [–]; white paper, grey metal and shadows have
+less."""
+HUE_REACH_DEG = 25.0
+"""Half width of an automatic range around the dominant hue [deg]."""
+HUE_SMOOTHING_DEG = 5.0
+"""Standard deviation of the smoothing of the histogram of hues [deg]."""
+MIN_FRACTION = 0.002
+"""Smallest coloured fraction of an image that has a dominant hue [–]."""
+HUES = ("red", "orange", "yellow", "green", "green", "cyan", "azure", "blue", "violet", "magenta")
+"""Names of tenths of the colour circle, the first one around 0°."""
+NOT_WHITE = 0.86
+"""Largest value of the darkest channel of the finger, where the background has 1 [–]."""
+MIN_AREA = 0.005
+"""Smallest fraction of the image that the finger covers [–]."""
+SOFTENING, MIN_SOFTENING = 1.0 / 1280.0, 0.6
+"""Standard deviation of the initial blur against noise, in image widths [–], and its smallest value
+[pixels]."""
+BRUSH = 1.0 / 320.0
+"""Diameter of the structuring element of the morphology, in image widths [–]."""
 Hsv = npt.NDArray[np.float32]
 Degrees = Annotated[float, Field(strict=True, ge=0, le=360)]
 Fraction = Annotated[float, Field(strict=True, ge=0, le=1)]
 
-MIN_SATURATION, MIN_VALUE = 0.15, 0.08
-"""Of a pixel that has a colour at all; white paper, grey metal and shadows have less."""
-HUE_REACH_DEG = 25.0
-"""How far an automatic range goes to both sides of the dominant hue."""
-HUE_SMOOTHING_DEG = 5.0
-MIN_FRACTION = 0.002
-"""Part of the picture that has to be coloured before it is said to have a dominant hue."""
-
-HUES = ("red", "orange", "yellow", "green", "green", "cyan", "azure", "blue", "violet", "magenta")
-"""Names of tenths of the colour circle, the first one around 0°."""
-
 
 class FingerColour(Description):
-    """Which colours are the finger's: hue, saturation and value (HSV) of its pixels.
+    """Range of the finger's colours: hue, saturation and value (HSV) of its pixels.
 
-    The hue does not change with the light's brightness, so one range serves for all of a series.
+    The hue does not change with the brightness of the light, so one range serves for a whole
+    series.
     """
 
     hue_deg: tuple[Degrees, Degrees] = (335.0, 70.0)
-    """From and to on the colour circle, 0 to 360°; from above to runs through red."""
+    """First and last hue on the colour circle, 0 to 360°; if first > last, the range includes red
+    (0°)."""
     saturation: tuple[Fraction, Fraction] = (0.25, 1.0)
-    """Lowest and highest [–]."""
+    """Lowest and highest saturation [–]."""
     value: tuple[Fraction, Fraction] = (MIN_VALUE, 1.0)
-    """Lowest and highest [–]."""
+    """Lowest and highest value [–]."""
 
     @model_validator(mode="after")
     def _ordered(self) -> Self:
@@ -62,7 +70,7 @@ class FingerColour(Description):
         return self
 
     def mask(self, hsv: Hsv) -> Bools:
-        """Which pixels (h, w, 3) of hue [°], saturation and value have this colour, (h, w)."""
+        """Return which HSV pixels (h, w, 3) have this colour, (h, w)."""
         hue, saturation, value = (hsv[..., channel] for channel in range(3))
         first, last = self.hue_deg
         after, before = hue >= first, hue <= last
@@ -72,85 +80,32 @@ class FingerColour(Description):
         return np.asarray(right)
 
 
-def hsv_of(image: npt.NDArray[np.float32]) -> Hsv:
-    """Hue [0 to 360°], saturation and value [0 to 1] of pixels from 0 to 1, (h, w, 3)."""
-    cv2 = opencv()
-    return np.asarray(cv2.cvtColor(image, cv2.COLOR_RGB2HSV))
-
-
-def dominant_hue_deg(hsv: Hsv) -> float | None:
-    """The hue around which most colour lies, each pixel by its chroma; None in a grey picture."""
-    hue, saturation, value = (hsv[..., channel] for channel in range(3))
-    coloured = (saturation >= MIN_SATURATION) & (value >= MIN_VALUE)
-    if coloured.mean() < MIN_FRACTION:
-        return None
-    chroma = (saturation * value)[coloured]
-    counts, _ = np.histogram(hue[coloured] % 360.0, bins=360, range=(0.0, 360.0), weights=chroma)
-    smooth = gaussian_filter1d(counts, HUE_SMOOTHING_DEG, mode="wrap")
-    return float(np.argmax(smooth)) + 0.5
-
-
-def dominant_colour(hsv: Hsv) -> FingerColour:
-    """The range around the dominant hue of a picture, for a finger that is its only colour.
-
-    Raises:
-        DescriptionError: Nothing in the picture has a colour.
-    """
-    hue = dominant_hue_deg(hsv)
-    if hue is None:
-        raise DescriptionError(
-            "expected a coloured finger before a white background, found a picture without "
-            f"colours: less than {100 * MIN_FRACTION:g} % of it has a saturation of "
-            f"{MIN_SATURATION:g} or more",
-        )
-    ends = ((hue - HUE_REACH_DEG) % 360.0, (hue + HUE_REACH_DEG) % 360.0)
-    wide = FingerColour(hue_deg=ends, saturation=(MIN_SATURATION, 1.0))
-    # half of the finger's own saturation is what a pixel has through which its outline runs
-    half = 0.5 * float(np.median(hsv[..., 1][wide.mask(hsv)]))
-    return wide.replace(saturation=(max(half, MIN_SATURATION), 1.0))
-
-
-def hue_name(hue_deg: float) -> str:
-    """``210° (azure)``."""
-    return f"{hue_deg:.0f}° ({HUES[round(hue_deg / 36.0) % 10]})"
-
-
-NOT_WHITE = 0.86
-"""The darkest channel, where the background has 1, at most [–]."""
-MIN_AREA = 0.005
-"""Part of the picture that the finger has to take, at least [–]."""
-SOFTENING, MIN_SOFTENING = 1.0 / 1280.0, 0.6
-"""Standard deviation of the blur against noise before all else, in widths of the
-picture, and the least one [pixels]."""
-BRUSH = 1.0 / 320.0
-"""Diameter of the brush of the morphology, in widths of the picture."""
-
-
 @dataclass(frozen=True, eq=False)
 class Segmentation:
-    """The steps from a photograph to the pixels of the finger, each of shape (h, w)."""
+    """The steps from a photograph to the mask of the finger, each of shape (h, w)."""
 
     colour: FingerColour
-    """The range that was used."""
+    """Range of colours that was used."""
     not_white: Bools
-    """The threshold: what is darker than the background."""
+    """Pixels darker than the background."""
     coloured: Bools
-    """What has the colour of the finger."""
+    """Pixels with the colour of the finger."""
     both: Bools
-    """What is both."""
+    """Pixels that are both."""
     finger: Bools
-    """The largest piece of it after opening and closing."""
+    """Largest connected piece after opening and closing."""
     darkness: npt.NDArray[np.float32]
     """1 less the darkest channel: 0 on white paper and about the same on the lit and the shaded
-    sides of the finger; in a pixel across its outline proportional to its share of the pixel."""
+    sides of the finger; in a pixel on the outline proportional to the fraction that the finger
+    covers."""
 
 
 def segment(image: Image, colour: FingerColour | None = None) -> Segmentation:
     """Find the pixels that show the finger.
 
     Args:
-        image: Shape (height, width, 3).
-        colour: Its colour, as in white light; the dominant one of the picture where not given.
+        image: Photograph, (height, width, 3).
+        colour: Colour of the finger in white light; default: the dominant one of the image.
 
     Raises:
         DescriptionError: No or too few pixels have the colour or are darker than the background.
@@ -171,7 +126,7 @@ def segment(image: Image, colour: FingerColour | None = None) -> Segmentation:
         raise DescriptionError(
             "expected the finger before a white background, found the largest piece that is of "
             f"its colour and darker than the background on {100 * finger.mean():.2g} % of the "
-            f"picture, less than {100 * MIN_AREA:g} %"
+            f"image, less than {100 * MIN_AREA:g} %"
         )
     return Segmentation(chosen, not_white, coloured, both, finger, np.float32(1.0) - darkest)
 
@@ -180,17 +135,17 @@ def _without_colour(colour: FingerColour, coloured: Bools, hsv: Hsv) -> str:
     first, last = colour.hue_deg
     dominant = dominant_hue_deg(hsv)
     instead = "has no colour" if dominant is None else f"has mostly hue {hue_name(dominant)}"
-    few = f"them on {100 * coloured.mean():.2g} % of the picture"
+    few = f"them on {100 * coloured.mean():.2g} % of the image"
     received = few if coloured.any() else "no such pixel"
     return (
         f"expected a finger with hue {first:g}° to {last:g}°, saturation {colour.saturation[0]:.2g}"
         f" to {colour.saturation[1]:.2g} and value {colour.value[0]:.2g} to {colour.value[1]:.2g},"
-        f" found {received}; the picture {instead}"
+        f" found {received}; the image {instead}"
     )
 
 
 def _one_piece(mask: Bools) -> Bools:
-    """The largest piece after an opening, which takes specks away, and a closing of gaps."""
+    """Return the largest piece after an opening, which removes specks, and a closing of gaps."""
     cv2 = opencv()
     size = 2 * round(0.5 * BRUSH * mask.shape[1]) + 1
     brush = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (size, size))
@@ -201,3 +156,49 @@ def _one_piece(mask: Bools) -> Bools:
         return np.zeros_like(mask)
     largest = 1 + int(np.argmax(statistics[1:, cv2.CC_STAT_AREA]))
     return np.asarray(labels == largest)
+
+
+# Colour
+
+
+def hsv_of(image: npt.NDArray[np.float32]) -> Hsv:
+    """Convert pixels from 0 to 1, (h, w, 3), to hue [0 to 360°], saturation and value [0 to 1]."""
+    cv2 = opencv()
+    return np.asarray(cv2.cvtColor(image, cv2.COLOR_RGB2HSV))
+
+
+def dominant_colour(hsv: Hsv) -> FingerColour:
+    """Return the range around the dominant hue, for a finger that is the only coloured object.
+
+    Raises:
+        DescriptionError: The image has no colours.
+    """
+    hue = dominant_hue_deg(hsv)
+    if hue is None:
+        raise DescriptionError(
+            "expected a coloured finger before a white background, found an image without "
+            f"colours: less than {100 * MIN_FRACTION:g} % of it has a saturation of "
+            f"{MIN_SATURATION:g} or more",
+        )
+    ends = ((hue - HUE_REACH_DEG) % 360.0, (hue + HUE_REACH_DEG) % 360.0)
+    wide = FingerColour(hue_deg=ends, saturation=(MIN_SATURATION, 1.0))
+    # a pixel on the outline has half of the finger's saturation
+    half = 0.5 * float(np.median(hsv[..., 1][wide.mask(hsv)]))
+    return wide.replace(saturation=(max(half, MIN_SATURATION), 1.0))
+
+
+def dominant_hue_deg(hsv: Hsv) -> float | None:
+    """Return the most frequent hue, pixels weighted by chroma [deg]; None in a grey image."""
+    hue, saturation, value = (hsv[..., channel] for channel in range(3))
+    coloured = (saturation >= MIN_SATURATION) & (value >= MIN_VALUE)
+    if coloured.mean() < MIN_FRACTION:
+        return None
+    chroma = (saturation * value)[coloured]
+    counts, _ = np.histogram(hue[coloured] % 360.0, bins=360, range=(0.0, 360.0), weights=chroma)
+    smooth = gaussian_filter1d(counts, HUE_SMOOTHING_DEG, mode="wrap")
+    return float(np.argmax(smooth)) + 0.5
+
+
+def hue_name(hue_deg: float) -> str:
+    """Format a hue such as ``210° (azure)``."""
+    return f"{hue_deg:.0f}° ({HUES[round(hue_deg / 36.0) % 10]})"

@@ -1,4 +1,13 @@
-"""The scene of a synthetic photograph: finger, clamp, white paper and perhaps a checkerboard."""
+"""Render synthetic photographs of a soft finger whose joint angles are known.
+
+``softgrasp new photos`` writes them as sample data, and tests measure them. The scene is a
+finger clamped at the left before white paper, rendered by the ray caster, optionally with a
+checkerboard in the finger's middle plane.
+
+Each rigid link has a profile, an upper and a lower line in the x–z plane of the straight finger:
+smooth above, bellows below. The valleys end exactly in the joints and stay there however the
+links rotate, so measured joint positions can be compared with the true ones.
+"""
 
 from __future__ import annotations
 
@@ -19,36 +28,56 @@ from softgrasp.model.compile import compiled
 from softgrasp.model.soft_finger import TIP, add_soft_finger
 from softgrasp.model.visual import Rgba
 from softgrasp.rendering import Camera, open_renderer
-from softgrasp.vision.image import MIN_WIDTH, Image, opencv
+from softgrasp.vision.image import MIN_WIDTH, Image
 from softgrasp.vision.joint_angles import Checkerboard
 
-# --------------------
-# Photographs whose joint angles are known, drawn by MuJoCo, to test the measurement with.
-
+Faces = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float32]
 
 DISTANCE = 40.0
-"""From the camera to the finger, where not given [m]: the picture is nearly a parallel one."""
+"""Default distance of the camera from the finger [m]; nearly a parallel projection."""
 FINE = 1000
-"""Narrower pictures are drawn twice as large first: the ray caster draws edges with four rays a
-pixel, which shows in few pixels [pixels]."""
+"""Narrower images are rendered at twice the size first, because the ray caster samples edges with
+four rays per pixel [pixels]."""
+FINGER_RGBA: Rgba = (0.74, 0.30, 0.16, 1.0)
+CLAMP_RGBA: Rgba = (0.26, 0.27, 0.29, 1.0)
+PAPER_RGB = (0.965, 0.960, 0.950)
+CARD_RGBA: Rgba = (0.95, 0.95, 0.95, 1.0)
+SKY_PIXELS = 16
+INK_RGBA: Rgba = (0.04, 0.04, 0.04, 1.0)
+HIDDEN_GROUP = 4
+LEFT, RIGHT, ABOVE = 0.16, 0.10, 0.10
+"""Margins beside and above the straight finger, in its lengths."""
+ASPECT = 4.0 / 3.0
+"""Width over height of the image."""
+BOARD_ROWS, BOARD_COLUMNS, BOARD_SQUARE = 5, 7, 0.055
+"""Inner corners of the checkerboard, and the side of its squares in lengths of the finger."""
+DEPTH = 0.4
+"""Depth of the valleys over the distance of the joints [–]."""
+FAN = np.radians(40.0)
+"""Angle by which a link's round shoulder reaches back over its joint; it fills the gap that opens
+above a joint that bends downwards by up to this angle [rad]."""
+THINNER = 0.97
+"""Width of a fan over that of the links [–]."""
+STATIONS, FAN_STATIONS = 25, 11
 
 
 @dataclass(frozen=True, eq=False)
 class SyntheticPhoto:
-    """A picture and what it shows."""
+    """An image and its true joint angles."""
 
     image: Image
-    """Shape (height, width, 3)."""
+    """RGB image, (height, width, 3)."""
     metres_per_px: float
-    """Side of a pixel in the plane in which the finger bends, at the middle of the picture [m]."""
+    """Side of a pixel in the plane in which the finger bends, at the middle of the image [m]."""
     joints_px: Array
     """Column and row of the true joints from the base, (n, 2)."""
     tip_px: Array
-    """Of the true tip, (2,)."""
+    """Column and row of the true tip, (2,)."""
     joint_angles: Array
-    """Rotations of the hinges that were put in [rad], (n,)."""
+    """True rotations of the hinges [rad], (n,)."""
     board: Checkerboard | None
-    """The checkerboard in the picture, if there is one."""
+    """Checkerboard in the image, if there is one."""
 
 
 def synthetic_photo(
@@ -57,10 +86,6 @@ def synthetic_photo(
     width: int = 1280,
     *,
     light: float = 0.0,
-    light_direction_deg: float = 0.0,
-    tint: tuple[float, float, float] = (1.0, 1.0, 1.0),
-    hue: float = 0.0,
-    blur: float = 0.0,
     noise: float = 0.0,
     seed: int = 0,
     checkerboard: bool = False,
@@ -68,29 +93,25 @@ def synthetic_photo(
     camera_angles: tuple[float, float] = (0.0, 0.0),
     renderer: str = "raycast",
 ) -> SyntheticPhoto:
-    """Photograph a finger that is bent as one says.
+    """Render a photograph of a finger with known joint angles.
 
     The finger has a smooth upper side and bellows below, whose valleys end in the joints; it is
     clamped at the left before white paper. All poses of a finger have one view.
 
     Args:
-        finger: A planar finger.
+        finger: Planar finger.
         joint_angles: Rotations of its hinges, positive downwards [rad], (n,).
-        width: Of the picture [pixels]; its height is three quarters of that.
-        light: See ``with_faults``, as for the next five; 0.3 is from 70 to 130 % of the brightness.
-        light_direction_deg: Towards the brighter side: 0 right, 90 up.
-        tint: Colour of the light.
-        hue: Turn of the hue [rad].
-        blur: Standard deviation [pixels].
-        noise: Standard deviation [parts of full scale].
-        seed: Of the noise.
+        width: Width of the image [pixels]; its height is three quarters of that.
+        light: Unevenness of the light, see ``lit_and_noisy``.
+        noise: Standard deviation of the noise [fraction of full scale].
+        seed: Seed of the noise.
         checkerboard: Whether a card with a checkerboard lies in the finger's middle plane.
-        distance: From the camera to the finger [m].
-        camera_angles: Of the camera about the finger, sideways and upwards [rad].
-        renderer: As for ``open_renderer``; the ray caster gives one picture on every host.
+        distance: Distance of the camera from the finger [m].
+        camera_angles: Rotation of the camera about the finger, sideways and upwards [rad].
+        renderer: As for ``open_renderer``; the ray caster renders the same image on every host.
 
     Raises:
-        DescriptionError: Another number of angles, a finger that is not planar, a picture that is
+        DescriptionError: Wrong number of angles, a finger that is not planar, an image that is
             too small, or a number out of range.
     """
     angles = _checked(finger, joint_angles, width)
@@ -108,16 +129,7 @@ def synthetic_photo(
     if finer > 1:
         quarters = drawn.reshape(height, finer, width, finer, 3)
         drawn = np.rint(quarters.mean(axis=(1, 3), dtype=np.float32)).astype(np.uint8)
-    image = with_faults(
-        drawn,
-        light=light,
-        light_direction_deg=light_direction_deg,
-        tint=tint,
-        hue_deg=degrees(hue),
-        blur=blur,
-        noise=noise,
-        seed=seed,
-    )
+    image = lit_and_noisy(drawn, light, noise, seed)
     pixels = camera.project(posed_points(finger, model, data), width, height)[:, :2]
     metres = 1.0 / camera.pixels_per_metre(distance, height)
     board = board_of(finger) if checkerboard else None
@@ -128,7 +140,7 @@ def _checked(finger: SoftFinger, joint_angles: ArrayLike, width: int) -> Array:
     angles = np.array(joint_angles, dtype=float)
     if any(freedom != "y" for _, freedom in finger.freedoms):
         raise DescriptionError(
-            f"expected a finger that bends in one plane only, found '{finger.name}' that does more",
+            f"expected a planar finger, found '{finger.name}', which bends in more than one plane",
             field="finger",
         )
     if angles.shape != (len(finger.joints),) or not np.isfinite(angles).all():
@@ -138,7 +150,7 @@ def _checked(finger: SoftFinger, joint_angles: ArrayLike, width: int) -> Array:
         )
     if width < MIN_WIDTH:
         raise DescriptionError(
-            f"expected a picture of at least {MIN_WIDTH} pixels across, found {width}",
+            f"expected an image of at least {MIN_WIDTH} pixels across, found {width}",
             field="width",
         )
     return angles
@@ -146,28 +158,46 @@ def _checked(finger: SoftFinger, joint_angles: ArrayLike, width: int) -> Array:
 
 def _angles_text(angles: Array) -> str:
     shape = f"shape {angles.shape}"
-    return shape if np.isfinite(angles).all() else f"{shape} with some that are not"
+    return shape if np.isfinite(angles).all() else f"{shape}, not all of them finite"
 
 
-FINGER_RGBA: Rgba = (0.74, 0.30, 0.16, 1.0)
-CLAMP_RGBA: Rgba = (0.26, 0.27, 0.29, 1.0)
-PAPER_RGB = (0.965, 0.960, 0.950)
-CARD_RGBA: Rgba = (0.95, 0.95, 0.95, 1.0)
-SKY_PIXELS = 16
-INK_RGBA: Rgba = (0.04, 0.04, 0.04, 1.0)
-HIDDEN_GROUP = 4
+def lit_and_noisy(image: Image, light: float = 0.0, noise: float = 0.0, seed: int = 0) -> Image:
+    """Light an image unevenly and add noise.
 
-LEFT, RIGHT, ABOVE = 0.16, 0.10, 0.10
-"""Room beside and above the straight finger, in its lengths."""
-ASPECT = 4.0 / 3.0
-"""Width over height of the picture."""
-BOARD_ROWS, BOARD_COLUMNS, BOARD_SQUARE = 5, 7, 0.055
-"""Inner corners of the checkerboard, and the side of its squares in lengths of the finger."""
+    Args:
+        image: RGB image, (height, width, 3).
+        light: Change of brightness from the middle to the border: 0.3 is from 70 % at the left to
+            130 % at the right; exposed so that the bright border does not change.
+        noise: Standard deviation in every channel of every pixel [fraction of full scale].
+        seed: Seed of the noise.
+
+    Raises:
+        DescriptionError: A number is out of range.
+    """
+    _check(light=(light, 0.0, 0.95), noise=(noise, 0.0, 1.0))
+    seen: Floats = image.astype(np.float32) / 255.0
+    across = np.linspace(-1.0, 1.0, image.shape[1], dtype=np.float32)
+    seen = seen * ((1.0 + light * across) / (1.0 + light))[:, None].astype(np.float32)
+    if noise:
+        grain = np.random.default_rng(seed).standard_normal(seen.shape, dtype=np.float32)
+        seen = seen + np.float32(noise) * grain
+    return np.asarray(np.rint(255.0 * seen.clip(0.0, 1.0)), dtype=np.uint8)
+
+
+def _check(**numbers: tuple[float, float, float]) -> None:
+    for field, (value, low, high) in numbers.items():
+        if not low <= value <= high:
+            raise DescriptionError(
+                f"expected a number from {low:g} to {high:g}, found {value:g}", field=field
+            )
+
+
+# Scene
 
 
 @dataclass(frozen=True)
 class View:
-    """The part of the finger's plane that is in the picture, in the base frame [m]."""
+    """The visible part of the finger's plane, in the base frame [m]."""
 
     left: float
     right: float
@@ -175,14 +205,14 @@ class View:
     top: float
 
     def camera(self, distance: float, rotation_deg: tuple[float, float]) -> Camera:
-        """A camera at a distance [m] from its middle, turned about it to the side and upwards."""
+        """Place a camera at a distance [m], rotated about the middle sideways and upwards."""
         middle = (0.5 * (self.left + self.right), 0.0, 0.5 * (self.bottom + self.top))
         fovy = 2.0 * degrees(atan(0.5 * (self.top - self.bottom) / distance))
         return Camera(middle, distance, 90.0 + rotation_deg[0], rotation_deg[1], fovy)
 
 
 def finger_view(finger: SoftFinger) -> View:
-    """A view with room for the finger, straight or drooping; the same for every pose."""
+    """Return a view with margins for the finger, straight or drooping; the same for every pose."""
     start, end = base_start(finger), finger.tip[0]
     length = end - start
     left, right = start - LEFT * length, end + RIGHT * length
@@ -191,7 +221,7 @@ def finger_view(finger: SoftFinger) -> View:
 
 
 def board_of(finger: SoftFinger) -> Checkerboard:
-    """The checkerboard of a synthetic photograph of this finger."""
+    """Return the checkerboard of a synthetic photograph of this finger."""
     length = finger.tip[0] - base_start(finger)
     return Checkerboard(
         rows=BOARD_ROWS, columns=BOARD_COLUMNS, square=round(BOARD_SQUARE * length, 3)
@@ -199,7 +229,7 @@ def board_of(finger: SoftFinger) -> Checkerboard:
 
 
 def photo_model(finger: SoftFinger, *, board: bool = False) -> mujoco.MjModel:
-    """The scene: the finger along +x and z up, to be seen along +y.
+    """Compile the scene: the finger along +x and z up, to be seen along +y.
 
     Raises:
         BuildError: MuJoCo refuses it.
@@ -221,12 +251,6 @@ def photo_model(finger: SoftFinger, *, board: bool = False) -> mujoco.MjModel:
     return compiled(spec, finger.name)
 
 
-def posed_points(finger: SoftFinger, model: mujoco.MjModel, data: mujoco.MjData) -> Array:
-    """Joints and tip in the world, where MuJoCo has them, (n + 1, 3) [m]."""
-    bodies = [model.body(f"link{index + 1}").id for index in range(len(finger.joints))]
-    return np.vstack([data.xpos[bodies], data.site_xpos[model.site(TIP).id]])
-
-
 def _add_mesh(spec: mujoco.MjSpec, name: str, vertices: Array, faces: Faces) -> None:
     """Draw a body as a mesh instead of its box."""
     body = spec.body(name)
@@ -244,7 +268,7 @@ def _add_mesh(spec: mujoco.MjSpec, name: str, vertices: Array, faces: Faces) -> 
 
 
 def _add_clamp(spec: mujoco.MjSpec, finger: SoftFinger, half_width: float) -> None:
-    """A grey block around the base, from beyond the left border of the picture."""
+    """Add a grey block around the base, from beyond the left border of the image."""
     start, first = base_start(finger), finger.joints[0].position
     end, view = start + 0.25 * (first[0] - start), finger_view(finger)
     reach = end - view.left + (view.right - view.left)
@@ -257,8 +281,19 @@ def _add_clamp(spec: mujoco.MjSpec, finger: SoftFinger, half_width: float) -> No
     )
 
 
+def _add_box(
+    spec: mujoco.MjSpec,
+    position: tuple[float, float, float],
+    half: tuple[float, float, float],
+    rgba: Rgba,
+) -> None:
+    spec.worldbody.add_geom(
+        type=mujoco.mjtGeom.mjGEOM_BOX, pos=position, size=half, rgba=rgba, contype=0, conaffinity=0
+    )
+
+
 def _add_paper(spec: mujoco.MjSpec) -> None:
-    """White all around and far away: no shadow falls on it."""
+    """Add a white background at infinity, which receives no shadow."""
     spec.add_texture(
         name="paper",
         type=mujoco.mjtTexture.mjTEXTURE_SKYBOX,
@@ -271,7 +306,7 @@ def _add_paper(spec: mujoco.MjSpec) -> None:
 
 
 def _add_board(spec: mujoco.MjSpec, finger: SoftFinger) -> None:
-    """A card in the finger's middle plane, below its base."""
+    """Add a card in the finger's middle plane, below its base."""
     board, view = board_of(finger), finger_view(finger)
     side = board.square
     squares = np.array([board.columns + 1, board.rows + 1])
@@ -286,60 +321,36 @@ def _add_board(spec: mujoco.MjSpec, finger: SoftFinger) -> None:
             _add_box(spec, (x, 0.0, z), (0.5 * side, thin, 0.5 * side), INK_RGBA)
 
 
-def _add_box(
-    spec: mujoco.MjSpec,
-    position: tuple[float, float, float],
-    half: tuple[float, float, float],
-    rgba: Rgba,
-) -> None:
-    spec.worldbody.add_geom(
-        type=mujoco.mjtGeom.mjGEOM_BOX, pos=position, size=half, rgba=rgba, contype=0, conaffinity=0
-    )
+def posed_points(finger: SoftFinger, model: mujoco.MjModel, data: mujoco.MjData) -> Array:
+    """Return joints and tip in the world frame, (n + 1, 3) [m]."""
+    bodies = [model.body(f"link{index + 1}").id for index in range(len(finger.joints))]
+    return np.vstack([data.xpos[bodies], data.site_xpos[model.site(TIP).id]])
 
 
-# --------------------
-# A soft finger's side view: smooth above, bellows below with a valley at every joint.
-#
-# Each rigid link has a profile of its own, an upper and a lower line in the x–z plane of the
-# straight
-# finger. The valleys end exactly in the joints, so that they stay there whichever way the links
-# turn:
-# what is measured in a picture of them can be compared with what was put in.
-
-
-Faces = npt.NDArray[np.int64]
-
-DEPTH = 0.4
-"""Depth of the valleys over the distance of the joints [–]."""
-FAN = np.radians(40.0)
-"""How far a link's round shoulder reaches back over its joint: it fills the gap that opens above a
-joint that bends downwards by up to this angle [rad]."""
-THINNER = 0.97
-"""Width of a fan over that of the links [–]."""
-STATIONS, FAN_STATIONS = 25, 11
+# Profiles of the links
 
 
 @dataclass(frozen=True, eq=False)
 class Profile:
     """Upper and lower line of a link in the straight finger, (k, 2) each: x and z [m].
 
-    Points with one index lie above each other, or in the fan around the joint.
+    Points with the same index are above each other, or in the fan around the joint.
     """
 
     upper: Array
     lower: Array
     fan: int = 0
-    """How many points there are in the fan, the first ones."""
+    """Number of points in the fan, the first ones."""
 
     def prism(self, half_width: float) -> tuple[Array, Faces]:
-        """The closed surface of the profile drawn out along y to both sides.
+        """Extrude the profile along y to both sides.
 
         Returns:
             Vertices [m], (4k, 3), and triangles, counterclockwise from outside, (m, 3).
         """
         count = len(self.upper)
         flat = np.concatenate([self.upper, self.lower])
-        # the fan lies inside the link before it: two faces in one plane would flicker
+        # the fan is inside the previous link: two coplanar faces would flicker
         half = half_width * np.where(np.arange(2 * count) % count < self.fan, THINNER, 1.0)
         vertices = np.concatenate([np.insert(flat, 1, side * half, axis=1) for side in (-1, 1)])
         up, low = np.arange(count), np.arange(count) + count
@@ -354,8 +365,14 @@ class Profile:
         return vertices, faces[areas > 1e-14]
 
 
+def _strip(first: Faces, second: Faces) -> Faces:
+    """Return triangles between two lines of vertices, counterclockwise if the first is below."""
+    a, b, c, d = first[:-1], first[1:], second[:-1], second[1:]
+    return np.concatenate([np.stack([a, b, d], -1), np.stack([a, d, c], -1)])
+
+
 def link_profiles(finger: SoftFinger) -> list[Profile]:
-    """Profiles of all links from the base outwards, ``len(finger.links)`` of them."""
+    """Return the profiles of all links from the base outwards, ``len(finger.links)`` of them."""
     joints = np.array([joint.position for joint in finger.joints])[:, [0, 2]]
     tip, end_height = np.array(finger.tip)[[0, 2]], finger.links[-1].size[2]
     pitch = _pitches(joints, tip)
@@ -365,21 +382,6 @@ def link_profiles(finger: SoftFinger) -> list[Profile]:
         *(_bellow(joint, after, top) for joint, after in pairwise(joints)),
         _last(joints[-1], tip, end_height, top),
     ]
-
-
-def top_level(finger: SoftFinger) -> float:
-    """Height of the smooth upper side of the straight finger above the base frame [m]."""
-    heights = [link.size[2] for link in finger.links]
-    highest = max(joint.position[2] for joint in finger.joints)
-    return max(highest + 0.5 * float(np.median(heights)), finger.tip[2] + 0.5 * heights[-1])
-
-
-def base_start(finger: SoftFinger) -> float:
-    """Where the clamped link begins [m]; half a joint distance before the first joint, or more."""
-    first, link = finger.joints[0].position, finger.links[0]
-    joints = np.array([joint.position for joint in finger.joints])[:, [0, 2]]
-    half = 0.5 * _pitches(joints, np.array(finger.tip)[[0, 2]])[0]
-    return float(min(link.center[0] - 0.5 * link.size[0], first[0] - half))
 
 
 def _pitches(joints: Array, tip: Array) -> Array:
@@ -401,6 +403,15 @@ def _bellow(joint: Array, after: Array, top: float) -> Profile:
     return _with_fan(joint, np.column_stack([chord[:, 0], np.full(STATIONS, top)]), low)
 
 
+def _with_fan(joint: Array, upper: Array, lower: Array) -> Profile:
+    """Add a shoulder around the joint, which the upper line continues without a corner."""
+    radius = upper[0, 1] - joint[1]
+    angles = np.linspace(FAN, 0.0, FAN_STATIONS)[:-1]
+    fan = joint + radius * np.column_stack([-np.sin(angles), np.cos(angles)])
+    center = np.tile(joint, (len(fan), 1))
+    return Profile(np.concatenate([fan, upper]), np.concatenate([center, lower]), len(fan))
+
+
 def _last(joint: Array, tip: Array, height: float, top: float) -> Profile:
     fractions = np.linspace(0.0, 1.0, STATIONS)
     x = joint[0] + fractions * (tip[0] - joint[0])
@@ -410,89 +421,16 @@ def _last(joint: Array, tip: Array, height: float, top: float) -> Profile:
     return _with_fan(joint, np.column_stack([x, high]), np.column_stack([x, low]))
 
 
-def _with_fan(joint: Array, upper: Array, lower: Array) -> Profile:
-    """A shoulder around the joint, which the upper line continues without a corner."""
-    radius = upper[0, 1] - joint[1]
-    angles = np.linspace(FAN, 0.0, FAN_STATIONS)[:-1]
-    fan = joint + radius * np.column_stack([-np.sin(angles), np.cos(angles)])
-    center = np.tile(joint, (len(fan), 1))
-    return Profile(np.concatenate([fan, upper]), np.concatenate([center, lower]), len(fan))
+def top_level(finger: SoftFinger) -> float:
+    """Return the height of the upper side of the straight finger above the base frame [m]."""
+    heights = [link.size[2] for link in finger.links]
+    highest = max(joint.position[2] for joint in finger.joints)
+    return max(highest + 0.5 * float(np.median(heights)), finger.tip[2] + 0.5 * heights[-1])
 
 
-def _strip(first: Faces, second: Faces) -> Faces:
-    """Triangles between two lines of vertices; counterclockwise with the first line below."""
-    a, b, c, d = first[:-1], first[1:], second[:-1], second[1:]
-    return np.concatenate([np.stack([a, b, d], -1), np.stack([a, d, c], -1)])
-
-
-# --------------------
-# What light and camera do to a picture: uneven and coloured light, another hue, blur, noise.
-
-
-Floats = npt.NDArray[np.float32]
-
-
-def with_faults(
-    image: Image,
-    *,
-    light: float = 0.0,
-    light_direction_deg: float = 0.0,
-    tint: tuple[float, float, float] = (1.0, 1.0, 1.0),
-    hue_deg: float = 0.0,
-    blur: float = 0.0,
-    noise: float = 0.0,
-    seed: int = 0,
-) -> Image:
-    """The same picture under other light and through a worse camera.
-
-    Args:
-        image: Shape (height, width, 3).
-        light: Change of brightness from the middle to the border, such as 0.3 from 70 % at one
-            border to 130 % at the other; exposed so that the bright border stays as it is.
-        light_direction_deg: Towards the brighter side: 0 right, 90 up.
-        tint: Colour of the light, red, green and blue up to 1.
-        hue_deg: By how much every hue is turned on the colour circle.
-        blur: Standard deviation [pixels].
-        noise: Standard deviation in every channel of every pixel [parts of full scale].
-        seed: Of the noise; one seed gives one picture.
-
-    Raises:
-        DescriptionError: A number is out of range.
-    """
-    _check(light=(light, 0.0, 0.95), blur=(blur, 0.0, 100.0), noise=(noise, 0.0, 1.0))
-    seen: Floats = image.astype(np.float32) / 255.0
-    if hue_deg:
-        seen = _hue_rotated(seen, hue_deg)
-    seen = seen * _brightness(image.shape[:2], light, light_direction_deg)[..., None]
-    seen *= np.array(tint, dtype=np.float32)
-    if blur:
-        seen = opencv().GaussianBlur(seen, (0, 0), blur)
-    if noise:
-        grain = np.random.default_rng(seed).standard_normal(seen.shape, dtype=np.float32)
-        seen = seen + np.float32(noise) * grain
-    return np.asarray(np.rint(255.0 * seen.clip(0.0, 1.0)), dtype=np.uint8)
-
-
-def _check(**numbers: tuple[float, float, float]) -> None:
-    for field, (value, low, high) in numbers.items():
-        if not low <= value <= high:
-            raise DescriptionError(
-                f"expected a number from {low:g} to {high:g}, found {value:g}", field=field
-            )
-
-
-def _hue_rotated(image: Floats, hue_deg: float) -> Floats:
-    cv2 = opencv()
-    hsv = cv2.cvtColor(image, cv2.COLOR_RGB2HSV)
-    hsv[..., 0] = (hsv[..., 0] + hue_deg) % 360.0
-    return np.asarray(cv2.cvtColor(hsv, cv2.COLOR_HSV2RGB))
-
-
-def _brightness(shape: tuple[int, ...], light: float, direction_deg: float) -> Floats:
-    y, x = np.meshgrid(
-        np.linspace(1.0, -1.0, shape[0]), np.linspace(-1.0, 1.0, shape[1]), indexing="ij"
-    )
-    angle = np.radians(direction_deg)
-    along = np.cos(angle) * x + np.sin(angle) * y
-    along /= max(float(np.abs(along).max()), 1e-12)
-    return np.asarray((1.0 + light * along) / (1.0 + light), dtype=np.float32)
+def base_start(finger: SoftFinger) -> float:
+    """Return the start of the clamped link [m], half a joint distance before a joint or more."""
+    first, link = finger.joints[0].position, finger.links[0]
+    joints = np.array([joint.position for joint in finger.joints])[:, [0, 2]]
+    half = 0.5 * _pitches(joints, np.array(finger.tip)[[0, 2]])[0]
+    return float(min(link.center[0] - 0.5 * link.size[0], first[0] - half))

@@ -1,10 +1,14 @@
-"""Where the tip of a finger is in every frame of a film.
+"""Track the tip of a finger through a video (Hadi et al. 2025, section II-B).
 
-Paper 000 follows "the corner with the highest x-value" of the outline; which corner that is changes
-as the finger turns, and the height jumps. Here one material point is followed: the middle of the
-end face, which is marked in the first frame. The end of the finger there, with its edges and a rim
-of background, is the patch that is found again in every frame, turned and shifted. It is always the
-first frame's patch, so errors do not add up.
+Hadi et al. (2025) track "the corner with the highest x-value" of the outline; as the finger
+rotates, this becomes another corner and the height jumps. Here one material point is tracked:
+the middle of the end face, which is located in the first frame. The end of the finger there,
+with its edges and a rim of background, is the patch that is located in every frame, rotated and
+shifted. It is always the patch of the first frame, so errors do not accumulate.
+
+Patches are registered by OpenCV's enhanced correlation coefficient
+(``findTransformECCWithMask``; Evangelidis and Psarakis 2008), which is invariant to brightness
+and contrast, so flickering light does no harm.
 """
 
 from __future__ import annotations
@@ -15,7 +19,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,172 +31,70 @@ from softgrasp.vision.image import Bools, Image, checked_image, mirrored, opencv
 from softgrasp.vision.segmentation import FingerColour, Segmentation, segment
 from softgrasp.vision.video import Video, open_video
 
-# --------------------
-# Frames of a film with what the tracker saw in them.
-
-
-WIDTH = 960
-"""Narrower frames are magnified to at least this [pixels]."""
-BRIGHT = 0.05
-"""The latest part of the path that is bright [s]."""
-INK, PAPER = (25, 25, 25), (255, 255, 255)
-OUTLINE, PATH, OLD_PATH = (20, 20, 20), (215, 40, 90), (235, 160, 175)
-BITS = 4
-"""Binary places of a pixel that lines are drawn to."""
-BARS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1)
-"""Lengths of a scale bar [m]."""
-
-
-def annotated_frame(track: TipTrack, index: int) -> Image:
-    """One frame of a track's film with the finger's outline, the tip and its path so far.
-
-    Args:
-        track: What was tracked.
-        index: Of the instant in the track, from 0; negative from its end.
-
-    Returns:
-        Red first, (height, width, 3); magnified by a whole number to at least 960 pixels.
-
-    Raises:
-        BackendUnavailable: OpenCV is missing.
-        DescriptionError: There is no such instant, or the film is no longer there.
-    """
-    count = len(track.pixels)
-    if not -count <= index < count:
-        raise DescriptionError(f"expected an instant of {count}, found {index}", field="index")
-    at = index % count
-    frames = islice(_frames(track), at, None)
-    frame = next(frames, None)
-    if frame is None:
-        raise DescriptionError(
-            f"expected {track.first_frame + count} frames, found fewer", file=track.path
-        )
-    return annotated(frame, track, at)
-
-
-def annotated_frames(track: TipTrack) -> Iterator[Image]:
-    """All of them, in order; for a film.
-
-    Raises:
-        BackendUnavailable: OpenCV is missing.
-        DescriptionError: The film is no longer there.
-    """
-    frames = zip(range(len(track.pixels)), _frames(track), strict=False)
-    return (annotated(frame, track, index) for index, frame in frames)
-
-
-def annotated(frame: Image, track: TipTrack, index: int) -> Image:
-    """A frame with the outline, the tip and its path so far; without outline where none is found.
-
-    Args:
-        frame: Red first, (h, w, 3).
-        track: What was tracked.
-        index: Of its instant that the frame shows.
-    """
-    cv2 = opencv()
-    zoom = -(-WIDTH // frame.shape[1])
-    canvas = cv2.resize(frame, None, fx=zoom, fy=zoom, interpolation=cv2.INTER_CUBIC)
-    outline = _outline(frame, track)
-    if outline is not None:
-        _line(canvas, zoom * outline, OUTLINE, 2, closed=True)
-    path = zoom * track.pixels[: index + 1]
-    _line(canvas, path, OLD_PATH, 2)
-    _line(canvas, path[-round(BRIGHT * track.frame_rate) - 1 :], PATH, 3)
-    _point(canvas, path[-1])
-    time, height = float(track.time[index]), float(1e3 * track.height[index])
-    rows, columns = canvas.shape[:2]
-    _text(canvas, f"{time:.3f} s   tip {height:+.1f} mm", (24, rows - 28))
-    _scale_bar(canvas, track.pixel_size / zoom, (columns - 24, rows - 28))
-    return np.asarray(canvas)
-
-
-def _frames(track: TipTrack) -> Iterator[Image]:
-    frames = open_video(track.path, track.frame_rate).frames()
-    return islice(frames, track.first_frame, None)
-
-
-def _outline(frame: Image, track: TipTrack) -> Array | None:
-    try:
-        return find_outline(segment(frame, track.colour)).points
-    except DescriptionError:
-        return None
-
-
-def _line(
-    canvas: Any, points: Array, colour: tuple[int, int, int], width: int, *, closed: bool = False
-) -> None:
-    cv2 = opencv()
-    # OpenCV puts (0, 0) into the middle of a pixel
-    whole = np.round((points - 0.5) * 2**BITS).astype(np.int32)
-    cv2.polylines(canvas, [whole], closed, colour, width, cv2.LINE_AA, BITS)
-
-
-def _point(canvas: Any, point: Array) -> None:
-    cv2 = opencv()
-    center = tuple(np.round((point - 0.5) * 2**BITS).astype(int).tolist())
-    cv2.circle(canvas, center, 9 * 2**BITS, PAPER, -1, cv2.LINE_AA, BITS)
-    cv2.circle(canvas, center, 9 * 2**BITS, INK, 2, cv2.LINE_AA, BITS)
-    cv2.circle(canvas, center, 3 * 2**BITS, PATH, -1, cv2.LINE_AA, BITS)
-
-
-def _text(canvas: Any, words: str, corner: tuple[int, int], *, ends: bool = False) -> None:
-    """Dark letters with a light rim, legible on anything; from a place, or up to it."""
-    cv2 = opencv()
-    font, size = cv2.FONT_HERSHEY_SIMPLEX, 0.9
-    if ends:
-        corner = (corner[0] - cv2.getTextSize(words, font, size, 2)[0][0], corner[1])
-    for colour, width in ((PAPER, 6), (INK, 2)):
-        cv2.putText(canvas, words, corner, font, size, colour, width, cv2.LINE_AA)
-
-
-def _scale_bar(canvas: Any, pixel_size: float, end: tuple[int, int]) -> None:
-    cv2 = opencv()
-    max_length = 0.2 * canvas.shape[1] * pixel_size
-    length = max((bar for bar in BARS if bar <= max_length), default=BARS[0])
-    begin = (round(end[0] - length / pixel_size), end[1])
-    for colour, width in ((PAPER, 8), (INK, 4)):
-        cv2.line(canvas, begin, end, colour, width, cv2.LINE_AA)
-    _text(canvas, f"{1e3 * length:g} mm", (end[0], end[1] - 16), ends=True)
-
+Floats = NDArray[np.float32]
 
 SIDES = ("right", "left")
+SOFTENING = 1.0
+"""Standard deviation of the blur against noise before patches are compared [pixels]."""
+LIKELY = 0.9
+"""Smallest correlation of a located patch [–]; in all videos tried it was at least 0.98."""
+FARTHEST = 1.5
+"""Largest distance from the last position at which a lost end is detected again, in sizes of the
+patch [–]."""
+CLEARANCE = 12.0
+"""Margin around the patch within which a frame is searched [pixels]."""
+PART = 0.15
+"""Fraction of the finger's length that is tracked, from the tip on [–]."""
+COARSE, SECTIONS = (0.04, 0.12), (0.02, 0.07)
+"""Distances before the end of the two sections that define the axis, first and refined, in finger
+lengths [–]."""
+ROUNDS = 6
+"""Iterations with each of the two."""
+RIM = 0.03
+"""Width of the background around the finger that belongs to the patch, in finger lengths [–]."""
+MIN_RIM = 4
+"""Smallest width of it [pixels]."""
+GRADIENT_MARGIN = 2
+"""Rim around the patch that its gradients need [pixels]."""
+MAX_ITERATIONS, TOLERANCE = 50, 1e-6
+"""Largest number of iterations of the registration, and change of correlation that ends it."""
 
 
 @dataclass(frozen=True, eq=False)
 class TipTrack:
-    """The way of the tip through a film of T frames.
+    """The path of the tip through a video of T frames.
 
     Pixel coordinates are (column, row); (0, 0) is the outer corner of the upper left pixel.
     """
 
     path: Path
-    """The film, or the folder of its frames."""
+    """Video file, or directory of its frames."""
     frame_rate: float
-    """[1/s]"""
+    """Frames per second [1/s]."""
     pixel_size: float
-    """Edge of a pixel at the finger [m]."""
+    """Side of a pixel at the finger [m]."""
     pixels: Array
-    """Of the tip, (T, 2)."""
+    """Position of the tip, (T, 2)."""
     angles: Array
-    """Of the end of the finger since the first frame, from +x to +y: clockwise as one sees it
-    [rad], (T,)."""
+    """Rotation of the end of the finger since the first frame, from +x to +y (clockwise in the
+    image) [rad], (T,)."""
     likeness: Array
     """Correlation of the end of the finger with that in the first frame, at most 1 [–], (T,)."""
     first_frame: int
-    """Number of the first frame that was looked at."""
+    """Number of the first tracked frame."""
     tip_side: str
-    """Where the tip is: right or left."""
+    """Side of the tip: right or left."""
     colour: FingerColour
-    """Of the finger, given or read from the first frame."""
+    """Colour of the finger, specified or measured in the first frame."""
 
     @cached_property
     def time(self) -> Array:
-        """From the first frame that was looked at [s], (T,)."""
+        """Time since the first tracked frame [s], (T,)."""
         return np.arange(len(self.pixels)) / self.frame_rate
 
     @cached_property
     def height(self) -> Array:
-        """Of the tip above its place in the first frame, upwards [m], (T,)."""
+        """Height of the tip above its position in the first frame, upwards [m], (T,)."""
         return np.asarray((self.pixels[0, 1] - self.pixels[:, 1]) * self.pixel_size)
 
 
@@ -208,29 +110,29 @@ def track_tip(
     first_frame: int = 0,
     last_frame: int | None = None,
 ) -> TipTrack:
-    """Follow the tip of a finger through a film (paper 000, II-B).
+    """Track the tip of a finger through a video (Hadi et al. 2025, II-B).
 
-    The finger lies more or less level and is seen from the side, before a background that is
-    lighter and has less colour. The height is not smoothed: that belongs to the rule of
+    The finger is about level and seen from the side, before a background that is lighter and
+    less coloured. The height is not smoothed; that is part of the rule of
     :func:`softgrasp.continuum.settling.settling`.
 
     Args:
-        path: A film, or a folder whose pictures in the order of their names are its frames.
-        frame_rate: At which it was taken [1/s]; the film's where not given. Films in slow motion
-            state the rate at which they play.
-        pixel_size: Edge of a pixel at the finger [m]; or else
-        finger_length: From the finger's first visible section to its tip [m], which is measured in
-            the last frame, where the finger is at rest.
-        tip_side: Where the tip is: ``right`` or ``left``.
-        tip: Its column and row in the first frame [pixels]; looked for where not given.
-        colour: Of the finger; the dominant one of the first frame where not given.
-        first_frame: Number of the frame to begin with, such as that of the release.
-        last_frame: Number of the frame to end with; the film's last where not given.
+        path: Video, or directory of images that are its frames in the order of their names.
+        frame_rate: Frames per second of the recording [1/s]; default: that stored in the video.
+            Slow-motion videos store the rate of playback.
+        pixel_size: Side of a pixel at the finger [m]; alternatively ``finger_length``.
+        finger_length: Length from the finger's first visible section to its tip [m]; it is
+            measured in the last frame, where the finger is at rest.
+        tip_side: Side of the tip: ``right`` or ``left``.
+        tip: Column and row of the tip in the first frame [pixels]; default: detected.
+        colour: Colour of the finger; default: the dominant one of the first frame.
+        first_frame: Number of the first frame, such as that of the release.
+        last_frame: Number of the last frame; default: the last of the video.
 
     Raises:
         BackendUnavailable: OpenCV is missing.
-        DescriptionError: No film, no frames, no finger in the first frame, no tip in another one,
-            no frame rate, no scale, or numbers out of range; names the film and the frame.
+        DescriptionError: No video, no frames, no finger in the first frame, no tip in another
+            one, no frame rate, no scale, or numbers out of range; names the video and the frame.
     """
     _refuse(path, pixel_size, finger_length, tip_side, first_frame, last_frame)
     video = open_video(path, frame_rate)
@@ -239,7 +141,7 @@ def track_tip(
     first = next(frames, None)
     if first is None:
         raise DescriptionError(
-            f"expected a frame {first_frame}, found a film that ends before", file=video.path
+            f"expected a frame {first_frame}, found a video that is shorter", file=video.path
         )
     if tip is not None and flip:
         tip = (first.shape[1] - tip[0], tip[1])
@@ -266,6 +168,39 @@ def track_tip(
     )
 
 
+def _refuse(
+    path: str | Path,
+    pixel_size: float | None,
+    finger_length: float | None,
+    tip_side: str,
+    first_frame: int,
+    last_frame: int | None,
+) -> None:
+    if tip_side not in SIDES:
+        raise DescriptionError(f"expected 'right' or 'left', found '{tip_side}'", field="tip_side")
+    if pixel_size is None and finger_length is None:
+        raise DescriptionError(
+            "expected a scale, found none; specify pixel_size or finger_length in metres",
+            file=path,
+        )
+    for field, value in {"pixel_size": pixel_size, "finger_length": finger_length}.items():
+        if value is not None and not 0.0 < value < math.inf:
+            raise DescriptionError(f"expected a length above 0, found {value}", field=field)
+    if first_frame < 0 or (last_frame is not None and last_frame <= first_frame):
+        raise DescriptionError(
+            f"expected frames 0 ≤ first < last, found {first_frame} and {last_frame}",
+            field="first_frame",
+        )
+
+
+def _upright(frames: Iterable[Image], flip: bool) -> Iterator[Image]:
+    return (mirrored(frame) if flip else frame for frame in frames)
+
+
+def _after(last_frame: int | None) -> int | None:
+    return None if last_frame is None else last_frame + 1
+
+
 def _started(
     video: Video,
     frame: Image,
@@ -286,70 +221,26 @@ def _length(video: Video, last: Image, colour: FingerColour) -> float:
         raise DescriptionError(f"last frame: {error.message}", file=video.path) from None
 
 
-def _upright(frames: Iterable[Image], flip: bool) -> Iterator[Image]:
-    return (mirrored(frame) if flip else frame for frame in frames)
-
-
-def _after(last_frame: int | None) -> int | None:
-    return None if last_frame is None else last_frame + 1
-
-
-def _refuse(
-    path: str | Path,
-    pixel_size: float | None,
-    finger_length: float | None,
-    tip_side: str,
-    first_frame: int,
-    last_frame: int | None,
-) -> None:
-    if tip_side not in SIDES:
-        raise DescriptionError(f"expected 'right' or 'left', found '{tip_side}'", field="tip_side")
-    if pixel_size is None and finger_length is None:
-        raise DescriptionError(
-            "expected a scale, found none; give pixel_size in metres, or finger_length in metres",
-            file=path,
-        )
-    for field, value in {"pixel_size": pixel_size, "finger_length": finger_length}.items():
-        if value is not None and not 0.0 < value < math.inf:
-            raise DescriptionError(f"expected a length above 0, found {value}", field=field)
-    if first_frame < 0 or (last_frame is not None and last_frame <= first_frame):
-        raise DescriptionError(
-            f"expected frames 0 ≤ first < last, found {first_frame} and {last_frame}",
-            field="first_frame",
-        )
-
-
-# --------------------
-# The end of a finger from frame to frame.
-
-
-SOFTENING = 1.0
-"""Standard deviation of the blur against noise before a patch is compared [pixels]."""
-LIKELY = 0.9
-"""A patch correlates with what it is taken for by at least [–]; in all films tried, by 0.98."""
-FARTHEST = 1.5
-"""Where the end is lost it is looked for again at most so far from where it was, in its sizes."""
-CLEARANCE = 12.0
-"""Of the patch from where the frame is cut off [pixels]."""
+# Tracking
 
 
 def follow(
     video: Video, start: TipStart, first: Image, frames: Iterable[Image], number: int
 ) -> tuple[list[Pose], Image]:
-    """Find the end of the finger in a film's frames one by one.
+    """Locate the end of the finger in the frames of a video one by one.
 
     Args:
-        video: The film, for the sentence of the error.
-        start: What the first frame shows.
-        first: The first frame.
-        frames: Those after it.
-        number: Of the first frame.
+        video: Video, for error messages.
+        start: Tip and patch of the first frame.
+        first: First frame.
+        frames: Following frames.
+        number: Number of the first frame.
 
     Returns:
-        Where the end is in all frames, and the last of them.
+        Poses of the end in all frames, and the last frame.
 
     Raises:
-        DescriptionError: It is not found in a frame; names it.
+        DescriptionError: It is not detected in a frame; names it.
     """
     patch = Patch(_soft(signal(first, start.weights)), start.patch, start.tip)
     poses = [patch.locate(_soft(signal(first, start.weights)), Pose(start.tip, 0.0, 1.0))]
@@ -357,7 +248,7 @@ def follow(
     for last in frames:
         number += 1
         before = poses[max(len(poses) - 2, 0)]
-        # a material point goes on as it went
+        # predict a constant velocity
         guess = Pose(
             2.0 * poses[-1].position - before.position, 2.0 * poses[-1].angle - before.angle, LIKELY
         )
@@ -368,7 +259,7 @@ def follow(
             column, row = poses[-1].position
             raise DescriptionError(
                 f"frame {number}: expected the end of the finger near column {column:.0f}, row "
-                f"{row:.0f}, found nothing like it: a correlation of {pose.likeness:.2f} with the "
+                f"{row:.0f}, found nothing similar: a correlation of {pose.likeness:.2f} with the "
                 f"first frame, less than {LIKELY:g}",
                 file=video.path,
             )
@@ -376,8 +267,12 @@ def follow(
     return poses, last
 
 
+def _soft(image: Floats) -> Floats:
+    return np.asarray(opencv().GaussianBlur(image, (0, 0), SOFTENING))
+
+
 def _located(patch: Patch, frame: Image, guess: Pose, start: TipStart) -> Pose:
-    """Where the patch is near a guess; only the part of the frame around it is looked at."""
+    """Locate the patch near a guess, in the part of the frame around it."""
     reach = patch.reach + CLEARANCE
     corner = np.maximum(np.floor(guess.position - reach), 0.0).astype(int)
     right, below = np.ceil(guess.position + reach).astype(int)
@@ -391,7 +286,7 @@ def _located(patch: Patch, frame: Image, guess: Pose, start: TipStart) -> Pose:
 
 
 def _detected_again(patch: Patch, frame: Image, start: TipStart, before: Pose, lost: Pose) -> Pose:
-    """The patch where a finger ends in the whole frame, if that is near, or what was lost."""
+    """Search the whole frame for the end of a finger; return ``lost`` where that is not near."""
     try:
         again = tip_start(frame, start.colour)
     except DescriptionError:
@@ -402,23 +297,7 @@ def _detected_again(patch: Patch, frame: Image, start: TipStart, before: Pose, l
     return located if located.likeness > lost.likeness else lost
 
 
-def _soft(image: Floats) -> Floats:
-    return np.asarray(opencv().GaussianBlur(image, (0, 0), SOFTENING))
-
-
-# --------------------
-# The tip of a finger in one frame of a film, and what is looked for in the others.
-
-
-PART = 0.15
-"""Of the finger's length that is followed, from the tip on [–]."""
-COARSE, SECTIONS = (0.04, 0.12), (0.02, 0.07)
-"""Where before its end the finger is cut to find the axis there, first and then, in its lengths."""
-ROUNDS = 6
-RIM = 0.03
-"""Width of the background around it that is followed with it, in lengths of the finger [–]."""
-MIN_RIM = 4
-"""The same, at least [pixels]."""
+# Tip in one frame
 
 
 @dataclass(frozen=True, eq=False)
@@ -427,10 +306,11 @@ class TipStart:
 
     Args:
         tip: Middle of the end face: column and row [pixels], (2,).
-        heading: Of the finger there, from +x to +y [rad].
-        patch: Which pixels are followed, (h, w).
-        weights: Of red, green and blue; 1 more in sum on the finger than beside it, (3,).
-        colour: Of the finger.
+        heading: Direction of the finger there, from +x to +y [rad].
+        patch: Mask of the tracked pixels, (h, w).
+        weights: Weights of red, green and blue whose sum is larger by 1 on the finger than
+            beside it, (3,).
+        colour: Colour of the finger.
     """
 
     tip: Array
@@ -446,12 +326,12 @@ def tip_start(
     """Find the end of a finger that points to the right.
 
     Args:
-        frame: Red first, (h, w, 3).
-        colour: Of the finger; the dominant one where not given.
-        tip: Where it is known [pixels].
+        frame: RGB image, (h, w, 3).
+        colour: Colour of the finger; default: the dominant one.
+        tip: Position of the tip where it is known [pixels].
 
     Raises:
-        DescriptionError: No finger there, or a border of the picture cuts it off.
+        DescriptionError: No finger there, or a border of the image cuts it off.
     """
     seen = segment(frame, colour)
     refuse_cut(seen.finger)
@@ -466,47 +346,17 @@ def tip_start(
     return TipStart(position, heading, patch, weights, seen.colour)
 
 
-def signal(frame: Image, weights: Array) -> Floats:
-    """The one channel in which finger and background differ by 1, (h, w)."""
-    cv2 = opencv()
-    return np.asarray(cv2.transform(frame.astype(np.float32), weights[None].astype(np.float32)))
-
-
-def length_in(frame: Image, colour: FingerColour) -> float:
-    """Of a finger that points to the right, along its middle [pixels].
-
-    Raises:
-        DescriptionError: No finger there, or its base is beyond the left border.
-    """
-    seen = segment(frame, colour)
-    refuse_cut(seen.finger)
-    if seen.finger[:, 0].any():
-        raise DescriptionError(
-            "expected the finger's base in the picture, to tell its length, found it beyond the "
-            "border; give pixel_size"
-        )
-    tip, _ = _end(seen, _extent(seen.finger))
-    rows, columns = np.nonzero(seen.finger)
-    counts = np.bincount(columns)
-    used = np.flatnonzero(counts)
-    middles = np.bincount(columns, rows + 0.5)[used] / counts[used]
-    line = np.polynomial.Polynomial.fit(used + 0.5, middles, 2)
-    begin = find_outline(seen).points[:, 0].min()
-    along = np.linspace(begin, tip[0], 100)
-    return float(np.hypot(np.diff(along), np.diff(line(along))).sum())
-
-
 def _extent(finger: Bools) -> float:
-    """Diagonal of the box around it [pixels]."""
+    """Return the diagonal of the bounding box of the finger [pixels]."""
     rows, columns = np.nonzero(finger)
     return float(np.hypot(np.ptp(rows), np.ptp(columns)))
 
 
 def _end(seen: Segmentation, length: float) -> tuple[Array, float]:
-    """Tip (2,) [pixels] and heading [rad].
+    """Find the tip (2,) [pixels] and the heading [rad] by iteration.
 
-    The axis runs through the middles of two sections near the end, and the tip is where it leaves
-    the finger; both are across the axis, so it is found by iteration.
+    The axis runs through the middles of two sections near the end, and the tip is where it
+    leaves the finger; both sections are perpendicular to the axis, hence the iteration.
     """
     rows, columns = np.nonzero(seen.finger)
     pixels = np.stack([columns, rows], axis=1) + 0.5
@@ -528,7 +378,7 @@ def _end(seen: Segmentation, length: float) -> tuple[Array, float]:
 
 
 def _middle(along: Array, beside: Array, position: float) -> float:
-    """Between the two sides of a closed curve, those next to the axis, at a place along."""
+    """Return the middle between the two sides next to the axis, at a position along it."""
     ahead = np.roll(along, -1)
     at = np.flatnonzero((along < position) != (ahead < position))
     fraction = (position - along[at]) / (ahead[at] - along[at])
@@ -540,7 +390,7 @@ def _middle(along: Array, beside: Array, position: float) -> float:
 
 
 def _patch(finger: Bools, tip: Array, heading: float, length: float) -> tuple[Bools, Bools]:
-    """Which pixels are followed, and which of them are background for sure, (h, w) each."""
+    """Return the mask of the tracked pixels and that of its background pixels, (h, w) each."""
     rim = max(round(RIM * length), MIN_RIM)
     rows, columns = np.indices(finger.shape)
     along = (columns + 0.5 - tip[0]) * np.cos(heading) + (rows + 0.5 - tip[1]) * np.sin(heading)
@@ -556,87 +406,95 @@ def _grown(mask: Bools, pixels: int) -> Bools:
     return np.asarray(cv2.dilate(mask.astype(np.uint8), brush) > 0)
 
 
-# --------------------
-# Where a patch of one picture is in another, turned and shifted, to a small part of a pixel.
-#
-# Gauss and Newton's method on the squared difference, with the patch's gradients (the inverse
-# compositional form of Baker and Matthews, "Lucas–Kanade 20 years on", IJCV 2004). Brightness and
-# contrast are found along with the pose, so a lamp that flickers does no harm.
+def signal(frame: Image, weights: Array) -> Floats:
+    """Compute the one channel in which finger and background differ by 1, (h, w)."""
+    cv2 = opencv()
+    return np.asarray(cv2.transform(frame.astype(np.float32), weights[None].astype(np.float32)))
 
 
-Floats = NDArray[np.float32]
+def length_in(frame: Image, colour: FingerColour) -> float:
+    """Measure the length along the middle of a finger that points to the right [pixels].
 
-REGISTRATION_ROUNDS, CLOSE = 20, 2e-3
-"""Steps at most, and the last one [pixels]."""
+    Raises:
+        DescriptionError: No finger there, or its base is beyond the left border.
+    """
+    seen = segment(frame, colour)
+    refuse_cut(seen.finger)
+    if seen.finger[:, 0].any():
+        raise DescriptionError(
+            "expected the finger's base in the image, to measure its length, found it beyond the "
+            "border; specify pixel_size"
+        )
+    tip, _ = _end(seen, _extent(seen.finger))
+    rows, columns = np.nonzero(seen.finger)
+    counts = np.bincount(columns)
+    used = np.flatnonzero(counts)
+    middles = np.bincount(columns, rows + 0.5)[used] / counts[used]
+    line = np.polynomial.Polynomial.fit(used + 0.5, middles, 2)
+    begin = find_outline(seen).points[:, 0].min()
+    along = np.linspace(begin, tip[0], 100)
+    return float(np.hypot(np.diff(along), np.diff(line(along))).sum())
+
+
+# Registration
 
 
 class Pose(NamedTuple):
-    """Of the patch's reference point."""
+    """Position and rotation of the patch's reference point."""
 
     position: Array
     """Column and row, (2,) [pixels]."""
     angle: float
-    """From +x to +y, which is clockwise as one sees the picture [rad]."""
+    """Rotation from +x to +y, clockwise in the image [rad]."""
     likeness: float
     """Correlation with the patch, at most 1 [–]."""
 
 
 class Patch:
-    """A part of a picture that is looked for in others.
+    """The region of an image that is located in other images.
 
     Args:
-        picture: One channel, (h, w).
-        mask: Which of its pixels make the patch, (h, w).
-        place: The point whose motion is told, (2,) [pixels].
+        image: One channel, (h, w).
+        mask: Pixels of the region, (h, w).
+        position: Point whose motion is measured: column and row [pixels], (2,).
     """
 
-    def __init__(self, image: Floats, mask: NDArray[np.bool_], position: Array) -> None:
+    def __init__(self, image: Floats, mask: Bools, position: Array) -> None:
         rows, columns = np.nonzero(mask)
-        self._offsets = np.stack([columns + 0.5, rows + 0.5], axis=1) - position
-        self._values, spread = _normalised(image[rows, columns].astype(float))
-        down, right = np.gradient(image.astype(float))
-        gradient = np.stack([right[rows, columns], down[rows, columns]], axis=1) / spread
-        x, y = self._offsets.T
-        self._reach = float(np.hypot(x, y).max())
-        by_rotation = gradient[:, 1] * x - gradient[:, 0] * y
-        # level and contrast are what the last two columns stand for
-        steps = np.column_stack([gradient, by_rotation, np.ones(len(x)), self._values])
-        self._solver = np.linalg.pinv(steps)[:3]
-
-    @property
-    def reach(self) -> float:
-        """Of the farthest pixel from the reference point [pixels]."""
-        return self._reach
+        self.reach = float(np.hypot(columns + 0.5 - position[0], rows + 0.5 - position[1]).max())
+        """Distance of the farthest pixel from the reference point [pixels]."""
+        low = np.maximum(np.array([columns.min(), rows.min()]) - GRADIENT_MARGIN, 0)
+        right, below = columns.max() + GRADIENT_MARGIN + 1, rows.max() + GRADIENT_MARGIN + 1
+        part = (slice(low[1], below), slice(low[0], right))
+        self._template = np.ascontiguousarray(image[part])
+        self._mask = np.ascontiguousarray(mask[part], dtype=np.uint8)
+        self._reference = position - low - 0.5  # OpenCV counts from the middle of the first pixel
 
     def locate(self, image: Floats, guess: Pose) -> Pose:
-        """The pose in another picture, (h, w), near a guess."""
-        position, angle = np.array(guess.position, dtype=float), guess.angle
-        for _ in range(REGISTRATION_ROUNDS):
-            seen = self._seen(image, position, angle)
-            right, down, more = self._solver @ (seen - self._values)
-            # the step was found for the patch; the pose takes its inverse
-            angle -= more
-            position -= _rotated(np.array([right, down]), angle)
-            if abs(right) + abs(down) + self._reach * abs(more) < CLOSE:
-                break
-        return Pose(position, angle, float(self._seen(image, position, angle) @ self._values))
+        """Refine a pose in another image, (h, w); likeness 0 where this does not converge."""
+        cv2 = opencv()
+        rotation = _rotation(guess.angle)
+        shift = guess.position - 0.5 - rotation @ self._reference
+        warp = np.column_stack([rotation, shift]).astype(np.float32)
+        try:
+            likeness, warp = cv2.findTransformECCWithMask(
+                self._template,
+                image,
+                self._mask,
+                np.ones(image.shape, np.uint8),
+                warp,
+                cv2.MOTION_EUCLIDEAN,
+                (cv2.TERM_CRITERIA_EPS | cv2.TERM_CRITERIA_COUNT, MAX_ITERATIONS, TOLERANCE),
+                1,
+            )
+        except cv2.error:
+            return guess._replace(likeness=0.0)
+        rotation, shift = warp[:, :2].astype(float), warp[:, 2]
+        step = rotation @ _rotation(guess.angle).T
+        angle = guess.angle + float(np.arctan2(step[1, 0], step[0, 0]))
+        return Pose(rotation @ self._reference + shift + 0.5, angle, float(likeness))
 
-    def _seen(self, image: Floats, position: Array, angle: float) -> Array:
-        cv2: Any = opencv()
-        points = (position + _rotated(self._offsets, angle) - 0.5).astype(np.float32)
-        x, y = points.T
-        sampled = cv2.remap(image, x, y, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
-        return _normalised(sampled.ravel().astype(float))[0]
 
-
-def _rotated(vectors: Array, angle: float) -> Array:
+def _rotation(angle: float) -> Array:
     cosine, sine = np.cos(angle), np.sin(angle)
-    x, y = vectors[..., 0], vectors[..., 1]
-    return np.stack([cosine * x - sine * y, sine * x + cosine * y], axis=-1)
-
-
-def _normalised(values: Array) -> tuple[Array, float]:
-    """Less their mean and divided by what is left, and that."""
-    centred = values - values.mean()
-    spread = float(np.linalg.norm(centred))
-    return (centred / spread if spread > 0.0 else centred), spread
+    return np.array([[cosine, -sine], [sine, cosine]])

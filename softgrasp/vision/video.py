@@ -1,33 +1,28 @@
-"""Films on disk, frame by frame: a file that OpenCV reads, or a folder of pictures."""
+"""Read videos frame by frame: a file that OpenCV reads, or a directory of images."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from softgrasp.errors import DescriptionError, ResultError
+from softgrasp.errors import DescriptionError
 from softgrasp.vision.image import Image, opencv
 
 IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp")
-CODECS = {".avi": "MJPG", ".mp4": "mp4v"}
-"""Motion JPEG loses next to nothing; MPEG-4 about as much as a camera does."""
-QUALITY = 95.0
-"""Of motion JPEG, up to 100."""
 
 
 @dataclass(frozen=True)
 class Video:
-    """A film that is read when its frames are asked for.
+    """A video whose frames are read on demand.
 
     Args:
-        path: The film, or the folder of its pictures.
-        frame_rate: True frames a second, also of a film that plays slower [1/s].
-        pictures: The folder's pictures in order; empty for a film.
+        path: Video file, or directory of its images.
+        frame_rate: True frames per second, also of a slow-motion video [1/s].
+        images: Images of the directory in order; empty for a video file.
     """
 
     path: Path
@@ -35,10 +30,10 @@ class Video:
     images: tuple[Path, ...] = ()
 
     def frames(self) -> Iterator[Image]:
-        """Pictures, red first, (height, width, 3) each.
+        """Yield the frames, RGB, (height, width, 3) each.
 
         Raises:
-            DescriptionError: A picture that is none, or frames of different sizes; names it.
+            DescriptionError: A file that is no image, or frames of different sizes; names it.
         """
         shape: tuple[int, ...] | None = None
         for index, image in enumerate(self._image_frames() if self.images else self._played()):
@@ -66,25 +61,24 @@ class Video:
     def _image_frames(self) -> Iterator[Image]:
         cv2 = opencv()
         for path in self.images:
-            # read here: OpenCV's own reader fails on names that are not ASCII on some systems
+            # not cv2.imread: it fails on names that are not ASCII on some systems
             image = cv2.imdecode(np.fromfile(path, dtype=np.uint8), cv2.IMREAD_COLOR)
             if image is None:
-                raise DescriptionError("expected a picture, found something else", file=path)
+                raise DescriptionError("expected an image, found another kind of file", file=path)
             yield cv2.cvtColor(image, cv2.COLOR_BGR2RGB)
 
 
 def open_video(path: str | Path, frame_rate: float | None = None) -> Video:
-    """Open a film, or a folder whose pictures in the order of their names are its frames.
+    """Open a video file, or a directory of images that are its frames in the order of their names.
 
     Args:
-        path: The film or the folder.
-        frame_rate: [1/s]; that of the film where not given. Films in slow motion state the rate at
-            which they play, so a given one wins.
+        path: Video file or directory.
+        frame_rate: Frames per second [1/s]; default: that stored in the video. It takes
+            precedence, because slow-motion videos store the rate of playback.
 
     Raises:
         BackendUnavailable: OpenCV is missing.
-        DescriptionError: No such file, no film, no frames, or a frame rate that is neither given
-            nor in the film.
+        DescriptionError: No such file, no video, no frames, or no frame rate.
     """
     path = Path(path)
     if frame_rate is not None and not 0.0 < frame_rate < math.inf:
@@ -92,7 +86,9 @@ def open_video(path: str | Path, frame_rate: float | None = None) -> Video:
     if path.is_dir():
         return _image_directory(path, frame_rate)
     if not path.is_file():
-        raise DescriptionError("expected a film or a folder of pictures, found none", file=path)
+        raise DescriptionError(
+            "expected a video or a directory of images, found no file", file=path
+        )
     stated = _stated_rate(path)
     if frame_rate is None and not 0.0 < stated < math.inf:
         raise _no_rate(path)
@@ -103,7 +99,7 @@ def _image_directory(path: Path, frame_rate: float | None) -> Video:
     images = sorted(file for file in path.iterdir() if file.suffix.lower() in IMAGE_SUFFIXES)
     if not images:
         raise DescriptionError(
-            f"expected frames as pictures ({', '.join(IMAGE_SUFFIXES)}), found none", file=path
+            f"expected frames as images ({', '.join(IMAGE_SUFFIXES)}), found none", file=path
         )
     if frame_rate is None:
         raise _no_rate(path)
@@ -113,73 +109,23 @@ def _image_directory(path: Path, frame_rate: float | None) -> Video:
 
 def _no_rate(path: Path) -> DescriptionError:
     return DescriptionError(
-        "expected the frame rate, found none in it; give it in frames a second, such as "
+        "expected a frame rate, found none in the file; specify frames per second, such as "
         "frame_rate=960",
         file=path,
     )
 
 
 def _stated_rate(path: Path) -> float:
-    """Of the film [1/s]; 0 where it states none."""
+    """Return the frame rate stored in the video [1/s]; 0 where there is none."""
     cv2 = opencv()
     capture = cv2.VideoCapture(str(path))
     try:
         if not capture.isOpened():
             raise DescriptionError(
-                "expected a film, found something that OpenCV cannot read", file=path
+                "expected a video, found a file that OpenCV cannot read", file=path
             )
         if not capture.read()[0]:
-            raise DescriptionError("expected frames, found a film without any", file=path)
+            raise DescriptionError("expected frames, found a video without any", file=path)
         return float(capture.get(cv2.CAP_PROP_FPS))
     finally:
         capture.release()
-
-
-def write_video(path: str | Path, frames: Iterable[Image], frame_rate: float) -> Path:
-    """Write pictures as a film for the tracker, or as a folder of PNGs, without loss.
-
-    Args:
-        path: A name that ends in ``.avi`` (motion JPEG, nearly without loss) or ``.mp4`` (MPEG-4),
-            or that of a folder, without an ending.
-        frames: Red first, (height, width, 3) each, of one size.
-        frame_rate: That the film states [1/s].
-
-    Returns:
-        The path.
-
-    Raises:
-        BackendUnavailable: OpenCV is missing.
-        ResultError: The place cannot be written, or there are no frames.
-    """
-    cv2, path, count = opencv(), Path(path), 0
-    writer: Any = None
-    for image in frames:
-        bgr = cv2.cvtColor(image, cv2.COLOR_RGB2BGR)
-        if path.suffix:
-            if writer is None:
-                writer = _writer(path, frame_rate, image.shape)
-            writer.write(bgr)
-        else:
-            path.mkdir(parents=True, exist_ok=True)
-            cv2.imencode(".png", bgr)[1].tofile(path / f"{count:06}.png")
-        count += 1
-    if writer is not None:
-        writer.release()
-    if not count:
-        raise ResultError(f"{path}: expected at least one frame, found none")
-    return path
-
-
-def _writer(path: Path, frame_rate: float, shape: tuple[int, ...]) -> Any:
-    cv2 = opencv()
-    if path.suffix.lower() not in CODECS:
-        raise ResultError(f"{path}: expected a name that ends in {' or '.join(CODECS)}")
-    code = cv2.VideoWriter_fourcc(*CODECS[path.suffix.lower()])
-    # of the AVI writers only OpenCV's own takes the quality
-    backend = cv2.CAP_OPENCV_MJPEG if path.suffix.lower() == ".avi" else cv2.CAP_FFMPEG
-    path.parent.mkdir(parents=True, exist_ok=True)
-    writer = cv2.VideoWriter(str(path), backend, code, frame_rate, (shape[1], shape[0]))
-    writer.set(cv2.VIDEOWRITER_PROP_QUALITY, QUALITY)
-    if not writer.isOpened():
-        raise ResultError(f"{path}: the film cannot be written there")
-    return writer

@@ -159,7 +159,7 @@ def test_the_journal_of_another_problem_is_refused(tmp_path: Path) -> None:
         calibrate(hung(1), out=tmp_path, models=False)
     assert str(caught.value) == (
         f"{tmp_path / NAME}: expected evaluations of this problem, found another's; choose another "
-        "folder"
+        "directory"
     )
 
 

@@ -1,4 +1,4 @@
-"""Problems in files: tables, folders, and sentences for what is wrong with them."""
+"""Problems in files: tables, directories, and sentences for what is wrong with them."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_tables_are_read_in_the_units_of_their_columns(tmp_path: Path) -> None:
         ("hung: hung.csv\nstatic_objective: eq4", HUNG, "problem.yaml:3: static_objective: "),
         ("hung: hung.csv\nheld_out: {hung: [25]}", HUNG,
          "held_out.hung: expected a mass that was measured (0, 20), found 25"),
-        ("photos: photos", HUNG, "photos: expected a folder, found none at "),
+        ("photos: photos", HUNG, "photos: expected a directory, found none at "),
         ("hung: hung.csv\nspeed: 2", HUNG, "speed"),
         ("hung: hung.csv", HUNG.replace("q2", "q3"),
          "hung.csv: expected columns q1, q2, … without a gap, found mass_g, q1_deg, q3_deg"),
@@ -89,20 +89,20 @@ def test_tables_are_read_in_the_units_of_their_columns(tmp_path: Path) -> None:
         ("hung: gone.csv", HUNG, "gone.csv: expected a table in CSV, found: no such file"),
     ],
 )  # fmt: skip
-def test_odd_files_are_told(tmp_path: Path, text: str, table: str, sentence: str) -> None:
+def test_odd_files_are_reported(tmp_path: Path, text: str, table: str, sentence: str) -> None:
     path = written(tmp_path, f"finger: paper000\n{text}\n", hung=table)
     with pytest.raises(sg.DescriptionError) as caught:
         load_problem(path)
     assert sentence in str(caught.value)
 
 
-def test_a_problem_that_is_not_there_is_told() -> None:
+def test_a_problem_that_is_not_there_is_reported() -> None:
     with pytest.raises(sg.DescriptionError) as caught:
         load_problem("paper00")
     assert str(caught.value).startswith("no problem 'paper00'; did you mean 'paper000'?")
 
 
-def test_a_finger_that_is_missing_is_told(tmp_path: Path) -> None:
+def test_a_finger_that_is_missing_is_reported(tmp_path: Path) -> None:
     path = written(tmp_path, "hung: hung.csv\n", hung=HUNG)
     with pytest.raises(sg.DescriptionError) as caught:
         load_problem(path)

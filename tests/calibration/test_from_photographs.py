@@ -1,4 +1,4 @@
-"""From folders of photographs and films, drawn with known truth, to the finger's constants."""
+"""From directories of photographs and videos, drawn with known truth, to the finger's constants."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from softgrasp.calibration.files import LoadedProblem, load_problem
 from softgrasp.calibration.result import draw_evidence
 from softgrasp.report.calibration import _carried, draw_overlays
 from softgrasp.vision.synthetic_photos import synthetic_photo
-from softgrasp.vision.video import write_video
+from tests.support.videos import write_video
 from tests.calibration.problems import FINGER
 from tests.support.synthetic_video import SyntheticVideo
 
@@ -35,10 +35,10 @@ def loaded(tmp_path_factory: pytest.TempPathFactory) -> LoadedProblem:
     video = SyntheticVideo(
         sg.soft.move_finger(FINGER, 0.8, start_angles=start, timestep=2.5e-4), width=320
     )
-    write_video(directory / "films" / "40g.avi", video.frames(), video.frame_rate)
+    write_video(directory / "videos" / "40g.avi", video.frames(), video.frame_rate)
     (directory / "problem.yaml").write_text(
         "finger: paper000\nphotos: photos\n"
-        f"videos: {{folder: films, pixel_size: {video.pixel_size}, frame_rate: 960}}\n"
+        f"videos: {{folder: videos, pixel_size: {video.pixel_size}, frame_rate: 960}}\n"
         "release_objective: trace\n",
         encoding="utf-8",
     )
@@ -55,7 +55,7 @@ def test_photographs_lead_to_the_springs(loaded: LoadedProblem) -> None:
 
 
 @pytest.mark.slow
-def test_a_film_is_read_as_overshoots_and_as_a_track(loaded: LoadedProblem) -> None:
+def test_a_video_is_read_as_overshoots_and_as_a_track(loaded: LoadedProblem) -> None:
     (release,) = loaded.problem.releases
     assert release.overshoots == 12
     assert release.settling_time == pytest.approx(0.599, rel=0.03)
@@ -75,16 +75,16 @@ def test_what_was_read_is_drawn(loaded: LoadedProblem, tmp_path: Path) -> None:
 
 def test_a_film_that_ends_too_early_is_told(loaded: LoadedProblem, tmp_path: Path) -> None:
     video = SyntheticVideo(sg.soft.move_finger(FINGER, 0.15, start_angles=0.1), width=320)
-    write_video(tmp_path / "films" / "20g.avi", video.frames(), video.frame_rate)
+    write_video(tmp_path / "videos" / "20g.avi", video.frames(), video.frame_rate)
     path = tmp_path / "problem.yaml"
     path.write_text(
-        f"finger: paper000\nvideos: {{folder: films, pixel_size: {video.pixel_size}}}\n",
+        f"finger: paper000\nvideos: {{folder: videos, pixel_size: {video.pixel_size}}}\n",
         encoding="utf-8",
     )
     with pytest.raises(sg.DescriptionError) as caught:
         load_problem(path)
     assert str(caught.value) == (
-        f"{tmp_path / 'films' / '20g.avi'}: expected a film that shows the finger until it "
+        f"{tmp_path / 'videos' / '20g.avi'}: expected a video that shows the finger until it "
         "settles, found one that ends before"
     )
 

@@ -1,4 +1,4 @@
-"""The objectives of paper 000, by hand."""
+"""The objectives of Hadi et al. (2025), by hand."""
 
 from __future__ import annotations
 

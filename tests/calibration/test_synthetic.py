@@ -22,10 +22,10 @@ from tests.calibration.problems import FINGER
 pytest.importorskip("cv2", reason="OpenCV is the extra 'calibrate'")
 
 
-def test_a_folder_that_is_there_is_left_alone(
+def test_a_directory_that_is_there_is_left_alone(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with pytest.raises(ResultError, match="expected no folder, found one; it is not overwritten"):
+    with pytest.raises(ResultError, match="expected no directory, found one; it is not overwritten"):
         write_sample(FINGER, tmp_path)
     (tmp_path / "bench").mkdir()
     assert main(["new", "photos", "bench", "--out", str(tmp_path)]) == 2
@@ -78,7 +78,7 @@ def test_the_bench_of_the_paper_has_twenty_repeats_at_eleven_pressures() -> None
     pressures = np.array([one.pressure for one in forces]).reshape(11, 20)[:, 0]
     np.testing.assert_allclose(pressures, np.arange(11) * 1e4)
     slope, _ = np.polyfit(pressures / 1e3, means, 1)
-    # Table I's alpha; paper 000 publishes 21e-3 for its simulation, which nothing explains
+    # Table I's alpha; Hadi et al. (2025) publishes 21e-3 for its simulation, which nothing explains
     assert slope == pytest.approx(8.5e-3, rel=0.03)
 
 

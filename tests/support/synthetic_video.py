@@ -1,4 +1,4 @@
-"""Films of fingers that move as is known: the test bench of the tracker."""
+"""Videos of fingers that move as is known: the test bench of the tracker."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from softgrasp.sim.soft_dynamics import FingerMotion
 from softgrasp.vision.image import Image, opencv
 
 FINE = 4
-"""Polygons are filled so many times finer than the picture, then averaged."""
+"""Polygons are filled so many times finer than the image, then averaged."""
 SUBPIXEL_BITS = 6
 FILLS = 0.7
-"""Part of the picture's width that the straight finger takes."""
+"""Part of the image's width that the straight finger takes."""
 ASPECT = 0.75
 """Height over width."""
 BASE = (0.1, 0.38)
@@ -41,14 +41,14 @@ NOISE_MARGIN = 96
 
 @dataclass(frozen=True)
 class SyntheticVideo:
-    """A film of a planar finger's motion, seen from the side; every frame is drawn when asked for.
+    """A video of a planar finger's motion, seen from the side; every frame is drawn when asked for.
 
-    The base is on the left and z points up. The picture is lit unevenly, slightly out of focus and
-    noisy; the same seed makes the same film.
+    The base is on the left and z points up. The image is lit unevenly, slightly out of focus and
+    noisy; the same seed makes the same video.
 
     Args:
         motion: What is filmed; of a planar finger.
-        width: Of the picture [px]; its height is three quarters of that.
+        width: Of the image [px]; its height is three quarters of that.
         frame_rate: [1/s]
         noise: Standard deviation in each channel, of 255.
         blur: Standard deviation of the lens [px].
@@ -108,7 +108,7 @@ class SyntheticVideo:
         return self._pixels(tips[:, [0, 2]])
 
     def frames(self) -> Iterator[Image]:
-        """Pictures, red first, (height, width, 3) each."""
+        """Images, red first, (height, width, 3) each."""
         cv2 = opencv()
         rng = np.random.default_rng(self.seed)
         rows, columns = self.shape
@@ -142,7 +142,7 @@ class SyntheticVideo:
         return np.asarray(np.asarray(WALL) - shade[..., None] + 0.5, dtype=np.uint8)
 
     def _paint(self, image: Image, colour: Image, outline: Array) -> None:
-        """The finger before the wall; only the part of the picture that it is in is painted."""
+        """The finger before the wall; only the part of the image that it is in is painted."""
         cv2 = opencv()
         margin = 2 + math.ceil(4.0 * self.blur)
         low = np.maximum(outline.min(axis=0).astype(int) - margin, 0)

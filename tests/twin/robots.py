@@ -60,7 +60,7 @@ Talk = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 
 async def listening(talk: Talk) -> tuple[asyncio.Server, int]:
-    """A server on loopback that talks as it is told, and its port."""
+    """A server on loopback that talks as it is reported, and its port."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:

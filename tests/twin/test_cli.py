@@ -49,7 +49,7 @@ def test_twin_alone_shows_its_verbs(run: Run) -> None:
 
 
 # --------------------
-# ``softgrasp twin run`` and ``replay``: two processes, a wire, and the same picture again.
+# ``softgrasp twin run`` and ``replay``: two processes, a wire, and the same image again.
 
 
 @pytest.fixture(scope="module")
@@ -80,7 +80,7 @@ def test_a_run_writes_record_figures_and_page(record: Path) -> None:
     assert "Safe stop: positive trigger off, negative trigger off." in page
 
 
-def test_a_replay_draws_the_same_picture_bit_for_bit(
+def test_a_replay_draws_the_same_image_bit_for_bit(
     record: Path, tmp_path: Path, run: Run
 ) -> None:
     done = run("twin", "replay", record, "--renderer", "raycast", "--out", tmp_path, "--json")
@@ -120,7 +120,7 @@ def test_mistakes_are_sentences(run: Run, words: tuple[str, ...], code: int, sen
     assert "Traceback" not in done.err
 
 
-def test_a_second_run_needs_a_second_folder(record: Path, run: Run) -> None:
+def test_a_second_run_needs_a_second_directory(record: Path, run: Run) -> None:
     done = run("twin", "run", "--duration", "0.1", "--no-view", "--out", record)
     assert done.code == 2
     assert "expected no record here yet, found one" in done.err
@@ -193,14 +193,14 @@ def test_a_token_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
         (("--time-constant", "0"), "time_constant: expected a number above 0, found 0.0"),
     ],
 )
-def test_mistakes_are_told(words: tuple[str, ...], message: str, run: Run, tmp_path: Path) -> None:
+def test_mistakes_are_reported(words: tuple[str, ...], message: str, run: Run, tmp_path: Path) -> None:
     ran = run("twin", "serve", "--port", "0", *words)
     assert ran.code == 2
     assert message in ran.err
     assert ran.out == ""
 
 
-def test_a_port_that_is_taken_is_told(run: Run) -> None:
+def test_a_port_that_is_taken_is_reported(run: Run) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
         ran = run("twin", "serve", "--port", str(port))

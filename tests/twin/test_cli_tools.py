@@ -181,7 +181,7 @@ def words(pixels: np.ndarray) -> str:
 
 
 class Case:
-    """A plain picture with exact picks of a bent finger."""
+    """A plain image with exact picks of a bent finger."""
 
     def __init__(self, directory: Path) -> None:
         reference = reference_finger()
@@ -262,7 +262,7 @@ def test_clicks_on_the_page(run: Run, case: Case, monkeypatch: pytest.MonkeyPatc
         (("--points", "1,2 3,nan"), "found '3,nan'"),
         (("--line", "1,2 3,4"), "--line: expected it only with --points"),
         (("--pressure-kpa", "5"), "expected --pressure-kpa and --append together, found no --app"),
-        (("--depth", "none.npy"), "none.npy: expected a depth picture, found no such file"),
+        (("--depth", "none.npy"), "none.npy: expected a depth image, found no such file"),
     ],
 )
 def test_mistakes_are_sentences(run: Run, case: Case, options: tuple[str, ...], sentence: str):
@@ -286,7 +286,7 @@ def test_accuracy_without_a_report(run: Run, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_accuracy_with_pictures_and_page(run: Run, tmp_path: Path) -> None:
+def test_accuracy_with_images_and_page(run: Run, tmp_path: Path) -> None:
     ran = run("twin", "accuracy", "--quick", "--step-kpa", "30", "--out", "a")
     assert ran.code == 0, ran.err
     assert files_in(tmp_path / "a") == sorted(WRITTEN)

@@ -194,7 +194,7 @@ def test_a_value_that_is_none_names_address_and_key(
         (b"\xff\xfe", "expected a JSON object, found: "),
     ],
 )  # fmt: skip
-def test_wrong_content_is_told(answer: bytes, sentence: str) -> None:
+def test_wrong_content_is_reported(answer: bytes, sentence: str) -> None:
     with pytest.raises(BadAnswerError) as message:
         sample_of(answer, 0.0, HERE)
     assert str(message.value).startswith(f"{HERE}: {sentence}")

@@ -246,7 +246,7 @@ def test_what_the_server_answers_to(pdu: str, code: int | None) -> None:
     assert asyncio.run(session.answer(8, request))[1] == 11
 
 
-def test_a_port_that_is_taken_is_told() -> None:
+def test_a_port_that_is_taken_is_reported() -> None:
     async def talk() -> None:
         async with rig() as there:
             port = there.server.address[1]
@@ -311,7 +311,7 @@ def test_noise_stays_inside_the_register() -> None:
     asyncio.run(talk())
 
 
-def test_nobody_there_is_told() -> None:
+def test_nobody_there_is_reported() -> None:
     async def talk() -> None:
         async with rig() as there:
             port = there.server.address[1]

@@ -27,7 +27,7 @@ from softgrasp.twin.piecewise_bending import (
 
 LENGTHS = (14e-3, 14e-3, 12.32e-3, 15.39e-3)
 PRESSURES = np.arange(-90.0, 121.0, 5.0) * 1e3
-"""As paper 001 measured: one sample each 5 kPa, 43 in all."""
+"""As Xiang et al. (2024) measured: one sample each 5 kPa, 43 in all."""
 TRUTH = PressureFit(
     lengths=LENGTHS,
     coefficients=(
@@ -223,7 +223,7 @@ def test_a_bend_out_of_reach_is_refused_with_what_is_in_reach() -> None:
         pressure_for(TRUTH, 0.1, piece=4)
 
 
-def test_several_pressures_of_one_bend_are_told() -> None:
+def test_several_pressures_of_one_bend_are_reported() -> None:
     fit = one_piece(0.0, -0.25, 0.0, 1.0 / 3.0)
     edge = 1e5 * np.sqrt(0.75)
     assert pressures_for(fit, 0.0) == pytest.approx((-edge, 0.0, edge), abs=1e-6)

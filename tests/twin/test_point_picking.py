@@ -207,7 +207,7 @@ def test_refuses_a_noise_of_nothing() -> None:
 
 
 # --------------------
-# Depth pictures, the overlay, and the page on which one clicks.
+# Depth images, the overlay, and the page on which one clicks.
 
 
 pytest.importorskip("cv2", reason="OpenCV is an extra")
@@ -236,13 +236,13 @@ def test_depths_in_metres_and_in_millimetres(tmp_path: Path) -> None:
 def test_depth_files_that_are_none(tmp_path: Path) -> None:
     with pytest.raises(DescriptionError, match="found no such file"):
         read_depth(tmp_path / "none.npy", SHAPE)
-    with pytest.raises(DescriptionError, match=r"expected a depth picture, \.npy or \.png"):
+    with pytest.raises(DescriptionError, match=r"expected a depth image, \.npy or \.png"):
         read_depth(tmp_path / "depth.exr", SHAPE)
     np.save(tmp_path / "small.npy", np.ones((2, 3)))
-    with pytest.raises(DescriptionError, match=r"320 × 240 pixels, as the picture has, found sha"):
+    with pytest.raises(DescriptionError, match=r"320 × 240 pixels, as the image has, found sha"):
         read_depth(tmp_path / "small.npy", SHAPE)
     Pillow.fromarray(PICTURE).save(tmp_path / "colour.png")
-    with pytest.raises(DescriptionError, match="a picture of kind RGB"):
+    with pytest.raises(DescriptionError, match="an image of kind RGB"):
         read_depth(tmp_path / "colour.png", SHAPE)
     (tmp_path / "text.npy").write_text("no array")
     with pytest.raises(DescriptionError, match="found a file that is none"):
@@ -262,14 +262,14 @@ def test_the_depth_at_a_pick_is_a_median_without_holes() -> None:
     assert (2 * WINDOW + 1) ** 2 == 121
 
 
-def test_the_mean_of_pictures_is_surer() -> None:
+def test_the_mean_of_images_is_surer() -> None:
     one = measure_picks(PICTURE, PICKING_CAMERA, PICKS)
     mean = averaged([one] * 4)
     np.testing.assert_allclose(mean.angles, one.angles)
     np.testing.assert_allclose(mean.sigmas, 0.5 * one.sigmas)
 
 
-def test_picks_outside_the_picture_are_refused() -> None:
+def test_picks_outside_the_image_are_refused() -> None:
     with pytest.raises(DescriptionError, match=r"within 320 × 240 pixels, found \(400, 10\)"):
         measure_picks(
             PICTURE, PICKING_CAMERA, Picks(np.array([[400.0, 10.0], [5.0, 5.0]]), LINE_PX)
@@ -317,7 +317,7 @@ def test_the_page_measures_and_ends(page: PickServer) -> None:
     status, html = ask(page, "")
     assert status == 200
     assert b'{"line": 2, "cuts": 3, "edges": 1}' in html
-    plain = ask(page, "picture.png")[1]
+    plain = ask(page, "image.png")[1]
     assert plain.startswith(b"\x89PNG")
     points = [*LINE_PX.tolist(), *CUTS.tolist()]
     status, message = ask(page, "measure", points)

@@ -71,13 +71,13 @@ def test_a_run_that_was_killed_is_read_from_its_journal(tmp_path: Path) -> None:
     assert cut.rows == record.rows[:-1]
 
 
-def test_a_folder_with_a_record_is_not_written_over(tmp_path: Path) -> None:
+def test_a_directory_with_a_record_is_not_written_over(tmp_path: Path) -> None:
     rig = recorded(tmp_path, 3)
     with pytest.raises(ResultError, match=r"expected no record here yet, found one; choose"):
         TwinRecorder(tmp_path, rig.twin)
 
 
-def test_what_is_no_record_is_told(tmp_path: Path) -> None:
+def test_what_is_no_record_is_reported(tmp_path: Path) -> None:
     with pytest.raises(ResultError, match=r"expected the twin of a record, found none"):
         read_twin_record(tmp_path)
     recorded(tmp_path, 3)

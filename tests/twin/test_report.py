@@ -16,7 +16,7 @@ from softgrasp.twin.fit_report import LINE_STYLES, draw_piece_poses, draw_pressu
 from softgrasp.twin.piecewise_bending import fit_pressures
 
 IMAGES = Path(__file__).resolve().parent.parent.parent / "docs" / "images"
-"""``SOFTGRASP_WRITE_DOCS=1`` writes the pictures of the page there."""
+"""``SOFTGRASP_WRITE_DOCS=1`` writes the images of the page there."""
 LENGTHS = (14e-3, 14e-3, 12.32e-3, 15.39e-3)
 RISING, FORCED = np.radians([10.0, 15.0, 20.0, 25.0]), np.radians([12.0, 8.8, 6.0, 3.3])
 
@@ -26,7 +26,7 @@ def position(name: str, directory: Path) -> Path:
 
 
 def fractions(figure_image: Path, colors: list[str]) -> list[float]:
-    """Parts of a picture that have colours."""
+    """Parts of an image that have colours."""
     with Image.open(figure_image) as image:
         pixels = np.asarray(image.convert("RGB"), dtype=int)[::3, ::3].reshape(-1, 3)
     target = [[int(color[k : k + 2], 16) for k in (1, 3, 5)] for color in colors]

@@ -1,4 +1,4 @@
-"""Synthetic RGB-D pictures, marks found in them, and how good the angles are that they show."""
+"""Synthetic RGB-D images, marks found in them, and how good the angles are that they show."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def shape() -> ReferenceShape:
 
 @pytest.fixture(scope="module")
 def small(shape: ReferenceShape) -> tuple[RgbdTestRig, RgbdImage]:
-    """A picture of a quarter of the pixels, which is drawn quickly."""
+    """An image of a quarter of the pixels, which is drawn quickly."""
     rig = RgbdTestRig(REFERENCE.finger, REFERENCE.stations, rgbd_camera(640))
     return rig, rig.image(shape.joint_angles, depth_noise=2e-3, seed=1)
 
@@ -57,7 +57,7 @@ def test_without_noise_angles_are_those_of_the_chain_within_a_third_of_a_degree(
 
 
 def test_angles_within_a_degree_at_1280_pixels(rig: RgbdTestRig) -> None:
-    """1 px in every pick, 2 mm in every depth; 60 pictures of three poses."""
+    """1 px in every pick, 2 mm in every depth; 60 images of three poses."""
     shapes = [shape_at(REFERENCE, pressure) for pressure in (-90e3, 50e3, 120e3)]
     all_marks = [rig.marks(shape.joint_angles) for shape in shapes]
     off = []
@@ -75,7 +75,7 @@ def test_angles_within_a_degree_at_1280_pixels(rig: RgbdTestRig) -> None:
     degrees = np.degrees(off)
     assert np.sqrt((degrees**2).mean(axis=0)).max() < 0.6
     assert (np.abs(degrees) < 1.0).mean() > 0.97
-    # the mean of four pictures of a pose is within a degree without exception
+    # the mean of four images of a pose is within a degree without exception
     means = degrees.reshape(5, 4, 3, 4).mean(axis=1)
     assert np.abs(means).max() < 1.0
 
@@ -104,7 +104,7 @@ def test_depths_are_those_of_the_marks(small: tuple[RgbdTestRig, RgbdImage]) -> 
     np.testing.assert_array_equal(again.image, seen.image)
 
 
-def test_picking_the_picture_gives_the_angles(
+def test_picking_the_image_gives_the_angles(
     small: tuple[RgbdTestRig, RgbdImage], shape: ReferenceShape
 ) -> None:
     rig, seen = small
@@ -119,7 +119,7 @@ def test_picking_the_picture_gives_the_angles(
 
 
 @pytest.mark.slow
-def test_a_large_picture_is_picked_within_a_degree(rig: RgbdTestRig, shape: ReferenceShape) -> None:
+def test_a_large_image_is_picked_within_a_degree(rig: RgbdTestRig, shape: ReferenceShape) -> None:
     seen = rig.image(shape.joint_angles, depth_noise=2e-3, seed=2)
     assert seen.image.shape == (960, 1280, 3)
     spots = find_marks(seen.image, MARKS)
@@ -139,5 +139,5 @@ def test_refusals(rig: RgbdTestRig, small: tuple[RgbdTestRig, RgbdImage]) -> Non
         in_order(np.zeros((2, 2)), 5, np.zeros(2))
     _, seen = small
     picks = Picks(edges(seen.marks), seen.marks.pixels["line"])
-    with pytest.raises(DescriptionError, match="expected a picture of 1280 × 960 pixels"):
+    with pytest.raises(DescriptionError, match="expected an image of 1280 × 960 pixels"):
         measure_picks(seen.image, rig.camera, picks)

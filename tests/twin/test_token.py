@@ -76,7 +76,7 @@ def test_a_wrong_token_is_not_tried_ever_faster() -> None:
     asyncio.run(talk())
 
 
-def test_a_token_for_a_server_without_one_is_told() -> None:
+def test_a_token_for_a_server_without_one_is_reported() -> None:
     async def talk() -> None:
         async with rig() as there, there.client(token=TOKEN) as client:
             with pytest.raises(RequestRefusedError, match="no such register"):

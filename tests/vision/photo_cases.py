@@ -1,4 +1,4 @@
-"""Photographs of the finger of paper 000 under weights, each rendered once a process."""
+"""Photographs of the finger of Hadi et al. (2025) under weights, each rendered once a process."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from functools import cache
 import numpy as np
 
 import softgrasp as sg
+from softgrasp.vision.image import Image
 from softgrasp.vision.synthetic_photos import SyntheticPhoto, synthetic_photo
 
 FINGER = sg.io.load_finger("paper000")
@@ -36,3 +37,53 @@ def board_photo() -> SyntheticPhoto:
 def rms_deg(errors: np.ndarray) -> float:
     """Root of the mean square [deg] of errors [rad]."""
     return float(np.degrees(np.sqrt(np.mean(np.square(errors)))))
+
+
+def with_faults(
+    image: Image,
+    *,
+    light: float = 0.0,
+    light_direction_deg: float = 0.0,
+    tint: tuple[float, float, float] = (1.0, 1.0, 1.0),
+    hue_deg: float = 0.0,
+    blur: float = 0.0,
+    noise: float = 0.0,
+    seed: int = 0,
+) -> Image:
+    """Change the light of an image, blur it and add noise.
+
+    Args:
+        image: RGB image, (height, width, 3).
+        light: Change of brightness from the middle to the border, see ``lit_and_noisy``.
+        light_direction_deg: Direction of the brighter side: 0 right, 90 up.
+        tint: Colour of the light, red, green and blue up to 1.
+        hue_deg: Rotation of every hue on the colour circle.
+        blur: Standard deviation [pixels].
+        noise: Standard deviation in every channel of every pixel [fraction of full scale].
+        seed: Seed of the noise.
+    """
+    import cv2
+
+    seen = image.astype(np.float32) / 255.0
+    if hue_deg:
+        hsv = cv2.cvtColor(seen, cv2.COLOR_RGB2HSV)
+        hsv[..., 0] = (hsv[..., 0] + hue_deg) % 360.0
+        seen = cv2.cvtColor(hsv, cv2.COLOR_HSV2RGB)
+    seen = seen * _brightness(image.shape[:2], light, light_direction_deg)[..., None]
+    seen *= np.array(tint, dtype=np.float32)
+    if blur:
+        seen = cv2.GaussianBlur(seen, (0, 0), blur)
+    if noise:
+        grain = np.random.default_rng(seed).standard_normal(seen.shape, dtype=np.float32)
+        seen = seen + np.float32(noise) * grain
+    return np.rint(255.0 * seen.clip(0.0, 1.0)).astype(np.uint8)
+
+
+def _brightness(shape: tuple[int, ...], light: float, direction_deg: float) -> np.ndarray:
+    y, x = np.meshgrid(
+        np.linspace(1.0, -1.0, shape[0]), np.linspace(-1.0, 1.0, shape[1]), indexing="ij"
+    )
+    angle = np.radians(direction_deg)
+    along = np.cos(angle) * x + np.sin(angle) * y
+    along /= max(float(np.abs(along).max()), 1e-12)
+    return np.asarray((1.0 + light * along) / (1.0 + light), dtype=np.float32)

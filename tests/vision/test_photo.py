@@ -14,7 +14,6 @@ from softgrasp.vision.joint_angles import (  # noqa: E402
     design_angles,
     measure_photo,
 )
-from softgrasp.vision.synthetic_photos import with_faults  # noqa: E402
 from tests.vision.photo_cases import (  # noqa: E402
     FINGER,
     LOADS,
@@ -23,6 +22,7 @@ from tests.vision.photo_cases import (  # noqa: E402
     photo,
     pose,
     rms_deg,
+    with_faults,
 )
 
 LIMIT_DEG = {1280: 0.5, 640: 1.0}
@@ -48,7 +48,7 @@ ALL = {
 
 
 def narrowed(image: np.ndarray, width: int) -> np.ndarray:
-    """The picture of a camera with fewer pixels."""
+    """The image of a camera with fewer pixels."""
     height = round(image.shape[0] * width / image.shape[1])
     return cv2.resize(image, (width, height), interpolation=cv2.INTER_AREA)
 
@@ -84,7 +84,7 @@ def test_angles_with_everything_at_once():
         assert rms_deg(result) < LIMIT_DEG[width], width
 
 
-def test_wider_pictures_are_better():
+def test_wider_images_are_better():
     by_width = [
         rms_deg(np.array([errors(load, width, noise=0.02) for load in (0.02, 0.1)]))
         for width in (320, 640, 1280)
@@ -136,7 +136,7 @@ def test_a_finger_that_points_to_the_left_is_mirrored():
     np.testing.assert_array_equal(left.image, image)
 
 
-def test_valleys_above_are_those_of_the_picture_upside_down():
+def test_valleys_above_are_those_of_the_image_upside_down():
     image = np.ascontiguousarray(photo(0.04).image[::-1])
     above = measure_photo(image, FINGER, angles="segments", notches="top")
     below = measure_photo(image[::-1].copy(), FINGER, angles="segments")
@@ -196,7 +196,7 @@ def test_a_checkerboard_takes_perspective_and_tilt_out():
     assert straight.metres_per_px == pytest.approx(by_joints.metres_per_px, rel=0.01)
 
 
-def test_a_checkerboard_in_a_straight_picture_gives_its_scale():
+def test_a_checkerboard_in_a_straight_image_gives_its_scale():
     seen = board_photo()
     measured = measure_photo(seen.image, FINGER, scale=seen.board)
     assert measured.metres_per_px == pytest.approx(seen.metres_per_px, rel=0.002)

@@ -1,4 +1,4 @@
-"""The parts of the measurement: angles from points, colour, background, generator, sheet."""
+"""Parts of the photo measurement: angles, tip, colour, background, synthetic images, figure."""
 
 from __future__ import annotations
 
@@ -22,11 +22,8 @@ from softgrasp.vision.segmentation import (  # noqa: E402
     dominant_colour,
     hsv_of,
 )
-from softgrasp.vision.synthetic_photos import (  # noqa: E402
-    synthetic_photo,
-    with_faults,
-)
-from tests.vision.photo_cases import FINGER, photo, pose  # noqa: E402
+from softgrasp.vision.synthetic_photos import lit_and_noisy, synthetic_photo  # noqa: E402
+from tests.vision.photo_cases import FINGER, photo, pose, with_faults  # noqa: E402
 
 ANGLES = st.lists(st.floats(-0.3, 0.3), min_size=7, max_size=7)
 
@@ -53,12 +50,12 @@ def rotated(heading: float) -> np.ndarray:
 
 
 @given(st.floats(-1.2, 1.2), st.floats(-0.5, 0.5), st.floats(-0.3, 0.3))
-def test_the_tip_is_the_middle_of_the_end(heading: float, doubt: float, taper: float):
-    """However the sides run, and whatever direction the last link was thought to have."""
+def test_the_tip_is_the_middle_of_the_end(heading: float, error: float, taper: float):
+    """However the sides run, and whatever direction the last link was assumed to have."""
     slant = 90.0 * np.tan(taper)
     corners = np.array([[-40.0, -60.0], [0.0, -20.0 - slant], [90.0, -20.0], [90.0, 20.0]])
     outline = resampled(np.vstack([corners, [[-40.0, 20.0]]]), closed=True) @ rotated(heading)
-    tip = find_tip(outline, np.zeros(2), heading + doubt)
+    tip = find_tip(outline, np.zeros(2), heading + error)
     np.testing.assert_allclose(tip, np.array([90.0, 0.0]) @ rotated(heading), atol=1.0)
 
 
@@ -118,17 +115,17 @@ def test_true_points_are_where_the_kinematics_puts_them():
     assert seen.image.shape == (960, 1280, 3)
 
 
-def test_faults_do_what_they_say():
+def test_light_and_noise_of_a_synthetic_photo():
     grey = np.full((50, 100, 3), 200, dtype=np.uint8)
-    lit = with_faults(grey, light=0.3).astype(float)
+    lit = lit_and_noisy(grey, light=0.3).astype(float)
     assert lit[:, 0].mean() / lit[:, -1].mean() == pytest.approx(0.7 / 1.3, abs=0.01)
-    noisy = with_faults(grey, noise=0.02, seed=1).astype(float)
+    noisy = lit_and_noisy(grey, noise=0.02, seed=1).astype(float)
     assert noisy.std() / 255.0 == pytest.approx(0.02, rel=0.05)
-    np.testing.assert_array_equal(with_faults(grey), grey)
+    np.testing.assert_array_equal(lit_and_noisy(grey), grey)
 
 
 @pytest.mark.parametrize("width", [480, 640, 1281])
-def test_a_sheet_of_all_steps(width: int):
+def test_a_figure_of_all_steps(width: int):
     measured = measure_photo(photo(0.1).image, FINGER, scale="joints")
     sheet = steps_image(measured, width)
     assert sheet.dtype == np.uint8

@@ -1,4 +1,4 @@
-"""Photographs that cannot be used, and the sentence that says why."""
+"""Photographs that cannot be measured, and the error message of each."""
 
 from __future__ import annotations
 
@@ -38,20 +38,20 @@ def test_without_opencv(monkeypatch: pytest.MonkeyPatch):
     with pytest.raises(BackendUnavailable) as message:
         opencv()
     assert str(message.value) == (
-        "photographs and films are measured with OpenCV, which is not installed: "
+        "photographs and videos are measured with OpenCV, which is not installed: "
         "pip install 'softgrasp[calibrate]'"
     )
 
 
-def test_files_that_are_no_pictures(tmp_path: Path):
+def test_files_that_are_not_images(tmp_path: Path):
     text = tmp_path / "notes.png"
-    text.write_text("no picture")
+    text.write_text("no image")
     missing = tmp_path / "missing.png"
     assert sentence(missing, FINGER) == f"{missing}: expected a photograph, found no such file"
     assert sentence(text, FINGER) == (
-        f"{text}: expected a photograph, found a file that is no picture, or a damaged one"
+        f"{text}: expected a photograph, found a file that is no image, or a damaged one"
     )
-    assert sentence(tmp_path, FINGER) == f"{tmp_path}: expected a photograph, found a folder"
+    assert sentence(tmp_path, FINGER) == f"{tmp_path}: expected a photograph, found a directory"
 
 
 def test_a_damaged_file(tmp_path: Path, image: np.ndarray):
@@ -62,7 +62,7 @@ def test_a_damaged_file(tmp_path: Path, image: np.ndarray):
         read_photo(path)
 
 
-def test_a_file_is_read_and_named_in_what_is_wrong_with_it(tmp_path: Path, image: np.ndarray):
+def test_an_error_names_the_file(tmp_path: Path, image: np.ndarray):
     path = tmp_path / "finger.png"
     Image.fromarray(image).save(path)
     np.testing.assert_array_equal(read_photo(path), image)
@@ -70,20 +70,20 @@ def test_a_file_is_read_and_named_in_what_is_wrong_with_it(tmp_path: Path, image
     np.testing.assert_array_equal(from_file.angles, direct.angles)
     Image.fromarray(image[::20, ::20]).save(path)
     assert sentence(str(path), FINGER) == (
-        f"{path}: expected a picture of at least 320 × 160 pixels, found 64 × 48"
+        f"{path}: expected an image of at least 320 × 160 pixels, found 64 × 48"
     )
 
 
-def test_a_photograph_is_turned_as_its_camera_says(tmp_path: Path, image: np.ndarray):
-    path, exif = tmp_path / "turned.png", Image.Exif()
+def test_a_photograph_is_rotated_after_its_exif_orientation(tmp_path: Path, image: np.ndarray):
+    path, exif = tmp_path / "rotated.png", Image.Exif()
     exif[0x0112] = 3  # the camera was upside down
     Image.fromarray(image[::-1, ::-1].copy()).save(path, exif=exif)
     np.testing.assert_array_equal(read_photo(path), image)
 
 
-def test_arrays_that_are_no_pictures():
+def test_arrays_that_are_no_images():
     assert sentence(np.zeros((480, 640)), FINGER) == (
-        "expected a picture of shape (height, width, 3) of whole numbers from 0 to 255 (uint8), "
+        "expected an image of shape (height, width, 3) of whole numbers from 0 to 255 (uint8), "
         "found shape (480, 640) of float64"
     )
 
@@ -92,14 +92,14 @@ def test_no_pixels_in_the_range_of_hues(image: np.ndarray):
     blue = FingerColour(hue_deg=(200.0, 250.0))
     assert sentence(image, FINGER, colour=blue) == (
         "expected a finger with hue 200° to 250°, saturation 0.25 to 1 and value 0.08 to 1, found "
-        "no such pixel; the picture has mostly hue 14° (red)"
+        "no such pixel; the image has mostly hue 14° (red)"
     )
 
 
-def test_a_picture_without_colours(image: np.ndarray):
+def test_a_image_without_colours(image: np.ndarray):
     grey = np.repeat(image.mean(axis=2, keepdims=True), 3, axis=2).astype(np.uint8)
     assert sentence(grey, FINGER) == (
-        "expected a coloured finger before a white background, found a picture without colours: "
+        "expected a coloured finger before a white background, found an image without colours: "
         "less than 0.2 % of it has a saturation of 0.15 or more"
     )
 
@@ -119,8 +119,8 @@ def test_a_finger_that_is_cut_off(image: np.ndarray, part: tuple, flip: bool, si
     piece = image[part]
     shown = np.ascontiguousarray(piece[:, ::-1] if flip else piece)
     assert sentence(shown, FINGER, flip=flip) == (
-        f"expected the whole finger in the picture, found it cut off at the {sides} border; only "
-        "its base may lie beyond the picture"
+        f"expected the whole finger in the image, found it cut off at the {sides} border; only "
+        "its base may lie beyond the image"
     )
 
 
@@ -129,7 +129,7 @@ def test_too_few_valleys(image: np.ndarray):
     assert message.startswith(
         "expected 7 valleys between bellows, one for each joint, found 1, at "
     )
-    assert message.endswith("; is the notched side the other one, or is the picture blurred?")
+    assert message.endswith("; is the notched side the other one, or is the image blurred?")
     message = sentence(image, joints=9, angles="segments", tip=False)
     assert message.startswith(
         "expected 9 valleys between bellows, one for each joint, found 7, at "
@@ -137,9 +137,9 @@ def test_too_few_valleys(image: np.ndarray):
     assert message.count("(") == 7
 
 
-def test_arguments_that_do_not_fit(image: np.ndarray):
+def test_inconsistent_arguments(image: np.ndarray):
     assert sentence(image, angles="segments", tip=False) == (
-        "joints: expected a finger, or how many joints there are, found neither"
+        "joints: expected a finger or a number of joints, found neither"
     )
     assert sentence(image, joints=7) == (
         "finger: expected a finger for angles='hinges', found none"
@@ -149,8 +149,8 @@ def test_arguments_that_do_not_fit(image: np.ndarray):
     )
     assert sentence(image, FINGER, joints=8) == "joints: expected 2 to 7 joints, found 8"
     assert sentence(image, FINGER, joints=5) == (
-        "joints: expected all 7 joints of the finger for an angle at its tip, found 5; give "
-        "tip=False"
+        "joints: expected all 7 joints of the finger for an angle at its tip, found 5; "
+        "specify tip=False"
     )
     assert sentence(image, FINGER, angles="hinge") == (
         "angles: expected hinges or segments, found 'hinge'; did you mean 'hinges'? known: "
@@ -161,12 +161,12 @@ def test_arguments_that_do_not_fit(image: np.ndarray):
     )
 
 
-def test_scales_that_are_none():
+def test_invalid_scales():
     point = (10.0, 20.0)
     with pytest.raises(DescriptionError) as message:
         _ = KnownLength(start_px=point, end_px=point, length=0.01).metres_per_px
     assert str(message.value) == "end_px: expected two points, found (10.0, 20.0) twice"
-    with pytest.raises(DescriptionError, match="expected 2 joints or more to scale a picture by"):
+    with pytest.raises(DescriptionError, match="expected 2 joints or more to scale an image"):
         scale_of_joints(np.zeros((1, 2)), FINGER)
 
 
@@ -174,7 +174,7 @@ def test_no_checkerboard(image: np.ndarray):
     board = Checkerboard(rows=5, columns=7, square=0.004)
     assert sentence(image, FINGER, scale=board) == (
         "board: expected a checkerboard with 5 × 7 inner corners (rows × columns), all of them and "
-        "a white rim in the picture, found none"
+        "a white rim in the image, found none"
     )
 
 
@@ -184,7 +184,7 @@ def test_colours_in_the_wrong_order():
     assert str(message.value) == "saturation: expected (lowest, highest), found (0.9, 0.2)"
 
 
-def test_a_sheet_that_is_too_narrow(image: np.ndarray):
+def test_a_figure_that_is_too_narrow(image: np.ndarray):
     with pytest.raises(DescriptionError) as message:
         steps_image(measure_photo(image, FINGER), width=200)
     assert str(message.value) == "width: expected a width of at least 480 pixels, found 200"
@@ -193,20 +193,20 @@ def test_a_sheet_that_is_too_narrow(image: np.ndarray):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"width": 100}, "width: expected a picture of at least 320 pixels across, found 100"),
+        ({"width": 100}, "width: expected an image of at least 320 pixels across, found 100"),
         ({"joint_angles": [0.1]}, "joint_angles: expected 7 finite angles, found shape (1,)"),
         ({"light": 2.0}, "light: expected a number from 0 to 0.95, found 2"),
         ({"noise": -1.0}, "noise: expected a number from 0 to 1, found -1"),
     ],
     ids=["width", "angles", "light", "noise"],
 )
-def test_synthetic_photographs_that_cannot_be(options: dict, message: str):
+def test_invalid_synthetic_photographs(options: dict, message: str):
     with pytest.raises(DescriptionError) as error:
         synthetic_photo(FINGER, **({"joint_angles": np.zeros(7), "width": 320} | options))
     assert str(error.value) == message
 
 
-def test_a_checkerboard_that_is_seen_from_aside(monkeypatch: pytest.MonkeyPatch):
+def test_a_checkerboard_in_an_oblique_view(monkeypatch: pytest.MonkeyPatch):
     board = Checkerboard(rows=3, columns=4, square=0.004)
     rows, columns = np.mgrid[:3, :4]
     depth = 1.0 + 0.22 * columns
@@ -215,6 +215,6 @@ def test_a_checkerboard_that_is_seen_from_aside(monkeypatch: pytest.MonkeyPatch)
     with pytest.raises(DescriptionError) as message:
         joint_angles.rectify(np.full((480, 640, 3), 255, np.uint8), board)
     assert str(message.value).startswith(
-        "board: expected a checkerboard that is seen from the front, found one so far aside that "
-        "the picture would grow from 640 × 480 to "
+        "board: expected a checkerboard seen from the front, found a view so oblique that the "
+        "image would grow from 640 × 480 to "
     )

@@ -1,4 +1,4 @@
-"""A patch is found again, turned and shifted."""
+"""Track the tip of a finger in videos of a known motion; register rotated and shifted patches."""
 
 from __future__ import annotations
 
@@ -15,30 +15,29 @@ from scipy.ndimage import gaussian_filter
 
 import softgrasp as sg
 from softgrasp.continuum.settling import RULES, settling
-from softgrasp.vision.image import Image
+from softgrasp.vision.debug_figures import annotated_frame
+from softgrasp.vision.image import Floats, Image
 from softgrasp.vision.tip_tracking import (
-    Floats,
     Patch,
     Pose,
     TipTrack,
-    annotated_frame,
-    annotated_frames,
     signal,
     tip_start,
     track_tip,
 )
-from softgrasp.vision.video import open_video, write_video
+from softgrasp.vision.video import open_video
 from tests.support.synthetic_video import SyntheticVideo
+from tests.support.videos import write_video
 
 pytest.importorskip("cv2", reason="OpenCV is the extra 'calibrate'")
 
-SHAPE, PLACE = (90, 100), np.array([52.3, 43.8])
+SHAPE, CENTER = (90, 100), np.array([52.3, 43.8])
 
 
 def scene(rotation: float, shift: tuple[float, float]) -> Floats:
-    """Two soft bars that cross at PLACE, turned about it and shifted."""
+    """Two soft bars that cross at CENTER, rotated about it and shifted."""
     rows, columns = np.indices(SHAPE)
-    x, y = columns + 0.5 - PLACE[0] - shift[0], rows + 0.5 - PLACE[1] - shift[1]
+    x, y = columns + 0.5 - CENTER[0] - shift[0], rows + 0.5 - CENTER[1] - shift[1]
     along = np.cos(rotation) * x + np.sin(rotation) * y
     beside = np.cos(rotation) * y - np.sin(rotation) * x
     end = 1.0 / (1.0 + np.exp(along / 0.8))
@@ -48,7 +47,7 @@ def scene(rotation: float, shift: tuple[float, float]) -> Floats:
 
 def patch() -> Patch:
     rows, columns = np.indices(SHAPE)
-    return Patch(scene(0.0, (0.0, 0.0)), np.hypot(columns - 45.0, rows - 43.0) < 20.0, PLACE)
+    return Patch(scene(0.0, (0.0, 0.0)), np.hypot(columns - 45.0, rows - 43.0) < 20.0, CENTER)
 
 
 @settings(max_examples=60)
@@ -58,39 +57,33 @@ def patch() -> Patch:
     st.floats(0.3, 3.0),
     st.floats(-50.0, 50.0),
 )
-def test_pose_is_found_in_any_light(
+def test_pose_does_not_depend_on_brightness_and_contrast(
     rotation: float, shift: tuple[float, float], contrast: float, level: float
 ) -> None:
     image = np.float32(contrast) * scene(rotation, shift) + np.float32(level)
-    result = patch().locate(image, Pose(PLACE, 0.0, 0.0))
-    np.testing.assert_allclose(result.position - PLACE, shift, atol=0.03)
+    result = patch().locate(image, Pose(CENTER, 0.0, 0.0))
+    np.testing.assert_allclose(result.position - CENTER, shift, atol=0.03)
     assert result.angle == pytest.approx(rotation, abs=2e-3)
     assert result.likeness > 0.999
 
 
-def test_noise_costs_a_twentieth_of_a_pixel() -> None:
+def test_error_from_noise_is_below_a_twentieth_of_a_pixel() -> None:
     rng, errors = np.random.default_rng(3), []
     for _ in range(20):
         noise = rng.normal(0.0, 0.05, SHAPE)
         image = np.asarray(scene(0.1, (1.4, -0.7)) + noise, dtype=np.float32)
         result = patch().locate(
-            np.asarray(gaussian_filter(image, 1.0), dtype=np.float32), Pose(PLACE, 0.0, 0.0)
+            np.asarray(gaussian_filter(image, 1.0), dtype=np.float32), Pose(CENTER, 0.0, 0.0)
         )
-        errors.append(result.position - PLACE - (1.4, -0.7))
+        errors.append(result.position - CENTER - (1.4, -0.7))
     assert np.sqrt(np.mean(np.square(errors))) < 0.05
 
 
-def test_where_it_is_not_the_likeness_is_low() -> None:
+def test_likeness_is_low_where_the_patch_is_missing() -> None:
     noise = np.random.default_rng(4).normal(0.0, 1.0, SHAPE).astype(np.float32)
-    assert patch().locate(noise, Pose(PLACE, 0.0, 0.0)).likeness < 0.5
-    assert patch().locate(np.ones(SHAPE, dtype=np.float32), Pose(PLACE, 0.0, 0.0)).likeness == 0.0
+    assert patch().locate(noise, Pose(CENTER, 0.0, 0.0)).likeness < 0.5
+    assert patch().locate(np.ones(SHAPE, dtype=np.float32), Pose(CENTER, 0.0, 0.0)).likeness == 0.0
 
-
-# --------------------
-# The tip in films of a motion that is known: overshoots, settling time, what is refused.
-
-
-pytest.importorskip("cv2", reason="OpenCV is the extra 'calibrate'")
 
 DURATIONS = {20: 0.62, 40: 0.72, 100: 0.8}
 """Until each has settled for sure [g: s]."""
@@ -121,7 +114,7 @@ def rms_mm(track: TipTrack, video: SyntheticVideo) -> float:
         pytest.param(100, 640, "release.mp4", marks=pytest.mark.slow),
     ],
 )
-def test_a_film_settles_as_the_finger_does(
+def test_a_video_settles_as_the_finger_does(
     grams: int, width: int, name: str, tmp_path: Path
 ) -> None:
     video = SyntheticVideo(release(grams), width)
@@ -150,8 +143,8 @@ def video() -> SyntheticVideo:
 
 @pytest.fixture(scope="module")
 def path(video: SyntheticVideo, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A film of the first 200 frames."""
-    path = tmp_path_factory.mktemp("films") / "release.avi"
+    """A video of the first 200 frames."""
+    path = tmp_path_factory.mktemp("videos") / "release.avi"
     return write_video(path, islice(video.frames(), 200), 30.0)
 
 
@@ -160,7 +153,7 @@ def track(video: SyntheticVideo, path: Path) -> TipTrack:
     return track_tip(path, frame_rate=960.0, pixel_size=video.pixel_size)
 
 
-def test_the_tip_and_the_turn_are_those_of_the_finger(
+def test_the_tip_and_the_rotation_are_those_of_the_finger(
     track: TipTrack, video: SyntheticVideo
 ) -> None:
     error = track.pixels - video.tip_pixels[:200]
@@ -218,7 +211,7 @@ def test_a_tip_on_the_left_is_the_mirror_image(
     np.testing.assert_allclose(result.angles, -track.angles[:40], atol=0.01)
 
 
-def test_the_place_of_the_tip_may_be_given(video: SyntheticVideo, path: Path) -> None:
+def test_the_tip_may_be_specified(video: SyntheticVideo, path: Path) -> None:
     column, row = video.tip_pixels[0]
     result = track_tip(
         path, frame_rate=960.0, pixel_size=video.pixel_size, tip=(column, row), last_frame=60
@@ -256,7 +249,7 @@ def test_other_cameras_and_lamps(
     video: SyntheticVideo,
     tmp_path: Path,
 ) -> None:
-    path = write_video(tmp_path / "film.avi", shot(video), 960.0 / every)
+    path = write_video(tmp_path / "video.avi", shot(video), 960.0 / every)
     result = track_tip(path, pixel_size=video.pixel_size)
     height = video.height[::every][: len(result.height)]
     assert 1e3 * np.std(result.height - height) < worst
@@ -282,20 +275,20 @@ def cut(video: SyntheticVideo) -> Iterator[Image]:
     [
         (
             covered,
-            r"film.avi: frame 12: expected the end of the finger near column \d+, row \d+, found "
-            r"nothing like it: a correlation of .* with the first frame, less than 0.9",
+            r"video.avi: frame 12: expected the end of the finger near column \d+, row \d+, found "
+            r"nothing similar: a correlation of .* with the first frame, less than 0.9",
         ),
-        (wall, "film.avi: frame 0: expected a coloured finger"),
-        (cut, "film.avi: frame 0: expected the whole finger in the picture, found it cut off"),
+        (wall, "video.avi: frame 0: expected a coloured finger"),
+        (cut, "video.avi: frame 0: expected the whole finger in the image, found it cut off"),
     ],
 )
-def test_a_finger_that_is_not_there_is_told(
+def test_a_missing_finger_is_reported(
     shot: Callable[[SyntheticVideo], Iterator[Image]],
     sentence: str,
     video: SyntheticVideo,
     tmp_path: Path,
 ) -> None:
-    path = write_video(tmp_path / "film.avi", shot(video), 960.0)
+    path = write_video(tmp_path / "video.avi", shot(video), 960.0)
     with pytest.raises(sg.DescriptionError, match=sentence):
         track_tip(path, pixel_size=1e-3)
 
@@ -303,15 +296,17 @@ def test_a_finger_that_is_not_there_is_told(
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
-        ({"pixel_size": None}, "release.avi: expected a scale, found none; give pixel_size"),
+        ({"pixel_size": None}, "release.avi: expected a scale, found none; specify pixel_size"),
         ({"pixel_size": 0.0}, "pixel_size: expected a length above 0, found 0.0"),
         ({"finger_length": np.nan}, "finger_length: expected a length above 0, found nan"),
         ({"tip_side": "top"}, "tip_side: expected 'right' or 'left', found 'top'"),
         ({"first_frame": 5, "last_frame": 5}, "first_frame: expected frames 0 ≤ first < last"),
-        ({"first_frame": 900}, "release.avi: expected a frame 900, found a film that ends before"),
+        ({"first_frame": 900}, "release.avi: expected a frame 900, found a video that is shorter"),
     ],
 )
-def test_mistakes_are_told(given: dict[str, object], sentence: str, path: Path) -> None:
+def test_invalid_arguments_are_reported(
+    given: dict[str, object], sentence: str, path: Path
+) -> None:
     with pytest.raises(sg.DescriptionError, match=sentence):
         track_tip(path, **({"pixel_size": 1e-4} | given))  # type: ignore[arg-type]
 
@@ -321,13 +316,11 @@ def test_a_frame_shows_what_was_tracked(track: TipTrack, path: Path) -> None:
     assert shown.shape == (720, 960, 3)
     column, row = (3.0 * track.pixels[-1]).astype(int)
     assert shown[row, column].tolist() == pytest.approx([215, 40, 90], abs=12)
-    frames = annotated_frames(track)
-    assert next(frames).shape == shown.shape
-    with pytest.raises(sg.DescriptionError, match="index: expected an instant of 200, found 200"):
+    with pytest.raises(sg.DescriptionError, match="index: expected a frame of 200, found 200"):
         annotated_frame(track, 200)
 
 
-def test_a_film_is_the_same_each_time_and_has_its_numbers_checked(video: SyntheticVideo) -> None:
+def test_a_video_is_the_same_each_time_and_has_its_numbers_checked(video: SyntheticVideo) -> None:
     again = SyntheticVideo(video.motion, 320)
     for one, other in zip(islice(video.frames(), 3), again.frames(), strict=False):
         np.testing.assert_array_equal(one, other)

@@ -1,4 +1,4 @@
-"""Films and folders of frames: written, read again, refused."""
+"""Read videos and directories of frames; refuse other files."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ import pytest
 
 import softgrasp as sg
 from softgrasp.vision.image import Image
-from softgrasp.vision.video import open_video, write_video
+from softgrasp.vision.video import open_video
+from tests.support.videos import write_video
 
 pytest.importorskip("cv2", reason="OpenCV is the extra 'calibrate'")
 
 
 def images(count: int = 5) -> list[Image]:
-    """A light square that walks over smooth ground."""
+    """Frames of a light square that moves over a smooth background."""
     ground = np.zeros((96, 128, 3), dtype=np.uint8)
     ground[..., 0] = np.linspace(40, 80, 128).astype(np.uint8)
     result = []
@@ -27,8 +28,8 @@ def images(count: int = 5) -> list[Image]:
     return result
 
 
-@pytest.mark.parametrize(("name", "loss"), [("film.avi", 3.0), ("film.mp4", 6.0), ("frames", 0.0)])
-def test_what_is_written_is_read(name: str, loss: float, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("name", "loss"), [("a.avi", 3.0), ("a.mp4", 6.0), ("frames", 0.0)])
+def test_a_video_or_directory_is_read(name: str, loss: float, tmp_path: Path) -> None:
     path = write_video(tmp_path / name, images(), 960.0)
     video = open_video(path, None if path.is_file() else 960.0)
     assert video.frame_rate == 960.0
@@ -49,12 +50,12 @@ def nothing(path: Path) -> Path:
 
 
 def letter(path: Path) -> Path:
-    (path / "letter.avi").write_text("Dear finger")
+    (path / "letter.avi").write_text("no video")
     return path / "letter.avi"
 
 
 def empty_folder(path: Path) -> Path:
-    (path / "notes.txt").write_text("no pictures yet")
+    (path / "notes.txt").write_text("no images yet")
     return path
 
 
@@ -65,33 +66,30 @@ def directory(path: Path) -> Path:
 @pytest.mark.parametrize(
     ("make", "rate", "sentence"),
     [
-        (nothing, 960.0, "no.avi: expected a film or a folder of pictures, found none"),
-        (letter, 960.0, "letter.avi: expected a film, found something that OpenCV cannot read"),
-        (empty_folder, 960.0, r"expected frames as pictures \(.png, .*\), found none"),
-        (directory, None, "frames: expected the frame rate, found none in it; .* frame_rate=960"),
+        (nothing, 960.0, "no.avi: expected a video or a directory of images, found no file"),
+        (letter, 960.0, "letter.avi: expected a video, found a file that OpenCV cannot read"),
+        (empty_folder, 960.0, r"expected frames as images \(.png, .*\), found none"),
+        (
+            directory,
+            None,
+            "frames: expected a frame rate, found none in .* frame_rate=960",
+        ),
         (directory, -1.0, "frame_rate: expected a number above 0, found -1.0"),
     ],
 )
-def test_what_is_no_film_is_refused(
+def test_another_file_than_a_video_is_refused(
     make: Callable[[Path], Path], rate: float | None, sentence: str, tmp_path: Path
 ) -> None:
     with pytest.raises(sg.DescriptionError, match=sentence):
         open_video(make(tmp_path), rate)
 
 
-def test_a_folder_of_unlike_pictures_is_refused(tmp_path: Path) -> None:
+def test_frames_of_different_sizes_are_refused(tmp_path: Path) -> None:
     path = directory(tmp_path)
     write_video(tmp_path / "other", [images()[0][:, :64]], 1.0)
     (tmp_path / "other" / "000000.png").rename(path / "000002.png")
     with pytest.raises(sg.DescriptionError, match=r"frame 2: expected 128 × 96 .* found 64 × 96"):
         list(open_video(path, 960.0).frames())
-    (path / "000001.png").write_text("no picture")
-    with pytest.raises(sg.DescriptionError, match=r"000001\.png: expected a picture, found"):
+    (path / "000001.png").write_text("no image")
+    with pytest.raises(sg.DescriptionError, match=r"000001\.png: expected an image, found"):
         list(open_video(path, 960.0).frames())
-
-
-def test_what_cannot_be_written_is_told(tmp_path: Path) -> None:
-    with pytest.raises(sg.ResultError, match=r"gif: expected a name that ends in \.avi or \.mp4"):
-        write_video(tmp_path / "film.gif", images(), 960.0)
-    with pytest.raises(sg.ResultError, match="expected at least one frame, found none"):
-        write_video(tmp_path / "film.avi", [], 960.0)
