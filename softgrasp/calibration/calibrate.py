@@ -91,7 +91,7 @@ def calibrate(
 
     Args:
         problem: The finger or the arm, and its measurements.
-        method: ``least-squares``; ``pso``, Hadi et al. (2025)'s particle swarm; or ``pso+least-squares``.
+        method: ``least-squares``; ``pso``, Hadi et al.'s particle swarm; or ``pso+least-squares``.
         seed: Of the swarm; nothing else is random.
         stages: Of ``springs``, ``dampers`` and ``torques``; where not given, those that were
             measured. An arm has none to choose from.

@@ -32,7 +32,7 @@ def squared_angles(simulated: Array, measured: Array) -> Array:
 
 
 def squared_heights(simulated: Array, measured: Array) -> Array:
-    """Mean squared error of heights of joint points [m²], (...,); what Hadi et al. (2025)'s repository has.
+    """Mean squared error of heights of joint points [m²], (...,); as in their repository.
 
     There they are in pixels, and the last angle moves none of them.
     """

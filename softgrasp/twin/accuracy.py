@@ -1,4 +1,4 @@
-"""How far the tip of the twin's model is from that of the finger, after the protocol of Xiang et al. (2024).
+"""How far the tip of the twin's model is from that of the finger, after Xiang et al. (2024).
 
 A finger is photographed at one pressure after another, its pieces' angles are picked, a cubic fit
 is made of them, and the model of constant curvatures is posed by the fit. Its tip is compared with
@@ -180,7 +180,7 @@ LOWEST, HIGHEST = -90e3, 120e3
 STEP = 5e3
 """One sample every 5 kPa: 43 of them [Pa]."""
 PAPER = {-90e3: 0.023, 50e3: 0.008, 100e3: 0.015, 120e3: 0.034}
-"""E of Xiang et al. (2024), Table I, by pressure [Pa]; of a real finger and a motion capture system."""
+"""E of Xiang et al., Table I, by pressure [Pa]; of a real finger and a motion capture system."""
 LIMIT = 0.04
 """What Xiang et al. (2024) claims to stay below [–]."""
 Protocol = Literal["edges", "chords"]
@@ -283,8 +283,8 @@ def accuracy_study(
         pressures: At which the finger is photographed, ``protocol_pressures`` where not given
             [Pa], (m,).
         protocol: How cuts are picked.
-        image_pressures: Pressures at which an image is drawn, in which marks are found, None for all;
-            elsewhere the marks are projected, which differs by at most 0.2 pixels.
+        image_pressures: Pressures at which an image is drawn, in which marks are found, None for
+            all; elsewhere the marks are projected, which differs by at most 0.2 pixels.
         pick_noise: Standard deviation added to every pick in column and in row [pixels].
         depth_noise: Standard deviation added to the depth of every pixel [m].
         seed: Of the noise.

@@ -327,7 +327,7 @@ def poses(
         str, typer.Option(metavar="T1,T2,…", help="Bends of the pieces, base first.")
     ] = "",
     phi_deg: Annotated[
-        str, typer.Option(metavar="P1,P2,…", help="Turns about z; Xiang et al. (2024) forces these.")
+        str, typer.Option(metavar="P1,P2,…", help="Turns about z; Xiang et al. forces these.")
     ] = PHIS,
     lengths_mm: Annotated[
         str, typer.Option(metavar="L1,L2,…", help="Lengths of the pieces, base first.")
@@ -411,7 +411,7 @@ def _print_poses(document: dict[str, Any], measured: bool) -> None:
 
 
 # --------------------
-# ``softgrasp twin accuracy``: the error of the twin's tip, after the protocol of Xiang et al. (2024).
+# ``softgrasp twin accuracy``: the error of the twin's tip, after the protocol of Xiang et al..
 
 
 class Picking(StrEnum):
@@ -479,7 +479,7 @@ def _document(study: AccuracyStudy) -> dict[str, Any]:
 def _print_accuracy(study: AccuracyStudy, files: list[Path]) -> None:
     from softgrasp.twin.report import angle_clause, summary, table_rows
 
-    terminal.put_table(["pressure [kPa]", "E here [%]", "E Xiang et al. (2024) [%]"], table_rows(study))
+    terminal.put_table(["pressure [kPa]", "E here [%]", "E Xiang et al. [%]"], table_rows(study))
     terminal.put(summary(study))
     terminal.put(angle_clause(study))
     terminal.put("files     " + "\n          ".join(map(str, files)))

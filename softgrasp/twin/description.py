@@ -1,6 +1,6 @@
 """The digital twin of a pneumatic gripper on a robot: what is read, from where, and what it means.
 
-Xiang et al. (2024): a controller tells the pressure, a robot the pose of its flange; the shape of the fingers
+A controller reports the pressure, a robot the pose of its flange; the shape of the fingers
 follows from both.
 """
 
@@ -572,7 +572,7 @@ class Twin(Description):
     phis: tuple[Number, ...] = ()
     """Forced angles of the bending planes, one a piece [rad]; none: all 0."""
     frame: Literal["bishop", "webster"] = "webster"
-    """How the end of a piece is turned about its axis; Xiang et al. (2024) (eq 5) has ``webster``."""
+    """How the end of a piece is turned about its axis; Xiang et al. (eq 5) has ``webster``."""
     finger_radius: Positive
     """[m]"""
     gripper: GripperMount

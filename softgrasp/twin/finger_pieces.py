@@ -1,4 +1,4 @@
-"""The shape of a gripper's fingers at a pressure and a flange pose (Xiang et al. 2024, eq 4 to 8)."""
+"""The shape of a gripper's fingers at a pressure and a flange pose (Xiang et al., eq 4 to 8)."""
 
 from __future__ import annotations
 
@@ -127,8 +127,8 @@ def flange_transform(position: ArrayLike, quaternion: ArrayLike) -> Array:
         or not np.isfinite([*translation, *rotation]).all()
     ):
         raise DescriptionError(
-            f"expected a position of 3 and a quaternion of 4 finite numbers, found {translation.tolist()}"
-            f" and {rotation.tolist()}"
+            "expected a position of 3 and a quaternion of 4 finite numbers, found "
+            f"{translation.tolist()} and {rotation.tolist()}"
         )
     w, x, y, z = rotation.tolist()
     try:
@@ -158,7 +158,7 @@ def mounted_fingers(
         thetas: Bending angles of the n pieces [rad], (n,) for all fingers or (k, n) for each.
         phis: Angles of the bending planes [rad], (n,) or (k, n).
         lengths: Of the pieces, the same for all fingers [m], (n,).
-        frame: How the end frame of a piece is turned about its z axis; Xiang et al. (2024) has ``webster``.
+        frame: Rotation of the end frame of a piece about z; Xiang et al. has ``webster``.
 
     Raises:
         DescriptionError: Shapes that do not go together, or as ``pcc.segment_transform``.
@@ -219,7 +219,7 @@ class ModelPose:
 
 
 def compared_models(thetas: ArrayLike, phis: ArrayLike, lengths: ArrayLike) -> list[ModelPose]:
-    """A finger after eq 5 of Xiang et al. (2024), with frames that do not turn, and as rigid pieces.
+    """A finger after eq 5 of Xiang et al., with frames that do not turn, and as rigid pieces.
 
     - ``arcs_webster``: eq 5, φ turns the bending plane and all that follows; the others are
       compared with it.
@@ -277,14 +277,14 @@ def _straight(pieces: Pieces) -> tuple[Array, Array]:
 
 
 # --------------------
-# Fingers cut into rigid pieces, each turned about its bottom: what Xiang et al. (2024) shows (III-C2).
+# Fingers cut into rigid pieces, each turned about its bottom: what Xiang et al. shows (III-C2).
 #
 # There a piece is a child of the one before it and stands on its top; its ``localEulerAngles`` in
 # Unity are set to the bending angle θ about y and to φ about z. Two things follow.
 #
 # Unity turns about z first, then about x, then about y, all of them axes of the parent, so the
 # turn
-# is R = Ry(θ)·Rz(φ). An arc (Xiang et al. 2024, eq 5) has Rz(φ)·Ry(θ)·…: there φ turns the plane in which
+# is R = Ry(θ)·Rz(φ). An arc (eq 5) has Rz(φ)·Ry(θ)·…: there φ turns the plane in which
 # the piece itself bends, here only those of the pieces after it.
 #
 # A straight piece that is turned by all of θ at its bottom is no arc, whose chord leans by θ/2.
@@ -387,7 +387,7 @@ def _checked(thetas: ArrayLike, phis: ArrayLike, lengths: ArrayLike) -> list[Arr
     arrays = of_one_length(thetas=thetas, phis=phis, lengths=lengths)
     if not all(np.isfinite(part).all() for part in arrays) or not (arrays[2] > 0.0).all():
         raise DescriptionError(
-            f"expected finite angles and lengths above 0, found angles {arrays[0]} and {arrays[1]}, "
+            f"expected finite angles and lengths above 0, found {arrays[0]} and {arrays[1]}, "
             f"lengths {arrays[2]}"
         )
     return arrays
@@ -408,7 +408,7 @@ def _stacked(rotations: Array, lengths: Array, ends: Array) -> Pieces:
 def tip_error(tip: ArrayLike, reference: ArrayLike, lengths: ArrayLike) -> Array:
     """E = ‖tip − reference‖ / Σℓ of tips and where they were measured, (...) [–].
 
-    Xiang et al. (2024) calls its E (Table I) an error in task space, and then a difference of curvatures;
+    Xiang et al. calls its E (Table I) an error in task space, and then a difference of curvatures;
     this is the one that its table can mean.
 
     Args:

@@ -1,4 +1,4 @@
-"""A finger after the kinematic models of Xiang et al. (2024): arcs and rigid pieces, side by side."""
+"""A finger after the kinematic models of Xiang et al.: arcs and rigid pieces, side by side."""
 
 from __future__ import annotations
 
@@ -310,7 +310,7 @@ def verdict_clause(report: FitReport) -> str:
 
 
 # --------------------
-# Bending angles against pressure with their fit, and what the fit leaves (Xiang et al. 2024, Fig 3c).
+# Bending angles against pressure with their fit, and what the fit leaves (Xiang et al., Fig 3c).
 
 
 PRESSURE_FIT_HEIGHT, WIDTH = 5.6, 8.0

@@ -276,7 +276,7 @@ class Watchdog:
     def heard(self, time: float) -> bool:
         """A reading came at a time [s]; whether the controller has to be stopped safely now.
 
-        It has where the connection was lost, until ``stopped`` is reported, and where so much time has
+        The state: connection lost, until ``stopped`` is reported, and where so much time has
         passed since the reading before that it might have been.
         """
         late = self.state == "running" and time - self._heard_at >= self.stale_after
@@ -336,7 +336,7 @@ async def poll(  # noqa: D417
     """Ask once a period, counted from the first turn, so that late turns do not add up.
 
     Args:
-        ask: What is asked; a ``DeviceError`` of it is reported in the turn, any other one is raised.
+        ask: What is asked; a ``DeviceError`` of it is reported, any other one is raised.
         period: Time from one turn to the next [s].
         turns: How many; None: for ever.
         clock: The time [s].

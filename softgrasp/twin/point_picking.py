@@ -33,7 +33,7 @@ DEPTH_NOISE = 2e-3
 
 
 # --------------------
-# Picks and angles drawn over the image: reference line blue, chords green (Xiang et al. 2024, Fig 3).
+# Picks and angles drawn over the image: reference line blue, chords green (Xiang et al., Fig 3).
 
 
 LINE: Color = (30, 80, 230)

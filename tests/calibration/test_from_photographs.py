@@ -16,9 +16,9 @@ from softgrasp.calibration.files import LoadedProblem, load_problem
 from softgrasp.calibration.result import draw_evidence
 from softgrasp.report.calibration import _carried, draw_overlays
 from softgrasp.vision.synthetic_photos import synthetic_photo
-from tests.support.videos import write_video
 from tests.calibration.problems import FINGER
 from tests.support.synthetic_video import SyntheticVideo
+from tests.support.videos import write_video
 
 pytest.importorskip("cv2", reason="OpenCV is the extra 'calibrate'")
 

@@ -25,7 +25,9 @@ pytest.importorskip("cv2", reason="OpenCV is the extra 'calibrate'")
 def test_a_directory_that_is_there_is_left_alone(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with pytest.raises(ResultError, match="expected no directory, found one; it is not overwritten"):
+    with pytest.raises(
+        ResultError, match="expected no directory, found one; it is not overwritten"
+    ):
         write_sample(FINGER, tmp_path)
     (tmp_path / "bench").mkdir()
     assert main(["new", "photos", "bench", "--out", str(tmp_path)]) == 2

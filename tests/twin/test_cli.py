@@ -80,9 +80,7 @@ def test_a_run_writes_record_figures_and_page(record: Path) -> None:
     assert "Safe stop: positive trigger off, negative trigger off." in page
 
 
-def test_a_replay_draws_the_same_image_bit_for_bit(
-    record: Path, tmp_path: Path, run: Run
-) -> None:
+def test_a_replay_draws_the_same_image_bit_for_bit(record: Path, tmp_path: Path, run: Run) -> None:
     done = run("twin", "replay", record, "--renderer", "raycast", "--out", tmp_path, "--json")
     assert done.code == 0
     assert 2 < done.json["turns"] <= 51  # a busy machine misses some
@@ -193,7 +191,9 @@ def test_a_token_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
         (("--time-constant", "0"), "time_constant: expected a number above 0, found 0.0"),
     ],
 )
-def test_mistakes_are_reported(words: tuple[str, ...], message: str, run: Run, tmp_path: Path) -> None:
+def test_mistakes_are_reported(
+    words: tuple[str, ...], message: str, run: Run, tmp_path: Path
+) -> None:
     ran = run("twin", "serve", "--port", "0", *words)
     assert ran.code == 2
     assert message in ran.err
