@@ -28,6 +28,7 @@ MODULES = {
     "envs": "Scenes as environments for learning.",
     "rendering": "Images and video.",
     "report": "Figures and reports.",
+    "viewer": "Interactive views in the browser.",
     "hydraulics": "Water-hydraulic arms.",
     "control": "Controllers of continuum robots.",
     "twin": "The digital twin of a pneumatic gripper.",

@@ -71,6 +71,7 @@ NAMES = {
     "sweeps.planner": ("plan_grasps",),
     "sweeps.run": ("sweep",),
     "twin": ("=twin",),
+    "viewer": ("=viewer",),
 }
 """Public names by the module that defines them; ``=name`` is the module itself."""
 

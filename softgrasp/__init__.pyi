@@ -16,6 +16,7 @@ from softgrasp import sim as sim
 from softgrasp import soft as soft
 from softgrasp import sweeps as sweeps
 from softgrasp import twin as twin
+from softgrasp import viewer as viewer
 from softgrasp._version import __version__ as __version__
 from softgrasp.calibration.calibrate import calibrate as calibrate
 from softgrasp.checks.inspect import inspect as inspect

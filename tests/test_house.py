@@ -164,5 +164,5 @@ def test_the_wheel_finds_its_hands_without_a_checkout(wheel: Path, tmp_path: Pat
 def test_no_folder_of_tests_is_left_out(pytestconfig: pytest.Config):
     left_out = pytestconfig.getini("norecursedirs")
     directories = {path.parent.name for path in (ROOT / "tests").rglob("test_*.py")}
-    assert "build" in directories
+    assert "sim" in directories
     assert not [name for name in directories for mark in left_out if fnmatch(name, mark)]

@@ -57,7 +57,7 @@ def demo(
             torques,
             renderer=renderer,
             video=not no_video,
-            page=not no_report,
+            report=not no_report,
             json=json,
         )
         return
@@ -69,7 +69,7 @@ def demo(
             out or Path("out") / "demo_twin",
             renderer=renderer,
             video=not no_video,
-            page=not no_report,
+            report=not no_report,
             json=json,
         )
         return
@@ -88,5 +88,5 @@ def _experiments(
             "--torques: expected no --experiment beside it, which has torques of its own"
         )
     load(EXTENSION_DEMOS[f"{HYDRAULIC} experiments"])(
-        out or Path("out") / f"demo_{HYDRAULIC}_{name}", name, page=report, json=json
+        out or Path("out") / f"demo_{HYDRAULIC}_{name}", name, report=report, json=json
     )

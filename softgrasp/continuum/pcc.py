@@ -28,7 +28,6 @@ from softgrasp.mechanics.transforms import Array, rotate_about
 
 __all__ = [
     "ChainPose",
-    "Frame",
     "bend_jacobian",
     "bend_transform",
     "chain_frames",

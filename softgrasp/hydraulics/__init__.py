@@ -15,7 +15,6 @@ NAMES = {
     "hydraulics.control": ("ArmBendPid", "Pid"),
     "hydraulics.description": ("HydraulicArm", "HydraulicCarrier"),
     "hydraulics.drive": (
-        "Coupling",
         "DriveModel",
         "PowerBalance",
         "drive_model",

@@ -7,7 +7,6 @@ from softgrasp.hydraulics.control import ArmBendPid as ArmBendPid
 from softgrasp.hydraulics.control import Pid as Pid
 from softgrasp.hydraulics.description import HydraulicArm as HydraulicArm
 from softgrasp.hydraulics.description import HydraulicCarrier as HydraulicCarrier
-from softgrasp.hydraulics.drive import Coupling as Coupling
 from softgrasp.hydraulics.drive import DriveModel as DriveModel
 from softgrasp.hydraulics.drive import PowerBalance as PowerBalance
 from softgrasp.hydraulics.drive import drive_model as drive_model

@@ -5,6 +5,7 @@ from __future__ import annotations
 from softgrasp._lazy import lazy_names
 
 NAMES = {
+    "report.style": ("=style",),
     "report.contact_figures": ("final_poses",),
     "report.grasp_page": ("write_report",),
     "report.time_series": ("overlay_objects",),

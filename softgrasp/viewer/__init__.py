@@ -1,1 +1,13 @@
 """Interactive views in the browser."""
+
+from __future__ import annotations
+
+from softgrasp._lazy import lazy_names
+
+NAMES = {
+    "viewer.page": ("Page",),
+    "viewer.views": ("ResultView",),
+}
+"""Public names by the module that defines them; ``=name`` is the module itself."""
+
+__all__, __getattr__, __dir__ = lazy_names(__name__, NAMES)

@@ -46,7 +46,7 @@ def sections(draw: st.DrawFn, name: str) -> ArmSection:
 
 
 @st.composite
-def actuators(draw: st.DrawFn) -> HydraulicDrive:
+def drives(draw: st.DrawFn) -> HydraulicDrive:
     """Screw, piston, tube and fluid."""
     length = draw(POSITIVE)
     return HydraulicDrive(
@@ -81,7 +81,7 @@ def hydraulic_arms(draw: st.DrawFn) -> HydraulicArm:
         source=draw(st.just("") | WORDS),
         sections=tuple(draw(sections(name)) for name in names),
         segments=draw(st.integers(1, 9)),
-        actuator=draw(actuators()),
+        drive=draw(drives()),
         tip_load=draw(st.just(TipLoad()) | load),
         gravity=draw(st.tuples(NUMBERS, NUMBERS, NUMBERS)),
     )

@@ -64,7 +64,7 @@ def test_gains_and_shapes_that_cannot_be_are_told() -> None:
         Pid(1.0, -1.0, 0.0, PERIOD)
     with pytest.raises(sg.DescriptionError, match="period: expected a time above 0 s, found 0 s"):
         sg.hydraulics.ArmBendPid(one_section(), 0.0)
-    with pytest.raises(sg.DescriptionError, match=r"wanted: expected bends of shape \(1, 2\), fo"):
+    with pytest.raises(sg.DescriptionError, match=r"target: expected bends of shape \(1, 2\), fo"):
         sg.hydraulics.ArmBendPid(one_section(), PERIOD).torques([0.1, 0.2], [[0.0, 0.0]])
 
 

@@ -1,0 +1,69 @@
+"""Identifiers of the package are words of the field; the glossary is in docs/glossary.md."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).resolve().parents[1] / "softgrasp"
+GLOSSARY = PACKAGE.parent / "docs" / "glossary.md"
+ROWS = re.findall(r"^\| ([a-z, ]+) \|", GLOSSARY.read_text("utf-8"), re.MULTILINE)[1:]
+WORDS = frozenset(re.findall(r"\w+", " ".join(ROWS)))
+"""The words of its left column."""
+ESTABLISHED = re.compile(
+    r"""
+    least_squares.*|LEAST_SQUARES|look_ahead|LOOK_AHEAD|look_at  # terms of the field
+    |asked|bench|doctor                  # names fixed for users: contact_model.asked, two verbs
+    |(open_)?page                        # a page that is served to a browser
+    """,
+    re.VERBOSE,
+)
+HYDRAULIC_DRIVES = re.compile(r".*(drive|drives|Drive)(_.*|[A-Z].*)?|DRIVE_.*")
+"""The motor, screw and piston of a water-hydraulic arm are called its drive (Chen et al. 2022)."""
+HYDRAULIC_MODULES = ("hydraulics/", "description/bendable.py", "io/urdf/writer.py")
+
+
+def identifiers(tree: ast.Module) -> Iterator[str]:
+    """Names that a module defines: functions, classes, parameters, variables, attributes."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield node.name
+        elif isinstance(node, ast.arg):
+            yield node.arg
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            yield node.attr
+
+
+def words(identifier: str) -> set[str]:
+    """Lower-case words of an identifier in snake_case or CamelCase."""
+    parted = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", identifier)
+    return {word for word in parted.lower().split("_") if word}
+
+
+def is_established(identifier: str, module: str) -> bool:
+    bare = identifier.strip("_")
+    hydraulic = module.startswith(HYDRAULIC_MODULES) and HYDRAULIC_DRIVES.fullmatch(bare)
+    return bool(ESTABLISHED.fullmatch(bare) or hydraulic)
+
+
+@pytest.mark.parametrize(
+    "path", sorted(PACKAGE.rglob("*.py")), ids=lambda path: path.relative_to(PACKAGE).as_posix()
+)
+def test_no_word_of_the_left_column_comes_back(path: Path) -> None:
+    module = path.relative_to(PACKAGE).as_posix()
+    names = {*identifiers(ast.parse(path.read_text("utf-8"))), *path.with_suffix("").parts[-1:]}
+    bad = {name for name in names if words(name) & WORDS and not is_established(name, module)}
+    assert not bad, f"{module}: {', '.join(sorted(bad))}; see docs/glossary.md for the plain words"
+
+
+def test_the_test_sees_a_word() -> None:
+    assert {"told", "lanes", "wire"} <= WORDS
+    assert words("told_ByLane") & WORDS == {"told", "lane"}
+    assert not is_established("drive", "sim/stepper.py")
+    assert is_established("drive_model", "hydraulics/drive.py")
