@@ -15,7 +15,6 @@ from softgrasp.description.base import Vec3
 from softgrasp.description.calibration import FingerRelease
 from softgrasp.description.closure import CLOSURES
 from softgrasp.description.closure_base import Closure
-from softgrasp.description.field_path import with_field
 from softgrasp.description.geometry import LengthUnit
 from softgrasp.description.hand import Hand
 from softgrasp.description.object import (
@@ -27,7 +26,7 @@ from softgrasp.description.object import (
     Table,
     Wall,
 )
-from softgrasp.description.scene import GraspScene
+from softgrasp.description.scene import GraspScene, with_field
 from softgrasp.description.scene_validation import fingertips
 from softgrasp.description.sensor import (
     AnySensor,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from softgrasp._lazy import lazy_names
 
 NAMES = {
+    "description.actuation": ("Coupling", "Pulley", "Synergies", "Tendon"),
     "description.arm": ("RobotProgram",),
     "description.bendable": ("Backbone", "Bendable", "Chamber", "Inertial"),
     "description.calibration": (
@@ -24,7 +25,7 @@ NAMES = {
         "UnderactuatedClosure",
     ),
     "description.contact": ("Contact", "NativeLaw", "Patch"),
-    "description.finger": ("Coupling", "Finger", "Phalanx", "Pulley", "Tendon"),
+    "description.finger": ("Finger", "Phalanx"),
     "description.geometry": (
         "Capsule",
         "Cuboid",
@@ -58,7 +59,6 @@ NAMES = {
     ),
     "description.soft_finger": ("MountedSoftFinger", "SoftFinger", "SoftJoint", "SoftLink"),
     "description.sweep": ("Axis", "GraspPlan", "PoseNoise", "PoseSampling", "SweepPlan"),
-    "description.synergy": ("Synergies",),
     "description.task": (
         "ApproachPhase",
         "ClosePhase",

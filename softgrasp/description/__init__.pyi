@@ -1,3 +1,7 @@
+from softgrasp.description.actuation import Coupling as Coupling
+from softgrasp.description.actuation import Pulley as Pulley
+from softgrasp.description.actuation import Synergies as Synergies
+from softgrasp.description.actuation import Tendon as Tendon
 from softgrasp.description.arm import RobotProgram as RobotProgram
 from softgrasp.description.bendable import Backbone as Backbone
 from softgrasp.description.bendable import Bendable as Bendable
@@ -18,11 +22,8 @@ from softgrasp.description.closure import UnderactuatedClosure as UnderactuatedC
 from softgrasp.description.contact import Contact as Contact
 from softgrasp.description.contact import NativeLaw as NativeLaw
 from softgrasp.description.contact import Patch as Patch
-from softgrasp.description.finger import Coupling as Coupling
 from softgrasp.description.finger import Finger as Finger
 from softgrasp.description.finger import Phalanx as Phalanx
-from softgrasp.description.finger import Pulley as Pulley
-from softgrasp.description.finger import Tendon as Tendon
 from softgrasp.description.geometry import Capsule as Capsule
 from softgrasp.description.geometry import Cuboid as Cuboid
 from softgrasp.description.geometry import Cylinder as Cylinder
@@ -64,7 +65,6 @@ from softgrasp.description.sweep import GraspPlan as GraspPlan
 from softgrasp.description.sweep import PoseNoise as PoseNoise
 from softgrasp.description.sweep import PoseSampling as PoseSampling
 from softgrasp.description.sweep import SweepPlan as SweepPlan
-from softgrasp.description.synergy import Synergies as Synergies
 from softgrasp.description.task import ApproachPhase as ApproachPhase
 from softgrasp.description.task import ClosePhase as ClosePhase
 from softgrasp.description.task import HoldPhase as HoldPhase

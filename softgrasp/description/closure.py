@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, NamedTuple, Self
 
 from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 
-from softgrasp.description.actuator import Actuator, Rates
+from softgrasp.description.actuation import Actuator, Pulley, Rates, Synergies, Tendon
 from softgrasp.description.base import FieldError, Number, Positive
 from softgrasp.description.closure_base import (
     ActuationModel,
@@ -18,9 +18,8 @@ from softgrasp.description.closure_base import (
     spread,
     without_servos,
 )
-from softgrasp.description.finger import Phalanx, Pulley, Tendon
+from softgrasp.description.finger import Phalanx
 from softgrasp.description.hand import GraspPreset, Hand
-from softgrasp.description.synergy import Synergies
 
 # --------------------
 # Position increments until contact (paper 004), and the pressure of soft fingers (paper 000).
@@ -68,9 +67,9 @@ class ForceLimitedClosure(Closure):
 
     With ``force`` a joint closes at its rate until contact is established on its phalanx or on a
     later one of its finger; on the way, touches cut the lag of its servo to what most of that force
-    needs. From there on it moves at ``contact_rate_fraction`` of its rate, for as long as no ten times
-    ``samples`` pass without any force. It stops where ``samples`` normal forces in a row, on its
-    phalanx or on a later one, are above the force, and goes on below nine tenths of it.
+    needs. From there on it moves at ``contact_rate_fraction`` of its rate, for as long as no
+    ten times ``samples`` pass without any force. It stops where ``samples`` normal forces in a
+    row, on its phalanx or on a later one, are above the force, and goes on below nine tenths of it.
 
     With ``torque`` a joint stops where ``samples`` torques of its servo in a row are at it, and
     goes on at the first one below; the servo never gives more.

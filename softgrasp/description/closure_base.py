@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, NamedTuple
 
-from softgrasp.description.actuator import Actuator, Rates
+from softgrasp.description.actuation import Actuator, Rates
 from softgrasp.description.base import Count, Description, FieldError, NonNegative, Number
 from softgrasp.description.hand import GraspPreset, Hand
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
-from typing import Annotated, Any, Literal, Self
+from typing import Any, Literal, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import field_validator, model_validator
 
 from softgrasp.description.base import (
     Description,
@@ -240,65 +240,3 @@ def _named(row: Any, index: int) -> Any:
     if isinstance(row, dict):
         return row | {key: row.get(key) or name for key, name in names.items()}
     return row
-
-
-# --------------------
-# Joints that follow another one in a fixed ratio, as ``mimic`` says in URDF.
-
-
-JointName = Annotated[str, Field(min_length=1)]
-
-
-class Coupling(Description):
-    """A joint that follows another one: own = ``ratio`` · leader + ``offset``."""
-
-    joint: JointName
-    """The joint that follows, as the model calls it: ``F1_J3``."""
-    leader: JointName
-    """The joint that it follows."""
-    ratio: Number = 1.0
-    """[rad/rad, m/m, rad/m or m/rad]"""
-    offset: Number = 0.0
-    """[rad or m]"""
-
-
-# --------------------
-# A tendon over pulleys in the joints of a hand, which one drive pulls.
-
-
-class Pulley(Description):
-    """Where a tendon runs over a joint."""
-
-    joint: JointName
-    """As the model calls it: ``F1_J2``."""
-    radius: Number
-    """[m]; negative where the tendon turns the joint backwards. Its torque is radius · tension."""
-
-    @model_validator(mode="after")
-    def _some_radius(self) -> Self:
-        if self.radius == 0.0:
-            raise FieldError("expected a radius other than zero, found 0", "radius")
-        return self
-
-
-class Tendon(Description):
-    """One tendon, with one drive, over one or more joints; it only pulls.
-
-    One over the joints of several fingers is a differential: all of them feel the same tension.
-    """
-
-    name: Annotated[str, Field(min_length=1, pattern=r"^[A-Za-z0-9_.-]+$")]
-    """Its drive is called ``<name>_tendon``."""
-    pulleys: Annotated[tuple[Pulley, ...], Field(min_length=1)]
-    tension_limit: Positive = 100.0
-    """Highest tension [N]."""
-    stiffness: Positive = 2e4
-    """Of the tendon with its drive [N/m]."""
-    excursion: Positive | None = None
-    """Longest way that the drive pulls [m]; as long as the joints need where it is not given."""
-
-    @model_validator(mode="after")
-    def _each_joint_once(self) -> Self:
-        joints = ((part.joint, ("pulleys", index)) for index, part in enumerate(self.pulleys))
-        refuse_twins(joints, "joint")
-        return self

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from softgrasp.description.actuator import Actuator, Rates
+from softgrasp.description.actuation import Actuator, Coupling, Rates, Synergies, Tendon
 from softgrasp.description.base import (
     Description,
     FieldError,
@@ -22,10 +22,9 @@ from softgrasp.description.base import (
     refuse_twins,
 )
 from softgrasp.description.contact import Contact
-from softgrasp.description.finger import Coupling, Finger, Phalanx, Tendon
+from softgrasp.description.finger import Finger, Phalanx
 from softgrasp.description.geometry import Part, Pose, Shape
 from softgrasp.description.soft_finger import MountedSoftFinger
-from softgrasp.description.synergy import Synergies
 from softgrasp.errors import did_you_mean
 
 # --------------------
@@ -358,15 +357,7 @@ class Hand(Description):
                     "joints",
                     index,
                 )
-            low, high = actuators[name].limits
-            if not low <= mean <= high:
-                raise FieldError(
-                    f"expected {actuators[name].label} inside its limits "
-                    f"{actuators[name].format_values(low, high)}, found {actuators[name].format_values(mean)}",
-                    *path,
-                    "mean",
-                    index,
-                )
+            _require_inside(actuators[name], mean, (*path, "mean", index))
 
     def check_pressure(self, pressure: float, path: FieldPath, hint: str = "") -> None:
         """Refuse a working pressure [Pa] that not all soft fingers can have.
@@ -386,27 +377,21 @@ class Hand(Description):
         for digit in self.soft_fingers:
             low, high = digit.limits
             if not low <= pressure <= high:
+                limits, actual = digit.format_values(low, high), digit.format_values(pressure)
                 raise FieldError(
-                    f"expected a pressure inside the limits of '{digit.name}', "
-                    f"{digit.format_values(low, high)}, found {digit.format_values(pressure)}{hint}",
+                    f"expected a pressure inside the limits of '{digit.name}', {limits}, "
+                    f"found {actual}{hint}",
                     *path,
                 )
 
     def _check_start(self, start: tuple[float, ...], path: FieldPath) -> None:
-        if len(start) != sum(self.rows):
+        count = sum(self.rows)
+        if len(start) != count:
             raise FieldError(
-                f"expected {sum(self.rows)} numbers, one a {self.actuator_word}, found {len(start)}",
-                *path,
+                f"expected {count} numbers, one a {self.actuator_word}, found {len(start)}", *path
             )
         for index, (value, actuator) in enumerate(zip(start, self.actuators, strict=True)):
-            low, high = actuator.limits
-            if not low <= value <= high:
-                raise FieldError(
-                    f"expected {actuator.label} inside its limits "
-                    f"{actuator.format_values(low, high)}, found {actuator.format_values(value)}",
-                    *path,
-                    index,
-                )
+            _require_inside(actuator, value, (*path, index))
 
     @model_validator(mode="after")
     def _model_actuators_exist(self) -> Self:
@@ -495,6 +480,17 @@ class Hand(Description):
         if not self.soft_fingers:
             return "joint"
         return "actuator" if self.fingers else "soft finger"
+
+
+def _require_inside(actuator: Actuator, value: float, path: FieldPath) -> None:
+    """Refuse a target outside the limits of an actuator."""
+    low, high = actuator.limits
+    if not low <= value <= high:
+        raise FieldError(
+            f"expected {actuator.label} inside its limits "
+            f"{actuator.format_values(low, high)}, found {actuator.format_values(value)}",
+            *path,
+        )
 
 
 # --------------------

@@ -7,7 +7,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from softgrasp.description.actuator import Actuator
+from softgrasp.description.actuation import Actuator
 from softgrasp.description.base import (
     Description,
     FieldError,

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from softgrasp.description.actuator import Actuator
+from softgrasp.description.actuation import Actuator
 from softgrasp.grasp_synthesis.hand_model import (
     ClosingHand,
     Digit,

@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from softgrasp.description.actuator import Actuator
+from softgrasp.description.actuation import Actuator
 from softgrasp.description.finger import Finger
 from softgrasp.description.hand import Hand
 from softgrasp.mechanics.geometry import farthest_first

@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from softgrasp.description.actuator import Rates
+from softgrasp.description.actuation import Rates
 from softgrasp.description.finger import Phalanx
 from softgrasp.description.geometry import (
     Capsule,

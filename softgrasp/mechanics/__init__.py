@@ -7,8 +7,13 @@ from softgrasp._lazy import lazy_names
 NAMES = {
     "mechanics.camera": ("deproject", "distort", "project", "undistort"),
     "mechanics.contact": ("hertz_patch_radius",),
-    "mechanics.hand_kinematics": ("PlacedHand", "forward_kinematics", "joined_hands"),
-    "mechanics.synergy": ("synergy_weights", "variance_explained"),
+    "mechanics.hand_kinematics": (
+        "PlacedHand",
+        "forward_kinematics",
+        "joined_hands",
+        "synergy_weights",
+        "variance_explained",
+    ),
 }
 """Public names by the module that defines them; ``=name`` is the module itself."""
 

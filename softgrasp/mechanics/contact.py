@@ -129,19 +129,6 @@ def taxel_grid(corners: Array, rows: int, columns: int) -> TaxelGrid:
     return TaxelGrid(0.5 * (low + high), axes, float((high - low)[longest]), rows, columns)
 
 
-def taxel_centers(grid: TaxelGrid) -> tuple[Array, Array]:
-    """Where the taxels are: along the rows from the middle [m], and around from the middle [rad].
-
-    Seen from the tip of the first axis, columns go counterclockwise.
-
-    Returns:
-        (rows,) and (columns,), both rising through zero.
-    """
-    along = ((np.arange(grid.rows) + 0.5) / grid.rows - 0.5) * grid.length
-    around = ((np.arange(grid.columns) + 0.5) / grid.columns - 0.5) * 2.0 * np.pi
-    return along, around
-
-
 def distribute(grid: TaxelGrid, points: Array, forces: Array) -> Array:
     """Forces of contacts as taxels feel them, (rows, columns) [N].
 

@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from softgrasp.description.actuator import Rates
-from softgrasp.description.finger import Convention, Coupling, Finger, Phalanx
+from softgrasp.description.actuation import Coupling, Rates, Synergies
+from softgrasp.description.finger import Convention, Finger, Phalanx
 from softgrasp.description.geometry import Pose
 from softgrasp.description.hand import FurtherPalm, GraspPreset, Grasps, Hand, Palm
 from softgrasp.description.soft_finger import MountedSoftFinger
@@ -29,51 +29,6 @@ from softgrasp.mechanics.transforms import (
 
 # --------------------
 # Jacobians of points on a hand's links, from its description alone.
-
-
-def point_jacobians(
-    hand: Hand, joints: Mapping[str, float], bodies: Sequence[str], points: ArrayLike
-) -> tuple[list[str], Array]:
-    """Velocity of points of rigid links per joint speed: z × (p − o) over z, or z over 0.
-
-    The geometric Jacobian (Siciliano et al., Robotics, 2009, eq. 3.30), z the axis of a joint and o
-    its origin, for all joints between the palm and the link. Couplings are not put in.
-
-    Args:
-        hand: The hand.
-        joints: Joint variables by name [rad or m].
-        bodies: The link of each point; one that is none of a rigid finger, as the palm, stands
-            still.
-        points: In the hand's frame [m], (n, 3).
-
-    Returns:
-        Names of the joints, (m,), and linear over angular velocities in the hand's frame,
-        (n, 6, m).
-    """
-    frames, positions = link_frames(hand, joints), np.reshape(points, (-1, 3))
-    joint_paths: dict[str, list[str]] = {}
-    names, axes, origins, slides = [], [], [], []
-    for finger in hand.fingers:
-        joint_path = list(joint_paths[finger.on]) if finger.on else []
-        for row in finger.phalanges:
-            body = finger.body_of(row)
-            joint_path.append(finger.joint_of(row))
-            joint_paths[body] = list(joint_path)
-            names.append(finger.joint_of(row))
-            axes.append(frames[body][:3, 2])
-            origins.append(frames[body][:3, 3])
-            slides.append(row.joint == "prismatic")
-    jacobians = np.zeros((len(positions), 6, len(names)))
-    for index, (body, position) in enumerate(zip(bodies, positions, strict=True)):
-        for name in joint_paths.get(body, ()):
-            column = names.index(name)
-            axis = axes[column]
-            if slides[column]:
-                jacobians[index, :3, column] = axis
-            else:
-                jacobians[index, :3, column] = np.cross(axis, position - origins[column])
-                jacobians[index, 3:, column] = axis
-    return names, jacobians
 
 
 # --------------------
@@ -345,3 +300,72 @@ def _preset(kind: str, parts: Sequence[PlacedHand]) -> GraspPreset:
 def _moved(carry: Pose, pose: Pose) -> Pose:
     frame = transform(carry.position, carry.quaternion) @ transform(pose.position, pose.quaternion)
     return Pose(position=position_of(frame), quaternion=quaternion_of(frame))
+
+
+# --------------------
+# Synergies.
+
+
+def synergy_matrix(synergies: Synergies) -> Array:
+    """S, (n_joints, n_synergies) [rad or m, for a weight of 1]."""
+    return np.array(synergies.matrix)
+
+
+def synergy_weights(
+    synergies: Synergies, posture: Mapping[str, float] | ArrayLike, count: int | None = None
+) -> Array:
+    """Weights z whose posture q_m + S z is the nearest one, by least squares.
+
+    The columns of S need not be orthonormal: z is pinv(S) (q − q_m), not Sᵀ (q − q_m).
+
+    Args:
+        synergies: The synergies.
+        posture: Joint variables by name, or in the order of ``synergies.joints``, (n_joints,) or
+            several ones (T, n_joints) [rad or m].
+        count: How many synergies to use, from the first one; all where it is not given.
+
+    Returns:
+        Shape (count,) or (T, count).
+
+    Raises:
+        KeyError: A joint of the synergies is not in the posture.
+        ValueError: There are not as many numbers as joints, or as many synergies.
+    """
+    if isinstance(posture, Mapping):
+        posture = [posture[joint] for joint in synergies.joints]
+    away = np.asarray(posture, dtype=float) - synergies.mean
+    matrix = synergy_matrix(synergies)[:, : _checked_count(synergies, count)]
+    return np.asarray(away @ np.linalg.pinv(matrix).T)
+
+
+def variance_explained(synergies: Synergies, postures: ArrayLike) -> Array:
+    """Share of the variance of postures about the mean posture that 1, 2, … synergies explain.
+
+    1 − Σ|q − q_m − S_k z_k|² / Σ|q − q_m|², with S_k the first k columns of S and z_k by least
+    squares, so that columns that are not orthogonal are not counted twice.
+
+    Args:
+        synergies: The synergies.
+        postures: (T, n_joints) in the order of ``synergies.joints`` [rad or m].
+
+    Returns:
+        Shape (n_synergies,), growing.
+    """
+    away = np.atleast_2d(np.asarray(postures, dtype=float)) - synergies.mean
+    matrix, whole = synergy_matrix(synergies), float((away**2).sum())
+    if whole == 0.0:
+        return np.ones(synergies.count)
+    fractions = []
+    for count in range(1, synergies.count + 1):
+        first = matrix[:, :count]
+        left = away - away @ np.linalg.pinv(first).T @ first.T
+        fractions.append(1.0 - float((left**2).sum()) / whole)
+    return np.array(fractions)
+
+
+def _checked_count(synergies: Synergies, count: int | None) -> int:
+    if count is None:
+        return synergies.count
+    if not 1 <= count <= synergies.count:
+        raise ValueError(f"expected 1 to {synergies.count} synergies, found {count}")
+    return count

@@ -16,9 +16,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from softgrasp.description.actuation import Coupling
 from softgrasp.description.base import Vec3, Vec4, either
 from softgrasp.description.bendable import Inertial, Origin
-from softgrasp.description.finger import ZERO_LENGTH, Convention, Coupling, Finger, Phalanx
+from softgrasp.description.finger import ZERO_LENGTH, Convention, Finger, Phalanx
 from softgrasp.description.geometry import (
     Capsule,
     Cuboid,

@@ -11,9 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from softgrasp.description.field_path import with_field
 from softgrasp.description.object import GraspObject
-from softgrasp.description.scene import GraspScene
+from softgrasp.description.scene import GraspScene, with_field
 from softgrasp.description.sweep import Axis, SweepPlan
 from softgrasp.errors import DescriptionError
 from softgrasp.io.load import load_hand, load_object

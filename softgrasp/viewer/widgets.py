@@ -11,7 +11,7 @@ import numpy as np
 import viser
 from viser import uplot
 
-from softgrasp.description.actuator import Actuator
+from softgrasp.description.actuation import Actuator
 from softgrasp.description.hand import Hand
 from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.transforms import Array

@@ -284,7 +284,7 @@ def test_arguments_broadcast() -> None:
         ),
         (
             lambda: pcc.chain_inverse([0, 0, 1], [1], max_bending=0),
-            "most_bending: expected above 0, found 0",
+            "max_bending: expected above 0, found 0",
         ),
     ],
 )

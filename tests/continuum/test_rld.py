@@ -16,7 +16,7 @@ from scipy.linalg import eigh
 import softgrasp as sg
 from softgrasp.continuum.pcc import segment_transform
 from softgrasp.continuum.rld import finger_from_bendable, joint_compliances, refined
-from softgrasp.continuum.statics import FREQUENCIES, under_tip_force, under_tip_moment
+from softgrasp.continuum.statics import under_tip_force
 from softgrasp.description.bendable import (
     Backbone,
     Bendable,
@@ -26,6 +26,7 @@ from softgrasp.description.bendable import (
     Tendon,
 )
 from softgrasp.model.soft_finger import finger_model
+from tests.support.beams import FREQUENCIES, under_tip_moment
 
 
 @pytest.mark.parametrize("joints", [1, 4, 8])
@@ -369,7 +370,7 @@ def test_samples_of_a_tapered_beam_converge_with_the_square_of_their_distance() 
     ("joints", "positions", "stiffness", "sentence"),
     [
         ([0.5, 0.2], [0, 1], 1.0, "joints: expected ascending numbers, found 0.5, 0.2"),
-        ([0.5], [1, 0], 1.0, "places: expected ascending numbers, found 1, 0"),
+        ([0.5], [1, 0], 1.0, "positions: expected ascending numbers, found 1, 0"),
         ([0.5], [0, 1], [1.0, 0.0], "bending_stiffness: expected numbers above 0, found 0"),
         (
             [0.5, 1.5],

@@ -13,6 +13,7 @@ import softgrasp as sg
 from softgrasp.continuum import statics
 from softgrasp.continuum.statics import Loads, PlanarChain, joint_positions, pressed, rest
 from softgrasp.model.soft_finger import finger_model
+from tests.support import beams
 
 
 def integrated(moment_rate) -> tuple[float, float, float]:
@@ -37,17 +38,17 @@ def test_the_elliptic_integrals_solve_the_beam_under_a_tip_force(load: float) ->
 @pytest.mark.parametrize("load", [0.1, 1.0, 5.0, 20.0])
 def test_shooting_solves_the_beam_under_its_own_weight(load: float) -> None:
     expected = integrated(lambda s, theta: -load * (1 - s) * np.cos(theta))
-    assert statics.self_weight_deflection(load) == pytest.approx(expected, abs=1e-8)
+    assert beams.self_weight_deflection(load) == pytest.approx(expected, abs=1e-8)
 
 
 def test_small_loads_bend_as_linear_theory_says() -> None:
     assert statics.under_tip_force(1e-4).y == pytest.approx(1e-4 / 3, rel=1e-6)
-    assert statics.self_weight_deflection(1e-4).y == pytest.approx(1e-4 / 8, rel=1e-6)
-    assert statics.under_tip_moment(1e-4).y == pytest.approx(1e-4 / 2, rel=1e-6)
+    assert beams.self_weight_deflection(1e-4).y == pytest.approx(1e-4 / 8, rel=1e-6)
+    assert beams.under_tip_moment(1e-4).y == pytest.approx(1e-4 / 2, rel=1e-6)
 
 
 def test_frequencies_are_roots_of_the_characteristic_equation() -> None:
-    for frequency in statics.FREQUENCIES:
+    for frequency in beams.FREQUENCIES:
         root = np.sqrt(frequency)
         assert np.cos(root) * np.cosh(root) == pytest.approx(-1.0, abs=1e-7)
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import softgrasp as sg
-from softgrasp.description.actuator import Rates
+from softgrasp.description.actuation import Rates
 from tests.support.scenes import ball, pinch
 
 ROW: dict[str, Any] = {"a": 0.05, "density": 1000}

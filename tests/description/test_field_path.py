@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import softgrasp as sg
-from softgrasp.description.field_path import with_field
+from softgrasp.description.scene import with_field
 from tests.support.scenes import pinch
 
 

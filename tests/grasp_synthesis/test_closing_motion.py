@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from softgrasp.description.actuator import Actuator
+from softgrasp.description.actuation import Actuator
 from softgrasp.grasp_synthesis import Digit, DigitJoint, SynthesizedGrasps, synthesize_grasps
 from softgrasp.mechanics.transforms import Array, rotate_about
 

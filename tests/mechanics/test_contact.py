@@ -16,7 +16,6 @@ from softgrasp.mechanics.contact import (
     distribute,
     hertz_patch_radius,
     implicit_inertia,
-    taxel_centers,
     taxel_grid,
     torsional_coefficient,
 )
@@ -120,7 +119,8 @@ def test_the_sum_over_the_taxels_is_the_force(contacts, rows, columns) -> None:
 
 def test_a_force_on_a_taxel_is_all_its_own() -> None:
     grid = taxel_grid(BOX, 4, 8)
-    along, around = taxel_centers(grid)
+    along = ((np.arange(4) + 0.5) / 4 - 0.5) * grid.length
+    around = ((np.arange(8) + 0.5) / 8 - 0.5) * 2.0 * math.pi
     for row, x in enumerate(along):
         for column, angle in enumerate(around):
             way = np.array([x, 0.008 * math.cos(angle), 0.008 * math.sin(angle)])

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 import softgrasp as sg
-from softgrasp.description.finger import Coupling, Finger, Phalanx
+from softgrasp.description.actuation import Coupling
+from softgrasp.description.finger import Finger, Phalanx
 from softgrasp.description.geometry import Part
 from softgrasp.description.hand import GraspPreset, Grasps, Hand
 from softgrasp.mechanics.hand_kinematics import (

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
-from softgrasp.mechanics.synergy import soft_synergy_compliance, synergy_matrix
+from softgrasp.mechanics.hand_kinematics import synergy_matrix
+from tests.support.kinematics import soft_synergy_compliance
 
 
 def santello() -> sg.description.Synergies:

@@ -13,8 +13,8 @@ from scipy.spatial.transform import Rotation
 import softgrasp as sg
 from softgrasp import quality
 from softgrasp.errors import DescriptionError, ResultError
-from softgrasp.mechanics.hand_kinematics import point_jacobians
 from softgrasp.sim.serialization import load_result
+from tests.support.kinematics import point_jacobians
 from tests.support.pads import pads
 from tests.support.scenes import ball, pinch
 

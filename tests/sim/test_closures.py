@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
-from softgrasp.mechanics.synergy import soft_synergy_compliance
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model.scene import build
 from softgrasp.sim.batch import can_be_batched, run_batch
@@ -18,6 +17,7 @@ from softgrasp.sim.grasp_run import ClosureRun
 from softgrasp.sim.result import column
 from softgrasp.sim.serialization import load_result
 from softgrasp.sim.stepper import PlainStepper
+from tests.support.kinematics import soft_synergy_compliance
 from tests.support.scenes import ball, pinch
 
 AWAY = (0.0, 0.0, -1.0)

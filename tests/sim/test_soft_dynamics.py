@@ -10,7 +10,7 @@ import pytest
 
 import softgrasp as sg
 from softgrasp.continuum.settling import settling
-from softgrasp.continuum.statics import FREQUENCIES, PlanarChain, rest
+from softgrasp.continuum.statics import PlanarChain, rest
 from softgrasp.model.soft_finger import TIP, finger_model
 from softgrasp.model.timestep import damped_spring_limit, spring_limit
 from softgrasp.sim import soft_dynamics
@@ -25,6 +25,7 @@ from softgrasp.sim.soft_dynamics import (
     stable_step_of,
 )
 from softgrasp.sim.soft_statics import damped_finger, loaded_finger, loaded_shape
+from tests.support.beams import FREQUENCIES
 
 PAPER = sg.io.load_finger("paper000")
 

@@ -10,6 +10,7 @@ from scipy.optimize import root
 
 import softgrasp as sg
 from softgrasp.continuum import statics
+from tests.support import beams
 
 FORCES = (1.0, 2.0, 3.0, 5.0, 10.0)
 WEIGHTS = (1.0, 5.0, 10.0, 20.0)
@@ -39,7 +40,7 @@ def test_eight_midpoint_joints_under_a_tip_force() -> None:
 
 def test_eight_midpoint_joints_under_their_weight() -> None:
     errors = [
-        missed(sg.equilibrium(beam(8, mass=load / 9.81)), statics.self_weight_deflection(load))
+        missed(sg.equilibrium(beam(8, mass=load / 9.81)), beams.self_weight_deflection(load))
         for load in WEIGHTS
     ]
     assert errors == pytest.approx([0.097, 0.446, 0.736, 1.062], rel=0.02)
@@ -52,7 +53,7 @@ def test_a_pure_moment_gives_the_exact_angle_and_the_closed_form(
 ) -> None:
     """tip = exact · x cot x with x = φ/2n: the trapezoid rule on a circle."""
     rest = sg.equilibrium(beam(joints), tip_moment=(0, moment, 0), gravity=False)
-    exact = statics.under_tip_moment(moment)
+    exact = beams.under_tip_moment(moment)
     assert rest.tip_angle == pytest.approx(moment, abs=1e-11)
     x = moment / (2 * joints)
     scale = x / np.tan(x)

@@ -12,9 +12,9 @@ import mujoco
 import numpy as np
 
 from softgrasp import assets
-from softgrasp.description.actuator import Rates
+from softgrasp.description.actuation import Coupling, Rates
 from softgrasp.description.contact import Contact
-from softgrasp.description.finger import Coupling, Finger
+from softgrasp.description.finger import Finger
 from softgrasp.description.geometry import Pose
 from softgrasp.description.hand import (
     AddedServo,

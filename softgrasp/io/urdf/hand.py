@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from softgrasp.description.actuator import Rates
+from softgrasp.description.actuation import Coupling, Rates
 from softgrasp.description.base import path_text
-from softgrasp.description.finger import Coupling, Finger, Phalanx
+from softgrasp.description.finger import Finger, Phalanx
 from softgrasp.description.hand import RESERVED, TAKEN, GraspPreset, Grasps, Hand, Palm
 from softgrasp.description.robot import Link, Robot
 from softgrasp.errors import DescriptionError, SoftgraspWarning, did_you_mean

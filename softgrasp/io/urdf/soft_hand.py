@@ -8,7 +8,7 @@ import warnings
 import numpy as np
 
 from softgrasp.continuum.rld import finger_from_bendable
-from softgrasp.description.actuator import Rates
+from softgrasp.description.actuation import Rates
 from softgrasp.description.bendable import Bendable, Chamber
 from softgrasp.description.contact import Contact
 from softgrasp.description.geometry import Capsule, Cuboid, Cylinder, Mesh, Pose, Sphere
