@@ -1,4 +1,10 @@
-"""How a hand is actuated."""
+"""Actuation of a hand: actuators, closing rates, coupled joints, tendons and synergies.
+
+An ``Actuator`` is one command input of a model, such as the target of a joint's servo or a
+pressure. ``Rates`` are the closing rates of the actuators of a hand. ``Coupling`` makes a joint
+follow another one, as ``mimic`` does in URDF; ``Tendon`` runs over pulleys in several joints;
+``Synergies`` are directions in which joints move together, q = q_m + S z (Santello et al. 1998).
+"""
 
 from __future__ import annotations
 
@@ -13,49 +19,48 @@ from softgrasp.description.base import (
     FieldError,
     Number,
     Positive,
-    refuse_twins,
+    require_unique,
     text_with_unit,
 )
 
+JointName = Annotated[str, Field(min_length=1)]
+"""Name of a joint in the model, such as ``F1_J3``."""
+
 
 class Actuator(NamedTuple):
-    """What a closure moves: one actuator of the model."""
+    """A command input that a closure moves: one actuator of the model."""
 
     name: str
-    """Of its actuator in the model."""
+    """Name of the actuator in the model."""
     label: str
-    """What a sentence calls it: ``joint 'F1_J2'``."""
+    """Name for messages, such as ``joint 'F1_J2'``."""
     unit: str
-    """Of its target: rad, m, Pa, N·m, N, or empty for a number without one."""
+    """Unit of its target: rad, m, Pa, N·m, N, or empty for a number without unit."""
     limits: tuple[float, float]
     """Lowest and highest target."""
     start: float
     """Target from which the hand closes."""
     stops: tuple[str, ...] = ()
-    """Bodies whose contact stops it; none where it goes on through contact."""
+    """Bodies whose contact stops the actuator; none where it continues through contact."""
     joint: str | None = None
-    """The joint whose variable its target is, where it is one."""
+    """Joint whose variable the target is, if it is one."""
 
     def format_values(self, *values: float) -> str:
-        """Targets as a sentence shows them: with their unit, angles in degrees besides."""
+        """Format targets with their unit, and angles also in degrees."""
         return text_with_unit(self.unit, values)
 
 
-# --------------------
-# How fast drives go while a hand closes: one number for all, one a row, or one a drive.
-
-
 class Rates(tuple[float, ...]):
-    """Closing rates [rad/s, m/s or Pa/s]: one for all, one a row of a finger, or one a drive."""
+    """Closing rates [rad/s, m/s or Pa/s]: one for all, one per finger link or one per actuator."""
 
     __slots__ = ()
 
     def for_fingers(self, rows: Sequence[int], word: str = "joint") -> tuple[float, ...]:
-        """One rate a drive, finger by finger.
+        """Return one rate per actuator, finger by finger.
 
         Args:
-            rows: Number of drives of each finger.
-            word: What a sentence calls a drive.
+            rows: Number of actuators of each finger.
+            word: Word for an actuator in messages.
 
         Raises:
             ValueError: The number of rates fits neither one finger nor the hand.
@@ -84,32 +89,25 @@ class Rates(tuple[float, ...]):
 
 
 def _numbers(rows: Sequence[int], word: str) -> str:
-    """How many rates a hand takes."""
-    whole = f"1 rate or {sum(rows)} (one a {word})"
+    """Describe how many rates a hand takes."""
+    whole = f"1 rate or {sum(rows)} (one per {word})"
     if len(set(rows)) > 1:
         counts = ", ".join(map(str, rows))
         return f"{whole}, as its fingers have different numbers of {word}s ({counts})"
     if rows[0] == 1 or len(rows) == 1:
         return whole
-    return f"1 rate, {rows[0]} (one a {word} of a finger) or {sum(rows)} (one a {word})"
+    return f"1 rate, {rows[0]} (one per {word} of a finger) or {sum(rows)} (one per {word})"
 
 
 def _as_sequence(value: Any) -> Any:
     return (value,) if isinstance(value, int | float) and not isinstance(value, bool) else value
 
 
-# --------------------
-# Joints that follow another one in a fixed ratio, as ``mimic`` says in URDF.
-
-
-JointName = Annotated[str, Field(min_length=1)]
-
-
 class Coupling(Description):
-    """A joint that follows another one: own = ``ratio`` · leader + ``offset``."""
+    """A joint that follows another one: variable = ``ratio`` · leader's variable + ``offset``."""
 
     joint: JointName
-    """The joint that follows, as the model calls it: ``F1_J3``."""
+    """The joint that follows."""
     leader: JointName
     """The joint that it follows."""
     ratio: Number = 1.0
@@ -118,17 +116,14 @@ class Coupling(Description):
     """[rad or m]"""
 
 
-# --------------------
-# A tendon over pulleys in the joints of a hand, which one drive pulls.
-
-
 class Pulley(Description):
-    """Where a tendon runs over a joint."""
+    """Pulley of a tendon in a joint."""
 
     joint: JointName
-    """As the model calls it: ``F1_J2``."""
+    """The joint, such as ``F1_J2``."""
     radius: Number
-    """[m]; negative where the tendon turns the joint backwards. Its torque is radius · tension."""
+    """Pulley radius [m]; the joint torque is radius · tension. Negative where the tendon opens the
+    joint."""
 
     @model_validator(mode="after")
     def _some_radius(self) -> Self:
@@ -138,25 +133,26 @@ class Pulley(Description):
 
 
 class Tendon(Description):
-    """One tendon, with one drive, over one or more joints; it only pulls.
+    """A tendon over one or more joints, pulled by one actuator; it cannot push.
 
-    One over the joints of several fingers is a differential: all of them feel the same tension.
+    A tendon over the joints of several fingers is a differential: its tension is the same in all of
+    them.
     """
 
     name: Annotated[str, Field(min_length=1, pattern=r"^[A-Za-z0-9_.-]+$")]
-    """Its drive is called ``<name>_tendon``."""
+    """Its actuator is called ``<name>_tendon``."""
     pulleys: Annotated[tuple[Pulley, ...], Field(min_length=1)]
     tension_limit: Positive = 100.0
     """Highest tension [N]."""
     stiffness: Positive = 2e4
-    """Of the tendon with its drive [N/m]."""
+    """Stiffness of the tendon with its actuator [N/m]."""
     excursion: Positive | None = None
-    """Longest way that the drive pulls [m]; as long as the joints need where it is not given."""
+    """Largest length that the actuator pulls in [m]; what the joints need by default."""
 
     @model_validator(mode="after")
     def _each_joint_once(self) -> Self:
         joints = ((part.joint, ("pulleys", index)) for index, part in enumerate(self.pulleys))
-        refuse_twins(joints, "joint")
+        require_unique(joints, "joint")
         return self
 
 
@@ -167,34 +163,34 @@ class Synergies(Description):
     """
 
     joints: Annotated[tuple[JointName, ...], Field(min_length=1)]
-    """Joints, as the model calls them: ``index_MCP_flex``."""
+    """Names of the joints, such as ``index_MCP_flex``."""
     mean: tuple[Number, ...]
-    """Posture q_m at z = 0, one a joint [rad or m]."""
+    """Posture q_m at z = 0, one value per joint [rad or m]."""
     matrix: tuple[tuple[Number, ...], ...]
-    """S, a row a joint and a column a synergy [rad or m, for a z of 1]."""
+    """S, one row per joint and one column per synergy [rad or m for z = 1]."""
     opened: tuple[Number, ...] = ()
-    """Weights z of the open hand, from which it closes; those that are not given are zero."""
+    """Weights z of the open hand, from which it closes; weights that are not specified are zero."""
     source: str = ""
-    """Where the numbers come from."""
+    """Source of the numbers."""
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
         joints = len(self.joints)
         if len(self.mean) != joints:
             raise FieldError(
-                f"expected {joints} values, one a joint, found {len(self.mean)}", "mean"
+                f"expected {joints} values, one per joint, found {len(self.mean)}", "mean"
             )
         widths = {len(row) for row in self.matrix}
         if len(self.matrix) != joints or len(widths) != 1 or 0 in widths:
             columns = " or ".join(str(width) for width in sorted(widths)) or "0"
             raise FieldError(
-                f"expected a matrix of {joints} rows, one a joint, each with one number a synergy, "
-                f"found {len(self.matrix)} × {columns}",
+                f"expected a matrix of {joints} rows, one per joint, each with one number per "
+                f"synergy, found {len(self.matrix)} × {columns}",
                 "matrix",
             )
         if len(self.opened) > self.count:
             raise FieldError(
-                f"expected at most {self.count} values, one a synergy, found {len(self.opened)}",
+                f"expected at most {self.count} values, one per synergy, found {len(self.opened)}",
                 "opened",
             )
         for column in range(self.count):
@@ -211,13 +207,13 @@ class Synergies(Description):
         return len(self.matrix[0])
 
     def posture(self, weights: Sequence[float]) -> dict[str, float]:
-        """Joint variables by name at q_m + S z [rad or m].
+        """Compute the joint variables q_m + S z by joint name [rad or m].
 
         Args:
-            weights: z, one a synergy.
+            weights: z, one per synergy.
 
         Raises:
-            ValueError: There are not as many as synergies.
+            ValueError: The number of weights is not the number of synergies.
         """
         return {
             joint: mean + sum(part * weight for part, weight in zip(row, weights, strict=True))

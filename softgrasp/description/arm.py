@@ -1,4 +1,8 @@
-"""What carries a hand: a serial arm of rigid links, or a carrier that an extension adds."""
+"""Arms: serial arms of rigid links, other carriers of a hand, and programs of a simulated robot.
+
+A scene's ``arm`` is an ``Arm``, whose servos follow poses of the hand, or a ``HandCarrier`` of an
+extension (see ``extensions.CARRIERS``), which has springs and is moved by its actuators.
+"""
 
 from __future__ import annotations
 
@@ -15,25 +19,24 @@ from softgrasp.extensions import CARRIERS, load
 
 
 class Arm(Description):
-    """A chain of Denavit–Hartenberg rows from a base to a flange, and where the hand sits on it.
+    """A chain of Denavit–Hartenberg rows from a base to a flange that carries a hand.
 
-    It stands so that the hand starts where the scene has it, with the joints at their ``start``.
-    Its joints are held and moved by servos; its links are seen but do not touch.
+    Its base is placed so that the hand starts at its pose in the scene with the joints at their
+    ``start``. Servos hold and move its joints; its links are visible but do not touch.
     """
 
     name: Annotated[str, Field(min_length=1)]
     chain: Finger
     tool: Pose = Pose()
-    """Frame of the hand in that of the flange, which is the last one of the chain."""
+    """Frame of the hand in the flange frame, which is the last frame of the chain."""
     source: str = ""
-    """Where the numbers come from."""
+    """Source of the numbers."""
 
 
 class HandCarrier(Description):
-    """Base of compliant hand carriers, which no target pose leads; see ``extensions.CARRIERS``.
+    """Base of compliant hand carriers, which cannot follow poses; see ``extensions.CARRIERS``.
 
-    Its joints have springs, it bears the weight of the hand, and at the start of a run it is at
-    rest.
+    Its joints have springs, it bears the weight of the hand, and it is at rest at the start.
     """
 
     kind: ClassVar[str]
@@ -54,7 +57,7 @@ class HandCarrier(Description):
     @property
     @abstractmethod
     def mounted(self) -> bool:
-        """Whether its base has a pose in the world, from which that of the hand follows."""
+        """Whether its base has a pose in the world, which determines that of the hand."""
 
 
 def carrier_kind(tree: Any) -> str | None:
@@ -64,7 +67,7 @@ def carrier_kind(tree: Any) -> str | None:
 
 
 def _carrier_from_tree(value: Any) -> Any:
-    """Make a carrier of plain data that describes one; return anything else unchanged."""
+    """Convert plain data of a carrier; return anything else unchanged."""
     kind = carrier_kind(value)
     if kind is None:
         return value
@@ -77,30 +80,24 @@ def _carrier_from_tree(value: Any) -> Any:
 AnyArm = Annotated[
     Arm | SerializeAsAny[InstanceOf[HandCarrier]], BeforeValidator(_carrier_from_tree)
 ]
-"""A rigid arm or another carrier; plain data is recognised by the field of its kind."""
-
-
-# --------------------
-# What a simulated robot does: from posture to posture, round and round.
-
-
+"""A rigid arm or another carrier; plain data of a carrier has the field of its kind."""
 Posture = Annotated[tuple[Number, ...], Field(min_length=1)]
 
 
 class RobotProgram(Description):
-    """Moves of an arm through postures, from the last one back to the first, for ever.
+    """Cyclic motion of an arm through postures; the first follows the last.
 
-    Between two postures all joints move together and at rest at both ends (minimum jerk).
+    Between two postures all joints move simultaneously, at rest at both ends (minimum jerk).
     """
 
     name: Annotated[str, Field(min_length=1)]
     arm: Arm
     postures: Annotated[tuple[Posture, ...], Field(min_length=1)]
-    """Joint variables of the arm, one a row [rad or m]; the robot starts in the first."""
+    """Joint variables of the arm, one per row [rad or m]; the robot starts in the first posture."""
     move_time: Positive = 2.0
-    """Of one move [s]."""
+    """Duration of one motion [s]."""
     rest_time: NonNegative = 0.5
-    """In a posture, before the move to the next [s]."""
+    """Time at rest in each posture [s]."""
     source: str = ""
 
     @model_validator(mode="after")
@@ -109,7 +106,7 @@ class RobotProgram(Description):
         for posture_index, posture in enumerate(self.postures):
             if len(posture) != len(rows):
                 raise FieldError(
-                    f"expected {len(rows)} joint variables, one a row of the arm "
+                    f"expected {len(rows)} joint variables, one per row of the arm "
                     f"'{self.arm.name}', found {len(posture)}",
                     *("postures", posture_index),
                 )
@@ -125,5 +122,5 @@ class RobotProgram(Description):
 
     @property
     def period(self) -> float:
-        """Time of one round [s]."""
+        """Duration of one cycle [s]."""
         return len(self.postures) * (self.move_time + self.rest_time)

@@ -1,4 +1,11 @@
-"""What every description is: a frozen, validated value in SI units without arrays."""
+"""Base class, number types and error messages of all descriptions.
+
+A description is a frozen, validated value in SI units that holds no arrays. ``Description`` refuses
+unknown fields and numbers that are not finite, and reports problems as a ``DescriptionError`` with
+the path of the field. Messages quote the documentation strings below the fields; ``field_docs``
+reads them from the source only when a message or a page needs one, because reading them at import
+would delay every start by a third of a second.
+"""
 
 from __future__ import annotations
 
@@ -18,54 +25,27 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from softgrasp.errors import DescriptionError, did_you_mean
 
-# --------------------
-# Quaternions of orientations: of unit length, or near enough to be made so.
-
-
-NEAR = 1e-3
-"""A quaternion whose length is so near to 1 is one that was rounded; others are mistakes."""
-
-
-def unit_quaternion(value: Vec4) -> Vec4:
-    """A quaternion (w, x, y, z) of unit length from one whose length is 1 within 1e-3.
-
-    Raises:
-        ValueError: It is longer or shorter: the matrix that paper 001 makes of it (eq 7) would be
-            no rotation, and normalising would hide that numbers are missing or mixed up.
-    """
-    norm = math.hypot(*value)
-    if not abs(norm - 1.0) <= NEAR:
-        raise ValueError(
-            f"expected a quaternion (w, x, y, z) of norm 1 within {NEAR:g}, found {value} of norm "
-            f"{norm:.6g}"
-        )
-    if abs(norm - 1.0) < 1e-14:
-        return value
-    w, x, y, z = (part / norm for part in value)
-    return (w, x, y, z)
-
-
 if TYPE_CHECKING:
     from pydantic._internal._model_construction import ModelMetaclass
 else:
     ModelMetaclass = type(BaseModel)
 
 LARGEST = 1e15
-"""Numbers beyond it are slips of the pen, and their squares and cubes would not be finite."""
-
+"""Largest magnitude of a number in a description; squares and cubes of larger ones overflow."""
 Number = Annotated[float, Field(strict=True, ge=-LARGEST, le=LARGEST)]
-"""A number, and nothing that only looks like one: no text, no true or false."""
+"""A number; texts and booleans are refused."""
 Vec3 = tuple[Number, Number, Number]
 Vec4 = tuple[Number, Number, Number, Number]
 Positive = Annotated[float, Field(strict=True, gt=0, le=LARGEST)]
 NonNegative = Annotated[float, Field(strict=True, ge=0, le=LARGEST)]
 Count = Annotated[int, Field(strict=True, ge=1, le=1_000_000)]
+FieldPath = tuple[int | str, ...]
 
 
 class _DescriptionType(ModelMetaclass):
-    """Turns pydantic's errors into ours, at the outermost call only.
+    """Metaclass that converts pydantic errors to ``DescriptionError`` at the outermost call only.
 
-    A custom ``__init__`` would also run for nested values and lose the outer part of the path.
+    An ``__init__`` would also run for nested values and lose the outer part of the field's path.
     """
 
     def __call__(cls, *args: Any, **data: Any) -> Any:
@@ -76,7 +56,7 @@ class _DescriptionType(ModelMetaclass):
 
 
 class Description(BaseModel, metaclass=_DescriptionType):
-    """Base of all descriptions: immutable, finite numbers only, unknown fields refused.
+    """Base of all descriptions: immutable, finite numbers only, no unknown fields.
 
     Raises:
         DescriptionError: A field is missing, unknown or out of range.
@@ -85,24 +65,103 @@ class Description(BaseModel, metaclass=_DescriptionType):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     def replace(self, **changes: Any) -> Self:
-        """A new description with the named fields changed, validated again.
+        """Return a validated copy with the named fields changed.
 
         Raises:
             DescriptionError: A field does not exist or the new value is out of range.
         """
-        kept = {name: getattr(self, name) for name in type(self).model_fields}
-        return type(self)(**(kept | changes))
+        current = {name: getattr(self, name) for name in type(self).model_fields}
+        return type(self)(**(current | changes))
 
 
-# --------------------
-# What is wrong with a description, from pydantic's words to one sentence of ours.
+class FieldError(ValueError):
+    """Error of a validator about one of the fields below its model.
+
+    Args:
+        message: What was expected and what was found.
+        path: Path of the field, relative to the model.
+    """
+
+    def __init__(self, message: str, *path: int | str) -> None:
+        super().__init__(message)
+        self.path = path
 
 
-FieldPath = tuple[int | str, ...]
+def require_unique(names: Iterable[tuple[str, FieldPath]], what: str) -> None:
+    """Refuse a name that occurs twice.
+
+    Args:
+        names: Names and the paths of the fields that hold them.
+        what: Kind of the named items, for the message.
+
+    Raises:
+        FieldError: At the second occurrence.
+    """
+    seen: set[str] = set()
+    for name, path in names:
+        if name in seen:
+            raise FieldError(f"expected unique names, found {what} '{name}' twice", *path)
+        seen.add(name)
+
+
+def check_range(
+    limits: tuple[float, float], start: float, format_values: Callable[..., str]
+) -> None:
+    """Refuse limits in the wrong order and a start value outside them.
+
+    Args:
+        limits: Lowest and highest value.
+        start: Start value.
+        format_values: Formats values with their unit.
+
+    Raises:
+        FieldError: For the fields ``limits`` and ``start``.
+    """
+    low, high = limits
+    if low > high:
+        raise FieldError(
+            f"expected limits (lowest, highest), found {format_values(low, high)}", "limits"
+        )
+    if not low <= start <= high:
+        inside, actual = format_values(low, high), format_values(start)
+        raise FieldError(f"expected start inside the limits {inside}, found {actual}", "start")
+
+
+def unit_quaternion(value: Vec4) -> Vec4:
+    """Normalise a quaternion (w, x, y, z) whose norm is 1 within 1e-3.
+
+    Raises:
+        ValueError: The norm differs more. Normalising would hide that numbers are missing or mixed
+            up: the matrix that paper 001 (eq 7) makes of such a quaternion is no rotation.
+    """
+    norm = math.hypot(*value)
+    if not abs(norm - 1.0) <= QUATERNION_TOLERANCE:
+        raise ValueError(
+            "expected a quaternion (w, x, y, z) of norm 1 within "
+            f"{QUATERNION_TOLERANCE:g}, found {value} of norm {norm:.6g}"
+        )
+    if abs(norm - 1.0) < 1e-14:
+        return value
+    w, x, y, z = (part / norm for part in value)
+    return (w, x, y, z)
+
+
+QUATERNION_TOLERANCE = 1e-3
+"""Largest deviation of the norm of a rounded unit quaternion from 1; larger ones are errors."""
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether only this machine reaches an address; the only name is ``localhost``."""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+# From a pydantic error to one sentence.
 
 MAX_LETTERS = 60
-"""A value longer than this is cut in a sentence."""
-
+"""Longest value that a message quotes whole."""
 _LIMITS = {
     "greater_than": "above {gt:g}",
     "greater_than_equal": "at least {ge:g}",
@@ -129,65 +188,10 @@ _KINDS = {
 }
 
 
-class FieldError(ValueError):
-    """A validator's complaint about one of the fields below its model.
-
-    Args:
-        message: What was expected and what was found.
-        path: The field, counted from the model.
-    """
-
-    def __init__(self, message: str, *path: int | str) -> None:
-        super().__init__(message)
-        self.path = path
-
-
-def refuse_twins(names: Iterable[tuple[str, FieldPath]], what: str) -> None:
-    """Refuse a name that stands twice.
-
-    Args:
-        names: Names and the fields that hold them.
-        what: What they name.
-
-    Raises:
-        FieldError: At the second one.
-    """
-    seen: set[str] = set()
-    for name, path in names:
-        if name in seen:
-            raise FieldError(f"expected unique names, found {what} '{name}' twice", *path)
-        seen.add(name)
-
-
-def check_range(
-    limits: tuple[float, float], start: float, format_values: Callable[..., str]
-) -> None:
-    """Refuse limits in the wrong order, and a start outside them.
-
-    Args:
-        limits: Lowest and highest value.
-        start: The value to start from.
-        format_values: Writes values with their unit.
-
-    Raises:
-        FieldError: For the fields ``limits`` and ``start``.
-    """
-    low, high = limits
-    if low > high:
-        raise FieldError(
-            f"expected limits (lowest, highest), found {format_values(low, high)}", "limits"
-        )
-    if not low <= start <= high:
-        raise FieldError(
-            f"expected start inside the limits {format_values(low, high)}, found {format_values(start)}",
-            "start",
-        )
-
-
 def description_error(error: ValidationError, model: Any) -> DescriptionError:
-    """The first problem of a pydantic error as one sentence with the field's path.
+    """Convert the first problem of a pydantic error to one sentence with the field's path.
 
-    A misspelt field comes first: the missing field beside it is only its consequence.
+    A misspelt field comes first, because a missing field beside it is only its consequence.
     """
     problems = error.errors(include_url=False)
     problem: dict[str, Any] = dict(
@@ -198,7 +202,7 @@ def description_error(error: ValidationError, model: Any) -> DescriptionError:
     if isinstance(complaint, FieldError):
         path += complaint.path
     fields = {} if owner is None else owner.model_fields
-    if problem["type"] == "extra_forbidden" and not path:  # no name at all, such as a number
+    if problem["type"] == "extra_forbidden" and not path:  # the key is no name, e.g. a number
         key = str(problem["loc"][-1])
         message = f"expected a name, found the key {key}; {did_you_mean(key, fields)}"
     elif problem["type"] == "extra_forbidden":
@@ -218,13 +222,13 @@ def description_error(error: ValidationError, model: Any) -> DescriptionError:
 
 
 def path_text(path: FieldPath) -> str:
-    """``("fingers", 0, "radius")`` as ``fingers[0].radius``."""
+    """Format ``("fingers", 0, "radius")`` as ``fingers[0].radius``."""
     text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
     return text.removeprefix(".")
 
 
 def _walk(location: FieldPath, model: Any) -> tuple[FieldPath, type[BaseModel] | None]:
-    """The location without the tags of unions, and the model that owns its last field."""
+    """Return the location without the tags of unions, and the model that owns its last field."""
     path: list[int | str] = []
     candidates: list[type[BaseModel]] = [model]
     owner: type[BaseModel] | None = model
@@ -258,7 +262,7 @@ def _tag_of(model: type[BaseModel]) -> str | None:
 
 
 def _expected(owner: type[BaseModel] | None, name: str) -> str:
-    """What a missing field should have held."""
+    """Describe what a missing field should contain."""
     field = None if owner is None else owner.model_fields.get(name)
     if owner is None or field is None:
         return ""
@@ -304,45 +308,40 @@ def _choice(value: Any, context: dict[str, Any]) -> str:
     return f"expected {either(known)}, found {short(value)}{hint}"
 
 
+# Values and field documentation in messages.
+
+
 def either(words: Sequence[str]) -> str:
-    """``a, b or c``."""
+    """Join words as ``a, b or c``."""
     return " or ".join(part for part in (", ".join(words[:-1]), words[-1]) if part)
 
 
 def listed(values: Iterable[float]) -> str:
-    """``0.5``, or ``[0, 1.5]``."""
+    """Format numbers as ``0.5`` or ``[0, 1.5]``."""
     numbers = [f"{value:g}" for value in values]
     return numbers[0] if len(numbers) == 1 else f"[{', '.join(numbers)}]"
 
 
 def text_with_unit(unit: str, values: Iterable[float]) -> str:
-    """Numbers as a sentence shows them: with their unit, angles in degrees besides."""
+    """Format numbers with their unit, and angles also in degrees."""
     numbers = tuple(values)
     text = f"{listed(numbers)} {unit}".rstrip()
     return f"{text} ({listed(map(math.degrees, numbers))}°)" if unit == "rad" else text
 
 
 def short(value: Any) -> str:
-    """A value as a sentence shows it, cut where it is long."""
+    """Format a value for a message, truncated where it is long."""
     if isinstance(value, BaseModel):
         return f"a {type(value).__name__}"
     text = repr(value)
     return text if len(text) <= MAX_LETTERS else text[: MAX_LETTERS - 1] + "…"
 
 
-# --------------------
-# What the fields of a description mean: the texts under them in the source.
-#
-# They are read when a sentence needs one: read with the classes, they would cost every start of
-# the
-# program a third of a second.
-
-
 @cache
 def field_docs(model: type) -> dict[str, str]:
-    """The text under each field of a class and of those it is made of, by the field's name.
+    """Return the documentation strings of the fields of a class and its bases, by field name.
 
-    Empty where there is no source to read.
+    Empty where the source is not available.
     """
     docs: dict[str, str] = {}
     for part in reversed(model.__mro__):
@@ -357,24 +356,12 @@ def _documented(part: type) -> Iterator[tuple[str, str]]:
         tree = ast.parse(textwrap.dedent(inspect.getsource(part)))
     except (OSError, TypeError, SyntaxError):
         return
-    (written,) = tree.body
-    assert isinstance(written, ast.ClassDef)
-    for field, text in pairwise(written.body):
+    (definition,) = tree.body
+    assert isinstance(definition, ast.ClassDef)
+    for field, text in pairwise(definition.body):
         match field, text:
             case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(
                 value=ast.Constant(value=doc_text)
             ):
                 if isinstance(doc_text, str):
                     yield name, inspect.cleandoc(doc_text)
-
-
-# --------------------
-# Addresses that only this machine reaches.
-
-
-def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach an address; a name other than localhost never is."""
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"

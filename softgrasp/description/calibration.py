@@ -132,7 +132,7 @@ class CalibrationProblem(Description):
             for index, one in enumerate(getattr(self, name)):
                 if len(one.angles) > joints:
                     raise FieldError(
-                        f"expected at most {joints} angles, one a joint, found {len(one.angles)}",
+                        f"expected at most {joints} angles, one per joint, found {len(one.angles)}",
                         name, index, "angles",
                     )  # fmt: skip
         for name in ("stiffness_bounds", "damping_bounds", "gain_bounds"):

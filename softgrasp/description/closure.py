@@ -1,4 +1,11 @@
-"""All closures by name, and the field of a scene that holds one of them."""
+"""The closures: six ways in which a hand closes around an object.
+
+``position-increment`` (paper 004, §2.2.3.2), ``synergy-increment`` (Malvezzi et al. 2015; soft
+synergies after Bicchi et al. 2011), ``force-limited``, ``underactuated`` (Birglen, Laliberté and
+Gosselin 2008), ``joint-torque`` (the alternative that paper 004 names) and ``pressure`` (paper
+000). ``CLOSURES`` lists them by ``type``; ``AnyClosure`` is the field of a scene that holds one.
+What they have in common is in ``closure_base.py``.
+"""
 
 from __future__ import annotations
 
@@ -21,24 +28,23 @@ from softgrasp.description.closure_base import (
 from softgrasp.description.finger import Phalanx
 from softgrasp.description.hand import GraspPreset, Hand
 
-# --------------------
-# Position increments until contact (paper 004), and the pressure of soft fingers (paper 000).
+# Position increments and pressures.
 
 
 class PositionIncrementClosure(Closure):
     """Position increments with debounced contact detection (paper 004, §2.2.3.2).
 
-    At every control sample each active joint's target grows by its rate times the control
-    period, unless its phalanx or a later one of its finger is in contact; it starts again when
-    contact is lost. Contact is established at the sample at which the last ``samples`` normal
-    forces, the current one included, are all above ``threshold``; lost at the first one below.
+    At every control sample the target of each active joint grows by its rate times the control
+    period, unless its phalanx or a later one of its finger is in contact; it continues when contact
+    is lost. Contact is established at the sample at which the last ``samples`` normal forces, the
+    current one included, are all above ``threshold``; it is lost at the first one below.
     """
 
     type: Literal["position-increment"] = "position-increment"
 
 
 class PressureClosure(Closure):
-    """The pressure of each soft finger grows at its rate up to the working pressure (paper 000).
+    """The pressure of each soft finger grows at its rate up to the final pressure (paper 000).
 
     Rigid fingers of the same hand close by position increments.
     """
@@ -52,36 +58,34 @@ class PressureClosure(Closure):
             raise FieldError(f"expected a hand with soft fingers, found '{hand.name}' without")
 
 
-# --------------------
-# Position increments that go on through contact until a force or a torque is reached.
+# Position increments that continue through contact.
 
-
-USUAL_FORCE = 5.0
-"""[N], where neither a force nor a torque is given."""
-PATIENCE = 4.0
-"""A closure with a force may take this many times longer than joints take to their limits."""
+DEFAULT_GRIP_FORCE = 5.0
+"""Grip force where neither a force nor a torque is specified [N]."""
+GRIP_TIME_FACTOR = 4.0
+"""Time allowed for reaching the grip force, over the time of the free closing motion [–]."""
 
 
 class ForceLimitedClosure(Closure):
-    """Each joint goes on through contact until it squeezes as hard as asked, then holds.
+    """Each joint continues through contact until a grip force or a torque is reached.
 
     With ``force`` a joint closes at its rate until contact is established on its phalanx or on a
-    later one of its finger; on the way, touches cut the lag of its servo to what most of that force
-    needs. From there on it moves at ``contact_rate_fraction`` of its rate, for as long as no
-    ten times ``samples`` pass without any force. It stops where ``samples`` normal forces in a
-    row, on its phalanx or on a later one, are above the force, and goes on below nine tenths of it.
+    later one of its finger; until then, short contacts reduce the lag of its servo to what most of
+    that force needs. It then moves at ``contact_rate_fraction`` of its rate, unless no force is
+    measured for ten times ``samples``. It stops where ``samples`` consecutive normal forces, on its
+    phalanx or on a later one, are above the force, and continues below nine tenths of it.
 
-    With ``torque`` a joint stops where ``samples`` torques of its servo in a row are at it, and
-    goes on at the first one below; the servo never gives more.
+    With ``torque`` a joint stops where ``samples`` consecutive torques of its servo are at the
+    limit, and continues at the first one below; the servo never exceeds it.
     """
 
     type: Literal["force-limited"] = "force-limited"
     force: Positive | None = None
-    """Normal force on a phalanx [N]; 5 N where neither it nor ``torque`` is given."""
+    """Normal force on a phalanx [N]; 5 N where neither it nor ``torque`` is specified."""
     torque: Positive | None = None
-    """Of the joints' servos [N·m or N]; that of the joint itself where it is smaller."""
+    """Torque limit of the joints' servos [N·m or N]; a lower limit of the joint itself prevails."""
     contact_rate_fraction: Annotated[float, Field(gt=0, le=1, strict=True)] = 0.05
-    """Share of its rate at which a joint goes on in contact, with ``force`` [–]."""
+    """Fraction of its rate at which a joint continues in contact, with ``force`` [–]."""
 
     @model_validator(mode="after")
     def _one_limit(self) -> Self:
@@ -89,14 +93,14 @@ class ForceLimitedClosure(Closure):
             raise ValueError("expected exactly one of force and torque, found both")
         if self.grip_force is not None and self.grip_force <= self.threshold:
             raise ValueError(
-                f"expected a force above the threshold of contact ({self.threshold:g} N), "
+                f"expected a force above the contact threshold ({self.threshold:g} N), "
                 f"found {self.grip_force:g} N"
             )
         return self
 
     @property
     def can_be_prescribed(self) -> bool:
-        """Not so: joints that obey whatever the load have no force to limit."""
+        """False: joints that follow their targets exactly have no force to limit."""
         return False
 
     @property
@@ -104,7 +108,7 @@ class ForceLimitedClosure(Closure):
         """Normal force [N] at which joints stop; None where their torques are limited."""
         if self.torque is not None:
             return None
-        return self.force or USUAL_FORCE
+        return self.force or DEFAULT_GRIP_FORCE
 
     @property
     def stops_at_torque(self) -> bool:
@@ -113,18 +117,18 @@ class ForceLimitedClosure(Closure):
 
     @property
     def contact_rate_scale(self) -> float:
-        """Share of their rates at which joints go on in contact [–]."""
+        """Fraction of their rates at which joints continue in contact [–]."""
         return 1.0 if self.torque is not None else self.contact_rate_fraction
 
     def actuators(self, hand: Hand, preset: GraspPreset) -> tuple[Actuator, ...]:
-        """The drives of a hand; contact stops none of them where torques are limited."""
+        """Return the actuators; contact stops none of them where torques are limited."""
         actuators = super().actuators(hand, preset)
         if self.torque is None:
             return actuators
         return tuple(actuator._replace(stops=()) for actuator in actuators)
 
     def mechanism(self, hand: Hand, preset: GraspPreset) -> ActuationModel:
-        """The hand, its servos limited where a torque is given."""
+        """Return the hand, with lower force limits of its servos where a torque is specified."""
         torque = self.torque
         if torque is None:
             return ActuationModel(hand)
@@ -140,8 +144,12 @@ class ForceLimitedClosure(Closure):
         return ActuationModel(hand.replace(fingers=fingers))
 
     def extra_time(self, hand: Hand, preset: GraspPreset) -> float:
-        """For squeezing, which is slow [s]."""
-        return 0.0 if self.torque is not None else PATIENCE * self.closing_motion(hand, preset).time
+        """Return the time for the slow motion in contact [s]."""
+        return (
+            0.0
+            if self.torque is not None
+            else GRIP_TIME_FACTOR * self.closing_motion(hand, preset).time
+        )
 
     def check(self, hand: Hand, preset: GraspPreset) -> None:
         """Refuse a hand without joints."""
@@ -149,43 +157,41 @@ class ForceLimitedClosure(Closure):
         self.require_joints(hand)
 
 
-# --------------------
-# Torques in the joints instead of targets, the other way that paper 004 names (§2.2.3.2).
-
+# Joint torques.
 
 RAMP_TIME = 0.5
-"""Time in which torques grow to their limits where no rate is given [s]."""
-TORQUE_PATIENCE = 2.0
-"""Joints under their full torques are given this many times the time in which the first one of
-the free hand gets to its limit."""
+"""Time in which torques grow to their limits where no rate is specified [s]."""
+TORQUE_TIME_FACTOR = 2.0
+"""Time that joints under full torque may take, over the shortest time in which a joint of the free
+hand reaches its limit [–]."""
 
 
 class JointTorqueClosure(Closure):
-    """The torque of each joint grows at its rate up to its limit, whatever it meets.
+    """The torque of each joint grows at its rate up to its limit, regardless of contact.
 
-    Joints are damped so that a free one goes at the speed of the hand's grasp under its full
-    torque. Contact does not stop a joint: at rest its contacts balance its torque. Joints that
-    stand still in the grasp keep their servos.
+    Joints are damped so that a free joint under full torque moves at the speed of the hand's grasp.
+    Contact does not stop a joint: at rest its contacts balance its torque. Joints that do not move
+    in the grasp keep their servos.
     """
 
     type: Literal["joint-torque"] = "joint-torque"
     rates: Rates | None = None
-    """At which torques grow, one for all, one a row of a finger or one a joint [N·m/s or N/s];
-    where not given all are at their limits after 0.5 s. Their signs are those of the grasp."""
+    """Rates of the torques: one for all, one per link of a finger or one per joint [N·m/s or N/s];
+    by default all reach their limits after 0.5 s. Their signs are those of the grasp."""
     torque: Positive | None = None
-    """Largest torque or force of a joint [N·m or N], where its own limit is not smaller."""
+    """Largest torque or force of a joint [N·m or N]; a lower limit of the joint itself prevails."""
     torque_fraction: Annotated[float, Field(gt=0, le=1, strict=True)] = 0.25
-    """Share of its own limit that the fastest joint of a finger has where no ``torque`` is given;
-    slower ones have less in proportion, so that a pinch stays one [–]."""
+    """Fraction of its limit that the fastest joint of a finger has where no ``torque`` is
+    specified; slower joints have less in proportion, so that a pinch remains a pinch [–]."""
 
     @classmethod
     def rates_are_of_joints(cls) -> bool:
-        """Not so: they are those of torques."""
+        """Return False: they are rates of torques."""
         return False
 
     @property
     def can_be_prescribed(self) -> bool:
-        """Not so: torques are no targets that joints could obey."""
+        """False: torques are no targets that joints could follow."""
         return False
 
     def check(self, hand: Hand, preset: GraspPreset) -> None:
@@ -195,7 +201,7 @@ class JointTorqueClosure(Closure):
         self.check_rates(hand)
 
     def mechanism(self, hand: Hand, preset: GraspPreset) -> ActuationModel:
-        """The hand with damped joints instead of servos, and a motor in each."""
+        """Return the hand with damped joints instead of servos, and a motor in each."""
         motion = self.closing_motion(hand, preset)
         ramps = None if self.rates is None else self.rates.for_fingers(hand.rows)
         fastest = _fastest(hand, motion.rates)
@@ -212,8 +218,10 @@ class JointTorqueClosure(Closure):
         return ActuationModel(without_servos(hand, joints), tuple(motors))
 
     def settling(self, hand: Hand, preset: GraspPreset) -> float:
-        """A torque that grows no more still moves joints, as long as they need to close."""
-        return self.settle_time + TORQUE_PATIENCE * self.closing_motion(hand, preset).shortest_time
+        """Add the time that joints need to close after the torques have reached their limits."""
+        return (
+            self.settle_time + TORQUE_TIME_FACTOR * self.closing_motion(hand, preset).shortest_time
+        )
 
     def _limit(self, row: Phalanx, fraction: float) -> float:
         if self.torque is None:
@@ -222,7 +230,7 @@ class JointTorqueClosure(Closure):
 
 
 def _fastest(hand: Hand, rates: tuple[float, ...]) -> dict[str, float]:
-    """The rate of the fastest joint of its finger, by the names of joints."""
+    """Return the rate of the fastest joint of its finger, by the names of joints."""
     speed = {
         actuator.name: abs(rates[index]) for index, (actuator, _) in enumerate(hand.driven_joints)
     }
@@ -234,75 +242,75 @@ def _fastest(hand: Hand, rates: tuple[float, ...]) -> dict[str, float]:
 
 
 def _motor(actuator: Actuator, limit: float, ramp: float) -> ClosureActuator:
-    """The motor of a joint, whose torque grows from zero."""
+    """Make the motor of a joint, whose torque grows from zero."""
     ends = (0.0, limit) if ramp > 0 else (-limit, 0.0)
     unit = "N·m" if actuator.unit == "rad" else "N"
     motor = Actuator(f"{actuator.name}_torque", f"torque of '{actuator.name}'", unit, ends, 0.0)
     return ClosureActuator(motor, ramp, ((actuator.name, 1.0),), (-limit, limit))
 
 
-# --------------------
-# Tendons over pulleys against springs in the joints: the mechanism adapts to the object.
-
+# Tendons against joint springs.
 
 RELAXATION = 0.3
-"""Time constant of a joint against its own spring [s]; with it joints close without swinging."""
-SLOWEST = 0.05
-"""Share of a tendon's fastest joint at which one goes at least that does not move in the grasp."""
+"""Time constant of a joint against its spring [s]; it avoids oscillations during closing."""
+MIN_RATE_FRACTION = 0.05
+"""Lowest rate, over that of the tendon's fastest joint, of a joint that does not move in the
+grasp."""
 
 
-class Elastic(NamedTuple):
+class TendonJoint(NamedTuple):
     """A joint that a tendon closes against its spring."""
 
     row: Phalanx
     start: float
     radius: float
-    """[m]"""
+    """Pulley radius [m]."""
     travel: float
-    """Way that it goes together with the others until the first one is at its limit, without its
-    sign [rad or m]."""
+    """Unsigned motion until the first joint of the tendon reaches its limit [rad or m]."""
     max_travel: float
-    """Way to its own limit [rad or m]."""
+    """Unsigned motion to its own limit [rad or m]."""
 
 
 class UnderactuatedClosure(Closure):
-    """One tendon a finger, or one for all, pulls joints that have springs instead of servos.
+    """One tendon per finger, or one for all, pulls joints that have springs instead of servos.
 
-    Contact does not stop a tendon: its other joints go on (Birglen, Laliberté & Gosselin 2008). At
-    rest the contacts of every joint balance radius · tension − stiffness · (angle − rest).
+    Contact does not stop a tendon: its other joints continue (Birglen, Laliberté & Gosselin 2008).
+    At rest the contacts of every joint balance radius · tension − stiffness · (angle − rest).
 
-    A hand's own ``tendons`` are used; one without has a tendon a finger, whose pulleys are as large
-    as its joints are strong and fast, and springs that let the free hand close as its grasp says.
+    The ``tendons`` of the hand are used. A hand without tendons gets one per finger, with pulley
+    radii in proportion to the strength and rate of its joints, and springs with which the free hand
+    closes as in its grasp.
     """
 
     type: Literal["underactuated"] = "underactuated"
     rates: Rates | None = None
-    """Of the tendons, one a tendon or one for all [m/s or N/s]; those of the grasp if not given."""
+    """Rates of the tendons, one per tendon or one for all [m/s or N/s]; from the grasp by
+    default."""
     control_mode: Literal["excursion", "tension"] = "excursion"
-    """Whether the way of the tendon grows, up to the highest tension, or its tension."""
+    """``excursion``: the pulled length of the tendon grows, up to the highest tension; ``tension``:
+    its tension grows."""
     differential: bool = False
-    """One tendon over the joints of all fingers, instead of one a finger."""
+    """One tendon over the joints of all fingers, instead of one per finger."""
     tension: Positive | None = None
-    """Highest tension [N], instead of the tendons' own."""
+    """Highest tension [N]; that of the tendons by default."""
     pulley_radius: Positive = 0.01
-    """Of the largest pulley in each finger, where the hand has no tendons of its own [m]."""
+    """Radius of the largest pulley in each finger of a hand without tendons [m]."""
     tendon_stiffness: Positive = 2e4
-    """Of tendons that are not the hand's own [N/m]."""
+    """Stiffness of the tendons of a hand without tendons [N/m]."""
     tension_fraction: Annotated[float, Field(gt=0, le=1, strict=True)] = 0.25
-    """Highest tension over the one that the torque limits of the joints allow, where the tendons
-    are not the hand's own [–]."""
+    """Highest tension over the tension at the torque limits of the joints, for a hand without
+    tendons [–]."""
     spring_fraction: Annotated[float, Field(gt=0, lt=1, strict=True)] = 0.2
-    """Share of the highest tension that closes the free hand, where joints have no springs of
-    their own [–]."""
+    """Fraction of the highest tension that closes the free hand, for joints without springs [–]."""
 
     @classmethod
     def rates_are_of_joints(cls) -> bool:
-        """Not so: they are those of the tendons."""
+        """Return False: they are rates of tendons."""
         return False
 
     @property
     def can_be_prescribed(self) -> bool:
-        """Not so: what adapts has no targets that it could obey."""
+        """False: adaptive joints have no targets that they could follow."""
         return False
 
     def check(self, hand: Hand, preset: GraspPreset) -> None:
@@ -313,11 +321,11 @@ class UnderactuatedClosure(Closure):
         count_fits(self.rates, len(self.tendons_of(hand, preset)), "tendon", "rates")
 
     def tendons_of(self, hand: Hand, preset: GraspPreset) -> tuple[Tendon, ...]:
-        """The tendons, the hand's own or those that are made for it.
+        """Return the tendons: those of the hand, or those made for it.
 
         Args:
             hand: The hand.
-            preset: Of its grasp; joints that stand still in it have no pulleys.
+            preset: Its grasp; joints that do not move in it have no pulleys.
         """
         tendons = hand.tendons or self._made(hand, preset)
         if self.differential and len(tendons) > 1:
@@ -327,7 +335,7 @@ class UnderactuatedClosure(Closure):
         return tuple(tendon.replace(tension_limit=self.tension) for tendon in tendons)
 
     def mechanism(self, hand: Hand, preset: GraspPreset) -> ActuationModel:
-        """The hand with springs in the joints of its tendons, and what pulls those."""
+        """Return the hand with springs in the joints of its tendons, and the tendons' actuators."""
         tendons = self.tendons_of(hand, preset)
         joints: dict[str, dict[str, float]] = {}
         actuators = []
@@ -342,13 +350,13 @@ class UnderactuatedClosure(Closure):
         return ActuationModel(without_servos(hand, joints), tuple(actuators))
 
     def settling(self, hand: Hand, preset: GraspPreset) -> float:
-        """A tension that grows no more still moves joints, as long as they need to close."""
+        """Add the time that joints need to close after the tension has reached its limit."""
         if self.control_mode == "excursion":
             return self.settle_time
         return self.settle_time + RELAXATION + self._joints(hand, preset).shortest_time
 
     def _made(self, hand: Hand, preset: GraspPreset) -> tuple[Tendon, ...]:
-        """A tendon for each finger with joints that close."""
+        """Make a tendon for each finger with joints that close."""
         motion = self._joints(hand, preset)
         rates = {d.joint: rate for d, rate in zip(hand.actuators, motion.rates, strict=False)}
         tendons = []
@@ -372,13 +380,13 @@ class UnderactuatedClosure(Closure):
         return tuple(tendons)
 
     def _joints(self, hand: Hand, preset: GraspPreset) -> ClosingMotion:
-        """The way of the joints, without the pressures of soft fingers, which come last."""
+        """Return the closing motion of the joints, without the pressures, which come last."""
         motion = self.closing_motion(hand, preset)
         count = len(hand.driven_joints)
         return ClosingMotion(motion.start[:count], motion.rates[:count], motion.limits[:count])
 
-    def _elastic(self, hand: Hand, preset: GraspPreset, tendon: Tendon) -> dict[str, Elastic]:
-        """The joints of a tendon by name."""
+    def _elastic(self, hand: Hand, preset: GraspPreset, tendon: Tendon) -> dict[str, TendonJoint]:
+        """Return the joints of a tendon by name."""
         motion = self._joints(hand, preset)
         driven = {
             actuator.joint: (start, abs(rate))
@@ -388,18 +396,18 @@ class UnderactuatedClosure(Closure):
         }
         rows = hand.rows_by_joint
         rates = {part.joint: driven.get(part.joint, (0.0, 0.0))[1] for part in tendon.pulleys}
-        min_rate, elastic = SLOWEST * max(rates.values()) or 1.0, {}
+        min_rate, elastic = MIN_RATE_FRACTION * max(rates.values()) or 1.0, {}
         for part in tendon.pulleys:
             row = rows[part.joint]
             start = driven[part.joint][0] if part.joint in driven else row.start
             low, high = row.limits
             max_travel = high - start if part.radius > 0 else start - low
             travel = min(max(rates[part.joint], min_rate) * motion.shortest_time, max_travel)
-            elastic[part.joint] = Elastic(row, start, part.radius, travel, max_travel)
+            elastic[part.joint] = TendonJoint(row, start, part.radius, travel, max_travel)
         return elastic
 
-    def _spring(self, tendon: Tendon, joint: Elastic) -> dict[str, float]:
-        """Stiffness, rest and damping of a joint under a tendon."""
+    def _spring(self, tendon: Tendon, joint: TendonJoint) -> dict[str, float]:
+        """Return stiffness, rest angle and damping of a joint under a tendon."""
         row = joint.row
         has_spring = row.stiffness > 0.0
         pull = self.spring_fraction * tendon.tension_limit * abs(joint.radius)
@@ -411,27 +419,27 @@ class UnderactuatedClosure(Closure):
         }
 
     def _pulled(
-        self, tendon: Tendon, joints: dict[str, Elastic], pace: float, rate: float | None
+        self, tendon: Tendon, joints: dict[str, TendonJoint], time: float, rate: float | None
     ) -> ClosureActuator:
-        """What pulls a tendon."""
+        """Make the actuator of a tendon; ``time`` is that of the closing motion [s]."""
         name, max_tension = f"{tendon.name}_tendon", tendon.tension_limit
         arms = tuple((part.joint, part.radius) for part in tendon.pulleys)
         limits = (0.0, max_tension)
         if self.control_mode == "tension":
             actuator = Actuator(name, f"tension of '{tendon.name}'", "N", limits, 0.0)
-            return ClosureActuator(actuator, rate or max_tension / pace, arms, limits)
+            return ClosureActuator(actuator, rate or max_tension / time, arms, limits)
         pulled_length = sum(abs(one.radius) * one.max_travel for one in joints.values())
         free = sum(abs(one.radius) * one.travel for one in joints.values())
         longest = tendon.excursion or pulled_length + max_tension / tendon.stiffness
         actuator = Actuator(name, f"excursion of '{tendon.name}'", "m", (0.0, longest), 0.0)
         zero = sum(one.radius * one.start for one in joints.values())
         return ClosureActuator(
-            actuator, rate or free / pace, arms, limits, tendon.stiffness, zero=zero
+            actuator, rate or free / time, arms, limits, tendon.stiffness, zero=zero
         )
 
 
 def _joined(tendons: tuple[Tendon, ...]) -> Tendon:
-    """One tendon over the pulleys of all; it can be pulled as hard as the weakest of them."""
+    """Make one tendon over the pulleys of all, as strong as the weakest of them."""
     return Tendon(
         name="differential",
         pulleys=tuple(part for tendon in tendons for part in tendon.pulleys),
@@ -440,38 +448,40 @@ def _joined(tendons: tuple[Tendon, ...]) -> Tendon:
     )
 
 
-# --------------------
-# Closing along synergies, q = q_m + S z, stiff ones or compliant ones.
+# Synergies, q = q_m + S z.
 
-
-SLACK = 1e-9
-"""What rounding may put a joint beyond its limits [rad or m]."""
+LIMIT_TOLERANCE = 1e-9
+"""Rounding error by which a joint may be beyond its limits [rad or m]."""
+SIGNIFICANT_SPEED = 0.25
+"""Speed, over that of the fastest joint, from which a joint has to reach its limit before the
+closure ends; joints with small components would take very long."""
+Weights = tuple[float, ...]
 
 
 class SynergyIncrementClosure(Closure):
     """The weights z of a hand's synergies grow at their rates.
 
-    Without ``synergy_stiffness`` each joint's target is its part of q_m + S z, and it stops where
-    its phalanx or a later one of its finger is in contact, as in SynGrasp's
+    Without ``synergy_stiffness`` the target of each joint is its component of q_m + S z, and it
+    stops where its phalanx or a later one of its finger is in contact, as in SynGrasp's
     SGcloseHandWithSynergies (Malvezzi et al. 2015). With it the synergies are soft (Bicchi et al.
-    2011; Prattichizzo et al. 2013): joints are held at q_m + S z by their servos, z itself by a
-    spring, and contact does not stop it; a joint's compliance is then Kq⁻¹ + S Kz⁻¹ Sᵀ.
+    2011; Prattichizzo et al. 2013): servos hold the joints at q_m + S z, a spring holds z, and
+    contact does not stop it; the compliance of the joints is then Kq⁻¹ + S Kz⁻¹ Sᵀ.
     """
 
     type: Literal["synergy-increment"] = "synergy-increment"
     rates: Rates | None = None
-    """Of the weights z, one a synergy [1/s]. Where not given the first one closes the hand, and its
-    fastest joint goes as fast as the fastest one of the hand's grasp."""
+    """Rates of the weights z, one per synergy [1/s]. By default the first weight closes the hand,
+    and its fastest joint has the rate of the fastest joint of the hand's grasp."""
     synergies: Synergies | None = None
-    """Instead of the hand's own; for a hand without any the one direction in which its grasp closes
-    it, from the posture in which the grasp starts."""
+    """Synergies instead of the hand's. A hand without synergies has one: the closing direction of
+    its grasp, from the start posture of the grasp."""
     start: tuple[Number, ...] | None = None
-    """Weights z from which to close; those of the open hand, as its synergies say, where not
-    given."""
+    """Weights z at the start; those of the open hand of its synergies by default."""
     end: tuple[Number, ...] | None = None
-    """Weights z at which to stop; where its larger parts are at their limits if not given."""
+    """Weights z at the end; by default those at which its larger components reach their joint
+    limits."""
     synergy_stiffness: Annotated[tuple[Positive, ...], Field(min_length=1)] | None = None
-    """Kz, one a synergy or one for all [N·m for joints in rad]; stiff where it is not given."""
+    """Kz, one per synergy or one for all [N·m for joints in rad]; infinite by default."""
 
     @field_validator("synergy_stiffness", mode="before")
     @classmethod
@@ -481,20 +491,20 @@ class SynergyIncrementClosure(Closure):
 
     @classmethod
     def rates_are_of_joints(cls) -> bool:
-        """Not so: they are those of the synergies."""
+        """Return False: they are rates of synergies."""
         return False
 
     @property
     def can_be_prescribed(self) -> bool:
-        """Stiff synergies can: their joints have targets."""
+        """Whether the synergies are stiff, so that joints have targets."""
         return self.synergy_stiffness is None
 
     def synergies_of(self, hand: Hand, preset: GraspPreset) -> Synergies:
-        """Its own synergies, the hand's, or the one in which the hand's grasp closes it."""
+        """Return the closure's synergies, the hand's, or the closing direction of its grasp."""
         return self.synergies or hand.synergies or first_synergy(hand, preset)
 
     def check(self, hand: Hand, preset: GraspPreset) -> None:
-        """Refuse synergies that are not of this hand, and numbers that are not one a synergy."""
+        """Refuse synergies of another hand, and lists that have not one number per synergy."""
         super().check(hand, preset)
         self.require_joints(hand)
         if self.synergies is not None:
@@ -505,12 +515,12 @@ class SynergyIncrementClosure(Closure):
         self._check_start(hand, preset)
 
     def _check_start(self, hand: Hand, preset: GraspPreset) -> None:
-        """Refuse weights at the start that ask for more than the joints can do."""
+        """Refuse start weights that bring a joint beyond its limits."""
         posture = self.synergies_of(hand, preset).posture(self._weights(hand, preset)[0])
         for actuator in hand.actuators:
             low, high = actuator.limits
             value = posture.get(actuator.joint or "", low)
-            if not low - SLACK <= value <= high + SLACK:
+            if not low - LIMIT_TOLERANCE <= value <= high + LIMIT_TOLERANCE:
                 raise FieldError(
                     f"expected weights that bring {actuator.label} inside its limits "
                     f"{actuator.format_values(low, high)}, found {actuator.format_values(value)}",
@@ -518,7 +528,7 @@ class SynergyIncrementClosure(Closure):
                 )
 
     def closing_motion(self, hand: Hand, preset: GraspPreset) -> ClosingMotion:
-        """Joints on q_m + S z within their limits, the others where the grasp starts."""
+        """Return joints at q_m + S z within their limits, others at the start of the grasp."""
         plain = super().closing_motion(hand, preset)
         synergies = self.synergies_of(hand, preset)
         begin, pace, end = self._weights(hand, preset)
@@ -539,7 +549,7 @@ class SynergyIncrementClosure(Closure):
         return ClosingMotion(tuple(start), tuple(rates), tuple(limits))
 
     def mechanism(self, hand: Hand, preset: GraspPreset) -> ActuationModel:
-        """The hand itself; of soft synergies a slider each, and joints that follow them."""
+        """Return the hand; with soft synergies also their sliders and the joints' servos."""
         if self.synergy_stiffness is None:
             return ActuationModel(hand)
         synergies = self.synergies_of(hand, preset)
@@ -558,7 +568,7 @@ class SynergyIncrementClosure(Closure):
         return ActuationModel(bare, (*self._springs(hand, preset, moved), *servos), sliders)
 
     def _moving(self, hand: Hand, preset: GraspPreset) -> dict[str, bool]:
-        """Which joints of the synergies are active, by name."""
+        """Return which joints of the synergies are active, by name."""
         on = dict(
             zip(
                 (actuator.joint for actuator in hand.actuators),
@@ -573,7 +583,7 @@ class SynergyIncrementClosure(Closure):
     def _springs(
         self, hand: Hand, preset: GraspPreset, moved: list[str]
     ) -> tuple[ClosureActuator, ...]:
-        """The servo of each weight z, with the stiffness Kz."""
+        """Make the servo of each weight z, with the stiffness Kz."""
         synergies = self.synergies_of(hand, preset)
         rows = {actuator.joint: row for actuator, row in hand.driven_joints}
         indices = {joint: index for index, joint in enumerate(synergies.joints)}
@@ -599,7 +609,7 @@ class SynergyIncrementClosure(Closure):
         return tuple(actuators)
 
     def _weights(self, hand: Hand, preset: GraspPreset) -> tuple[Weights, Weights, Weights]:
-        """Weights z at the start, their rates [1/s], and weights at the end."""
+        """Return the weights z at the start, their rates [1/s], and the weights at the end."""
         synergies = self.synergies_of(hand, preset)
         count = synergies.count
         usual = closing_pace(synergies, hand, preset)
@@ -618,12 +628,12 @@ class SynergyIncrementClosure(Closure):
 
 
 def synergy_name(column: int) -> str:
-    """What the weight of a synergy, and its drive, are called in a model: ``synergy_z1``."""
+    """Return the name of a synergy's weight and of its actuator: ``synergy_z1``."""
     return f"synergy_z{column + 1}"
 
 
 def _follower(hand: Hand, synergies: Synergies, joint: str) -> ClosureActuator:
-    """The servo that holds a joint at its part of q_m + S z."""
+    """Make the servo that holds a joint at its component of q_m + S z."""
     index = synergies.joints.index(joint)
     row = next(row for actuator, row in hand.driven_joints if actuator.joint == joint)
     mean = synergies.mean[index]
@@ -638,23 +648,12 @@ def _follower(hand: Hand, synergies: Synergies, joint: str) -> ClosureActuator:
     )
 
 
-# --------------------
-# Which weights z of synergies a hand closes from, how fast, and until when.
-
-
-SLOW = 0.25
-"""A closure ends when the joints that go at least at this share of the fastest one have done so;
-the others, whose part in the synergy is small, would take very long to their limits."""
-
-Weights = tuple[float, ...]
-
-
 def first_synergy(hand: Hand, preset: GraspPreset) -> Synergies:
-    """The one direction in which a hand's grasp closes it, as a synergy of length 1.
+    """Return the closing direction of a hand's grasp as a synergy of length 1.
 
     Args:
         hand: A hand with driven joints.
-        preset: Of its grasp; z = 0 is the posture in which it starts.
+        preset: Its grasp; z = 0 is the posture in which it starts.
     """
     rates = preset.rates.for_fingers(hand.rows)
     start = preset.start or tuple(actuator.start for actuator in hand.actuators)
@@ -673,7 +672,7 @@ def first_synergy(hand: Hand, preset: GraspPreset) -> Synergies:
 
 
 def joint_speeds(synergies: Synergies, pace: Weights) -> dict[str, float]:
-    """Rate of each joint [rad/s or m/s]."""
+    """Return the rate of each joint [rad/s or m/s]."""
     return {
         joint: sum(part * rate for part, rate in zip(row, pace, strict=True))
         for joint, row in zip(synergies.joints, synergies.matrix, strict=True)
@@ -681,7 +680,7 @@ def joint_speeds(synergies: Synergies, pace: Weights) -> dict[str, float]:
 
 
 def closing_pace(synergies: Synergies, hand: Hand, preset: GraspPreset) -> Weights:
-    """Rate of the first weight with which the hand closes, zero of the others [1/s]."""
+    """Return the rates of the weights: the first closes the hand, the others are zero [1/s]."""
     rates = preset.rates.for_fingers(hand.rows)
     rate_of = {actuator.joint: rate for actuator, rate in zip(hand.actuators, rates, strict=True)}
     first = [row[0] for row in synergies.matrix]
@@ -691,14 +690,8 @@ def closing_pace(synergies: Synergies, hand: Hand, preset: GraspPreset) -> Weigh
     return (pace if along >= 0.0 else -pace, *(0.0,) * (synergies.count - 1))
 
 
-def _travel(actuator: Actuator, at: float, rate: float) -> float:
-    """Time in which a joint gets from somewhere to its limit [s]; zero where it is beyond."""
-    low, high = actuator.limits
-    return max(((high if rate > 0 else low) - at) / rate, 0.0)
-
-
 def time_to_limits(synergies: Synergies, hand: Hand, start: Weights, pace: Weights) -> float:
-    """Time until the joints with larger parts are at their limits [s]."""
+    """Return the time until the joints with larger components are at their limits [s]."""
     speeds, posture = joint_speeds(synergies, pace), synergies.posture(start)
     fastest = max(map(abs, speeds.values()))
     actuators = {actuator.joint: actuator for actuator in hand.actuators}
@@ -706,20 +699,28 @@ def time_to_limits(synergies: Synergies, hand: Hand, start: Weights, pace: Weigh
         (
             _travel(actuators[joint], posture[joint], speed)
             for joint, speed in speeds.items()
-            if speed and abs(speed) >= SLOW * fastest
+            if speed and abs(speed) >= SIGNIFICANT_SPEED * fastest
         ),
         default=0.0,
     )
 
 
-USUAL = "position-increment"
-"""What a description without a ``type`` means."""
+def _travel(actuator: Actuator, at: float, rate: float) -> float:
+    """Return the time in which a joint reaches its limit [s]; zero where it is beyond."""
+    low, high = actuator.limits
+    return max(((high if rate > 0 else low) - at) / rate, 0.0)
+
+
+# The closure of a scene.
+
+DEFAULT_TYPE = "position-increment"
+"""Closure of a description without a ``type``."""
 
 
 def _type_of(value: Any) -> str:
     if isinstance(value, Closure):
         return value.name
-    return str(value.get("type", USUAL)) if isinstance(value, dict) else USUAL
+    return str(value.get("type", DEFAULT_TYPE)) if isinstance(value, dict) else DEFAULT_TYPE
 
 
 AnyClosure = Annotated[
@@ -731,8 +732,7 @@ AnyClosure = Annotated[
     | Annotated[PressureClosure, Tag("pressure")],
     Discriminator(_type_of),
 ]
-"""One of them, told apart by ``type``."""
-
+"""Any closure, selected by ``type``."""
 CLOSURES: dict[str, type[Closure]] = {
     "position-increment": PositionIncrementClosure,
     "synergy-increment": SynergyIncrementClosure,
@@ -741,4 +741,4 @@ CLOSURES: dict[str, type[Closure]] = {
     "joint-torque": JointTorqueClosure,
     "pressure": PressureClosure,
 }
-"""By the names that ``type`` has."""
+"""Closures by their ``type``."""

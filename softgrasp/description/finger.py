@@ -1,4 +1,15 @@
-"""A finger: a chain of phalanges, each one a Denavit–Hartenberg row or a joint placed by a pose."""
+"""Rigid fingers: chains of phalanges after Denavit and Hartenberg, or joints placed by poses.
+
+Each ``Phalanx`` is one row of the table of a ``Finger``: a joint and the link behind it.
+``convention`` of the finger selects the transform of a row for the joint variable q, which adds to
+``theta`` (revolute) or ``d`` (prismatic):
+
+- ``standard``: Rz(theta)·Tz(d)·Tx(a)·Rx(alpha), the joint axis is z of the previous frame
+  (Siciliano et al. 2009).
+- ``modified``: Rx(alpha)·Tx(a)·Rz(theta)·Tz(d), the joint axis is z of the row's own frame (Craig
+  2005).
+- ``placed``: origin·Rz(q) or origin·Tz(q), as in URDF with z rotated onto the joint axis.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +27,7 @@ from softgrasp.description.base import (
     Positive,
     Vec3,
     check_range,
-    refuse_twins,
+    require_unique,
     short,
     text_with_unit,
 )
@@ -24,23 +35,16 @@ from softgrasp.description.bendable import Inertial
 from softgrasp.description.geometry import Part, Pose, Shape
 
 ZERO_LENGTH = 1e-9
-"""A row shorter than this [m] puts two joints in one place and carries no body."""
-
+"""Links shorter than this [m] have no body: two joints lie at one position."""
 Convention = Literal["standard", "modified", "placed"]
+"""Convention of the rows of a finger; see the module."""
 
 
 class Phalanx(Description):
-    """One row of a finger: a joint and the rigid link behind it.
-
-    ``standard``: T = Rz(theta)·Tz(d)·Tx(a)·Rx(alpha), the joint turns about z of the frame
-    before (Siciliano et al. 2009). ``modified``: T = Rx(alpha)·Tx(a)·Rz(theta)·Tz(d), the joint
-    turns about z of the frame behind (Craig 2005). The joint variable is added to ``theta``
-    (revolute) or to ``d`` (prismatic). ``placed``: T = origin·Rz(q) or origin·Tz(q), as in URDF
-    with z turned onto the axis.
-    """
+    """One row of a finger: a joint and the rigid link behind it."""
 
     name: str = ""
-    """Unique in its finger; ``P1``, ``P2``, … by row where it is not given."""
+    """Unique in its finger; ``P1``, ``P2``, … in order by default."""
     a: Number = 0.0
     """[m]"""
     alpha: Number = 0.0
@@ -50,10 +54,10 @@ class Phalanx(Description):
     theta: Number = 0.0
     """Offset of the joint angle [rad]."""
     origin: Pose = Pose()
-    """Of a ``placed`` row: its joint, which turns about z, in the frame of the link before."""
+    """Of a ``placed`` row: frame of its joint, whose axis is z, in the previous link's frame."""
     joint: Literal["revolute", "prismatic"] = "revolute"
     joint_name: str = ""
-    """``J1``, ``J2``, … by row where it is not given."""
+    """``J1``, ``J2``, … in order by default."""
     limits: tuple[Number, Number] = (0.0, math.pi / 2)
     """Lowest and highest joint variable [rad or m]."""
     start: Number = 0.0
@@ -61,28 +65,28 @@ class Phalanx(Description):
     radius: Positive = 0.008
     """Radius of the capsule along the link [m]."""
     shape: Shape | None = None
-    """A shape instead of the capsule."""
+    """Shape that replaces the capsule."""
     shape_pose: Pose = Pose()
-    """Pose of ``shape`` in the link's frame (the joint's frame at zero, turned by ``theta``); of a
+    """Pose of ``shape`` in the link's frame (the joint's frame at zero, rotated by ``theta``); of a
     mesh, the pose of its file's frame."""
     parts: tuple[Part, ...] = ()
-    """More shapes of the link, which has no capsule then either."""
+    """Further shapes of the link; a link with parts has no capsule."""
     bodies: tuple[str, ...] = ()
-    """Of a hand with a model of its own: the bodies of the model that can touch and that no later
-    joint moves. Its shapes are those of the model."""
+    """In a hand with its own MJCF model: bodies of the model that can touch and that no later joint
+    moves. Their shapes are those of the model."""
     inertial: Inertial | None = None
-    """Mass, centre of mass and inertia in the link's frame, instead of those of its shape."""
+    """Mass, centre of mass and inertia in the link's frame; computed from the shape by default."""
     mass: Positive | None = None
     """[kg]; exactly one of mass, density and ``inertial``."""
     density: Positive | None = None
     """[kg/m³]"""
     driven: bool = True
-    """Whether a drive of its own moves the joint; one that has none follows another joint
-    (``Hand.couplings``) or is passive."""
+    """Whether the joint has an actuator; otherwise it follows another joint (``Hand.couplings``) or
+    is passive."""
     stiffness: NonNegative = 0.0
-    """Of a spring in the joint [N·m/rad or N/m]."""
+    """Stiffness of a spring in the joint [N·m/rad or N/m]."""
     rest_angle: Number = 0.0
-    """Joint variable at which the spring rests [rad or m]."""
+    """Joint variable at which the spring is relaxed [rad or m]."""
     servo_stiffness: Positive = 6.0
     """Position gain kp of the joint's servo [N·m/rad or N/m]."""
     servo_damping_ratio: NonNegative = 1.0
@@ -94,7 +98,7 @@ class Phalanx(Description):
     friction_loss: NonNegative = 0.0
     """Dry friction in the joint [N·m or N]."""
     armature: NonNegative = 3e-3
-    """Reflected inertia of the drive [kg·m² or kg]."""
+    """Reflected inertia of the actuator [kg·m² or kg]."""
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -107,11 +111,11 @@ class Phalanx(Description):
 
     @property
     def unit(self) -> str:
-        """Of the joint variable: rad or m."""
+        """Unit of the joint variable: rad or m."""
         return "rad" if self.joint == "revolute" else "m"
 
     def format_values(self, *values: float) -> str:
-        """Joint variables as a sentence shows them: with their unit, angles in degrees besides."""
+        """Format joint variables with their unit, and angles also in degrees."""
         return text_with_unit(self.unit, values)
 
 
@@ -120,23 +124,23 @@ class Finger(Description):
 
     name: str
     base: Pose = Pose()
-    """Frame of the first row in the hand's frame."""
+    """Frame of the first row in the hand's frame, or in that of the body ``on``."""
     on: str = ""
-    """Body of an earlier finger on which its base stands; the palm where it is not given."""
+    """Body of an earlier finger that carries the base; the palm by default."""
     convention: Convention
-    """Which Denavit–Hartenberg convention the rows follow, or ``placed``; there is no default."""
+    """Denavit–Hartenberg convention of the rows, or ``placed``; there is no default."""
     phalanges: tuple[Phalanx, ...]
     tip: Vec3 = (0.0, 0.0, 0.0)
-    """End of the last link in the last frame [m]; ``modified`` and ``placed`` rows need it to have
-    a length."""
+    """End of the last link in the last frame [m]; needed by ``modified`` and ``placed`` rows, whose
+    last link has no length otherwise."""
     verbatim_names: bool = False
-    """Whether bodies and joints are called as the rows say, without the finger's name before."""
+    """Whether bodies and joints have the names of the rows, without the finger's name as prefix."""
 
     @field_validator("phalanges", mode="before")
     @classmethod
     def _name_rows(cls, value: Any) -> Any:
         if value is not None and not isinstance(value, list | tuple):
-            raise ValueError(f"expected a list of rows, found {short(value)}")
+            raise ValueError(f"expected a list of phalanges, found {short(value)}")
         if not value:
             raise ValueError("expected at least one phalanx, found none")
         return [_named(row, index) for index, row in enumerate(value, start=1)]
@@ -145,7 +149,7 @@ class Finger(Description):
     def _unique_names(self) -> Self:
         for kind in ("name", "joint_name"):
             names = ((getattr(r, kind), ("phalanges", k)) for k, r in enumerate(self.phalanges))
-            refuse_twins(names, f"phalanx {kind}")
+            require_unique(names, f"phalanx {kind}")
         return self
 
     @model_validator(mode="after")
@@ -189,15 +193,15 @@ class Finger(Description):
         return self
 
     def body_of(self, row: Phalanx) -> str:
-        """What the body of a row is called in a model: ``F1_P2``."""
+        """Return the name of the body of a row: ``F1_P2``."""
         return row.name if self.verbatim_names else f"{self.name}_{row.name}"
 
     def joint_of(self, row: Phalanx) -> str:
-        """What the joint of a row, and its actuator, are called in a model: ``F1_J2``."""
+        """Return the name of the joint of a row, and of its actuator: ``F1_J2``."""
         return row.joint_name if self.verbatim_names else f"{self.name}_{row.joint_name}"
 
     def bodies_of(self, row: Phalanx) -> tuple[str, ...]:
-        """Bodies of a row that can touch: one, or none; of an attached model it may be several."""
+        """Return the bodies of a row that can touch; several only in an attached model."""
         if row.bodies:
             return row.bodies
         return (self.body_of(row),) if self.has_body[self.phalanges.index(row)] else ()
@@ -206,7 +210,7 @@ class Finger(Description):
     def link_ends(self) -> tuple[Vec3, ...]:
         """End of each link in its own frame [m]: the origin of the next joint, or the tip.
 
-        A link's frame stands at its joint, z along the joint axis, and moves with the joint.
+        A link's frame lies at its joint, z along the joint axis, and moves with the joint.
         """
         rows = self.phalanges
         if self.convention == "standard":
@@ -220,9 +224,9 @@ class Finger(Description):
 
     @cached_property
     def has_body(self) -> tuple[bool, ...]:
-        """Which rows carry something that can touch: a shape, or a capsule along their length.
+        """Whether each row has a body that can touch: a shape, or a capsule along its length.
 
-        One that states its inertia has the shapes that it names, and no capsule.
+        A row with ``inertial`` has only the shapes that it names, and no capsule.
         """
         return tuple(
             row.shape is not None
@@ -234,6 +238,7 @@ class Finger(Description):
 
 
 def _named(row: Any, index: int) -> Any:
+    """Fill in the names of a row that has none."""
     names = {"name": f"P{index}", "joint_name": f"J{index}"}
     if isinstance(row, Phalanx):
         return row.replace(**{key: getattr(row, key) or name for key, name in names.items()})

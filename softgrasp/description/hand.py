@@ -1,4 +1,11 @@
-"""A hand: a palm and fingers, with its two named grasps."""
+"""Hands: palms, rigid and soft fingers, grasps, and the joints that actuators move.
+
+A ``Hand`` has a frame at its palm, fingers, two named grasps (``power`` and ``precision``) and
+optional preshapes, couplings, tendons and synergies. A hand may instead attach its own MJCF model
+(``HandModel``); its ``fingers`` then describe what moves in that model. Fingers form trees: each
+one stands on the palm or on a body of an earlier finger. A joint without an actuator follows
+another joint or is passive; ``moved_bodies`` and ``posture_of`` follow these relations.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +26,7 @@ from softgrasp.description.base import (
     Positive,
     Vec3,
     Vec4,
-    refuse_twins,
+    require_unique,
 )
 from softgrasp.description.contact import Contact
 from softgrasp.description.finger import Finger, Phalanx
@@ -27,8 +34,78 @@ from softgrasp.description.geometry import Part, Pose, Shape
 from softgrasp.description.soft_finger import MountedSoftFinger
 from softgrasp.errors import did_you_mean
 
-# --------------------
-# Named start postures of a hand.
+Name = Annotated[str, Field(min_length=1)]
+"""A name that is not empty."""
+RESERVED_PREFIXES = ("object", "palm", "")
+"""Prefixes that names of fingers cannot have, because other bodies have them."""
+RESERVED_NAMES = ("table", "arm", "wrist", "world")
+"""Names of other bodies of a scene."""
+
+
+# Palms, grasps and preshapes.
+
+
+class Palm(Description):
+    """The body that carries the fingers; its contacts are detected like those of a phalanx."""
+
+    kind: Literal["auto", "none", "shape"] = "auto"
+    """``auto``: a solid around the finger bases, none where they coincide."""
+    shape: Shape | None = None
+    pose: Pose = Pose()
+    """Pose of ``shape`` in the hand's frame; of a mesh, the pose of its file's frame."""
+    parts: tuple[Part, ...] = ()
+    """Further shapes of a palm of kind ``shape``."""
+    margin: Positive | None = None
+    """Distance by which an ``auto`` palm extends beyond the bases [m]; 0.9 × the largest radius by
+    default."""
+    fingers: tuple[str, ...] = ()
+    """Fingers whose bases an ``auto`` palm encloses; all by default."""
+
+    @model_validator(mode="after")
+    def _shape_goes_with_kind(self) -> Self:
+        if (self.kind == "shape") != (self.shape is not None):
+            raise ValueError(
+                f"expected a shape exactly with kind 'shape', found kind {self.kind!r} and "
+                f"{'no shape' if self.shape is None else 'a shape'}"
+            )
+        return self
+
+
+class FurtherPalm(Palm):
+    """Another palm of a hand that consists of two hands; a body fixed to the first palm."""
+
+    name: Annotated[str, Field(pattern=r"^[A-Za-z]\w*_palm$")]
+    """Name of its body, such as ``left_palm``."""
+
+
+class GraspPreset(Description):
+    """Parameters of one of the named grasps of a hand."""
+
+    center: Vec3
+    """Position of the object's centre in the hand's frame [m]."""
+    rates: Rates
+    """Closing rates of the actuators [rad/s, m/s or Pa/s]."""
+    object_euler: Vec3 = (0.0, 0.0, 0.0)
+    """Orientation of the object: angles about x, y, z of intrinsic z-y-x [rad]."""
+    upright_euler: Vec3 | None = None
+    """The same for objects that stand upright, for a hand that cannot grasp upright objects; by
+    default they stand upright in the world [rad]."""
+    start: tuple[Number, ...] | None = None
+    """Start targets, one per actuator; ``start`` of the actuators by default."""
+    pressure: Number | None = None
+    """Final pressure of soft fingers [Pa]; their upper limits by default."""
+    payload: Positive | None = None
+    """Largest object mass that this grasp is meant to lift [kg]; for display and for the choice of
+    a grasp."""
+    from_above: bool = False
+    """Whether the hand reaches down for an object on a table."""
+
+
+class Grasps(Description):
+    """The two named grasps of every hand."""
+
+    power: GraspPreset
+    precision: GraspPreset
 
 
 class Preshape(Description):
@@ -36,29 +113,25 @@ class Preshape(Description):
 
     name: Annotated[str, Field(min_length=1)]
     positions: tuple[Number, ...]
-    """One number a drive [rad, m or Pa]."""
+    """One target per actuator [rad, m or Pa]."""
 
 
 def _from_mapping(value: Any) -> Any:
-    """``{open: [...], pinch: [...]}`` as a list of preshapes."""
+    """Convert ``{open: [...], pinch: [...]}`` to a list of preshapes."""
     if isinstance(value, Mapping):
         return [{"name": name, "positions": positions} for name, positions in value.items()]
     return value
 
 
 Preshapes = Annotated[tuple[Preshape, ...], BeforeValidator(_from_mapping)]
-"""In files a mapping of names to positions."""
+"""Preshapes; in files a mapping of names to positions."""
 
 
-# --------------------
-# A hand that somebody has modelled already: its MJCF file, and what of it moves and can touch.
-
-
-Name = Annotated[str, Field(min_length=1)]
+# Hands with their own MJCF model.
 
 
 class Move(Description):
-    """How a drive places a joint where nothing resists: variable = ``ratio`` · target + ``at``."""
+    """Position of an unloaded joint that an actuator moves: ``ratio`` · target + ``at``."""
 
     joint: Name
     ratio: Number
@@ -68,36 +141,36 @@ class Move(Description):
 
 
 class ModelActuator(Description):
-    """One actuator of the file, or a servo that was added to it."""
+    """One actuator of the MJCF file, or a servo that was added to it."""
 
     actuator: Name
     unit: Literal["rad", "m", ""] = ""
-    """Of its target; empty for a number without one, such as 0 … 255."""
+    """Unit of its target; empty for a number without unit, such as 0 … 255."""
     limits: tuple[Number, Number]
     """Lowest and highest target."""
     start: Number = 0.0
     """Target from which the hand closes."""
     moves: tuple[Move, ...] = ()
-    """Joints that it leads; none for an actuator that stays at rest."""
+    """Joints that it moves; none for an actuator that stays at rest."""
     stops: tuple[str, ...] = ()
-    """Bodies that it moves: their contact stops it."""
+    """Bodies that it moves; their contact stops it."""
 
     @property
     def joint(self) -> str | None:
-        """The joint whose variable its target is, where it is one."""
+        """Joint whose variable the target is, if it is one."""
         plain = len(self.moves) == 1 and self.moves[0].ratio == 1.0 and self.moves[0].at == 0.0
         return self.moves[0].joint if plain else None
 
     @property
     def as_actuator(self) -> Actuator:
-        """The drive as closures know it."""
+        """The actuator as closures use it."""
         what = f"joint '{self.joint}'" if self.joint else f"actuator '{self.actuator}'"
         start, limits = self.start, self.limits
         return Actuator(self.actuator, what, self.unit, limits, start, self.stops, self.joint)
 
 
 class AddedServo(Description):
-    """A position servo for a joint that the file leaves without one."""
+    """A position servo for a joint that has none in the file."""
 
     joint: Name
     actuator: Name
@@ -112,131 +185,67 @@ class AddedServo(Description):
 
 
 class HandModel(Description):
-    """A model in MJCF that is attached to the scene as it is, and what a closure needs of it.
+    """An MJCF model that is attached to the scene unchanged, and what a closure needs of it.
 
-    Bodies, joints, actuators, tendons, equalities and sensors are the file's own, under the names
-    that it gives them.
+    Bodies, joints, actuators, tendons, equalities and sensors keep the names of the file.
     """
 
     file: Name
-    """MJCF file: absolute, or as the library names it."""
+    """MJCF file: an absolute path, or a path relative to the library."""
     sha256: str | None = None
     """Hash of the file with all that it includes; a later run refuses files that have changed."""
     pose: Pose = Pose()
-    """The world of the file in the hand's frame."""
+    """World frame of the file in the hand's frame."""
     prefix: str = ""
-    """Before every name of the file, where some are taken by the scene."""
+    """Prefix of every name of the file, where the scene already uses some of them."""
     palm: str = ""
-    """Body from which the fingers branch off."""
+    """Body that carries the fingers."""
     touching: tuple[str, ...] = ()
-    """Bodies that can touch, those fixed to the palm first."""
+    """Bodies that can touch; those fixed to the palm first."""
     actuators: tuple[ModelActuator, ...]
-    """The actuators of the file in their order, then added servos."""
+    """Actuators of the file in their order, then added servos."""
     servos: tuple[AddedServo, ...] = ()
 
     @property
     def plain(self) -> bool:
-        """Whether every drive is the variable of one joint."""
+        """Whether the target of every actuator is the variable of one joint."""
         return all(actuator.joint is not None for actuator in self.actuators)
 
 
-TAKEN = ("object", "palm", "")
-"""What names of fingers cannot begin with: other bodies are called so."""
-RESERVED = ("table", "arm", "wrist", "world")
-
-
-class Palm(Description):
-    """The body that the fingers stand on; it senses contact like a phalanx."""
-
-    kind: Literal["auto", "none", "shape"] = "auto"
-    """``auto``: a solid around the finger bases, none where they coincide."""
-    shape: Shape | None = None
-    pose: Pose = Pose()
-    """Pose of ``shape`` in the hand's frame; of a mesh, the pose of its file's frame."""
-    parts: tuple[Part, ...] = ()
-    """More shapes of a palm of kind ``shape``."""
-    margin: Positive | None = None
-    """How far an ``auto`` palm reaches around the bases [m]; 0.9 × the largest radius."""
-    fingers: tuple[str, ...] = ()
-    """Fingers around whose bases an ``auto`` palm lies; all where none is named."""
-
-    @model_validator(mode="after")
-    def _shape_goes_with_kind(self) -> Self:
-        if (self.kind == "shape") != (self.shape is not None):
-            raise ValueError(
-                f"expected a shape exactly with kind 'shape', found kind {self.kind!r} and "
-                f"{'no shape' if self.shape is None else 'a shape'}"
-            )
-        return self
-
-
-class FurtherPalm(Palm):
-    """Another palm of a hand that is two, fixed to the first one; a body of its own."""
-
-    name: Annotated[str, Field(pattern=r"^[A-Za-z]\w*_palm$")]
-    """Of its body: ``left_palm``."""
-
-
-class GraspPreset(Description):
-    """How a hand takes an object in one of its named grasps."""
-
-    center: Vec3
-    """Where the object's centre goes in the hand's frame [m]."""
-    rates: Rates
-    """Closing rates of the drives [rad/s, m/s or Pa/s]."""
-    object_euler: Vec3 = (0.0, 0.0, 0.0)
-    """Orientation of the object, turns about x, y, z of intrinsic z-y-x [rad]."""
-    upright_euler: Vec3 | None = None
-    """The same of objects that are to stand upright, for a hand that cannot take them so; where it
-    is not given they stand upright in the world [rad]."""
-    start: tuple[Number, ...] | None = None
-    """Where to close from, one number a drive, instead of the drives' own ``start``."""
-    pressure: Number | None = None
-    """Where the pressure of soft fingers stops growing [Pa]; at their limit where not given."""
-    payload: Positive | None = None
-    """Heaviest object that this grasp is meant to lift [kg]; for show and for choosing a grasp."""
-    from_above: bool = False
-    """Whether the hand reaches down for an object that stands on a table."""
-
-
-class Grasps(Description):
-    """The two named grasps of every hand."""
-
-    power: GraspPreset
-    precision: GraspPreset
+# The hand.
 
 
 class Hand(Description):
-    """A hand of rigid phalanges, soft fingers or both; its frame is the palm's.
+    """A hand of rigid phalanges, soft fingers or both; its frame is that of the palm.
 
-    Its drives are the joints of the rigid fingers, then the pressures of the soft ones.
+    Its actuators are the driven joints of the rigid fingers, then the pressures of the soft ones.
     """
 
     name: Annotated[str, Field(min_length=1)]
     fingers: tuple[Finger, ...] = ()
     couplings: tuple[Coupling, ...] = ()
-    """Joints that follow others; they have no drive of their own."""
+    """Joints that follow others; they have no actuators."""
     tendons: tuple[Tendon, ...] = ()
-    """Tendons that drive its joints where it closes as an underactuated hand."""
+    """Tendons that move its joints where it closes as an underactuated hand."""
     synergies: Synergies | None = None
     """Directions in which its joints move together."""
     soft_fingers: tuple[MountedSoftFinger, ...] = ()
     model: HandModel | None = None
-    """A model of its own in MJCF, which is attached to the scene as it is; ``fingers`` tell what
-    moves in it."""
+    """An MJCF model that is attached to the scene unchanged; ``fingers`` describe what moves in
+    it."""
     grasps: Grasps
     preshapes: Preshapes = ()
-    """Named postures to close from, instead of the drives' own ``start``."""
+    """Named start postures."""
     palm: Palm = Palm()
     more_palms: tuple[FurtherPalm, ...] = ()
-    """Palms of a hand that is two hands."""
+    """Further palms of a hand that consists of two hands."""
     palm_rgba: Vec4 | None = None
     contact: Contact | None = None
-    """Contact of its skin with what it touches; that of the object where it is not given."""
+    """Contact of its surface; that of the touched object by default."""
     source: str = ""
-    """Where the numbers come from."""
+    """Source of the numbers."""
     notes: tuple[str, ...] = ()
-    """What was repaired or assumed in this description."""
+    """Repairs and assumptions of this description."""
 
     @model_validator(mode="after")
     def _some_finger(self) -> Self:
@@ -251,15 +260,19 @@ class Hand(Description):
     def _usable_names(self) -> Self:
         rigid = [(f.name, ("fingers", index)) for index, f in enumerate(self.fingers)]
         soft = [(f.name, ("soft_fingers", index)) for index, f in enumerate(self.soft_fingers)]
-        refuse_twins([*rigid, *soft], "finger name")
+        require_unique([*rigid, *soft], "finger name")
         for kind in ("name", "joint_name"):
             made = list(self._full_names(kind))
-            refuse_twins(made, f"finger and {kind.replace('_', ' ')} together")
+            require_unique(made, f"finger and {kind.replace('_', ' ')} together")
             for name, path in made if self.model is None else ():
-                if re.search(r"[\s/|]", name) or name in RESERVED or name.split("_")[0] in TAKEN:
+                if (
+                    re.search(r"[\s/|]", name)
+                    or name in RESERVED_NAMES
+                    or name.split("_")[0] in RESERVED_PREFIXES
+                ):
                     raise FieldError(
                         "expected names of fingers and phalanges without spaces, '/' and '|', and "
-                        f"no finger called 'object' or 'palm', found '{name}'",
+                        f"no finger named 'object' or 'palm', found '{name}'",
                         *path,
                     )
         return self
@@ -276,7 +289,7 @@ class Hand(Description):
 
     @model_validator(mode="after")
     def _palms_of_fingers(self) -> Self:
-        refuse_twins(
+        require_unique(
             ((palm.name, ("more_palms", k, "name")) for k, palm in enumerate(self.more_palms)),
             "palm name",
         )
@@ -313,16 +326,16 @@ class Hand(Description):
     @model_validator(mode="after")
     def _usable_preshapes(self) -> Self:
         names = [(one.name, ("preshapes", i, "name")) for i, one in enumerate(self.preshapes)]
-        refuse_twins(names, "preshape")
+        require_unique(names, "preshape")
         for index, preshape in enumerate(self.preshapes):
             self._check_start(preshape.positions, ("preshapes", index, "positions"))
         return self
 
     def preshape(self, name: str) -> Preshape:
-        """The posture of a name.
+        """Return the preshape of a name.
 
         Raises:
-            ValueError: There is none; names those that there are.
+            ValueError: There is none; names the existing ones.
         """
         for preshape in self.preshapes:
             if preshape.name == name:
@@ -332,11 +345,11 @@ class Hand(Description):
         raise ValueError(f"hand '{self.name}' has no preshape '{name}'; {hint}")
 
     def check_synergies(self, synergies: Synergies, path: FieldPath) -> None:
-        """Refuse synergies of joints that this hand does not have, or cannot bring to their mean.
+        """Refuse synergies of joints without actuators, or with a mean beyond joint limits.
 
         Args:
             synergies: The synergies.
-            path: Where they stand.
+            path: Path of the field that holds them.
 
         Raises:
             FieldError: Names the joint.
@@ -344,14 +357,14 @@ class Hand(Description):
         actuators = {
             actuator.joint: actuator for actuator in self.actuators if actuator.joint is not None
         }
-        refuse_twins(
+        require_unique(
             ((name, (*path, "joints", index)) for index, name in enumerate(synergies.joints)),
             "joint",
         )
         for index, (name, mean) in enumerate(zip(synergies.joints, synergies.mean, strict=True)):
             if name not in actuators:
                 raise FieldError(
-                    f"expected a joint of '{self.name}' with a drive, found '{name}'; "
+                    f"expected a joint of '{self.name}' with an actuator, found '{name}'; "
                     f"{did_you_mean(name, actuators)}",
                     *path,
                     "joints",
@@ -360,15 +373,15 @@ class Hand(Description):
             _require_inside(actuators[name], mean, (*path, "mean", index))
 
     def check_pressure(self, pressure: float, path: FieldPath, hint: str = "") -> None:
-        """Refuse a working pressure [Pa] that not all soft fingers can have.
+        """Refuse a final pressure [Pa] outside the limits of a soft finger.
 
         Args:
             pressure: The pressure [Pa].
-            path: Where it stands.
-            hint: What else to tell.
+            path: Path of the field that holds it.
+            hint: End of the message.
 
         Raises:
-            FieldError: It lies outside the limits of one, or there are none.
+            FieldError: It lies outside the limits of one finger, or there are no soft fingers.
         """
         if not self.soft_fingers:
             raise FieldError(
@@ -388,7 +401,7 @@ class Hand(Description):
         count = sum(self.rows)
         if len(start) != count:
             raise FieldError(
-                f"expected {count} numbers, one a {self.actuator_word}, found {len(start)}", *path
+                f"expected {count} numbers, one per {self.actuator_word}, found {len(start)}", *path
             )
         for index, (value, actuator) in enumerate(zip(start, self.actuators, strict=True)):
             _require_inside(actuator, value, (*path, index))
@@ -412,7 +425,7 @@ class Hand(Description):
 
     @cached_property
     def rows(self) -> tuple[int, ...]:
-        """Number of drives of each finger; of a model, whose drives may move several, of all."""
+        """Number of actuators of each finger; of a model, the number of all as one item."""
         if self.model is not None:
             return (len(self.model.actuators),)
         rigid = (sum(row.driven for row in finger.phalanges) for finger in self.fingers)
@@ -425,12 +438,12 @@ class Hand(Description):
 
     @cached_property
     def rows_by_joint(self) -> dict[str, Phalanx]:
-        """The rows of the rigid fingers by the names of their joints."""
+        """Rows of the rigid fingers by the names of their joints."""
         return {finger.joint_of(row): row for finger in self.fingers for row in finger.phalanges}
 
     @cached_property
     def driven_joints(self) -> tuple[tuple[Actuator, Phalanx], ...]:
-        """The drives that are joints, and the rows that they move."""
+        """Actuators whose targets are joint variables, and the rows that they move."""
         rows = self.rows_by_joint
         return tuple(
             (actuator, rows[actuator.joint])
@@ -440,7 +453,7 @@ class Hand(Description):
 
     @cached_property
     def actuators(self) -> tuple[Actuator, ...]:
-        """What moves the hand: joints that are driven, then pressures; or a model's actuators."""
+        """Actuators of the hand: driven joints, then pressures; or the actuators of a model."""
         if self.model is not None:
             return tuple(part.as_actuator for part in self.model.actuators)
         stops = moved_bodies(self.fingers, self.couplings)
@@ -461,10 +474,11 @@ class Hand(Description):
         return (*rigid, *(digit.as_actuator for digit in self.soft_fingers))
 
     def posture(self, targets: Sequence[float]) -> dict[str, float]:
-        """The variables of all joints of the rigid fingers, by name, with the drives at targets.
+        """Compute the variables of all rigid joints at actuator targets, by joint name.
 
         Args:
-            targets: One a drive [rad, m or Pa], as ``actuators`` has them; of soft fingers unused.
+            targets: One per actuator [rad, m or Pa], in the order of ``actuators``; those of soft
+                fingers are not used.
         """
         pairs = zip(self.actuators, targets, strict=True)
         led = {actuator.joint: target for actuator, target in pairs if actuator.joint is not None}
@@ -474,7 +488,7 @@ class Hand(Description):
 
     @property
     def actuator_word(self) -> str:
-        """What a sentence calls one drive of this hand."""
+        """Word for an actuator of this hand in messages."""
         if self.model is not None:
             return "actuator"
         if not self.soft_fingers:
@@ -493,18 +507,14 @@ def _require_inside(actuator: Actuator, value: float, path: FieldPath) -> None:
         )
 
 
-# --------------------
-# How the fingers of a hand hang together: what stands on, follows and moves what.
-#
-# A finger stands on the palm, or on a body of an earlier finger; so chains make trees. A joint
-# without a drive of its own follows another one, or is passive.
+# Fingers on fingers, couplings and tendons.
 
 
 def check_stands(fingers: Sequence[Finger]) -> None:
-    """Refuse a finger that stands on nothing that comes before it.
+    """Refuse a finger that stands on no body of an earlier finger.
 
     Raises:
-        FieldError: Its ``on`` names no body of an earlier finger.
+        FieldError: For the field ``on``.
     """
     known: list[str] = []
     for index, finger in enumerate(fingers):
@@ -520,7 +530,7 @@ def check_stands(fingers: Sequence[Finger]) -> None:
 
 
 def check_couplings(fingers: Sequence[Finger], couplings: Sequence[Coupling]) -> None:
-    """Refuse couplings of joints that do not exist, have a drive, or follow in a circle.
+    """Refuse couplings of joints that do not exist, have an actuator, or form a cycle.
 
     Raises:
         FieldError: Names the coupling.
@@ -540,19 +550,22 @@ def check_couplings(fingers: Sequence[Finger], couplings: Sequence[Coupling]) ->
         name = coupling.joint
         if rows[name].driven:
             raise FieldError(
-                f"expected a joint with driven: false, found '{name}', which has a drive",
+                f"expected a joint with driven: false, found '{name}', which has an actuator",
                 "couplings",
                 index,
                 "joint",
             )
         if name in leader_of:
             raise FieldError(
-                f"expected one coupling a joint, found two of '{name}'", "couplings", index, "joint"
+                f"expected one coupling per joint, found two of '{name}'",
+                "couplings",
+                index,
+                "joint",
             )
         leader_of[name] = coupling.leader
         if name in _leaders(name, leader_of):
             raise FieldError(
-                f"expected a leader that does not follow, found a circle through '{name}'",
+                f"expected couplings without a cycle, found one through '{name}'",
                 "couplings",
                 index,
                 "leader",
@@ -562,14 +575,14 @@ def check_couplings(fingers: Sequence[Finger], couplings: Sequence[Coupling]) ->
 def check_tendons(
     fingers: Sequence[Finger], couplings: Sequence[Coupling], tendons: Sequence[Tendon]
 ) -> None:
-    """Refuse tendons over joints that do not exist, follow another one, or have a tendon already.
+    """Refuse tendons over joints that do not exist, follow another joint or have a tendon.
 
     Raises:
         FieldError: Names the tendon.
     """
     known = [finger.joint_of(row) for finger in fingers for row in finger.phalanges]
     followers = {coupling.joint for coupling in couplings}
-    refuse_twins(
+    require_unique(
         ((tendon.name, ("tendons", index, "name")) for index, tendon in enumerate(tendons)),
         "tendon",
     )
@@ -596,7 +609,7 @@ def check_tendons(
 
 
 def _leaders(name: str, leader_of: dict[str, str]) -> Iterator[str]:
-    """The joints that one follows, the nearest first; a circle is gone round once."""
+    """Yield the joints that a joint follows, the nearest first; a cycle is passed once."""
     seen: set[str] = set()
     while name in leader_of and name not in seen:
         seen.add(name)
@@ -607,10 +620,10 @@ def _leaders(name: str, leader_of: dict[str, str]) -> Iterator[str]:
 def moved_bodies(
     fingers: Sequence[Finger], couplings: Sequence[Coupling]
 ) -> dict[str, tuple[str, ...]]:
-    """Bodies that can touch and that a joint moves, with those that follow it, by its name.
+    """Return the bodies that can touch and that each joint moves, by the joint's name.
 
-    The paper's rule is that a joint stops where its phalanx or a later one touches
-    (Pozzi et al. 2022, §2.2.3).
+    Bodies of joints that follow it are included: a joint stops where its phalanx or a later one
+    touches (Pozzi et al. 2022, §2.2.3).
     """
     behind = {
         finger.joint_of(row): _behind(fingers, finger, index)
@@ -626,7 +639,7 @@ def moved_bodies(
 
 
 def _behind(fingers: Sequence[Finger], finger: Finger, index: int) -> list[str]:
-    """Bodies that can touch from a row of a finger outwards, with what stands on them."""
+    """Return the bodies that can touch from a row outwards, with fingers that stand on them."""
     rows = finger.phalanges[index:]
     stands = {finger.body_of(row) for row in rows}
     bodies = [body for row in rows for body in finger.bodies_of(row)]
@@ -639,12 +652,15 @@ def _behind(fingers: Sequence[Finger], finger: Finger, index: int) -> list[str]:
 def led_joints(
     model: HandModel, fingers: Sequence[Finger], targets: Sequence[float]
 ) -> dict[str, float]:
-    """Joints that the drives of a model lead, by name, as far as their limits let them [rad or m].
+    """Compute the joint variables that a model's actuators set, within their limits [rad or m].
 
     Args:
         model: The model.
         fingers: What moves in it.
-        targets: One a drive, in its unit.
+        targets: One per actuator, in its unit.
+
+    Returns:
+        Joint variables by name; joints that no actuator moves are absent.
     """
     limits = {finger.joint_of(row): row.limits for finger in fingers for row in finger.phalanges}
     led = {}
@@ -658,14 +674,14 @@ def led_joints(
 def posture_of(
     fingers: Sequence[Finger], couplings: Sequence[Coupling], led: Mapping[str, float]
 ) -> dict[str, float]:
-    """Variables of all joints of the rigid fingers, by name, with some of them given.
+    """Compute the variables of all rigid joints, by name, from some of them.
 
-    Joints that follow stand where their leaders have them; others where they start.
+    Joints that follow take the values of their leaders; others have their start values.
 
     Args:
         fingers: The rigid fingers.
-        couplings: What follows what.
-        led: Joint variables that are given, by name [rad or m].
+        couplings: Joints that follow others.
+        led: Known joint variables by name [rad or m].
     """
     values = {finger.joint_of(row): row.start for finger in fingers for row in finger.phalanges}
     values |= led

@@ -1,7 +1,10 @@
-"""A robot of rigid links, rigid joints and bendable segments, as U(C)RDF describes it.
+"""Robots of rigid links, rigid joints and bendable segments, as in a U(C)RDF file.
 
-U(C)RDF (paper 002) is URDF with one more element: a ``<bendable>`` is a joint and a link at once, a
-segment that bends with constant or polynomial curvature between its parent link and its child link.
+U(C)RDF (paper 002) is URDF with one more element: a ``<bendable>`` is a joint and a link in one, a
+segment with constant or polynomial curvature between its parent and its child link (see
+``bendable.py``). Links, joints and bendables form one tree: one root, one parent per link, no
+cycle. ``ControlSystem`` holds what a ``ros2_control`` element declares: a hardware class and the
+interfaces that it offers.
 """
 
 from __future__ import annotations
@@ -20,201 +23,23 @@ from softgrasp.description.base import (
     Vec3,
     Vec4,
     either,
-    refuse_twins,
+    require_unique,
 )
 from softgrasp.description.bendable import Bendable, Hydraulics, Inertial, Name, Origin, Text
 from softgrasp.description.geometry import Capsule, Cuboid, Cylinder, Mesh, Sphere
 from softgrasp.errors import DescriptionError, did_you_mean
 
-# --------------------
-# Links and what joins them must be one tree: one root, one parent a link, no cycle.
-
-
-class Edge(Protocol):
-    """What joins a parent link and a child link."""
-
-    @property
-    def name(self) -> str: ...  # noqa: D102
-    @property
-    def parent(self) -> str: ...  # noqa: D102
-    @property
-    def child(self) -> str: ...  # noqa: D102
-
-
-def check_tree(links: Sequence[str], joints: Sequence[Edge], bendables: Sequence[Edge]) -> None:
-    """Refuse links that do not make one tree.
-
-    Args:
-        links: Names of all links.
-        joints: Rigid joints.
-        bendables: Bendable segments.
-
-    Raises:
-        FieldError: A link does not exist, has two parents, lies on a cycle, or has no way to the
-            root.
-    """
-    known, into = set(links), dict[str, tuple[Edge, FieldPath]]()
-    for edge, location in _placed(joints, bendables):
-        for end in ("parent", "child"):
-            name = getattr(edge, end)
-            if name not in known:
-                raise FieldError(f"no link '{name}'; {did_you_mean(name, links)}", *location, end)
-        if edge.child in into:
-            raise FieldError(
-                f"expected one parent of link '{edge.child}', found "
-                f"'{into[edge.child][0].parent}' and '{edge.parent}'",
-                *location,
-                "child",
-            )
-        into[edge.child] = (edge, location)
-    _refuse_cycles(into)
-    roots = [index for index, link in enumerate(links) if link not in into]
-    if len(roots) > 1:
-        names = ", ".join(links[index] for index in roots)
-        raise FieldError(
-            f"expected one root link, found {len(roots)}: {names}", "links", roots[1], "name"
-        )
-
-
-def root_link(links: Sequence[str], joints: Sequence[Edge], bendables: Sequence[Edge]) -> str:
-    """The link that has no parent, of links that make one tree."""
-    children = {edge.child for edge, _ in _placed(joints, bendables)}
-    return next(link for link in links if link not in children)
-
-
-def _placed(joints: Sequence[Edge], bendables: Sequence[Edge]) -> list[tuple[Edge, FieldPath]]:
-    return [
-        *((edge, ("joints", index)) for index, edge in enumerate(joints)),
-        *((edge, ("bendables", index)) for index, edge in enumerate(bendables)),
-    ]
-
-
-def _refuse_cycles(into: Mapping[str, tuple[Edge, FieldPath]]) -> None:
-    """Refuse a link that is its own ancestor; ``into`` holds what joins a child to its parent."""
-    rooted: set[str] = set()
-    for start in into:
-        visited = dict.fromkeys([start])
-        link = start
-        while link in into and link not in rooted:
-            edge, location = into[link]
-            link = edge.parent
-            if link in visited:
-                cycle = list(visited)[list(visited).index(link) :]
-                text = " → ".join(reversed([*cycle, link]))
-                raise FieldError(f"expected no cycle, found {text}", *location, "parent")
-            visited[link] = None
-        rooted.update(visited)
-
-
-# --------------------
-# What a ``ros2_control`` element says: a hardware class and the interfaces it offers.
-
-
-RIGID_INTERFACES = ("position", "velocity", "effort")
-
-
-class Interface(Description):
-    """A quantity that can be commanded or read, such as ``kappa`` or ``phi``."""
-
-    name: Name
-    initial_value: Number | None = None
-    min: Number | None = None
-    max: Number | None = None
-
-    @model_validator(mode="after")
-    def _in_order(self) -> Self:
-        if self.min is not None and self.max is not None and self.min > self.max:
-            raise FieldError(f"expected at most max ({self.max:g}), found {self.min:g}", "min")
-        value = self.initial_value
-        if value is not None:
-            low, high = self.min, self.max
-            if (low is not None and value < low) or (high is not None and value > high):
-                raise FieldError(
-                    f"expected a value between min ({low}) and max ({high}), found {value:g}",
-                    "initial_value",
-                )
-        return self
-
-
-class ControlledJoint(Description):
-    """A joint or bendable with its interfaces."""
-
-    name: Name
-    commands: tuple[Interface, ...] = ()
-    states: tuple[Interface, ...] = ()
-
-    def check(
-        self, rigid: Collection[str], bendables: Mapping[str, Bendable], location: FieldPath
-    ) -> None:
-        """Refuse a name that names no joint and interfaces that it cannot have.
-
-        Args:
-            rigid: Names of the rigid joints.
-            bendables: Bendables by name.
-            location: Where this stands in the robot.
-
-        Raises:
-            FieldError: Something does not fit.
-        """
-        if self.name not in rigid and self.name not in bendables:
-            hint = did_you_mean(self.name, [*rigid, *bendables])
-            raise FieldError(f"no bendable or joint '{self.name}'; {hint}", *location, "name")
-        known: tuple[str, ...] = RIGID_INTERFACES
-        if self.name in bendables:
-            known = curvature_interfaces(bendables[self.name])
-        for kind in ("commands", "states"):
-            interfaces = getattr(self, kind)
-            refuse_twins(
-                ((part.name, (*location, kind, i, "name")) for i, part in enumerate(interfaces)),
-                "interface",
-            )
-            for index, part in enumerate(interfaces):
-                if part.name not in known:
-                    raise FieldError(
-                        f"expected {either(known)}, found '{part.name}'",
-                        *location,
-                        kind,
-                        index,
-                        "name",
-                    )
-        commanded = {part.name for part in self.commands}
-        if "phi" in commanded and not any(name.startswith("kappa") for name in commanded):
-            raise FieldError("expected kappa beside phi, found phi alone", *location, "commands")
-
-
-class ControlSystem(Description):
-    """One ``ros2_control`` element."""
-
-    name: Name
-    type: Literal["system", "actuator", "sensor"] = "system"
-    plugin: Name
-    """Which hardware class drives it."""
-    params: tuple[tuple[str, str], ...] = ()
-    """Its parameters, (name, value) as they are written."""
-    joints: tuple[ControlledJoint, ...] = ()
-
-    @model_validator(mode="after")
-    def _unique_joints(self) -> Self:
-        refuse_twins(((j.name, ("joints", i, "name")) for i, j in enumerate(self.joints)), "joint")
-        return self
-
-
-def curvature_interfaces(part: Bendable) -> tuple[str, ...]:
-    """Interfaces that a bendable can offer: ``kappa`` or ``kappa/0`` …, ``phi`` and ``l``."""
-    if part.model == "pcc":
-        return ("kappa", "phi", "l")
-    return (*(f"kappa/{power}" for power in range(part.degree + 1)), "phi", "l")
-
+# Links, joints and the robot.
 
 LinkGeometry = Annotated[Sphere | Cylinder | Cuboid | Capsule | Mesh, Field(discriminator="type")]
 """The shapes that URDF has."""
 
 
 class LinkShape(Description):
-    """A shape on a rigid link: what shows or what touches."""
+    """A visual or collision shape of a rigid link."""
 
     shape: LinkGeometry
-    """A mesh is a file and a scale, and stands where the file's own frame stands."""
+    """A mesh has a file and a scale only; its frame is that of the file."""
     origin: Origin = Origin()
     name: Text = ""
     rgba: Vec4 | None = None
@@ -242,7 +67,7 @@ class Link(Description):
 
 
 class Mimic(Description):
-    """A joint that follows another: own = multiplier · other + offset."""
+    """A joint that follows another one: variable = multiplier · other variable + offset."""
 
     joint: Name
     multiplier: Number = 1.0
@@ -282,28 +107,127 @@ class RigidJoint(Description):
         return self
 
 
+RIGID_INTERFACES = ("position", "velocity", "effort")
+"""Interfaces of rigid joints."""
+
+
+class Interface(Description):
+    """A quantity that can be commanded or read, such as ``kappa`` or ``phi``."""
+
+    name: Name
+    initial_value: Number | None = None
+    min: Number | None = None
+    max: Number | None = None
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        if self.min is not None and self.max is not None and self.min > self.max:
+            raise FieldError(f"expected at most max ({self.max:g}), found {self.min:g}", "min")
+        value = self.initial_value
+        if value is not None:
+            low, high = self.min, self.max
+            if (low is not None and value < low) or (high is not None and value > high):
+                raise FieldError(
+                    f"expected a value between min ({low}) and max ({high}), found {value:g}",
+                    "initial_value",
+                )
+        return self
+
+
+class ControlledJoint(Description):
+    """A joint or bendable with its interfaces."""
+
+    name: Name
+    commands: tuple[Interface, ...] = ()
+    states: tuple[Interface, ...] = ()
+
+    def check(
+        self, rigid: Collection[str], bendables: Mapping[str, Bendable], location: FieldPath
+    ) -> None:
+        """Refuse a name of no joint, and interfaces that the joint cannot have.
+
+        Args:
+            rigid: Names of the rigid joints.
+            bendables: Bendables by name.
+            location: Path of this field in the robot.
+
+        Raises:
+            FieldError: A name or interface does not fit.
+        """
+        if self.name not in rigid and self.name not in bendables:
+            hint = did_you_mean(self.name, [*rigid, *bendables])
+            raise FieldError(f"no bendable or joint '{self.name}'; {hint}", *location, "name")
+        known: tuple[str, ...] = RIGID_INTERFACES
+        if self.name in bendables:
+            known = curvature_interfaces(bendables[self.name])
+        for kind in ("commands", "states"):
+            interfaces = getattr(self, kind)
+            require_unique(
+                ((part.name, (*location, kind, i, "name")) for i, part in enumerate(interfaces)),
+                "interface",
+            )
+            for index, part in enumerate(interfaces):
+                if part.name not in known:
+                    raise FieldError(
+                        f"expected {either(known)}, found '{part.name}'",
+                        *location,
+                        kind,
+                        index,
+                        "name",
+                    )
+        commanded = {part.name for part in self.commands}
+        if "phi" in commanded and not any(name.startswith("kappa") for name in commanded):
+            raise FieldError("expected kappa beside phi, found phi alone", *location, "commands")
+
+
+class ControlSystem(Description):
+    """One ``ros2_control`` element."""
+
+    name: Name
+    type: Literal["system", "actuator", "sensor"] = "system"
+    plugin: Name
+    """Hardware class that controls it."""
+    params: tuple[tuple[str, str], ...] = ()
+    """Parameters (name, value) as written in the file."""
+    joints: tuple[ControlledJoint, ...] = ()
+
+    @model_validator(mode="after")
+    def _unique_joints(self) -> Self:
+        require_unique(
+            ((j.name, ("joints", i, "name")) for i, j in enumerate(self.joints)), "joint"
+        )
+        return self
+
+
+def curvature_interfaces(part: Bendable) -> tuple[str, ...]:
+    """Return the interfaces of a bendable: ``kappa`` or ``kappa/0`` …, ``phi`` and ``l``."""
+    if part.model == "pcc":
+        return ("kappa", "phi", "l")
+    return (*(f"kappa/{power}" for power in range(part.degree + 1)), "phi", "l")
+
+
 class Robot(Description):
-    """Links joined by rigid joints and by bendable segments into one tree."""
+    """Links that rigid joints and bendable segments connect to one tree."""
 
     name: Name
     links: Annotated[tuple[Link, ...], Field(min_length=1)]
     joints: tuple[RigidJoint, ...] = ()
     bendables: tuple[Bendable, ...] = ()
     control: tuple[ControlSystem, ...] = ()
-    """What ``ros2_control`` elements say: hardware and its interfaces."""
+    """Hardware and interfaces from ``ros2_control`` elements."""
     hydraulics: Hydraulics | None = None
-    """What presses water into the chambers of the bendables."""
+    """Hydraulic system that pressurises the chambers of the bendables."""
     source: Text = ""
-    """Where it comes from, in words."""
+    """Source of the description."""
 
     @model_validator(mode="after")
     def _one_tree(self) -> Self:
-        refuse_twins(((k.name, ("links", i, "name")) for i, k in enumerate(self.links)), "link")
+        require_unique(((k.name, ("links", i, "name")) for i, k in enumerate(self.links)), "link")
         named = [
             *((joint.name, ("joints", i, "name")) for i, joint in enumerate(self.joints)),
             *((part.name, ("bendables", i, "name")) for i, part in enumerate(self.bendables)),
         ]
-        refuse_twins(named, "joint or bendable")
+        require_unique(named, "joint or bendable")
         check_tree([link.name for link in self.links], self.joints, self.bendables)
         return self
 
@@ -331,11 +255,11 @@ class Robot(Description):
 
     @property
     def root(self) -> str:
-        """Name of the link that has no parent."""
+        """Name of the link without a parent."""
         return root_link([link.name for link in self.links], self.joints, self.bendables)
 
     def link(self, name: str) -> Link:
-        """The link of a name.
+        """Return the link of a name.
 
         Raises:
             DescriptionError: There is none.
@@ -343,7 +267,7 @@ class Robot(Description):
         return _named("link", name, {link.name: link for link in self.links})
 
     def bendable(self, name: str) -> Bendable:
-        """The bendable of a name.
+        """Return the bendable of a name.
 
         Raises:
             DescriptionError: There is none.
@@ -355,6 +279,87 @@ T = TypeVar("T")
 
 
 def _named(kind: str, name: str, known: dict[str, T]) -> T:
+    """Return an item by its name."""
     if name not in known:
         raise DescriptionError(f"no {kind} '{name}'; {did_you_mean(name, known)}")
     return known[name]
+
+
+# The tree of links.
+
+
+class Edge(Protocol):
+    """A connection of a parent link and a child link."""
+
+    @property
+    def name(self) -> str: ...  # noqa: D102
+    @property
+    def parent(self) -> str: ...  # noqa: D102
+    @property
+    def child(self) -> str: ...  # noqa: D102
+
+
+def check_tree(links: Sequence[str], joints: Sequence[Edge], bendables: Sequence[Edge]) -> None:
+    """Refuse links that do not form one tree.
+
+    Args:
+        links: Names of all links.
+        joints: Rigid joints.
+        bendables: Bendable segments.
+
+    Raises:
+        FieldError: A link does not exist, has two parents, lies on a cycle, or is not connected to
+            the root.
+    """
+    known, into = set(links), dict[str, tuple[Edge, FieldPath]]()
+    for edge, location in _with_paths(joints, bendables):
+        for end in ("parent", "child"):
+            name = getattr(edge, end)
+            if name not in known:
+                raise FieldError(f"no link '{name}'; {did_you_mean(name, links)}", *location, end)
+        if edge.child in into:
+            raise FieldError(
+                f"expected one parent of link '{edge.child}', found "
+                f"'{into[edge.child][0].parent}' and '{edge.parent}'",
+                *location,
+                "child",
+            )
+        into[edge.child] = (edge, location)
+    _refuse_cycles(into)
+    roots = [index for index, link in enumerate(links) if link not in into]
+    if len(roots) > 1:
+        names = ", ".join(links[index] for index in roots)
+        raise FieldError(
+            f"expected one root link, found {len(roots)}: {names}", "links", roots[1], "name"
+        )
+
+
+def root_link(links: Sequence[str], joints: Sequence[Edge], bendables: Sequence[Edge]) -> str:
+    """Return the link without a parent, of links that form one tree."""
+    children = {edge.child for edge, _ in _with_paths(joints, bendables)}
+    return next(link for link in links if link not in children)
+
+
+def _with_paths(joints: Sequence[Edge], bendables: Sequence[Edge]) -> list[tuple[Edge, FieldPath]]:
+    """Return all connections with the paths of their fields."""
+    return [
+        *((edge, ("joints", index)) for index, edge in enumerate(joints)),
+        *((edge, ("bendables", index)) for index, edge in enumerate(bendables)),
+    ]
+
+
+def _refuse_cycles(into: Mapping[str, tuple[Edge, FieldPath]]) -> None:
+    """Refuse a link that is its own ancestor; ``into`` maps child links to their connections."""
+    rooted: set[str] = set()
+    for start in into:
+        visited = dict.fromkeys([start])
+        link = start
+        while link in into and link not in rooted:
+            edge, location = into[link]
+            link = edge.parent
+            if link in visited:
+                cycle = list(visited)[list(visited).index(link) :]
+                text = " → ".join(reversed([*cycle, link]))
+                raise FieldError(f"expected no cycle, found {text}", *location, "parent")
+            visited[link] = None
+        rooted.update(visited)

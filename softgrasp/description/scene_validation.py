@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from softgrasp.description.arm import HandCarrier
-from softgrasp.description.base import FieldError, FieldPath, Vec3, refuse_twins
+from softgrasp.description.base import FieldError, FieldPath, Vec3, require_unique
 from softgrasp.description.hand import Hand
 from softgrasp.description.object import Table
 from softgrasp.description.sensor import (
@@ -108,10 +108,10 @@ def _have_names(scene: GraspScene) -> None:
         (name, ("surroundings", index, "name"))
         for index, name in enumerate(scene.surrounding_names)
     ]
-    refuse_twins(objects, "object")
-    refuse_twins(around, "surrounding")
+    require_unique(objects, "object")
+    require_unique(around, "surrounding")
     if scene.objects or len(scene.surroundings) > 1:
-        refuse_twins(
+        require_unique(
             [*((name, ()) for name in scene.object_names), *around], "object and surrounding"
         )
 
@@ -421,7 +421,7 @@ def require_fitting_sensors(
         FieldError: Something does not fit.
     """
     names = ((sensor.name, ("sensors", k, "name")) for k, sensor in enumerate(sensors))
-    refuse_twins(names, "sensor")
+    require_unique(names, "sensor")
     bodies, joints = known_bodies(hand), servo_joints(hand)
     for index, sensor in enumerate(sensors):
         if isinstance(sensor, TactileSensor | ForceTorqueSensor):

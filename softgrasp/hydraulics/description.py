@@ -17,7 +17,7 @@ from softgrasp.description.base import (
     Number,
     Positive,
     path_text,
-    refuse_twins,
+    require_unique,
 )
 from softgrasp.description.bendable import (
     DEFAULT_LINKS,
@@ -319,7 +319,7 @@ class HydraulicArm(Hydraulics):
     @model_validator(mode="after")
     def _different_names(self) -> Self:
         names = ((part.name, ("sections", i, "name")) for i, part in enumerate(self.sections))
-        refuse_twins(names, "section")
+        require_unique(names, "section")
         return self
 
     @property

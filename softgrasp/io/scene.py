@@ -10,7 +10,7 @@ from softgrasp import assets
 from softgrasp.description.arm import Arm, HandCarrier, carrier_kind
 from softgrasp.description.base import Description, FieldPath, path_text, short
 from softgrasp.description.calibration import FingerRelease
-from softgrasp.description.closure import CLOSURES, USUAL
+from softgrasp.description.closure import CLOSURES, DEFAULT_TYPE
 from softgrasp.description.geometry import Pose
 from softgrasp.description.hand import Hand
 from softgrasp.description.object import GraspObject, PlacedObject
@@ -167,7 +167,7 @@ def scene_from(data: dict[str, Tree], *, directory: Path) -> GraspScene:
 def _closure_to_si(closure: dict[str, Tree], hand: Hand, length: float, angle: float) -> None:
     """Convert rates of joints, and mean postures; rates of anything else are always in SI."""
     units = [{"m": length, "rad": angle}.get(actuator.unit, 1.0) for actuator in hand.actuators]
-    kind = CLOSURES.get(str(closure.get("type", USUAL)))
+    kind = CLOSURES.get(str(closure.get("type", DEFAULT_TYPE)))
     if "rates" in closure and kind is not None and kind.rates_are_of_joints():
         closure["rates"] = rates_to_si(closure["rates"], units)
     named = {actuator.name: unit for actuator, unit in zip(hand.actuators, units, strict=True)}

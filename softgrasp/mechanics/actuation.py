@@ -149,9 +149,9 @@ def _rows(field: str, values: ArrayLike, joints: int | None, steps: int | None) 
     numbers, each = np.asarray(values, dtype=float), () if joints is None else (joints,)
     known: dict[tuple[int, ...], str] = {(): "a finite number"}
     if joints is not None:
-        known[each] = f"{joints}, one a joint"
+        known[each] = f"{joints}, one per joint"
     if steps is not None:
-        known[steps, *each] = f"{steps}, one a time step"
+        known[steps, *each] = f"{steps}, one per time step"
     if numbers.shape not in known or not np.isfinite(numbers).all():
         received = f"shape {numbers.shape}" if numbers.shape else f"{numbers}"
         raise DescriptionError(

@@ -113,7 +113,7 @@ def row_transform(a: float, alpha: float, d: float, theta: float, convention: Co
 
 
 def chain_links(finger: Finger) -> tuple[Link, ...]:
-    """The links of a finger at joint variables zero, one a row."""
+    """The links of a finger at joint variables zero, one per row."""
     links = []
     carry = transform(finger.base.position, finger.base.quaternion)
     for row, end in zip(finger.phalanges, finger.link_ends, strict=True):
@@ -135,7 +135,7 @@ def forward_kinematics(finger: Finger, joints: Sequence[float]) -> Array:
 
     Args:
         finger: The finger.
-        joints: Joint variables, one a row [rad or m].
+        joints: Joint variables, one per row [rad or m].
 
     Returns:
         Shape (n + 1, 4, 4): the base, then the frame behind each row; ``fingertip`` ends there.
@@ -145,8 +145,8 @@ def forward_kinematics(finger: Finger, joints: Sequence[float]) -> Array:
     """
     if len(joints) != len(finger.phalanges):
         raise DescriptionError(
-            f"finger '{finger.name}': expected {len(finger.phalanges)} joint variables, one a row, "
-            f"found {len(joints)}"
+            f"finger '{finger.name}': expected {len(finger.phalanges)} joint variables, one per "
+            f"row, found {len(joints)}"
         )
     frames = [transform(finger.base.position, finger.base.quaternion)]
     for row, value in zip(finger.phalanges, joints, strict=True):

@@ -113,7 +113,7 @@ def test_a_finger_that_is_missing_is_reported(tmp_path: Path) -> None:
     ("changes", "sentence"),
     [
         ({"hung": (HungAngles(mass=0.0, angles=(0.1,) * 8),)},
-         "hung[0].angles: expected at most 7 angles, one a joint, found 8"),
+         "hung[0].angles: expected at most 7 angles, one per joint, found 8"),
         ({"stiffness_bounds": (0.0, 0.6)},
          "stiffness_bounds: expected a lower bound above 0, found 0"),
         ({"gain_bounds": (1e-6, 1e-7)},

@@ -176,7 +176,7 @@ def test_words(words: str, sentence: str, run: Run, tmp_path: Path) -> None:
         (
             "phalanges: *finger",
             "phalanges: none",
-            "hand.yaml:44: fingers[2].phalanges: expected a list of rows, found 'none'",
+            "hand.yaml:44: fingers[2].phalanges: expected a list of phalanges, found 'none'",
         ),
         (
             "a: 30",

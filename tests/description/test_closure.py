@@ -56,7 +56,7 @@ REFUSED: list[tuple[Callable[[], Any], str]] = [
     ),
     (
         lambda: sg.description.ForceLimitedClosure(force=0.1),
-        "expected a force above the threshold of contact (0.1 N), found 0.1 N",
+        "expected a force above the contact threshold (0.1 N), found 0.1 N",
     ),
     (
         lambda: pinch(closure=sg.description.PressureClosure()),
@@ -64,15 +64,16 @@ REFUSED: list[tuple[Callable[[], Any], str]] = [
     ),
     (
         lambda: pinch(closure=sg.description.JointTorqueClosure(rates=(1.0, 2.0))),
-        "closure.rates: expected 1 rate, 3 (one a joint of a finger) or 12 (one a joint), found 2",
+        "closure.rates: expected 1 rate, 3 (one per joint of a finger) or 12 (one per joint), "
+        "found 2",
     ),
     (
         lambda: pinch(closure=sg.description.UnderactuatedClosure(rates=(0.1, 0.1))),
-        "closure.rates: expected 1 or 4 values, one a tendon, found 2",
+        "closure.rates: expected 1 or 4 values, one per tendon, found 2",
     ),
     (
         lambda: pinch(closure=sg.description.SynergyIncrementClosure(start=(0.0, 0.0))),
-        "closure.start: expected 1 value, one a synergy, found 2",
+        "closure.start: expected 1 value, one per synergy, found 2",
     ),
     (
         lambda: pinch(closure=sg.description.SynergyIncrementClosure(start=(-9.0,))),

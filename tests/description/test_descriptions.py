@@ -86,11 +86,12 @@ REFUSALS = [
      "actuation: expected servo or prescribed, found 'spring'"),
     (
         lambda: pinch(closure=sg.PositionIncrementClosure(rates=(1, 2))),
-        "closure.rates: expected 1 rate, 3 (one a joint of a finger) or 12 (one a joint), found 2",
+        "closure.rates: expected 1 rate, 3 (one per joint of a finger) or 12 (one per joint), "
+        "found 2",
     ),
     (
         lambda: pinch(closure=sg.PositionIncrementClosure(active=(True,))),
-        "closure.active: expected 12 values, one a joint, found 1",
+        "closure.active: expected 12 values, one per joint, found 1",
     ),
     (lambda: finger(phalanges=()), "phalanges: expected at least one phalanx, found none"),
     (
@@ -130,11 +131,11 @@ REFUSALS = [
     (lambda: sg.Contact(stiffness=True), "stiffness: expected a number, found True"),
     (lambda: hand(fingers=(finger(name="a b"),)),
      "fingers[0].phalanges[0]: expected names of fingers and "
-     "phalanges without spaces, '/' and '|', and no finger called "
+     "phalanges without spaces, '/' and '|', and no finger named "
      "'object' or 'palm', found 'a b_P1'"),
     (lambda: hand(fingers=(finger(name="palm"),)),
      "fingers[0].phalanges[0]: expected names of fingers and "
-     "phalanges without spaces, '/' and '|', and no finger called "
+     "phalanges without spaces, '/' and '|', and no finger named "
      "'object' or 'palm', found 'palm_P1'"),
     (
         lambda: hand(

@@ -25,22 +25,22 @@ def synergies(**changes: Any) -> sg.description.Synergies:
 
 
 REFUSED = [
-    ({"mean": (0.1,)}, "mean: expected 2 values, one a joint, found 1"),
+    ({"mean": (0.1,)}, "mean: expected 2 values, one per joint, found 1"),
     (
         {"matrix": ((1.0, 0.0),)},
-        "matrix: expected a matrix of 2 rows, one a joint, each with one number a synergy, "
+        "matrix: expected a matrix of 2 rows, one per joint, each with one number per synergy, "
         "found 1 × 2",
     ),
     (
         {"matrix": ((1.0, 0.0), (1.0,))},
-        "matrix: expected a matrix of 2 rows, one a joint, each with one number a synergy, "
+        "matrix: expected a matrix of 2 rows, one per joint, each with one number per synergy, "
         "found 2 × 1 or 2",
     ),
     (
         {"matrix": ((1.0, 0.0), (0.5, 0.0))},
         "matrix: expected synergies that move a joint, found column 2 all zero",
     ),
-    ({"opened": (1.0,) * 3}, "opened: expected at most 2 values, one a synergy, found 3"),
+    ({"opened": (1.0,) * 3}, "opened: expected at most 2 values, one per synergy, found 3"),
 ]
 
 
@@ -56,7 +56,7 @@ def test_a_table_of_another_hand_is_told() -> None:
     with pytest.raises(DescriptionError) as caught:
         hand.replace(synergies=synergies(joints=("F1_J1", "F1_J9")))
     assert str(caught.value).startswith(
-        "synergies.joints[1]: expected a joint of 'four_finger' with a drive, found 'F1_J9'; "
+        "synergies.joints[1]: expected a joint of 'four_finger' with an actuator, found 'F1_J9'; "
     )
     with pytest.raises(DescriptionError) as caught:
         hand.replace(synergies=synergies(mean=(0.1, -0.2)))
@@ -137,8 +137,8 @@ def test_a_file_says_all_of_it_in_its_own_units(tmp_path: Any) -> None:
 
 
 WRONG = [
-    ("[[1], [0.5]]", "[[1]]", ":15: synergies.matrix: expected a matrix of 2 rows, one a joint, "
-     "each with one number a synergy, found 1 × 1"),
+    ("[[1], [0.5]]", "[[1]]", ":15: synergies.matrix: expected a matrix of 2 rows, one per joint, "
+     "each with one number per synergy, found 1 × 1"),
     ("leader: F1_J2", "leader: F1_J7", ":12: couplings[0].leader: expected a joint of the hand, "
      "found 'F1_J7'; did you mean 'F1_J3'? known: F1_J1, F1_J2, F1_J3"),
     ("{joint: F1_J3, leader: F1_J2,", "{joint: F1_J1, leader: F1_J2,",

@@ -140,7 +140,7 @@ def test_a_preshape_outside_the_limits_is_told_in_degrees() -> None:
     with pytest.raises(sg.DescriptionError) as message:
         hand.replace(preshapes={"short": (0.0,)})
     assert str(message.value) == (
-        "preshapes[0].positions: expected 12 numbers, one a joint, found 1"
+        "preshapes[0].positions: expected 12 numbers, one per joint, found 1"
     )
     twice = [{"name": "a", "positions": (0.0,) * 12}] * 2
     with pytest.raises(sg.DescriptionError) as message:

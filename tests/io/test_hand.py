@@ -396,13 +396,13 @@ MISTAKES = {
     "number of rates": (
         changed("rates: [90, 9]", "rates: [90, 9, 9]"),
         (
-            ":21: grasps.precision.rates: expected 1 rate, 2 (one a joint of a finger) or "
-            "4 (one a joint), found 3"
+            ":21: grasps.precision.rates: expected 1 rate, 2 (one per joint of a finger) or "
+            "4 (one per joint), found 3"
         ),
     ),
     "number of starts": (
         changed("start: [5, 0, 5, 0]", "start: [5, 0]"),
-        ":21: grasps.precision.start: expected 4 numbers, one a joint, found 2",
+        ":21: grasps.precision.start: expected 4 numbers, one per joint, found 2",
     ),
     "start posture beyond a limit": (
         changed("start: [5, 0, 5, 0]", "start: [5, 0, 5, 95]"),

@@ -214,7 +214,7 @@ def test_a_wrong_number_of_joint_variables_is_refused() -> None:
     finger = standard([{"a": 0.05}, {"a": 0.03}])
     with pytest.raises(sg.DescriptionError) as refused:
         forward_kinematics(finger, [0.1])
-    assert str(refused.value) == ("finger 'F1': expected 2 joint variables, one a row, found 1")
+    assert str(refused.value) == ("finger 'F1': expected 2 joint variables, one per row, found 1")
 
 
 # --------------------
@@ -364,16 +364,15 @@ def test_a_spring_pulls_a_passive_joint_to_its_rest_angle() -> None:
         (
             {"couplings": (Coupling(joint="one_J1", leader="two_J1"),)},
             "couplings[0].joint: expected a joint with driven: false, found 'one_J1', "
-            "which has a drive",
+            "which has an actuator",
         ),
         (
             {"couplings": (Coupling(joint="two_J1", leader="two_J1"),)},
-            "couplings[0].leader: expected a leader that does not follow, found a circle "
-            "through 'two_J1'",
+            "couplings[0].leader: expected couplings without a cycle, found one through 'two_J1'",
         ),
         (
             {"couplings": (Coupling(joint="two_J1", leader="one_J1"),) * 2},
-            "couplings[1].joint: expected one coupling a joint, found two of 'two_J1'",
+            "couplings[1].joint: expected one coupling per joint, found two of 'two_J1'",
         ),
     ],
 )

@@ -185,7 +185,7 @@ def test_drives_change_in_time() -> None:
         ({"tension": math.nan}, "tension: expected a finite number, found nan"),
         (
             {"joint_moments": [1.0, 2.0]},
-            "joint_moments: expected a finite number or 8, one a joint, found shape (2,)",
+            "joint_moments: expected a finite number or 8, one per joint, found shape (2,)",
         ),
         ({"pressure": [1.0]}, "pressure: expected a finite number, found shape (1,)"),
     ],

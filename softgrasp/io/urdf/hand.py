@@ -18,7 +18,14 @@ import numpy as np
 from softgrasp.description.actuation import Coupling, Rates
 from softgrasp.description.base import path_text
 from softgrasp.description.finger import Finger, Phalanx
-from softgrasp.description.hand import RESERVED, TAKEN, GraspPreset, Grasps, Hand, Palm
+from softgrasp.description.hand import (
+    RESERVED_NAMES,
+    RESERVED_PREFIXES,
+    GraspPreset,
+    Grasps,
+    Hand,
+    Palm,
+)
 from softgrasp.description.robot import Link, Robot
 from softgrasp.errors import DescriptionError, SoftgraspWarning, did_you_mean
 from softgrasp.grasp_synthesis import DescribedHand, synthesize_grasps
@@ -365,7 +372,7 @@ def _fastest(machine: Machine) -> dict[str, float]:
 # What links and joints are called in a hand: as in the file, where our own names leave room.
 
 
-OURS = (*RESERVED, "floor", "start")
+OURS = (*RESERVED_NAMES, "floor", "start")
 PREFIX = "hand_"
 
 
@@ -378,7 +385,7 @@ def usable_names(names: Iterable[str]) -> dict[str, str]:
     taken: set[str] = set()
     for name in names:
         plain = re.sub(r"[\s/|]+", "_", name)
-        if plain in OURS or plain.split("_")[0] in TAKEN:
+        if plain in OURS or plain.split("_")[0] in RESERVED_PREFIXES:
             plain = PREFIX + plain.lstrip("_")
         while plain in taken:
             plain += "_"
