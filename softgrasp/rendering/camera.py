@@ -1,4 +1,9 @@
-"""Where a picture is taken from, and how to choose that place so that all is in the picture."""
+"""Camera, lights and visible geoms of a rendered MuJoCo model.
+
+``Camera`` is a perspective camera with MuJoCo's azimuth/elevation convention; ``frame_points``
+chooses the nearest one that shows a point cloud. Both renderers use the lights and the selection of
+geoms defined here, so that their images agree.
+"""
 
 from __future__ import annotations
 
@@ -18,11 +23,6 @@ from softgrasp.model.shapes import SKINNED_GROUP
 
 Array = npt.NDArray[np.float64]
 
-
-# --------------------
-# The light in a picture: a shadow-casting key light, and what to add where a model has none.
-
-
 KEY_DIRECTION = (0.0, 0.75, -1.0)
 """Where the key light of a model without lights shines to, in the world."""
 KEY = (0.55, 0.545, 0.53)
@@ -34,84 +34,21 @@ SHOULDER_DEG = 20.0
 HORIZON_DISTANCES = 12.0
 """The floor has faded into the sky at this many camera distances."""
 
-
-def key_direction(model: mujoco.MjModel, data: mujoco.MjData, camera: Camera) -> Array:
-    """Unit vector along the first directional light that casts shadows, or along our own.
-
-    It is turned to the camera's side; see ``toward_scene``.
-    """
-    kind = int(mujoco.mjtLightType.mjLIGHT_DIRECTIONAL)
-    lights = np.flatnonzero(
-        (model.light_type == kind) & model.light_castshadow.astype(bool) & (model.light_active > 0)
-    )
-    direction = data.light_xdir[lights[0]] if len(lights) else np.array(KEY_DIRECTION)
-    return toward_scene(direction / np.linalg.norm(direction), camera)
-
-
-def toward_scene(direction: Array, camera: Camera) -> Array:
-    """A light's direction turned about the vertical so that it comes over the camera's shoulder.
-
-    Bodies are then never seen against the light. Only quarter turns are made: MuJoCo's
-    OpenGL shadow map speckles a floor when the light leans along neither x nor y.
-
-    Args:
-        direction: Where the light shines to, shape (3,).
-        camera: The camera.
-    """
-    target_azimuth = np.radians(camera.azimuth_deg - SHOULDER_DEG)
-    x, y, z = direction
-    candidates = np.array([[x, y, z], [-y, x, z], [-x, -y, z], [y, -x, z]])
-    return np.asarray(
-        candidates[np.argmax(candidates[:, :2] @ [np.cos(target_azimuth), np.sin(target_azimuth)])]
-    )
-
-
-def complete_headlight(model: mujoco.MjModel) -> None:
-    """Brighten the surroundings of a model that has no light of its own; changes only ``vis``."""
-    if model.nlight:
-        return
-    headlight = model.vis.headlight
-    headlight.active = 1
-    headlight.ambient, headlight.diffuse = [AMBIENT] * 3, [CAMERA] * 3
-    headlight.specular = [0.0] * 3
-
-
-def aim_lights(scene: mujoco.MjvScene, camera: Camera, center: Array, reach: float) -> None:
-    """Aim the key light and all shadow maps; add a key light where a model has no light.
-
-    MuJoCo's shadow map of a directional light is a square window around the light's position:
-    the closer the window, the finer the shadow's edge.
-
-    Args:
-        scene: The scene, just updated; changed in place.
-        camera: The camera.
-        center: Middle of the bodies [m].
-        reach: Radius of a ball around them [m].
-    """
-    if all(scene.lights[index].headlight for index in range(scene.nlight)):
-        _add_key(scene)
-    kind = int(mujoco.mjtLightType.mjLIGHT_DIRECTIONAL)
-    lights = [scene.lights[index] for index in range(scene.nlight)]
-    far = [light for light in lights if light.type == kind and not light.headlight]
-    for light in [light for light in far if light.castshadow][:1]:
-        light.dir = toward_scene(np.asarray(light.dir, dtype=float), camera)
-    for light in far:
-        light.pos = center - 2.0 * reach * np.asarray(light.dir, dtype=float)
-
-
-def _add_key(scene: mujoco.MjvScene) -> None:
-    light = scene.lights[scene.nlight]
-    light.headlight, light.castshadow, light.texid = 0, 1, -1
-    light.type = int(mujoco.mjtLightType.mjLIGHT_DIRECTIONAL)
-    light.dir = np.array(KEY_DIRECTION) / np.linalg.norm(KEY_DIRECTION)
-    light.attenuation = (1.0, 0.0, 0.0)
-    light.ambient, light.diffuse, light.specular = [0.0] * 3, KEY, [0.25] * 3
-    scene.nlight += 1
-
-
 DEFAULT_FOVY_DEG = 28.0
 NEAREST = 0.01
 """Least depth of a framed point in front of the camera [m]."""
+
+Type = mujoco.mjtGeom
+
+SHOWN_GROUPS = 3
+"""Geoms of groups 0, 1, 2 are shown; 3 and above hold collision shapes (MuJoCo's habit)."""
+PARTING = 0.01
+"""Part of their size by which every second generation of bodies is drawn thinner."""
+_ROUND = [int(Type.mjGEOM_SPHERE), int(Type.mjGEOM_CAPSULE), int(Type.mjGEOM_CYLINDER)]
+_PLANE = int(Type.mjGEOM_PLANE)  # an array compares with an enum member a hundred times slower
+_HULL_INRADIUS = 0.92260
+"""Distance of the 60 faces from the centre when all 32 corners lie on the unit sphere."""
+_CUBE = np.array(list(product((-1.0, 1.0), repeat=3)))
 
 
 @dataclass(frozen=True)
@@ -231,28 +168,6 @@ def frame_points(
     return Camera((x, y, z), float(middle - depth), azimuth_deg, elevation_deg, fovy_deg)
 
 
-def geom_corner_points(
-    model: mujoco.MjModel, data: mujoco.MjData, geoms: npt.ArrayLike | None = None
-) -> Array:
-    """World points whose convex hull holds the geoms closely.
-
-    Args:
-        model: The model.
-        data: Its state, with ``mj_forward`` or ``mj_kinematics`` done.
-        geoms: Geom ids; all that a renderer shows, or has under a skin, when None. Planes have no
-            corners and are left out.
-
-    Returns:
-        Points [m], shape (n, 3); empty when there is no such geom.
-    """
-    chosen = covered_geoms(model) if geoms is None else np.atleast_1d(geoms)
-    corners = [
-        local_points(model, int(geom)) @ data.geom_xmat[geom].reshape(3, 3).T + data.geom_xpos[geom]
-        for geom in chosen
-    ]
-    return np.concatenate([np.empty((0, 3)), *corners])
-
-
 def _axes(azimuth_deg: float, elevation_deg: float) -> Array:
     # MuJoCo's free camera: forward = (ce ca, ce sa, se), up = its derivative by elevation.
     ca, sa = cos(radians(azimuth_deg)), sin(radians(azimuth_deg))
@@ -260,21 +175,78 @@ def _axes(azimuth_deg: float, elevation_deg: float) -> Array:
     return np.array([[sa, -ca, 0.0], [-se * ca, -se * sa, ce], [ce * ca, ce * sa, se]])
 
 
-# --------------------
-# Which geoms are shown, and how far each of them reaches.
+def key_direction(model: mujoco.MjModel, data: mujoco.MjData, camera: Camera) -> Array:
+    """Unit vector along the first directional light that casts shadows, or along our own.
+
+    It is turned to the camera's side; see ``toward_scene``.
+    """
+    kind = int(mujoco.mjtLightType.mjLIGHT_DIRECTIONAL)
+    lights = np.flatnonzero(
+        (model.light_type == kind) & model.light_castshadow.astype(bool) & (model.light_active > 0)
+    )
+    direction = data.light_xdir[lights[0]] if len(lights) else np.array(KEY_DIRECTION)
+    return toward_scene(direction / np.linalg.norm(direction), camera)
 
 
-Type = mujoco.mjtGeom
+def toward_scene(direction: Array, camera: Camera) -> Array:
+    """A light's direction turned about the vertical so that it comes over the camera's shoulder.
 
-SHOWN_GROUPS = 3
-"""Geoms of groups 0, 1, 2 are shown; 3 and above hold collision shapes (MuJoCo's habit)."""
-PARTING = 0.01
-"""Part of their size by which every second generation of bodies is drawn thinner."""
-_ROUND = [int(Type.mjGEOM_SPHERE), int(Type.mjGEOM_CAPSULE), int(Type.mjGEOM_CYLINDER)]
-_PLANE = int(Type.mjGEOM_PLANE)  # an array compares with an enum member a hundred times slower
-_HULL_INRADIUS = 0.92260
-"""Distance of the 60 faces from the centre when all 32 corners lie on the unit sphere."""
-_CUBE = np.array(list(product((-1.0, 1.0), repeat=3)))
+    Bodies are then never seen against the light. Only quarter turns are made: MuJoCo's
+    OpenGL shadow map speckles a floor when the light leans along neither x nor y.
+
+    Args:
+        direction: Where the light shines to, shape (3,).
+        camera: The camera.
+    """
+    target_azimuth = np.radians(camera.azimuth_deg - SHOULDER_DEG)
+    x, y, z = direction
+    candidates = np.array([[x, y, z], [-y, x, z], [-x, -y, z], [y, -x, z]])
+    return np.asarray(
+        candidates[np.argmax(candidates[:, :2] @ [np.cos(target_azimuth), np.sin(target_azimuth)])]
+    )
+
+
+def complete_headlight(model: mujoco.MjModel) -> None:
+    """Brighten the surroundings of a model that has no light of its own; changes only ``vis``."""
+    if model.nlight:
+        return
+    headlight = model.vis.headlight
+    headlight.active = 1
+    headlight.ambient, headlight.diffuse = [AMBIENT] * 3, [CAMERA] * 3
+    headlight.specular = [0.0] * 3
+
+
+def aim_lights(scene: mujoco.MjvScene, camera: Camera, center: Array, reach: float) -> None:
+    """Aim the key light and all shadow maps; add a key light where a model has no light.
+
+    MuJoCo's shadow map of a directional light is a square window around the light's position:
+    the closer the window, the finer the shadow's edge.
+
+    Args:
+        scene: The scene, just updated; changed in place.
+        camera: The camera.
+        center: Middle of the bodies [m].
+        reach: Radius of a ball around them [m].
+    """
+    if all(scene.lights[index].headlight for index in range(scene.nlight)):
+        _add_key(scene)
+    kind = int(mujoco.mjtLightType.mjLIGHT_DIRECTIONAL)
+    lights = [scene.lights[index] for index in range(scene.nlight)]
+    far = [light for light in lights if light.type == kind and not light.headlight]
+    for light in [light for light in far if light.castshadow][:1]:
+        light.dir = toward_scene(np.asarray(light.dir, dtype=float), camera)
+    for light in far:
+        light.pos = center - 2.0 * reach * np.asarray(light.dir, dtype=float)
+
+
+def _add_key(scene: mujoco.MjvScene) -> None:
+    light = scene.lights[scene.nlight]
+    light.headlight, light.castshadow, light.texid = 0, 1, -1
+    light.type = int(mujoco.mjtLightType.mjLIGHT_DIRECTIONAL)
+    light.dir = np.array(KEY_DIRECTION) / np.linalg.norm(KEY_DIRECTION)
+    light.attenuation = (1.0, 0.0, 0.0)
+    light.ambient, light.diffuse, light.specular = [0.0] * 3, KEY, [0.25] * 3
+    scene.nlight += 1
 
 
 def drawing_copy(model: mujoco.MjModel) -> mujoco.MjModel:
@@ -339,6 +311,28 @@ def plane_geoms(model: mujoco.MjModel) -> npt.NDArray[np.intp]:
     return np.flatnonzero(shown & (model.geom_type == _PLANE))
 
 
+def geom_corner_points(
+    model: mujoco.MjModel, data: mujoco.MjData, geoms: npt.ArrayLike | None = None
+) -> Array:
+    """World points whose convex hull holds the geoms closely.
+
+    Args:
+        model: The model.
+        data: Its state, with ``mj_forward`` or ``mj_kinematics`` done.
+        geoms: Geom ids; all that a renderer shows, or has under a skin, when None. Planes have no
+            corners and are left out.
+
+    Returns:
+        Points [m], shape (n, 3); empty when there is no such geom.
+    """
+    chosen = covered_geoms(model) if geoms is None else np.atleast_1d(geoms)
+    corners = [
+        local_points(model, int(geom)) @ data.geom_xmat[geom].reshape(3, 3).T + data.geom_xpos[geom]
+        for geom in chosen
+    ]
+    return np.concatenate([np.empty((0, 3)), *corners])
+
+
 def local_points(model: mujoco.MjModel, geom: int) -> Array:
     """Points in the geom's frame [m] whose convex hull holds the geom, shape (n, 3)."""
     kind, size = Type(model.geom_type[geom]), model.geom_size[geom]
@@ -359,6 +353,15 @@ def local_points(model: mujoco.MjModel, geom: int) -> Array:
         return np.asarray(model.mesh_vert[vertices], dtype=float)
     box: Array = model.geom_aabb[geom, :3] + _CUBE * model.geom_aabb[geom, 3:]
     return box
+
+
+@cache
+def _cylinder_hull(sides: int = 24) -> Array:
+    angle = 2.0 * np.pi * np.arange(sides) / sides
+    reach = 1.0 / np.cos(np.pi / sides)
+    ring = reach * np.column_stack([np.cos(angle), np.sin(angle)])
+    ends = [np.column_stack([ring, np.full(sides, z)]) for z in (-1.0, 1.0)]
+    return np.concatenate(ends)
 
 
 def box_corners(model: mujoco.MjModel, data: mujoco.MjData, geoms: npt.NDArray[np.intp]) -> Array:
@@ -392,12 +395,3 @@ def ball_hull() -> Array:
     corners = np.concatenate([*(np.roll(b, k, axis=1) for b in blocks for k in range(3)), _CUBE])
     corners /= np.linalg.norm(corners, axis=1, keepdims=True)
     return np.asarray(corners / _HULL_INRADIUS)
-
-
-@cache
-def _cylinder_hull(sides: int = 24) -> Array:
-    angle = 2.0 * np.pi * np.arange(sides) / sides
-    reach = 1.0 / np.cos(np.pi / sides)
-    ring = reach * np.column_stack([np.cos(angle), np.sin(angle)])
-    ends = [np.column_stack([ring, np.full(sides, z)]) for z in (-1.0, 1.0)]
-    return np.concatenate(ends)

@@ -1,4 +1,9 @@
-"""Five instants that tell a run, as a film strip shows them (paper 004, Fig 10A)."""
+"""Playback of a finished run, its key frames, and the choice of a camera.
+
+``Playback`` restores the state of the model at any time of a result, with contact marks and
+colours. ``key_frames`` selects five instants for the image strip, ``video_parts`` the phases of a
+video, ``best_camera`` a viewpoint from which hand and object are visible.
+"""
 
 from __future__ import annotations
 
@@ -41,86 +46,6 @@ _ENDINGS = {
     GraspStatus.DIVERGED: "end: diverged",
 }
 
-
-def key_frames(result: GraspResult) -> tuple[Instant, ...]:
-    """Start, first contact, one in between, last established contact, end.
-
-    The one in between is the contact nearest to the median of all; where all contacts come at
-    once, it is half way to the first one. Without contacts the run is cut into quarters.
-
-    Returns:
-        Five (time [s], caption), times never falling, the first and last those of the run.
-    """
-    start, end = float(result.time[0]), float(result.time[-1])
-    ends = [(start, "start"), (end, _ending(result))]
-    if has_phases(result):
-        return (ends[0], *phase_key_frames(result), ends[1])
-    touching = [event for event in result.events if event.kind == "touching"]
-    if not touching:
-        between = [
-            (start + fraction * (end - start), text) for fraction, text in _FRACTIONS.items()
-        ]
-        return tuple(ends[:1] + between + ends[1:])
-    established = [event for event in result.events if event.kind == "established"]
-    first, last = touching[0], (established or result.events)[-1]
-    picks = [
-        (first.time_s, f"first contact: {_bodies(result, first)}"),
-        _middle(result, first.time_s, last.time_s),
-        (last.time_s, f"{_last_kind(last)}: {_bodies(result, last)}"),
-    ]
-    return tuple(ends[:1] + sorted(picks, key=lambda pick: pick[0]) + ends[1:])
-
-
-def _middle(result: GraspResult, first: float, last: float) -> Instant:
-    margin = APART * (last - first)
-    inner = [e for e in result.events if first + margin < e.time_s < last - margin]
-    inner = [event for event in inner if event.kind == "established"] or inner
-    # contacts that follow one another at once make one picture, not two
-    if not inner or last - first < 0.02 * float(result.time[-1] - result.time[0]):
-        start = float(result.time[0])
-        return (start + 0.5 * (first - start), "half way to contact")
-    median = float(np.median([event.time_s for event in inner]))
-    event = min(inner, key=lambda candidate: abs(candidate.time_s - median))
-    kind = "contact lost" if event.kind == "lost" else event.kind
-    return (event.time_s, f"{kind}: {_bodies(result, event)}")
-
-
-def _last_kind(event: ContactEvent) -> str:
-    return "last established" if event.kind == "established" else f"last {event.kind}"
-
-
-def _bodies(result: GraspResult, event: ContactEvent) -> str:
-    """The bodies with the same event at the same sample: ``F1 P3 + 3 more``."""
-    same = [e for e in result.events if (e.time_s, e.kind) == (event.time_s, event.kind)]
-    return _listed([body_label(e) for e in same])
-
-
-def body_label(part: BodyContact | ContactEvent) -> str:
-    """How a body of the hand is called in pictures and tables: ``F1 P3``, or ``left palm``."""
-    finger, phalanx = part.finger, part.phalanx
-    whole = part.body if not finger else f"{finger} {phalanx}"
-    return (phalanx if finger and phalanx.startswith(finger) else whole).replace("_", " ")
-
-
-def _listed(labels: Sequence[str]) -> str:
-    return labels[0] if len(labels) == 1 else f"{labels[0]} + {len(labels) - 1} more"
-
-
-def _ending(result: GraspResult) -> str:
-    if result.status is GraspStatus.EJECTED and result.scene.on_wrist:
-        return "end: dropped"
-    if result.status is not GraspStatus.CLOSED or result.hold is None:
-        return _ENDINGS[result.status]
-    verdict = "held" if result.held else "not held"
-    if result.hold.weight_N == 0.0:
-        return f"end: {verdict}"
-    return f"end: {verdict} at {result.hold.weight_N:.2g} N of weight"
-
-
-# --------------------
-# A finished run in pictures: its poses with the marks and colours that belong to them.
-
-
 ARROW_RATIO, MAX_ARROW_RATIO = 0.13, 0.17
 """Length of the arrow of a large force, and of the longest one, over the picture's height."""
 LARGE_FORCE_PERCENTILE = 95.0
@@ -131,6 +56,40 @@ CAMERA_SAMPLES = 16
 """Instants of a run that the camera has to have in the picture."""
 STRAY = 1.3
 """Points farther from the hand's middle than this many of its radii are not followed."""
+
+LONGEST = {"hold": 1.0, "push": 0.8}
+"""Phases last as long on film as in the run, but at most this long [s], by their first word."""
+LONGEST_OTHER = 2.0
+"""The same for all others [s]."""
+SHORTEST = 0.02
+"""A phase that is shorter than this is not shown for itself [s]."""
+MAX_KEY_FRAMES = 3
+"""Instants between start and end."""
+
+AZIMUTHS_DEG = tuple(
+    quarter + offset for quarter in (0, 90, 180, 270) for offset in (20, 35, 55, 70)
+)
+"""Three-quarter views: from straight ahead one finger of a pair hides the other."""
+ELEVATIONS_DEG = (-14.0, -22.0)
+"""Slightly from above."""
+MARGIN = 0.07
+"""Part of the picture that stays free on each side."""
+OBJECT_WEIGHT, SHADE = 3.0, 0.3
+"""How much the object counts against a phalanx, and a point in the shade against a lit one."""
+LAMP_DISTANCE, SHADOW_SLACK = 3.0, 1e-3
+"""From the light to the scene [m], and the part of that way that casts no shadow."""
+_ROWS = 48
+
+
+class VideoPart(NamedTuple):
+    """A part of a film."""
+
+    end: float
+    """Simulated time at which it ends [s]."""
+    seconds: float
+    """How long it lasts on film."""
+    name: str
+    is_closing: bool
 
 
 class Playback(PosedResult):
@@ -225,17 +184,6 @@ class Playback(PosedResult):
         return np.asarray(self.result.normal_force[first : last + 1].mean(axis=0))
 
 
-def on_deepest(points: list[ContactPoint]) -> list[ContactPoint]:
-    """Those of a body's contacts that are with the object that it stands deepest in.
-
-    Posed states have no forces, and each object has a normal of its own.
-    """
-    if not points:
-        return points
-    object_name = min(points, key=lambda point: point.separation).object_name
-    return [point for point in points if point.object_name == object_name]
-
-
 def _large_force(result: GraspResult) -> float:
     """The force that makes a long arrow [N]."""
     forces = result.normal_force[result.in_contact]
@@ -249,58 +197,83 @@ def _point(values: ArrayLike) -> tuple[float, float, float]:
     return (x, y, z)
 
 
-# --------------------
-# Runs that are more than a closure, phase by phase: how long each is on film, and its instants.
+def on_deepest(points: list[ContactPoint]) -> list[ContactPoint]:
+    """Those of a body's contacts that are with the object that it stands deepest in.
 
-
-LONGEST = {"hold": 1.0, "push": 0.8}
-"""Phases last as long on film as in the run, but at most this long [s], by their first word."""
-LONGEST_OTHER = 2.0
-"""The same for all others [s]."""
-SHORTEST = 0.02
-"""A phase that is shorter than this is not shown for itself [s]."""
-MAX_KEY_FRAMES = 3
-"""Instants between start and end."""
-
-
-class VideoPart(NamedTuple):
-    """A part of a film."""
-
-    end: float
-    """Simulated time at which it ends [s]."""
-    seconds: float
-    """How long it lasts on film."""
-    name: str
-    is_closing: bool
-
-
-def has_phases(result: GraspResult) -> bool:
-    """Whether a run is more than a closure with a ramp of gravity or a lift behind it."""
-    return bool(result.phases) and not result.scene.is_plain
-
-
-def video_parts(result: GraspResult, slowdown: float) -> list[VideoPart]:
-    """The phases of a run as parts of a film.
-
-    Args:
-        result: The run.
-        slowdown: Film time over simulated time while the hand closes.
+    Posed states have no forces, and each object has a normal of its own.
     """
-    closing = result.closing
-    return [
-        VideoPart(
-            phase.end_s,
-            _video_seconds(phase, slowdown if phase is closing else None),
-            phase.name,
-            phase is closing,
-        )
-        for phase in shown_phases(result)
+    if not points:
+        return points
+    object_name = min(points, key=lambda point: point.separation).object_name
+    return [point for point in points if point.object_name == object_name]
+
+
+def key_frames(result: GraspResult) -> tuple[Instant, ...]:
+    """Start, first contact, one in between, last established contact, end.
+
+    The one in between is the contact nearest to the median of all; where all contacts come at
+    once, it is half way to the first one. Without contacts the run is cut into quarters.
+
+    Returns:
+        Five (time [s], caption), times never falling, the first and last those of the run.
+    """
+    start, end = float(result.time[0]), float(result.time[-1])
+    ends = [(start, "start"), (end, _ending(result))]
+    if has_phases(result):
+        return (ends[0], *phase_key_frames(result), ends[1])
+    touching = [event for event in result.events if event.kind == "touching"]
+    if not touching:
+        between = [
+            (start + fraction * (end - start), text) for fraction, text in _FRACTIONS.items()
+        ]
+        return tuple(ends[:1] + between + ends[1:])
+    established = [event for event in result.events if event.kind == "established"]
+    first, last = touching[0], (established or result.events)[-1]
+    picks = [
+        (first.time_s, f"first contact: {_bodies(result, first)}"),
+        _middle(result, first.time_s, last.time_s),
+        (last.time_s, f"{_last_kind(last)}: {_bodies(result, last)}"),
     ]
+    return tuple(ends[:1] + sorted(picks, key=lambda pick: pick[0]) + ends[1:])
 
 
-def shown_phases(result: GraspResult) -> list[PhaseSpan]:
-    """The phases that last long enough to be seen."""
-    return [phase for phase in result.phases if phase.end_s - phase.start_s >= SHORTEST]
+def _ending(result: GraspResult) -> str:
+    if result.status is GraspStatus.EJECTED and result.scene.on_wrist:
+        return "end: dropped"
+    if result.status is not GraspStatus.CLOSED or result.hold is None:
+        return _ENDINGS[result.status]
+    verdict = "held" if result.held else "not held"
+    if result.hold.weight_N == 0.0:
+        return f"end: {verdict}"
+    return f"end: {verdict} at {result.hold.weight_N:.2g} N of weight"
+
+
+def _bodies(result: GraspResult, event: ContactEvent) -> str:
+    """The bodies with the same event at the same sample: ``F1 P3 + 3 more``."""
+    same = [e for e in result.events if (e.time_s, e.kind) == (event.time_s, event.kind)]
+    return _listed([body_label(e) for e in same])
+
+
+def _listed(labels: Sequence[str]) -> str:
+    return labels[0] if len(labels) == 1 else f"{labels[0]} + {len(labels) - 1} more"
+
+
+def _middle(result: GraspResult, first: float, last: float) -> Instant:
+    margin = APART * (last - first)
+    inner = [e for e in result.events if first + margin < e.time_s < last - margin]
+    inner = [event for event in inner if event.kind == "established"] or inner
+    # contacts that follow one another at once make one picture, not two
+    if not inner or last - first < 0.02 * float(result.time[-1] - result.time[0]):
+        start = float(result.time[0])
+        return (start + 0.5 * (first - start), "half way to contact")
+    median = float(np.median([event.time_s for event in inner]))
+    event = min(inner, key=lambda candidate: abs(candidate.time_s - median))
+    kind = "contact lost" if event.kind == "lost" else event.kind
+    return (event.time_s, f"{kind}: {_bodies(result, event)}")
+
+
+def _last_kind(event: ContactEvent) -> str:
+    return "last established" if event.kind == "established" else f"last {event.kind}"
 
 
 def phase_key_frames(result: GraspResult) -> list[tuple[float, str]]:
@@ -328,30 +301,47 @@ def phase_key_frames(result: GraspResult) -> list[tuple[float, str]]:
     return sorted(chosen.items())[:MAX_KEY_FRAMES]
 
 
+def body_label(part: BodyContact | ContactEvent) -> str:
+    """How a body of the hand is called in pictures and tables: ``F1 P3``, or ``left palm``."""
+    finger, phalanx = part.finger, part.phalanx
+    whole = part.body if not finger else f"{finger} {phalanx}"
+    return (phalanx if finger and phalanx.startswith(finger) else whole).replace("_", " ")
+
+
+def has_phases(result: GraspResult) -> bool:
+    """Whether a run is more than a closure with a ramp of gravity or a lift behind it."""
+    return bool(result.phases) and not result.scene.is_plain
+
+
+def shown_phases(result: GraspResult) -> list[PhaseSpan]:
+    """The phases that last long enough to be seen."""
+    return [phase for phase in result.phases if phase.end_s - phase.start_s >= SHORTEST]
+
+
+def video_parts(result: GraspResult, slowdown: float) -> list[VideoPart]:
+    """The phases of a run as parts of a film.
+
+    Args:
+        result: The run.
+        slowdown: Film time over simulated time while the hand closes.
+    """
+    closing = result.closing
+    return [
+        VideoPart(
+            phase.end_s,
+            _video_seconds(phase, slowdown if phase is closing else None),
+            phase.name,
+            phase is closing,
+        )
+        for phase in shown_phases(result)
+    ]
+
+
 def _video_seconds(phase: PhaseSpan, slowdown: float | None) -> float:
     lasting = phase.end_s - phase.start_s
     if slowdown is not None:
         return slowdown * lasting
     return min(lasting, LONGEST.get(phase.name.split()[0], LONGEST_OTHER))
-
-
-# --------------------
-# Chooses from where to look at a grasp, so that every finger and the object can be seen.
-
-
-AZIMUTHS_DEG = tuple(
-    quarter + offset for quarter in (0, 90, 180, 270) for offset in (20, 35, 55, 70)
-)
-"""Three-quarter views: from straight ahead one finger of a pair hides the other."""
-ELEVATIONS_DEG = (-14.0, -22.0)
-"""Slightly from above."""
-MARGIN = 0.07
-"""Part of the picture that stays free on each side."""
-OBJECT_WEIGHT, SHADE = 3.0, 0.3
-"""How much the object counts against a phalanx, and a point in the shade against a lit one."""
-LAMP_DISTANCE, SHADOW_SLACK = 3.0, 1e-3
-"""From the light to the scene [m], and the part of that way that casts no shadow."""
-_ROWS = 48
 
 
 def best_camera(

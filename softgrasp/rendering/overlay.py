@@ -1,7 +1,7 @@
-"""Draws marks over a finished picture, so that no body hides them.
+"""Drawing over rendered images: contact points, force arrows and a time stamp.
 
-A contact point lies between two bodies: a mark that obeyed depth could not be seen. Both
-renderers use this one painter, so a mark looks the same in both.
+A contact point lies between two bodies and would be hidden by them; marks are therefore painted
+over the finished image, in the same way for both renderers.
 """
 
 from __future__ import annotations
@@ -18,53 +18,27 @@ from softgrasp.rendering.camera import Camera
 
 Image = npt.NDArray[np.uint8]
 
-
-# --------------------
-# Writes the simulated time and the speed into the pictures of a film.
-
-
 INK, PAPER = (32, 40, 50), (255, 255, 255, 190)
 TEXT_FRACTION, GAP_FRACTION = 0.036, 0.028
 """Height of the letters and distance from the edges over the picture's height."""
 
 _LETTERS = ImageDraw.Draw(Pillow.new("1", (1, 1)))
 
-
-def stamp(image: Image, text: str) -> None:
-    """Write a line of text into the upper left corner, dark on a light band.
-
-    Args:
-        image: The picture, shape (height, width, 3); changed in place.
-        text: One line.
-    """
-    height = image.shape[0]
-    gap = round(GAP_FRACTION * height)
-    label = _label(text, max(round(TEXT_FRACTION * height), 9))[:, : image.shape[1] - 2 * gap]
-    rows, columns = label.shape[:2]
-    region = image[gap : gap + rows, gap : gap + columns]
-    alpha = label[..., 3:] / 255.0
-    region[:] = np.rint(alpha * label[..., :3] + (1.0 - alpha) * region).astype(np.uint8)
-
-
-def _label(text: str, size: int) -> Image:
-    """The text on its band, with opacity: shape (rows, columns, 4)."""
-    font = ImageFont.load_default(size)
-    _, top, right, bottom = _LETTERS.textbbox((0, 0), text, font=font)
-    pad = size // 2
-    band = Pillow.new("RGBA", (round(right) + 2 * pad, size + 2 * pad))
-    draw = ImageDraw.Draw(band)
-    draw.rounded_rectangle((0, 0, band.width - 1, band.height - 1), radius=pad, fill=PAPER)
-    middle = 0.5 * (band.height - top - bottom)
-    draw.text((pad, middle), text, font=font, fill=INK)
-    return np.asarray(band)
-
-
-# --------------------
-# Marks put over a picture: contact points and force arrows.
-
-
 Point = tuple[float, float, float]
 Rgba = tuple[float, float, float, float]
+
+Floats = npt.NDArray[np.float64]
+
+MIN_PIXELS = 1.2
+"""No mark is drawn with a smaller radius."""
+RIM_PIXELS = 1.2
+"""Width of the dark rim that parts a mark from a body of its own colour."""
+RIM_SHADE = 0.25
+HEAD_RADII, HEAD_LENGTH_RADII, HEAD_FRACTION = 2.6, 6.5, 0.6
+"""Radius and length of an arrow's head in shaft radii; the part of the arrow it may take."""
+
+_ANGLES = 2.0 * np.pi * np.arange(48) / 48
+_NORMALS = np.stack([np.cos(_ANGLES), np.sin(_ANGLES)])
 
 
 @dataclass(frozen=True)
@@ -99,23 +73,6 @@ class Ball:
     rgba: Rgba
 
 
-Mark = Arrow | Ball
-
-
-Floats = npt.NDArray[np.float64]
-
-MIN_PIXELS = 1.2
-"""No mark is drawn with a smaller radius."""
-RIM_PIXELS = 1.2
-"""Width of the dark rim that parts a mark from a body of its own colour."""
-RIM_SHADE = 0.25
-HEAD_RADII, HEAD_LENGTH_RADII, HEAD_FRACTION = 2.6, 6.5, 0.6
-"""Radius and length of an arrow's head in shaft radii; the part of the arrow it may take."""
-
-_ANGLES = 2.0 * np.pi * np.arange(48) / 48
-_NORMALS = np.stack([np.cos(_ANGLES), np.sin(_ANGLES)])
-
-
 @dataclass(frozen=True)
 class _Patch:
     """A convex piece of the picture: the hull of points (n, 2), widened by a radius [pixels]."""
@@ -125,6 +82,9 @@ class _Patch:
     rounding: float  # half width over which the light changes [pixels]
     axis: Floats | None  # unit vector (2,) along an arrow, None for a ball
     rgba: Rgba
+
+
+Mark = Arrow | Ball
 
 
 def draw_marks(image: Image, camera: Camera, marks: Sequence[Mark]) -> None:
@@ -208,3 +168,32 @@ def _lit(x: Floats, y: Floats, patch: _Patch, color: Floats) -> Floats:
     toward = -0.42 * x - 0.55 * y + 0.72 * facing
     gloss = np.clip(toward, 0.0, 1.0) ** 20
     return np.asarray((0.60 + 0.45 * toward[..., None]) * color + 90.0 * gloss[..., None])
+
+
+def stamp(image: Image, text: str) -> None:
+    """Write a line of text into the upper left corner, dark on a light band.
+
+    Args:
+        image: The picture, shape (height, width, 3); changed in place.
+        text: One line.
+    """
+    height = image.shape[0]
+    gap = round(GAP_FRACTION * height)
+    label = _label(text, max(round(TEXT_FRACTION * height), 9))[:, : image.shape[1] - 2 * gap]
+    rows, columns = label.shape[:2]
+    region = image[gap : gap + rows, gap : gap + columns]
+    alpha = label[..., 3:] / 255.0
+    region[:] = np.rint(alpha * label[..., :3] + (1.0 - alpha) * region).astype(np.uint8)
+
+
+def _label(text: str, size: int) -> Image:
+    """The text on its band, with opacity: shape (rows, columns, 4)."""
+    font = ImageFont.load_default(size)
+    _, top, right, bottom = _LETTERS.textbbox((0, 0), text, font=font)
+    pad = size // 2
+    band = Pillow.new("RGBA", (round(right) + 2 * pad, size + 2 * pad))
+    draw = ImageDraw.Draw(band)
+    draw.rounded_rectangle((0, 0, band.width - 1, band.height - 1), radius=pad, fill=PAPER)
+    middle = 0.5 * (band.height - top - bottom)
+    draw.text((pad, middle), text, font=font, fill=INK)
+    return np.asarray(band)

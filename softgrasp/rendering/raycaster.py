@@ -1,4 +1,10 @@
-"""Draws without OpenGL: rays cast by MuJoCo, shaded with numpy."""
+"""Software renderer: rays cast by MuJoCo, shaded with numpy. Needs no OpenGL.
+
+An image is drawn in two passes. First, every second pixel in both directions is cast and shaded.
+Pixels between them are interpolated, except where neighbours differ: there each pixel gets a ray of
+its own, and edges get four. Colour arrays have the channel first, because numpy is slow on short
+last axes.
+"""
 
 from __future__ import annotations
 
@@ -48,9 +54,33 @@ Colors = npt.NDArray[np.float32]
 Ids = npt.NDArray[np.int32]
 Indices = npt.NDArray[np.intp]
 
-
 MAX_THREADS = 4
 """MuJoCo casts rays without holding Python's lock, numpy shades with it: more bring nothing."""
+
+PLAIN = 0.05
+"""Colours from 0 to 1 that differ less than this are mixed without casting more rays."""
+MORE_RAYS = ((-0.35, 0.15), (0.15, 0.35), (0.25, -0.30))
+"""Where else in a pixel at an edge rays go through, in pixels from its middle."""
+
+SIDES = 8
+_ROUND = [int(getattr(mujoco.mjtGeom, f"mjGEOM_{k}")) for k in ("SPHERE", "CAPSULE", "ELLIPSOID")]
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Points of bodies seen from the camera.
+
+    Args:
+        geom: Geom ids, shape (n,); skins are numbered behind all geoms.
+        depth: Depths [m], shape (n,).
+        normal: Outward unit normals, shape (n, 3).
+        ray: World vectors of unit depth from the camera, shape (n, 3).
+    """
+
+    geom: Ids
+    depth: Floats
+    normal: Floats
+    ray: Floats
 
 
 class RayRenderer:
@@ -121,20 +151,6 @@ class RayRenderer:
             ground = draw_ground(self._model, data, camera, self._sky, toward, self._size)
             self._ground = key, camera, ground
         return self._ground[2]
-
-
-# --------------------
-# One picture of the ray caster: coarse first, then fine where colours change.
-#
-# Every second pixel down and across is cast and lit. Pixels between are mixed from those around
-# them, except where these differ: there each pixel has its own ray, and at edges four.
-# Colours run over red, green and blue first: numpy is slow on short last axes.
-
-
-PLAIN = 0.05
-"""Colours from 0 to 1 that differ less than this are mixed without casting more rays."""
-MORE_RAYS = ((-0.35, 0.15), (0.15, 0.35), (0.25, -0.30))
-"""Where else in a pixel at an edge rays go through, in pixels from its middle."""
 
 
 class Frame:
@@ -281,31 +297,6 @@ class Frame:
             for channel in color:
                 differs |= np.abs(channel.take(near) - channel.take(pixel)) > PLAIN
         return pixel[differs]
-
-
-# --------------------
-# The bodies in front of the ray caster's camera, and the colour of what a ray meets.
-
-
-@dataclass(frozen=True)
-class Samples:
-    """Points of bodies seen from the camera.
-
-    Args:
-        geom: Geom ids, shape (n,); skins are numbered behind all geoms.
-        depth: Depths [m], shape (n,).
-        normal: Outward unit normals, shape (n, 3).
-        ray: World vectors of unit depth from the camera, shape (n, 3).
-    """
-
-    geom: Ids
-    depth: Floats
-    normal: Floats
-    ray: Floats
-
-
-SIDES = 8
-_ROUND = [int(getattr(mujoco.mjtGeom, f"mjGEOM_{k}")) for k in ("SPHERE", "CAPSULE", "ELLIPSOID")]
 
 
 class Stage:

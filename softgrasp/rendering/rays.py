@@ -1,4 +1,8 @@
-"""Casting rays at a model, and knowing beforehand which rays can hit anything."""
+"""Ray casting with MuJoCo, conservative masks for rays, and upsampling of coarse images.
+
+``Caster`` wraps ``mj_multiRay``. ``cover`` marks the pixels that a set of convex hulls may touch,
+so that no ray is cast elsewhere. The upsampling functions expand an image of every second pixel.
+"""
 
 from __future__ import annotations
 
@@ -14,12 +18,16 @@ from softgrasp.rendering.camera import SHOWN_GROUPS
 
 Bools = npt.NDArray[np.bool_]
 
-
 Floats = npt.NDArray[np.float64]
 
 FAR = 1e9
 _ANGLES = np.radians([30.0, 60.0, 120.0, 150.0])  # 0 and 90 are the sides of the window itself
 _NORMALS = np.stack([np.cos(_ANGLES), np.sin(_ANGLES)])
+
+Colors = npt.NDArray[np.float32]
+Kind = TypeVar("Kind", bound=np.generic)
+
+STEP = 2
 
 
 @dataclass(frozen=True)
@@ -152,16 +160,6 @@ def window(mask: Bools, margin: int) -> tuple[slice, slice]:
         for line, count in zip(lines, mask.shape, strict=True)
     )
     return rows, columns
-
-
-# --------------------
-# From a coarse picture, which has every second pixel down and across, to the whole one.
-
-
-Colors = npt.NDArray[np.float32]
-Kind = TypeVar("Kind", bound=np.generic)
-
-STEP = 2
 
 
 def corners(coarse: npt.NDArray[Kind], combine: np.ufunc) -> npt.NDArray[Kind]:

@@ -1,4 +1,9 @@
-"""One way to draw, whatever the host has: OpenGL where it works, the ray caster elsewhere."""
+"""Off-screen rendering of MuJoCo models: OpenGL where it works, else the ray caster.
+
+``open_renderer`` tries EGL, then OSMesa, then the software renderer. Whether OpenGL works is tested
+in a child process, because a faulty driver can terminate the process that loads it. ``MUJOCO_GL``
+is ignored.
+"""
 
 from __future__ import annotations
 
@@ -29,11 +34,6 @@ from softgrasp.rendering.shading import has_skybox, sky_of
 
 Image = npt.NDArray[np.uint8]
 
-
-# --------------------
-# Draws with OpenGL off-screen, through EGL or OSMesa, whatever ``MUJOCO_GL`` says.
-
-
 Kind = Literal["egl", "osmesa"]
 
 NAMES: dict[Kind, str] = {"egl": "EGL", "osmesa": "OSMesa"}
@@ -48,6 +48,133 @@ MAX_GEOMS = 10_000
 NEAR_DISTANCES = 0.02
 """Nearest depth drawn, in camera distances."""
 _OPENING_ERRORS = (ImportError, AttributeError, RuntimeError, OSError, mujoco.FatalError)
+
+logger = logging.getLogger(__name__)
+CHOICES = ("auto", "gl", "raycast")
+
+_RAY_CASTER = "drawn by the built-in ray caster"
+_failures: dict[Kind, str] = {}
+"""Kinds that work on this host but did not open for the last renderer asked for, and why."""
+
+
+class Renderer(Protocol):
+    """Draws one model; a context manager that frees what it holds.
+
+    The model's colours and shapes are those it had when the renderer was opened. Up to
+    ``threads`` pictures may be drawn at once; where it is 1, in the thread that opened it.
+    """
+
+    name: str
+    note: str
+    threads: int
+
+    def draw(
+        self,
+        data: mujoco.MjData,
+        camera: Camera,
+        marks: Sequence[Mark] = (),
+        colors: Mapping[int, Rgba] | None = None,
+    ) -> Image:
+        """Draw a state of the model.
+
+        Args:
+            data: The state, with ``mj_forward`` or ``mj_kinematics`` and ``mj_camlight`` done.
+            camera: Where the picture is taken from.
+            marks: Drawn over all bodies.
+            colors: Colours of geoms by id, for this picture only.
+
+        Returns:
+            The picture, shape (height, width, 3), row 0 at the top.
+        """
+        ...
+
+    def close(self) -> None:
+        """Free what the renderer holds; closing twice does nothing."""
+        ...
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None: ...
+
+
+def open_renderer(
+    model: mujoco.MjModel, width: int = 640, height: int = 480, renderer: str = "auto"
+) -> Renderer:
+    """Open a renderer for a model.
+
+    Args:
+        model: The model; it is not changed. Geoms of groups 0, 1 and 2 are shown.
+        width: Picture width in pixels.
+        height: Picture height in pixels.
+        renderer: ``auto`` takes EGL, else OSMesa, else the ray caster; ``gl`` takes EGL or
+            OSMesa; ``raycast`` takes the ray caster, which needs no OpenGL.
+
+    Returns:
+        A context manager; its ``note`` says in one line which renderer draws.
+
+    Raises:
+        BackendUnavailable: ``gl`` was asked for and does not work.
+        DescriptionError: No such renderer, or a picture of less than 2 x 2 pixels.
+    """
+    _refuse_unknown(renderer)
+    if width < 2 or height < 2:
+        raise DescriptionError(
+            f"expected 2 x 2 pixels or more, found {width} x {height}", field="size"
+        )
+    if renderer == "raycast":
+        return RayRenderer(model, width, height, f"{_RAY_CASTER}, as asked")
+    _failures.clear()
+    for kind in get_args(Kind):
+        if gl_available(kind):
+            try:
+                return GlRenderer(model, width, height, kind)
+            except BackendUnavailable as error:
+                logger.info("%s did not open: %s.", NAMES[kind], error)
+                _failures[kind] = str(error)
+    return RayRenderer(model, width, height, _without_gl(renderer))
+
+
+def _refuse_unknown(renderer: str) -> None:
+    if renderer not in CHOICES:
+        hint = did_you_mean(renderer, CHOICES)
+        raise DescriptionError(f"expected a renderer, found '{renderer}'; {hint}", field="renderer")
+
+
+def _without_gl(renderer: str) -> str:
+    """The note of the ray caster in OpenGL's place; refuses it where OpenGL was asked for."""
+    reason = next(iter(_failures.values()), "")
+    if renderer == "gl":
+        raise BackendUnavailable(reason or f"renderer: expected OpenGL, {_no_gl()}")
+    return f"{_RAY_CASTER}: {reason or _no_gl()}"
+
+
+def _no_gl() -> str:
+    if not sys.platform.startswith("linux"):
+        return "OpenGL without a screen is supported on Linux only"
+    return f"no OpenGL on this host; for the faster renderer: {CURE}"
+
+
+def renderer_note(renderer: str) -> str:
+    """One line that says who draws; true of what was drawn where it is asked afterwards.
+
+    It opens no renderer, so that beforehand it can only say what works on this host.
+
+    Raises:
+        BackendUnavailable: ``gl`` was asked for and does not work.
+        DescriptionError: No such renderer.
+    """
+    _refuse_unknown(renderer)
+    if renderer == "raycast":
+        return f"{_RAY_CASTER}, as asked"
+    for kind in get_args(Kind):
+        if gl_available(kind) and kind not in _failures:
+            return note(kind)
+    return _without_gl(renderer)
 
 
 @cache
@@ -196,10 +323,6 @@ def _prepared(model: mujoco.MjModel, width: int, height: int) -> mujoco.MjModel:
     return prepared
 
 
-def _leave_to_close(context: object) -> None:
-    """Stands in for a context's ``__del__``."""
-
-
 def _open_context(model: mujoco.MjModel, kind: Kind) -> tuple[Any, Any]:
     try:
         base = importlib.import_module(f"mujoco.{kind}").GLContext
@@ -217,129 +340,5 @@ def _open_context(model: mujoco.MjModel, kind: Kind) -> tuple[Any, Any]:
     return context, drawing
 
 
-logger = logging.getLogger(__name__)
-CHOICES = ("auto", "gl", "raycast")
-
-_RAY_CASTER = "drawn by the built-in ray caster"
-_failures: dict[Kind, str] = {}
-"""Kinds that work on this host but did not open for the last renderer asked for, and why."""
-
-
-class Renderer(Protocol):
-    """Draws one model; a context manager that frees what it holds.
-
-    The model's colours and shapes are those it had when the renderer was opened. Up to
-    ``threads`` pictures may be drawn at once; where it is 1, in the thread that opened it.
-    """
-
-    name: str
-    note: str
-    threads: int
-
-    def draw(
-        self,
-        data: mujoco.MjData,
-        camera: Camera,
-        marks: Sequence[Mark] = (),
-        colors: Mapping[int, Rgba] | None = None,
-    ) -> Image:
-        """Draw a state of the model.
-
-        Args:
-            data: The state, with ``mj_forward`` or ``mj_kinematics`` and ``mj_camlight`` done.
-            camera: Where the picture is taken from.
-            marks: Drawn over all bodies.
-            colors: Colours of geoms by id, for this picture only.
-
-        Returns:
-            The picture, shape (height, width, 3), row 0 at the top.
-        """
-        ...
-
-    def close(self) -> None:
-        """Free what the renderer holds; closing twice does nothing."""
-        ...
-
-    def __enter__(self) -> Self: ...
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None: ...
-
-
-def open_renderer(
-    model: mujoco.MjModel, width: int = 640, height: int = 480, renderer: str = "auto"
-) -> Renderer:
-    """Open a renderer for a model.
-
-    Args:
-        model: The model; it is not changed. Geoms of groups 0, 1 and 2 are shown.
-        width: Picture width in pixels.
-        height: Picture height in pixels.
-        renderer: ``auto`` takes EGL, else OSMesa, else the ray caster; ``gl`` takes EGL or
-            OSMesa; ``raycast`` takes the ray caster, which needs no OpenGL.
-
-    Returns:
-        A context manager; its ``note`` says in one line which renderer draws.
-
-    Raises:
-        BackendUnavailable: ``gl`` was asked for and does not work.
-        DescriptionError: No such renderer, or a picture of less than 2 x 2 pixels.
-    """
-    _refuse_unknown(renderer)
-    if width < 2 or height < 2:
-        raise DescriptionError(
-            f"expected 2 x 2 pixels or more, found {width} x {height}", field="size"
-        )
-    if renderer == "raycast":
-        return RayRenderer(model, width, height, f"{_RAY_CASTER}, as asked")
-    _failures.clear()
-    for kind in get_args(Kind):
-        if gl_available(kind):
-            try:
-                return GlRenderer(model, width, height, kind)
-            except BackendUnavailable as error:
-                logger.info("%s did not open: %s.", NAMES[kind], error)
-                _failures[kind] = str(error)
-    return RayRenderer(model, width, height, _without_gl(renderer))
-
-
-def renderer_note(renderer: str) -> str:
-    """One line that says who draws; true of what was drawn where it is asked afterwards.
-
-    It opens no renderer, so that beforehand it can only say what works on this host.
-
-    Raises:
-        BackendUnavailable: ``gl`` was asked for and does not work.
-        DescriptionError: No such renderer.
-    """
-    _refuse_unknown(renderer)
-    if renderer == "raycast":
-        return f"{_RAY_CASTER}, as asked"
-    for kind in get_args(Kind):
-        if gl_available(kind) and kind not in _failures:
-            return note(kind)
-    return _without_gl(renderer)
-
-
-def _without_gl(renderer: str) -> str:
-    """The note of the ray caster in OpenGL's place; refuses it where OpenGL was asked for."""
-    reason = next(iter(_failures.values()), "")
-    if renderer == "gl":
-        raise BackendUnavailable(reason or f"renderer: expected OpenGL, {_no_gl()}")
-    return f"{_RAY_CASTER}: {reason or _no_gl()}"
-
-
-def _refuse_unknown(renderer: str) -> None:
-    if renderer not in CHOICES:
-        hint = did_you_mean(renderer, CHOICES)
-        raise DescriptionError(f"expected a renderer, found '{renderer}'; {hint}", field="renderer")
-
-
-def _no_gl() -> str:
-    if not sys.platform.startswith("linux"):
-        return "OpenGL without a screen is supported on Linux only"
-    return f"no OpenGL on this host; for the faster renderer: {CURE}"
+def _leave_to_close(context: object) -> None:
+    """Stands in for a context's ``__del__``."""

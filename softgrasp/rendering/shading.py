@@ -1,6 +1,14 @@
-"""How bright a point of a body is: surroundings, key light, a light at the camera, and gloss.
+"""Shading of the software renderer: light, soft shadows, background, smooth normals, skins.
 
-Arrays run over x, y, z or red, green, blue first: numpy is slow on short last axes.
+- Bodies: hemispheric ambient light, one key light, a headlight and a Blinn-Phong highlight.
+- Shadows: one ray per second coarse pixel to a point of a square area light, then smoothed.
+- Background: sky and planes, computed exactly without rays once per camera.
+- Meshes: normals interpolated over the triangle, as in OpenGL. MuJoCo's rays return the flat
+  normal but not the triangle, which is found again by its plane.
+- Skins: linear-blend skinning, then ray-triangle intersection with a grid in the image plane;
+  MuJoCo's rays pass through skins.
+
+Arrays of vectors and colours have the component first, because numpy is slow on short last axes.
 """
 
 from __future__ import annotations
@@ -20,45 +28,10 @@ from softgrasp.rendering.rays import STEP, Bools, Caster, Floats, cover, window
 Colors = npt.NDArray[np.float32]
 Indices = npt.NDArray[np.intp]
 
-
 _FROM_ABOVE = lighting.AMBIENT * np.array([[1.16], [1.18], [1.22]], dtype=np.float32)
 _FROM_BELOW = lighting.AMBIENT * np.array([[0.80], [0.78], [0.76]], dtype=np.float32)
 _KEY = np.array(lighting.KEY, dtype=np.float32)[:, None]
 _GLOSS, _GLOSS_EXPONENT = 0.16, 40
-
-
-def shaded(
-    albedo: Colors, normals: Colors, toward_eye: Colors, toward_key: Colors, visibility: Colors
-) -> Colors:
-    """Colours of points on bodies.
-
-    Args:
-        albedo: Colours of the bodies, shape (3, n).
-        normals: Outward unit normals, shape (3, n).
-        toward_eye: Unit vectors towards the camera, shape (3, n).
-        toward_key: Unit vector towards the key light, shape (3,).
-        visibility: Part of the key light that is not blocked, shape (n,).
-
-    Returns:
-        Colours, shape (3, n); may exceed 1.
-    """
-    halfway = toward_eye + toward_key[:, None]
-    facing_halfway = _dots(normals, halfway) / np.sqrt(_dots(halfway, halfway))
-    light = _FROM_BELOW + (0.5 + 0.5 * normals[2]) * (_FROM_ABOVE - _FROM_BELOW)
-    light += (visibility * np.maximum(toward_key @ normals, 0.0)) * _KEY
-    light += np.float32(lighting.CAMERA) * np.maximum(_dots(normals, toward_eye), 0.0)
-    light *= albedo
-    light += np.float32(_GLOSS) * visibility * np.maximum(facing_halfway, 0.0) ** _GLOSS_EXPONENT
-    return np.asarray(light, dtype=np.float32)
-
-
-def _dots(a: Colors, b: Colors) -> Colors:
-    return np.asarray(a[0] * b[0] + a[1] * b[1] + a[2] * b[2])
-
-
-# --------------------
-# Soft shadows from few rays: one for every second coarse pixel, to changing points of a lamp.
-
 
 Ids = npt.NDArray[np.int32]
 Light = npt.NDArray[np.float32]
@@ -71,6 +44,25 @@ LAMP_TANGENT = 0.03
 """Half width over distance of the lamp: sets how soft shadows are (the sun's is 0.0047)."""
 SLACK_REACHES = 0.004
 """A blocker closer to a point than this, in radii of the ball, does not count."""
+
+FADE_FROM, FADE_TO = 0.25, 0.75
+"""Where planes begin and end to fade into the horizon, in parts of the horizon's distance."""
+
+_DEFAULT_ELEVATION = (-0.5 * np.pi, 0.0, 0.5 * np.pi)
+_DEFAULT_COLOR = ((1.00, 1.00, 1.00), (0.90, 0.93, 0.96), (0.74, 0.82, 0.90))
+_UP, _DOWN, _FRONT = 2, 3, 4  # faces of a skybox texture, in MuJoCo's order from top to bottom
+
+MAX_IN_PLANE = 8
+"""More triangles than this in one plane are a flat side, which keeps its flat normal."""
+_GENERIC = np.array([0.7390851, 0.5671433, 0.3141593])
+"""No symmetry of a mesh gives two of its planes one value of normal @ _GENERIC + offset."""
+_SAME = 1e-5
+"""Planes whose numbers differ less count as one: corners are stored in single precision."""
+
+CELLS = 128
+"""Cells of the grid, down and across, in which triangles are looked for."""
+CHUNK = 600
+"""Vertices that share a bounding box."""
 
 
 @dataclass(frozen=True)
@@ -104,6 +96,174 @@ class Lamp:
         second = np.cross(self.toward, first)
         middle = self.center + far * self.toward
         return np.asarray(middle + steps[:, None, None] * first + steps[:, None] * second)
+
+
+@dataclass(frozen=True)
+class Ground:
+    """Sky and planes as one camera sees them, in full key light.
+
+    Args:
+        coarse_rays: World vectors of unit depth through the middles of every STEP-th pixel
+            down and across, shape (n, 3).
+        color: From 0 to 1, shape (3, h, w).
+        shade: Part of the colour that stays in full shadow, shape (h, w).
+        geom: Plane ids, -1 for sky, shape (h, w).
+        coarse_depth: Depths of planes at these [m], infinite for sky, shape (n,).
+        planes: Ids of the planes.
+    """
+
+    coarse_rays: Floats
+    color: Colors
+    shade: Colors
+    geom: npt.NDArray[np.int32]
+    coarse_depth: Floats
+    planes: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Sky:
+    """Colours over elevation, the same all around.
+
+    Args:
+        elevation: Increasing elevations [rad], shape (n,).
+        color: Colours from 0 to 1, shape (n, 3).
+    """
+
+    elevation: npt.NDArray[np.float64]
+    color: Colors
+
+    @property
+    def horizon(self) -> Colors:
+        """Colour at elevation 0, shape (3,)."""
+        return np.asarray(self.at(np.zeros(1))[0])
+
+    def along(self, rays: npt.NDArray[np.floating]) -> Colors:
+        """Colours in the directions of world vectors of shape (..., 3)."""
+        return self.at(np.arctan2(rays[..., 2], np.hypot(rays[..., 0], rays[..., 1])))
+
+    def at(self, elevation: npt.NDArray[np.floating]) -> Colors:
+        """Colours at elevations [rad] of shape (...), shape (..., 3)."""
+        channels = [np.interp(elevation, self.elevation, self.color[:, k]) for k in range(3)]
+        return np.stack(channels, axis=-1).astype(np.float32)
+
+
+@dataclass(frozen=True)
+class SmoothMesh:
+    """A mesh that knows its triangles by their planes.
+
+    Args:
+        keys: Sorted plane numbers, shape (n,).
+        corners: Corners in that order [m], shape (n, 3, 3).
+        normals: Normals at those corners, shape (n, 3, 3).
+    """
+
+    keys: Floats
+    corners: Floats
+    normals: Floats
+
+    def at(self, points: Floats, flat: Floats) -> Floats:
+        """Unit normals at points (n, 3) on triangles with these flat normals (n, 3)."""
+        key = _plane_key(flat, points)
+        first = np.searchsorted(self.keys, key - _SAME)
+        best, largest = flat.copy(), np.full(len(points), -np.inf)
+        for step in range(MAX_IN_PLANE):
+            face = np.minimum(first + step, len(self.keys) - 1)
+            todo = np.flatnonzero(np.abs(self.keys[face] - key) <= _SAME)
+            if not len(todo):
+                break
+            weights = _weights(points[todo], self.corners[face[todo]], flat[todo])
+            inside = weights.min(axis=0)
+            better = inside > largest[todo]
+            chosen = todo[better]
+            largest[chosen] = inside[better]
+            normals = self.normals[face[chosen]]
+            best[chosen] = np.einsum("kn,nkx->nx", weights[:, better].clip(0.0), normals)
+        length = np.linalg.norm(best, axis=1, keepdims=True)
+        return np.where(length > 0.0, best / np.maximum(length, 1e-30), flat)
+
+
+@dataclass(frozen=True)
+class Skin:
+    """A skin of a model.
+
+    Args:
+        vertices: In the frame in which it was bound [m], (nv, 3).
+        faces: Triangles, (nf, 3).
+        bodies: Body ids of its bones, (nb,).
+        bound: Positions of its bones in that frame when it was bound, along its axes, (nb, 3).
+        weights: How much each bone moves each vertex, (nv, nb).
+    """
+
+    vertices: Floats
+    faces: Indices
+    bodies: Indices
+    bound: Floats
+    weights: Floats
+
+    def bent(self, data: mujoco.MjData) -> Floats:
+        """Vertices in the world [m], (nv, 3)."""
+        rotations = data.xmat[self.bodies].reshape(-1, 3, 3)
+        offsets = data.xpos[self.bodies] - np.einsum("bij,bj->bi", rotations, self.bound)
+        blended = np.tensordot(self.weights, rotations, axes=1)
+        return np.asarray(np.einsum("vij,vj->vi", blended, self.vertices) + self.weights @ offsets)
+
+    def normals(self, vertices: Floats) -> Floats:
+        """Unit normals at the vertices, those of the triangles around weighed by area."""
+        a, b, c = (vertices[self.faces[:, k]] for k in range(3))
+        flat = np.cross(b - a, c - a)
+        summed = np.zeros_like(vertices)
+        for corner in range(3):
+            for axis in range(3):
+                summed[:, axis] += np.bincount(
+                    self.faces[:, corner], flat[:, axis], minlength=len(vertices)
+                )
+        lengths = np.linalg.norm(summed, axis=1, keepdims=True)
+        return np.asarray(summed / np.maximum(lengths, 1e-30))
+
+
+class SkinHits(NamedTuple):
+    """Rays that met a skin.
+
+    Args:
+        ray: Indices of the rays, (n,).
+        skin: Index of the skin that each met first, (n,).
+        depth: In lengths of the ray's vector, (n,).
+        normal: Outward unit normals, interpolated over the triangle, (n, 3).
+    """
+
+    ray: Indices
+    skin: Indices
+    depth: Floats
+    normal: Floats
+
+
+def shaded(
+    albedo: Colors, normals: Colors, toward_eye: Colors, toward_key: Colors, visibility: Colors
+) -> Colors:
+    """Colours of points on bodies.
+
+    Args:
+        albedo: Colours of the bodies, shape (3, n).
+        normals: Outward unit normals, shape (3, n).
+        toward_eye: Unit vectors towards the camera, shape (3, n).
+        toward_key: Unit vector towards the key light, shape (3,).
+        visibility: Part of the key light that is not blocked, shape (n,).
+
+    Returns:
+        Colours, shape (3, n); may exceed 1.
+    """
+    halfway = toward_eye + toward_key[:, None]
+    facing_halfway = _dots(normals, halfway) / np.sqrt(_dots(halfway, halfway))
+    light = _FROM_BELOW + (0.5 + 0.5 * normals[2]) * (_FROM_ABOVE - _FROM_BELOW)
+    light += (visibility * np.maximum(toward_key @ normals, 0.0)) * _KEY
+    light += np.float32(lighting.CAMERA) * np.maximum(_dots(normals, toward_eye), 0.0)
+    light *= albedo
+    light += np.float32(_GLOSS) * visibility * np.maximum(facing_halfway, 0.0) ** _GLOSS_EXPONENT
+    return np.asarray(light, dtype=np.float32)
+
+
+def _dots(a: Colors, b: Colors) -> Colors:
+    return np.asarray(a[0] * b[0] + a[1] * b[1] + a[2] * b[2])
 
 
 def shadow_cover(
@@ -200,38 +360,6 @@ def _overlap(axis: int, shift: int) -> tuple[slice, ...]:
     return (part,) if axis == 0 else (slice(None), part)
 
 
-# --------------------
-# The part of a picture that bodies stand before: sky and planes, exact and without rays.
-#
-# It depends on the camera and the planes only, so a film draws it once.
-
-
-FADE_FROM, FADE_TO = 0.25, 0.75
-"""Where planes begin and end to fade into the horizon, in parts of the horizon's distance."""
-
-
-@dataclass(frozen=True)
-class Ground:
-    """Sky and planes as one camera sees them, in full key light.
-
-    Args:
-        coarse_rays: World vectors of unit depth through the middles of every STEP-th pixel
-            down and across, shape (n, 3).
-        color: From 0 to 1, shape (3, h, w).
-        shade: Part of the colour that stays in full shadow, shape (h, w).
-        geom: Plane ids, -1 for sky, shape (h, w).
-        coarse_depth: Depths of planes at these [m], infinite for sky, shape (n,).
-        planes: Ids of the planes.
-    """
-
-    coarse_rays: Floats
-    color: Colors
-    shade: Colors
-    geom: npt.NDArray[np.int32]
-    coarse_depth: Floats
-    planes: tuple[int, ...]
-
-
 def draw_ground(
     model: mujoco.MjModel,
     data: mujoco.MjData,
@@ -290,11 +418,6 @@ def _meet(
     return local, depth
 
 
-def _fade(part: Floats) -> Colors:
-    fade = np.clip((part - FADE_FROM) / (FADE_TO - FADE_FROM), 0.0, 1.0)
-    return np.asarray(fade * fade * (3.0 - 2.0 * fade), dtype=np.float32)
-
-
 def _paint(model: mujoco.MjModel, plane: int, local: Floats) -> Colors:
     """A plane's own colours at plane coordinates (h, w, 2): its checker, or its mean colour."""
     plain = geom_colors(model)[plane, :3]
@@ -327,15 +450,6 @@ def _halves(width: int) -> tuple[slice, slice]:
     return slice(0, width // 2), slice(width // 2, width)
 
 
-def _textures(model: mujoco.MjModel, plane: int, material: int, local: Floats) -> Floats:
-    """Plane coordinates (h, w, 2) counted in textures, as MuJoCo lays them."""
-    repeat = model.mat_texrepeat[material].astype(float)
-    size = model.geom_size[plane, :2]
-    if model.mat_texuniform[material] or not size.all():
-        return np.asarray(0.5 * repeat * local)
-    return np.asarray(0.5 * repeat * (local / size + 1.0))
-
-
 def _checker(squares: Floats) -> Colors:
     """A checkerboard of unit squares averaged over each pixel, shape (h, w), from 0 to 1.
 
@@ -357,45 +471,18 @@ def _triangle(value: Floats) -> Floats:
     return np.minimum(phase, 2.0 - phase)
 
 
-# --------------------
-# The background: a colour for every direction, the model's own skybox or a pale gradient.
+def _textures(model: mujoco.MjModel, plane: int, material: int, local: Floats) -> Floats:
+    """Plane coordinates (h, w, 2) counted in textures, as MuJoCo lays them."""
+    repeat = model.mat_texrepeat[material].astype(float)
+    size = model.geom_size[plane, :2]
+    if model.mat_texuniform[material] or not size.all():
+        return np.asarray(0.5 * repeat * local)
+    return np.asarray(0.5 * repeat * (local / size + 1.0))
 
 
-_DEFAULT_ELEVATION = (-0.5 * np.pi, 0.0, 0.5 * np.pi)
-_DEFAULT_COLOR = ((1.00, 1.00, 1.00), (0.90, 0.93, 0.96), (0.74, 0.82, 0.90))
-_UP, _DOWN, _FRONT = 2, 3, 4  # faces of a skybox texture, in MuJoCo's order from top to bottom
-
-
-@dataclass(frozen=True)
-class Sky:
-    """Colours over elevation, the same all around.
-
-    Args:
-        elevation: Increasing elevations [rad], shape (n,).
-        color: Colours from 0 to 1, shape (n, 3).
-    """
-
-    elevation: npt.NDArray[np.float64]
-    color: Colors
-
-    @property
-    def horizon(self) -> Colors:
-        """Colour at elevation 0, shape (3,)."""
-        return np.asarray(self.at(np.zeros(1))[0])
-
-    def along(self, rays: npt.NDArray[np.floating]) -> Colors:
-        """Colours in the directions of world vectors of shape (..., 3)."""
-        return self.at(np.arctan2(rays[..., 2], np.hypot(rays[..., 0], rays[..., 1])))
-
-    def at(self, elevation: npt.NDArray[np.floating]) -> Colors:
-        """Colours at elevations [rad] of shape (...), shape (..., 3)."""
-        channels = [np.interp(elevation, self.elevation, self.color[:, k]) for k in range(3)]
-        return np.stack(channels, axis=-1).astype(np.float32)
-
-
-def has_skybox(model: mujoco.MjModel) -> bool:
-    """Whether the model brings its own sky."""
-    return bool((model.tex_type == int(mujoco.mjtTexture.mjTEXTURE_SKYBOX)).any())
+def _fade(part: Floats) -> Colors:
+    fade = np.clip((part - FADE_FROM) / (FADE_TO - FADE_FROM), 0.0, 1.0)
+    return np.asarray(fade * fade * (3.0 - 2.0 * fade), dtype=np.float32)
 
 
 def sky_of(model: mujoco.MjModel) -> Sky:
@@ -416,55 +503,9 @@ def sky_of(model: mujoco.MjModel) -> Sky:
     return Sky(np.concatenate(elevation), np.concatenate(color))
 
 
-# --------------------
-# Smooth normals of meshes, as OpenGL interpolates them over a triangle.
-#
-# MuJoCo's rays return the normal of the triangle they hit, but not which triangle it was. Its
-# plane tells: a number made of normal and offset is looked up in a sorted list, and among
-# triangles in one plane the one that holds the point is taken.
-
-
-MAX_IN_PLANE = 8
-"""More triangles than this in one plane are a flat side, which keeps its flat normal."""
-_GENERIC = np.array([0.7390851, 0.5671433, 0.3141593])
-"""No symmetry of a mesh gives two of its planes one value of normal @ _GENERIC + offset."""
-_SAME = 1e-5
-"""Planes whose numbers differ less count as one: corners are stored in single precision."""
-
-
-@dataclass(frozen=True)
-class SmoothMesh:
-    """A mesh that knows its triangles by their planes.
-
-    Args:
-        keys: Sorted plane numbers, shape (n,).
-        corners: Corners in that order [m], shape (n, 3, 3).
-        normals: Normals at those corners, shape (n, 3, 3).
-    """
-
-    keys: Floats
-    corners: Floats
-    normals: Floats
-
-    def at(self, points: Floats, flat: Floats) -> Floats:
-        """Unit normals at points (n, 3) on triangles with these flat normals (n, 3)."""
-        key = _plane_key(flat, points)
-        first = np.searchsorted(self.keys, key - _SAME)
-        best, largest = flat.copy(), np.full(len(points), -np.inf)
-        for step in range(MAX_IN_PLANE):
-            face = np.minimum(first + step, len(self.keys) - 1)
-            todo = np.flatnonzero(np.abs(self.keys[face] - key) <= _SAME)
-            if not len(todo):
-                break
-            weights = _weights(points[todo], self.corners[face[todo]], flat[todo])
-            inside = weights.min(axis=0)
-            better = inside > largest[todo]
-            chosen = todo[better]
-            largest[chosen] = inside[better]
-            normals = self.normals[face[chosen]]
-            best[chosen] = np.einsum("kn,nkx->nx", weights[:, better].clip(0.0), normals)
-        length = np.linalg.norm(best, axis=1, keepdims=True)
-        return np.where(length > 0.0, best / np.maximum(length, 1e-30), flat)
+def has_skybox(model: mujoco.MjModel) -> bool:
+    """Whether the model brings its own sky."""
+    return bool((model.tex_type == int(mujoco.mjtTexture.mjTEXTURE_SKYBOX)).any())
 
 
 def smooth_mesh(model: mujoco.MjModel, mesh: int) -> SmoothMesh:
@@ -488,64 +529,6 @@ def _plane_key(normals: Floats, points: Floats) -> Floats:
     return np.asarray(normals @ _GENERIC + offset)
 
 
-def _weights(points: Floats, corners: Floats, flat: Floats) -> Floats:
-    """Barycentric weights (3, n), not scaled; negative for a corner the point is beyond."""
-    a, b, c = corners.transpose(1, 0, 2) - points
-    sides = np.stack([np.cross(b, c), np.cross(c, a), np.cross(a, b)])
-    return np.asarray(np.einsum("knx,nx->kn", sides, flat))
-
-
-# --------------------
-# Skins for the ray caster: bent by their bones, then met by rays.
-#
-# OpenGL draws MuJoCo's skins by itself; its rays pass through them.
-
-
-CELLS = 128
-"""Cells of the grid, down and across, in which triangles are looked for."""
-CHUNK = 600
-"""Vertices that share a bounding box."""
-
-
-@dataclass(frozen=True)
-class Skin:
-    """A skin of a model.
-
-    Args:
-        vertices: In the frame in which it was bound [m], (nv, 3).
-        faces: Triangles, (nf, 3).
-        bodies: Body ids of its bones, (nb,).
-        bound: Positions of its bones in that frame when it was bound, along its axes, (nb, 3).
-        weights: How much each bone moves each vertex, (nv, nb).
-    """
-
-    vertices: Floats
-    faces: Indices
-    bodies: Indices
-    bound: Floats
-    weights: Floats
-
-    def bent(self, data: mujoco.MjData) -> Floats:
-        """Vertices in the world [m], (nv, 3)."""
-        rotations = data.xmat[self.bodies].reshape(-1, 3, 3)
-        offsets = data.xpos[self.bodies] - np.einsum("bij,bj->bi", rotations, self.bound)
-        blended = np.tensordot(self.weights, rotations, axes=1)
-        return np.asarray(np.einsum("vij,vj->vi", blended, self.vertices) + self.weights @ offsets)
-
-    def normals(self, vertices: Floats) -> Floats:
-        """Unit normals at the vertices, those of the triangles around weighed by area."""
-        a, b, c = (vertices[self.faces[:, k]] for k in range(3))
-        flat = np.cross(b - a, c - a)
-        summed = np.zeros_like(vertices)
-        for corner in range(3):
-            for axis in range(3):
-                summed[:, axis] += np.bincount(
-                    self.faces[:, corner], flat[:, axis], minlength=len(vertices)
-                )
-        lengths = np.linalg.norm(summed, axis=1, keepdims=True)
-        return np.asarray(summed / np.maximum(lengths, 1e-30))
-
-
 def skins_of(model: mujoco.MjModel) -> list[Skin]:
     """All skins of a model."""
     return [_skin(model, index) for index in range(model.nskin)]
@@ -567,22 +550,6 @@ def _skin(model: mujoco.MjModel, index: int) -> Skin:
         np.array(model.skin_bonebindpos[bones], dtype=float),
         weights / weights.sum(axis=1, keepdims=True),
     )
-
-
-class SkinHits(NamedTuple):
-    """Rays that met a skin.
-
-    Args:
-        ray: Indices of the rays, (n,).
-        skin: Index of the skin that each met first, (n,).
-        depth: In lengths of the ray's vector, (n,).
-        normal: Outward unit normals, interpolated over the triangle, (n, 3).
-    """
-
-    ray: Indices
-    skin: Indices
-    depth: Floats
-    normal: Floats
 
 
 class SkinCaster:
@@ -675,3 +642,10 @@ def _boxes(vertices: Floats) -> Floats:
         pick = np.array([[i & 1, i >> 1 & 1, i >> 2 & 1] for i in range(8)])
         boxes.append(ends[pick, np.arange(3)])
     return np.array(boxes)
+
+
+def _weights(points: Floats, corners: Floats, flat: Floats) -> Floats:
+    """Barycentric weights (3, n), not scaled; negative for a corner the point is beyond."""
+    a, b, c = corners.transpose(1, 0, 2) - points
+    sides = np.stack([np.cross(b, c), np.cross(c, a), np.cross(a, b)])
+    return np.asarray(np.einsum("knx,nx->kn", sides, flat))

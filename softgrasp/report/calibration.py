@@ -1,4 +1,9 @@
-"""The page of a calibration: what was found, how sure it is, and the figures that show it."""
+"""HTML report of a calibration: estimated parameters, uncertainties, fits and search history.
+
+``write_calibration_report`` draws all figures that the measurements allow. The figures of releases,
+angles, shapes, forces and the particle swarm follow Figures 4 to 9 of the calibration paper listed
+in docs/references.md (paper 000 of the validation).
+"""
 
 from __future__ import annotations
 
@@ -34,15 +39,29 @@ if TYPE_CHECKING:
 
     from softgrasp.vision.joint_angles import PhotoMeasurement
 
+
 MM = 1e3
 DEGREES = 180.0 / math.pi
-
 
 REPORT = "report.html"
 NEAR = 0.02
 """Of the way between its bounds: so near to one, a parameter is said to be."""
 CLOSE = 2.0
 """Models whose criteria differ by less are equally good (Burnham and Anderson 2002)."""
+
+GROUP = 10
+"""Iterations whose personal bests are averaged, as in Fig 9 of paper 000."""
+BEYOND = 0.5
+"""Bars are drawn so far beyond the bounds, over the way between them; longer ones are cut."""
+SHOWN_AS = {"k": ("N·m/rad", 1.0), "c": ("10⁻³ N·m·s/rad", 1e3), "alpha": ("10⁻⁶ m³", 1e6)}
+SYMBOLS = {"springs": "k", "dampers": "c", "torques": "alpha"}
+
+EDGE_MM = 4.0
+"""Room around the shapes of a finger [mm]."""
+
+COLUMNS = 2
+MARGIN = 0.05
+"""Around the finger, over its length."""
 
 
 class Figure(NamedTuple):
@@ -89,6 +108,24 @@ def write_calibration_report(
     return [*with_numbers(part.path for part in shown), write_text(directory / REPORT, html)]
 
 
+def _drawn_of_extension(result: ExtensionResult, directory: Path) -> list[Figure]:
+    made = [
+        *load(CALIBRATIONS[result.problem.kind].images)(result, directory),
+        ("Correlation", draw_correlation(result, directory / "correlation.png"),
+         "Parameters that are strongly correlated can stand in for one another."),
+        ("Search", draw_fitness(result, directory / "fitness.png"),
+         _searched(result)),
+    ]  # fmt: skip
+    return [Figure(title, path, caption) for title, path, caption in made if path is not None]
+
+
+def _searched(result: EstimatedParameters) -> str:
+    """What the lines of the search are."""
+    if has_particles(result):
+        return "What was made small: every dot is a particle, the line the best so far."
+    return "What was made small, of the best parameters so far."
+
+
 def _drawn(result: CalibrationResult, directory: Path) -> list[Figure]:
     made = [
         ("Shapes under weights", draw_shapes(result, directory / "shapes.png"),
@@ -117,26 +154,8 @@ def _drawn(result: CalibrationResult, directory: Path) -> list[Figure]:
     return [Figure(title, path, caption) for title, path, caption in made if path is not None]
 
 
-def _drawn_of_extension(result: ExtensionResult, directory: Path) -> list[Figure]:
-    made = [
-        *load(CALIBRATIONS[result.problem.kind].images)(result, directory),
-        ("Correlation", draw_correlation(result, directory / "correlation.png"),
-         "Parameters that are strongly correlated can stand in for one another."),
-        ("Search", draw_fitness(result, directory / "fitness.png"),
-         _searched(result)),
-    ]  # fmt: skip
-    return [Figure(title, path, caption) for title, path, caption in made if path is not None]
-
-
 def _held_out(result: CalibrationResult) -> bool:
     return any(load.held_out for load in result.problem.hung)
-
-
-def _searched(result: EstimatedParameters) -> str:
-    """What the lines of the search are."""
-    if has_particles(result):
-        return "What was made small: every dot is a particle, the line the best so far."
-    return "What was made small, of the best parameters so far."
 
 
 def _name(result: CalibrationResult | ExtensionResult) -> str:
@@ -160,6 +179,12 @@ def _summary(result: EstimatedParameters) -> str:
         f"{result.method}, seed {result.seed}: {'; '.join(fits)}. {result.evaluations} parameter "
         f"sets were simulated. {determined}"
     )
+
+
+def _left(value: float, unit: str) -> str:
+    shown = {"rad": (DEGREES, "°"), "m": (1e3, " mm"), "s": (1e3, " ms"), "N": (1.0, " N")}
+    factor, name = shown[unit]
+    return f"{value * factor:.3g}{name}"
 
 
 def _stage(stage: StageResult, unknown: set[str]) -> dict[str, Any]:
@@ -199,12 +224,6 @@ def _stage(stage: StageResult, unknown: set[str]) -> dict[str, Any]:
     }
 
 
-def _left(value: float, unit: str) -> str:
-    shown = {"rad": (DEGREES, "°"), "m": (1e3, " mm"), "s": (1e3, " ms"), "N": (1.0, " N")}
-    factor, name = shown[unit]
-    return f"{value * factor:.3g}{name}"
-
-
 def _model(model: StageModel, unit: str) -> list[str]:
     def angle(value: float) -> str:
         return "–" if math.isnan(value) else _left(value, unit)
@@ -224,311 +243,6 @@ def _verdict(models: Sequence[StageModel]) -> str:
     text = f"Akaike's criterion takes the model '{best.model}'"
     text += f", and '{close[0]}' is as good." if close else "."
     return text + " All are at their least squares."
-
-
-# --------------------
-# Releases, measured and simulated (Fig 4 and 7a, b of paper 000).
-
-
-def draw_releases(result: CalibrationResult, path: str | Path) -> Path | None:
-    """Settling times and overshoots by weight, measured and simulated (Fig 7a, b of paper 000)."""
-    if "dampers" not in result.residual or result.problem.release_objective != "settling":
-        return None
-    stage = result.stage("dampers")
-    with style.figure(path, 2.8) as figure:
-        grid = style.panels(figure, 1, 2, margins=(0.6, 0.15, 0.65, 0.6), gaps=(0.6, 0.3))
-        for index, (start, label) in enumerate(
-            (("settling time ", "settling time [s]"), ("overshoots ", "overshoots"))
-        ):
-            axes = figure.add_subplot(grid[0, index])
-            _bars(axes, stage, start)
-            axes.set_title(label)
-            axes.set_xlabel("weight released")
-        handles, _ = figure.axes[0].get_legend_handles_labels()
-        style.legend(figure, handles, columns=2)
-    return Path(path)
-
-
-def draw_settling(result: CalibrationResult, path: str | Path) -> Path | None:
-    """Tips on their way to rest, with the extrema that count (Fig 4 of paper 000)."""
-    from softgrasp.calibration.objectives import finger_values
-    from softgrasp.calibration.stages import VirtualExperiments
-    from softgrasp.continuum.settling import settling
-
-    releases = sorted(result.problem.releases, key=lambda one: one.mass)
-    if not releases or "dampers" not in result.residual:
-        return None
-    parameters = [finger_values(result.finger, kind)[None] for kind in ("stiffness", "damping")]
-    time, heights = VirtualExperiments(result.problem).released(
-        parameters[0], parameters[1], releases
-    )
-    columns = min(len(releases), 2)
-    rows = -(-len(releases) // columns)
-    with style.figure(path, 0.8 + 1.9 * rows) as figure:
-        grid = style.panels(figure, rows, columns, margins=(0.6, 0.15, 0.5, 0.55), gaps=(0.5, 0.5))
-        for index, (one, height) in enumerate(zip(releases, heights[0], strict=True)):
-            axes = figure.add_subplot(grid[index // columns, index % columns])
-            settled = settling(time, height, result.problem.release_rule)
-            middle = float(np.mean(height[len(height) // 2 :]))
-            axes.plot(time, MM * (height - middle), color=style.POSITION, lw=1.1, label="simulated")
-            if one.times:
-                measured = np.array(one.heights)
-                level = np.mean(measured[len(measured) // 2 :])
-                axes.plot(
-                    one.times, MM * (measured - level), color=style.LOST, lw=0.8, label="measured"
-                )
-            axes.plot(
-                settled.extremum_times, MM * (settled.extremum_heights - middle), "o", ms=3.5,
-                color=style.TARGET, label="counted",
-            )  # fmt: skip
-            if np.isfinite(settled.time):
-                axes.axvline(settled.time, color=style.MUTED, lw=0.9, ls="--")
-            title = f"{MM * one.mass:g} g{', held out' if one.held_out else ''}: "
-            title += f"{settled.overshoots}, {settled.time:.3f} s"
-            if one.overshoots is not None:
-                title += f"; measured {one.overshoots}, {one.settling_time:.3f} s"
-            axes.set_title(title)
-            if index % columns == 0:
-                axes.set_ylabel("height of the tip [mm]")
-            if index // columns == rows - 1:
-                axes.set_xlabel("time [s]")
-        handles, _ = figure.axes[0].get_legend_handles_labels()
-        style.legend(figure, handles, columns=3)
-    return Path(path)
-
-
-def _bars(axes: Axes, stage: StageResult, start: str) -> None:
-    rows = [
-        (label.removeprefix(start) + mark, measured, simulated)
-        for labels, values, simulated_values, mark in (
-            (stage.labels, stage.measured, stage.simulated, ""),
-            (stage.held_out_labels, stage.held_out_measured, stage.held_out_simulated,
-             "\nheld out"),
-        )
-        for label, measured, simulated in zip(labels, values, simulated_values, strict=True)
-        if label.startswith(start)
-    ]  # fmt: skip
-    from matplotlib.ticker import MaxNLocator
-
-    rows.sort(key=lambda row: float(row[0].split()[0]))
-    names, measured, simulated = zip(*rows, strict=True)
-    positions = np.arange(len(rows))
-    axes.bar(positions - 0.2, measured, 0.38, color=style.SERIES[3], label="measured")
-    axes.bar(positions + 0.2, simulated, 0.38, color=style.SERIES[0], label="simulated")
-    axes.set_xticks(positions, names)
-    if start.startswith("overshoots"):
-        axes.yaxis.set_major_locator(MaxNLocator(integer=True))
-    axes.grid(visible=False, axis="x")
-
-
-# --------------------
-# What a search of parameters went through, and how sure they are (Fig 8 and 9 of paper 000).
-
-
-GROUP = 10
-"""Iterations whose personal bests are averaged, as in Fig 9 of paper 000."""
-BEYOND = 0.5
-"""Bars are drawn so far beyond the bounds, over the way between them; longer ones are cut."""
-SHOWN_AS = {"k": ("N·m/rad", 1.0), "c": ("10⁻³ N·m·s/rad", 1e3), "alpha": ("10⁻⁶ m³", 1e6)}
-SYMBOLS = {"springs": "k", "dampers": "c", "torques": "alpha"}
-
-
-def draw_fitness(result: EstimatedParameters, path: str | Path) -> Path:
-    """Fitness of all particles and the best so far, a panel a stage (Fig 8 of paper 000)."""
-    count = len(result.stages)
-    with style.figure(path, 3.0) as figure:
-        grid = style.panels(figure, 1, count, margins=(0.65, 0.15, 0.5, 0.35), gaps=(0.6, 0.3))
-        for index, stage in enumerate(result.stages):
-            unit = _objective_unit(result, stage)
-            _fitness(figure.add_subplot(grid[0, index]), stage, unit)
-    return Path(path)
-
-
-def has_particles(result: EstimatedParameters) -> bool:
-    """Whether the search was one of a swarm."""
-    return any(len(step.fitness) > 1 for stage in result.stages for step in stage.history)
-
-
-def _objective_unit(result: EstimatedParameters, stage: StageResult) -> str:
-    """Of what a stage made as small as it could; empty where nobody says."""
-    if not isinstance(result, CalibrationResult) or not stage.residual_unit:
-        return ""
-    problem, squared = result.problem, f"{stage.residual_unit}²"
-    if stage.name == "dampers":
-        return "s" if problem.release_objective == "settling" else squared
-    if stage.name == "torques":
-        return {"squares": squared, "product": ""}.get(problem.force_objective, "N")
-    return squared
-
-
-def _fitness(axes: Axes, stage: StageResult, unit: str) -> None:
-    swarm = [step for step in stage.history if len(step.fitness) > 1]
-    for number, step in enumerate(swarm, start=1):
-        axes.plot(
-            np.full(len(step.fitness), number), step.fitness, ls="", marker=".", ms=2.5,
-            color=style.SERIES[0], alpha=0.35, mew=0,
-        )  # fmt: skip
-    best = [step.best for step in stage.history]
-    axes.plot(np.arange(1, len(best) + 1), best, color=style.LOST, lw=1.4)
-    axes.set_yscale("log")
-    steps = "iteration" if len(swarm) == len(stage.history) else "step"
-    axes.set_xlabel(steps)
-    axes.set_ylabel(f"objective [{unit}]" if unit else "objective")
-    axes.set_title(f"{stage.name}, {stage.evaluations} evaluations")
-
-
-def draw_boxes(result: EstimatedParameters, path: str | Path) -> Path | None:
-    """Personal bests averaged every ten iterations, a panel a joint (Fig 9 of paper 000).
-
-    Returns:
-        None where no swarm was used.
-    """
-    stages = [stage for stage in result.stages if "pso" in result.method and len(_bests(stage))]
-    # those with one parameter only where there are no others: they say little
-    stages = [stage for stage in stages if len(stage.names) > 1] or stages
-    if not stages:
-        return None
-    columns = max(len(stage.names) for stage in stages)
-    with style.figure(path, 0.5 + 1.75 * len(stages)) as figure:
-        grid = style.panels(
-            figure, len(stages), columns, margins=(0.6, 0.1, 0.45, 0.3), gaps=(0.36, 0.42)
-        )
-        for row, stage in enumerate(stages):
-            bests = _bests(stage)
-            for column, name in enumerate(stage.names):
-                axes = figure.add_subplot(grid[row, column])
-                _boxes(axes, stage, bests[:, :, column], name)
-                if row == len(stages) - 1:
-                    axes.set_xlabel("iteration")
-    return Path(path)
-
-
-def _boxes(axes: Axes, stage: StageResult, bests: Array, name: str) -> None:
-    unit, factor = _shown(stage)
-    groups = [bests[i : i + GROUP].mean(axis=0) * factor for i in range(0, len(bests), GROUP)]
-    axes.boxplot(
-        groups, widths=0.6, patch_artist=True, showfliers=False,
-        boxprops={"facecolor": style.ESTABLISHED, "edgecolor": style.EDGE, "linewidth": 0.6},
-        medianprops={"color": style.LOST, "linewidth": 1.0},
-        whiskerprops={"linewidth": 0.6, "color": style.MUTED},
-        capprops={"linewidth": 0.6, "color": style.MUTED},
-    )  # fmt: skip
-    index = stage.names.index(name)
-    axes.axhline(stage.values[index] * factor, color=style.TARGET, lw=0.9, ls="--")
-    marks = [
-        group_index for group_index in range(1, len(groups) + 1) if group_index * GROUP % 50 == 0
-    ] or [1]
-    axes.set_xticks(marks, [str(group_index * GROUP) for group_index in marks])
-    axes.set_title(name if index else f"{name} [{unit}]")
-    axes.grid(visible=False, axis="x")
-
-
-def _bests(stage: StageResult) -> Array:
-    """Positions of the personal bests after each iteration, (T, particles, p)."""
-    swarm = [step for step in stage.history if len(step.fitness) > 1]
-    if len(swarm) < 2 or any(step.positions.shape != swarm[0].positions.shape for step in swarm):
-        return np.zeros((0, 0, 0))
-    best = np.full(len(swarm[0].fitness), np.inf)
-    best_positions, bests = swarm[0].positions.copy(), []
-    for step in swarm:
-        better = step.fitness < best
-        best = np.where(better, step.fitness, best)
-        best_positions = np.where(better[:, None], step.positions, best_positions)
-        bests.append(best_positions)
-    return np.array(bests)
-
-
-def draw_parameters(result: EstimatedParameters, path: str | Path) -> Path | None:
-    """Parameters with standard errors, between their bounds, a panel a stage.
-
-    Returns:
-        None where no stage has several parameters: a table says all about one.
-    """
-    stages = [stage for stage in result.stages if len(stage.names) > 1]
-    if not stages:
-        return None
-    with style.figure(path, 2.9) as figure:
-        grid = style.panels(figure, 1, len(stages), margins=(0.6, 0.15, 0.5, 0.35), gaps=(0.6, 0.3))
-        for index, stage in enumerate(stages):
-            _parameters(figure.add_subplot(grid[0, index]), stage, set(result.undetermined))
-    return Path(path)
-
-
-def _parameters(axes: Axes, stage: StageResult, unknown: set[str]) -> None:
-    unit, factor = _shown(stage)
-    values, width = stage.values * factor, (stage.upper - stage.lower) * factor
-    # an error that is infinite reaches over all that is allowed, and so does one beyond it
-    errors = np.minimum(np.nan_to_num(stage.uncertainty.errors * factor, posinf=np.inf), 2 * width)
-    indices = np.arange(len(stage.names))
-    low, high = float((stage.lower * factor).min()), float((stage.upper * factor).max())
-    bottom = max(float((values - errors).min()), low - BEYOND * (high - low))
-    top = min(float((values + errors).max()), high + BEYOND * (high - low))
-    spare = 0.08 * (high - low)
-    axes.set_ylim(min(low, bottom) - spare, max(high, top) + spare)
-    for index, name in enumerate(stage.names):
-        known = name not in unknown
-        color = style.EDGE if known else style.LOST
-        axes.errorbar(
-            index, values[index], yerr=errors[index], color=color, fmt="o", ms=5,
-            capsize=3, lw=1.3, mfc=color if known else "white",
-        )  # fmt: skip
-        _point_out(axes, index, values[index] - errors[index], values[index] + errors[index], color)
-    for bound in (stage.lower, stage.upper):
-        axes.hlines(bound * factor, indices - 0.5, indices + 0.5, color=style.MUTED, lw=0.8, ls=":")
-    axes.set_xticks(indices, stage.names)
-    axes.set_title(f"{stage.name} [{unit}]")
-
-
-def _point_out(axes: Axes, position: float, low: float, high: float, color: str) -> None:
-    """Points at the frame where a bar goes on beyond it."""
-    bottom, top = axes.get_ylim()
-    for beyond, edge, marker in ((low < bottom, 0.0, "v"), (high > top, 1.0, "^")):
-        if beyond:
-            axes.plot([position], [edge], marker, ms=6, mew=0, color=color, clip_on=False,
-                      transform=axes.get_xaxis_transform())  # fmt: skip
-
-
-def draw_correlation(result: EstimatedParameters, path: str | Path) -> Path | None:
-    """Correlations of parameters at the optimum, a panel a stage.
-
-    Returns:
-        None where no stage has several parameters.
-    """
-    stages = [stage for stage in result.stages if len(stage.names) > 1]
-    if not stages:
-        return None
-    count = len(stages)
-    with style.figure(path, 3.4, 0.6 + 3.1 * count) as figure:
-        grid = style.panels(figure, 1, count, margins=(0.5, 0.8, 0.4, 0.35), gaps=(0.7, 0.3))
-        for index, stage in enumerate(stages):
-            axes = figure.add_subplot(grid[0, index])
-            unknown = ~np.isfinite(stage.uncertainty.relative)
-            shown = np.where(unknown | unknown[:, None], np.nan, stage.uncertainty.correlation)
-            axes.set_facecolor(style.RULE)
-            heat_map = axes.imshow(shown, vmin=-1, vmax=1, cmap="RdBu_r")
-            marks = np.arange(len(stage.names))
-            axes.set_xticks(marks, stage.names)
-            axes.set_yticks(marks, stage.names)
-            axes.set_title(stage.name)
-            axes.grid(visible=False)
-            if index == count - 1:
-                figure.colorbar(heat_map, cax=axes.inset_axes((1.06, 0.0, 0.05, 1.0)))
-    return Path(path)
-
-
-def _shown(stage: StageResult) -> tuple[str, float]:
-    """Unit and factor in which a stage's parameters are readable."""
-    if not stage.names[0].startswith(SYMBOLS[stage.name]):
-        return stage.units[0], 1.0
-    return SHOWN_AS[SYMBOLS[stage.name]]
-
-
-# --------------------
-# Shapes, angles and forces at rest, measured and simulated (Fig 5b, 6 and 7c of paper 000).
-
-
-EDGE_MM = 4.0
-"""Room around the shapes of a finger [mm]."""
 
 
 def draw_shapes(result: CalibrationResult, path: str | Path) -> Path | None:
@@ -622,6 +336,97 @@ def draw_angles(result: CalibrationResult, path: str | Path) -> Path | None:
     return Path(path)
 
 
+def draw_releases(result: CalibrationResult, path: str | Path) -> Path | None:
+    """Settling times and overshoots by weight, measured and simulated (Fig 7a, b of paper 000)."""
+    if "dampers" not in result.residual or result.problem.release_objective != "settling":
+        return None
+    stage = result.stage("dampers")
+    with style.figure(path, 2.8) as figure:
+        grid = style.panels(figure, 1, 2, margins=(0.6, 0.15, 0.65, 0.6), gaps=(0.6, 0.3))
+        for index, (start, label) in enumerate(
+            (("settling time ", "settling time [s]"), ("overshoots ", "overshoots"))
+        ):
+            axes = figure.add_subplot(grid[0, index])
+            _bars(axes, stage, start)
+            axes.set_title(label)
+            axes.set_xlabel("weight released")
+        handles, _ = figure.axes[0].get_legend_handles_labels()
+        style.legend(figure, handles, columns=2)
+    return Path(path)
+
+
+def _bars(axes: Axes, stage: StageResult, start: str) -> None:
+    rows = [
+        (label.removeprefix(start) + mark, measured, simulated)
+        for labels, values, simulated_values, mark in (
+            (stage.labels, stage.measured, stage.simulated, ""),
+            (stage.held_out_labels, stage.held_out_measured, stage.held_out_simulated,
+             "\nheld out"),
+        )
+        for label, measured, simulated in zip(labels, values, simulated_values, strict=True)
+        if label.startswith(start)
+    ]  # fmt: skip
+    from matplotlib.ticker import MaxNLocator
+
+    rows.sort(key=lambda row: float(row[0].split()[0]))
+    names, measured, simulated = zip(*rows, strict=True)
+    positions = np.arange(len(rows))
+    axes.bar(positions - 0.2, measured, 0.38, color=style.SERIES[3], label="measured")
+    axes.bar(positions + 0.2, simulated, 0.38, color=style.SERIES[0], label="simulated")
+    axes.set_xticks(positions, names)
+    if start.startswith("overshoots"):
+        axes.yaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.grid(visible=False, axis="x")
+
+
+def draw_settling(result: CalibrationResult, path: str | Path) -> Path | None:
+    """Tips on their way to rest, with the extrema that count (Fig 4 of paper 000)."""
+    from softgrasp.calibration.objectives import finger_values
+    from softgrasp.calibration.stages import VirtualExperiments
+    from softgrasp.continuum.settling import settling
+
+    releases = sorted(result.problem.releases, key=lambda one: one.mass)
+    if not releases or "dampers" not in result.residual:
+        return None
+    parameters = [finger_values(result.finger, kind)[None] for kind in ("stiffness", "damping")]
+    time, heights = VirtualExperiments(result.problem).released(
+        parameters[0], parameters[1], releases
+    )
+    columns = min(len(releases), 2)
+    rows = -(-len(releases) // columns)
+    with style.figure(path, 0.8 + 1.9 * rows) as figure:
+        grid = style.panels(figure, rows, columns, margins=(0.6, 0.15, 0.5, 0.55), gaps=(0.5, 0.5))
+        for index, (one, height) in enumerate(zip(releases, heights[0], strict=True)):
+            axes = figure.add_subplot(grid[index // columns, index % columns])
+            settled = settling(time, height, result.problem.release_rule)
+            middle = float(np.mean(height[len(height) // 2 :]))
+            axes.plot(time, MM * (height - middle), color=style.POSITION, lw=1.1, label="simulated")
+            if one.times:
+                measured = np.array(one.heights)
+                level = np.mean(measured[len(measured) // 2 :])
+                axes.plot(
+                    one.times, MM * (measured - level), color=style.LOST, lw=0.8, label="measured"
+                )
+            axes.plot(
+                settled.extremum_times, MM * (settled.extremum_heights - middle), "o", ms=3.5,
+                color=style.TARGET, label="counted",
+            )  # fmt: skip
+            if np.isfinite(settled.time):
+                axes.axvline(settled.time, color=style.MUTED, lw=0.9, ls="--")
+            title = f"{MM * one.mass:g} g{', held out' if one.held_out else ''}: "
+            title += f"{settled.overshoots}, {settled.time:.3f} s"
+            if one.overshoots is not None:
+                title += f"; measured {one.overshoots}, {one.settling_time:.3f} s"
+            axes.set_title(title)
+            if index % columns == 0:
+                axes.set_ylabel("height of the tip [mm]")
+            if index // columns == rows - 1:
+                axes.set_xlabel("time [s]")
+        handles, _ = figure.axes[0].get_legend_handles_labels()
+        style.legend(figure, handles, columns=3)
+    return Path(path)
+
+
 def draw_forces(result: CalibrationResult, path: str | Path) -> Path | None:
     """Tip force over pressure, measured and simulated, with what is left (Fig 5b and 7c)."""
     from softgrasp.calibration.objectives import finger_values
@@ -658,13 +463,194 @@ def draw_forces(result: CalibrationResult, path: str | Path) -> Path | None:
     return Path(path)
 
 
-# --------------------
-# Photographs with the outline that was read and the one of the simulated finger (Fig 6).
+def draw_parameters(result: EstimatedParameters, path: str | Path) -> Path | None:
+    """Parameters with standard errors, between their bounds, a panel a stage.
+
+    Returns:
+        None where no stage has several parameters: a table says all about one.
+    """
+    stages = [stage for stage in result.stages if len(stage.names) > 1]
+    if not stages:
+        return None
+    with style.figure(path, 2.9) as figure:
+        grid = style.panels(figure, 1, len(stages), margins=(0.6, 0.15, 0.5, 0.35), gaps=(0.6, 0.3))
+        for index, stage in enumerate(stages):
+            _parameters(figure.add_subplot(grid[0, index]), stage, set(result.undetermined))
+    return Path(path)
 
 
-COLUMNS = 2
-MARGIN = 0.05
-"""Around the finger, over its length."""
+def _parameters(axes: Axes, stage: StageResult, unknown: set[str]) -> None:
+    unit, factor = _shown(stage)
+    values, width = stage.values * factor, (stage.upper - stage.lower) * factor
+    # an error that is infinite reaches over all that is allowed, and so does one beyond it
+    errors = np.minimum(np.nan_to_num(stage.uncertainty.errors * factor, posinf=np.inf), 2 * width)
+    indices = np.arange(len(stage.names))
+    low, high = float((stage.lower * factor).min()), float((stage.upper * factor).max())
+    bottom = max(float((values - errors).min()), low - BEYOND * (high - low))
+    top = min(float((values + errors).max()), high + BEYOND * (high - low))
+    spare = 0.08 * (high - low)
+    axes.set_ylim(min(low, bottom) - spare, max(high, top) + spare)
+    for index, name in enumerate(stage.names):
+        known = name not in unknown
+        color = style.EDGE if known else style.LOST
+        axes.errorbar(
+            index, values[index], yerr=errors[index], color=color, fmt="o", ms=5,
+            capsize=3, lw=1.3, mfc=color if known else "white",
+        )  # fmt: skip
+        _point_out(axes, index, values[index] - errors[index], values[index] + errors[index], color)
+    for bound in (stage.lower, stage.upper):
+        axes.hlines(bound * factor, indices - 0.5, indices + 0.5, color=style.MUTED, lw=0.8, ls=":")
+    axes.set_xticks(indices, stage.names)
+    axes.set_title(f"{stage.name} [{unit}]")
+
+
+def _shown(stage: StageResult) -> tuple[str, float]:
+    """Unit and factor in which a stage's parameters are readable."""
+    if not stage.names[0].startswith(SYMBOLS[stage.name]):
+        return stage.units[0], 1.0
+    return SHOWN_AS[SYMBOLS[stage.name]]
+
+
+def _point_out(axes: Axes, position: float, low: float, high: float, color: str) -> None:
+    """Points at the frame where a bar goes on beyond it."""
+    bottom, top = axes.get_ylim()
+    for beyond, edge, marker in ((low < bottom, 0.0, "v"), (high > top, 1.0, "^")):
+        if beyond:
+            axes.plot([position], [edge], marker, ms=6, mew=0, color=color, clip_on=False,
+                      transform=axes.get_xaxis_transform())  # fmt: skip
+
+
+def draw_correlation(result: EstimatedParameters, path: str | Path) -> Path | None:
+    """Correlations of parameters at the optimum, a panel a stage.
+
+    Returns:
+        None where no stage has several parameters.
+    """
+    stages = [stage for stage in result.stages if len(stage.names) > 1]
+    if not stages:
+        return None
+    count = len(stages)
+    with style.figure(path, 3.4, 0.6 + 3.1 * count) as figure:
+        grid = style.panels(figure, 1, count, margins=(0.5, 0.8, 0.4, 0.35), gaps=(0.7, 0.3))
+        for index, stage in enumerate(stages):
+            axes = figure.add_subplot(grid[0, index])
+            unknown = ~np.isfinite(stage.uncertainty.relative)
+            shown = np.where(unknown | unknown[:, None], np.nan, stage.uncertainty.correlation)
+            axes.set_facecolor(style.RULE)
+            heat_map = axes.imshow(shown, vmin=-1, vmax=1, cmap="RdBu_r")
+            marks = np.arange(len(stage.names))
+            axes.set_xticks(marks, stage.names)
+            axes.set_yticks(marks, stage.names)
+            axes.set_title(stage.name)
+            axes.grid(visible=False)
+            if index == count - 1:
+                figure.colorbar(heat_map, cax=axes.inset_axes((1.06, 0.0, 0.05, 1.0)))
+    return Path(path)
+
+
+def draw_fitness(result: EstimatedParameters, path: str | Path) -> Path:
+    """Fitness of all particles and the best so far, a panel a stage (Fig 8 of paper 000)."""
+    count = len(result.stages)
+    with style.figure(path, 3.0) as figure:
+        grid = style.panels(figure, 1, count, margins=(0.65, 0.15, 0.5, 0.35), gaps=(0.6, 0.3))
+        for index, stage in enumerate(result.stages):
+            unit = _objective_unit(result, stage)
+            _fitness(figure.add_subplot(grid[0, index]), stage, unit)
+    return Path(path)
+
+
+def _objective_unit(result: EstimatedParameters, stage: StageResult) -> str:
+    """Of what a stage made as small as it could; empty where nobody says."""
+    if not isinstance(result, CalibrationResult) or not stage.residual_unit:
+        return ""
+    problem, squared = result.problem, f"{stage.residual_unit}²"
+    if stage.name == "dampers":
+        return "s" if problem.release_objective == "settling" else squared
+    if stage.name == "torques":
+        return {"squares": squared, "product": ""}.get(problem.force_objective, "N")
+    return squared
+
+
+def _fitness(axes: Axes, stage: StageResult, unit: str) -> None:
+    swarm = [step for step in stage.history if len(step.fitness) > 1]
+    for number, step in enumerate(swarm, start=1):
+        axes.plot(
+            np.full(len(step.fitness), number), step.fitness, ls="", marker=".", ms=2.5,
+            color=style.SERIES[0], alpha=0.35, mew=0,
+        )  # fmt: skip
+    best = [step.best for step in stage.history]
+    axes.plot(np.arange(1, len(best) + 1), best, color=style.LOST, lw=1.4)
+    axes.set_yscale("log")
+    steps = "iteration" if len(swarm) == len(stage.history) else "step"
+    axes.set_xlabel(steps)
+    axes.set_ylabel(f"objective [{unit}]" if unit else "objective")
+    axes.set_title(f"{stage.name}, {stage.evaluations} evaluations")
+
+
+def has_particles(result: EstimatedParameters) -> bool:
+    """Whether the search was one of a swarm."""
+    return any(len(step.fitness) > 1 for stage in result.stages for step in stage.history)
+
+
+def draw_boxes(result: EstimatedParameters, path: str | Path) -> Path | None:
+    """Personal bests averaged every ten iterations, a panel a joint (Fig 9 of paper 000).
+
+    Returns:
+        None where no swarm was used.
+    """
+    stages = [stage for stage in result.stages if "pso" in result.method and len(_bests(stage))]
+    # those with one parameter only where there are no others: they say little
+    stages = [stage for stage in stages if len(stage.names) > 1] or stages
+    if not stages:
+        return None
+    columns = max(len(stage.names) for stage in stages)
+    with style.figure(path, 0.5 + 1.75 * len(stages)) as figure:
+        grid = style.panels(
+            figure, len(stages), columns, margins=(0.6, 0.1, 0.45, 0.3), gaps=(0.36, 0.42)
+        )
+        for row, stage in enumerate(stages):
+            bests = _bests(stage)
+            for column, name in enumerate(stage.names):
+                axes = figure.add_subplot(grid[row, column])
+                _boxes(axes, stage, bests[:, :, column], name)
+                if row == len(stages) - 1:
+                    axes.set_xlabel("iteration")
+    return Path(path)
+
+
+def _bests(stage: StageResult) -> Array:
+    """Positions of the personal bests after each iteration, (T, particles, p)."""
+    swarm = [step for step in stage.history if len(step.fitness) > 1]
+    if len(swarm) < 2 or any(step.positions.shape != swarm[0].positions.shape for step in swarm):
+        return np.zeros((0, 0, 0))
+    best = np.full(len(swarm[0].fitness), np.inf)
+    best_positions, bests = swarm[0].positions.copy(), []
+    for step in swarm:
+        better = step.fitness < best
+        best = np.where(better, step.fitness, best)
+        best_positions = np.where(better[:, None], step.positions, best_positions)
+        bests.append(best_positions)
+    return np.array(bests)
+
+
+def _boxes(axes: Axes, stage: StageResult, bests: Array, name: str) -> None:
+    unit, factor = _shown(stage)
+    groups = [bests[i : i + GROUP].mean(axis=0) * factor for i in range(0, len(bests), GROUP)]
+    axes.boxplot(
+        groups, widths=0.6, patch_artist=True, showfliers=False,
+        boxprops={"facecolor": style.ESTABLISHED, "edgecolor": style.EDGE, "linewidth": 0.6},
+        medianprops={"color": style.LOST, "linewidth": 1.0},
+        whiskerprops={"linewidth": 0.6, "color": style.MUTED},
+        capprops={"linewidth": 0.6, "color": style.MUTED},
+    )  # fmt: skip
+    index = stage.names.index(name)
+    axes.axhline(stage.values[index] * factor, color=style.TARGET, lw=0.9, ls="--")
+    marks = [
+        group_index for group_index in range(1, len(groups) + 1) if group_index * GROUP % 50 == 0
+    ] or [1]
+    axes.set_xticks(marks, [str(group_index * GROUP) for group_index in marks])
+    axes.set_title(name if index else f"{name} [{unit}]")
+    axes.grid(visible=False, axis="x")
 
 
 def draw_overlays(
@@ -708,14 +694,6 @@ def draw_overlays(
     return Path(path)
 
 
-def _crop(outlines: Sequence[Array]) -> tuple[Array, Array]:
-    """The corners of what all outlines need, with room around [px]."""
-    points = np.vstack(outlines)
-    low, high = points.min(axis=0), points.max(axis=0)
-    margin = MARGIN * (high - low).max()
-    return low - margin, high + margin
-
-
 def _carried(
     result: CalibrationResult, mass: float, photo: PhotoMeasurement, outline: Array
 ) -> Array:
@@ -755,3 +733,11 @@ def _links(points: Array, joints: Array) -> Array:
     cuts = directions + before
     beyond = ((points[:, None] - joints[:-1]) * cuts).sum(axis=2) > 0.0
     return np.asarray(np.minimum.accumulate(beyond, axis=1).sum(axis=1) - 1)
+
+
+def _crop(outlines: Sequence[Array]) -> tuple[Array, Array]:
+    """The corners of what all outlines need, with room around [px]."""
+    points = np.vstack(outlines)
+    low, high = points.min(axis=0), points.max(axis=0)
+    margin = MARGIN * (high - low).max()
+    return low - margin, high + margin

@@ -1,4 +1,9 @@
-"""Releases in several engines as the time step shrinks."""
+"""HTML report of a cross-engine validation: findings, figures and engine settings.
+
+Two experiments are compared: releases of a soft finger (tip motion, first mode, convergence with
+the time step) and grasps (normal forces, held loads, forces over the time step). In all figures
+the first engine is the reference; bands show the tolerance around it.
+"""
 
 from __future__ import annotations
 
@@ -33,15 +38,26 @@ if TYPE_CHECKING:
 
     from softgrasp.mechanics.transforms import Array
 
+
 MIN_DIFFERENCE = 1e-12
 """A difference of nothing is drawn there on a logarithmic axis [deg]."""
 
-
-# --------------------
-# The page of a comparison of engines: the verdict, every finding, and the figures that show it.
-
-
 REPORT = "report.html"
+
+HELD, DROPPED = "#9fd2cf", "#f0c4bb"
+MIN_FORCE_SHOWN = 1e-3
+"""A force of nothing is drawn there on a logarithmic axis [N]."""
+LATE = 0.6
+"""Time after the first touch that the course of the forces shows [s]."""
+
+MM = 1e3
+
+DASHES = ("-", (0, (4, 3)), (0, (1.5, 2)), (0, (6, 2, 1, 2)))
+"""Lines that lie on one another are told apart by them."""
+MARKERS = "os^v"
+BAND = "#f3dfa8"
+"""What is within a tolerance."""
+MS = 1e3
 
 
 class Figure(NamedTuple):
@@ -79,12 +95,6 @@ def write_crosscheck_report(result: CrosscheckResult, directory: str | Path) -> 
         command=result.again,
     )  # fmt: skip
     return [*with_numbers(part.path for part in shown), write_text(directory / REPORT, html)]
-
-
-def _badge(result: CrosscheckResult) -> str:
-    if result.diverged:
-        return "diverged"
-    return "all within tolerance" if result.passed else "beyond tolerance"
 
 
 def _of_release(result: CrosscheckResult, directory: Path) -> list[Figure]:
@@ -130,26 +140,18 @@ def _of_grasp(result: CrosscheckResult, directory: Path) -> list[Figure]:
             for title, path, caption, names in drawn if path is not None]  # fmt: skip
 
 
-def _figure(part: Figure, result: CrosscheckResult) -> dict[str, Any]:
-    there = [finding for finding in result.findings if finding.name in part.findings]
-    return {
-        "title": part.title,
-        "source": embedded_image(part.path),
-        "caption": part.caption,
-        "verdicts": [(_mark(finding), _short(finding)) for finding in there],
-    }
+def _badge(result: CrosscheckResult) -> str:
+    if result.diverged:
+        return "diverged"
+    return "all within tolerance" if result.passed else "beyond tolerance"
 
 
-def _short(finding: Finding) -> str:
-    """The verdict without its note, which stands in the table."""
-    return finding.sentence.removesuffix(f"; {finding.note}") if finding.note else finding.sentence
-
-
-def _mark(finding: Finding) -> str:
-    """How a verdict looks."""
-    if finding.tolerance is None:
-        return "neutral"
-    return "good" if finding.passed else "bad"
+def _summary(result: CrosscheckResult) -> str:
+    text = result.summary.split(": ", 1)[1]
+    text = f"{text[0].upper()}{text[1:]}. The first, {result.backends[0]}, is what others are held "
+    text += f"to; {result.wall_time:.0f} s of work"
+    emulated = [f"; {name} runs {EMULATES[name]}" for name in result.backends if name in EMULATES]
+    return text + "".join(emulated) + "."
 
 
 def _row(finding: Finding, columns: list[str]) -> dict[str, Any]:
@@ -165,12 +167,26 @@ def _row(finding: Finding, columns: list[str]) -> dict[str, Any]:
     }
 
 
-def _summary(result: CrosscheckResult) -> str:
-    text = result.summary.split(": ", 1)[1]
-    text = f"{text[0].upper()}{text[1:]}. The first, {result.backends[0]}, is what others are held "
-    text += f"to; {result.wall_time:.0f} s of work"
-    emulated = [f"; {name} runs {EMULATES[name]}" for name in result.backends if name in EMULATES]
-    return text + "".join(emulated) + "."
+def _mark(finding: Finding) -> str:
+    """How a verdict looks."""
+    if finding.tolerance is None:
+        return "neutral"
+    return "good" if finding.passed else "bad"
+
+
+def _figure(part: Figure, result: CrosscheckResult) -> dict[str, Any]:
+    there = [finding for finding in result.findings if finding.name in part.findings]
+    return {
+        "title": part.title,
+        "source": embedded_image(part.path),
+        "caption": part.caption,
+        "verdicts": [(_mark(finding), _short(finding)) for finding in there],
+    }
+
+
+def _short(finding: Finding) -> str:
+    """The verdict without its note, which stands in the table."""
+    return finding.sentence.removesuffix(f"; {finding.note}") if finding.note else finding.sentence
 
 
 def _engines(result: CrosscheckResult) -> dict[str, Any]:
@@ -183,6 +199,124 @@ def _engines(result: CrosscheckResult) -> dict[str, Any]:
             for key in keys
         ],
     }
+
+
+def number(value: float | str) -> str:
+    """A value in a table."""
+    if isinstance(value, str):
+        return value
+    return "–" if math.isnan(value) else f"{value:.5g}"
+
+
+def with_unit(value: float | None, finding: Finding) -> str:
+    """A difference or a tolerance of a finding."""
+    if value is None or math.isnan(value):
+        return "–"
+    return measured(value, finding.difference_unit) if value else "0"
+
+
+def verdict(finding: Finding) -> str:
+    """One word."""
+    if finding.tolerance is None:
+        return "told"
+    return "within" if finding.passed else "BEYOND"
+
+
+def draw_release(runs: ReleaseRuns, tolerances: Tolerances, path: str | Path) -> Path:
+    """The height of the tip after the release, and by how much joint angles differ below it."""
+    with style.figure(path, 4.6) as figure:
+        grid = style.panels(figure, 2, 1, margins=(0.75, 0.15, 0.5, 0.5), gaps=(0.3, 0.45))
+        upper, lower = (figure.add_subplot(grid[row, 0]) for row in range(2))
+        _draw_swing(upper, runs)
+        _draw_residual(lower, runs, tolerances.trajectory_deg)
+        keys = engine_keys(runs.moving)
+        if runs.without_hk is not None:
+            keys.append(line_key(style.MUTED, "MuJoCo with c alone, without h·k", "-", 0.8))
+        keys.append(line_key(style.LOST, "tolerance", "--", 0.9))
+        style.legend(figure, keys)
+    return Path(path)
+
+
+def _draw_swing(axes: Axes, runs: ReleaseRuns) -> None:
+    plain = runs.without_hk
+    if plain is not None:
+        axes.plot(plain.time, MM * plain.tip[:, 1], color=style.MUTED, lw=0.8)
+    for index, name in enumerate(runs.moving):
+        motion = runs.motion(name)
+        axes.plot(
+            motion.time, MM * motion.tip[:, 1], color=style.SERIES[index], ls=DASHES[index % 4],
+            lw=1.6 if index == 0 else 1.3,
+        )  # fmt: skip
+        style.time_limits(axes, motion.time)
+    axes.set_title(f"height of the tip after {MM * runs.release.tip_mass:g} g were taken away")
+    axes.set_ylabel("height [mm]")
+
+
+def _draw_residual(axes: Axes, runs: ReleaseRuns, tolerance: float) -> None:
+    first, *others = runs.moving
+    reference = runs.motion(first)
+    for index, name in enumerate(others, start=1):
+        apart = np.degrees(np.abs(runs.motion(name).angles - reference.angles)).max(axis=1)
+        axes.semilogy(
+            reference.time, np.maximum(apart, MIN_DIFFERENCE), color=style.SERIES[index], lw=1.0
+        )
+    axes.axhline(tolerance, color=style.LOST, lw=0.9, ls="--")
+    axes.set_ylim(*_residual_limits(axes, tolerance))
+    axes.set_title(f"largest difference of a joint angle from {first}")
+    axes.set_ylabel("difference [deg]")
+    axes.set_xlabel("time [s]")
+    style.time_limits(axes, reference.time)
+
+
+def _residual_limits(axes: Axes, tolerance: float) -> tuple[float, float]:
+    """From below the usual difference to above the tolerance, whatever the first sample is."""
+    lines = [np.asarray(line.get_ydata(), dtype=float) for line in axes.get_lines()[:-1]]
+    usual = min(float(np.median(line)) for line in lines)
+    largest = max(float(line.max()) for line in lines)
+    low = min(0.2 * usual, 0.1 * tolerance) if tolerance else 0.2 * usual
+    return max(low, MIN_DIFFERENCE), 3.0 * max(largest, tolerance, 10.0 * MIN_DIFFERENCE)
+
+
+def draw_mode(runs: ReleaseRuns, tolerances: Tolerances, path: str | Path) -> Path:
+    """Frequency and damping ratio of the first mode over the time step."""
+    from matplotlib.patches import Patch
+
+    with style.figure(path, 2.9) as figure:
+        grid = style.panels(figure, 1, 2, margins=(0.75, 0.15, 0.55, 0.6), gaps=(0.75, 0.3))
+        left, right = (figure.add_subplot(grid[0, column]) for column in range(2))
+        _mode_panel(left, runs, "frequency", tolerances.frequency_percent)
+        left.set_title("frequency [Hz]")
+        _mode_panel(right, runs, "ratio", tolerances.damping_ratio_percent)
+        right.set_title("damping ratio ζ [–]")
+        first = next(iter(runs.moving))
+        keys = [
+            *engine_keys(runs.moving, marks=True),
+            line_key(style.INK, "linear mode in such steps", "-", 0.9),
+            line_key(style.INK, "linear mode", ":", 0.9),
+            Patch(color=BAND, alpha=0.6, label=f"tolerance about {first}"),
+        ]
+        style.legend(figure, keys)
+    return Path(path)
+
+
+def _mode_panel(axes: Axes, runs: ReleaseRuns, field: str, percent: float) -> None:
+    """One number of the first mode, the linear one beside it."""
+    axes.axhline(getattr(runs.linear[0.0], field), color=style.INK, lw=0.9, ls=":")
+    steps = np.array(sorted(step for step in runs.linear if step > 0.0))
+    stepped = [getattr(runs.linear[step], field) for step in steps.tolist()]
+    axes.plot(MS * steps, stepped, color=style.INK, lw=0.9)
+    for index, (name, motions) in enumerate(runs.moving.items()):
+        timesteps = np.array(sorted(motions))
+        values = np.array([getattr(runs.mode(name, step), field) for step in timesteps.tolist()])
+        if index == 0:
+            band = 0.01 * percent * values
+            axes.fill_between(
+                MS * timesteps, values - band, values + band, color=BAND, alpha=0.6, lw=0
+            )
+        marks(axes, MS * timesteps, values, index)
+    axes.set_xlabel("time step [ms]")
+    axes.set_xlim(0.0, None)
+    axes.ticklabel_format(useOffset=False)
 
 
 def draw_convergence(runs: ReleaseRuns, tolerances: Tolerances, path: str | Path) -> Path | None:
@@ -210,19 +344,6 @@ def draw_convergence(runs: ReleaseRuns, tolerances: Tolerances, path: str | Path
     return Path(path)
 
 
-def _draw_order(axes: Axes, runs: ReleaseRuns, able: Sequence[str]) -> None:
-    """Each engine's distance from its finest step, and that of an error of order 1."""
-    for index, name in enumerate(runs.moving):
-        if name in able:
-            convergence = runs.convergence(name)
-            marks(axes, MS * convergence.timesteps[:-1], convergence.deviation[:-1], index)
-    steps, deviation = runs.convergence(able[0]).timesteps, runs.convergence(able[0]).deviation
-    # an error of h at step h is one of h less the finest step, seen from there
-    coarser = np.linspace(1.05 * steps[-1], steps[0], 200)
-    guide = deviation[0] * (coarser - steps[-1]) / (steps[0] - steps[-1])
-    axes.plot(MS * coarser, guide, color=style.MUTED, ls=":", lw=1.2)
-
-
 def _draw_between(axes: Axes, runs: ReleaseRuns, able: Sequence[str]) -> list[Line2D]:
     """How far engines are from the first one at equal steps; returns their keys."""
     first, *others = able
@@ -239,15 +360,17 @@ def _draw_between(axes: Axes, runs: ReleaseRuns, able: Sequence[str]) -> list[Li
     return keys
 
 
-# --------------------
-# Grasps in several engines: normal forces, what is held, and forces over the time step.
-
-
-HELD, DROPPED = "#9fd2cf", "#f0c4bb"
-MIN_FORCE_SHOWN = 1e-3
-"""A force of nothing is drawn there on a logarithmic axis [N]."""
-LATE = 0.6
-"""Time after the first touch that the course of the forces shows [s]."""
+def _draw_order(axes: Axes, runs: ReleaseRuns, able: Sequence[str]) -> None:
+    """Each engine's distance from its finest step, and that of an error of order 1."""
+    for index, name in enumerate(runs.moving):
+        if name in able:
+            convergence = runs.convergence(name)
+            marks(axes, MS * convergence.timesteps[:-1], convergence.deviation[:-1], index)
+    steps, deviation = runs.convergence(able[0]).timesteps, runs.convergence(able[0]).deviation
+    # an error of h at step h is one of h less the finest step, seen from there
+    coarser = np.linspace(1.05 * steps[-1], steps[0], 200)
+    guide = deviation[0] * (coarser - steps[-1]) / (steps[0] - steps[-1])
+    axes.plot(MS * coarser, guide, color=style.MUTED, ls=":", lw=1.2)
 
 
 def draw_forces(runs: GraspRuns, path: str | Path) -> Path | None:
@@ -284,6 +407,28 @@ def draw_forces(runs: GraspRuns, path: str | Path) -> Path | None:
         keys = [Patch(color=style.SERIES[i], label=name) for i, name in enumerate(runs.resting)]
         style.legend(figure, keys)
     return Path(path)
+
+
+def _spread(runs: GraspRuns, body: str) -> float:
+    values = [force_at(result, body) for result in runs.resting.values()]
+    return max(values) - min(values)
+
+
+def _course(axes: Axes, runs: GraspRuns, body: str) -> None:
+    """Limits and names of the panel with the course of a force."""
+    from matplotlib.ticker import LogLocator, NullFormatter
+
+    touched = [result.contact_of(body).first_touch_s for result in runs.resting.values()]
+    begin = min((time for time in touched if time is not None), default=0.0)
+    axes.set_xlim(begin - 0.02, begin + LATE)
+    ends = [value for result in runs.resting.values() if (value := force_at(result, body)) > 0.0]
+    axes.set_yscale("log")
+    axes.set_ylim(0.3 * min(ends, default=1.0), 1.4 * axes.get_ylim()[1])
+    axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axes.yaxis.set_major_formatter("{x:g}")
+    axes.yaxis.set_minor_formatter(NullFormatter())
+    axes.set_title(f"{body}: {force_name(runs.closing).lower()} from the first touch on")
+    axes.set_xlabel("time [s]")
 
 
 def draw_loads(runs: GraspRuns, tolerances: Tolerances, path: str | Path) -> Path | None:
@@ -388,144 +533,6 @@ def draw_steps(runs: GraspRuns, tolerances: Tolerances, path: str | Path) -> Pat
     return Path(path)
 
 
-def _spread(runs: GraspRuns, body: str) -> float:
-    values = [force_at(result, body) for result in runs.resting.values()]
-    return max(values) - min(values)
-
-
-def _course(axes: Axes, runs: GraspRuns, body: str) -> None:
-    """Limits and names of the panel with the course of a force."""
-    from matplotlib.ticker import LogLocator, NullFormatter
-
-    touched = [result.contact_of(body).first_touch_s for result in runs.resting.values()]
-    begin = min((time for time in touched if time is not None), default=0.0)
-    axes.set_xlim(begin - 0.02, begin + LATE)
-    ends = [value for result in runs.resting.values() if (value := force_at(result, body)) > 0.0]
-    axes.set_yscale("log")
-    axes.set_ylim(0.3 * min(ends, default=1.0), 1.4 * axes.get_ylim()[1])
-    axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-    axes.yaxis.set_major_formatter("{x:g}")
-    axes.yaxis.set_minor_formatter(NullFormatter())
-    axes.set_title(f"{body}: {force_name(runs.closing).lower()} from the first touch on")
-    axes.set_xlabel("time [s]")
-
-
-# --------------------
-# Releases in several engines: the swing and what is left of it, and the first mode.
-
-
-MM = 1e3
-
-
-def draw_release(runs: ReleaseRuns, tolerances: Tolerances, path: str | Path) -> Path:
-    """The height of the tip after the release, and by how much joint angles differ below it."""
-    with style.figure(path, 4.6) as figure:
-        grid = style.panels(figure, 2, 1, margins=(0.75, 0.15, 0.5, 0.5), gaps=(0.3, 0.45))
-        upper, lower = (figure.add_subplot(grid[row, 0]) for row in range(2))
-        _draw_swing(upper, runs)
-        _draw_residual(lower, runs, tolerances.trajectory_deg)
-        keys = engine_keys(runs.moving)
-        if runs.without_hk is not None:
-            keys.append(line_key(style.MUTED, "MuJoCo with c alone, without h·k", "-", 0.8))
-        keys.append(line_key(style.LOST, "tolerance", "--", 0.9))
-        style.legend(figure, keys)
-    return Path(path)
-
-
-def _draw_swing(axes: Axes, runs: ReleaseRuns) -> None:
-    plain = runs.without_hk
-    if plain is not None:
-        axes.plot(plain.time, MM * plain.tip[:, 1], color=style.MUTED, lw=0.8)
-    for index, name in enumerate(runs.moving):
-        motion = runs.motion(name)
-        axes.plot(
-            motion.time, MM * motion.tip[:, 1], color=style.SERIES[index], ls=DASHES[index % 4],
-            lw=1.6 if index == 0 else 1.3,
-        )  # fmt: skip
-        style.time_limits(axes, motion.time)
-    axes.set_title(f"height of the tip after {MM * runs.release.tip_mass:g} g were taken away")
-    axes.set_ylabel("height [mm]")
-
-
-def _draw_residual(axes: Axes, runs: ReleaseRuns, tolerance: float) -> None:
-    first, *others = runs.moving
-    reference = runs.motion(first)
-    for index, name in enumerate(others, start=1):
-        apart = np.degrees(np.abs(runs.motion(name).angles - reference.angles)).max(axis=1)
-        axes.semilogy(
-            reference.time, np.maximum(apart, MIN_DIFFERENCE), color=style.SERIES[index], lw=1.0
-        )
-    axes.axhline(tolerance, color=style.LOST, lw=0.9, ls="--")
-    axes.set_ylim(*_residual_limits(axes, tolerance))
-    axes.set_title(f"largest difference of a joint angle from {first}")
-    axes.set_ylabel("difference [deg]")
-    axes.set_xlabel("time [s]")
-    style.time_limits(axes, reference.time)
-
-
-def _residual_limits(axes: Axes, tolerance: float) -> tuple[float, float]:
-    """From below the usual difference to above the tolerance, whatever the first sample is."""
-    lines = [np.asarray(line.get_ydata(), dtype=float) for line in axes.get_lines()[:-1]]
-    usual = min(float(np.median(line)) for line in lines)
-    largest = max(float(line.max()) for line in lines)
-    low = min(0.2 * usual, 0.1 * tolerance) if tolerance else 0.2 * usual
-    return max(low, MIN_DIFFERENCE), 3.0 * max(largest, tolerance, 10.0 * MIN_DIFFERENCE)
-
-
-def draw_mode(runs: ReleaseRuns, tolerances: Tolerances, path: str | Path) -> Path:
-    """Frequency and damping ratio of the first mode over the time step."""
-    from matplotlib.patches import Patch
-
-    with style.figure(path, 2.9) as figure:
-        grid = style.panels(figure, 1, 2, margins=(0.75, 0.15, 0.55, 0.6), gaps=(0.75, 0.3))
-        left, right = (figure.add_subplot(grid[0, column]) for column in range(2))
-        _mode_panel(left, runs, "frequency", tolerances.frequency_percent)
-        left.set_title("frequency [Hz]")
-        _mode_panel(right, runs, "ratio", tolerances.damping_ratio_percent)
-        right.set_title("damping ratio ζ [–]")
-        first = next(iter(runs.moving))
-        keys = [
-            *engine_keys(runs.moving, marks=True),
-            line_key(style.INK, "linear mode in such steps", "-", 0.9),
-            line_key(style.INK, "linear mode", ":", 0.9),
-            Patch(color=BAND, alpha=0.6, label=f"tolerance about {first}"),
-        ]
-        style.legend(figure, keys)
-    return Path(path)
-
-
-def _mode_panel(axes: Axes, runs: ReleaseRuns, field: str, percent: float) -> None:
-    """One number of the first mode, the linear one beside it."""
-    axes.axhline(getattr(runs.linear[0.0], field), color=style.INK, lw=0.9, ls=":")
-    steps = np.array(sorted(step for step in runs.linear if step > 0.0))
-    stepped = [getattr(runs.linear[step], field) for step in steps.tolist()]
-    axes.plot(MS * steps, stepped, color=style.INK, lw=0.9)
-    for index, (name, motions) in enumerate(runs.moving.items()):
-        timesteps = np.array(sorted(motions))
-        values = np.array([getattr(runs.mode(name, step), field) for step in timesteps.tolist()])
-        if index == 0:
-            band = 0.01 * percent * values
-            axes.fill_between(
-                MS * timesteps, values - band, values + band, color=BAND, alpha=0.6, lw=0
-            )
-        marks(axes, MS * timesteps, values, index)
-    axes.set_xlabel("time step [ms]")
-    axes.set_xlim(0.0, None)
-    axes.ticklabel_format(useOffset=False)
-
-
-# --------------------
-# How engines are told apart in figures that compare them: colours, dashes, marks, keys.
-
-
-DASHES = ("-", (0, (4, 3)), (0, (1.5, 2)), (0, (6, 2, 1, 2)))
-"""Lines that lie on one another are told apart by them."""
-MARKERS = "os^v"
-BAND = "#f3dfa8"
-"""What is within a tolerance."""
-MS = 1e3
-
-
 def marks(axes: Axes, x: Sequence[float] | Array, y: Sequence[float] | Array, index: int) -> None:
     """An engine's points; later engines are open and larger, so that none hides another."""
     axes.plot(
@@ -559,28 +566,3 @@ def line_key(
         [], [], color=color, label=label, ls=dashes or "none", lw=width, marker=marker or None,
         ms=5.0, mfc=color if filled else "none",
     )  # fmt: skip
-
-
-# --------------------
-# Numbers and verdicts of a comparison of engines in words, on the page and in the terminal.
-
-
-def number(value: float | str) -> str:
-    """A value in a table."""
-    if isinstance(value, str):
-        return value
-    return "–" if math.isnan(value) else f"{value:.5g}"
-
-
-def with_unit(value: float | None, finding: Finding) -> str:
-    """A difference or a tolerance of a finding."""
-    if value is None or math.isnan(value):
-        return "–"
-    return measured(value, finding.difference_unit) if value else "0"
-
-
-def verdict(finding: Finding) -> str:
-    """One word."""
-    if finding.tolerance is None:
-        return "told"
-    return "within" if finding.passed else "BEYOND"

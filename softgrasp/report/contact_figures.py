@@ -1,4 +1,11 @@
-"""Contacts over time, phalanx by phalanx (paper 004, Figs 7, 9 and 10B)."""
+"""Figures of contacts, grasp quality, sensors, pull tests, and rendered image rows.
+
+- ``draw_contacts``: normal force and contact state of each body of the hand over time.
+- ``draw_quality``: Ferrari-Canny epsilon and friction margin over time.
+- ``draw_sensors``, ``draw_tactile``: sensor signals over time, taxel maps at the end.
+- ``draw_pulls``: object displacement over the pulling force of a hold test.
+- ``draw_strip``, ``final_poses``: rendered key frames of one run, final states of several runs.
+"""
 
 from __future__ import annotations
 
@@ -45,74 +52,96 @@ if TYPE_CHECKING:
 
 
 ROW_HEIGHT, PANEL_HEIGHT, PALM_GAP = 1.15, 0.85, 0.25
-"""Of a row with its title, of its panel, and between rows that share no axes [in]."""
-NOTE_WIDTH, NOTE_HEIGHT = 170, 0.16
-"""Letters in a line at the lower edge, and its height [in]."""
+"""Height of a row with its title, of its panel, and gap above the palm rows [in]."""
+FOOTER_WIDTH, FOOTER_HEIGHT = 170, 0.16
+"""Characters in a line of the footer, and its height [in]."""
 LONG_TITLE = 10
-"""Letters of a title beside which there is room for a few words only."""
+"""Characters of a title beside which only the short annotation fits."""
 MAX_EDGES = 20
-"""Contacts that are lost more often than this chatter; single lines would hide them."""
+"""Contacts lost more often than this chatter; their single losses are not drawn."""
 FINEST = 1.5e-3
-"""Stretches nearer to one another than this part of the run are drawn as one."""
+"""Intervals closer than this fraction of the run are drawn as one."""
 TOP_PERCENTILE, HEADROOM = 99.0, 1.5
-"""The force axis ends this far above what contacts rest on; impacts are named, not drawn."""
+"""The force axis ends at this percentile of established contacts times this factor; impacts are
+annotated instead."""
+
+QUALITY_HEADROOM = 1.25
+SMALL_MARGIN, MIN_MARGIN = 0.2, 0.01
+"""Friction margins below the first value get a smaller axis, which spans at least the second."""
+PERCENTILE = 95.0
+"""Percentile of the margins that is compared with ``SMALL_MARGIN``."""
+MIN_TOP = 0.05
+"""Minimum span of the axis of ε."""
+
+SENSOR_ROW_HEIGHT = 1.7
+MAX_LEGEND_ENTRIES = 8
+"""Maximum number of lines in the legend of a panel."""
+FORCES, TORQUES = slice(0, 3), slice(3, 6)
+
+Draw = Callable[["Axes"], None]
+
+COLUMNS, TACTILE_PANEL_HEIGHT = 4, 1.9
+"""Maps per row, and height of one [in]."""
+MAP = "YlGnBu"
+MAX_NUMBERS = 150
+"""Largest number of taxels of a map with printed values."""
+
+BEYOND = 2.0
+"""Upper limit of the displacement axis over the largest displacement at slip."""
+
+Image = npt.NDArray[np.uint8]
+
+SIZE = (584, 600)
+"""Width and height of one image [px]."""
+GAP, ABOVE = 12, 84
+"""Space between images, and above them [px]."""
+CAPTION_WIDTH = 32
+"""Characters in a line of a caption."""
+SHORTER = {"first contact": "first", "last established": "last", "contact lost": "lost"}
 
 
 def draw_contacts(result: GraspResult, path: str | Path) -> Path:
-    """Draw when each body touched and how hard: a row a finger, a column a phalanx.
+    """Draw contact state and normal force of each body: one row per finger, one column per phalanx.
 
-    Bodies that never touched are left out and named below. The palm has a row of its own.
+    Bodies that never touched the object are listed below the panels. The palm has a separate row.
 
     Args:
         result: The run.
         path: The ``.png`` to write.
 
     Raises:
-        ResultError: The place cannot be written.
+        ResultError: The file cannot be written.
     """
     touched = {one.body for one in result.contacts if one.first_touch_s is not None}
     cells, palm = _cells(result, touched), [one for one in _palms(result) if one in touched]
     rows, columns = (1 + max((cell[k] for cell in cells), default=-1) for k in range(2))
-    lines = fill(_untouched(result, touched), NOTE_WIDTH)
-    note = NOTE_HEIGHT * (lines.count("\n") + 1) if lines else 0.0
+    lines = fill(_untouched(result, touched), FOOTER_WIDTH)
+    footer = FOOTER_HEIGHT * (lines.count("\n") + 1) if lines else 0.0
     bar_height = PHASE_BAR_HEIGHT if has_phases(result) else 0.0
     below = len(palm) * (ROW_HEIGHT + PALM_GAP)
     height = max(ROW_HEIGHT * rows + below - (0.0 if rows else PALM_GAP), ROW_HEIGHT)
-    height += 0.75 + bar_height + note
+    height += 0.75 + bar_height + footer
     with style.figure(path, height, numbers=False) as figure:
         if has_phases(result):
             draw_phase_bar(figure, result)
         if cells:
-            margins = (0.6, 0.1, 0.5 + note + below, 0.55 + bar_height)
+            margins = (0.6, 0.1, 0.5 + footer + below, 0.55 + bar_height)
             _draw_fingers(
                 result, figure, cells, style.panels(figure, rows, columns, margins=margins)
             )
         for index, body in enumerate(reversed(palm)):
-            at = 0.5 + note + index * (ROW_HEIGHT + PALM_GAP)
-            _draw_body(_wide(figure, at), result, body, brief=False)
+            at = 0.5 + footer + index * (ROW_HEIGHT + PALM_GAP)
+            _draw_body(_full_width_panel(figure, at), result, body, short=False)
         if not touched:
-            _draw_nothing(_wide(figure, 0.5 + note), result)
-        style.edge_labels(figure, y="normal force [N]", above=note)
+            _draw_empty(_full_width_panel(figure, 0.5 + footer), result)
+        style.edge_labels(figure, y="normal force [N]", above=footer)
         figure.text(0.06, 0.06 / height, lines, fontsize=7, color=style.MUTED, va="bottom")
-        style.legend(figure, _keys(result))
+        style.legend(figure, _legend_entries(result))
     return Path(path)
 
 
-def _palms(result: GraspResult) -> list[str]:
-    return [contact.body for contact in result.contacts if not contact.finger]
-
-
-def _untouched(result: GraspResult, touched: set[str]) -> str:
-    """The bodies that have no panel."""
-    rest = [body_label(one) for one in result.contacts if one.body not in touched]
-    soft = {digit.name for digit in result.scene.hand.soft_fingers}
-    if soft or not rest:  # of the many links of soft fingers nobody expects all
-        return ""
-    return f"Never touched: {', '.join(rest)}."
-
-
 def _cells(result: GraspResult, touched: set[str]) -> dict[tuple[int, int], str]:
-    """Row and column of each body that touched: a row a finger, a column a phalanx of all."""
+    """Row (finger) and column (phalanx) of each body that touched the object."""
     rows_of_fingers: dict[str, dict[int, str]] = {}
     soft = {digit.name for digit in result.scene.hand.soft_fingers}
     for row in body_rows(result):
@@ -121,7 +150,7 @@ def _cells(result: GraspResult, touched: set[str]) -> dict[tuple[int, int], str]
         touched_columns = {k: body for k, body in enumerate(bodies) if body in touched}
         if touched_columns:
             rows_of_fingers[finger] = touched_columns
-    # the same phalanges stand below one another; those of no finger take no room
+    # equal phalanges share a column; columns without any contact are dropped
     used = sorted({k for touched_columns in rows_of_fingers.values() for k in touched_columns})
     return {
         (i, used.index(k)): body
@@ -131,9 +160,22 @@ def _cells(result: GraspResult, touched: set[str]) -> dict[tuple[int, int], str]
 
 
 def _phalanges(result: GraspResult, finger: str) -> list[str]:
-    """Bodies of a finger in the order of its phalanges, one without a shape as a gap."""
+    """Bodies of a finger in phalanx order; empty for a phalanx without geometry."""
     (described,) = (one for one in result.scene.hand.fingers if one.name == finger)
     return [body for row in described.phalanges for body in described.bodies_of(row) or [""]]
+
+
+def _palms(result: GraspResult) -> list[str]:
+    return [contact.body for contact in result.contacts if not contact.finger]
+
+
+def _untouched(result: GraspResult, touched: set[str]) -> str:
+    """Footer that lists the bodies without a panel."""
+    rest = [body_label(one) for one in result.contacts if one.body not in touched]
+    soft = {digit.name for digit in result.scene.hand.soft_fingers}
+    if soft or not rest:  # most links of a soft finger never touch
+        return ""
+    return f"Never touched: {', '.join(rest)}."
 
 
 def _draw_fingers(
@@ -145,23 +187,10 @@ def _draw_fingers(
         lowest = i == max(row for row, column in cells if column == j)
         leftmost = j == min(column for row, column in cells if row == i)
         shared.tick_params(labelbottom=lowest, labelleft=leftmost)
-        _draw_body(shared, result, body, brief=grid.ncols > 3)
+        _draw_body(shared, result, body, short=grid.ncols > 3)
 
 
-def _wide(figure: Figure, at: float) -> Axes:
-    """A panel over the whole width, so high above the lower edge [in]."""
-    width, height = figure.get_size_inches().tolist()
-    return figure.add_axes((0.6 / width, at / height, 1.0 - 0.7 / width, PANEL_HEIGHT / height))
-
-
-def _draw_nothing(axes: Axes, result: GraspResult) -> None:
-    axes.set_title("nothing touched the object")
-    axes.plot(result.time[[0, -1]], [0.0, 0.0], color=style.FORCE, lw=0.8)
-    axes.set_ylim(0.0, HEADROOM * 2.0 * result.scene.closure.threshold)
-    style.time_limits(axes, result.time)
-
-
-def _draw_body(axes: Axes, result: GraspResult, body: str, *, brief: bool) -> None:
+def _draw_body(axes: Axes, result: GraspResult, body: str, *, short: bool) -> None:
     which = column(result.contact_bodies, body)
     contact, force = result.contact_of(body), result.normal_force[:, which]
     if has_phases(result):
@@ -171,7 +200,7 @@ def _draw_body(axes: Axes, result: GraspResult, body: str, *, brief: bool) -> No
     _shade(axes, result, force > 0.0, style.TOUCHING)
     _shade(axes, result, result.in_contact[:, which], style.ESTABLISHED)
     if result.hold is not None and not has_phases(result):
-        # the shade of a contact hides that of the hold test
+        # contact shading hides the background of the hold test
         axes.axvline(result.hold.start_s, 0.0, 0.8, color=style.MUTED, lw=0.9, ls=":")
     if len(contact.lost_s) <= MAX_EDGES:
         transform = axes.get_xaxis_transform()
@@ -183,13 +212,44 @@ def _draw_body(axes: Axes, result: GraspResult, body: str, *, brief: bool) -> No
     axes.set_ylim(0.0, _top(result, bodies))
     title = body_label(contact)
     axes.set_title(title)
-    style.annotate(axes, _story(contact, brief or len(title) > LONG_TITLE))
+    style.annotate(axes, _contact_annotation(contact, short or len(title) > LONG_TITLE))
     if force.max() > axes.get_ylim()[1]:
-        _name_peak(axes, result, float(result.time[force.argmax()]), float(force.max()))
+        _annotate_peak(axes, result, float(result.time[force.argmax()]), float(force.max()))
 
 
-def _name_peak(axes: Axes, result: GraspResult, time: float, force: float) -> None:
-    """An arrowhead where the curve leaves the panel, and how far it goes beside it."""
+def _shade(axes: Axes, result: GraspResult, on: NDArray[np.bool_], color: str) -> None:
+    apart = FINEST * (result.time[-1] - result.time[0])
+    bars = [(begin, end - begin) for begin, end in merged(spans(result.time, on), apart)]
+    transform = axes.get_xaxis_transform()
+    axes.broken_barh(bars, (0, 1), color=color, lw=0, transform=transform)
+
+
+def _top(result: GraspResult, bodies: list[str]) -> float:
+    """Upper limit of the force axis of the bodies [N]."""
+    columns = [column(result.contact_bodies, body) for body in bodies]
+    forces = result.normal_force[:, columns]
+    steady = forces[result.in_contact[:, columns]]
+    forces = steady if steady.size else forces[forces > 0.0]
+    largest = float(np.percentile(forces, TOP_PERCENTILE)) if forces.size else 0.0
+    return HEADROOM * max(largest, 2.0 * result.scene.closure.threshold)
+
+
+def _contact_annotation(contact: BodyContact, short: bool) -> str:
+    if contact.first_touch_s is None:
+        return "" if short else "no contact"
+    if contact.in_contact:
+        since, force = f"{contact.established_s[-1]:.3f} s", newtons(contact.normal_force_N)
+        return f"{since}, {force}" if short else f"established {since}, {force} at the end"
+    if not contact.lost_s:
+        return "touched" if short else f"touched {contact.first_touch_s:.3f} s, never established"
+    if short:
+        return f"lost {contact.lost_s[-1]:.3f} s"
+    times = f"{len(contact.lost_s)} times, last " if len(contact.lost_s) > 1 else ""
+    return f"touched {contact.first_touch_s:.3f} s, lost {times}{contact.lost_s[-1]:.3f} s"
+
+
+def _annotate_peak(axes: Axes, result: GraspResult, time: float, force: float) -> None:
+    """Mark with an arrowhead where the curve leaves the panel, and write its peak."""
     transform = axes.get_xaxis_transform()
     axes.plot(
         [time], [1.0], "^", ms=5, mew=0, color=style.FORCE, transform=transform, clip_on=False
@@ -202,38 +262,20 @@ def _name_peak(axes: Axes, result: GraspResult, time: float, force: float) -> No
     )  # fmt: skip
 
 
-def _shade(axes: Axes, result: GraspResult, on: NDArray[np.bool_], color: str) -> None:
-    apart = FINEST * (result.time[-1] - result.time[0])
-    bars = [(begin, end - begin) for begin, end in merged(spans(result.time, on), apart)]
-    transform = axes.get_xaxis_transform()
-    axes.broken_barh(bars, (0, 1), color=color, lw=0, transform=transform)
+def _full_width_panel(figure: Figure, at: float) -> Axes:
+    """Add a full-width panel at a height above the lower edge [in]."""
+    width, height = figure.get_size_inches().tolist()
+    return figure.add_axes((0.6 / width, at / height, 1.0 - 0.7 / width, PANEL_HEIGHT / height))
 
 
-def _story(contact: BodyContact, brief: bool) -> str:
-    if contact.first_touch_s is None:
-        return "" if brief else "no contact"
-    if contact.in_contact:
-        since, force = f"{contact.established_s[-1]:.3f} s", newtons(contact.normal_force_N)
-        return f"{since}, {force}" if brief else f"established {since}, {force} at the end"
-    if not contact.lost_s:
-        return "touched" if brief else f"touched {contact.first_touch_s:.3f} s, never established"
-    if brief:
-        return f"lost {contact.lost_s[-1]:.3f} s"
-    times = f"{len(contact.lost_s)} times, last " if len(contact.lost_s) > 1 else ""
-    return f"touched {contact.first_touch_s:.3f} s, lost {times}{contact.lost_s[-1]:.3f} s"
+def _draw_empty(axes: Axes, result: GraspResult) -> None:
+    axes.set_title("nothing touched the object")
+    axes.plot(result.time[[0, -1]], [0.0, 0.0], color=style.FORCE, lw=0.8)
+    axes.set_ylim(0.0, HEADROOM * 2.0 * result.scene.closure.threshold)
+    style.time_limits(axes, result.time)
 
 
-def _top(result: GraspResult, bodies: list[str]) -> float:
-    """Upper end of the force axis of some bodies [N]."""
-    columns = [column(result.contact_bodies, body) for body in bodies]
-    forces = result.normal_force[:, columns]
-    steady = forces[result.in_contact[:, columns]]
-    forces = steady if steady.size else forces[forces > 0.0]
-    largest = float(np.percentile(forces, TOP_PERCENTILE)) if forces.size else 0.0
-    return HEADROOM * max(largest, 2.0 * result.scene.closure.threshold)
-
-
-def _keys(result: GraspResult) -> list[Artist]:
+def _legend_entries(result: GraspResult) -> list[Artist]:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
@@ -250,31 +292,18 @@ def _keys(result: GraspResult) -> list[Artist]:
     return keys
 
 
-# --------------------
-# Quality of the grasp over time: ε and the friction margin, and when force closure began.
-
-
-QUALITY_HEADROOM = 1.25
-SMALL_MARGIN, MIN_MARGIN = 0.2, 0.01
-"""Margins up to the first one are drawn on an axis of their own, of at least the second one."""
-PERCENTILE = 95.0
-"""Percentile of the margins that decides so: a first touch may be far from slipping."""
-MIN_TOP = 0.05
-"""Least height of the axis of ε."""
-
-
 def draw_quality(result: GraspResult, path: str | Path) -> Path:
-    """Draw ε and the friction margin at the samples of a run, under one time axis.
+    """Draw ε and the friction margin over time.
 
     Args:
-        result: The run, with a log of its contacts.
+        result: A run with a quality log.
         path: The ``.png`` to write.
 
     Raises:
-        ResultError: The place cannot be written.
+        ResultError: The file cannot be written.
     """
     log = result.quality_log
-    assert log is not None  # asked by the page
+    assert log is not None  # checked by the caller
     with style.figure(path, 3.6, numbers=False) as figure:
         grid = style.panels(figure, 2, 1, margins=(0.6, 0.1, 0.5, 0.3), gaps=(0.0, 0.42))
         above = figure.add_subplot(grid[0])
@@ -316,37 +345,25 @@ def _draw_margin(axes: Axes, log: QualityLog) -> None:
     axes.axhline(0.0, color=style.LOST, lw=0.9, ls=(0, (3, 2)))
     finite = log.margin[np.isfinite(log.margin)]
     usual = float(np.percentile(finite, PERCENTILE)) if finite.size else 1.0
-    # near to slipping all the time, the curve would be a line on the axis
+    # a contact close to slipping throughout would be a line on the axis
     top = 1.05 if usual > SMALL_MARGIN else QUALITY_HEADROOM * max(usual, MIN_MARGIN)
     axes.set_ylim(-0.05 * top, top)
     if finite.size and finite.max() > top:
-        style.annotate(axes, f"cut; the largest is {finite.max():.2f}")
-    axes.set_title("friction margin 1 − |Ft|/(µ Fn) of the body nearest to slipping [–]")
+        style.annotate(axes, f"clipped; maximum {finite.max():.2f}")
+    axes.set_title("friction margin 1 − |Ft|/(µ Fn) of the body closest to slipping [–]")
     if not np.isfinite(log.margin).any():
-        style.annotate(axes, "nothing presses")
-
-
-# --------------------
-# What the sensors told over time: taxels summed up, forces and torques, joint torques.
-
-
-SENSOR_ROW_HEIGHT = 1.7
-MAX_LEGEND_ENTRIES = 8
-"""Lines of a panel that are named; more of them would cover it."""
-FORCES, TORQUES = slice(0, 3), slice(3, 6)
-
-Draw = Callable[["Axes"], None]
+        style.annotate(axes, "no contact force")
 
 
 def draw_sensors(result: GraspResult, path: str | Path) -> Path:
-    """Draw what each sensor told, with the truth behind it where the two differ.
+    """Draw the signals of each sensor, with the true value where the sensor model adds errors.
 
     Args:
         result: A run with sensors.
         path: The ``.png`` to write.
 
     Raises:
-        ResultError: The place cannot be written.
+        ResultError: The file cannot be written.
     """
     rows = _rows(result)
     with style.figure(path, SENSOR_ROW_HEIGHT * len(rows) + 0.7, numbers=False) as figure:
@@ -362,7 +379,7 @@ def draw_sensors(result: GraspResult, path: str | Path) -> Path:
 
 
 def _rows(result: GraspResult) -> list[list[Draw]]:
-    """The panels, row by row."""
+    """Draw functions of the panels, row by row."""
     readings = result.sensors.values()
     tactile = [reading for reading in readings if isinstance(reading.sensor, TactileSensor)]
     rows = [[_panel(result, "taxels of a sensor, sum [N]", *_sums(tactile))]] if tactile else []
@@ -378,17 +395,6 @@ def _rows(result: GraspResult) -> list[list[Draw]]:
                 [_panel(result, f"{name}: servo torque [N·m or N]", *_part(reading, whole))]
             )
     return rows
-
-
-def _sums(tactile: Sequence[SensorReading]) -> tuple[list[str], Array, Array]:
-    names = [reading.sensor.name.removeprefix("tactile_") for reading in tactile]
-    values = np.column_stack([reading.values.sum(axis=1) for reading in tactile])
-    return names, values, np.column_stack([reading.truth.sum(axis=1) for reading in tactile])
-
-
-def _part(reading: SensorReading, columns: slice) -> tuple[list[str], Array, Array]:
-    names = list(reading.channels[columns])
-    return names, reading.values[:, columns], reading.truth[:, columns]
 
 
 def _panel(
@@ -411,37 +417,37 @@ def _panel(
                 loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=7.5, handlelength=1.2
             )
         if differs:
-            style.annotate(axes, "pale: told; dark: truth")
+            style.annotate(axes, "pale: sensor; dark: true value")
 
     return draw
 
 
-# --------------------
-# Maps of taxels at the end of a run: where each skin is pressed, and how hard.
+def _sums(tactile: Sequence[SensorReading]) -> tuple[list[str], Array, Array]:
+    names = [reading.sensor.name.removeprefix("tactile_") for reading in tactile]
+    values = np.column_stack([reading.values.sum(axis=1) for reading in tactile])
+    return names, values, np.column_stack([reading.truth.sum(axis=1) for reading in tactile])
 
 
-COLUMNS, TACTILE_PANEL_HEIGHT = 4, 1.9
-"""Maps side by side, and height of one [in]."""
-MAP = "YlGnBu"
-MAX_NUMBERS = 150
-"""Taxels of a map in which numbers are written."""
+def _part(reading: SensorReading, columns: slice) -> tuple[list[str], Array, Array]:
+    names = list(reading.channels[columns])
+    return names, reading.values[:, columns], reading.truth[:, columns]
 
 
 def tactile_readings(result: GraspResult) -> list[SensorReading]:
-    """The tactile sensors of a run."""
+    """Readings of the tactile sensors of a run."""
     readings = result.sensors.values()
     return [reading for reading in readings if isinstance(reading.sensor, TactileSensor)]
 
 
 def draw_tactile(result: GraspResult, path: str | Path) -> Path:
-    """Draw a map a tactile sensor at the last control sample, all to one scale.
+    """Draw one map per tactile sensor at the last control sample, with a common scale.
 
     Args:
         result: A run with tactile sensors.
         path: The ``.png`` to write.
 
     Raises:
-        ResultError: The place cannot be written.
+        ResultError: The file cannot be written.
     """
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import Normalize
@@ -467,51 +473,43 @@ def draw_tactile(result: GraspResult, path: str | Path) -> Path:
 
 
 def _draw_map(axes: Axes, reading: SensorReading, scale: object) -> None:
-    felt = reading.taxels[-1]
-    axes.imshow(felt, cmap=MAP, norm=scale, origin="lower", aspect="auto", interpolation="nearest")  # type: ignore[arg-type]
+    forces = reading.taxels[-1]
+    axes.imshow(forces, cmap=MAP, norm=scale, origin="lower", aspect="auto", interpolation="nearest")  # type: ignore[arg-type]
     axes.set_title(reading.sensor.name.removeprefix("tactile_").replace("_", " "))
-    style.annotate(axes, f"{felt.sum():.2f} N")
-    axes.set_xticks(range(0, felt.shape[1], max(felt.shape[1] // 8, 1)))
-    axes.set_yticks(range(0, felt.shape[0], max(felt.shape[0] // 8, 1)))
+    style.annotate(axes, f"{forces.sum():.2f} N")
+    axes.set_xticks(range(0, forces.shape[1], max(forces.shape[1] // 8, 1)))
+    axes.set_yticks(range(0, forces.shape[0], max(forces.shape[0] // 8, 1)))
     axes.grid(visible=False)
-    if felt.size > MAX_NUMBERS:
+    if forces.size > MAX_NUMBERS:
         return
-    largest = max(float(np.abs(felt).max()), 1e-12)
-    for (row, place), force in np.ndenumerate(felt):
+    largest = max(float(np.abs(forces).max()), 1e-12)
+    for (row, taxel_column), force in np.ndenumerate(forces):
         if abs(force) > 0.05 * largest and abs(force) >= 0.005:
             dark = force > 0.55 * float(getattr(scale, "vmax", 1.0))
             axes.text(
-                place, row, f"{force:.2f}", ha="center", va="center", fontsize=6,
+                taxel_column, row, f"{force:.2f}", ha="center", va="center", fontsize=6,
                 color="white" if dark else style.INK,
             )  # fmt: skip
 
 
-# --------------------
-# Pulls of a hold test: how far the object went in the hand under a growing force.
-
-
-BEYOND = 2.0
-"""The axis of ways ends at this many times the largest way until slip."""
-
-
 def draw_pulls(result: GraspResult, path: str | Path) -> Path:
-    """Draw the object's way since the closed state over the force of each pull.
+    """Draw the object displacement since the closed state over the force of each pull.
 
-    The point is where all contacts slip; the line across, friction µ·ΣN of the closed hand.
+    Dots mark where all contacts slip; the dashed line is the friction limit µ·ΣN of the closed hand.
 
     Args:
         result: The run.
         path: The ``.png`` to write.
 
     Raises:
-        ResultError: The place cannot be written.
+        ResultError: The file cannot be written.
     """
     assert result.hold is not None  # there are pulls
     pulls = result.hold.pulls
     with style.figure(path, 3.4) as figure:
         grid = style.panels(figure, 1, 1, margins=(0.75, 0.1, 0.55, 0.55), gaps=(0.0, 0.0))
         axes = figure.add_subplot(grid[0])
-        # a wrist gives way to the pull
+        # a wrist yields to the pull
         position = _in_palm(result) if result.scene.on_wrist else result.object_position
         for pull, color in zip(pulls, cycle(style.SERIES)):
             _draw_pull(axes, result.time, position, pull, color)
@@ -519,25 +517,10 @@ def draw_pulls(result: GraspResult, path: str | Path) -> Path:
         widest = max(1e3 * pull.drop_m for pull in pulls)
         axes.set_ylim(0.0, max(BEYOND * widest, 1e-3))
         axes.set_xlim(left=0.0)
-        axes.set_title("Way of the object in the hand [mm]")
+        axes.set_title("displacement of the object in the hand [mm]")
         axes.set_xlabel("pulling force [N]")
         axes.legend(loc="upper left", ncols=min(len(pulls) + 1, 4), frameon=False, fontsize=8)
     return Path(path)
-
-
-def _draw_pull(axes: Axes, time: Array, position: Array, pull: PullTest, color: str) -> None:
-    first = min(int(np.searchsorted(time, pull.start_s, side="right")), len(time) - 1)
-    rows = (time > pull.start_s) & (time <= pull.end_s)  # at its start the last pull ends
-    force = pull.rate_N_s * (time[rows] - pull.start_s)
-    displacement_mm = 1e3 * np.linalg.norm(position[rows] - position[first], axis=1)
-    axes.plot(*thinned(force, displacement_mm), color=color, label=pull.name)
-    if pull.slip_force_N is not None:
-        axes.plot(
-            pull.slip_force_N,
-            np.interp(pull.slip_force_N, force, displacement_mm),
-            "o",
-            color=color,
-        )
 
 
 def _in_palm(result: GraspResult) -> Array:
@@ -554,49 +537,82 @@ def _in_palm(result: GraspResult) -> Array:
     return relative_positions
 
 
-# --------------------
-# Pictures side by side: the instants of one run, or the ends of several.
-
-
-Image = npt.NDArray[np.uint8]
-
-SIZE = (584, 600)
-"""Pixels of one picture."""
-GAP, ABOVE = 12, 84
-"""Pixels between pictures, and above them."""
-CAPTION_WIDTH = 32
-"""Letters in a line of a caption."""
-SHORTER = {"first contact": "first", "last established": "last", "contact lost": "lost"}
+def _draw_pull(axes: Axes, time: Array, position: Array, pull: PullTest, color: str) -> None:
+    first = min(int(np.searchsorted(time, pull.start_s, side="right")), len(time) - 1)
+    rows = (time > pull.start_s) & (time <= pull.end_s)  # the previous pull ends at its start
+    force = pull.rate_N_s * (time[rows] - pull.start_s)
+    displacement_mm = 1e3 * np.linalg.norm(position[rows] - position[first], axis=1)
+    axes.plot(*thinned(force, displacement_mm), color=color, label=pull.name)
+    if pull.slip_force_N is not None:
+        axes.plot(
+            pull.slip_force_N,
+            np.interp(pull.slip_force_N, force, displacement_mm),
+            "o",
+            color=color,
+        )
 
 
 def strip_images(result: GraspResult, *, renderer: str = "auto") -> list[Image]:
-    """The pictures of a run's five key instants, without words.
+    """Render the five key frames of a run.
 
     Args:
         result: The run.
         renderer: ``auto``, ``gl`` or ``raycast``.
 
     Raises:
-        BackendUnavailable: The renderer that was asked for is not there.
+        BackendUnavailable: The requested renderer is not available.
     """
     times = [time for time, _ in key_frames(result)]
     return render_key_frames(result, times, renderer=renderer, size=SIZE)
 
 
 def draw_strip(result: GraspResult, path: str | Path, images: Sequence[Image]) -> Path:
-    """Draw the five key instants side by side, as paper 004's Fig 10A.
+    """Lay out the five key frames side by side, as in Figure 10A of paper 004.
 
     Args:
         result: The run.
         path: The ``.png`` to write.
-        images: Its ``strip_pictures``.
+        images: Its ``strip_images``.
 
     Raises:
-        ResultError: The place cannot be written.
+        ResultError: The file cannot be written.
     """
     key_frame_list = key_frames(result)
     titles = [f"{time:.3f} s" for time, _ in key_frame_list]
     return _row(images, titles, [_one_line(caption) for _, caption in key_frame_list], path)
+
+
+def _row(
+    images: Sequence[Image], titles: Sequence[str], captions: Sequence[str], path: str | Path
+) -> Path:
+    lines = ["\n".join(_wrapped(caption)) for caption in captions]
+    below = 24 + 46 * max(text.count("\n") + 1 for text in lines)
+    width, height = len(images) * (SIZE[0] + GAP) + GAP, ABOVE + SIZE[1] + below
+    with style.figure(path, height / style.DPI, width / style.DPI) as figure:
+        for column, (image, title, text) in enumerate(zip(images, titles, lines, strict=True)):
+            left = GAP + column * (SIZE[0] + GAP)
+            middle = (left + 0.5 * SIZE[0]) / width
+            # without resampling, which would blur the images and double the file size
+            figure.figimage(image, left, below)
+            top = 1.0 - 0.75 * ABOVE / height
+            figure.text(middle, top, title, ha="center", fontsize=9, fontweight="bold")
+            figure.text(middle, (below - 12) / height, text, ha="center", va="top", fontsize=7.5)
+    return Path(path)
+
+
+def _wrapped(caption: str) -> list[str]:
+    return [
+        line
+        for caption_line in caption.split("\n")
+        for line in textwrap.wrap(caption_line, CAPTION_WIDTH)
+    ]
+
+
+def _one_line(caption: str) -> str:
+    """Shorten a key-frame caption that would need a second line."""
+    words, colon, bodies = caption.partition(": ")
+    long = len(caption) > CAPTION_WIDTH
+    return f"{SHORTER.get(words, words)}{colon}{bodies}" if long else caption
 
 
 def final_poses(
@@ -608,19 +624,19 @@ def final_poses(
     one_viewpoint: bool = True,
     captions: Sequence[str] = (),
 ) -> Path:
-    """Draw how several runs ended, side by side and from one place (paper 004, Fig 12C).
+    """Render the final states of several runs side by side (as in Figure 12C of paper 004).
 
     Args:
         results: The runs, all of one hand.
-        labels: What to call them, one a run.
+        labels: Names of the runs.
         path: The ``.png`` to write.
         renderer: ``auto``, ``gl`` or ``raycast``.
-        one_viewpoint: Whether all are seen from one place, or each from its own best side.
-        captions: What to say of each run below its picture, besides how far the object moved.
+        one_viewpoint: Whether all runs share one camera; otherwise each gets its best camera.
+        captions: Text below each image, before the displacement of the object.
 
     Raises:
-        BackendUnavailable: The renderer that was asked for is not there.
-        ResultError: The place cannot be written.
+        BackendUnavailable: The requested renderer is not available.
+        ResultError: The file cannot be written.
     """
     playbacks = [Playback(result) for result in results]
     groups = [playbacks] if one_viewpoint else [[playback] for playback in playbacks]
@@ -642,41 +658,8 @@ def final_poses(
     return _row(images, labels, captions_moved, path)
 
 
-def _row(
-    images: Sequence[Image], titles: Sequence[str], captions: Sequence[str], path: str | Path
-) -> Path:
-    lines = ["\n".join(_wrapped(caption)) for caption in captions]
-    below = 24 + 46 * max(text.count("\n") + 1 for text in lines)
-    width, height = len(images) * (SIZE[0] + GAP) + GAP, ABOVE + SIZE[1] + below
-    with style.figure(path, height / style.DPI, width / style.DPI) as figure:
-        for column, (image, title, text) in enumerate(zip(images, titles, lines, strict=True)):
-            left = GAP + column * (SIZE[0] + GAP)
-            middle = (left + 0.5 * SIZE[0]) / width
-            # pixel for pixel: resampling would cost sharpness and double the file
-            figure.figimage(image, left, below)
-            top = 1.0 - 0.75 * ABOVE / height
-            figure.text(middle, top, title, ha="center", fontsize=9, fontweight="bold")
-            figure.text(middle, (below - 12) / height, text, ha="center", va="top", fontsize=7.5)
-    return Path(path)
-
-
-def _one_line(caption: str) -> str:
-    """A caption of an instant with fewer words where it would need a second line."""
-    words, colon, bodies = caption.partition(": ")
-    long = len(caption) > CAPTION_WIDTH
-    return f"{SHORTER.get(words, words)}{colon}{bodies}" if long else caption
-
-
-def _wrapped(caption: str) -> list[str]:
-    return [
-        line
-        for caption_line in caption.split("\n")
-        for line in textwrap.wrap(caption_line, CAPTION_WIDTH)
-    ]
-
-
 def _moved(result: GraspResult) -> str:
     if out_of_hand(result):
-        return "not in the hand any more" if let_go_s(result) is not None else "never in the hand"
+        return "no longer in the hand" if let_go_s(result) is not None else "never in the hand"
     x, y, z = (style.signed(1e3 * part, 1) for part in result.object.displacement_m)
     return f"moved ({x}, {y}, {z}) mm"

@@ -1,4 +1,9 @@
-"""The report of a run: its files, its figures, its film and one page that holds them all."""
+"""HTML report of a grasp simulation: result files, figures, video and one self-contained page.
+
+``write_report`` is the entry point. Images and the video are embedded as data URLs, so the page
+needs no other file and no network. Other reports (sweep, calibration, cross-engine validation)
+use ``templates`` and ``embedded_image`` from here.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +58,7 @@ VIDEO, CONTACTS, JOINTS, OBJECT, SENSORS, TACTILE, PULLS, QUALITY, STRIP, REPORT
     "report.html",
 )
 NO_IMAGES = "none"
-"""The renderer that draws nothing: no film and no strip."""
+"""Value of ``renderer`` that disables video and key frames."""
 
 Draw = Callable[[GraspResult, Path], Path]
 FIGURES: tuple[tuple[str, Draw], ...] = (
@@ -61,10 +66,31 @@ FIGURES: tuple[tuple[str, Draw], ...] = (
     (JOINTS, draw_joints),
     (OBJECT, draw_object),
 )
-"""Of every run."""
+"""Figures of every run."""
 
 Progress = Callable[[str, float], None]
-"""Called with the file that is being written and the part of it that is done, 0 to 1."""
+"""Called with the name of the file in progress and the completed fraction, 0 to 1."""
+
+LARGE = 400_000
+"""PNG files larger than this [bytes] are photographs or renderings, not line drawings."""
+JPEG_QUALITY = 90
+"""WebP quality, of 100: a tenth of the size of the PNG without visible difference."""
+EDGE = 0.95
+"""Fraction of the page width above which an image fills it."""
+
+
+class EmbeddedImage(NamedTuple):
+    """An image embedded in a page.
+
+    Attributes:
+        source: Data URL.
+        files: Names of the image file and of its CSV table.
+        fraction: Width over page width, at most 1, so that all figures have equal font sizes.
+    """
+
+    source: str
+    files: str
+    fraction: float
 
 
 def write_report(
@@ -76,36 +102,36 @@ def write_report(
     report: bool = True,
     progress: Progress | None = None,
 ) -> list[Path]:
-    """Write a run with its figures, its film and a page that shows them without a network.
+    """Write result files, figures, video and a self-contained HTML report of a run.
 
     Args:
         result: The run.
-        directory: Where to; it is made when it is missing.
-        renderer: ``auto``, ``gl``, ``raycast``, or ``none`` for no film and no strip.
-        video: Whether to make the film.
-        report: Whether to draw the figures and write the page.
-        progress: Called with what is being written and how far it is.
+        directory: Output directory; created if missing.
+        renderer: ``auto``, ``gl``, ``raycast``, or ``none`` for no video and no key frames.
+        video: Whether to write the video.
+        report: Whether to write figures and HTML report.
+        progress: Called with the file in progress and the completed fraction.
 
     Returns:
-        The files, in the order in which they were written: ``result.json``,
-        ``trajectory.npz``, figures, each followed by its numbers in CSV, film, page.
+        The files in the order of writing: ``result.json``, ``trajectory.npz``, figures, each
+        followed by its CSV table, video, HTML report.
 
     Raises:
-        BackendUnavailable: The renderer that was asked for, or ffmpeg, is not there.
-        ResultError: The folder cannot be written.
+        BackendUnavailable: The requested renderer, or ffmpeg, is not available.
+        ResultError: The directory cannot be written.
     """
-    directory, update = Path(directory), progress or _silent
+    directory, update = Path(directory), progress or _ignore_progress
     written = result.save(directory)
     drawn: list[Future[list[Path]]] = []
     video_info = None
-    # the pictures are drawn by the engine, the figures by matplotlib: one core each
-    with ThreadPoolExecutor(max_workers=1) as beside:
+    # images are rendered on this thread while matplotlib draws the figures on another
+    with ThreadPoolExecutor(max_workers=1) as executor:
         drawing = renderer != NO_IMAGES
         images = strip_images(result, renderer=renderer) if report and drawing else []
         if report:
-            drawn.append(beside.submit(_write_figures, result, directory, update))
+            drawn.append(executor.submit(_write_figures, result, directory, update))
         if images:
-            drawn.append(beside.submit(_write_strip, result, directory, images, update))
+            drawn.append(executor.submit(_write_strip, result, directory, images, update))
         if video and drawing:
             video_info = render_video(
                 result,
@@ -122,13 +148,43 @@ def write_report(
     return written
 
 
+def _ignore_progress(file: str, done: float) -> None:
+    """Ignore progress."""
+
+
+def _write_figures(result: GraspResult, directory: Path, update: Progress) -> list[Path]:
+    written, figures = [], FIGURES
+    if result.quality_log is not None and len(result.quality_log.time) > 1:
+        figures = (*figures, (QUALITY, draw_quality))
+    if result.sensors:
+        figures = (*figures, (SENSORS, draw_sensors))
+    if tactile_readings(result):
+        figures = (*figures, (TACTILE, draw_tactile))
+    if result.hold is not None and result.hold.pulls:
+        figures = (*figures, (PULLS, draw_pulls))
+    for name, draw in figures:
+        drawn = draw(result, directory / name)
+        write_numbers(result, drawn)
+        written += [drawn, drawn.with_suffix(".csv")]
+        update(name, 1.0)
+    return written
+
+
+def _write_strip(
+    result: GraspResult, directory: Path, images: Sequence[Image], update: Progress
+) -> list[Path]:
+    written = draw_strip(result, directory / STRIP, images)
+    update(STRIP, 1.0)
+    return [written]
+
+
 def report_html(result: GraspResult, files: Sequence[Path], video_info: VideoInfo | None) -> str:
-    """The page as HTML that needs no other file.
+    """Render the report as HTML that needs no other file.
 
     Args:
         result: The run.
-        files: Its files, of which the pictures go into the page.
-        video_info: The film, where there is one.
+        files: Files of the run; their images are embedded.
+        video_info: The video; None without one.
     """
     images = {path.stem: embedded_image(path) for path in files if path.suffix == ".png"}
     template = templates().get_template("report.html.j2")
@@ -136,14 +192,22 @@ def report_html(result: GraspResult, files: Sequence[Path], video_info: VideoInf
         directory=displayed_path(files[0].parent),
         images=images,
         video=embedded(video_info.path, "video/mp4") if video_info else "",
-        video_note=_video_note(video_info) if video_info else "",
+        video_caption=_video_caption(video_info) if video_info else "",
         strip_alt="; ".join(f"{time:.3f} s {text}" for time, text in key_frames(result)),
         **_content(result, video_info),
     )
 
 
+def _video_caption(video_info: VideoInfo) -> str:
+    return (
+        f"{video_info.frames / video_info.fps:.1f} s; closure {video_info.speed}; "
+        f"{video_info.renderer_note}. Green: contact established. Arrows: normal forces on the "
+        "object."
+    )
+
+
 def _content(result: GraspResult, video_info: VideoInfo | None) -> dict[str, object]:
-    """Everything on the page but the pictures."""
+    """Template variables of all texts and tables."""
     return {
         "version": __version__,
         "title": _title(result),
@@ -180,32 +244,6 @@ def _content(result: GraspResult, video_info: VideoInfo | None) -> dict[str, obj
     }
 
 
-def _write_figures(result: GraspResult, directory: Path, update: Progress) -> list[Path]:
-    written, figures = [], FIGURES
-    if result.quality_log is not None and len(result.quality_log.time) > 1:
-        figures = (*figures, (QUALITY, draw_quality))
-    if result.sensors:
-        figures = (*figures, (SENSORS, draw_sensors))
-    if tactile_readings(result):
-        figures = (*figures, (TACTILE, draw_tactile))
-    if result.hold is not None and result.hold.pulls:
-        figures = (*figures, (PULLS, draw_pulls))
-    for name, draw in figures:
-        drawn = draw(result, directory / name)
-        write_numbers(result, drawn)
-        written += [drawn, drawn.with_suffix(".csv")]
-        update(name, 1.0)
-    return written
-
-
-def _write_strip(
-    result: GraspResult, directory: Path, images: Sequence[Image], update: Progress
-) -> list[Path]:
-    written = draw_strip(result, directory / STRIP, images)
-    update(STRIP, 1.0)
-    return [written]
-
-
 def _title(result: GraspResult) -> str:
     scene = result.scene
     name = f"{scene.name}: " if scene.name else ""
@@ -216,22 +254,8 @@ def _sentence(text: str) -> str:
     return f"{text[0].upper()}{text[1:]}."
 
 
-def _video_note(video_info: VideoInfo) -> str:
-    return (
-        f"{video_info.frames / video_info.fps:.1f} s; the closing is shown {video_info.speed}; {video_info.renderer_note}. "
-        "Green: contact established. Arrows: normal forces on the object."
-    )
-
-
-def displayed_path(directory: Path) -> str:
-    """A folder as a command line names it: from where the page was written, or by its own name."""
-    whole, here = directory.resolve(), Path.cwd().resolve()
-    inside = whole != here and whole.is_relative_to(here)
-    return shlex.quote(whole.relative_to(here).as_posix() if inside else whole.name)
-
-
 def templates() -> Environment:
-    """The pages' templates."""
+    """Open the jinja2 environment with the templates of all reports."""
     from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
     return Environment(
@@ -243,43 +267,12 @@ def templates() -> Environment:
     )
 
 
-def _silent(file: str, done: float) -> None:
-    """Tell nobody."""
-
-
-# --------------------
-# Pictures and films as a page holds them: inside it, so that it needs no other file.
-
-
-LARGE = 400_000
-"""Bytes above which a PNG is a photograph or a drawing of the engine rather than of lines."""
-JPEG_QUALITY = 90
-"""Of WebP, of 100: a tenth of the PNG's size with no difference to be seen."""
-EDGE = 0.95
-"""Share of the page's width above which a picture fills it."""
-
-
-class EmbeddedImage(NamedTuple):
-    """A picture as a page holds it.
-
-    Attributes:
-        source: Its data URL.
-        files: The files beside the page that hold it and its numbers.
-        share: Its width over that of the page, at most 1, so that letters are alike in all figures.
-    """
-
-    source: str
-    files: str
-    fraction: float
-
-
 def embedded_image(path: Path, *, smaller: int = 1) -> EmbeddedImage:
-    """A PNG for a page: its data URL, its name, and that of its numbers where there are any.
+    """Embed a PNG; large ones are converted to WebP.
 
     Args:
-        path: The picture; the file keeps all its pixels, the page has photographs as WebP.
-        smaller: Its width over the width on the page. For pages with so many figures that they
-            would be too large to send.
+        path: The image file; it is not changed.
+        smaller: Integer factor by which the embedded image is reduced, for pages with many figures.
     """
     from PIL import Image
 
@@ -302,10 +295,17 @@ def embedded_image(path: Path, *, smaller: int = 1) -> EmbeddedImage:
 
 
 def embedded(path: Path, kind: str) -> str:
-    """A file as a data URL."""
+    """Encode a file as a data URL."""
     return data_url(path.read_bytes(), kind)
 
 
 def data_url(content: bytes, kind: str) -> str:
-    """Bytes as a data URL."""
+    """Encode bytes as a data URL."""
     return f"data:{kind};base64,{base64.b64encode(content).decode('ascii')}"
+
+
+def displayed_path(directory: Path) -> str:
+    """Shell-quoted directory: relative to the working directory if inside it, else its name."""
+    whole, here = directory.resolve(), Path.cwd().resolve()
+    inside = whole != here and whole.is_relative_to(here)
+    return shlex.quote(whole.relative_to(here).as_posix() if inside else whole.name)

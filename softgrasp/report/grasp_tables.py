@@ -1,4 +1,8 @@
-"""What was simulated, in the words of a report."""
+"""Tables of a grasp report: scene properties, key numbers, contacts, stiffness, events, tests.
+
+All functions return rows of formatted strings; the template arranges them. Forces in N, lengths
+in mm, world frame.
+"""
 
 from __future__ import annotations
 
@@ -35,22 +39,96 @@ from softgrasp.report.grasp_text import (
 from softgrasp.report.style import signed
 from softgrasp.sim.result import BodyContact, ContactEvent, GraspResult
 
+EMPTY = "–"
+
+
+class BodyRow(NamedTuple):
+    """Row of a body of the hand that touched an object."""
+
+    label: str
+    object: str
+    in_contact: bool
+    first_touch: str
+    established: str
+    lost: str
+    normal_force: str
+    friction_force: str
+    slip: str
+    point: str
+
+
+class OtherRow(NamedTuple):
+    """A contact at the end between objects, or of an object with the surroundings."""
+
+    first: str
+    second: str
+    normal_force: str
+    friction_force: str
+    force: str
+    separation: str
+    point: str
+
+
+class PairRow(NamedTuple):
+    """Row of a pair in contact at the end with its stiffness."""
+
+    label: str
+    measured: str
+    deviation: str
+
+
+class EventRow(NamedTuple):
+    """Row of a contact event."""
+
+    time: str
+    label: str
+    object: str
+    kind: str
+    normal_force: str
+    friction_force: str
+    slip: str
+    separation: str
+    point: str
+
+
+class DirectionRow(NamedTuple):
+    """A load direction of a hold test."""
+
+    label: str
+    force: str
+    drop: str
+    rotation: str
+    contacts: int
+    held: bool
+
+
+class PullRow(NamedTuple):
+    """A pull of a hold test."""
+
+    label: str
+    slip: str
+    largest: str
+    friction: str
+    fraction: str
+    drop: str
+    held: bool | None
+
 
 def scene_properties(result: GraspResult) -> list[tuple[str, str]]:
-    """(name, value) of what was simulated."""
+    """Rows (name, value) that describe the simulated scene."""
     scene = result.scene
     rows = [
         ("Hand", ", ".join([scene.hand.name, *_fingers(scene.hand)])),
         ("Object", _object_text(scene.object)),
         ("Mount", scene.object_mount),
         ("Starts at", _start_text(scene)),
-        *_further(scene),
+        *_further_objects(scene),
         ("Grasp", scene.grasp + (f", {scene.actuation} joints" if scene.hand.fingers else "")),
         ("Closure", _closure(result)),
         *_grip_force(result),
-        ("Contact asked", contact_text(result.contact_model.asked)),
+        ("Contact requested", contact_text(result.contact_model.asked)),
         ("Gravity", _gravity(result)),
-        *_around(scene),
+        *_surroundings(scene),
         *_phases(result),
         ("Lift" if scene.lift else "Hold test", _criterion(result)),
         ("Time step", _steps(result)),
@@ -61,7 +139,7 @@ def scene_properties(result: GraspResult) -> list[tuple[str, str]]:
 
 
 def _fingers(hand: Hand) -> list[str]:
-    """``4 fingers, 12 joints``, and soft fingers where there are some."""
+    """Number of fingers, joints and soft fingers: ``4 fingers``, ``12 joints``."""
     parts = []
     if hand.fingers:
         parts += [count(len(hand.fingers), "finger"), count(len(hand.joints), "joint")]
@@ -70,42 +148,28 @@ def _fingers(hand: Hand) -> list[str]:
     return parts
 
 
-def contact_text(contact: Contact) -> str:
-    """A contact in one line."""
-    friction = f"µ {contact.static_friction:g}"
-    if contact.switches_friction:
-        friction = f"µs {contact.static_friction:g}, µd {contact.kinetic_friction:g}"
-    if contact.model == "native":
-        native = contact.native
-        law = f"time constant {1e3 * native.timeconst:g} ms, damping ratio {native.dampratio:g}"
-        return f"native: {law}, {friction}"
-    law = f"K {grouped(contact.stiffness)} N/m, D {contact.damping:g} N·s/m, {friction}"
-    if contact.model == "soft-finger":
-        patch = contact.patch
-        return f"soft-finger: {law}, patch {1e3 * patch.radius:g} mm ({patch.pressure})"
-    return law
-
-
-def shape_text(shape: Shape) -> str:
-    """A shape and its sizes: ``sphere, radius 30 mm``."""
-    if isinstance(shape, Mesh):
-        return f"mesh {shape.file}"
-    sizes = []
-    for name, value in shape:
-        if name == "exponents":
-            sizes.append(f"exponents {' and '.join(f'{exponent:g}' for exponent in value)}")
-        elif name != "type":
-            lengths = value if isinstance(value, tuple) else (value,)
-            sizes.append(f"{name} {' × '.join(f'{1e3 * length:g}' for length in lengths)} mm")
-    return f"{shape.type}, {', '.join(sizes)}"
-
-
 def _object_text(described: GraspObject) -> str:
     return f"{described.name}, {shape_text(described.shape)}, {_weight(described)}"
 
 
-def _further(scene: GraspScene) -> list[tuple[str, str]]:
-    """Further objects and where they start."""
+def _weight(described: GraspObject) -> str:
+    mass = f"{1e3 * object_mass(described):.4g} g"
+    return mass if described.density is None else f"{mass} ({described.density:g} kg/m³)"
+
+
+def _start_text(scene: GraspScene) -> str:
+    """Initial position and orientation of the object, relative to its file or its axes."""
+    pose = object_pose(scene)
+    angles_deg = np.degrees(euler_from_quaternions(np.array(pose.quaternion)))
+    text = f"({point_mm(pose.position)}) mm"
+    if np.abs(angles_deg).max() < 0.05 or isinstance(scene.object.shape, Sphere):
+        return text
+    angles = ", ".join(signed(angle, 1) for angle in angles_deg.tolist())
+    return f"{text}, rotated by ({angles})° about x, y, z"
+
+
+def _further_objects(scene: GraspScene) -> list[tuple[str, str]]:
+    """Rows of further objects and their initial positions."""
     named_objects = zip(scene.object_names[1:], scene.objects, strict=True)
     return [
         (
@@ -116,57 +180,6 @@ def _further(scene: GraspScene) -> list[tuple[str, str]]:
     ]
 
 
-def _around(scene: GraspScene) -> list[tuple[str, str]]:
-    """What stands around."""
-    parts = []
-    for part, name in zip(scene.surroundings, scene.surrounding_names, strict=True):
-        kind = part.type.capitalize()
-        label = kind if name == part.type else f"{kind} {name}"
-        match part:
-            case Table():
-                text = "right under the object"
-                if part.height is not None:
-                    text = f"top at z = {1e3 * part.height:.1f} mm"
-            case Wall():
-                normal = ", ".join(f"{value:g}" for value in part.normal)
-                text = f"{_edges(part.size)} at ({point_mm(part.point)}) mm, normal ({normal})"
-            case Block():
-                text = f"{_edges(part.size)} at ({point_mm(part.position)}) mm"
-        contact_suffix = "" if part.contact is None else f", {contact_text(part.contact)}"
-        parts.append((label, text + contact_suffix))
-    return parts
-
-
-def _edges(size: Sequence[float]) -> str:
-    return " × ".join(f"{1e3 * edge:g}" for edge in size) + " mm"
-
-
-def _phases(result: GraspResult) -> list[tuple[str, str]]:
-    """What was asked of the wrist, and when each part of the run began and ended."""
-    if not has_phases(result):
-        return []
-    sequence = result.scene.sequence
-    sequence_rows = [("Sequence", "; ".join(map(phase_text, sequence)))] if sequence else []
-    spans = (f"{span.name} {span.start_s:.3f}–{span.end_s:.3f} s" for span in shown_phases(result))
-    return [*sequence_rows, ("Phases", ", ".join(spans))]
-
-
-def _discretisation(result: GraspResult) -> list[tuple[str, str]]:
-    """How far chains of links are from the beams that they stand for."""
-    errors = [end.discretisation_error_m for end in result.soft_fingers]
-    known = [error for error in errors if error is not None]
-    if not known:
-        return []
-    links = max(len(digit.finger.links) for digit in result.scene.hand.soft_fingers)
-    text = f"{links} rigid links a soft finger; free tips within {millimetres(max(known))}"
-    return [("Discretisation", f"{text} of the beams' at the end (Richardson)")]
-
-
-def _weight(described: GraspObject) -> str:
-    mass = f"{1e3 * object_mass(described):.4g} g"
-    return mass if described.density is None else f"{mass} ({described.density:g} kg/m³)"
-
-
 def _closure(result: GraspResult) -> str:
     closure = result.scene.closure
     samples = count(closure.samples, "sample")
@@ -174,31 +187,6 @@ def _closure(result: GraspResult) -> str:
     force_text = "" if closure.grip_force is None else f" until {closure.grip_force:g} N"
     contact = f"contact after {samples} above {closure.threshold:g} N"
     return f"{kind}{_rates(result)}{force_text}; {contact}"
-
-
-def _start_text(scene: GraspScene) -> str:
-    """Where the object is, and how it is turned from how its file or its axes have it."""
-    pose = object_pose(scene)
-    angles_deg = np.degrees(euler_from_quaternions(np.array(pose.quaternion)))
-    text = f"({point_mm(pose.position)}) mm"
-    if np.abs(angles_deg).max() < 0.05 or isinstance(scene.object.shape, Sphere):
-        return text
-    return f"{text}, turned ({', '.join(signed(angle, 1) for angle in angles_deg.tolist())})° about x, y, z"
-
-
-def _grip_force(result: GraspResult) -> list[tuple[str, str]]:
-    """Where the force of a grasp comes from that nobody has chosen."""
-    scene = result.scene
-    rates = [
-        abs(rate)
-        for actuator, rate in zip(scene.actuators, scene.rates, strict=True)
-        if rate and actuator.unit == "rad"
-    ]
-    lags = scene.closure.name == "position-increment" and scene.actuation == "servo"
-    if not (lags and rates and any(contact.in_contact for contact in result.contacts)):
-        return []
-    text = f"what the servos' lag makes at {math.degrees(max(rates)):.3g} °/s"
-    return [("Grip force", f"{text}; --closure force-limited --set closure.force=N chooses it")]
 
 
 def _rates(result: GraspResult) -> str:
@@ -216,17 +204,22 @@ def _rates(result: GraspResult) -> str:
             texts[f"{1e3 * rate:.3g} mm/s"] = None
         else:
             texts[f"{rate:.3g} {actuator.unit or '1'}/s"] = None
-    return ", ".join(texts) or "nothing moves"
+    return ", ".join(texts) or "no motion"
 
 
-def _steps(result: GraspResult) -> str:
-    physics, controller = result.contact_model.timestep_s, result.scene.control_period
-    return f"{1e3 * physics:g} ms, controller every {1e3 * controller:g} ms"
-
-
-def _solver(result: GraspResult) -> str:
-    solver = result.scene.solver
-    return f"{result.scene.integrator}, {solver.cone} cone, impratio {solver.impratio:g}"
+def _grip_force(result: GraspResult) -> list[tuple[str, str]]:
+    """Row that explains the grip force of a position-controlled closure."""
+    scene = result.scene
+    rates = [
+        abs(rate)
+        for actuator, rate in zip(scene.actuators, scene.rates, strict=True)
+        if rate and actuator.unit == "rad"
+    ]
+    lags = scene.closure.name == "position-increment" and scene.actuation == "servo"
+    if not (lags and rates and any(contact.in_contact for contact in result.contacts)):
+        return []
+    text = f"results from the servo lag at {math.degrees(max(rates)):.3g} °/s"
+    return [("Grip force", f"{text}; set it with --closure force-limited --set closure.force=N")]
 
 
 def _gravity(result: GraspResult) -> str:
@@ -235,19 +228,105 @@ def _gravity(result: GraspResult) -> str:
     return f"({', '.join(f'{part:g}' for part in result.scene.gravity)}) m/s²"
 
 
+def _surroundings(scene: GraspScene) -> list[tuple[str, str]]:
+    """Rows of tables, walls and blocks."""
+    parts = []
+    for part, name in zip(scene.surroundings, scene.surrounding_names, strict=True):
+        kind = part.type.capitalize()
+        label = kind if name == part.type else f"{kind} {name}"
+        match part:
+            case Table():
+                text = "directly under the object"
+                if part.height is not None:
+                    text = f"top at z = {1e3 * part.height:.1f} mm"
+            case Wall():
+                normal = ", ".join(f"{value:g}" for value in part.normal)
+                text = f"{_edges(part.size)} at ({point_mm(part.point)}) mm, normal ({normal})"
+            case Block():
+                text = f"{_edges(part.size)} at ({point_mm(part.position)}) mm"
+        contact_suffix = "" if part.contact is None else f", {contact_text(part.contact)}"
+        parts.append((label, text + contact_suffix))
+    return parts
+
+
+def _edges(size: Sequence[float]) -> str:
+    return " × ".join(f"{1e3 * edge:g}" for edge in size) + " mm"
+
+
+def _phases(result: GraspResult) -> list[tuple[str, str]]:
+    """Rows of the motion sequence and of the time spans of its phases."""
+    if not has_phases(result):
+        return []
+    sequence = result.scene.sequence
+    sequence_rows = [("Sequence", "; ".join(map(phase_text, sequence)))] if sequence else []
+    spans = (f"{span.name} {span.start_s:.3f}–{span.end_s:.3f} s" for span in shown_phases(result))
+    return [*sequence_rows, ("Phases", ", ".join(spans))]
+
+
 def _criterion(result: GraspResult) -> str:
     criterion = result.success_criterion
     if criterion is None:
-        return "not asked for"
+        return "not requested"
     text = f"{criterion_text(criterion)}; {limits_text(criterion)}"
     if isinstance(criterion, SuccessCriterion) and criterion.source:
         text = f"{criterion.name}: {text}. Source: {criterion.source}"
-        return f"{text}. Not as there: {criterion.deviations}" if criterion.deviations else text
+        return f"{text}. Deviations: {criterion.deviations}" if criterion.deviations else text
     return text
 
 
+def _steps(result: GraspResult) -> str:
+    physics, controller = result.contact_model.timestep_s, result.scene.control_period
+    return f"{1e3 * physics:g} ms, controller every {1e3 * controller:g} ms"
+
+
+def _discretisation(result: GraspResult) -> list[tuple[str, str]]:
+    """Row with the discretisation error of soft fingers."""
+    errors = [end.discretisation_error_m for end in result.soft_fingers]
+    known = [error for error in errors if error is not None]
+    if not known:
+        return []
+    links = max(len(digit.finger.links) for digit in result.scene.hand.soft_fingers)
+    error = f"tip error {millimetres(max(known))} against the beam (Richardson)"
+    return [("Discretisation", f"{links} rigid links per soft finger; {error}")]
+
+
+def _solver(result: GraspResult) -> str:
+    solver = result.scene.solver
+    return f"{result.scene.integrator}, {solver.cone} cone, impratio {solver.impratio:g}"
+
+
+def contact_text(contact: Contact) -> str:
+    """Describe a contact model in one line."""
+    friction = f"µ {contact.static_friction:g}"
+    if contact.switches_friction:
+        friction = f"µs {contact.static_friction:g}, µd {contact.kinetic_friction:g}"
+    if contact.model == "native":
+        native = contact.native
+        law = f"time constant {1e3 * native.timeconst:g} ms, damping ratio {native.dampratio:g}"
+        return f"native: {law}, {friction}"
+    law = f"K {grouped(contact.stiffness)} N/m, D {contact.damping:g} N·s/m, {friction}"
+    if contact.model == "soft-finger":
+        patch = contact.patch
+        return f"soft-finger: {law}, patch {1e3 * patch.radius:g} mm ({patch.pressure})"
+    return law
+
+
+def shape_text(shape: Shape) -> str:
+    """Describe a shape and its sizes: ``sphere, radius 30 mm``."""
+    if isinstance(shape, Mesh):
+        return f"mesh {shape.file}"
+    sizes = []
+    for name, value in shape:
+        if name == "exponents":
+            sizes.append(f"exponents {' and '.join(f'{exponent:g}' for exponent in value)}")
+        elif name != "type":
+            lengths = value if isinstance(value, tuple) else (value,)
+            sizes.append(f"{name} {' × '.join(f'{1e3 * length:g}' for length in lengths)} mm")
+    return f"{shape.type}, {', '.join(sizes)}"
+
+
 def key_numbers(result: GraspResult) -> list[tuple[str, str]]:
-    """(name, value) of the few numbers that stand beside the film."""
+    """Rows (name, value) of the key numbers beside the video."""
     inside = [contact for contact in result.contacts if contact.in_contact]
     touches = [event.time_s for event in result.events if event.kind == "touching"]
     numbers = [
@@ -267,20 +346,8 @@ def key_numbers(result: GraspResult) -> list[tuple[str, str]]:
         drop = "Drift while lifted" if result.scene.lift is not None else drop
         numbers.append((drop, millimetres(result.hold.drop_m)))
         creep = 1e6 * result.hold.creep_m_s
-        numbers.append(("Creep at the end of it", f"{creep:.3g} µm/s"))
+        numbers.append(("Creep at its end", f"{creep:.3g} µm/s"))
     return numbers
-
-
-def provenance(result: GraspResult, renderer_note: str) -> list[tuple[str, str]]:
-    """(name, value) of what made these numbers and pictures."""
-    ratio = result.simulated_time / result.wall_time if result.wall_time > 0 else 0.0
-    rows = [
-        ("Simulated", f"{result.simulated_time:.3f} s in {result.wall_time:.2f} s ({ratio:.1f}×)"),
-        ("Engine", f"{result.backend['name']} {result.backend['version']}"),
-        ("Report by", f"softgrasp {__version__}"),
-        ("Trajectory SHA-256", result.trajectory_sha256),
-    ]
-    return [*rows, ("Pictures", renderer_note)] if renderer_note else rows
 
 
 def _force_range(contacts: list[BodyContact]) -> str:
@@ -291,64 +358,20 @@ def _force_range(contacts: list[BodyContact]) -> str:
     return f"{high} N" if low == high else f"{low} … {high} N"
 
 
-# --------------------
-# The tables of contacts in a report, as plain text cells.
-
-
-EMPTY = "–"
-
-
-class BodyRow(NamedTuple):
-    """A body of the hand that touched an object."""
-
-    label: str
-    object: str
-    in_contact: bool
-    first_touch: str
-    established: str
-    lost: str
-    normal_force: str
-    friction_force: str
-    slip: str
-    point: str
-
-
-class OtherRow(NamedTuple):
-    """A contact at the end that is none of the hand with an object."""
-
-    first: str
-    second: str
-    normal_force: str
-    friction_force: str
-    force: str
-    separation: str
-    point: str
-
-
-class PairRow(NamedTuple):
-    """A pair in contact at the end, and its stiffness."""
-
-    label: str
-    measured: str
-    deviation: str
-
-
-class EventRow(NamedTuple):
-    """An event of the log."""
-
-    time: str
-    label: str
-    object: str
-    kind: str
-    normal_force: str
-    friction_force: str
-    slip: str
-    separation: str
-    point: str
+def provenance(result: GraspResult, renderer_text: str) -> list[tuple[str, str]]:
+    """Rows (name, value) of software versions, run time and trajectory hash."""
+    ratio = result.simulated_time / result.wall_time if result.wall_time > 0 else 0.0
+    rows = [
+        ("Simulated", f"{result.simulated_time:.3f} s in {result.wall_time:.2f} s ({ratio:.1f}×)"),
+        ("Engine", f"{result.backend['name']} {result.backend['version']}"),
+        ("Report by", f"softgrasp {__version__}"),
+        ("Trajectory SHA-256", result.trajectory_sha256),
+    ]
+    return [*rows, ("Images", renderer_text)] if renderer_text else rows
 
 
 def body_rows(result: GraspResult) -> list[BodyRow]:
-    """The bodies that touched, in the order of the hand."""
+    """Rows of the bodies that touched the object, in the order of the hand."""
     return [
         BodyRow(
             label=label_of(result, contact.body),
@@ -367,54 +390,23 @@ def body_rows(result: GraspResult) -> list[BodyRow]:
     ]
 
 
+def _last_time(times: tuple[float, ...]) -> str:
+    if not times:
+        return EMPTY
+    return f"{times[-1]:.3f}" + (f" ({len(times)}×)" if len(times) > 1 else "")
+
+
+def _slip(contact: BodyContact) -> str:
+    return EMPTY if contact.point_m is None else f"{1e3 * contact.slip_speed_m_s:.3f}"
+
+
 def untouched(result: GraspResult) -> list[str]:
     """Names of the bodies that never touched."""
     return [label_of(result, c.body) for c in result.contacts if c.first_touch_s is None]
 
 
-def pair_rows(result: GraspResult) -> list[PairRow]:
-    """Measured stiffness of every pair in contact at the end; parts of a mesh in one row."""
-    requested_stiffness = result.contact_model.set_stiffness
-    called, promised = names.display_names(result.scene), _promised(result)
-    of_label: dict[str, list[tuple[float, float]]] = {}
-    for pair, stiffness in result.contact_model.measured_stiffness_N_m.items():
-        deviations = of_label.setdefault(_pair_label(pair, called), [])
-        deviations.append((stiffness, 100.0 * (stiffness / requested_stiffness(pair) - 1.0)))
-    return [
-        PairRow(
-            label=label
-            if len(deviations) == 1
-            else f"{label}, {len(deviations)} parts of the mesh",
-            measured=_span([grouped(stiffness) for stiffness, _ in sorted(deviations)]),
-            deviation=f"{signed(max((part for _, part in deviations), key=abs), 2)} %"
-            if promised
-            else EMPTY,
-        )
-        for label, deviations in of_label.items()
-    ]
-
-
-def _span(ordered: list[str]) -> str:
-    """``99 976 … 100 504``; one of them where all are alike."""
-    return ordered[0] if ordered[0] == ordered[-1] else f"{ordered[0]} … {ordered[-1]}"
-
-
-def _promised(result: GraspResult) -> bool:
-    """Whether a stiffness in N/m was asked for, which measured ones can be held against."""
-    return result.contact_model.used.converted and result.scene.object.elasticity is None
-
-
-def _pair_label(pair: str, called: dict[str, str]) -> str:
-    """``F1 P3``, or ``F1 P3, small`` where there are several objects."""
-    first, _, second = pair.partition("|")
-    first = called.get(first, first.replace("_", " "))
-    several = sum(names.is_object(body) for body in called) > 1
-    # parts of a mesh are numbered behind the body's name
-    return f"{first}, {called.get(second.split('_')[0], second)}" if several else first
-
-
 def other_rows(result: GraspResult) -> list[OtherRow]:
-    """Contacts at the end between objects, and with what stands around."""
+    """Rows of the contacts at the end between objects, and with the surroundings."""
     return [
         OtherRow(
             first=contact.first.replace("_", " "),
@@ -429,20 +421,61 @@ def other_rows(result: GraspResult) -> list[OtherRow]:
     ]
 
 
+def pair_rows(result: GraspResult) -> list[PairRow]:
+    """Rows of the measured stiffness of all pairs in contact at the end; mesh parts share a row."""
+    requested_stiffness = result.contact_model.set_stiffness
+    called, has_stiffness = names.display_names(result.scene), _defines_stiffness(result)
+    of_label: dict[str, list[tuple[float, float]]] = {}
+    for pair, stiffness in result.contact_model.measured_stiffness_N_m.items():
+        deviations = of_label.setdefault(_pair_label(pair, called), [])
+        deviations.append((stiffness, 100.0 * (stiffness / requested_stiffness(pair) - 1.0)))
+    return [
+        PairRow(
+            label=label
+            if len(deviations) == 1
+            else f"{label}, {len(deviations)} parts of the mesh",
+            measured=_span([grouped(stiffness) for stiffness, _ in sorted(deviations)]),
+            deviation=f"{signed(max((part for _, part in deviations), key=abs), 2)} %"
+            if has_stiffness
+            else EMPTY,
+        )
+        for label, deviations in of_label.items()
+    ]
+
+
+def _promised(result: GraspResult) -> bool:
+    """Whether the contact model defines a stiffness in N/m to compare with."""
+    return result.contact_model.used.converted and result.scene.object.elasticity is None
+
+
+def _pair_label(pair: str, called: dict[str, str]) -> str:
+    """Label of a pair: ``F1 P3``, or ``F1 P3, small`` with several objects."""
+    first, _, second = pair.partition("|")
+    first = called.get(first, first.replace("_", " "))
+    several = sum(names.is_object(body) for body in called) > 1
+    # mesh parts have a number after the name of the body
+    return f"{first}, {called.get(second.split('_')[0], second)}" if several else first
+
+
+def _span(ordered: list[str]) -> str:
+    """Range ``99 976 … 100 504``; a single value if both ends are equal."""
+    return ordered[0] if ordered[0] == ordered[-1] else f"{ordered[0]} … {ordered[-1]}"
+
+
 def stiffness_verdict(result: GraspResult) -> str:
-    """How far the contacts at the end are from what was asked, in one sentence."""
+    """Sentence that compares measured and requested contact stiffness."""
     model = result.contact_model
     softer = "" if model.used == model.asked else (
-        f" The time step could not honour the {grouped(model.asked.stiffness)} N/m asked for."
+        f" The time step did not allow the requested {grouped(model.asked.stiffness)} N/m."
     )  # fmt: skip
     if not model.measured_stiffness_N_m:
-        return f"Nothing in contact at the end, so no stiffness was measured.{softer}"
+        return f"No contact at the end, so no stiffness was measured.{softer}"
     pairs = count(len(model.measured_stiffness_N_m), "pair")
-    if not _promised(result):
+    if not _defines_stiffness(result):
         low, high = (pick(model.measured_stiffness_N_m.values()) for pick in (min, max))
         return (
-            f"Force over penetration of {pairs}: {grouped(low)} … {grouped(high)} N/m; this "
-            "contact model promises none."
+            f"Force over penetration of {pairs}: {grouped(low)} … {grouped(high)} N/m; the "
+            "contact model does not define a stiffness."
         )
     worst = max(
         abs(stiffness / model.set_stiffness(pair) - 1.0)
@@ -451,8 +484,42 @@ def stiffness_verdict(result: GraspResult) -> str:
     return f"Force over penetration of {pairs}: within {100.0 * worst:.2g} % of the model.{softer}"
 
 
+def direction_rows(result: GraspResult) -> list[DirectionRow]:
+    """Rows of the load directions of the hold test."""
+    tests = () if result.hold is None else result.hold.directions
+    return [
+        DirectionRow(
+            test.name,
+            f"{test.force_N:.3g}",
+            f"{1e3 * test.drop_m:.3f}",
+            f"{math.degrees(test.rotation_rad):.2f}",
+            test.contacts,
+            test.held,
+        )
+        for test in tests
+    ]
+
+
+def pull_rows(result: GraspResult) -> list[PullRow]:
+    """Rows of the pulls of the hold test."""
+    return [
+        PullRow(
+            test.name,
+            "–" if test.slip_force_N is None else f"{test.slip_force_N:.3g}",
+            f"{test.largest_force_N:.3g}",
+            f"{test.friction_N:.3g}",
+            "–"
+            if not (test.slip_force_N and test.friction_N)
+            else f"{test.slip_force_N / test.friction_N:.2f}",
+            f"{1e3 * test.drop_m:.3f}",
+            test.held,
+        )
+        for test in (() if result.hold is None else result.hold.pulls)
+    ]
+
+
 def event_rows(result: GraspResult) -> list[EventRow]:
-    """The log of all contact events."""
+    """Rows of all contact events."""
     return [
         EventRow(
             time=f"{event.time_s:.4f}",
@@ -469,77 +536,10 @@ def event_rows(result: GraspResult) -> list[EventRow]:
     ]
 
 
-def point_mm(point: Vec3 | None) -> str:
-    """A point [m] as three numbers in millimetres."""
-    return EMPTY if point is None else ", ".join(signed(1e3 * part, 1) for part in point)
-
-
-def _last_time(times: tuple[float, ...]) -> str:
-    if not times:
-        return EMPTY
-    return f"{times[-1]:.3f}" + (f" ({len(times)}×)" if len(times) > 1 else "")
-
-
-def _slip(contact: BodyContact) -> str:
-    return EMPTY if contact.point_m is None else f"{1e3 * contact.slip_speed_m_s:.3f}"
-
-
 def _separation(event: ContactEvent) -> str:
     return EMPTY if event.separation_m is None else signed(1e6 * event.separation_m, 1)
 
 
-class DirectionRow(NamedTuple):
-    """A direction of a hold test."""
-
-    label: str
-    force: str
-    drop: str
-    rotation: str
-    contacts: int
-    held: bool
-
-
-def direction_rows(result: GraspResult) -> list[DirectionRow]:
-    """One row a direction of the hold test; none where it has none."""
-    tests = () if result.hold is None else result.hold.directions
-    return [
-        DirectionRow(
-            test.name,
-            f"{test.force_N:.3g}",
-            f"{1e3 * test.drop_m:.3f}",
-            f"{math.degrees(test.rotation_rad):.2f}",
-            test.contacts,
-            test.held,
-        )
-        for test in tests
-    ]
-
-
-class PullRow(NamedTuple):
-    """A pull of a hold test."""
-
-    label: str
-    slip: str
-    largest: str
-    friction: str
-    fraction: str
-    drop: str
-    held: bool | None
-
-
-def pull_rows(result: GraspResult) -> list[PullRow]:
-    """One row a pull of the hold test; none where it has none."""
-    return [
-        PullRow(
-            test.name,
-            "–" if test.slip_force_N is None else f"{test.slip_force_N:.3g}",
-            f"{test.largest_force_N:.3g}",
-            f"{test.friction_N:.3g}",
-            "–"
-            if not (test.slip_force_N and test.friction_N)
-            else f"{test.slip_force_N / test.friction_N:.2f}",
-            f"{1e3 * test.drop_m:.3f}",
-            test.held,
-        )
-        for test in (() if result.hold is None else result.hold.pulls)
-    ]
+def point_mm(point: Vec3 | None) -> str:
+    """Format a point [m] as three numbers in millimetres."""
+    return EMPTY if point is None else ", ".join(signed(1e3 * part, 1) for part in point)

@@ -1,4 +1,9 @@
-"""What happened in a run, in words that are computed from its numbers."""
+"""Sentences of a grasp report and of the terminal output, computed from a result.
+
+``summary`` is the paragraph that both show; the ``*_clause`` functions return single statements
+without a full stop. Lengths, forces and counts are formatted by ``millimetres``, ``newtons``,
+``count`` and ``grouped``.
+"""
 
 from __future__ import annotations
 
@@ -29,12 +34,41 @@ from softgrasp.sim.result import (
 
 Tone = Literal["good", "neutral", "bad"]
 
+MAX_ENDS = 5
+"""Maximum number of actuators listed."""
+
+PLAIN_NAMES = ("hold", "")
+"""Names of criteria that are not mentioned."""
+
+_KINDS = {"tactile": "tactile", "force_torque": "force and torque", "joint_torque": "joint torque"}
+
+GONE = (GraspStatus.EJECTED, GraspStatus.DIVERGED, GraspStatus.NO_CONTACT)
+"""Statuses of runs that end without an object in the hand."""
+
 
 class Verdict(NamedTuple):
-    """A run in two words, and whether they are good news."""
+    """Outcome of a run in one or two words, and its tone."""
 
     text: str
     tone: Tone
+
+
+class QualityRow(NamedTuple):
+    """Row of a quality measure of the final grasp."""
+
+    label: str
+    value: str
+    convention: str
+
+
+class SensorRow(NamedTuple):
+    """Row of a sensor."""
+
+    name: str
+    kind: str
+    location: str
+    channels: int
+    errors: str
 
 
 _WORDS = {
@@ -46,30 +80,16 @@ _WORDS = {
 }
 
 
-def verdict(result: GraspResult) -> Verdict:
-    """The status, and for a closed hand what the hold test says."""
-    word = _status_words(result)
-    if result.status is not GraspStatus.CLOSED or result.held is None:
-        return word
-    return Verdict("Held", "good") if result.held else Verdict("Not held", "bad")
-
-
-def _status_words(result: GraspResult) -> Verdict:
-    # what was carried away and left the hand has fallen
-    dropped = result.status is GraspStatus.EJECTED and result.scene.on_wrist
-    return Verdict("Dropped", "bad") if dropped else _WORDS[result.status]
-
-
 def summary(result: GraspResult) -> str:
-    """One paragraph: how the run ended, who touches, how the object moved, whether it was held.
+    """Summarise a run: outcome, contacts, object motion and hold test.
 
     Example: ``Held. 4 of 12 phalanges in contact, first touch at 0.330 s, all by 0.339 s, force
-    closure at 0.33 s. The object moved 0.111 mm and turned 0.0°. Held 0.78 N of weight with
+    closure at 0.33 s. The object moved 0.111 mm and rotated by 0.0°. Held 0.78 N of weight with
     0.002 mm drop.``
     """
     sentences = (
         verdict(result).text,
-        contact_clause(result) + _closure_words(result),
+        contact_clause(result) + _force_closure_clause(result),
         motion_clause(result),
         others_clause(result),
         hold_clause(result),
@@ -78,8 +98,34 @@ def summary(result: GraspResult) -> str:
     return " ".join(f"{sentence}." for sentence in sentences if sentence)
 
 
+def _force_closure_clause(result: GraspResult) -> str:
+    """Time of force closure; empty without contact."""
+    log = result.quality_log
+    if log is None or not any(contact.in_contact for contact in result.contacts):
+        return ""
+    return (
+        ", no force closure"
+        if log.closed_at is None
+        else f", force closure at {log.closed_at:.2f} s"
+    )
+
+
+def verdict(result: GraspResult) -> Verdict:
+    """Outcome of a run: its status, or the hold test of a closed hand."""
+    word = _status_words(result)
+    if result.status is not GraspStatus.CLOSED or result.held is None:
+        return word
+    return Verdict("Held", "good") if result.held else Verdict("Not held", "bad")
+
+
+def _status_words(result: GraspResult) -> Verdict:
+    # an object that leaves a moving hand is dropped
+    dropped = result.status is GraspStatus.EJECTED and result.scene.on_wrist
+    return Verdict("Dropped", "bad") if dropped else _WORDS[result.status]
+
+
 def contact_clause(result: GraspResult) -> str:
-    """Who is in contact at the end, and since when."""
+    """Bodies in contact at the end, and the time of the first touch."""
     touches = [event for event in result.events if event.kind == "touching"]
     if not touches:
         return f"Nothing touched the object in {result.simulated_time:.3f} s"
@@ -96,47 +142,52 @@ def contact_clause(result: GraspResult) -> str:
     return f"{len(phalanges)} of {total} {what}{palm} in contact, {first}, all by {last:.3f} s"
 
 
-def _closure_words(result: GraspResult) -> str:
-    """When force closure began; empty where there was no contact to judge."""
-    log = result.quality_log
-    if log is None or not any(contact.in_contact for contact in result.contacts):
-        return ""
+def force_clause(result: GraspResult) -> str:
+    """Largest contact force of the run, and the number of lost contacts."""
+    if not (result.normal_force > 0.0).any():
+        return "No contact force during the run"
+    row, column = np.unravel_index(result.normal_force.argmax(), result.normal_force.shape)
+    label = label_of(result, str(result.contact_bodies[column]))
+    kinds = [event.kind for event in result.events]
+    losses = kinds.count("lost")
+    lost = f"contact was lost {count(losses, 'time')}"
+    if not losses:
+        lost = "no contact was lost" if "established" in kinds else "no contact was established"
     return (
-        ", no force closure"
-        if log.closed_at is None
-        else f", force closure at {log.closed_at:.2f} s"
+        f"Largest force {newtons(result.normal_force[row, column])} on {label} at "
+        f"{result.time[row]:.3f} s; {lost}"
     )
 
 
 def motion_clause(result: GraspResult) -> str:
-    """How far the object went and turned in all."""
+    """Displacement and rotation of the object."""
     if result.scene.object_mount == "fixed":
         return "The object was fixed"
     if not was_touched(result):
         return "The hand did not move the object"
-    # where it goes after the hand has let go is no property of the grasp
+    # the motion after the release is not a property of the grasp
     gone, row = let_go_s(result), -1
     if gone is not None:
         row = int(np.searchsorted(result.time, gone))
     moved = float(np.linalg.norm(result.object_position[row] - result.object_position[0]))
     angle = rotation_angles(result.object_quat_wxyz[row], result.object_quat_wxyz[0])
-    text = f"moved {millimetres(moved)} and turned {math.degrees(angle):.1f}°"
+    text = f"moved {millimetres(moved)} and rotated by {math.degrees(angle):.1f}°"
     until = "" if gone is None else f" until it left the hand at {gone:.3f} s"
     return f"The object {text}{until}"
 
 
 def others_clause(result: GraspResult) -> str:
-    """How far further objects went and turned; empty where there are none."""
+    """Displacement and rotation of further objects; empty without any."""
     clauses = []
     for motion in result.objects[1:]:
         moved = millimetres(math.hypot(*motion.displacement_m))
         angle = rotation_angles(motion.final_quat_wxyz, motion.initial_quat_wxyz)
-        clauses.append(f"{motion.name} moved {moved} and turned {math.degrees(angle):.1f}°")
+        clauses.append(f"{motion.name} moved {moved} and rotated by {math.degrees(angle):.1f}°")
     return f"Beside it, {', '.join(clauses)}" if clauses else ""
 
 
 def support_clause(result: GraspResult) -> str:
-    """Who else carries the objects at the end; empty where nobody does."""
+    """Contact forces that other bodies exert on the objects at the end; empty without any."""
     names_of = {motion.name for motion in result.objects}
     parts = [
         f"{contact.first} presses on {contact.second} with {newtons(contact.normal_force_N)}"
@@ -146,25 +197,262 @@ def support_clause(result: GraspResult) -> str:
     return f"At the end {', '.join(parts)}" if parts else ""
 
 
-def force_clause(result: GraspResult) -> str:
-    """The largest force of the run, and how many contacts were lost on the way."""
-    if not (result.normal_force > 0.0).any():
-        return "No contact force in the whole run"
-    row, column = np.unravel_index(result.normal_force.argmax(), result.normal_force.shape)
-    label = label_of(result, str(result.contact_bodies[column]))
-    kinds = [event.kind for event in result.events]
-    losses = kinds.count("lost")
-    lost = f"contact was lost {count(losses, 'time')} on the way"
-    if not losses:
-        lost = "no contact was lost" if "established" in kinds else "no contact was established"
+def hold_clause(result: GraspResult) -> str:
+    """Result of the hold test, with exceeded limits and the motion of further objects."""
+    text = _hold_result_clause(result)
+    others = result.hold.others if result.hold is not None else None
+    if not others:
+        return text
+    drops = (f"{other.name} moved {millimetres(other.drop_m)} in the hand" for other in others)
+    return f"{text} (evaluated: {result.object.name}; not evaluated: {', '.join(drops)})"
+
+
+def _hold_result_clause(result: GraspResult) -> str:
+    criterion, hold = result.success_criterion, result.hold
+    if criterion is None:
+        return "No hold test was requested"
+    if hold is None:
+        return "The hold test was not reached"
+    if hold.pulls and result.held:
+        clause = _pulls_clause(result, hold)
+    elif hold.directions:
+        clause = _directions_clause(result, hold)
+    elif hold.lifted_m is not None or result.scene.on_wrist:
+        clause = _carried_clause(result, hold)
+    else:
+        clause = _weight_clause(result, hold)
+    if isinstance(criterion, SuccessCriterion) and criterion.name not in PLAIN_NAMES:
+        return f"By '{criterion.name}': {clause[0].lower()}{clause[1:]}"
+    return clause
+
+
+def _pulls_clause(result: GraspResult, hold: HoldTest) -> str:
+    """Smallest force that pulled the object out, after the other results."""
+    slipped = [test for test in hold.pulls if test.slip_force_N is not None]
+    if not slipped:
+        smallest = min(test.largest_force_N for test in hold.pulls)
+        pulled = f"not pulled out by up to {smallest:.3g} N"
+    else:
+        weakest = min(slipped, key=lambda test: test.slip_force_N or 0.0)
+        pulled = f"pulled out by {weakest.slip_force_N:.3g} N along {weakest.name}"
+    if hold.directions:
+        return f"{_directions_clause(result, hold)}; {pulled}"
+    return f"{_weight_clause(result, hold)}; {pulled}" if hold.weight_N else f"{_capitalized(pulled)}"
+
+
+def _directions_clause(result: GraspResult, hold: HoldTest) -> str:
+    tests = hold.directions
+    force = f"up to {max(test.force_N for test in tests):.2g} N"
+    failed = [test for test in tests if not test.held]
+    if result.held:
+        angle = math.degrees(hold.rotation_rad)
+        return (
+            f"Held in all {count(len(tests), 'direction')} with {force}: at most "
+            f"{millimetres(hold.drop_m)} and {angle:.1f}°"
+        )
+    if not failed:  # failed before the load directions
+        return f"Did not hold: {' and '.join(_failures(result, hold, 'dropped'))}"
+    named = ", ".join(test.name for test in failed)
     return (
-        f"Largest force {newtons(result.normal_force[row, column])} on {label} at "
-        f"{result.time[row]:.3f} s; {lost}"
+        f"Did not hold in {len(failed)} of {count(len(tests), 'direction')} with {force} "
+        f"({named}): first {_direction_failure(result, failed[0])}"
     )
 
 
+def _failures(result: GraspResult, hold: HoldTest, moved: str) -> list[str]:
+    criterion = result.success_criterion
+    assert criterion is not None  # there is a hold test
+    if out_of_hand(result):
+        return [how_it_ended(result)]
+    failures = []
+    if hold.drop_m > criterion.max_drop:
+        failures.append(
+            f"it {moved} {millimetres(hold.drop_m)} ({millimetres(criterion.max_drop)} allowed)"
+        )
+    if hold.rotation_rad > criterion.max_rotation:
+        angle, allowed = math.degrees(hold.rotation_rad), math.degrees(criterion.max_rotation)
+        failures.append(f"it rotated by {angle:.1f}° ({allowed:.1f}° allowed)")
+    if isinstance(criterion, SuccessCriterion):
+        failures += _further_failures(criterion, hold)
+    touching = sum(contact.in_contact for contact in result.contacts)
+    required = criterion.min_contacts if isinstance(criterion, SuccessCriterion) else 1
+    if touching == 0:
+        failures.append("no body is in contact at the end")
+    elif touching < required:
+        failures.append(f"{touching} of at least {required} bodies are in contact at the end")
+    min_lift = criterion.min_lift if isinstance(criterion, SuccessCriterion) else None
+    if min_lift is not None and (hold.lifted_m or 0.0) < min_lift:
+        lifted = millimetres(hold.lifted_m or 0.0)
+        failures.append(f"it was lifted by {lifted} ({millimetres(min_lift)} required)")
+    return failures
+
+
+def _further_failures(criterion: SuccessCriterion, hold: HoldTest) -> list[str]:
+    """Exceeded creep limit and failed pulls."""
+    failures = []
+    if criterion.max_creep is not None and hold.creep_m_s > criterion.max_creep:
+        failures.append(
+            f"it crept at {1e3 * hold.creep_m_s:.3g} mm/s ({1e3 * criterion.max_creep:.3g} mm/s "
+            "allowed)"
+        )
+    for pull, test in zip(criterion.pulls, hold.pulls, strict=False):
+        if test.held is False:
+            failures.append(
+                f"{test.slip_force_N or 0.0:.3g} N along {test.name} pulled it out "
+                f"({pull.min_force:.3g} N required)"
+            )
+    return failures
+
+
+def _direction_failure(result: GraspResult, test: DirectionTest) -> str:
+    criterion = result.scene.success
+    assert criterion is not None  # it has load directions
+    parts = []
+    if test.drop_m > criterion.max_drop:
+        parts.append(f"dropped {millimetres(test.drop_m)}")
+    if test.rotation_rad > criterion.max_rotation:
+        parts.append(f"rotated by {math.degrees(test.rotation_rad):.1f}°")
+    if test.contacts < criterion.min_contacts:
+        parts.append(f"{count(test.contacts, 'body')} in contact".replace("bodys", "bodies"))
+    after = test.end_s - test.start_s
+    return f"{test.name} with {test.force_N:.2g} N, {' and '.join(parts)} after {after:.2f} s"
+
+
+def _weight_clause(result: GraspResult, hold: HoldTest) -> str:
+    weight = f"{hold.weight_N:.2g} N of weight"
+    if result.held:
+        return f"Held {weight} with {millimetres(hold.drop_m)} drop"
+    return f"Did not hold {weight}: {' and '.join(_failures(result, hold, 'dropped'))}"
+
+
+def _capitalized(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}"
+
+
+def _carried_clause(result: GraspResult, hold: HoldTest) -> str:
+    """Result of a lift or of a motion of the wrist."""
+    weight = f"{hold.weight_N:.2g} N of weight"
+    if hold.weight_N == 0.0:
+        weight = "the object without its weight"
+    if hold.lifted_m is not None and (result.held or not result.scene.on_wrist):
+        weight += f", lifted by {millimetres(hold.lifted_m)},"
+    if result.held:
+        return f"Held {weight} with {millimetres(hold.drop_m)} drift in the hand"
+    failures = _failures(result, hold, "moved in the hand by")
+    where = ""
+    if hold.failed_in is not None and result.scene.on_wrist and hold.failed_s is not None:
+        where = f"; lost in '{hold.failed_in}' at {hold.failed_s:.3f} s"
+    return f"Did not hold {weight.removesuffix(',')}: {' and '.join(failures)}{where}"
+
+
+def criterion_text(criterion: SuccessCriterion | Lift) -> str:
+    """Describe the loads of a criterion: ``9.81 m/s² within 0.2 s, then 0.6 s``."""
+    if isinstance(criterion, Lift):
+        height, waits = millimetres(criterion.height), f"then {criterion.hold_time:g} s"
+        return f"{height} within {criterion.time:g} s, {waits}"
+    parts = []
+    if criterion.gravity is not None:
+        load = f"{math.hypot(*criterion.gravity):.3g} m/s²"
+        parts.append(f"{load} within {criterion.ramp_time:g} s, then {criterion.hold_time:g} s")
+    parts += [phase_text(phase) for phase in criterion.motion]
+    if criterion.directions:
+        largest = max(math.hypot(*load) for load in criterion.directions)
+        parts.append(
+            f"{count(len(criterion.directions), 'direction')}, {largest:.3g} m/s² for "
+            f"{criterion.direction_time:g} s each"
+        )
+    if criterion.pulls:
+        parts.append(f"{count(len(criterion.pulls), 'pull')} until it slips")
+    return "; ".join(parts) or "the motion of the sequence after the closure"
+
+
+def limits_text(criterion: SuccessCriterion | Lift) -> str:
+    """Describe the limits of a criterion: ``at most 0.500 mm and 5.7°``."""
+    drop, max_angle = millimetres(criterion.max_drop), math.degrees(criterion.max_rotation)
+    text = f"at most {drop} and {max_angle:.1f}°"
+    if isinstance(criterion, SuccessCriterion):
+        if criterion.min_contacts > 1:
+            text += f", at least {criterion.min_contacts} bodies in contact"
+        if criterion.max_creep is not None:
+            text += f", creep of at most {1e3 * criterion.max_creep:.3g} mm/s"
+        if criterion.min_lift is not None:
+            text += f", lifted by at least {millimetres(criterion.min_lift)}"
+    return text
+
+
+def phase_text(phase: Phase) -> str:
+    """Describe a phase: ``lift 100.0 mm within 1 s``."""
+    name = phase.label if phase.name == "" else f"{phase.name} ({phase.type})"
+    if isinstance(phase, ClosePhase):
+        return name
+    if isinstance(phase, ShakePhase):
+        amounts = [f"±{millimetres(phase.reach)}"] if phase.reach else []
+        amounts += [f"±{math.degrees(phase.angle):.3g}°"] if phase.angle else []
+        cycles = count(phase.cycles, "cycle")
+        return f"{name} {' and '.join(amounts)} at {phase.frequency:g} Hz, {cycles}"
+    how = ""
+    match phase.type:
+        case "lift":
+            how = f" {millimetres(phase.height)}"
+        case "preshape":
+            how = f" '{phase.preshape}'"
+        case "move":
+            moved, angle = math.hypot(*phase.displacement), math.hypot(*phase.rotation_vector)
+            amounts = [millimetres(moved)] if moved else []
+            amounts += [f"{math.degrees(angle):.3g}°"] if angle else []
+            how = f" {' and '.join(amounts)}"
+    return f"{name}{how} {'for' if phase.type == 'hold' else 'within'} {phase.time:g} s"
+
+
+def quality_clause(result: GraspResult) -> str:
+    """Time of force closure and ε at the end."""
+    quality = result.quality
+    if quality is None:
+        return "The quality of the grasp was not computed"
+    touching = count(quality["contacts"], "contact point")
+    if not quality["contacts"]:
+        return "No body touches the object at the end"
+    if quality["epsilon"] == 0.0:
+        return f"No force closure at the end with {touching}: {quality['reason']}"
+    since = quality.get("force_closure_s")
+    began = "" if since is None else f" since {since:.2f} s"
+    return f"Force closure{began}, with {touching} at the end: ε = {quality['epsilon']:.3g}"
+
+
+def quality_rows(result: GraspResult) -> list[QualityRow]:
+    """Rows of the quality measures of the final grasp with their conventions."""
+    quality = result.quality
+    if quality is None or not quality["contacts"]:
+        return []
+    cones = f"friction pyramids of {quality['edges']} edges, unit normal forces"
+    kept = quality.get("wrench_contacts", quality["contacts"])
+    if kept < quality["contacts"]:
+        cones += f", of the {kept} most different contacts: a lower bound"
+    if quality["contact_model"] == "soft":
+        cones += ", spin friction of the contacts"
+    scale = f"moments over {millimetres(quality['torque_scale_m'])}, about the centre of mass"
+    space = f"{quality['norm']} wrench space of {cones}; {scale}"
+    matrix = f"grasp matrix of hard fingers; {scale}"
+    rows = [
+        _row("ε", quality, "epsilon", f"largest ball in the {space}"),
+        _row("volume", quality, "volume", f"of the {space}"),
+        _row("smallest singular value", quality, "min_singular_value", matrix),
+        _row("isotropy", quality, "isotropy", f"smallest over largest singular value; {matrix}"),
+        _row("ellipsoid volume", quality, "ellipsoid_volume",
+             f"product of singular values; {matrix}"),
+        _row("friction margin", quality, "friction_margin",
+             "1 − |Ft|/(µ Fn) of the simulated forces, smallest of all bodies"),
+    ]  # fmt: skip
+    return [row for row in rows if row.value]
+
+
+def _row(label: str, quality: dict[str, Any], key: str, convention: str) -> QualityRow:
+    value = quality.get(key)
+    return QualityRow(label, "" if value is None else f"{value:.3g}", convention)
+
+
 def joint_clause(result: GraspResult) -> str:
-    """How far the joints are from their targets at the end, and how far soft fingers bend."""
+    """Largest tracking errors of joints at the end, actuator targets, and soft-finger curvature."""
     clauses = []
     if gaps := _largest_gaps(result):
         clauses.append(f"Largest distance from the target at the end: {gaps}")
@@ -194,12 +482,8 @@ def _largest_gaps(result: GraspResult) -> str:
     return ", ".join(gaps)
 
 
-MAX_ENDS = 5
-"""Drives whose ends a page tells; the figure shows the others."""
-
-
 def _ends_of_actuators(result: GraspResult) -> str:
-    """Where drives that are no joints have got to: ``tension of 'F1' 60 N``."""
+    """Final targets of actuators on several joints: ``tension of 'F1' 60 N``."""
     moving = [actuator.actuator for actuator in result.scene.mechanism.actuators if actuator.rate]
     ends = []
     for command in moving[:MAX_ENDS]:
@@ -211,304 +495,8 @@ def _ends_of_actuators(result: GraspResult) -> str:
     return ", ".join(ends) + (", …" if len(moving) > MAX_ENDS else "")
 
 
-def label_of(result: GraspResult, body: str) -> str:
-    """What a body of the hand is called on a page."""
-    contact: BodyContact = result.contact_of(body)
-    return body_label(contact)
-
-
-# --------------------
-# What a success criterion asks for, and what a hold test says, in words.
-
-
-PLAIN_NAMES = ("hold", "")
-"""Criteria that need not be named: the default one, whose limits stand in the words."""
-
-
-def hold_clause(result: GraspResult) -> str:
-    """What the hold test says, with the limits that were exceeded, and of further objects."""
-    text = _hold_result_clause(result)
-    others = result.hold.others if result.hold is not None else None
-    if not others:
-        return text
-    drops = (f"{other.name} moved {millimetres(other.drop_m)} in the hand" for other in others)
-    return f"{text} (judged: {result.object.name}; not judged: {', '.join(drops)})"
-
-
-def _hold_result_clause(result: GraspResult) -> str:
-    criterion, hold = result.success_criterion, result.hold
-    if criterion is None:
-        return "No hold test was asked for"
-    if hold is None:
-        return "The hold test was not reached"
-    if hold.pulls and result.held:
-        clause = _pulls_clause(result, hold)
-    elif hold.directions:
-        clause = _directions_clause(result, hold)
-    elif hold.lifted_m is not None or result.scene.on_wrist:
-        clause = _carried_clause(result, hold)
-    else:
-        clause = _weight_clause(result, hold)
-    if isinstance(criterion, SuccessCriterion) and criterion.name not in PLAIN_NAMES:
-        return f"By '{criterion.name}': {clause[0].lower()}{clause[1:]}"
-    return clause
-
-
-def _weight_clause(result: GraspResult, hold: HoldTest) -> str:
-    weight = f"{hold.weight_N:.2g} N of weight"
-    if result.held:
-        return f"Held {weight} with {millimetres(hold.drop_m)} drop"
-    return f"Did not hold {weight}: {' and '.join(_failures(result, hold, 'dropped'))}"
-
-
-def _pulls_clause(result: GraspResult, hold: HoldTest) -> str:
-    """How hard the weakest pull was, after what was held before it."""
-    slipped = [test for test in hold.pulls if test.slip_force_N is not None]
-    if not slipped:
-        smallest = min(test.largest_force_N for test in hold.pulls)
-        pulled = f"not pulled out by up to {smallest:.3g} N"
-    else:
-        weakest = min(slipped, key=lambda test: test.slip_force_N or 0.0)
-        pulled = f"pulled out by {weakest.slip_force_N:.3g} N along {weakest.name}"
-    if hold.directions:
-        return f"{_directions_clause(result, hold)}; {pulled}"
-    return f"{_weight_clause(result, hold)}; {pulled}" if hold.weight_N else f"{_first(pulled)}"
-
-
-def _first(text: str) -> str:
-    return f"{text[0].upper()}{text[1:]}"
-
-
-def _carried_clause(result: GraspResult, hold: HoldTest) -> str:
-    """What became of an object that a wrist or an arm took along."""
-    weight = f"{hold.weight_N:.2g} N of weight"
-    if hold.weight_N == 0.0:
-        weight = "the object without its weight"
-    if hold.lifted_m is not None and (result.held or not result.scene.on_wrist):
-        weight += f", lifted by {millimetres(hold.lifted_m)},"
-    if result.held:
-        return f"Held {weight} with {millimetres(hold.drop_m)} drift in the hand"
-    failures = _failures(result, hold, "moved in the hand by")
-    where = ""
-    if hold.failed_in is not None and result.scene.on_wrist and hold.failed_s is not None:
-        where = f"; lost in '{hold.failed_in}' at {hold.failed_s:.3f} s"
-    return f"Did not hold {weight.removesuffix(',')}: {' and '.join(failures)}{where}"
-
-
-def _directions_clause(result: GraspResult, hold: HoldTest) -> str:
-    tests = hold.directions
-    force = f"up to {max(test.force_N for test in tests):.2g} N"
-    failed = [test for test in tests if not test.held]
-    if result.held:
-        angle = math.degrees(hold.rotation_rad)
-        return (
-            f"Held in all {count(len(tests), 'direction')} with {force}: at most "
-            f"{millimetres(hold.drop_m)} and {angle:.1f}°"
-        )
-    if not failed:  # what came before the directions
-        return f"Did not hold: {' and '.join(_failures(result, hold, 'dropped'))}"
-    named = ", ".join(test.name for test in failed)
-    return (
-        f"Did not hold in {len(failed)} of {count(len(tests), 'direction')} with {force} "
-        f"({named}): first {_direction_failure(result, failed[0])}"
-    )
-
-
-def _direction_failure(result: GraspResult, test: DirectionTest) -> str:
-    criterion = result.scene.success
-    assert criterion is not None  # only one has directions
-    parts = []
-    if test.drop_m > criterion.max_drop:
-        parts.append(f"dropped {millimetres(test.drop_m)}")
-    if test.rotation_rad > criterion.max_rotation:
-        parts.append(f"turned {math.degrees(test.rotation_rad):.1f}°")
-    if test.contacts < criterion.min_contacts:
-        parts.append(f"{count(test.contacts, 'body')} in contact".replace("bodys", "bodies"))
-    after = test.end_s - test.start_s
-    return f"{test.name} with {test.force_N:.2g} N, {' and '.join(parts)} after {after:.2f} s"
-
-
-def _failures(result: GraspResult, hold: HoldTest, moved: str) -> list[str]:
-    criterion = result.success_criterion
-    assert criterion is not None  # there is a test
-    if out_of_hand(result):
-        return [how_it_ended(result)]
-    failures = []
-    if hold.drop_m > criterion.max_drop:
-        failures.append(
-            f"it {moved} {millimetres(hold.drop_m)} ({millimetres(criterion.max_drop)} allowed)"
-        )
-    if hold.rotation_rad > criterion.max_rotation:
-        angle, allowed = math.degrees(hold.rotation_rad), math.degrees(criterion.max_rotation)
-        failures.append(f"it turned {angle:.1f}° ({allowed:.1f}° allowed)")
-    if isinstance(criterion, SuccessCriterion):
-        failures += _further_failures(criterion, hold)
-    touching = sum(contact.in_contact for contact in result.contacts)
-    required = criterion.min_contacts if isinstance(criterion, SuccessCriterion) else 1
-    if touching == 0:
-        failures.append("nothing is in contact at the end")
-    elif touching < required:
-        failures.append(f"{touching} of at least {required} bodies are in contact at the end")
-    min_lift = criterion.min_lift if isinstance(criterion, SuccessCriterion) else None
-    if min_lift is not None and (hold.lifted_m or 0.0) < min_lift:
-        lifted = millimetres(hold.lifted_m or 0.0)
-        failures.append(f"it came up by {lifted} ({millimetres(min_lift)} wanted)")
-    return failures
-
-
-def _further_failures(criterion: SuccessCriterion, hold: HoldTest) -> list[str]:
-    """Creep and pulls that were not borne."""
-    failures = []
-    if criterion.max_creep is not None and hold.creep_m_s > criterion.max_creep:
-        failures.append(
-            f"it crept at {1e3 * hold.creep_m_s:.3g} mm/s ({1e3 * criterion.max_creep:.3g} mm/s "
-            "allowed)"
-        )
-    for pull, test in zip(criterion.pulls, hold.pulls, strict=False):
-        if test.held is False:
-            failures.append(
-                f"{test.slip_force_N or 0.0:.3g} N along {test.name} pulled it out "
-                f"({pull.min_force:.3g} N wanted)"
-            )
-    return failures
-
-
-def criterion_text(criterion: SuccessCriterion | Lift) -> str:
-    """What a criterion does to a closed grasp: ``9.81 m/s² within 0.2 s, then 0.6 s``."""
-    if isinstance(criterion, Lift):
-        height, waits = millimetres(criterion.height), f"then {criterion.hold_time:g} s"
-        return f"{height} within {criterion.time:g} s, {waits}"
-    parts = []
-    if criterion.gravity is not None:
-        load = f"{math.hypot(*criterion.gravity):.3g} m/s²"
-        parts.append(f"{load} within {criterion.ramp_time:g} s, then {criterion.hold_time:g} s")
-    parts += [phase_text(phase) for phase in criterion.motion]
-    if criterion.directions:
-        largest = max(math.hypot(*load) for load in criterion.directions)
-        parts.append(
-            f"{count(len(criterion.directions), 'direction')}, {largest:.3g} m/s² for "
-            f"{criterion.direction_time:g} s each"
-        )
-    if criterion.pulls:
-        parts.append(f"{count(len(criterion.pulls), 'pull')} until it slips")
-    return "; ".join(parts) or "what the sequence does after its close"
-
-
-def limits_text(criterion: SuccessCriterion | Lift) -> str:
-    """What a criterion allows: ``at most 0.500 mm and 5.7°``."""
-    drop, max_angle = millimetres(criterion.max_drop), math.degrees(criterion.max_rotation)
-    text = f"at most {drop} and {max_angle:.1f}°"
-    if isinstance(criterion, SuccessCriterion):
-        if criterion.min_contacts > 1:
-            text += f", at least {criterion.min_contacts} bodies in contact"
-        if criterion.max_creep is not None:
-            text += f", creep of at most {1e3 * criterion.max_creep:.3g} mm/s"
-        if criterion.min_lift is not None:
-            text += f", lifted by at least {millimetres(criterion.min_lift)}"
-    return text
-
-
-def phase_text(phase: Phase) -> str:
-    """A phase in a few words: ``lift 100.0 mm within 1 s``."""
-    name = phase.label if phase.name == "" else f"{phase.name} ({phase.type})"
-    if isinstance(phase, ClosePhase):
-        return name
-    if isinstance(phase, ShakePhase):
-        amounts = [f"±{millimetres(phase.reach)}"] if phase.reach else []
-        amounts += [f"±{math.degrees(phase.angle):.3g}°"] if phase.angle else []
-        cycles = count(phase.cycles, "cycle")
-        return f"{name} {' and '.join(amounts)} at {phase.frequency:g} Hz, {cycles}"
-    how = ""
-    match phase.type:
-        case "lift":
-            how = f" {millimetres(phase.height)}"
-        case "preshape":
-            how = f" '{phase.preshape}'"
-        case "move":
-            moved, angle = math.hypot(*phase.displacement), math.hypot(*phase.rotation_vector)
-            amounts = [millimetres(moved)] if moved else []
-            amounts += [f"{math.degrees(angle):.3g}°"] if angle else []
-            how = f" {' and '.join(amounts)}"
-    return f"{name}{how} {'for' if phase.type == 'hold' else 'within'} {phase.time:g} s"
-
-
-# --------------------
-# What the quality of a grasp is, in words and as a table with conventions.
-
-
-class QualityRow(NamedTuple):
-    """A measure of the final grasp."""
-
-    label: str
-    value: str
-    convention: str
-
-
-def quality_clause(result: GraspResult) -> str:
-    """When force closure began and what ε is at the end."""
-    quality = result.quality
-    if quality is None:
-        return "The quality of the grasp was not computed"
-    touching = count(quality["contacts"], "contact point")
-    if not quality["contacts"]:
-        return "Nothing touches the object at the end"
-    if quality["epsilon"] == 0.0:
-        return f"No force closure at the end with {touching}: {quality['reason']}"
-    since = quality.get("force_closure_s")
-    began = "" if since is None else f" since {since:.2f} s"
-    return f"Force closure{began}, with {touching} at the end: ε = {quality['epsilon']:.3g}"
-
-
-def quality_rows(result: GraspResult) -> list[QualityRow]:
-    """Measures of the final grasp with their conventions; none where nothing touches."""
-    quality = result.quality
-    if quality is None or not quality["contacts"]:
-        return []
-    cones = f"friction pyramids of {quality['edges']} edges, unit normal forces"
-    kept = quality.get("wrench_contacts", quality["contacts"])
-    if kept < quality["contacts"]:
-        cones += f", of the {kept} contacts that differ most: a lower bound"
-    if quality["contact_model"] == "soft":
-        cones += ", spin as the contacts have it"
-    scale = f"moments over {millimetres(quality['torque_scale_m'])}, about the centre of mass"
-    space = f"{quality['norm']} wrench space of {cones}; {scale}"
-    matrix = f"grasp matrix of hard fingers; {scale}"
-    rows = [
-        _row("ε", quality, "epsilon", f"largest ball in the {space}"),
-        _row("volume", quality, "volume", f"of the {space}"),
-        _row("smallest singular value", quality, "min_singular_value", matrix),
-        _row("isotropy", quality, "isotropy", f"smallest over largest singular value; {matrix}"),
-        _row("ellipsoid volume", quality, "ellipsoid_volume", f"product of singular values; {matrix}"),
-        _row("friction margin", quality, "friction_margin", "1 − |Ft|/(µ Fn) of real forces, least "
-             "of all bodies"),
-    ]  # fmt: skip
-    return [row for row in rows if row.value]
-
-
-def _row(label: str, quality: dict[str, Any], key: str, convention: str) -> QualityRow:
-    value = quality.get(key)
-    return QualityRow(label, "" if value is None else f"{value:.3g}", convention)
-
-
-# --------------------
-# What sensors told, in words and in a table.
-
-
-_KINDS = {"tactile": "tactile", "force_torque": "force and torque", "joint_torque": "joint torque"}
-
-
-class SensorRow(NamedTuple):
-    """A sensor in the table of a report."""
-
-    name: str
-    kind: str
-    location: str
-    channels: int
-    errors: str
-
-
 def sensor_clause(result: GraspResult) -> str:
-    """What there was to feel with, and the greatest of what was felt at the end."""
+    """Number of sensors and channels, and the largest readings at the end."""
     readings = list(result.sensors.values())
     channels = sum(len(reading.channels) for reading in readings)
     parts = [f"{count(len(readings), 'sensor')} with {count(channels, 'channel')}"]
@@ -519,7 +507,7 @@ def sensor_clause(result: GraspResult) -> str:
     ]
     if pressed:
         force, name = max(pressed)
-        parts.append(f"most on {name} at the end, {force:.3g} N")
+        parts.append(f"largest on {name} at the end, {force:.3g} N")
     for reading in readings:
         if isinstance(reading.sensor, ForceTorqueSensor):
             force, torque = (float(np.linalg.norm(reading.values[-1, k : k + 3])) for k in (0, 3))
@@ -529,7 +517,7 @@ def sensor_clause(result: GraspResult) -> str:
 
 
 def sensor_rows(result: GraspResult) -> list[SensorRow]:
-    """All sensors of a run."""
+    """Rows of all sensors of a run."""
     return [
         SensorRow(
             name=name.replace("_", " "),
@@ -565,23 +553,24 @@ def _errors(sensor: SensorErrors) -> str:
     return ", ".join(parts) or "none"
 
 
-# --------------------
-# Whether and when a hand let go of its object for good: what is seen of it then is free fall.
-
-
-GONE = (GraspStatus.EJECTED, GraspStatus.DIVERGED, GraspStatus.NO_CONTACT)
-"""Statuses of runs that say nothing of an object in the hand."""
+def label_of(result: GraspResult, body: str) -> str:
+    """Display name of a body of the hand."""
+    contact: BodyContact = result.contact_of(body)
+    return body_label(contact)
 
 
 def out_of_hand(result: GraspResult) -> bool:
-    """Whether the run ends without the object in the hand, and was not asked to.
-
-    A run that diverged ends with numbers of nothing, which its status says.
-    """
+    """Whether the object is not in the hand at the end; False for diverged runs."""
     if result.status is GraspStatus.DIVERGED:
         return False
     dropped = result.held is False and not (_forces(result)[-1] > 0.0).any()
     return result.status in GONE or dropped
+
+
+def _forces(result: GraspResult) -> Array:
+    """Normal forces on the grasped object [N], (T, nb)."""
+    several = result.object_normal_force
+    return result.normal_force if several is None else several[..., 0]
 
 
 def was_touched(result: GraspResult) -> bool:
@@ -590,10 +579,10 @@ def was_touched(result: GraspResult) -> bool:
 
 
 def let_go_s(result: GraspResult) -> float | None:
-    """When the hand touched the object for the last time before it fell [s].
+    """Time of the last contact before the object fell [s].
 
-    None where it is in the hand at the end, and where nothing ever touched it. What brushes it
-    during a hold test that began without any contact is free fall.
+    None if it is in the hand at the end or was never touched. Contacts during a hold test that
+    began without contact are ignored: the object is in free fall.
     """
     if not out_of_hand(result):
         return None
@@ -607,36 +596,26 @@ def let_go_s(result: GraspResult) -> float | None:
 
 
 def how_it_ended(result: GraspResult) -> str:
-    """What became of an object that is out of the hand."""
+    """Reason why an object is not in the hand."""
     return "it left the hand" if was_touched(result) else "it was never in the hand"
 
 
-def _forces(result: GraspResult) -> Array:
-    """Normal forces on the object that is to be grasped [N], (T, nb)."""
-    several = result.object_normal_force
-    return result.normal_force if several is None else several[..., 0]
-
-
-# --------------------
-# Lengths, forces and numbers of things, as pages and the command line write them.
-
-
 def millimetres(length: float) -> str:
-    """A length [m] in millimetres, to a micrometre below one and to a tenth above."""
+    """Format a length [m] in millimetres: three decimals below 1 mm, one above."""
     value = 1e3 * length
     return f"{value:.3f} mm" if abs(value) < 1.0 else f"{value:.1f} mm"
 
 
 def newtons(force: float) -> str:
-    """A force [N] to three digits."""
+    """Format a force [N] with three significant digits."""
     return f"{grouped(force)} N" if force >= 1000.0 else f"{force:.3g} N"
 
 
 def count(number: int, noun: str) -> str:
-    """A number of things: ``1 sample``, ``10 samples``."""
+    """Format a count with its noun: ``1 sample``, ``10 samples``."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def grouped(number: float) -> str:
-    """A large number in groups of three digits: ``100 751``."""
+    """Format a large number in groups of three digits: ``100 751``."""
     return f"{number:,.0f}".replace(",", "\N{NARROW NO-BREAK SPACE}")

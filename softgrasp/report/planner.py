@@ -1,4 +1,9 @@
-"""Figures of a search for grasps: where the hand came from, and how the measure goes with drift."""
+"""HTML report of a grasp search: ranked candidates, approach directions, scores, best grasps.
+
+``write_best`` simulates the best candidates with the hold test of the plan and writes a report of
+each; ``write_planner_report`` writes the page that links them. Directions are drawn with Lambert's
+azimuthal equal-area projection, in the frame of the object.
+"""
 
 from __future__ import annotations
 
@@ -28,10 +33,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-# --------------------
-# The page of a search for grasps: ranked table, directions, scores, reports of the best.
-
-
 INDEX = "index.html"
 BEST, DIRECTIONS, SCORES = "best.png", "directions.png", "scores.png"
 FILES = (INDEX, BEST, DIRECTIONS, SCORES, "directions.csv", "scores.csv")
@@ -43,6 +44,33 @@ MAX_POSES = 5
 
 Progress = Callable[[str, float], None]
 """Called with what is being written and the part of it that is done, 0 to 1."""
+
+TEST = "Test"
+"""The column that says what became of the best in their test, and leads to their reports."""
+
+MIN_COUNT = 8
+"""Grasps below which no correlation is told."""
+ENDS = {"NO_CONTACT": ("o", style.MUTED), "EJECTED": ("x", style.LOST),
+        "TIMED_OUT": ("s", style.TARGET), "DIVERGED": ("D", style.TARGET),
+        "FAILED": ("+", style.INK)}  # fmt: skip
+"""Marks of candidates without a score."""
+HALVES = ((1.0, "hand on the side of +z of the object"), (-1.0, "hand on the side of −z"))
+
+
+class Best(NamedTuple):
+    """One of the best grasps, simulated once more."""
+
+    row: int
+    result: GraspResult
+    directory: Path
+
+
+class Drift(NamedTuple):
+    """How far the object went, which is drawn beside the score."""
+
+    column: str
+    name: str
+    short: str
 
 
 def write_best(
@@ -162,41 +190,184 @@ def _failures(planned: PlannedGrasps) -> list[tuple[str, int]]:
     return [(str(error), int(count)) for error, count in counts.head(10).items()]
 
 
-# --------------------
-# What the page of a search for grasps, and the terminal, say of it.
+def draw_directions(planned: PlannedGrasps, path: Path) -> Path:
+    """Directions of the hand on both halves of the sphere, coloured by score, the best numbered."""
+    table = planned.table
+    score = _numbers(table, "score")
+    ends = _ends(score)
+    with style.figure(path, 4.6, 9.6) as figure:
+        for index, (side, title) in enumerate(HALVES):
+            axes = figure.add_axes((0.03 + 0.45 * index, 0.11, 0.42, 0.8))
+            _globe(axes, title)
+            here = side * _numbers(table, "direction_z") >= 0.0
+            at = flat(_directions(table), side)
+            marked = here & np.isfinite(score)
+            x, y = at[marked].T
+            dots = axes.scatter(x, y, c=score[marked], cmap="viridis", s=22, linewidths=0,
+                                 vmin=ends[0], vmax=ends[1])  # fmt: skip
+            for status, (mark, color) in ENDS.items():
+                others = here & (table["status"] == status).to_numpy(dtype=bool)
+                x, y = at[others].T
+                axes.scatter(x, y, marker=mark, s=16, linewidths=0.8,
+                              **_unfilled(mark, color))  # fmt: skip
+            _number(axes, at, here, len(planned.best_rows))
+        if planned.ranked:
+            bar = figure.colorbar(dots, cax=figure.add_axes((0.925, 0.17, 0.015, 0.66)))
+            bar.set_label(planned.plan.rank_by, fontsize=8)
+            bar.outline.set_visible(False)
+        style.legend(figure, _keys(table), columns=6)
+    return path
 
 
-TEST = "Test"
-"""The column that says what became of the best in their test, and leads to their reports."""
+def _numbers(table: pd.DataFrame, column: str) -> Array:
+    return np.asarray(table[column].to_numpy(dtype=float, na_value=np.nan))
 
 
-class Best(NamedTuple):
-    """One of the best grasps, simulated once more."""
-
-    row: int
-    result: GraspResult
-    directory: Path
+def _ends(values: Array) -> tuple[float, float] | tuple[None, None]:
+    """Least and largest of the numbers that there are."""
+    there = values[np.isfinite(values)]
+    return (float(there.min()), float(there.max())) if there.size else (None, None)
 
 
-def verdict(result: GraspResult) -> str:
-    """What became of a grasp, and of its test where there was one."""
-    if result.hold is None:
-        return result.status.name
-    word = "held" if result.held else "not held"
-    tried = result.hold.directions
-    if not tried:
-        return f"{word}, drift {1e3 * result.hold.drop_m:.2g} mm"
-    borne = sum(test.held for test in tried)
-    return f"{word}, {borne} of {len(tried)} directions, drift {1e3 * result.hold.drop_m:.2g} mm"
+def _globe(axes: Axes, title: str) -> None:
+    angle = np.linspace(0.0, 2.0 * math.pi, 181)
+    for tilt in (30.0, 60.0, 90.0):
+        radius = math.sqrt(2.0) * math.sin(math.radians(tilt) / 2.0)
+        width = 0.9 if tilt == 90.0 else 0.5
+        axes.plot(radius * np.cos(angle), radius * np.sin(angle), linewidth=width,
+                   color=style.MUTED if tilt == 90.0 else style.RULE, zorder=0)  # fmt: skip
+    below = "below" in title or "−z" in title
+    for x, y, text in ((1.07, 0, "−x" if below else "+x"), (-1.07, 0, "+x" if below else "−x"),
+                       (0, 1.07, "+y"), (0, -1.07, "−y")):  # fmt: skip
+        axes.annotate(text, (x, y), ha="center", va="center", fontsize=7.5, color=style.MUTED)
+    axes.set_xlim(-1.16, 1.16)
+    axes.set_ylim(-1.16, 1.16)
+    axes.set_aspect("equal")
+    axes.set_axis_off()
+    axes.text(0.5, -0.04, title, transform=axes.transAxes, ha="center", fontsize=8.5)
 
 
-def in_short(result: GraspResult) -> str:
-    """The same in two words."""
-    if result.hold is None:
-        return result.status.name
-    tried = result.hold.directions
-    borne = f" {sum(test.held for test in tried)} of {len(tried)}" if tried else ""
-    return ("held" if result.held else "not held") + borne
+def _directions(table: pd.DataFrame) -> Array:
+    return np.column_stack([_numbers(table, f"direction_{axis}") for axis in "xyz"])
+
+
+def _unfilled(mark: str, color: str) -> dict[str, Any]:
+    if mark in "x+":
+        return {"color": color}
+    return {"facecolors": "none", "edgecolors": color}
+
+
+def _number(axes: Axes, at: Array, here: Any, count: int) -> None:
+    """Rings with their ranks around the best."""
+    for rank in range(count):
+        if here[rank]:
+            x, y = at[rank].tolist()
+            axes.scatter(x, y, s=95, facecolors="none", edgecolors=style.LOST, linewidths=1.3)
+            axes.annotate(str(rank + 1), (x, y), (7, 5), textcoords="offset points",
+                           fontsize=8.5, fontweight="bold", color=style.LOST)  # fmt: skip
+
+
+def _keys(table: pd.DataFrame) -> list[Any]:
+    from matplotlib.lines import Line2D
+
+    handles = [
+        Line2D(
+            [], [], marker="o", linestyle="", color=style.EDGE, label="ranked, coloured by score"
+        )
+    ]
+    for status, (mark, color) in ENDS.items():
+        count = int((table["status"] == status).sum())
+        if count:
+            handles.append(Line2D([], [], marker=mark, linestyle="", color=color, fillstyle="none",
+                                markersize=5, label=f"{count} {status}"))  # fmt: skip
+    return handles
+
+
+def flat(directions: Array, side: float) -> Array:
+    """Places of directions in the picture of one half of the sphere, (n, 2).
+
+    Lambert's azimuthal projection: equal areas stay equal, so that even directions look even
+    (Snyder, Map Projections: A Working Manual, USGS 1987, eq. 24-2 seen from the pole); the rim of
+    a half is at 1.
+
+    Args:
+        directions: Unit vectors, (n, 3).
+        side: 1 for the half of +z, seen from above; −1 for the other one, seen from below.
+    """
+    height = side * directions[:, 2]
+    scale = 1.0 / np.sqrt(np.maximum(1.0 + height, 1e-12))
+    return np.asarray(directions[:, :2] * scale[:, None] * [side, 1.0])
+
+
+def draw_scores(planned: PlannedGrasps, path: Path) -> Path:
+    """The score over drift, and over the rank."""
+    score = _numbers(planned.table, "score")
+    with style.figure(path, 3.3) as figure:
+        grid = style.panels(figure, 1, 2, margins=(0.7, 0.25, 0.5, 0.35), gaps=(0.95, 0.3))
+        _over_drift(figure.add_subplot(grid[0]), planned, score)
+        _over_rank(figure.add_subplot(grid[1]), planned, score[np.isfinite(score)])
+    return path
+
+
+def _over_drift(axes: Axes, planned: PlannedGrasps, score: Array) -> None:
+    table, drift = planned.table, drift_of(planned)
+    ranked, best = np.isfinite(score), len(planned.best_rows)
+    moved, contacts = 1e3 * _numbers(table, drift.column), _numbers(table, "contacts")
+    dots = axes.scatter(
+        moved[ranked], score[ranked], c=contacts[ranked], cmap="viridis", s=14, linewidths=0
+    )
+    axes.scatter(moved[:best], score[:best], s=80, facecolors="none", edgecolors=style.LOST)
+    axes.set_xlabel(f"{drift.name} [mm]")
+    axes.set_ylabel(planned.plan.rank_by)
+    axes.set_title("each ranked grasp")
+    whole = np.unique(contacts[ranked].astype(int)).tolist()
+    bar = axes.get_figure().colorbar(dots, ax=axes, fraction=0.05, pad=0.03, ticks=whole)  # type: ignore[union-attr]
+    bar.set_label("bodies in contact", fontsize=7)
+
+
+def _over_rank(axes: Axes, planned: PlannedGrasps, score: Array) -> None:
+    ranks, best = np.arange(1, len(score) + 1), len(planned.best_rows)
+    axes.plot(ranks, score, color=style.POSITION)
+    axes.scatter(ranks[:best], score[:best], s=40, color=style.LOST, zorder=3)
+    axes.set_xlabel("rank")
+    axes.set_ylabel(planned.plan.rank_by)
+    axes.set_xlim(0, len(score) + 1)
+    axes.set_title("from the best to the worst")
+
+
+def correlation_verdict(planned: PlannedGrasps) -> str:
+    """Whether score and drift go together, by Spearman's rank correlation."""
+    drift = drift_of(planned)
+    score, moved = _numbers(planned.table, "score"), _numbers(planned.table, drift.column)
+    both = np.isfinite(score) & np.isfinite(moved)
+    if both.sum() < MIN_COUNT or np.ptp(score[both]) == 0.0 or np.ptp(moved[both]) == 0.0:
+        return f"Too little to compare {planned.plan.rank_by} with the {drift.name}."
+    correlation = spearmanr(score[both], moved[both])
+    rho, chance = float(correlation.statistic), float(correlation.pvalue)
+    how = "tells nothing about" if chance > 0.01 else ("falls with" if rho < 0 else "grows with")
+    odds = "p < 0.001" if chance < 1e-3 else f"p = {chance:.2g}"
+    return (
+        f"Over {int(both.sum())} grasps {planned.plan.rank_by} {how} the {drift.name} "
+        f"(Spearman ρ = {style.signed(rho, 2)}, {odds})."
+    )
+
+
+def evenness_verdict(planned: PlannedGrasps) -> str:
+    """Whether directions are even over the sphere: Rayleigh's test, 3nR² is χ² with 3 degrees.
+
+    (Mardia and Jupp, Directional Statistics, Wiley 2000, §10.4.1.)
+    """
+    directions = _directions(planned.table)
+    if planned.plan.poses.cone < math.pi:
+        cone_deg = math.degrees(planned.plan.poses.cone)
+        return f"Directions are within {cone_deg:.3g}° of the scene's own."
+    length = float(np.linalg.norm(directions.mean(axis=0)))
+    chance = float(chi2.sf(3 * len(directions) * length**2, df=3))
+    word = "even" if chance > 0.01 else "not even"
+    return (
+        f"Directions are {word} over the sphere: their mean has length {length:.3f}, and chance "
+        f"alone makes it longer in {chance:.0%} of such draws."
+    )
 
 
 def summary(planned: PlannedGrasps, best: Sequence[Best]) -> str:
@@ -284,21 +455,25 @@ def _millimetres(value: object) -> str:
     return "" if _missing(value) else f"{1e3 * float(str(value)):.1f}"
 
 
-MIN_COUNT = 8
-"""Grasps below which no correlation is told."""
-ENDS = {"NO_CONTACT": ("o", style.MUTED), "EJECTED": ("x", style.LOST),
-        "TIMED_OUT": ("s", style.TARGET), "DIVERGED": ("D", style.TARGET),
-        "FAILED": ("+", style.INK)}  # fmt: skip
-"""Marks of candidates without a score."""
-HALVES = ((1.0, "hand on the side of +z of the object"), (-1.0, "hand on the side of −z"))
+def verdict(result: GraspResult) -> str:
+    """What became of a grasp, and of its test where there was one."""
+    if result.hold is None:
+        return result.status.name
+    word = "held" if result.held else "not held"
+    tried = result.hold.directions
+    if not tried:
+        return f"{word}, drift {1e3 * result.hold.drop_m:.2g} mm"
+    borne = sum(test.held for test in tried)
+    return f"{word}, {borne} of {len(tried)} directions, drift {1e3 * result.hold.drop_m:.2g} mm"
 
 
-class Drift(NamedTuple):
-    """How far the object went, which is drawn beside the score."""
-
-    column: str
-    name: str
-    short: str
+def in_short(result: GraspResult) -> str:
+    """The same in two words."""
+    if result.hold is None:
+        return result.status.name
+    tried = result.hold.directions
+    borne = f" {sum(test.held for test in tried)} of {len(tried)}" if tried else ""
+    return ("held" if result.held else "not held") + borne
 
 
 def drift_of(planned: PlannedGrasps) -> Drift:
@@ -306,183 +481,3 @@ def drift_of(planned: PlannedGrasps) -> Drift:
     if planned.table["hold_drop_m"].notna().any():
         return Drift("hold_drop_m", "drift in the hand", "Drift [mm]")
     return Drift("displacement_m", "displacement by the closure", "Moved [mm]")
-
-
-def draw_directions(planned: PlannedGrasps, path: Path) -> Path:
-    """Directions of the hand on both halves of the sphere, coloured by score, the best numbered."""
-    table = planned.table
-    score = _numbers(table, "score")
-    ends = _ends(score)
-    with style.figure(path, 4.6, 9.6) as figure:
-        for index, (side, title) in enumerate(HALVES):
-            axes = figure.add_axes((0.03 + 0.45 * index, 0.11, 0.42, 0.8))
-            _globe(axes, title)
-            here = side * _numbers(table, "direction_z") >= 0.0
-            at = flat(_directions(table), side)
-            marked = here & np.isfinite(score)
-            x, y = at[marked].T
-            dots = axes.scatter(x, y, c=score[marked], cmap="viridis", s=22, linewidths=0,
-                                 vmin=ends[0], vmax=ends[1])  # fmt: skip
-            for status, (mark, color) in ENDS.items():
-                others = here & (table["status"] == status).to_numpy(dtype=bool)
-                x, y = at[others].T
-                axes.scatter(x, y, marker=mark, s=16, linewidths=0.8,
-                              **_unfilled(mark, color))  # fmt: skip
-            _number(axes, at, here, len(planned.best_rows))
-        if planned.ranked:
-            bar = figure.colorbar(dots, cax=figure.add_axes((0.925, 0.17, 0.015, 0.66)))
-            bar.set_label(planned.plan.rank_by, fontsize=8)
-            bar.outline.set_visible(False)
-        style.legend(figure, _keys(table), columns=6)
-    return path
-
-
-def flat(directions: Array, side: float) -> Array:
-    """Places of directions in the picture of one half of the sphere, (n, 2).
-
-    Lambert's azimuthal projection: equal areas stay equal, so that even directions look even
-    (Snyder, Map Projections: A Working Manual, USGS 1987, eq. 24-2 seen from the pole); the rim of
-    a half is at 1.
-
-    Args:
-        directions: Unit vectors, (n, 3).
-        side: 1 for the half of +z, seen from above; −1 for the other one, seen from below.
-    """
-    height = side * directions[:, 2]
-    scale = 1.0 / np.sqrt(np.maximum(1.0 + height, 1e-12))
-    return np.asarray(directions[:, :2] * scale[:, None] * [side, 1.0])
-
-
-def _globe(axes: Axes, title: str) -> None:
-    angle = np.linspace(0.0, 2.0 * math.pi, 181)
-    for tilt in (30.0, 60.0, 90.0):
-        radius = math.sqrt(2.0) * math.sin(math.radians(tilt) / 2.0)
-        width = 0.9 if tilt == 90.0 else 0.5
-        axes.plot(radius * np.cos(angle), radius * np.sin(angle), linewidth=width,
-                   color=style.MUTED if tilt == 90.0 else style.RULE, zorder=0)  # fmt: skip
-    below = "below" in title or "−z" in title
-    for x, y, text in ((1.07, 0, "−x" if below else "+x"), (-1.07, 0, "+x" if below else "−x"),
-                       (0, 1.07, "+y"), (0, -1.07, "−y")):  # fmt: skip
-        axes.annotate(text, (x, y), ha="center", va="center", fontsize=7.5, color=style.MUTED)
-    axes.set_xlim(-1.16, 1.16)
-    axes.set_ylim(-1.16, 1.16)
-    axes.set_aspect("equal")
-    axes.set_axis_off()
-    axes.text(0.5, -0.04, title, transform=axes.transAxes, ha="center", fontsize=8.5)
-
-
-def _number(axes: Axes, at: Array, here: Any, count: int) -> None:
-    """Rings with their ranks around the best."""
-    for rank in range(count):
-        if here[rank]:
-            x, y = at[rank].tolist()
-            axes.scatter(x, y, s=95, facecolors="none", edgecolors=style.LOST, linewidths=1.3)
-            axes.annotate(str(rank + 1), (x, y), (7, 5), textcoords="offset points",
-                           fontsize=8.5, fontweight="bold", color=style.LOST)  # fmt: skip
-
-
-def _unfilled(mark: str, color: str) -> dict[str, Any]:
-    if mark in "x+":
-        return {"color": color}
-    return {"facecolors": "none", "edgecolors": color}
-
-
-def _keys(table: pd.DataFrame) -> list[Any]:
-    from matplotlib.lines import Line2D
-
-    handles = [
-        Line2D(
-            [], [], marker="o", linestyle="", color=style.EDGE, label="ranked, coloured by score"
-        )
-    ]
-    for status, (mark, color) in ENDS.items():
-        count = int((table["status"] == status).sum())
-        if count:
-            handles.append(Line2D([], [], marker=mark, linestyle="", color=color, fillstyle="none",
-                                markersize=5, label=f"{count} {status}"))  # fmt: skip
-    return handles
-
-
-def draw_scores(planned: PlannedGrasps, path: Path) -> Path:
-    """The score over drift, and over the rank."""
-    score = _numbers(planned.table, "score")
-    with style.figure(path, 3.3) as figure:
-        grid = style.panels(figure, 1, 2, margins=(0.7, 0.25, 0.5, 0.35), gaps=(0.95, 0.3))
-        _over_drift(figure.add_subplot(grid[0]), planned, score)
-        _over_rank(figure.add_subplot(grid[1]), planned, score[np.isfinite(score)])
-    return path
-
-
-def _over_drift(axes: Axes, planned: PlannedGrasps, score: Array) -> None:
-    table, drift = planned.table, drift_of(planned)
-    ranked, best = np.isfinite(score), len(planned.best_rows)
-    moved, contacts = 1e3 * _numbers(table, drift.column), _numbers(table, "contacts")
-    dots = axes.scatter(
-        moved[ranked], score[ranked], c=contacts[ranked], cmap="viridis", s=14, linewidths=0
-    )
-    axes.scatter(moved[:best], score[:best], s=80, facecolors="none", edgecolors=style.LOST)
-    axes.set_xlabel(f"{drift.name} [mm]")
-    axes.set_ylabel(planned.plan.rank_by)
-    axes.set_title("each ranked grasp")
-    whole = np.unique(contacts[ranked].astype(int)).tolist()
-    bar = axes.get_figure().colorbar(dots, ax=axes, fraction=0.05, pad=0.03, ticks=whole)  # type: ignore[union-attr]
-    bar.set_label("bodies in contact", fontsize=7)
-
-
-def _over_rank(axes: Axes, planned: PlannedGrasps, score: Array) -> None:
-    ranks, best = np.arange(1, len(score) + 1), len(planned.best_rows)
-    axes.plot(ranks, score, color=style.POSITION)
-    axes.scatter(ranks[:best], score[:best], s=40, color=style.LOST, zorder=3)
-    axes.set_xlabel("rank")
-    axes.set_ylabel(planned.plan.rank_by)
-    axes.set_xlim(0, len(score) + 1)
-    axes.set_title("from the best to the worst")
-
-
-def correlation_verdict(planned: PlannedGrasps) -> str:
-    """Whether score and drift go together, by Spearman's rank correlation."""
-    drift = drift_of(planned)
-    score, moved = _numbers(planned.table, "score"), _numbers(planned.table, drift.column)
-    both = np.isfinite(score) & np.isfinite(moved)
-    if both.sum() < MIN_COUNT or np.ptp(score[both]) == 0.0 or np.ptp(moved[both]) == 0.0:
-        return f"Too little to compare {planned.plan.rank_by} with the {drift.name}."
-    correlation = spearmanr(score[both], moved[both])
-    rho, chance = float(correlation.statistic), float(correlation.pvalue)
-    how = "tells nothing about" if chance > 0.01 else ("falls with" if rho < 0 else "grows with")
-    odds = "p < 0.001" if chance < 1e-3 else f"p = {chance:.2g}"
-    return (
-        f"Over {int(both.sum())} grasps {planned.plan.rank_by} {how} the {drift.name} "
-        f"(Spearman ρ = {style.signed(rho, 2)}, {odds})."
-    )
-
-
-def evenness_verdict(planned: PlannedGrasps) -> str:
-    """Whether directions are even over the sphere: Rayleigh's test, 3nR² is χ² with 3 degrees.
-
-    (Mardia and Jupp, Directional Statistics, Wiley 2000, §10.4.1.)
-    """
-    directions = _directions(planned.table)
-    if planned.plan.poses.cone < math.pi:
-        cone_deg = math.degrees(planned.plan.poses.cone)
-        return f"Directions are within {cone_deg:.3g}° of the scene's own."
-    length = float(np.linalg.norm(directions.mean(axis=0)))
-    chance = float(chi2.sf(3 * len(directions) * length**2, df=3))
-    word = "even" if chance > 0.01 else "not even"
-    return (
-        f"Directions are {word} over the sphere: their mean has length {length:.3f}, and chance "
-        f"alone makes it longer in {chance:.0%} of such draws."
-    )
-
-
-def _directions(table: pd.DataFrame) -> Array:
-    return np.column_stack([_numbers(table, f"direction_{axis}") for axis in "xyz"])
-
-
-def _numbers(table: pd.DataFrame, column: str) -> Array:
-    return np.asarray(table[column].to_numpy(dtype=float, na_value=np.nan))
-
-
-def _ends(values: Array) -> tuple[float, float] | tuple[None, None]:
-    """Least and largest of the numbers that there are."""
-    there = values[np.isfinite(values)]
-    return (float(there.min()), float(there.max())) if there.size else (None, None)

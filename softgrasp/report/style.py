@@ -1,4 +1,11 @@
-"""One look for all figures: colours, letters and lines."""
+"""Style of all figures: colours, fonts, panel grid, and the CSV file beside each figure.
+
+``figure`` opens a matplotlib figure, writes it as a PNG, and writes the drawn numbers into a CSV
+file of the same name. The numbers are read back from the matplotlib artists (lines, error bars,
+scatter points, bars, maps) in the units of their axes, so that figure and table cannot differ and
+one function serves all figures. Margins are fixed distances in inches: matplotlib's layout
+engines measure every text twice and take ten times as long.
+"""
 
 from __future__ import annotations
 
@@ -29,19 +36,19 @@ WIDTH = 10.0
 
 INK, MUTED, RULE = "#1f2933", "#66727f", "#d5dbe1"
 ESTABLISHED, LATER, EDGE = "#9fd2cf", "#d7ecea", "#2a9d98"
-"""Established contact has the colour that a phalanx in contact has in the film; lighter,
-contact of a later phalanx; darker, the moment."""
+"""Contact shading, as phalanges in contact are coloured in the video; ``LATER``: contact of a more
+distal phalanx; ``EDGE``: the instant at which contact is established."""
 TOUCHING, FORCE = "#f8e7b0", "#1f2933"
 LOST = "#c8452f"
 POSITION, TARGET = "#1d5f9e", "#d1722a"
 LARGEST = 1e6
-"""Larger numbers are written with an exponent."""
+"""Absolute value above which numbers are written with an exponent."""
 HOLD = "#eef1f5"
 """Background of a hold test."""
 AXES_COLORS = ("#c8452f", "#2f8f4e", "#2b62b5")
-"""x, y and z, as coordinate axes are drawn everywhere."""
+"""Colours of x, y and z."""
 SERIES = ("#4c78a8", "#e4862f", "#3f9d63", "#c24a5b", "#8567b0", "#8c6d4f", "#3aa5b5", "#6b7480")
-"""Runs that are compared with one another."""
+"""Colours of runs, engines or values that are compared."""
 
 _RC: dict[Any, Any] = {
     "axes.edgecolor": MUTED,
@@ -52,7 +59,7 @@ _RC: dict[Any, Any] = {
     "axes.titlelocation": "left",
     "axes.titlesize": 9,
     "axes.titlepad": 4,
-    # a fixed height spares matplotlib a search that takes a fifth of the drawing time
+    # a fixed height avoids a search that takes a fifth of the drawing time
     "axes.titley": 1.0,
     "axes.titleweight": "bold",
     "figure.facecolor": "white",
@@ -72,22 +79,31 @@ _RC: dict[Any, Any] = {
     "ytick.labelsize": 7.5,
 }
 
+HEADS = ("panel", "series", "x_axis", "x", "y_axis", "y", "value")
+"""Columns of the CSV; ``value`` is the number of a map cell, empty for all other marks."""
+Row = tuple[str | float, ...]
+SHARED_X, SHARED_Y = "shared x", "shared y"
+"""Group ids of the axis labels that all panels of a figure share."""
+
+Mark = tuple[str, float, float, float | str]
+LineStyle = tuple[str, ...]
+
 
 @contextmanager
 def figure(
     path: str | Path, height: float, width: float = WIDTH, *, numbers: bool = True
 ) -> Iterator[Figure]:
-    """A new figure in the house style, written as a PNG with its numbers when the block ends.
+    """Open a figure that is written as a PNG, with its numbers in a CSV, when the block ends.
 
     Args:
-        path: The ``.png`` to write, whole or not at all.
-        height: [in]
-        width: [in]
-        numbers: Whether what is drawn goes into a ``.csv`` beside the figure; not where its numbers
-            are written in full by somebody else, and never where there are none.
+        path: The ``.png`` to write; it is written atomically.
+        height: Height [in].
+        width: Width [in].
+        numbers: Whether the drawn numbers are written into a ``.csv`` of the same name; False where
+            the caller writes a more complete table.
 
     Raises:
-        ResultError: The place cannot be written.
+        ResultError: The file cannot be written.
     """
     from matplotlib import rc_context
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -110,15 +126,12 @@ def panels(
     margins: tuple[float, float, float, float] = (0.6, 0.1, 0.5, 0.55),
     gaps: tuple[float, float] = (0.35, 0.33),
 ) -> GridSpec:
-    """A grid of equal panels, laid out in inches.
-
-    Fixed distances take a tenth of the time of matplotlib's layout engines, which measure every
-    text twice.
+    """Divide a figure into a grid of equal panels with margins in inches.
 
     Args:
-        figure: Where to.
-        rows: Panels above one another.
-        columns: Panels side by side.
+        figure: The figure.
+        rows: Number of rows.
+        columns: Number of columns.
         margins: Left, right, bottom, top [in].
         gaps: Between columns and between rows [in].
     """
@@ -139,7 +152,7 @@ def panels(
 
 
 def legend(figure: Figure, handles: Sequence[Artist], columns: int = 6) -> None:
-    """Keys in the middle of a figure's upper edge."""
+    """Add a legend at the centre of the upper edge of a figure."""
     height = figure.get_size_inches()[1]
     figure.legend(
         handles=list(handles),
@@ -151,14 +164,14 @@ def legend(figure: Figure, handles: Sequence[Artist], columns: int = 6) -> None:
 
 
 def edge_labels(figure: Figure, *, x: str = "time [s]", y: str = "", above: float = 0.0) -> None:
-    """Names of the axes that all panels share, at the left edge and above the lower one [in]."""
+    """Label the axes that all panels share; ``above`` raises the x label [in]."""
     width, height = figure.get_size_inches().tolist()
     figure.text(0.5, (0.08 + above) / height, x, ha="center", va="bottom", gid=SHARED_X)
     figure.text(0.08 / width, 0.5, y, ha="left", va="center", rotation="vertical", gid=SHARED_Y)
 
 
 def annotate(axes: Axes, text: str) -> None:
-    """A small remark over the right end of a panel."""
+    """Write a small annotation above the right end of a panel."""
     axes.annotate(
         text, (1.0, 1.0), (0.0, 4.0), xycoords="axes fraction", textcoords="offset points",
         ha="right", va="baseline", fontsize=7, color=MUTED,
@@ -166,14 +179,14 @@ def annotate(axes: Axes, text: str) -> None:
 
 
 def time_limits(axes: Axes, times: Array) -> None:
-    """Let the time axis span a run, also one that ended at its first sample."""
+    """Fit the time axis to a run, also to one with a single sample."""
     start, end = float(times[0]), float(times[-1])
     axes.set_xlim(start, end if end > start else start + 1e-3)
     axes.locator_params(axis="x", nbins=6)
 
 
 def set_min_span(axes: Axes, span: float) -> None:
-    """Widen the value axis to a least height, so that rounding does not look like motion."""
+    """Widen the value axis to a minimum span, so that rounding errors do not look like motion."""
     low, high = axes.get_ylim()
     missing = max(span - (high - low), 0.0)
     axes.set_ylim(low - 0.5 * missing, high + 0.5 * missing)
@@ -181,27 +194,16 @@ def set_min_span(axes: Axes, span: float) -> None:
 
 
 def signed(value: float, digits: int) -> str:
-    """A number with a true minus sign, no negative zero, and no more digits than it deserves."""
+    """Format a number with a typographic minus sign and without negative zero."""
     rounded = round(value, digits) + 0.0
     text = f"{rounded:.{digits}f}" if abs(rounded) < LARGEST else f"{rounded:.1e}"
     return text.replace("-", "\N{MINUS SIGN}")
 
 
-# --------------------
-# The numbers of any figure, read from what was drawn: one table for all figures.
-
-
-HEADS = ("panel", "series", "x_axis", "x", "y_axis", "y", "value")
-"""Columns: ``value`` is the number of a cell of a map, empty in all else."""
-Row = tuple[str | float, ...]
-SHARED_X, SHARED_Y = "shared x", "shared y"
-"""Marks of the names that all panels of a figure share."""
-
-
 def drawn_numbers(figure: Figure) -> list[Row]:
-    """Every point, bar and cell of a map of a figure, in the units of its axes.
+    """Read all points, bars and map cells of a figure back, in the units of its axes.
 
-    Marks that span a panel from edge to edge, such as limits and shades, are none of them.
+    Lines and areas that span a whole panel, such as limits and shading, are not included.
 
     Args:
         figure: A finished figure.
@@ -222,8 +224,17 @@ def drawn_numbers(figure: Figure) -> list[Row]:
     return rows
 
 
-Mark = tuple[str, float, float, float | str]
-LineStyle = tuple[str, ...]
+def _tick_names(axis: Axis) -> dict[float, str]:
+    """Text labels of ticks, such as the names of bars, by tick position."""
+    from matplotlib.ticker import FixedFormatter, FixedLocator, FuncFormatter
+
+    formatter, locator = axis.get_major_formatter(), axis.get_major_locator()
+    is_fixed = isinstance(formatter, FixedFormatter | FuncFormatter)
+    if not is_fixed or not isinstance(locator, FixedLocator):
+        return {}
+    locations: list[float] = np.asarray(locator(), float).tolist()
+    texts = formatter.format_ticks(locations)
+    return {location: text for location, text in zip(locations, texts, strict=True) if text}
 
 
 def _marks(axes: Axes) -> Iterator[Mark]:
@@ -235,17 +246,59 @@ def _marks(axes: Axes) -> Iterator[Mark]:
 
 
 def _lines(axes: Axes) -> Iterator[Mark]:
-    barred = {part for bars in _error_containers(axes) for part in (bars[0], *bars[1])}
+    with_bars = {part for bars in _error_containers(axes) for part in (bars[0], *bars[1])}
     for index, line in enumerate(axes.lines, start=1):
-        # lines across a whole panel are placed on its frame, not on its axes
-        if line in barred or line.get_transform() != axes.transData:
+        # lines across a whole panel are given in axes coordinates
+        if line in with_bars or line.get_transform() != axes.transData:
             continue
         points = np.asarray(line.get_xydata(), float)
         yield from ((_name(line, "line", index), x, y, "") for x, y in points.tolist())
 
 
+def _error_containers(axes: Axes) -> list[ErrorbarContainer]:
+    from matplotlib.container import ErrorbarContainer
+
+    return [one for one in axes.containers if isinstance(one, ErrorbarContainer)]
+
+
+def _name(artist: Any, kind: str, index: int) -> str:
+    """Name of an artist: its label, its legend entry, or its number."""
+    label = str(artist.get_label())
+    if label and not label.startswith("_"):
+        return label
+    labels = _legend_labels(artist) if kind == "line" else set()
+    return labels.pop() if len(labels) == 1 else f"{kind} {index}"
+
+
+def _legend_labels(line: Line2D) -> set[str]:
+    """Legend labels of a line: of entries with its style, else with its colour."""
+    keys, line_style = _keys(line), _line_style(line)
+    return set(keys.get(line_style) or keys.get(line_style[:1]) or ())
+
+
+def _keys(line: Line2D) -> dict[LineStyle, set[str]]:
+    """Legend labels of a figure by line style, and by colour alone."""
+    from matplotlib.lines import Line2D
+
+    legends = [line.axes.get_legend() if line.axes is not None else None]
+    legends += line.get_figure(root=True).legends  # type: ignore[union-attr]
+    labels_of_style: dict[LineStyle, set[str]] = {}
+    for handle in (one for legend in legends if legend for one in legend.legend_handles):
+        if isinstance(handle, Line2D):
+            for line_style in (_line_style(handle), _line_style(handle)[:1]):
+                labels_of_style.setdefault(line_style, set()).add(str(handle.get_label()))
+    return labels_of_style
+
+
+def _line_style(line: Line2D) -> LineStyle:
+    """Colour, dashes and marker of a line."""
+    from matplotlib.colors import to_hex
+
+    return to_hex(line.get_color()), str(line.get_linestyle()), str(line.get_marker())
+
+
 def _error_bars(axes: Axes) -> Iterator[Mark]:
-    """Points with their bars; the two ends of a bar are rows of their own."""
+    """Points with error bars; the two ends of a bar are separate rows."""
     for index, bars in enumerate(_error_containers(axes), start=1):
         name = _name(bars, "points", index)
         if bars[0] is not None:
@@ -253,12 +306,6 @@ def _error_bars(axes: Axes) -> Iterator[Mark]:
             yield from ((name, x, y, "") for x, y in points)
         for end in (end for part in bars[2] for bar in part.get_segments() for end in bar):
             yield f"{name}, end of a bar", float(end[0]), float(end[1]), ""
-
-
-def _error_containers(axes: Axes) -> list[ErrorbarContainer]:
-    from matplotlib.container import ErrorbarContainer
-
-    return [one for one in axes.containers if isinstance(one, ErrorbarContainer)]
 
 
 def _dots(axes: Axes) -> Iterator[Mark]:
@@ -289,55 +336,6 @@ def _bars(axes: Axes) -> Iterator[Mark]:
 def _maps(axes: Axes) -> Iterator[Mark]:
     for index, image in enumerate(axes.images, start=1):
         cells: Array = np.ma.filled(np.ma.asarray(image.get_array(), float), np.nan)
-        if cells.ndim == 2:  # else it is a picture
+        if cells.ndim == 2:  # else it is an RGB image
             for (row, column), value in np.ndenumerate(cells):
                 yield _name(image, "map", index), float(column), float(row), float(value)
-
-
-def _name(artist: Any, kind: str, index: int) -> str:
-    """What an artist is called: its own label, its key in a legend, or its number."""
-    label = str(artist.get_label())
-    if label and not label.startswith("_"):
-        return label
-    keyed = _keyed(artist) if kind == "line" else set()
-    return keyed.pop() if len(keyed) == 1 else f"{kind} {index}"
-
-
-def _keyed(line: Line2D) -> set[str]:
-    """Labels of a line in legends: of those that look like it, else of those of its colour."""
-    keys, line_style = _keys(line), _line_style(line)
-    return set(keys.get(line_style) or keys.get(line_style[:1]) or ())
-
-
-def _keys(line: Line2D) -> dict[LineStyle, set[str]]:
-    """Labels in the legends of a line's figure by look, and by colour alone."""
-    from matplotlib.lines import Line2D
-
-    legends = [line.axes.get_legend() if line.axes is not None else None]
-    legends += line.get_figure(root=True).legends  # type: ignore[union-attr]
-    labels_of_style: dict[LineStyle, set[str]] = {}
-    for handle in (one for legend in legends if legend for one in legend.legend_handles):
-        if isinstance(handle, Line2D):
-            for line_style in (_line_style(handle), _line_style(handle)[:1]):
-                labels_of_style.setdefault(line_style, set()).add(str(handle.get_label()))
-    return labels_of_style
-
-
-def _line_style(line: Line2D) -> LineStyle:
-    """Colour, dashes and mark, by which a reader finds a line in a legend."""
-    from matplotlib.colors import to_hex
-
-    return to_hex(line.get_color()), str(line.get_linestyle()), str(line.get_marker())
-
-
-def _tick_names(axis: Axis) -> dict[float, str]:
-    """Words at an axis that stand for numbers, such as the names of bars."""
-    from matplotlib.ticker import FixedFormatter, FixedLocator, FuncFormatter
-
-    formatter, locator = axis.get_major_formatter(), axis.get_major_locator()
-    is_fixed = isinstance(formatter, FixedFormatter | FuncFormatter)
-    if not is_fixed or not isinstance(locator, FixedLocator):
-        return {}
-    locations: list[float] = np.asarray(locator(), float).tolist()
-    texts = formatter.format_ticks(locations)
-    return {location: text for location, text in zip(locations, texts, strict=True) if text}

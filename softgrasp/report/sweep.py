@@ -1,4 +1,9 @@
-"""What the figures of a sweep show: measures, the values of axes, and rates with their bounds."""
+"""HTML report of a parameter sweep: measures over the axes, success rates, example grasps.
+
+The figures depend on the plan: lines and heat maps for grids, scatter plots for sampled plans,
+success rates with Wilson intervals where rows are drawn at random, and parallel coordinates. The
+most informative grasps (best, worst, one per outcome) are simulated again for overlays and images.
+"""
 
 from __future__ import annotations
 
@@ -41,13 +46,43 @@ if TYPE_CHECKING:
     from softgrasp.sim.result import GraspResult
 
 
-# --------------------
-# The page of a sweep: figures chosen by its axes, its best and worst grasps, its table.
-
-
 REPORT = "report.html"
 MAX_POSES = 5
 """Grasps that are simulated again for pictures."""
+
+FIGURE_COLUMNS = 3
+"""Panels side by side."""
+MAX_SERIES = len(style.SERIES)
+MAX_LETTERS = 28
+"""Of names along an axis, all together; more are written askew."""
+BELOW = 0.06
+"""Crosses of one line stand so far below those of the line before, over the panel's height."""
+CROSS = "×"
+"""Stands where the object is not in the hand at the end."""
+
+HEAD_WIDTH = 15
+"""Letters of a line over an axis, so that neighbours and the edge are not reached."""
+MAX_LINES = 2000
+"""Lines of a parallel plot; more hide one another, and every so manieth is drawn."""
+COLORS: dict[Any, str] = {True: style.EDGE, False: style.LOST, None: style.POSITION}
+"""Of grasps that held, did not hold, and were not asked to."""
+
+EXTREMES = 5
+"""Best and worst grasps that the page names."""
+JUDGING = ("hold_drop_m", "displacement_m")
+"""Measures by which grasps are best and worst: the first that there is."""
+
+DECADES = 30.0
+"""Values that span more than this factor are shown by their logarithm."""
+LETTER = 0.075
+"""Width of a letter of a tick [in]."""
+
+NORMAL_95 = 1.959963984540054
+"""Half width of the interval that holds 95 % of a normal distribution, over its deviation."""
+MAX_LEVELS = 12
+"""An axis of more values is drawn in groups."""
+
+_UNIT = re.compile(r"\[([^\[\]]+)\]")
 
 
 class Shown(NamedTuple):
@@ -56,6 +91,52 @@ class Shown(NamedTuple):
     title: str
     path: Path
     caption: str
+
+
+class ExampleRow(NamedTuple):
+    """A row of the table with what is said about it."""
+
+    position: int
+    """In the table, from 0."""
+    why: str
+
+
+class Measure(NamedTuple):
+    """A column with what a figure calls it."""
+
+    column: str
+    name: str
+    unit: str
+    scale: float
+    """From the column's unit to that of the figure."""
+    of_motion: bool = False
+    """Whether it says how the object moved: without meaning where it is in the hand no longer."""
+
+    @property
+    def label(self) -> str:
+        """Name and unit."""
+        return f"{self.name} [{self.unit}]"
+
+
+class Level(NamedTuple):
+    """Rows of one value of an axis, or of a range of its values."""
+
+    label: str
+    rows: NDArray[np.bool_]
+    """Whether each row belongs to it."""
+
+
+MEASURES = (
+    Measure("displacement_m", "displacement", "mm", 1e3, of_motion=True),
+    Measure("rotation_rad", "rotation", "°", math.degrees(1.0), of_motion=True),
+    Measure("final_force_N", "sum of normal forces", "N", 1.0),
+    Measure("largest_force_N", "largest force", "N", 1.0),
+    Measure("all_established_s", "last contact established", "s", 1.0),
+    Measure("hold_drop_m", "drift in the hand", "mm", 1e3, of_motion=True),
+    Measure("quality_friction_margin", "friction margin", "–", 1.0),
+    Measure("quality_min_singular", "least singular value of G", "–", 1.0),
+    Measure("quality_epsilon", "ε", "–", 1.0),
+)
 
 
 def write_sweep_report(plan: SweepPlan, table: pd.DataFrame, directory: str | Path) -> Path:
@@ -122,20 +203,6 @@ def _drawn(plan: SweepPlan, table: pd.DataFrame, directory: Path) -> list[Shown]
     return shown_figures
 
 
-def _points(plan: SweepPlan, table: pd.DataFrame) -> str:
-    """What a point of the lines is."""
-    axes = varied(plan, table)
-    if len(table) == _combinations(table, axes[:2]):
-        return "One point a grasp."
-    over = [axis.path for axis in axes[2:]] + ["repeats"] * (plan.repeats > 1)
-    text = f" over {', '.join(over)}" if over else ""
-    return f"Means{text}, with bars from the least to the largest."
-
-
-def _combinations(table: pd.DataFrame, axes: list[Axis]) -> int:
-    return len(table.drop_duplicates([axis.path for axis in axes]))
-
-
 def _left_out(table: pd.DataFrame) -> str:
     """How many grasps have no place in the figures, and why."""
     gone = int(lost(table).sum())
@@ -148,6 +215,20 @@ def _left_out(table: pd.DataFrame) -> str:
         f"{text}: crosses at the upper edge. How far it fell says nothing, so displacement, "
         "rotation and drift leave them out."
     )
+
+
+def _points(plan: SweepPlan, table: pd.DataFrame) -> str:
+    """What a point of the lines is."""
+    axes = varied(plan, table)
+    if len(table) == _combinations(table, axes[:2]):
+        return "One point a grasp."
+    over = [axis.path for axis in axes[2:]] + ["repeats"] * (plan.repeats > 1)
+    text = f" over {', '.join(over)}" if over else ""
+    return f"Means{text}, with bars from the least to the largest."
+
+
+def _combinations(table: pd.DataFrame, axes: list[Axis]) -> int:
+    return len(table.drop_duplicates([axis.path for axis in axes]))
 
 
 def _drawn_again(plan: SweepPlan, table: pd.DataFrame, directory: Path) -> list[Shown]:
@@ -182,21 +263,15 @@ def _drawn_again(plan: SweepPlan, table: pd.DataFrame, directory: Path) -> list[
     return shown_figures
 
 
-def _cut(results: list[GraspResult]) -> bool:
-    gone = [out_of_hand(result) for result in results]
-    return any(gone) and not all(gone)
-
-
 def _again(plan: SweepPlan, row: int) -> GraspResult:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # they are in the table
         return simulate(scene_of_row(plan, row))
 
 
-def _failures(table: pd.DataFrame) -> list[tuple[str, int]]:
-    """The commonest errors, and how often they came."""
-    counts = table.loc[table["status"] == FAILED, "error"].value_counts()
-    return [(str(error), int(count)) for error, count in counts.head(10).items()]
+def _cut(results: list[GraspResult]) -> bool:
+    gone = [out_of_hand(result) for result in results]
+    return any(gone) and not all(gone)
 
 
 def _summary(plan: SweepPlan, table: pd.DataFrame) -> str:
@@ -225,19 +300,10 @@ def _axis_text(axis: Axis, table: pd.DataFrame) -> str:
     return ", ".join(names[:12]) + (f", … ({len(names)})" if len(names) > 12 else "")
 
 
-# --------------------
-# The figures of a sweep, chosen by what varies in it.
-
-
-FIGURE_COLUMNS = 3
-"""Panels side by side."""
-MAX_SERIES = len(style.SERIES)
-MAX_LETTERS = 28
-"""Of names along an axis, all together; more are written askew."""
-BELOW = 0.06
-"""Crosses of one line stand so far below those of the line before, over the panel's height."""
-CROSS = "×"
-"""Stands where the object is not in the hand at the end."""
+def _failures(table: pd.DataFrame) -> list[tuple[str, int]]:
+    """The commonest errors, and how often they came."""
+    counts = table.loc[table["status"] == FAILED, "error"].value_counts()
+    return [(str(error), int(count)) for error, count in counts.head(10).items()]
 
 
 def draw_lines(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
@@ -269,27 +335,23 @@ def draw_lines(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
     return path
 
 
+def _height(count: int, each: float = 1.9) -> float:
+    return 0.65 + each * -(-count // FIGURE_COLUMNS)
+
+
+def _panels(figure: Any, count: int, *, wide: float = 0.45) -> list[Axes]:
+    """As many panels as there is to show, in rows of three."""
+    columns = min(count, FIGURE_COLUMNS)
+    grid = style.panels(
+        figure, -(-count // columns), columns, margins=(0.7, wide, 0.65, 0.55), gaps=(wide, 0.75)
+    )
+    return [figure.add_subplot(grid[index // columns, index % columns]) for index in range(count)]
+
+
 def _key(plan: SweepPlan, axis: Axis, level: Level) -> str:
     unit = unit_of(plan.scene, axis.path)
     unit_text = f" {unit}" if unit not in ("", "–") else ""
     return f"{last_name(axis.path)} = {level.label}{unit_text}"
-
-
-def _handles(figure: Figure) -> list[Any]:
-    """The keys of all lines; a panel may lack one whose grasps have no number in it."""
-    handles_by_label: dict[str, Any] = {}
-    for panel in figure.axes:
-        handles, labels = panel.get_legend_handles_labels()
-        handles_by_label |= dict(zip(labels, handles, strict=True))
-    return list(handles_by_label.values())
-
-
-def _lost_key(table: pd.DataFrame) -> list[Any]:
-    from matplotlib.lines import Line2D
-
-    key = Line2D([], [], ls="", marker="x", color=style.INK, label="not in the hand at the end")
-    drawn = any(measure.of_motion for measure in measures_of(table))
-    return [key] if drawn and lost(table).any() else []
 
 
 def _line(
@@ -326,6 +388,28 @@ def _crosses(panel: Axes, table: pd.DataFrame, axis: Axis, color: str, height: f
                transform=panel.get_xaxis_transform(), clip_on=False)  # fmt: skip
 
 
+def _width(figure: Figure, panel: Axes) -> float:
+    """Of a panel [in]."""
+    return float(panel.get_position().width * figure.get_size_inches()[0])
+
+
+def _handles(figure: Figure) -> list[Any]:
+    """The keys of all lines; a panel may lack one whose grasps have no number in it."""
+    handles_by_label: dict[str, Any] = {}
+    for panel in figure.axes:
+        handles, labels = panel.get_legend_handles_labels()
+        handles_by_label |= dict(zip(labels, handles, strict=True))
+    return list(handles_by_label.values())
+
+
+def _lost_key(table: pd.DataFrame) -> list[Any]:
+    from matplotlib.lines import Line2D
+
+    key = Line2D([], [], ls="", marker="x", color=style.INK, label="not in the hand at the end")
+    drawn = any(measure.of_motion for measure in measures_of(table))
+    return [key] if drawn and lost(table).any() else []
+
+
 def draw_heat_maps(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
     """Means of measures over the first two axes of a grid; the rest is averaged."""
     (first, second), measures = varied(plan, table)[:2], measures_of(table)
@@ -347,6 +431,11 @@ def draw_heat_maps(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
     return path
 
 
+def _mean(values: Array) -> float:
+    finite = values[np.isfinite(values)]
+    return float(finite.mean()) if finite.size else float("nan")
+
+
 def _mark_lost(
     panel: Axes, gone: NDArray[np.bool_], across: list[Level], along: list[Level]
 ) -> None:
@@ -366,11 +455,6 @@ def _name_ticks(panel: Axes, shown: list[Level]) -> None:
     long = sum(map(len, names)) > MAX_LETTERS
     tick_style: dict[str, Any] = {"rotation": 30, "ha": "right"} if long else {}
     panel.set_xticks(range(len(names)), names, **tick_style)
-
-
-def _mean(values: Array) -> float:
-    finite = values[np.isfinite(values)]
-    return float(finite.mean()) if finite.size else float("nan")
 
 
 def draw_scatter(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
@@ -425,36 +509,6 @@ def draw_success(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
     return path
 
 
-def _height(count: int, each: float = 1.9) -> float:
-    return 0.65 + each * -(-count // FIGURE_COLUMNS)
-
-
-def _width(figure: Figure, panel: Axes) -> float:
-    """Of a panel [in]."""
-    return float(panel.get_position().width * figure.get_size_inches()[0])
-
-
-def _panels(figure: Any, count: int, *, wide: float = 0.45) -> list[Axes]:
-    """As many panels as there is to show, in rows of three."""
-    columns = min(count, FIGURE_COLUMNS)
-    grid = style.panels(
-        figure, -(-count // columns), columns, margins=(0.7, wide, 0.65, 0.55), gaps=(wide, 0.75)
-    )
-    return [figure.add_subplot(grid[index // columns, index % columns]) for index in range(count)]
-
-
-# --------------------
-# All axes and measures of a sweep side by side, one line a grasp.
-
-
-HEAD_WIDTH = 15
-"""Letters of a line over an axis, so that neighbours and the edge are not reached."""
-MAX_LINES = 2000
-"""Lines of a parallel plot; more hide one another, and every so manieth is drawn."""
-COLORS: dict[Any, str] = {True: style.EDGE, False: style.LOST, None: style.POSITION}
-"""Of grasps that held, did not hold, and were not asked to."""
-
-
 def draw_parallel(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
     """All axes and measures side by side; lines break where a grasp has no number."""
     from matplotlib.collections import LineCollection
@@ -482,6 +536,19 @@ def draw_parallel(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
     return path
 
 
+def _axis_numbers(table: pd.DataFrame, path: str) -> Array:
+    """Values of an axis as numbers; others by their place among all."""
+    if is_numeric(table, path):
+        return table[path].to_numpy(dtype=float)
+    names = list(dict.fromkeys(table[path]))
+    return np.array([float(names.index(value)) for value in table[path]])
+
+
+def _broken(label: str) -> str:
+    """A path over several lines: after its first dot, and before its unit."""
+    return label.replace(".", ".\n", 1).replace(" [", "\n[")
+
+
 def _draw_scales(panel: Axes, heads: list[str], ends: list[tuple[float, float]]) -> None:
     panel.set_xlim(0, len(heads) - 1)
     panel.set_ylim(-0.03, 1.03)
@@ -497,50 +564,6 @@ def _draw_scales(panel: Axes, heads: list[str], ends: list[tuple[float, float]])
             text = compact(float(f"{value:.3g}"))
             panel.annotate(text, (index, y), ha="center", va="center", fontsize=6.5,
                            color=style.MUTED, annotation_clip=False)  # fmt: skip
-
-
-def _broken(label: str) -> str:
-    """A path over several lines: after its first dot, and before its unit."""
-    return label.replace(".", ".\n", 1).replace(" [", "\n[")
-
-
-def _axis_numbers(table: pd.DataFrame, path: str) -> Array:
-    """Values of an axis as numbers; others by their place among all."""
-    if is_numeric(table, path):
-        return table[path].to_numpy(dtype=float)
-    names = list(dict.fromkeys(table[path]))
-    return np.array([float(names.index(value)) for value in table[path]])
-
-
-# --------------------
-# Which grasps of a sweep tell most: the best, the worst, one of every end.
-
-
-EXTREMES = 5
-"""Best and worst grasps that the page names."""
-JUDGING = ("hold_drop_m", "displacement_m")
-"""Measures by which grasps are best and worst: the first that there is."""
-
-
-class ExampleRow(NamedTuple):
-    """A row of the table with what is said about it."""
-
-    position: int
-    """In the table, from 0."""
-    why: str
-
-
-def judging(table: pd.DataFrame) -> Measure | None:
-    """The measure that says most about success; None where there is none."""
-    measures = measures_of(table)
-    return next((m for name in JUDGING for m in measures if m.column == name), None)
-
-
-def ordered(table: pd.DataFrame, measure: Measure) -> tuple[list[int], Array]:
-    """Rows with a measure, the least first, and the measure of all rows."""
-    values = numbers(table, measure)
-    order = np.argsort(values, kind="stable")
-    return order[np.isfinite(values[order])].tolist(), values
 
 
 def example_rows(plan: SweepPlan, table: pd.DataFrame, max_rows: int) -> list[ExampleRow]:
@@ -624,14 +647,66 @@ def extremes(plan: SweepPlan, table: pd.DataFrame) -> list[tuple[str, list[list[
     return tables
 
 
-# --------------------
-# Ticks of an axis of a sweep: the swept values where they are few.
+def measures_of(table: pd.DataFrame) -> list[Measure]:
+    """The measures that at least two grasps have."""
+    return [m for m in MEASURES if np.isfinite(numbers(table, m)).sum() > 1]
 
 
-DECADES = 30.0
-"""Values that span more than this factor are shown by their logarithm."""
-LETTER = 0.075
-"""Width of a letter of a tick [in]."""
+def numbers(table: pd.DataFrame, measure: Measure) -> Array:
+    """A measure of every row in the figure's unit, NaN where there is none.
+
+    Nor is there one of motion where the object is not in the hand at the end: how far it fell until
+    the run ended says nothing, and would set the scale of all others.
+    """
+    values = table[measure.column].to_numpy(dtype=float, na_value=np.nan) * measure.scale
+    return np.where(lost(table), np.nan, values) if measure.of_motion else values
+
+
+def lost(table: pd.DataFrame) -> NDArray[np.bool_]:
+    """Whether the object of each row is not in the hand at the end, as ``out_of_hand`` of a run."""
+    dropped = (table["held"] == False) & (table["contacts"] == 0)  # noqa: E712 - of a column
+    gone = table["status"].isin([status.name for status in GONE]) | dropped
+    return gone.to_numpy(dtype=bool, na_value=False)
+
+
+def levels(table: pd.DataFrame, path: str) -> list[Level]:
+    """The values of an axis, or six ranges of equal size where it has many."""
+    column = table[path]
+    values = sorted(column.unique()) if is_numeric(table, path) else list(dict.fromkeys(column))
+    if len(values) <= MAX_LEVELS or not is_numeric(table, path):
+        return [Level(short(value), (column == value).to_numpy()) for value in values]
+    column_values = column.to_numpy(dtype=float)
+    edges = np.quantile(column_values, np.linspace(0.0, 1.0, 7))
+    bins = np.clip(np.searchsorted(edges, column_values, side="right") - 1, 0, 5)
+    ends = [compact(float(f"{edge:.3g}")) for edge in edges]
+    return [Level(f"{ends[k]}…{ends[k + 1]}", np.asarray(bins == k)) for k in range(6)]
+
+
+def varied(plan: SweepPlan, table: pd.DataFrame) -> list[Axis]:
+    """The axes that have at least two values."""
+    return [axis for axis in plan.axes if table[axis.path].nunique() > 1]
+
+
+def is_numeric(table: pd.DataFrame, path: str) -> bool:
+    """Whether the values of an axis are numbers."""
+    return bool(np.issubdtype(table[path].to_numpy().dtype, np.number))
+
+
+def at_random(plan: SweepPlan) -> bool:
+    """Whether rows are drawn at random, so that a rate has an interval of confidence."""
+    return plan.method in DRAWN or plan.noise.position > 0.0 or plan.noise.rotation > 0.0
+
+
+def wilson(successes: int, trials: int) -> tuple[float, float]:
+    """The 95 % confidence interval of a rate (Wilson 1927, J. Am. Stat. Assoc. 22, 209)."""
+    if trials == 0:
+        return 0.0, 1.0
+    z, rate = NORMAL_95, successes / trials
+    middle = (rate + z * z / (2 * trials)) / (1 + z * z / trials)
+    spread = math.sqrt(rate * (1 - rate) / trials + z * z / (4 * trials * trials))
+    half = z * spread / (1 + z * z / trials)
+    low = 0.0 if successes == 0 else max(middle - half, 0.0)
+    return low, 1.0 if successes == trials else min(middle + half, 1.0)
 
 
 def fit_ticks(axes: Axes, table: pd.DataFrame, axis: Axis, width: float) -> None:
@@ -682,142 +757,6 @@ def apart(values: Sequence[float], width: float, *, log: bool) -> list[float]:
     return [values[index] for index in [*kept, last]]
 
 
-NORMAL_95 = 1.959963984540054
-"""Half width of the interval that holds 95 % of a normal distribution, over its deviation."""
-MAX_LEVELS = 12
-"""An axis of more values is drawn in groups."""
-
-
-class Measure(NamedTuple):
-    """A column with what a figure calls it."""
-
-    column: str
-    name: str
-    unit: str
-    scale: float
-    """From the column's unit to that of the figure."""
-    of_motion: bool = False
-    """Whether it says how the object moved: without meaning where it is in the hand no longer."""
-
-    @property
-    def label(self) -> str:
-        """Name and unit."""
-        return f"{self.name} [{self.unit}]"
-
-
-MEASURES = (
-    Measure("displacement_m", "displacement", "mm", 1e3, of_motion=True),
-    Measure("rotation_rad", "rotation", "°", math.degrees(1.0), of_motion=True),
-    Measure("final_force_N", "sum of normal forces", "N", 1.0),
-    Measure("largest_force_N", "largest force", "N", 1.0),
-    Measure("all_established_s", "last contact established", "s", 1.0),
-    Measure("hold_drop_m", "drift in the hand", "mm", 1e3, of_motion=True),
-    Measure("quality_friction_margin", "friction margin", "–", 1.0),
-    Measure("quality_min_singular", "least singular value of G", "–", 1.0),
-    Measure("quality_epsilon", "ε", "–", 1.0),
-)
-
-
-def measures_of(table: pd.DataFrame) -> list[Measure]:
-    """The measures that at least two grasps have."""
-    return [m for m in MEASURES if np.isfinite(numbers(table, m)).sum() > 1]
-
-
-def numbers(table: pd.DataFrame, measure: Measure) -> Array:
-    """A measure of every row in the figure's unit, NaN where there is none.
-
-    Nor is there one of motion where the object is not in the hand at the end: how far it fell until
-    the run ended says nothing, and would set the scale of all others.
-    """
-    values = table[measure.column].to_numpy(dtype=float, na_value=np.nan) * measure.scale
-    return np.where(lost(table), np.nan, values) if measure.of_motion else values
-
-
-def lost(table: pd.DataFrame) -> NDArray[np.bool_]:
-    """Whether the object of each row is not in the hand at the end, as ``out_of_hand`` of a run."""
-    dropped = (table["held"] == False) & (table["contacts"] == 0)  # noqa: E712 - of a column
-    gone = table["status"].isin([status.name for status in GONE]) | dropped
-    return gone.to_numpy(dtype=bool, na_value=False)
-
-
-def at_random(plan: SweepPlan) -> bool:
-    """Whether rows are drawn at random, so that a rate has an interval of confidence."""
-    return plan.method in DRAWN or plan.noise.position > 0.0 or plan.noise.rotation > 0.0
-
-
-def is_numeric(table: pd.DataFrame, path: str) -> bool:
-    """Whether the values of an axis are numbers."""
-    return bool(np.issubdtype(table[path].to_numpy().dtype, np.number))
-
-
-def varied(plan: SweepPlan, table: pd.DataFrame) -> list[Axis]:
-    """The axes that have at least two values."""
-    return [axis for axis in plan.axes if table[axis.path].nunique() > 1]
-
-
-class Level(NamedTuple):
-    """Rows of one value of an axis, or of a range of its values."""
-
-    label: str
-    rows: NDArray[np.bool_]
-    """Whether each row belongs to it."""
-
-
-def levels(table: pd.DataFrame, path: str) -> list[Level]:
-    """The values of an axis, or six ranges of equal size where it has many."""
-    column = table[path]
-    values = sorted(column.unique()) if is_numeric(table, path) else list(dict.fromkeys(column))
-    if len(values) <= MAX_LEVELS or not is_numeric(table, path):
-        return [Level(short(value), (column == value).to_numpy()) for value in values]
-    column_values = column.to_numpy(dtype=float)
-    edges = np.quantile(column_values, np.linspace(0.0, 1.0, 7))
-    bins = np.clip(np.searchsorted(edges, column_values, side="right") - 1, 0, 5)
-    ends = [compact(float(f"{edge:.3g}")) for edge in edges]
-    return [Level(f"{ends[k]}…{ends[k + 1]}", np.asarray(bins == k)) for k in range(6)]
-
-
-def short(value: object) -> str:
-    """A value of an axis in a few letters."""
-    if isinstance(value, int | float | np.number):
-        return compact(float(value))
-    text = str(value)
-    if Path(text).suffix.lower() in MESH_SUFFIXES:
-        text = Path(text).stem
-    return text if len(text) <= 18 else f"{text[:17]}…"
-
-
-def compact(value: float, _position: object = None) -> str:
-    """Four digits, thousands and millions by letters; also a tick's text for matplotlib."""
-    for letter, size in (("M", 1e6), ("k", 1e4)):
-        if abs(value) >= size:
-            return f"{value / (1e6 if letter == 'M' else 1e3):.4g}{letter}"
-    return f"{value:.4g}".replace("-", "\N{MINUS SIGN}")
-
-
-def last_name(path: str) -> str:
-    """The last part of a path: what a key has room for."""
-    return path.rsplit(".", 1)[-1]
-
-
-def wilson(successes: int, trials: int) -> tuple[float, float]:
-    """The 95 % confidence interval of a rate (Wilson 1927, J. Am. Stat. Assoc. 22, 209)."""
-    if trials == 0:
-        return 0.0, 1.0
-    z, rate = NORMAL_95, successes / trials
-    middle = (rate + z * z / (2 * trials)) / (1 + z * z / trials)
-    spread = math.sqrt(rate * (1 - rate) / trials + z * z / (4 * trials * trials))
-    half = z * spread / (1 + z * z / trials)
-    low = 0.0 if successes == 0 else max(middle - half, 0.0)
-    return low, 1.0 if successes == trials else min(middle + half, 1.0)
-
-
-# --------------------
-# What an axis of a sweep is called in figures: its path with the unit that its field says.
-
-
-_UNIT = re.compile(r"\[([^\[\]]+)\]")
-
-
 def axis_label(scene: GraspScene, path: str) -> str:
     """The path of an axis, with its unit where there is one: ``object.density [kg/m³]``."""
     unit = unit_of(scene, path)
@@ -848,3 +787,39 @@ def _step(owner: Any, field: str, node: Any, part: str) -> tuple[Any, str, Any]:
     defaults = {"contact": getattr(node, "requested_contact", None), "success": SuccessCriterion()}
     held = getattr(node, part, None)
     return node, part, defaults.get(part) if held is None else held
+
+
+def short(value: object) -> str:
+    """A value of an axis in a few letters."""
+    if isinstance(value, int | float | np.number):
+        return compact(float(value))
+    text = str(value)
+    if Path(text).suffix.lower() in MESH_SUFFIXES:
+        text = Path(text).stem
+    return text if len(text) <= 18 else f"{text[:17]}…"
+
+
+def compact(value: float, _position: object = None) -> str:
+    """Four digits, thousands and millions by letters; also a tick's text for matplotlib."""
+    for letter, size in (("M", 1e6), ("k", 1e4)):
+        if abs(value) >= size:
+            return f"{value / (1e6 if letter == 'M' else 1e3):.4g}{letter}"
+    return f"{value:.4g}".replace("-", "\N{MINUS SIGN}")
+
+
+def last_name(path: str) -> str:
+    """The last part of a path: what a key has room for."""
+    return path.rsplit(".", 1)[-1]
+
+
+def judging(table: pd.DataFrame) -> Measure | None:
+    """The measure that says most about success; None where there is none."""
+    measures = measures_of(table)
+    return next((m for name in JUDGING for m in measures if m.column == name), None)
+
+
+def ordered(table: pd.DataFrame, measure: Measure) -> tuple[list[int], Array]:
+    """Rows with a measure, the least first, and the measure of all rows."""
+    values = numbers(table, measure)
+    order = np.argsort(values, kind="stable")
+    return order[np.isfinite(values[order])].tolist(), values

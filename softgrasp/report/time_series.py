@@ -1,9 +1,18 @@
-"""Time series of a result in the form that figures need."""
+"""Figures of a grasp over time: joints, actuators and objects, and their CSV tables.
+
+``draw_joints`` plots joint positions against their targets (one row per finger), ``draw_object``
+the translation and the Euler angles of each object, ``overlay_objects`` the object motion of
+several runs in one figure. ``write_numbers`` writes the full-length columns of a figure at 1 kHz.
+
+Displacements are relative to the start, in the world frame, in millimetres; rotations are
+intrinsic z-y-x Euler angles in degrees, unwrapped. The layout of both figures follows Figures 8,
+11 and 12 of the grasp-simulation paper listed in docs/references.md (paper 004 of the validation).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from itertools import cycle
+from itertools import chain, cycle
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -27,132 +36,76 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-# --------------------
-# The numbers behind the figures of a grasp: whole columns, a row a millisecond.
-#
-# Every control sample stands in ``trajectory.npz``; ten thousand rows a second would fill
-# folders.
-
-
 TIME = "time [s]"
 APART = 1e-3
-"""Rows are no nearer to one another [s]."""
+"""Smallest time between two rows of a CSV table [s]."""
 Columns = dict[str, Array]
-
-
-def write_numbers(result: GraspResult, figure: Path) -> Path | None:
-    """Write the numbers of a figure of a grasp beside it, whole columns in its units.
-
-    Args:
-        result: The run.
-        figure: The figure, by whose name it is known what it shows.
-
-    Returns:
-        The ``.csv``; None for a figure that has none here.
-
-    Raises:
-        ResultError: The place cannot be written.
-    """
-    table = TABLES.get(figure.stem)
-    if table is None:
-        return None
-    columns = table(result)
-    kept = _kept(columns[TIME])
-    chosen = {name: values[kept] for name, values in columns.items()}
-    return write_columns(figure.with_suffix(".csv"), chosen)
-
-
-def _kept(times: Array) -> NDArray[np.int64]:
-    """Which samples become rows: evenly ``APART``, and the last."""
-    step = max(round(APART / (times[1] - times[0])), 1) if len(times) > 1 else 1
-    return np.unique([*range(0, len(times), step), len(times) - 1])
-
-
-def _contacts(result: GraspResult) -> Columns:
-    """Forces of each body of the hand, and whether contact is established, 0 or 1."""
-    columns: Columns = {TIME: result.time}
-    for index, body in enumerate(result.contact_bodies.tolist()):
-        contact = result.contact_of(body)
-        label = body_label(contact)
-        columns[f"{label} normal force [N]"] = result.normal_force[:, index]
-        columns[f"{label} friction force [N]"] = result.friction_force[:, index]
-        columns[f"{label} in contact"] = result.in_contact[:, index].astype(float)
-    return columns
-
-
-def _joints(result: GraspResult) -> Columns:
-    """Values and targets of all that drives the hand."""
-    columns: Columns = {TIME: result.time}
-    for panel_item in (panel for row in actuator_rows(result) for panel in row):
-        unit = {"": "", "/m": " [1/m]"}.get(panel_item.unit, f" [{panel_item.unit.strip()}]")
-        columns[f"{panel_item.title}{unit}"] = panel_item.values
-        if panel_item.target is not None:
-            columns[f"{panel_item.title} target{unit}"] = panel_item.target
-    return columns
-
-
-def _object(result: GraspResult) -> Columns:
-    """Translation and Euler angles z-y-x of each object since the start."""
-    columns: Columns = {TIME: result.time}
-    for index, motion in enumerate(result.objects):
-        moved, rotation = displacement_mm(result, index), rotation_deg(result, index)
-        columns |= {f"{motion.name} {x} [mm]": moved[:, i] for i, x in enumerate("xyz")}
-        columns |= {f"{motion.name} about {x} [°]": rotation[:, i] for i, x in enumerate("xyz")}
-    return columns
-
-
-def _quality(result: GraspResult) -> Columns:
-    """ε and the friction margin; the margin is empty where nothing presses."""
-    log = result.quality_log
-    assert log is not None  # its figure was drawn
-    return {TIME: log.time, "ε": log.epsilon, "friction margin": log.margin}
-
-
-def _sensors(result: GraspResult) -> Columns:
-    """What each channel told, and the truth where it told something else."""
-    columns: Columns = {TIME: result.time}
-    for name, reading in result.sensors.items():
-        for index, channel in enumerate(reading.channels):
-            reported, truth = reading.values[:, index], reading.truth[:, index]
-            columns[f"{name}.{channel}"] = reported
-            if not np.array_equal(reported, truth):
-                columns[f"{name}.{channel} truth"] = truth
-    return columns
-
-
-TABLES: dict[str, Callable[[GraspResult], Columns]] = {
-    "contacts": _contacts,
-    "joints": _joints,
-    "object": _object,
-    "quality": _quality,
-    "sensors": _sensors,
-}
-"""By the name of the figure; the numbers of others are written as they are drawn."""
-
-
-# --------------------
-# Joint trajectories against their targets, joint by joint (paper 004, Fig 8).
-
 
 ROW_HEIGHT = 1.2
 MIN_SPAN = 1.0
-"""Least height of a panel in its unit, so that a joint that stands still looks so."""
+"""Minimum span of a panel in its unit, so that a joint at rest looks like one."""
 
 BEYOND = 1.0
-"""A curve ends this many ranges of the joint outside its limits."""
+"""Curves are clipped this many joint ranges outside the limits."""
+
+OBJECT_ROW_HEIGHT = 3.3
+"""Height of the panels of an object [in]."""
+MIN_OBJECT_SPAN = 0.1
+"""Minimum span of a panel [mm or deg]; smaller motion is rounding."""
+MARGIN = 0.14
+"""Free space above and below the curves over their span, for annotations."""
+WORD = 0.16
+"""Width of an annotation over that of a panel."""
+KEY_LETTERS, KEY_HEIGHT = 150, 0.19
+"""Characters in a line of the legend (a handle counts as eight), and its height [in]."""
+TRANSLATIONS = ("x", "y", "z")
+ROTATIONS = ("ψ about x", "θ about y", "φ about z")
+"""Intrinsic z-y-x Euler angles, named as in paper 004."""
+
+MAX_POINTS = 2000
+"""Maximum number of points of a curve."""
+
+UNITS = {"rad": ("°", 180.0 / np.pi), "m": (" mm", 1e3), "": ("", 1.0)}
+"""Displayed unit and factor of actuator units; other units are displayed unchanged."""
+
+PHASE_BAR_HEIGHT, BAR_HEIGHT = 0.36, 0.2
+"""Height of the row with the phase names, and of its bars [in]."""
+LETTER = 0.062
+"""Width of a character of the names [in]."""
+SHADES = (style.HOLD, "#ffffff")
+CLOSING = "#e4ecd9"
+"""Background of the closure."""
+
+
+class ActuatorPanel(NamedTuple):
+    """Curves of one joint or actuator, or of the pressure or curvature of a soft finger."""
+
+    title: str
+    unit: str
+    """Suffix of a number: ``°``, `` mm``, `` kPa`` or ``/m``."""
+    limits: tuple[float, float] | None
+    """Lower and upper limit in the unit."""
+    values: Array
+    """Values in the unit, (T,)."""
+    target: Array | None
+    """Targets in the unit, (T,)."""
+    phalanx_bodies: list[str]
+    """Bodies that it moves directly."""
+    later: list[str]
+    """More distal bodies that move with them."""
 
 
 def draw_joints(result: GraspResult, path: str | Path) -> Path:
-    """Draw where each joint went and where it was sent: a row a finger, a column a joint.
+    """Draw position and target of each joint over time: one row per finger, one column per joint.
 
-    A soft finger has its pressure and its curvature in its row.
+    The row of a soft finger shows its pressure and curvature.
 
     Args:
         result: The run.
         path: The ``.png`` to write.
 
     Raises:
-        ResultError: The place cannot be written.
+        ResultError: The file cannot be written.
     """
     rows = list(actuator_rows(result))
     columns = max(map(len, rows))
@@ -165,7 +118,7 @@ def draw_joints(result: GraspResult, path: str | Path) -> Path:
         for i, row in enumerate(rows):
             for j, panel in enumerate(row):
                 first = next(iter(heads.values()), None)
-                # what carries the hand goes farther than its joints
+                # the wrist moves farther than the joints of the hand
                 axis_key = (j, panel.unit, panel.limits is None)
                 axes = figure.add_subplot(grid[i, j], sharex=first, sharey=heads.get(axis_key))
                 heads.setdefault(axis_key, axes)
@@ -191,7 +144,7 @@ def _draw_panel(axes: Axes, result: GraspResult, panel: ActuatorPanel, *, brief:
     shown = panel.values
     if panel.limits is not None:
         low, high = panel.limits
-        # a joint that broke away in a diverged run would leave nothing else to be seen
+        # a joint of a diverged run would hide all other curves
         shown = np.clip(shown, low - BEYOND * (high - low), high + BEYOND * (high - low))
     axes.plot(*thinned(result.time, shown), color=style.POSITION, lw=1.3)
     style.time_limits(axes, result.time)
@@ -233,34 +186,15 @@ def _keys(result: GraspResult) -> list[Artist]:
     return keys
 
 
-# --------------------
-# How the object moved: one run (paper 004, Fig 11) and runs over one another (Fig 12).
-
-
-OBJECT_ROW_HEIGHT = 3.3
-"""Of the panels of an object [inch]."""
-MIN_OBJECT_SPAN = 0.1
-"""Least height of a panel [mm or deg]: below it a motion is rounding."""
-MARGIN = 0.14
-"""Room above and below the curves over what they span, for the words at the top."""
-WORD = 0.16
-"""Width of a few words over that of a panel."""
-KEY_LETTERS, KEY_HEIGHT = 150, 0.19
-"""Letters in a line of keys, the signs before them as eight, and the height of a line [in]."""
-TRANSLATIONS = ("x", "y", "z")
-ROTATIONS = ("ψ about x", "θ about y", "φ about z")
-"""Euler angles of intrinsic z-y-x, named as in paper 004."""
-
-
 def draw_object(result: GraspResult, path: str | Path) -> Path:
-    """Draw each object's translation and Euler angles since the start.
+    """Draw translation and Euler angles of each object since the start.
 
     Args:
         result: The run.
         path: The ``.png`` to write.
 
     Raises:
-        ResultError: The place cannot be written.
+        ResultError: The file cannot be written.
     """
     count = len(result.objects)
     with style.figure(path, OBJECT_ROW_HEIGHT * count, numbers=False) as figure:
@@ -277,18 +211,72 @@ def draw_object(result: GraspResult, path: str | Path) -> Path:
     return Path(path)
 
 
+def _draw_run(
+    axes: Axes, result: GraspResult, values: Array, names: Sequence[str], unit: str
+) -> None:
+    end = _last_row(result)
+    for axis, (name, color) in enumerate(zip(names, style.AXES_COLORS, strict=True)):
+        # the distance of an undisturbed fall is not a property of the grasp
+        fell = out_of_hand(result) and end < 0
+        label = name if fell else f"{name}: {style.signed(values[end, axis], 3)}{unit}"
+        axes.plot(*thinned(result.time, values[:, axis]), color=color, label=label)
+    margin = 0.3 if has_phases(result) else MARGIN  # for the phase names at the top
+    axes.margins(y=margin)
+    if end >= 0:
+        seen = values[: end + 1]
+        spare = margin * max(float(np.ptp(seen)), MIN_OBJECT_SPAN)
+        axes.set_ylim(float(seen.min()) - spare, float(seen.max()) + spare)
+    axes.legend(
+        loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=3, borderaxespad=0.0,
+        columnspacing=1.2, handlelength=1.4, fontsize=8,
+    )  # fmt: skip
+    axes.set_xlabel("time [s]", labelpad=1)
+    style.time_limits(axes, result.time)
+    style.set_min_span(axes, MIN_OBJECT_SPAN)
+    if has_phases(result):
+        mark_phases(axes, result, named=True)
+    elif result.hold is not None:
+        axes.axvspan(result.hold.start_s, result.simulated_time, color=style.HOLD, lw=0)
+        _annotate(axes, result.hold.start_s, "hold test")
+    let_go = let_go_s(result)
+    if let_go is not None:
+        axes.axvline(let_go, color=style.LOST, lw=0.9, ls=(0, (3, 2)))
+        axes.set_xlabel("time [s]; values at the last contact (red line)", labelpad=1)
+    touches = [event.time_s for event in result.events if event.kind == "touching"]
+    if touches:
+        axes.axvline(touches[0], color=style.MUTED, lw=0.9, ls=":")
+        near = result.hold is not None and result.hold.start_s - touches[0] < WORD * result.time[-1]
+        height = 0.09 if has_phases(result) else 0.985
+        _annotate(axes, touches[0], "first contact", height=height, before=near)
+
+
+def _last_row(result: GraspResult) -> int:
+    """Row of the last contact with an object that was lost; −1 where it was not lost."""
+    end = let_go_s(result)
+    return -1 if end is None else int(np.searchsorted(result.time, end))
+
+
+def _annotate(
+    axes: Axes, time: float, text: str, *, height: float = 0.985, before: bool = False
+) -> None:
+    axes.text(
+        time, height, f" {text} ", transform=axes.get_xaxis_transform(),
+        ha="right" if before else "left", va="top", fontsize=7, color=style.MUTED,
+    )  # fmt: skip
+
+
 def overlay_objects(
     results: Sequence[GraspResult], labels: Sequence[str], path: str | Path
 ) -> Path:
-    """Draw the object's motion in several runs over one another.
+    """Draw the object motion of several runs in one figure.
 
     Args:
         results: The runs.
-        labels: What to call them, one a run.
+        labels: Names of the runs.
         path: The ``.png`` to write.
 
     Raises:
-        ResultError: The place cannot be written.
+        ResultError: The file cannot be written.
     """
     titles = [f"{name} [mm]" for name in TRANSLATIONS] + [f"{name} [°]" for name in ROTATIONS]
     series = [(r.time, np.hstack([displacement_mm(r), rotation_deg(r)])) for r in results]
@@ -313,7 +301,7 @@ def overlay_objects(
 
 
 def _fit_to_grasps(axes: Axes, results: Sequence[GraspResult], values: Sequence[Array]) -> None:
-    """Let the value axis span what moved in hands; free fall would flatten all else."""
+    """Fit the value axis to the motion in the hand; free fall would flatten all other curves."""
     if not any(out_of_hand(result) for result in results):
         return
     parts = []
@@ -326,129 +314,102 @@ def _fit_to_grasps(axes: Axes, results: Sequence[GraspResult], values: Sequence[
     axes.set_ylim(low - spare, high + spare)
 
 
-def _draw_run(
-    axes: Axes, result: GraspResult, values: Array, names: Sequence[str], unit: str
-) -> None:
-    end = _last_row(result)
-    for axis, (name, color) in enumerate(zip(names, style.AXES_COLORS, strict=True)):
-        # how far what nothing ever touched fell until the run ended says nothing
-        fell = out_of_hand(result) and end < 0
-        label = name if fell else f"{name}: {style.signed(values[end, axis], 3)}{unit}"
-        axes.plot(*thinned(result.time, values[:, axis]), color=color, label=label)
-    margin = 0.3 if has_phases(result) else MARGIN  # room for the words at the top
-    axes.margins(y=margin)
-    if end >= 0:
-        seen = values[: end + 1]
-        spare = margin * max(float(np.ptp(seen)), MIN_OBJECT_SPAN)
-        axes.set_ylim(float(seen.min()) - spare, float(seen.max()) + spare)
-    axes.legend(
-        loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=3, borderaxespad=0.0,
-        columnspacing=1.2, handlelength=1.4, fontsize=8,
-    )  # fmt: skip
-    axes.set_xlabel("time [s]", labelpad=1)
-    style.time_limits(axes, result.time)
-    style.set_min_span(axes, MIN_OBJECT_SPAN)
-    if has_phases(result):
-        mark_phases(axes, result, named=True)
-    elif result.hold is not None:
-        axes.axvspan(result.hold.start_s, result.simulated_time, color=style.HOLD, lw=0)
-        _annotate(axes, result.hold.start_s, "hold test")
-    let_go = let_go_s(result)
-    if let_go is not None:
-        axes.axvline(let_go, color=style.LOST, lw=0.9, ls=(0, (3, 2)))
-        axes.set_xlabel("time [s]; numbers of when the hand let go, at the red line", labelpad=1)
-    touches = [event.time_s for event in result.events if event.kind == "touching"]
-    if touches:
-        axes.axvline(touches[0], color=style.MUTED, lw=0.9, ls=":")
-        near = result.hold is not None and result.hold.start_s - touches[0] < WORD * result.time[-1]
-        height = 0.09 if has_phases(result) else 0.985
-        _annotate(axes, touches[0], "first contact", height=height, before=near)
+def write_numbers(result: GraspResult, figure: Path) -> Path | None:
+    """Write the table behind a figure of a grasp into a CSV file of the same name.
+
+    One row per millisecond; ``trajectory.npz`` has all control samples.
+
+    Args:
+        result: The run.
+        figure: Path of the figure; its stem selects the table.
+
+    Returns:
+        Path of the ``.csv``; None for a figure without a table here.
+
+    Raises:
+        ResultError: The file cannot be written.
+    """
+    table = TABLES.get(figure.stem)
+    if table is None:
+        return None
+    columns = table(result)
+    kept = _kept(columns[TIME])
+    chosen = {name: values[kept] for name, values in columns.items()}
+    return write_columns(figure.with_suffix(".csv"), chosen)
 
 
-def _last_row(result: GraspResult) -> int:
-    """The last row in which an object that was lost was touched, −1 where it was not lost."""
-    end = let_go_s(result)
-    return -1 if end is None else int(np.searchsorted(result.time, end))
+def _object(result: GraspResult) -> Columns:
+    """Translation and z-y-x Euler angles of each object since the start."""
+    columns: Columns = {TIME: result.time}
+    for index, motion in enumerate(result.objects):
+        moved, rotation = displacement_mm(result, index), rotation_deg(result, index)
+        columns |= {f"{motion.name} {x} [mm]": moved[:, i] for i, x in enumerate("xyz")}
+        columns |= {f"{motion.name} about {x} [°]": rotation[:, i] for i, x in enumerate("xyz")}
+    return columns
 
 
-def _annotate(
-    axes: Axes, time: float, text: str, *, height: float = 0.985, before: bool = False
-) -> None:
-    axes.text(
-        time, height, f" {text} ", transform=axes.get_xaxis_transform(),
-        ha="right" if before else "left", va="top", fontsize=7, color=style.MUTED,
-    )  # fmt: skip
+def _contacts(result: GraspResult) -> Columns:
+    """Contact forces of each body of the hand, and whether contact is established (0 or 1)."""
+    columns: Columns = {TIME: result.time}
+    for index, body in enumerate(result.contact_bodies.tolist()):
+        contact = result.contact_of(body)
+        label = body_label(contact)
+        columns[f"{label} normal force [N]"] = result.normal_force[:, index]
+        columns[f"{label} friction force [N]"] = result.friction_force[:, index]
+        columns[f"{label} in contact"] = result.in_contact[:, index].astype(float)
+    return columns
 
 
-MAX_POINTS = 2000
-"""A curve of a figure has no more points than can be told apart in print."""
+def _sensors(result: GraspResult) -> Columns:
+    """Reported value of each channel, and the true value where they differ."""
+    columns: Columns = {TIME: result.time}
+    for name, reading in result.sensors.items():
+        for index, channel in enumerate(reading.channels):
+            reported, truth = reading.values[:, index], reading.truth[:, index]
+            columns[f"{name}.{channel}"] = reported
+            if not np.array_equal(reported, truth):
+                columns[f"{name}.{channel} truth"] = truth
+    return columns
 
 
-def spans(times: Array, on: NDArray[np.bool_]) -> list[tuple[float, float]]:
-    """(begin, end) [s] of every stretch in which a signal (T,) is on; it ends where it is off."""
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], on, [False]]).astype(np.int8)))
-    last = len(times) - 1
-    return [(float(times[a]), float(times[min(b, last)])) for a, b in edges.reshape(-1, 2).tolist()]
+def _quality(result: GraspResult) -> Columns:
+    """ε and the friction margin; the margin is empty without contact force."""
+    log = result.quality_log
+    assert log is not None  # the figure exists
+    return {TIME: log.time, "ε": log.epsilon, "friction margin": log.margin}
 
 
-def merged(stretches: list[tuple[float, float]], apart: float) -> list[tuple[float, float]]:
-    """The same stretches, those with at most ``apart`` [s] between them as one."""
-    merged_spans: list[tuple[float, float]] = []
-    for begin, end in stretches:
-        if merged_spans and begin - merged_spans[-1][1] <= apart:
-            begin = merged_spans.pop()[0]
-        merged_spans.append((begin, end))
-    return merged_spans
+def _joints(result: GraspResult) -> Columns:
+    """Values and targets of all joints and actuators."""
+    columns: Columns = {TIME: result.time}
+    for panel in chain.from_iterable(actuator_rows(result)):
+        unit = {"": "", "/m": " [1/m]"}.get(panel.unit, f" [{panel.unit.strip()}]")
+        columns[f"{panel.title}{unit}"] = panel.values
+        if panel.target is not None:
+            columns[f"{panel.title} target{unit}"] = panel.target
+    return columns
 
 
-def thinned(times: Array, values: Array) -> tuple[Array, Array]:
-    """At most ``MAX_POINTS`` evenly spaced rows of times (T,) and values (T, …), ends kept."""
-    rows = np.linspace(0, len(times) - 1, min(len(times), MAX_POINTS)).round().astype(int)
-    return times[rows], values[rows]
+TABLES: dict[str, Callable[[GraspResult], Columns]] = {
+    "contacts": _contacts,
+    "joints": _joints,
+    "object": _object,
+    "quality": _quality,
+    "sensors": _sensors,
+}
+"""Tables by the stem of the figure; other figures write the numbers that they draw."""
 
 
-def peaks(times: Array, values: Array) -> tuple[Array, Array]:
-    """At most ``MAX_POINTS`` rows, each the largest of its stretch, of times and values (T,)."""
-    chunk = -(-len(times) // MAX_POINTS)
-    begins = np.arange(0, len(times), chunk)
-    return times[begins], np.maximum.reduceat(values, begins)
-
-
-def displacement_mm(result: GraspResult, index: int = 0) -> Array:
-    """Way of an object's centre since the start, in the world, (T, 3) [mm]."""
-    position, _ = result.tracks[index]
-    return np.asarray(1e3 * (position - position[0]))
-
-
-def rotation_deg(result: GraspResult, index: int = 0) -> Array:
-    """Turn since the start about (x, y, z) of intrinsic z-y-x, without jumps, (T, 3) [deg]."""
-    _, quaternion = result.tracks[index]
-    rotations = relative_quaternions(quaternion, quaternion[0])
-    return np.asarray(np.degrees(np.unwrap(euler_from_quaternions(rotations), axis=0)))
-
-
-class ActuatorPanel(NamedTuple):
-    """A joint, or the pressure or curvature of a soft finger, as it is shown."""
-
-    title: str
-    unit: str
-    """What follows a number: ``°``, `` mm``, `` kPa`` or ``/m``."""
-    limits: tuple[float, float] | None
-    """Lowest and highest value in the unit."""
-    values: Array
-    """In the unit, (T,)."""
-    target: Array | None
-    """In the unit, (T,)."""
-    phalanx_bodies: list[str]
-    """Bodies that it moves first."""
-    later: list[str]
-    """Bodies that it moves with them."""
+def _kept(times: Array) -> NDArray[np.int64]:
+    """Indices of the samples that become rows: every ``APART`` seconds, and the last."""
+    step = max(round(APART / (times[1] - times[0])), 1) if len(times) > 1 else 1
+    return np.unique([*range(0, len(times), step), len(times) - 1])
 
 
 def actuator_rows(result: GraspResult) -> Iterator[list[ActuatorPanel]]:
-    """The joints of each finger, with the torques that close it, or its pressure and curvature.
+    """Panels of all fingers, row by row: joints and motor torques, or pressure and curvature.
 
-    Tendons and synergies come last.
+    Wrist joints, tendons and synergies follow.
     """
     known = set(result.contact_bodies.tolist())
     for finger in result.scene.hand.fingers:
@@ -490,13 +451,56 @@ def _joint_panel(
     return ActuatorPanel(title, unit, (low, high), values, target, phalanx_bodies, later)
 
 
-def actuator_of_joint(result: GraspResult, joint: str) -> str | None:
-    """The actuator whose target is the variable of a joint; None where there is none."""
-    return next((d.name for d in result.scene.actuators if d.joint == joint), None)
+def _torque_row(result: GraspResult, finger: Finger) -> Iterator[list[ActuatorPanel]]:
+    """Motor torques at the joints of a finger."""
+    joints = {finger.joint_of(row) for row in finger.phalanges}
+    row = [
+        _actuator_panel(result, actuator)
+        for actuator in result.scene.mechanism.actuators
+        if _is_motor_of_one(actuator) and actuator.arms[0][0] in joints
+    ]
+    if row:
+        yield row
+
+
+def _actuator_panel(result: GraspResult, actuator: ClosureActuator) -> ActuatorPanel:
+    """Panel of an actuator on several joints: displacement of a servo, else its force."""
+    command = actuator.actuator
+    unit, factor = UNITS.get(command.unit, (f" {command.unit}", 1.0))
+    low, high = (factor * limit for limit in command.limits)
+    target = factor * result.joint_target[:, column(result.actuator_names, command.name)]
+    bodies = _moved_by(result, actuator)
+    title = command.name.replace("_", " ")
+    if not actuator.stiffness:
+        return ActuatorPanel(title, unit, (low, high), target, None, bodies, [])
+    columns = [column(result.joint_names, joint) for joint, _ in actuator.arms]
+    length = result.joint_position[:, columns] @ np.array([arm for _, arm in actuator.arms])
+    return ActuatorPanel(
+        title, unit, (low, high), factor * (length - actuator.zero), target, bodies, []
+    )
+
+
+def _moved_by(result: GraspResult, actuator: ClosureActuator) -> list[str]:
+    """Bodies with contact geometry that an actuator moves; all finger bodies for a synergy."""
+    known = set(result.contact_bodies.tolist())
+    joints = {joint for joint, _ in actuator.arms}
+    moved_of_body = {
+        finger.body_of(row): finger.joint_of(row) in joints
+        for finger in result.scene.hand.fingers
+        for row in finger.phalanges
+        if finger.body_of(row) in known
+    }
+    return [
+        body for body, moved in moved_of_body.items() if moved or not any(moved_of_body.values())
+    ]
+
+
+def _is_motor_of_one(actuator: ClosureActuator) -> bool:
+    return not actuator.stiffness and len(actuator.arms) == 1 and actuator.arms[0][1] == 1.0
 
 
 def _number_panels(result: GraspResult) -> list[ActuatorPanel]:
-    """The drives whose targets are no joint's variable, such as those on tendons."""
+    """Actuators whose targets are not joint variables, such as tendons."""
     return [
         ActuatorPanel(
             title=f"target of {command.name}",
@@ -512,8 +516,20 @@ def _number_panels(result: GraspResult) -> list[ActuatorPanel]:
     ]
 
 
+def _soft_panels(result: GraspResult, index: int, digit: MountedSoftFinger) -> list[ActuatorPanel]:
+    assert result.pressure is not None
+    assert result.curvature is not None
+    links = [names.soft_link(digit.name, link) for link in range(len(digit.finger.links))]
+    low, high = (1e-3 * limit for limit in digit.limits)
+    pressure, curvature = 1e-3 * result.pressure[:, index], result.curvature[:, index]
+    return [
+        ActuatorPanel(f"{digit.name} pressure", " kPa", (low, high), pressure, None, links, []),
+        ActuatorPanel(f"{digit.name} curvature", "/m", None, curvature, None, links, []),
+    ]
+
+
 def _wrist_rows(result: GraspResult) -> Iterator[list[ActuatorPanel]]:
-    """Slides, and hinges where they turned, of a wrist that goes through a sequence."""
+    """Prismatic joints, and revolute ones if they moved, of a wrist that follows a sequence."""
     known = result.joint_names.tolist()
     for joints in (names.WRIST_JOINTS[:3], names.WRIST_JOINTS[3:]):
         if not set(joints) <= set(known):
@@ -532,24 +548,8 @@ def _wrist_rows(result: GraspResult) -> Iterator[list[ActuatorPanel]]:
         ]
 
 
-UNITS = {"rad": ("°", 180.0 / np.pi), "m": (" mm", 1e3), "": ("", 1.0)}
-"""How the unit of a drive is shown, and its factor; others are shown as they are."""
-
-
-def _torque_row(result: GraspResult, finger: Finger) -> Iterator[list[ActuatorPanel]]:
-    """The torques of a finger's joints, where motors drive them."""
-    joints = {finger.joint_of(row) for row in finger.phalanges}
-    row = [
-        _actuator_panel(result, actuator)
-        for actuator in result.scene.mechanism.actuators
-        if _is_motor_of_one(actuator) and actuator.arms[0][0] in joints
-    ]
-    if row:
-        yield row
-
-
 def _mechanism_rows(result: GraspResult) -> Iterator[list[ActuatorPanel]]:
-    """Tendons and synergies."""
+    """Panels of tendons and synergies."""
     panels = [
         _actuator_panel(result, actuator)
         for actuator in result.scene.mechanism.actuators
@@ -560,58 +560,15 @@ def _mechanism_rows(result: GraspResult) -> Iterator[list[ActuatorPanel]]:
         yield panels[first : first + across]
 
 
-def _is_motor_of_one(actuator: ClosureActuator) -> bool:
-    return not actuator.stiffness and len(actuator.arms) == 1 and actuator.arms[0][1] == 1.0
-
-
-def _actuator_panel(result: GraspResult, actuator: ClosureActuator) -> ActuatorPanel:
-    """A drive that is no joint: its way where it is a servo, else what it pulls with."""
-    command = actuator.actuator
-    unit, factor = UNITS.get(command.unit, (f" {command.unit}", 1.0))
-    low, high = (factor * limit for limit in command.limits)
-    target = factor * result.joint_target[:, column(result.actuator_names, command.name)]
-    bodies = _moved_by(result, actuator)
-    title = command.name.replace("_", " ")
-    if not actuator.stiffness:
-        return ActuatorPanel(title, unit, (low, high), target, None, bodies, [])
-    columns = [column(result.joint_names, joint) for joint, _ in actuator.arms]
-    length = result.joint_position[:, columns] @ np.array([arm for _, arm in actuator.arms])
-    return ActuatorPanel(
-        title, unit, (low, high), factor * (length - actuator.zero), target, bodies, []
-    )
-
-
-def _moved_by(result: GraspResult, actuator: ClosureActuator) -> list[str]:
-    """Bodies that can touch and that a drive moves; all of the fingers for a synergy."""
-    known = set(result.contact_bodies.tolist())
-    joints = {joint for joint, _ in actuator.arms}
-    moved_of_body = {
-        finger.body_of(row): finger.joint_of(row) in joints
-        for finger in result.scene.hand.fingers
-        for row in finger.phalanges
-        if finger.body_of(row) in known
-    }
-    return [
-        body for body, moved in moved_of_body.items() if moved or not any(moved_of_body.values())
-    ]
-
-
-def _soft_panels(result: GraspResult, index: int, digit: MountedSoftFinger) -> list[ActuatorPanel]:
-    assert result.pressure is not None
-    assert result.curvature is not None
-    links = [names.soft_link(digit.name, link) for link in range(len(digit.finger.links))]
-    low, high = (1e-3 * limit for limit in digit.limits)
-    pressure, curvature = 1e-3 * result.pressure[:, index], result.curvature[:, index]
-    return [
-        ActuatorPanel(f"{digit.name} pressure", " kPa", (low, high), pressure, None, links, []),
-        ActuatorPanel(f"{digit.name} curvature", "/m", None, curvature, None, links, []),
-    ]
+def actuator_of_joint(result: GraspResult, joint: str) -> str | None:
+    """Name of the actuator that sets the target of a joint; None where there is none."""
+    return next((d.name for d in result.scene.actuators if d.joint == joint), None)
 
 
 def body_rows(result: GraspResult) -> list[list[str]]:
-    """The bodies that can touch, finger by finger; the palm is not among them.
+    """Bodies with contact geometry, one list per finger, without the palm.
 
-    Of a soft finger, whose links are many, those that touched at some time.
+    Of a soft finger only the links that touched the object are included.
     """
     hand = result.scene.hand
     touched = {contact.body for contact in result.contacts if contact.first_touch_s is not None}
@@ -624,31 +581,31 @@ def body_rows(result: GraspResult) -> list[list[str]]:
 
 
 def touching(result: GraspResult, bodies: list[str]) -> NDArray[np.bool_]:
-    """Whether contact is established with any of some bodies, (T,)."""
+    """Whether contact is established with any of the bodies, (T,)."""
     columns = [column(result.contact_bodies, body) for body in bodies]
     return np.asarray(result.in_contact[:, columns].any(axis=1))
 
 
-# --------------------
-# The phases of a run in its figures: shades behind the curves, and a lane with their names.
+def displacement_mm(result: GraspResult, index: int = 0) -> Array:
+    """Displacement of an object's centre since the start, (T, 3) [mm], world frame."""
+    position, _ = result.tracks[index]
+    return np.asarray(1e3 * (position - position[0]))
 
 
-PHASE_BAR_HEIGHT, BAR_HEIGHT = 0.36, 0.2
-"""Of the lane with the names, and of its bars [in]."""
-LETTER = 0.062
-"""Width of a letter of the names [in]."""
-SHADES = (style.HOLD, "#ffffff")
-CLOSING = "#e4ecd9"
-"""Shade of the closure."""
+def rotation_deg(result: GraspResult, index: int = 0) -> Array:
+    """Rotation since the start about x, y, z (intrinsic z-y-x), unwrapped, (T, 3) [deg]."""
+    _, quaternion = result.tracks[index]
+    rotations = relative_quaternions(quaternion, quaternion[0])
+    return np.asarray(np.degrees(np.unwrap(euler_from_quaternions(rotations), axis=0)))
 
 
 def mark_phases(axes: Axes, result: GraspResult, *, named: bool) -> None:
-    """Shade every second phase of a run, and the closure.
+    """Shade the closure and every second phase of a run.
 
     Args:
-        axes: Where to; its x axis is the time.
+        axes: The panel; its x axis is the time.
         result: The run.
-        named: Whether to write the names upright at the top.
+        named: Whether to write the phase names vertically at the top.
     """
     transform = axes.get_xaxis_transform()
     for phase, color in _shades(result):
@@ -660,8 +617,16 @@ def mark_phases(axes: Axes, result: GraspResult, *, named: bool) -> None:
             )  # fmt: skip
 
 
+def _shades(result: GraspResult) -> list[tuple[PhaseSpan, str]]:
+    closing = result.closing
+    return [
+        (phase, CLOSING if phase is closing else SHADES[index % 2])
+        for index, phase in enumerate(shown_phases(result))
+    ]
+
+
 def draw_phase_bar(figure: Figure, result: GraspResult) -> None:
-    """Draw bars with the names of the phases over all panels, below the keys."""
+    """Draw a row of phase names above all panels, below the legend."""
     width, height = figure.get_size_inches().tolist()
     left, right = 0.6 / width, 0.1 / width
     bottom = height - 0.3 - BAR_HEIGHT
@@ -689,15 +654,37 @@ def draw_phase_bar(figure: Figure, result: GraspResult) -> None:
 
 
 def phase_key() -> Artist:
-    """The key of the closure's shade."""
+    """Legend entry of the background of the closure."""
     from matplotlib.patches import Patch
 
     return Patch(facecolor=CLOSING, edgecolor=style.RULE, lw=0.6, label="closing")
 
 
-def _shades(result: GraspResult) -> list[tuple[PhaseSpan, str]]:
-    closing = result.closing
-    return [
-        (phase, CLOSING if phase is closing else SHADES[index % 2])
-        for index, phase in enumerate(shown_phases(result))
-    ]
+def spans(times: Array, on: NDArray[np.bool_]) -> list[tuple[float, float]]:
+    """Intervals (begin, end) [s] in which a boolean signal (T,) is true."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], on, [False]]).astype(np.int8)))
+    last = len(times) - 1
+    return [(float(times[a]), float(times[min(b, last)])) for a, b in edges.reshape(-1, 2).tolist()]
+
+
+def merged(intervals: list[tuple[float, float]], apart: float) -> list[tuple[float, float]]:
+    """Join intervals whose gaps are at most ``apart`` [s]."""
+    merged_spans: list[tuple[float, float]] = []
+    for begin, end in intervals:
+        if merged_spans and begin - merged_spans[-1][1] <= apart:
+            begin = merged_spans.pop()[0]
+        merged_spans.append((begin, end))
+    return merged_spans
+
+
+def thinned(times: Array, values: Array) -> tuple[Array, Array]:
+    """Select at most ``MAX_POINTS`` evenly spaced rows of times (T,) and values (T, …)."""
+    rows = np.linspace(0, len(times) - 1, min(len(times), MAX_POINTS)).round().astype(int)
+    return times[rows], values[rows]
+
+
+def peaks(times: Array, values: Array) -> tuple[Array, Array]:
+    """Reduce times and values (T,) to at most ``MAX_POINTS`` rows, the maximum of each interval."""
+    chunk = -(-len(times) // MAX_POINTS)
+    begins = np.arange(0, len(times), chunk)
+    return times[begins], np.maximum.reduceat(values, begins)

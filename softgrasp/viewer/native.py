@@ -1,4 +1,4 @@
-"""MuJoCo's own viewer, in a window, and whether there is a screen for one."""
+"""Viewer windows of MuJoCo: play back a result or move a hand, and check for a display."""
 
 from __future__ import annotations
 
@@ -22,26 +22,6 @@ FRAMES, SLOWER = 25.0, 0.5
 """Pictures a second, and simulated time over real time while a result plays."""
 
 
-def has_display() -> bool:
-    """Whether windows can be opened, as far as the environment tells."""
-    if sys.platform in ("win32", "darwin"):
-        return True
-    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
-
-
-def require_display() -> None:
-    """Refuse windows where there is no screen.
-
-    Raises:
-        BackendUnavailable: There is none.
-    """
-    if not has_display():
-        raise BackendUnavailable(
-            "--native: expected a screen for MuJoCo's own viewer, found none (neither DISPLAY nor "
-            "WAYLAND_DISPLAY is set); leave --native out to look in a browser"
-        )
-
-
 def show_hand(posed: PosedHand, scene: GraspScene | None) -> None:
     """Simulate a hand in MuJoCo's viewer, with its servos' targets by sliders, until it is closed.
 
@@ -52,15 +32,6 @@ def show_hand(posed: PosedHand, scene: GraspScene | None) -> None:
     model, data = posed.model, posed.data
     steps = max(round(1.0 / (FRAMES * model.opt.timestep)), 1)
     _play(model, data, hand_camera(posed, scene), lambda: mujoco.mj_step(model, data, steps))
-
-
-def show_result(playback: Playback) -> None:
-    """Play a result in MuJoCo's viewer, again and again, until the window is closed."""
-    begin, end = (float(one) for one in playback.result.time[[0, -1]])
-    count = max(round((end - begin) * FRAMES / SLOWER), 1)
-    frames = itertools.cycle(np.linspace(begin, end, count + 1).tolist())
-    camera = framing([playback])
-    _play(playback.model, playback.data, camera, lambda: playback.pose(next(frames)))
 
 
 def _play(
@@ -79,6 +50,35 @@ def _play(
                 go_on()
             window.sync()
             clock.sleep(max(due - clock.monotonic(), 0.0))
+
+
+def show_result(playback: Playback) -> None:
+    """Play a result in MuJoCo's viewer, again and again, until the window is closed."""
+    begin, end = (float(one) for one in playback.result.time[[0, -1]])
+    count = max(round((end - begin) * FRAMES / SLOWER), 1)
+    frames = itertools.cycle(np.linspace(begin, end, count + 1).tolist())
+    camera = framing([playback])
+    _play(playback.model, playback.data, camera, lambda: playback.pose(next(frames)))
+
+
+def has_display() -> bool:
+    """Whether windows can be opened, as far as the environment tells."""
+    if sys.platform in ("win32", "darwin"):
+        return True
+    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+
+
+def require_display() -> None:
+    """Refuse windows where there is no screen.
+
+    Raises:
+        BackendUnavailable: There is none.
+    """
+    if not has_display():
+        raise BackendUnavailable(
+            "--native: expected a screen for MuJoCo's own viewer, found none (neither DISPLAY nor "
+            "WAYLAND_DISPLAY is set); leave --native out to look in a browser"
+        )
 
 
 def aim(free: mujoco.MjvCamera, camera: Camera) -> None:

@@ -1,4 +1,4 @@
-"""A page that browsers on this machine can open."""
+"""Web page of the browser viewer (viser): port, address, initial camera, and saved HTML scenes."""
 
 from __future__ import annotations
 
@@ -23,10 +23,6 @@ from softgrasp.errors import BackendUnavailable, SoftgraspError
 from softgrasp.rendering.camera import Camera
 from softgrasp.viewer.server import LOOPBACK, AuthProxy, guarded_server, new_token
 
-# --------------------
-# Pages that move: until somebody ends them, or as one file that needs no server.
-
-
 FRAMES = 25.0
 """Pictures a second."""
 STYLE = (
@@ -35,67 +31,6 @@ STYLE = (
     "pointer-events:none;z-index:5"
 )
 """Of the words over a saved scene; the mouse goes through them."""
-
-
-def serve(step: Callable[[float], None]) -> None:
-    """Let a page go on until interrupted.
-
-    Args:
-        step: Called with the real time that has passed since the last call [s].
-    """
-    before = clock.monotonic()
-    while True:
-        clock.sleep(1.0 / FRAMES)
-        now = clock.monotonic()
-        step(now - before)
-        before = now
-
-
-class Announcement(NamedTuple):
-    """What a saved page says of itself."""
-
-    title: str
-    sentence: str
-    """What happened, and what the time of the player is."""
-
-
-def recorded(
-    page: Page, frames: Iterator[None], announcement: Announcement, step: float = 1.0 / FRAMES
-) -> str:
-    """What a scene shows from picture to picture, as HTML that needs no server.
-
-    Args:
-        page: The page.
-        frames: Changes the scene to its next picture each time it is asked.
-        announcement: What stands over the scene.
-        step: Time from picture to picture, as the player shows it [s].
-    """
-    next(frames)
-    record = page.server.get_scene_serializer()
-    record.insert_sleep(step)
-    for _ in frames:
-        record.insert_sleep(step)
-    return titled(record.as_html(), announcement)
-
-
-def titled(document: str, announcement: Announcement) -> str:
-    """A page of viser's player with what it shows: its title, and words over its upper right.
-
-    Args:
-        document: The page as HTML.
-        announcement: What stands there.
-    """
-    title, sentence = html.escape(announcement.title), html.escape(announcement.sentence)
-    words = (
-        f'<div style="{STYLE}"><b>{title}</b><br>{sentence}<br>'
-        f'<span style="opacity:.6">softgrasp {__version__}</span></div>'
-    )
-    head = f'<title>{title}</title><meta name="generator" content="softgrasp {__version__}">'
-    document = re.sub(r"<title>.*?</title>", "", document, count=1)
-    document = document.replace("</head>", f"{head}</head>", 1)
-    before, body, after = document.rpartition("</body>")
-    return f"{before}{words}{body}{after}"
-
 
 FIRST_PORT = 8080
 NEXT_PORTS = 50
@@ -108,6 +43,14 @@ OTHERS_SEE = (
 )
 AWAY = 1.35
 """The browser's window is wider or narrower than a film: the camera stands farther back."""
+
+
+class Announcement(NamedTuple):
+    """What a saved page says of itself."""
+
+    title: str
+    sentence: str
+    """What happened, and what the time of the player is."""
 
 
 class Page:
@@ -211,13 +154,6 @@ def _reason(error: OSError) -> str:
     return os.strerror(number) if number > 0 else str(error.strerror or error)
 
 
-@contextlib.contextmanager
-def quiet() -> Iterator[None]:
-    """Keep what the library of the page prints off standard output, where results stand."""
-    with contextlib.redirect_stdout(io.StringIO()):
-        yield
-
-
 def set_camera(page: Page, camera: Camera) -> None:
     """Have new browsers look from where a camera stands."""
     start = page.server.initial_camera
@@ -228,8 +164,63 @@ def set_camera(page: Page, camera: Camera) -> None:
     start.near = 0.01 * camera.distance
 
 
-# --------------------
-# Whether the library of the pages is there.
+def serve(step: Callable[[float], None]) -> None:
+    """Let a page go on until interrupted.
+
+    Args:
+        step: Called with the real time that has passed since the last call [s].
+    """
+    before = clock.monotonic()
+    while True:
+        clock.sleep(1.0 / FRAMES)
+        now = clock.monotonic()
+        step(now - before)
+        before = now
+
+
+def recorded(
+    page: Page, frames: Iterator[None], announcement: Announcement, step: float = 1.0 / FRAMES
+) -> str:
+    """What a scene shows from picture to picture, as HTML that needs no server.
+
+    Args:
+        page: The page.
+        frames: Changes the scene to its next picture each time it is asked.
+        announcement: What stands over the scene.
+        step: Time from picture to picture, as the player shows it [s].
+    """
+    next(frames)
+    record = page.server.get_scene_serializer()
+    record.insert_sleep(step)
+    for _ in frames:
+        record.insert_sleep(step)
+    return titled(record.as_html(), announcement)
+
+
+def titled(document: str, announcement: Announcement) -> str:
+    """A page of viser's player with what it shows: its title, and words over its upper right.
+
+    Args:
+        document: The page as HTML.
+        announcement: What stands there.
+    """
+    title, sentence = html.escape(announcement.title), html.escape(announcement.sentence)
+    words = (
+        f'<div style="{STYLE}"><b>{title}</b><br>{sentence}<br>'
+        f'<span style="opacity:.6">softgrasp {__version__}</span></div>'
+    )
+    head = f'<title>{title}</title><meta name="generator" content="softgrasp {__version__}">'
+    document = re.sub(r"<title>.*?</title>", "", document, count=1)
+    document = document.replace("</head>", f"{head}</head>", 1)
+    before, body, after = document.rpartition("</body>")
+    return f"{before}{words}{body}{after}"
+
+
+@contextlib.contextmanager
+def quiet() -> Iterator[None]:
+    """Keep what the library of the page prints off standard output, where results stand."""
+    with contextlib.redirect_stdout(io.StringIO()):
+        yield
 
 
 def require_viser() -> None:

@@ -1,4 +1,9 @@
-"""Contact points, forces and friction cones of a result in a browser's scene."""
+"""Scene content of the browser viewer: models, posed hands, frames, limits, contacts, cones.
+
+``DrawnModel`` shows a MuJoCo model and updates its body poses, ``GraspMarks`` the contacts of a
+result, ``HandMarks`` the joint frames and limits of a hand. ``PosedHand`` computes the pose of a
+hand from actuator targets. ``Choices`` are the settings of a grasp that a user selects.
+"""
 
 from __future__ import annotations
 
@@ -48,109 +53,6 @@ HEAD = 3.0, 7.0
 COLOR = np.array([round(255 * part) for part in CONTACT_RGBA[:3]], dtype=np.uint8)
 CONE_COLOR = (30, 80, 150)
 
-
-class GraspMarks:
-    """What a result's contacts look like; posed together with its model.
-
-    Args:
-        scene: The scene of the page.
-        playback: The result.
-        camera: Gives the marks their size.
-    """
-
-    def __init__(self, scene: viser.SceneApi, playback: Playback, camera: Camera) -> None:
-        self._scene, self._playback, self._camera = scene, playback, camera
-        self._height = 2.0 * camera.distance * np.tan(0.5 * np.radians(camera.fovy_deg))
-        self.forces, self.cones = True, False
-
-    def pose(self, time: float) -> None:
-        """Show the contacts of an instant [s]; the playback stands there already."""
-        marks = self._playback.marks(time, self._camera)
-        self._show_balls([mark for mark in marks if isinstance(mark, Ball)])
-        self._show_arrows([mark for mark in marks if isinstance(mark, Arrow)])
-        self._show_cones(time)
-
-    def _show_balls(self, balls: Sequence[Ball]) -> None:
-        points = np.array([ball.center for ball in balls]).reshape(-1, 3)
-        if balls and updated(self._scene, CONTACTS, points=points):
-            return
-        self._scene.remove_by_name(CONTACTS)
-        if not balls:
-            return
-        self._scene.add_point_cloud(
-            CONTACTS,
-            points,
-            COLOR,
-            point_size=2.0 * balls[0].radius,
-            point_shape="circle",
-        )
-
-    def _show_arrows(self, arrows: Sequence[Arrow]) -> None:
-        if not (arrows and self.forces):
-            self._scene.remove_by_name(FORCES)
-            return
-        # hands hide what is in them, unlike in a film: the arrows go on from where they touch into
-        # the object, which is seen through
-        shafts = np.array([(one.start, one.vector_end) for one in arrows])
-        radius, ends = arrows[0].radius, shafts + np.diff(shafts, axis=1)
-        if updated(self._scene, FORCES, points=ends):
-            return
-        self._scene.add_arrows(
-            FORCES,
-            ends,
-            COLOR,
-            shaft_radius=radius,
-            head_radius=HEAD[0] * radius,
-            head_length=HEAD[1] * radius,
-        )
-
-    def _show_cones(self, time: float) -> None:
-        log = self._playback.result.quality_log
-        if log is None or not self.cones:
-            self._scene.remove_by_name("/marks/cones")
-            return
-        # lines: what is half transparent would be hidden by an object that is so, too
-        vertices, faces = cones(*_contacts(log, time), CONE_RATIO * self._height)
-        self._scene.add_mesh_simple(
-            "/marks/cones", vertices, faces, color=CONE_COLOR, wireframe=True, side="double"
-        )
-
-
-def cones(points: Array, normals: Array, friction: Array, height: float) -> tuple[Array, Array]:
-    """Friction cones as triangles: vertices (n, 3) [m] and their numbers (m, 3).
-
-    Args:
-        points: Their tips, (k, 3) [m].
-        normals: Unit vectors along their axes, (k, 3).
-        friction: Tangents of their half angles, (k,).
-        height: Of all of them [m].
-    """
-    angle = 2.0 * np.pi * np.arange(SIDES) / SIDES
-    vertices, faces = [np.zeros((0, 3))], [np.zeros((0, 3), dtype=np.int64)]
-    around = np.arange(SIDES)
-    for number, (point, normal, mu) in enumerate(zip(points, normals, friction, strict=True)):
-        across = np.cross(normal, np.eye(3)[np.argmin(np.abs(normal))])
-        across /= np.linalg.norm(across)
-        ring = np.outer(np.cos(angle), across) + np.outer(np.sin(angle), np.cross(normal, across))
-        vertices.append(np.vstack([point, point + height * (normal + mu * ring)]))
-        first = number * (SIDES + 1)
-        tips = np.full(SIDES, first)
-        sides = np.stack([tips, first + 1 + around, first + 1 + (around + 1) % SIDES], axis=-1)
-        faces.append(sides)
-    return np.concatenate(vertices), np.concatenate(faces)
-
-
-def _contacts(log: QualityLog, time: float) -> tuple[Array, Array, Array]:
-    """Points, normals into the object and µ of the sample at or before a time."""
-    sample = max(int(np.searchsorted(log.time, time + 1e-9)) - 1, 0)
-    rows = slice(int(log.first[sample]), int(log.first[sample + 1]))
-    return log.points[rows], log.normals[rows], log.friction[rows]
-
-
-# --------------------
-# Frames, limits and grasp places of a hand in a browser's scene.
-
-
 AXES_RATIO, THICKNESS = 0.09, 0.04
 """Length of a frame's axes over the size of the hand, and their radius over that."""
 FAN_RATIO = 0.16
@@ -164,152 +66,207 @@ CENTER_COLORS = {"power": (46, 125, 80), "precision": (138, 91, 184)}
 SAME = 1e-6
 """Frames that are no farther apart have one label [m]."""
 
-
-class HandMarks:
-    """What is shown of a hand besides its shapes; posed together with it.
-
-    Args:
-        scene: The scene of the page.
-        posed: The hand.
-        size: Of the hand, to which the marks are drawn [m].
-    """
-
-    def __init__(self, scene: viser.SceneApi, posed: PosedHand, size: float) -> None:
-        self._scene, self._posed, self._size = scene, posed, size
-        self.frames, self.limits, self.centers = True, False, False
-        self._labels = {
-            name: scene.add_label(f"/labels/{name.replace('/', '_')}", text, anchor="bottom-left")
-            for name, text in _texts(posed.frames()).items()
-        }
-
-    def draw(self) -> None:
-        """Show what is wanted where the hand stands now."""
-        frames = self._posed.frames()
-        self._draw_axes(frames)
-        self._draw_limits([frame for frame in frames if frame.limits is not None])
-        self._draw_centers()
-
-    def _draw_axes(self, frames: Sequence[JointFrame]) -> None:
-        for frame in frames:
-            if frame.name in self._labels:
-                label = self._labels[frame.name]
-                label.position, label.visible = frame.pose[:3, 3], self.frames
-        if not self.frames:
-            self._scene.remove_by_name("/frames")
-            return
-        length = AXES_RATIO * self._size
-        quaternions = np.array([quaternion_of(frame.pose) for frame in frames])
-        positions = np.array([frame.pose[:3, 3] for frame in frames])
-        if updated(self._scene, "/frames", batched_wxyzs=quaternions, batched_positions=positions):
-            return
-        self._scene.add_batched_axes(
-            "/frames",
-            quaternions,
-            positions,
-            axes_length=length,
-            axes_radius=THICKNESS * length,
-        )
-
-    def _draw_limits(self, frames: Sequence[JointFrame]) -> None:
-        if not (self.limits and frames):
-            self._scene.remove_by_name("/limits/fans")
-            self._scene.remove_by_name("/limits/lines")
-            return
-        radius = FAN_RATIO * self._size
-        turning = [frame for frame in frames if frame.is_hinge]
-        if turning:
-            vertices, faces = fans(turning, radius)
-        if turning and not updated(self._scene, "/limits/fans", vertices=vertices):
-            self._scene.add_mesh_simple(
-                "/limits/fans", vertices, faces, color=FAN_COLOR, opacity=0.4, side="double"
-            )
-        lines, colors = _lines(frames, radius)
-        if not updated(self._scene, "/limits/lines", points=lines):
-            self._scene.add_line_segments(
-                "/limits/lines", lines, colors, thickness=3.0, thickness_units="screen"
-            )
-
-    def _draw_centers(self) -> None:
-        pose = self._posed.hand_pose()
-        for name, preset in self._posed.hand.grasps:
-            if not self.centers:
-                self._scene.remove_by_name(f"/places/{name}")
-                continue
-            center = pose[:3, :3] @ np.array(preset.center) + pose[:3, 3]
-            if updated(self._scene, f"/places/{name}", position=center):
-                continue
-            self._scene.add_icosphere(
-                f"/places/{name}",
-                radius=CENTER_RATIO * self._size,
-                color=CENTER_COLORS.get(name, CONTACT_RGBA[:3]),
-                opacity=0.5,
-                position=center,
-            )
-            self._scene.add_label(f"/places/{name}/label", f"{name} grasp", anchor="center-center")
-
-
-def fans(frames: Sequence[JointFrame], radius: float) -> tuple[Array, Array]:
-    """Where the x axes of frames can turn to, as triangles: vertices (n, 3) [m], numbers (m, 3).
-
-    Args:
-        frames: Of joints that turn and have limits.
-        radius: Of the fans [m].
-    """
-    vertices, faces = [np.zeros((0, 3))], [np.zeros((0, 3), dtype=np.int64)]
-    around = np.arange(RAYS)
-    for number, frame in enumerate(frames):
-        assert frame.limits is not None
-        low, high = frame.limits
-        angles = np.linspace(low, min(high, low + 2.0 * np.pi), RAYS + 1) - frame.value
-        flat = np.stack([np.cos(angles), np.sin(angles), np.zeros_like(angles)], axis=-1)
-        middle = frame.pose[:3, 3]
-        vertices.append(np.vstack([middle, middle + radius * flat @ frame.pose[:3, :3].T]))
-        first = number * (RAYS + 2)
-        faces.append(
-            np.stack([np.full(RAYS, first), first + 1 + around, first + 2 + around], axis=-1)
-        )
-    return np.concatenate(vertices), np.concatenate(faces)
-
-
-def _lines(frames: Sequence[JointFrame], radius: float) -> tuple[Array, Array]:
-    """Where turning joints stand in their fans, and the ways of sliding ones, with colours."""
-    lines, colors = [], []
-    for frame in frames:
-        assert frame.limits is not None
-        middle, x, z = frame.pose[:3, 3], frame.pose[:3, 0], frame.pose[:3, 2]
-        if frame.is_hinge:
-            lines.append([middle, middle + radius * x])
-            colors.append(NOW_COLOR)
-        else:
-            lines.append([middle + (end - frame.value) * z for end in frame.limits])
-            colors.append(FAN_COLOR)
-    each = np.array(colors, dtype=np.uint8)
-    return np.array(lines), np.repeat(each[:, None], 2, axis=1)
-
-
-def _texts(frames: Sequence[JointFrame]) -> dict[str, str]:
-    """What stands at frames, by the name of the first one of those that are in one place."""
-    labelled: list[tuple[str, Array]] = []
-    texts: dict[str, str] = {}
-    for frame in frames:
-        here = frame.pose[:3, 3]
-        near = [name for name, position in labelled if np.linalg.norm(position - here) < SAME]
-        if near:
-            texts[near[0]] += f", {frame.name}"
-        else:
-            labelled.append((frame.name, here))
-            texts[frame.name] = frame.name
-    return texts
-
-
-# --------------------
-# A MuJoCo model in a browser: its bodies once, then only their poses.
-
-
 CLEAR: Rgba = (0.95, 0.55, 0.15, 0.35)
 """Colour of collision shapes that are shown over what they stand for."""
 FOLDS = 30.0
 """Meshes are shaded flat where they have fewer triangles than this many squared."""
+
+ASPECT = 1.2
+"""Width of the part of a window where the hand is, over its height."""
+
+NUMBER_LABELS = {"density": "density / kg/m³", "friction": "friction / –"}
+"""Fields that hold a number, and what they are called."""
+
+
+class JointFrame(NamedTuple):
+    """The frame that a joint moves, in the world."""
+
+    name: str
+    """Of the joint; of a place on a soft finger, what it is."""
+    pose: Array
+    """(4, 4), z along the joint's axis [m]."""
+    value: float = 0.0
+    """Of the joint variable [rad or m]."""
+    limits: tuple[float, float] | None = None
+    """Of the joint variable [rad or m]; None where there is none."""
+    is_hinge: bool = True
+    """Whether it turns; else it slides."""
+
+
+class Choices(Description):
+    """What the form asks for; what is None stays as hand and object describe it."""
+
+    hand: str
+    object: str | None = None
+    grasp: str | None = None
+    density: float | None = None
+    """Of the object [kg/m³]."""
+    friction: float | None = None
+    """Static and dynamic [–]."""
+    closure: str | None = None
+    gravity: bool = False
+    """While the hand closes."""
+    hold: bool = True
+    """Whether gravity grows after the closure, to see whether the object is held."""
+
+    @property
+    def command(self) -> str:
+        """The command line that does the same."""
+        words = ["softgrasp grasp", self.hand, self.object or "OBJECT"]
+        for name in ("grasp", "density", "friction", "closure"):
+            value = getattr(self, name)
+            if value is not None:
+                words.append(
+                    f"--{name} {value:g}" if name in NUMBER_LABELS else f"--{name} {value}"
+                )
+        words += ["--gravity"] * self.gravity + ["--hold"] * self.hold
+        return " ".join(words)
+
+
+MakeScene = Callable[[Choices], GraspScene]
+"""From choices to a scene; raises DescriptionError where they do not fit."""
+
+
+def chosen_hand(choices: Choices, make_scene: MakeScene) -> tuple[PosedHand, GraspScene | None]:
+    """The hand of choices, and the scene that it stands in before their object.
+
+    Raises:
+        SoftgraspError: There is no such hand or object, or they do not go together.
+    """
+    if choices.object is not None:
+        scene = make_scene(choices)
+        return PosedHand(scene.hand, compile_model(scene)), scene
+    hand = load_hand(choices.hand)
+    return PosedHand(hand, compiled(build_hand_spec(hand), hand.name)), None
+
+
+class PosedHand:
+    """A hand in a compiled model, alone or before an object.
+
+    Args:
+        hand: The hand.
+        model: Of the hand alone, or of a scene with it; keyframe 0 is the start.
+    """
+
+    def __init__(self, hand: Hand, model: mujoco.MjModel) -> None:
+        self.hand, self.model, self.data = hand, model, mujoco.MjData(model)
+        self._rows = hand.rows_by_joint
+        self.pose([actuator.start for actuator in hand.actuators])
+
+    def pose(self, targets: Sequence[float]) -> mujoco.MjData:
+        """Put the drives at targets, one each [rad, m or Pa], and all else where it follows.
+
+        Joints that follow others follow. A soft finger stands where the springs in its joints
+        balance its pressure, moment over stiffness, as if it weighed nothing.
+        """
+        model, data = self.model, self.data
+        position = np.array(model.key_qpos[0])
+        for name, value in self.hand.posture(targets).items():
+            position[model.joint(name).qposadr[0]] = value
+        pressures = dict(
+            zip((actuator.name for actuator in self.hand.actuators), targets, strict=True)
+        )
+        for digit in self.hand.soft_fingers:
+            forces = actuation_forces(digit.finger, pressure=pressures[digit.as_actuator.name])
+            for name, force in zip(names.soft_joint_names(digit), forces.tolist(), strict=True):
+                joint = model.joint(name)
+                position[joint.qposadr[0]] = force / model.jnt_stiffness[joint.id]
+        data.qpos[:] = settle(model, self.hand, position)
+        mujoco.mj_kinematics(model, data)
+        mujoco.mj_comPos(model, data)
+        mujoco.mj_camlight(model, data)
+        if model.nflex:
+            mujoco.mj_flex(model, data)
+        return data
+
+    def frames(self) -> list[JointFrame]:
+        """Frames at all joints of the rigid fingers, then at base and tip of the soft ones.
+
+        Those of fingers in Denavit–Hartenberg rows are the frames of the rows: z along the axis,
+        moved with the joint (``mechanics.hand_kinematics.link_frames``). In a model of its own a
+        hand has its bodies' frames, turned so that z is along the axis.
+        """
+        joint_frames = [self._at_joint(name) for name in self._rows]
+        for digit in self.hand.soft_fingers:
+            base = self._body_pose(names.soft_link(digit.name, 0))
+            tip = self._body_pose(names.soft_link(digit.name, len(digit.finger.links) - 1))
+            tip[:3, 3] = self.data.site(names.tip_site(digit.name)).xpos
+            joint_frames += [
+                JointFrame(f"{digit.name} base", base),
+                JointFrame(f"{digit.name} tip", tip),
+            ]
+        return joint_frames
+
+    def hand_pose(self) -> Array:
+        """The hand's frame in the world, (4, 4)."""
+        return self._body_pose(names.hand_body(self.hand))
+
+    def _at_joint(self, name: str) -> JointFrame:
+        joint = self.model.joint(name)
+        pose = self._body_pose(int(joint.bodyid[0]))
+        axis = np.array(self.data.xaxis[joint.id])
+        rotation, _ = Rotation.align_vectors([axis], [pose[:3, 2]])
+        if pose[:3, 2] @ axis < 1.0 - 1e-12:
+            pose[:3, :3] = rotation.as_matrix() @ pose[:3, :3]
+        pose[:3, 3] = self.data.xanchor[joint.id]
+        value = float(self.data.qpos[joint.qposadr[0]])
+        row = self._rows[name]
+        return JointFrame(name, pose, value, row.limits, row.joint == "revolute")
+
+    def _body_pose(self, body: str | int) -> Array:
+        there = self.data.body(body)
+        pose = np.eye(4)
+        pose[:3, :3], pose[:3, 3] = there.xmat.reshape(3, 3), there.xpos
+        return pose
+
+
+def targets_between(hand: Hand, fraction: float) -> list[float]:
+    """Targets of the drives of a hand that is open, 0, to closed, 1, one each [rad, m or Pa]."""
+    return [
+        actuator.start + fraction * (end - actuator.start)
+        for actuator, end in zip(hand.actuators, closed_targets(hand), strict=True)
+    ]
+
+
+def closed_targets(hand: Hand) -> list[float]:
+    """Where the drives of a hand end that closes its power grasp on nothing, one each."""
+    rates = hand.grasps.power.rates.for_fingers(hand.rows, hand.actuator_word)
+    ends = []
+    for actuator, rate in zip(hand.actuators, rates, strict=True):
+        low, high = actuator.limits
+        ends.append(actuator.start if rate == 0.0 else low if rate < 0.0 else high)
+    return ends
+
+
+def seen_points(posed: PosedHand) -> Array:
+    """Corners of all that is seen while the hand closes [m], (n, 3); it ends open."""
+    model = posed.model
+    around = [names.is_around(model.body(int(body)).name) for body in model.geom_bodyid]
+    geoms = [geom for geom in covered_geoms(model).tolist() if not around[geom]]
+    clouds = [
+        geom_corner_points(model, posed.pose(targets_between(posed.hand, fraction)), geoms)
+        for fraction in (1.0, 0.5, 0.0)
+    ]
+    return np.concatenate(clouds)
+
+
+def hand_bodies(posed: PosedHand) -> list[int]:
+    """Bodies of the hand that are seen."""
+    parts = [*names.parts(posed.hand), names.hand_body(posed.hand)]
+    return [posed.model.body(one).id for one in parts]
+
+
+def hand_camera(posed: PosedHand, scene: GraspScene | None) -> Camera:
+    """Where all of a closing hand is seen from; it ends open.
+
+    Args:
+        posed: The hand.
+        scene: The scene whose model it is in; None where the hand is alone.
+    """
+    body_names = [] if scene is None else names.object_bodies(scene)
+    objects = [posed.model.body(one).id for one in body_names]
+    points = seen_points(posed)
+    return best_camera(posed.model, posed.data, points, hand_bodies(posed), objects, ASPECT)
 
 
 class DrawnModel:
@@ -421,6 +378,18 @@ class DrawnModel:
         return slice(first, first + int(self.model.flex_vertnum[number]))
 
 
+def _bytes(rgba: tuple[float, ...]) -> tuple[int, int, int]:
+    """Red, green and blue of 0 to 255."""
+    red, green, blue = (round(255 * float(part)) for part in rgba[:3])
+    return (red, green, blue)
+
+
+def _is_round(model: mujoco.MjModel, geom: int) -> bool:
+    kinds = mujoco.mjtGeom
+    flat = (int(kinds.mjGEOM_BOX), int(kinds.mjGEOM_MESH), int(kinds.mjGEOM_CYLINDER))
+    return int(model.geom_type[geom]) not in flat
+
+
 def triangles_of(model: mujoco.MjModel, geom: int) -> ShapeTriangles:
     """Triangles on a geom, in its frame; on the box around it where it is of no known kind."""
     if int(model.geom_type[geom]) == int(mujoco.mjtGeom.mjGEOM_MESH):
@@ -436,189 +405,239 @@ def triangles_of(model: mujoco.MjModel, geom: int) -> ShapeTriangles:
     return shape_triangles(shape)
 
 
-def _is_round(model: mujoco.MjModel, geom: int) -> bool:
-    kinds = mujoco.mjtGeom
-    flat = (int(kinds.mjGEOM_BOX), int(kinds.mjGEOM_MESH), int(kinds.mjGEOM_CYLINDER))
-    return int(model.geom_type[geom]) not in flat
-
-
-def _bytes(rgba: tuple[float, ...]) -> tuple[int, int, int]:
-    """Red, green and blue of 0 to 255."""
-    red, green, blue = (round(255 * float(part)) for part in rgba[:3])
-    return (red, green, blue)
-
-
-# --------------------
-# A hand between open and closed: where its drives are, what is seen of it, and from where.
-
-
-ASPECT = 1.2
-"""Width of the part of a window where the hand is, over its height."""
-
-
-def targets_between(hand: Hand, fraction: float) -> list[float]:
-    """Targets of the drives of a hand that is open, 0, to closed, 1, one each [rad, m or Pa]."""
-    return [
-        actuator.start + fraction * (end - actuator.start)
-        for actuator, end in zip(hand.actuators, closed_targets(hand), strict=True)
-    ]
-
-
-def closed_targets(hand: Hand) -> list[float]:
-    """Where the drives of a hand end that closes its power grasp on nothing, one each."""
-    rates = hand.grasps.power.rates.for_fingers(hand.rows, hand.actuator_word)
-    ends = []
-    for actuator, rate in zip(hand.actuators, rates, strict=True):
-        low, high = actuator.limits
-        ends.append(actuator.start if rate == 0.0 else low if rate < 0.0 else high)
-    return ends
-
-
-def hand_bodies(posed: PosedHand) -> list[int]:
-    """Bodies of the hand that are seen."""
-    parts = [*names.parts(posed.hand), names.hand_body(posed.hand)]
-    return [posed.model.body(one).id for one in parts]
-
-
-def seen_points(posed: PosedHand) -> Array:
-    """Corners of all that is seen while the hand closes [m], (n, 3); it ends open."""
-    model = posed.model
-    around = [names.is_around(model.body(int(body)).name) for body in model.geom_bodyid]
-    geoms = [geom for geom in covered_geoms(model).tolist() if not around[geom]]
-    clouds = [
-        geom_corner_points(model, posed.pose(targets_between(posed.hand, fraction)), geoms)
-        for fraction in (1.0, 0.5, 0.0)
-    ]
-    return np.concatenate(clouds)
-
-
-def hand_camera(posed: PosedHand, scene: GraspScene | None) -> Camera:
-    """Where all of a closing hand is seen from; it ends open.
+class HandMarks:
+    """What is shown of a hand besides its shapes; posed together with it.
 
     Args:
+        scene: The scene of the page.
         posed: The hand.
-        scene: The scene whose model it is in; None where the hand is alone.
+        size: Of the hand, to which the marks are drawn [m].
     """
-    body_names = [] if scene is None else names.object_bodies(scene)
-    objects = [posed.model.body(one).id for one in body_names]
-    points = seen_points(posed)
-    return best_camera(posed.model, posed.data, points, hand_bodies(posed), objects, ASPECT)
+
+    def __init__(self, scene: viser.SceneApi, posed: PosedHand, size: float) -> None:
+        self._scene, self._posed, self._size = scene, posed, size
+        self.frames, self.limits, self.centers = True, False, False
+        self._labels = {
+            name: scene.add_label(f"/labels/{name.replace('/', '_')}", text, anchor="bottom-left")
+            for name, text in _texts(posed.frames()).items()
+        }
+
+    def draw(self) -> None:
+        """Show what is wanted where the hand stands now."""
+        frames = self._posed.frames()
+        self._draw_axes(frames)
+        self._draw_limits([frame for frame in frames if frame.limits is not None])
+        self._draw_centers()
+
+    def _draw_axes(self, frames: Sequence[JointFrame]) -> None:
+        for frame in frames:
+            if frame.name in self._labels:
+                label = self._labels[frame.name]
+                label.position, label.visible = frame.pose[:3, 3], self.frames
+        if not self.frames:
+            self._scene.remove_by_name("/frames")
+            return
+        length = AXES_RATIO * self._size
+        quaternions = np.array([quaternion_of(frame.pose) for frame in frames])
+        positions = np.array([frame.pose[:3, 3] for frame in frames])
+        if updated(self._scene, "/frames", batched_wxyzs=quaternions, batched_positions=positions):
+            return
+        self._scene.add_batched_axes(
+            "/frames",
+            quaternions,
+            positions,
+            axes_length=length,
+            axes_radius=THICKNESS * length,
+        )
+
+    def _draw_limits(self, frames: Sequence[JointFrame]) -> None:
+        if not (self.limits and frames):
+            self._scene.remove_by_name("/limits/fans")
+            self._scene.remove_by_name("/limits/lines")
+            return
+        radius = FAN_RATIO * self._size
+        turning = [frame for frame in frames if frame.is_hinge]
+        if turning:
+            vertices, faces = fans(turning, radius)
+        if turning and not updated(self._scene, "/limits/fans", vertices=vertices):
+            self._scene.add_mesh_simple(
+                "/limits/fans", vertices, faces, color=FAN_COLOR, opacity=0.4, side="double"
+            )
+        lines, colors = _lines(frames, radius)
+        if not updated(self._scene, "/limits/lines", points=lines):
+            self._scene.add_line_segments(
+                "/limits/lines", lines, colors, thickness=3.0, thickness_units="screen"
+            )
+
+    def _draw_centers(self) -> None:
+        pose = self._posed.hand_pose()
+        for name, preset in self._posed.hand.grasps:
+            if not self.centers:
+                self._scene.remove_by_name(f"/places/{name}")
+                continue
+            center = pose[:3, :3] @ np.array(preset.center) + pose[:3, 3]
+            if updated(self._scene, f"/places/{name}", position=center):
+                continue
+            self._scene.add_icosphere(
+                f"/places/{name}",
+                radius=CENTER_RATIO * self._size,
+                color=CENTER_COLORS.get(name, CONTACT_RGBA[:3]),
+                opacity=0.5,
+                position=center,
+            )
+            self._scene.add_label(f"/places/{name}/label", f"{name} grasp", anchor="center-center")
 
 
-# --------------------
-# A hand put where its drives say, and frames at its joints.
+def _texts(frames: Sequence[JointFrame]) -> dict[str, str]:
+    """What stands at frames, by the name of the first one of those that are in one place."""
+    labelled: list[tuple[str, Array]] = []
+    texts: dict[str, str] = {}
+    for frame in frames:
+        here = frame.pose[:3, 3]
+        near = [name for name, position in labelled if np.linalg.norm(position - here) < SAME]
+        if near:
+            texts[near[0]] += f", {frame.name}"
+        else:
+            labelled.append((frame.name, here))
+            texts[frame.name] = frame.name
+    return texts
 
 
-class JointFrame(NamedTuple):
-    """The frame that a joint moves, in the world."""
+def _lines(frames: Sequence[JointFrame], radius: float) -> tuple[Array, Array]:
+    """Where turning joints stand in their fans, and the ways of sliding ones, with colours."""
+    lines, colors = [], []
+    for frame in frames:
+        assert frame.limits is not None
+        middle, x, z = frame.pose[:3, 3], frame.pose[:3, 0], frame.pose[:3, 2]
+        if frame.is_hinge:
+            lines.append([middle, middle + radius * x])
+            colors.append(NOW_COLOR)
+        else:
+            lines.append([middle + (end - frame.value) * z for end in frame.limits])
+            colors.append(FAN_COLOR)
+    each = np.array(colors, dtype=np.uint8)
+    return np.array(lines), np.repeat(each[:, None], 2, axis=1)
 
-    name: str
-    """Of the joint; of a place on a soft finger, what it is."""
-    pose: Array
-    """(4, 4), z along the joint's axis [m]."""
-    value: float = 0.0
-    """Of the joint variable [rad or m]."""
-    limits: tuple[float, float] | None = None
-    """Of the joint variable [rad or m]; None where there is none."""
-    is_hinge: bool = True
-    """Whether it turns; else it slides."""
 
-
-class PosedHand:
-    """A hand in a compiled model, alone or before an object.
+def fans(frames: Sequence[JointFrame], radius: float) -> tuple[Array, Array]:
+    """Where the x axes of frames can turn to, as triangles: vertices (n, 3) [m], numbers (m, 3).
 
     Args:
-        hand: The hand.
-        model: Of the hand alone, or of a scene with it; keyframe 0 is the start.
+        frames: Of joints that turn and have limits.
+        radius: Of the fans [m].
     """
-
-    def __init__(self, hand: Hand, model: mujoco.MjModel) -> None:
-        self.hand, self.model, self.data = hand, model, mujoco.MjData(model)
-        self._rows = hand.rows_by_joint
-        self.pose([actuator.start for actuator in hand.actuators])
-
-    def pose(self, targets: Sequence[float]) -> mujoco.MjData:
-        """Put the drives at targets, one each [rad, m or Pa], and all else where it follows.
-
-        Joints that follow others follow. A soft finger stands where the springs in its joints
-        balance its pressure, moment over stiffness, as if it weighed nothing.
-        """
-        model, data = self.model, self.data
-        position = np.array(model.key_qpos[0])
-        for name, value in self.hand.posture(targets).items():
-            position[model.joint(name).qposadr[0]] = value
-        pressures = dict(
-            zip((actuator.name for actuator in self.hand.actuators), targets, strict=True)
+    vertices, faces = [np.zeros((0, 3))], [np.zeros((0, 3), dtype=np.int64)]
+    around = np.arange(RAYS)
+    for number, frame in enumerate(frames):
+        assert frame.limits is not None
+        low, high = frame.limits
+        angles = np.linspace(low, min(high, low + 2.0 * np.pi), RAYS + 1) - frame.value
+        flat = np.stack([np.cos(angles), np.sin(angles), np.zeros_like(angles)], axis=-1)
+        middle = frame.pose[:3, 3]
+        vertices.append(np.vstack([middle, middle + radius * flat @ frame.pose[:3, :3].T]))
+        first = number * (RAYS + 2)
+        faces.append(
+            np.stack([np.full(RAYS, first), first + 1 + around, first + 2 + around], axis=-1)
         )
-        for digit in self.hand.soft_fingers:
-            forces = actuation_forces(digit.finger, pressure=pressures[digit.as_actuator.name])
-            for name, force in zip(names.soft_joint_names(digit), forces.tolist(), strict=True):
-                joint = model.joint(name)
-                position[joint.qposadr[0]] = force / model.jnt_stiffness[joint.id]
-        data.qpos[:] = settle(model, self.hand, position)
-        mujoco.mj_kinematics(model, data)
-        mujoco.mj_comPos(model, data)
-        mujoco.mj_camlight(model, data)
-        if model.nflex:
-            mujoco.mj_flex(model, data)
-        return data
-
-    def frames(self) -> list[JointFrame]:
-        """Frames at all joints of the rigid fingers, then at base and tip of the soft ones.
-
-        Those of fingers in Denavit–Hartenberg rows are the frames of the rows: z along the axis,
-        moved with the joint (``mechanics.hand_kinematics.link_frames``). In a model of its own a
-        hand has its bodies' frames, turned so that z is along the axis.
-        """
-        joint_frames = [self._at_joint(name) for name in self._rows]
-        for digit in self.hand.soft_fingers:
-            base = self._body_pose(names.soft_link(digit.name, 0))
-            tip = self._body_pose(names.soft_link(digit.name, len(digit.finger.links) - 1))
-            tip[:3, 3] = self.data.site(names.tip_site(digit.name)).xpos
-            joint_frames += [
-                JointFrame(f"{digit.name} base", base),
-                JointFrame(f"{digit.name} tip", tip),
-            ]
-        return joint_frames
-
-    def hand_pose(self) -> Array:
-        """The hand's frame in the world, (4, 4)."""
-        return self._body_pose(names.hand_body(self.hand))
-
-    def _at_joint(self, name: str) -> JointFrame:
-        joint = self.model.joint(name)
-        pose = self._body_pose(int(joint.bodyid[0]))
-        axis = np.array(self.data.xaxis[joint.id])
-        rotation, _ = Rotation.align_vectors([axis], [pose[:3, 2]])
-        if pose[:3, 2] @ axis < 1.0 - 1e-12:
-            pose[:3, :3] = rotation.as_matrix() @ pose[:3, :3]
-        pose[:3, 3] = self.data.xanchor[joint.id]
-        value = float(self.data.qpos[joint.qposadr[0]])
-        row = self._rows[name]
-        return JointFrame(name, pose, value, row.limits, row.joint == "revolute")
-
-    def _body_pose(self, body: str | int) -> Array:
-        there = self.data.body(body)
-        pose = np.eye(4)
-        pose[:3, :3], pose[:3, 3] = there.xmat.reshape(3, 3), there.xpos
-        return pose
+    return np.concatenate(vertices), np.concatenate(faces)
 
 
-def chosen_hand(choices: Choices, make_scene: MakeScene) -> tuple[PosedHand, GraspScene | None]:
-    """The hand of choices, and the scene that it stands in before their object.
+class GraspMarks:
+    """What a result's contacts look like; posed together with its model.
 
-    Raises:
-        SoftgraspError: There is no such hand or object, or they do not go together.
+    Args:
+        scene: The scene of the page.
+        playback: The result.
+        camera: Gives the marks their size.
     """
-    if choices.object is not None:
-        scene = make_scene(choices)
-        return PosedHand(scene.hand, compile_model(scene)), scene
-    hand = load_hand(choices.hand)
-    return PosedHand(hand, compiled(build_hand_spec(hand), hand.name)), None
+
+    def __init__(self, scene: viser.SceneApi, playback: Playback, camera: Camera) -> None:
+        self._scene, self._playback, self._camera = scene, playback, camera
+        self._height = 2.0 * camera.distance * np.tan(0.5 * np.radians(camera.fovy_deg))
+        self.forces, self.cones = True, False
+
+    def pose(self, time: float) -> None:
+        """Show the contacts of an instant [s]; the playback stands there already."""
+        marks = self._playback.marks(time, self._camera)
+        self._show_balls([mark for mark in marks if isinstance(mark, Ball)])
+        self._show_arrows([mark for mark in marks if isinstance(mark, Arrow)])
+        self._show_cones(time)
+
+    def _show_balls(self, balls: Sequence[Ball]) -> None:
+        points = np.array([ball.center for ball in balls]).reshape(-1, 3)
+        if balls and updated(self._scene, CONTACTS, points=points):
+            return
+        self._scene.remove_by_name(CONTACTS)
+        if not balls:
+            return
+        self._scene.add_point_cloud(
+            CONTACTS,
+            points,
+            COLOR,
+            point_size=2.0 * balls[0].radius,
+            point_shape="circle",
+        )
+
+    def _show_arrows(self, arrows: Sequence[Arrow]) -> None:
+        if not (arrows and self.forces):
+            self._scene.remove_by_name(FORCES)
+            return
+        # hands hide what is in them, unlike in a film: the arrows go on from where they touch into
+        # the object, which is seen through
+        shafts = np.array([(one.start, one.vector_end) for one in arrows])
+        radius, ends = arrows[0].radius, shafts + np.diff(shafts, axis=1)
+        if updated(self._scene, FORCES, points=ends):
+            return
+        self._scene.add_arrows(
+            FORCES,
+            ends,
+            COLOR,
+            shaft_radius=radius,
+            head_radius=HEAD[0] * radius,
+            head_length=HEAD[1] * radius,
+        )
+
+    def _show_cones(self, time: float) -> None:
+        log = self._playback.result.quality_log
+        if log is None or not self.cones:
+            self._scene.remove_by_name("/marks/cones")
+            return
+        # lines: what is half transparent would be hidden by an object that is so, too
+        vertices, faces = cones(*_contacts(log, time), CONE_RATIO * self._height)
+        self._scene.add_mesh_simple(
+            "/marks/cones", vertices, faces, color=CONE_COLOR, wireframe=True, side="double"
+        )
 
 
-# --------------------
-# Things of a scene that move: what is there already is changed, or it would flicker.
+def _contacts(log: QualityLog, time: float) -> tuple[Array, Array, Array]:
+    """Points, normals into the object and µ of the sample at or before a time."""
+    sample = max(int(np.searchsorted(log.time, time + 1e-9)) - 1, 0)
+    rows = slice(int(log.first[sample]), int(log.first[sample + 1]))
+    return log.points[rows], log.normals[rows], log.friction[rows]
+
+
+def cones(points: Array, normals: Array, friction: Array, height: float) -> tuple[Array, Array]:
+    """Friction cones as triangles: vertices (n, 3) [m] and their numbers (m, 3).
+
+    Args:
+        points: Their tips, (k, 3) [m].
+        normals: Unit vectors along their axes, (k, 3).
+        friction: Tangents of their half angles, (k,).
+        height: Of all of them [m].
+    """
+    angle = 2.0 * np.pi * np.arange(SIDES) / SIDES
+    vertices, faces = [np.zeros((0, 3))], [np.zeros((0, 3), dtype=np.int64)]
+    around = np.arange(SIDES)
+    for number, (point, normal, mu) in enumerate(zip(points, normals, friction, strict=True)):
+        across = np.cross(normal, np.eye(3)[np.argmin(np.abs(normal))])
+        across /= np.linalg.norm(across)
+        ring = np.outer(np.cos(angle), across) + np.outer(np.sin(angle), np.cross(normal, across))
+        vertices.append(np.vstack([point, point + height * (normal + mu * ring)]))
+        first = number * (SIDES + 1)
+        tips = np.full(SIDES, first)
+        sides = np.stack([tips, first + 1 + around, first + 1 + (around + 1) % SIDES], axis=-1)
+        faces.append(sides)
+    return np.concatenate(vertices), np.concatenate(faces)
 
 
 def updated(scene: viser.SceneApi, name: str, **properties: object) -> bool:
@@ -633,44 +652,3 @@ def updated(scene: viser.SceneApi, name: str, **properties: object) -> bool:
     for key, value in properties.items():
         setattr(handle, key, value)
     return True
-
-
-# --------------------
-# Which hand takes which object how, as somebody chooses it on a page.
-
-
-class Choices(Description):
-    """What the form asks for; what is None stays as hand and object describe it."""
-
-    hand: str
-    object: str | None = None
-    grasp: str | None = None
-    density: float | None = None
-    """Of the object [kg/m³]."""
-    friction: float | None = None
-    """Static and dynamic [–]."""
-    closure: str | None = None
-    gravity: bool = False
-    """While the hand closes."""
-    hold: bool = True
-    """Whether gravity grows after the closure, to see whether the object is held."""
-
-    @property
-    def command(self) -> str:
-        """The command line that does the same."""
-        words = ["softgrasp grasp", self.hand, self.object or "OBJECT"]
-        for name in ("grasp", "density", "friction", "closure"):
-            value = getattr(self, name)
-            if value is not None:
-                words.append(
-                    f"--{name} {value:g}" if name in NUMBER_LABELS else f"--{name} {value}"
-                )
-        words += ["--gravity"] * self.gravity + ["--hold"] * self.hold
-        return " ".join(words)
-
-
-NUMBER_LABELS = {"density": "density / kg/m³", "friction": "friction / –"}
-"""Fields that hold a number, and what they are called."""
-
-MakeScene = Callable[[Choices], GraspScene]
-"""From choices to a scene; raises DescriptionError where they do not fit."""

@@ -1,4 +1,10 @@
-"""A gate before a page: no connection gets through before its first request was looked at."""
+"""Authentication proxy of the browser viewer.
+
+viser has no access control: every local user, and every web site opened in a browser on this
+machine, could connect to its port. The viser server therefore answers only requests with a secret
+header (``guarded_server``), and ``AuthProxy`` adds that header to the requests it admits. On
+addresses other than the loopback the proxy requires a token.
+"""
 
 from __future__ import annotations
 
@@ -23,62 +29,8 @@ from websockets.http11 import Request
 from softgrasp.description.base import is_loopback
 from softgrasp.errors import BackendUnavailable
 
-# --------------------
-# The page behind the gate: it answers nobody who has not come through.
-#
-# A page listens on a port of the loopback, which other users of the machine and, as WebSockets
-# know
-# no same origin, pages of any site could open without the gate. So it answers only requests that
-# show a word which the gate adds to what it passes on.
-
-
 SERVER_PATIENCE = 5.0
 """For an answer of the page itself [s]."""
-
-
-def guarded_server(title: str) -> tuple[viser.ViserServer, str]:
-    """A server of the page on a free port of the loopback, and the word that it asks for.
-
-    Raises:
-        BackendUnavailable: It answers without the word, as this version of viser goes other ways.
-    """
-    word = secrets.token_urlsafe(24)
-    with _asking_for(word):
-        server = viser.ViserServer(host=LOOPBACK, port=0, label=title, verbose=False)
-    if _status_without(server.get_port()) != http.HTTPStatus.FORBIDDEN:
-        server.stop()
-        raise BackendUnavailable(
-            f"expected a page that only its gate reaches, found one that is open with viser "
-            f"{viser.__version__}; pip install 'viser==1.1.1'"
-        )
-    return server, word
-
-
-@contextmanager
-def _asking_for(word: str) -> Iterator[None]:
-    """Have servers of WebSockets that start meanwhile answer only requests with a word."""
-    serve = websockets.asyncio.server.serve
-
-    def guarded(*arguments: Any, process_request: Callable[..., Any], **options: Any) -> Any:
-        def checked(connection: ServerConnection, request: Request) -> Any:
-            if not hmac.compare_digest(request.headers.get(INNER_FIELD, ""), word):
-                return connection.respond(http.HTTPStatus.FORBIDDEN, "Come through the gate.\n")
-            return process_request(connection, request)
-
-        return serve(*arguments, process_request=checked, **options)
-
-    with mock.patch.object(websockets.asyncio.server, "serve", guarded):
-        yield
-
-
-def _status_without(port: int) -> int:
-    asking = http.client.HTTPConnection(LOOPBACK, port, timeout=SERVER_PATIENCE)
-    try:
-        asking.request("GET", "/")
-        return asking.getresponse().status
-    finally:
-        asking.close()
-
 
 LOOPBACK = "127.0.0.1"
 TOKEN_BYTES = 24
@@ -153,6 +105,50 @@ class HttpError(Exception):
             "Referrer-Policy: no-referrer\r\nConnection: close\r\n\r\n"
         )
         return head.encode() + body
+
+
+def guarded_server(title: str) -> tuple[viser.ViserServer, str]:
+    """A server of the page on a free port of the loopback, and the word that it asks for.
+
+    Raises:
+        BackendUnavailable: It answers without the word, as this version of viser goes other ways.
+    """
+    word = secrets.token_urlsafe(24)
+    with _asking_for(word):
+        server = viser.ViserServer(host=LOOPBACK, port=0, label=title, verbose=False)
+    if _status_without(server.get_port()) != http.HTTPStatus.FORBIDDEN:
+        server.stop()
+        raise BackendUnavailable(
+            f"expected a page that only its gate reaches, found one that is open with viser "
+            f"{viser.__version__}; pip install 'viser==1.1.1'"
+        )
+    return server, word
+
+
+@contextmanager
+def _asking_for(word: str) -> Iterator[None]:
+    """Have servers of WebSockets that start meanwhile answer only requests with a word."""
+    serve = websockets.asyncio.server.serve
+
+    def guarded(*arguments: Any, process_request: Callable[..., Any], **options: Any) -> Any:
+        def checked(connection: ServerConnection, request: Request) -> Any:
+            if not hmac.compare_digest(request.headers.get(INNER_FIELD, ""), word):
+                return connection.respond(http.HTTPStatus.FORBIDDEN, "Come through the gate.\n")
+            return process_request(connection, request)
+
+        return serve(*arguments, process_request=checked, **options)
+
+    with mock.patch.object(websockets.asyncio.server, "serve", guarded):
+        yield
+
+
+def _status_without(port: int) -> int:
+    asking = http.client.HTTPConnection(LOOPBACK, port, timeout=SERVER_PATIENCE)
+    try:
+        asking.request("GET", "/")
+        return asking.getresponse().status
+    finally:
+        asking.close()
 
 
 class AuthProxy:
@@ -296,37 +292,6 @@ class AuthProxy:
         self._loop.close()
 
 
-def new_token() -> str:
-    """A random token."""
-    return secrets.token_urlsafe(TOKEN_BYTES)
-
-
-def parsed(raw: bytes) -> Head:
-    """The head of a request.
-
-    Raises:
-        AnswerInstead: It is none.
-    """
-    lines = raw.removesuffix(END).decode("latin-1").split("\r\n")
-    method, _, rest = lines[0].partition(" ")
-    target, _, version = rest.partition(" ")
-    fields = {}
-    for line in lines[1:]:
-        name, colon, value = line.partition(":")
-        if not colon or not name or name != name.strip() or name.lower() in fields:
-            raise HttpError("400 Bad Request", "A line of the request is no field.")
-        fields[name.lower()] = value.strip()
-    head = Head(method, target, fields)
-    try:
-        # all of them refuse what they cannot read
-        _ = head.query, head.host, urlsplit(fields.get("origin", ""))
-    except ValueError:
-        raise HttpError("400 Bad Request", "The address cannot be read.") from None
-    if version not in ("HTTP/1.0", "HTTP/1.1") or not target.startswith("/"):
-        raise HttpError("400 Bad Request", "This is no request of a browser.")
-    return head
-
-
 async def _first_head(reader: asyncio.StreamReader) -> bytes:
     try:
         async with asyncio.timeout(PATIENCE):
@@ -357,3 +322,34 @@ async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
         while data := await reader.read(CHUNK):
             writer.write(data)
             await writer.drain()
+
+
+def parsed(raw: bytes) -> Head:
+    """The head of a request.
+
+    Raises:
+        AnswerInstead: It is none.
+    """
+    lines = raw.removesuffix(END).decode("latin-1").split("\r\n")
+    method, _, rest = lines[0].partition(" ")
+    target, _, version = rest.partition(" ")
+    fields = {}
+    for line in lines[1:]:
+        name, colon, value = line.partition(":")
+        if not colon or not name or name != name.strip() or name.lower() in fields:
+            raise HttpError("400 Bad Request", "A line of the request is no field.")
+        fields[name.lower()] = value.strip()
+    head = Head(method, target, fields)
+    try:
+        # all of them refuse what they cannot read
+        _ = head.query, head.host, urlsplit(fields.get("origin", ""))
+    except ValueError:
+        raise HttpError("400 Bad Request", "The address cannot be read.") from None
+    if version not in ("HTTP/1.0", "HTTP/1.1") or not target.startswith("/"):
+        raise HttpError("400 Bad Request", "This is no request of a browser.")
+    return head
+
+
+def new_token() -> str:
+    """A random token."""
+    return secrets.token_urlsafe(TOKEN_BYTES)

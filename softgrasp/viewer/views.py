@@ -1,4 +1,4 @@
-"""A page for a hand: it is turned and moved, takes an object, and the result is looked at."""
+"""Views of the browser viewer: hand, result, and the workbench that switches between them."""
 
 from __future__ import annotations
 
@@ -40,6 +40,23 @@ from softgrasp.viewer.widgets import ActuatorSliders, GraspForm, TimeChart
 
 LONGEST = 2.0
 """Of a closure whose end nobody knows, for the bar that shows how far it is [s]."""
+
+THROUGH = 0.55
+"""Opacity of a hand whose joints are shown."""
+SAVED = 50
+"""Instants of a saved scene: the hand closes, and opens again."""
+"""Width over height of what a window has besides the panel."""
+
+SPEEDS = {"1 ×": 1.0, "0.5 ×": 0.5, "0.2 ×": 0.2, "0.1 ×": 0.1}
+SLIDER_STEPS, MIN_TIME = 1000, 1e-3
+MAX_DIGITS = 3
+"""Of a time, behind the point."""
+PLAYER = "The player shows the time of the run in seconds; arrows are forces on the object."
+SAVED_AS = "grasp.html"
+RESULT_OPACITY = 0.45
+"""Opacity of an object that what touches it is seen through."""
+MAX_FRAMES = 250
+"""Instants of a saved scene."""
 
 
 class Workbench:
@@ -239,17 +256,6 @@ def aim(page: Page, camera: Camera) -> None:
         browser.camera.position, browser.camera.look_at = start.position, start.look_at
 
 
-# --------------------
-# A hand in a browser: its joints by sliders, with frames, limits and the places of its grasps.
-
-
-THROUGH = 0.55
-"""Opacity of a hand whose joints are shown."""
-SAVED = 50
-"""Instants of a saved scene: the hand closes, and opens again."""
-"""Width over height of what a window has besides the panel."""
-
-
 class HandView:
     """A hand on a page, before an object where there is one.
 
@@ -345,22 +351,6 @@ class HandView:
 
         for box in (frames, limits, centers, shapes):
             box.on_update(changed)
-
-
-# --------------------
-# A finished run in a browser: scrub in time, with contacts, forces and curves in step.
-
-
-SPEEDS = {"1 ×": 1.0, "0.5 ×": 0.5, "0.2 ×": 0.2, "0.1 ×": 0.1}
-SLIDER_STEPS, MIN_TIME = 1000, 1e-3
-MAX_DIGITS = 3
-"""Of a time, behind the point."""
-PLAYER = "The player shows the time of the run in seconds; arrows are forces on the object."
-SAVED_AS = "grasp.html"
-RESULT_OPACITY = 0.45
-"""Opacity of an object that what touches it is seen through."""
-MAX_FRAMES = 250
-"""Instants of a saved scene."""
 
 
 class ResultView:

@@ -1,4 +1,4 @@
-"""A chart over time in the panel of a page, with a line at the instant that is shown."""
+"""Panel elements of the browser viewer: time charts, actuator sliders and the grasp form."""
 
 from __future__ import annotations
 
@@ -32,113 +32,6 @@ MARGIN, FAR = 0.05, 20.0
 """Space over the highest value, and how far below the lowest one what is not seen lies, both over
 the height of the chart. The charts of the page know no gaps."""
 
-
-class TimeChart:
-    """Curves over time in the panel of a page.
-
-    Args:
-        gui: The panel.
-        title: What stands over it, with the unit.
-        time: (t,) [s].
-        curves: By what stands in the legend, (t,) each.
-    """
-
-    def __init__(
-        self, gui: viser.GuiApi, title: str, time: Array, curves: Mapping[str, Array]
-    ) -> None:
-        rows = _thinned(len(time))
-        self._time = np.asarray(time, dtype=float)[rows]
-        self._curves = [np.asarray(curve, dtype=float)[rows] for curve in curves.values()]
-        values = np.concatenate([*self._curves, [0.0]])
-        values = values[np.isfinite(values)]
-        self._low, self._high = float(values.min()), float(values.max())
-        self._high += MARGIN * (self._high - self._low) or 1.0
-        names = [*curves]
-        self._handle = gui.add_uplot(
-            self._data(float(self._time[0])),
-            series=(
-                uplot.Series(label="t / s"),
-                *map(_line, names, cycle(COLORS)),
-                _line("now", NOW),
-            ),
-            scales={"x": uplot.Scale(time=False), "y": uplot.Scale(range=(self._low, self._high))},
-            axes=(uplot.Axis(), uplot.Axis(size=NUMBERS)),
-            title=title,
-            height=HEIGHT,
-            padding=PADDING,
-        )
-
-    def move(self, time: float) -> None:
-        """Put the line at an instant [s]."""
-        self._handle.data = self._data(time)
-
-    def _data(self, time: float) -> tuple[Array, ...]:
-        """The curves, and the line as one more of them, that is out of sight but at an instant."""
-        at = int(np.searchsorted(self._time, time))
-        sunk = self._low - FAR * (self._high - self._low)
-        curves = []
-        for curve in self._curves:
-            there = np.interp(time, self._time, curve)
-            curves.append(np.nan_to_num(np.insert(curve, at, 3 * [there]), nan=sunk))
-        line = np.full(len(self._time) + 3, sunk)
-        line[at : at + 3] = self._low, self._high, self._low
-        return (np.insert(self._time, at, 3 * [time]), *curves, line)
-
-
-def _line(name: str, color: str) -> uplot.Series:
-    return uplot.Series(label=name, stroke=color, width=1.5)
-
-
-def _thinned(rows: int) -> Array:
-    """Numbers of at most so many rows, evenly spread, the last one too."""
-    return np.unique(np.linspace(0, rows - 1, min(rows, MAX_ROWS)).round().astype(int))
-
-
-class RunningChart:
-    """Curves of the last seconds.
-
-    Args:
-        gui: The panel.
-        title: What stands over it, with the unit.
-        names: Of the curves.
-        seconds: How far back they go [s].
-    """
-
-    def __init__(self, gui: viser.GuiApi, title: str, names: Sequence[str], seconds: float) -> None:
-        self._seconds = seconds
-        self._rows: deque[tuple[float, ...]] = deque([(0.0, *[0.0] * len(names))])
-        self._handle = gui.add_uplot(
-            self._data(),
-            series=(uplot.Series(label="t / s"), *map(_line, names, cycle(COLORS))),
-            scales={"x": uplot.Scale(time=False)},
-            axes=(uplot.Axis(), uplot.Axis(size=NUMBERS)),
-            title=title,
-            height=HEIGHT,
-            padding=PADDING,
-        )
-        self._rows.clear()
-
-    def add(self, time: float, values: Sequence[float]) -> None:
-        """Add an instant [s]; may be called from another thread than ``draw``."""
-        self._rows.append((time, *values))
-        while self._rows[0][0] < time - self._seconds:
-            self._rows.popleft()
-
-    def draw(self) -> None:
-        """Show what was added."""
-        if self._rows:
-            self._handle.data = self._data()
-
-    def _data(self) -> tuple[Array, ...]:
-        every = max(1, len(self._rows) // MAX_ROWS)
-        rows = np.array(list(self._rows))[::-1][::every][::-1]  # the newest one too
-        return tuple(np.ascontiguousarray(column) for column in rows.T)
-
-
-# --------------------
-# Sliders for the drives of a hand, finger by finger, within their limits.
-
-
 SHOWN_IN = {"rad": ("°", 180.0 / np.pi), "m": ("mm", 1e3), "Pa": ("kPa", 1e-3)}
 """Units on the page, and how many of them are one of the description's."""
 STEPS, DIGITS = 500, 1
@@ -147,6 +40,10 @@ MAX_EXPANDED = 12
 """The sliders of a hand with more are folded away, finger by finger."""
 LOCKED = 1e-6
 """Width of a slider that cannot be moved."""
+
+AS_DESCRIBED, NONE = "as described", "none"
+"""What stands in the form where nothing is asked for, and where there is no object."""
+GRASPS = ("power", "precision")
 
 
 class ActuatorSliders:
@@ -208,6 +105,13 @@ class ActuatorSliders:
         return slider
 
 
+def _finger_of(hand: Hand, actuator: Actuator) -> str:
+    for finger in hand.fingers:
+        if actuator.joint in [finger.joint_of(row) for row in finger.phalanges]:
+            return finger.name
+    return "pressures" if actuator.unit == "Pa" else "actuators"
+
+
 def _shown(actuator: Actuator) -> tuple[str, float]:
     return SHOWN_IN.get(actuator.unit, (actuator.unit, 1.0))
 
@@ -216,20 +120,106 @@ def _rounded(value: float, digits: int | None) -> float:
     return float(value) if digits is None else round(float(value), digits)
 
 
-def _finger_of(hand: Hand, actuator: Actuator) -> str:
-    for finger in hand.fingers:
-        if actuator.joint in [finger.joint_of(row) for row in finger.phalanges]:
-            return finger.name
-    return "pressures" if actuator.unit == "Pa" else "actuators"
+class TimeChart:
+    """Curves over time in the panel of a page.
+
+    Args:
+        gui: The panel.
+        title: What stands over it, with the unit.
+        time: (t,) [s].
+        curves: By what stands in the legend, (t,) each.
+    """
+
+    def __init__(
+        self, gui: viser.GuiApi, title: str, time: Array, curves: Mapping[str, Array]
+    ) -> None:
+        rows = _thinned(len(time))
+        self._time = np.asarray(time, dtype=float)[rows]
+        self._curves = [np.asarray(curve, dtype=float)[rows] for curve in curves.values()]
+        values = np.concatenate([*self._curves, [0.0]])
+        values = values[np.isfinite(values)]
+        self._low, self._high = float(values.min()), float(values.max())
+        self._high += MARGIN * (self._high - self._low) or 1.0
+        names = [*curves]
+        self._handle = gui.add_uplot(
+            self._data(float(self._time[0])),
+            series=(
+                uplot.Series(label="t / s"),
+                *map(_line, names, cycle(COLORS)),
+                _line("now", NOW),
+            ),
+            scales={"x": uplot.Scale(time=False), "y": uplot.Scale(range=(self._low, self._high))},
+            axes=(uplot.Axis(), uplot.Axis(size=NUMBERS)),
+            title=title,
+            height=HEIGHT,
+            padding=PADDING,
+        )
+
+    def move(self, time: float) -> None:
+        """Put the line at an instant [s]."""
+        self._handle.data = self._data(time)
+
+    def _data(self, time: float) -> tuple[Array, ...]:
+        """The curves, and the line as one more of them, that is out of sight but at an instant."""
+        at = int(np.searchsorted(self._time, time))
+        sunk = self._low - FAR * (self._high - self._low)
+        curves = []
+        for curve in self._curves:
+            there = np.interp(time, self._time, curve)
+            curves.append(np.nan_to_num(np.insert(curve, at, 3 * [there]), nan=sunk))
+        line = np.full(len(self._time) + 3, sunk)
+        line[at : at + 3] = self._low, self._high, self._low
+        return (np.insert(self._time, at, 3 * [time]), *curves, line)
 
 
-# --------------------
-# A form that asks which hand takes which object how, and starts the grasp.
+def _thinned(rows: int) -> Array:
+    """Numbers of at most so many rows, evenly spread, the last one too."""
+    return np.unique(np.linspace(0, rows - 1, min(rows, MAX_ROWS)).round().astype(int))
 
 
-AS_DESCRIBED, NONE = "as described", "none"
-"""What stands in the form where nothing is asked for, and where there is no object."""
-GRASPS = ("power", "precision")
+def _line(name: str, color: str) -> uplot.Series:
+    return uplot.Series(label=name, stroke=color, width=1.5)
+
+
+class RunningChart:
+    """Curves of the last seconds.
+
+    Args:
+        gui: The panel.
+        title: What stands over it, with the unit.
+        names: Of the curves.
+        seconds: How far back they go [s].
+    """
+
+    def __init__(self, gui: viser.GuiApi, title: str, names: Sequence[str], seconds: float) -> None:
+        self._seconds = seconds
+        self._rows: deque[tuple[float, ...]] = deque([(0.0, *[0.0] * len(names))])
+        self._handle = gui.add_uplot(
+            self._data(),
+            series=(uplot.Series(label="t / s"), *map(_line, names, cycle(COLORS))),
+            scales={"x": uplot.Scale(time=False)},
+            axes=(uplot.Axis(), uplot.Axis(size=NUMBERS)),
+            title=title,
+            height=HEIGHT,
+            padding=PADDING,
+        )
+        self._rows.clear()
+
+    def add(self, time: float, values: Sequence[float]) -> None:
+        """Add an instant [s]; may be called from another thread than ``draw``."""
+        self._rows.append((time, *values))
+        while self._rows[0][0] < time - self._seconds:
+            self._rows.popleft()
+
+    def draw(self) -> None:
+        """Show what was added."""
+        if self._rows:
+            self._handle.data = self._data()
+
+    def _data(self) -> tuple[Array, ...]:
+        every = max(1, len(self._rows) // MAX_ROWS)
+        rows = np.array(list(self._rows))[::-1][::every][::-1]  # the newest one too
+        return tuple(np.ascontiguousarray(column) for column in rows.T)
 
 
 class GraspForm:
@@ -341,6 +331,19 @@ class GraspForm:
         to(choices)
 
 
+def _written(value: float | None) -> str:
+    return "" if value is None else f"{value:g}"
+
+
+def _with(names: Sequence[str], chosen: str) -> tuple[str, ...]:
+    """The names, and first the one that was chosen, where it is a file."""
+    return tuple(names) if chosen in names else (chosen, *names)
+
+
+def _chosen(value: str) -> str | None:
+    return None if value == AS_DESCRIBED else value
+
+
 def _number(name: str, text: str) -> float | None:
     if not text.strip():
         return None
@@ -352,16 +355,3 @@ def _number(name: str, text: str) -> float | None:
         condition = "above 0" if name == "density" else "at least 0"
         raise DescriptionError(f"expected a number {condition}, found '{text}'", field=name)
     return value
-
-
-def _written(value: float | None) -> str:
-    return "" if value is None else f"{value:g}"
-
-
-def _chosen(value: str) -> str | None:
-    return None if value == AS_DESCRIBED else value
-
-
-def _with(names: Sequence[str], chosen: str) -> tuple[str, ...]:
-    """The names, and first the one that was chosen, where it is a file."""
-    return tuple(names) if chosen in names else (chosen, *names)
