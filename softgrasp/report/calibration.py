@@ -26,7 +26,7 @@ from softgrasp.calibration.result import (
 from softgrasp.calibration.stages import VirtualExperiments
 from softgrasp.calibration.uncertainty import HUGE
 from softgrasp.continuum.statics import joint_positions
-from softgrasp.description.calibration import HungAngles
+from softgrasp.description.calibration import HungAngles, TipForce
 from softgrasp.extensions import CALIBRATIONS, load
 from softgrasp.io.files import write_text
 from softgrasp.io.tables import with_numbers
@@ -45,27 +45,27 @@ DEGREES = 180.0 / math.pi
 
 REPORT = "report.html"
 NEAR = 0.02
-"""Of the way between its bounds: so near to one, a parameter is said to be."""
+"""A parameter closer to a bound than this fraction of the range is reported as near it."""
 CLOSE = 2.0
-"""Models whose criteria differ by less are equally good (Burnham and Anderson 2002)."""
+"""Models whose AIC differs by less are equally good (Burnham and Anderson 2002)."""
 
 GROUP = 10
-"""Iterations whose personal bests are averaged, as in Fig 9 of paper 000."""
+"""Iterations over which personal bests are averaged, as in Figure 9 of paper 000."""
 BEYOND = 0.5
-"""Bars are drawn so far beyond the bounds, over the way between them; longer ones are cut."""
+"""Error bars are clipped this fraction of the range beyond the bounds."""
 SHOWN_AS = {"k": ("N·m/rad", 1.0), "c": ("10⁻³ N·m·s/rad", 1e3), "alpha": ("10⁻⁶ m³", 1e6)}
 SYMBOLS = {"springs": "k", "dampers": "c", "torques": "alpha"}
 
 EDGE_MM = 4.0
-"""Room around the shapes of a finger [mm]."""
+"""Margin around the shapes of a finger [mm]."""
 
 COLUMNS = 2
 MARGIN = 0.05
-"""Around the finger, over its length."""
+"""Margin around the finger, over its length."""
 
 
 class Figure(NamedTuple):
-    """A picture with its heading and what it shows."""
+    """An image with its heading and caption."""
 
     title: str
     path: Path
@@ -77,21 +77,21 @@ def write_calibration_report(
     directory: str | Path,
     images: Sequence[Figure] = (),
 ) -> list[Path]:
-    """Draw the figures of a calibration and write ``report.html``; returns their paths.
+    """Draw the figures of a calibration and write ``report.html``; return all paths.
 
     Args:
-        result: What was found.
-        directory: Where to.
-        images: More of them, such as steps of photographs, that lie there already.
+        result: The calibration.
+        directory: Output directory.
+        images: Existing images to include, such as processing steps of photographs.
 
     Raises:
-        ResultError: The folder cannot be written.
+        ResultError: The directory cannot be written.
     """
     directory = Path(directory)
     if isinstance(result, ExtensionResult):
-        drawn = _drawn_of_extension(result, directory)
+        drawn = _draw_extension(result, directory)
     else:
-        drawn = _drawn(result, directory)
+        drawn = _draw_all(result, directory)
     shown = [*drawn, *images]
     springs = [stage for stage in result.stages if stage.models]
     models = springs[0].models if springs else ()
@@ -103,53 +103,53 @@ def write_calibration_report(
         stages=[_stage(stage, set(result.undetermined)) for stage in result.stages],
         shown=[(part.title, embedded_image(part.path), part.caption) for part in shown],
         models=[_model(model, springs[0].residual_unit) for model in models],
-        verdict=_verdict(models),
+        verdict=_model_choice(models),
     )  # fmt: skip
     return [*with_numbers(part.path for part in shown), write_text(directory / REPORT, html)]
 
 
-def _drawn_of_extension(result: ExtensionResult, directory: Path) -> list[Figure]:
+def _draw_extension(result: ExtensionResult, directory: Path) -> list[Figure]:
     made = [
         *load(CALIBRATIONS[result.problem.kind].images)(result, directory),
         ("Correlation", draw_correlation(result, directory / "correlation.png"),
-         "Parameters that are strongly correlated can stand in for one another."),
+         "Strongly correlated parameters cannot be identified separately."),
         ("Search", draw_fitness(result, directory / "fitness.png"),
-         _searched(result)),
+         _search_caption(result)),
     ]  # fmt: skip
     return [Figure(title, path, caption) for title, path, caption in made if path is not None]
 
 
-def _searched(result: EstimatedParameters) -> str:
-    """What the lines of the search are."""
+def _search_caption(result: EstimatedParameters) -> str:
+    """Caption of the search history."""
     if has_particles(result):
-        return "What was made small: every dot is a particle, the line the best so far."
-    return "What was made small, of the best parameters so far."
+        return "Objective over the iterations. Dots: particles; line: best so far."
+    return "Objective of the best parameters so far."
 
 
-def _drawn(result: CalibrationResult, directory: Path) -> list[Figure]:
+def _draw_all(result: CalibrationResult, directory: Path) -> list[Figure]:
     made = [
         ("Shapes under weights", draw_shapes(result, directory / "shapes.png"),
          "Joint points measured (rings) and simulated (dots)."
          + (" The weights of held-out shapes were not used." if _held_out(result) else "")),
         ("Angles", draw_angles(result, directory / "angles.png"),
-         "Simulated over measured angles, a colour a joint."
-         + (" Held-out ones are open." if _held_out(result) else "")),
+         "Simulated over measured angles, one colour per joint."
+         + (" Open markers: held out." if _held_out(result) else "")),
         ("Releases", draw_releases(result, directory / "releases.png"),
-         "Settling times and overshoots after a weight was taken away."),
+         "Settling times and overshoots after the release of a weight."),
         ("Settling", draw_settling(result, directory / "settling.png"),
-         "Height of the tip after the release, with overshoots and settling time; dots are the "
-         "extrema that the rule counts, the dashed line is the settling time."),
+         "Height of the tip after the release. Dots: extrema that count as overshoots; dashed: "
+         "settling time."),
         ("Tip force", draw_forces(result, directory / "forces.png"),
-         "Force of the tip on a level plate without friction, and what is left of it."),
-        ("How sure the parameters are", draw_parameters(result, directory / "parameters.png"),
-         "Bars are standard errors, a point at the frame where one goes on; open and red where the "
-         "measurements do not determine a parameter; dotted lines are the bounds."),
+         "Force of the tip on a horizontal frictionless plate, and its residual."),
+        ("Uncertainty of the parameters", draw_parameters(result, directory / "parameters.png"),
+         "Bars: standard errors (an arrowhead where one exceeds the panel); open and red: not "
+         "determined by the measurements; dotted: bounds."),
         ("Correlation", draw_correlation(result, directory / "correlation.png"),
-         "Parameters that are strongly correlated can stand in for one another."),
+         "Strongly correlated parameters cannot be identified separately."),
         ("Search", draw_fitness(result, directory / "fitness.png"),
-         _searched(result)),
+         _search_caption(result)),
         ("Personal bests", draw_boxes(result, directory / "boxes.png"),
-         "Of all particles, averaged every ten iterations; dashed, what was found."),
+         "Personal bests of all particles, averaged over ten iterations; dashed: estimate."),
     ]  # fmt: skip
     return [Figure(title, path, caption) for title, path, caption in made if path is not None]
 
@@ -165,9 +165,9 @@ def _name(result: CalibrationResult | ExtensionResult) -> str:
 def _summary(result: EstimatedParameters) -> str:
     fits = []
     for stage in result.stages:
-        text = f"{stage.name} to {_left(stage.residual, stage.residual_unit)} rms"
+        text = f"{stage.name} to {_residual_text(stage.residual, stage.residual_unit)} rms"
         if math.isfinite(stage.held_out_residual):
-            text += f" (held out {_left(stage.held_out_residual, stage.residual_unit)})"
+            text += f" (held out {_residual_text(stage.held_out_residual, stage.residual_unit)})"
         fits.append(text)
     unknown, count = len(result.undetermined), len(result.parameters)
     determined = (
@@ -181,7 +181,7 @@ def _summary(result: EstimatedParameters) -> str:
     )
 
 
-def _left(value: float, unit: str) -> str:
+def _residual_text(value: float, unit: str) -> str:
     shown = {"rad": (DEGREES, "°"), "m": (1e3, " mm"), "s": (1e3, " ms"), "N": (1.0, " N")}
     factor, name = shown[unit]
     return f"{value * factor:.3g}{name}"
@@ -190,8 +190,8 @@ def _left(value: float, unit: str) -> str:
 def _stage(stage: StageResult, unknown: set[str]) -> dict[str, Any]:
     rows = []
     for name, unit, value, error, part, low, high in zip(
-        stage.names, stage.units, stage.values, stage.uncertainty.errors, stage.uncertainty.relative,
-        stage.lower, stage.upper, strict=True,
+        stage.names, stage.units, stage.values, stage.uncertainty.errors,
+        stage.uncertainty.relative, stage.lower, stage.upper, strict=True,
     ):  # fmt: skip
         error_text = f"{error:.2g}" + (f" ({100 * part:.2g} %)" if unit else "")
         error_text = (
@@ -199,22 +199,21 @@ def _stage(stage: StageResult, unknown: set[str]) -> dict[str, Any]:
             if part < HUGE
             else "unknown"
             if np.isinf(part)
-            else "larger than ten times it"
+            else "more than ten times the value"
         )
         near = min(value - low, high - value) < NEAR * (high - low)
         bound = "on its bound" if name in stage.on_bound else "near its bound" if near else ""
         remark = ", ".join(filter(None, (bound, "not determined" if name in unknown else "")))
         shown = f"{value:.4g} {unit}" if stage.name == "arm" else f"{value:.4g}"
         rows.append((name, shown, error_text, f"{low:.4g} … {high:.4g}", remark))
-    fit = (
-        f"Objective {stage.fitness:.4g}, residual {_left(stage.residual, stage.residual_unit)} rms"
-    )
+    residual = _residual_text(stage.residual, stage.residual_unit)
+    fit = f"Objective {stage.fitness:.4g}, residual {residual} rms"
     fit += f", {stage.evaluations} evaluations."
     if stage.name in ("dampers", "torques"):
-        fit += " Standard errors hold those of the springs, where these were found, too."
-    sure = stage.uncertainty
+        fit += " Standard errors include those of estimated springs."
+    uncertainty = stage.uncertainty
     sentences = [stage.sum_sentence] if stage.sum_sentence else []
-    sentences += [one.sentence for one in (*sure.determined, *sure.undetermined)]
+    sentences += [one.sentence for one in (*uncertainty.determined, *uncertainty.undetermined)]
     return {
         "name": stage.name,
         "unit": "value" if stage.name == "arm" else stage.units[0],
@@ -226,36 +225,34 @@ def _stage(stage: StageResult, unknown: set[str]) -> dict[str, Any]:
 
 def _model(model: StageModel, unit: str) -> list[str]:
     def angle(value: float) -> str:
-        return "–" if math.isnan(value) else _left(value, unit)
+        return "–" if math.isnan(value) else _residual_text(value, unit)
 
     criterion = f"{model.aic:.1f}" if math.isfinite(model.aic) else "too few measurements"
     return [model.model, str(model.parameters), angle(model.residual), criterion,
             angle(model.cross_validation), angle(model.held_out)]  # fmt: skip
 
 
-def _verdict(models: Sequence[StageModel]) -> str:
-    """Which model Akaike's criterion takes, in words."""
+def _model_choice(models: Sequence[StageModel]) -> str:
+    """Sentence that names the model with the smallest AIC."""
     ranked = sorted((m for m in models if math.isfinite(m.aic)), key=lambda model: model.aic)
     if not ranked:
-        return "There are too few measurements for Akaike's criterion."
+        return "Too few measurements for the Akaike information criterion (AIC)."
     best = ranked[0]
     close = [m.model for m in ranked[1:] if m.aic - best.aic < CLOSE]
-    text = f"Akaike's criterion takes the model '{best.model}'"
-    text += f", and '{close[0]}' is as good." if close else "."
-    return text + " All are at their least squares."
+    text = f"The AIC selects the model '{best.model}'"
+    text += f"; '{close[0]}' is equally good." if close else "."
+    return text + " All models are least-squares fits."
 
 
 def draw_shapes(result: CalibrationResult, path: str | Path) -> Path | None:
-    """Measured and simulated shapes under weights, held-out ones marked (Fig 6 of paper 000).
+    """Draw measured and simulated shapes under weights (Figure 6 of paper 000).
 
     Returns:
-        None where no angles were measured.
+        None without measured angles.
     """
     loads = sorted(result.problem.hung, key=lambda load: load.mass)
     if not loads or "springs" not in result.residual:
         return None
-    from softgrasp.calibration.objectives import finger_values
-    from softgrasp.calibration.stages import VirtualExperiments
 
     stiffness = finger_values(result.finger, "stiffness")[None]
     simulated = VirtualExperiments(result.problem).hung(stiffness, loads)
@@ -274,7 +271,7 @@ def draw_shapes(result: CalibrationResult, path: str | Path) -> Path | None:
         for index, (load, angles) in enumerate(zip(loads, simulated, strict=True)):
             axes = figure.add_subplot(grid[index // columns, index % columns])
             axes.plot(*pairs[index][1], color=style.POSITION, marker=".", ms=4, label="simulated")
-            # rings around what is simulated, so that neither hides the other
+            # open rings, so that neither curve hides the other
             axes.plot(*pairs[index][0], "o", color=style.LOST, mfc="none", ms=7, label="measured")
             left = DEGREES * np.sqrt(np.mean(np.square(angles[0] - np.array(load.angles))))
             suffix = ", held out" if load.held_out else ""
@@ -293,7 +290,7 @@ def draw_shapes(result: CalibrationResult, path: str | Path) -> Path | None:
 
 
 def _line(result: CalibrationResult, angles: Array) -> tuple[Array, Array]:
-    """Joint points as far as angles were observed [mm]."""
+    """Joint positions (x, z) for the observed angles [mm]."""
     finger = result.finger
     whole = np.zeros(len(finger.joints))
     whole[: len(angles)] = angles
@@ -302,7 +299,7 @@ def _line(result: CalibrationResult, angles: Array) -> tuple[Array, Array]:
 
 
 def draw_angles(result: CalibrationResult, path: str | Path) -> Path | None:
-    """Simulated over measured angles, and what is left of each joint."""
+    """Draw simulated over measured angles, and the residual of each joint."""
     if "springs" not in result.residual or result.problem.static_objective != "angles":
         return None
     stage = result.stage("springs")
@@ -337,7 +334,7 @@ def draw_angles(result: CalibrationResult, path: str | Path) -> Path | None:
 
 
 def draw_releases(result: CalibrationResult, path: str | Path) -> Path | None:
-    """Settling times and overshoots by weight, measured and simulated (Fig 7a, b of paper 000)."""
+    """Draw settling times and overshoots by weight (Figures 7a, b of paper 000)."""
     if "dampers" not in result.residual or result.problem.release_objective != "settling":
         return None
     stage = result.stage("dampers")
@@ -380,9 +377,7 @@ def _bars(axes: Axes, stage: StageResult, start: str) -> None:
 
 
 def draw_settling(result: CalibrationResult, path: str | Path) -> Path | None:
-    """Tips on their way to rest, with the extrema that count (Fig 4 of paper 000)."""
-    from softgrasp.calibration.objectives import finger_values
-    from softgrasp.calibration.stages import VirtualExperiments
+    """Draw the tip height after each release, with overshoots (Figure 4 of paper 000)."""
     from softgrasp.continuum.settling import settling
 
     releases = sorted(result.problem.releases, key=lambda one: one.mass)
@@ -428,11 +423,7 @@ def draw_settling(result: CalibrationResult, path: str | Path) -> Path | None:
 
 
 def draw_forces(result: CalibrationResult, path: str | Path) -> Path | None:
-    """Tip force over pressure, measured and simulated, with what is left (Fig 5b and 7c)."""
-    from softgrasp.calibration.objectives import finger_values
-    from softgrasp.calibration.stages import VirtualExperiments
-    from softgrasp.description.calibration import TipForce
-
+    """Draw tip force over pressure and its residual (Figures 5b and 7c of paper 000)."""
     forces = result.problem.forces
     if not forces or "torques" not in result.residual:
         return None
@@ -464,10 +455,10 @@ def draw_forces(result: CalibrationResult, path: str | Path) -> Path | None:
 
 
 def draw_parameters(result: EstimatedParameters, path: str | Path) -> Path | None:
-    """Parameters with standard errors, between their bounds, a panel a stage.
+    """Draw parameters with standard errors and bounds, one panel per stage.
 
     Returns:
-        None where no stage has several parameters: a table says all about one.
+        None if no stage has several parameters.
     """
     stages = [stage for stage in result.stages if len(stage.names) > 1]
     if not stages:
@@ -480,9 +471,9 @@ def draw_parameters(result: EstimatedParameters, path: str | Path) -> Path | Non
 
 
 def _parameters(axes: Axes, stage: StageResult, unknown: set[str]) -> None:
-    unit, factor = _shown(stage)
+    unit, factor = _display_unit(stage)
     values, width = stage.values * factor, (stage.upper - stage.lower) * factor
-    # an error that is infinite reaches over all that is allowed, and so does one beyond it
+    # infinite errors are limited to twice the range
     errors = np.minimum(np.nan_to_num(stage.uncertainty.errors * factor, posinf=np.inf), 2 * width)
     indices = np.arange(len(stage.names))
     low, high = float((stage.lower * factor).min()), float((stage.upper * factor).max())
@@ -497,34 +488,36 @@ def _parameters(axes: Axes, stage: StageResult, unknown: set[str]) -> None:
             index, values[index], yerr=errors[index], color=color, fmt="o", ms=5,
             capsize=3, lw=1.3, mfc=color if known else "white",
         )  # fmt: skip
-        _point_out(axes, index, values[index] - errors[index], values[index] + errors[index], color)
+        _mark_clipped(
+            axes, index, values[index] - errors[index], values[index] + errors[index], color
+        )
     for bound in (stage.lower, stage.upper):
         axes.hlines(bound * factor, indices - 0.5, indices + 0.5, color=style.MUTED, lw=0.8, ls=":")
     axes.set_xticks(indices, stage.names)
     axes.set_title(f"{stage.name} [{unit}]")
 
 
-def _shown(stage: StageResult) -> tuple[str, float]:
-    """Unit and factor in which a stage's parameters are readable."""
+def _display_unit(stage: StageResult) -> tuple[str, float]:
+    """Display unit and factor of the parameters of a stage."""
     if not stage.names[0].startswith(SYMBOLS[stage.name]):
         return stage.units[0], 1.0
     return SHOWN_AS[SYMBOLS[stage.name]]
 
 
-def _point_out(axes: Axes, position: float, low: float, high: float, color: str) -> None:
-    """Points at the frame where a bar goes on beyond it."""
+def _mark_clipped(axes: Axes, position: float, low: float, high: float, color: str) -> None:
+    """Mark with arrowheads where an error bar exceeds the panel."""
     bottom, top = axes.get_ylim()
-    for beyond, edge, marker in ((low < bottom, 0.0, "v"), (high > top, 1.0, "^")):
-        if beyond:
+    for outside, edge, marker in ((low < bottom, 0.0, "v"), (high > top, 1.0, "^")):
+        if outside:
             axes.plot([position], [edge], marker, ms=6, mew=0, color=color, clip_on=False,
                       transform=axes.get_xaxis_transform())  # fmt: skip
 
 
 def draw_correlation(result: EstimatedParameters, path: str | Path) -> Path | None:
-    """Correlations of parameters at the optimum, a panel a stage.
+    """Draw the correlation matrices of the estimates, one panel per stage.
 
     Returns:
-        None where no stage has several parameters.
+        None if no stage has several parameters.
     """
     stages = [stage for stage in result.stages if len(stage.names) > 1]
     if not stages:
@@ -549,7 +542,7 @@ def draw_correlation(result: EstimatedParameters, path: str | Path) -> Path | No
 
 
 def draw_fitness(result: EstimatedParameters, path: str | Path) -> Path:
-    """Fitness of all particles and the best so far, a panel a stage (Fig 8 of paper 000)."""
+    """Draw the objective of all particles and the best so far (Figure 8 of paper 000)."""
     count = len(result.stages)
     with style.figure(path, 3.0) as figure:
         grid = style.panels(figure, 1, count, margins=(0.65, 0.15, 0.5, 0.35), gaps=(0.6, 0.3))
@@ -560,7 +553,7 @@ def draw_fitness(result: EstimatedParameters, path: str | Path) -> Path:
 
 
 def _objective_unit(result: EstimatedParameters, stage: StageResult) -> str:
-    """Of what a stage made as small as it could; empty where nobody says."""
+    """Unit of the objective of a stage; empty if unknown."""
     if not isinstance(result, CalibrationResult) or not stage.residual_unit:
         return ""
     problem, squared = result.problem, f"{stage.residual_unit}²"
@@ -588,18 +581,18 @@ def _fitness(axes: Axes, stage: StageResult, unit: str) -> None:
 
 
 def has_particles(result: EstimatedParameters) -> bool:
-    """Whether the search was one of a swarm."""
+    """Whether the search used a particle swarm."""
     return any(len(step.fitness) > 1 for stage in result.stages for step in stage.history)
 
 
 def draw_boxes(result: EstimatedParameters, path: str | Path) -> Path | None:
-    """Personal bests averaged every ten iterations, a panel a joint (Fig 9 of paper 000).
+    """Draw personal bests, averaged over ten iterations, one panel per joint (Figure 9).
 
     Returns:
-        None where no swarm was used.
+        None without a particle swarm.
     """
     stages = [stage for stage in result.stages if "pso" in result.method and len(_bests(stage))]
-    # those with one parameter only where there are no others: they say little
+    # stages with a single parameter are drawn only if there are no others
     stages = [stage for stage in stages if len(stage.names) > 1] or stages
     if not stages:
         return None
@@ -619,7 +612,7 @@ def draw_boxes(result: EstimatedParameters, path: str | Path) -> Path | None:
 
 
 def _bests(stage: StageResult) -> Array:
-    """Positions of the personal bests after each iteration, (T, particles, p)."""
+    """Personal best positions after each iteration, (T, particles, p)."""
     swarm = [step for step in stage.history if len(step.fitness) > 1]
     if len(swarm) < 2 or any(step.positions.shape != swarm[0].positions.shape for step in swarm):
         return np.zeros((0, 0, 0))
@@ -634,7 +627,7 @@ def _bests(stage: StageResult) -> Array:
 
 
 def _boxes(axes: Axes, stage: StageResult, bests: Array, name: str) -> None:
-    unit, factor = _shown(stage)
+    unit, factor = _display_unit(stage)
     groups = [bests[i : i + GROUP].mean(axis=0) * factor for i in range(0, len(bests), GROUP)]
     axes.boxplot(
         groups, widths=0.6, patch_artist=True, showfliers=False,
@@ -658,21 +651,21 @@ def draw_overlays(
     photos: Sequence[tuple[float, PhotoMeasurement]],
     path: str | Path,
 ) -> Path:
-    """Draw outlines over photographs.
+    """Draw the detected and the simulated outline over photographs.
 
-    The simulated outline is the one that was read, carried link by link from the measured shape
-    to that of the calibrated finger under the same weight.
+    The simulated outline is the detected one, moved link by link from the measured shape to the
+    shape of the calibrated finger under the same weight.
 
     Args:
-        result: What was found.
-        photos: Masses [kg] and photographs, scaled.
+        result: The calibration.
+        photos: Masses [kg] and photographs with known scale.
         path: The ``.png`` to write.
     """
     rows = -(-len(photos) // COLUMNS)
     outlines = [np.vstack([p.outline.points, p.outline.points[:1]]) for _, p in photos]
     moved = [
-        _carried(result, mass, photo, read)
-        for (mass, photo), read in zip(photos, outlines, strict=True)
+        _move_outline(result, mass, photo, detected)
+        for (mass, photo), detected in zip(photos, outlines, strict=True)
     ]
     low, high = _crop([*outlines, *moved])
     wide = (style.WIDTH - 0.2 - 0.15 * (COLUMNS - 1)) / COLUMNS
@@ -680,11 +673,11 @@ def draw_overlays(
     with style.figure(path, 0.65 + tall * rows + 0.35 * (rows - 1)) as figure:
         grid = style.panels(figure, rows, COLUMNS, margins=(0.1, 0.1, 0.1, 0.55), gaps=(0.15, 0.35))
         for index, (mass, photo) in enumerate(photos):
-            read, carried = outlines[index], moved[index]
+            detected, simulated = outlines[index], moved[index]
             axes = figure.add_subplot(grid[index // COLUMNS, index % COLUMNS])
             axes.imshow(photo.image, alpha=0.55)
-            axes.plot(*read.T, color=style.LOST, lw=1.2, label="read from the photograph")
-            axes.plot(*carried.T, color=style.POSITION, lw=1.0, ls="--", label="simulated")
+            axes.plot(*detected.T, color=style.LOST, lw=1.2, label="detected in the photograph")
+            axes.plot(*simulated.T, color=style.POSITION, lw=1.0, ls="--", label="simulated")
             axes.set_title(f"{1e3 * mass:g} g")
             axes.set_xlim(low[0], high[0])
             axes.set_ylim(high[1], low[1])
@@ -694,10 +687,10 @@ def draw_overlays(
     return Path(path)
 
 
-def _carried(
+def _move_outline(
     result: CalibrationResult, mass: float, photo: PhotoMeasurement, outline: Array
 ) -> Array:
-    """Pixels of an outline (m, 2), moved with its links."""
+    """Move the pixels of an outline (m, 2) with their links to the simulated shape."""
     finger = result.finger
     load = HungAngles(mass=mass, angles=(0.0,) * len(finger.joints))
     (angles,) = VirtualExperiments(result.problem).hung(
@@ -706,7 +699,7 @@ def _carried(
     measured = np.zeros(len(finger.joints))
     measured[: len(photo.angles)] = photo.angles
     assert photo.metres_per_px is not None
-    # pixels run downwards, and the first joint stays where it is
+    # the pixel y axis points down; the first joint is fixed
     here, there = (
         joint_positions(finger, shape)[:, ::2] / photo.metres_per_px
         for shape in (measured, angles[0])
@@ -717,26 +710,26 @@ def _carried(
     link = _links(points, here)
     moved = points.copy()
     for index, angle_change in enumerate(angle_changes):
-        mine = link == index
+        on_link = link == index
         cosine, sine = np.cos(angle_change), np.sin(angle_change)
         rotation = np.array([[cosine, sine], [-sine, cosine]])
-        moved[mine] = (points[mine] - here[index]) @ rotation + there[index]
+        moved[on_link] = (points[on_link] - here[index]) @ rotation + there[index]
     return np.asarray(moved - here[0] + photo.joints_px[0])
 
 
 def _links(points: Array, joints: Array) -> Array:
-    """Number of the link that each point belongs to, −1 for the clamped one, (m,)."""
+    """Index of the link of each point, −1 for the clamped part, (m,)."""
     steps = np.diff(joints, axis=0)
     directions = steps / np.linalg.norm(steps, axis=1, keepdims=True)
-    # a joint parts its links along the bisector of their directions
+    # links are separated at the bisector of their directions
     before = np.vstack([[[1.0, 0.0]], directions[:-1]])
     cuts = directions + before
-    beyond = ((points[:, None] - joints[:-1]) * cuts).sum(axis=2) > 0.0
-    return np.asarray(np.minimum.accumulate(beyond, axis=1).sum(axis=1) - 1)
+    outside = ((points[:, None] - joints[:-1]) * cuts).sum(axis=2) > 0.0
+    return np.asarray(np.minimum.accumulate(outside, axis=1).sum(axis=1) - 1)
 
 
 def _crop(outlines: Sequence[Array]) -> tuple[Array, Array]:
-    """The corners of what all outlines need, with room around [px]."""
+    """Bounding box of all outlines with a margin [px]."""
     points = np.vstack(outlines)
     low, high = points.min(axis=0), points.max(axis=0)
     margin = MARGIN * (high - low).max()

@@ -40,44 +40,44 @@ if TYPE_CHECKING:
 
 
 MIN_DIFFERENCE = 1e-12
-"""A difference of nothing is drawn there on a logarithmic axis [deg]."""
+"""Zero differences are drawn here on a logarithmic axis [deg]."""
 
 REPORT = "report.html"
 
 HELD, DROPPED = "#9fd2cf", "#f0c4bb"
 MIN_FORCE_SHOWN = 1e-3
-"""A force of nothing is drawn there on a logarithmic axis [N]."""
+"""Zero forces are drawn here on a logarithmic axis [N]."""
 LATE = 0.6
-"""Time after the first touch that the course of the forces shows [s]."""
+"""Time after the first touch that the force panel shows [s]."""
 
 MM = 1e3
 
 DASHES = ("-", (0, (4, 3)), (0, (1.5, 2)), (0, (6, 2, 1, 2)))
-"""Lines that lie on one another are told apart by them."""
+"""Line styles of the engines, so that overlapping curves stay visible."""
 MARKERS = "os^v"
 BAND = "#f3dfa8"
-"""What is within a tolerance."""
+"""Colour of the tolerance band."""
 MS = 1e3
 
 
 class Figure(NamedTuple):
-    """A figure with its heading, its caption, and the findings that it shows."""
+    """A figure with its heading, caption and findings."""
 
     title: str
     path: Path
     caption: str
     findings: tuple[str, ...]
-    """Names of the findings whose verdicts stand beside it."""
+    """Names of the findings that are listed beside it."""
 
 
 def write_crosscheck_report(result: CrosscheckResult, directory: str | Path) -> list[Path]:
-    """Draw the figures of a comparison and write ``report.html``; returns their paths.
+    """Draw the figures of a cross-engine validation, write ``report.html`` and return all paths.
 
     Raises:
-        ResultError: The folder cannot be written.
+        ResultError: The directory cannot be written.
     """
     directory = Path(directory)
-    shown = _of_release(result, directory) or _of_grasp(result, directory)
+    shown = _release_figures(result, directory) or _grasp_figures(result, directory)
     names = list(dict.fromkeys(name for finding in result.findings for name in finding.values))
     columns = list(dict.fromkeys([*result.backends, *names]))
     html = templates().get_template("crosscheck.html.j2").render(
@@ -97,43 +97,43 @@ def write_crosscheck_report(result: CrosscheckResult, directory: str | Path) -> 
     return [*with_numbers(part.path for part in shown), write_text(directory / REPORT, html)]
 
 
-def _of_release(result: CrosscheckResult, directory: Path) -> list[Figure]:
+def _release_figures(result: CrosscheckResult, directory: Path) -> list[Figure]:
     runs, limits = result.runs, result.tolerances
     if not isinstance(runs, ReleaseRuns):
         return []
     drawn = [
         ("Release", draw_release(runs, limits, directory / "crosscheck_release.png"),
-         "Lines lie on one another where engines agree; what is left of their difference is below.",
+         "Tip height per engine, and the differences between engines below.",
          ("trajectory", "settling_time", "without_hk")),
         ("First mode", draw_mode(runs, limits, directory / "crosscheck_mode.png"),
-         "One damped cosine, fitted alike to the height of the tip. The full line is the linear "
-         "mode in steps of that length, the dotted one that of the motion itself.",
+         "Damped cosine fitted to the tip height. Solid: linear mode of the time-discrete "
+         "system; dotted: linear mode in continuous time.",
          ("frequency", "damping_ratio")),
         ("Convergence",
          draw_convergence(runs, limits, directory / "crosscheck_convergence.png"),
-         "Of each engine, how far it is from its own finest step; black, how far engines are from "
-         "each other at the same step.",
+         "Difference of each engine from its finest time step; black: difference between engines "
+         "at the same time step.",
          ("convergence_order", "convergence_limit")),
     ]  # fmt: skip
     return [Figure(title, path, caption, names)
             for title, path, caption, names in drawn if path is not None]  # fmt: skip
 
 
-def _of_grasp(result: CrosscheckResult, directory: Path) -> list[Figure]:
+def _grasp_figures(result: CrosscheckResult, directory: Path) -> list[Figure]:
     runs, limits = result.runs, result.tolerances
     if isinstance(runs, ReleaseRuns) or runs.diverged:
         return []
     runs = comparable(runs)
     drawn = [
         (f"{force_name(runs.closing)}s", draw_forces(runs, directory / "crosscheck_forces.png"),
-         "Left, every body at rest; right, the body that differs most.",
+         "Left: all bodies at rest; right: the body with the largest difference.",
          ("normal_force", "force_after_closing", "stop")),
         ("Held or dropped", draw_loads(runs, limits, directory / "crosscheck_loads.png"),
-         "Hold tests with lighter and heavier objects; lines are where each engine drops it.",
+         "Hold tests with lighter and heavier objects; lines: critical load of each engine.",
          ("agreement", "critical_load")),
         ("Time step", draw_steps(runs, limits, directory / "crosscheck_steps.png"),
-         f"{force_name(runs.closing)}s at rest with smaller time steps. They jump where a body "
-         "stops one control sample earlier.",
+         f"{force_name(runs.closing)}s at rest over the time step. Jumps: a body stops one "
+         "control sample earlier.",
          ("force_convergence",)),
     ]  # fmt: skip
     return [Figure(title, path, caption, names)
@@ -148,8 +148,8 @@ def _badge(result: CrosscheckResult) -> str:
 
 def _summary(result: CrosscheckResult) -> str:
     text = result.summary.split(": ", 1)[1]
-    text = f"{text[0].upper()}{text[1:]}. The first, {result.backends[0]}, is what others are held "
-    text += f"to; {result.wall_time:.0f} s of work"
+    text = f"{text[0].upper()}{text[1:]}. Reference: {result.backends[0]}; "
+    text += f"{result.wall_time:.0f} s of computation"
     emulated = [f"; {name} runs {EMULATES[name]}" for name in result.backends if name in EMULATES]
     return text + "".join(emulated) + "."
 
@@ -168,29 +168,29 @@ def _row(finding: Finding, columns: list[str]) -> dict[str, Any]:
 
 
 def _mark(finding: Finding) -> str:
-    """How a verdict looks."""
+    """CSS class of a finding."""
     if finding.tolerance is None:
         return "neutral"
     return "good" if finding.passed else "bad"
 
 
 def _figure(part: Figure, result: CrosscheckResult) -> dict[str, Any]:
-    there = [finding for finding in result.findings if finding.name in part.findings]
+    shown = [finding for finding in result.findings if finding.name in part.findings]
     return {
         "title": part.title,
         "source": embedded_image(part.path),
         "caption": part.caption,
-        "verdicts": [(_mark(finding), _short(finding)) for finding in there],
+        "verdicts": [(_mark(finding), _without_note(finding)) for finding in shown],
     }
 
 
-def _short(finding: Finding) -> str:
-    """The verdict without its note, which stands in the table."""
+def _without_note(finding: Finding) -> str:
+    """Sentence of a finding without its note, which is in the table."""
     return finding.sentence.removesuffix(f"; {finding.note}") if finding.note else finding.sentence
 
 
 def _engines(result: CrosscheckResult) -> dict[str, Any]:
-    """A row a parameter, a column an engine."""
+    """Table of engine parameters: one row per parameter, one column per engine."""
     keys = dict.fromkeys(key for engine in result.engines.values() for key in engine.parameters)
     return {
         "names": [f"{name} {engine.version}" for name, engine in result.engines.items()],
@@ -202,42 +202,42 @@ def _engines(result: CrosscheckResult) -> dict[str, Any]:
 
 
 def number(value: float | str) -> str:
-    """A value in a table."""
+    """Format a value of the table."""
     if isinstance(value, str):
         return value
     return "–" if math.isnan(value) else f"{value:.5g}"
 
 
 def with_unit(value: float | None, finding: Finding) -> str:
-    """A difference or a tolerance of a finding."""
+    """Format a difference or tolerance of a finding with its unit."""
     if value is None or math.isnan(value):
         return "–"
     return measured(value, finding.difference_unit) if value else "0"
 
 
 def verdict(finding: Finding) -> str:
-    """One word."""
+    """Verdict of a finding: ``within``, ``BEYOND``, or ``reported`` without a tolerance."""
     if finding.tolerance is None:
-        return "told"
+        return "reported"
     return "within" if finding.passed else "BEYOND"
 
 
 def draw_release(runs: ReleaseRuns, tolerances: Tolerances, path: str | Path) -> Path:
-    """The height of the tip after the release, and by how much joint angles differ below it."""
+    """Draw the tip height after the release, and the joint-angle differences below it."""
     with style.figure(path, 4.6) as figure:
         grid = style.panels(figure, 2, 1, margins=(0.75, 0.15, 0.5, 0.5), gaps=(0.3, 0.45))
         upper, lower = (figure.add_subplot(grid[row, 0]) for row in range(2))
-        _draw_swing(upper, runs)
+        _draw_tip_height(upper, runs)
         _draw_residual(lower, runs, tolerances.trajectory_deg)
         keys = engine_keys(runs.moving)
         if runs.without_hk is not None:
-            keys.append(line_key(style.MUTED, "MuJoCo with c alone, without h·k", "-", 0.8))
+            keys.append(line_key(style.MUTED, "MuJoCo with damping c only, without h·k", "-", 0.8))
         keys.append(line_key(style.LOST, "tolerance", "--", 0.9))
         style.legend(figure, keys)
     return Path(path)
 
 
-def _draw_swing(axes: Axes, runs: ReleaseRuns) -> None:
+def _draw_tip_height(axes: Axes, runs: ReleaseRuns) -> None:
     plain = runs.without_hk
     if plain is not None:
         axes.plot(plain.time, MM * plain.tip[:, 1], color=style.MUTED, lw=0.8)
@@ -248,7 +248,7 @@ def _draw_swing(axes: Axes, runs: ReleaseRuns) -> None:
             lw=1.6 if index == 0 else 1.3,
         )  # fmt: skip
         style.time_limits(axes, motion.time)
-    axes.set_title(f"height of the tip after {MM * runs.release.tip_mass:g} g were taken away")
+    axes.set_title(f"height of the tip after {MM * runs.release.tip_mass:g} g were released")
     axes.set_ylabel("height [mm]")
 
 
@@ -256,9 +256,12 @@ def _draw_residual(axes: Axes, runs: ReleaseRuns, tolerance: float) -> None:
     first, *others = runs.moving
     reference = runs.motion(first)
     for index, name in enumerate(others, start=1):
-        apart = np.degrees(np.abs(runs.motion(name).angles - reference.angles)).max(axis=1)
+        difference = np.degrees(np.abs(runs.motion(name).angles - reference.angles)).max(axis=1)
         axes.semilogy(
-            reference.time, np.maximum(apart, MIN_DIFFERENCE), color=style.SERIES[index], lw=1.0
+            reference.time,
+            np.maximum(difference, MIN_DIFFERENCE),
+            color=style.SERIES[index],
+            lw=1.0,
         )
     axes.axhline(tolerance, color=style.LOST, lw=0.9, ls="--")
     axes.set_ylim(*_residual_limits(axes, tolerance))
@@ -269,7 +272,7 @@ def _draw_residual(axes: Axes, runs: ReleaseRuns, tolerance: float) -> None:
 
 
 def _residual_limits(axes: Axes, tolerance: float) -> tuple[float, float]:
-    """From below the usual difference to above the tolerance, whatever the first sample is."""
+    """Axis limits from below the median difference to above the tolerance."""
     lines = [np.asarray(line.get_ydata(), dtype=float) for line in axes.get_lines()[:-1]]
     usual = min(float(np.median(line)) for line in lines)
     largest = max(float(line.max()) for line in lines)
@@ -278,7 +281,7 @@ def _residual_limits(axes: Axes, tolerance: float) -> tuple[float, float]:
 
 
 def draw_mode(runs: ReleaseRuns, tolerances: Tolerances, path: str | Path) -> Path:
-    """Frequency and damping ratio of the first mode over the time step."""
+    """Draw frequency and damping ratio of the first mode over the time step."""
     from matplotlib.patches import Patch
 
     with style.figure(path, 2.9) as figure:
@@ -291,8 +294,8 @@ def draw_mode(runs: ReleaseRuns, tolerances: Tolerances, path: str | Path) -> Pa
         first = next(iter(runs.moving))
         keys = [
             *engine_keys(runs.moving, marks=True),
-            line_key(style.INK, "linear mode in such steps", "-", 0.9),
-            line_key(style.INK, "linear mode", ":", 0.9),
+            line_key(style.INK, "linear mode, time-discrete", "-", 0.9),
+            line_key(style.INK, "linear mode, continuous", ":", 0.9),
             Patch(color=BAND, alpha=0.6, label=f"tolerance about {first}"),
         ]
         style.legend(figure, keys)
@@ -300,7 +303,7 @@ def draw_mode(runs: ReleaseRuns, tolerances: Tolerances, path: str | Path) -> Pa
 
 
 def _mode_panel(axes: Axes, runs: ReleaseRuns, field: str, percent: float) -> None:
-    """One number of the first mode, the linear one beside it."""
+    """Draw one property of the first mode, with that of the linear mode."""
     axes.axhline(getattr(runs.linear[0.0], field), color=style.INK, lw=0.9, ls=":")
     steps = np.array(sorted(step for step in runs.linear if step > 0.0))
     stepped = [getattr(runs.linear[step], field) for step in steps.tolist()]
@@ -320,16 +323,19 @@ def _mode_panel(axes: Axes, runs: ReleaseRuns, field: str, percent: float) -> No
 
 
 def draw_convergence(runs: ReleaseRuns, tolerances: Tolerances, path: str | Path) -> Path | None:
-    """Differences from the finest step, and between engines, over the time step."""
-    able = [name for name, motions in runs.moving.items() if len(motions) > 2]
-    if not able:
+    """Draw differences from the finest time step, and between engines, over the time step."""
+    refined = [name for name, motions in runs.moving.items() if len(motions) > 2]
+    if not refined:
         return None
-    steps = runs.convergence(able[0]).timesteps
+    steps = runs.convergence(refined[0]).timesteps
     with style.figure(path, 3.2) as figure:
         grid = style.panels(figure, 1, 1, margins=(0.75, 0.15, 0.55, 0.6))
         axes = figure.add_subplot(grid[0, 0])
-        keys = [*engine_keys(runs.moving, marks=True), *_draw_between(axes, runs, able)]
-        _draw_order(axes, runs, able)
+        keys = [
+            *engine_keys(runs.moving, marks=True),
+            *_draw_engine_differences(axes, runs, refined),
+        ]
+        _draw_order(axes, runs, refined)
         axes.axhline(tolerances.trajectory_deg, color=style.LOST, lw=0.9, ls="--")
         axes.set_xscale("log", base=2)
         axes.set_yscale("log")
@@ -344,37 +350,40 @@ def draw_convergence(runs: ReleaseRuns, tolerances: Tolerances, path: str | Path
     return Path(path)
 
 
-def _draw_between(axes: Axes, runs: ReleaseRuns, able: Sequence[str]) -> list[Line2D]:
-    """How far engines are from the first one at equal steps; returns their keys."""
-    first, *others = able
+def _draw_engine_differences(axes: Axes, runs: ReleaseRuns, refined: Sequence[str]) -> list[Line2D]:
+    """Draw differences from the first engine at equal time steps; return legend entries."""
+    first, *others = refined
     keys = []
     for name in others:
         shared = [step for step in runs.moving[name] if step in runs.moving[first]]
         motions = [(runs.moving[name][step], runs.moving[first][step]) for step in shared]
-        apart = [np.degrees(np.abs(a.angles - b.angles)).max() for a, b in motions]
+        difference = [np.degrees(np.abs(a.angles - b.angles)).max() for a, b in motions]
         axes.plot(
-            MS * np.array(shared), np.maximum(apart, MIN_DIFFERENCE), color=style.INK, marker="D", ms=3.5,
-            lw=1.0,
+            MS * np.array(shared), np.maximum(difference, MIN_DIFFERENCE), color=style.INK,
+            marker="D", ms=3.5, lw=1.0,
         )  # fmt: skip
         keys.append(line_key(style.INK, f"{name} from {first}", "-", 1.0, "D"))
     return keys
 
 
-def _draw_order(axes: Axes, runs: ReleaseRuns, able: Sequence[str]) -> None:
-    """Each engine's distance from its finest step, and that of an error of order 1."""
+def _draw_order(axes: Axes, runs: ReleaseRuns, refined: Sequence[str]) -> None:
+    """Draw each engine's difference from its finest step, and a guide of order 1."""
     for index, name in enumerate(runs.moving):
-        if name in able:
+        if name in refined:
             convergence = runs.convergence(name)
             marks(axes, MS * convergence.timesteps[:-1], convergence.deviation[:-1], index)
-    steps, deviation = runs.convergence(able[0]).timesteps, runs.convergence(able[0]).deviation
-    # an error of h at step h is one of h less the finest step, seen from there
+    steps, deviation = (
+        runs.convergence(refined[0]).timesteps,
+        runs.convergence(refined[0]).deviation,
+    )
+    # an error proportional to h, relative to the finest step
     coarser = np.linspace(1.05 * steps[-1], steps[0], 200)
     guide = deviation[0] * (coarser - steps[-1]) / (steps[0] - steps[-1])
     axes.plot(MS * coarser, guide, color=style.MUTED, ls=":", lw=1.2)
 
 
 def draw_forces(runs: GraspRuns, path: str | Path) -> Path | None:
-    """Normal forces at rest as bars, and the course of the one that differs most."""
+    """Draw normal forces at rest, and over time for the body with the largest difference."""
     from matplotlib.patches import Patch
 
     bodies = sorted({body for one in runs.resting.values() for body in bodies_in_contact(one)})
@@ -394,16 +403,14 @@ def draw_forces(runs: GraspRuns, path: str | Path) -> Path | None:
             if len(bodies) * count <= 12:
                 left.bar_label(bars, [f"{value:.4g}" for value in values], fontsize=6.5, padding=1)
             column = result.contact_bodies.tolist().index(worst)
-            right.plot(
-                result.time, np.maximum(result.normal_force[:, column], MIN_FORCE_SHOWN), color=color, lw=1.3,
-                ls=DASHES[index % 4],
-            )  # fmt: skip
+            force = np.maximum(result.normal_force[:, column], MIN_FORCE_SHOWN)
+            right.plot(result.time, force, color=color, lw=1.3, ls=DASHES[index % 4])
         left.set_xticks(np.arange(len(bodies)), bodies, rotation=90 if len(bodies) > 8 else 0)
         left.set_ylim(0.0, 1.1 * left.get_ylim()[1])
         left.set_title("at rest")
         left.set_ylabel(f"{force_name(runs.closing).lower()} [N]")
         left.grid(visible=False, axis="x")
-        _course(right, runs, worst)
+        _format_force_panel(right, runs, worst)
         keys = [Patch(color=style.SERIES[i], label=name) for i, name in enumerate(runs.resting)]
         style.legend(figure, keys)
     return Path(path)
@@ -414,8 +421,8 @@ def _spread(runs: GraspRuns, body: str) -> float:
     return max(values) - min(values)
 
 
-def _course(axes: Axes, runs: GraspRuns, body: str) -> None:
-    """Limits and names of the panel with the course of a force."""
+def _format_force_panel(axes: Axes, runs: GraspRuns, body: str) -> None:
+    """Set limits and labels of the force-time panel."""
     from matplotlib.ticker import LogLocator, NullFormatter
 
     touched = [result.contact_of(body).first_touch_s for result in runs.resting.values()]
@@ -427,12 +434,12 @@ def _course(axes: Axes, runs: GraspRuns, body: str) -> None:
     axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     axes.yaxis.set_major_formatter("{x:g}")
     axes.yaxis.set_minor_formatter(NullFormatter())
-    axes.set_title(f"{body}: {force_name(runs.closing).lower()} from the first touch on")
+    axes.set_title(f"{body}: {force_name(runs.closing).lower()} after the first touch")
     axes.set_xlabel("time [s]")
 
 
 def draw_loads(runs: GraspRuns, tolerances: Tolerances, path: str | Path) -> Path | None:
-    """Which loads each engine holds, and where the object begins to fall."""
+    """Draw which loads each engine holds, and its critical load."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
@@ -460,7 +467,7 @@ def draw_loads(runs: GraspRuns, tolerances: Tolerances, path: str | Path) -> Pat
         axes.set_yticks(range(len(runs.held)), list(runs.held))
         axes.grid(visible=False)
         axes.set_xlabel(f"{'density' if unit != 'kg' else 'mass'} of the object [{unit}]")
-        label = f"within {tolerances.threshold_percent:g} % of the first: need not agree"
+        label = f"within {tolerances.threshold_percent:g} % of the first engine: not compared"
         keys = [
             Line2D([], [], color=style.MUTED, lw=2.2, label="critical"),
             Patch(color=BAND, alpha=0.6, label=label),
@@ -472,7 +479,7 @@ def draw_loads(runs: GraspRuns, tolerances: Tolerances, path: str | Path) -> Pat
 def _load_row(
     axes: Axes, row: int, loads: Sequence[float], held: Sequence[bool], critical: float | None
 ) -> None:
-    """The verdicts of one engine, and where it drops the object."""
+    """Draw the held and dropped loads of one engine, and its critical load."""
     for load, is_held in zip(loads, held, strict=True):
         label, color = ("held", HELD) if is_held else ("dropped", DROPPED)
         axes.text(
@@ -490,7 +497,7 @@ def _load_row(
 
 
 def draw_steps(runs: GraspRuns, tolerances: Tolerances, path: str | Path) -> Path | None:
-    """Mean normal force at rest over the time step."""
+    """Draw the mean normal force at rest over the time step."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
@@ -534,7 +541,7 @@ def draw_steps(runs: GraspRuns, tolerances: Tolerances, path: str | Path) -> Pat
 
 
 def marks(axes: Axes, x: Sequence[float] | Array, y: Sequence[float] | Array, index: int) -> None:
-    """An engine's points; later engines are open and larger, so that none hides another."""
+    """Draw the points of an engine; later engines get larger, open markers."""
     axes.plot(
         x, y, color=style.SERIES[index], marker=MARKERS[index % 4], ls="",
         ms=4.5 + 2.5 * index, mfc=style.SERIES[index] if index == 0 else "none",
@@ -542,7 +549,7 @@ def marks(axes: Axes, x: Sequence[float] | Array, y: Sequence[float] | Array, in
 
 
 def engine_keys(names: Iterable[str], *, marks: bool = False) -> list[Line2D]:
-    """Keys of engines, as lines or as marks."""
+    """Legend entries of engines, as lines or as markers."""
     return [
         line_key(
             style.SERIES[index],
@@ -559,7 +566,7 @@ def engine_keys(names: Iterable[str], *, marks: bool = False) -> list[Line2D]:
 def line_key(
     color: str, label: str, dashes: object, width: float, marker: str = "", *, filled: bool = True
 ) -> Line2D:
-    """A key of a line, with a mark where it has one."""
+    """Legend entry of a line, with an optional marker."""
     from matplotlib.lines import Line2D
 
     return Line2D(

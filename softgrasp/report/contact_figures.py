@@ -47,6 +47,7 @@ from softgrasp.sim.serialization import PosedResult
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
+    from matplotlib.colors import Normalize
     from matplotlib.figure import Figure
     from matplotlib.gridspec import GridSpec
 
@@ -472,9 +473,11 @@ def draw_tactile(result: GraspResult, path: str | Path) -> Path:
     return Path(path)
 
 
-def _draw_map(axes: Axes, reading: SensorReading, scale: object) -> None:
+def _draw_map(axes: Axes, reading: SensorReading, scale: Normalize) -> None:
     forces = reading.taxels[-1]
-    axes.imshow(forces, cmap=MAP, norm=scale, origin="lower", aspect="auto", interpolation="nearest")  # type: ignore[arg-type]
+    axes.imshow(
+        forces, cmap=MAP, norm=scale, origin="lower", aspect="auto", interpolation="nearest"
+    )
     axes.set_title(reading.sensor.name.removeprefix("tactile_").replace("_", " "))
     style.annotate(axes, f"{forces.sum():.2f} N")
     axes.set_xticks(range(0, forces.shape[1], max(forces.shape[1] // 8, 1)))
@@ -485,7 +488,7 @@ def _draw_map(axes: Axes, reading: SensorReading, scale: object) -> None:
     largest = max(float(np.abs(forces).max()), 1e-12)
     for (row, taxel_column), force in np.ndenumerate(forces):
         if abs(force) > 0.05 * largest and abs(force) >= 0.005:
-            dark = force > 0.55 * float(getattr(scale, "vmax", 1.0))
+            dark = force > 0.55 * (scale.vmax or 1.0)
             axes.text(
                 taxel_column, row, f"{force:.2f}", ha="center", va="center", fontsize=6,
                 color="white" if dark else style.INK,
@@ -495,7 +498,7 @@ def _draw_map(axes: Axes, reading: SensorReading, scale: object) -> None:
 def draw_pulls(result: GraspResult, path: str | Path) -> Path:
     """Draw the object displacement since the closed state over the force of each pull.
 
-    Dots mark where all contacts slip; the dashed line is the friction limit µ·ΣN of the closed hand.
+    Dots mark where all contacts slip; the dashed line is the friction µ·ΣN of the closed hand.
 
     Args:
         result: The run.

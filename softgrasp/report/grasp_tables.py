@@ -443,7 +443,7 @@ def pair_rows(result: GraspResult) -> list[PairRow]:
     ]
 
 
-def _promised(result: GraspResult) -> bool:
+def _defines_stiffness(result: GraspResult) -> bool:
     """Whether the contact model defines a stiffness in N/m to compare with."""
     return result.contact_model.used.converted and result.scene.object.elasticity is None
 

@@ -237,7 +237,9 @@ def _pulls_clause(result: GraspResult, hold: HoldTest) -> str:
         pulled = f"pulled out by {weakest.slip_force_N:.3g} N along {weakest.name}"
     if hold.directions:
         return f"{_directions_clause(result, hold)}; {pulled}"
-    return f"{_weight_clause(result, hold)}; {pulled}" if hold.weight_N else f"{_capitalized(pulled)}"
+    return (
+        f"{_weight_clause(result, hold)}; {pulled}" if hold.weight_N else f"{_capitalized(pulled)}"
+    )
 
 
 def _directions_clause(result: GraspResult, hold: HoldTest) -> str:

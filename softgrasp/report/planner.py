@@ -36,29 +36,29 @@ if TYPE_CHECKING:
 INDEX = "index.html"
 BEST, DIRECTIONS, SCORES = "best.png", "directions.png", "scores.png"
 FILES = (INDEX, BEST, DIRECTIONS, SCORES, "directions.csv", "scores.csv")
-"""What the page consists of."""
+"""Files of the report."""
 SHOWN_ROWS = 20
-"""Candidates in the page's table."""
+"""Maximum number of candidates in the table."""
 MAX_POSES = 5
-"""Grasps side by side in the picture of the best."""
+"""Maximum number of grasps in the image of the best."""
 
 Progress = Callable[[str, float], None]
-"""Called with what is being written and the part of it that is done, 0 to 1."""
+"""Called with the file in progress and the completed fraction, 0 to 1."""
 
 TEST = "Test"
-"""The column that says what became of the best in their test, and leads to their reports."""
+"""Column with the hold-test result of the best grasps, linked to their reports."""
 
 MIN_COUNT = 8
-"""Grasps below which no correlation is told."""
+"""Minimum number of grasps for a correlation."""
 ENDS = {"NO_CONTACT": ("o", style.MUTED), "EJECTED": ("x", style.LOST),
         "TIMED_OUT": ("s", style.TARGET), "DIVERGED": ("D", style.TARGET),
         "FAILED": ("+", style.INK)}  # fmt: skip
-"""Marks of candidates without a score."""
+"""Markers of candidates without a score."""
 HALVES = ((1.0, "hand on the side of +z of the object"), (-1.0, "hand on the side of −z"))
 
 
 class Best(NamedTuple):
-    """One of the best grasps, simulated once more."""
+    """One of the best grasps, simulated with the hold test."""
 
     row: int
     result: GraspResult
@@ -66,7 +66,7 @@ class Best(NamedTuple):
 
 
 class Drift(NamedTuple):
-    """How far the object went, which is drawn beside the score."""
+    """Object displacement that is compared with the score."""
 
     column: str
     name: str
@@ -81,18 +81,18 @@ def write_best(
     video: bool = True,
     progress: Progress | None = None,
 ) -> list[Best]:
-    """Simulate the best grasps with the plan's test, and write the report of each.
+    """Simulate the best grasps with the hold test of the plan and write a report of each.
 
     Args:
         planned: The ranked grasps.
-        directory: Where ``top-1``, ``top-2``, … go.
-        renderer: ``auto``, ``gl``, ``raycast``, or ``none`` for no pictures.
-        video: Whether to make films.
-        progress: Called with what is being written and how far it is.
+        directory: Parent directory of ``top-1``, ``top-2``, …
+        renderer: ``auto``, ``gl``, ``raycast``, or ``none`` for no images.
+        video: Whether to write videos.
+        progress: Called with the file in progress and the completed fraction.
 
     Raises:
-        BackendUnavailable: The renderer that was asked for, or ffmpeg, is not there.
-        ResultError: The folder cannot be written.
+        BackendUnavailable: The requested renderer, or ffmpeg, is not available.
+        ResultError: The directory cannot be written.
     """
     reports = []
     for rank, row in enumerate(planned.best_rows, start=1):
@@ -104,7 +104,7 @@ def write_best(
 
         progress_of_run("result.json", 0.0)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # they stand in its report
+            warnings.simplefilter("ignore")  # listed in the report of the run
             result = simulate(planned.tested(row))
         write_report(
             result, run_directory, renderer=renderer, video=video, progress=progress_of_run
@@ -120,16 +120,16 @@ def write_planner_report(
     *,
     renderer: str = "auto",
 ) -> Path:
-    """Draw the figures of a search and write ``index.html``.
+    """Draw the figures of a grasp search and write ``index.html``.
 
     Args:
         planned: The ranked grasps.
-        directory: Where to.
-        best: The best ones, as ``write_best`` wrote them into the same folder.
-        renderer: ``auto``, ``gl``, ``raycast``, or ``none`` for no picture of the best.
+        directory: Output directory.
+        best: The best grasps from ``write_best``, in the same directory.
+        renderer: ``auto``, ``gl``, ``raycast``, or ``none`` for no image of the best.
 
     Raises:
-        ResultError: The folder cannot be written.
+        ResultError: The directory cannot be written.
     """
     directory, scene = Path(directory), planned.plan.scene
     shown = _drawn(planned, best, directory, renderer)
@@ -154,7 +154,7 @@ def write_planner_report(
 def _drawn(
     planned: PlannedGrasps, best: Sequence[Best], directory: Path, renderer: str
 ) -> list[tuple[str, Path, str]]:
-    """Headings, figures and what they show."""
+    """Draw all figures; return headings, paths and captions."""
     figures_drawn = []
     few = list(best)[:MAX_POSES]
     if few and renderer != NO_IMAGES:
@@ -166,32 +166,32 @@ def _drawn(
                 f"{rank}: {verdict(one.result)}." for rank, one in enumerate(few, start=1)
             )
             figures_drawn.append(
-                ("How the best ended", path, f"Each from its own best side. {caption}")
+                ("Final states of the best", path, f"Each with its best camera. {caption}")
             )
         except BackendUnavailable:
-            pass  # nothing here can draw; the numbers stay
+            pass  # no renderer: the report has no images
     path = draw_directions(planned, directory / DIRECTIONS)
     caption = (
-        "Where the hand came from, seen from the object, in equal areas; circles are 30° and 60° "
-        f"from the middle. {evenness_verdict(planned)}"
+        "Approach directions seen from the object, equal-area projection; circles at 30° and 60° "
+        f"from the centre. {evenness_verdict(planned)}"
     )
     figures_drawn.append(("Directions", path, caption))
     if planned.ranked:
         path = draw_scores(planned, directory / SCORES)
         figures_drawn.append(("Scores", path, f"{correlation_verdict(planned)} Rings and red dots: "
-                                      "the best."))  # fmt: skip
+                                      "best grasps."))  # fmt: skip
     return figures_drawn
 
 
 def _failures(planned: PlannedGrasps) -> list[tuple[str, int]]:
-    """The commonest errors, and how often they came."""
+    """Most frequent errors with their counts."""
     table = planned.table
     counts = table.loc[table["status"] == FAILED, "error"].value_counts()
     return [(str(error), int(count)) for error, count in counts.head(10).items()]
 
 
 def draw_directions(planned: PlannedGrasps, path: Path) -> Path:
-    """Directions of the hand on both halves of the sphere, coloured by score, the best numbered."""
+    """Draw the approach directions on both hemispheres, coloured by score, the best numbered."""
     table = planned.table
     score = _numbers(table, "score")
     ends = _ends(score)
@@ -199,18 +199,18 @@ def draw_directions(planned: PlannedGrasps, path: Path) -> Path:
         for index, (side, title) in enumerate(HALVES):
             axes = figure.add_axes((0.03 + 0.45 * index, 0.11, 0.42, 0.8))
             _globe(axes, title)
-            here = side * _numbers(table, "direction_z") >= 0.0
-            at = flat(_directions(table), side)
-            marked = here & np.isfinite(score)
-            x, y = at[marked].T
+            on_side = side * _numbers(table, "direction_z") >= 0.0
+            points = equal_area(_directions(table), side)
+            marked = on_side & np.isfinite(score)
+            x, y = points[marked].T
             dots = axes.scatter(x, y, c=score[marked], cmap="viridis", s=22, linewidths=0,
                                  vmin=ends[0], vmax=ends[1])  # fmt: skip
             for status, (mark, color) in ENDS.items():
-                others = here & (table["status"] == status).to_numpy(dtype=bool)
-                x, y = at[others].T
+                others = on_side & (table["status"] == status).to_numpy(dtype=bool)
+                x, y = points[others].T
                 axes.scatter(x, y, marker=mark, s=16, linewidths=0.8,
                               **_unfilled(mark, color))  # fmt: skip
-            _number(axes, at, here, len(planned.best_rows))
+            _number_best(axes, points, on_side, len(planned.best_rows))
         if planned.ranked:
             bar = figure.colorbar(dots, cax=figure.add_axes((0.925, 0.17, 0.015, 0.66)))
             bar.set_label(planned.plan.rank_by, fontsize=8)
@@ -224,9 +224,9 @@ def _numbers(table: pd.DataFrame, column: str) -> Array:
 
 
 def _ends(values: Array) -> tuple[float, float] | tuple[None, None]:
-    """Least and largest of the numbers that there are."""
-    there = values[np.isfinite(values)]
-    return (float(there.min()), float(there.max())) if there.size else (None, None)
+    """Smallest and largest finite value."""
+    finite = values[np.isfinite(values)]
+    return (float(finite.min()), float(finite.max())) if finite.size else (None, None)
 
 
 def _globe(axes: Axes, title: str) -> None:
@@ -257,11 +257,11 @@ def _unfilled(mark: str, color: str) -> dict[str, Any]:
     return {"facecolors": "none", "edgecolors": color}
 
 
-def _number(axes: Axes, at: Array, here: Any, count: int) -> None:
-    """Rings with their ranks around the best."""
+def _number_best(axes: Axes, points: Array, on_side: Any, count: int) -> None:
+    """Draw numbered rings around the best."""
     for rank in range(count):
-        if here[rank]:
-            x, y = at[rank].tolist()
+        if on_side[rank]:
+            x, y = points[rank].tolist()
             axes.scatter(x, y, s=95, facecolors="none", edgecolors=style.LOST, linewidths=1.3)
             axes.annotate(str(rank + 1), (x, y), (7, 5), textcoords="offset points",
                            fontsize=8.5, fontweight="bold", color=style.LOST)  # fmt: skip
@@ -283,16 +283,16 @@ def _keys(table: pd.DataFrame) -> list[Any]:
     return handles
 
 
-def flat(directions: Array, side: float) -> Array:
-    """Places of directions in the picture of one half of the sphere, (n, 2).
+def equal_area(directions: Array, side: float) -> Array:
+    """Project directions of one hemisphere into the plane, (n, 2).
 
-    Lambert's azimuthal projection: equal areas stay equal, so that even directions look even
-    (Snyder, Map Projections: A Working Manual, USGS 1987, eq. 24-2 seen from the pole); the rim of
-    a half is at 1.
+    Lambert's azimuthal equal-area projection, so that a uniform distribution looks uniform
+    (Snyder, Map Projections: A Working Manual, USGS 1987, eq. 24-2 from the pole); the rim has
+    radius 1.
 
     Args:
         directions: Unit vectors, (n, 3).
-        side: 1 for the half of +z, seen from above; −1 for the other one, seen from below.
+        side: 1 for the hemisphere of +z, seen from above; −1 for −z, seen from below.
     """
     height = side * directions[:, 2]
     scale = 1.0 / np.sqrt(np.maximum(1.0 + height, 1e-12))
@@ -300,7 +300,7 @@ def flat(directions: Array, side: float) -> Array:
 
 
 def draw_scores(planned: PlannedGrasps, path: Path) -> Path:
-    """The score over drift, and over the rank."""
+    """Draw the score over drift, and over the rank."""
     score = _numbers(planned.table, "score")
     with style.figure(path, 3.3) as figure:
         grid = style.panels(figure, 1, 2, margins=(0.7, 0.25, 0.5, 0.35), gaps=(0.95, 0.3))
@@ -319,7 +319,7 @@ def _over_drift(axes: Axes, planned: PlannedGrasps, score: Array) -> None:
     axes.scatter(moved[:best], score[:best], s=80, facecolors="none", edgecolors=style.LOST)
     axes.set_xlabel(f"{drift.name} [mm]")
     axes.set_ylabel(planned.plan.rank_by)
-    axes.set_title("each ranked grasp")
+    axes.set_title("all ranked grasps")
     whole = np.unique(contacts[ranked].astype(int)).tolist()
     bar = axes.get_figure().colorbar(dots, ax=axes, fraction=0.05, pad=0.03, ticks=whole)  # type: ignore[union-attr]
     bar.set_label("bodies in contact", fontsize=7)
@@ -332,19 +332,23 @@ def _over_rank(axes: Axes, planned: PlannedGrasps, score: Array) -> None:
     axes.set_xlabel("rank")
     axes.set_ylabel(planned.plan.rank_by)
     axes.set_xlim(0, len(score) + 1)
-    axes.set_title("from the best to the worst")
+    axes.set_title("score by rank")
 
 
 def correlation_verdict(planned: PlannedGrasps) -> str:
-    """Whether score and drift go together, by Spearman's rank correlation."""
+    """Sentence about the rank correlation (Spearman) of score and drift."""
     drift = drift_of(planned)
     score, moved = _numbers(planned.table, "score"), _numbers(planned.table, drift.column)
     both = np.isfinite(score) & np.isfinite(moved)
     if both.sum() < MIN_COUNT or np.ptp(score[both]) == 0.0 or np.ptp(moved[both]) == 0.0:
-        return f"Too little to compare {planned.plan.rank_by} with the {drift.name}."
+        return f"Too few data to compare {planned.plan.rank_by} with the {drift.name}."
     correlation = spearmanr(score[both], moved[both])
     rho, chance = float(correlation.statistic), float(correlation.pvalue)
-    how = "tells nothing about" if chance > 0.01 else ("falls with" if rho < 0 else "grows with")
+    how = (
+        "is not correlated with"
+        if chance > 0.01
+        else ("decreases with" if rho < 0 else "increases with")
+    )
     odds = "p < 0.001" if chance < 1e-3 else f"p = {chance:.2g}"
     return (
         f"Over {int(both.sum())} grasps {planned.plan.rank_by} {how} the {drift.name} "
@@ -353,25 +357,25 @@ def correlation_verdict(planned: PlannedGrasps) -> str:
 
 
 def evenness_verdict(planned: PlannedGrasps) -> str:
-    """Whether directions are even over the sphere: Rayleigh's test, 3nR² is χ² with 3 degrees.
+    """Sentence about the uniformity of the directions: Rayleigh test, 3nR² ~ χ² with 3 degrees.
 
-    (Mardia and Jupp, Directional Statistics, Wiley 2000, §10.4.1.)
+    Mardia and Jupp, Directional Statistics, Wiley 2000, section 10.4.1.
     """
     directions = _directions(planned.table)
     if planned.plan.poses.cone < math.pi:
         cone_deg = math.degrees(planned.plan.poses.cone)
-        return f"Directions are within {cone_deg:.3g}° of the scene's own."
+        return f"Directions are within {cone_deg:.3g}° of the direction of the scene."
     length = float(np.linalg.norm(directions.mean(axis=0)))
     chance = float(chi2.sf(3 * len(directions) * length**2, df=3))
-    word = "even" if chance > 0.01 else "not even"
+    word = "uniform" if chance > 0.01 else "not uniform"
     return (
-        f"Directions are {word} over the sphere: their mean has length {length:.3f}, and chance "
-        f"alone makes it longer in {chance:.0%} of such draws."
+        f"Directions are {word} over the sphere: mean resultant length {length:.3f}, Rayleigh test "
+        f"p = {chance:.2f}."
     )
 
 
 def summary(planned: PlannedGrasps, best: Sequence[Best]) -> str:
-    """The outcome in a few sentences."""
+    """Summary of the search in one or two sentences."""
     table, plan = planned.table, planned.plan
     text = f"{planned.ranked} of {len(table)} hand poses ended with the hand closed on the object"
     if planned.ranked:
@@ -385,13 +389,13 @@ def summary(planned: PlannedGrasps, best: Sequence[Best]) -> str:
         held = sum(bool(result.held) for result in tested)
         criterion = tested[0].scene.success
         name = "the lift" if criterion is None else f"'{criterion.name}'"
-        when = "" if plan.test is None else " afterwards"
-        text += f". Of the best {len(tested)}, {held} passed {name}{when}"
+        suffix = "" if plan.test is None else " afterwards"
+        text += f". Of the best {len(tested)}, {held} passed {name}{suffix}"
     return text + "."
 
 
 def plan_rows(planned: PlannedGrasps) -> list[tuple[str, str]]:
-    """What was tried and how it ended."""
+    """Rows (name, value) of the search space and the outcomes."""
     plan, table, poses = planned.plan, planned.table, planned.plan.poses
     end = "largest" if largest_is_best(plan) else "smallest"
     ends = ", ".join(f"{count} {name}" for name, count in table["status"].value_counts().items())
@@ -399,12 +403,12 @@ def plan_rows(planned: PlannedGrasps) -> list[tuple[str, str]]:
     back = f"{planned.pulled_back} of {len(table)}"
     if planned.pulled_back:
         back += f", at most {1e3 * float(table['pulled_back_m'].max()):.1f} mm"
-    back += f"; {stuck} found no way out" if stuck else ""
-    cone = "all around" if poses.cone == math.pi else f"within {math.degrees(poses.cone):.3g}°"
+    back += f"; {stuck} without a collision-free pose" if stuck else ""
+    cone = "all directions" if poses.cone == math.pi else f"within {math.degrees(poses.cone):.3g}°"
     rows = [
         ("Directions", f"{cone}, roll ± {math.degrees(poses.roll):.3g}°"),
         ("Offset", f"within {1e3 * poses.offset:.3g} mm of the grasp's centre"),
-        ("What moves", f"the {poses.moves}"),
+        ("Moved body", poses.moves),
         ("Seed", str(plan.seed)),
         ("Ranked by", f"{plan.rank_by}, {end} first"),
         ("Ends", ends),
@@ -413,16 +417,16 @@ def plan_rows(planned: PlannedGrasps) -> list[tuple[str, str]]:
     if plan.preshapes:
         rows.append(("Preshapes", ", ".join(plan.preshapes)))
     wall = float(table["wall_time_s"].sum())
-    rows.append(("Work", f"{wall:.1f} s, {wall / len(table):.3f} s a candidate"))
+    rows.append(("Computation", f"{wall:.1f} s, {wall / len(table):.3f} s per candidate"))
     return rows
 
 
 def ranked_rows(
     planned: PlannedGrasps, best: Sequence[Best], count: int
 ) -> tuple[list[str], list[list[str]]]:
-    """Heads and cells of the table of the best."""
+    """Heads and cells of the table of ranked candidates."""
     plan, drift = planned.plan, drift_of(planned)
-    passed = {one.row: in_short(one.result) for one in best}
+    passed = {one.row: short_verdict(one.result) for one in best}
     heads = ["Rank", "Candidate", plan.rank_by, *([TEST] if passed else []), drift.short,
              "Contacts", "Direction", "Roll [°]", "Offset [mm]", "Back [mm]"]  # fmt: skip
     heads += ["Preshape"] if plan.preshapes else []
@@ -456,7 +460,7 @@ def _millimetres(value: object) -> str:
 
 
 def verdict(result: GraspResult) -> str:
-    """What became of a grasp, and of its test where there was one."""
+    """Status of a grasp, or the result of its hold test."""
     if result.hold is None:
         return result.status.name
     word = "held" if result.held else "not held"
@@ -467,8 +471,8 @@ def verdict(result: GraspResult) -> str:
     return f"{word}, {borne} of {len(tried)} directions, drift {1e3 * result.hold.drop_m:.2g} mm"
 
 
-def in_short(result: GraspResult) -> str:
-    """The same in two words."""
+def short_verdict(result: GraspResult) -> str:
+    """Short form of ``verdict`` for the table."""
     if result.hold is None:
         return result.status.name
     tried = result.hold.directions
@@ -477,7 +481,7 @@ def in_short(result: GraspResult) -> str:
 
 
 def drift_of(planned: PlannedGrasps) -> Drift:
-    """Drift in the hand during the hold test where there was one, else that of the closure."""
+    """Drift during the hold test if there was one, else displacement by the closure."""
     if planned.table["hold_drop_m"].notna().any():
         return Drift("hold_drop_m", "drift in the hand", "Drift [mm]")
     return Drift("displacement_m", "displacement by the closure", "Moved [mm]")

@@ -48,45 +48,45 @@ if TYPE_CHECKING:
 
 REPORT = "report.html"
 MAX_POSES = 5
-"""Grasps that are simulated again for pictures."""
+"""Maximum number of grasps that are simulated again for images."""
 
 FIGURE_COLUMNS = 3
-"""Panels side by side."""
+"""Maximum number of panels per row."""
 MAX_SERIES = len(style.SERIES)
 MAX_LETTERS = 28
-"""Of names along an axis, all together; more are written askew."""
+"""Total characters of the tick labels of an axis; longer labels are rotated."""
 BELOW = 0.06
-"""Crosses of one line stand so far below those of the line before, over the panel's height."""
+"""Vertical distance between the crosses of two lines, over the height of the panel."""
 CROSS = "×"
-"""Stands where the object is not in the hand at the end."""
+"""Symbol of grasps that end without the object in the hand."""
 
 HEAD_WIDTH = 15
-"""Letters of a line over an axis, so that neighbours and the edge are not reached."""
+"""Maximum characters in a line of an axis head."""
 MAX_LINES = 2000
-"""Lines of a parallel plot; more hide one another, and every so manieth is drawn."""
+"""Maximum number of lines of a parallel-coordinates plot; larger tables are thinned."""
 COLORS: dict[Any, str] = {True: style.EDGE, False: style.LOST, None: style.POSITION}
-"""Of grasps that held, did not hold, and were not asked to."""
+"""Colours of grasps that held, did not hold, and had no hold test."""
 
 EXTREMES = 5
-"""Best and worst grasps that the page names."""
-JUDGING = ("hold_drop_m", "displacement_m")
-"""Measures by which grasps are best and worst: the first that there is."""
+"""Number of best and worst grasps in the table."""
+RANKING_MEASURES = ("hold_drop_m", "displacement_m")
+"""Measures that rank the grasps, in order of preference."""
 
 DECADES = 30.0
-"""Values that span more than this factor are shown by their logarithm."""
+"""Axes that span more than this factor are logarithmic."""
 LETTER = 0.075
-"""Width of a letter of a tick [in]."""
+"""Width of a character of a tick label [in]."""
 
 NORMAL_95 = 1.959963984540054
-"""Half width of the interval that holds 95 % of a normal distribution, over its deviation."""
+"""97.5 % quantile of the standard normal distribution."""
 MAX_LEVELS = 12
-"""An axis of more values is drawn in groups."""
+"""Axes with more values are grouped into ranges."""
 
 _UNIT = re.compile(r"\[([^\[\]]+)\]")
 
 
 class Shown(NamedTuple):
-    """A figure with its heading and what it shows."""
+    """A figure with its heading and caption."""
 
     title: str
     path: Path
@@ -94,23 +94,23 @@ class Shown(NamedTuple):
 
 
 class ExampleRow(NamedTuple):
-    """A row of the table with what is said about it."""
+    """A row of the table that is shown as an example."""
 
     position: int
-    """In the table, from 0."""
-    why: str
+    """Index in the table, from 0."""
+    reason: str
 
 
 class Measure(NamedTuple):
-    """A column with what a figure calls it."""
+    """A column of the table with its display name and unit."""
 
     column: str
     name: str
     unit: str
     scale: float
-    """From the column's unit to that of the figure."""
+    """Factor from the unit of the column to the displayed unit."""
     of_motion: bool = False
-    """Whether it says how the object moved: without meaning where it is in the hand no longer."""
+    """Whether it measures object motion, which is meaningless for a lost object."""
 
     @property
     def label(self) -> str:
@@ -119,11 +119,11 @@ class Measure(NamedTuple):
 
 
 class Level(NamedTuple):
-    """Rows of one value of an axis, or of a range of its values."""
+    """Rows with one value, or one range of values, of an axis."""
 
     label: str
     rows: NDArray[np.bool_]
-    """Whether each row belongs to it."""
+    """Mask of the rows."""
 
 
 MEASURES = (
@@ -143,15 +143,15 @@ def write_sweep_report(plan: SweepPlan, table: pd.DataFrame, directory: str | Pa
     """Draw the figures of a sweep and write ``report.html``.
 
     Args:
-        plan: The plan.
-        table: Its table.
-        directory: Where to.
+        plan: The sweep plan.
+        table: The table of results.
+        directory: Output directory.
 
     Raises:
-        ResultError: The folder cannot be written.
+        ResultError: The directory cannot be written.
     """
     directory = Path(directory)
-    shown = [*_drawn(plan, table, directory), *_drawn_again(plan, table, directory)]
+    shown = [*_draw_table(plan, table, directory), *_draw_examples(plan, table, directory)]
     html = templates().get_template("sweep.html.j2").render(
         version=__version__,
         title=f"{plan.scene.hand.name} grasps {plan.scene.object.name}, {len(table)} times",
@@ -162,15 +162,15 @@ def write_sweep_report(plan: SweepPlan, table: pd.DataFrame, directory: str | Pa
         extremes=extremes(plan, table),
         failures=_failures(table),
         columns=COLUMNS.items(),
-        # as it was typed, so that the command is right where the sweep was started
+        # as entered, so that the printed command works in the same working directory
         directory=displayed_path(directory),
         paths=[axis_label(plan.scene, axis.path) for axis in plan.axes],
     )  # fmt: skip
     return write_text(directory / REPORT, html)
 
 
-def _drawn(plan: SweepPlan, table: pd.DataFrame, directory: Path) -> list[Shown]:
-    """Figures of the numbers in the table."""
+def _draw_table(plan: SweepPlan, table: pd.DataFrame, directory: Path) -> list[Shown]:
+    """Draw the figures of the table; return them with captions."""
     axes, left_out = varied(plan, table), _left_out(table)
     shown_figures: list[Shown] = []
     if not axes or not measures_of(table):
@@ -178,66 +178,66 @@ def _drawn(plan: SweepPlan, table: pd.DataFrame, directory: Path) -> list[Shown]
     if plan.method in DRAWN:
         path = draw_scatter(plan, table, directory / "scatter.png")
         text = f", coloured by {axes[1].path}" if len(axes) > 1 else ""
-        shown_figures.append(Shown("Measures", path, f"One dot a grasp{text}.{left_out}"))
+        shown_figures.append(Shown("Measures", path, f"One dot per grasp{text}.{left_out}"))
     else:
         path = draw_lines(plan, table, directory / "lines.png")
         shown_figures.append(Shown("Measures", path, f"{_points(plan, table)}{left_out}"))
     if plan.method == "grid" and len(axes) > 1:
         path = draw_heat_maps(plan, table, directory / "heat.png")
-        text = "One grasp a cell" if len(table) == _combinations(table, axes[:2]) else "Means"
-        text += "; white where no grasp has the measure."
+        text = "One grasp per cell" if len(table) == _combinations(table, axes[:2]) else "Means"
+        text += "; white: no grasp has the measure."
         if left_out:
-            text += " A cross with a number: so many grasps of the cell are left out, as above."
+            text += " Cross with a number: excluded grasps of the cell, as above."
         shown_figures.append(Shown("Two axes", path, text))
     if table["held"].notna().any():
         path = draw_success(plan, table, directory / "success.png")
         text = "; lines are 95 % intervals" if at_random(plan) else ""
-        shown_figures.append(Shown("Success", path, f"Share of held grasps{text}."))
+        shown_figures.append(Shown("Success", path, f"Fraction of held grasps{text}."))
     if len(axes) > 1:
         path = draw_parallel(plan, table, directory / "parallel.png")
         text = (
-            "One line a grasp: green held, red not held, blue where nothing was asked (sweep.csv). "
-            "A line breaks where its grasp lacks the measure."
+            "One line per grasp: green held, red not held, blue without hold test (sweep.csv). "
+            "Lines are interrupted at missing measures."
         )
-        shown_figures.append(Shown("All together", path, text))
+        shown_figures.append(Shown("All axes and measures", path, text))
     return shown_figures
 
 
 def _left_out(table: pd.DataFrame) -> str:
-    """How many grasps have no place in the figures, and why."""
+    """Sentence about the grasps that the figures exclude."""
     gone = int(lost(table).sum())
     if gone == 0:
         return ""
     text = f" {gone} of {len(table)} grasps ended without the object in the hand"
     if not any(measure.of_motion for measure in measures_of(table)):
-        return f"{text}; how far it fell says nothing."
+        return f"{text}."
     return (
-        f"{text}: crosses at the upper edge. How far it fell says nothing, so displacement, "
-        "rotation and drift leave them out."
+        f"{text}: crosses at the upper edge. They are excluded from displacement, rotation and "
+        "drift, which would only measure the fall."
     )
 
 
 def _points(plan: SweepPlan, table: pd.DataFrame) -> str:
-    """What a point of the lines is."""
+    """Caption that explains the points of the lines."""
     axes = varied(plan, table)
     if len(table) == _combinations(table, axes[:2]):
-        return "One point a grasp."
+        return "One point per grasp."
     over = [axis.path for axis in axes[2:]] + ["repeats"] * (plan.repeats > 1)
     text = f" over {', '.join(over)}" if over else ""
-    return f"Means{text}, with bars from the least to the largest."
+    return f"Means{text}, with bars from minimum to maximum."
 
 
 def _combinations(table: pd.DataFrame, axes: list[Axis]) -> int:
     return len(table.drop_duplicates([axis.path for axis in axes]))
 
 
-def _drawn_again(plan: SweepPlan, table: pd.DataFrame, directory: Path) -> list[Shown]:
-    """Pictures and tracks of the grasps that tell most, simulated again."""
+def _draw_examples(plan: SweepPlan, table: pd.DataFrame, directory: Path) -> list[Shown]:
+    """Simulate the example grasps again and draw their trajectories and final states."""
     results: list[GraspResult] = []
     shown: list[ExampleRow] = []
     for one in example_rows(plan, table, MAX_POSES):
         try:
-            results.append(_again(plan, int(table["row"].iloc[one.position])))
+            results.append(_simulate_row(plan, int(table["row"].iloc[one.position])))
         except SoftgraspError:
             continue
         shown.append(one)
@@ -246,30 +246,30 @@ def _drawn_again(plan: SweepPlan, table: pd.DataFrame, directory: Path) -> list[
     numbers = [f"row {table['row'].iloc[one.position]}" for one in shown]
     values = [values_of(plan, table, one.position) for one in shown]
     text = [
-        f"{number}{f' ({one.why})' if one.why else ''}"
+        f"{number}{f' ({one.reason})' if one.reason else ''}"
         for number, one in zip(numbers, shown, strict=True)
     ]
-    caption = f"Simulated again for this page: {', '.join(text)}."
+    caption = f"Simulated again for this report: {', '.join(text)}."
     labels = [f"{number}: {value}" if value else number
               for number, value in zip(numbers, values, strict=True)]  # fmt: skip
     path = overlay_objects(results, labels, directory / "objects.png")
-    cut = " Curves of a lost object are cut." if _cut(results) else ""
-    shown_figures = [Shown("Motion of the object", path, f"{caption}{cut}")]
+    suffix = " Curves of a lost object are clipped." if _is_clipped(results) else ""
+    shown_figures = [Shown("Motion of the object", path, f"{caption}{suffix}")]
     try:
         path = final_poses(results, numbers, directory / "poses.png", captions=values)
-        shown_figures.append(Shown("How they ended", path, f"{caption} Seen from one place."))
+        shown_figures.append(Shown("Final states", path, f"{caption} All with one camera."))
     except BackendUnavailable:
-        pass  # nothing here can draw; the numbers stay
+        pass  # no renderer: the report has no images
     return shown_figures
 
 
-def _again(plan: SweepPlan, row: int) -> GraspResult:
+def _simulate_row(plan: SweepPlan, row: int) -> GraspResult:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # they are in the table
+        warnings.simplefilter("ignore")  # listed in the table
         return simulate(scene_of_row(plan, row))
 
 
-def _cut(results: list[GraspResult]) -> bool:
+def _is_clipped(results: list[GraspResult]) -> bool:
     gone = [out_of_hand(result) for result in results]
     return any(gone) and not all(gone)
 
@@ -280,7 +280,7 @@ def _summary(plan: SweepPlan, table: pd.DataFrame) -> str:
     text = f"{len(table)} grasps over {axes} ({plan.method})"
     if len(held):
         text += f"; {int(held.sum())} of {len(held)} held"
-        if at_random(plan):  # a grid would come out the same again
+        if at_random(plan):  # a grid is reproducible and has no interval
             low, high = wilson(int(held.sum()), len(held))
             interval = f"95 % interval {100 * low:.1f} … {100 * high:.1f} %"
             text += f" ({held.mean():.1%}, {interval})"
@@ -288,7 +288,9 @@ def _summary(plan: SweepPlan, table: pd.DataFrame) -> str:
     text += f"; {failed} could not be simulated" if failed else ""
     wall = float(table["wall_time_s"].sum())
     if wall > 0.0:
-        text += f". {wall:.1f} s of work, {table['wall_build_s'].sum() / wall:.0%} of it for models"
+        text += (
+            f". {wall:.1f} s of computation, {table['wall_build_s'].sum() / wall:.0%} for models"
+        )
     return text + "."
 
 
@@ -301,16 +303,16 @@ def _axis_text(axis: Axis, table: pd.DataFrame) -> str:
 
 
 def _failures(table: pd.DataFrame) -> list[tuple[str, int]]:
-    """The commonest errors, and how often they came."""
+    """Most frequent errors with their counts."""
     counts = table.loc[table["status"] == FAILED, "error"].value_counts()
     return [(str(error), int(count)) for error, count in counts.head(10).items()]
 
 
 def draw_lines(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
-    """Measures over the first axis, one line a value of the second one.
+    """Draw measures over the first axis, one line per value of the second one.
 
-    Lines join means over numbers; bars reach from the least to the largest of repeats and of
-    other axes. A cross at the upper edge is a grasp that ended without the object in the hand.
+    Lines connect means; bars span minimum to maximum over repeats and further axes. Crosses at the
+    upper edge are grasps that ended without the object in the hand.
     """
     axes, measures = varied(plan, table), measures_of(table)
     other: list[Level | None] = [None]
@@ -340,7 +342,7 @@ def _height(count: int, each: float = 1.9) -> float:
 
 
 def _panels(figure: Any, count: int, *, wide: float = 0.45) -> list[Axes]:
-    """As many panels as there is to show, in rows of three."""
+    """Add panels in rows of three."""
     columns = min(count, FIGURE_COLUMNS)
     grid = style.panels(
         figure, -(-count // columns), columns, margins=(0.7, wide, 0.65, 0.55), gaps=(wide, 0.75)
@@ -371,30 +373,30 @@ def _line(
         return
     middle = np.array(mean)
     errors = np.abs([middle - low, high - middle])
-    joined = 1.2 if is_numeric(table, axis.path) else 0.0  # names have no way between them
+    joined = 1.2 if is_numeric(table, axis.path) else 0.0  # no interpolation between names
     panel.errorbar(at, middle, errors, color=color, label=label, marker="o", markersize=3,
                    linewidth=joined, elinewidth=0.7, capsize=2)  # fmt: skip
 
 
 def _crosses(panel: Axes, table: pd.DataFrame, axis: Axis, color: str, height: float = 1.0) -> None:
-    """Crosses at the upper edge, which are no numbers, at a share of the panel's height."""
+    """Draw crosses at a fraction of the height of the panel."""
     at = table[axis.path]
     at = at if is_numeric(table, axis.path) else at.map(short)
     values = list(dict.fromkeys(at))
     if not values:
         return
-    panel.margins(y=0.15)  # the largest numbers do not reach the crosses
+    panel.margins(y=0.15)  # keeps the largest values below the crosses
     panel.plot(values, [height] * len(values), ls="", marker="x", ms=5, mew=1.3, color=color,
                transform=panel.get_xaxis_transform(), clip_on=False)  # fmt: skip
 
 
 def _width(figure: Figure, panel: Axes) -> float:
-    """Of a panel [in]."""
+    """Width of a panel [in]."""
     return float(panel.get_position().width * figure.get_size_inches()[0])
 
 
 def _handles(figure: Figure) -> list[Any]:
-    """The keys of all lines; a panel may lack one whose grasps have no number in it."""
+    """Legend entries of all lines; a single panel may lack some."""
     handles_by_label: dict[str, Any] = {}
     for panel in figure.axes:
         handles, labels = panel.get_legend_handles_labels()
@@ -411,13 +413,13 @@ def _lost_key(table: pd.DataFrame) -> list[Any]:
 
 
 def draw_heat_maps(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
-    """Means of measures over the first two axes of a grid; the rest is averaged."""
+    """Draw the means of measures over the first two axes of a grid."""
     (first, second), measures = varied(plan, table)[:2], measures_of(table)
     across, along = levels(table, first.path), levels(table, second.path)
     with style.figure(path, _height(len(measures), 2.4)) as figure:
         for panel, measure in zip(_panels(figure, len(measures), wide=0.95), measures, strict=True):
             values = numbers(table, measure)
-            cells = [[_mean(values[x.rows & y.rows]) for x in across] for y in along]
+            cells = [[_finite_mean(values[x.rows & y.rows]) for x in across] for y in along]
             image = panel.imshow(cells, origin="lower", aspect="auto", cmap="viridis")
             if measure.of_motion:
                 _mark_lost(panel, lost(table), across, along)
@@ -431,7 +433,7 @@ def draw_heat_maps(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
     return path
 
 
-def _mean(values: Array) -> float:
+def _finite_mean(values: Array) -> float:
     finite = values[np.isfinite(values)]
     return float(finite.mean()) if finite.size else float("nan")
 
@@ -439,7 +441,7 @@ def _mean(values: Array) -> float:
 def _mark_lost(
     panel: Axes, gone: NDArray[np.bool_], across: list[Level], along: list[Level]
 ) -> None:
-    """How many grasps of each cell are left out, in the cell."""
+    """Write the number of excluded grasps into each cell."""
     for row, y in enumerate(along):
         for column, x in enumerate(across):
             count, whole = int(gone[x.rows & y.rows].sum()), int((x.rows & y.rows).sum())
@@ -458,7 +460,7 @@ def _name_ticks(panel: Axes, shown: list[Level]) -> None:
 
 
 def draw_scatter(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
-    """Measures of sampled grasps over the first axis, coloured by the second."""
+    """Draw measures of sampled grasps over the first axis, coloured by the second."""
     axes, measures = varied(plan, table), measures_of(table)
     first = axes[0]
     color = table[axes[1].path] if len(axes) > 1 and is_numeric(table, axes[1].path) else None
@@ -482,10 +484,9 @@ def draw_scatter(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
 
 
 def draw_success(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
-    """How often the object was held for every value of every axis.
+    """Draw the rate of held grasps for every value of every axis.
 
-    Where rows are drawn at random, lines are 95 % intervals of the rates; those of a grid without
-    noise would come again as they are.
+    Rows drawn at random get 95 % confidence intervals; a grid without noise has none.
     """
     axes, tested = varied(plan, table), table[table["held"].notna()]
     with style.figure(path, _height(len(axes))) as figure:
@@ -503,14 +504,14 @@ def draw_success(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
             _name_ticks(panel, shown)
             panel.set_xlim(-0.8, len(shown) - 0.2)
             panel.set_ylim(0, 105)
-            # not below: names that are written askew need the room
+            # as a title, because rotated tick labels need the space below
             panel.set_title(f"held [%] by {axis_label(plan.scene, axis.path)}")
             panel.grid(axis="x", visible=False)
     return path
 
 
 def draw_parallel(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
-    """All axes and measures side by side; lines break where a grasp has no number."""
+    """Draw all axes and measures as parallel coordinates, interrupted at missing values."""
     from matplotlib.collections import LineCollection
 
     axes, measures = varied(plan, table), measures_of(table)
@@ -537,7 +538,7 @@ def draw_parallel(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
 
 
 def _axis_numbers(table: pd.DataFrame, path: str) -> Array:
-    """Values of an axis as numbers; others by their place among all."""
+    """Values of an axis as numbers; names by their index."""
     if is_numeric(table, path):
         return table[path].to_numpy(dtype=float)
     names = list(dict.fromkeys(table[path]))
@@ -545,7 +546,7 @@ def _axis_numbers(table: pd.DataFrame, path: str) -> Array:
 
 
 def _broken(label: str) -> str:
-    """A path over several lines: after its first dot, and before its unit."""
+    """Break a label after its first dot and before its unit."""
     return label.replace(".", ".\n", 1).replace(" [", "\n[")
 
 
@@ -567,42 +568,42 @@ def _draw_scales(panel: Axes, heads: list[str], ends: list[tuple[float, float]])
 
 
 def example_rows(plan: SweepPlan, table: pd.DataFrame, max_rows: int) -> list[ExampleRow]:
-    """At most so many rows: the best, one of every other end, the worst, then what is unlike those.
+    """Select example rows: the best, one per other outcome, the worst, then the most different.
 
-    In the order of the table.
+    They are returned in the order of the table.
     """
     good = np.flatnonzero((table["status"] != FAILED).to_numpy())
     reasons: dict[int, str] = {}
-    measure = judging(table)
+    measure = ranking_measure(table)
     order = [] if measure is None else ordered(table, measure)[0]
     held = [position for position in order if table["held"].fillna(value=True).iloc[position]]
     if measure is not None and held:
-        reasons[held[0]] = f"least {measure.name}"
+        reasons[held[0]] = f"smallest {measure.name}"
     for position in good.tolist():
-        ends = {_end(table, other) for other in reasons}
-        if len(reasons) < max_rows and (not reasons or _end(table, position) not in ends):
-            reasons[position] = _end(table, position)
+        ends = {_outcome(table, other) for other in reasons}
+        if len(reasons) < max_rows and (not reasons or _outcome(table, position) not in ends):
+            reasons[position] = _outcome(table, position)
     if measure is not None and order and len(reasons) < max_rows:
         reasons.setdefault(order[-1], f"largest {measure.name}")
-    marks = _marks(plan, table)
+    marks = _features(plan, table)
     while reasons and len(reasons) < min(max_rows, len(good)):
-        # as far as can be from all that are shown: what is alike is not shown twice
-        away = np.abs(marks[good][:, None] - marks[list(reasons)]).sum(axis=2).min(axis=1)
-        away[np.isin(good, list(reasons))] = -1.0
-        reasons[int(good[np.argmax(away)])] = "unlike those"
+        # farthest point sampling in the space of axes and measures
+        distance = np.abs(marks[good][:, None] - marks[list(reasons)]).sum(axis=2).min(axis=1)
+        distance[np.isin(good, list(reasons))] = -1.0
+        reasons[int(good[np.argmax(distance)])] = "different from those"
     return [ExampleRow(position, reasons[position]) for position in sorted(reasons)]
 
 
-def _end(table: pd.DataFrame, position: int) -> str:
-    """How a grasp ended, in a word or two."""
+def _outcome(table: pd.DataFrame, position: int) -> str:
+    """Outcome of a grasp in one or two words."""
     status, held = str(table["status"].iloc[position]), table["held"]
     if not held.notna().iloc[position] or lost(table)[position]:
         return status
     return "held" if held.iloc[position] else f"{status}, not held"
 
 
-def _marks(plan: SweepPlan, table: pd.DataFrame) -> Array:
-    """Numeric axes and measures of all rows, each from 0 to 1, and −1 where there is none."""
+def _features(plan: SweepPlan, table: pd.DataFrame) -> Array:
+    """Numeric axes and measures of all rows, scaled to [0, 1]; −1 where missing."""
     numeric = [axis.path for axis in varied(plan, table) if is_numeric(table, axis.path)]
     columns = [table[path].to_numpy(dtype=float) for path in numeric]
     columns += [numbers(table, measure) for measure in measures_of(table)]
@@ -614,7 +615,7 @@ def _marks(plan: SweepPlan, table: pd.DataFrame) -> Array:
 
 
 def values_of(plan: SweepPlan, table: pd.DataFrame, position: int) -> str:
-    """What a row's axes stand at: ``density 700 kg/m³, friction 0.2``."""
+    """Axis values of a row: ``density 700 kg/m³, friction 0.2``."""
     texts = []
     for axis in varied(plan, table):
         unit = unit_of(plan.scene, axis.path)
@@ -624,8 +625,8 @@ def values_of(plan: SweepPlan, table: pd.DataFrame, position: int) -> str:
 
 
 def extremes(plan: SweepPlan, table: pd.DataFrame) -> list[tuple[str, list[list[str]]]]:
-    """Rows with the least and the largest of the measure that says most, and those without it."""
-    measure, tables = judging(table), list[tuple[str, list[list[str]]]]()
+    """Tables of the rows with the smallest and largest ranking measure, and of lost objects."""
+    measure, tables = ranking_measure(table), list[tuple[str, list[list[str]]]]()
 
     def rows(positions: Sequence[int], texts: Sequence[str]) -> list[list[str]]:
         return [
@@ -637,7 +638,7 @@ def extremes(plan: SweepPlan, table: pd.DataFrame) -> list[tuple[str, list[list[
     if measure is not None:
         order, values = ordered(table, measure)
         count = min(EXTREMES, len(order) // 2 or 1)
-        for word, positions in (("Least", order[:count]), ("Largest", order[::-1][:count])):
+        for word, positions in (("Smallest", order[:count]), ("Largest", order[::-1][:count])):
             texts = [f"{values[position]:.3g}" for position in positions]
             tables.append((f"{word} {measure.label}", rows(positions, texts)))
     gone = np.flatnonzero(lost(table)).tolist()[:EXTREMES]
@@ -648,29 +649,29 @@ def extremes(plan: SweepPlan, table: pd.DataFrame) -> list[tuple[str, list[list[
 
 
 def measures_of(table: pd.DataFrame) -> list[Measure]:
-    """The measures that at least two grasps have."""
+    """Measures with values of at least two grasps."""
     return [m for m in MEASURES if np.isfinite(numbers(table, m)).sum() > 1]
 
 
 def numbers(table: pd.DataFrame, measure: Measure) -> Array:
-    """A measure of every row in the figure's unit, NaN where there is none.
+    """Values of a measure in the displayed unit, NaN where missing.
 
-    Nor is there one of motion where the object is not in the hand at the end: how far it fell until
-    the run ended says nothing, and would set the scale of all others.
+    Measures of motion are NaN for lost objects: the distance of the fall is not a property of the
+    grasp and would dominate the scale.
     """
     values = table[measure.column].to_numpy(dtype=float, na_value=np.nan) * measure.scale
     return np.where(lost(table), np.nan, values) if measure.of_motion else values
 
 
 def lost(table: pd.DataFrame) -> NDArray[np.bool_]:
-    """Whether the object of each row is not in the hand at the end, as ``out_of_hand`` of a run."""
-    dropped = (table["held"] == False) & (table["contacts"] == 0)  # noqa: E712 - of a column
+    """Whether the object is not in the hand at the end, per row; see ``out_of_hand``."""
+    dropped = (table["held"] == False) & (table["contacts"] == 0)  # noqa: E712 - elementwise
     gone = table["status"].isin([status.name for status in GONE]) | dropped
     return gone.to_numpy(dtype=bool, na_value=False)
 
 
 def levels(table: pd.DataFrame, path: str) -> list[Level]:
-    """The values of an axis, or six ranges of equal size where it has many."""
+    """Levels of an axis: its values, or six quantile ranges if it has many."""
     column = table[path]
     values = sorted(column.unique()) if is_numeric(table, path) else list(dict.fromkeys(column))
     if len(values) <= MAX_LEVELS or not is_numeric(table, path):
@@ -683,7 +684,7 @@ def levels(table: pd.DataFrame, path: str) -> list[Level]:
 
 
 def varied(plan: SweepPlan, table: pd.DataFrame) -> list[Axis]:
-    """The axes that have at least two values."""
+    """Axes with at least two values."""
     return [axis for axis in plan.axes if table[axis.path].nunique() > 1]
 
 
@@ -693,12 +694,12 @@ def is_numeric(table: pd.DataFrame, path: str) -> bool:
 
 
 def at_random(plan: SweepPlan) -> bool:
-    """Whether rows are drawn at random, so that a rate has an interval of confidence."""
+    """Whether rows are drawn at random, so that rates have confidence intervals."""
     return plan.method in DRAWN or plan.noise.position > 0.0 or plan.noise.rotation > 0.0
 
 
 def wilson(successes: int, trials: int) -> tuple[float, float]:
-    """The 95 % confidence interval of a rate (Wilson 1927, J. Am. Stat. Assoc. 22, 209)."""
+    """Wilson score interval (95 %) of a rate (Wilson 1927, J. Am. Stat. Assoc. 22, 209)."""
     if trials == 0:
         return 0.0, 1.0
     z, rate = NORMAL_95, successes / trials
@@ -710,13 +711,13 @@ def wilson(successes: int, trials: int) -> tuple[float, float]:
 
 
 def fit_ticks(axes: Axes, table: pd.DataFrame, axis: Axis, width: float) -> None:
-    """Scale and ticks of an x axis.
+    """Set scale and ticks of an x axis; the swept values are the ticks if they are few.
 
     Args:
         axes: The panel.
         table: The sweep's table.
-        axis: What lies along x.
-        width: Of the panel [in].
+        axis: The sweep axis along x.
+        width: Width of the panel [in].
     """
     from matplotlib.ticker import LogLocator, NullLocator
 
@@ -730,7 +731,7 @@ def fit_ticks(axes: Axes, table: pd.DataFrame, axis: Axis, width: float) -> None
         axes.set_xscale("log")
     axes.xaxis.set_minor_locator(NullLocator())
     if len(values) <= MAX_LEVELS:
-        axes.set_xticks(apart(values, width, log=log))
+        axes.set_xticks(spaced_ticks(values, width, log=log))
     elif log:
         few = values[-1] / values[0] < 1e3
         axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if few else (1.0,)))
@@ -739,12 +740,12 @@ def fit_ticks(axes: Axes, table: pd.DataFrame, axis: Axis, width: float) -> None
     axes.xaxis.set_major_formatter(compact)
 
 
-def apart(values: Sequence[float], width: float, *, log: bool) -> list[float]:
-    """Those of rising values whose texts do not touch on an axis of a width [in]; both ends."""
+def spaced_ticks(values: Sequence[float], width: float, *, log: bool) -> list[float]:
+    """Select ascending values whose tick labels do not overlap on an axis of a width [in]."""
     if len(values) < 2:
         return list(values)
     positions = [math.log(value) if log else value for value in values]
-    inch = 0.9 * width / (positions[-1] - positions[0])  # matplotlib leaves a twentieth at each end
+    inch = 0.9 * width / (positions[-1] - positions[0])  # matplotlib adds 5 % at each end
 
     def free(one: int, other: int) -> bool:
         letters = 0.5 * (len(compact(values[one])) + len(compact(values[other]))) + 1.0
@@ -758,16 +759,17 @@ def apart(values: Sequence[float], width: float, *, log: bool) -> list[float]:
 
 
 def axis_label(scene: GraspScene, path: str) -> str:
-    """The path of an axis, with its unit where there is one: ``object.density [kg/m³]``."""
+    """Label of an axis with its unit: ``object.density [kg/m³]``."""
     unit = unit_of(scene, path)
     return f"{path} [{unit}]" if unit else path
 
 
 def unit_of(scene: GraspScene, path: str) -> str:
-    """The unit of a field of a scene, as the text under it in the source says.
+    """Unit of a scene field, read from its docstring; empty without a unique unit.
 
-    Empty where that names none, or several of which one is meant, and where the path names no
-    field.
+    Args:
+        scene: The scene.
+        path: Path of the field, or a short name of the sweep.
     """
     owner, field, node = None, "", scene
     for part in re.findall(r"\w+", SHORT.get(path, path).replace("[*]", "[0]")):
@@ -778,19 +780,19 @@ def unit_of(scene: GraspScene, path: str) -> str:
 
 
 def _step(owner: Any, field: str, node: Any, part: str) -> tuple[Any, str, Any]:
-    """One part farther down a path: whose field it is, which one, and what it holds."""
+    """Follow one path component; return the owner, the field name and its value."""
     if part.isdigit():
         inside = isinstance(node, tuple | list) and int(part) < len(node)
         return owner, field, node[int(part)] if inside else None
     if isinstance(node, GraspObject) and part not in GraspObject.model_fields:
-        node = node.shape  # whose fields may stand at the object
+        node = node.shape  # shape fields may be addressed through the object
     defaults = {"contact": getattr(node, "requested_contact", None), "success": SuccessCriterion()}
     held = getattr(node, part, None)
     return node, part, defaults.get(part) if held is None else held
 
 
 def short(value: object) -> str:
-    """A value of an axis in a few letters."""
+    """Format an axis value briefly."""
     if isinstance(value, int | float | np.number):
         return compact(float(value))
     text = str(value)
@@ -800,7 +802,7 @@ def short(value: object) -> str:
 
 
 def compact(value: float, _position: object = None) -> str:
-    """Four digits, thousands and millions by letters; also a tick's text for matplotlib."""
+    """Format with four digits and the suffixes k and M; also a matplotlib tick formatter."""
     for letter, size in (("M", 1e6), ("k", 1e4)):
         if abs(value) >= size:
             return f"{value / (1e6 if letter == 'M' else 1e3):.4g}{letter}"
@@ -808,18 +810,18 @@ def compact(value: float, _position: object = None) -> str:
 
 
 def last_name(path: str) -> str:
-    """The last part of a path: what a key has room for."""
+    """Last component of a field path."""
     return path.rsplit(".", 1)[-1]
 
 
-def judging(table: pd.DataFrame) -> Measure | None:
-    """The measure that says most about success; None where there is none."""
+def ranking_measure(table: pd.DataFrame) -> Measure | None:
+    """Measure that ranks the grasps; None without one."""
     measures = measures_of(table)
-    return next((m for name in JUDGING for m in measures if m.column == name), None)
+    return next((m for name in RANKING_MEASURES for m in measures if m.column == name), None)
 
 
 def ordered(table: pd.DataFrame, measure: Measure) -> tuple[list[int], Array]:
-    """Rows with a measure, the least first, and the measure of all rows."""
+    """Positions of rows with a value in ascending order, and the values of all rows."""
     values = numbers(table, measure)
     order = np.argsort(values, kind="stable")
     return order[np.isfinite(values[order])].tolist(), values

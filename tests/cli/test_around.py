@@ -124,7 +124,7 @@ def test_the_summary_tells_of_what_is_beside_and_around(run: Run) -> None:
     ran = run("grasp", "beside", *QUICK)
     lines = {line.split()[0]: line for line in ran.out.splitlines()}
     assert lines["beside"].startswith("beside    small moved ")
-    assert "(judged: sphere; not judged: small moved " in lines["object"]
+    assert "(evaluated: sphere; not evaluated: small moved " in lines["object"]
     assert lines["support"].startswith("support   small presses on table with 0.0497 N at the end")
 
 

@@ -35,7 +35,7 @@ def test_sensors_by_name(run: Run) -> None:
         "--set", "sensors[4].noise=0.1",
     )  # fmt: skip
     assert done.code == 0
-    assert "sensors   6 sensors with 140 channels; most on tactile_" in done.out
+    assert "sensors   6 sensors with 140 channels; largest on tactile_" in done.out
     result = sg.load_result("o")
     assert list(result.sensors) == [
         *(f"tactile_F{finger}_P3" for finger in range(1, 5)),

@@ -120,8 +120,8 @@ def test_an_ffmpeg_that_fails_is_told(tmp_path, monkeypatch):
 def test_writing_is_silent(tmp_path):
     code = (
         "import logging, numpy as np; logging.basicConfig(level='WARNING')\n"
-        "from softgrasp.rendering import write_film\n"
-        f"write_film({str(tmp_path / 'film.mp4')!r}, np.zeros((3, 33, 47, 3), np.uint8), 30)"
+        "from softgrasp.rendering import write_frames\n"
+        f"write_frames({str(tmp_path / 'film.mp4')!r}, np.zeros((3, 33, 47, 3), np.uint8), 30)"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert (run.stdout, run.stderr) == ("", "")

@@ -169,7 +169,7 @@ def test_a_picture_of_an_earlier_run_does_not_get_into_the_page(
 ):
     (tmp_path / "strip.png").write_bytes(b"another run")
     grasp_page.write_report(held, tmp_path, renderer="none")
-    assert "Five instants" not in (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "Key frames" not in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("kind", ["no_contact", "diverged"])

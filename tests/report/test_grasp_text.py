@@ -84,7 +84,7 @@ def test_directions() -> None:
     assert (first.held, second.held, pushed().held) == (True, False, False)
     lost = f"dropped {1e3 * second.drop_m:.1f} mm"
     if second.rotation_rad > 0.5:
-        lost += f" and turned {np.degrees(second.rotation_rad):.1f}°"
+        lost += f" and rotated by {np.degrees(second.rotation_rad):.1f}°"
     if second.contacts == 0:
         lost += " and 0 bodies in contact"
     assert hold_clause(pushed()) == (
@@ -109,7 +109,8 @@ def test_criteria_say_what_they_do_and_allow() -> None:
     assert criterion_text(lift) == "lift 100.0 mm within 1 s; hold for 2 s"
     assert limits_text(lift) == "at most 5.0 mm and 20.1°, lifted by at least 95.0 mm"
     assert (
-        criterion_text(sg.io.load_criterion("sequence")) == "what the sequence does after its close"
+        criterion_text(sg.io.load_criterion("sequence"))
+        == "the motion of the sequence after the closure"
     )
     wag = sg.SuccessCriterion(motion=({"type": "shake", "name": "wag", "angle": 0.1},))
     assert criterion_text(wag) == "wag (shake) ±5.73° at 3 Hz, 4 cycles"
@@ -187,20 +188,20 @@ def pinched() -> sg.GraspResult:
 
 
 def test_what_is_said_is_what_was_computed() -> None:
-    message = pinched().quality
-    assert message is not None
+    quality = pinched().quality
+    assert quality is not None
     assert quality_clause(pinched()) == (
-        f"Force closure since {message['force_closure_s']:.2f} s, with 4 contact points at the end: "
-        f"ε = {message['epsilon']:.3g}"
+        f"Force closure since {quality['force_closure_s']:.2f} s, with 4 contact points at the end"
+        f": ε = {quality['epsilon']:.3g}"
     )
     rows = {row.label: row for row in quality_rows(pinched())}
     assert list(rows) == [
         "ε", "volume", "smallest singular value", "isotropy", "ellipsoid volume", "friction margin",
     ]  # fmt: skip
-    assert rows["ε"].value == f"{message['epsilon']:.3g}"
+    assert rows["ε"].value == f"{quality['epsilon']:.3g}"
     assert rows["ε"].convention == (
         "largest ball in the L1 wrench space of friction pyramids of 8 edges, unit normal forces, "
-        "spin as the contacts have it; moments over 30.0 mm, about the centre of mass"
+        "spin friction of the contacts; moments over 30.0 mm, about the centre of mass"
     )
 
 
@@ -211,7 +212,7 @@ def test_an_open_grasp_says_why() -> None:
         f"No force closure at the end with 2 contact points: {result.quality['reason']}"
     )
     nothing = sg.simulate(pinch(duration=0.05))
-    assert quality_clause(nothing) == "Nothing touches the object at the end"
+    assert quality_clause(nothing) == "No body touches the object at the end"
     assert quality_rows(nothing) == []
 
 
@@ -235,7 +236,7 @@ def test_the_summary_of_a_held_grasp(held: sg.GraspResult):
     assert grasp_text.summary(held) == (
         f"Held. 4 of 12 phalanges in contact, first touch at {touch:.3f} s, all by {last:.3f} s, "
         f"force closure at {held.quality_log.closed_at:.2f} s. "
-        f"The object moved {moved:.3f} mm and turned 0.0°. "
+        f"The object moved {moved:.3f} mm and rotated by 0.0°. "
         f"Held {hold.weight_N:.2g} N of weight with {1e3 * hold.drop_m:.3f} mm drop."
     )
     assert grasp_text.verdict(held) == ("Held", "good")
@@ -244,10 +245,10 @@ def test_the_summary_of_a_held_grasp(held: sg.GraspResult):
 def test_the_summary_of_a_run_without_contact(no_contact: sg.GraspResult):
     assert grasp_text.summary(no_contact) == (
         f"No contact. Nothing touched the object in {no_contact.simulated_time:.3f} s. "
-        "The hand did not move the object. No hold test was asked for."
+        "The hand did not move the object. No hold test was requested."
     )
     assert grasp_text.verdict(no_contact) == ("No contact", "bad")
-    assert grasp_text.force_clause(no_contact) == "No contact force in the whole run"
+    assert grasp_text.force_clause(no_contact) == "No contact force during the run"
 
 
 def test_the_summary_of_a_diverged_run(diverged: sg.GraspResult):
@@ -261,7 +262,7 @@ def test_a_dropped_object_is_told_with_the_limits(held: sg.GraspResult):
     dropped = replace(held, held=False, hold=hold)
     assert hold_clause(dropped) == (
         "Did not hold 2 N of weight: it dropped 12.3 mm (0.500 mm allowed) "
-        "and it turned 28.6° (5.7° allowed)"
+        "and it rotated by 28.6° (5.7° allowed)"
     )
     assert grasp_text.verdict(dropped) == ("Not held", "bad")
 
@@ -346,8 +347,9 @@ def test_parts_of_a_mesh_have_one_row_with_the_worst_of_them(held: sg.GraspResul
 def test_a_softer_contact_is_told(held: sg.GraspResult):
     requested = held.contact_model.asked.replace(stiffness=1e6)
     softer = replace(held, contact_model=held.contact_model.replace(asked=requested))
-    assert "could not honour the 1\N{NARROW NO-BREAK SPACE}000" in grasp_tables.stiffness_verdict(
-        softer
+    assert (
+        "did not allow the requested 1\N{NARROW NO-BREAK SPACE}000"
+        in grasp_tables.stiffness_verdict(softer)
     )
 
 
@@ -365,8 +367,8 @@ def test_the_facts_of_the_scene(held: sg.GraspResult):
     assert "contact after 10 samples above 0.1 N" in result["Closure"]
     rate = math.degrees(max(map(abs, held.scene.closing_motion.rates)))
     assert result["Grip force"] == (
-        f"what the servos' lag makes at {rate:.3g} °/s; "
-        "--closure force-limited --set closure.force=N chooses it"
+        f"results from the servo lag at {rate:.3g} °/s; "
+        "set it with --closure force-limited --set closure.force=N"
     )
     assert (
         dict(grasp_tables.provenance(held, "drawn"))["Trajectory SHA-256"] == held.trajectory_sha256

@@ -14,8 +14,8 @@ from softgrasp.report.planner import (
     correlation_verdict,
     draw_directions,
     draw_scores,
+    equal_area,
     evenness_verdict,
-    flat,
     plan_rows,
     ranked_rows,
     summary,
@@ -59,14 +59,14 @@ def mixed() -> PlannedGrasps:
 def test_equal_areas_of_the_sphere_stay_equal_in_the_picture() -> None:
     height = np.linspace(0.0, 1.0, 6)  # bands of equal area
     radius = np.sqrt(1.0 - height**2)
-    rims = flat(np.column_stack([radius, 0.0 * radius, height]), 1.0)[:, 0]
+    rims = equal_area(np.column_stack([radius, 0.0 * radius, height]), 1.0)[:, 0]
     assert np.diff(rims**2) == pytest.approx([-0.2] * 5)
     assert rims[0] == pytest.approx(1.0)
 
 
 def test_the_lower_half_is_seen_from_below() -> None:
     down = np.array([[0.6, 0.0, -0.8], [0.0, 0.6, -0.8]])
-    at = flat(down, -1.0)
+    at = equal_area(down, -1.0)
     assert at[0, 0] < 0.0
     assert at[1, 1] > 0.0
 
@@ -74,13 +74,14 @@ def test_the_lower_half_is_seen_from_below() -> None:
 def test_the_sentences_say_what_the_numbers_say(mixed: PlannedGrasps) -> None:
     message = correlation_verdict(mixed)
     assert (
-        "Over 9 grasps quality_min_singular falls with the displacement by the closure" in message
+        "Over 9 grasps quality_min_singular decreases with the displacement by the closure"
+        in message
     )
     assert "ρ = −1.00, p < 0.001" in message
-    assert "Directions are even over the sphere" in evenness_verdict(mixed)
+    assert "Directions are uniform over the sphere" in evenness_verdict(mixed)
     cone = planned(ENDS, FALLING, poses=sg.description.PoseSampling(cone=math.radians(40)))
-    assert evenness_verdict(cone) == "Directions are within 40° of the scene's own."
-    assert "Too little to compare" in correlation_verdict(planned(["EJECTED"], [None]))
+    assert evenness_verdict(cone) == "Directions are within 40° of the direction of the scene."
+    assert "Too few data to compare" in correlation_verdict(planned(["EJECTED"], [None]))
     assert summary(mixed, ()) == (
         "9 of 12 hand poses ended with the hand closed on the object; the best by "
         "quality_min_singular is candidate 0 with 2."

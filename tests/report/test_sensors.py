@@ -76,7 +76,7 @@ def test_the_words_are_those_of_the_numbers(felt: sg.GraspResult) -> None:
     }
     most = max(sums, key=lambda name: sums[name])
     assert sensor_clause(felt).startswith(
-        f"4 sensors with 370 channels; most on {most} at the end, {sums[most]:.3g} N; wrist "
+        f"4 sensors with 370 channels; largest on {most} at the end, {sums[most]:.3g} N; wrist "
     )
     assert [tuple(row)[1:] for row in sensor_rows(felt)] == [
         ("tactile", "F1 P3, 4 × 8", 32, "noise 0.02, delay 2 ms"),
@@ -94,5 +94,5 @@ def test_contact_models_are_told() -> None:
     assert grasp_tables.contact_text(soft).startswith("soft-finger: K ")
     assert grasp_tables.contact_text(soft).endswith(", µ 0.5, patch 4 mm (hertz)")
     result = sg.simulate(pinch(contact=sg.Contact(model="native")))
-    assert "this contact model promises none" in grasp_tables.stiffness_verdict(result)
+    assert "the contact model does not define a stiffness" in grasp_tables.stiffness_verdict(result)
     assert {row.deviation for row in grasp_tables.pair_rows(result)} == {grasp_tables.EMPTY}

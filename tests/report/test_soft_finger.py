@@ -14,7 +14,7 @@ import pytest
 from PIL import Image
 
 from softgrasp.io.soft_finger_mesh import slice_finger
-from softgrasp.report.soft_finger import (
+from tests.report.soft_finger_figures import (
     ConvergencePoint,
     convergence,
     draw_convergence,

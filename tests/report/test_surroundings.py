@@ -27,8 +27,8 @@ def test_the_summary_tells_of_both_objects(two: sg.GraspResult) -> None:
     assert two.hold.others is not None
     drop = 1e3 * two.hold.others[0].drop_m
     text = grasp_text.summary(two)
-    assert "Beside it, small moved 4.1 mm and turned 4.1°." in text
-    assert f"(judged: large; not judged: small moved {drop:.3f} mm in the hand)." in text
+    assert "Beside it, small moved 4.1 mm and rotated by 4.1°." in text
+    assert f"(evaluated: large; not evaluated: small moved {drop:.3f} mm in the hand)." in text
     assert text.endswith("At the end large presses on small with 18.2 N.")
 
 

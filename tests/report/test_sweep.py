@@ -12,7 +12,6 @@ import pytest
 from softgrasp.description.sweep import Axis, PoseNoise, SweepPlan
 from softgrasp.report import style, sweep
 from softgrasp.report.sweep import (
-    apart,
     at_random,
     axis_label,
     draw_parallel,
@@ -22,6 +21,7 @@ from softgrasp.report.sweep import (
     lost,
     measures_of,
     numbers,
+    spaced_ticks,
     unit_of,
     values_of,
     wilson,
@@ -124,7 +124,10 @@ def test_all_figures_are_drawn_where_everything_was_lost(draw: Any, tmp_path: Pa
 def test_where_everything_was_lost_nothing_is_best() -> None:
     gone = table(**GONE)
     assert [heading for heading, _ in extremes(plan(), gone)] == ["Not in the hand at the end"]
-    assert [one.why for one in example_rows(plan(), gone, 2)] == ["EJECTED", "unlike those"]
+    assert [one.reason for one in example_rows(plan(), gone, 2)] == [
+        "EJECTED",
+        "different from those",
+    ]
 
 
 def test_units_are_those_that_the_fields_say() -> None:
@@ -144,15 +147,15 @@ def test_units_are_those_that_the_fields_say() -> None:
 
 
 def test_ticks_are_the_swept_values_where_they_do_not_touch() -> None:
-    assert apart([160.0, 700.0, 7860.0], 2.8, log=True) == [160.0, 700.0, 7860.0]
-    crowded = apart([1.0, 1.01, 1.02, 50.0, 99.0, 100.0], 2.8, log=False)
+    assert spaced_ticks([160.0, 700.0, 7860.0], 2.8, log=True) == [160.0, 700.0, 7860.0]
+    crowded = spaced_ticks([1.0, 1.01, 1.02, 50.0, 99.0, 100.0], 2.8, log=False)
     assert crowded == [1.0, 50.0, 100.0]
-    assert apart([3.0], 2.8, log=False) == [3.0]
+    assert spaced_ticks([3.0], 2.8, log=False) == [3.0]
 
 
 def test_rates_have_intervals_only_where_rows_are_drawn_at_random() -> None:
     assert sweep._summary(plan(), table()).startswith(
-        "6 grasps over 2 axes (grid); 5 of 6 held. 6.0 s of work"
+        "6 grasps over 2 axes (grid); 5 of 6 held. 6.0 s of computation"
     )
     noisy = plan(noise=PoseNoise(position=1e-3))
     assert "5 of 6 held (83.3%, 95 % interval 43.6 … 97.0 %)" in sweep._summary(noisy, table())
@@ -179,19 +182,19 @@ def test_bars_have_no_lines_where_nothing_is_drawn_at_random(
 
 
 def test_pictures_are_of_the_best_the_worst_and_one_of_every_end() -> None:
-    result = {one.position: one.why for one in example_rows(plan(), table(), 3)}
-    assert result == {0: "least drift in the hand", 4: "EJECTED", 5: "largest drift in the hand"}
+    result = {one.position: one.reason for one in example_rows(plan(), table(), 3)}
+    assert result == {0: "smallest drift in the hand", 4: "EJECTED", 5: "largest drift in the hand"}
     more = example_rows(plan(), table(), 5)
     assert [one.position for one in more] == sorted(one.position for one in more)
     assert len(more) == 5
-    assert sum(one.why == "unlike those" for one in more) == 2
+    assert sum(one.reason == "different from those" for one in more) == 2
     assert len(example_rows(plan(), table(), 99)) == 6
     assert values_of(plan(), table(), 4) == "density 7860 kg/m³, friction 0.2"
 
 
 def test_extremes_name_what_was_lost_apart() -> None:
     least, largest, gone = extremes(plan(), table())
-    assert least[0] == "Least drift in the hand [mm]"
+    assert least[0] == "Smallest drift in the hand [mm]"
     assert [row[0] for row in least[1]] == ["0", "2"]
     assert [row[0] for row in largest[1]] == ["5", "3"]
     assert gone == ("Not in the hand at the end", [["4", "EJECTED", "7860", "0.2"]])
@@ -201,12 +204,14 @@ def test_captions_say_what_is_left_out(tmp_path: Path, monkeypatch: pytest.Monke
     for name in ("draw_lines", "draw_heat_maps", "draw_success"):
         monkeypatch.setattr(sweep, name, lambda plan, table, path: path)
     monkeypatch.setattr(sweep, "draw_parallel", lambda plan, table, path: path)
-    shown = {one.title: one.caption for one in sweep._drawn(plan(), table(), tmp_path)}
-    assert shown["Measures"].startswith("One point a grasp. 1 of 6 grasps ended without the object")
+    shown = {one.title: one.caption for one in sweep._draw_table(plan(), table(), tmp_path)}
+    assert shown["Measures"].startswith(
+        "One point per grasp. 1 of 6 grasps ended without the object"
+    )
     assert "95 %" not in shown["Success"]
     repeated = pd.concat([table(), table()], ignore_index=True)
     message = sweep._points(plan(repeats=2), repeated)
-    assert message == "Means over repeats, with bars from the least to the largest."
+    assert message == "Means over repeats, with bars from minimum to maximum."
 
 
 def test_levels_of_an_axis_keep_all_rows() -> None:

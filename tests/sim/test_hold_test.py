@@ -203,7 +203,7 @@ def test_a_least_force_is_judged() -> None:
     assert failed.held is False
     assert failed.hold is not None
     assert failed.hold.failed_in == "pull +z"
-    assert hold_clause(failed).endswith("8.52 N along +z pulled it out (9 N wanted)")
+    assert hold_clause(failed).endswith("8.52 N along +z pulled it out (9 N required)")
 
 
 def test_it_is_told_saved_and_drawn(tmp_path: Path) -> None:
