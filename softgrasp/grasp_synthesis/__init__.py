@@ -1,6 +1,6 @@
-"""Finds how a hand takes a ball, from its shapes alone: which way it closes, where the ball goes.
+"""Grasp synthesis from the shapes of a hand: closing motion, ball position, closing rates.
 
-Pure geometry without chance: the same hand gives the same grasps.
+The computation is geometric and deterministic: the same hand has the same grasps.
 """
 
 from softgrasp.grasp_synthesis.hand_model import ClosingHand, DescribedHand, Digit, DigitJoint

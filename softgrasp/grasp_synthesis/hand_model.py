@@ -1,9 +1,12 @@
-"""What the finder asks of a hand: drives, fingers, and where its links are for given targets."""
+"""Interface of a hand for grasp synthesis, and its implementation for described hands.
+
+A ``ClosingHand`` has actuators, fingers (``Digit``), surface points and forward kinematics. All
+vectors are in the hand frame [m] unless noted.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -16,23 +19,101 @@ from softgrasp.mechanics.geometry import farthest_first
 from softgrasp.mechanics.hand_kinematics import chain_links, link_frames
 from softgrasp.mechanics.transforms import Array
 
-# --------------------
-# A described hand, whose links are rows of fingers, as the finder sees it.
-
-
 ALONG_Z = np.array([0.0, 0.0, 1.0])
+COARSE_POINTS, FINE_POINTS = 60, 200
+"""Number of surface points of a link in the coarse and in the fine search."""
+Indices = NDArray[np.int64]
+
+
+class DigitJoint(NamedTuple):
+    """A joint of a finger that an actuator moves."""
+
+    actuator: int
+    """Index of the actuator, which may move several joints of a finger."""
+    body: str
+    """Name of the link that the joint moves."""
+    axis: Array
+    """Unit vector along a hinge, (3,), link frame; zeros for a slide."""
+    stiffness: float = np.inf
+    """Stiffness with which a hinge is held [N·m/rad]; infinite for a rigid hinge."""
+
+
+class Digit(NamedTuple):
+    """A finger without the links that carry all fingers."""
+
+    name: str
+    joints: tuple[DigitJoint, ...]
+    """Joints from the palm outwards."""
+    bodies: tuple[str, ...]
+    """Names of the links from the palm outwards; the last one carries the tip."""
+    tip_body: str
+    """Name of the link with the tip."""
+    tip: Array
+    """Fingertip, (3,) [m], frame of ``tip_body``."""
+    weights: tuple[tuple[str, float, Array], ...] = ()
+    """Links whose weight is not compensated: name, mass [kg] and centre of mass in the link frame,
+    (3,) [m]."""
+
+
+class ClosingHand(Protocol):
+    """A hand whose closing motion can be computed."""
+
+    @property
+    def actuators(self) -> Sequence[Actuator]:
+        """All actuators of the hand; those of no finger are fixed."""
+
+    @property
+    def rest(self) -> Sequence[float]:
+        """Targets of the posture in which the hand is described, (nd,)."""
+
+    @property
+    def digits(self) -> Sequence[Digit]:
+        """Its fingers."""
+
+    @property
+    def skins(self) -> Mapping[str, Array]:
+        """Surface points of each link of a finger, (n, 3) [m], link frame."""
+
+    @property
+    def palm(self) -> Array:
+        """Points on and in parts that no finger actuator moves, at rest, (n, 3); may be empty."""
+
+    @property
+    def middle(self) -> Array:
+        """Middle of the palm, (3,)."""
+
+    @property
+    def up(self) -> Array | None:
+        """Unit vector against gravity, (3,); None to orient the hand by elongated objects."""
+
+    def frames(self, targets: Array) -> Mapping[str, Array]:
+        """Compute the frames of the links for s postures, (s, 4, 4) each.
+
+        Args:
+            targets: Actuator targets, (s, nd).
+        """
+
+
+class SurfacePoints(NamedTuple):
+    """Surface points of the links in their frames, (n, 3) each [m]."""
+
+    coarse: Mapping[str, Array]
+    fine: Mapping[str, Array]
+
+
+# Described hands
 
 
 class DescribedHand:
-    """Postures of a hand's rigid fingers; drives of a wrist stand still."""
+    """Hand of rigid fingers from its description; actuators of a wrist are fixed."""
 
     def __init__(self, hand: Hand, surfaces: Mapping[str, Array]) -> None:
-        """Look once at what stands on what.
+        """Assemble fingers, palm and surface points.
 
         Args:
-            hand: The hand; its grasps are not looked at.
-            surfaces: Points (n, 3) [m] on each body in its frame, by its name; ``palm`` holds those
-                of the palm in the hand's frame, some inside it too.
+            hand: The hand; its grasps are not used.
+            surfaces: Surface points of each body by name, (n, 3) [m], body frame; those of ``palm``
+                in the hand frame, some of them inside it.
         """
         self._hand = hand
         self.actuators = hand.actuators
@@ -61,12 +142,13 @@ class DescribedHand:
             self.middle = np.asarray(np.mean(bases, axis=0))
 
     def frames(self, targets: Array) -> dict[str, Array]:
-        """Frames of all links for postures (s, nd), (s, 4, 4) each."""
+        """Compute the frames of all links for postures (s, nd), (s, 4, 4) each."""
         postures = [self._hand.posture(row) for row in targets.tolist()]
         joints = {name: np.array([posture[name] for posture in postures]) for name in postures[0]}
         return link_frames(self._hand, joints)
 
     def _digit(self, end: Finger, shared: set[str]) -> Digit:
+        """Assemble a finger from the chain that ends with it."""
         path = [finger for finger in _path_to(self._hand, end) if finger.name not in shared]
         rows = [(finger, row) for finger in path for row in finger.phalanges]
         leaders = {c.joint: c.leader for c in self._hand.couplings}
@@ -85,7 +167,7 @@ class DescribedHand:
 
 
 def _ends_of(hand: Hand) -> list[Finger]:
-    """The fingers on which no other one stands."""
+    """Return the fingers that carry no other finger."""
     carriers = {finger.on for finger in hand.fingers}
     return [
         finger
@@ -95,7 +177,7 @@ def _ends_of(hand: Hand) -> list[Finger]:
 
 
 def _path_to(hand: Hand, end: Finger) -> Sequence[Finger]:
-    """A finger and those that it stands on, from the palm outwards."""
+    """Return a finger and those that carry it, from the palm outwards."""
     path = [end]
     while path[0].on:
         on = path[0].on
@@ -106,269 +188,58 @@ def _path_to(hand: Hand, end: Finger) -> Sequence[Finger]:
 
 
 def _shared(hand: Hand) -> set[str]:
-    """Names of fingers that carry all others: a wrist's."""
+    """Return the names of fingers that carry all others, the joints of a wrist."""
     paths = [{finger.name for finger in _path_to(hand, end)} for end in _ends_of(hand)]
     return set.intersection(*paths) if len(paths) > 1 else set()
 
 
 def _carrier_of(hand: Hand, shared: set[str]) -> str:
-    """The body of a wrist that carries all fingers, empty where they stand on the palm."""
+    """Return the body of the wrist that carries all fingers; empty without a wrist."""
     wrist = [finger for finger in hand.fingers if finger.name in shared]
     return wrist[-1].body_of(wrist[-1].phalanges[-1]) if wrist else ""
 
 
-# --------------------
-# Points on the links of a hand, as many as a look needs.
+# Surface points
 
 
-COARSE_POINTS, FINE_POINTS = 60, 200
-"""Of a link, for the first look and for the last one."""
-
-
-class Skins(NamedTuple):
-    """Points on the links of a hand in their frames, (n, 3) each [m]."""
-
-    coarse: Mapping[str, Array]
-    fine: Mapping[str, Array]
-
-
-def thinned(hand: ClosingHand) -> Skins:
-    """Points on the links of a hand, as many as the first and the last look need."""
+def thin_surfaces(hand: ClosingHand) -> SurfacePoints:
+    """Reduce the surface points of a hand to the numbers of the coarse and the fine search."""
     fine = {body: spread(points, FINE_POINTS) for body, points in hand.skins.items()}
-    return Skins({body: points[:COARSE_POINTS] for body, points in fine.items()}, fine)
+    return SurfacePoints({body: points[:COARSE_POINTS] for body, points in fine.items()}, fine)
 
 
-# --------------------
-# Points on links: thinned, placed, and the nearest ones.
+def spread(points: Array, count: int) -> Array:
+    """Select at most ``count`` of the points (n, 3), each the farthest from those before it.
 
-
-Indices = NDArray[np.int64]
+    The first part of them is spread over the surface too.
+    """
+    return np.asarray(points[farthest_first(points, count)])
 
 
 def nearest(positions: Array, cloud: Array) -> tuple[Array, Indices]:
-    """Distance of places (n, 3) from the nearest point of a cloud [m] and its number, (n,) each."""
-    # few points: one product of matrices is quicker than a search tree
+    """Compute distance [m] and index of the nearest point of a cloud for positions (n, 3)."""
+    # for few points a matrix product is faster than a search tree
     squares = (cloud * cloud).sum(axis=1) - 2.0 * (positions @ cloud.T)
     point = squares.argmin(axis=1)
     squared = squares[np.arange(len(positions)), point] + (positions * positions).sum(axis=1)
     return np.sqrt(np.maximum(squared, 0.0)), point
 
 
-def spread(points: Array, count: int) -> Array:
-    """At most so many of the points (n, 3), each the farthest from those before it.
-
-    Any first part of them is spread over the surface too.
-    """
-    return np.asarray(points[farthest_first(points, count)])
-
-
 def length(vectors: Array) -> Array:
-    """Of (m, 3): (m,)."""
+    """Compute the lengths of vectors (m, 3), (m,)."""
     return np.asarray(np.sqrt(np.einsum("mi,mi->m", vectors, vectors)))
 
 
 def local(positions: Array, frames: Array) -> Array:
-    """Places (m, 3) as seen from frames (s, 4, 4): (s, m, 3)."""
+    """Transform positions (m, 3) into frames (s, 4, 4), (s, m, 3)."""
     return np.asarray((positions[None] - frames[:, None, :3, 3]) @ frames[:, :3, :3])
 
 
 def placed(points: Array, frames: Array) -> Array:
-    """Points (n, 3) at frames (s, 4, 4): (s, n, 3)."""
+    """Transform points (n, 3) out of frames (s, 4, 4), (s, n, 3)."""
     return np.asarray(points @ frames[:, :3, :3].transpose(0, 2, 1) + frames[:, None, :3, 3])
 
 
 def moved(points: Array, frames: Array) -> Array:
-    """Points (m, 3), each at a frame of its own (m, 4, 4): (m, 3)."""
+    """Transform points (m, 3) out of one frame each, (m, 4, 4), (m, 3)."""
     return np.asarray(np.einsum("mij,mj->mi", frames[:, :3, :3], points) + frames[:, :3, 3])
-
-
-# --------------------
-# How far a held ball sinks, as the servos of the fingers give way under its weight and theirs.
-#
-# The fingers hold still at their touching points as springs: with the levers l of the hinges
-# between
-# palm and point, which are held with stiffness k, a point gives C = Σ l·lᵀ / k for a force on it
-# (K⁻¹ = J·K_q⁻¹·Jᵀ, Salisbury 1980, active stiffness control). Friction is taken to hold.
-
-
-WEIGHT = 1.0
-"""Of the ball [N]."""
-GRAVITY = 9.81
-"""[m/s²]"""
-CONTACT = 1e-5
-"""What any touching point gives [m/N]."""
-
-
-@dataclass(frozen=True, eq=False)
-class Hinges:
-    """The hinges of a finger that give way, at all steps of a closing motion."""
-
-    axes: Array
-    """(j, s, 3)"""
-    positions: Array
-    """Origins of their links, which lie on the axes, (j, s, 3) [m]."""
-    of_actuator: Array
-    """1 where a drive holds a hinge, which give way as one, (d, j)."""
-    stiffness: Array
-    """Of each of those drives, (d,) [N·m/rad]."""
-    carries: NDArray[np.bool_]
-    """Whether a hinge lies between the palm and a moving link, (j, b)."""
-    torques: Array
-    """Of the links' own weight, for gravity against each axis of the hand, (d, s, 3) [N·m]."""
-
-    def gives(
-        self, points: Array, step: NDArray[np.int64], link: NDArray[np.int64], up: Array
-    ) -> tuple[Array, Array]:
-        """Compliance of touching points [m/N], (m, 3, 3), and how far they sink alone [m], (m, 3).
-
-        Args:
-            points: In the hand's frame [m], (m, 3).
-            step: At which they touch, (m,).
-            link: Number of the moving link that they are on, (m,).
-            up: Unit vector against gravity, (3,).
-        """
-        arms = points - self.positions[:, step]
-        each = _crossed(self.axes[:, step], arms) * self.carries[:, link, None]
-        levers = np.einsum("dj,jmi->dmi", self.of_actuator, each)
-        deflections = levers / self.stiffness[:, None, None]
-        compliance = np.einsum("dmi,dmj->mij", levers, deflections) + CONTACT * np.eye(3)
-        return compliance, np.einsum("dmi,dm->mi", deflections, self.torques[:, step] @ up)
-
-
-def hinges_of(digit: Digit, frames: Mapping[str, Array], moving: list[str]) -> Hinges:
-    """The hinges of a finger with a stiffness.
-
-    Args:
-        digit: The finger.
-        frames: Of all links, (s, 4, 4) each.
-        moving: Its links that move and can touch.
-    """
-    hinges = [joint for joint in digit.joints if joint.axis.any() and np.isfinite(joint.stiffness)]
-    steps = len(frames[digit.tip_body])
-    axes = np.array([frames[j.body][:, :3, :3] @ j.axis for j in hinges]).reshape(-1, steps, 3)
-    origins = np.array([frames[j.body][:, :3, 3] for j in hinges]).reshape(-1, steps, 3)
-    numbers = {actuator: n for n, actuator in enumerate(dict.fromkeys(j.actuator for j in hinges))}
-    stiffness = np.ones(len(numbers))
-    torques = np.zeros((len(numbers), steps, 3))
-    for index, joint in reversed(list(enumerate(hinges))):
-        stiffness[numbers[joint.actuator]] = joint.stiffness
-        for body, mass, center in digit.weights:
-            if _carried(digit, joint.body, body):
-                arm = (frames[body] @ [*center, 1.0])[:, :3] - origins[index]
-                # a·(r × (−m·g·u)) = −m·g·(a × r)·u
-                moment = -mass * GRAVITY * _crossed(axes[index], arm)
-                torques[numbers[joint.actuator]] += moment
-    carries = [[_carried(digit, joint.body, body) for body in moving] for joint in hinges]
-    return Hinges(
-        axes=axes,
-        positions=origins,
-        of_actuator=np.array([[float(j.actuator == d) for j in hinges] for d in numbers]).reshape(
-            len(numbers), len(hinges)
-        ),
-        stiffness=stiffness,
-        carries=np.array(carries, dtype=bool).reshape(len(hinges), len(moving)),
-        torques=torques,
-    )
-
-
-def _carried(digit: Digit, by: str, body: str) -> bool:
-    """Whether a link hangs on the joint that moves another one."""
-    order = {name: index for index, name in enumerate(digit.bodies)}
-    return order.get(by, -1) <= order.get(body, len(order))
-
-
-def _crossed(one: Array, other: Array) -> Array:
-    """Cross products, (..., 3): quicker than numpy's own on small arrays."""
-    (a, b, c), (x, y, z) = np.moveaxis(one, -1, 0), np.moveaxis(other, -1, 0)
-    return np.stack([b * z - c * y, c * x - a * z, a * y - b * x], axis=-1)
-
-
-def sunk(
-    compliances: Array,
-    alone: Array,
-    touched: NDArray[np.bool_],
-    leans: NDArray[np.bool_],
-    up: Array,
-) -> Array:
-    """How far balls sink [m], (m,): K⁻¹·(weight + Σ Kᵢ·dᵢ) with Kᵢ = Cᵢ⁻¹ and K = Σ Kᵢ.
-
-    Args:
-        compliances: Of the touching points [m/N], (m, k, 3, 3).
-        alone: How far these sink alone [m], (m, k, 3).
-        touched: Which of them are there, (m, k).
-        leans: Which balls lean on the palm, which does not give way, (m,).
-        up: Unit vector against gravity, (3,).
-    """
-    stiff = np.linalg.inv(compliances) * touched[..., None, None]
-    force = np.einsum("mkij,mkj->mi", stiff, alone) - WEIGHT * up
-    whole = stiff.sum(axis=1) + (leans / CONTACT)[:, None, None] * np.eye(3)
-    whole += 1e-3 * np.eye(3)  # a ball that nothing holds sinks far, and not infinitely far
-    return np.asarray(np.linalg.norm(np.linalg.solve(whole, force[..., None])[..., 0], axis=1))
-
-
-class DigitJoint(NamedTuple):
-    """A joint of a finger that a drive moves."""
-
-    actuator: int
-    """Number of the drive; one that moves several joints of a finger is named at each."""
-    body: str
-    """The link that the joint moves."""
-    axis: Array
-    """Unit vector of a hinge in the frame of that link, (3,); zeros of a slide."""
-    stiffness: float = np.inf
-    """Of what holds a hinge where its drive wants it [N·m/rad]; infinite where it does not give."""
-
-
-class Digit(NamedTuple):
-    """A finger as far as it stands on nothing that all fingers share."""
-
-    name: str
-    joints: tuple[DigitJoint, ...]
-    """From the palm outwards."""
-    bodies: tuple[str, ...]
-    """Links with a surface, from the palm outwards; the last one carries the tip."""
-    tip_body: str
-    tip: Array
-    """The end in the frame of ``tip_body`` [m], (3,)."""
-    weights: tuple[tuple[str, float, Array], ...] = ()
-    """Links that hang on their joints, as their weight is not compensated: link, mass [kg], and
-    centre of mass in its frame [m], (3,)."""
-
-
-class ClosingHand(Protocol):
-    """A hand that can be put in postures; all in one frame, called the hand's [m]."""
-
-    @property
-    def actuators(self) -> Sequence[Actuator]:
-        """Everything that commands the hand; drives of no finger stand still."""
-
-    @property
-    def rest(self) -> Sequence[float]:
-        """Targets of the posture that the hand is described in."""
-
-    @property
-    def digits(self) -> Sequence[Digit]:
-        """Its fingers."""
-
-    @property
-    def skins(self) -> Mapping[str, Array]:
-        """Points on the surface of each link of a finger, in the frame of the link, (n, 3)."""
-
-    @property
-    def palm(self) -> Array:
-        """Points on and in what no finger's drive moves, the hand at rest, (n, 3); may be none."""
-
-    @property
-    def middle(self) -> Array:
-        """Middle of the palm, (3,)."""
-
-    @property
-    def up(self) -> Array | None:
-        """Unit vector against gravity, (3,); None where a hand is turned as long things lie."""
-
-    def frames(self, targets: Array) -> Mapping[str, Array]:
-        """Frames of the links for s postures, (s, 4, 4) each.
-
-        Args:
-            targets: One a drive, (s, nd).
-        """

@@ -1,6 +1,6 @@
-"""Which turns and mirror images of a closing hand are the same hand, and what they leave in place.
+"""Symmetry of a closing hand: rotations and reflections that map its fingers onto each other.
 
-A place that they leave where it is has fingers that are images of one another arrive at one time.
+A position that the symmetry leaves fixed is reached by symmetric fingers at the same time.
 """
 
 from __future__ import annotations
@@ -12,51 +12,50 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from softgrasp.grasp_synthesis.closing_motion import Meeting, Path, Sweep
 from softgrasp.grasp_synthesis.hand_model import nearest, placed
 from softgrasp.grasp_synthesis.scoring import DIRECTIONS
+from softgrasp.grasp_synthesis.sweep import BallContacts, FingerPath, Sweep
 from softgrasp.mechanics.transforms import Array
 
-MATCH = 5e-4
-"""By how much a fingertip may miss its image anywhere on its way [m]."""
+TOLERANCE = 5e-4
+"""Largest distance of a fingertip from its image on its path [m]."""
 SPARSE = 1.5
-"""Distances between points of a surface within which one of an image has to lie [–]."""
-LITTLE = 1e-6
-"""Weight of the middle of the palm over that of a fingertip [–]."""
-FIXED = 0.99
-"""Share of a way that stays, in the mean over all motions, where each of them leaves it [–]."""
+"""Largest distance of a surface point from the image surface, over the point spacing [–]."""
+PALM_WEIGHT = 1e-6
+"""Weight of the middle of the palm over that of a fingertip in the fit of motions [–]."""
+INVARIANT = 0.99
+"""Eigenvalue of the mean motion above which a direction is invariant [–]."""
 MAX_FINGERS = 6
-"""Of hands that are looked at: of more, the ways to exchange them are too many."""
-
+"""Largest number of fingers, as the number of permutations grows with its factorial."""
 Order = tuple[int, ...]
 
 
 @dataclass(frozen=True, eq=False)
 class Symmetry:
-    """Rigid motions and mirror images that take a closing hand to itself."""
+    """Rotations and reflections that map a closing hand onto itself."""
 
     motions: Array
-    """(n, 4, 4); the first one leaves all where it is."""
+    """Homogeneous transforms, (n, 4, 4); the first one is the identity."""
     images: NDArray[np.int64]
-    """Number of the finger that each finger is taken to, (n, k)."""
+    """Index of the finger that each finger is mapped to, (n, k)."""
     middle: Array
-    """Mean of the fingertips on all of their ways, (3,) [m]."""
+    """Mean of the fingertips over their paths, (3,) [m]."""
     rotation: Array
-    """Axes that turn with the hand, as columns, (3, 3)."""
+    """Axes fixed to the hand as columns, (3, 3)."""
 
     @cached_property
     def free_axes(self) -> Array:
-        """Directions along which all of it leaves places where they are, as rows, (d, 3)."""
+        """Unit vectors along which positions are invariant, as rows, (d, 3)."""
         mean = self.motions[:, :3, :3].mean(axis=0)
-        # as seen from the hand, so that the directions turn with it
+        # in axes of the hand, so that the directions rotate with it
         eigenvalues, eigenvectors = np.linalg.eigh(
             self.rotation.T @ (mean + mean.T) @ self.rotation / 2.0
         )
-        return np.asarray((self.rotation @ eigenvectors[:, eigenvalues > FIXED]).T)
+        return np.asarray((self.rotation @ eigenvectors[:, eigenvalues > INVARIANT]).T)
 
     @cached_property
     def origin(self) -> Array:
-        """The place nearest to ``middle`` that stays where it is, (3,) [m]."""
+        """Invariant position nearest to ``middle``, (3,) [m]."""
         rotation_parts = (self.motions[:, :3, :3] - np.eye(3)).reshape(-1, 3)
         missed = -(self.motions @ [*self.middle, 1.0])[:, :3] + self.middle
         moved = np.linalg.lstsq(rotation_parts, missed.ravel(), rcond=1e-2)[0]
@@ -64,33 +63,33 @@ class Symmetry:
 
     @property
     def directions(self) -> Array:
-        """Unit vectors that are spread evenly and turn with the hand, (n, 3)."""
+        """Evenly distributed unit vectors that rotate with the hand, (n, 3)."""
         return np.asarray(DIRECTIONS @ self.rotation.T)
 
     @property
     def trivial(self) -> bool:
-        """Whether every place stays where it is."""
+        """Whether the identity is the only motion, so that every position is invariant."""
         return len(self.free_axes) == 3
 
     def along(self, vectors: Array) -> Array:
-        """The parts of directions (n, 3) that stay."""
+        """Project directions (n, 3) onto the invariant ones."""
         return np.asarray(vectors @ self.free_axes.T @ self.free_axes)
 
     def nearest(self, positions: Array) -> Array:
-        """The places nearest to others (n, 3) that stay where they are [m]."""
+        """Return the invariant positions nearest to positions (n, 3) [m]."""
         return np.asarray(self.origin + self.along(positions - self.origin))
 
     def holds(self, position: Array) -> bool:
-        """Whether a place stays where it is."""
-        return bool(np.linalg.norm(self.nearest(position) - position) <= MATCH)
+        """Whether a position is invariant."""
+        return bool(np.linalg.norm(self.nearest(position) - position) <= TOLERANCE)
 
     def alike(self, finger: int) -> list[int]:
-        """Numbers of the fingers that are images of one, itself among them."""
+        """Return the indices of all images of a finger, itself included."""
         return sorted(set(self.images[:, finger].tolist()))
 
 
 def symmetry_of(sweep: Sweep) -> Symmetry:
-    """The symmetry of what the fingers of a closing hand touch with; the palm is not looked at.
+    """Determine the symmetry of the fingers of a closing hand, regardless of the palm.
 
     Args:
         sweep: The closing hand.
@@ -110,29 +109,29 @@ def symmetry_of(sweep: Sweep) -> Symmetry:
     return Symmetry(motions, images, middle, _axes(paths, middle))
 
 
-def evened(meeting: Meeting, symmetry: Symmetry) -> Meeting:
-    """A meeting in which fingers that are images of one another arrive at one time.
+def symmetrized(contacts: BallContacts, symmetry: Symmetry) -> BallContacts:
+    """Average the contact times of fingers that are images of each other.
 
     Args:
-        meeting: With balls at places that stay where they are.
-        symmetry: Of the closing hand.
+        contacts: Contacts with balls at invariant positions.
+        symmetry: Symmetry of the closing hand.
     """
-    touched, fractions = meeting.touched.copy(), meeting.fraction.copy()
+    touched, fractions = contacts.touched.copy(), contacts.fraction.copy()
     for finger in range(touched.shape[1]):
         alike = symmetry.alike(finger)
-        touched_alike = meeting.touched[:, alike]
+        touched_alike = contacts.touched[:, alike]
         touched[:, finger] = touched_alike.any(axis=1)
-        mean = np.where(touched_alike, meeting.fraction[:, alike], 0.0).sum(axis=1)
+        mean = np.where(touched_alike, contacts.fraction[:, alike], 0.0).sum(axis=1)
         mean /= np.maximum(touched_alike.sum(axis=1), 1)
-        fractions[:, finger] = np.where(touched[:, finger], mean, meeting.fraction[:, finger])
-    return meeting._replace(touched=touched, fraction=fractions)
+        fractions[:, finger] = np.where(touched[:, finger], mean, contacts.fraction[:, finger])
+    return contacts._replace(touched=touched, fraction=fractions)
 
 
-def _orders(paths: Sequence[Path]) -> Iterator[Order]:
-    """Ways to exchange fingers of which each goes as far as its image."""
+def _orders(paths: Sequence[FingerPath]) -> Iterator[Order]:
+    """Yield permutations of fingers whose travel equals that of their images."""
     travels = [np.linalg.norm(path.tips - path.tips[0], axis=1) for path in paths]
     alike = [
-        [j for j, other in enumerate(travels) if np.abs(travel - other).max() <= 2.0 * MATCH]
+        [j for j, other in enumerate(travels) if np.abs(travel - other).max() <= 2.0 * TOLERANCE]
         for travel in travels
     ]
 
@@ -147,46 +146,46 @@ def _orders(paths: Sequence[Path]) -> Iterator[Order]:
     return longer(())
 
 
-def _apart(paths: Sequence[Path], order: Order) -> bool:
-    """Whether the last image is as far from the others as the finger is from theirs."""
+def _apart(paths: Sequence[FingerPath], order: Order) -> bool:
+    """Whether the last finger has the same distances from the others as its image."""
     last = len(order) - 1
     for other, image in enumerate(order[:-1]):
         here = np.linalg.norm(paths[last].tips - paths[other].tips, axis=1)
         there = np.linalg.norm(paths[order[last]].tips - paths[image].tips, axis=1)
-        if np.abs(here - there).max() > 2.0 * MATCH:
+        if np.abs(here - there).max() > 2.0 * TOLERANCE:
             return False
     return True
 
 
-def _motions(paths: Sequence[Path], order: Order, palm: Array) -> Iterator[Array]:
-    """The turn and the mirror image that bring fingertips nearest to their images (Kabsch 1976).
+def _motions(paths: Sequence[FingerPath], order: Order, palm: Array) -> Iterator[Array]:
+    """Yield the rotation and the reflection that best map fingertips to their images (Kabsch 1976).
 
-    What tips on one line leave open the middle of the palm tells.
+    Where the fingertips are on one line, the middle of the palm determines the remaining angle.
     """
     one = np.concatenate([path.tips for path in paths])
     other = np.concatenate([paths[image].tips for image in order])
     first, second = one.mean(axis=0), other.mean(axis=0)
     spread = (other - second).T @ (one - first)
-    spread += LITTLE * len(one) * np.outer(palm - second, palm - first)
-    # what is open then stays as it is
+    spread += PALM_WEIGHT * len(one) * np.outer(palm - second, palm - first)
+    # the identity is added for angles that remain undetermined
     left, _, right = np.linalg.svd(spread + 1e-9 * np.linalg.norm(spread) * np.eye(3))
     for sign in (1.0, -1.0):
         sides = np.diag([1.0, 1.0, sign * np.linalg.det(left @ right)])
         motion = np.eye(4)
         motion[:3, :3] = left @ sides @ right
         motion[:3, 3] = second - motion[:3, :3] @ first
-        still = order == tuple(range(len(paths))) and np.abs(motion - np.eye(4)).max() < 1e-6
-        if not still:
+        is_identity = order == tuple(range(len(paths))) and np.abs(motion - np.eye(4)).max() < 1e-6
+        if not is_identity:
             yield motion
 
 
-def _same(paths: Sequence[Path], order: Order, motion: Array) -> bool:
-    """Whether a motion takes every finger to its image, its surface too."""
+def _same(paths: Sequence[FingerPath], order: Order, motion: Array) -> bool:
+    """Whether a motion maps tip and surface of every finger to its image."""
     motions = motion[None]
     for path, image in zip(paths, order, strict=True):
         other = paths[image]
         missed = placed(path.tips, motions)[0] - other.tips
-        if np.linalg.norm(missed, axis=1).max() > MATCH:
+        if np.linalg.norm(missed, axis=1).max() > TOLERANCE:
             return False
         for step in (0, -1):
             here, there = path.surface(step), other.surface(step)
@@ -196,8 +195,8 @@ def _same(paths: Sequence[Path], order: Order, motion: Array) -> bool:
     return True
 
 
-def _axes(paths: Sequence[Path], middle: Array) -> Array:
-    """Axes from the way of the first finger, as columns; those of the file where it shows none."""
+def _axes(paths: Sequence[FingerPath], middle: Array) -> Array:
+    """Compute axes from the path of the first finger as columns; if straight, hand axes."""
     if not paths:
         return np.eye(3)
     open_, closed = paths[0].tips[0] - middle, paths[0].tips[-1] - middle

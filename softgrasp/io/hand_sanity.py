@@ -160,7 +160,9 @@ def preset_of(grasp: SynthesizedGrasp) -> GraspPreset:
 
 def _euler(grasp: SynthesizedGrasp) -> tuple[float, float, float]:
     """Turns that lay an object's z axis along the axis of long things."""
-    rotation, _ = Rotation.align_vectors(np.array([grasp.lying.axis]), np.array([[0.0, 0.0, 1.0]]))
+    rotation, _ = Rotation.align_vectors(
+        np.array([grasp.object_axis.axis]), np.array([[0.0, 0.0, 1.0]])
+    )
     about_z, about_y, about_x = np.round(rotation.as_euler("ZYX"), 6).tolist()
     return (about_x, about_y, about_z)
 
@@ -168,14 +170,14 @@ def _euler(grasp: SynthesizedGrasp) -> tuple[float, float, float]:
 def in_frame(grasp: SynthesizedGrasp, frame: Array) -> SynthesizedGrasp:
     """A grasp that was found in another frame, (4, 4) in the hand's; long things lie upwards."""
     x, y, z = (frame @ [*grasp.center, 1.0])[:3].round(6).tolist()
-    axis = frame[:3, :3] @ np.array(grasp.lying.axis)
+    axis = frame[:3, :3] @ np.array(grasp.object_axis.axis)
     along = (axis if axis[2] >= 0.0 else -axis).round(9) + 0.0
     normals = (np.array(grasp.normals).reshape(-1, 3) @ frame[:3, :3].T).tolist()
     return replace(
         grasp,
         center=(x, y, z),
         normals=tuple((a, b, c) for a, b, c in normals),
-        lying=grasp.lying._replace(axis=tuple(along.tolist())),
+        object_axis=grasp.object_axis._replace(axis=tuple(along.tolist())),
     )
 
 

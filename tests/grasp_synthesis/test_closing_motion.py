@@ -1,4 +1,4 @@
-"""The finder on a hand that is known: two jaws that slide, and what it must find there."""
+"""Grasps of a hand with known result: two sliding jaws."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from softgrasp.mechanics.transforms import Array, rotate_about
 
 
 class Jaws:
-    """Two flat jaws, 60 mm high, that stand apart by twice their targets, on a flat palm."""
+    """Two flat jaws, 60 mm high, at ± their targets from the middle of a flat palm."""
 
     def __init__(self, low: float = 0.0, rest: float = 0.05, rotation: Array | None = None) -> None:
         self.rotation = np.eye(4) if rotation is None else rotation
@@ -40,12 +40,12 @@ class Jaws:
         return result
 
 
-def found_of(hand: Jaws) -> SynthesizedGrasps:
+def grasps_of(hand: Jaws) -> SynthesizedGrasps:
     return synthesize_grasps(hand)
 
 
 def test_jaws_close_from_both_sides_at_one_rate() -> None:
-    power = found_of(Jaws()).power
+    power = grasps_of(Jaws()).power
     assert power.enclosed
     assert len(power.normals) == 2
     assert power.start == (0.05, 0.05)
@@ -55,35 +55,37 @@ def test_jaws_close_from_both_sides_at_one_rate() -> None:
     assert abs(x) < 2e-3
     assert abs(y) < 5e-3
     assert 0.01 < z < 0.06
-    # what is long lies across the way of the jaws and the way out of the palm
-    np.testing.assert_allclose(np.abs(power.lying.axis), (0.0, 1.0, 0.0), atol=1e-6)
+    # elongated objects are across the travel of the jaws and the palm normal
+    np.testing.assert_allclose(np.abs(power.object_axis.axis), (0.0, 1.0, 0.0), atol=1e-6)
 
 
-def test_a_file_that_shows_closed_jaws_opens_them_first() -> None:
-    """Parallel grippers often have zero where they are closed."""
-    power = found_of(Jaws(rest=0.0)).power
+def test_jaws_closed_at_rest_are_opened() -> None:
+    """Parallel grippers are often closed at zero."""
+    power = grasps_of(Jaws(rest=0.0)).power
     assert power.start == (0.05, 0.05)
     assert max(power.rates) < 0.0
 
 
 @pytest.mark.parametrize("axis", ["x", "y", "z"])
-def test_the_place_turns_with_the_hand(axis: str) -> None:
+def test_grasp_rotates_with_the_hand(axis: str) -> None:
     rotation = rotate_about(axis, np.pi / 2.0)
-    one, other = found_of(Jaws()), found_of(Jaws(rotation=rotation))
+    one, other = grasps_of(Jaws()), grasps_of(Jaws(rotation=rotation))
     for plain, rotated in ((one.power, other.power), (one.precision, other.precision)):
         np.testing.assert_allclose(rotation[:3, :3] @ plain.center, rotated.center, atol=5e-3)
         np.testing.assert_allclose(plain.rates, rotated.rates, rtol=0.1)
         np.testing.assert_allclose(
-            np.abs(rotation[:3, :3] @ plain.lying.axis), np.abs(rotated.lying.axis), atol=1e-6
+            np.abs(rotation[:3, :3] @ plain.object_axis.axis),
+            np.abs(rotated.object_axis.axis),
+            atol=1e-6,
         )
 
 
-def test_jaws_that_cannot_reach_any_ball_enclose_none() -> None:
-    result = found_of(Jaws(low=0.2, rest=0.25))
+def test_jaws_out_of_reach_do_not_enclose() -> None:
+    result = grasps_of(Jaws(low=0.2, rest=0.25))
     assert not result.power.enclosed
     assert not result.precision.enclosed
 
 
-def test_no_rate_is_above_what_is_known() -> None:
+def test_rates_are_at_most_the_maximum() -> None:
     result = synthesize_grasps(Jaws(), {"one": 0.01})
     assert abs(result.power.rates[0]) <= 0.01 + 1e-6

@@ -1,4 +1,4 @@
-"""Grasps found from shapes: symmetric hands are held in the middle, and all fingers arrive."""
+"""Closing motions and grasps of hands from URDF: symmetry, arrival times, rates."""
 
 from __future__ import annotations
 
@@ -21,10 +21,11 @@ PALM_MIDDLE = np.array([0.0, 0.0, -0.01])
 
 
 def closing_hand(hand: Hand) -> DescribedHand:
+    """Return a hand with its surface points."""
     return DescribedHand(hand, link_surfaces(hand))
 
 
-def found_of(hand: Hand) -> SynthesizedGrasps:
+def grasps_of(hand: Hand) -> SynthesizedGrasps:
     return synthesize_grasps(closing_hand(hand))
 
 
@@ -32,19 +33,19 @@ def hand_of(directory: Path, text: str) -> Hand:
     return sg.load_hand(written(directory, text, "hand.urdf"))
 
 
-def test_a_symmetric_gripper_takes_the_ball_in_the_middle(tmp_path: Path) -> None:
+def test_symmetric_gripper_grasps_in_the_middle(tmp_path: Path) -> None:
     for _, preset in hand_of(tmp_path, GRIPPER).grasps:
         x, y, z = preset.center
-        assert x == pytest.approx(0.0, abs=5e-3)  # the rates make up for the rest
+        assert x == pytest.approx(0.0, abs=5e-3)  # rates compensate for the rest
         assert y == pytest.approx(0.0, abs=5e-3)
         assert 0.03 < z < 0.13
 
 
-def test_fingers_close_towards_the_palm_whichever_way_their_axes_point(tmp_path: Path) -> None:
+def test_fingers_close_towards_the_palm_for_any_sign_of_their_axes(tmp_path: Path) -> None:
     hand = hand_of(tmp_path, GRIPPER)
-    seen = closing_hand(hand)
-    assert seen.middle == pytest.approx(PALM_MIDDLE, abs=1e-3)
-    closing = closing_of(seen)
+    described = closing_hand(hand)
+    assert described.middle == pytest.approx(PALM_MIDDLE, abs=1e-3)
+    closing = closing_of(described)
     assert closing.end.tolist() == [1.2] * 4
     assert closing.start.tolist() == [-0.2] * 4
     assert closing.groups == ((0, 1), (2, 3))
@@ -56,8 +57,8 @@ def test_fingers_close_towards_the_palm_whichever_way_their_axes_point(tmp_path:
     assert closing.end.tolist() == [-1.2, -1.2, 1.2, 1.2]
 
 
-def test_jaws_that_slide_close_towards_one_another(tmp_path: Path) -> None:
-    """Closed at zero, as many grippers are: the open end is the other one."""
+def test_sliding_jaws_close_towards_each_other(tmp_path: Path) -> None:
+    """With closed jaws at zero the open limit is the other one."""
     limit = '<limit lower="0" upper="0.04" effort="40" velocity="0.1"/>'
     jaws = "".join(
         link(name) + joint(f"{name}_slide", "base", name, f"{x} 0 0", axis, limit, "prismatic")
@@ -73,7 +74,7 @@ def test_jaws_that_slide_close_towards_one_another(tmp_path: Path) -> None:
     assert row.servo_stiffness == pytest.approx(40.0 / 5e-3)
 
 
-def test_a_joint_that_spreads_fingers_stands_still(tmp_path: Path) -> None:
+def test_joint_that_spreads_fingers_is_fixed(tmp_path: Path) -> None:
     knuckle = link("knuckle", BODY) + joint("spread", "base", "knuckle", "-0.05 0 0", "0 0 1")
     text = GRIPPER.replace('<parent link="base"/><child link="left_near"/>',
                            '<parent link="knuckle"/><child link="left_near"/>')  # fmt: skip
@@ -88,7 +89,7 @@ def test_a_joint_that_spreads_fingers_stands_still(tmp_path: Path) -> None:
 
 
 def test_fingers_arrive_together(tmp_path: Path) -> None:
-    """The longer way is gone faster: a ball near one finger is met by both at one time."""
+    """The finger with the longer travel has the higher rate."""
     far = GRIPPER.replace('xyz="-0.05 0 0"', 'xyz="-0.09 0 0"')
     hand = hand_of(tmp_path, far)
     scene = sg.GraspScene(hand=hand, object=sg.load_object("sphere"), grasp="precision")
@@ -100,22 +101,22 @@ def test_fingers_arrive_together(tmp_path: Path) -> None:
     assert abs(first["left"] - first["right"]) < 0.05
 
 
-def test_in_a_precision_grasp_first_joints_go_ahead(tmp_path: Path) -> None:
+def test_first_joints_lead_in_a_precision_grasp(tmp_path: Path) -> None:
     one, two, *_ = hand_of(tmp_path, GRIPPER).grasps.precision.rates
     assert two == pytest.approx(0.15 * one, rel=1e-3)
     one, two, *_ = hand_of(tmp_path, GRIPPER).grasps.power.rates
     assert two == pytest.approx(one)
 
 
-def test_long_things_lie_across_the_plane_of_closing(tmp_path: Path) -> None:
-    """The fingers turn about y, so a cylinder lies along y."""
+def test_elongated_objects_are_across_the_plane_of_closing(tmp_path: Path) -> None:
+    """The fingers rotate about y, so a cylinder is along y."""
     euler = hand_of(tmp_path, GRIPPER).grasps.power.object_euler
     along = rotation_from_euler(euler) @ [0.0, 0.0, 1.0]
     assert np.abs(along) == pytest.approx([0.0, 1.0, 0.0], abs=1e-6)
     assert hand_of(tmp_path, GRIPPER).grasps.power.upright_euler is None
 
 
-def test_one_finger_alone_is_told(tmp_path: Path) -> None:
+def test_single_finger_warns(tmp_path: Path) -> None:
     text = robot(
         PALM.replace("0.12 0.04 0.02", "0.01 0.01 0.01"),
         link("near"),
@@ -128,15 +129,15 @@ def test_one_finger_alone_is_told(tmp_path: Path) -> None:
 
 def test_the_same_hand_gives_the_same_grasps(tmp_path: Path) -> None:
     hand = hand_of(tmp_path, GRIPPER)
-    assert found_of(hand) == found_of(hand)
+    assert grasps_of(hand) == grasps_of(hand)
 
 
-def test_shipped_hands_are_found_too() -> None:
-    """Written for URDF, but it needs only shapes: the four fingers close on what hangs between."""
+def test_four_finger_hand() -> None:
+    """The synthesis needs shapes only, not a URDF."""
     hand = sg.load_hand("four_finger")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        result = found_of(hand)
+        result = grasps_of(hand)
     for grasp in (result.power, result.precision):
         assert grasp.enclosed
         x, y, z = grasp.center

@@ -1,4 +1,4 @@
-"""Hands with a symmetry are held where it leaves things in place, by fingers that go alike."""
+"""Symmetry of hands: motions detected, invariant grasps, equal rates of symmetric fingers."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from scipy.spatial.transform import Rotation
 import softgrasp as sg
 from softgrasp.description.hand import Hand
 from softgrasp.grasp_synthesis import DescribedHand
-from softgrasp.grasp_synthesis.closing_motion import SweepCache, closing_of
-from softgrasp.grasp_synthesis.hand_model import thinned
+from softgrasp.grasp_synthesis.closing_motion import closing_of
+from softgrasp.grasp_synthesis.hand_model import thin_surfaces
 from softgrasp.grasp_synthesis.search import FINE_STEPS
+from softgrasp.grasp_synthesis.sweep import SweepCache
 from softgrasp.grasp_synthesis.symmetry import Symmetry, symmetry_of
 from softgrasp.io.hand_sanity import link_surfaces
 from softgrasp.mechanics.transforms import Array
@@ -22,21 +23,25 @@ from tests.support.robots import written
 
 
 def symmetry(hand: Hand) -> Symmetry:
-    seen = DescribedHand(hand, link_surfaces(hand))
-    closing = closing_of(seen)
-    look = SweepCache(seen, thinned(seen).fine, np.ones(len(closing.start)), FINE_STEPS)
-    return symmetry_of(look.sweep(closing))
+    """Compute the symmetry of the closing motion of a hand."""
+    described = DescribedHand(hand, link_surfaces(hand))
+    closing = closing_of(described)
+    cache = SweepCache(
+        described, thin_surfaces(described).fine, np.ones(len(closing.start)), FINE_STEPS
+    )
+    return symmetry_of(cache.sweep(closing))
 
 
 def random_gripper(seed: int, rotation: Array | None = None) -> str:
+    """Write a gripper with random finger number and lengths."""
     rng = np.random.default_rng(seed)
     lengths = rng.uniform(0.04, 0.07, size=2)
     return gripper_urdf(2 + seed % 4, lengths.tolist(), float(rng.uniform(0.03, 0.05)), rotation)
 
 
 @pytest.mark.parametrize("fingers", [2, 3, 4])
-def test_every_turn_and_mirror_image_is_found(tmp_path: Path, fingers: int) -> None:
-    """k fingers in planes through the axis: k turns, and as many mirror images."""
+def test_all_rotations_and_reflections_are_detected(tmp_path: Path, fingers: int) -> None:
+    """k fingers in planes through the axis have k rotations and k reflections."""
     hand = sg.load_hand(written(tmp_path, gripper_urdf(fingers), "hand.urdf"))
     result = symmetry(hand)
     assert len(result.motions) == 2 * fingers
@@ -45,12 +50,12 @@ def test_every_turn_and_mirror_image_is_found(tmp_path: Path, fingers: int) -> N
     assert result.alike(0) == list(range(fingers))
     position = np.array([[0.01, -0.02, 0.05]])
     np.testing.assert_allclose(result.nearest(position), [[0.0, 0.0, 0.05]], atol=1e-6)
-    for motion in result.motions:  # what stays, stays
+    for motion in result.motions:
         np.testing.assert_allclose(motion @ [0.0, 0.0, 0.05, 1.0], [0, 0, 0.05, 1], atol=1e-6)
 
 
-def test_one_other_finger_leaves_a_mirror_image_alone(tmp_path: Path) -> None:
-    """Of three fingers the first is thicker: what is left is the mirror image in its plane."""
+def test_one_thicker_finger_leaves_one_reflection(tmp_path: Path) -> None:
+    """Of three fingers the first is thicker: only the reflection in its plane remains."""
     text = gripper_urdf(3).replace("0.016 0.016 0.05", "0.03 0.03 0.05", 1)
     result = symmetry(sg.load_hand(written(tmp_path, text, "hand.urdf")))
     assert len(result.motions) == 2
@@ -59,7 +64,7 @@ def test_one_other_finger_leaves_a_mirror_image_alone(tmp_path: Path) -> None:
     np.testing.assert_allclose(position, [[0.01, 0.0, 0.05]], atol=1e-4)
 
 
-def test_fingers_that_differ_have_no_symmetry(tmp_path: Path) -> None:
+def test_different_fingers_have_no_symmetry(tmp_path: Path) -> None:
     text = gripper_urdf(3)
     text = text.replace('lower="-0.6" upper="1.57"', 'lower="-0.6" upper="1.2"', 1)
     text = text.replace("0.016 0.016 0.05", "0.03 0.016 0.05", 1)
@@ -68,17 +73,17 @@ def test_fingers_that_differ_have_no_symmetry(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_a_gripper_of_equal_fingers_takes_things_on_its_axis(tmp_path: Path, seed: int) -> None:
+def test_gripper_of_equal_fingers_grasps_on_its_axis(tmp_path: Path, seed: int) -> None:
     hand = sg.load_hand(written(tmp_path, random_gripper(seed), "hand.urdf"))
     for _, preset in hand.grasps:
         assert np.hypot(*preset.center[:2]) < 1e-3
-        assert preset.center[2] > 0.02  # before the palm
+        assert preset.center[2] > 0.02  # in front of the palm
         rates = np.reshape(preset.rates, (2 + seed % 4, -1))
         np.testing.assert_allclose(rates, np.broadcast_to(rates[0], rates.shape), rtol=0.01)
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
-def test_the_place_turns_with_a_symmetric_hand(tmp_path: Path, seed: int) -> None:
+def test_grasp_rotates_with_a_symmetric_hand(tmp_path: Path, seed: int) -> None:
     rotation = Rotation.random(rng=np.random.default_rng(seed)).as_matrix()
     one = sg.load_hand(written(tmp_path, random_gripper(seed), "one.urdf"))
     other = sg.load_hand(written(tmp_path, random_gripper(seed, rotation), "other.urdf"))
@@ -90,10 +95,8 @@ def test_the_place_turns_with_a_symmetric_hand(tmp_path: Path, seed: int) -> Non
 @pytest.mark.slow
 @pytest.mark.parametrize("grasp", ["power", "precision"])
 @pytest.mark.parametrize("name", ["sphere", "strawberry", "cylinder", "mug"])
-def test_three_equal_fingers_hold_what_they_are_given(
-    tmp_path: Path, name: str, grasp: str
-) -> None:
+def test_three_equal_fingers_hold_objects(tmp_path: Path, name: str, grasp: str) -> None:
     hand = sg.load_hand(written(tmp_path, gripper_urdf(3), "hand.urdf"))
-    obj, judged = sg.load_object(name), sg.SuccessCriterion()
-    result = sg.simulate(sg.GraspScene(hand=hand, object=obj, grasp=grasp, success=judged))
+    obj, criterion = sg.load_object(name), sg.SuccessCriterion()
+    result = sg.simulate(sg.GraspScene(hand=hand, object=obj, grasp=grasp, success=criterion))
     assert result.held, result.message
