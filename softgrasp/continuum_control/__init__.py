@@ -7,6 +7,7 @@ from softgrasp._lazy import lazy_names
 NAMES = {
     "continuum_control.controllers": (
         "FeedForwardController",
+        "ImpedanceController",
         "JointTrajectoryController",
         "StateBroadcaster",
     ),

@@ -14,31 +14,12 @@ import softgrasp as sg
 from softgrasp.continuum_control.controllers import ImpedanceController, JointTrajectoryController
 from softgrasp.continuum_control.hardware import (
     ActuatorAllocation,
-    bend_of_lengths,
     options_of,
-    tendon_lengths,
 )
 from softgrasp.continuum_control.manager import ControlledRobot
-from softgrasp.description.bendable import Chamber, Tendon
+from softgrasp.description.bendable import Chamber
 from softgrasp.description.robot import Robot
-from tests.continuum_control.arms import ANGLES, DRIVES, LENGTH, STIFFNESS, arm
-
-
-@given(st.floats(0.01, 3.3), st.floats(-math.pi, math.pi), st.floats(0.1, 1.0), st.integers(3, 6))
-def test_lengths_and_bending_are_converted_both_ways(
-    kappa: float, phi: float, length: float, count: int
-) -> None:
-    actuators = [Tendon(angle=2 * math.pi * k / count + 0.3, radius=0.05) for k in range(count)]
-    lengths = tendon_lengths(kappa, phi, length, actuators)
-    back = bend_of_lengths(lengths, actuators)
-    assert back[0] == pytest.approx(kappa, abs=1e-10)
-    assert math.remainder(back[1] - phi, math.tau) == pytest.approx(0.0, abs=1e-9)
-    assert back[2] == pytest.approx(length, abs=1e-12)
-
-
-def test_two_tendons_do_not_tell_a_bend() -> None:
-    with pytest.raises(sg.DescriptionError, match="expected three or more drives around"):
-        bend_of_lengths([0.3, 0.3], DRIVES["tendons"][:2])
+from tests.continuum_control.arms import ANGLES, LENGTH, STIFFNESS, arm
 
 
 @given(st.floats(-2.0, 2.0), st.floats(-2.0, 2.0))
