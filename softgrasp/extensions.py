@@ -77,7 +77,7 @@ CALIBRATIONS = {
         problem="softgrasp.hydraulics.calibration:ArmCalibrationProblem",
         reader="softgrasp.hydraulics.calibration:arm_problem_from",
         run="softgrasp.hydraulics.calibration:calibrate_arm",
-        images="softgrasp.hydraulics.report:arm_pictures",
+        images="softgrasp.hydraulics.report:arm_images",
         written=("arm.yaml", "motions.png", "motions.csv"),
     ),
 }
@@ -93,7 +93,6 @@ LISTS = {
 """Functions that return the rows of ``softgrasp list KIND``, by kind."""
 DEMOS = {
     "hydraulic": "softgrasp.hydraulics.cli:run_hydraulic_demo",
-    "hydraulic experiments": "softgrasp.hydraulics.cli:run_experiments_demo",
     "twin": "softgrasp.twin.cli:run_twin_demo",
 }
 """Functions that run ``softgrasp demo NAME``, by name."""

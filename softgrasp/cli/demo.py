@@ -25,12 +25,6 @@ def demo(
         str | None,
         typer.Option(metavar="FILE", help="hydraulic: torques in CSV, time_s, torque_1, …."),
     ] = None,
-    experiment: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME", help="hydraulic: an experiment of paper 003, or all; list: their names."
-        ),
-    ] = None,
     out: Out = None,
     renderer: Renderer = RendererChoice.AUTO,
     no_video: NoVideo = False,
@@ -48,9 +42,6 @@ def demo(
     from softgrasp.io.scene import load_scene
 
     require_known("demonstration", name, [*DEMOS, HYDRAULIC, TWIN])
-    if name == HYDRAULIC and experiment is not None:
-        _experiments(experiment, torques, out, report=not no_report, json=json)
-        return
     if name == HYDRAULIC:
         load(EXTENSION_DEMOS[HYDRAULIC])(
             out or Path("out") / f"demo_{HYDRAULIC}",
@@ -61,9 +52,8 @@ def demo(
             json=json,
         )
         return
-    for option, value in (("--torques", torques), ("--experiment", experiment)):
-        if value is not None:
-            raise DescriptionError(f"{option}: expected the demonstration hydraulic, found {name}")
+    if torques is not None:
+        raise DescriptionError(f"--torques: expected the demonstration hydraulic, found {name}")
     if name == TWIN:
         load(EXTENSION_DEMOS[TWIN])(
             out or Path("out") / "demo_twin",
@@ -78,15 +68,3 @@ def demo(
         directory=directory, renderer=renderer, video=not no_video, report=not no_report, json=json
     )
     run_job(load_scene(DEMOS[name]), job)
-
-
-def _experiments(
-    name: str, torques: str | None, out: Path | None, *, report: bool, json: bool
-) -> None:
-    if torques is not None:
-        raise DescriptionError(
-            "--torques: expected no --experiment beside it, which has torques of its own"
-        )
-    load(EXTENSION_DEMOS[f"{HYDRAULIC} experiments"])(
-        out or Path("out") / f"demo_{HYDRAULIC}_{name}", name, report=report, json=json
-    )

@@ -20,8 +20,6 @@ NAMES = {
         "drive_model",
         "pressure_of_torque",
     ),
-    "hydraulics.experiment_report": ("write_hydraulic_experiments",),
-    "hydraulics.experiments": ("hydraulic_experiment", "run_hydraulic_experiments"),
     "hydraulics.files": ("load_hydraulic_arm", "load_torques", "save_hydraulic_arm"),
     "hydraulics.integrators": (
         "ArmRecording",

@@ -11,11 +11,6 @@ from softgrasp.hydraulics.drive import DriveModel as DriveModel
 from softgrasp.hydraulics.drive import PowerBalance as PowerBalance
 from softgrasp.hydraulics.drive import drive_model as drive_model
 from softgrasp.hydraulics.drive import pressure_of_torque as pressure_of_torque
-from softgrasp.hydraulics.experiment_report import (
-    write_hydraulic_experiments as write_hydraulic_experiments,
-)
-from softgrasp.hydraulics.experiments import hydraulic_experiment as hydraulic_experiment
-from softgrasp.hydraulics.experiments import run_hydraulic_experiments as run_hydraulic_experiments
 from softgrasp.hydraulics.files import load_hydraulic_arm as load_hydraulic_arm
 from softgrasp.hydraulics.files import load_torques as load_torques
 from softgrasp.hydraulics.files import save_hydraulic_arm as save_hydraulic_arm

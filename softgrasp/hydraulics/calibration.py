@@ -510,6 +510,6 @@ class ArmCalibrationResult(ExtensionResult):
 
 def calibrated_arm(result: ArmCalibrationResult) -> HydraulicArm:
     """The arm as found, with the source of its numbers."""
-    parameter_names = ", ".join(result.parameters)
-    source = f"softgrasp {__version__}, calibrated by {result.method} (seed {result.seed}): {parameter_names}"
+    names = ", ".join(result.parameters)
+    source = f"softgrasp {__version__}, calibrated by {result.method} (seed {result.seed}): {names}"
     return result.arm.replace(source=source)

@@ -131,8 +131,8 @@ def balanced(off: Callable[[Array, float], Array], count: int, name: str) -> Arr
             worst = float(np.abs(off(solution, load_factor)).max())
         if not worst <= BALANCED:
             raise SimulationError(
-                f"{name}: expected a rest at {load_factor:.0%} of its loads, found none; the joints are "
-                f"{worst:.2g} rad or m off"
+                f"{name}: expected a rest at {load_factor:.0%} of its loads, found none; joints "
+                f"are {worst:.2g} rad or m off"
             )
     return solution
 

@@ -136,8 +136,8 @@ def _drawn(run: ArmRun, directory: Path) -> list[Figure]:
 
 def _video_note(arm_video: ArmVideo) -> str:
     return (
-        f"{arm_video.seconds:.1f} s, as fast as it is; {arm_video.renderer_note}. Weight pulls down, x of "
-        "the base goes to the right. Angles: how far the sections bend. Points: the way of the end."
+        f"{arm_video.seconds:.1f} s at real speed; {arm_video.renderer_note}. Gravity points down, x "
+        "of the base to the right. Angles: bending of the sections. Points: path of the tip."
     )
 
 
@@ -274,7 +274,7 @@ def tip_clause(run: ArmRun) -> str:
 def poses_clause(run: ArmRun) -> str:
     """How long the way of the end is, and where it ends, in words."""
     path_length = np.linalg.norm(np.diff(run.ends[:, -1], axis=0), axis=1).sum()
-    return f"The end of the arm goes {path_length:.3f} m and ends at {_point_text(run.ends[-1, -1])} m."
+    return f"The tip moves {path_length:.3f} m and ends at {_point_text(run.ends[-1, -1])} m."
 
 
 def _sentence(index: int, move: ArmMove) -> str:
@@ -478,7 +478,7 @@ MM = 1e3
 DEGREES = 180.0 / math.pi
 
 
-def arm_pictures(result: ArmCalibrationResult, directory: Path) -> list[tuple[str, Path, str]]:
+def arm_images(result: ArmCalibrationResult, directory: Path) -> list[tuple[str, Path, str]]:
     """Draw the motions of an arm; return the title, the file and the caption of each figure."""
     message = "Dots were recorded, lines are of the calibrated arm; held-out motions were not used."
     return [("Motions", draw_motions(result, directory / "motions.png"), message)]

@@ -19,10 +19,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from softgrasp.hydraulics import arm_rest, pressure_of_torque
-from softgrasp.hydraulics.arm import ArmChain
-from softgrasp.hydraulics.experiment_report import Number, numbers
-from softgrasp.hydraulics.experiments import (
+from examples.paper003.experiments import (
     EXPERIMENTS,
     Motion,
     MotionRun,
@@ -33,6 +30,9 @@ from softgrasp.hydraulics.experiments import (
     hydraulic_experiment,
     run_hydraulic_experiments,
 )
+from examples.paper003.report import Number, numbers
+from softgrasp.hydraulics import arm_rest, pressure_of_torque
+from softgrasp.hydraulics.arm import ArmChain
 from softgrasp.hydraulics.files import load_torques
 from tests.hydraulics.arms import two_sections
 

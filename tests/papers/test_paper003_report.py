@@ -10,8 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from softgrasp.hydraulics.experiment_report import apart, numbers, write_hydraulic_experiments
-from softgrasp.hydraulics.experiments import (
+from examples.paper003.experiments import (
     AnyExperiment,
     AnyRun,
     Change,
@@ -21,6 +20,7 @@ from softgrasp.hydraulics.experiments import (
     Rests,
     run_hydraulic_experiments,
 )
+from examples.paper003.report import apart, numbers, write_hydraulic_experiments
 from tests.hydraulics.arms import two_sections
 
 TORQUES = (0.5, 0.0, 0.0, 0.0, 0.5, 0.5)

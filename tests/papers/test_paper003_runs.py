@@ -9,10 +9,7 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
-from softgrasp.hydraulics import arm_rest
-from softgrasp.hydraulics.arm import ArmChain
-from softgrasp.hydraulics.experiment_report import Number
-from softgrasp.hydraulics.experiments import (
+from examples.paper003.experiments import (
     EXPERIMENTS,
     LIMIT,
     Change,
@@ -21,6 +18,9 @@ from softgrasp.hydraulics.experiments import (
     hydraulic_experiment,
     run_hydraulic_experiments,
 )
+from examples.paper003.report import Number
+from softgrasp.hydraulics import arm_rest
+from softgrasp.hydraulics.arm import ArmChain
 from softgrasp.hydraulics.run import chain_shapes, lumped_shapes
 from softgrasp.mechanics.transforms import Array
 from tests.hydraulics.arms import one_section, two_sections

@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
+from jinja2 import ChoiceLoader, FileSystemLoader
 
-from softgrasp._version import __version__
-from softgrasp.errors import SoftgraspError
-from softgrasp.hydraulics.experiments import (
+from examples.paper003.experiments import (
     CHAIN,
     LUMPED,
     AnyRun,
@@ -24,6 +23,8 @@ from softgrasp.hydraulics.experiments import (
     RefinementRun,
     RestsRun,
 )
+from softgrasp._version import __version__
+from softgrasp.errors import SoftgraspError
 from softgrasp.hydraulics.report import DASHES, pose_rows
 from softgrasp.hydraulics.run import BAND, ArmMove, ArmShapes
 from softgrasp.io.files import write_text
@@ -118,7 +119,10 @@ def experiments_document(runs: Sequence[AnyRun]) -> dict[str, Any]:
 def experiments_report_html(runs: Sequence[AnyRun], shown: Sequence[Sequence[Shown]]) -> str:
     """The page as HTML that needs no other file."""
     refined = [run for run in runs if isinstance(run, RefinementRun)]
-    return templates().get_template("hydraulic_experiments.html.j2").render(
+    environment = templates()
+    here = FileSystemLoader(Path(__file__).parent)
+    environment.loader = ChoiceLoader([here, environment.loader])
+    return environment.get_template("hydraulic_experiments.html.j2").render(
         version=__version__,
         arm=runs[0].arm.name if runs else "",
         source=runs[0].arm.source if runs else "",
@@ -711,7 +715,8 @@ def _bends(run: RestsRun) -> list[Number]:
             goal, relative_tolerance = printed[index], BENDS_WITHIN[index]
             entries.append(Number(
                 run.experiment.name, f"{what}, 1 MPa in {motors}", unit, f"{goal:g}", "fitted",
-                [values[0][index], values[1][index]], (goal * (1 - relative_tolerance), goal * (1 + relative_tolerance)),
+                [values[0][index], values[1][index]],
+                (goal * (1 - relative_tolerance), goal * (1 + relative_tolerance)),
                 digits=1 if unit == "°" else 4,
             ))  # fmt: skip
     return entries
