@@ -1,4 +1,11 @@
-"""What a stage has found: residuals, how sure its parameters are, and what it says of their sum."""
+"""Assess the fit of a calibration stage: residuals, uncertainty, model selection and warnings.
+
+``assessed`` makes the result of a stage at its optimum. ``compare_models`` compares stiffness
+models by Akaike's criterion (AICc) and leave-one-load-out cross-validation.
+``propagate_stiffness_uncertainty`` adds the errors of the springs to those of dampers and
+torques, to first order: a spring error dθ changes the simulation by G·dθ, and the fit responds
+by −J⁺·G·dθ. ``remarks`` collects the warnings for the user.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +33,12 @@ from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.transforms import Array
 
 EDGE = 1e-4
-"""A parameter is on a bound where it is nearer, over the width between them."""
+"""Distance from a bound, over the width of the bounds, at which a parameter counts as on it [–]."""
+MODELS = ("uniform", "smooth", "per-joint")
+SPREAD = 1.0 / math.sqrt(12.0)
+"""Standard deviation of a uniform distribution between two bounds, over their distance [–]."""
+WEAK = 1e-6
+"""Directions whose effect is below this fraction of the largest are left out [–]."""
 
 
 def assessed(
@@ -37,26 +49,26 @@ def assessed(
     stiffness: Array | None = None,
     springs: tuple[StageResult, VirtualExperiments] | None = None,
 ) -> StageResult:
-    """The result of a stage.
+    """Assess a stage at its optimum.
 
     Args:
-        search: That has come to its end.
-        position: The parameters found, (p,).
-        checked: The same stage with the measurements held out; None where there are none.
-        problem: Of a finger.
-        stiffness: Of its springs with which the stage was done, joint by joint [N·m/rad], (n,).
-        springs: The stage that has found them, whose errors then add to those of this one.
+        search: Finished search.
+        position: Optimal parameters, (p,).
+        checked: The same stage with the held-out measurements; None where there are none.
+        problem: Problem of a finger.
+        stiffness: Stiffness with which the stage was fitted, joint by joint [N·m/rad], (n,).
+        springs: Result of the springs stage, whose errors are added to those of this stage.
 
     Raises:
-        DescriptionError: Nothing can be simulated there.
+        DescriptionError: The optimum cannot be simulated.
     """
     stage = search.stage
     block, timed = stage.block, stage.timed
     simulated = search.values(position[None])[0]
     if not np.isfinite(simulated).all():
         raise DescriptionError(
-            f"{stage.name}: expected parameters that can be simulated, found none on the way from "
-            "the middle of the bounds; narrow the bounds"
+            f"{stage.name}: expected parameters that can be simulated, found none from the "
+            "middle of the bounds on; narrow the bounds"
         )
     slopes = np.nan_to_num(jacobian(search, position, simulated))[timed]
     scale = scale_of(position, block.upper, block.lower, block.relative)
@@ -68,7 +80,9 @@ def assessed(
     if problem is not None and stiffness is not None:
         sentence = _sum_sentence(stage, slopes / scale, position, problem, stiffness)
     if problem is not None and springs is not None:
-        sure = with_springs_behind(sure, slopes, stage, position, springs[0], problem, springs[1])
+        sure = propagate_stiffness_uncertainty(
+            sure, slopes, stage, position, springs[0], problem, springs[1]
+        )
     held = np.zeros(0) if checked is None else checked.simulate(position[None])[0]
     held_measured = np.zeros(0) if checked is None else checked.measured
     return StageResult(
@@ -103,7 +117,7 @@ def assessed(
 def _sum_sentence(
     stage: Stage, slopes: Array, position: Array, problem: CalibrationProblem, stiffness: Array
 ) -> str:
-    """What a stage says of the sum of its parameters, and little of each; empty for springs."""
+    """Describe the combination of parameters that a stage determines; empty for springs."""
     names = stage.block.names
     if stage.name == "dampers":
         mode = first_mode(problem.finger, stiffness)
@@ -123,7 +137,7 @@ def _sum_sentence(
 def _force_sentence(
     slopes: Array, gains: Array, problem: CalibrationProblem, names: tuple[str, ...]
 ) -> str:
-    """What tip forces say of gains: F = P·Σ w·alpha as long as the shape changes little."""
+    """Describe what tip forces determine: F = P·Σ w·alpha for small changes of shape."""
     pressures = np.array([one.pressure for one in problem.forces if not one.held_out])
     if not pressures.any():
         return ""
@@ -135,17 +149,74 @@ def _force_sentence(
     )
 
 
-# --------------------
-# Models of the stiffness with fewer parameters, by Akaike's criterion and loads left out.
+# Uncertainty from the springs
 
 
-MODELS = ("uniform", "smooth", "per-joint")
+def propagate_stiffness_uncertainty(
+    sure: Uncertainty,
+    slopes: Array,
+    stage: Stage,
+    position: Array,
+    springs: StageResult,
+    problem: CalibrationProblem,
+    experiments: VirtualExperiments,
+) -> Uncertainty:
+    """Add the effect of the errors of the springs to the errors of a later stage.
+
+    No spring error is taken larger than its bounds permit.
+
+    Args:
+        sure: Uncertainty with the springs as fitted.
+        slopes: J, change of the measured values over relative changes of the parameters, (m, p).
+        stage: Later stage.
+        position: Its parameters, (p,).
+        springs: Result of the springs stage.
+        problem: Calibration problem.
+        experiments: Virtual experiments of its finger.
+    """
+    answers = -np.linalg.pinv(slopes, rcond=WEAK) @ _shifts(
+        stage, position, springs, problem, experiments
+    )
+    width = SPREAD * (springs.upper - springs.lower)
+    deviation = np.minimum(springs.uncertainty.errors, width)
+    correlation = springs.uncertainty.correlation.copy()
+    np.fill_diagonal(correlation, 1.0)  # also for springs without any effect on the measurements
+    covariance = correlation * np.outer(deviation, deviation)
+    added = np.einsum("ij,jk,ik->i", answers, covariance, answers)
+    relative = np.sqrt(np.square(sure.relative) + np.maximum(added, 0.0))
+    block = stage.block
+    scale = scale_of(position, block.upper, block.lower, block.relative)
+    return replace(sure, errors=relative * scale, relative=relative)
+
+
+def _shifts(
+    stage: Stage,
+    position: Array,
+    springs: StageResult,
+    problem: CalibrationProblem,
+    experiments: VirtualExperiments,
+) -> Array:
+    """Return G, change of the measured values over changes of the springs' parameters, (m, s)."""
+    block, count = block_of(problem, "stiffness"), len(springs.values)
+    scale = scale_of(springs.values, springs.upper, springs.lower, block.relative)
+    nudge = (NUDGE if stage.smooth else WIDE) * scale
+    points = np.tile(springs.values, (2 * count, 1))
+    points[np.arange(count), np.arange(count)] += nudge
+    points[count + np.arange(count), np.arange(count)] -= nudge
+    moved = stage_of(stage.name, problem, experiments, block.of_joints(points))
+    assert moved is not None  # the stage itself is there
+    values = moved.simulate(np.tile(position, (2 * count, 1)))[:, stage.timed]
+    slopes = (values[:count] - values[count:]) / (2.0 * nudge)[:, None]
+    return np.asarray(np.nan_to_num(slopes).T)
+
+
+# Model selection
 
 
 def compare_models(
     problem: CalibrationProblem, experiments: VirtualExperiments
 ) -> tuple[StageModel, ...]:
-    """All models of the stiffness, each at its least squares; fewer parameters first."""
+    """Fit all models of the stiffness by least squares; fewer parameters first."""
     return tuple(_stage_model(problem, experiments, model) for model in MODELS)
 
 
@@ -175,7 +246,7 @@ def _fitted(stage: Stage) -> Array:
 
 
 def _criterion(left: Array, parameters: int) -> float:
-    """Akaike's, with the correction for few measurements; the noise is a parameter, too."""
+    """Compute the corrected Akaike criterion (AICc); the noise counts as a parameter."""
     count, free = len(left), parameters + 1
     if count <= free + 1:
         return math.inf
@@ -186,7 +257,7 @@ def _criterion(left: Array, parameters: int) -> float:
 def _cross_validated(
     problem: CalibrationProblem, experiments: VirtualExperiments, model: str
 ) -> float:
-    """Root mean square over loads that were left out one after the other; NaN for a single one."""
+    """Compute the root mean square error of left-out loads; NaN for a single load."""
     loads = [load for load in problem.hung if not load.held_out]
     if len(loads) < 2:
         return math.nan
@@ -203,99 +274,27 @@ def _cross_validated(
     return math.sqrt(sum(squares) / len(squares))
 
 
-# --------------------
-# What uncertain springs do to the dampers and torques that are found with them.
-
-
-SPREAD = 1.0 / math.sqrt(12.0)
-"""Standard deviation of what may lie anywhere between two bounds, over their distance."""
-WEAK = 1e-6
-"""Directions in which measurements change by less than this part of the most are left out."""
-
-
-def with_springs_behind(
-    sure: Uncertainty,
-    slopes: Array,
-    stage: Stage,
-    position: Array,
-    springs: StageResult,
-    problem: CalibrationProblem,
-    experiments: VirtualExperiments,
-) -> Uncertainty:
-    """Errors of parameters with what the errors of the springs add to them.
-
-    To first order springs that are off by dθ move what is simulated by G·dθ, and the fit answers by
-    −J⁺·G·dθ. No spring is less sure than its bounds say.
-
-    Args:
-        sure: For the springs as they were found.
-        slopes: J, change of what is measured over relative changes of the parameters, (m, p).
-        stage: The stage.
-        position: Its parameters, (p,).
-        springs: The stage of the springs.
-        problem: The problem.
-        experiments: Of its finger.
-    """
-    answers = -np.linalg.pinv(slopes, rcond=WEAK) @ _shifts(
-        stage, position, springs, problem, experiments
-    )
-    width = SPREAD * (springs.upper - springs.lower)
-    deviation = np.minimum(springs.uncertainty.errors, width)
-    correlation = springs.uncertainty.correlation.copy()
-    np.fill_diagonal(correlation, 1.0)  # also for springs that nothing measured changes with
-    covariance = correlation * np.outer(deviation, deviation)
-    added = np.einsum("ij,jk,ik->i", answers, covariance, answers)
-    relative = np.sqrt(np.square(sure.relative) + np.maximum(added, 0.0))
-    block = stage.block
-    scale = scale_of(position, block.upper, block.lower, block.relative)
-    return replace(sure, errors=relative * scale, relative=relative)
-
-
-def _shifts(
-    stage: Stage,
-    position: Array,
-    springs: StageResult,
-    problem: CalibrationProblem,
-    experiments: VirtualExperiments,
-) -> Array:
-    """G, change of what is measured over changes of the springs' parameters, (m, s)."""
-    block, count = block_of(problem, "stiffness"), len(springs.values)
-    scale = scale_of(springs.values, springs.upper, springs.lower, block.relative)
-    nudge = (NUDGE if stage.smooth else WIDE) * scale
-    points = np.tile(springs.values, (2 * count, 1))
-    points[np.arange(count), np.arange(count)] += nudge
-    points[count + np.arange(count), np.arange(count)] -= nudge
-    moved = stage_of(stage.name, problem, experiments, block.of_joints(points))
-    assert moved is not None  # the stage itself is there
-    values = moved.simulate(np.tile(position, (2 * count, 1)))[:, stage.timed]
-    slopes = (values[:count] - values[count:]) / (2.0 * nudge)[:, None]
-    return np.asarray(np.nan_to_num(slopes).T)
-
-
-# --------------------
-# What a user must know of a calibration before using its numbers.
+# Warnings
 
 
 def remarks(
     problem: CalibrationProblem, stages: Sequence[StageResult], method: str
 ) -> tuple[str, ...]:
-    """What a user must know of a calibration, as sentences.
+    """Return the warnings of a calibration, as sentences.
 
     Args:
-        problem: What was measured.
-        stages: What was found.
-        method: How.
+        problem: Calibration problem.
+        stages: Results of its stages.
+        method: Optimisation method.
     """
     messages = [text for stage in stages for text in _of_stage(problem, stage, method)]
     done = {stage.name for stage in stages}
     if "torques" in done and problem.bends and any(not one.held_out for one in problem.forces):
-        messages.append(
-            "torques: found from forces of the tip alone; free bending was not looked at"
-        )
+        messages.append("torques: fitted to tip forces only; free bending was not used")
     if problem.release_objective == "trace":
         unused = sum(not one.times for one in problem.releases)
         if unused:
-            messages.append(f"dampers: {unused} releases without a track were not looked at")
+            messages.append(f"dampers: {unused} releases without a track were not used")
     kept = {
         "springs": [one.held_out for one in problem.hung],
         "dampers": [one.held_out for one in problem.releases],
@@ -303,7 +302,7 @@ def remarks(
         + [one.held_out for one in problem.bends],
     }
     messages += [
-        f"{name}: all measurements are held out, so the finger keeps its own values"
+        f"{name}: all measurements are held out, so the finger keeps its values"
         for name, marks in kept.items()
         if marks and all(marks)
     ]
@@ -319,20 +318,20 @@ def _of_stage(problem: CalibrationProblem, stage: StageResult, method: str) -> l
         and len(stage.names) > 1
     ):
         messages.append(
-            "dampers: counts have no slopes to follow, so one common damping was looked for; "
-            "method pso looks for each"
+            "dampers: counts have no gradients, so one common damping was fitted; method pso fits "
+            "each"
         )
     other = stage.residual_unit == "N" and problem.force_objective != "squares"
     if other and method == "least-squares":
         messages.append(
-            "torques: least squares make the sum of squares smallest, not the objective "
+            "torques: least squares minimise the sum of squares, not the objective "
             f"'{problem.force_objective}'"
         )
     return messages + remarks_on_fit(stage)
 
 
 def remarks_on_fit(stage: StageResult) -> list[str]:
-    """Of any stage: what lies on a bound, what is not determined, what its sum says."""
+    """Return the warnings of any stage: parameters on bounds, undetermined ones, noise."""
     messages = []
     if stage.on_bound:
         names, several = ", ".join(stage.on_bound), len(stage.on_bound) > 1
@@ -343,7 +342,7 @@ def remarks_on_fit(stage: StageResult) -> list[str]:
     if np.isnan(stage.uncertainty.noise):
         messages.append(
             f"{stage.name}: {len(stage.names)} parameters from {len(stage.measured)} measurements; "
-            "none is left to judge how sure they are"
+            "none is left to estimate their errors"
         )
     hidden = [one for one in stage.uncertainty.undetermined if np.isinf(one.error)]
     if hidden:

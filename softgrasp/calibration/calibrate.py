@@ -1,6 +1,9 @@
-"""Springs, then dampers, then torques: each stage with what the ones before have found.
+"""Calibrate a soft finger: fit stiffness, damping and pressure gains to measurements.
 
-A problem that an extension adds has one stage.
+``calibrate`` fits stage by stage, each with the results of the previous stages: springs,
+dampers, torques (Hadi et al. 2025). The optimiser is a particle swarm, least squares, or both.
+``fitted_together`` then refines all parameters at once by least squares. A problem that an
+extension adds, such as that of a hydraulic arm, has one stage.
 """
 
 from __future__ import annotations
@@ -45,9 +48,14 @@ from softgrasp.errors import DescriptionError, did_you_mean
 from softgrasp.extensions import CALIBRATIONS, load
 from softgrasp.mechanics.transforms import Array
 
+METHODS = ("pso", "least-squares", "pso+least-squares")
+MIN_NOISE = 1e-9
+"""Smallest noise over the largest measurement, so that exact data do not get an infinite weight
+[–]."""
+
 
 class Options(TypedDict, total=False):
-    """Those of ``calibrate``, by keyword."""
+    """Keyword options of ``calibrate``."""
 
     stages: Sequence[str] | None
     swarm: Swarm | None
@@ -83,29 +91,30 @@ def calibrate(
     models: bool = True,
     progress: Progress | None = None,
 ) -> CalibrationResult | ExtensionResult:
-    """Find constants from what was measured: of a finger, or of a hydraulic arm.
+    """Fit the constants of a finger, or of a hydraulic arm, to measurements.
 
-    A finger's are stiffness, damping and gains of pressure, an arm's those that its problem names.
-
-    A stage without measurements is left out, and the finger keeps its own values there.
+    Those of a finger are stiffness, damping and pressure gains, those of an arm are named in its
+    problem. A stage without measurements is skipped, and the finger keeps its values there.
 
     Args:
-        problem: The finger or the arm, and its measurements.
-        method: ``least-squares``; ``pso``, Hadi et al.'s particle swarm; or ``pso+least-squares``.
-        seed: Of the swarm; nothing else is random.
-        stages: Of ``springs``, ``dampers`` and ``torques``; where not given, those that were
-            measured. An arm has none to choose from.
-        swarm: Its settings; those of the repository of Hadi et al. (2025) where not given.
-        out: Folder where evaluations are kept, so that a killed calibration goes on.
-        threads: Of the physics; the result does not depend on them.
-        together: Whether to fit the parameters of all stages at once in the end, by least squares
-            from where the stages have ended, each weighted by what it left.
+        problem: Finger or arm, and its measurements.
+        method: ``least-squares``; ``pso``, the particle swarm of Hadi et al. (2025); or
+            ``pso+least-squares``.
+        seed: Seed of the swarm; nothing else is random.
+        stages: Stages of ``springs``, ``dampers`` and ``torques``; default: those with
+            measurements. Not for an arm.
+        swarm: Settings of the swarm; default: those of the repository of Hadi et al. (2025).
+        out: Directory of the journal of evaluations, with which an interrupted calibration
+            resumes.
+        threads: Threads of the physics; the result does not depend on them.
+        together: Whether to fit the parameters of all stages at once afterwards, by least
+            squares from the results of the stages, each weighted by its residual.
         models: Whether to compare models of the stiffness with fewer parameters.
-        progress: Called now and then.
+        progress: Progress callback.
 
     Raises:
-        DescriptionError: No such method or stage, or nothing was measured for any stage; stages,
-            or fitting them together, are asked of an arm.
+        DescriptionError: No such method or stage, no measurements for any stage, or options for
+            fingers with an arm.
         ResultError: The directory belongs to another problem, or cannot be written.
     """
     _check(method, stages, seed)
@@ -113,7 +122,7 @@ def calibrate(
     if isinstance(problem, ExtensionProblem):
         if requested is not None or together:
             field = "together" if together else "stages"
-            message = f"expected none for an {problem.kind}, which has one stage"
+            message = f"expected no value for an {problem.kind}, which has one stage"
             raise DescriptionError(message, field=field)
         directory = None if out is None else Path(out)
         run = load(CALIBRATIONS[problem.kind].run)
@@ -157,14 +166,6 @@ def calibrate(
     )
 
 
-def _with_objective(problem: CalibrationProblem, method: str) -> CalibrationProblem:
-    """The same with the objective of forces that ``auto`` stands for."""
-    if problem.force_objective != "auto":
-        return problem
-    smallest: ForceObjective = "squares" if method == "least-squares" else "absolute"
-    return problem.replace(force_objective=smallest)
-
-
 def _check(method: str, stages: Sequence[str] | None, seed: int) -> None:
     for value, known in ((method, METHODS), *((stage, STAGES) for stage in stages or ())):
         if value not in known:
@@ -174,8 +175,16 @@ def _check(method: str, stages: Sequence[str] | None, seed: int) -> None:
         raise DescriptionError(f"expected a number from 0 to 2³² − 1, found {seed}", field="seed")
 
 
+def _with_objective(problem: CalibrationProblem, method: str) -> CalibrationProblem:
+    """Replace the force objective ``auto`` by the one it selects."""
+    if problem.force_objective != "auto":
+        return problem
+    smallest: ForceObjective = "squares" if method == "least-squares" else "absolute"
+    return problem.replace(force_objective=smallest)
+
+
 def _finger(problem: CalibrationProblem, done: Sequence[StageResult]) -> SoftFinger:
-    """The finger with what was found so far."""
+    """Return the finger with the values fitted so far."""
     finger = problem.finger
     for one in done:
         kind = KIND_OF[one.name]
@@ -183,21 +192,14 @@ def _finger(problem: CalibrationProblem, done: Sequence[StageResult]) -> SoftFin
     return finger
 
 
-# --------------------
-# The parameters of a stage by any of the methods.
-
-
-METHODS = ("pso", "least-squares", "pso+least-squares")
-
-
 def optimum_of(search: Search, method: str, swarm: Swarm, seed: int) -> Array:
-    """The parameters that a method finds, (p,).
+    """Return the parameters that a method finds, (p,).
 
     Args:
-        search: What to evaluate; its history is filled.
+        search: Search to evaluate; its history is filled.
         method: One of ``METHODS``.
         swarm: Settings of a swarm.
-        seed: Of the swarm.
+        seed: Seed of the swarm.
     """
     start = search.stage.block.middle
     if method == "least-squares":
@@ -211,12 +213,7 @@ def optimum_of(search: Search, method: str, swarm: Swarm, seed: int) -> Array:
     return position
 
 
-# --------------------
-# All stages at once: least squares over all parameters, from where the stages have ended.
-
-
-MIN_NOISE = 1e-9
-"""Residual over the largest measurement that still weighs: exact data are not infinitely sure."""
+# All stages at once
 
 
 def fitted_together(
@@ -226,17 +223,17 @@ def fitted_together(
     journal: Journal,
     progress: Progress | None = None,
 ) -> list[StageResult]:
-    """Stages with the parameters that fit all of their measurements at once.
+    """Fit all stages to all of their measurements at once.
 
-    Each measurement is weighted by the noise that its own stage has left. Counts have no slopes to
-    follow; dampers from them stay as they are, and are judged again with the new springs.
+    Each measurement is weighted by the noise estimated in its stage. Counts have no gradients;
+    dampers fitted to counts stay as they are, and are assessed again with the new springs.
 
     Args:
-        problem: The problem.
-        experiments: Of its finger.
-        done: The stages one after the other.
-        journal: Where evaluations are kept.
-        progress: Called now and then.
+        problem: Calibration problem.
+        experiments: Virtual experiments of its finger.
+        done: Results of the stages one after the other.
+        journal: Journal of evaluations.
+        progress: Progress callback.
 
     Raises:
         DescriptionError: There are no two stages that can be fitted at once.
@@ -278,7 +275,7 @@ def fitted_together(
         if part is not None:
             result = replace(result, uncertainty=_part(sure, part, result.uncertainty))
         results.append(result)
-        spent = 0  # told once
+        spent = 0  # counted once
     return results
 
 
@@ -293,7 +290,7 @@ def _joined(
     parts: Sequence[StageResult],
     slices: Sequence[slice],
 ) -> Stage:
-    """One stage whose residuals are those of all, over what each has left."""
+    """Combine stages to one whose residuals are those of all, divided by their noise."""
     weights = [1.0 / max(_noise(one), MIN_NOISE * np.abs(one.measured).max()) for one in parts]
     measured = np.concatenate([w * one.measured for w, one in zip(weights, parts, strict=True)])
 
@@ -326,8 +323,8 @@ def _joined(
 def _noise(one: StageResult) -> float:
     if np.isnan(one.uncertainty.noise):
         raise DescriptionError(
-            f"{one.name}: expected more measurements than the fit needs, to weigh them by what is "
-            f"left, found {len(one.measured)}"
+            f"{one.name}: expected more measurements than parameters, to estimate their noise, "
+            f"found {len(one.measured)}"
         )
     return one.uncertainty.noise
 
@@ -338,7 +335,7 @@ def _stiffness(
     slices: Sequence[slice],
     positions: Array,
 ) -> Array:
-    """Joint by joint, (..., n), of parameters (..., p)."""
+    """Return the stiffness joint by joint, (..., n), of parameters (..., p)."""
     for one, part in zip(parts, slices, strict=True):
         if one.name == "springs":
             return block_of(problem, "stiffness").of_joints(positions[..., part])
@@ -354,7 +351,7 @@ def _uncertainty(search: Search, position: Array) -> Uncertainty:
 
 
 def _part(sure: Uncertainty, part: slice, alone: Uncertainty) -> Uncertainty:
-    """What all measurements say of the parameters of one stage; combinations are its own."""
+    """Return the errors of one stage from those of all; combinations remain its own."""
     return replace(
         alone,
         errors=sure.errors[part],

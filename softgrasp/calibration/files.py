@@ -1,4 +1,9 @@
-"""Calibration problems in YAML: a finger, and where its measurements lie."""
+"""Read calibration problems: YAML files with a finger and its measurements.
+
+Measurements are listed in the file, or lie beside it as CSV tables, photographs and videos.
+Columns of tables carry their units, such as ``mass_g`` or ``q1_deg``; values are converted to
+SI.
+"""
 
 from __future__ import annotations
 
@@ -34,9 +39,8 @@ if TYPE_CHECKING:
     from softgrasp.vision.tip_tracking import TipTrack
 
 
-# --------------------
-# Measurements in CSV files; columns carry their units, such as ``mass_g`` or ``q1_deg``.
-
+Rows = list[dict[str, float]]
+Measured = TypeVar("Measured", HungAngles, Release, TipForce, FreeBend)
 
 UNITS = {
     "mass": {"g": 1e-3, "kg": 1.0},
@@ -49,203 +53,25 @@ UNITS = {
 }
 COORDINATE = re.compile(r"[xyz]\d*")
 BEND = re.compile(r"[uv]\d+")
-"""Columns of an arm: places of ends, and bends."""
-Rows = list[dict[str, float]]
-Measured = TypeVar("Measured", HungAngles, Release, TipForce, FreeBend)
-
-
-def read_hung(path: Path) -> tuple[HungAngles, ...]:
-    """Columns ``mass_g`` and ``q1_deg``, ``q2_deg``, ….
-
-    Raises:
-        DescriptionError: The file cannot be read, or a column or a number is wrong, as in all of
-            these functions.
-    """
-    rows = _read(path, ("mass",), angles=True)
-    return tuple(_made(path, HungAngles, mass=row["mass"], angles=_angles(row)) for row in rows)
-
-
-def read_releases(path: Path) -> tuple[Release, ...]:
-    """Columns ``mass_g``, ``overshoots`` and ``settling_s``."""
-    releases = []
-    for row in _read(path, ("mass", "overshoots", "settling")):
-        if row["overshoots"] != int(row["overshoots"]):
-            raise DescriptionError(
-                f"expected whole overshoots, found {row['overshoots']:g}", file=path
-            )
-        releases.append(
-            _made(
-                path,
-                Release,
-                mass=row["mass"],
-                overshoots=int(row["overshoots"]),
-                settling_time=row["settling"],
-            )
-        )
-    return tuple(releases)
-
-
-def read_trace(path: Path) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Columns ``time_s`` and ``height_mm``: times [s] and heights [m]."""
-    rows = _read(path, ("time", "height"))
-    return tuple(row["time"] for row in rows), tuple(row["height"] for row in rows)
-
-
-def read_forces(path: Path) -> tuple[TipForce, ...]:
-    """Columns ``pressure_kPa`` and ``force_N``; repeats are rows of their own."""
-    rows = _read(path, ("pressure", "force"))
-    return tuple(
-        _made(path, TipForce, pressure=row["pressure"], force=row["force"]) for row in rows
-    )
-
-
-def read_bends(path: Path) -> tuple[FreeBend, ...]:
-    """Columns ``pressure_kPa`` and ``q1_deg``, ``q2_deg``, ….."""
-    rows = _read(path, ("pressure",), angles=True)
-    return tuple(
-        _made(path, FreeBend, pressure=row["pressure"], angles=_angles(row)) for row in rows
-    )
-
-
-def read_columns(path: Path, names: Sequence[str]) -> Rows:
-    """Rows of a table with these columns and no others, in SI, by names without units.
-
-    Args:
-        path: The table.
-        names: Those of ``UNITS``; ``x1`` and the like are places, ``u1`` and the like angles.
-    """
-    return _read(path, names)
-
-
-def as_tuples(tree: dict[str, Any]) -> dict[str, Any]:
-    """Fields of a file as descriptions take them: lists within lists as tuples of tuples."""
-    return {key: _as_tuple(value) for key, value in tree.items()}
-
-
-def _as_tuple(value: Any) -> Any:
-    return tuple(_as_tuple(part) for part in value) if isinstance(value, list) else value
-
-
-def _made(path: Path, kind: type[Measured], **fields: Any) -> Measured:
-    try:
-        return kind(**fields)
-    except DescriptionError as error:
-        raise error.located(file=path) from None
-
-
-def _angles(row: dict[str, float]) -> tuple[float, ...]:
-    names = sorted((name for name in row if name.startswith("q")), key=lambda name: int(name[1:]))
-    return tuple(row[name] for name in names)
-
-
-def _read(path: Path, required: Sequence[str], *, angles: bool = False) -> Rows:
-    """Rows in SI, by names without units."""
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.reader(file, skipinitialspace=True)
-            lines = [(reader.line_num, line) for line in reader]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        message = f"expected a table in CSV, found: {reason(error)}"
-        raise DescriptionError(message, file=path) from None
-    lines = [(at, line) for at, line in lines if line and not line[0].lstrip().startswith("#")]
-    if len(lines) < 2:
-        raise DescriptionError(
-            "expected a line of names and lines of numbers, found "
-            + ("only names" if lines else "nothing"),
-            file=path,
-        )
-    head = lines[0][1]
-    columns = [_column(path, name.strip(), required, angles) for name in head]
-    names = [name for name, _ in columns]
-    missing = [name for name in required if name not in names]
-    missing += ["q1"] if angles and "q1" not in names else []
-    if missing:
-        raise DescriptionError(
-            f"expected a column {_spelled(missing[0])}, found {', '.join(head)}", file=path
-        )
-    twice = [name for name in names if names.count(name) > 1]
-    if twice:
-        raise DescriptionError(
-            f"expected every column once, found {twice[0]} {names.count(twice[0])} times", file=path
-        )
-    joints = [int(name[1:]) for name in names if name not in required]
-    gap = next((i for i in range(1, max(joints, default=0)) if i not in joints), 0)
-    if gap or 0 in joints:
-        raise DescriptionError(
-            f"expected columns q1, q2, … without a gap, found {', '.join(head)}", file=path
-        )
-    return [_numbers(path, at, line, columns) for at, line in lines[1:]]
-
-
-def _column(path: Path, name: str, required: Sequence[str], angles: bool) -> tuple[str, float]:
-    """Its name without the unit, and SI over that unit."""
-    stem, _, unit = name.rpartition("_")
-    if name in required and name not in UNITS:
-        return name, 1.0
-    is_angle = angles and stem[:1] == "q" and stem[1:].isdigit()
-    units = UNITS["angle"] if is_angle else UNITS.get(_kind(stem), {}) if stem in required else {}
-    if unit in units:
-        return stem, units[unit]
-    known = [_spelled(one) for one in required] + (["q1_deg"] if angles else [])
-    raise DescriptionError(f"no column '{name}'; {did_you_mean(name, known)}", file=path)
-
-
-def _kind(name: str) -> str:
-    """What the units of a column are those of."""
-    return "height" if COORDINATE.fullmatch(name) else "angle" if BEND.fullmatch(name) else name
-
-
-def _spelled(name: str) -> str:
-    kind = "angle" if name == "q1" else _kind(name)
-    return f"{name}_{next(iter(UNITS[kind]))}" if kind in UNITS else name
-
-
-def _numbers(
-    path: Path, number: int, line: list[str], columns: list[tuple[str, float]]
-) -> dict[str, float]:
-    if len(line) != len(columns):
-        raise DescriptionError(
-            f"expected {len(columns)} numbers, found {len(line)}", file=path, line=number
-        )
-    row = {}
-    for text, (name, unit) in zip(line, columns, strict=True):
-        try:
-            value = float(text) * unit
-        except ValueError:
-            value = math.nan
-        if not math.isfinite(value):
-            raise DescriptionError(
-                f"expected a number for {name}, found '{text}'", file=path, line=number
-            )
-        row[name] = value
-    return row
-
-
-TABLES: dict[str, tuple[Callable[[Path], Any], type[Description]]] = {
-    "hung": (read_hung, HungAngles),
-    "releases": (read_releases, Release),
-    "forces": (read_forces, TipForce),
-    "bends": (read_bends, FreeBend),
-}
-"""How measurements are read from a table, and what each one is."""
+"""Columns of an arm: positions of segment ends, and bending angles."""
 BOUNDS = ("stiffness", "damping", "gain")
 HELD_OUT = {"hung": ("mass", 1e-3), "releases": ("mass", 1e-3), "forces": ("pressure", 1e3),
             "bends": ("pressure", 1e3)}  # fmt: skip
-"""What measurements are held out by, and SI over the unit in the file: g and kPa."""
+"""Quantity that selects held-out measurements, and SI value of its unit in the file: g and kPa."""
 MASS = re.compile(r"(\d+(?:\.\d+)?)[ _-]?(k?)g(?![a-z])", re.IGNORECASE)
 GRAMS = re.compile(r"\d+(\.\d+)?")
 IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff", ".webp")
-MAX_INSTANTS = 400
-"""Of a tracked tip that enter a problem."""
+MAX_SAMPLES = 400
+"""Largest number of samples of a tracked tip in a problem."""
 
 
 @dataclass(frozen=True)
 class LoadedProblem:
-    """A problem, and the images and videos behind it.
+    """A problem with the photographs and videos it was read from.
 
     Args:
-        problem: The problem, of a finger or of an arm.
-        photos: Masses [kg] and photographs as they were read.
+        problem: Calibration problem of a finger or of an extension.
+        photos: Masses [kg] and measured photographs.
         tracks: Masses [kg] and tracked tips.
     """
 
@@ -255,14 +81,15 @@ class LoadedProblem:
 
 
 def load_problem(path: str | Path, changes: Mapping[str, Any] | None = None) -> LoadedProblem:
-    """A problem from a YAML file, or a shipped one by name; tables and images lie beside it.
+    """Load a problem from a YAML file, or a shipped one by name; tables and images lie beside it.
 
     Args:
-        path: The file, or the name.
-        changes: Fields in place of those in the file.
+        path: File or name.
+        changes: Fields that replace those of the file.
 
     Raises:
-        DescriptionError: Something cannot be read or does not fit; names the file and the line.
+        DescriptionError: Something cannot be read or is inconsistent; names the file and the
+            line.
         BackendUnavailable: There are photographs or videos, and OpenCV is not installed.
     """
     path = Path(path)
@@ -276,17 +103,18 @@ def load_problem(path: str | Path, changes: Mapping[str, Any] | None = None) -> 
 
 
 def problem_from(data: dict[str, Tree], directory: Path) -> LoadedProblem:
-    """Make a problem of a YAML tree.
+    """Make a problem from a YAML tree.
 
     Args:
-        data: ``finger``; ``hung``, ``releases``, ``forces`` and ``bends`` with tables; ``traces``
-            with a table a mass [g]; ``photos`` and ``videos`` with directories; ``held_out``,
-            ``bounds``; fields of ``CalibrationProblem``. With the field of an
-            extension, such as ``arm``, it is read by that one; see ``extensions.CALIBRATIONS``.
-        directory: Where the files lie that it names.
+        data: ``finger``; ``hung``, ``releases``, ``forces`` and ``bends`` with tables;
+            ``traces`` with a table per mass [g]; ``photos`` and ``videos`` with directories;
+            ``held_out``, ``bounds``; fields of ``CalibrationProblem``. A tree with the field of
+            an extension, such as ``arm``, is read by that extension; see
+            ``extensions.CALIBRATIONS``.
+        directory: Directory of the files that it names.
 
     Raises:
-        DescriptionError: Something cannot be read, or does not fit.
+        DescriptionError: Something cannot be read, or is inconsistent.
         BackendUnavailable: There are photographs or videos, and OpenCV is not installed.
     """
     for kind, extension in CALIBRATIONS.items():
@@ -316,7 +144,7 @@ def problem_from(data: dict[str, Tree], directory: Path) -> LoadedProblem:
 
 
 def _measured(name: str, entry: Any, directory: Path) -> tuple[Description, ...]:
-    """A table, or what a file lists itself."""
+    """Read a table, or the measurements listed in the file."""
     reader, kind = TABLES[name]
     if isinstance(entry, str):
         return tuple(reader(directory / entry))
@@ -328,6 +156,112 @@ def _measured(name: str, entry: Any, directory: Path) -> tuple[Description, ...]
             field=name, location=(name,),
         )  # fmt: skip
     return tuple(kind(**_tuples(one)) if isinstance(one, dict) else one for one in entry)
+
+
+def _tuples(tree: dict[str, Any]) -> dict[str, Any]:
+    return {key: tuple(value) if isinstance(value, list) else value for key, value in tree.items()}
+
+
+def _photos(entry: Any, finger: Any, directory: Path) -> tuple[tuple[float, PhotoMeasurement], ...]:
+    if entry is None:
+        return ()
+    from softgrasp.vision.joint_angles import Checkerboard, measure_photo
+    from softgrasp.vision.segmentation import FingerColour
+
+    path, options = _directory_and_options(entry, "photos", directory)
+    if isinstance(options.get("colour"), dict):
+        options["colour"] = FingerColour(**_tuples(options["colour"]))
+    if isinstance(options.get("scale"), dict):
+        options["scale"] = Checkerboard(**options["scale"])
+    files = [file for file in sorted(path.iterdir()) if file.suffix.lower() in IMAGE_SUFFIXES]
+    options.setdefault("scale", "joints")
+    known = ("tip", "colour", "scale", "tilt", "notches", "flip", "joints")
+    _refuse_unknown(options, known, "photos")
+    return tuple(
+        (mass, measure_photo(file, finger, **options)) for mass, file in _by_mass(path, files)
+    )
+
+
+def _directory_and_options(entry: Any, field: str, directory: Path) -> tuple[Path, dict[str, Any]]:
+    options = dict(entry) if isinstance(entry, dict) else {"folder": entry}
+    name = options.pop("folder", None)
+    if not isinstance(name, str):
+        raise DescriptionError(f"expected a directory, found {name!r}", field=field)
+    path = directory / name
+    if not path.is_dir():
+        raise DescriptionError(f"expected a directory, found none at '{path}'", field=field)
+    return path, options
+
+
+def _refuse_unknown(options: Iterable[str], known: tuple[str, ...], field: str) -> None:
+    for option in options:
+        if option not in known:
+            raise DescriptionError(
+                f"no option '{option}'; {did_you_mean(option, known)}", field=field,
+                location=(field, option),
+            )  # fmt: skip
+
+
+def _by_mass(path: Path, files: list[Path]) -> list[tuple[float, Path]]:
+    """Return files with the mass [kg] in their names, the lightest first."""
+    if not files:
+        raise DescriptionError("expected images or videos, found none", file=path)
+    files_by_mass = []
+    for file in files:
+        match = MASS.search(file.stem)
+        if match is None:
+            raise DescriptionError(
+                "expected a mass in the name, such as 'finger_20g.png', found none", file=file
+            )
+        files_by_mass.append((float(match[1]) * (1.0 if match[2] else 1e-3), file))
+    return sorted(files_by_mass)
+
+
+def _videos(entry: Any, directory: Path) -> tuple[tuple[float, TipTrack], ...]:
+    if entry is None:
+        return ()
+    from softgrasp.vision.tip_tracking import track_tip
+
+    path, options = _directory_and_options(entry, "videos", directory)
+    known = ("frame_rate", "pixel_size", "finger_length", "tip_side", "first_frame", "last_frame")
+    _refuse_unknown(options, known, "videos")
+    files = [file for file in sorted(path.iterdir()) if not file.name.startswith(".")]
+    videos = [file for file in files if file.is_dir() or file.suffix.lower() != ".csv"]
+    return tuple((mass, track_tip(file, **options)) for mass, file in _by_mass(path, videos))
+
+
+def _release(mass: float, path: Path, time: Array, height: Array, rule: str) -> Release:
+    settled = settling(time, height, rule)
+    if not settled.time > 0.0:
+        raise DescriptionError(
+            "expected a video that shows the finger until it settles, found a shorter one",
+            file=path,
+        )
+    every = -(-len(time) // MAX_SAMPLES)
+    return Release(
+        mass=mass,
+        overshoots=settled.overshoots,
+        settling_time=settled.time,
+        times=tuple(time[::every].tolist()),
+        heights=tuple(height[::every].tolist()),
+    )
+
+
+def _traces(entry: Any, directory: Path, rule: str) -> list[Release]:
+    """Read tables of tracked tips by released mass [g]."""
+    if entry is None:
+        return []
+    if not isinstance(entry, dict) or not all(GRAMS.fullmatch(str(grams)) for grams in entry):
+        raise DescriptionError(
+            f"expected tables by mass in g, such as {{40: track.csv}}, found {entry!r}",
+            field="traces", location=("traces",),
+        )  # fmt: skip
+    releases = []
+    for grams, name in entry.items():
+        path, mass = directory / str(name), 1e-3 * float(grams)
+        times, heights = map(np.array, read_trace(path))
+        releases.append(_release(mass, path, times, heights, rule))
+    return releases
 
 
 def _take_bounds(tree: dict[str, Any]) -> None:
@@ -380,107 +314,180 @@ def _mark_held_out(tree: dict[str, Any]) -> None:
         )
 
 
-def _photos(entry: Any, finger: Any, directory: Path) -> tuple[tuple[float, PhotoMeasurement], ...]:
-    if entry is None:
-        return ()
-    from softgrasp.vision.joint_angles import Checkerboard, measure_photo
-    from softgrasp.vision.segmentation import FingerColour
-
-    path, options = _directory_and_options(entry, "photos", directory)
-    if isinstance(options.get("colour"), dict):
-        options["colour"] = FingerColour(**_tuples(options["colour"]))
-    if isinstance(options.get("scale"), dict):
-        options["scale"] = Checkerboard(**options["scale"])
-    files = [file for file in sorted(path.iterdir()) if file.suffix.lower() in IMAGE_SUFFIXES]
-    options.setdefault("scale", "joints")
-    known = ("tip", "colour", "scale", "tilt", "notches", "flip", "joints")
-    _refuse_unknown(options, known, "photos")
-    return tuple(
-        (mass, measure_photo(file, finger, **options)) for mass, file in _by_mass(path, files)
-    )
+# Tables
 
 
-def _videos(entry: Any, directory: Path) -> tuple[tuple[float, TipTrack], ...]:
-    if entry is None:
-        return ()
-    from softgrasp.vision.tip_tracking import track_tip
+def read_hung(path: Path) -> tuple[HungAngles, ...]:
+    """Read columns ``mass_g`` and ``q1_deg``, ``q2_deg``, ….
 
-    path, options = _directory_and_options(entry, "videos", directory)
-    known = ("frame_rate", "pixel_size", "finger_length", "tip_side", "first_frame", "last_frame")
-    _refuse_unknown(options, known, "videos")
-    files = [file for file in sorted(path.iterdir()) if not file.name.startswith(".")]
-    videos = [file for file in files if file.is_dir() or file.suffix.lower() != ".csv"]
-    return tuple((mass, track_tip(file, **options)) for mass, file in _by_mass(path, videos))
+    Raises:
+        DescriptionError: The file cannot be read, or a column or a number is wrong; so in all of
+            these functions.
+    """
+    rows = _read(path, ("mass",), angles=True)
+    return tuple(_made(path, HungAngles, mass=row["mass"], angles=_angles(row)) for row in rows)
 
 
-def _directory_and_options(entry: Any, field: str, directory: Path) -> tuple[Path, dict[str, Any]]:
-    options = dict(entry) if isinstance(entry, dict) else {"folder": entry}
-    name = options.pop("folder", None)
-    if not isinstance(name, str):
-        raise DescriptionError(f"expected a directory, found {name!r}", field=field)
-    path = directory / name
-    if not path.is_dir():
-        raise DescriptionError(f"expected a directory, found none at '{path}'", field=field)
-    return path, options
-
-
-def _refuse_unknown(options: Iterable[str], known: tuple[str, ...], field: str) -> None:
-    for option in options:
-        if option not in known:
-            raise DescriptionError(
-                f"no option '{option}'; {did_you_mean(option, known)}", field=field,
-                location=(field, option),
-            )  # fmt: skip
-
-
-def _by_mass(path: Path, files: list[Path]) -> list[tuple[float, Path]]:
-    """Files with the mass [kg] that their names tell, the lightest first."""
-    if not files:
-        raise DescriptionError("expected images or videos, found none", file=path)
-    files_by_mass = []
-    for file in files:
-        match = MASS.search(file.stem)
-        if match is None:
-            raise DescriptionError(
-                "expected a mass in the name, such as 'finger_20g.png', found none", file=file
-            )
-        files_by_mass.append((float(match[1]) * (1.0 if match[2] else 1e-3), file))
-    return sorted(files_by_mass)
-
-
-def _traces(entry: Any, directory: Path, rule: str) -> list[Release]:
-    """Tables of tracked tips by the mass that was released [g]."""
-    if entry is None:
-        return []
-    if not isinstance(entry, dict) or not all(GRAMS.fullmatch(str(grams)) for grams in entry):
+def _read(path: Path, required: Sequence[str], *, angles: bool = False) -> Rows:
+    """Read rows in SI, by names without units."""
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.reader(file, skipinitialspace=True)
+            lines = [(reader.line_num, line) for line in reader]
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        message = f"expected a table in CSV, found: {reason(error)}"
+        raise DescriptionError(message, file=path) from None
+    lines = [(at, line) for at, line in lines if line and not line[0].lstrip().startswith("#")]
+    if len(lines) < 2:
         raise DescriptionError(
-            f"expected tables by mass in g, such as {{40: track.csv}}, found {entry!r}",
-            field="traces", location=("traces",),
-        )  # fmt: skip
-    releases = []
-    for grams, name in entry.items():
-        path, mass = directory / str(name), 1e-3 * float(grams)
-        times, heights = map(np.array, read_trace(path))
-        releases.append(_release(mass, path, times, heights, rule))
-    return releases
-
-
-def _release(mass: float, path: Path, time: Array, height: Array, rule: str) -> Release:
-    settled = settling(time, height, rule)
-    if not settled.time > 0.0:
-        raise DescriptionError(
-            "expected a video that shows the finger until it settles, found one that ends before",
+            "expected a line of names and lines of numbers, found "
+            + ("only names" if lines else "nothing"),
             file=path,
         )
-    every = -(-len(time) // MAX_INSTANTS)
-    return Release(
-        mass=mass,
-        overshoots=settled.overshoots,
-        settling_time=settled.time,
-        times=tuple(time[::every].tolist()),
-        heights=tuple(height[::every].tolist()),
+    head = lines[0][1]
+    columns = [_column(path, name.strip(), required, angles) for name in head]
+    names = [name for name, _ in columns]
+    missing = [name for name in required if name not in names]
+    missing += ["q1"] if angles and "q1" not in names else []
+    if missing:
+        raise DescriptionError(
+            f"expected a column {_spelled(missing[0])}, found {', '.join(head)}", file=path
+        )
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise DescriptionError(
+            f"expected every column once, found {twice[0]} {names.count(twice[0])} times", file=path
+        )
+    joints = [int(name[1:]) for name in names if name not in required]
+    gap = next((i for i in range(1, max(joints, default=0)) if i not in joints), 0)
+    if gap or 0 in joints:
+        raise DescriptionError(
+            f"expected columns q1, q2, … without a gap, found {', '.join(head)}", file=path
+        )
+    return [_numbers(path, at, line, columns) for at, line in lines[1:]]
+
+
+def _column(path: Path, name: str, required: Sequence[str], angles: bool) -> tuple[str, float]:
+    """Return the name without its unit, and the SI value of that unit."""
+    stem, _, unit = name.rpartition("_")
+    if name in required and name not in UNITS:
+        return name, 1.0
+    is_angle = angles and stem[:1] == "q" and stem[1:].isdigit()
+    units = UNITS["angle"] if is_angle else UNITS.get(_kind(stem), {}) if stem in required else {}
+    if unit in units:
+        return stem, units[unit]
+    known = [_spelled(one) for one in required] + (["q1_deg"] if angles else [])
+    raise DescriptionError(f"no column '{name}'; {did_you_mean(name, known)}", file=path)
+
+
+def _kind(name: str) -> str:
+    """Return the kind of quantity of a column."""
+    return "height" if COORDINATE.fullmatch(name) else "angle" if BEND.fullmatch(name) else name
+
+
+def _spelled(name: str) -> str:
+    kind = "angle" if name == "q1" else _kind(name)
+    return f"{name}_{next(iter(UNITS[kind]))}" if kind in UNITS else name
+
+
+def _numbers(
+    path: Path, number: int, line: list[str], columns: list[tuple[str, float]]
+) -> dict[str, float]:
+    if len(line) != len(columns):
+        raise DescriptionError(
+            f"expected {len(columns)} numbers, found {len(line)}", file=path, line=number
+        )
+    row = {}
+    for text, (name, unit) in zip(line, columns, strict=True):
+        try:
+            value = float(text) * unit
+        except ValueError:
+            value = math.nan
+        if not math.isfinite(value):
+            raise DescriptionError(
+                f"expected a number for {name}, found '{text}'", file=path, line=number
+            )
+        row[name] = value
+    return row
+
+
+def _made(path: Path, kind: type[Measured], **fields: Any) -> Measured:
+    try:
+        return kind(**fields)
+    except DescriptionError as error:
+        raise error.located(file=path) from None
+
+
+def _angles(row: dict[str, float]) -> tuple[float, ...]:
+    names = sorted((name for name in row if name.startswith("q")), key=lambda name: int(name[1:]))
+    return tuple(row[name] for name in names)
+
+
+def read_releases(path: Path) -> tuple[Release, ...]:
+    """Read columns ``mass_g``, ``overshoots`` and ``settling_s``."""
+    releases = []
+    for row in _read(path, ("mass", "overshoots", "settling")):
+        if row["overshoots"] != int(row["overshoots"]):
+            raise DescriptionError(
+                f"expected whole overshoots, found {row['overshoots']:g}", file=path
+            )
+        releases.append(
+            _made(
+                path,
+                Release,
+                mass=row["mass"],
+                overshoots=int(row["overshoots"]),
+                settling_time=row["settling"],
+            )
+        )
+    return tuple(releases)
+
+
+def read_trace(path: Path) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Read columns ``time_s`` and ``height_mm``: times [s] and heights [m]."""
+    rows = _read(path, ("time", "height"))
+    return tuple(row["time"] for row in rows), tuple(row["height"] for row in rows)
+
+
+def read_forces(path: Path) -> tuple[TipForce, ...]:
+    """Read columns ``pressure_kPa`` and ``force_N``; repeated readings are separate rows."""
+    rows = _read(path, ("pressure", "force"))
+    return tuple(
+        _made(path, TipForce, pressure=row["pressure"], force=row["force"]) for row in rows
     )
 
 
-def _tuples(tree: dict[str, Any]) -> dict[str, Any]:
-    return {key: tuple(value) if isinstance(value, list) else value for key, value in tree.items()}
+def read_bends(path: Path) -> tuple[FreeBend, ...]:
+    """Read columns ``pressure_kPa`` and ``q1_deg``, ``q2_deg``, …."""
+    rows = _read(path, ("pressure",), angles=True)
+    return tuple(
+        _made(path, FreeBend, pressure=row["pressure"], angles=_angles(row)) for row in rows
+    )
+
+
+def read_columns(path: Path, names: Sequence[str]) -> Rows:
+    """Read a table with these columns and no others, in SI, by names without units.
+
+    Args:
+        path: CSV file.
+        names: Names in ``UNITS``; ``x1`` and the like are positions, ``u1`` and the like angles.
+    """
+    return _read(path, names)
+
+
+def as_tuples(tree: dict[str, Any]) -> dict[str, Any]:
+    """Convert lists within lists to tuples of tuples, as descriptions expect."""
+    return {key: _as_tuple(value) for key, value in tree.items()}
+
+
+def _as_tuple(value: Any) -> Any:
+    return tuple(_as_tuple(part) for part in value) if isinstance(value, list) else value
+
+
+TABLES: dict[str, tuple[Callable[[Path], Any], type[Description]]] = {
+    "hung": (read_hung, HungAngles),
+    "releases": (read_releases, Release),
+    "forces": (read_forces, TipForce),
+    "bends": (read_bends, FreeBend),
+}
+"""Reader of a table, and type of its rows."""

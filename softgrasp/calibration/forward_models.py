@@ -1,4 +1,4 @@
-"""The slowest vibration of a finger: what releases say of its dampers."""
+"""First vibration mode of a finger, whose damping releases determine."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from softgrasp.sim.soft_dynamics import small_motion
 
 
 class FirstMode(NamedTuple):
-    """The slowest mode about rest under the finger's own weight."""
+    """First mode about equilibrium under the finger's weight."""
 
     frequency: float
-    """[Hz]"""
+    """Natural frequency [Hz]."""
     weights: Array
-    """Damping of the mode is Σ weights·c over the joints; they sum to one, (n,)."""
+    """Weights of the joints' dampers: modal damping is Σ weights·c; their sum is one, (n,)."""
     inertia: float
-    """Of the mode, with weights that sum to one [kg·m²]."""
+    """Modal inertia, with weights whose sum is one [kg·m²]."""
 
     def ratio(self, damping: Array) -> float:
-        """Damping over critical damping, for dampers (n,) [–]."""
+        """Return the damping ratio for dampers (n,) [–]."""
         rate = 2.0 * math.pi * self.frequency
         return float(self.weights @ damping) / (2.0 * rate * self.inertia)
 
 
 def first_mode(finger: SoftFinger, stiffness: Array) -> FirstMode:
-    """The first mode of a planar finger with springs (n,) [N·m/rad].
+    """Compute the first mode of a planar finger with springs (n,) [N·m/rad].
 
-    From K φ = ω² M φ, with the stiffness of springs and weight and MuJoCo's inertia.
+    Solves K φ = ω² M φ, with the stiffness of springs and weight, and MuJoCo's inertia matrix.
     """
     inertia, slopes = small_motion(finger, stiffness)
     values, modes = eigh(slopes, inertia)

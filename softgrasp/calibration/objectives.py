@@ -1,7 +1,12 @@
-"""How far a simulated finger is from the measured one; plain functions over the last axis.
+"""Objectives and parameters of a calibration.
 
-Leading axes of what is simulated are particles; a number that is not one makes the whole fitness
-``nan``, which optimisers take as a failure.
+Objectives compare simulated with measured values over the last axis; leading axes are particles.
+A value that is NaN makes the whole objective NaN, which optimisers treat as a failure. Equation
+numbers are those of Hadi et al. (2025).
+
+A ``Block`` holds the parameters of one kind with their bounds, and maps them to joint values. A
+beam model of the stiffness has the bending stiffness EI along the finger as the exponential of a
+polynomial, k = EI(s)/cell length.
 """
 
 from __future__ import annotations
@@ -15,72 +20,75 @@ from softgrasp.description.calibration import CalibrationProblem
 from softgrasp.description.soft_finger import SoftFinger
 from softgrasp.mechanics.transforms import Array
 
+STEEPEST = 4.0
+"""Largest coefficient of a smooth stiffness; EI then varies by a factor of about fifty at most."""
+
+# Objectives
+
 
 def root_mean_square(left: Array) -> float:
-    """Of what is left of a fit, in its own unit."""
+    """Compute the root mean square of residuals, in their unit."""
     return float(np.sqrt(np.square(left).mean()))
 
 
 def squared_angles(simulated: Array, measured: Array) -> Array:
-    """Mean squared error of joint angles [rad²], (...,); eq (4) of Hadi et al. (2025).
+    """Compute the mean squared error of joint angles [rad²], (...,); eq 4.
 
     Args:
-        simulated: [rad], (..., N).
-        measured: [rad], (N,).
+        simulated: Simulated angles [rad], (..., N).
+        measured: Measured angles [rad], (N,).
     """
     return np.asarray(np.square(simulated - measured).mean(axis=-1))
 
 
 def squared_heights(simulated: Array, measured: Array) -> Array:
-    """Mean squared error of heights of joint points [m²], (...,); as in their repository.
+    """Compute the mean squared error of heights of joint points [m²], (...,).
 
-    There they are in pixels, and the last angle moves none of them.
+    It is the objective of the repository of Hadi et al. (2025), where heights are in pixels. The
+    last angle does not change any of them.
     """
     return squared_angles(simulated, measured)
 
 
 def settling_error(times: Array, counts: Array, time: Array, count: Array) -> Array:
-    """|ΔT|·(1 + |Δn|), summed over loads [s], (...,); eq (5) of Hadi et al. (2025).
+    """Compute |ΔT|·(1 + |Δn|), summed over loads [s], (...,); eq 5.
 
     Args:
         times: Simulated settling times [s], (..., L).
         counts: Simulated overshoots, (..., L).
-        time: Measured [s], (L,).
-        count: Measured, (L,).
+        time: Measured settling times [s], (L,).
+        count: Measured overshoots, (L,).
     """
     return np.asarray((np.abs(times - time) * (1.0 + np.abs(counts - count))).sum(axis=-1))
 
 
 def squared_trace(simulated: Array, measured: Array) -> Array:
-    """Mean squared error of a whole tracked motion [m²], (...,)."""
+    """Compute the mean squared error of a tracked motion [m²], (...,)."""
     return squared_angles(simulated, measured)
 
 
 def absolute_forces(simulated: Array, measured: Array) -> Array:
-    """|ΔF| summed over pressures [N], (...,); eq (7) of Hadi et al. (2025)."""
+    """Compute |ΔF| summed over pressures [N], (...,); eq 7."""
     return np.asarray(np.abs(simulated - measured).sum(axis=-1))
 
 
 def product_of_forces(simulated: Array, measured: Array) -> Array:
-    """Product of |ΔF| over pressures, (...,), as in Hadi et al. (2025)'s repository.
+    """Compute the product of |ΔF| over pressures, (...,), as in the repository of the paper.
 
-    One pressure that is met exactly makes it zero, whatever the others are.
+    One pressure with an exact force makes it zero, whatever the others are.
     """
     return np.asarray(np.abs(simulated - measured).prod(axis=-1))
 
 
 def squared_forces(simulated: Array, measured: Array) -> Array:
-    """Mean squared error of forces [N²], (...,)."""
+    """Compute the mean squared error of forces [N²], (...,)."""
     return squared_angles(simulated, measured)
 
 
-# --------------------
-# What is to be found: blocks of parameters, their bounds, and what they mean for the joints.
+# Parameters
 
 
 Kind = Literal["stiffness", "damping", "gain", "arm"]
-STEEPEST = 4.0
-"""Largest coefficient of a smooth stiffness: EI changes at most some fifty times."""
 
 
 @dataclass(frozen=True)
@@ -89,15 +97,15 @@ class Block:
 
     Args:
         kind: ``stiffness``, ``damping`` or ``gain``; ``arm`` for a hydraulic arm.
-        names: Short ones, such as ``k1``.
-        unit: Of the first parameter.
-        lower: Bounds, (p,).
-        upper: Bounds, (p,).
-        relative: Whether a parameter is a size, whose errors are reported in parts of itself, (p,).
-        cells: Length of beam that each joint bends for [m], (n,); where the parameters are those
-            of a beam, else None.
-        places: Of the joints along the beam, from −1/2 to 1/2, (n,).
-        units: Of each parameter where they are sizes of several kinds.
+        names: Short names, such as ``k1``.
+        unit: Unit of the first parameter.
+        lower: Lower bounds, (p,).
+        upper: Upper bounds, (p,).
+        relative: Whether the error of a parameter is reported relative to its value, (p,).
+        cells: Length of beam that each joint represents [m], (n,); None unless the parameters
+            are those of a beam.
+        positions: Positions of the joints along the beam, from −1/2 to 1/2, (n,).
+        units: Unit of each parameter, where they differ.
     """
 
     kind: Kind
@@ -111,7 +119,7 @@ class Block:
     units: tuple[str, ...] = ()
 
     def of_joints(self, parameters: Array) -> Array:
-        """Values joint by joint, (..., n), of parameters (..., p)."""
+        """Return values joint by joint, (..., n), of parameters (..., p)."""
         if self.cells is None:
             shape = (*parameters.shape[:-1], len(self.positions))
             return np.broadcast_to(parameters, shape)
@@ -122,19 +130,19 @@ class Block:
 
     @property
     def middle(self) -> Array:
-        """Where methods start, whatever the finger says of itself, (p,)."""
+        """Middle of the bounds, geometric for positive ones: the start of all methods, (p,)."""
         logarithmic = (self.lower > 0.0) & np.array(self.relative)
         safe = np.where(logarithmic, self.lower, 1.0)
         return np.where(logarithmic, np.sqrt(safe * self.upper), 0.5 * (self.lower + self.upper))
 
 
 def block_of(problem: CalibrationProblem, kind: Kind, model: str | None = None) -> Block:
-    """The parameters of one kind.
+    """Return the parameters of one kind.
 
     Args:
-        problem: With its bounds.
-        kind: Which.
-        model: Of the stiffness, in place of the problem's own.
+        problem: Calibration problem with its bounds.
+        kind: Kind of parameter.
+        model: Stiffness model; default: that of the problem.
     """
     joints = len(problem.finger.joints)
     model = model or getattr(problem, f"{kind}_model")
@@ -159,21 +167,8 @@ def block_of(problem: CalibrationProblem, kind: Kind, model: str | None = None) 
     return Block(kind, names, "N·m²", lower, upper, relative, cells, positions)
 
 
-def finger_values(finger: SoftFinger, kind: Kind) -> Array:
-    """What a finger says of itself, joint by joint, (n,)."""
-    field = {"stiffness": "stiffness", "damping": "damping", "gain": "pressure_gain"}[kind]
-    return np.array([getattr(joint, field) for joint in finger.joints])
-
-
-def with_values(finger: SoftFinger, kind: Kind, values: Array) -> SoftFinger:
-    """The finger with other values, joint by joint."""
-    field = {"stiffness": "stiffness", "damping": "damping", "gain": "pressure_gain"}[kind]
-    pairs = zip(finger.joints, values.tolist(), strict=True)
-    return finger.replace(joints=tuple(joint.replace(**{field: value}) for joint, value in pairs))
-
-
 def _cells(finger: SoftFinger) -> tuple[Array, Array]:
-    """Beam that each joint stands for: half way to its neighbours, as far at the ends."""
+    """Return the length of beam [m] and the position of each joint, (n,) each."""
     along = np.array([joint.position[0] for joint in finger.joints])
     if len(along) == 1:
         return np.array([finger.tip[0] - along[0]]), np.zeros(1)
@@ -181,3 +176,16 @@ def _cells(finger: SoftFinger) -> tuple[Array, Array]:
     gaps = np.concatenate([gaps[:1], gaps, gaps[-1:]])
     positions = (along - along[0]) / (along[-1] - along[0]) - 0.5
     return 0.5 * (gaps[:-1] + gaps[1:]), positions
+
+
+def finger_values(finger: SoftFinger, kind: Kind) -> Array:
+    """Return the values of a finger, joint by joint, (n,)."""
+    field = {"stiffness": "stiffness", "damping": "damping", "gain": "pressure_gain"}[kind]
+    return np.array([getattr(joint, field) for joint in finger.joints])
+
+
+def with_values(finger: SoftFinger, kind: Kind, values: Array) -> SoftFinger:
+    """Return the finger with other values, joint by joint."""
+    field = {"stiffness": "stiffness", "damping": "damping", "gain": "pressure_gain"}[kind]
+    pairs = zip(finger.joints, values.tolist(), strict=True)
+    return finger.replace(joints=tuple(joint.replace(**{field: value}) for joint, value in pairs))

@@ -1,4 +1,11 @@
-"""Particle swarms by pyswarms (global best), as Hadi et al. (2025) uses them."""
+"""Optimisers of a calibration: particle swarm, and bounded least squares.
+
+``swarm_search`` is the global-best swarm of pyswarms, as in Hadi et al. (2025).
+``least_squares_search`` is scipy's trust-region ``least_squares``, with a Jacobian of finite
+differences that is evaluated in one batch; scipy's own differences evaluate one parameter after
+the other. Where counts are measured there are no gradients, and one common factor is fitted
+instead.
+"""
 
 from __future__ import annotations
 
@@ -14,19 +21,30 @@ from softgrasp.calibration.stages import Search
 from softgrasp.mechanics.transforms import Array
 
 FAILED = 1e30
-"""Fitness of a particle that cannot be simulated: pyswarms takes no number that is not one."""
+"""Objective of a particle that cannot be simulated; pyswarms does not accept NaN."""
+NUDGE = 1e-6
+"""Step of finite differences of smooth values, relative to the parameter's scale [–]."""
+WIDE = 0.05
+"""Step for settling times, which jump where an overshoot is lost [–]."""
+FACTORS = 41
+"""Number of common factors tried between the bounds, and again around the best."""
+MIN_FACTOR = 1e-6
+MAX_STEPS = 60
+INSIDE = 1e-9
+"""Distance of the start from the bounds, over the width between them; scipy needs a strictly
+interior one."""
 
 
 @dataclass(frozen=True)
 class Swarm:
-    """Settings of a swarm; those of the repository of Hadi et al. (2025) where not given.
+    """Settings of a swarm; the defaults are those of the repository of Hadi et al. (2025).
 
     Args:
-        particles: How many.
-        iterations: How many.
-        cognitive: Pull of a particle's own best, c₁ of eq (1).
-        social: Pull of the swarm's best, c₂.
-        inertia: ω.
+        particles: Number of particles.
+        iterations: Number of iterations.
+        cognitive: Attraction to a particle's own best, c₁ of eq 1.
+        social: Attraction to the swarm's best, c₂.
+        inertia: Inertia weight ω.
     """
 
     particles: int = 14
@@ -37,12 +55,12 @@ class Swarm:
 
 
 def swarm_search(search: Search, swarm: Swarm, seed: int) -> Array:
-    """The best parameters that a swarm finds, (p,).
+    """Return the best parameters of a swarm, (p,).
 
     Args:
-        search: What to evaluate; its history is filled, a step an iteration.
+        search: Search to evaluate; its history gets one step per iteration.
         swarm: Settings.
-        seed: Of everything random.
+        seed: Seed of everything random.
     """
     block, done = search.stage.block, 0
 
@@ -66,17 +84,6 @@ def swarm_search(search: Search, swarm: Swarm, seed: int) -> Array:
 
 
 @contextmanager
-def _seeded(seed: int) -> Iterator[None]:
-    """The global random state of numpy, which pyswarms uses, seeded and put back."""
-    before = np.random.get_state()  # noqa: NPY002
-    np.random.seed(seed)  # noqa: NPY002
-    try:
-        yield
-    finally:
-        np.random.set_state(before)  # noqa: NPY002
-
-
-@contextmanager
 def _quiet() -> Iterator[None]:
     """Keep pyswarms from writing report.log into the working directory, and from our log."""
     before, logger = logging.config.dictConfig, logging.getLogger("pyswarms")
@@ -90,68 +97,23 @@ def _quiet() -> Iterator[None]:
         logger.setLevel(level)
 
 
-# --------------------
-# Bounded least squares on differences in batches, and what it does where counts are measured.
-
-
-NUDGE = 1e-6
-"""Change of a parameter for differences of what is smooth, over its scale."""
-WIDE = 0.05
-"""And of settling times, which jump where an overshoot is lost."""
-FACTORS = 41
-"""Common factors that are tried between the bounds, and again around the best."""
-MIN_FACTOR = 1e-6
-MAX_STEPS = 60
-INSIDE = 1e-9
-"""scipy starts from strictly inside the bounds; part of the width between them."""
-
-
-def scale_of(position: Array, upper: Array, lower: Array, relative: tuple[bool, ...]) -> Array:
-    """What a change of one means for each parameter: itself, or 1 where it is no size, (p,)."""
-    min_scale = 1e-3 * (upper - lower)
-    return np.where(relative, np.maximum(np.abs(position), min_scale), 1.0)
-
-
-def jacobian(search: Search, position: Array, at: Array) -> Array:
-    """Change of what is measured over relative changes of parameters, (m, p).
-
-    Forward differences within the bounds in one batch; wide central ones where the stage is not
-    smooth.
-
-    Args:
-        search: What to evaluate.
-        position: Parameters, (p,).
-        at: What they measure, (m,).
-    """
-    block, smooth = search.stage.block, search.stage.smooth
-    scale = scale_of(position, block.upper, block.lower, block.relative)
-    nudge = (NUDGE if smooth else WIDE) * scale
-    ahead = np.minimum(position + nudge, block.upper)
-    behind = position if smooth else np.maximum(position - nudge, block.lower)
-    # at an upper bound there is no way but back
-    edge = ahead - position < 0.5 * nudge
-    ahead, behind = np.where(edge, position, ahead), np.where(edge, position - nudge, behind)
-    count = len(position)
-    points = np.tile(position, (2 * count, 1))
-    points[np.arange(count), np.arange(count)] = ahead
-    points[count + np.arange(count), np.arange(count)] = behind
-    # what is there already is not simulated again
-    new = (points != position).any(axis=1)
-    values = np.tile(at, (2 * count, 1))
-    values[new] = search.values(points[new])
-    steps = (ahead - behind) / scale
-    return np.asarray(((values[:count] - values[count:]) / steps[:, None]).T)
+@contextmanager
+def _seeded(seed: int) -> Iterator[None]:
+    """Seed numpy's global random state, which pyswarms uses, and restore it."""
+    before = np.random.get_state()  # noqa: NPY002
+    np.random.seed(seed)  # noqa: NPY002
+    try:
+        yield
+    finally:
+        np.random.set_state(before)  # noqa: NPY002
 
 
 def least_squares_search(search: Search, start: Array) -> Array:
-    """The parameters with the smallest sum of squares, (p,).
-
-    Bounded trust regions (scipy); where counts are measured there are no slopes to follow, and one
-    common factor of the start is looked for instead.
+    """Return the parameters with the smallest sum of squares, (p,).
 
     Args:
-        search: What to evaluate; its history is filled, a step an accepted point.
-        start: (p,).
+        search: Search to evaluate; its history gets one step per accepted point.
+        start: Start parameters, (p,).
     """
     stage = search.stage
     if not stage.smooth:
@@ -187,7 +149,7 @@ def least_squares_search(search: Search, start: Array) -> Array:
 
 
 def _common_factor(search: Search, start: Array) -> Array:
-    """The start times one number, from a scan between the bounds and a finer one at its best."""
+    """Scan factors of the start between the bounds, then more finely around the best one."""
     block = search.stage.block
     low, high = float((block.lower / start).max()), float((block.upper / start).min())
     first, last = np.log([max(low, MIN_FACTOR), high]).tolist()
@@ -201,3 +163,40 @@ def _common_factor(search: Search, start: Array) -> Array:
         middle, width = float(np.log(factors[index])), (last - first) / (FACTORS - 1)
         first, last = middle - width, middle + width
     return best
+
+
+def jacobian(search: Search, position: Array, at: Array) -> Array:
+    """Compute the change of measured values over relative changes of parameters, (m, p).
+
+    Forward differences within the bounds in one batch; wide central ones where the stage is not
+    smooth.
+
+    Args:
+        search: Search to evaluate.
+        position: Parameters, (p,).
+        at: Simulated values there, (m,).
+    """
+    block, smooth = search.stage.block, search.stage.smooth
+    scale = scale_of(position, block.upper, block.lower, block.relative)
+    nudge = (NUDGE if smooth else WIDE) * scale
+    ahead = np.minimum(position + nudge, block.upper)
+    behind = position if smooth else np.maximum(position - nudge, block.lower)
+    # backward differences at an upper bound
+    edge = ahead - position < 0.5 * nudge
+    ahead, behind = np.where(edge, position, ahead), np.where(edge, position - nudge, behind)
+    count = len(position)
+    points = np.tile(position, (2 * count, 1))
+    points[np.arange(count), np.arange(count)] = ahead
+    points[count + np.arange(count), np.arange(count)] = behind
+    # points equal to the position are not simulated again
+    new = (points != position).any(axis=1)
+    values = np.tile(at, (2 * count, 1))
+    values[new] = search.values(points[new])
+    steps = (ahead - behind) / scale
+    return np.asarray(((values[:count] - values[count:]) / steps[:, None]).T)
+
+
+def scale_of(position: Array, upper: Array, lower: Array, relative: tuple[bool, ...]) -> Array:
+    """Return the scale of each parameter: its value, or 1 where errors are not relative, (p,)."""
+    min_scale = 1e-3 * (upper - lower)
+    return np.where(relative, np.maximum(np.abs(position), min_scale), 1.0)

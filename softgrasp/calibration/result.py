@@ -1,4 +1,7 @@
-"""What a calibration has found, and how it got there."""
+"""Results of a calibration, and their files ``calibration.json`` and ``finger.yaml``.
+
+The same calibration gives the same bytes: nothing in the files depends on the clock.
+"""
 
 from __future__ import annotations
 
@@ -23,10 +26,6 @@ from softgrasp.io.hand import UNSURE, save_finger
 from softgrasp.mechanics.transforms import Array
 from softgrasp.vision.image import Image
 
-# --------------------
-# Results of calibrations as files: ``calibration.json`` and ``finger.yaml``.
-
-
 DOCUMENT, FINGER = "calibration.json", "finger.yaml"
 FIGURES = (
     *("shapes", "angles", "releases", "settling", "forces"),
@@ -37,16 +36,210 @@ WRITTEN = (
     *(f"{name}{suffix}" for name in FIGURES for suffix in (".png", ".csv")),
     *(pattern for extension in CALIBRATIONS.values() for pattern in extension.written),
 )
-"""Everything that a calibration writes."""
+"""All files that a calibration writes."""
 SCHEMA_VERSION = 1
+INCHES = 8.0
+"""Width of such an image; figures have ten inches, so its letters are smaller."""
+
+
+class CalibrationStatus(Enum):
+    """How a calibration ended, as a sentence."""
+
+    DONE = "parameters found"
+    AT_BOUNDS = "parameters found, some of them on their bounds"
+
+
+@dataclass(frozen=True)
+class StageModel:
+    """A stiffness model in a comparison.
+
+    Args:
+        model: ``per-joint``, ``smooth`` or ``uniform``.
+        parameters: Number of parameters.
+        residual: Root mean square of the residuals.
+        aic: Akaike's criterion, corrected for few measurements; smaller is better; infinite with
+            too few.
+        cross_validation: Root mean square error of loads left out one after the other.
+        held_out: Root mean square error of the held-out loads; NaN where there are none.
+    """
+
+    model: str
+    parameters: int
+    residual: float
+    aic: float
+    cross_validation: float
+    held_out: float
+
+
+@dataclass(frozen=True)
+class StageResult:
+    """Result of one stage.
+
+    Args:
+        name: ``springs``, ``dampers`` or ``torques``, or ``arm``.
+        names: Names of the parameters.
+        units: Unit of each; empty for a number whose error is not relative.
+        values: Fitted parameters, (p,).
+        lower: Lower bounds, (p,).
+        upper: Upper bounds, (p,).
+        on_bound: Names of parameters on a bound.
+        uncertainty: Uncertainty of the parameters.
+        sum_sentence: Combination that the measurements determine, in words; may be empty.
+        residual: Root mean square of the residuals, in ``residual_unit``; without counts.
+        residual_unit: rad, m, s or N.
+        fitness: Value of the objective.
+        labels: Description of each measurement.
+        measured: Measured values, (m,).
+        simulated: Simulated values with the parameters, (m,).
+        held_out_labels: Descriptions of the held-out measurements.
+        held_out_measured: Measured values, (h,).
+        held_out_simulated: Simulated values, (h,).
+        held_out_residual: Like ``residual``; NaN where there are none.
+        history: Steps of the optimiser.
+        evaluations: Number of simulated parameter sets.
+        models: Compared stiffness models; empty for other stages.
+    """
+
+    name: StageName
+    names: tuple[str, ...]
+    units: tuple[str, ...]
+    values: Array
+    lower: Array
+    upper: Array
+    on_bound: tuple[str, ...]
+    uncertainty: Uncertainty
+    sum_sentence: str
+    residual: float
+    residual_unit: str
+    fitness: float
+    labels: tuple[str, ...]
+    measured: Array
+    simulated: Array
+    held_out_labels: tuple[str, ...]
+    held_out_measured: Array
+    held_out_simulated: Array
+    held_out_residual: float
+    history: tuple[Step, ...]
+    evaluations: int
+    models: tuple[StageModel, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class EstimatedParameters:
+    """Fitted parameters of a finger or of an arm.
+
+    Args:
+        method: Optimisation method.
+        seed: Seed of everything random.
+        stages: Results of the stages in their order.
+        warnings: Warnings for the user, as sentences.
+        status: How the calibration ended.
+    """
+
+    method: str
+    seed: int
+    stages: tuple[StageResult, ...]
+    warnings: tuple[str, ...]
+    status: CalibrationStatus
+
+    def stage(self, name: str) -> StageResult:
+        """Return one stage by its name.
+
+        Raises:
+            KeyError: There is no such stage.
+        """
+        named: dict[str, StageResult] = {one.name: one for one in self.stages}
+        return named[name]
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        """Fitted parameters by name, in SI."""
+        return {n: float(v) for s in self.stages for n, v in zip(s.names, s.values, strict=True)}
+
+    @property
+    def standard_errors(self) -> dict[str, float]:
+        """Standard error of each parameter; infinite where it is undetermined."""
+        pairs = [
+            (name, float(error))
+            for stage in self.stages
+            for name, error in zip(stage.names, stage.uncertainty.errors, strict=True)
+        ]
+        return dict(pairs)
+
+    @property
+    def determined(self) -> tuple[Combination, ...]:
+        """Combinations of parameters that the measurements determine."""
+        return tuple(c for stage in self.stages for c in stage.uncertainty.determined)
+
+    @property
+    def undetermined(self) -> tuple[str, ...]:
+        """Names of parameters with a relative standard error above one third, or on a bound."""
+        from softgrasp.calibration.uncertainty import KNOWN
+
+        return tuple(
+            name
+            for stage in self.stages
+            for name, part in zip(stage.names, stage.uncertainty.relative, strict=True)
+            if not part <= KNOWN or name in stage.on_bound
+        )
+
+    @property
+    def residual(self) -> dict[str, float]:
+        """Root mean square of the residuals by stage, in rad, m, s or N."""
+        return {stage.name: stage.residual for stage in self.stages}
+
+    @property
+    def history(self) -> dict[str, tuple[Step, ...]]:
+        """Steps of the optimiser by stage."""
+        return {stage.name: stage.history for stage in self.stages}
+
+    @property
+    def evaluations(self) -> int:
+        """Number of simulated parameter sets."""
+        return sum(stage.evaluations for stage in self.stages)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CalibrationResult(EstimatedParameters):
+    """Result of the calibration of a finger; see also ``EstimatedParameters``.
+
+    Args:
+        problem: Calibration problem.
+        together: Whether all stages were fitted at once afterwards.
+        finger: Finger with the fitted parameters.
+    """
+
+    problem: CalibrationProblem
+    together: bool
+    finger: SoftFinger
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExtensionResult(EstimatedParameters, ABC):
+    """Result of a calibration problem that an extension adds.
+
+    Args:
+        problem: The problem.
+    """
+
+    problem: ExtensionProblem
+
+    @abstractmethod
+    def save_calibrated(self, directory: Path) -> Path:
+        """Write the description with the calibrated parameters and return its path.
+
+        Raises:
+            ResultError: The directory cannot be written.
+        """
+
+
+# Files
 
 
 def save_calibration(
     result: CalibrationResult | ExtensionResult, directory: str | Path
 ) -> list[Path]:
-    """Write ``calibration.json`` and the finger, or the arm, as found; returns their paths.
-
-    Nothing in them depends on the clock: the same calibration gives the same bytes.
+    """Write ``calibration.json`` and the calibrated finger or arm; return the paths.
 
     Raises:
         ResultError: The directory cannot be written.
@@ -59,20 +252,8 @@ def save_calibration(
     return [*written, save_finger(calibrated_finger(result), directory / FINGER)]
 
 
-def clear_earlier(directory: Path) -> None:
-    """Remove what an earlier calibration wrote, so that no figure stands beside other numbers.
-
-    Only in a directory with a ``calibration.json``; other files stay.
-    """
-    if not (directory / DOCUMENT).is_file():
-        return
-    for pattern in WRITTEN:
-        for file in directory.glob(pattern):
-            file.unlink()
-
-
 def calibrated_finger(result: CalibrationResult) -> SoftFinger:
-    """The finger with all of its damping, where that was found, and the source of its numbers."""
+    """Return the finger with all of its fitted damping and the source of its numbers."""
     stages = ", ".join(stage.name for stage in result.stages)
     source = (
         f"softgrasp {__version__}, calibrated by {result.method} (seed {result.seed}): {stages}"
@@ -86,7 +267,7 @@ def calibrated_finger(result: CalibrationResult) -> SoftFinger:
 
 
 def document(result: CalibrationResult | ExtensionResult) -> dict[str, Any]:
-    """A result as the content of ``calibration.json``; null where nothing is known."""
+    """Convert a result to the content of ``calibration.json``; null where a value is unknown."""
     extra: dict[str, Any] = {}
     if isinstance(result, CalibrationResult):
         extra = {
@@ -108,6 +289,10 @@ def document(result: CalibrationResult | ExtensionResult) -> dict[str, Any]:
         "stages": [_stage(stage) for stage in result.stages],
         "problem": result.problem.model_dump(mode="json", exclude_defaults=True),
     } | extra
+
+
+def _finite(number: float) -> float | None:
+    return float(number) if math.isfinite(number) else None
 
 
 def _stage(stage: StageResult) -> dict[str, Any]:
@@ -165,211 +350,23 @@ def _combination(one: Combination) -> dict[str, Any]:
     }
 
 
-def _finite(number: float) -> float | None:
-    return float(number) if math.isfinite(number) else None
+def clear_earlier(directory: Path) -> None:
+    """Remove the files of an earlier calibration, so that no old figure remains.
 
-
-class CalibrationStatus(Enum):
-    """How it ended, as a sentence."""
-
-    DONE = "parameters found"
-    AT_BOUNDS = "parameters found, some of them on their bounds"
-
-
-@dataclass(frozen=True)
-class StageModel:
-    """A model of the stiffness among several.
-
-    Args:
-        model: ``per-joint``, ``smooth`` or ``uniform``.
-        parameters: How many.
-        residual: Root mean square of what is left.
-        aic: Akaike's criterion, corrected for few measurements; smaller is better; infinite where
-            there are too few.
-        cross_validation: Root mean square error of loads that were left out one after the other.
-        held_out: And of those kept for validation; NaN where there are none.
+    Only in a directory with a ``calibration.json``; other files stay.
     """
-
-    model: str
-    parameters: int
-    residual: float
-    aic: float
-    cross_validation: float
-    held_out: float
+    if not (directory / DOCUMENT).is_file():
+        return
+    for pattern in WRITTEN:
+        for file in directory.glob(pattern):
+            file.unlink()
 
 
-@dataclass(frozen=True)
-class StageResult:
-    """One stage.
-
-    Args:
-        name: ``springs``, ``dampers`` or ``torques``, or ``arm``.
-        names: Of the parameters.
-        units: Of each; empty for a number whose errors are not told as parts of it.
-        values: (p,).
-        lower: Bounds, (p,).
-        upper: Bounds, (p,).
-        on_bound: Names of parameters on a bound.
-        certainty: How sure they are.
-        sum_sentence: What forces say of gains of pressure; empty for other stages.
-        residual: Root mean square of what is left, in ``residual_unit``; no counts.
-        residual_unit: rad, m, s or N.
-        fitness: The objective there.
-        labels: What each measurement is.
-        measured: (m,).
-        simulated: With the parameters, (m,).
-        held_out_labels: Of measurements kept for validation.
-        held_out_measured: (h,).
-        held_out_simulated: (h,).
-        held_out_residual: As ``residual``; NaN where there are none.
-        history: Steps of the optimiser.
-        evaluations: Parameter sets that were simulated.
-        models: Of the stiffness, compared; empty for other stages.
-    """
-
-    name: StageName
-    names: tuple[str, ...]
-    units: tuple[str, ...]
-    values: Array
-    lower: Array
-    upper: Array
-    on_bound: tuple[str, ...]
-    uncertainty: Uncertainty
-    sum_sentence: str
-    residual: float
-    residual_unit: str
-    fitness: float
-    labels: tuple[str, ...]
-    measured: Array
-    simulated: Array
-    held_out_labels: tuple[str, ...]
-    held_out_measured: Array
-    held_out_simulated: Array
-    held_out_residual: float
-    history: tuple[Step, ...]
-    evaluations: int
-    models: tuple[StageModel, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
-class EstimatedParameters:
-    """What was found, of a finger or of an arm.
-
-    Args:
-        method: How it was looked for.
-        seed: Of everything random.
-        stages: In their order.
-        warnings: What a user must know, as sentences.
-        status: How it ended.
-    """
-
-    method: str
-    seed: int
-    stages: tuple[StageResult, ...]
-    warnings: tuple[str, ...]
-    status: CalibrationStatus
-
-    def stage(self, name: str) -> StageResult:
-        """One stage by its name.
-
-        Raises:
-            KeyError: It was not done.
-        """
-        named: dict[str, StageResult] = {one.name: one for one in self.stages}
-        return named[name]
-
-    @property
-    def parameters(self) -> dict[str, float]:
-        """What was found, by name; SI."""
-        return {n: float(v) for s in self.stages for n, v in zip(s.names, s.values, strict=True)}
-
-    @property
-    def standard_errors(self) -> dict[str, float]:
-        """Of each parameter; infinite where the measurements say nothing."""
-        pairs = [
-            (name, float(error))
-            for stage in self.stages
-            for name, error in zip(stage.names, stage.uncertainty.errors, strict=True)
-        ]
-        return dict(pairs)
-
-    @property
-    def determined(self) -> tuple[Combination, ...]:
-        """Combinations of parameters that the measurements fix."""
-        return tuple(c for stage in self.stages for c in stage.uncertainty.determined)
-
-    @property
-    def undetermined(self) -> tuple[str, ...]:
-        """Names of parameters with a standard error above a third of them, or on a bound."""
-        from softgrasp.calibration.uncertainty import KNOWN
-
-        return tuple(
-            name
-            for stage in self.stages
-            for name, part in zip(stage.names, stage.uncertainty.relative, strict=True)
-            if not part <= KNOWN or name in stage.on_bound
-        )
-
-    @property
-    def residual(self) -> dict[str, float]:
-        """Root mean square of what is left, by stage, in rad, m, s or N."""
-        return {stage.name: stage.residual for stage in self.stages}
-
-    @property
-    def history(self) -> dict[str, tuple[Step, ...]]:
-        """Steps of the optimiser, by stage."""
-        return {stage.name: stage.history for stage in self.stages}
-
-    @property
-    def evaluations(self) -> int:
-        """Parameter sets that were simulated."""
-        return sum(stage.evaluations for stage in self.stages)
-
-
-@dataclass(frozen=True, kw_only=True)
-class CalibrationResult(EstimatedParameters):
-    """What was found of a finger; ``EstimatedParameters`` has the rest.
-
-    Args:
-        problem: What was measured.
-        together: Whether all stages were fitted at once in the end.
-        finger: With the parameters found.
-    """
-
-    problem: CalibrationProblem
-    together: bool
-    finger: SoftFinger
-
-
-@dataclass(frozen=True, kw_only=True)
-class ExtensionResult(EstimatedParameters, ABC):
-    """Result of a calibration problem that an extension adds.
-
-    Args:
-        problem: The problem.
-    """
-
-    problem: ExtensionProblem
-
-    @abstractmethod
-    def save_calibrated(self, directory: Path) -> Path:
-        """Write the description with the calibrated parameters and return its path.
-
-        Raises:
-            ResultError: The directory cannot be written.
-        """
-
-
-# --------------------
-# Images of what was read from photographs and videos.
-
-
-INCHES = 8.0
-"""Width of such an image among figures of ten, whose letters are smaller."""
+# Images
 
 
 def draw_evidence(loaded: LoadedProblem, directory: Path) -> list[tuple[str, Path, str]]:
-    """The steps of every photograph, and every video's last frame with the way of its tip.
+    """Draw the steps of every photograph, and every video's last frame with the path of its tip.
 
     Returns:
         Heading, file and caption of each.
@@ -388,7 +385,7 @@ def draw_evidence(loaded: LoadedProblem, directory: Path) -> list[tuple[str, Pat
         frame = annotated_frame(track, len(track.time) - 1)
         path = _written(frame, directory / f"film_{number}_{1e3 * mass:g}g.png")
         images.append((f"Video of the release of {1e3 * mass:g} g", path,
-                     "The last frame, and the way of the tip until then."))  # fmt: skip
+                     "The last frame, and the path of the tip until then."))  # fmt: skip
     return images
 
 

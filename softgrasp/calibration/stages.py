@@ -1,4 +1,11 @@
-"""Which parameters are found from which measurements: springs, then dampers, then torques."""
+"""Stages of a finger calibration: what is fitted to which measurements, and how it is evaluated.
+
+Springs (stiffness) are fitted to joint angles under weights, then dampers (damping) to releases,
+then torques (pressure gains) to tip forces or free bending (Hadi et al. 2025). A ``Stage`` maps
+parameters to simulated measurements by the ``VirtualExperiments`` of the finger. ``Search``
+evaluates parameter sets for the optimisers; a ``Journal`` on disk keeps every evaluation, so
+that an interrupted calibration resumes.
+"""
 
 from __future__ import annotations
 
@@ -19,33 +26,39 @@ from softgrasp.description.calibration import CalibrationProblem, FreeBend, Hung
 from softgrasp.description.calibration import TipForce as Force
 from softgrasp.errors import ResultError
 from softgrasp.io.files import write_text
+from softgrasp.io.json_lines import JsonLines
 from softgrasp.mechanics.transforms import Array
 from softgrasp.sim.soft_dynamics import ReleaseTestRig
 
 StageName = Literal["springs", "dampers", "torques", "arm"]
-"""``arm`` is the one stage of a hydraulic arm."""
+"""Name of a stage; ``arm`` is the single stage of a hydraulic arm."""
 KIND_OF: dict[StageName, Kind] = {"springs": "stiffness", "dampers": "damping", "torques": "gain"}
-"""What each stage finds."""
+"""Kind of parameter that each stage fits."""
 STAGES = tuple(KIND_OF)
-
+WATCHED = 1.6
+"""Duration of a simulated release over the measured settling time [–]."""
+SHORTEST = 0.6
+"""Shortest duration of a simulated release [s]."""
+NAME = "evaluations.jsonl"
 Values = Callable[[Array], Array]
+Progress = Callable[[str, float], None]
+"""Progress callback: description of the current step, and completed fraction."""
 
 
 @dataclass(frozen=True)
 class Stage:
-    """A problem of its own.
+    """A fitting problem.
 
     Args:
-        name: Of the stage.
-        block: What is found.
-        simulate: Parameters (B, p) → what would be measured (B, m); NaN where it cannot be.
-        measured: (m,).
-        fitness: What is simulated (B, m) → how far from it, smaller is better, (B,).
-        labels: What each measured value is.
-        unit: Of the residuals.
-        smooth: Whether small changes of parameters change what is simulated by little; not so for
-            counts.
-        timed: Which values say how well a fit is, and how sure: all, but no counts, (m,).
+        name: Name of the stage.
+        block: Parameters to fit.
+        simulate: Parameters (B, p) → simulated measurements (B, m); NaN where simulation fails.
+        measured: Measured values, (m,).
+        fitness: Simulated measurements (B, m) → objective, smaller is better, (B,).
+        labels: Description of each measured value.
+        unit: Unit of the residuals.
+        smooth: Whether simulated values are differentiable in the parameters; counts are not.
+        timed: Values that residual and uncertainty use: all but counts, (m,).
     """
 
     name: StageName
@@ -67,15 +80,15 @@ def stage_of(
     *,
     held_out: bool = False,
 ) -> Stage | None:
-    """One stage by its name; None where nothing was measured for it.
+    """Return one stage by its name; None where it has no measurements.
 
     Args:
-        name: Which.
-        problem: The problem.
-        experiments: Of its finger.
-        stiffness: Of the springs, for the stages behind them, joint by joint [N·m/rad], (n,), or
-            (B, n) for as many parameter sets.
-        held_out: Whether to take the measurements kept for validation.
+        name: Name of the stage.
+        problem: Calibration problem.
+        experiments: Virtual experiments of its finger.
+        stiffness: Stiffness for the later stages, joint by joint [N·m/rad], (n,), or (B, n) for
+            as many parameter sets.
+        held_out: Whether to use the measurements held out for validation.
     """
     if name == "springs":
         return springs(problem, experiments, held_out=held_out)
@@ -90,13 +103,13 @@ def springs(
     held_out: bool = False,
     model: str | None = None,
 ) -> Stage | None:
-    """Stiffness from the angles under weights; None where none were measured.
+    """Return the stage that fits stiffness to angles under weights; None without any.
 
     Args:
-        problem: The problem.
-        experiments: Of its finger.
-        held_out: Whether to take the measurements kept for validation.
-        model: Of the stiffness, in place of the problem's own.
+        problem: Calibration problem.
+        experiments: Virtual experiments of its finger.
+        held_out: Whether to use the measurements held out for validation.
+        model: Stiffness model; default: that of the problem.
     """
     loads = [load for load in problem.hung if load.held_out == held_out]
     if not loads:
@@ -131,7 +144,7 @@ def dampers(
     *,
     held_out: bool = False,
 ) -> Stage | None:
-    """Damping from releases, with springs (n,) that are known; None where none were measured."""
+    """Return the stage that fits damping to releases, with springs (n,), or None."""
     by_trace = problem.release_objective == "trace"
     releases = [
         one
@@ -180,7 +193,7 @@ def torques(
     *,
     held_out: bool = False,
 ) -> Stage | None:
-    """Gains of pressure from tip forces, or where there are none from free bending."""
+    """Return the stage that fits pressure gains to tip forces or, without any, to free bending."""
     pressing = any(not one.held_out for one in problem.forces)
     forces = [one for one in problem.forces if pressing and one.held_out == held_out]
     bends = [one for one in problem.bends if not pressing and one.held_out == held_out]
@@ -228,40 +241,35 @@ def torques(
     )
 
 
-# --------------------
-# The virtual benches: what a finger would measure, for many parameter sets at once.
-
-
-WATCHED = 1.6
-"""A release is watched so many times as long as it was measured to take to settle."""
-SHORTEST = 0.6
-"""And at least so long [s]."""
+# Virtual experiments
 
 
 class VirtualExperiments:
-    """Dead weights, releases, a plate under the tip and free bending of one finger.
+    """Simulate dead weights, releases, a plate under the tip and free bending of a finger.
 
-    Parameters come joint by joint, B sets of them; what cannot be simulated is NaN.
+    Parameters are passed joint by joint, B sets of them; where simulation fails the result is
+    NaN.
     """
 
     def __init__(self, problem: CalibrationProblem, threads: int = 1) -> None:
-        """Take a problem.
+        """Set up the experiments of a problem.
 
         Args:
-            problem: Its finger's shape and masses, and how measurements are read.
-            threads: Of the physics; nothing depends on it but the time it takes.
+            problem: Calibration problem: the finger's shape and masses, and how measurements are
+                evaluated.
+            threads: Threads of the physics; the results do not depend on them.
         """
         self._problem = problem
         self.chain = PlanarChain.of(problem.finger)
         self._release = ReleaseTestRig(problem.finger, threads=threads)
 
     def hung(self, stiffness: Array, loads: Sequence[HungAngles]) -> list[Array]:
-        """Joint angles under each weight [rad], a list of (B, observed)."""
+        """Compute joint angles under each weight [rad], a list of (B, observed)."""
         angles = self._hung(stiffness, np.array([load.mass for load in loads]))
         return [angles[:, i, : len(load.angles)] for i, load in enumerate(loads)]
 
     def heights(self, angles: Array) -> Array:
-        """Of the points behind each joint, over the first one [m], (..., n)."""
+        """Compute heights of the points after each joint from the first one [m], (..., n)."""
         observed, joints = angles.shape[-1], len(self._problem.finger.joints)
         whole = np.zeros((*angles.shape[:-1], joints))
         whole[..., :observed] = angles  # later joints do not move earlier points
@@ -271,7 +279,7 @@ class VirtualExperiments:
     def settled(
         self, stiffness: Array, damping: Array, releases: Sequence[Release]
     ) -> tuple[Array, Array]:
-        """Settling times [s] and overshoots, (B, L) each."""
+        """Simulate releases; return settling times [s] and overshoots, (B, L) each."""
         time, heights = self.released(stiffness, damping, releases)
         rule = self._problem.release_rule
         settlings = [[settling(time, height, rule)[:2] for height in row] for row in heights]
@@ -281,14 +289,17 @@ class VirtualExperiments:
     def released(
         self, stiffness: Array, damping: Array, releases: Sequence[Release]
     ) -> tuple[Array, Array]:
-        """Times (T,) [s] and heights of the tip (B, L, T) [m], until long after it has settled."""
+        """Simulate releases; return times (T,) [s] and heights of the tip (B, L, T) [m].
+
+        The duration exceeds the measured settling times.
+        """
         longest = max(one.settling_time or 0.0 for one in releases)
         tracked = max((one.times[-1] for one in releases if one.times), default=0.0)
         duration = max(WATCHED * longest, tracked, SHORTEST)
         return self._released(stiffness, damping, releases, duration)
 
     def traces(self, stiffness: Array, damping: Array, releases: Sequence[Release]) -> list[Array]:
-        """Heights at the times of each tracked tip, from their own mean [m], a list of (B, T)."""
+        """Simulate tracked heights relative to their mean [m], a list of (B, T)."""
         duration = max(one.times[-1] for one in releases) + 1e-3
         time, heights = self._released(stiffness, damping, releases, duration)
         traces = []
@@ -298,7 +309,7 @@ class VirtualExperiments:
         return traces
 
     def forces(self, stiffness: Array, gains: Array, forces: Sequence[Force]) -> Array:
-        """Of the plate on the tip [N], (B, P)."""
+        """Compute the force of the plate on the tip [N], (B, P)."""
         # repeats at one pressure are one simulation
         pressures, inverse = np.unique([one.pressure for one in forces], return_inverse=True)
         free = rest(stiffness, self.chain.weight, np.zeros(1)).angles
@@ -309,14 +320,14 @@ class VirtualExperiments:
         return np.asarray(pressing.force[:, inverse])
 
     def bends(self, stiffness: Array, gains: Array, bends: Sequence[FreeBend]) -> list[Array]:
-        """Joint angles under each pressure [rad], a list of (B, observed)."""
+        """Compute joint angles under each pressure [rad], a list of (B, observed)."""
         pressures = np.array([one.pressure for one in bends])
         moments = pressures[:, None] * gains[:, None, :]
         angles = rest(stiffness[:, None], self.chain.weight, moments).angles
         return [angles[:, i, : len(one.angles)] for i, one in enumerate(bends)]
 
     def _hung(self, stiffness: Array, masses: Array) -> Array:
-        """(B, L, n)."""
+        """Compute joint angles under masses, (B, L, n) [rad]."""
         force = np.stack([np.zeros_like(masses), -GRAVITY * masses], axis=-1)
         loads = self.chain.weight.plus(self.chain.at_tip(force))
         return rest(stiffness[:, None], loads, np.zeros(1)).angles
@@ -324,7 +335,7 @@ class VirtualExperiments:
     def _released(
         self, stiffness: Array, damping: Array, releases: Sequence[Release], duration: float
     ) -> tuple[Array, Array]:
-        """Times (T,) and heights of the tip (B, L, T)."""
+        """Simulate releases of one duration; return times (T,) and heights (B, L, T)."""
         start = self._hung(stiffness, np.array([one.mass for one in releases]))
         count = start.shape[1]
         k, c = (np.repeat(array, count, axis=0) for array in (stiffness, damping))
@@ -333,26 +344,39 @@ class VirtualExperiments:
         return recording.time, recording.height.reshape(len(stiffness), count, -1)
 
 
-# --------------------
-# Every evaluation on disk as it comes, so that a killed calibration goes on where it was.
+# Evaluation
 
 
-NAME = "evaluations.jsonl"
+@dataclass(frozen=True)
+class Step:
+    """One step of an optimiser: a swarm, or one point.
+
+    Args:
+        positions: Parameter sets, (B, p).
+        fitness: Objective of each; NaN where simulation failed, (B,).
+        best: Best objective so far.
+        evaluations: Number of parameter sets simulated so far.
+    """
+
+    positions: Array
+    fitness: Array
+    best: float
+    evaluations: int
 
 
 class Journal:
-    """Remembers what was asked and told, in order.
+    """Record of all evaluations, in order.
 
-    Optimisers ask the same again after a restart, as they are seeded; what they have asked before
-    is reported from the journal.
+    Optimisers are seeded and repeat the same requests after a restart; the journal then returns
+    the recorded values. Its JSON Lines file starts with a hash of the problem.
     """
 
     def __init__(self, directory: Path | None, problem: str) -> None:
-        """Read what is there.
+        """Read the journal of a directory, if there is one.
 
         Args:
-            directory: Where to write; None to keep nothing.
-            problem: Everything that decides the evaluations, as text.
+            directory: Directory of the file; None to keep nothing.
+            problem: Everything that determines the evaluations, as text.
 
         Raises:
             ResultError: The directory belongs to another problem, or cannot be written.
@@ -360,20 +384,25 @@ class Journal:
         self._head = {"problem": hashlib.sha256(problem.encode()).hexdigest()}
         self._entries: list[dict[str, Any]] = []
         self._next = 0
-        self._path = None if directory is None else directory / NAME
-        if self._path is None or not self._path.exists():
+        self._file = None if directory is None else JsonLines(directory / NAME)
+        if self._file is None or not self._file.path.exists():
             return
-        entries = _whole_lines(self._path)
+        try:
+            self._file.drop_cut_line()
+            entries = list(self._file.read())
+        except OSError as error:
+            raise ResultError(f"{self._file.path}: cannot be read: {error.strerror}") from error
+        except ValueError:
+            entries = []
         if entries[:1] != [self._head]:
             raise ResultError(
-                f"{self._path}: expected evaluations of this problem, found another's; choose "
-                "another directory"
+                f"{self._file.path}: expected evaluations of this problem, found those of another "
+                "one; choose another directory"
             )
         self._entries = entries[1:]
-        self._rewrite()  # a line that was cut by a kill goes
 
     def known(self, requested: Array) -> Array | None:
-        """What was told when this was asked before; None where it is new."""
+        """Return the recorded values of the next request; None where it is new."""
         if self._next >= len(self._entries):
             return None
         line = self._entries[self._next]
@@ -385,78 +414,31 @@ class Journal:
         return np.array([[np.nan if x is None else x for x in row] for row in line["values"]])
 
     def record(self, requested: Array, values: Array) -> None:
-        """Keep an answer, (B, m)."""
+        """Append the values (B, m) of a request."""
         rows = [[None if np.isnan(x) else x for x in row] for row in values.tolist()]
         self._entries.append({"parameters": _digest(requested), "values": rows})
         self._next += 1
-        if self._path is not None:
-            first = [] if self._path.exists() else [self._head]
-            self._append([*first, self._entries[-1]])
+        if self._file is not None:
+            first = [] if self._file.path.exists() else [self._head]
+            try:
+                self._file.append([*first, self._entries[-1]], sync=False)
+            except OSError as error:
+                message = f"{self._file.path}: cannot be written: {error.strerror}"
+                raise ResultError(message) from error
 
     def _rewrite(self) -> None:
-        if self._path is not None:
-            write_text(self._path, _text([self._head, *self._entries]))
-
-    def _append(self, lines: list[dict[str, Any]]) -> None:
-        assert self._path is not None
-        try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            with self._path.open("a", encoding="utf-8") as file:
-                file.write(_text(lines))
-        except OSError as error:
-            raise ResultError(f"{self._path}: cannot be written: {error.strerror}") from error
-
-
-def _text(lines: list[dict[str, Any]]) -> str:
-    return "".join(json.dumps(line) + "\n" for line in lines)
+        if self._file is not None:
+            lines = (json.dumps(line) + "\n" for line in (self._head, *self._entries))
+            write_text(self._file.path, "".join(lines))
 
 
 def _digest(requested: Array) -> str:
     return hashlib.sha256(np.ascontiguousarray(requested).tobytes()).hexdigest()[:16]
 
 
-def _whole_lines(path: Path) -> list[dict[str, Any]]:
-    try:
-        text = path.read_bytes().decode("utf-8", errors="replace")
-    except OSError as error:
-        raise ResultError(f"{path}: cannot be read: {error.strerror}") from error
-    entries = []
-    for line in text.splitlines():
-        try:
-            entries.append(json.loads(line))
-        except ValueError:
-            break
-    return entries
-
-
-# --------------------
-# What all optimisers share: evaluations that are counted, kept and told as progress.
-
-
-Progress = Callable[[str, float], None]
-"""Called with what is going on, and which part of it is done."""
-
-
-@dataclass(frozen=True)
-class Step:
-    """One step of an optimiser: a swarm, or one point.
-
-    Args:
-        positions: Parameter sets, (B, p).
-        fitness: Of each; NaN where it failed, (B,).
-        best: The best fitness so far.
-        evaluations: Parameter sets that were simulated so far.
-    """
-
-    positions: Array
-    fitness: Array
-    best: float
-    evaluations: int
-
-
 @dataclass
 class Search:
-    """Evaluates parameter sets of a stage, and remembers."""
+    """Evaluate parameter sets of a stage and record the history."""
 
     stage: Stage
     journal: Journal
@@ -467,7 +449,7 @@ class Search:
     history: list[Step] = field(default_factory=list)
 
     def values(self, positions: Array) -> Array:
-        """What parameter sets (B, p) would measure, (B, m)."""
+        """Simulate the measurements of parameter sets (B, p), (B, m)."""
         values = self.journal.known(positions)
         if values is None:
             values = self.stage.simulate(positions)
@@ -476,11 +458,11 @@ class Search:
         return values
 
     def fitness(self, positions: Array, *, fraction: float = 0.0) -> Array:
-        """Of parameter sets, kept as a step of the history, (B,).
+        """Evaluate the objective of parameter sets as a step of the history, (B,).
 
         Args:
-            positions: (B, p).
-            fraction: Which part of the search this ends.
+            positions: Parameter sets, (B, p).
+            fraction: Completed fraction of the search after this step.
         """
         fitness = self.stage.fitness(self.values(positions))
         self.record(positions, fitness, fraction)

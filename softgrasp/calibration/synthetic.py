@@ -1,4 +1,8 @@
-"""Sample measurements of a finger whose constants are known: photographs and tip forces."""
+"""Simulated measurements of a finger with known constants, to try calibrations.
+
+``write_sample`` (``softgrasp new photos``) writes photographs and tip forces; the other
+functions return measurements as descriptions.
+"""
 
 from __future__ import annotations
 
@@ -22,24 +26,29 @@ if TYPE_CHECKING:
 
 
 GRAMS = (0, 20, 40)
+"""Masses on the photographs [g]."""
 PRESSURES = tuple(2e4 * step for step in range(1, 6))
-"""20 … 100 kPa [Pa]."""
+"""Pressures of the tip forces, 20 … 100 kPa [Pa]."""
 WIDTH = 1280
-"""Of a photograph [pixels]."""
+"""Width of a photograph [pixels]."""
 NOISE = 0.01
-"""Standard deviation of a photograph [parts of full scale]."""
+"""Standard deviation of a photograph [fraction of full scale]."""
 FORCE_NOISE = 0.01
 """Standard deviation of a force [N]."""
+SYNTHETIC_PRESSURES = tuple(1e4 * step for step in range(11))
+"""Pressures of the tip-force rig of Hadi et al. (2025), 0 … 100 kPa [Pa]."""
+REPEATS = 20
+"""Readings at each of these pressures."""
 
 
 def write_sample(finger: SoftFinger, directory: str | Path, *, seed: int = 0) -> list[Path]:
-    """Photograph a finger under weights and press its tip on a scale, in simulation.
+    """Render photographs of a finger under weights and simulate its tip forces.
 
     Args:
-        finger: A planar finger whose constants a calibration is to find again.
-        directory: Where ``photos/0g.png``, ``20g.png``, ``40g.png``, ``forces.csv`` and the true
-            constants, ``truth.csv``, go.
-        seed: Of the noise.
+        finger: Planar finger whose constants a calibration is to recover.
+        directory: Directory for ``photos/0g.png``, ``20g.png``, ``40g.png``, ``forces.csv`` and
+            the true constants, ``truth.csv``.
+        seed: Seed of the noise.
 
     Returns:
         The files.
@@ -52,7 +61,9 @@ def write_sample(finger: SoftFinger, directory: str | Path, *, seed: int = 0) ->
 
     directory = Path(directory)
     if directory.exists():
-        raise ResultError(f"{directory}: expected no directory, found one; it is not overwritten")
+        raise ResultError(
+            f"{directory}: expected a new directory, found an existing one; it is not overwritten"
+        )
     photos = []
     for done, grams in enumerate(GRAMS):
         report_progress(f"photographing {grams} g", done / len(GRAMS))
@@ -71,14 +82,6 @@ def write_sample(finger: SoftFinger, directory: str | Path, *, seed: int = 0) ->
     return [*written, write_text(directory / "truth.csv", _truth(finger))]
 
 
-def _truth(finger: SoftFinger) -> str:
-    """The constants that a calibration is to find, a line each."""
-    lines = ["parameter,value,unit"]
-    lines += [f"k{i},{joint.stiffness:g},N·m/rad" for i, joint in enumerate(finger.joints, 1)]
-    lines += [f"alpha{i},{joint.pressure_gain:g},m³" for i, joint in enumerate(finger.joints, 1)]
-    return "\n".join([*lines, ""])
-
-
 def _save(image: Image, path: Path) -> Path:
     from PIL import Image
 
@@ -87,26 +90,27 @@ def _save(image: Image, path: Path) -> Path:
     return path
 
 
-# --------------------
-# Measurements of a finger whose constants are known, with noise, to try calibrations on.
+def _truth(finger: SoftFinger) -> str:
+    """Format the true constants, one per line."""
+    lines = ["parameter,value,unit"]
+    lines += [f"k{i},{joint.stiffness:g},N·m/rad" for i, joint in enumerate(finger.joints, 1)]
+    lines += [f"alpha{i},{joint.pressure_gain:g},m³" for i, joint in enumerate(finger.joints, 1)]
+    return "\n".join([*lines, ""])
 
 
-SYNTHETIC_PRESSURES = tuple(1e4 * step for step in range(11))
-"""Of the tip-force bench of Hadi et al. (2025), 0 … 100 kPa [Pa]."""
-REPEATS = 20
-"""Of each pressure there."""
+# Measurements
 
 
 def synthetic_hung(
     finger: SoftFinger, masses: Sequence[float], noise: float = 0.0, seed: int = 0
 ) -> tuple[HungAngles, ...]:
-    """Joint angles under weights.
+    """Simulate joint angles under weights.
 
     Args:
-        finger: The finger.
-        masses: [kg]
+        finger: Finger.
+        masses: Masses [kg].
         noise: Standard deviation of an angle [rad].
-        seed: Of the noise.
+        seed: Seed of the noise.
     """
     loads = [HungAngles(mass=mass, angles=(0.0,) * len(finger.joints)) for mass in masses]
     stiffness = finger_values(finger, "stiffness")[None]
@@ -128,15 +132,15 @@ def synthetic_releases(
     duration: float = 1.0,
     rule: str = "paper000",
 ) -> tuple[Release, ...]:
-    """Tracks of the tip after weights were taken away, with overshoots and settling times.
+    """Simulate tracks of the tip after weights are released, with overshoots and settling times.
 
     Args:
-        finger: The finger, with all of its damping.
-        masses: [kg]
+        finger: Finger, with all of its damping.
+        masses: Masses [kg].
         noise: Standard deviation of a height [m].
-        seed: Of the noise.
-        duration: Of the tracks, at least 0.6 [s].
-        rule: See ``mechanics.settling``.
+        seed: Seed of the noise.
+        duration: Duration of the tracks, at least 0.6 [s].
+        rule: Settling rule, see ``continuum.settling``.
     """
     requested = [Release(mass=mass, times=(0.0, duration), heights=(0.0, 0.0)) for mass in masses]
     parameters = [finger_values(finger, kind)[None] for kind in ("stiffness", "damping")]
@@ -166,15 +170,15 @@ def synthetic_forces(
     repeats: int = REPEATS,
     gap: float = 0.0,
 ) -> tuple[TipForce, ...]:
-    """Forces of the tip on a plate, each pressure several times.
+    """Simulate forces of the tip on a plate, each pressure several times.
 
     Args:
-        finger: The finger.
-        pressures: [Pa]
+        finger: Finger.
+        pressures: Pressures [Pa].
         noise: Standard deviation of a reading [N].
-        seed: Of the noise.
+        seed: Seed of the noise.
         repeats: Readings at each pressure.
-        gap: Between plate and tip without pressure [m].
+        gap: Gap between plate and tip without pressure [m].
     """
     requested = [TipForce(pressure=pressure, force=0.0) for pressure in pressures]
     parameters = [finger_values(finger, kind)[None] for kind in ("stiffness", "gain")]

@@ -1,4 +1,9 @@
-"""How sure parameters are: standard errors, correlations, combinations that the data fix or not."""
+"""Uncertainty of fitted parameters: standard errors, correlations, determined combinations.
+
+The covariance at the optimum is σ²(JᵀJ)⁻¹, with σ² estimated from the residuals; it assumes
+errors that are independent and of equal variance. The singular value decomposition of J
+separates combinations of parameters that the measurements determine from those that they do not.
+"""
 
 from __future__ import annotations
 
@@ -9,24 +14,24 @@ import numpy as np
 from softgrasp.mechanics.transforms import Array
 
 KNOWN = 1.0 / 3.0
-"""A parameter or combination is determined where its standard error is a smaller part of it."""
+"""Largest relative standard error of a determined parameter or combination [–]."""
 HUGE = 10.0
-"""Larger errors say nothing but that nothing is known."""
+"""Relative errors above this are reported as not determined, without a number [–]."""
 SMALL = 0.25
-"""Weights below this part of the largest are left out of words."""
+"""Weights below this fraction of the largest are omitted in sentences [–]."""
 ROUNDING = 1e-9
-"""Singular values below this part of the largest are none."""
+"""Singular values below this fraction of the largest are taken as zero [–]."""
 
 
 @dataclass(frozen=True)
 class Combination:
-    """A direction in which all parameters change together, each by a part of itself.
+    """A direction in which all parameters change together, by relative amounts.
 
     Args:
-        weights: Of each parameter; their squares sum to one, (p,).
-        error: Standard error of a step along it, as a part; infinite where no measurement changes,
-            NaN where none is left to judge the noise by.
-        sentence: The same in words.
+        weights: Weight of each parameter; the sum of their squares is one, (p,).
+        error: Relative standard error along it; infinite where no measurement changes, NaN where
+            the noise cannot be estimated.
+        sentence: Description in words.
     """
 
     weights: tuple[float, ...]
@@ -36,16 +41,17 @@ class Combination:
 
 @dataclass(frozen=True)
 class Uncertainty:
-    """What the measurements say of the parameters.
+    """Uncertainty of the parameters of a stage.
 
     Args:
-        errors: Standard errors, (p,); infinite where they say nothing.
-        relative: Over the parameters' own sizes, (p,).
-        correlation: (p, p); zero with what is not determined at all.
-        determined: Combinations, the best known first.
-        undetermined: The others.
-        noise: Standard deviation of what is measured that the fit leaves; NaN where there are no
-            more measurements than the fit needs, and nothing is left to judge by.
+        errors: Standard errors, (p,); infinite where undetermined.
+        relative: Errors over the parameters' scales, (p,).
+        correlation: Correlation matrix, (p, p); zero with parameters that are not determined at
+            all.
+        determined: Determined combinations, the best first.
+        undetermined: Other combinations.
+        noise: Standard deviation of the residuals; NaN without more measurements than
+            parameters.
     """
 
     errors: Array
@@ -59,17 +65,16 @@ class Uncertainty:
 def uncertainty(
     slopes: Array, scale: Array, residual: Array, names: tuple[str, ...]
 ) -> Uncertainty:
-    """From the Jacobian at the optimum.
+    """Estimate the uncertainty from the Jacobian at the optimum.
 
-    The covariance is σ²(JᵀJ)⁻¹ with σ² from what is left, which supposes errors that are alike and
-    independent. Directions that change nothing have infinite errors, and all have where nothing is
-    left to judge the noise by.
+    Directions without effect have infinite errors, and so have all where the noise cannot be
+    estimated.
 
     Args:
-        slopes: Change of what is measured over relative changes, (m, p).
-        scale: Of each parameter, (p,).
-        residual: What is left, (m,).
-        names: Of the parameters.
+        slopes: Change of measured values over relative changes of parameters, (m, p).
+        scale: Scale of each parameter, (p,).
+        residual: Residuals, (m,).
+        names: Names of the parameters.
     """
     count, parameter_count = slopes.shape
     _, singular, directions = np.linalg.svd(slopes, full_matrices=True)
@@ -97,17 +102,6 @@ def uncertainty(
     )
 
 
-def _terms(weighted: list[tuple[float, str]]) -> str:
-    """``0.94·dk1/k1 − 0.34·dk2/k2``; a parameter that stands alone by its name."""
-    if len(weighted) == 1:
-        return weighted[0][1]
-    text = " ".join(
-        f"{'−' if weight < 0.0 else '+'} {abs(weight):.2f}·d{name}/{name}"
-        for weight, name in weighted
-    )
-    return text.removeprefix("+ ")
-
-
 def _combination(weights: Array, error: float, names: tuple[str, ...]) -> Combination:
     # rounded, so that equal weights keep their order
     largest = int(np.abs(weights).round(6).argmax())
@@ -116,9 +110,9 @@ def _combination(weights: Array, error: float, names: tuple[str, ...]) -> Combin
     shown = shown[np.argsort(-np.abs(weights[shown]).round(6), kind="stable")]
     terms = _terms([(float(weights[i]), names[i]) for i in shown])
     if np.isnan(error):
-        sentence = f"{terms}: fits, but no measurement is left to judge how well"
+        sentence = f"{terms}: fitted exactly; no measurement is left to estimate its error"
     elif not np.isfinite(error):
-        sentence = f"{terms}: not determined at all, nothing measured changes with it"
+        sentence = f"{terms}: not determined at all, no measurement changes with it"
     elif error > HUGE:
         sentence = f"{terms}: not determined, its standard error is more than ten times itself"
     elif error > KNOWN:
@@ -126,3 +120,14 @@ def _combination(weights: Array, error: float, names: tuple[str, ...]) -> Combin
     else:
         sentence = f"{terms}: determined to {100 * error:.2g} %"
     return Combination(tuple(weights.tolist()), float(error), sentence)
+
+
+def _terms(weighted: list[tuple[float, str]]) -> str:
+    """Format ``0.94·dk1/k1 − 0.34·dk2/k2``; a single parameter by its name."""
+    if len(weighted) == 1:
+        return weighted[0][1]
+    text = " ".join(
+        f"{'−' if weight < 0.0 else '+'} {abs(weight):.2f}·d{name}/{name}"
+        for weight, name in weighted
+    )
+    return text.removeprefix("+ ")

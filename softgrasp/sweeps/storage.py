@@ -11,7 +11,6 @@ import io
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, NamedTuple, Self
@@ -24,6 +23,7 @@ from softgrasp._version import __version__
 from softgrasp.description.sweep import SweepPlan
 from softgrasp.errors import DescriptionError, ResultError
 from softgrasp.io.files import write_bytes, write_text
+from softgrasp.io.json_lines import JsonLines
 from softgrasp.mechanics.transforms import quaternion_of, transform
 from softgrasp.model.object import object_mass
 from softgrasp.quality.measures import smallest_singular_value
@@ -41,7 +41,7 @@ class SweepStore:
         """Name the folder; nothing is written yet."""
         self.directory, self.plan = Path(directory), plan
         self._lock: IO[str] | None = None
-        self._journal: IO[str] | None = None
+        self._journal = JsonLines(self.directory / JOURNAL)
 
     def __enter__(self) -> Self:
         """Lock the folder, and write the plan where there is none yet.
@@ -73,7 +73,6 @@ class SweepStore:
         self._lock.flush()
         try:
             self._claim()
-            self._journal = (self.directory / JOURNAL).open("a", encoding="utf-8")
         except BaseException:
             self._lock.close()
             raise
@@ -86,13 +85,8 @@ class SweepStore:
         at: TracebackType | None,
     ) -> None:
         """Let others write."""
-        try:
-            if self._journal is not None:
-                with suppress(OSError):  # told already, by ``add``
-                    self._journal.close()
-        finally:
-            if self._lock is not None:
-                self._lock.close()
+        if self._lock is not None:
+            self._lock.close()
 
     def _claim(self) -> None:
         path = self.directory / PLAN
@@ -102,7 +96,7 @@ class SweepStore:
                     f"{self.directory}: expected the results of this plan, found those of another "
                     "one; choose another folder"
                 )
-            self._drop_cut_line()
+            self._journal.drop_cut_line()
             return
         content = {
             "schema_version": SCHEMA_VERSION,
@@ -112,28 +106,15 @@ class SweepStore:
         }
         write_text(path, json.dumps(content, indent=1) + "\n")
 
-    def _drop_cut_line(self) -> None:
-        """Cut what a crash has left behind the last whole line of the journal."""
-        path = self.directory / JOURNAL
-        if not path.exists():
-            return
-        content = path.read_bytes()
-        whole = content.rfind(b"\n") + 1
-        if whole < len(content):
-            os.truncate(path, whole)
-
     def add(self, rows: Iterable[dict[str, Any]]) -> None:
         """Keep finished rows, on the disk before this returns.
 
         Raises:
             ResultError: They cannot be written; the rows before are safe.
         """
-        assert self._journal is not None  # used as a context
-        text = "".join(json.dumps(row, allow_nan=True) + "\n" for row in rows)
+        assert self._lock is not None  # used as a context
         try:
-            self._journal.write(text)
-            self._journal.flush()
-            os.fsync(self._journal.fileno())
+            self._journal.append(rows)
         except OSError as error:
             raise ResultError(
                 f"{self.directory / JOURNAL}: expected room for the finished rows, found: "
@@ -143,13 +124,7 @@ class SweepStore:
 
     def finished(self) -> Iterator[dict[str, Any]]:
         """Finished rows, in the order in which they were finished."""
-        path = self.directory / JOURNAL
-        if not path.exists():
-            return
-        with path.open(encoding="utf-8") as lines:
-            for line in lines:
-                if line.endswith("\n"):
-                    yield json.loads(line)
+        return self._journal.read()
 
 
 def plan_in(directory: Path) -> SweepPlan:

@@ -1,4 +1,4 @@
-"""Known parameters come back; what cannot, is said; the same again is the same to the bit."""
+"""Recover known parameters; warn of undetermined ones; give bit-equal results on repetition."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ DAMPING = np.array([joint.damping for joint in FINGER.joints])
 SMALL = Swarm(particles=6, iterations=5)
 
 
-def test_springs_come_back_from_angles_without_noise() -> None:
+def test_springs_are_recovered_from_exact_angles() -> None:
     result = calibrate(hung(noise_deg=0.0), models=False)
     calibrated = np.array([result.parameters[f"k{i}"] for i in range(1, 8)])
     np.testing.assert_allclose(calibrated, STIFFNESS, rtol=1e-5)
@@ -34,7 +34,7 @@ def test_springs_come_back_from_angles_without_noise() -> None:
     assert result.evaluations < 150
 
 
-def test_standard_errors_are_about_what_seeds_scatter() -> None:
+def test_standard_errors_match_the_scatter_over_seeds() -> None:
     """k1 and k2, which the angles fix: their errors are those that 20 noisy sets scatter with."""
     results = [calibrate(hung(seed), models=False).stage("springs") for seed in range(20)]
     calibrated = np.array([stage.values[:2] for stage in results])
@@ -44,7 +44,7 @@ def test_standard_errors_are_about_what_seeds_scatter() -> None:
 
 
 @pytest.mark.slow
-def test_dampers_of_the_first_mode_come_back_from_a_tracked_tip() -> None:
+def test_damping_of_the_first_mode_is_recovered_from_a_tracked_tip() -> None:
     result = calibrate(traced(), stages=["dampers"])
     stage = result.stage("dampers")
     assert stage.residual == pytest.approx(5e-5, rel=0.2)
@@ -57,7 +57,7 @@ def test_dampers_of_the_first_mode_come_back_from_a_tracked_tip() -> None:
 
 
 @pytest.mark.slow
-def test_tip_forces_fix_a_sum_of_gains_only() -> None:
+def test_tip_forces_determine_only_a_sum_of_gains() -> None:
     result = calibrate(pressing())
     stage = result.stage("torques")
     assert stage.residual == pytest.approx(0.01, rel=0.2)
@@ -69,7 +69,7 @@ def test_tip_forces_fix_a_sum_of_gains_only() -> None:
     assert one.parameters["alpha"] == pytest.approx(4e-7, rel=0.1)
 
 
-def test_free_bending_fixes_every_gain() -> None:
+def test_free_bending_determines_every_gain() -> None:
     angles = [
         sg.equilibrium(FINGER, pressure=p, error_estimate=False).joint_angles for p in (3e4, 6e4)
     ]
@@ -83,7 +83,7 @@ def test_free_bending_fixes_every_gain() -> None:
     assert result.undetermined == ()
 
 
-def test_akaike_takes_the_model_the_finger_has() -> None:
+def test_akaike_selects_the_true_model() -> None:
     beam = rld.discretise(0.063, 1.5e-3, 0.015, 7)
     stage = calibrate(hung(3, finger=beam)).stage("springs")
     order = sorted(stage.models, key=lambda model: model.aic)
@@ -96,9 +96,7 @@ def test_akaike_takes_the_model_the_finger_has() -> None:
     assert min(stage.models, key=lambda model: model.aic).model == "per-joint"
 
 
-def test_a_swarm_depends_on_its_seed_and_on_nothing_else(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_swarm_depends_on_its_seed_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     np.random.seed(5)  # noqa: NPY002
     before = np.random.get_state()[1].copy()  # noqa: NPY002
@@ -113,7 +111,7 @@ def test_a_swarm_depends_on_its_seed_and_on_nothing_else(
     assert best == sorted(best, reverse=True)
 
 
-def test_least_squares_end_what_a_swarm_began() -> None:
+def test_least_squares_refine_the_result_of_a_swarm() -> None:
     swarm, both, alone = (
         calibrate(hung(), method, swarm=SMALL, models=False).stage("springs")
         for method in ("pso", "pso+least-squares", "least-squares")
@@ -126,7 +124,7 @@ class Killed(Exception):
     """Stands for a kill: nothing catches it."""
 
 
-def test_a_calibration_that_is_killed_twice_ends_as_one_that_was_not(
+def test_a_calibration_resumes_after_two_kills_with_the_same_result(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def files(directory: Path) -> list[bytes]:
@@ -135,10 +133,10 @@ def test_a_calibration_that_is_killed_twice_ends_as_one_that_was_not(
 
     undisturbed = files(tmp_path / "whole")
     simulated = []
-    note = Journal.record
+    record = Journal.record
 
-    def dying(self: Journal, requested: np.ndarray, message: np.ndarray) -> None:
-        note(self, requested, message)
+    def dying(self: Journal, requested: np.ndarray, values: np.ndarray) -> None:
+        record(self, requested, values)
         simulated.append(len(requested))
         if len(simulated) in (2, 5):
             raise Killed
@@ -158,12 +156,12 @@ def test_the_journal_of_another_problem_is_refused(tmp_path: Path) -> None:
     with pytest.raises(sg.ResultError) as caught:
         calibrate(hung(1), out=tmp_path, models=False)
     assert str(caught.value) == (
-        f"{tmp_path / NAME}: expected evaluations of this problem, found another's; choose another "
+        f"{tmp_path / NAME}: expected evaluations of this problem, found those of another one; choose another "
         "directory"
     )
 
 
-def test_a_particle_that_cannot_be_simulated_is_a_failure_and_no_end() -> None:
+def test_a_particle_that_fails_does_not_end_the_swarm() -> None:
     problem = hung()
     stage = calibrate(problem, models=False).stage("springs")
 
@@ -184,7 +182,7 @@ def test_a_particle_that_cannot_be_simulated_is_a_failure_and_no_end() -> None:
     assert position[0] <= 0.3
 
 
-def test_the_finger_that_is_saved_has_all_of_its_damping(tmp_path: Path) -> None:
+def test_the_saved_finger_has_all_of_its_damping(tmp_path: Path) -> None:
     problem = traced().replace(damping_timestep=1e-3, damping_model="uniform")
     result = calibrate(problem)
     document, finger = save_calibration(result, tmp_path)
@@ -197,24 +195,24 @@ def test_the_finger_that_is_saved_has_all_of_its_damping(tmp_path: Path) -> None
     assert message["parameters"]["c"] == result.parameters["c"]
 
 
-def test_what_was_not_looked_for_stays_as_it_was(tmp_path: Path) -> None:
+def test_parameters_that_are_not_fitted_do_not_change(tmp_path: Path) -> None:
     problem = hung(noise_deg=0.0).replace(damping_timestep=1e-3)
     save_calibration(calibrate(problem, models=False), tmp_path)
     saved = sg.io.load_finger(tmp_path / "finger.yaml")
     assert [joint.damping for joint in saved.joints] == DAMPING.tolist()
 
 
-def test_fewer_data_than_parameters_are_a_warning_with_the_null_directions() -> None:
+def test_fewer_data_than_parameters_give_a_warning_with_null_directions() -> None:
     problem = pressing((4e4, 8e4))
     result = calibrate(problem.replace(forces=problem.forces[::10]))
     message = [text for text in result.warnings if "7 parameters from 2" in text]
-    assert message[0].endswith("none is left to judge how sure they are")
+    assert message[0].endswith("none is left to estimate their errors")
     assert "not determined at all: " in message[1]
     assert "dalpha" in message[1]
     assert len(result.undetermined) == 7
 
 
-def test_a_parameter_on_its_bound_is_a_warning() -> None:
+def test_a_parameter_on_its_bound_gives_a_warning() -> None:
     result = calibrate(hung(noise_deg=0.0).replace(stiffness_bounds=(0.15, 0.6)), models=False)
     assert result.status is CalibrationStatus.AT_BOUNDS
     assert result.stage("springs").on_bound == ("k5",)
@@ -233,7 +231,7 @@ def test_a_parameter_on_its_bound_is_a_warning() -> None:
         ({"stages": ["dampers"]}, "dampers: expected measurements, found none to fit"),
     ],
 )
-def test_odd_requests(given: dict, sentence: str) -> None:
+def test_invalid_requests(given: dict, sentence: str) -> None:
     with pytest.raises(sg.DescriptionError) as caught:
         calibrate(hung(), **given)
     assert str(caught.value).startswith(sentence)
@@ -248,7 +246,7 @@ def test_the_result_does_not_depend_on_threads() -> None:
     assert one.parameters == two.parameters
 
 
-def test_everything_at_once_is_at_least_as_good_as_one_after_the_other() -> None:
+def test_a_joint_fit_is_at_least_as_good_as_separate_stages() -> None:
     """Forces say something of the springs, too; together their weighted errors are smaller."""
     problem = hung().replace(forces=pressing().forces, gain_model="uniform")
     apart = calibrate(problem, models=False)
@@ -271,7 +269,7 @@ def test_everything_at_once_is_at_least_as_good_as_one_after_the_other() -> None
     )
 
 
-def test_unsure_springs_make_torques_unsure() -> None:
+def test_uncertain_springs_make_torques_uncertain() -> None:
     """Over noisy sets of angles alpha scatters as its standard error says; forces are the same."""
     forces = pressing().forces
     results = [
@@ -286,7 +284,7 @@ def test_unsure_springs_make_torques_unsure() -> None:
 
 
 @pytest.mark.slow
-def test_dampers_from_counts_keep_the_errors_of_springs_where_others_are_fitted_together() -> None:
+def test_dampers_from_counts_keep_the_errors_of_springs_in_a_joint_fit() -> None:
     """They stay as they are, and are no surer than before."""
     problem = hung().replace(
         forces=pressing().forces,

@@ -1,4 +1,4 @@
-"""Problems in files: tables, directories, and sentences for what is wrong with them."""
+"""Read calibration problems from files: tables, directories, and error messages."""
 
 from __future__ import annotations
 
@@ -89,20 +89,20 @@ def test_tables_are_read_in_the_units_of_their_columns(tmp_path: Path) -> None:
         ("hung: gone.csv", HUNG, "gone.csv: expected a table in CSV, found: no such file"),
     ],
 )  # fmt: skip
-def test_odd_files_are_reported(tmp_path: Path, text: str, table: str, sentence: str) -> None:
+def test_invalid_tables_are_reported(tmp_path: Path, text: str, table: str, sentence: str) -> None:
     path = written(tmp_path, f"finger: paper000\n{text}\n", hung=table)
     with pytest.raises(sg.DescriptionError) as caught:
         load_problem(path)
     assert sentence in str(caught.value)
 
 
-def test_a_problem_that_is_not_there_is_reported() -> None:
+def test_a_missing_problem_is_reported() -> None:
     with pytest.raises(sg.DescriptionError) as caught:
         load_problem("paper00")
     assert str(caught.value).startswith("no problem 'paper00'; did you mean 'paper000'?")
 
 
-def test_a_finger_that_is_missing_is_reported(tmp_path: Path) -> None:
+def test_a_missing_finger_is_reported(tmp_path: Path) -> None:
     path = written(tmp_path, "hung: hung.csv\n", hung=HUNG)
     with pytest.raises(sg.DescriptionError) as caught:
         load_problem(path)
@@ -120,13 +120,13 @@ def test_a_finger_that_is_missing_is_reported(tmp_path: Path) -> None:
          "gain_bounds: expected the lower bound first, found 1e-06, 1e-07"),
     ],
 )  # fmt: skip
-def test_odd_problems_are_refused(changes: dict[str, Any], sentence: str) -> None:
+def test_invalid_problems_are_refused(changes: dict[str, Any], sentence: str) -> None:
     with pytest.raises(sg.DescriptionError) as caught:
         CalibrationProblem(finger=sg.io.load_finger("paper000"), **changes)
     assert str(caught.value) == sentence
 
 
-def test_a_release_says_counts_or_a_trace() -> None:
+def test_a_release_has_counts_or_a_trace() -> None:
     for given, sentence in (
         ({"overshoots": 3}, "overshoots: expected overshoots and settling_time together"),
         (
@@ -144,7 +144,7 @@ def test_a_release_says_counts_or_a_trace() -> None:
         assert str(caught.value) == sentence
 
 
-def test_measurements_stand_in_the_file_itself_and_are_held_out(tmp_path: Path) -> None:
+def test_measurements_listed_in_the_file_can_be_held_out(tmp_path: Path) -> None:
     path = written(
         tmp_path,
         "finger: paper000\nhung:\n  - {mass: 0.0, angles: [0.02]}\n"
@@ -153,7 +153,7 @@ def test_measurements_stand_in_the_file_itself_and_are_held_out(tmp_path: Path) 
     assert [load.held_out for load in load_problem(path).problem.hung] == [False, True]
 
 
-def test_changes_take_the_place_of_what_the_file_says(tmp_path: Path) -> None:
+def test_changes_replace_fields_of_the_file(tmp_path: Path) -> None:
     path = written(tmp_path, "finger: paper000\nhung: hung.csv\n", hung=HUNG)
     assert load_problem(path, {"gain_model": "uniform"}).problem.gain_model == "uniform"
 

@@ -1,4 +1,4 @@
-"""From directories of photographs and videos, drawn with known truth, to the finger's constants."""
+"""Calibrate from directories of synthetic photographs and videos of a known finger."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def loaded(tmp_path_factory: pytest.TempPathFactory) -> LoadedProblem:
 
 
 @pytest.mark.slow
-def test_photographs_lead_to_the_springs(loaded: LoadedProblem) -> None:
+def test_springs_are_recovered_from_photographs(loaded: LoadedProblem) -> None:
     stage = calibrate(loaded.problem, stages=["springs"], models=False).stage("springs")
     truth = np.array([joint.stiffness for joint in FINGER.joints])
     errors = np.abs(stage.values - truth)
@@ -63,7 +63,7 @@ def test_a_video_is_read_as_overshoots_and_as_a_track(loaded: LoadedProblem) -> 
 
 
 @pytest.mark.slow
-def test_what_was_read_is_drawn(loaded: LoadedProblem, tmp_path: Path) -> None:
+def test_measurements_are_drawn(loaded: LoadedProblem, tmp_path: Path) -> None:
     message = draw_evidence(loaded, tmp_path)
     assert [path.name for _, path, _ in message] == [
         "photo_1_0g.png", "photo_2_20g.png", "photo_3_40g.png", "film_1_40g.png",
@@ -73,7 +73,7 @@ def test_what_was_read_is_drawn(loaded: LoadedProblem, tmp_path: Path) -> None:
             assert np.asarray(image).std() > 10.0
 
 
-def test_a_film_that_ends_too_early_is_told(loaded: LoadedProblem, tmp_path: Path) -> None:
+def test_a_video_that_is_too_short_is_reported(loaded: LoadedProblem, tmp_path: Path) -> None:
     video = SyntheticVideo(sg.soft.move_finger(FINGER, 0.15, start_angles=0.1), width=320)
     write_video(tmp_path / "videos" / "20g.avi", video.frames(), video.frame_rate)
     path = tmp_path / "problem.yaml"
@@ -85,12 +85,12 @@ def test_a_film_that_ends_too_early_is_told(loaded: LoadedProblem, tmp_path: Pat
         load_problem(path)
     assert str(caught.value) == (
         f"{tmp_path / 'videos' / '20g.avi'}: expected a video that shows the finger until it "
-        "settles, found one that ends before"
+        "settles, found a shorter one"
     )
 
 
 @pytest.mark.slow
-def test_an_outline_that_is_carried_to_another_weight_is_the_one_read_there(
+def test_an_outline_moved_to_another_weight_is_the_measured_one(
     loaded: LoadedProblem, tmp_path: Path
 ) -> None:
     result = calibrate(loaded.problem, stages=["springs"], models=False)

@@ -1,4 +1,4 @@
-"""The objectives of Hadi et al. (2025), by hand."""
+"""Compare the objectives of Hadi et al. (2025) with values computed by hand."""
 
 from __future__ import annotations
 

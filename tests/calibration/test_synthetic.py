@@ -1,4 +1,4 @@
-"""Sample photographs: what is in them is what the finger does."""
+"""Synthetic photographs and measurements agree with the simulated finger."""
 
 from __future__ import annotations
 
@@ -22,12 +22,10 @@ from tests.calibration.problems import FINGER
 pytest.importorskip("cv2", reason="OpenCV is the extra 'calibrate'")
 
 
-def test_a_directory_that_is_there_is_left_alone(
+def test_an_existing_directory_is_not_overwritten(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with pytest.raises(
-        ResultError, match="expected no directory, found one; it is not overwritten"
-    ):
+    with pytest.raises(ResultError, match="expected a new directory, found an existing one"):
         write_sample(FINGER, tmp_path)
     (tmp_path / "bench").mkdir()
     assert main(["new", "photos", "bench", "--out", str(tmp_path)]) == 2
@@ -59,10 +57,6 @@ def test_the_photographs_show_the_finger_under_its_weights(tmp_path: Path) -> No
     assert forces == sorted(forces)
 
 
-# --------------------
-# Synthetic measurements: those of the engine, noisy as asked, the same for the same seed.
-
-
 def test_angles_are_those_of_the_engine_with_noise() -> None:
     (exact,) = synthetic_hung(FINGER, [0.04])
     message = sg.equilibrium(FINGER, tip_mass=0.04, error_estimate=False).joint_angles
@@ -73,7 +67,7 @@ def test_angles_are_those_of_the_engine_with_noise() -> None:
     assert noisy == synthetic_hung(FINGER, [0.04] * 200, 0.01, seed=3)
 
 
-def test_the_bench_of_the_paper_has_twenty_repeats_at_eleven_pressures() -> None:
+def test_the_force_rig_of_the_paper_has_twenty_repeats_at_eleven_pressures() -> None:
     forces = synthetic_forces(FINGER, noise=0.02)
     assert len(forces) == 220
     means = np.array([one.force for one in forces]).reshape(11, 20).mean(axis=1)

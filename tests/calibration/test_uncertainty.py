@@ -1,4 +1,4 @@
-"""Standard errors against linear regression, and directions that nothing measured changes with."""
+"""Compare standard errors with linear regression; find undetermined directions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_errors_are_those_of_linear_regression() -> None:
     assert message.noise == pytest.approx(np.sqrt(noise))
 
 
-def test_errors_hold_what_they_promise() -> None:
+def test_errors_match_the_scatter_of_estimates() -> None:
     """Of many noisy data sets two thirds lie within one standard error."""
     rng = np.random.default_rng(1)
     slopes, truth = rng.standard_normal((30, 2)), np.array([1.0, 2.0])
@@ -37,7 +37,7 @@ def test_errors_hold_what_they_promise() -> None:
     assert 0.62 < np.mean(inside) < 0.74
 
 
-def test_what_only_counts_together_is_told_so() -> None:
+def test_parameters_that_act_only_together_are_reported() -> None:
     slopes = np.array([[1.0, 1.0, 0.0], [2.0, 2.0, 0.0], [3.0, 3.0, 0.0]])
     message = uncertainty(slopes, np.ones(3), np.array([1e-3, -2e-3, 1e-3]), NAMES)
     assert np.isinf(message.errors).all()
@@ -45,7 +45,7 @@ def test_what_only_counts_together_is_told_so() -> None:
     assert known.weights == pytest.approx((np.sqrt(0.5), np.sqrt(0.5), 0.0))
     assert known.sentence.startswith("0.71·da/a + 0.71·db/b: determined to ")
     sentences = [one.sentence for one in message.undetermined]
-    assert "c: not determined at all, nothing measured changes with it" in sentences
+    assert "c: not determined at all, no measurement changes with it" in sentences
 
 
 def test_fewer_measurements_than_parameters_leave_directions_free() -> None:
@@ -54,11 +54,11 @@ def test_fewer_measurements_than_parameters_leave_directions_free() -> None:
     assert np.isfinite(message.errors[0])
 
 
-def test_an_exact_fit_says_nothing_of_its_noise() -> None:
+def test_an_exact_fit_does_not_estimate_its_noise() -> None:
     message = uncertainty(np.eye(3), np.ones(3), np.zeros(3), NAMES)
     assert np.isnan(message.noise)
     assert np.isinf(message.errors).all()
     assert message.determined == ()
     assert message.undetermined[0].sentence == (
-        "a: fits, but no measurement is left to judge how well"
+        "a: fitted exactly; no measurement is left to estimate its error"
     )

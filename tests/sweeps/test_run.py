@@ -16,6 +16,7 @@ import pytest
 
 import softgrasp as sg
 from softgrasp.description.sweep import Axis, PoseNoise, SweepPlan
+from softgrasp.io.json_lines import JsonLines
 from softgrasp.sweeps import run as runs
 from softgrasp.sweeps.run import Shard, chunked, merge, sweep
 from softgrasp.sweeps.storage import COLUMNS, FAILED, JOURNAL, SweepStore, trajectories
@@ -106,9 +107,7 @@ def test_another_plan_or_another_writer_is_refused(tmp_path: Path) -> None:
 def test_a_disk_that_is_full_is_told_and_the_rows_are_safe(tmp_path: Path) -> None:
     with SweepStore(tmp_path, plan()) as store:
         store.add([{"row": 0}])
-        assert store._journal is not None
-        store._journal.close()
-        store._journal = Path("/dev/full").open("w")  # noqa: SIM115
+        store._journal = JsonLines(Path("/dev/full"))
         with pytest.raises(sg.ResultError, match="expected room for the finished rows, found: No"):
             store.add([{"row": 1}])
     assert list(SweepStore(tmp_path, plan()).finished()) == [{"row": 0}]
