@@ -1,4 +1,10 @@
-"""The continuum feed-forward controller (cFFC, paper 002): a stick moves the curvature."""
+"""Controllers of continuum robots (Witucki et al. 2025, Fig 4).
+
+Feed-forward controller (cFFC): a deflection moves the curvature. Joint trajectory controller
+(cJTC): all segments move from shape to shape in step. Impedance controller (the paper's outlook): a
+segment with a chosen stiffness. State broadcaster (cJSB) and state publisher (cRSP): curvatures of
+every period, and the frames of segments and discs.
+"""
 
 from __future__ import annotations
 
@@ -29,6 +35,18 @@ DEADZONE = 0.1
 """Deflection below which a stick does nothing; what is left is stretched to the whole range."""
 Sticks = Callable[[float], Mapping[str, tuple[float, float]]]
 """Deflections (x, y) of the stick of each segment at a time [s], each at most 1 long."""
+PEAK = 1.875
+"""Largest speed of a quintic from rest to rest, in ways a time."""
+SAMPLES = 400
+"""Instants of a motion at which its speeds are compared with their limits."""
+NEAR_STRAIGHT = 0.01
+"""A way that passes straight nearer than this share of its largest curvature turns its plane there
+at once: the plane of a straight segment means nothing."""
+LONGER, LONGEST = 1.02, 60.0
+"""Factor between durations that are tried where a motion begins with a speed, and the largest one
+over that from rest."""
+Target = Sequence[float] | float
+"""(κ, φ) of a bendable [1/m, rad], κ alone of a planar one, or the position of a rigid joint."""
 
 
 class FeedForwardController:
@@ -121,25 +139,6 @@ def rate_limited(vector: Array, push: Array, angle: float) -> Array:
     outwards = float(push @ along)
     limit = max(size + outwards, 0.0) * np.tan(min(angle, 1.5))
     return np.asarray(outwards * along + float(np.clip(push @ across, -limit, limit)) * across)
-
-
-# --------------------
-# The continuum joint trajectory controller (cJTC, paper 002): from shape to shape in step.
-
-
-PEAK = 1.875
-"""Largest speed of a quintic from rest to rest, in ways a time."""
-SAMPLES = 400
-"""Instants of a motion at which its speeds are compared with their limits."""
-NEAR_STRAIGHT = 0.01
-"""A way that passes straight nearer than this share of its largest curvature turns its plane there
-at once: the plane of a straight segment means nothing."""
-LONGER, LONGEST = 1.02, 60.0
-"""Factor between durations that are tried where a motion begins with a speed, and the largest one
-over that from rest."""
-
-Target = Sequence[float] | float
-"""(κ, φ) of a bendable [1/m, rad], κ alone of a planar one, or the position of a rigid joint."""
 
 
 class JointTrajectoryController:
@@ -327,10 +326,6 @@ class JointTrajectoryController:
         )
 
 
-def _at_rest(position: Array) -> Array:
-    return np.stack([position, 0.0 * position, 0.0 * position])
-
-
 def _motion(state: Array, end: Array, duration: float) -> Quintic:
     return Quintic(state[0], end, duration, state[1], state[2])
 
@@ -352,10 +347,6 @@ def _max_rotation_rate(positions: Array, speeds: Array) -> float:
         return 0.0
     across = np.abs(positions[:, 0] * speeds[:, 1] - positions[:, 1] * speeds[:, 0])
     return float((across / sizes**2).max())
-
-
-# --------------------
-# Impedance in curvature space (the outlook of paper 002): a segment as stiff as one wants.
 
 
 class ImpedanceController:
@@ -461,10 +452,6 @@ def _moment_interfaces(part: Bendable) -> list[str]:
     return ["moment"] if part.planar else ["moment_u", "moment_v"]
 
 
-# --------------------
-# The continuum robot state publisher (cRSP, paper 002): where every segment and disc is.
-
-
 class SegmentFrames(NamedTuple):
     """A segment at one instant; frames in the one of its parent link.
 
@@ -492,10 +479,6 @@ def _frames(part: Bendable, kappa: float, phi: float, length: float) -> SegmentF
     discs = segment_transform(kappa, phi, arc_lengths, part.frame) if count else np.zeros((0, 4, 4))
     end = segment_transform(kappa, phi, length, part.frame)
     return SegmentFrames(part.parent, part.child, base @ end, base @ discs)
-
-
-# --------------------
-# The continuum joint state broadcaster (cJSB, paper 002): one record a period.
 
 
 class JointStates(NamedTuple):
@@ -554,3 +537,7 @@ class StateBroadcaster:
         self.records.append(record)
         if self._listener is not None:
             self._listener(record)
+
+
+def _at_rest(position: Array) -> Array:
+    return np.stack([position, 0.0 * position, 0.0 * position])

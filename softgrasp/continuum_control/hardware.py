@@ -1,10 +1,14 @@
-"""Correction of measured bending, tuned by the robot's own linear model.
+"""Hardware of continuum robots: what turns commanded bending into forces of a MuJoCo model.
 
-The drives already bend by what the stiffness of the segments says. What is left, an error e of the
-bending angles, adds the moments K (∫e dt · rate + ė · time): K is the stiffness that the drives
-really feel, gravity and neighbours included, so that all segments answer alike. Rate and time come
-from the slowest pole of the robot alone, p = ω (−ζ ± i√(1 − ζ²)): the derivative damps it to a
-ratio of 0.7, and the integral takes 0.3 ω. Nothing in it belongs to one robot.
+Rigid joints have servos or are set to their commands. Segments are bent by tendons, chambers or
+moments, allocated to the actuators of each, or ideally. The class is chosen by ``<plugin>`` of the
+U(C)RDF file.
+
+``Correction`` removes what the stiffness of the segments does not account for (gravity, loads): an
+error e of the bending angles adds the moments K (∫e dt · rate + ė · time), where K is the stiffness
+that the actuators feel, gravity and neighbours included, so that all segments respond alike. Rate
+and time follow from the slowest pole of the robot, p = ω (−ζ ± i√(1 − ζ²)): the derivative damps it
+to a ratio of 0.7, and the integral takes 0.3 ω.
 """
 
 from __future__ import annotations
@@ -27,8 +31,25 @@ from softgrasp.mechanics.actuation import Allocation
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model.robot import bend_joints, segment_actuator_names, slide_joints
 
-# --------------------
-# Hardware of rigid joints: servos of a MuJoCo model, or joints put where they are commanded.
+DAMPING_RATIO = 0.7
+"""Of the slowest mode, where it is less by itself."""
+INTEGRAL_FACTOR, FILTER_FACTOR = 0.3, 0.1
+"""Rate of the integral over ω, and time constant of the derivative's filter times ω."""
+NUDGE = 1e-6
+"""Change of a state for central differences [rad or m, per s]."""
+GROWTH = 1e-7
+"""How much a free vibration may seem to grow in a step by rounding alone [–]."""
+WEAKENINGS = (1.0, 0.5, 0.25, 0.1, 0.0)
+"""Shares of the correction that are tried until the linear robot is stable with it."""
+Kind = Literal["by actuation", "tendons", "chambers", "moments", "ideal"]
+PLUGINS: dict[str, Kind] = {
+    "SoftRobotInterface": "by actuation",
+    "TendonHardware": "tendons",
+    "ChamberHardware": "chambers",
+    "MomentHardware": "moments",
+    "IdealHardware": "ideal",
+}
+"""The first one is the paper's name; it takes what the file's ``<actuation>`` says."""
 
 
 class JointHardware:
@@ -92,10 +113,6 @@ class JointHardware:
         """A servo without power holds: it is not part of what straightens by itself."""
 
 
-# --------------------
-# What drives a part of a robot, whatever it is made of.
-
-
 class Hardware(Protocol):
     """Reads states before the controllers compute, and acts on commands after it."""
 
@@ -118,10 +135,6 @@ class Hardware(Protocol):
     def release(self) -> None:
         """Let go of all drives."""
         ...
-
-
-# --------------------
-# Hardware that bends all segments of a MuJoCo model together.
 
 
 class SegmentsHardware:
@@ -206,18 +219,6 @@ def correction_of(
         column += count
     measured = np.vstack([segment.bend_rows(model) for segment in segments])
     return tuned(model, pose, measured, unit_controls, period, np.array(rates))
-
-
-DAMPING_RATIO = 0.7
-"""Of the slowest mode, where it is less by itself."""
-INTEGRAL_FACTOR, FILTER_FACTOR = 0.3, 0.1
-"""Rate of the integral over ω, and time constant of the derivative's filter times ω."""
-NUDGE = 1e-6
-"""Change of a state for central differences [rad or m, per s]."""
-GROWTH = 1e-7
-"""How much a free vibration may seem to grow in a step by rounding alone [–]."""
-WEAKENINGS = (1.0, 0.5, 0.25, 0.1, 0.0)
-"""Shares of the correction that are tried until the linear robot is stable with it."""
 
 
 class Correction:
@@ -354,10 +355,6 @@ def _is_stable(correction: Correction, step: Array, pushes: Array, angles: Array
     if not correction.rates.any():
         return True
     return bool(np.abs(np.linalg.eigvals(loop)).max() < 1.0)
-
-
-# --------------------
-# Hardware that bends one segment of a MuJoCo model as commanded.
 
 
 class SegmentHardware:
@@ -543,21 +540,6 @@ def _allocation_of(
     return ActuatorAllocation(part, options.pretension, clamp=options.clamp, stretches=stretches)
 
 
-# --------------------
-# Hardware classes by the names that a U(C)RDF gives in ``<plugin>``, and their parameters.
-
-
-Kind = Literal["by actuation", "tendons", "chambers", "moments", "ideal"]
-PLUGINS: dict[str, Kind] = {
-    "SoftRobotInterface": "by actuation",
-    "TendonHardware": "tendons",
-    "ChamberHardware": "chambers",
-    "MomentHardware": "moments",
-    "IdealHardware": "ideal",
-}
-"""The first one is the paper's name; it takes what the file's ``<actuation>`` says."""
-
-
 @dataclass(frozen=True)
 class HardwareOptions:
     """What ``<param>`` elements say.
@@ -632,10 +614,6 @@ def _value(text: str, kind: type, where: str) -> object:
     if not 0.0 <= number < float("inf"):
         raise DescriptionError(f"expected a number of at least 0, found {text}", field=where)
     return number
-
-
-# --------------------
-# Which drives pull or push how much, so that together they bend a segment as wanted.
 
 
 class ActuatorAllocation:
@@ -723,11 +701,6 @@ class ActuatorAllocation:
         )
 
 
-def bend_axes(part: Bendable) -> Array:
-    """Directions in which a segment bends: x and y, or that of its plane, (k, 2)."""
-    return vector_of(1.0, part.limits.phi_min or 0.0)[None] if part.planar else np.eye(2)
-
-
 def _effects(part: Bendable, axes: Array) -> Array:
     """Bending moments [N·m], then the force [N], of a unit of each control, (k + 1, n)."""
     actuators: Sequence[Tendon | Chamber] = part.actuation
@@ -752,3 +725,8 @@ def _allocation(part: Bendable, matrix: Array, lowest: float | None) -> Allocati
     tight = Allocation(matrix, np.full(count, tension), top)
     idle = tight.smallest(np.zeros(len(matrix)))
     return tight if idle is not None else Allocation(matrix, np.zeros(count), top)
+
+
+def bend_axes(part: Bendable) -> Array:
+    """Directions in which a segment bends: x and y, or that of its plane, (k, 2)."""
+    return vector_of(1.0, part.limits.phi_min or 0.0)[None] if part.planar else np.eye(2)

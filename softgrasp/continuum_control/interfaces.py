@@ -1,4 +1,9 @@
-"""The interfaces that hardware offers, and who has claimed them."""
+"""Command and state interfaces of the hardware, and the controllers that claim them.
+
+Segments are commanded by curvature κ and bending plane φ, in any plane or in a fixed one, and kept
+as vectors (u, v) = κ (cos φ, sin φ), which are smooth through the straight shape; rigid joints by
+position.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +20,14 @@ from softgrasp.description.robot import ControlledJoint, Interface, RigidJoint, 
 from softgrasp.errors import DescriptionError, SoftgraspWarning, did_you_mean
 from softgrasp.mechanics.transforms import Array
 
-# --------------------
-# How the bending of one segment is commanded: in every plane, or in one that stands still.
-
-
 TOLERANCE = 1e-9
 """How far beyond its range a target may be, over its size."""
+ROUNDING = 1e-9
+"""A command that is beyond its range by less is no mistake."""
+MOMENTS = "moment"
+"""Interfaces whose names begin so command a bending moment in the place of a curvature."""
+STRAIGHT = 1e-9
+"""Curvature below which the bending plane keeps the angle that it had [1/m]."""
 
 
 class BendCommand:
@@ -93,8 +100,8 @@ class BendCommand:
             return f"expected a target in its plane at {plane:g} rad, found phi = {phi:g}"
         plane_range = resources.commands[self._phi]
         return (
-            f"expected a curvature from {interface.low:g} to {interface.high:g} 1/m and a plane from "
-            f"{plane_range.low:g} to {plane_range.high:g} rad, found {kappa:g} and {phi:g}"
+            f"expected a curvature from {interface.low:g} to {interface.high:g} 1/m and a plane "
+            f"from {plane_range.low:g} to {plane_range.high:g} rad, found {kappa:g} and {phi:g}"
         )
 
     def admitted(self, resources: ResourceManager, vector: Array) -> Array:
@@ -134,10 +141,6 @@ def bend_commands(robot: Robot, segments: Sequence[str] | None = None) -> dict[s
                       if joint.commands}  # fmt: skip
         segments = [name for name in known if name in controlled]
     return {name: BendCommand(robot, known[name]) for name in segments}
-
-
-# --------------------
-# How the position of a rigid joint is commanded.
 
 
 class PositionCommand:
@@ -198,12 +201,6 @@ def position_commands(robot: Robot) -> dict[str, PositionCommand]:
         if any(interface.name == "position" for interface in joint.commands)
     }
     return {joint.name: PositionCommand(joint) for joint in robot.joints if joint.name in commanded}
-
-
-ROUNDING = 1e-9
-"""A command that is beyond its range by less is no mistake."""
-MOMENTS = "moment"
-"""Interfaces whose names begin so command a bending moment in the place of a curvature."""
 
 
 @dataclass
@@ -360,8 +357,8 @@ class ResourceManager:
             interface.limited = 1 if beyond > 0.0 else -1
         if interface.limited not in (0, was_limited):
             warnings.warn(
-                f"'{name}': expected a command from {interface.low:g} to {interface.high:g}, found {value:g} "
-                f"of '{owner}'; it is kept within",
+                f"'{name}': expected a command from {interface.low:g} to {interface.high:g}, "
+                f"found {value:g} of '{owner}'; it is clipped",
                 SoftgraspWarning,
                 stacklevel=2,
             )
@@ -394,14 +391,6 @@ def _part_range(name: str, part: Bendable | RigidJoint) -> tuple[float, float]:
         bounds = (length * (1.0 + part.limits.eps_min), length * (1.0 + part.limits.eps_max))
     low, high = bounds
     return -math.inf if low is None else low, math.inf if high is None else high
-
-
-# --------------------
-# Curvature as a vector: (u, v) = κ (cos φ, sin φ), smooth where a segment is straight.
-
-
-STRAIGHT = 1e-9
-"""Curvature below which the bending plane keeps the angle that it had [1/m]."""
 
 
 def vector_of(kappa: ArrayLike, phi: ArrayLike) -> Array:

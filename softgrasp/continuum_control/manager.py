@@ -1,4 +1,7 @@
-"""Controllers listed, loaded and switched at run time, as ros2_control does."""
+"""Controllers loaded and switched at run time, and the robot that they control.
+
+``ControlledRobot`` builds model, hardware and controllers from one U(C)RDF description.
+"""
 
 from __future__ import annotations
 
@@ -29,10 +32,6 @@ from softgrasp.model.robot import robot_model
 from softgrasp.model.timestep import spring_limit
 from softgrasp.sim.engine import caught_warnings, has_diverged
 
-# --------------------
-# A robot under control: its model, its hardware and its controllers from one description.
-
-
 CONTROL_PERIOD = 0.01
 """Time between two ticks [s], as in the paper's stack."""
 SAFE_FRACTION, LONGEST_STEP = 0.7, 1e-3
@@ -41,6 +40,7 @@ BEYOND = 1.05
 """Curvature over the largest one at which a warning is due."""
 WILD = 1e3
 """Angle, length or speed [rad, m, per s] that no robot reaches."""
+State = Literal["inactive", "active"]
 
 
 class ControlledRobot:
@@ -246,8 +246,8 @@ class ControlledRobot:
             if curvature > BEYOND * max_curvature and name not in self._beyond:
                 self._beyond.add(name)
                 warnings.warn(
-                    f"bendable '{name}': expected a curvature of at most {max_curvature:.4g} 1/m, found "
-                    f"{curvature:.4g} 1/m at {self.now:.3f} s; nothing stops it there",
+                    f"bendable '{name}': expected a curvature of at most {max_curvature:.4g} 1/m, "
+                    f"found {curvature:.4g} 1/m at {self.now:.3f} s; nothing stops it there",
                     SoftgraspWarning,
                     stacklevel=2,
                 )
@@ -268,17 +268,6 @@ class ControlledRobot:
         )
 
 
-def _gravity(gravity: Sequence[float] | bool) -> Array:
-    if isinstance(gravity, bool):
-        return np.array(STANDARD_GRAVITY if gravity else (0.0, 0.0, 0.0))
-    gravity_vector = np.asarray(gravity, dtype=float)
-    if gravity_vector.shape != (3,) or not np.isfinite(gravity_vector).all():
-        raise DescriptionError(
-            f"expected three finite numbers, or true or false, found {gravity}", field="gravity"
-        )
-    return gravity_vector
-
-
 def _is_ideal(robot: Robot) -> bool:
     """Whether the robot is only a mirror of its commands.
 
@@ -294,6 +283,17 @@ def _is_ideal(robot: Robot) -> bool:
     return kinds == {True}
 
 
+def _gravity(gravity: Sequence[float] | bool) -> Array:
+    if isinstance(gravity, bool):
+        return np.array(STANDARD_GRAVITY if gravity else (0.0, 0.0, 0.0))
+    gravity_vector = np.asarray(gravity, dtype=float)
+    if gravity_vector.shape != (3,) or not np.isfinite(gravity_vector).all():
+        raise DescriptionError(
+            f"expected three finite numbers, or true or false, found {gravity}", field="gravity"
+        )
+    return gravity_vector
+
+
 def _stiffened(robot: Robot) -> Robot:
     """The robot with a stiffness for segments without: a mirror of commands needs none."""
     parts = tuple(
@@ -302,9 +302,6 @@ def _stiffened(robot: Robot) -> Robot:
         for part in robot.bendables
     )  # fmt: skip
     return robot.replace(bendables=parts)
-
-
-State = Literal["inactive", "active"]
 
 
 class Controller(Protocol):

@@ -1,4 +1,11 @@
-"""A water-hydraulic arm in MuJoCo: where it comes to rest, and how it moves."""
+"""Water-hydraulic arm as a chain of rigid cells in MuJoCo: rest, motion and stable time steps.
+
+With the drives of the chambers coupled to the arm, every step first takes from ``CoupledStepper``
+the pressures, which fall with the volume that the arm opens. MuJoCo takes that fall as a damper of
+the chamber's tendon with the velocities at the end of the step (``implicitfast``), so the step is
+stable whatever its length relative to the water's time constants; then the drives receive the
+volume that the arm has opened.
+"""
 
 from __future__ import annotations
 
@@ -35,22 +42,17 @@ from softgrasp.model.timestep import damped_spring_limit
 from softgrasp.sim.engine import has_diverged
 from softgrasp.sim.soft_dynamics import INTEGRATORS, SMALLEST, is_stable, stable_step_of
 
-# --------------------
-# Chain of cells and drives that act on each other, by turns in every step.
-#
-# In a step the chambers of the arm are what ``CoupledStepper`` makes of the drives: pressures
-# that
-# fall with the volume that the arm opens. MuJoCo takes that fall as a damper of the chamber's
-# tendon,
-# with the velocities at the end of the step (``implicitfast``), so that the step is stable
-# whatever
-# its length is against the water's; then the drives take the volume that the arm has opened.
-
-
 CAVITATES = -9.9e4
 """Pressure over that of the air at which water at 20 °C boils [Pa]."""
 FORCE, VELOCITY = 0, 2
 """Places of the force and of the velocity's factor among the numbers of an actuator's bias."""
+AHEAD, BEHIND = [1, 2, 0], [2, 0, 1]
+UNLOADED = TipLoad()
+Integers = NDArray[np.int64]
+SAFE_FRACTION, LONGEST_STEP = 0.9, 1e-3
+"""A step is this share of the largest stable one, and at most this long [s]."""
+STEPPED = tuple(name for name in INTEGRATORS if name != "rk4")
+"""Integrators that take forces between the two halves of a step."""
 
 
 def move_driven_chain(
@@ -90,6 +92,17 @@ def move_driven_chain(
         recording = chain.move(coupling, duration, timestep=timestep, sample=sample)
         coupling(float(chain.data.time))
     return recording, coupling.recording()
+
+
+@contextmanager
+def _free_chambers(model: mujoco.MjModel) -> Iterator[None]:
+    """Chambers whose pressure may fall with the volume."""
+    kinds, numbers = model.actuator_biastype.copy(), model.actuator_biasprm.copy()
+    model.actuator_biastype[:] = mujoco.mjtBias.mjBIAS_AFFINE
+    try:
+        yield
+    finally:
+        model.actuator_biastype[:], model.actuator_biasprm[:] = kinds, numbers
 
 
 class _Coupling:
@@ -169,17 +182,6 @@ class _Coupling:
             )
 
 
-@contextmanager
-def _free_chambers(model: mujoco.MjModel) -> Iterator[None]:
-    """Chambers whose pressure may fall with the volume."""
-    kinds, numbers = model.actuator_biastype.copy(), model.actuator_biasprm.copy()
-    model.actuator_biastype[:] = mujoco.mjtBias.mjBIAS_AFFINE
-    try:
-        yield
-    finally:
-        model.actuator_biastype[:], model.actuator_biasprm[:] = kinds, numbers
-
-
 def tendon_jacobian(model: mujoco.MjModel) -> Array:
     """Lengths of fixed tendons over the joints, which stays, (ntendon, nv)."""
     jacobian = np.zeros((model.ntendon, model.nv))
@@ -187,13 +189,6 @@ def tendon_jacobian(model: mujoco.MjModel) -> Array:
         part = slice(int(first), int(first + count))
         jacobian[tendon, model.jnt_dofadr[model.wrap_objid[part]]] = model.wrap_prm[part]
     return jacobian
-
-
-AHEAD, BEHIND = [1, 2, 0], [2, 0, 1]
-UNLOADED = TipLoad()
-Integers = NDArray[np.int64]
-SAFE_FRACTION, LONGEST_STEP = 0.9, 1e-3
-"""A step is this share of the largest stable one, and at most this long [s]."""
 
 
 @dataclass(frozen=True)
@@ -462,14 +457,6 @@ def _refuse_no_time(**times: float | None) -> None:
     for field, value in times.items():
         if value is not None and not 0.0 < value < math.inf:
             raise DescriptionError(f"expected a time above 0 s, found {value:g} s", field=field)
-
-
-# --------------------
-# The time step of an arm in MuJoCo: a safe one, and whether one that is asked for is stable.
-
-
-STEPPED = tuple(name for name in INTEGRATORS if name != "rk4")
-"""Integrators that take forces between the two halves of a step."""
 
 
 def drag_matrix(model: mujoco.MjModel, drag: Array) -> tuple[Array, Array]:

@@ -1,4 +1,8 @@
-"""One stage for a hydraulic arm: stiffness, damping and mass from recorded motions."""
+"""Calibration of hydraulic arms: stiffness, damping and mass from recorded motions.
+
+The problem (an arm and its recordings, in YAML with CSV tables), the simulation of the recordings
+with other parameters, one least-squares stage, and the result.
+"""
 
 from __future__ import annotations
 
@@ -41,6 +45,14 @@ from softgrasp.io.yaml_files import Tree
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model.timestep import spring_limit
 
+Row = tuple[Number, ...]
+ArmParameter = Literal["EI", "c_b", "mass"]
+"""Bending stiffness [N·m²], damping of bending [N·m²·s] and mass [kg] of every section."""
+UNITS: dict[ArmParameter, str] = {"EI": "N·m²", "c_b": "N·m²·s", "mass": "kg"}
+DRIVE_TIMESTEP = 5e-3
+"""Of the drives [s]."""
+ARM = "arm.yaml"
+
 
 def calibrate_arm(
     problem: ArmCalibrationProblem,
@@ -67,10 +79,6 @@ def calibrate_arm(
         warnings=tuple(remarks_on_fit(stage_result)),
         status=CalibrationStatus.AT_BOUNDS if stage_result.on_bound else CalibrationStatus.DONE,
     )
-
-
-# --------------------
-# Calibration problems of hydraulic arms in YAML: an arm, and the tables of its motions.
 
 
 def arm_problem_from(data: dict[str, Tree], directory: Path) -> ArmCalibrationProblem:
@@ -100,6 +108,30 @@ def arm_problem_from(data: dict[str, Tree], directory: Path) -> ArmCalibrationPr
     if isinstance(tree.get("bounds"), dict):
         tree["bounds"] = ArmBounds(**files.as_tuples(tree["bounds"]))
     return ArmCalibrationProblem(arm=arm, **files.as_tuples(tree))
+
+
+def _motion(tree: dict[str, Any], index: int, arm: HydraulicArm, directory: Path) -> ArmMotion:
+    location = ("motions", index)
+    table = tree.pop("table", None)
+    if not isinstance(table, str):
+        raise DescriptionError(
+            f"expected the name of a table, found {table!r}",
+            field=f"motions[{index}].table", location=location,
+        )  # fmt: skip
+    tree.setdefault("name", Path(table).stem)
+    if isinstance(torques := tree.get("torques"), str):
+        beside = directory / torques
+        recording = load_torques(beside if beside.is_file() else torques)
+        tree["torques"] = np.column_stack([recording.times, recording.torques]).tolist()
+    recorded = read_motion(directory / table, len(arm.sections))
+    try:
+        return ArmMotion(**files.as_tuples(tree), **recorded)
+    except DescriptionError as error:
+        if error.file is not None:
+            raise
+        field = f"motions[{index}]" + (f".{error.field}" if error.field else "")
+        where = (*location, *error.location)
+        raise DescriptionError(error.message, field=field, location=where) from None
 
 
 def recorded_motion(recording: TipRecording, **fields: Any) -> ArmMotion:
@@ -141,30 +173,6 @@ def read_motion(path: Path, sections: int) -> dict[str, Any]:
     return {"times": tuple(row["time"] for row in rows), field: values}
 
 
-def _motion(tree: dict[str, Any], index: int, arm: HydraulicArm, directory: Path) -> ArmMotion:
-    location = ("motions", index)
-    table = tree.pop("table", None)
-    if not isinstance(table, str):
-        raise DescriptionError(
-            f"expected the name of a table, found {table!r}",
-            field=f"motions[{index}].table", location=location,
-        )  # fmt: skip
-    tree.setdefault("name", Path(table).stem)
-    if isinstance(torques := tree.get("torques"), str):
-        beside = directory / torques
-        recording = load_torques(beside if beside.is_file() else torques)
-        tree["torques"] = np.column_stack([recording.times, recording.torques]).tolist()
-    recorded = read_motion(directory / table, len(arm.sections))
-    try:
-        return ArmMotion(**files.as_tuples(tree), **recorded)
-    except DescriptionError as error:
-        if error.file is not None:
-            raise
-        field = f"motions[{index}]" + (f".{error.field}" if error.field else "")
-        where = (*location, *error.location)
-        raise DescriptionError(error.message, field=field, location=where) from None
-
-
 def _stems(path: Path) -> list[str]:
     """Names of the columns without their units; the reader of the table tells what is wrong."""
     try:
@@ -174,15 +182,6 @@ def _stems(path: Path) -> list[str]:
         return []
     lines = [line for line in lines if not line[0].lstrip().startswith("#")]
     return [name.strip().rpartition("_")[0] for name in lines[0]] if lines else []
-
-
-# --------------------
-# What is recorded of a hydraulic arm in motion, and what is to be found from it.
-
-
-Row = tuple[Number, ...]
-ArmParameter = Literal["EI", "c_b", "mass"]
-"""Bending stiffness [N·m²], damping of bending [N·m²·s] and mass [kg] of every section."""
 
 
 class ArmMotion(Description):
@@ -325,15 +324,6 @@ class ArmCalibrationProblem(ExtensionProblem):
         return self
 
 
-# --------------------
-# The virtual bench of a hydraulic arm: what its recordings would be with other parameters.
-
-
-UNITS: dict[ArmParameter, str] = {"EI": "N·m²", "c_b": "N·m²·s", "mass": "kg"}
-DRIVE_TIMESTEP = 5e-3
-"""Of the drives [s]."""
-
-
 class ArmTestRig:
     """Motions of an arm for many parameter sets, one after the other.
 
@@ -399,6 +389,15 @@ class ArmTestRig:
         sections = len(problem.arm.sections) if problem.each_section else 1
         arm = self.arm(np.repeat(worst, sections))
         return min(SAFE_FRACTION * spring_limit(arm_model(arm, problem.links)), LONGEST_STEP)
+
+
+def _changed(section: ArmSection, values: dict[ArmParameter, float]) -> ArmSection:
+    damping = section.damping
+    return section.replace(
+        bending_stiffness=values.get("EI", section.bending_stiffness),
+        mass=values.get("mass", section.mass),
+        damping=damping.replace(bending=values.get("c_b", damping.bending)),
+    )
 
 
 def arm_block(problem: ArmCalibrationProblem) -> Block:
@@ -469,22 +468,6 @@ def columns_of(motion: ArmMotion) -> list[str]:
     if motion.ends and count == 1:
         return list(axes)
     return [f"{axis}{number}" for number in range(1, count + 1) for axis in axes]
-
-
-def _changed(section: ArmSection, values: dict[ArmParameter, float]) -> ArmSection:
-    damping = section.damping
-    return section.replace(
-        bending_stiffness=values.get("EI", section.bending_stiffness),
-        mass=values.get("mass", section.mass),
-        damping=damping.replace(bending=values.get("c_b", damping.bending)),
-    )
-
-
-# --------------------
-# Result of the calibration of a hydraulic arm.
-
-
-ARM = "arm.yaml"
 
 
 @dataclass(frozen=True, kw_only=True)

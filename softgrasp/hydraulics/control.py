@@ -1,4 +1,7 @@
-"""Bends of a hydraulic arm under feedback: a PID a bend, and the chambers that make its moment."""
+"""Feedback control of the bending of a hydraulic arm: one PID controller per bending angle.
+
+The chambers are allocated the pressures that make the required bending moments.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,11 @@ from softgrasp.mechanics.transforms import Array
 
 KP, KI, KD = 0.5, 6.0, 0.05
 """Of the shipped arm: moment [N·m] over error [rad], its integral [rad·s] and rate [rad/s]."""
+FILTER = 8.0
+"""The derivative is filtered with its time constant, kd/kp, over this (Åström and Murray 2008,
+sec. 10.5, have 2 to 20)."""
+Limiter = Callable[[Array], Array]
+"""From outputs that are wanted to those that can be had."""
 
 
 class ArmBendPid:
@@ -100,18 +108,6 @@ def _allocation(arm: HydraulicArm, section: ArmSection) -> Allocation:
     limits = [chamber.pressure_max for chamber in section.chambers]
     highs = [max_pressure if limit is None else min(limit, max_pressure) for limit in limits]
     return Allocation(np.transpose(rows), lows, highs)
-
-
-# --------------------
-# PID control with a filtered derivative and without windup.
-
-
-FILTER = 8.0
-"""The derivative is filtered with its time constant, kd/kp, over this (Åström and Murray 2008,
-sec. 10.5, have 2 to 20)."""
-
-Limiter = Callable[[Array], Array]
-"""From outputs that are wanted to those that can be had."""
 
 
 class Pid:

@@ -1,4 +1,8 @@
-"""A soft arm whose sections are bent by the pressure of water in their chambers (paper 003)."""
+"""Descriptions of water-hydraulic arms: sections, chambers, loads, and arms that carry a hand.
+
+Sections are bent by the pressure of water in their chambers (Chen et al. 2022). An arm converts to
+a robot of bendable segments, as U(C)RDF files have it, and back.
+"""
 
 from __future__ import annotations
 
@@ -37,10 +41,6 @@ from softgrasp.description.geometry import Pose
 from softgrasp.description.robot import Link, Robot
 from softgrasp.errors import DescriptionError
 
-# --------------------
-# A hydraulic arm as a robot of bendable segments, and back.
-
-
 BASE = "base"
 """The link that stands still."""
 LARGEST_BEND = math.tau
@@ -54,6 +54,10 @@ DAMPINGS = {
 }
 """Fields of a backbone by those of a section's damping."""
 STIFFNESSES = ("bending_stiffness", "axial_stiffness", "torsion_stiffness")
+CARRIER_LINKS = 4
+"""Cells a section of an arm that carries a hand."""
+ALONG_ARM = Pose(quaternion=(0.0, 1.0, 0.0, 0.0))
+"""Half a turn about x: the hand's −z, where fingers point, is the axis of the arm."""
 
 
 def arm_robot(arm: HydraulicArm, links: int = DEFAULT_LINKS) -> Robot:
@@ -77,6 +81,24 @@ def arm_robot(arm: HydraulicArm, links: int = DEFAULT_LINKS) -> Robot:
         links=tuple(Link(name=name) for name in ends),
         bendables=tuple(parts),
         hydraulics=Hydraulics(**{key: getattr(arm, key) for key in Hydraulics.model_fields}),
+    )
+
+
+def _bendable(section: ArmSection, parent: str, child: str, links: int) -> Bendable:
+    return Bendable(
+        name=section.name,
+        parent=parent,
+        child=child,
+        limits=CurvatureLimits(theta_max=LARGEST_BEND),
+        backbone=Backbone(
+            length=section.length,
+            radius=section.radius,
+            links=links,
+            **{key: getattr(section, key) for key in STIFFNESSES},
+            **{there: getattr(section.damping, here) for here, there in DAMPINGS.items()},
+        ),
+        actuation=section.chambers,
+        inertial=Inertial(mass=section.mass),
     )
 
 
@@ -109,24 +131,6 @@ def arm_of_robot(robot: Robot) -> HydraulicArm:
     )
 
 
-def _bendable(section: ArmSection, parent: str, child: str, links: int) -> Bendable:
-    return Bendable(
-        name=section.name,
-        parent=parent,
-        child=child,
-        limits=CurvatureLimits(theta_max=LARGEST_BEND),
-        backbone=Backbone(
-            length=section.length,
-            radius=section.radius,
-            links=links,
-            **{key: getattr(section, key) for key in STIFFNESSES},
-            **{there: getattr(section.damping, here) for here, there in DAMPINGS.items()},
-        ),
-        actuation=section.chambers,
-        inertial=Inertial(mass=section.mass),
-    )
-
-
 def _refuse_rigid_parts(robot: Robot) -> None:
     for index, joint in enumerate(robot.joints):
         raise _mistake(
@@ -146,27 +150,8 @@ def _refuse_rigid_parts(robot: Robot) -> None:
             )
 
 
-def _chain(robot: Robot) -> list[int]:
-    """Indices of the bendables from the root link outwards."""
-    after: dict[str, int] = {}
-    for index, part in enumerate(robot.bendables):
-        if part.parent in after:
-            other = robot.bendables[after[part.parent]].name
-            raise _mistake(
-                f"expected one bendable at the end of another, found '{other}' and '{part.name}' "
-                f"on link '{part.parent}'",
-                "bendables",
-                index,
-                "parent",
-            )
-        after[part.parent] = index
-    chain, link_name = [], robot.root
-    while link_name in after:
-        chain.append(after[link_name])
-        link_name = robot.bendables[chain[-1]].child
-    if not chain:
-        raise _mistake("expected bendables, the sections of the arm, found none", "bendables")
-    return chain
+def _mistake(message: str, *location: int | str) -> DescriptionError:
+    return DescriptionError(message, field=path_text(location), location=location)
 
 
 def _section(part: Bendable, index: int) -> ArmSection:
@@ -238,8 +223,27 @@ def _in_bendable(location: FieldPath) -> FieldPath:
     return ("backbone", *location)
 
 
-def _mistake(message: str, *location: int | str) -> DescriptionError:
-    return DescriptionError(message, field=path_text(location), location=location)
+def _chain(robot: Robot) -> list[int]:
+    """Indices of the bendables from the root link outwards."""
+    after: dict[str, int] = {}
+    for index, part in enumerate(robot.bendables):
+        if part.parent in after:
+            other = robot.bendables[after[part.parent]].name
+            raise _mistake(
+                f"expected one bendable at the end of another, found '{other}' and '{part.name}' "
+                f"on link '{part.parent}'",
+                "bendables",
+                index,
+                "parent",
+            )
+        after[part.parent] = index
+    chain, link_name = [], robot.root
+    while link_name in after:
+        chain.append(after[link_name])
+        link_name = robot.bendables[chain[-1]].child
+    if not chain:
+        raise _mistake("expected bendables, the sections of the arm, found none", "bendables")
+    return chain
 
 
 class SectionDamping(Description):
@@ -326,16 +330,6 @@ class HydraulicArm(Hydraulics):
     def chambers(self) -> tuple[Chamber, ...]:
         """Of all sections, from the base outwards."""
         return tuple(chamber for section in self.sections for chamber in section.chambers)
-
-
-# --------------------
-# A water-hydraulic arm that carries a hand.
-
-
-CARRIER_LINKS = 4
-"""Cells a section of an arm that carries a hand."""
-ALONG_ARM = Pose(quaternion=(0.0, 1.0, 0.0, 0.0))
-"""Half a turn about x: the hand's −z, where fingers point, is the axis of the arm."""
 
 
 class HydraulicCarrier(HandCarrier):

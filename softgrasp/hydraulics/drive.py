@@ -1,4 +1,4 @@
-"""The equations of motion of the drives of an arm (paper 003, eq 32 to 36, corrected).
+"""Drives of a hydraulic arm: motor, screw, piston, tube, chamber (Chen et al. 2022, eq 32 to 36).
 
 A channel is a motor with screw, piston, cylinder and tube, and the chamber that it fills. Its state
 is the speed of the piston ẋ [m/s] and the pressures P_a in the chamber and P_c in the cylinder
@@ -9,9 +9,12 @@ is the speed of the piston ẋ [m/s] and the pressures P_a in the chamber and P_
     C_c Ṗ_c = A_c ẋ − (P_c − P_a) / R
 
 C_a is that of the chamber in its bundle at rest. Where a moving arm is coupled to the drives, it is
-that of the water alone, and the second line loses the volume A_d l̇ that the arm opens.
+that of the water alone, and the second line loses the volume A_d l̇ that the arm opens. The tube
+resists by Poiseuille's law where the flow is laminar and by Blasius's law beyond. Errata of the
+paper are in docs/hydraulic_arm.md.
 
-What the paper prints differently is told in docs/hydraulic_arm.md.
+``exponential`` replaces ``scipy.linalg.expm``, which processes small matrices one by one through
+BLAS threads and takes milliseconds for four rows on a busy machine; a step needs one a channel.
 """
 
 from __future__ import annotations
@@ -31,6 +34,22 @@ from softgrasp.mechanics.transforms import Array
 
 Coupling = Literal["static", "state"]
 """How an arm answers its drives: with a compliance at rest, or by its own motion."""
+MAX_EVENTS = 20
+"""Times that a piston may stop or start in one step."""
+JUST_MOVED = 1e-6
+"""Share of a step after which a piston that starts is looked at again."""
+SMALL, TERMS = 0.5, 15
+"""Norm from which the power series is taken, and its terms: the rest is below 1e-17."""
+LAMINAR, TURBULENT = 2300.0, 4000.0
+"""Reynolds numbers below and above which a flow in a pipe is laminar and turbulent."""
+BLASIUS_UP_TO = 1.0e5
+"""Reynolds number up to which Blasius's law holds."""
+LAMINAR_FACTOR, TURBULENT_FACTOR = 64.0 / LAMINAR, 0.3164 / TURBULENT**0.25
+"""Friction factors at the two Reynolds numbers."""
+FULL = TURBULENT_FACTOR * TURBULENT**2
+"""f Re² from which the flow is turbulent."""
+NEWTON_STEPS = 8
+"""They find a Reynolds number between the two to rounding."""
 
 
 @dataclass(frozen=True)
@@ -224,16 +243,6 @@ def checked_torques(drive: HydraulicDrive, torque: ArrayLike) -> Array:
     return values
 
 
-# --------------------
-# A piston with dry friction: it slides, sticks and starts again within a step.
-
-
-MAX_EVENTS = 20
-"""Times that a piston may stop or start in one step."""
-JUST_MOVED = 1e-6
-"""Share of a step after which a piston that starts is looked at again."""
-
-
 @dataclass(frozen=True)
 class Channel:
     """One channel during a step.
@@ -310,18 +319,6 @@ def _start(channel: Channel, state: Array) -> float:
     return float(np.sign(push)) if abs(push) > channel.piston.friction else 0.0
 
 
-# --------------------
-# Exponentials of many small matrices at once.
-#
-# ``scipy.linalg.expm`` takes them one by one through threads of BLAS, which costs milliseconds
-# for a
-# matrix of four rows where the machine is busy; a step of a drive needs one per channel.
-
-
-SMALL, TERMS = 0.5, 15
-"""Norm from which the power series is taken, and its terms: the rest is below 1e-17."""
-
-
 def exponential(matrices: Array) -> Array:
     """The exponentials of matrices (..., n, n) by scaling, power series and squaring."""
     largest = float(np.abs(matrices).sum(axis=-1).max(initial=0.0))
@@ -363,10 +360,6 @@ def affine_moves(matrices: Array, weights: Array, inputs: Array, time: float) ->
     return moves
 
 
-# --------------------
-# Says once that the flow in a tube is beyond the law that the tube is taken to follow.
-
-
 class FlowWatch:
     """The largest Reynolds number that has been seen in the tubes of an arm.
 
@@ -404,22 +397,6 @@ class FlowWatch:
 def law_holds_to(tube: Tube) -> float:
     """Largest Reynolds number at which the law of a tube holds."""
     return LAMINAR if tube.flow == "laminar" else BLASIUS_UP_TO
-
-
-# --------------------
-# How a tube resists the flow through it: Poiseuille where it is laminar, Blasius beyond.
-
-
-LAMINAR, TURBULENT = 2300.0, 4000.0
-"""Reynolds numbers below and above which a flow in a pipe is laminar and turbulent."""
-BLASIUS_UP_TO = 1.0e5
-"""Reynolds number up to which Blasius's law holds."""
-LAMINAR_FACTOR, TURBULENT_FACTOR = 64.0 / LAMINAR, 0.3164 / TURBULENT**0.25
-"""Friction factors at the two Reynolds numbers."""
-FULL = TURBULENT_FACTOR * TURBULENT**2
-"""f Re² from which the flow is turbulent."""
-NEWTON_STEPS = 8
-"""They find a Reynolds number between the two to rounding."""
 
 
 def reynolds(tube: Tube, fluid: Fluid, flow: ArrayLike) -> Array:
@@ -492,10 +469,6 @@ def _between(target_number: Array) -> Array:
     return number
 
 
-# --------------------
-# How much water a chamber of an arm takes at a pressure.
-
-
 def chamber_compliance(arm: HydraulicArm, section: ArmSection, index: int) -> float:
     """Volume over pressure of a chamber in its bundle, C_a [m³/Pa].
 
@@ -515,10 +488,6 @@ def water_compliance(arm: HydraulicArm, section: ArmSection, index: int) -> floa
     that are far faster than the arm.
     """
     return section.chambers[index].area * section.length / arm.drive.fluid.bulk_modulus
-
-
-# --------------------
-# Where the power of the drives of an arm goes.
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,7 @@
-"""Water-hydraulic soft arms in YAML and U(C)RDF: sections with their chambers, and the drive."""
+"""Files of hydraulic arms: arms in YAML and U(C)RDF, arms in scene files, torques in CSV.
+
+A table of torques has the column ``time_s`` and ``torque_1``, ``torque_2``, … in N·m.
+"""
 
 from __future__ import annotations
 
@@ -35,11 +38,13 @@ from softgrasp.io.yaml_files import (
     take_units,
 )
 
-# --------------------
-# A hydraulic arm under a hand as scenes in YAML have it.
-
-
 POSES = ("base", "tool")
+SUFFIXES = (".yaml", ".yml")
+WRITTEN = (*SUFFIXES, *(suffix for suffix in ROBOT_SUFFIXES if suffix != MACRO_SUFFIX))
+LENGTHS = frozenset(["length", "radius", "diameter", "lead"])
+AREAS, ANGLES = frozenset(["area"]), frozenset(["angle"])
+SUFFIX = ".csv"
+COLUMNS = (Column("time", {"s": 1.0}), Column("torque_", numbered=True))
 
 
 def carrier_from(data: dict[str, Tree], directory: Path) -> HydraulicCarrier:
@@ -68,6 +73,11 @@ def carrier_from(data: dict[str, Tree], directory: Path) -> HydraulicCarrier:
     return HydraulicCarrier(**rest)
 
 
+def _beside(name: str, directory: Path) -> str:
+    """A file that lies beside the scene, or the name as it stands."""
+    return str(directory / name) if (directory / name).is_file() else name
+
+
 def carrier_tree(carrier: HydraulicCarrier) -> dict[str, Any]:
     """The arm under a hand as ``carrier_from`` takes it; a shipped arm by its name."""
     tree: dict[str, Any] = carrier.model_dump(mode="json", exclude_defaults=True)
@@ -78,17 +88,6 @@ def carrier_tree(carrier: HydraulicCarrier) -> dict[str, Any]:
 
 def _is_shipped(arm: HydraulicArm) -> bool:
     return arm.name in assets.names("hydraulic_arms") and load_hydraulic_arm(arm.name) == arm
-
-
-def _beside(name: str, directory: Path) -> str:
-    """A file that lies beside the scene, or the name as it stands."""
-    return str(directory / name) if (directory / name).is_file() else name
-
-
-SUFFIXES = (".yaml", ".yml")
-WRITTEN = (*SUFFIXES, *(suffix for suffix in ROBOT_SUFFIXES if suffix != MACRO_SUFFIX))
-LENGTHS = frozenset(["length", "radius", "diameter", "lead"])
-AREAS, ANGLES = frozenset(["area"]), frozenset(["angle"])
 
 
 def load_hydraulic_arm(name: str | Path) -> HydraulicArm:
@@ -119,6 +118,33 @@ def load_hydraulic_arm(name: str | Path) -> HydraulicArm:
             )
         path = assets.find("hydraulic_arms", str(name))
     return YamlFile(path).read(lambda data: hydraulic_arm_from({"name": path.stem} | data))
+
+
+def _arm(robot: Robot, path: Path) -> HydraulicArm:
+    arm = arm_of_robot(robot)
+    left = ", ".join(_left_out(robot))
+    if left:
+        message = f"{path}: left out, as a hydraulic arm has none of it: {left}"
+        warnings.warn(message, SoftgraspWarning, stacklevel=4)
+    return arm
+
+
+def _left_out(robot: Robot) -> Iterator[str]:
+    """What of a robot is no part of its arm, in words."""
+    fields = Backbone.model_fields
+    for part in robot.bendables:
+        if part.limits != CurvatureLimits(theta_max=LARGEST_BEND):
+            yield f"limits of bendable '{part.name}'"
+        for name in ("links", "discs"):
+            if getattr(part.backbone, name) != fields[name].default:
+                yield f"{name} of bendable '{part.name}'"
+    for link in robot.links:
+        if link.visuals or link.collisions:
+            yield f"shapes of link '{link.name}'"
+        if link.inertial is not None:
+            yield f"mass of link '{link.name}', which stands still"
+    for system in robot.control:
+        yield f"ros2_control '{system.name}'"
 
 
 def save_hydraulic_arm(arm: HydraulicArm, path: str | Path) -> Path:
@@ -157,33 +183,6 @@ def hydraulic_arm_from(data: dict[str, Tree]) -> HydraulicArm:
     return HydraulicArm(**_to_si(rest, length, angle))
 
 
-def _arm(robot: Robot, path: Path) -> HydraulicArm:
-    arm = arm_of_robot(robot)
-    left = ", ".join(_left_out(robot))
-    if left:
-        message = f"{path}: left out, as a hydraulic arm has none of it: {left}"
-        warnings.warn(message, SoftgraspWarning, stacklevel=4)
-    return arm
-
-
-def _left_out(robot: Robot) -> Iterator[str]:
-    """What of a robot is no part of its arm, in words."""
-    fields = Backbone.model_fields
-    for part in robot.bendables:
-        if part.limits != CurvatureLimits(theta_max=LARGEST_BEND):
-            yield f"limits of bendable '{part.name}'"
-        for name in ("links", "discs"):
-            if getattr(part.backbone, name) != fields[name].default:
-                yield f"{name} of bendable '{part.name}'"
-    for link in robot.links:
-        if link.visuals or link.collisions:
-            yield f"shapes of link '{link.name}'"
-        if link.inertial is not None:
-            yield f"mass of link '{link.name}', which stands still"
-    for system in robot.control:
-        yield f"ros2_control '{system.name}'"
-
-
 def _to_si(data: Tree, length: float, angle: float) -> Tree:
     if isinstance(data, list):
         return [_to_si(part, length, angle) for part in data]
@@ -195,14 +194,6 @@ def _to_si(data: Tree, length: float, angle: float) -> Tree:
         key: scaled(value, factors[key]) if key in factors else _to_si(value, length, angle)
         for key, value in data.items()
     }
-
-
-# --------------------
-# Torques of motors in CSV: a column ``time_s``, and ``torque_1``, ``torque_2``, … in N·m.
-
-
-SUFFIX = ".csv"
-COLUMNS = (Column("time", {"s": 1.0}), Column("torque_", numbered=True))
 
 
 def load_torques(name: str | Path) -> TorqueTable:

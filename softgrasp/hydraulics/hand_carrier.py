@@ -1,4 +1,7 @@
-"""A water-hydraulic arm as a carrier of a hand: the ``CarrierModel`` that it registers."""
+"""Hydraulic arm that carries a hand: its ``CarrierModel``, its rest under load, its pressures.
+
+The scene starts with the arm at rest under its own weight and that of the hand.
+"""
 
 from __future__ import annotations
 
@@ -42,6 +45,25 @@ from softgrasp.model.visual import Rgba
 
 STEP_FRACTION = 0.9
 """Fraction of the longest stable time step of the arm's springs that is used."""
+LOAD_STEPS, BALANCED = 6, 1e-9
+"""Steps in which all loads grow from nothing; largest force left over its stiffness [rad or m]."""
+NEAR = 1e-4
+"""From so little Newton's method goes on [rad or m]."""
+MAX_STEPS = 6
+"""Of Newton's method after the search for a rest."""
+NUDGE = 1e-6
+"""Of a joint, for differences [rad or m]."""
+FAR = 1e4
+"""Distance of the points to which a damper holds a cell of the arm [m]: over a way of 1 m its
+direction is off by a ten-thousandth."""
+HIDDEN = 5
+"""Group of sites and tendons that no picture shows."""
+GYRATION = 0.02
+"""Radius of gyration of palm and flange [m]."""
+DRIVE_TIMESTEP = 5e-3
+"""Of the drives [s]; the flow of a step is its mean."""
+WHOLE = 1.0
+"""Pressures are whole multiples of this [Pa], so that they come to rest."""
 
 
 class HydraulicCarrierModel(CarrierModel):
@@ -82,20 +104,6 @@ def _max_timestep(carrier: HydraulicCarrier) -> float:
     return STEP_FRACTION * spring_limit(arm_model(carrier.hydraulic, carrier.links))
 
 
-# --------------------
-# Where a hand starts that hangs on a hydraulic arm: the arm at rest under both weights.
-
-
-LOAD_STEPS, BALANCED = 6, 1e-9
-"""Steps in which all loads grow from nothing; largest force left over its stiffness [rad or m]."""
-NEAR = 1e-4
-"""From so little Newton's method goes on [rad or m]."""
-MAX_STEPS = 6
-"""Of Newton's method after the search for a rest."""
-NUDGE = 1e-6
-"""Of a joint, for differences [rad or m]."""
-
-
 def carrier_rest(scene: GraspScene) -> CarrierRest:
     """The rest of the scene's hydraulic arm, its hand in the posture of the start.
 
@@ -106,51 +114,6 @@ def carrier_rest(scene: GraspScene) -> CarrierRest:
     posture = tuple(hand_posture(scene, scene.start).items())
     pose = scene.hand_pose if scene.arm.base is None else Pose()
     return _rest(scene.mechanism, scene.arm, posture, pose, scene.gravity)
-
-
-def balanced(off: Callable[[Array, float], Array], count: int, name: str) -> Array:
-    """Joints at which a share of all loads leaves no force, as the share grows to one, (count,).
-
-    Args:
-        off: From joints and share to forces on the joints over their stiffness, (count,).
-        count: Of the joints.
-        name: Of the arm, for messages.
-
-    Raises:
-        SimulationError: There is no rest.
-    """
-    solution = np.zeros(count)
-    for load_factor in np.linspace(0.0, 1.0, LOAD_STEPS + 1)[1:].tolist():
-        solution, worst = _root(off, solution, load_factor)
-        for _ in range(MAX_STEPS):
-            if worst <= BALANCED or not np.isfinite(worst):
-                break
-            # forward differences of 'root' may end it a little before the rest
-            slopes = _slopes(off, solution, load_factor)
-            solution = solution - np.linalg.lstsq(slopes, off(solution, load_factor))[0]
-            worst = float(np.abs(off(solution, load_factor)).max())
-        if not worst <= BALANCED:
-            raise SimulationError(
-                f"{name}: expected a rest at {load_factor:.0%} of its loads, found none; joints "
-                f"are {worst:.2g} rad or m off"
-            )
-    return solution
-
-
-def _root(
-    off: Callable[[Array, float], Array], start: Array, load_factor: float
-) -> tuple[Array, float]:
-    """Where a function is nothing, and what is left of it there.
-
-    Powell's method is quick and gets stuck now and then, out of the plane and near the limit; the
-    one of Levenberg and Marquardt takes three times as long.
-    """
-    for method in ("hybr", "lm"):
-        solution = np.asarray(root(off, start, args=(load_factor,), method=method, tol=1e-13).x)
-        worst = float(np.abs(off(solution, load_factor)).max())
-        if worst <= NEAR:
-            break
-    return solution, worst
 
 
 @lru_cache(maxsize=8)
@@ -210,13 +173,6 @@ def _rest(
     return CarrierRest(_pose(base), _pose(base @ within), at)
 
 
-def _slopes(values: Callable[..., Array], at: Array, *extra: float) -> Array:
-    """Central differences of values (m,) over their first argument (n,), (m, n)."""
-    nudges = NUDGE * np.eye(len(at))
-    columns = [(values(at + n, *extra) - values(at - n, *extra)) / (2.0 * NUDGE) for n in nudges]
-    return np.stack(columns, axis=1)
-
-
 def _refuse_unstable(forces: Callable[[Array], Array], rest: Array, name: str) -> None:
     """Refuse a rest from which the arm would fall: its stiffness is not positive."""
     matrix = -_slopes(forces, rest)
@@ -227,21 +183,60 @@ def _refuse_unstable(forces: Callable[[Array], Array], rest: Array, name: str) -
         )
 
 
+def _slopes(values: Callable[..., Array], at: Array, *extra: float) -> Array:
+    """Central differences of values (m,) over their first argument (n,), (m, n)."""
+    nudges = NUDGE * np.eye(len(at))
+    columns = [(values(at + n, *extra) - values(at - n, *extra)) / (2.0 * NUDGE) for n in nudges]
+    return np.stack(columns, axis=1)
+
+
 def _pose(frame: Array) -> Pose:
     return Pose(position=position_of(frame), quaternion=quaternion_of(frame))
 
 
-# --------------------
-# A water-hydraulic arm under a hand: its cells, its chambers, and the drag on it.
+def balanced(off: Callable[[Array, float], Array], count: int, name: str) -> Array:
+    """Joints at which a share of all loads leaves no force, as the share grows to one, (count,).
+
+    Args:
+        off: From joints and share to forces on the joints over their stiffness, (count,).
+        count: Of the joints.
+        name: Of the arm, for messages.
+
+    Raises:
+        SimulationError: There is no rest.
+    """
+    solution = np.zeros(count)
+    for load_factor in np.linspace(0.0, 1.0, LOAD_STEPS + 1)[1:].tolist():
+        solution, worst = _root(off, solution, load_factor)
+        for _ in range(MAX_STEPS):
+            if worst <= BALANCED or not np.isfinite(worst):
+                break
+            # forward differences of 'root' may end it a little before the rest
+            slopes = _slopes(off, solution, load_factor)
+            solution = solution - np.linalg.lstsq(slopes, off(solution, load_factor))[0]
+            worst = float(np.abs(off(solution, load_factor)).max())
+        if not worst <= BALANCED:
+            raise SimulationError(
+                f"{name}: expected a rest at {load_factor:.0%} of its loads, found none; joints "
+                f"are {worst:.2g} rad or m off"
+            )
+    return solution
 
 
-FAR = 1e4
-"""Distance of the points to which a damper holds a cell of the arm [m]: over a way of 1 m its
-direction is off by a ten-thousandth."""
-HIDDEN = 5
-"""Group of sites and tendons that no picture shows."""
-GYRATION = 0.02
-"""Radius of gyration of palm and flange [m]."""
+def _root(
+    off: Callable[[Array, float], Array], start: Array, load_factor: float
+) -> tuple[Array, float]:
+    """Where a function is nothing, and what is left of it there.
+
+    Powell's method is quick and gets stuck now and then, out of the plane and near the limit; the
+    one of Levenberg and Marquardt takes three times as long.
+    """
+    for method in ("hybr", "lm"):
+        solution = np.asarray(root(off, start, args=(load_factor,), method=method, tol=1e-13).x)
+        worst = float(np.abs(off(solution, load_factor)).max())
+        if worst <= NEAR:
+            break
+    return solution, worst
 
 
 def carrier_parts(carrier: HydraulicCarrier) -> tuple[Bendable, ...]:
@@ -249,6 +244,12 @@ def carrier_parts(carrier: HydraulicCarrier) -> tuple[Bendable, ...]:
     return arm_robot(
         carrier.hydraulic.replace(sections=_sections(carrier)), carrier.links
     ).bendables
+
+
+def _sections(carrier: HydraulicCarrier) -> tuple[ArmSection, ...]:
+    return tuple(
+        section.replace(name=f"{ARM}_{section.name}") for section in carrier.hydraulic.sections
+    )
 
 
 def cell_joints(carrier: HydraulicCarrier) -> list[str]:
@@ -296,54 +297,6 @@ def add_hydraulic_arm(
     return body, Pose(position=position_of(hand), quaternion=quaternion_of(hand))
 
 
-def add_chambers(spec: mujoco.MjSpec, carrier: HydraulicCarrier) -> None:
-    """Add the tendons and actuators of the chambers."""
-    for part in carrier_parts(carrier):
-        add_segment_actuators(spec, part)
-
-
-def load_with(spec: mujoco.MjSpec, carrier: HydraulicCarrier, palm: str) -> None:
-    """Let a hand weigh on its arm: nothing of it floats, and its palm has a mass.
-
-    Args:
-        spec: The model; arm and hand are in it.
-        carrier: The arm.
-        palm: Body in the hand's frame.
-    """
-    for body in _with_all_below(spec.body(palm)):
-        body.gravcomp = 0.0
-    if carrier.palm_mass:
-        flange = spec.body(palm).add_body(name=f"{ARM}_flange")
-        inertia = carrier.palm_mass * GYRATION**2 * np.eye(3)
-        set_inertia(flange, carrier.palm_mass, inertia)
-
-
-def hand_on_arm(
-    mechanism: ActuationModel, carrier: HydraulicCarrier, base: Pose
-) -> tuple[mujoco.MjSpec, tuple[str, ...]]:
-    """The hand on a hydraulic arm whose base is there, and its bodies that can touch."""
-    spec = mujoco.MjSpec()
-    spec.compiler.degree = False
-    end, pose = add_hydraulic_arm(spec, carrier, base)
-    bodies = add_hand(spec, mechanism.hand, pose, "servo", end)
-    add_mechanism(spec, mechanism)
-    add_chambers(spec, carrier)
-    load_with(spec, carrier, hand_body(mechanism.hand))
-    return spec, tuple(bodies)
-
-
-def _sections(carrier: HydraulicCarrier) -> tuple[ArmSection, ...]:
-    return tuple(
-        section.replace(name=f"{ARM}_{section.name}") for section in carrier.hydraulic.sections
-    )
-
-
-def _with_all_below(body: mujoco.MjsBody) -> Iterator[mujoco.MjsBody]:
-    yield body
-    for child in body.bodies:
-        yield from _with_all_below(child)
-
-
 def _show(spec: mujoco.MjSpec, part: Bendable, rgba: Rgba) -> None:
     """Leave only what is seen of the cells: like other arms, this one touches nothing."""
     for index in range(part.backbone.links + 1):
@@ -376,14 +329,46 @@ def _add_drag(spec: mujoco.MjSpec, section: ArmSection, part: Bendable) -> None:
             tendon.wrap_site(end)
 
 
-# --------------------
-# Pressures in the chambers of an arm under a hand in time, from torques of its motors.
+def add_chambers(spec: mujoco.MjSpec, carrier: HydraulicCarrier) -> None:
+    """Add the tendons and actuators of the chambers."""
+    for part in carrier_parts(carrier):
+        add_segment_actuators(spec, part)
 
 
-DRIVE_TIMESTEP = 5e-3
-"""Of the drives [s]; the flow of a step is its mean."""
-WHOLE = 1.0
-"""Pressures are whole multiples of this [Pa], so that they come to rest."""
+def load_with(spec: mujoco.MjSpec, carrier: HydraulicCarrier, palm: str) -> None:
+    """Let a hand weigh on its arm: nothing of it floats, and its palm has a mass.
+
+    Args:
+        spec: The model; arm and hand are in it.
+        carrier: The arm.
+        palm: Body in the hand's frame.
+    """
+    for body in _with_all_below(spec.body(palm)):
+        body.gravcomp = 0.0
+    if carrier.palm_mass:
+        flange = spec.body(palm).add_body(name=f"{ARM}_flange")
+        inertia = carrier.palm_mass * GYRATION**2 * np.eye(3)
+        set_inertia(flange, carrier.palm_mass, inertia)
+
+
+def _with_all_below(body: mujoco.MjsBody) -> Iterator[mujoco.MjsBody]:
+    yield body
+    for child in body.bodies:
+        yield from _with_all_below(child)
+
+
+def hand_on_arm(
+    mechanism: ActuationModel, carrier: HydraulicCarrier, base: Pose
+) -> tuple[mujoco.MjSpec, tuple[str, ...]]:
+    """The hand on a hydraulic arm whose base is there, and its bodies that can touch."""
+    spec = mujoco.MjSpec()
+    spec.compiler.degree = False
+    end, pose = add_hydraulic_arm(spec, carrier, base)
+    bodies = add_hand(spec, mechanism.hand, pose, "servo", end)
+    add_mechanism(spec, mechanism)
+    add_chambers(spec, carrier)
+    load_with(spec, carrier, hand_body(mechanism.hand))
+    return spec, tuple(bodies)
 
 
 def chamber_path(scene: GraspScene, samples: int) -> Array:

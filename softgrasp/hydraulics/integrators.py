@@ -1,4 +1,18 @@
-"""The drives of an arm step by step: exact for a torque that stands still during a step."""
+"""Time integration of hydraulic arms: the drives alone, coupled to an arm, and the lumped model.
+
+``DriveStepper`` is exact for torques that are constant during a step. ``CoupledStepper`` couples
+the drives to a moving arm: the water is far stiffer than the arm, so a step of the drives is given
+to the arm as a pressure that falls with the opened volume q,
+
+    mean P_a = P₀ − Z q,
+
+which is exact for a constant rate of q and the tube resistance of that step. An arm that takes Z as
+an implicit damper finds its step, the drives take the q of that step, and both have exchanged the
+same work, mean P_a · q · h. Z is positive, so the coupling creates no energy at any step.
+
+``move_driven_arm`` integrates arm, water and pistons as one system with ``solve_ivp``; it checks
+the coupled stepping and integrates the energy supplied, stored and lost along with the states.
+"""
 
 from __future__ import annotations
 
@@ -32,25 +46,24 @@ from softgrasp.hydraulics.segment_model import (
 )
 from softgrasp.mechanics.transforms import Array
 
-# --------------------
-# The drives of a moving arm step by step: exact for chambers that open evenly during a step.
-#
-# The arm and its drives are advanced one after the other, and each needs the other's answer
-# first:
-# the water is far stiffer than the arm. So a step of the drives is told as what it is for
-# the arm, a pressure that falls with the volume that the arm opens,
-#
-#     mean P_a = P₀ − Z q,
-#
-# which is exact where q stands still and the tube's resistance is that of the step. An arm that
-# takes
-# Z as a damper implicitly finds its step, the drives take the q of that step, and both have
-# exchanged
-# the same work, mean P_a · q · h. Z is positive, so the coupling can make no energy at any step.
-
-
 MEAN = 3
 """Place of the mean pressure of the chamber behind the states of a channel."""
+FLOW_FRACTION = 4.0 / 7.0
+"""Of a change of the flow that is taken: Blasius's resistance grows with Q^¾, and all of it would
+overshoot."""
+CORRECTIONS, SETTLED = 30, 1e-10
+"""Times that a step is done again with the resistance of its mean flow, at most, and the relative
+change of the flow at which that ends."""
+UNIT_PUSH = np.array([[1.0], [0.0], [0.0]])
+"""A unit acceleration of the piston, as the input of a channel."""
+Inputs = Callable[[float], ArrayLike]
+"""One number a chamber at a time [s]."""
+Method = Literal["RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA"]
+"""Of ``scipy.integrate.solve_ivp``."""
+SAMPLE = 0.01
+"""Time between two rows of a recording [s], as the paper's."""
+PRESSURE = 1e6
+"""Pressures count in this unit for the tolerance [Pa]."""
 
 
 class CoupledStepper:
@@ -168,16 +181,6 @@ class CoupledStepper:
                 for one, state in zip(each, self.states, strict=True)
             ]
         )
-
-
-FLOW_FRACTION = 4.0 / 7.0
-"""Of a change of the flow that is taken: Blasius's resistance grows with Q^¾, and all of it would
-overshoot."""
-CORRECTIONS, SETTLED = 30, 1e-10
-"""Times that a step is done again with the resistance of its mean flow, at most, and the relative
-change of the flow at which that ends."""
-UNIT_PUSH = np.array([[1.0], [0.0], [0.0]])
-"""A unit acceleration of the piston, as the input of a channel."""
 
 
 class DriveStepper:
@@ -299,18 +302,6 @@ def check_explicit_step(model: DriveModel, timestep: float) -> None:
             f"{fastest:.3g} 1/s), found {timestep:g} s; DriveStepper is stable at any step",
             field="timestep",
         )
-
-
-# --------------------
-# The motion of a hydraulic arm in time: drives first, then the lumped model.
-
-
-Inputs = Callable[[float], ArrayLike]
-"""One number a chamber at a time [s]."""
-Method = Literal["RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA"]
-"""Of ``scipy.integrate.solve_ivp``."""
-SAMPLE = 0.01
-"""Time between two rows of a recording [s], as the paper's."""
 
 
 @dataclass(frozen=True)
@@ -494,20 +485,6 @@ def refuse_no_time(value: float, field: str) -> None:
         raise DescriptionError(f"expected a time above 0 s, found {value:g} s", field=field)
 
 
-# --------------------
-# Arm and drives as one system: the lumped model, the water and the pistons together.
-#
-# It steps nothing by turns, and is the check of what does (``coupled_stepper.py``). Along with
-# the
-# states it integrates what motors and load have supplied and what friction, tubes and
-# surroundings
-# have taken, so that a run can be judged by its energy.
-
-
-PRESSURE = 1e6
-"""Pressures count in this unit for the tolerance [Pa]."""
-
-
 @dataclass(frozen=True)
 class DrivenRecording(ArmRecording):
     """The lumped model and its drives in time.
@@ -572,6 +549,18 @@ class _Together:
         return arm + float(self.fluid.energy(drives).sum())
 
 
+def _arm_powers(model: LumpedModel, strains: Array, rates: Array) -> tuple[float, float]:
+    """Of the load at the tip, and lost in the material and to the surroundings [W]."""
+    motion, load = arm_motion(strains, rates), model.arm.tip_load
+    rotation = motion.frames[-1, :3, :3]
+    spin = rotation @ motion.local_spin[-1]
+    held = rotation if load.frame == "tip" else np.eye(3)
+    power_in = (held @ load.force) @ motion.velocity[-1] + (held @ load.moment) @ spin
+    squares = [(part**2).sum(axis=1) for part in (motion.velocity, motion.local_spin)]
+    around = (model.drag * np.stack(squares, axis=1)).sum()
+    return float(power_in), float(around + (model.damping * rates**2).sum())
+
+
 def move_driven_arm(
     arm: HydraulicArm,
     torques: Inputs | ArrayLike,
@@ -631,6 +620,16 @@ def move_driven_arm(
     return _recording(together, times, done.y.T)
 
 
+def _refuse_friction(arm: HydraulicArm) -> None:
+    friction = arm.drive.piston.friction
+    if friction:
+        raise DescriptionError(
+            f"expected pistons without dry friction, which has no smooth equation, found "
+            f"{friction:g} N; drive_arm takes it",
+            field="drive.piston.friction",
+        )
+
+
 def _recording(together: _Together, times: Array, states: Array) -> DrivenRecording:
     strains, rates, drives = (
         np.stack(part) for part in zip(*map(together.split, states), strict=True)
@@ -646,25 +645,3 @@ def _recording(together: _Together, times: Array, states: Array) -> DrivenRecord
         lost=states[:, -1],
         stored=energies - energies[0],
     )
-
-
-def _arm_powers(model: LumpedModel, strains: Array, rates: Array) -> tuple[float, float]:
-    """Of the load at the tip, and lost in the material and to the surroundings [W]."""
-    motion, load = arm_motion(strains, rates), model.arm.tip_load
-    rotation = motion.frames[-1, :3, :3]
-    spin = rotation @ motion.local_spin[-1]
-    held = rotation if load.frame == "tip" else np.eye(3)
-    power_in = (held @ load.force) @ motion.velocity[-1] + (held @ load.moment) @ spin
-    squares = [(part**2).sum(axis=1) for part in (motion.velocity, motion.local_spin)]
-    around = (model.drag * np.stack(squares, axis=1)).sum()
-    return float(power_in), float(around + (model.damping * rates**2).sum())
-
-
-def _refuse_friction(arm: HydraulicArm) -> None:
-    friction = arm.drive.piston.friction
-    if friction:
-        raise DescriptionError(
-            f"expected pistons without dry friction, which has no smooth equation, found "
-            f"{friction:g} N; drive_arm takes it",
-            field="drive.piston.friction",
-        )

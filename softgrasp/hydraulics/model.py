@@ -18,7 +18,6 @@ from softgrasp.model.robot import robot_spec, segment_actuator_names
 from softgrasp.model.visual import Rgba
 
 __all__ = ["arm_model", "arm_robot", "arm_spec", "end_link"]
-
 SECTION_RGBA: tuple[Rgba, ...] = ((0.42, 0.57, 0.73, 1.0), (0.93, 0.78, 0.55, 1.0))
 """In pictures sections alternate between these two, from the base outwards."""
 
@@ -50,6 +49,15 @@ def arm_spec(
     return spec
 
 
+def _add_lags(spec: mujoco.MjSpec, arm: HydraulicArm, robot: Robot) -> None:
+    """A state a chamber, its pressure, that MuJoCo advances by the exponential of the step."""
+    names = [name for part in robot.bendables for name in segment_actuator_names(part)]
+    for name, lag in zip(names, drive_model(arm).lags().tolist(), strict=True):
+        actuator = spec.actuator(name)
+        actuator.dyntype = mujoco.mjtDyn.mjDYN_FILTEREXACT
+        actuator.dynprm[0] = lag
+
+
 def arm_model(
     arm: HydraulicArm, links: int = DEFAULT_LINKS, *, lagged: bool = False
 ) -> mujoco.MjModel:
@@ -60,12 +68,3 @@ def arm_model(
         BuildError: MuJoCo refuses it.
     """
     return compiled(arm_spec(arm, links, lagged=lagged), arm.name)
-
-
-def _add_lags(spec: mujoco.MjSpec, arm: HydraulicArm, robot: Robot) -> None:
-    """A state a chamber, its pressure, that MuJoCo advances by the exponential of the step."""
-    names = [name for part in robot.bendables for name in segment_actuator_names(part)]
-    for name, lag in zip(names, drive_model(arm).lags().tolist(), strict=True):
-        actuator = spec.actuator(name)
-        actuator.dyntype = mujoco.mjtDyn.mjDYN_FILTEREXACT
-        actuator.dynprm[0] = lag

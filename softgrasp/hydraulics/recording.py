@@ -1,4 +1,4 @@
-"""Recordings of where the sections of an arm end, and how far two of them are apart."""
+"""Recordings of section ends and of motor torques, and the distance between two recordings."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ from scipy.interpolate import make_interp_spline
 
 from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.transforms import Array
+
+SAME = 1e-12
+"""Torques that differ by less are the same [N·m]."""
 
 
 @dataclass(frozen=True)
@@ -113,14 +116,6 @@ def settling_times(recording: TipRecording, band: float = 0.02) -> Array:
     steps = np.arange(1, len(recording.times) + 1)[:, None]
     after = np.minimum((away * steps).max(axis=0), len(recording.times) - 1)
     return np.asarray(recording.times[after])
-
-
-# --------------------
-# Torques of the motors of an arm in time, on straight lines between given instants.
-
-
-SAME = 1e-12
-"""Torques that differ by less are the same [N·m]."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The report of a hydraulic arm: its files, its figures, its film and the page with all of them."""
+"""Report of a hydraulic arm: figures (cf. Chen et al. 2022, Fig 6 to 8), text, video and HTML."""
 
 from __future__ import annotations
 
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as figure_Figure
 
-
 VIDEO, PRESSURE, CURVATURE, TIP, POSES_FIGURE, REPORT = (
     "hydraulic.mp4", "pressure.png", "curvature.png", "tip.png", "poses.png", "report.html",
 )  # fmt: skip
@@ -45,9 +44,31 @@ FIGURES = (PRESSURE, CURVATURE, TIP, POSES_FIGURE)
 NUMBERS = tuple(Path(name).with_suffix(".csv").name for name in FIGURES)
 WRITTEN = (RESULT_FILE, TRAJECTORY_FILE, *FIGURES, *NUMBERS, VIDEO, REPORT)
 """Everything that a report of an arm writes, in this order."""
-
 Progress = Callable[[str, float], None]
 """Called with the file that is being written and the part of it that is done, 0 to 1."""
+HARDLY = 0.02
+"""Part of the highest pressure below which a chamber counts as one without."""
+HEIGHT, POSES_HEIGHT = 3.2, 5.0
+"""Of a figure [in]."""
+MIN_RATIO = 1e-3
+"""A direction with less than this part of the largest number is not drawn."""
+POSES = 9
+"""Poses over one another."""
+MARGINS, GAPS = (0.65, 0.15, 0.5, 0.5), (0.65, 0.4)
+DASHES = ("-", (0, (5, 2)), (0, (1.5, 1.5)), (0, (6, 2, 1, 2)))
+"""Of lines that may lie on one another."""
+MM = 1e3
+DEGREES = 180.0 / math.pi
+Image = npt.NDArray[np.uint8]
+VideoProgress = Callable[[float], None]
+"""Called with the part that is done, from 0 to 1."""
+SIZE, FPS = (640, 480), 24
+AZIMUTH_DEG, ELEVATION_DEG, MARGIN = 90.0, -8.0, 0.1
+"""Against the y axis of the base, so that its x goes to the right."""
+CAMERA_SAMPLES, TRACE = 24, 48
+"""Instants that the camera has in its picture, and points of the whole trace."""
+TRACE_RATIO = 0.0045
+"""Radius of a point of the trace over the picture's height."""
 
 
 class Figure(NamedTuple):
@@ -100,21 +121,8 @@ def write_arm_report(
     return written
 
 
-def arm_report_html(run: ArmRun, shown: list[Figure], arm_video: ArmVideo | None) -> str:
-    """The page as HTML that needs no other file."""
-    return templates().get_template("hydraulic.html.j2").render(
-        version=__version__,
-        title=f"{run.arm.name} under the torques of its motors",
-        summary=summary(run),
-        keys=key_numbers(run),
-        video=embedded(arm_video.path, "video/mp4") if arm_video else "",
-        video_note=_video_note(arm_video) if arm_video else "",
-        moves=move_rows(run),
-        band=f"{100.0 * BAND:g}",
-        shown=[(part, embedded_image(part.path)) for part in shown],
-        source=run.arm.source,
-        properties=_rows(run),
-    )  # fmt: skip
+def _silent(file: str, done: float) -> None:
+    """Tell nobody."""
 
 
 def _drawn(run: ArmRun, directory: Path) -> list[Figure]:
@@ -134,11 +142,21 @@ def _drawn(run: ArmRun, directory: Path) -> list[Figure]:
     ]  # fmt: skip
 
 
-def _video_note(arm_video: ArmVideo) -> str:
-    return (
-        f"{arm_video.seconds:.1f} s at real speed; {arm_video.renderer_note}. Gravity points down, x "
-        "of the base to the right. Angles: bending of the sections. Points: path of the tip."
-    )
+def arm_report_html(run: ArmRun, shown: list[Figure], arm_video: ArmVideo | None) -> str:
+    """The page as HTML that needs no other file."""
+    return templates().get_template("hydraulic.html.j2").render(
+        version=__version__,
+        title=f"{run.arm.name} under the torques of its motors",
+        summary=summary(run),
+        keys=key_numbers(run),
+        video=embedded(arm_video.path, "video/mp4") if arm_video else "",
+        video_note=_video_note(arm_video) if arm_video else "",
+        moves=move_rows(run),
+        band=f"{100.0 * BAND:g}",
+        shown=[(part, embedded_image(part.path)) for part in shown],
+        source=run.arm.source,
+        properties=_rows(run),
+    )  # fmt: skip
 
 
 def _rows(run: ArmRun) -> list[tuple[str, str]]:
@@ -154,16 +172,11 @@ def _rows(run: ArmRun) -> list[tuple[str, str]]:
     ]
 
 
-def _silent(file: str, done: float) -> None:
-    """Tell nobody."""
-
-
-# --------------------
-# What a hydraulic arm did, in words and rows that are computed from its run.
-
-
-HARDLY = 0.02
-"""Part of the highest pressure below which a chamber counts as one without."""
+def _video_note(arm_video: ArmVideo) -> str:
+    return (
+        f"{arm_video.seconds:.1f} s at real speed; {arm_video.renderer_note}. Gravity points down, "
+        "x of the base to the right. Angles: bending of the sections. Points: path of the tip."
+    )
 
 
 def summary(run: ArmRun) -> str:
@@ -173,6 +186,18 @@ def summary(run: ArmRun) -> str:
     if not moves:
         return f"{start}. The torques do not change, so that only its weight moves the arm."
     return f"{start}. {' '.join(_sentence(index, move) for index, move in enumerate(moves, 1))}"
+
+
+def _sentence(index: int, move: ArmMove) -> str:
+    how = (
+        "was not seen to settle"
+        if move.settling is None
+        else f"settles {move.settling:.2f} s after it begins"
+    )
+    return (
+        f"Change {index} of the torques, from {move.begin:g} to {move.command_end:g} s, carries "
+        f"the end {move.distance:.3f} m; it {how}."
+    )
 
 
 def key_numbers(run: ArmRun) -> list[tuple[str, str]]:
@@ -190,6 +215,10 @@ def key_numbers(run: ArmRun) -> list[tuple[str, str]]:
         ("Largest Reynolds number in a tube", f"{run.largest_reynolds:.0f}"),
         *((f"Settled, change {i}", settled(move)) for i, move in enumerate(arm_moves(run), 1)),
     ]
+
+
+def _point_text(point: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> str:
+    return ", ".join(signed(value, 3) for value in point.tolist())
 
 
 def move_rows(run: ArmRun) -> list[list[str]]:
@@ -277,37 +306,6 @@ def poses_clause(run: ArmRun) -> str:
     return f"The tip moves {path_length:.3f} m and ends at {_point_text(run.ends[-1, -1])} m."
 
 
-def _sentence(index: int, move: ArmMove) -> str:
-    how = (
-        "was not seen to settle"
-        if move.settling is None
-        else f"settles {move.settling:.2f} s after it begins"
-    )
-    return (
-        f"Change {index} of the torques, from {move.begin:g} to {move.command_end:g} s, carries "
-        f"the end {move.distance:.3f} m; it {how}."
-    )
-
-
-def _point_text(point: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> str:
-    return ", ".join(signed(value, 3) for value in point.tolist())
-
-
-# --------------------
-# Pressure, curvature, tip and poses of a hydraulic arm in time (paper 003, Fig 6 to 8).
-
-
-HEIGHT, POSES_HEIGHT = 3.2, 5.0
-"""Of a figure [in]."""
-MIN_RATIO = 1e-3
-"""A direction with less than this part of the largest number is not drawn."""
-POSES = 9
-"""Poses over one another."""
-MARGINS, GAPS = (0.65, 0.15, 0.5, 0.5), (0.65, 0.4)
-DASHES = ("-", (0, (5, 2)), (0, (1.5, 1.5)), (0, (6, 2, 1, 2)))
-"""Of lines that may lie on one another."""
-
-
 def draw_pressures(run: ArmRun, path: str | Path) -> Path:
     """Draw the torques of the motors, and the pressures that they make.
 
@@ -323,6 +321,37 @@ def draw_pressures(run: ArmRun, path: str | Path) -> Path:
         style.legend(figure, left.get_lines()[: len(used)])
         _finish(figure, run, (left, right))
     return Path(path)
+
+
+def _used(run: ArmRun) -> list[int]:
+    """Chambers whose motors ever have a torque; all, where none has."""
+    used = np.flatnonzero(np.abs(run.commanded).max(axis=0) > 0.0).tolist()
+    return used or list(range(run.pressures.shape[1]))
+
+
+def _two(figure: figure_Figure) -> tuple[Axes, Axes]:
+    grid = style.panels(figure, 1, 2, margins=MARGINS, gaps=GAPS)
+    return figure.add_subplot(grid[0, 0]), figure.add_subplot(grid[0, 1])
+
+
+def _lines(axes: Axes, run: ArmRun, values: Array, names: Sequence[str], title: str) -> None:
+    """One a column; dashed where they may hide one another."""
+    styles = zip(values.T, names, cycle(style.SERIES), cycle(DASHES), strict=False)
+    for line, name, color, dashes in styles:
+        axes.plot(run.times, line, color=color, linestyle=dashes, label=name, linewidth=1.5)
+    axes.set_title(title)
+
+
+def _chamber_names(used: Sequence[int]) -> list[str]:
+    return [f"chamber {index + 1}" for index in used]
+
+
+def _finish(figure: figure_Figure, run: ArmRun, panels: Sequence[Axes]) -> None:
+    for axes in panels:
+        style.time_limits(axes, run.times)
+        for move in arm_moves(run):
+            axes.axvspan(move.begin, move.command_end, color=style.HOLD, zorder=0, linewidth=0)
+    style.edge_labels(figure)
 
 
 def draw_curvatures(run: ArmRun, path: str | Path) -> Path:
@@ -341,6 +370,10 @@ def draw_curvatures(run: ArmRun, path: str | Path) -> Path:
         _finish(figure, run, (left, right))
         style.set_min_span(right, 1.0)
     return Path(path)
+
+
+def _sections(run: ArmRun) -> list[str]:
+    return [section.name for section in run.arm.sections]
 
 
 def draw_tip(run: ArmRun, path: str | Path) -> Path:
@@ -409,47 +442,17 @@ def draw_poses(run: ArmRun, path: str | Path) -> Path:
     return Path(path)
 
 
+def _flat(run: ArmRun) -> bool:
+    """Whether it stays in the x–z plane."""
+    return bool(np.abs(run.backbone[..., 1]).max() < MIN_RATIO * run.lengths[0].sum())
+
+
 def pose_rows(run: ArmRun) -> list[int]:
     """Rows of the poses that are drawn: at equal parts of the way of the end, first and last."""
     steps = np.linalg.norm(np.diff(run.ends[:, -1], axis=0), axis=1)
     along = np.concatenate([[0.0], np.cumsum(steps)])
     rows = np.searchsorted(along, np.linspace(0.0, along[-1], POSES))
     return sorted({0, *np.minimum(rows[:-1], len(along) - 1).tolist(), len(along) - 1})
-
-
-def _two(figure: figure_Figure) -> tuple[Axes, Axes]:
-    grid = style.panels(figure, 1, 2, margins=MARGINS, gaps=GAPS)
-    return figure.add_subplot(grid[0, 0]), figure.add_subplot(grid[0, 1])
-
-
-def _lines(axes: Axes, run: ArmRun, values: Array, names: Sequence[str], title: str) -> None:
-    """One a column; dashed where they may hide one another."""
-    styles = zip(values.T, names, cycle(style.SERIES), cycle(DASHES), strict=False)
-    for line, name, color, dashes in styles:
-        axes.plot(run.times, line, color=color, linestyle=dashes, label=name, linewidth=1.5)
-    axes.set_title(title)
-
-
-def _finish(figure: figure_Figure, run: ArmRun, panels: Sequence[Axes]) -> None:
-    for axes in panels:
-        style.time_limits(axes, run.times)
-        for move in arm_moves(run):
-            axes.axvspan(move.begin, move.command_end, color=style.HOLD, zorder=0, linewidth=0)
-    style.edge_labels(figure)
-
-
-def _used(run: ArmRun) -> list[int]:
-    """Chambers whose motors ever have a torque; all, where none has."""
-    used = np.flatnonzero(np.abs(run.commanded).max(axis=0) > 0.0).tolist()
-    return used or list(range(run.pressures.shape[1]))
-
-
-def _chamber_names(used: Sequence[int]) -> list[str]:
-    return [f"chamber {index + 1}" for index in used]
-
-
-def _sections(run: ArmRun) -> list[str]:
-    return [section.name for section in run.arm.sections]
 
 
 def curvature_lines(run: ArmRun) -> tuple[list[str], Array]:
@@ -463,19 +466,6 @@ def curvature_lines(run: ArmRun) -> tuple[list[str], Array]:
     ]
     names = [f"{run.arm.sections[section].name} towards {'xy'[axis]}" for section, axis in there]
     return names, np.stack([run.curvatures[:, section, axis] for section, axis in there], axis=1)
-
-
-def _flat(run: ArmRun) -> bool:
-    """Whether it stays in the x–z plane."""
-    return bool(np.abs(run.backbone[..., 1]).max() < MIN_RATIO * run.lengths[0].sum())
-
-
-# --------------------
-# Recorded motions of a hydraulic arm, and those of the calibrated one.
-
-
-MM = 1e3
-DEGREES = 180.0 / math.pi
 
 
 def arm_images(result: ArmCalibrationResult, directory: Path) -> list[tuple[str, Path, str]]:
@@ -514,23 +504,6 @@ def draw_motions(result: ArmCalibrationResult, path: str | Path) -> Path:
         style.legend(figure, handles)
         style.edge_labels(figure)
     return Path(path)
-
-
-# --------------------
-# The film of a hydraulic arm: as it hangs, in real time, its tip leaving a trace.
-
-
-Image = npt.NDArray[np.uint8]
-VideoProgress = Callable[[float], None]
-"""Called with the part that is done, from 0 to 1."""
-
-SIZE, FPS = (640, 480), 24
-AZIMUTH_DEG, ELEVATION_DEG, MARGIN = 90.0, -8.0, 0.1
-"""Against the y axis of the base, so that its x goes to the right."""
-CAMERA_SAMPLES, TRACE = 24, 48
-"""Instants that the camera has in its picture, and points of the whole trace."""
-TRACE_RATIO = 0.0045
-"""Radius of a point of the trace over the picture's height."""
 
 
 @dataclass(frozen=True)
@@ -604,6 +577,18 @@ class PosedArm:
                 self.model.geom_rgba[self.model.geom_bodyid == body] = rgba
 
 
+def _spaced(path: Array, count: int) -> list[int]:
+    """Rows of about so many points of a way, at equal distances along it; the first is one."""
+    along = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(path, axis=0), axis=1))])
+    rows = np.searchsorted(along, np.linspace(0.0, along[-1], count))
+    return sorted(set(np.minimum(rows, len(path) - 1).tolist()))
+
+
+def _point(values: Sequence[float] | Array) -> tuple[float, float, float]:
+    x, y, z = np.asarray(values, dtype=float).tolist()
+    return (x, y, z)
+
+
 def record_arm_video(
     run: ArmRun, path: str | Path, *, renderer: str = "auto", progress: VideoProgress | None = None
 ) -> ArmVideo:
@@ -636,31 +621,6 @@ def record_arm_video(
     return ArmVideo(Path(path), note, len(times) / FPS)
 
 
-def upright(gravity: Array) -> Array:
-    """The turn of the base that makes its gravity point down, (3, 3); none without gravity.
-
-    Args:
-        gravity: In the base frame [m/s²], (3,).
-    """
-    size = float(np.linalg.norm(gravity))
-    if size == 0.0:
-        return np.eye(3)
-    down = gravity / size
-    if down[2] > 1.0 - 1e-12:  # half a turn about x; the shortest way is none of one direction
-        return np.diag([1.0, -1.0, -1.0])
-    goal = np.array([0.0, 0.0, -1.0])
-    axis, cosine = np.cross(down, goal), float(down @ goal)
-    cross = np.cross(axis, np.eye(3)).T
-    return np.asarray(np.eye(3) + cross + cross @ cross / (1.0 + cosine))
-
-
-def _spaced(path: Array, count: int) -> list[int]:
-    """Rows of about so many points of a way, at equal distances along it; the first is one."""
-    along = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(path, axis=0), axis=1))])
-    rows = np.searchsorted(along, np.linspace(0.0, along[-1], count))
-    return sorted(set(np.minimum(rows, len(path) - 1).tolist()))
-
-
 def _stamped(
     frames: Iterator[Image], run: ArmRun, times: Array, progress: VideoProgress | None
 ) -> Iterator[Image]:
@@ -681,6 +641,19 @@ def _label(run: ArmRun, time: float) -> str:
     return f"{time:.2f} s   {'   '.join(bend_texts)}"
 
 
-def _point(values: Sequence[float] | Array) -> tuple[float, float, float]:
-    x, y, z = np.asarray(values, dtype=float).tolist()
-    return (x, y, z)
+def upright(gravity: Array) -> Array:
+    """The turn of the base that makes its gravity point down, (3, 3); none without gravity.
+
+    Args:
+        gravity: In the base frame [m/s²], (3,).
+    """
+    size = float(np.linalg.norm(gravity))
+    if size == 0.0:
+        return np.eye(3)
+    down = gravity / size
+    if down[2] > 1.0 - 1e-12:  # half a turn about x; the shortest way is none of one direction
+        return np.diag([1.0, -1.0, -1.0])
+    goal = np.array([0.0, 0.0, -1.0])
+    axis, cosine = np.cross(down, goal), float(down @ goal)
+    cross = np.cross(axis, np.eye(3)).T
+    return np.asarray(np.eye(3) + cross + cross @ cross / (1.0 + cosine))

@@ -1,4 +1,8 @@
-"""A whole arm under torques of its motors: drives, chain of cells, and what its tip did."""
+"""Runs of a hydraulic arm under motor torques: motion, step responses, and result files.
+
+``result.json`` and ``trajectory.npz`` hold a run; ``ArmShapes`` holds the axis, ends, bends and
+lengths of the sections in time, of the chain or of the lumped model.
+"""
 
 from __future__ import annotations
 
@@ -26,11 +30,17 @@ from softgrasp.io.result import write_result
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model.robot import bend_joints, slide_joints
 
-# --------------------
-# Runs of hydraulic arms as files: ``result.json`` and ``trajectory.npz``.
-
-
 SCHEMA_VERSION = 1
+BAND = 0.02
+"""Part of its way within which an end has settled."""
+STILL = 1e-6
+"""Shorter ways are none [m]."""
+QUIET = 0.1
+"""Who settles in this last part of the time has not been seen to settle."""
+DRIVE_TIMESTEP = 5e-3
+"""Of the drives [s]; the flow of a step is its mean, and two make a row."""
+PIECES = 24
+"""Pieces of a section along which the arcs of the lumped model are drawn."""
 
 
 def save_arm_run(run: ArmRun, directory: str | Path) -> list[Path]:
@@ -78,18 +88,6 @@ def arm_arrays(run: ArmRun) -> dict[str, Array]:
         "backbone": run.backbone,
         "joints": run.joints,
     }
-
-
-# --------------------
-# What a change of the torques did to the end of an arm: settling, overshoot, speed.
-
-
-BAND = 0.02
-"""Part of its way within which an end has settled."""
-STILL = 1e-6
-"""Shorter ways are none [m]."""
-QUIET = 0.1
-"""Who settles in this last part of the time has not been seen to settle."""
 
 
 @dataclass(frozen=True)
@@ -167,6 +165,11 @@ def _move(times: Array, tip: Array, speeds: Array, span: tuple[float, float, flo
     )
 
 
+def _point(position: Array) -> tuple[float, float, float]:
+    x, y, z = position.tolist()
+    return (x, y, z)
+
+
 def _settling(times: Array, tip: Array) -> float | None:
     if np.linalg.norm(tip[-1] - tip[0]) < STILL:
         return None
@@ -179,15 +182,6 @@ def _overshoot(tip: Array) -> float:
     travel = tip - tip[0]
     square = float(travel[-1] @ travel[-1])
     return float((travel @ travel[-1]).max() / square - 1.0) if square > STILL**2 else 0.0
-
-
-def _point(position: Array) -> tuple[float, float, float]:
-    x, y, z = position.tolist()
-    return (x, y, z)
-
-
-DRIVE_TIMESTEP = 5e-3
-"""Of the drives [s]; the flow of a step is its mean, and two make a row."""
 
 
 @dataclass(frozen=True)
@@ -320,14 +314,6 @@ def recorded(
     )
 
 
-# --------------------
-# Shapes of an arm, row by row, of either model: axis, ends, bends and lengths of its sections.
-
-
-PIECES = 24
-"""Pieces of a section along which the arcs of the lumped model are drawn."""
-
-
 @dataclass(frozen=True)
 class ArmShapes:
     """An arm in several states, such as the rows of a recording, or several rests.
@@ -372,6 +358,26 @@ def chain_shapes(arm: HydraulicArm, links: int, joints: Array) -> ArmShapes:
     )
 
 
+def _shape(model: mujoco.MjModel, part: Bendable, joints: Array) -> tuple[Array, Array]:
+    """Bend towards x and y [rad], (t, 2), and how much longer it is [m], (t,)."""
+
+    def columns(names: list[str]) -> list[int]:
+        return [int(model.joint(name).qposadr[0]) for name in names]
+
+    angles = joints[:, columns([name for name, _ in bend_joints(part)])]
+    directions = np.array([direction for _, direction in bend_joints(part)])
+    return angles @ directions, joints[:, columns(slide_joints(part))].sum(axis=1)
+
+
+def _positions(model: mujoco.MjModel, joints: Array) -> Iterator[Array]:
+    """Of all bodies [m], (nbody, 3)."""
+    data = mujoco.MjData(model)
+    for row in joints:
+        data.qpos[:] = row
+        mujoco.mj_kinematics(model, data)
+        yield data.xpos.copy()
+
+
 def lumped_shapes(arm: HydraulicArm, strains: Array) -> ArmShapes:
     """The lumped model at the strains (u, v, l, τ) of its segments, (t, n, 4)."""
     pieces = max(PIECES // arm.segments, 1)
@@ -393,23 +399,3 @@ def _arc_points(strains: Array, pieces: int) -> Array:
     cut[np.arange(len(cut)) % pieces != pieces - 1, 3] = 0.0
     frames = arm_motion(cut, np.zeros_like(cut)).frames
     return np.concatenate([np.zeros((1, 3)), frames[:, :3, 3]])
-
-
-def _positions(model: mujoco.MjModel, joints: Array) -> Iterator[Array]:
-    """Of all bodies [m], (nbody, 3)."""
-    data = mujoco.MjData(model)
-    for row in joints:
-        data.qpos[:] = row
-        mujoco.mj_kinematics(model, data)
-        yield data.xpos.copy()
-
-
-def _shape(model: mujoco.MjModel, part: Bendable, joints: Array) -> tuple[Array, Array]:
-    """Bend towards x and y [rad], (t, 2), and how much longer it is [m], (t,)."""
-
-    def columns(names: list[str]) -> list[int]:
-        return [int(model.joint(name).qposadr[0]) for name in names]
-
-    angles = joints[:, columns([name for name, _ in bend_joints(part)])]
-    directions = np.array([direction for _, direction in bend_joints(part)])
-    return angles @ directions, joints[:, columns(slide_joints(part))].sum(axis=1)

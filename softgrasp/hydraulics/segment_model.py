@@ -1,9 +1,19 @@
-"""The lumped segment model of a hydraulic arm (paper 003, sec. 2.1 and 2.2) by virtual work.
+"""Lumped segment model of a hydraulic arm by virtual work (Chen et al. 2022, sec. 2.1 and 2.2).
 
 Every section is cut into equal segments. A segment is a circular arc with the state x = (u, v, l,
 τ): the bending angle towards x and y, the length and the twist. Its mass is a disc at its end
-(eq 14 to 16). All forces follow from virtual work; where the paper's equations differ is told in
-docs/hydraulic_arm.md.
+(eq 14 to 16). All forces follow from virtual work; where the paper's equations differ is recorded
+in docs/hydraulic_arm.md.
+
+A segment bends by (u, v), as ``pcc.bend_transform`` does, and its end is twisted by τ about its own
+z axis afterwards (eq 3). With e = (u, v, 0), z = (0, 0, 1) and the functions A, B, C of θ = |e|
+(continuum/pcc.py):
+
+    p = l (B e + A z),   ω = ρ̇ + B w z + C w e + τ̇ n
+
+where ρ = (−v, u, 0) is the rotation vector, w = u v̇ − v u̇ and n = A e + cos θ z the z axis of the
+end. These functions use plain floats: an arm has few segments, and arrays of that size cost ten
+times as much.
 """
 
 from __future__ import annotations
@@ -21,6 +31,8 @@ from softgrasp.mechanics.transforms import Array
 
 DISC = np.array([0.25, 0.25, 0.5])
 """Moments of inertia of a thin disc over m r² (eq 16)."""
+SMALL, TERMS = 1.0, 11
+"""Below this angle [rad] the power series are used; the closed forms lose too many digits there."""
 
 
 @dataclass(frozen=True)
@@ -209,10 +221,6 @@ def checked_states(model: LumpedModel, values: ArrayLike, field: str) -> Array:
     return states
 
 
-# --------------------
-# Positions, velocities and accelerations of the segment ends of an arm in its base frame.
-
-
 class ArmMotion(NamedTuple):
     """Of the ends of n segments; vectors in the base frame, those named ``own`` in the end's.
 
@@ -282,25 +290,6 @@ def arm_motion(strains: Array, rates: Array) -> ArmMotion:
 def _cross_matrix(vector: Array) -> Array:
     x, y, z = vector
     return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-
-
-# --------------------
-# How the end of a bent segment moves: velocity and acceleration over (u, v, l, τ).
-#
-# A segment bends by (u, v), as ``pcc.bend_transform`` has it, has the length l, and its end is
-# twisted by τ about its own z axis afterwards (paper 003, eq 3). With e = (u, v, 0), z = (0, 0,
-# 1)
-# and the functions A, B, C of θ = |e| (``pcc/series.py``):
-#
-#     p = l (B e + A z),   ω = ρ̇ + B w z + C w e + τ̇ n
-#
-# where ρ = (−v, u, 0) is the rotation vector, w = u v̇ − v u̇ and n = A e + cos θ z the end's z
-# axis.
-# Plain numbers: an arm has few segments, and arrays of so few cost ten times as much.
-
-
-SMALL, TERMS = 1.0, 11
-"""Below this angle [rad] the power series are used; the closed forms lose too many digits there."""
 
 
 class ArcNumbers(NamedTuple):

@@ -1,4 +1,4 @@
-"""Where a hydraulic arm comes to rest: all forces of the lumped model in balance."""
+"""Statics of a hydraulic arm: equilibrium of the lumped model, and its workspace."""
 
 from __future__ import annotations
 
@@ -20,12 +20,14 @@ from softgrasp.hydraulics.segment_model import (
 )
 from softgrasp.mechanics.transforms import Array
 
-# --------------------
-# Where the end of an arm comes to rest over all pressures that its chambers stand.
-
-
 MAX_POINTS = 20_000
 """Pressures that are tried at most."""
+LOAD_STEPS = 4
+"""Steps in which pressures, weight and tip load grow from nothing."""
+BALANCED = 1e-9
+"""Largest force left over its stiffness that counts as none [rad or m]."""
+NUDGE = 1e-6
+"""Change of a strain from which the tangent stiffness is taken [rad or m]."""
 
 
 @dataclass(frozen=True)
@@ -74,14 +76,6 @@ def arm_workspace(arm: HydraulicArm, levels: int = 5) -> Workspace:
     pressures = np.array(list(product(*ranges)))
     ends = np.stack([arm_rest(arm, row).ends[-1] for row in pressures])
     return Workspace(pressures, ends)
-
-
-LOAD_STEPS = 4
-"""Steps in which pressures, weight and tip load grow from nothing."""
-BALANCED = 1e-9
-"""Largest force left over its stiffness that counts as none [rad or m]."""
-NUDGE = 1e-6
-"""Change of a strain from which the tangent stiffness is taken [rad or m]."""
 
 
 @dataclass(frozen=True)
@@ -133,6 +127,22 @@ def arm_rest(arm: HydraulicArm, pressures: ArrayLike, *, start: ArrayLike | None
     return _rest(model, strains, pressure_array)
 
 
+def _rest(model: LumpedModel, strains: Array, pressures: Array) -> ArmRest:
+    if strains[:, 2].min() <= 0.0:
+        raise SimulationError(
+            f"{model.arm.name}: expected loads that leave its segments some length, found a rest "
+            f"with one of {strains[:, 2].min():.2g} m"
+        )
+    shape = (-1, model.arm.segments)
+    return ArmRest(
+        strains=strains,
+        bends=np.hypot(strains[:, 0], strains[:, 1]).reshape(shape).sum(axis=1),
+        lengths=strains[:, 2].reshape(shape).sum(axis=1),
+        ends=model.section_ends(strains),
+        stable=bool(np.linalg.eigvalsh(tangent_stiffness(model, strains, pressures))[0] > 0.0),
+    )
+
+
 def _balanced(model: LumpedModel, start: Array, pressures: Array, load_factor: float) -> Array:
     """Strains at which a share of all loads is in balance."""
 
@@ -151,22 +161,6 @@ def _balanced(model: LumpedModel, start: Array, pressures: Array, load_factor: f
             f"strains are {worst:.2g} rad or m off"
         )
     return np.asarray(solution.x.reshape(start.shape))
-
-
-def _rest(model: LumpedModel, strains: Array, pressures: Array) -> ArmRest:
-    if strains[:, 2].min() <= 0.0:
-        raise SimulationError(
-            f"{model.arm.name}: expected loads that leave its segments some length, found a rest "
-            f"with one of {strains[:, 2].min():.2g} m"
-        )
-    shape = (-1, model.arm.segments)
-    return ArmRest(
-        strains=strains,
-        bends=np.hypot(strains[:, 0], strains[:, 1]).reshape(shape).sum(axis=1),
-        lengths=strains[:, 2].reshape(shape).sum(axis=1),
-        ends=model.section_ends(strains),
-        stable=bool(np.linalg.eigvalsh(tangent_stiffness(model, strains, pressures))[0] > 0.0),
-    )
 
 
 def tangent_stiffness(model: LumpedModel, strains: Array, pressures: ArrayLike) -> Array:
