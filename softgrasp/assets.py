@@ -1,4 +1,10 @@
-"""Finds what softgrasp ships (``hands/``, ``objects/``, ``assets/``) in a checkout or a wheel."""
+"""Shipped hands, objects and other files, and a check of ``MUJOCO_GL`` before MuJoCo is imported.
+
+``hands/``, ``objects/`` and ``assets/`` lie in the checkout or in the wheel; ``find`` returns the
+file of a shipped name. ``drop_unusable_choice`` prevents an invalid ``MUJOCO_GL`` from ending every
+program: MuJoCo reads the variable at import and raises an error there, also for runs without
+images, whereas the renderers of softgrasp look for OpenGL themselves.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +17,8 @@ from functools import cache
 from pathlib import Path
 
 from softgrasp.errors import DescriptionError, SoftgraspWarning, did_you_mean
+
+# Shipped files.
 
 SUFFIX, ROBOT_SUFFIX = ".yaml", ".ucrdf"
 IN_ASSETS = (
@@ -26,7 +34,7 @@ IN_ASSETS = (
     "scenes",
     "twins",
 )
-"""Kinds that have their folder below ``assets/``."""
+"""Kinds whose directory is in ``assets/``."""
 SINGULAR = {
     "criteria": "criterion",
     "hydraulic_arms": "hydraulic arm",
@@ -34,11 +42,12 @@ SINGULAR = {
     "register_maps": "register map",
     "robot_programs": "robot program",
 }
+"""Singulars of kinds for messages, where removing an s does not suffice."""
 
 
 @cache
 def root() -> Path:
-    """The folder that holds ``hands/``, ``objects/`` and ``assets/``."""
+    """Return the directory that contains ``hands/``, ``objects/`` and ``assets/``."""
     package = Path(__file__).resolve().parent
     checkout = package.parent
     marks = (checkout / "hands", checkout / "pyproject.toml")
@@ -46,25 +55,25 @@ def root() -> Path:
 
 
 def directory(kind: str) -> Path:
-    """The folder of one kind, such as ``hands``, ``objects``, ``robots`` or ``scenes``."""
+    """Return the directory of one kind, such as ``hands``, ``objects`` or ``scenes``."""
     return (root() / "assets" if kind in IN_ASSETS else root()) / kind
 
 
 def suffix(kind: str) -> str:
-    """What the file names of one kind end in."""
+    """Return the suffix of the files of one kind."""
     return ROBOT_SUFFIX if kind == "robots" else SUFFIX
 
 
 def names(kind: str) -> list[str]:
-    """Names of all that is shipped of one kind, sorted."""
+    """Return the sorted names of all shipped files of one kind."""
     return sorted(path.stem for path in directory(kind).glob(f"*{suffix(kind)}"))
 
 
 def find(kind: str, name: str) -> Path:
-    """The file of a shipped hand, object, arm, finger, robot, scene or criterion.
+    """Return the file of a shipped hand, object, arm, finger, robot, scene or criterion.
 
     Raises:
-        DescriptionError: There is none of that name; names what exists.
+        DescriptionError: There is no such name; lists the existing ones.
     """
     if name not in names(kind):
         singular = SINGULAR.get(kind, kind.removesuffix("s"))
@@ -73,7 +82,7 @@ def find(kind: str, name: str) -> Path:
 
 
 def shipped_file(name: str) -> Path | None:
-    """A file that a shipped description names relative to the library, or None.
+    """Return a file named relative to the library, or None.
 
     Args:
         name: Such as ``objects/meshes/pear.obj``.
@@ -85,7 +94,7 @@ def shipped_file(name: str) -> Path | None:
 
 
 def portable_name(path: Path) -> str:
-    """The library's name of a shipped file, the absolute path of any other."""
+    """Return the library name of a shipped file, the absolute path of any other."""
     path = path.resolve()
     for kind in ("hands", "objects", "assets"):
         if path.is_relative_to(root() / kind):
@@ -93,12 +102,7 @@ def portable_name(path: Path) -> str:
     return str(path)
 
 
-# --------------------
-# Keeps a ``MUJOCO_GL`` that does not work from ending every program at ``import mujoco``.
-#
-# MuJoCo reads the variable when it is imported and raises there, also for runs that draw nothing.
-# softgrasp's own renderers do not need it: they look for OpenGL themselves.
-
+# MUJOCO_GL.
 
 VARIABLE = "MUJOCO_GL"
 OFF = ("disable", "disabled", "off", "false", "0")
@@ -108,24 +112,25 @@ NEEDED = {
     "egl": (("EGL",), ("OpenGL", "GL", "GLESv2", "GLESv1_CM")),
     "osmesa": (("OSMesa",),),
 }
-"""Libraries that MuJoCo loads at once on Linux: one of each group."""
+"""Libraries that MuJoCo loads at import on Linux: one of each group."""
 
 
 def drop_unusable_choice() -> None:
-    """Unset ``MUJOCO_GL`` for this process, with a warning, where MuJoCo would not survive it."""
+    """Unset ``MUJOCO_GL`` for this process, with a warning, where MuJoCo would fail with it."""
     choice = os.environ.get(VARIABLE, "").lower().strip()
     if "mujoco" in sys.modules or not choice:
         return
     fault = _fault(choice)
     if fault:
         del os.environ[VARIABLE]
-        # no line of the user's program is to blame, so none is shown
+        # the cause is not in the user's program, so no line of it is shown
         warnings.warn_explicit(
-            f"{VARIABLE}={choice}: {fault}; going on without it", SoftgraspWarning, "softgrasp", 0
+            f"{VARIABLE}={choice}: {fault}; ignored", SoftgraspWarning, "softgrasp", 0
         )
 
 
 def _fault(choice: str) -> str:
+    """Return why MuJoCo would fail with a choice; empty where it would not."""
     system = platform.system()
     known = (*OFF, *DEFAULT, *OF_SYSTEM.get(system, ()))
     if choice not in known:
@@ -136,7 +141,7 @@ def _fault(choice: str) -> str:
 
 
 def _loads(library: str) -> bool:
-    """Whether the loader finds a library under one of the names that PyOpenGL tries."""
+    """Return whether the loader finds a library under one of the names that PyOpenGL tries."""
     for suffix in ("", *(f".{number}" for number in range(9, -1, -1))):
         try:
             ctypes.CDLL(f"lib{library}.so{suffix}")

@@ -1,22 +1,22 @@
-"""The exceptions of softgrasp, drawn as a tree.
+"""Exceptions and warnings of softgrasp.
 
     SoftgraspError
     ├── DescriptionError        a hand, object or scene description is wrong (file, line, field)
-    ├── BuildError              valid descriptions do not make a model that can be simulated
-    ├── BackendUnavailable      an engine or optional library that was asked for is missing
-    ├── SimulationError         a run cannot go on
+    ├── BuildError              no model that can be simulated follows from valid descriptions
+    ├── BackendUnavailable      a requested engine or optional library is not installed
+    ├── SimulationError         a run cannot continue
     │   └── DivergedError       its motion has diverged
-    ├── DeviceError             a device on a wire is silent, refuses, or answers nonsense
+    ├── DeviceError             communication with a device has failed
     │   ├── ConnectionLostError it cannot be reached, or did not answer in time
-    │   ├── RequestRefusedError it answered that it will not do what it was asked
-    │   ├── BadAnswerError      it answered what it cannot mean
-    │   └── StaleDataError      its last good answer is too old
+    │   ├── RequestRefusedError it refused a request
+    │   ├── BadAnswerError      its answer is invalid
+    │   └── StaleDataError      its last valid answer is too old
     └── ResultError             a result on disk cannot be read or written
 
-    SoftgraspWarning (UserWarning)   something was repaired or assumed, and the user should know
+    SoftgraspWarning (UserWarning)   a repair, an assumption or a suspicious value
 
-Messages read: where: expected X, found Y; what exists; did you mean.
-How a grasp ended is not an error: see ``GraspStatus``.
+Messages have the form ``location: expected X, found Y; existing names; did you mean``. How a grasp
+ends is not an error: see ``GraspStatus``.
 """
 
 from __future__ import annotations
@@ -47,15 +47,15 @@ class SoftgraspError(Exception):
 
 
 class DescriptionError(SoftgraspError):
-    """A description is wrong; knows the file, the line and the field where it can.
+    """A description is wrong; holds the file, the line and the field where they are known.
 
     Args:
         message: What was expected and what was found.
-        file: The file that holds the description, if it came from one.
+        file: File of the description, if it has one.
         line: Line in that file, counted from 1.
         field: Path of the field, such as ``fingers[0].phalanges[1].radius``.
         location: The same path in parts, such as ``("fingers", 0, "phalanges", 1, "radius")``.
-        found: The value that the message says was found, where it is one value.
+        value: The value that the message calls found, where it is one value.
     """
 
     def __init__(
@@ -77,21 +77,21 @@ class DescriptionError(SoftgraspError):
         super().__init__(self._sentence())
 
     def _sentence(self) -> str:
-        where = "" if self.file is None else str(self.file)
+        location = "" if self.file is None else str(self.file)
         if self.line is not None:
-            where += f":{self.line}"
-        return ": ".join(part for part in (where, self.field, self.message) if part)
+            location += f":{self.line}"
+        return ": ".join(part for part in (location, self.field, self.message) if part)
 
     def located(
         self, *, file: str | Path | None = None, line: int | None = None, written: object = None
     ) -> DescriptionError:
-        """The same error with a file and line, where it did not have them yet.
+        """Return the error with a file and line, where it has none.
 
         Args:
             file: The file.
             line: The line.
-            written: What stands in the file; a number that was converted to SI since is told
-                as it was written.
+            written: Value in the file; a number that was converted to SI units appears in the
+                message as in the file.
         """
         message, numbers = self.message, (self.actual, written)
         if all(type(number) in (int, float) for number in numbers) and written != self.actual:
@@ -107,23 +107,23 @@ class DescriptionError(SoftgraspError):
 
 
 class BuildError(SoftgraspError):
-    """The scene is valid on paper but no model that can be simulated comes out of it."""
+    """No model that can be simulated follows from the scene, although it is valid."""
 
 
 class BackendUnavailable(SoftgraspError):
-    """An engine or an optional library that was asked for is not installed."""
+    """A requested engine or optional library is not installed."""
 
 
 class SimulationError(SoftgraspError):
-    """A run cannot go on."""
+    """A run cannot continue."""
 
 
 class DivergedError(SimulationError):
-    """A motion has diverged, where there is no result that could say so."""
+    """A motion has diverged, where no result could report it."""
 
 
 class DeviceError(SoftgraspError):
-    """A device on a wire is silent, refuses, or answers nonsense."""
+    """Communication with a device has failed."""
 
 
 class ConnectionLostError(DeviceError):
@@ -131,41 +131,41 @@ class ConnectionLostError(DeviceError):
 
 
 class RequestRefusedError(DeviceError):
-    """A device answered that it will not do what it was asked."""
+    """A device has refused a request."""
 
 
 class BadAnswerError(DeviceError):
-    """A device answered what it cannot mean."""
+    """The answer of a device is invalid."""
 
 
 class StaleDataError(DeviceError):
-    """The last good answer of a device is too old."""
+    """The last valid answer of a device is too old."""
 
 
 class ResultError(SoftgraspError):
-    """A result on disk cannot be read, or cannot be written."""
+    """A result on disk cannot be read or written."""
 
 
 class SoftgraspWarning(UserWarning):
-    """Something was repaired, assumed or looks wrong, and the run goes on."""
+    """A repair, an assumption or a suspicious value; the run continues."""
 
 
 def reason(error: Exception) -> str:
-    """Why a file cannot be read, in few words."""
+    """Return briefly why a file cannot be read."""
     if isinstance(error, FileNotFoundError):
         return "no such file"
     return str(getattr(error, "strerror", None) or error)
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """A sentence that names the nearest known word, or what exists when none is near.
+    """Suggest the nearest known word, and list the known words.
 
     Args:
-        word: What the user wrote.
-        known: The words that exist.
+        word: The unknown word.
+        known: The known words.
 
     Returns:
-        ``"did you mean 'radius'?"`` or ``"known: a, b, c"``.
+        ``"did you mean 'radius'? known: a, b, radius"`` or ``"known: a, b, c"``.
     """
     names = sorted(known)
     near = get_close_matches(word, names, n=1, cutoff=0.6)

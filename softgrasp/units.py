@@ -1,4 +1,4 @@
-"""The only place with numbers that are not SI: units of files and of the command line."""
+"""Units of files and of the command line; everything else is in SI units and radians."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from softgrasp.checks.bodies import (
     mass_guess,
 )
 from softgrasp.checks.report import Check, Finding, Inspection, Severity, counted
-from softgrasp.description.bendable import AGREEMENT, Bendable, BendableActuator, Chamber
+from softgrasp.description.bendable import LIMIT_TOLERANCE, Bendable, BendableActuator, Chamber
 from softgrasp.description.robot import ControlledJoint, RigidJoint, Robot
 from softgrasp.errors import DescriptionError
 from softgrasp.extensions import HARDWARE_CHECKS, load
@@ -321,7 +321,9 @@ def _control_findings(part: Bendable, joint: ControlledJoint | None) -> Iterator
         yield _problem(part, "control", "a command interface", "none")
     for interface in joint.commands:
         commanded_max = interface.max
-        beyond = commanded_max is not None and commanded_max > part.kappa_max * (1.0 + AGREEMENT)
+        beyond = commanded_max is not None and commanded_max > part.kappa_max * (
+            1.0 + LIMIT_TOLERANCE
+        )
         if interface.name == "kappa" and commanded_max is not None and beyond:
             yield _problem(
                 part,

@@ -1,4 +1,10 @@
-"""A bendable segment: the element that makes URDF a description of continuum robots (paper 002)."""
+"""Bendable segments of continuum robots, and the hydraulic drives of their chambers.
+
+A ``Bendable`` is the element that U(C)RDF (paper 002) adds to URDF: a backbone between two links
+that bends with constant or polynomial curvature, moved by tendons or pressure chambers.
+``Hydraulics`` (paper 003) describes what pressurises the chambers of an arm: motor, screw, piston
+and tube.
+"""
 
 from __future__ import annotations
 
@@ -19,19 +25,23 @@ from softgrasp.description.base import (
 )
 
 Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
-"""Of a link, a joint, a bendable or an interface; blanks around it are no part of it."""
+"""Name of a link, a joint, a bendable or an interface; surrounding blanks are removed."""
 Text = Annotated[str, StringConstraints(strip_whitespace=True)]
-
 DEFAULT_LINKS = 8
-"""Rigid links that stand for a bendable that does not say how many."""
-AGREEMENT = 1e-6
-"""Limits that are both given may differ by this much, relative [–]."""
-SAME_ANGLE = 1e-6
-"""Chambers or tendons nearer than this stand in one place [rad]."""
+"""Number of rigid links that represent a bendable by default."""
+LIMIT_TOLERANCE = 1e-6
+"""Largest relative difference of two limits that state the same [–]."""
+MIN_ANGLE = 1e-6
+"""Smallest angle between two chambers or tendons [rad]."""
+HANGING: Vec3 = (0.0, 0.0, 9.81)
+"""Gravity of an arm whose axis points down [m/s²]."""
+
+
+# Frames and masses.
 
 
 class Origin(Description):
-    """Where a frame stands in its parent, as URDF writes it: R = Rz(yaw)·Ry(pitch)·Rx(roll)."""
+    """Pose of a frame in its parent as in URDF: R = Rz(yaw)·Ry(pitch)·Rx(roll)."""
 
     xyz: Vec3 = (0.0, 0.0, 0.0)
     """[m]"""
@@ -46,12 +56,15 @@ class Inertial(Description):
     """[kg]"""
     origin: Origin = Origin()
     inertia: tuple[Number, Number, Number, Number, Number, Number] | None = None
-    """(ixx, iyy, izz, ixy, ixz, iyz) [kg·m²]; of a bendable that does not say: of a uniform
-    cylinder."""
+    """(ixx, iyy, izz, ixy, ixz, iyz) [kg·m²]; of a bendable that of a uniform cylinder by
+    default."""
+
+
+# Bendable segments.
 
 
 class CurvatureLimits(Description):
-    """How far and how fast a segment bends; ``kappa_max`` or ``theta_max`` is given."""
+    """Limits of bending, its rates and elongation; ``kappa_max`` or ``theta_max`` is required."""
 
     kappa_max: Positive | None = None
     """Largest curvature [1/m]."""
@@ -59,7 +72,7 @@ class CurvatureLimits(Description):
     """Largest bending angle κ·length [rad]."""
     phi_min: Number | None = None
     phi_max: Number | None = None
-    """Range of the bending plane's angle [rad]; equal ones make the segment planar."""
+    """Range of the bending plane's angle [rad]; equal limits make the segment planar."""
     kappa_dot_max: Positive | None = None
     """[1/(m·s)]"""
     phi_dot_max: Positive | None = None
@@ -82,7 +95,7 @@ class CurvatureLimits(Description):
 
 
 class Backbone(Description):
-    """What bends: a beam of one section."""
+    """The bending part: a beam of constant section."""
 
     length: Positive
     """Arc length at rest [m]."""
@@ -91,25 +104,27 @@ class Backbone(Description):
     bending_stiffness: NonNegative | None = None
     """EI [N·m²]."""
     axial_stiffness: NonNegative | None = None
-    """EA [N]; without it the segment keeps its length."""
+    """EA [N]; infinite by default."""
     torsion_stiffness: NonNegative | None = None
-    """GJ [N·m²]; without it the segment does not twist."""
+    """GJ [N·m²]; infinite by default."""
     damping: NonNegative = 0.0
     """Bending moment over rate of curvature [N·m²·s]."""
     axial_damping: NonNegative | None = None
-    """Force over rate of strain [N·s]; without it as bending, in proportion to stiffness."""
+    """Force over rate of strain [N·s]; by default in the same proportion to stiffness as
+    bending."""
     torsion_damping: NonNegative | None = None
-    """Moment over rate of twist [N·m²·s]; without it as bending, in proportion to stiffness."""
+    """Moment over rate of twist [N·m²·s]; by default in the same proportion to stiffness as
+    bending."""
     drag: NonNegative | None = None
-    """Force of the surroundings over velocity, of the whole segment [N·s/m]; only motions of
-    hydraulic arms have it."""
+    """Drag force over velocity, of the whole segment [N·s/m]; only for motions of hydraulic
+    arms."""
     rotational_drag: NonNegative | None = None
-    """Moment of the surroundings over angular velocity, of the whole segment [N·m·s]; only motions
-    of hydraulic arms have it."""
+    """Drag moment over angular velocity, of the whole segment [N·m·s]; only for motions of
+    hydraulic arms."""
     links: Count = DEFAULT_LINKS
-    """Rigid links that stand for it in a simulation."""
+    """Number of rigid links that represent it in a simulation."""
     discs: Annotated[int, Field(strict=True, ge=0, le=10_000)] = 0
-    """Spacer discs to draw."""
+    """Number of spacer discs in images."""
 
     @model_validator(mode="after")
     def _slender(self) -> Self:
@@ -121,20 +136,20 @@ class Backbone(Description):
         return self
 
     def damping_of(self, stiffness: float) -> float:
-        """Damping of a strain of a stiffness, of the material that damps bending.
+        """Return the damping of a strain from its stiffness, for the material that damps bending.
 
-        Only where there is a bending stiffness.
+        Only with a bending stiffness.
         """
         assert self.bending_stiffness  # refused otherwise
         return self.damping / self.bending_stiffness * stiffness
 
 
 class Tendon(Description):
-    """A tendon that runs along the segment and shortens its side."""
+    """A tendon along the segment that shortens its side."""
 
     type: Literal["tendon"] = "tendon"
     angle: Number
-    """Where it runs, about the base z axis from x [rad]."""
+    """Angle of its path about the base z axis from x [rad]."""
     radius: Positive
     """Distance from the backbone [m]."""
 
@@ -144,7 +159,7 @@ class Chamber(Description):
 
     type: Literal["chamber"] = "chamber"
     angle: Number
-    """Where it lies, about the base z axis from x [rad]."""
+    """Angle of its axis about the base z axis from x [rad]."""
     radius: Positive
     """Distance of its axis from the backbone [m]."""
     area: Positive
@@ -169,7 +184,7 @@ BendableActuator = Annotated[Tendon | Chamber, Field(discriminator="type")]
 
 
 class Bendable(Description):
-    """A segment between two links that bends; its frame's z axis is the straight backbone."""
+    """A segment between two links that bends; z of its frame is the straight backbone."""
 
     name: Name
     parent: Name
@@ -177,7 +192,7 @@ class Bendable(Description):
     origin: Origin = Origin()
     """Base of the segment in the parent link's frame; the child link's frame is its end."""
     model: Literal["pcc", "ppc"] = "pcc"
-    """``pcc``: constant curvature; ``ppc``: curvature that is a polynomial of the arc length."""
+    """``pcc``: constant curvature; ``ppc``: curvature is a polynomial of the arc length."""
     degree: Annotated[int, Field(strict=True, ge=0, le=9)] = 0
     """Degree of the polynomial of ``ppc``; 0 for ``pcc``."""
     frame: Literal["bishop", "webster"] = "bishop"
@@ -193,7 +208,7 @@ class Bendable(Description):
         limits, length = self.limits, self.backbone.length
         if limits.kappa_max is not None and limits.theta_max is not None:
             bends = limits.kappa_max * length
-            if abs(bends - limits.theta_max) > AGREEMENT * limits.theta_max:
+            if abs(bends - limits.theta_max) > LIMIT_TOLERANCE * limits.theta_max:
                 raise FieldError(
                     f"expected theta_max = kappa_max · length = {bends:.9g} rad, "
                     f"found {limits.theta_max:.9g} rad",
@@ -209,7 +224,7 @@ class Bendable(Description):
             raise FieldError("expected tendons or chambers, found both", "actuation")
         for (_, one), (index, other) in combinations(enumerate(self.actuation), 2):
             apart = math.remainder(other.angle - one.angle, math.tau)
-            if abs(apart) < SAME_ANGLE:
+            if abs(apart) < MIN_ANGLE:
                 raise FieldError(
                     f"expected {other.type}s at different angles, found two at {other.angle:g} rad",
                     "actuation",
@@ -233,24 +248,19 @@ class Bendable(Description):
 
     @property
     def planar(self) -> bool:
-        """Whether the bending plane cannot turn."""
+        """Whether the bending plane is fixed."""
         low, high = self.limits.phi_min, self.limits.phi_max
         return low is not None and low == high
 
 
-# --------------------
-# What presses water into the chambers of an arm: motor, screw, piston and tube (paper 003).
-
-
-HANGING: Vec3 = (0.0, 0.0, 9.81)
-"""Gravity of an arm whose axis points down [m/s²]."""
+# Hydraulic systems of chambers.
 
 
 class Screw(Description):
-    """Turns the torque of the motor into the force on the piston."""
+    """Converts the torque of the motor to the force on the piston."""
 
     lead: Positive
-    """Way of the piston in one turn [m]."""
+    """Piston displacement per revolution [m]."""
     efficiency: Annotated[float, Field(strict=True, gt=0, le=1)] = 1.0
     """Power at the piston over power at the motor [–]."""
     torque_max: Positive | None = None
@@ -258,40 +268,40 @@ class Screw(Description):
 
 
 class Piston(Description):
-    """Of the cylinder that holds the water."""
+    """Piston of the cylinder that holds the water."""
 
     diameter: Positive
     """[m]"""
     mass: Positive
-    """With what moves along with it [kg]."""
+    """Mass with all parts that move with it [kg]."""
     damping: NonNegative = 0.0
     """Viscous friction [N·s/m]."""
     friction: NonNegative = 0.0
-    """Dry friction, the same sliding and sticking [N]."""
+    """Dry friction, the same for sliding and sticking [N]."""
     length: Positive
-    """Of the water column in the cylinder [m]."""
+    """Length of the water column in the cylinder [m]."""
 
     @property
     def area(self) -> float:
-        """Of its face [m²]."""
+        """Area of its face [m²]."""
         return math.pi * self.diameter**2 / 4.0
 
     @property
     def volume(self) -> float:
-        """Of the water in the cylinder [m³]."""
+        """Volume of the water in the cylinder [m³]."""
         return self.area * self.length
 
 
 class Tube(Description):
-    """Joins a cylinder and a chamber."""
+    """Connection of a cylinder and a chamber."""
 
     diameter: Positive
-    """Inner [m]."""
+    """Inner diameter [m]."""
     length: Positive
     """[m]"""
     flow: Literal["blasius", "laminar"] = "blasius"
-    """``laminar``: Poiseuille's law at any flow; ``blasius``: his law for smooth pipes where the
-    flow is turbulent."""
+    """``laminar``: Poiseuille's law at any flow; ``blasius``: Blasius' law for smooth pipes where
+    the flow is turbulent."""
 
     @model_validator(mode="after")
     def _slender(self) -> Self:
@@ -304,18 +314,18 @@ class Tube(Description):
 
 
 class Fluid(Description):
-    """What fills cylinder, tube and chamber; water at 20 °C where nothing else is said."""
+    """Fluid in cylinder, tube and chamber; the defaults are those of water at 20 °C."""
 
     density: Positive = 998.0
     """[kg/m³]"""
     viscosity: Positive = 1.0e-3
-    """Dynamic [Pa·s]."""
+    """Dynamic viscosity [Pa·s]."""
     bulk_modulus: Positive = 2.1e9
     """[Pa]"""
 
 
 class HydraulicDrive(Description):
-    """Motor, screw, piston and tube of one chamber; all chambers have the same."""
+    """Motor, screw, piston and tube of one chamber, the same for all chambers."""
 
     screw: Screw
     piston: Piston
@@ -324,22 +334,22 @@ class HydraulicDrive(Description):
 
 
 class TipLoad(Description):
-    """What pulls and turns the end of the arm (eq 23)."""
+    """Force and moment on the end of the arm (paper 003, eq 23)."""
 
     force: Vec3 = (0.0, 0.0, 0.0)
     """[N]"""
     moment: Vec3 = (0.0, 0.0, 0.0)
     """[N·m]"""
     frame: Literal["tip", "base"] = "tip"
-    """Whose axes the numbers count in; those of the tip turn with it, as the paper has it."""
+    """Frame of the components; the tip frame rotates with the tip, as in the paper."""
 
 
 class Hydraulics(Description):
-    """What sections with chambers need to be an arm, beside themselves."""
+    """Hydraulic system of an arm of sections with chambers."""
 
     segments: Count = 1
-    """Circular arcs in which a section bends in the lumped model."""
+    """Number of circular arcs per section in the lumped model."""
     drive: HydraulicDrive
     tip_load: TipLoad = TipLoad()
     gravity: Vec3 = HANGING
-    """In the frame of the base [m/s²]."""
+    """Gravity in the base frame [m/s²]."""

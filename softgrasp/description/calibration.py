@@ -1,4 +1,11 @@
-"""What is measured on a finger, and what is to be found from it."""
+"""Calibration of soft fingers: measurements, calibration problems, and release experiments.
+
+A ``CalibrationProblem`` combines a ``SoftFinger`` with static measurements (``HungAngles``,
+``FreeBend``, ``TipForce``) and releases (``Release``), and states the objectives of paper 000 that
+compare them. A ``FingerRelease`` is the experiment behind the damping: a weight at the tip bends
+the finger, is removed suddenly, and the finger oscillates. ``ExtensionProblem`` is the base of
+problems that extensions add.
+"""
 
 from __future__ import annotations
 
@@ -20,21 +27,28 @@ ReleaseRule = Literal["paper000", "extrema-1mm", "band-2%", "band-5%", "band-1mm
 StaticObjective = Literal["angles", "heights"]
 ReleaseObjective = Literal["settling", "trace"]
 ForceObjective = Literal["auto", "absolute", "product", "squares"]
+MIN_SAMPLES, MAX_SAMPLES = 50, 1_000_000
+"""Smallest and largest number of samples of a release; fewer do not resolve an oscillation."""
+ROUNDING = 1e-9
+"""Relative rounding error of a whole number of steps [–]."""
+
+
+# Measurements.
 
 
 class HungAngles(Description):
-    """Joint angles at rest with a weight at the tip; the finger lies level, clamped at its base."""
+    """Joint angles at rest with a weight at the tip of a horizontal finger, clamped at its base."""
 
     mass: NonNegative
     """[kg]"""
     angles: Angles
-    """Of the first joints, as many as were observed, positive towards −z [rad]."""
+    """Angles of the first joints, as many as were observed, positive towards −z [rad]."""
     held_out: bool = False
-    """Whether it is kept for validation."""
+    """Whether it is reserved for validation."""
 
 
 class Release(Description):
-    """What a finger does when a weight at its tip is taken away at once."""
+    """Motion of a finger after the weight at its tip is removed suddenly."""
 
     mass: NonNegative
     """[kg]"""
@@ -42,9 +56,9 @@ class Release(Description):
     settling_time: Positive | None = None
     """[s]"""
     times: tuple[Number, ...] = ()
-    """Of a tracked tip, from the release on [s]."""
+    """Times of a tracked tip since the release [s]."""
     heights: tuple[Number, ...] = ()
-    """Of the tip at these times, over any level [m]."""
+    """Heights of the tip at these times, from any reference [m]."""
     held_out: bool = False
 
     @model_validator(mode="after")
@@ -65,7 +79,7 @@ class Release(Description):
 
 
 class TipForce(Description):
-    """How hard the tip presses on a level plate under it."""
+    """Force of the tip on a horizontal plate below it."""
 
     pressure: NonNegative
     """[Pa]"""
@@ -75,20 +89,23 @@ class TipForce(Description):
 
 
 class FreeBend(Description):
-    """Joint angles at rest under pressure, with nothing in the way."""
+    """Joint angles at rest under pressure, without contact."""
 
     pressure: NonNegative
     """[Pa]"""
     angles: Angles
-    """As ``HungAngles.angles`` [rad]."""
+    """Like ``HungAngles.angles`` [rad]."""
     held_out: bool = False
 
 
-class CalibrationProblem(Description):
-    """A finger with its measurements, and how to compare them.
+# Problems.
 
-    What is not to be found (lengths, masses) is taken from the finger; its own stiffness, damping
-    and pressure gains are where methods start.
+
+class CalibrationProblem(Description):
+    """A finger with its measurements, and the objectives that compare them.
+
+    Lengths and masses are those of the finger; its stiffness, damping and pressure gains are the
+    start values of the optimisation.
     """
 
     finger: SoftFinger
@@ -97,33 +114,33 @@ class CalibrationProblem(Description):
     forces: tuple[TipForce, ...] = ()
     bends: tuple[FreeBend, ...] = ()
     stiffness_bounds: Range = (0.1, 0.6)
-    """[N·m/rad]; this and the next two as in the public repository of paper 000."""
+    """[N·m/rad]; these three bounds are those of the public repository of paper 000."""
     damping_bounds: Range = (1e-5, 2e-3)
     """[N·m·s/rad]"""
     gain_bounds: Range = (0.0, 1e-6)
-    """Of pressure [N·m/Pa]."""
+    """Bounds of the pressure gains [N·m/Pa]."""
     stiffness_model: StiffnessModel = "per-joint"
-    """``per-joint``; or bending stiffness EI of a beam: ``uniform``, or ``smooth`` along it (the
-    exponential of a parabola)."""
+    """``per-joint``; or the bending stiffness EI of a beam: ``uniform``, or ``smooth`` (the
+    exponential of a parabola along the finger)."""
     damping_model: SharedModel = "per-joint"
-    """``uniform`` is one damping for all joints."""
+    """``uniform``: one damping for all joints."""
     gain_model: SharedModel = "per-joint"
-    """``uniform`` is one gain of pressure for all joints."""
+    """``uniform``: one pressure gain for all joints."""
     static_objective: StaticObjective = "angles"
-    """``angles`` is eq (4) of paper 000; ``heights`` compares heights of joint points, as its
-    repository does."""
+    """``angles``: eq (4) of paper 000; ``heights``: heights of joint points, as in its
+    repository."""
     release_objective: ReleaseObjective = "settling"
-    """``settling`` is eq (5) of paper 000; ``trace`` compares whole tracked tips."""
+    """``settling``: eq (5) of paper 000; ``trace``: whole tracked tips."""
     force_objective: ForceObjective = "auto"
-    """``absolute`` is eq (7) of paper 000; ``product`` its repository's; ``squares`` of N;
-    ``auto`` is what the method makes smallest: squares by least squares, else eq (7)."""
+    """``absolute``: eq (7) of paper 000; ``product``: that of its repository; ``squares``: squared
+    forces [N²]; ``auto``: squares with least squares, else eq (7)."""
     release_rule: ReleaseRule = "paper000"
-    """How overshoots and settling time are read; see ``mechanics.settling``."""
+    """Rule for overshoots and settling time; see ``continuum.settling``."""
     damping_timestep: NonNegative = 0.0
-    """Step h at which damping is meant [s]. ODE, and with it Webots, takes springs implicitly,
-    which damps by h·stiffness besides; 0 for damping that is all there is."""
+    """Time step h of the identified damping [s]. ODE, and with it Webots, integrates springs
+    implicitly, which adds a damping of h·stiffness; 0 for the total damping."""
     plate_gap: NonNegative = 0.0
-    """Between the plate and the tip at rest without pressure [m]."""
+    """Distance of the plate from the tip at rest without pressure [m]."""
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
@@ -153,7 +170,7 @@ class ExtensionProblem(Description):
     @property
     @abstractmethod
     def name(self) -> str:
-        """Name of what is calibrated."""
+        """Name of the calibrated object."""
 
     @property
     @abstractmethod
@@ -161,39 +178,33 @@ class ExtensionProblem(Description):
         """Columns for a list of problems."""
 
 
-# --------------------
-# The release of a soft finger: a weight bends it, is taken away at once, and the finger swings.
-
-
-FEWEST_SAMPLES, MAX_SAMPLES = 50, 1_000_000
-"""Fewer say nothing of a vibration; more are a slip of the pen."""
-ROUNDING = 1e-9
-"""A number of steps is whole up to so much of itself [–]."""
+# The release experiment.
 
 
 class FingerRelease(Description):
-    """A finger, clamped level at its base, that a weight at its tip bends and then lets go."""
+    """Release of a finger, clamped horizontally at its base, that a weight at its tip bends."""
 
     name: str = ""
     finger: SoftFinger
-    """One that only bends in its plane."""
+    """A finger that bends in its plane only."""
     tip_mass: Positive
-    """Of the weight [kg]."""
+    """Mass of the weight [kg]."""
     webots_timestep: Positive | None = None
-    """Basic time step h of Webots at which the finger's dampers c were identified [s]; all of its
-    damping is then c + h·k (mechanics.webots_damping). None: the dampers are all there is."""
+    """Basic time step h of Webots at which the finger's dampers c were identified [s]; its total
+    damping is then c + h·k (``continuum.settling.from_webots``). None: the dampers are the total
+    damping."""
     timestep: Annotated[float, Field(strict=True, ge=1e-7, le=0.1)] = 1e-3
-    """Of the physics [s]."""
+    """Physics step [s]."""
     duration: Positive = 1.0
-    """How long it is watched [s]."""
+    """Duration of the recording [s]."""
     sample_period: Positive = 1e-3
     """Time between two samples [s]; a whole number of time steps."""
     source: str = ""
-    """Where the numbers come from."""
+    """Source of the numbers."""
 
     @property
     def samples(self) -> int:
-        """How many there are, the start included."""
+        """Number of samples, the start included."""
         return round(self.duration / self.sample_period) + 1
 
     @model_validator(mode="after")
@@ -212,9 +223,9 @@ class FingerRelease(Description):
                 f"{self.sample_period:g} s",
                 "sample_period",
             )
-        if not FEWEST_SAMPLES <= self.duration / self.sample_period <= MAX_SAMPLES:
+        if not MIN_SAMPLES <= self.duration / self.sample_period <= MAX_SAMPLES:
             raise FieldError(
-                f"expected {FEWEST_SAMPLES} to {MAX_SAMPLES} samples of {self.sample_period:g} s, "
+                f"expected {MIN_SAMPLES} to {MAX_SAMPLES} samples of {self.sample_period:g} s, "
                 f"found {self.duration:g} s",
                 "duration",
             )

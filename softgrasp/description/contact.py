@@ -1,4 +1,10 @@
-"""Contact in SI units: by which model, and what stiffness, damping and friction were asked for."""
+"""Contact parameters in SI units: contact model, stiffness, damping and friction.
+
+``Contact.model`` selects the meaning of the parameters (docs/contact_models): ``compliant``, a
+Kelvin–Voigt contact F = K·δ + D·δ̇ (paper 004, eq 1 and Table 2); ``soft-finger``, the same with a
+moment about the normal from a contact ``Patch``; ``native``, MuJoCo's contact with the parameters
+of ``NativeLaw``.
+"""
 
 from __future__ import annotations
 
@@ -12,25 +18,27 @@ Fraction = Annotated[float, Field(gt=0, lt=1, strict=True)]
 
 
 class Patch(Description):
-    """The round area in which a soft finger touches, and how pressure lies on it.
+    """The circular contact area of a soft finger and its pressure distribution.
 
-    Its moment limit about the normal is k·µ·a·N, with k = 2/3 for uniform pressure and 3π/16 for
-    that of Hertz (Howe and Cutkosky 1996, and ``mechanics.contact_patch``).
+    Its moment limit about the normal is k·µ·a·N, with k = 2/3 for uniform pressure and 3π/16 for a
+    Hertz distribution (Howe and Cutkosky 1996, and ``mechanics.contact``).
     """
 
     radius: Positive = 0.005
-    """a, the same for every force [m]; ``sg.mechanics.hertz_patch_radius`` gives one for a force."""
+    """a, the same for every force [m]; ``sg.mechanics.hertz_patch_radius`` computes it from a
+    force."""
     pressure: Literal["hertz", "uniform"] = "hertz"
 
 
 class NativeLaw(Description):
-    """MuJoCo's own contact: a reference acceleration, and an impedance that grows with depth.
+    """MuJoCo's contact: a reference acceleration, and an impedance that grows with penetration.
 
-    Its stiffness in N/m follows from the masses that meet; it is measured, not asked for.
+    Its stiffness in N/m follows from the masses in contact; it is measured, not set.
     """
 
     timeconst: Positive = 0.02
-    """Time constant of the reference [s]; MuJoCo lifts it to two time steps where it is shorter."""
+    """Time constant of the reference [s]; MuJoCo raises it to two time steps where it is
+    shorter."""
     dampratio: Positive = 1.0
     """Damping ratio of the reference [–]."""
     impedance: tuple[
@@ -42,18 +50,16 @@ class NativeLaw(Description):
         0.5,
         2.0,
     )
-    """``solimp``: impedance at no depth and at full, depth of full [m], midpoint, power."""
+    """``solimp``: impedance at zero and at full penetration, full penetration [m], midpoint,
+    power."""
 
 
 class Contact(Description):
     """A contact with Coulomb friction.
 
-    ``model`` says what the numbers mean (docs/contact_models): ``compliant``, a Kelvin–Voigt
-    contact F = K·δ + D·δ̇ (paper 004, eq 1 and Table 2); ``soft-finger``, the same with a moment
-    about the normal as a patch of ``patch`` has it; ``native``, MuJoCo's own, by ``native``.
-    ``stiffness`` means normal force over penetration at rest of one contact point; a face that lies
-    flat has several. Where static and dynamic friction
-    differ, a contact that slips faster than ``critical_velocity`` has the dynamic coefficient.
+    ``stiffness`` is the normal force over the penetration at rest of one contact point; a flat face
+    has several. Where static and dynamic friction differ, a contact that slips faster than
+    ``critical_velocity`` has the dynamic coefficient.
     """
 
     model: Literal["compliant", "soft-finger", "native"] = "compliant"
@@ -64,17 +70,17 @@ class Contact(Description):
     static_friction: NonNegative = 0.5
     """µs [–]."""
     dynamic_friction: NonNegative | None = None
-    """µd [–]; as the static one where it is not given."""
+    """µd [–]; equal to the static coefficient by default."""
     critical_velocity: Positive = 1e-3
     """Slip speed at which friction becomes dynamic [m/s]."""
     torsional_friction: NonNegative = 0.003
     """Moment about the normal over normal force [m]."""
     rolling_friction: NonNegative = 1e-4
-    """Rolling moment over normal force [m]; used where the contact dimension is 6."""
+    """Rolling moment over normal force [m]; used with contact dimension 6."""
     patch: Patch = Patch()
-    """Of the model ``soft-finger``, in the place of ``torsional_friction``."""
+    """Contact area of the model ``soft-finger``; replaces ``torsional_friction``."""
     native: NativeLaw = NativeLaw()
-    """Of the model ``native``, in the place of ``stiffness`` and ``damping``."""
+    """Parameters of the model ``native``; replace ``stiffness`` and ``damping``."""
 
     @model_validator(mode="after")
     def _dynamic_not_above_static(self) -> Self:
@@ -88,7 +94,7 @@ class Contact(Description):
 
     @property
     def kinetic_friction(self) -> float:
-        """µd with its default filled in [–]."""
+        """µd with its default [–]."""
         return self.static_friction if self.dynamic_friction is None else self.dynamic_friction
 
     @property
@@ -98,14 +104,14 @@ class Contact(Description):
 
     @property
     def converted(self) -> bool:
-        """Whether stiffness and damping in SI units hold, so that each pair is converted."""
+        """Whether stiffness and damping are in SI units, so that each pair is converted."""
         return self.model != "native"
 
     @property
     def largest_timestep(self) -> float:
         """D/(2K) [s]: above it a box on a slope rocks (measured, see docs/contact.md).
 
-        Of the native model half its time constant, below which MuJoCo changes it.
+        For the native model half its time constant, below which MuJoCo changes it.
         """
         if not self.converted:
             return 0.5 * self.native.timeconst

@@ -1,4 +1,4 @@
-"""A rigid pose: where a child frame stands in its parent frame."""
+"""Rigid poses, and solid shapes: primitives and meshes, each centred on its own frame."""
 
 from __future__ import annotations
 
@@ -9,6 +9,10 @@ from pydantic import Field, field_validator
 
 from softgrasp.description.base import Description, Positive, Vec3, Vec4
 
+LengthUnit = Literal["m", "dm", "cm", "mm", "in"]
+"""Length unit of a mesh file."""
+Exponent = Annotated[float, Field(strict=True, ge=0.1, le=2.0)]
+
 
 class Pose(Description):
     """Position and orientation of a child frame in its parent frame, ``T_parent_child``."""
@@ -16,7 +20,7 @@ class Pose(Description):
     position: Vec3 = (0.0, 0.0, 0.0)
     """Origin of the child frame in the parent frame [m]."""
     quaternion: Vec4 = (1.0, 0.0, 0.0, 0.0)
-    """Unit quaternion (w, x, y, z); normalised when it is read."""
+    """Unit quaternion (w, x, y, z); normalised on input."""
 
     @field_validator("quaternion")
     @classmethod
@@ -28,13 +32,6 @@ class Pose(Description):
             return value
         w, x, y, z = (part / norm for part in value)
         return (w, x, y, z)
-
-
-# --------------------
-# Solid shapes: primitives and meshes, each centred on its own frame.
-
-
-LengthUnit = Literal["m", "dm", "cm", "mm", "in"]
 
 
 class Sphere(Description):
@@ -64,13 +61,13 @@ class Cuboid(Description):
 
 
 class Capsule(Description):
-    """A cylinder along z with a half ball on both ends."""
+    """A cylinder along z with a hemisphere on both ends."""
 
     type: Literal["capsule"] = "capsule"
     radius: Positive
     """[m]"""
     length: Positive
-    """Length of the cylindrical part along z, without the two half balls [m]."""
+    """Length of the cylindrical part along z, without the hemispheres [m]."""
 
 
 class Ellipsoid(Description):
@@ -81,13 +78,10 @@ class Ellipsoid(Description):
     """Half axes along x, y and z [m]."""
 
 
-Exponent = Annotated[float, Field(strict=True, ge=0.1, le=2.0)]
-
-
 class Superellipsoid(Description):
-    """Ellipsoid, box, cylinder, octahedron and what lies between, axes along x, y and z.
+    """Ellipsoid, box, cylinder, octahedron and intermediate shapes, axes along x, y and z.
 
-    Exponents near 0 make edges, 1 is round, 2 makes slopes: ``[1, 1]`` is an ellipsoid,
+    Exponents near 0 make edges, 1 is round, 2 makes flat slopes: ``[1, 1]`` is an ellipsoid,
     ``[0.1, 1]`` a cylinder, ``[0.1, 0.1]`` a box with narrow roundings.
     """
 
@@ -95,33 +89,33 @@ class Superellipsoid(Description):
     radii: tuple[Positive, Positive, Positive]
     """Half axes along x, y and z [m]."""
     exponents: tuple[Exponent, Exponent]
-    """Of the outline along z, and of the one around it [–]."""
+    """Exponents of the outline along z, and of the outline around it [–]."""
 
 
 class Mesh(Description):
-    """A triangle mesh from a file; the object's frame is put at its centre of mass.
+    """A triangle mesh from a file; the object's frame is placed at its centre of mass.
 
-    ``collision`` says what touches: ``hull`` the convex hull, ``decompose`` convex parts made
-    by CoACD, ``parts`` the convex parts in the file named by ``parts``, ``auto`` those parts
-    where a file is named, else the hull of a mesh that fills at least 95 % of it, else
-    ``decompose``. ``link`` takes the convex hull for the solid itself, mass properties and all, as
-    robot simulators do with the collision meshes of links; the mesh is only seen.
+    ``collision`` selects the collision geometry: ``hull`` the convex hull, ``decompose`` convex
+    parts made by CoACD, ``parts`` the convex parts in the file named by ``parts``, ``auto`` those
+    parts where a file is named, else the hull of a mesh that fills at least 95 % of it, else
+    ``decompose``. ``link`` uses the convex hull also for the mass properties, as robot simulators
+    do with the collision meshes of links; the mesh itself is only visible.
     """
 
     type: Literal["mesh"] = "mesh"
     file: str
-    """STL, OBJ, PLY, GLB or OFF file: absolute, or as the library names it."""
+    """STL, OBJ, PLY, GLB or OFF file: an absolute path, or a path relative to the library."""
     units: LengthUnit = "m"
     """Unit of the numbers in the file."""
     scale: Positive | tuple[Positive, Positive, Positive] = 1.0
-    """Factor on all axes, or one an axis [–]."""
+    """Factor for all axes, or one per axis [–]."""
     collision: Literal["auto", "hull", "decompose", "parts", "link"] = "auto"
     parts: str | None = None
     """OBJ or GLB file whose groups are convex parts in the frame and unit of ``file``."""
     decomposition_threshold: Annotated[float, Field(ge=0.01, le=1, strict=True)] = 0.03
     """Concavity below which CoACD stops cutting [–]."""
     sha256: str | None = None
-    """Hash of the file when it was read; a later run refuses a file that has changed."""
+    """Hash of the file when it was read; a later run refuses a changed file."""
 
     @field_validator("parts")
     @classmethod

@@ -1,4 +1,9 @@
-"""The object to be grasped: a shape with a mass and a material."""
+"""Objects to be grasped, and their surroundings.
+
+A ``GraspObject`` is a shape with a mass, a material and, if it is deformable, an elasticity;
+``PlacedObject`` is a further object of a scene. ``Table``, ``Wall`` and ``Block`` are fixed
+surroundings. ``Lift`` is the motion of the wrist that lifts an object off its table.
+"""
 
 from __future__ import annotations
 
@@ -19,28 +24,27 @@ from softgrasp.description.contact import Contact
 from softgrasp.description.geometry import Shape
 
 Mount = Literal["free", "fixed", "planar"]
+"""Degrees of freedom of an object in the world."""
+Cells = Annotated[int, Field(strict=True, ge=1, le=4)]
+DEFORMABLE_SHAPES = ("cuboid", "cylinder", "ellipsoid", "sphere")
+"""Shapes that can be deformable."""
 
 
 class Material(Description):
-    """What an object is made of, as far as its contacts are concerned."""
+    """Contact properties of an object's surface."""
 
     name: str
     static_friction: NonNegative = 0.5
     """µs against the hand [–]."""
     dynamic_friction: NonNegative | None = None
-    """µd against the hand [–]; as the static one where it is not given."""
-
-
-Cells = Annotated[int, Field(strict=True, ge=1, le=4)]
-DEFORMABLE_SHAPES = ("cuboid", "cylinder", "ellipsoid", "sphere")
+    """µd against the hand [–]; equal to the static coefficient by default."""
 
 
 class Elasticity(Description):
-    """What makes an object deformable: a linear elastic solid in one or a few trilinear cells.
+    """A linear elastic solid of one or a few trilinear cells.
 
-    With one cell it has 8 nodes, at the corners of the box around it, so it can be stretched,
-    sheared and turned, and bend a little; it has no dent of its own under a fingertip
-    (docs/contact_models/deformable.md).
+    With one cell it has 8 nodes, at the corners of its bounding box: it can stretch, shear and
+    rotate, and bend slightly; a fingertip makes no local dent (docs/contact_models/deformable.md).
     """
 
     young: Positive
@@ -48,17 +52,17 @@ class Elasticity(Description):
     poisson: Annotated[float, Field(ge=0, le=0.49, strict=True)] = 0.3
     """Poisson's ratio [–]."""
     damping: NonNegative = 0.01
-    """Stress rate over stress: a time, as of Rayleigh damping in proportion to stiffness [s]."""
+    """Stress rate over stress: a time, as in Rayleigh damping proportional to stiffness [s]."""
     cells: tuple[Cells, Cells, Cells] = (1, 1, 1)
-    """Cells along x, y and z."""
+    """Number of cells along x, y and z."""
     contact_time: Annotated[float, Field(gt=0, le=1, strict=True)] = 0.004
-    """Time constant of the contact of its surface, which is MuJoCo's own [s]."""
+    """Time constant of the contact of its surface, which is MuJoCo's native contact [s]."""
 
 
 class GraspObject(Description):
-    """An object to be grasped; its frame stands at its centre of mass.
+    """An object to be grasped; its frame is at its centre of mass.
 
-    Exactly one of ``mass`` and ``density`` is given.
+    Exactly one of ``mass`` and ``density`` is specified.
     """
 
     name: Annotated[str, Field(min_length=1)]
@@ -69,15 +73,16 @@ class GraspObject(Description):
     """[kg/m³]"""
     material: Material | None = None
     elasticity: Elasticity | None = None
-    """What makes it deformable; rigid where it is not given."""
+    """Elasticity of a deformable object; rigid by default."""
     upright: bool = False
-    """Whether it stands upright in a grasp; otherwise its z axis lies as the grasp says."""
+    """Whether it stands upright in a grasp; otherwise the grasp sets the direction of its z
+    axis."""
     standing: Vec3 = (0.0, 0.0, 0.0)
-    """Turns about x, y, z of intrinsic z-y-x in which it stands on a table [rad]."""
+    """Angles about x, y, z of intrinsic z-y-x at which it stands on a table [rad]."""
     rgba: Vec4 = (0.85, 0.45, 0.25, 1.0)
-    """Colour in pictures, each part 0…1."""
+    """Colour in images, each part 0…1."""
     source: str = ""
-    """Where the shape and the numbers come from."""
+    """Source of the shape and the numbers."""
 
     @model_validator(mode="after")
     def _one_of_mass_and_density(self) -> Self:
@@ -97,29 +102,29 @@ class GraspObject(Description):
         return self
 
     def weighing(self, *, mass: float | None = None, density: float | None = None) -> GraspObject:
-        """The same object with another mass [kg] or density [kg/m³].
+        """Return the object with another mass [kg] or density [kg/m³].
 
         Raises:
-            DescriptionError: Both or neither are given, or the number is not positive.
+            DescriptionError: Both or neither are specified, or the number is not positive.
         """
         return self.replace(mass=mass, density=density)
 
 
 class PlacedObject(Description):
-    """A further object beside the one to be grasped, and where it starts."""
+    """A further object beside the one to be grasped, with its start position."""
 
     object: GraspObject
     position: Vec3
     """Centre of mass in the world [m]."""
     euler: Vec3 = (0.0, 0.0, 0.0)
-    """Turns about x, y, z of intrinsic z-y-x [rad]."""
+    """Angles about x, y, z of intrinsic z-y-x [rad]."""
     mount: Mount = "free"
-    """``planar`` moves in the x–z plane of the world and turns about y."""
+    """``planar`` moves in the x–z plane of the world and rotates about y."""
     name: str = ""
-    """That of the object, with a number where it is taken, if it is not given."""
+    """That of the object by default, with a number where it is already used."""
     contact: Contact | None = None
-    """Its contact with the hand and with other objects; where it is not given that of the scene,
-    the hand, or its material."""
+    """Contact with the hand and with other objects; that of the scene, the hand or its material by
+    default."""
 
     @model_validator(mode="before")
     @classmethod
@@ -134,43 +139,42 @@ class PlacedObject(Description):
         return data
 
 
-# --------------------
-# What stands around a grasp and does not move: tables, walls and blocks.
+# Fixed surroundings.
 
 
 class Table(Description):
-    """A horizontal table top that does not move."""
+    """A horizontal, fixed table top."""
 
     type: Literal["table"] = "table"
     name: str = ""
-    """Its kind, with a number from the second one on, where it is not given."""
+    """Its kind by default, with a number from the second one on."""
     height: Number | None = None
-    """World z of its top [m]; right under the object where it is not given."""
+    """World z of its top [m]; directly below the object by default."""
     center: tuple[Number, Number] | None = None
-    """World x and y of its middle [m]; under the object where it is not given."""
+    """World x and y of its centre [m]; below the object by default."""
     size: tuple[Positive, Positive] = (0.6, 0.6)
     """Edges along x and y of the world [m]."""
     contact: Contact | None = None
-    """Its contact with objects and hand; as theirs where it is not given."""
+    """Contact with objects and hand; theirs by default."""
 
 
 class Wall(Description):
-    """A slab whose face looks along a normal: upright, sloping, or a ceiling."""
+    """A slab with a face normal: upright, sloping, or a ceiling."""
 
     type: Literal["wall"] = "wall"
     name: str = ""
-    """Its kind, with a number from the second one on, where it is not given."""
+    """Its kind by default, with a number from the second one on."""
     point: Vec3
-    """Middle of its face in the world [m]."""
+    """Centre of its face in the world [m]."""
     normal: Vec3
-    """Out of its face, in the world; of any length."""
+    """Outward normal of its face in the world, of any length."""
     size: tuple[Positive, Positive] = (0.3, 0.3)
-    """Edges of its face [m]: the level one, then the one that rises most; of a level face along x
-    and y of the world."""
+    """Edges of its face [m]: the horizontal one, then the steepest one; of a horizontal face along
+    x and y of the world."""
     thickness: Positive = 0.02
     """Behind its face [m]."""
     contact: Contact | None = None
-    """Its contact with objects and hand; as theirs where it is not given."""
+    """Contact with objects and hand; theirs by default."""
 
     @field_validator("normal")
     @classmethod
@@ -181,23 +185,23 @@ class Wall(Description):
 
 
 class Block(Description):
-    """A box that does not move."""
+    """A fixed box."""
 
     type: Literal["block"] = "block"
     name: str = ""
-    """Its kind, with a number from the second one on, where it is not given."""
+    """Its kind by default, with a number from the second one on."""
     position: Vec3
-    """Its middle in the world [m]."""
+    """Its centre in the world [m]."""
     euler: Vec3 = (0.0, 0.0, 0.0)
-    """Turns about x, y, z of intrinsic z-y-x [rad]."""
+    """Angles about x, y, z of intrinsic z-y-x [rad]."""
     size: tuple[Positive, Positive, Positive]
-    """Edges along its own x, y and z [m]."""
+    """Edges along its x, y and z axes [m]."""
     contact: Contact | None = None
-    """Its contact with objects and hand; as theirs where it is not given."""
+    """Contact with objects and hand; theirs by default."""
 
 
 def _kind(value: Any) -> Any:
-    """A table where nothing else is said: it was the only kind once."""
+    """Return the type of a surrounding; a table in files without ``type``."""
     if isinstance(value, dict):
         return value.get("type", "table")
     return getattr(value, "type", "table")
@@ -209,20 +213,24 @@ Surrounding = Annotated[
 ]
 
 
-class Lift(Description):
-    """What the hand's wrist does after the closure: lift the object, and hold it there.
+# Lifting.
 
-    The object is held where it is off the table at the end and has drifted in the hand by less
-    than is allowed since the wrist began to move.
+
+class Lift(Description):
+    """Vertical motion of the wrist after the closure, and the limits of the object's motion in it.
+
+    The object is held where it is off the table at the end and has moved in the hand by less than
+    the limits since the wrist began to move.
     """
 
     height: Positive = 0.10
     """[m], up along z of the world."""
     time: Positive = 1.0
-    """The wrist starts and ends at rest and takes this long [s]."""
+    """Duration of the motion from rest to rest [s]."""
     hold_time: Positive = 2.0
     """Time at the top [s]."""
     max_drop: Positive = 5e-3
-    """Largest distance of the object's centre from where the hand took it [m], hand frame."""
+    """Largest distance of the object's centre from its position in the hand at the start [m], hand
+    frame."""
     max_rotation: Positive = 0.35
-    """Largest turn of the object in the hand [rad]."""
+    """Largest rotation of the object in the hand [rad]."""

@@ -1,4 +1,9 @@
-"""A grasp scene: everything that a run depends on, as one value."""
+"""Grasp scenes: the hand, the object and all conditions of one grasp, in one value.
+
+``GraspScene`` holds everything that a run depends on; the rules that its parts have to satisfy
+together are in ``scene_validation.py``. ``with_field`` changes one field of a scene by its path in
+text, such as ``hand.fingers[0].phalanges[1].radius``, as the command line and sweeps do.
+"""
 
 from __future__ import annotations
 
@@ -22,24 +27,25 @@ from softgrasp.description.sensor import AnySensor
 from softgrasp.description.task import ClosePhase, Phase, PreshapePhase, Sequence, SuccessCriterion
 from softgrasp.errors import DescriptionError, did_you_mean
 
-StepTime = Annotated[float, Field(strict=True, ge=1e-7, le=LARGEST)]
 STANDARD_GRAVITY: Vec3 = (0.0, 0.0, -9.81)
-"""What ``gravity=True`` means [m/s²]."""
+"""Gravity of ``gravity=True`` [m/s²]."""
+StepTime = Annotated[float, Field(strict=True, ge=1e-7, le=LARGEST)]
 
 
 class Solver(Description):
-    """How the engine resolves contacts; the defaults are measured (docs/contact.md)."""
+    """Contact solver of the engine; the defaults are measured (docs/contact.md)."""
 
     integrator: Literal["discrete", "implicitfast", "euler"] | None = None
-    """Where it is not given: ``discrete``; ``implicitfast`` for a hand with soft fingers or on a
-    compliant carrier, whose springs make the stiffness of contacts uncertain under ``discrete``
-    (decision 0010)."""
+    """Default: ``discrete``; ``implicitfast`` for a hand with soft fingers or on a compliant
+    carrier, whose springs make the stiffness of contacts uncertain under ``discrete`` (decision
+    0010)."""
     cone: Literal["elliptic", "pyramidal"] = "elliptic"
     impratio: Positive = 3e5
-    """Stiffness of friction over that of the normal direction [–]; creep falls as 1/impratio."""
+    """Stiffness of friction over that of the normal direction [–]; creep decreases as
+    1/impratio."""
     friction_damping: Annotated[float, Field(gt=0, le=1, strict=True)] = 0.1
-    """Damping along the surface over that of the normal direction [–]. MuJoCo lifts what slides
-    in proportion to it; much less of it lets heavy objects creep (decision 0006)."""
+    """Tangential damping over normal damping [–]. In MuJoCo sliding objects rise in proportion to
+    it; much lower values let heavy objects creep (decision 0006)."""
     contact_dimension: Literal[1, 3, 4, 6] = 4
     """1 frictionless, 3 sliding, 4 with torsion, 6 with rolling friction."""
     impedance: Annotated[float, Field(gt=0, lt=1, strict=True)] = 0.5
@@ -54,56 +60,56 @@ class GraspScene(Description):
     object: GraspObject
     name: str = ""
     object_position: Vec3 | None = None
-    """Centre of mass of the object in the world [m]; the grasp centre where it is not given."""
+    """Centre of mass of the object in the world [m]; the grasp centre by default."""
     grasp: Literal["power", "precision"] = "power"
     object_euler: Vec3 | None = None
-    """Turns about x, y, z of intrinsic z-y-x [rad]; where it is not given the object lies as the
-    grasp says, or stands upright if it is an upright one."""
+    """Angles about x, y, z of intrinsic z-y-x [rad]; by default the orientation of the grasp, or
+    upright for an upright object."""
     object_mount: Mount = "free"
-    """``planar`` moves in the x–z plane of the world and turns about y."""
+    """``planar`` moves in the x–z plane of the world and rotates about y."""
     objects: tuple[PlacedObject, ...] = ()
-    """Further objects: the hand may touch them, and stops where it does; a hold test judges the
-    one to be grasped."""
+    """Further objects. The hand can touch them, and stops where it does; a hold test evaluates only
+    the object to be grasped."""
     hand_pose: Pose = Pose()
     arm: AnyArm | None = None
-    """What carries the hand, and lifts it; it stands where it has to for ``hand_pose``. A
-    compliant carrier is not led along poses: its actuators move it."""
+    """Arm that carries and lifts the hand; its base is placed to fit ``hand_pose``. A compliant
+    carrier does not follow poses: its actuators move it."""
     surroundings: tuple[Surrounding, ...] = ()
-    """What stands around. The first table may leave its height open: it then lies right under the
+    """Fixed surroundings. The first table may have no height: its top is then directly below the
     object."""
     gravity: Vec3 = (0.0, 0.0, 0.0)
     """[m/s²]; ``True`` is 9.81 down, ``False`` none."""
     contact: Contact | None = None
-    """Contact of the object with the hand; its material's where it is not given."""
+    """Contact of the object with the hand; that of its material by default."""
     self_contact: bool = True
-    """Whether the hand's bodies touch one another."""
+    """Whether the hand's bodies can touch one another."""
     closure: AnyClosure = PositionIncrementClosure()
-    """How the hand closes; without a ``type`` by position increments."""
+    """How the hand closes; by position increments where ``type`` is absent."""
     actuation: Literal["servo", "prescribed"] = "servo"
     """``servo``: position servos with a force limit. ``prescribed``: joints follow their targets
-    whatever the load, as the Simscape joints of paper 004 do."""
+    exactly under any load, like the Simscape joints of paper 004."""
     timestep: StepTime | None = None
-    """Physics step [s]; chosen for the contact where it is not given."""
+    """Physics step [s]; chosen for the contact by default."""
     control_period: StepTime = 1e-3
     """Time between two samples of the controller [s]; a whole number of time steps."""
     duration: Positive | None = None
-    """Simulated time of the closure [s]; until the hand has settled where it is not given."""
+    """Simulated time of the closure [s]; until the hand has settled by default."""
     allow_softer_contact: bool = False
-    """Go on, with a warning, where the time step cannot honour the contact."""
+    """Continue, with a warning, where the time step cannot reproduce the contact stiffness."""
     solver: Solver = Solver()
     preshape: str | None = None
-    """Named posture of the hand to start from, instead of the grasp's own start."""
+    """Name of the start posture of the hand; the start of the grasp by default."""
     sequence: Sequence = ()
-    """What wrist and fingers do one after the other; only the closure where it is not given. The
-    hand is then on a wrist that moves and turns, or on the arm; ``hand_pose`` is where an approach
-    ends and everything else begins."""
+    """Phases of wrist and fingers in their order; only the closure by default. The hand is then on
+    a wrist that translates and rotates, or on the arm; ``hand_pose`` is where an approach ends and
+    all other phases begin."""
     success: SuccessCriterion | None = None
-    """The hold test: what follows the sequence, and what counts as held from the end of the
-    closure on."""
+    """Hold test after the sequence, and the criterion for a held object from the end of the closure
+    on."""
     lift: Lift | None = None
     """Instead of a sequence and a hold test: the wrist lifts the object off its table."""
     sensors: tuple[AnySensor, ...] = ()
-    """What the hand feels with, recorded at every control sample."""
+    """Sensors of the hand, recorded at every control sample."""
     seed: Annotated[int, Field(strict=True, ge=0, lt=2**63)] = 0
     source: str = ""
     """What the scene shows or reproduces."""
@@ -123,7 +129,7 @@ class GraspScene(Description):
 
     @cached_property
     def longest_closure(self) -> float:
-        """Time that the slowest drive needs from its start to its limit [s]."""
+        """Time that the slowest actuator needs from its start to its limit [s]."""
         return ClosingMotion(self.closing_start, self.rates, self.limits).time
 
     @cached_property
@@ -133,12 +139,12 @@ class GraspScene(Description):
 
     @property
     def preset(self) -> GraspPreset:
-        """The hand's numbers for the chosen grasp."""
+        """The hand's parameters for the chosen grasp."""
         return self.hand.grasps.power if self.grasp == "power" else self.hand.grasps.precision
 
     @cached_property
     def closing_preset(self) -> GraspPreset:
-        """The chosen grasp, closing from the sequence's last preshape or from the scene's."""
+        """The chosen grasp, with the start of the sequence's last preshape or of the scene's."""
         shaped = [phase.preshape for phase in self.sequence if isinstance(phase, PreshapePhase)]
         return self._shaped(shaped[-1] if shaped else self.preshape)
 
@@ -149,82 +155,82 @@ class GraspScene(Description):
 
     @cached_property
     def closing_motion(self) -> ClosingMotion:
-        """How the hand's own drives go where nothing is touched."""
+        """Motion of the hand's actuators without contact."""
         return self.closure.closing_motion(self.hand, self.closing_preset)
 
     @cached_property
     def mechanism(self) -> ActuationModel:
-        """The hand as the closure moves it."""
+        """The hand as the closure actuates it."""
         return self.closure.mechanism(self.hand, self.closing_preset)
 
     @cached_property
     def actuators(self) -> tuple[Actuator, ...]:
-        """What the closure moves, with where it starts and ends.
+        """Actuators that the closure moves, with their starts and limits.
 
-        First the hand's drives, as far as they keep their servos, then what moves the others.
+        First those of the hand that keep their servos, then those that the closure adds.
         """
-        left = {command.name for command in self.mechanism.hand.actuators}
+        with_servos = {command.name for command in self.mechanism.hand.actuators}
         commands = self.closure.actuators(self.hand, self.closing_preset)
         entries = zip(commands, self.closing_motion.start, self.closing_motion.limits, strict=True)
         kept = (
             command._replace(start=start, limits=limits)
             for command, start, limits in entries
-            if command.name in left
+            if command.name in with_servos
         )
         return (*kept, *(actuator.actuator for actuator in self.mechanism.actuators))
 
     @cached_property
     def rates(self) -> tuple[float, ...]:
-        """Closing rate of each drive, zero where it is inactive [unit of the drive/s]."""
-        left = {command.name for command in self.mechanism.hand.actuators}
+        """Closing rate of each actuator, zero where it is inactive [unit of the actuator/s]."""
+        with_servos = {command.name for command in self.mechanism.hand.actuators}
         commands = zip(self.hand.actuators, self.closing_motion.rates, strict=True)
-        kept = (rate for command, rate in commands if command.name in left)
+        kept = (rate for command, rate in commands if command.name in with_servos)
         return (*kept, *(actuator.rate for actuator in self.mechanism.actuators))
 
     @cached_property
     def start(self) -> tuple[float, ...]:
-        """Where each drive starts [rad, m, Pa, or as its unit says]."""
+        """Start target of each actuator [rad, m, Pa or its unit]."""
         if any(isinstance(phase, PreshapePhase) for phase in self.sequence):
             return self.closure.closing_motion(self.hand, self._shaped(self.preshape)).start
         return self.closing_start
 
     @cached_property
     def closing_start(self) -> tuple[float, ...]:
-        """Where each drive closes from: ``start``, or the sequence's last preshape."""
+        """Targets from which actuators close: ``start``, or the sequence's last preshape."""
         return tuple(command.start for command in self.actuators)
 
     @property
     def phases(self) -> tuple[Phase, ...]:
-        """The sequence, or the closure alone, and then the motion of the hold test."""
+        """The sequence, or the closure alone, followed by the motion of the hold test."""
         motion = self.success.motion if self.success is not None else ()
         return (*(self.sequence or (ClosePhase(),)), *motion)
 
     @property
     def on_wrist(self) -> bool:
-        """Whether the hand is on a wrist, or on an arm, that moves and turns."""
+        """Whether the hand is on a wrist or arm that translates and rotates."""
         carried = isinstance(self.arm, HandCarrier)
         return carried or bool(self.sequence) or any(phase.moves_wrist for phase in self.phases)
 
     @property
     def is_plain(self) -> bool:
-        """Whether it is a closure with a ramp of gravity or a lift behind it, and no more."""
+        """Whether it is a closure with at most a gravity ramp or a lift after it."""
         return not self.sequence and (self.success is None or self.success.is_plain)
 
     @property
     def time_besides_closing(self) -> float:
-        """Time that everything but the closure takes at most [s]."""
+        """Maximum duration of everything except the closure [s]."""
         phases = sum(phase.time for phase in self.sequence if not isinstance(phase, ClosePhase))
         lift = 0.0 if self.lift is None else self.lift.time + self.lift.hold_time
         return phases + lift + (0.0 if self.success is None else self.success.max_duration)
 
     @cached_property
     def limits(self) -> tuple[tuple[float, float], ...]:
-        """Lowest and highest target of each drive [rad, m, Pa, or as its unit says]."""
+        """Lowest and highest target of each actuator [rad, m, Pa or its unit]."""
         return tuple(command.limits for command in self.actuators)
 
     @property
     def integrator(self) -> str:
-        """Of the solver, its default filled in."""
+        """Integrator of the solver, with its default."""
         # a deformable object is stepped by 'discrete' alone
         springs = bool(self.hand.soft_fingers) or isinstance(self.arm, HandCarrier)
         soft = springs and self.object.elasticity is None
@@ -232,30 +238,30 @@ class GraspScene(Description):
 
     @property
     def table(self) -> Table | None:
-        """The first table, on which the object may stand, where there is one."""
+        """The first table, on which the object may stand; None without a table."""
         return next((part for part in self.surroundings if isinstance(part, Table)), None)
 
     @cached_property
     def object_names(self) -> tuple[str, ...]:
-        """Names of all objects, that of the one to be grasped first."""
+        """Names of all objects, that of the object to be grasped first."""
         names = [(placed.name, placed.object.name) for placed in self.objects]
         return tuple(numbered([(self.object.name, ""), *names]))
 
     @cached_property
     def surrounding_names(self) -> tuple[str, ...]:
-        """Names of what stands around."""
+        """Names of the surroundings."""
         return tuple(numbered([(part.name, part.type) for part in self.surroundings]))
 
     @property
     def requested_contact(self) -> Contact:
-        """The contact that holds between object and hand, defaults filled in."""
+        """Contact of the object with the hand, with its defaults."""
         return self.contact_of(0)
 
     def contact_of(self, index: int) -> Contact:
-        """The contact of an object with the hand and with the objects before it.
+        """Return the contact of an object with the hand and with the objects before it.
 
         Args:
-            index: 0 for the one to be grasped, from 1 on for further ones.
+            index: 0 for the object to be grasped, from 1 on for further ones.
         """
         specific = self.objects[index - 1].contact if index else None
         chosen = specific or self.contact or self.hand.contact
@@ -271,17 +277,17 @@ class GraspScene(Description):
 
     @cached_property
     def requested_contacts(self) -> tuple[Contact, ...]:
-        """Every contact that the scene asks for, that of object and hand first."""
+        """All contacts that the scene specifies, that of object and hand first."""
         others = [self.contact_of(index + 1) for index in range(len(self.objects))]
         around = [part.contact for part in self.surroundings if part.contact is not None]
         return tuple(dict.fromkeys([self.requested_contact, *others, *around]))
 
 
 def numbered(named: list[tuple[str, str]]) -> list[str]:
-    """Names that are not given made of others, with a number where they are taken.
+    """Fill in missing names, with a number where a name is already used.
 
     Args:
-        named: (given name, or empty; what to call it else) in their order.
+        named: (name or empty text, default name) in their order.
     """
     unique, taken = [], {chosen_name for chosen_name, _ in named}
     for chosen_name, other in named:
@@ -293,18 +299,20 @@ def numbered(named: list[tuple[str, str]]) -> list[str]:
     return unique
 
 
+# Fields by their path in text.
+
 FieldPart = str | int
 _NAME = r"[A-Za-z_]\w*(?:\[\d+\])*"
 _PATH = re.compile(rf"{_NAME}(?:\.{_NAME})*")
 
 
 def with_field(scene: GraspScene, path: str, value: Any) -> GraspScene:
-    """A scene with one field changed, validated again.
+    """Return a validated copy of a scene with one field changed.
 
     Args:
         scene: The scene.
-        path: Names with dots, list items with numbers from 0 in brackets. A field inside
-            ``contact`` or ``success`` can be named where the scene has left them to the defaults.
+        path: Names with dots, list items with numbers from 0 in brackets. Fields of ``contact`` and
+            ``success`` can be named where the scene has the defaults.
         value: The new value, as plain data.
 
     Raises:
@@ -325,7 +333,7 @@ def with_field(scene: GraspScene, path: str, value: Any) -> GraspScene:
 
 
 def _replaced(node: Any, parts: list[FieldPart], value: Any, done: str) -> Any:
-    """A copy of a tree with the value at a path."""
+    """Return a copy of a tree with the value at a path."""
     if not parts:
         return value
     if node is None:

@@ -1,4 +1,9 @@
-"""What has to fit together in a scene; each rule raises a FieldError where it does not."""
+"""Rules that the parts of a grasp scene have to satisfy together.
+
+Each rule is a function of the scene that raises a ``FieldError`` with the path of the wrong field;
+``SCENE_RULES`` lists them in the order of their messages. The bodies and joints of a hand that a
+sensor can name are listed at the end.
+"""
 
 from __future__ import annotations
 
@@ -21,11 +26,14 @@ if TYPE_CHECKING:
     from softgrasp.description.contact import Contact
     from softgrasp.description.scene import GraspScene
 
-
 LONGEST_CLOSURE = 600.0
-"""A closure without a given duration may take this long [s]."""
+"""Longest closure without a specified duration [s]."""
 MAX_SAMPLES = 2_000_000
-"""Control samples of one closure: each is a row in memory and in ``trajectory.npz``."""
+"""Largest number of control samples of one closure: each is a row in memory and in
+``trajectory.npz``."""
+
+
+# Hand, closure and actuation.
 
 
 def _fits_hand(scene: GraspScene) -> None:
@@ -37,25 +45,15 @@ def _fits_hand(scene: GraspScene) -> None:
         return
     if scene.hand.soft_fingers:
         raise FieldError(
-            "expected 'servo': the joints of soft fingers have springs, and no targets that "
-            "they could obey; found 'prescribed'",
+            "expected 'servo': the joints of soft fingers have springs and no targets that "
+            "they could follow; found 'prescribed'",
             "actuation",
         )
     if not scene.closure.can_be_prescribed:
         raise FieldError(
-            f"expected 'servo': with closure '{scene.closure.name}' joints give way to what they "
-            "touch; found 'prescribed'",
+            f"expected 'servo': with closure '{scene.closure.name}' joints yield to contact; "
+            "found 'prescribed'",
             "actuation",
-        )
-
-
-def _model_keeps_its_actuators(scene: GraspScene) -> None:
-    if scene.hand.model is not None and scene.mechanism.actuators:
-        raise FieldError(
-            f"expected 'position-increment' or another one that moves the actuators of "
-            f"'{scene.hand.name}' as they are, found '{scene.closure.name}'",
-            "closure",
-            "type",
         )
 
 
@@ -71,6 +69,16 @@ def _model_can_be_prescribed(scene: GraspScene) -> None:
     )
 
 
+def _model_keeps_its_actuators(scene: GraspScene) -> None:
+    if scene.hand.model is not None and scene.mechanism.actuators:
+        raise FieldError(
+            f"expected 'position-increment' or another one that moves the actuators of "
+            f"'{scene.hand.name}' as they are, found '{scene.closure.name}'",
+            "closure",
+            "type",
+        )
+
+
 def _pressure_fits(scene: GraspScene) -> None:
     closure = scene.closure
     if closure.pressure is not None and not (closure.clamp_pressure and scene.hand.soft_fingers):
@@ -78,23 +86,51 @@ def _pressure_fits(scene: GraspScene) -> None:
         scene.hand.check_pressure(closure.pressure, ("closure", "pressure"), hint)
 
 
-def _can_be_lifted(scene: GraspScene) -> None:
-    if scene.lift is None:
+def _preshapes_exist(scene: GraspScene) -> None:
+    names_used: dict[FieldPath, str] = {}
+    if scene.preshape is not None:
+        names_used["preshape",] = scene.preshape
+    for index, phase in enumerate(scene.sequence):
+        if isinstance(phase, PreshapePhase):
+            names_used["sequence", index, "preshape"] = phase.preshape
+    shaped = any(isinstance(phase, PreshapePhase) for phase in scene.sequence)
+    for location, name in names_used.items():
+        try:
+            scene.hand.preshape(name)
+        except ValueError as error:
+            raise FieldError(str(error), *location) from None
+    if shaped and scene.mechanism.actuators:
+        raise FieldError(
+            "expected no preshape among its phases, as the closure "
+            f"'{scene.closure.name}' does not move joints by their servos",
+            "sequence",
+        )
+
+
+# Sequence, objects and surroundings.
+
+
+def _sequence_fits(scene: GraspScene) -> None:
+    kinds = [phase.type for phase in scene.sequence]
+    if not kinds:
         return
-    if scene.success is not None:
-        raise FieldError("expected a lift or a hold test (success), found both", "lift")
-    if scene.sequence:
-        raise FieldError(
-            "expected a lift or a sequence, found both; lift is also a phase of sequences", "lift"
-        )
-    if scene.object_mount != "free":
-        raise FieldError(
-            f"expected a free object to lift, found a {scene.object_mount} one", "lift"
-        )
-    if scene.gravity[2] >= 0.0:
-        raise FieldError(
-            f"expected gravity down, against which to lift, found {scene.gravity}", "gravity"
-        )
+    if "close" not in kinds:
+        raise FieldError("expected one close among its phases, found none", "sequence")
+    closes = [index for index, kind in enumerate(kinds) if kind == "close"]
+    if len(closes) > 1:
+        raise FieldError(f"expected one close, found {len(closes)}", "sequence", closes[1], "type")
+    for index, kind in enumerate(kinds):
+        if kind == "approach" and index > 0:
+            raise FieldError(
+                f"expected an approach only as the first phase, found it after '{kinds[index - 1]}'"
+                "; use 'move' for later motions",
+                *("sequence", index, "type"),
+            )
+        if kind == "preshape" and index > closes[0]:
+            raise FieldError(
+                "expected a preshape only before the fingers close, found it after 'close'",
+                *("sequence", index, "type"),
+            )
 
 
 def _have_names(scene: GraspScene) -> None:
@@ -128,6 +164,25 @@ def _stand_somewhere(scene: GraspScene) -> None:
             )
 
 
+def _can_be_lifted(scene: GraspScene) -> None:
+    if scene.lift is None:
+        return
+    if scene.success is not None:
+        raise FieldError("expected a lift or a hold test (success), found both", "lift")
+    if scene.sequence:
+        raise FieldError(
+            "expected a lift or a sequence, found both; lift is also a phase of sequences", "lift"
+        )
+    if scene.object_mount != "free":
+        raise FieldError(
+            f"expected a free object to lift, found a {scene.object_mount} one", "lift"
+        )
+    if scene.gravity[2] >= 0.0:
+        raise FieldError(
+            f"expected gravity down, against which to lift, found {scene.gravity}", "gravity"
+        )
+
+
 def _can_be_evaluated(scene: GraspScene) -> None:
     success = scene.success
     if success is None:
@@ -156,8 +211,8 @@ def _can_be_evaluated(scene: GraspScene) -> None:
     tested = (success.gravity, success.motion, success.directions)
     if success.max_creep is not None and not (any(tested) or follows):
         raise FieldError(
-            "expected a time under load to creep in: gravity, motion or directions; found pulls "
-            "only",
+            "expected a load during which creep is measured: gravity, motion or directions; found "
+            "pulls only",
             "success",
             "max_creep",
         )
@@ -174,50 +229,6 @@ def _can_be_evaluated(scene: GraspScene) -> None:
                 f"expected a part in the x–z plane, in which a planar object moves, found {load}",
                 "success",
                 *location,
-            )
-
-
-def _preshapes_exist(scene: GraspScene) -> None:
-    names_used: dict[FieldPath, str] = {}
-    if scene.preshape is not None:
-        names_used["preshape",] = scene.preshape
-    for index, phase in enumerate(scene.sequence):
-        if isinstance(phase, PreshapePhase):
-            names_used["sequence", index, "preshape"] = phase.preshape
-    shaped = any(isinstance(phase, PreshapePhase) for phase in scene.sequence)
-    for location, name in names_used.items():
-        try:
-            scene.hand.preshape(name)
-        except ValueError as error:
-            raise FieldError(str(error), *location) from None
-    if shaped and scene.mechanism.actuators:
-        raise FieldError(
-            "expected no preshape among its phases, as the closure "
-            f"'{scene.closure.name}' moves joints otherwise than by their servos",
-            "sequence",
-        )
-
-
-def _sequence_fits(scene: GraspScene) -> None:
-    kinds = [phase.type for phase in scene.sequence]
-    if not kinds:
-        return
-    if "close" not in kinds:
-        raise FieldError("expected one close among its phases, found none", "sequence")
-    closes = [index for index, kind in enumerate(kinds) if kind == "close"]
-    if len(closes) > 1:
-        raise FieldError(f"expected one close, found {len(closes)}", "sequence", closes[1], "type")
-    for index, kind in enumerate(kinds):
-        if kind == "approach" and index > 0:
-            raise FieldError(
-                f"expected an approach only as the first phase, found it after '{kinds[index - 1]}'"
-                "; move takes the hand elsewhere",
-                *("sequence", index, "type"),
-            )
-        if kind == "preshape" and index > closes[0]:
-            raise FieldError(
-                "expected a preshape only before the fingers close, found it after 'close'",
-                *("sequence", index, "type"),
             )
 
 
@@ -240,12 +251,15 @@ def _can_be_carried(scene: GraspScene) -> None:
             )
 
 
+# Carrier, run, contacts and deformable objects.
+
+
 def _carrier_fits(scene: GraspScene) -> None:
-    """Refuse what needs a hand that goes where it is led, or an engine state without springs."""
+    """Refuse what a compliant carrier cannot do: follow poses, or run without springs."""
     if not isinstance(scene.arm, HandCarrier):
         return
     kind = f"{scene.arm.kind} arm"
-    hint = f"a {kind} is not led along poses; {scene.arm.motion_hint}"
+    hint = f"a {kind} does not follow poses; {scene.arm.motion_hint}"
     if scene.lift is not None:
         raise FieldError(f"expected none, as {hint}, found one", "lift")
     if scene.sequence:
@@ -258,8 +272,8 @@ def _carrier_fits(scene: GraspScene) -> None:
             )
     if scene.actuation == "prescribed":
         raise FieldError(
-            f"expected 'servo': the joints of a {kind} have springs, and no targets that "
-            "they could obey; found 'prescribed'",
+            f"expected 'servo': the joints of a {kind} have springs and no targets that "
+            "they could follow; found 'prescribed'",
             "actuation",
         )
     if scene.object.elasticity is not None:
@@ -326,7 +340,7 @@ def _soft_finger_fits(scene: GraspScene, contact: Contact | None, location: Fiel
         )
     if contact.torsional_friction != type(contact).model_fields["torsional_friction"].default:
         raise FieldError(
-            "expected none for a soft-finger contact, whose patch (contact.patch) says it, found "
+            "expected none for a soft-finger contact, whose patch (contact.patch) sets it, found "
             f"{contact.torsional_friction:g} m",
             *location,
             "torsional_friction",
@@ -343,7 +357,7 @@ def _deformable_fits(scene: GraspScene) -> None:
         )
     if scene.solver.integrator not in (None, "discrete"):
         raise FieldError(
-            "expected 'discrete' for a deformable object, which is stepped by it alone, found "
+            "expected 'discrete' for a deformable object, which supports no other, found "
             f"'{scene.solver.integrator}'",
             "solver",
             "integrator",
@@ -371,6 +385,9 @@ def _only_the_first_deforms(scene: GraspScene) -> None:
             )
 
 
+# Sensors.
+
+
 def _sensors_fit(scene: GraspScene) -> None:
     require_fitting_sensors(
         scene.sensors,
@@ -379,6 +396,91 @@ def _sensors_fit(scene: GraspScene) -> None:
         sensing_closure=scene.closure.sense == "sensor",
     )
 
+
+def require_fitting_sensors(
+    sensors: tuple[AnySensor, ...], hand: Hand, *, servos: bool, sensing_closure: bool
+) -> None:
+    """Refuse sensors on missing bodies or joints, and a closure without tactile sensors.
+
+    Args:
+        sensors: Sensors of the scene.
+        hand: The hand of the scene.
+        servos: Whether servos move the joints.
+        sensing_closure: Whether the closure detects contact by tactile sensors.
+
+    Raises:
+        FieldError: A sensor or the closure does not fit.
+    """
+    names = ((sensor.name, ("sensors", k, "name")) for k, sensor in enumerate(sensors))
+    require_unique(names, "sensor")
+    bodies, joints = known_bodies(hand), servo_joints(hand)
+    for index, sensor in enumerate(sensors):
+        if isinstance(sensor, TactileSensor | ForceTorqueSensor):
+            _require("body", sensor.body, bodies, ("sensors", index, "body"))
+        if isinstance(sensor, JointTorqueSensor):
+            _require_joints(sensor, hand, joints, index, servos=servos)
+    if sensing_closure and not any(isinstance(sensor, TactileSensor) for sensor in sensors):
+        raise FieldError(
+            "expected a tactile sensor in the scene (sensors) for the closure, found none",
+            "closure",
+            "sense",
+        )
+
+
+def _require_joints(
+    sensor: JointTorqueSensor, hand: Hand, joints: list[str], index: int, *, servos: bool
+) -> None:
+    if not joints:
+        raise FieldError(
+            f"expected a hand with rigid joints, found '{hand.name}' without",
+            "sensors",
+            index,
+        )
+    if not servos:
+        raise FieldError(
+            "expected 'servo' for a sensor of joint torques, found 'prescribed', whose joints have "
+            "no servo to measure",
+            "actuation",
+        )
+    for position_index, joint in enumerate(sensor.joints):
+        _require("joint", joint, joints, ("sensors", index, "joints", position_index))
+
+
+def known_bodies(hand: Hand) -> list[str]:
+    """Return the bodies of a hand that can carry a sensor, the palm first."""
+    palms = ["palm", *(palm.name for palm in hand.more_palms)]
+    return [*palms, *(body for finger in _fingers(hand) for body in finger)]
+
+
+def fingertips(hand: Hand) -> list[str]:
+    """Return the last body of each finger."""
+    return [finger[-1] for finger in _fingers(hand)]
+
+
+def servo_joints(hand: Hand) -> list[str]:
+    """Return the joints of a hand that have servos; joints that follow others have none."""
+    return [actuator.joint for actuator in hand.actuators if actuator.joint is not None]
+
+
+def _fingers(hand: Hand) -> list[list[str]]:
+    rigid = [
+        [
+            finger.body_of(row)
+            for row, body in zip(finger.phalanges, finger.has_body, strict=True)
+            if body
+        ]
+        for finger in hand.fingers
+    ]
+    soft = [[f"{f.name}_L{k}" for k in range(len(f.finger.links))] for f in hand.soft_fingers]
+    return rigid + soft
+
+
+def _require(what: str, name: str, known: list[str], path: tuple[str | int, ...]) -> None:
+    if name not in known:
+        raise FieldError(f"no {what} '{name}' in the hand; {did_you_mean(name, known)}", *path)
+
+
+# All rules.
 
 SCENE_RULES = (
     _fits_hand,
@@ -399,92 +501,4 @@ SCENE_RULES = (
     _only_the_first_deforms,
     _sensors_fit,
 )
-"""All rules, in the order in which their sentences come."""
-
-
-# --------------------
-# What sensors need of the hand and of the rest of their scene.
-
-
-def require_fitting_sensors(
-    sensors: tuple[AnySensor, ...], hand: Hand, *, servos: bool, sensing_closure: bool
-) -> None:
-    """Refuse sensors on what the hand does not have, and a closure that would feel nothing.
-
-    Args:
-        sensors: Of a scene.
-        hand: Its hand.
-        servos: Whether servos drive the joints.
-        sensing_closure: Whether the closure judges contact by tactile sensors.
-
-    Raises:
-        FieldError: Something does not fit.
-    """
-    names = ((sensor.name, ("sensors", k, "name")) for k, sensor in enumerate(sensors))
-    require_unique(names, "sensor")
-    bodies, joints = known_bodies(hand), servo_joints(hand)
-    for index, sensor in enumerate(sensors):
-        if isinstance(sensor, TactileSensor | ForceTorqueSensor):
-            _require("body", sensor.body, bodies, ("sensors", index, "body"))
-        if isinstance(sensor, JointTorqueSensor):
-            _require_joints(sensor, hand, joints, index, servos=servos)
-    if sensing_closure and not any(isinstance(sensor, TactileSensor) for sensor in sensors):
-        raise FieldError(
-            "expected a tactile sensor in the scene (sensors), by which the closure can sense, "
-            "found none",
-            "closure",
-            "sense",
-        )
-
-
-def _require_joints(
-    sensor: JointTorqueSensor, hand: Hand, joints: list[str], index: int, *, servos: bool
-) -> None:
-    if not joints:
-        raise FieldError(
-            f"expected a hand with rigid joints, found '{hand.name}' without",
-            "sensors",
-            index,
-        )
-    if not servos:
-        raise FieldError(
-            "expected 'servo' for a sensor of joint torques, found 'prescribed', whose joints have "
-            "no servo that could tell",
-            "actuation",
-        )
-    for position_index, joint in enumerate(sensor.joints):
-        _require("joint", joint, joints, ("sensors", index, "joints", position_index))
-
-
-def known_bodies(hand: Hand) -> list[str]:
-    """Bodies of a hand that a sensor can sit on, the palm first."""
-    palms = ["palm", *(palm.name for palm in hand.more_palms)]
-    return [*palms, *(body for finger in _fingers(hand) for body in finger)]
-
-
-def fingertips(hand: Hand) -> list[str]:
-    """The last body of each finger."""
-    return [finger[-1] for finger in _fingers(hand)]
-
-
-def _fingers(hand: Hand) -> list[list[str]]:
-    rigid = [
-        [
-            finger.body_of(row)
-            for row, body in zip(finger.phalanges, finger.has_body, strict=True)
-            if body
-        ]
-        for finger in hand.fingers
-    ]
-    soft = [[f"{f.name}_L{k}" for k in range(len(f.finger.links))] for f in hand.soft_fingers]
-    return rigid + soft
-
-
-def servo_joints(hand: Hand) -> list[str]:
-    """Joints of a hand that have servos, as those that follow others have none."""
-    return [actuator.joint for actuator in hand.actuators if actuator.joint is not None]
-
-
-def _require(what: str, name: str, known: list[str], path: tuple[str | int, ...]) -> None:
-    if name not in known:
-        raise FieldError(f"no {what} '{name}' in the hand; {did_you_mean(name, known)}", *path)
+"""All rules, in the order of their messages."""

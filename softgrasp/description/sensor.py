@@ -1,4 +1,9 @@
-"""Sensors of a hand: what they measure, where they sit, and how they fall short of the truth."""
+"""Sensors of a hand with their measurement errors, and the pinhole camera.
+
+A scene's ``sensors`` are tactile skins, six-axis force–torque sensors and joint torque sensors;
+``SensorErrors`` distorts their ideal values. ``PinholeCamera`` holds the intrinsic parameters of a
+calibrated camera with the lens distortion of Brown (1971); ``mechanics.camera`` projects with it.
+"""
 
 from __future__ import annotations
 
@@ -10,31 +15,32 @@ from softgrasp.description.base import Description, FieldError, NonNegative, Num
 from softgrasp.description.geometry import Pose
 
 Taxels = Annotated[int, Field(strict=True, ge=1, le=64)]
+"""Number of taxels in one direction."""
 
 
 class SensorErrors(Description):
-    """How a sensor falls short: what it tells is the truth with these, in this order.
+    """Measurement errors, applied to the ideal values in this order.
 
-    Bias and noise are added, the sum is cut at ``range``, rounded to ``resolution``, and told
-    ``delay`` later. All are in the unit of what is measured, N or N·m.
+    Bias and noise are added, the sum is clipped at ``range``, rounded to ``resolution`` and delayed
+    by ``delay``. All are in the unit of the measured quantity, N or N·m.
     """
 
     bias: Number = 0.0
-    """Added to every channel."""
+    """Constant offset of every channel."""
     noise: NonNegative = 0.0
-    """Standard deviation of white noise on every channel, from the scene's seed; each sensor has a
-    stream of its own."""
+    """Standard deviation of white noise on every channel; each sensor has its own random stream,
+    derived from the scene's seed."""
     range: Positive | None = None
-    """Channels are cut at ± this; not at all where it is not given."""
+    """Channels are clipped at ± this value; no clipping by default."""
     resolution: NonNegative = 0.0
-    """Channels are rounded to whole multiples of it; not at all where it is zero."""
+    """Channels are rounded to multiples of it; no rounding at zero."""
     delay: NonNegative = 0.0
-    """Age of what is told [s]: the newest control sample that is at least so old, so that it
-    counts in whole samples, rounded up."""
+    """Age of the readings [s]: they are those of the newest control sample that is at least this
+    old, so it is rounded up to whole samples."""
 
 
 class Sensor(SensorErrors):
-    """What all sensors have."""
+    """Base of all sensors."""
 
     name: Annotated[str, Field(min_length=1, pattern=r"^[^\s/.|]+$")]
     """Unique in its scene; without spaces, '/', '.' and '|'."""
@@ -43,9 +49,9 @@ class Sensor(SensorErrors):
 class TactileSensor(Sensor):
     """A skin of taxels around one body of the hand.
 
-    Taxels lie in rows along the body's longest axis and in columns around it. The normal force of
-    every contact is shared among the four nearest taxels by bilinear weights, whose sum is one: the
-    taxels together tell the whole normal force of all that touches the body [N].
+    Taxels form rows along the body's longest axis and columns around it. The normal force of every
+    contact is distributed to the four nearest taxels by bilinear weights, whose sum is one: the sum
+    of the taxels is the total normal force on the body [N].
     """
 
     type: Literal["tactile"] = "tactile"
@@ -58,9 +64,9 @@ class TactileSensor(Sensor):
 class ForceTorqueSensor(Sensor):
     """A six-axis sensor between a body of the hand and what carries it.
 
-    It tells force [N] and torque [N·m] that all beyond it puts on it, in its own frame and about
-    its origin: weights and inertia forces of the bodies beyond it, their contacts, and what hangs
-    on them. Weights count although the model relieves the servos of them.
+    It measures the force [N] and torque [N·m] of everything beyond it, in its frame and about its
+    origin: weights and inertial forces of the bodies beyond it, their contacts, and attached loads.
+    Weights count although the model compensates them in the servos.
     """
 
     type: Literal["force_torque"] = "force_torque"
@@ -70,16 +76,16 @@ class ForceTorqueSensor(Sensor):
     pose: Pose = Pose()
     """Frame of the sensor in the frame of the body."""
     tare: bool = False
-    """Whether the reading at the start is taken off, as a real one is zeroed before a grasp."""
+    """Whether the reading at the start is subtracted, as a real sensor is zeroed before a grasp."""
     torque_errors: SensorErrors = SensorErrors()
-    """Of the torques [N·m]; the sensor's own errors are those of the forces [N]. Its ``delay`` is
-    not used."""
+    """Errors of the torques [N·m]; the errors of the sensor itself are those of the forces [N]. Its
+    ``delay`` is not used."""
 
     @model_validator(mode="after")
     def _one_delay(self) -> Self:
         if self.torque_errors.delay:
             raise FieldError(
-                "expected none, as torques are as old as forces (delay), found "
+                "expected none, as torques have the delay of the forces (delay), found "
                 f"{self.torque_errors.delay:g} s",
                 "torque_errors",
                 "delay",
@@ -88,31 +94,31 @@ class ForceTorqueSensor(Sensor):
 
 
 class JointTorqueSensor(Sensor):
-    """What the servos of rigid joints put on them: torques [N·m], forces of prismatic ones [N]."""
+    """Torques of the servos of rigid joints [N·m]; forces of prismatic joints [N]."""
 
     type: Literal["joint_torque"] = "joint_torque"
     joints: tuple[str, ...] = ()
-    """Such as ``F1_J2``; all joints of the rigid fingers where none is named."""
+    """Such as ``F1_J2``; all joints of the rigid fingers by default."""
 
 
 AnySensor = Annotated[
     TactileSensor | ForceTorqueSensor | JointTorqueSensor, Field(discriminator="type")
 ]
+"""Any sensor of a hand, selected by ``type``."""
 
 
-# --------------------
-# A pinhole camera with the lens distortion of Brown: what a calibration of it finds.
-
+# Cameras.
 
 Pixels = Annotated[int, Field(strict=True, ge=1, le=100_000)]
+"""Number of pixels in one direction."""
 
 
 class PinholeCamera(Description):
-    """Focal lengths, principal point and distortion of a camera, and how large its pictures are.
+    """Focal lengths, principal point, distortion and image size of a camera.
 
-    The camera's frame has z forward, x to the right and y down in the picture. Pixels are (column,
-    row), (0, 0) being the outer corner of the upper left pixel, whose middle is at (0.5, 0.5);
-    OpenCV and most makers count from that middle: add 0.5 to their cx and cy.
+    The camera's frame has z forward, x to the right and y down in the image. Pixels are (column,
+    row), (0, 0) being the outer corner of the upper left pixel, whose centre is at (0.5, 0.5);
+    OpenCV and most manufacturers count from that centre: add 0.5 to their cx and cy.
     """
 
     name: str = ""
@@ -133,8 +139,8 @@ class PinholeCamera(Description):
     p2: Number = 0.0
     """Tangential distortion [–]."""
     k3: Number = 0.0
-    """Radial distortion, of r⁶ [–]; the fifth number of OpenCV's order k1, k2, p1, p2, k3."""
+    """Radial distortion, of r⁶ [–]; the fifth number in OpenCV's order k1, k2, p1, p2, k3."""
     width: Pixels
     height: Pixels
     source: str = ""
-    """Where the numbers come from."""
+    """Source of the numbers."""

@@ -1,4 +1,9 @@
-"""A soft finger as rigid links with springs: what a continuum becomes after discretisation."""
+"""Soft fingers as rigid links with springs, and their mounting on a hand.
+
+A ``SoftFinger`` is what a continuum becomes after discretisation (``continuum.rld``): a chain of
+``SoftJoint`` and ``SoftLink``, straight along +x from its base, z up; positive angles bend towards
+−z. A ``MountedSoftFinger`` is one of a hand, driven by one pressure.
+"""
 
 from __future__ import annotations
 
@@ -21,53 +26,51 @@ from softgrasp.description.base import (
 )
 from softgrasp.description.geometry import Pose
 
-Tiny = Annotated[float, Field(strict=True, gt=0)]
+SmallMass = Annotated[float, Field(strict=True, gt=0)]
+"""A mass: any positive number."""
 Freedom = Literal["stretch", "twist", "y", "z"]
-"""A way in which a joint gives: along x, about x, about y (bending in the plane), about z."""
+"""A degree of freedom of a joint: stretch along x, twist about x, bending about y (in the plane) or
+z."""
 
 
 class SoftJoint(Description):
-    """A point at which the finger bends.
-
-    Positions are those of the straight, unloaded finger: base at the origin, the finger along +x,
-    z up. A positive angle bends towards −z.
-    """
+    """A joint at which the finger bends."""
 
     position: Vec3
-    """[m]"""
+    """Position in the straight, unloaded finger [m]."""
     stiffness: Positive
     """[N·m/rad]"""
     damping: NonNegative = 0.0
-    """[N·m·s/rad]; twist and stretch lose as large a part: the same damping over stiffness."""
+    """[N·m·s/rad]; twist and stretch have the same damping over stiffness."""
     pressure_gain: Number = 0.0
     """Bending moment over pressure [N·m/Pa]; ``alpha`` of paper 000 (eq 2)."""
     tendon_arm: Number = 0.0
-    """Bending moment over tension [m]: how far the tendon runs from the axis, on the −z side."""
+    """Bending moment over tension [m]: distance of the tendon from the axis, on the −z side."""
     pressure_area: Number = 0.0
-    """Force along the finger over pressure [m²]; lengthens a joint that gives way."""
+    """Force along the finger over pressure [m²]; it lengthens a joint with ``axial_stiffness``."""
     tendon_pull: NonNegative = 0.0
-    """Force along the finger over tension: the number of tendons; shortens such a joint."""
+    """Force along the finger over tension: the number of tendons; it shortens such a joint."""
     torsion_stiffness: Positive | None = None
-    """About the finger's own axis [N·m/rad]; stiff where not given."""
+    """Stiffness about the finger's axis [N·m/rad]; infinite by default."""
     axial_stiffness: Positive | None = None
-    """Along it [N/m]; stiff where not given."""
+    """Stiffness along the finger's axis [N/m]; infinite by default."""
 
 
 class SoftLink(Description):
-    """A rigid piece of the finger; ``links[0]`` is fixed to the base."""
+    """A rigid link of the finger; ``links[0]`` is fixed to the base."""
 
     center: Vec3
-    """Middle of its box in the straight finger [m]."""
-    mass: Tiny
+    """Centre of its box in the straight finger [m]."""
+    mass: SmallMass
     """[kg]; any mass above zero."""
     size: tuple[Positive, Positive, Positive]
-    """Edges of the box that shows and touches [m]."""
+    """Edges of its visible and collision box [m]."""
     mass_center: Vec3 | None = None
-    """Centre of mass in the straight finger [m]; the middle of the box where not given."""
+    """Centre of mass in the straight finger [m]; the centre of the box by default."""
 
     @property
     def balance(self) -> Vec3:
-        """Where its weight acts in the straight finger [m]."""
+        """Centre of mass in the straight finger, with its default [m]."""
         return self.center if self.mass_center is None else self.mass_center
 
 
@@ -80,9 +83,9 @@ class SoftFinger(Description):
     tip: Vec3
     """End of the straight finger [m]."""
     planar: bool = True
-    """Whether it bends in the x–z plane only; else about y and z at every joint."""
+    """Whether it bends in the x–z plane only; otherwise about y and z at every joint."""
     source: str = ""
-    """Where the numbers come from."""
+    """Source of the numbers."""
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
@@ -106,10 +109,10 @@ class SoftFinger(Description):
 
     @property
     def freedoms(self) -> tuple[tuple[int, Freedom], ...]:
-        """Coordinates from the base on: the joint's number, from 0, and how it gives.
+        """Coordinates from the base on: the joint's index from 0, and the degree of freedom.
 
-        Turns about different axes do not commute, so every other joint takes its ways in the
-        opposite order: what two neighbours do too much cancels to second order.
+        Rotations about different axes do not commute, so every other joint has its freedoms in the
+        opposite order: the errors of two neighbours then cancel to second order.
         """
         freedoms: list[tuple[int, Freedom]] = []
         for index, joint in enumerate(self.joints):
@@ -125,12 +128,8 @@ class SoftFinger(Description):
 
     @property
     def compliance(self) -> float:
-        """Sum of 1/k over all joints [rad/(N·m)]; L/EI of the beam that it stands for."""
+        """Sum of 1/k over all joints [rad/(N·m)]; L/EI of the represented beam."""
         return sum(1.0 / joint.stiffness for joint in self.joints)
-
-
-# --------------------
-# A soft finger as a hand carries it: where it stands, and which pressures drive it.
 
 
 class MountedSoftFinger(Description):
@@ -141,14 +140,15 @@ class MountedSoftFinger(Description):
 
     name: str
     base: Pose = Pose()
-    """Frame of the finger in the hand's: it lies along x and bends towards −z under pressure."""
+    """Frame of the finger in the hand's frame: the finger lies along x and bends towards −z under
+    pressure."""
     finger: SoftFinger
     limits: tuple[Number, Number] = (0.0, 100e3)
     """Lowest and highest gauge pressure [Pa]."""
     start: Number = 0.0
     """Pressure from which the hand closes [Pa]."""
     rgba: Vec4 | None = None
-    """Colour in pictures, each part 0…1."""
+    """Colour in images, each part 0…1."""
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -162,16 +162,16 @@ class MountedSoftFinger(Description):
         return self
 
     def format_values(self, *values: float) -> str:
-        """Pressures as a sentence shows them."""
+        """Format pressures with their unit."""
         return f"{listed(values)} Pa"
 
     @property
     def as_actuator(self) -> Actuator:
-        """Its pressure, which goes on through contact: it is what grips."""
+        """Its pressure, which continues through contact because it provides the grip force."""
         name, label = f"{self.name}_pressure", f"pressure of '{self.name}'"
         return Actuator(name, label, "Pa", self.limits, self.start)
 
     @property
     def length(self) -> float:
-        """From the base to the tip of the straight finger [m]."""
+        """Distance from the base to the tip of the straight finger [m]."""
         return self.finger.tip[0]

@@ -1,4 +1,8 @@
-"""A sweep as a value: a scene, what varies in it, and how often."""
+"""Sweeps and grasp plans: a scene, what varies in it, and how the grasps are ranked.
+
+A ``SweepPlan`` varies fields of one scene over a grid, a list or samples; each row is one grasp. A
+``GraspPlan`` samples poses of the hand around the object (``PoseSampling``) and ranks the grasps.
+"""
 
 from __future__ import annotations
 
@@ -12,25 +16,27 @@ from softgrasp.description.scene import GraspScene
 from softgrasp.description.task import SuccessCriterion
 from softgrasp.errors import did_you_mean
 
+# Sweeps.
+
 Method = Literal["grid", "list", "latin", "sobol"]
-DRAWN = ("latin", "sobol")
+SAMPLING_METHODS = ("latin", "sobol")
 """Methods that draw samples between two ends."""
 MAX_ROWS = 10_000_000
 
 
 class Axis(Description):
-    """A field of the scene that varies: by values, or between two ends."""
+    """A field of the scene that varies: over values, or between two ends."""
 
     path: Annotated[str, Field(min_length=1)]
     """Such as ``object.density`` or ``hand.fingers[*].phalanges[0].radius``."""
     values: tuple[Any, ...] | None = None
-    """Plain data, as the field takes it; of hands and objects also their names or files."""
+    """Plain data, as in the field; of hands and objects also their names or files."""
     low: Number | None = None
     high: Number | None = None
     steps: Count | None = None
-    """In a grid, how many values from ``low`` to ``high``, both included."""
+    """In a grid: number of values from ``low`` to ``high``, both included."""
     log: bool = False
-    """Whether values are spaced by their logarithm."""
+    """Whether values are spaced logarithmically."""
 
     @model_validator(mode="after")
     def _one_form(self) -> Self:
@@ -40,8 +46,9 @@ class Axis(Description):
             raise FieldError(f"expected values, or low and high, found {present}", "values")
         if self.values is not None:
             if not self.values:
-                raise FieldError(f"expected at least one value of '{self.path}', found none",
-                                 "values")  # fmt: skip
+                raise FieldError(
+                    f"expected at least one value of '{self.path}', found none", "values"
+                )
             return self
         if self.low is None or self.high is None:
             raise FieldError("expected low and high, found one of them", "low")
@@ -54,12 +61,12 @@ class Axis(Description):
 
 
 class PoseNoise(Description):
-    """How far the object's start is off at random, for each grasp anew."""
+    """Random error of the object's start pose, drawn for each grasp."""
 
     position: NonNegative = 0.0
     """Standard deviation along each axis of the world [m]."""
     rotation: NonNegative = 0.0
-    """Standard deviation of the turn about each axis of the world [rad]."""
+    """Standard deviation of the rotation about each axis of the world [rad]."""
 
 
 class SweepPlan(Description):
@@ -68,17 +75,18 @@ class SweepPlan(Description):
     scene: GraspScene
     axes: tuple[Axis, ...] = ()
     method: Method = "grid"
-    """``grid``: all combinations, the last axis fastest. ``list``: the first values of all axes,
-    then the second ones. ``latin`` and ``sobol``: ``samples`` between the ends of all axes."""
+    """``grid``: all combinations, the last axis varies fastest. ``list``: the first values of all
+    axes, then the second ones. ``latin`` and ``sobol``: ``samples`` between the ends of all
+    axes."""
     samples: Count | None = None
-    """Of ``latin`` and ``sobol``."""
+    """Number of samples of ``latin`` and ``sobol``."""
     repeats: Count = 1
-    """How often each combination is taken, one after another; only noise makes them differ."""
+    """Repeats of each combination in succession; only noise makes them differ."""
     noise: PoseNoise = PoseNoise()
     seed: Annotated[int, Field(strict=True, ge=0)] = 0
-    """Of samples and noise."""
+    """Seed of samples and noise."""
     quality: bool = False
-    """Whether ε of the final contacts is a column; it takes some milliseconds a grasp."""
+    """Whether ε of the final contacts is a column; it takes some milliseconds per grasp."""
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -86,12 +94,12 @@ class SweepPlan(Description):
         for index, path in enumerate(paths):
             if path in paths[:index]:
                 raise FieldError(f"expected every path once, found '{path}' twice", "axes", index)
-        drawn = self.method in DRAWN
+        drawn = self.method in SAMPLING_METHODS
         if drawn != (self.samples is not None):
             present = "none" if self.samples is None else str(self.samples)
             raise FieldError(
-                f"expected samples exactly with {' and '.join(DRAWN)}, found {present} with "
-                f"{self.method}",
+                f"expected samples exactly with {' and '.join(SAMPLING_METHODS)}, "
+                f"found {present} with {self.method}",
                 "samples",
             )
         if drawn and not self.axes:
@@ -116,8 +124,8 @@ class SweepPlan(Description):
         for index, axis in enumerate(self.axes):
             if axis.values is None and axis.steps is None:
                 raise FieldError(
-                    f"expected how many steps from low to high, found none; as {axis.path}="
-                    f"{axis.low:g}:{axis.high:g}:5 has",
+                    f"expected the number of steps from low to high, found none; for example "
+                    f"{axis.path}={axis.low:g}:{axis.high:g}:5",
                     "axes",
                     index,
                     "steps",
@@ -125,76 +133,73 @@ class SweepPlan(Description):
 
     @property
     def size(self) -> int:
-        """How many rows."""
+        """Number of rows."""
         counts = [len(axis.values) if axis.values else axis.steps or 1 for axis in self.axes]
         if self.method == "grid":
-            whole = 1
-            for count in counts:
-                whole *= count
+            combinations = math.prod(counts)
         elif self.method == "list":
-            whole = counts[0] if counts else 1
+            combinations = counts[0] if counts else 1
         else:
-            whole = self.samples or 1
-        return whole * self.repeats
+            combinations = self.samples or 1
+        return combinations * self.repeats
 
 
-# --------------------
-# A search for grasps as a value: a scene, poses of the hand, and how grasps are ranked.
-
+# Grasp plans.
 
 Angle = Annotated[float, Field(strict=True, ge=0, le=math.pi)]
 MAX_CANDIDATES = 1_000_000
-"""More are a slip of the pen."""
+"""Largest number of candidates of a plan."""
 PERTURBATION = "perturbation"
-"""Ranks by what the hold test's directions show: how many are borne, then how far it drifts."""
+"""Ranking by the directions of the hold test: the number in which the object is held, then its
+drift."""
 
 
 class PoseSampling(Description):
-    """Where the hand may stand around the object, drawn at random.
+    """Random poses of the hand around the object.
 
-    The approach is the way from the middle of the finger bases to the grasp's centre; the hand
-    comes from the opposite direction. Numbers of 0 switch a part off.
+    The approach direction leads from the centre of the finger bases to the grasp's centre. A number
+    of 0 disables the respective variation.
     """
 
     cone: Angle = math.pi
-    """Directions are uniform over the part of the sphere that is at most so far from where the
-    hand is in the scene [rad]; π is all of it, and 0 keeps the scene's own."""
+    """Approach directions are uniform over the part of the sphere within this angle of that of the
+    scene [rad]; π is the whole sphere, 0 keeps that of the scene."""
     roll: Angle = math.pi
-    """Turns about the approach are uniform up to so much either way [rad]."""
+    """Rotations about the approach direction are uniform up to ± this angle [rad]."""
     offset: NonNegative = 0.02
-    """The object's centre is uniform in a ball of this radius around where the scene has it in
-    the hand [m]."""
+    """The object's centre is uniform in a ball of this radius around its position in the hand
+    [m]."""
     gap: NonNegative = 1e-3
-    """A hand that would stand in the object is pulled back along its approach until so much is
-    between them [m]."""
+    """A hand that would penetrate the object is retracted along its approach direction to this
+    distance [m]."""
     moves: Literal["hand", "object"] = "hand"
-    """``hand``: the object stays where the scene has it, and so does all that has a place or a
-    direction in the world: gravity, tables, directions of a hold test. ``object``: the hand
-    stays, which builds models faster. Without such things both are one and the same grasp."""
+    """``hand``: the object keeps its pose, and with it everything that is defined in the world
+    frame: gravity, tables, directions of a hold test. ``object``: the hand keeps its pose, which
+    makes models faster to build. Without such items both give the same grasp."""
 
 
 class GraspPlan(Description):
-    """Hand poses that are tried on an object, and how the grasps are ranked."""
+    """Hand poses around an object, and the ranking of their grasps."""
 
     scene: GraspScene
-    """Everything but the pose of the hand."""
+    """Everything except the pose of the hand."""
     candidates: Annotated[int, Field(strict=True, ge=1, le=MAX_CANDIDATES)] = 200
-    """How many poses are tried."""
+    """Number of poses."""
     poses: PoseSampling = PoseSampling()
     preshapes: tuple[str, ...] = ()
-    """Postures to start from, drawn with equal chances; the scene's own where none is named."""
+    """Start postures, drawn with equal probabilities; that of the scene by default."""
     seed: Annotated[int, Field(strict=True, ge=0)] = 0
-    """Candidate i depends on the seed and on i alone, so that more candidates keep the first."""
+    """Candidate i depends on the seed and on i only, so more candidates keep the first ones."""
     rank_by: Annotated[str, Field(min_length=1)] = "quality_min_singular"
-    """A numeric column of sweeps, or ``perturbation``: the share of the hold test's directions in
-    which the object is held, and then the least drift in the hand."""
+    """A numeric column of sweeps, or ``perturbation``: the fraction of the hold test's directions
+    in which the object is held, then the smallest drift in the hand."""
     best: Literal["largest", "smallest"] | None = None
     """Which end of ``rank_by`` is best; needed only where the planner does not know it."""
     top: Annotated[int, Field(strict=True, ge=0, le=1000)] = 3
-    """How many of the best are handed back as scenes."""
+    """Number of best grasps that are returned as scenes."""
     test: SuccessCriterion | None = None
-    """What the best ones have to bear when they are simulated once more for their reports; what
-    the scene has where not given. It has no part in the ranking."""
+    """Hold test of the best grasps in a second simulation for their reports; that of the scene by
+    default. It does not affect the ranking."""
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:

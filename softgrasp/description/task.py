@@ -1,7 +1,13 @@
-"""What a wrist and the fingers do one after the other: approach, close, hold, lift, move, shake.
+"""Tasks: phases of wrist and fingers, and the criterion for a held object.
 
-Every phase begins and ends at rest. Displacements and turns are those of the hand in the world;
-only ``approach`` and the points to turn about are given in the hand's own frame.
+A ``Sequence`` of phases (approach, preshape, close, hold, lift, move, shake) states what wrist and
+fingers do in order; every phase begins and ends at rest. Displacements and rotations are those of
+the hand in the world frame; only ``approach`` and the reference points ``about`` are in the hand's
+frame.
+
+A ``SuccessCriterion`` states the loads and motions after the closure and the limits that the grasp
+has to satisfy. It is saved with every result, so that the meaning of ``held`` is always known.
+Shipped criteria are in ``assets/criteria``.
 """
 
 from __future__ import annotations
@@ -15,43 +21,43 @@ from softgrasp.description.base import Count, Description, FieldError, NonNegati
 
 
 class _Phase(Description):
-    """What all phases have."""
+    """Base of all phases."""
 
     name: str = ""
-    """What results call it; its type where it is not given."""
+    """Name in results; the type by default."""
 
     @property
     def label(self) -> str:
-        """Its name, or its type."""
+        """The name, or the type without a name."""
         return self.name or str(self.type)  # type: ignore[attr-defined]  # every phase has one
 
     @property
     def moves_wrist(self) -> bool:
-        """Whether the wrist has to move for it."""
+        """Whether the phase moves the wrist."""
         return False
 
 
 class ApproachPhase(_Phase):
-    """The hand comes from an offset to its place in the scene, its fingers in their start posture.
+    """The hand moves from an offset to its pose in the scene, its fingers in the start posture.
 
     It can only be the first phase.
     """
 
     type: Literal["approach"] = "approach"
     offset: Vec3 | None = None
-    """Where the hand comes from, seen from its place, in its own frame [m]; where it is not given,
-    0.10 m back on the line from the grasp's centre to the finger bases."""
+    """Start position relative to the hand's pose, in its frame [m]; 0.10 m back on the line from
+    the grasp's centre to the finger bases by default."""
     time: Positive = 1.0
     """[s]"""
 
     @property
     def moves_wrist(self) -> bool:
-        """It does."""
+        """True."""
         return True
 
 
 class PreshapePhase(_Phase):
-    """The fingers go to a named start posture of the hand; only before they close."""
+    """The fingers move to a preshape of the hand; only before they close."""
 
     type: Literal["preshape"] = "preshape"
     preshape: Annotated[str, Field(min_length=1)]
@@ -60,13 +66,13 @@ class PreshapePhase(_Phase):
 
 
 class ClosePhase(_Phase):
-    """The closure of the scene, as long as it takes; every sequence has one."""
+    """The closure of the scene; every sequence has exactly one."""
 
     type: Literal["close"] = "close"
 
 
 class HoldPhase(_Phase):
-    """Nothing moves but what the closure does where contact is lost."""
+    """No motion, except that the closure continues where contact is lost."""
 
     type: Literal["hold"] = "hold"
     time: Positive = 0.5
@@ -74,7 +80,7 @@ class HoldPhase(_Phase):
 
 
 class LiftPhase(_Phase):
-    """Straight up along z of the world."""
+    """A vertical motion along z of the world."""
 
     type: Literal["lift"] = "lift"
     height: Positive = 0.10
@@ -84,53 +90,53 @@ class LiftPhase(_Phase):
 
     @property
     def moves_wrist(self) -> bool:
-        """It does."""
+        """True."""
         return True
 
 
 class MovePhase(_Phase):
-    """A displacement, a turn, or both at once."""
+    """A displacement, a rotation, or both simultaneously."""
 
     type: Literal["move"] = "move"
     displacement: Vec3 = (0.0, 0.0, 0.0)
-    """Of the point ``about``, in the world [m]."""
+    """Displacement of the point ``about`` in the world [m]."""
     rotation_vector: Vec3 = (0.0, 0.0, 0.0)
     """Rotation vector in the world [rad]: its direction is the axis, its length the angle."""
     about: Vec3 = (0.0, 0.0, 0.0)
-    """Point that the hand turns about, in the hand's frame [m]."""
+    """Centre of rotation in the hand's frame [m]."""
     time: Positive = 1.0
     """[s]"""
 
     @model_validator(mode="after")
     def _moves(self) -> Self:
         if not any((*self.displacement, *self.rotation_vector)):
-            raise ValueError("expected a displacement or a turn, found neither")
+            raise ValueError("expected a displacement or a rotation, found neither")
         return self
 
     @property
     def moves_wrist(self) -> bool:
-        """It does."""
+        """True."""
         return True
 
 
 class ShakePhase(_Phase):
-    """Sine waves along a direction, about an axis, or both, that swell and fade smoothly.
+    """Sine oscillation along a direction, about an axis, or both, with a smooth envelope.
 
-    The first and the last cycle are the swelling and the fading (half a cycle each where there is
-    only one), so that the hand starts and ends at rest in its place.
+    The envelope rises over the first and falls over the last cycle (half a cycle each where there
+    is only one), so that the hand starts and ends at rest at its pose.
     """
 
     type: Literal["shake"] = "shake"
     direction: Vec3 = (0.0, 0.0, 1.0)
-    """In the world; its length does not matter."""
+    """Direction in the world; its length is not used."""
     amplitude: NonNegative | None = None
-    """Largest displacement along the direction [m]; 0.02 where no angle is given, else 0."""
+    """Largest displacement along the direction [m]; 0.02 without an angle, else 0."""
     axis: Vec3 = (0.0, 0.0, 1.0)
-    """In the world; its length does not matter."""
+    """Axis in the world; its length is not used."""
     angle: NonNegative = 0.0
-    """Largest turn about the axis [rad]."""
+    """Largest rotation about the axis [rad]."""
     about: Vec3 | None = None
-    """Point that the hand turns about, in its frame [m]; the grasp's centre where not given."""
+    """Centre of rotation in the hand's frame [m]; the grasp's centre by default."""
     frequency: Positive = 3.0
     """[Hz]"""
     cycles: Count = 4
@@ -146,14 +152,14 @@ class ShakePhase(_Phase):
 
     @property
     def reach(self) -> float:
-        """The amplitude, its default filled in [m]."""
+        """The amplitude with its default [m]."""
         if self.amplitude is None:
             return 0.0 if self.angle else 0.02
         return self.amplitude
 
     @property
     def time(self) -> float:
-        """How long it takes [s]."""
+        """Duration [s]."""
         return self.cycles / self.frequency
 
     @property
@@ -163,11 +169,12 @@ class ShakePhase(_Phase):
 
     @property
     def moves_wrist(self) -> bool:
-        """It does."""
+        """True."""
         return True
 
 
 def _from_word(value: Any) -> Any:
+    """Convert a type alone to a phase with its defaults."""
     return {"type": value} if isinstance(value, str) else value
 
 
@@ -177,87 +184,79 @@ Phase = Annotated[
     ApproachPhase | PreshapePhase | ClosePhase | HoldPhase | LiftPhase | MovePhase | ShakePhase,
     Field(discriminator="type"),
 ]
-"""Any phase of a sequence; in files, a phase with its defaults is its type alone."""
+"""Any phase of a sequence; in files the type alone is a phase with its defaults."""
 Sequence = tuple[Annotated[Phase, BeforeValidator(_from_word)], ...]
 Motions = tuple[Annotated[Motion, BeforeValidator(_from_word)], ...]
-
-
-# --------------------
-# When a grasp counts as held: what is done to it after the closure, and what it has to bear.
-#
-# A criterion is data: it is saved whole with every result, so that nobody has to guess what
-# ``held``
-# means in it. Shipped ones lie in ``assets/criteria``.
-
-
-SHORTEST = 1e-9
-"""Directions have at least this length."""
+MIN_LENGTH = 1e-9
+"""Shortest direction vector that is accepted."""
 
 
 class Pull(Description):
     """A growing force on the object's centre that pulls it out of the closed hand."""
 
     direction: Vec3
-    """In the world; its length does not matter."""
+    """Direction in the world; its length is not used."""
     time: Positive = 1.0
-    """In which the force grows to what friction holds at most, the sum of µ·N of all contacts of
-    the closed hand; where that is less than the object's weight on Earth, to that weight [s]."""
+    """Time in which the force grows to the largest that friction can hold, the sum of µ·N of all
+    contacts of the closed hand, or to the object's weight on Earth where that is larger [s]."""
     max_ratio: Positive = 3.0
-    """It ends at this many times that force, where the object has not slipped."""
+    """Final force over that force, where the object has not slipped [–]."""
     min_force: NonNegative | None = None
-    """Force that the grasp has to bear [N]; None: it is measured and not judged."""
+    """Force that the grasp has to withstand [N]; None: the force is measured only."""
 
     @model_validator(mode="after")
     def _somewhere(self) -> Self:
         if not any(self.direction):
             raise FieldError("expected a direction, found three zeros", "direction")
-        if math.hypot(*self.direction) < SHORTEST:
+        if math.hypot(*self.direction) < MIN_LENGTH:
             raise FieldError(
-                f"expected a direction longer than {SHORTEST:g}, found {self.direction}",
+                f"expected a direction longer than {MIN_LENGTH:g}, found {self.direction}",
                 "direction",
             )
         return self
 
 
 class SuccessCriterion(Description):
-    """What is done to a closed grasp, in this order, and what is allowed to happen meanwhile.
+    """Loads and motions of a closed grasp, in this order, and the limits that it has to satisfy.
 
-    First gravity grows and stays, then the wrist goes through ``motion``, and then every one of
-    ``directions`` and ``pulls`` is tried from one and the same closed state. Where the object goes
-    is measured in the frame of the palm.
+    First gravity grows and remains, then the wrist performs ``motion``, and then each of
+    ``directions`` and ``pulls`` is tested from the same closed state. The position of the object is
+    measured in the frame of the palm.
     """
 
     name: str = "hold"
     gravity: Vec3 | None = (0.0, 0.0, -9.81)
-    """Acceleration that is reached at the end of the ramp [m/s²]; None, or not given beside
-    ``motion``, ``directions`` or ``pulls``: gravity stays as it is in the scene."""
+    """Gravity at the end of the ramp [m/s²]; None, or absent beside ``motion``, ``directions`` or
+    ``pulls``: gravity of the scene."""
     ramp_time: NonNegative = 0.2
     """Time in which gravity, or the load of a direction, grows [s]."""
     hold_time: Positive = 0.6
     """Time under full gravity after the ramp [s]."""
     motion: Motions = ()
-    """What the wrist does: hold, lift, move, shake."""
+    """Phases of the wrist: hold, lift, move, shake."""
     directions: tuple[Vec3, ...] = ()
-    """Accelerations a [m/s²] in the world; each is put on as the force m·a at the object's centre,
-    beside gravity, m being its mass."""
+    """Accelerations a in the world [m/s²]; each is applied as the force m·a at the object's centre,
+    in addition to gravity, m being its mass."""
     direction_time: Positive = 2.0
-    """Time that each direction lasts, its ramp included [s]."""
+    """Duration of each direction, its ramp included [s]."""
     pulls: tuple[Pull, ...] = ()
     """Growing forces until the object slips, each from the same closed state as directions."""
     max_drop: Positive = 5e-4
-    """Largest distance of the object's centre from where the test, or the direction, began [m]."""
+    """Largest distance of the object's centre from its position at the start of the test, or of the
+    direction [m]."""
     max_rotation: Positive = 0.1
-    """Largest turn of the object since then [rad]."""
+    """Largest rotation of the object since then [rad]."""
     min_contacts: Count = 1
-    """Bodies of the hand that have to be in contact at the end of the test, and of a direction."""
+    """Smallest number of bodies of the hand in contact at the end of the test, and of a
+    direction."""
     max_creep: Positive | None = None
-    """Largest mean speed of the object in the hand under full load [m/s]; None: not judged."""
+    """Largest mean speed of the object in the hand under full load [m/s]; None: no limit."""
     min_lift: NonNegative | None = None
-    """How much higher the object has to be at the end than when the test began [m]."""
+    """Smallest height gain of the object from the start to the end of the test [m]."""
     source: str = ""
-    """Whose protocol it is."""
+    """Source of the protocol."""
     deviations: str = ""
-    """What in it is not as in the source."""
+    """Differences from the source."""
 
     @model_validator(mode="before")
     @classmethod
@@ -268,7 +267,7 @@ class SuccessCriterion(Description):
 
     @property
     def max_duration(self) -> float:
-        """Time that all of it takes at most [s]."""
+        """Maximum duration of the whole test [s]."""
         ramp = 0.0 if self.gravity is None else self.ramp_time + self.hold_time
         moving = sum(phase.time for phase in self.motion)
         pulling = sum(pull.time * pull.max_ratio for pull in self.pulls)
@@ -276,5 +275,5 @@ class SuccessCriterion(Description):
 
     @property
     def is_plain(self) -> bool:
-        """Whether it is only a ramp of gravity, which every engine can do."""
+        """Whether it is only a ramp of gravity, which every engine supports."""
         return self.gravity is not None and not (self.motion or self.directions or self.pulls)

@@ -25,7 +25,7 @@ from softgrasp.description.base import (
 )
 from softgrasp.description.bendable import (
     DEFAULT_LINKS,
-    SAME_ANGLE,
+    MIN_ANGLE,
     Backbone,
     Bendable,
     Chamber,
@@ -293,7 +293,7 @@ class ArmSection(Description):
     @model_validator(mode="after")
     def _chambers_apart(self) -> Self:
         for (_, one), (index, other) in combinations(enumerate(self.chambers), 2):
-            if abs(math.remainder(other.angle - one.angle, math.tau)) < SAME_ANGLE:
+            if abs(math.remainder(other.angle - one.angle, math.tau)) < MIN_ANGLE:
                 raise FieldError(
                     f"expected chambers at different angles, found two at {other.angle:g} rad",
                     *("chambers", index, "angle"),

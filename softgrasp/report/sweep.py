@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from softgrasp._version import __version__
 from softgrasp.description.base import Description, field_docs
 from softgrasp.description.object import GraspObject
-from softgrasp.description.sweep import DRAWN
+from softgrasp.description.sweep import SAMPLING_METHODS
 from softgrasp.description.task import SuccessCriterion
 from softgrasp.errors import BackendUnavailable, SoftgraspError
 from softgrasp.io.files import write_text
@@ -175,7 +175,7 @@ def _draw_table(plan: SweepPlan, table: pd.DataFrame, directory: Path) -> list[S
     shown_figures: list[Shown] = []
     if not axes or not measures_of(table):
         return shown_figures
-    if plan.method in DRAWN:
+    if plan.method in SAMPLING_METHODS:
         path = draw_scatter(plan, table, directory / "scatter.png")
         text = f", coloured by {axes[1].path}" if len(axes) > 1 else ""
         shown_figures.append(Shown("Measures", path, f"One dot per grasp{text}.{left_out}"))
@@ -695,7 +695,7 @@ def is_numeric(table: pd.DataFrame, path: str) -> bool:
 
 def at_random(plan: SweepPlan) -> bool:
     """Whether rows are drawn at random, so that rates have confidence intervals."""
-    return plan.method in DRAWN or plan.noise.position > 0.0 or plan.noise.rotation > 0.0
+    return plan.method in SAMPLING_METHODS or plan.noise.position > 0.0 or plan.noise.rotation > 0.0
 
 
 def wilson(successes: int, trials: int) -> tuple[float, float]:

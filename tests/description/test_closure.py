@@ -111,8 +111,8 @@ def test_joints_that_obey_whatever_the_load_cannot_give_way(closure: Any) -> Non
     with pytest.raises(DescriptionError) as caught:
         pinch(closure=closure, actuation="prescribed")
     assert str(caught.value) == (
-        f"actuation: expected 'servo': with closure '{closure.name}' joints give way to what they "
-        "touch; found 'prescribed'"
+        f"actuation: expected 'servo': with closure '{closure.name}' joints yield to "
+        "contact; found 'prescribed'"
     )
 
 

@@ -26,8 +26,8 @@ SKIN = sg.description.TactileSensor(name="skin", body="F1_P3")
         ),
         (
             {"closure": sg.PositionIncrementClosure(sense="sensor")},
-            "closure.sense: expected a tactile sensor in the scene (sensors), by which the "
-            "closure can sense, found none",
+            "closure.sense: expected a tactile sensor in the scene (sensors) for the "
+            "closure, found none",
         ),
         (
             {
@@ -35,7 +35,7 @@ SKIN = sg.description.TactileSensor(name="skin", body="F1_P3")
                 "sensors": (sg.description.JointTorqueSensor(name="joints"),),
             },
             "actuation: expected 'servo' for a sensor of joint torques, found 'prescribed', whose "
-            "joints have no servo that could tell",
+            "joints have no servo to measure",
         ),
         (
             {
@@ -72,7 +72,8 @@ def test_torques_are_as_old_as_forces() -> None:
             name="wrist", torque_errors=sg.description.SensorErrors(delay=0.002)
         )
     assert str(error.value) == (
-        "torque_errors.delay: expected none, as torques are as old as forces (delay), found 0.002 s"
+        "torque_errors.delay: expected none, as torques have the delay of the forces (delay), "
+        "found 0.002 s"
     )
 
 

@@ -142,8 +142,8 @@ WRONG = [
     ("leader: F1_J2", "leader: F1_J7", ":12: couplings[0].leader: expected a joint of the hand, "
      "found 'F1_J7'; did you mean 'F1_J3'? known: F1_J1, F1_J2, F1_J3"),
     ("{joint: F1_J3, leader: F1_J2,", "{joint: F1_J1, leader: F1_J2,",
-     ":12: couplings[0].joint: expected a joint with driven: false, found 'F1_J1', which has a "
-     "drive"),
+     ":12: couplings[0].joint: expected a joint with driven: false, found 'F1_J1', which has an "
+     "actuator"),
     ("radius: 5", "radius: 0", ":14: tendons[0].pulleys[1].radius: expected a radius other than "
      "zero, found 0"),
     ("joint: F1_J2, radius", "joint: F1_J3, radius", ":14: tendons[0].pulleys[1].joint: expected a "

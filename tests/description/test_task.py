@@ -62,7 +62,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     (
         {"sequence": ("close", "approach")},
         "sequence[1].type: expected an approach only as the first phase, found it after 'close'; "
-        "move takes the hand elsewhere",
+        "use 'move' for later motions",
     ),
     (
         {"sequence": ("close", {"type": "preshape", "preshape": "open"})},
@@ -83,7 +83,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {"sequence": ("close", {"type": "move"})},
-        "sequence[1]: expected a displacement or a turn, found neither",
+        "sequence[1]: expected a displacement or a rotation, found neither",
     ),
     (
         {"sequence": ("close", {"type": "shake", "amplitude": 0.0})},

@@ -147,7 +147,7 @@ def test_what_a_hydraulic_arm_cannot_do_is_told() -> None:
     for changes, message in (
         (
             {"lift": sg.description.Lift()},
-            "lift: expected none, as a hydraulic arm is not led along poses",
+            "lift: expected none, as a hydraulic arm does not follow poses",
         ),
         ({"sequence": ("close",)}, "sequence: expected none, as a hydraulic arm"),
         ({"success": hold}, r"success.motion\[0\].type: expected 'hold', as .* found 'lift'"),

@@ -179,8 +179,8 @@ def test_playback_shows_the_deformed_skin() -> None:
         ),
         (
             {"solver": sg.description.Solver(integrator="implicitfast")},
-            "solver.integrator: expected 'discrete' for a deformable object, which is stepped by "
-            "it alone, found 'implicitfast'",
+            "solver.integrator: expected 'discrete' for a deformable object, which supports "
+            "no other, found 'implicitfast'",
         ),
         (
             {"contact": sg.Contact(dynamic_friction=0.3)},

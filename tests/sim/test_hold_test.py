@@ -307,8 +307,8 @@ def test_creep_needs_a_time_under_load() -> None:
     with pytest.raises(DescriptionError) as caught:
         pads(2, success=sg.SuccessCriterion(pulls=({"direction": UP},), max_creep=1e-3))
     assert str(caught.value) == (
-        "success.max_creep: expected a time under load to creep in: gravity, motion or directions; "
-        "found pulls only"
+        "success.max_creep: expected a load during which creep is measured: gravity, motion or "
+        "directions; found pulls only"
     )
     hold = out_of_two().hold
     assert hold is not None

@@ -107,7 +107,7 @@ def test_a_soft_finger_needs_torsion() -> None:
         scene.replace(contact=sg.Contact(model="soft-finger", torsional_friction=0.01))
     assert str(error.value) == (
         "contact.torsional_friction: expected none for a soft-finger contact, whose patch "
-        "(contact.patch) says it, found 0.01 m"
+        "(contact.patch) sets it, found 0.01 m"
     )
 
 
@@ -273,8 +273,8 @@ def test_refusals() -> None:
         "400000 Pa; clamp_pressure stops at the limit"
     )
     assert refusal(actuation="prescribed") == (
-        "actuation: expected 'servo': the joints of soft fingers have springs, and no targets "
-        "that they could obey; found 'prescribed'"
+        "actuation: expected 'servo': the joints of soft fingers have springs and no targets "
+        "that they could follow; found 'prescribed'"
     )
     assert refusal(gravity=False) == (
         "gravity: expected gravity down, against which to lift, found (0.0, 0.0, 0.0)"

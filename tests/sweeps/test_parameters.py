@@ -146,7 +146,8 @@ def test_noise_moves_and_turns_the_object() -> None:
         ({"axes": ({"path": "seed", "low": 0.0, "high": 1.0, "log": True},)},
          "axes[0].low: expected low above 0 and at most high (1), found 0"),
         ({"axes": ({"path": "seed", "low": 0.0, "high": 1.0},)},
-         "axes[0].steps: expected how many steps from low to high, found none; as seed=0:1:5 has"),
+         "axes[0].steps: expected the number of steps from low to high, found none; for "
+         "example seed=0:1:5"),
         ({"axes": ({"path": "seed", "values": (1,)}, {"path": "seed", "values": (2,)})},
          "axes[1]: expected every path once, found 'seed' twice"),
         ({"samples": 3},

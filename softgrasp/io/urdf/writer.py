@@ -13,7 +13,7 @@ from lxml import etree
 from softgrasp.continuum import curvature_models
 from softgrasp.description.base import either, short
 from softgrasp.description.bendable import (
-    AGREEMENT,
+    LIMIT_TOLERANCE,
     Bendable,
     Hydraulics,
     Inertial,
@@ -459,7 +459,7 @@ def beyond_limits(part: Bendable, state: BentState) -> Iterator[str]:
     limits = part.limits
     along = np.polynomial.polynomial.polyval(np.linspace(0.0, 1.0, SAMPLES), state.kappas)
     bent = float(np.abs(along).max())
-    if bent > part.kappa_max * (1.0 + AGREEMENT):
+    if bent > part.kappa_max * (1.0 + LIMIT_TOLERANCE):
         yield f"curvature {bent:g} 1/m is above its limit {part.kappa_max:g} 1/m"
     elongation = state.length / part.backbone.length - 1.0
     for what, value, low, high in (
