@@ -1,4 +1,4 @@
-"""Meanings of fields, read from the source when they are needed."""
+"""Documentation of fields, read from the source, and the common base of descriptions."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import softgrasp as sg
 from softgrasp.description.base import field_docs
 
 
-def test_a_field_has_the_text_under_it_and_that_of_the_class_it_comes_from() -> None:
+def test_fields_have_the_documentation_below_them_or_that_of_a_base_class() -> None:
     docs = field_docs(sg.hydraulics.HydraulicArm)
-    assert docs["gravity"] == "In the frame of the base [m/s²]."
-    assert docs["segments"] == "Circular arcs in which a section bends in the lumped model."
+    assert docs["gravity"] == "Gravity in the base frame [m/s²]."
+    assert docs["segments"] == "Number of circular arcs per section in the lumped model."
     assert "drive" not in docs  # its name says it
 
 
-def test_without_source_there_is_none() -> None:
+def test_classes_without_source_have_no_documentation() -> None:
     made = type("Made", (sg.hydraulics.HydraulicArm,), {})
     assert field_docs(made) == field_docs(sg.hydraulics.HydraulicArm)
     assert field_docs(int) == {}
