@@ -37,7 +37,7 @@ WRITTEN = (
     *(pattern for extension in CALIBRATIONS.values() for pattern in extension.written),
 )
 """All files that a calibration writes."""
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 INCHES = 8.0
 """Width of such an image; figures have ten inches, so its letters are smaller."""
 

@@ -128,7 +128,7 @@ def _nobody(text: str, done: float | None) -> None:
 DOCUMENT, ARRAYS = "crosscheck.json", "crosscheck.npz"
 WRITTEN = (DOCUMENT, ARRAYS, "report.html", "crosscheck_*.png", "crosscheck_*.csv")
 """Everything that a comparison writes."""
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 
 def save_crosscheck(result: CrosscheckResult, directory: str | Path) -> list[Path]:

@@ -30,7 +30,7 @@ from softgrasp.io.result import write_result
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model.robot import bend_joints, slide_joints
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 BAND = 0.02
 """Part of its way within which an end has settled."""
 STILL = 1e-6

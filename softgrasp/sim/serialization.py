@@ -38,7 +38,7 @@ from softgrasp.sim.result import (
     column,
 )
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 SERIES = ("directions", "pulls")
 """Parts of a hold test that are absent where they are empty."""
 
@@ -68,9 +68,13 @@ def load_result(directory: str | Path) -> GraspResult:
     if version != SCHEMA_VERSION:
         newer = isinstance(version, int) and version > SCHEMA_VERSION
         maker = document_data.get("softgrasp_version", "of unknown version")
-        hint = f"; softgrasp {maker} wrote it, this is {__version__}: update it" if newer else ""
+        hint = (
+            f"softgrasp {maker} wrote it, this is {__version__}: update it"
+            if newer
+            else "an older softgrasp wrote it, with other field names: simulate its scene again"
+        )
         raise ResultError(
-            f"{directory}: expected schema_version {SCHEMA_VERSION}, found {version}{hint}"
+            f"{directory}: expected schema_version {SCHEMA_VERSION}, found {version}; {hint}"
         )
     missing = set(TRAJECTORY_KEYS) - set(arrays)
     if missing:

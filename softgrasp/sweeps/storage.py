@@ -31,7 +31,7 @@ from softgrasp.sim.result import GraspResult, HoldTest
 from softgrasp.sim.serialization import hand_pose_at
 
 PLAN, JOURNAL, LOCK = "plan.json", "rows.jsonl", "sweep.lock"
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 
 class SweepStore:

@@ -22,7 +22,7 @@ from softgrasp.twin.piecewise_bending import MAX_CURVE_ERROR, FitReport, angles_
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 KPA = 1e-3
 
 

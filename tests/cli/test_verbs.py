@@ -63,6 +63,17 @@ def test_rerun_tells_what_differs_and_who_made_it(run: Run, stored: Path) -> Non
     assert "  object_position: by 0.0" in message.out
 
 
+def test_rerun_refuses_results_with_older_field_names(run: Run, stored: Path) -> None:
+    file = stored / "result.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"schema_version": 1}))
+    ran = run("rerun", stored)
+    assert ran.code == 2
+    assert ran.err == (
+        f"softgrasp: error: {stored}: expected schema_version 2, found 1; an older softgrasp wrote "
+        "it, with other field names: simulate its scene again\n"
+    )
+
+
 def test_rerun_refuses_a_mesh_file_that_has_changed(run: Run, tmp_path: Path) -> None:
     source = assets.root() / "objects" / "meshes" / "strawberry.obj"
     mesh = tmp_path / "berry.obj"

@@ -146,7 +146,7 @@ def test_a_result_of_a_newer_softgrasp_says_so(run: Run, stored: Path) -> None:
     ran = run("view", stored)
     assert ran.code == 2
     assert ran.err == (
-        f"softgrasp: error: {stored}: expected schema_version 1, found 7; softgrasp 9.1 wrote it, "
+        f"softgrasp: error: {stored}: expected schema_version 2, found 7; softgrasp 9.1 wrote it, "
         f"this is {sg.__version__}: update it\n"
     )
 

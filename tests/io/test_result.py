@@ -85,13 +85,16 @@ def test_damaged_results_are_refused_with_the_reason(
     assert refusal(tmp_path) == (
         "R/result.json: expected a result with a schema_version, found none"
     )
-    path.write_text(text.replace('"schema_version": 1', '"schema_version": 99'))
+    path.write_text(text.replace('"schema_version": 2', '"schema_version": 99'))
     assert refusal(tmp_path) == (
-        f"R: expected schema_version 1, found 99; softgrasp {sg.__version__} wrote it, this is "
+        f"R: expected schema_version 2, found 99; softgrasp {sg.__version__} wrote it, this is "
         f"{sg.__version__}: update it"
     )
-    path.write_text(text.replace('"schema_version": 1', '"schema_version": 0'))
-    assert refusal(tmp_path) == "R: expected schema_version 1, found 0"
+    path.write_text(text.replace('"schema_version": 2', '"schema_version": 1'))
+    assert refusal(tmp_path) == (
+        "R: expected schema_version 2, found 1; an older softgrasp wrote it, with other field "
+        "names: simulate its scene again"
+    )
     path.write_text(text.replace('"status"', '"state"'))
     assert refusal(tmp_path) == "R: result.json: expected a field 'status', found none"
     path.write_text(text.replace(f'"{result.status.name}"', '"CLOSD"'))

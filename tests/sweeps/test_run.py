@@ -282,7 +282,7 @@ def test_a_damaged_plan_is_told(tmp_path: Path) -> None:
     file = tmp_path / "plan.json"
     content = json.loads(file.read_text("utf-8"))
     file.write_text(json.dumps(content | {"schema_version": 99}), encoding="utf-8")
-    with pytest.raises(sg.ResultError, match="expected schema_version 1, found 99"):
+    with pytest.raises(sg.ResultError, match="expected schema_version 2, found 99"):
         sweep(plan(), tmp_path, workers=1)
     file.write_text("{", encoding="utf-8")
     with pytest.raises(sg.ResultError, match=r"plan\.json: damaged: "):
