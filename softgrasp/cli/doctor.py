@@ -110,7 +110,9 @@ def _drawing() -> list[Finding]:
 
     kinds = [label for kind, label in gl.NAMES.items() if gl.gl_available(kind)]
     findings = [
-        Finding("OpenGL", ", ".join(kinds)) if kinds else Finding("OpenGL", "none works", gl.CURE),
+        Finding("OpenGL", ", ".join(kinds))
+        if kinds
+        else Finding("OpenGL", "none works", gl.INSTALL_COMMAND),
         Finding("ray caster", "always there"),
     ]
     try:

@@ -354,9 +354,9 @@ def _drawn(job: Job) -> str:
     """One line that says who draws; refuses a renderer that is not there."""
     if job.renderer == "none" or not (job.video or job.report):
         return ""
-    from softgrasp.rendering.renderer import renderer_note
+    from softgrasp.rendering.renderer import renderer_description
 
-    return renderer_note(job.renderer)
+    return renderer_description(job.renderer)
 
 
 def _simulated(scene: GraspScene, job: Job, update: terminal.ProgressCallback) -> GraspResult:

@@ -617,7 +617,7 @@ def record_arm_video(
         )
         frames = draw_frames(posed, drawer, camera, times, np.zeros_like(times))
         write_frames(path, _stamped(frames, run, times, progress), FPS)
-        note = drawer.note
+        note = drawer.description
     return ArmVideo(Path(path), note, len(times) / FPS)
 
 

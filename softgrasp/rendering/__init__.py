@@ -1,7 +1,4 @@
-"""Pictures and films of MuJoCo models, drawn off-screen with OpenGL or without.
-
-Knows models, cameras and marks; scenes and grasps come in through the arguments.
-"""
+"""Off-screen rendering of MuJoCo models to images and videos, with OpenGL or a ray caster."""
 
 from softgrasp.rendering.camera import Camera, frame_points, geom_corner_points
 from softgrasp.rendering.overlay import Arrow, Ball

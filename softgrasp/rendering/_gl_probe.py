@@ -1,7 +1,7 @@
-"""Draws one pixel with OpenGL and exits with 0 if that worked.
+"""Render one pixel with OpenGL; exit status 0 on success.
 
-Run as a program of its own, because a bad driver can end the process. Takes ``egl`` or
-``osmesa``.
+Run as a script in a child process, because a faulty driver can terminate the process. The argument
+is ``egl`` or ``osmesa``.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _MODEL = """
 
 
 def draws(kind: str) -> bool:
-    """Whether the middle pixel of a picture of a white ball is not black."""
+    """Whether the centre pixel of a rendered white ball is not black."""
     model = mujoco.MjModel.from_xml_string(_MODEL)
     data = mujoco.MjData(model)
     mujoco.mj_forward(model, data)

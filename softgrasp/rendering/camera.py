@@ -24,43 +24,43 @@ from softgrasp.model.shapes import SKINNED_GROUP
 Array = npt.NDArray[np.float64]
 
 KEY_DIRECTION = (0.0, 0.75, -1.0)
-"""Where the key light of a model without lights shines to, in the world."""
+"""Direction of the key light of a model without lights, world frame."""
 KEY = (0.55, 0.545, 0.53)
-"""Colour of the key light, a little warm."""
+"""Colour of the key light."""
 AMBIENT, CAMERA = 0.42, 0.20
-"""Parts of white that the surroundings and the camera's own light give."""
+"""Intensities of the ambient light and of the headlight."""
 SHOULDER_DEG = 20.0
-"""The key light comes from about this far to the left of the camera."""
+"""Azimuth of the key light to the left of the camera [deg]."""
 HORIZON_DISTANCES = 12.0
-"""The floor has faded into the sky at this many camera distances."""
+"""Distance at which the floor has faded into the sky, in camera distances."""
 
 DEFAULT_FOVY_DEG = 28.0
 NEAREST = 0.01
-"""Least depth of a framed point in front of the camera [m]."""
+"""Minimum depth of a framed point in front of the camera [m]."""
 
 Type = mujoco.mjtGeom
 
 SHOWN_GROUPS = 3
-"""Geoms of groups 0, 1, 2 are shown; 3 and above hold collision shapes (MuJoCo's habit)."""
+"""Geoms of groups 0 to 2 are visible; 3 and above are collision shapes (MuJoCo convention)."""
 PARTING = 0.01
-"""Part of their size by which every second generation of bodies is drawn thinner."""
+"""Relative reduction of the drawn size of round geoms at odd depths of the body tree."""
 _ROUND = [int(Type.mjGEOM_SPHERE), int(Type.mjGEOM_CAPSULE), int(Type.mjGEOM_CYLINDER)]
-_PLANE = int(Type.mjGEOM_PLANE)  # an array compares with an enum member a hundred times slower
+_PLANE = int(Type.mjGEOM_PLANE)  # comparing an array with an enum member is a hundred times slower
 _HULL_INRADIUS = 0.92260
-"""Distance of the 60 faces from the centre when all 32 corners lie on the unit sphere."""
+"""Distance of the 60 faces from the centre if all 32 vertices lie on the unit sphere."""
 _CUBE = np.array(list(product((-1.0, 1.0), repeat=3)))
 
 
 @dataclass(frozen=True)
 class Camera:
-    """A perspective camera that looks at a point, held upright (world z is up).
+    """Perspective camera that looks at a point; world z is up.
 
     Args:
-        lookat: World point in the middle of the picture [m].
+        lookat: World point at the image centre [m].
         distance: From the camera to that point [m].
-        azimuth_deg: Heading of the line of sight about world z; 0 looks along +x [deg].
-        elevation_deg: Slope of the line of sight; negative looks down [deg].
-        fovy_deg: Vertical opening angle [deg].
+        azimuth_deg: Heading of the optical axis about world z; 0 looks along +x [deg].
+        elevation_deg: Elevation of the optical axis; negative looks down [deg].
+        fovy_deg: Vertical field of view [deg].
     """
 
     lookat: tuple[float, float, float]
@@ -70,25 +70,25 @@ class Camera:
     fovy_deg: float = DEFAULT_FOVY_DEG
 
     def axes(self) -> Array:
-        """Unit vectors right, up and forward in the world; shape (3, 3), one a row."""
+        """Unit vectors right, up and forward in the world as rows, (3, 3)."""
         return _axes(self.azimuth_deg, self.elevation_deg)
 
     @property
     def position(self) -> Array:
-        """World position of the camera [m], shape (3,)."""
+        """World position of the camera [m], (3,)."""
         return np.asarray(np.asarray(self.lookat) - self.distance * self.axes()[2])
 
     def project(self, points: npt.ArrayLike, width: int, height: int) -> Array:
-        """Pixel coordinates and depth of world points.
+        """Project world points to pixel coordinates and depth.
 
         Args:
             points: World points [m], shape (n, 3).
-            width: Picture width in pixels.
-            height: Picture height in pixels.
+            width: Image width [px].
+            height: Image height [px].
 
         Returns:
             Shape (n, 3): column and row in pixels, (0, 0) being the outer corner of the upper
-            left pixel, and depth along the line of sight [m]. Points at or behind the camera
+            left pixel, and depth along the optical axis [m]. Points at or behind the camera
             have depth <= 0 and NaN coordinates.
         """
         local = (np.asarray(points, dtype=float).reshape(-1, 3) - self.position) @ self.axes().T
@@ -99,16 +99,16 @@ class Camera:
         return np.column_stack([0.5 * width + flat[:, 0], 0.5 * height - flat[:, 1], depth])
 
     def rays(self, columns: npt.ArrayLike, rows: npt.ArrayLike, width: int, height: int) -> Array:
-        """Directions of sight with unit depth, through points of the picture.
+        """Ray directions with unit depth through image points.
 
         Args:
             columns: Columns in pixels as ``project`` gives them, shape (...).
             rows: Rows in pixels, shape (...).
-            width: Picture width in pixels.
-            height: Picture height in pixels.
+            width: Image width [px].
+            height: Image height [px].
 
         Returns:
-            World vectors, shape (..., 3); their part along the line of sight is 1.
+            World vectors, shape (..., 3); their component along the optical axis is 1.
         """
         scale = 2.0 * tan(0.5 * radians(self.fovy_deg)) / height
         local = np.ones((*np.shape(columns), 3))
@@ -117,7 +117,7 @@ class Camera:
         return np.asarray(local @ self.axes())
 
     def pixels_per_metre(self, depth: float, height: int) -> float:
-        """Size in pixels of one metre held across the line of sight at this depth."""
+        """Image size of one metre perpendicular to the optical axis at a depth [px/m]."""
         return 0.5 * height / (tan(0.5 * radians(self.fovy_deg)) * depth)
 
 
@@ -130,23 +130,21 @@ def frame_points(
     margin: float = 0.08,
     fovy_deg: float = DEFAULT_FOVY_DEG,
 ) -> Camera:
-    """The nearest camera with this heading that has all points in its picture.
+    """Choose the closest camera with a given heading whose image contains all points.
 
-    Every point bounds the camera position by four planes through the point, one for each side
-    of the picture; the camera sits where the tighter pair of opposite sides touches its points,
-    and midway between the others.
+    Every point bounds the camera position by four planes, one per image edge. The camera is placed
+    where the tighter pair of opposite edges touches its points, and centred between the others.
 
     Args:
         points: World points [m], shape (n, 3).
-        azimuth_deg: Heading of the line of sight [deg].
-        elevation_deg: Slope of the line of sight, negative looks down [deg].
-        aspect: Width over height of the picture.
-        margin: Part of the width (height) that stays free at the left and right (top and
-            bottom), from 0 up to less than 0.5.
-        fovy_deg: Vertical opening angle [deg].
+        azimuth_deg: Heading of the optical axis [deg].
+        elevation_deg: Elevation of the optical axis; negative looks down [deg].
+        aspect: Image width over height.
+        margin: Fraction of width and height that stays free at each edge, 0 ≤ margin < 0.5.
+        fovy_deg: Vertical field of view [deg].
 
     Returns:
-        A camera that looks at the middle of the points' depth range.
+        A camera that looks at the centre of the depth range of the points.
 
     Raises:
         DescriptionError: No points, a point that is not finite, or a margin out of range.
@@ -169,16 +167,16 @@ def frame_points(
 
 
 def _axes(azimuth_deg: float, elevation_deg: float) -> Array:
-    # MuJoCo's free camera: forward = (ce ca, ce sa, se), up = its derivative by elevation.
+    # MuJoCo's free camera: forward = (ce ca, ce sa, se), up = d forward / d elevation
     ca, sa = cos(radians(azimuth_deg)), sin(radians(azimuth_deg))
     ce, se = cos(radians(elevation_deg)), sin(radians(elevation_deg))
     return np.array([[sa, -ca, 0.0], [-se * ca, -se * sa, ce], [ce * ca, ce * sa, se]])
 
 
 def key_direction(model: mujoco.MjModel, data: mujoco.MjData, camera: Camera) -> Array:
-    """Unit vector along the first directional light that casts shadows, or along our own.
+    """Unit vector along the first shadow-casting directional light, or the default key light.
 
-    It is turned to the camera's side; see ``toward_scene``.
+    It is rotated to the side of the camera; see ``toward_scene``.
     """
     kind = int(mujoco.mjtLightType.mjLIGHT_DIRECTIONAL)
     lights = np.flatnonzero(
@@ -189,13 +187,13 @@ def key_direction(model: mujoco.MjModel, data: mujoco.MjData, camera: Camera) ->
 
 
 def toward_scene(direction: Array, camera: Camera) -> Array:
-    """A light's direction turned about the vertical so that it comes over the camera's shoulder.
+    """Rotate a light direction about the vertical so that it comes from behind the camera.
 
-    Bodies are then never seen against the light. Only quarter turns are made: MuJoCo's
-    OpenGL shadow map speckles a floor when the light leans along neither x nor y.
+    Only multiples of 90 degrees are used: MuJoCo's OpenGL shadow map produces speckles on the floor
+    if the light is tilted along neither x nor y.
 
     Args:
-        direction: Where the light shines to, shape (3,).
+        direction: Direction of the light, shape (3,).
         camera: The camera.
     """
     target_azimuth = np.radians(camera.azimuth_deg - SHOULDER_DEG)
@@ -207,7 +205,7 @@ def toward_scene(direction: Array, camera: Camera) -> Array:
 
 
 def complete_headlight(model: mujoco.MjModel) -> None:
-    """Brighten the surroundings of a model that has no light of its own; changes only ``vis``."""
+    """Set the headlight of a model without lights; changes only ``vis``."""
     if model.nlight:
         return
     headlight = model.vis.headlight
@@ -217,16 +215,16 @@ def complete_headlight(model: mujoco.MjModel) -> None:
 
 
 def aim_lights(scene: mujoco.MjvScene, camera: Camera, center: Array, reach: float) -> None:
-    """Aim the key light and all shadow maps; add a key light where a model has no light.
+    """Aim the key light and all shadow maps; add a key light to a model without lights.
 
-    MuJoCo's shadow map of a directional light is a square window around the light's position:
-    the closer the window, the finer the shadow's edge.
+    MuJoCo's shadow map of a directional light is a square window around the position of the light;
+    a tighter window gives sharper shadow edges.
 
     Args:
-        scene: The scene, just updated; changed in place.
+        scene: The updated scene; changed in place.
         camera: The camera.
-        center: Middle of the bodies [m].
-        reach: Radius of a ball around them [m].
+        center: Centre of the bodies [m].
+        reach: Radius of their bounding sphere [m].
     """
     if all(scene.lights[index].headlight for index in range(scene.nlight)):
         _add_key(scene)
@@ -250,10 +248,10 @@ def _add_key(scene: mujoco.MjvScene) -> None:
 
 
 def drawing_copy(model: mujoco.MjModel) -> mujoco.MjModel:
-    """A copy to draw from, where a body is a hair thinner or thicker than its parent.
+    """Copy a model for drawing, with slightly thinner round geoms at every second body level.
 
-    Neighbouring phalanges end in spheres of one size around one point; which of the two is in
-    front would be left to rounding, and the picture would be speckled.
+    Adjacent phalanges end in concentric spheres of equal radius; rounding would decide which one is
+    visible, and the image would be speckled.
     """
     model_copy = copy.copy(model)
     depth = np.zeros(model.nbody, dtype=int)
@@ -267,7 +265,7 @@ def drawing_copy(model: mujoco.MjModel) -> mujoco.MjModel:
 def geom_colors(model: mujoco.MjModel) -> npt.NDArray[np.float32]:
     """Colour of every geom as MuJoCo draws it, shape (ngeom, 4).
 
-    A geom's own colour wins over its material's unless it is the default grey.
+    The colour of a geom overrides that of its material unless it is the default grey.
     """
     colors = model.geom_rgba.copy()
     default = (colors == np.array([0.5, 0.5, 0.5, 1.0], dtype=np.float32)).all(axis=1)
@@ -283,7 +281,7 @@ def skin_colors(
 
     Args:
         model: The model.
-        colors: Colours of geoms by id; that of a geom under a skin is the whole skin's.
+        colors: Colours of geoms by id; the colour of a geom under a skin applies to the whole skin.
     """
     skin_rgba = model.skin_rgba.copy()
     for geom, rgba in colors.items():
@@ -294,19 +292,19 @@ def skin_colors(
 
 
 def solid_geoms(model: mujoco.MjModel) -> npt.NDArray[np.intp]:
-    """Ids of the geoms that a renderer shows, all but planes."""
+    """Ids of the visible geoms without planes."""
     shown = (model.geom_group < SHOWN_GROUPS) & (geom_colors(model)[:, 3] > 0)
     return np.flatnonzero(shown & (model.geom_type != _PLANE))
 
 
 def covered_geoms(model: mujoco.MjModel) -> npt.NDArray[np.intp]:
-    """Ids of the geoms that are seen, as they are or under a skin, all but planes."""
+    """Ids of the visible geoms and of those under a skin, without planes."""
     under_skin = np.flatnonzero(model.geom_group == SKINNED_GROUP)
     return np.union1d(solid_geoms(model), under_skin)
 
 
 def plane_geoms(model: mujoco.MjModel) -> npt.NDArray[np.intp]:
-    """Ids of the planes that a renderer shows."""
+    """Ids of the visible planes."""
     shown = (model.geom_group < SHOWN_GROUPS) & (geom_colors(model)[:, 3] > 0)
     return np.flatnonzero(shown & (model.geom_type == _PLANE))
 
@@ -314,16 +312,15 @@ def plane_geoms(model: mujoco.MjModel) -> npt.NDArray[np.intp]:
 def geom_corner_points(
     model: mujoco.MjModel, data: mujoco.MjData, geoms: npt.ArrayLike | None = None
 ) -> Array:
-    """World points whose convex hull holds the geoms closely.
+    """World points whose convex hull tightly contains the geoms.
 
     Args:
         model: The model.
         data: Its state, with ``mj_forward`` or ``mj_kinematics`` done.
-        geoms: Geom ids; all that a renderer shows, or has under a skin, when None. Planes have no
-            corners and are left out.
+        geoms: Geom ids; None for all visible geoms and those under a skin. Planes are omitted.
 
     Returns:
-        Points [m], shape (n, 3); empty when there is no such geom.
+        Points [m], shape (n, 3); empty without geoms.
     """
     chosen = covered_geoms(model) if geoms is None else np.atleast_1d(geoms)
     corners = [
@@ -334,7 +331,7 @@ def geom_corner_points(
 
 
 def local_points(model: mujoco.MjModel, geom: int) -> Array:
-    """Points in the geom's frame [m] whose convex hull holds the geom, shape (n, 3)."""
+    """Points in the geom frame [m] whose convex hull contains the geom, shape (n, 3)."""
     kind, size = Type(model.geom_type[geom]), model.geom_size[geom]
     if kind == Type.mjGEOM_PLANE:
         return np.empty((0, 3))
@@ -365,7 +362,7 @@ def _cylinder_hull(sides: int = 24) -> Array:
 
 
 def box_corners(model: mujoco.MjModel, data: mujoco.MjData, geoms: npt.NDArray[np.intp]) -> Array:
-    """World corners of the geoms' bounding boxes [m], shape (n, 8, 3)."""
+    """World corners of the bounding boxes of geoms [m], shape (n, 8, 3)."""
     box = model.geom_aabb[geoms]
     local = box[:, None, :3] + _CUBE * box[:, None, 3:]
     rotation = data.geom_xmat[geoms].reshape(-1, 1, 3, 3)
@@ -374,7 +371,7 @@ def box_corners(model: mujoco.MjModel, data: mujoco.MjData, geoms: npt.NDArray[n
 
 
 def bounding_ball(model: mujoco.MjModel, data: mujoco.MjData) -> tuple[Array, float]:
-    """Centre (3,) and radius [m] of a ball around all that is seen; a unit ball for nothing."""
+    """Centre (3,) and radius [m] of a bounding sphere of all visible geoms; unit sphere if none."""
     geoms = covered_geoms(model)
     if not len(geoms):
         return np.zeros(3), 1.0
@@ -386,7 +383,7 @@ def bounding_ball(model: mujoco.MjModel, data: mujoco.MjData) -> tuple[Array, fl
 
 @cache
 def ball_hull() -> Array:
-    """32 points whose hull holds the unit ball: an icosahedron and its dual, scaled up."""
+    """32 points whose hull contains the unit ball: an icosahedron and its dual, scaled."""
     golden = 0.5 * (1.0 + 5.0**0.5)
     signs = np.array(list(product((-1.0, 1.0), repeat=2)))
     icosahedron = np.column_stack([np.zeros(4), signs[:, 0], golden * signs[:, 1]])

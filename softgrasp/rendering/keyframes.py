@@ -36,7 +36,7 @@ Instant = tuple[float, str]
 """Simulated time [s] and caption."""
 
 APART = 0.1
-"""An instant in the middle keeps this part of the contact phase away from its ends."""
+"""Distance of the middle key frame from the ends of the contact phase, over its duration."""
 _FRACTIONS = {0.25: "a quarter", 0.5: "half way", 0.75: "three quarters"}
 _ENDINGS = {
     GraspStatus.CLOSED: "end: closed",
@@ -47,56 +47,56 @@ _ENDINGS = {
 }
 
 ARROW_RATIO, MAX_ARROW_RATIO = 0.13, 0.17
-"""Length of the arrow of a large force, and of the longest one, over the picture's height."""
+"""Length of the arrow of a large force, and maximum length, over the image height."""
 LARGE_FORCE_PERCENTILE = 95.0
-"""Impacts peak far above what a grasp rests on; the scale of the arrows leaves them out."""
+"""Percentile of the forces that scales the arrows; impacts are much larger."""
 BALL_RATIO, SHAFT_RATIO = 0.008, 0.0045
-"""Radii of contact points and arrows over the picture's height."""
+"""Radii of contact points and arrows over the image height."""
 CAMERA_SAMPLES = 16
-"""Instants of a run that the camera has to have in the picture."""
+"""Number of instants of a run that the camera frames."""
 STRAY = 1.3
-"""Points farther from the hand's middle than this many of its radii are not followed."""
+"""Points farther from the hand centre than this many hand radii are not framed."""
 
 LONGEST = {"hold": 1.0, "push": 0.8}
-"""Phases last as long on film as in the run, but at most this long [s], by their first word."""
+"""Maximum duration of a phase in a video by the first word of its name [s]."""
 LONGEST_OTHER = 2.0
-"""The same for all others [s]."""
+"""Maximum duration of other phases [s]."""
 SHORTEST = 0.02
-"""A phase that is shorter than this is not shown for itself [s]."""
+"""Shorter phases are not shown separately [s]."""
 MAX_KEY_FRAMES = 3
-"""Instants between start and end."""
+"""Number of key frames between start and end."""
 
 AZIMUTHS_DEG = tuple(
     quarter + offset for quarter in (0, 90, 180, 270) for offset in (20, 35, 55, 70)
 )
-"""Three-quarter views: from straight ahead one finger of a pair hides the other."""
+"""Candidate azimuths: oblique views, in which opposing fingers do not hide each other."""
 ELEVATIONS_DEG = (-14.0, -22.0)
-"""Slightly from above."""
+"""Candidate elevations."""
 MARGIN = 0.07
-"""Part of the picture that stays free on each side."""
+"""Free margin on each side of the image, over its size."""
 OBJECT_WEIGHT, SHADE = 3.0, 0.3
-"""How much the object counts against a phalanx, and a point in the shade against a lit one."""
-LAMP_DISTANCE, SHADOW_SLACK = 3.0, 1e-3
-"""From the light to the scene [m], and the part of that way that casts no shadow."""
+"""Weight of the object relative to a phalanx, and of a shaded point relative to a lit one."""
+LIGHT_DISTANCE, SHADOW_SLACK = 3.0, 1e-3
+"""Distance of the light [m], and the fraction of it before the target without shadow."""
 _ROWS = 48
 
 
 class VideoPart(NamedTuple):
-    """A part of a film."""
+    """A part of a video."""
 
     end: float
     """Simulated time at which it ends [s]."""
     seconds: float
-    """How long it lasts on film."""
+    """Duration in the video [s]."""
     name: str
     is_closing: bool
 
 
 class Playback(PosedResult):
-    """A finished run as states of its model, with what a picture shows besides.
+    """States of a finished run, with the marks and colours of its images.
 
     Args:
-        result: The run; its scene is built anew.
+        result: The run; the model is compiled from its scene.
     """
 
     def __init__(self, result: GraspResult) -> None:
@@ -109,7 +109,7 @@ class Playback(PosedResult):
         self._large_force = _large_force(result)
 
     def colors(self, time: float) -> dict[int, Rgba]:
-        """Colours of the geoms of the bodies whose contact is established at a time [s]."""
+        """Colours of the geoms of bodies in established contact at a time [s]."""
         established = self.result.in_contact[self.row(time)[0]]
         bodies = self.result.contact_bodies[established].tolist()
         return {geom: IN_CONTACT_RGBA for body in bodies for geom in self._geoms[body]}
@@ -119,8 +119,8 @@ class Playback(PosedResult):
 
         Args:
             time: The time of the pose [s].
-            camera: Gives the marks their size.
-            window: Forces are averaged over this time around ``time`` [s].
+            camera: The camera, which determines the size of the marks.
+            window: Averaging interval of the forces around ``time`` [s].
         """
         height = 2.0 * camera.distance * np.tan(0.5 * np.radians(camera.fovy_deg))
         hand_bodies = set(self.result.contact_bodies.tolist())
@@ -136,7 +136,7 @@ class Playback(PosedResult):
             if state is None or force <= 0.0:
                 continue
             length_ratio = min(ARROW_RATIO * force / self._large_force, MAX_ARROW_RATIO)
-            # from outside to the point: inside the object, arrows would cross one another
+            # the tip is at the contact point; inside the object arrows would intersect
             start = np.array(state.point) - length_ratio * height * np.array(state.normal)
             drawn_marks.append(
                 Arrow(_point(start), state.point, SHAFT_RATIO * height, CONTACT_RGBA)
@@ -144,13 +144,13 @@ class Playback(PosedResult):
         return drawn_marks
 
     def cloud(self, begin: float | None = None) -> Array:
-        """World points around the hand and the objects until the end [m], shape (n, 3).
+        """World points of the hand and the objects to be framed [m], shape (n, 3).
 
-        An object that leaves the hand is followed for the size of the hand, not longer; what is
-        lifted is followed all the way. What stands around may reach out of the picture.
+        An object that leaves the hand is followed up to ``STRAY`` hand radii; lifted objects are
+        always followed. The surroundings may extend beyond the image.
 
         Args:
-            begin: From when on [s]; the start of the run where it is not given.
+            begin: Start of the interval [s]; None for the start of the run.
         """
         start, end = self.result.time[[0, -1]]
         first = geom_corner_points(self.model, self.pose(start), self._movers)
@@ -167,7 +167,7 @@ class Playback(PosedResult):
         for time in times.tolist():
             points = geom_corner_points(self.model, self.pose(time), self._movers)
             away = np.linalg.norm(points - middle, axis=1)
-            if self.result.scene.on_wrist:  # what goes with the hand is followed all the way
+            if self.result.scene.on_wrist:  # points that move with the hand are always framed
                 carried = (
                     middle + self.data.body(names.hand_body(self.result.scene.hand)).xpos - palm
                 )
@@ -185,7 +185,7 @@ class Playback(PosedResult):
 
 
 def _large_force(result: GraspResult) -> float:
-    """The force that makes a long arrow [N]."""
+    """Force of an arrow of length ``ARROW_RATIO`` [N]."""
     forces = result.normal_force[result.in_contact]
     if not forces.size:
         forces = result.normal_force[result.normal_force > 0.0]
@@ -198,9 +198,9 @@ def _point(values: ArrayLike) -> tuple[float, float, float]:
 
 
 def on_deepest(points: list[ContactPoint]) -> list[ContactPoint]:
-    """Those of a body's contacts that are with the object that it stands deepest in.
+    """Contacts of a body with the object that it penetrates deepest.
 
-    Posed states have no forces, and each object has a normal of its own.
+    Posed states have no forces to weight the normals of different objects.
     """
     if not points:
         return points
@@ -209,13 +209,13 @@ def on_deepest(points: list[ContactPoint]) -> list[ContactPoint]:
 
 
 def key_frames(result: GraspResult) -> tuple[Instant, ...]:
-    """Start, first contact, one in between, last established contact, end.
+    """Select five key frames: start, first contact, an intermediate, last contact, end.
 
-    The one in between is the contact nearest to the median of all; where all contacts come at
-    once, it is half way to the first one. Without contacts the run is cut into quarters.
+    The intermediate one is the contact event closest to the median of all; if all contacts occur at
+    once, it is half way to the first one. Without contacts the run is divided into quarters.
 
     Returns:
-        Five (time [s], caption), times never falling, the first and last those of the run.
+        Five (time [s], caption) with non-decreasing times, from the first to the last sample.
     """
     start, end = float(result.time[0]), float(result.time[-1])
     ends = [(start, "start"), (end, _ending(result))]
@@ -249,7 +249,7 @@ def _ending(result: GraspResult) -> str:
 
 
 def _bodies(result: GraspResult, event: ContactEvent) -> str:
-    """The bodies with the same event at the same sample: ``F1 P3 + 3 more``."""
+    """Bodies with the same event at the same sample: ``F1 P3 + 3 more``."""
     same = [e for e in result.events if (e.time_s, e.kind) == (event.time_s, event.kind)]
     return _listed([body_label(e) for e in same])
 
@@ -262,7 +262,7 @@ def _middle(result: GraspResult, first: float, last: float) -> Instant:
     margin = APART * (last - first)
     inner = [e for e in result.events if first + margin < e.time_s < last - margin]
     inner = [event for event in inner if event.kind == "established"] or inner
-    # contacts that follow one another at once make one picture, not two
+    # simultaneous contacts need only one image
     if not inner or last - first < 0.02 * float(result.time[-1] - result.time[0]):
         start = float(result.time[0])
         return (start + 0.5 * (first - start), "half way to contact")
@@ -277,9 +277,9 @@ def _last_kind(event: ContactEvent) -> str:
 
 
 def phase_key_frames(result: GraspResult) -> list[tuple[float, str]]:
-    """Three instants (time [s], caption) between the start and the end of such a run.
+    """Select three key frames (time [s], caption) of a run with phases.
 
-    The end of the closure, where something was lost, and ends of other phases, evenly.
+    They are the end of the closure, a failure, and evenly distributed ends of other phases.
     """
     closing, hold = result.closing, result.hold
     chosen: dict[float, str] = {}
@@ -295,35 +295,35 @@ def phase_key_frames(result: GraspResult) -> list[tuple[float, str]]:
             phase = others[min(phase_index, len(others) - 1)]
             chosen.setdefault(phase.end_s, f"end of {phase.name}")
     start, end = float(result.time[0]), float(result.time[-1])
-    for fraction in (0.5, 0.25, 0.75):  # where there are too few phases
+    for fraction in (0.5, 0.25, 0.75):  # if there are too few phases
         if len(chosen) < MAX_KEY_FRAMES:
-            chosen.setdefault(start + fraction * (end - start), "on the way")
+            chosen.setdefault(start + fraction * (end - start), "in motion")
     return sorted(chosen.items())[:MAX_KEY_FRAMES]
 
 
 def body_label(part: BodyContact | ContactEvent) -> str:
-    """How a body of the hand is called in pictures and tables: ``F1 P3``, or ``left palm``."""
+    """Display name of a body of the hand: ``F1 P3``, or ``left palm``."""
     finger, phalanx = part.finger, part.phalanx
     whole = part.body if not finger else f"{finger} {phalanx}"
     return (phalanx if finger and phalanx.startswith(finger) else whole).replace("_", " ")
 
 
 def has_phases(result: GraspResult) -> bool:
-    """Whether a run is more than a closure with a ramp of gravity or a lift behind it."""
+    """Whether a run has more phases than a closure with a gravity ramp or a lift."""
     return bool(result.phases) and not result.scene.is_plain
 
 
 def shown_phases(result: GraspResult) -> list[PhaseSpan]:
-    """The phases that last long enough to be seen."""
+    """Phases of at least ``SHORTEST`` seconds."""
     return [phase for phase in result.phases if phase.end_s - phase.start_s >= SHORTEST]
 
 
 def video_parts(result: GraspResult, slowdown: float) -> list[VideoPart]:
-    """The phases of a run as parts of a film.
+    """Video parts of the phases of a run.
 
     Args:
         result: The run.
-        slowdown: Film time over simulated time while the hand closes.
+        slowdown: Video time over simulated time during the closure.
     """
     closing = result.closing
     return [
@@ -352,19 +352,18 @@ def best_camera(
     object_bodies: Sequence[int],
     aspect: float,
 ) -> Camera:
-    """The camera from which as much as possible of all bodies is seen in one state.
+    """Choose the camera that shows as much as possible of hand and object in one state.
 
-    A body counts with the square root of its area that is seen, so that a little more of a
-    hidden finger is worth more than much more of a big palm; objects count
-    ``OBJECT_WEIGHT`` fold, and what lies in the shade counts less.
+    A body counts with the square root of its visible area, which favours a partly hidden finger
+    over a large palm. Objects count ``OBJECT_WEIGHT`` fold, shaded points less.
 
     Args:
         model: The model.
-        data: The state to judge by.
-        cloud: World points that have to be in the picture [m], shape (n, 3).
-        hand: Ids of the hand's bodies.
-        object_bodies: Ids of the objects' bodies.
-        aspect: Width over height of the picture.
+        data: The evaluated state.
+        cloud: World points to be framed [m], shape (n, 3).
+        hand: Body ids of the hand.
+        object_bodies: Body ids of the objects.
+        aspect: Image width over height.
     """
     outline = _outline(cloud)
     weights = np.zeros(model.nbody)
@@ -378,10 +377,10 @@ def best_camera(
 
 
 def _outline(cloud: Array) -> Array:
-    """The corners of a cloud's convex hull, which need the same picture as the whole cloud."""
+    """Vertices of the convex hull of a point cloud, which need the same framing."""
     try:
         return np.asarray(cloud[ConvexHull(cloud).vertices])
-    except QhullError:  # all in one plane
+    except QhullError:  # coplanar points
         return cloud
 
 
@@ -395,10 +394,10 @@ def _score(
     hits = caster.hits(camera.position, rays)
     met = hits.geom >= 0
     points = camera.position + hits.distance[met, None] * rays[met]
-    lamp = np.array(camera.lookat) - LAMP_DISTANCE * key_direction(model, data, camera)
-    light = np.where(caster.blocked(lamp, points, SHADOW_SLACK), SHADE, 1.0)
+    light_position = np.array(camera.lookat) - LIGHT_DISTANCE * key_direction(model, data, camera)
+    light = np.where(caster.blocked(light_position, points, SHADOW_SLACK), SHADE, 1.0)
     bodies = model.geom_bodyid[hits.geom[met]]
     shown = np.bincount(bodies, weights=light, minlength=model.nbody)
-    # From afar everything is small: half of that counts, or narrow pictures would always be taken
-    # along the widest side of the hand, where one finger hides the next.
+    # distance reduces areas; compensating half of that avoids views along the widest side of the
+    # hand in narrow images, where one finger hides the next
     return float(weights @ np.sqrt(shown) * np.sqrt(camera.distance))

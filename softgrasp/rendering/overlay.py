@@ -20,7 +20,7 @@ Image = npt.NDArray[np.uint8]
 
 INK, PAPER = (32, 40, 50), (255, 255, 255, 190)
 TEXT_FRACTION, GAP_FRACTION = 0.036, 0.028
-"""Height of the letters and distance from the edges over the picture's height."""
+"""Font size and distance from the edges over the image height."""
 
 _LETTERS = ImageDraw.Draw(Pillow.new("1", (1, 1)))
 
@@ -30,12 +30,12 @@ Rgba = tuple[float, float, float, float]
 Floats = npt.NDArray[np.float64]
 
 MIN_PIXELS = 1.2
-"""No mark is drawn with a smaller radius."""
+"""Minimum radius of a mark [px]."""
 RIM_PIXELS = 1.2
-"""Width of the dark rim that parts a mark from a body of its own colour."""
+"""Width of the dark rim that separates a mark from a body of the same colour [px]."""
 RIM_SHADE = 0.25
 HEAD_RADII, HEAD_LENGTH_RADII, HEAD_FRACTION = 2.6, 6.5, 0.6
-"""Radius and length of an arrow's head in shaft radii; the part of the arrow it may take."""
+"""Radius and length of an arrow head in shaft radii; its maximum fraction of the arrow."""
 
 _ANGLES = 2.0 * np.pi * np.arange(48) / 48
 _NORMALS = np.stack([np.cos(_ANGLES), np.sin(_ANGLES)])
@@ -43,13 +43,13 @@ _NORMALS = np.stack([np.cos(_ANGLES), np.sin(_ANGLES)])
 
 @dataclass(frozen=True)
 class Arrow:
-    """An arrow in the world, drawn over all bodies.
+    """Arrow in the world, drawn over all bodies.
 
     Args:
-        start: Where it begins [m].
-        vector_end: Where its tip is [m]: a point, not a difference.
+        start: World position of the tail [m].
+        vector_end: World position of the tip [m].
         radius: Radius of the shaft [m].
-        rgba: Colour, each part from 0 to 1.
+        rgba: Colour components from 0 to 1.
     """
 
     start: Point
@@ -60,12 +60,12 @@ class Arrow:
 
 @dataclass(frozen=True)
 class Ball:
-    """A small ball in the world, drawn over all bodies.
+    """Ball in the world, drawn over all bodies.
 
     Args:
-        center: Its middle [m].
-        radius: Its radius [m].
-        rgba: Colour, each part from 0 to 1.
+        center: World position [m].
+        radius: Radius [m].
+        rgba: Colour components from 0 to 1.
     """
 
     center: Point
@@ -75,11 +75,11 @@ class Ball:
 
 @dataclass(frozen=True)
 class _Patch:
-    """A convex piece of the picture: the hull of points (n, 2), widened by a radius [pixels]."""
+    """Convex image region: the hull of points (n, 2), extended by a radius [px]."""
 
     points: Floats
     radius: float
-    rounding: float  # half width over which the light changes [pixels]
+    rounding: float  # half width of the shading gradient [px]
     axis: Floats | None  # unit vector (2,) along an arrow, None for a ball
     rgba: Rgba
 
@@ -88,12 +88,12 @@ Mark = Arrow | Ball
 
 
 def draw_marks(image: Image, camera: Camera, marks: Sequence[Mark]) -> None:
-    """Draw marks over a picture, the farthest first.
+    """Draw marks over an image, the farthest first.
 
     Args:
-        image: The picture, shape (height, width, 3); changed in place.
-        camera: The camera it was taken with.
-        marks: What to draw; a mark that reaches behind the camera is left out.
+        image: The image, shape (height, width, 3); changed in place.
+        camera: The camera of the image.
+        marks: The marks; those that extend behind the camera are omitted.
     """
     height, width = image.shape[:2]
     layers: list[tuple[float, list[_Patch]]] = []
@@ -118,7 +118,7 @@ def _arrow_patches(mark: Arrow, camera: Camera, pixels: Floats, thick: float) ->
     length = float(np.linalg.norm(vector))
     if length == 0.0:
         return []
-    axis, rim = _seen_circle(vector / length, camera)
+    axis, rim = _project_circle(vector / length, camera)
     start, tip = pixels[0, :2], pixels[1, :2]
     neck = tip + min(HEAD_LENGTH_RADII * mark.radius / length, HEAD_FRACTION) * (start - tip)
     wide = HEAD_RADII * thick
@@ -127,15 +127,15 @@ def _arrow_patches(mark: Arrow, camera: Camera, pixels: Floats, thick: float) ->
     return [shaft, head] if pixels[1, 2] <= pixels[0, 2] else [head, shaft]
 
 
-def _seen_circle(direction: Floats, camera: Camera) -> tuple[Floats, Floats]:
-    """How an axis and the unit circle across it look in the picture: (2,) and (n, 2)."""
+def _project_circle(direction: Floats, camera: Camera) -> tuple[Floats, Floats]:
+    """Image of an axis (2,) and of the unit circle perpendicular to it (n, 2)."""
     right, up, forward = camera.axes()
     flat = np.array([direction @ right, -(direction @ up)])
     norm = float(np.linalg.norm(flat))
     axis = flat / norm if norm > 1e-9 else np.array([1.0, 0.0])
     across = np.array([-axis[1], axis[0]])
-    squeeze = abs(float(direction @ forward))
-    return axis, np.outer(_NORMALS[0], across) + squeeze * np.outer(_NORMALS[1], axis)
+    foreshortening = abs(float(direction @ forward))
+    return axis, np.outer(_NORMALS[0], across) + foreshortening * np.outer(_NORMALS[1], axis)
 
 
 def _paint(image: Image, patch: _Patch) -> None:
@@ -146,7 +146,7 @@ def _paint(image: Image, patch: _Patch) -> None:
         return
     x, y = np.meshgrid(np.arange(low[0], high[0]) + 0.5, np.arange(low[1], high[1]) + 0.5)
     support = (patch.points @ _NORMALS).max(axis=0) + patch.radius
-    # The farthest supporting line: the distance outside the hull, exact but at sharp corners.
+    # distance outside the hull by the farthest supporting line, exact except at sharp corners
     outside = (x[..., None] * _NORMALS[0] + y[..., None] * _NORMALS[1] - support).max(axis=-1)
     body = np.clip(0.5 - outside, 0.0, 1.0)[..., None]
     alpha = patch.rgba[3] * np.clip(0.5 + RIM_PIXELS - outside, 0.0, 1.0)[..., None]
@@ -157,7 +157,7 @@ def _paint(image: Image, patch: _Patch) -> None:
 
 
 def _lit(x: Floats, y: Floats, patch: _Patch, color: Floats) -> Floats:
-    """The patch's colour lit from the upper left, as a ball or rounded across its axis."""
+    """Shade a patch from the upper left, as a sphere or as a cylinder around its axis."""
     x, y = (x - patch.points[0, 0]) / patch.rounding, (y - patch.points[0, 1]) / patch.rounding
     if patch.axis is not None:
         across = np.array([-patch.axis[1], patch.axis[0]])
@@ -171,11 +171,11 @@ def _lit(x: Floats, y: Floats, patch: _Patch, color: Floats) -> Floats:
 
 
 def stamp(image: Image, text: str) -> None:
-    """Write a line of text into the upper left corner, dark on a light band.
+    """Write a line of text on a light background into the upper left corner.
 
     Args:
-        image: The picture, shape (height, width, 3); changed in place.
-        text: One line.
+        image: The image, shape (height, width, 3); changed in place.
+        text: The text.
     """
     height = image.shape[0]
     gap = round(GAP_FRACTION * height)
@@ -187,7 +187,7 @@ def stamp(image: Image, text: str) -> None:
 
 
 def _label(text: str, size: int) -> Image:
-    """The text on its band, with opacity: shape (rows, columns, 4)."""
+    """Text on its background with an alpha channel, shape (rows, columns, 4)."""
     font = ImageFont.load_default(size)
     _, top, right, bottom = _LETTERS.textbbox((0, 0), text, font=font)
     pad = size // 2

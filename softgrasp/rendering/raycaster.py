@@ -18,9 +18,17 @@ import mujoco
 import numpy as np
 import numpy.typing as npt
 
-from softgrasp.rendering import camera as extents
-from softgrasp.rendering import camera as lighting
-from softgrasp.rendering.camera import Camera
+from softgrasp.rendering.camera import (
+    Camera,
+    bounding_ball,
+    box_corners,
+    drawing_copy,
+    geom_colors,
+    key_direction,
+    plane_geoms,
+    skin_colors,
+    solid_geoms,
+)
 from softgrasp.rendering.overlay import Mark, Rgba, draw_marks
 from softgrasp.rendering.rays import (
     STEP,
@@ -35,8 +43,8 @@ from softgrasp.rendering.rays import (
     window,
 )
 from softgrasp.rendering.shading import (
+    AreaLight,
     Ground,
-    Lamp,
     Skin,
     SkinCaster,
     SmoothMesh,
@@ -55,12 +63,12 @@ Ids = npt.NDArray[np.int32]
 Indices = npt.NDArray[np.intp]
 
 MAX_THREADS = 4
-"""MuJoCo casts rays without holding Python's lock, numpy shades with it: more bring nothing."""
+"""Maximum number of drawing threads: MuJoCo releases the GIL for rays, numpy shades with it."""
 
-PLAIN = 0.05
-"""Colours from 0 to 1 that differ less than this are mixed without casting more rays."""
+COLOR_TOLERANCE = 0.05
+"""Colour difference (0 to 1) below which pixels are interpolated."""
 MORE_RAYS = ((-0.35, 0.15), (0.15, 0.35), (0.25, -0.30))
-"""Where else in a pixel at an edge rays go through, in pixels from its middle."""
+"""Offsets of the additional rays of an edge pixel from its centre [px]."""
 
 SIDES = 8
 _ROUND = [int(getattr(mujoco.mjtGeom, f"mjGEOM_{k}")) for k in ("SPHERE", "CAPSULE", "ELLIPSOID")]
@@ -68,13 +76,13 @@ _ROUND = [int(getattr(mujoco.mjtGeom, f"mjGEOM_{k}")) for k in ("SPHERE", "CAPSU
 
 @dataclass(frozen=True)
 class Samples:
-    """Points of bodies seen from the camera.
+    """Visible points of bodies.
 
     Args:
-        geom: Geom ids, shape (n,); skins are numbered behind all geoms.
+        geom: Geom ids, shape (n,); skins are numbered after all geoms.
         depth: Depths [m], shape (n,).
         normal: Outward unit normals, shape (n, 3).
-        ray: World vectors of unit depth from the camera, shape (n, 3).
+        ray: World ray vectors with unit depth, shape (n, 3).
     """
 
     geom: Ids
@@ -84,27 +92,27 @@ class Samples:
 
 
 class RayRenderer:
-    """Draws one model by casting rays; needs MuJoCo and numpy only.
+    """Renderer of one model that casts rays; needs MuJoCo and numpy only.
 
-    Sky, planes with checkers, soft shadows of one key light and smooth edges. Textures other
-    than checkers on planes are replaced by one colour, and translucent geoms are drawn solid.
+    It draws sky, checkered planes, soft shadows of one key light, and antialiased edges. Textures
+    other than checkers on planes are ignored, and translucent geoms are opaque.
 
     Args:
         model: The model; it is not changed.
-        width: Picture width in pixels.
-        height: Picture height in pixels.
-        note: One line for the user about how the pictures were drawn.
+        width: Image width [px].
+        height: Image height [px].
+        description: Description of the renderer for the user.
     """
 
     name = "ray caster"
 
-    def __init__(self, model: mujoco.MjModel, width: int, height: int, note: str) -> None:
-        self.note = note
+    def __init__(self, model: mujoco.MjModel, width: int, height: int, description: str) -> None:
+        self.description = description
         self.threads = min(os.cpu_count() or 1, MAX_THREADS)
-        self._sharing = threading.Lock()
-        self._model, self._size = extents.drawing_copy(model), (width, height)
+        self._ground_lock = threading.Lock()
+        self._model, self._size = drawing_copy(model), (width, height)
         self._sky = sky_of(model)
-        self._planes = extents.plane_geoms(model)
+        self._planes = plane_geoms(model)
         self._meshes = {mesh: smooth_mesh(model, mesh) for mesh in range(model.nmesh)}
         self._skins = skins_of(model)
         self._ground: tuple[bytes, Camera, Ground] | None = None
@@ -121,7 +129,7 @@ class RayRenderer:
         self.close()
 
     def close(self) -> None:
-        """Forget what was kept from one picture for the next."""
+        """Release the cached background."""
         self._ground = None
 
     def draw(
@@ -131,20 +139,20 @@ class RayRenderer:
         marks: Sequence[Mark] = (),
         colors: Mapping[int, Rgba] | None = None,
     ) -> Image:
-        """A picture of this state, shape (height, width, 3); see ``Renderer.draw``."""
-        palette = extents.geom_colors(self._model)[:, :3]
+        """Draw a state; see ``Renderer.draw``."""
+        palette = geom_colors(self._model)[:, :3]
         for geom, rgba in (colors or {}).items():
             palette[geom] = rgba[:3]
-        palette = np.concatenate([palette, extents.skin_colors(self._model, colors or {})[:, :3]])
-        stage = Stage(self._model, data, camera, palette, self._meshes, self._skins)
-        with self._sharing:
+        palette = np.concatenate([palette, skin_colors(self._model, colors or {})[:, :3]])
+        scene = RaycastScene(self._model, data, camera, palette, self._meshes, self._skins)
+        with self._ground_lock:
             ground = self._ground_of(data, camera)
-        image = Frame(stage, ground).draw()
+        image = Frame(scene, ground).draw()
         draw_marks(image, camera, marks)
         return image
 
     def _ground_of(self, data: mujoco.MjData, camera: Camera) -> Ground:
-        toward = -lighting.key_direction(self._model, data, camera)
+        toward = -key_direction(self._model, data, camera)
         parts = (data.geom_xpos[self._planes], data.geom_xmat[self._planes], toward)
         key = b"".join(part.tobytes() for part in parts)
         if self._ground is None or self._ground[:2] != (key, camera):
@@ -154,36 +162,36 @@ class RayRenderer:
 
 
 class Frame:
-    """A picture in the making.
+    """One image, drawn in two passes.
 
     Args:
-        stage: The bodies.
-        ground: Sky and planes behind them.
+        scene: Bodies, camera and light.
+        ground: Background with sky and planes.
     """
 
-    def __init__(self, stage: Stage, ground: Ground) -> None:
-        self._stage, self._ground = stage, ground
+    def __init__(self, scene: RaycastScene, ground: Ground) -> None:
+        self._scene, self._ground = scene, ground
         self._height, self._width = ground.geom.shape
         self._surface = ground.geom[::STEP, ::STEP] * SIDES
         pixel, seen = self._coarse_bodies()
-        self._surface.reshape(-1)[pixel] = stage.surfaces(seen)
+        self._surface.reshape(-1)[pixel] = scene.surfaces(seen)
         self._body = np.zeros(self._surface.shape, dtype=bool)
         self._body.reshape(-1)[pixel] = True
         self._visibility = self._coarse_visibility(pixel, seen)
         self._color = np.zeros((3, *self._surface.shape), dtype=np.float32)
-        self._color.reshape(3, -1)[:, pixel] = stage.colors(
+        self._color.reshape(3, -1)[:, pixel] = scene.colors(
             seen, self._visibility.reshape(-1)[pixel]
         )
 
     def draw(self) -> Image:
-        """The finished picture, shape (height, width, 3)."""
-        color, mixed = self._spread()
+        """Draw the image, shape (height, width, 3)."""
+        color, needs_rays = self._interpolate()
         flat = color.reshape(3, -1)
-        fine = mixed.copy()
+        fine = needs_rays.copy()
         fine[::STEP, ::STEP] = False
         pixel = np.flatnonzero(fine)
         flat[:, pixel] = self._cast_pixels(pixel, [(0.0, 0.0)])
-        edge = self._edges(flat, mixed)
+        edge = self._edges(flat, needs_rays)
         flat[:, edge] += self._cast_pixels(edge, MORE_RAYS)
         flat[:, edge] /= 1 + len(MORE_RAYS)
         np.multiply(color, 255.0, out=color)
@@ -194,66 +202,66 @@ class Frame:
         return image
 
     def _coarse_bodies(self) -> tuple[Indices, Samples]:
-        """Flat coarse pixels that show a body, and what they show of it."""
-        boxes = self._stage.boxes.reshape(-1, 3)
-        pixels = self._stage.camera.project(boxes, self._width, self._height)[:, :2]
+        """Flat coarse pixels that show a body, with their samples."""
+        boxes = self._scene.boxes.reshape(-1, 3)
+        pixels = self._scene.camera.project(boxes, self._width, self._height)[:, :2]
         cells = (pixels.reshape(-1, 8, 2) - 0.5) / STEP + 0.5
         pixel = np.flatnonzero(cover(cells, self._surface.shape))
-        solid, seen = self._stage.cast(self._ground.coarse_rays.take(pixel, axis=0))
+        solid, seen = self._scene.cast(self._ground.coarse_rays.take(pixel, axis=0))
         return pixel[solid], seen
 
     def _coarse_visibility(self, pixel: Indices, seen: Samples) -> Colors:
-        """Share of the key light that reaches the coarse pixels."""
-        stage, ground = self._stage, self._ground
+        """Fraction of the key light that reaches the coarse pixels."""
+        scene, ground = self._scene, self._ground
         size = self._width, self._height
-        thrown = np.zeros(self._surface.shape, dtype=bool)
+        shadowed = np.zeros(self._surface.shape, dtype=bool)
         for geom in ground.planes:
-            plane = stage.frames[0][geom], stage.frames[1][geom][:, 2]
-            shadow = shadow_cover(stage.lamp, stage.camera, stage.boxes, plane, size, STEP)
-            thrown |= shadow & (self._surface == geom * SIDES)
-        facing = np.flatnonzero(seen.normal @ stage.lamp.toward > 0.0)
-        below = np.flatnonzero(thrown & ~self._body)
-        queried = np.concatenate([pixel[facing], below])
+            plane = scene.frames[0][geom], scene.frames[1][geom][:, 2]
+            shadow = shadow_cover(scene.light, scene.camera, scene.boxes, plane, size, STEP)
+            shadowed |= shadow & (self._surface == geom * SIDES)
+        facing = np.flatnonzero(seen.normal @ scene.light.toward > 0.0)
+        below = np.flatnonzero(shadowed & ~self._body)
+        tested = np.concatenate([pixel[facing], below])
         depth = np.concatenate([seen.depth[facing], ground.coarse_depth[below]])
-        points = stage.eye + depth[:, None] * ground.coarse_rays.take(queried, axis=0)
-        on_skin = np.concatenate([stage.on_skin(seen)[facing], np.zeros(len(below), dtype=bool)])
-        return visibility(stage.caster, stage.lamp, self._surface, queried, points, on_skin)
+        points = scene.eye + depth[:, None] * ground.coarse_rays.take(tested, axis=0)
+        on_skin = np.concatenate([scene.on_skin(seen)[facing], np.zeros(len(below), dtype=bool)])
+        return visibility(scene.caster, scene.light, self._surface, tested, points, on_skin)
 
-    def _spread(self) -> tuple[Colors, Bools]:
-        """Every pixel from the coarse ones around it, and where that is not good enough."""
-        color, mixed = self._ground.color.copy(), np.zeros(self._ground.geom.shape, dtype=bool)
+    def _interpolate(self) -> tuple[Colors, Bools]:
+        """Interpolate all pixels from the coarse ones; also return where that is not sufficient."""
+        color, needs_rays = self._ground.color.copy(), np.zeros(self._ground.geom.shape, dtype=bool)
         rows, columns = window(self._body | (self._visibility < 1.0), margin=1)
         if rows.start == rows.stop:
-            return color, mixed
+            return color, needs_rays
         fine = tuple(slice(STEP * part.start, STEP * part.stop) for part in (rows, columns))
         shade, part = self._ground.shade[fine], color[:, *fine]
         visibility, body = self._visibility[rows, columns], self._body[rows, columns]
         bodies = self._color[:, rows, columns]
         part *= shade + (1.0 - shade) * between(visibility, shade.shape)
         whole, some = corners(body, np.logical_and), corners(body, np.logical_or)
-        varied = corners(bodies, np.maximum) - corners(bodies, np.minimum) > PLAIN
-        mixed[fine] = repeated((some & ~whole) | (whole & varied.any(axis=0)), shade.shape)
+        varied = corners(bodies, np.maximum) - corners(bodies, np.minimum) > COLOR_TOLERANCE
+        needs_rays[fine] = repeated((some & ~whole) | (whole & varied.any(axis=0)), shade.shape)
         inside = repeated(whole, shade.shape)
         inside[::STEP, ::STEP] |= body
         for channel, spread in zip(part, between(bodies, shade.shape), strict=True):
             np.copyto(channel, spread, where=inside)
-        return color, mixed
+        return color, needs_rays
 
     def _cast_pixels(self, pixel: Indices, offsets: Sequence[tuple[float, float]]) -> Colors:
-        """Sum of the colours of rays at these offsets in flat pixels (n,), shape (3, n)."""
+        """Sum of the colours of rays at offsets in flat pixels (n,), shape (3, n)."""
         row, column = np.divmod(pixel, self._width)
         x, y = np.array(offsets).T[..., None] + 0.5
-        rays = self._stage.camera.rays(column + x, row + y, self._width, self._height)
-        solid, seen = self._stage.cast(rays.reshape(-1, 3))
+        rays = self._scene.camera.rays(column + x, row + y, self._width, self._height)
+        solid, seen = self._scene.cast(rays.reshape(-1, 3))
         color = np.tile(self._ground_at(pixel), len(offsets))
         body = np.tile(pixel, len(offsets))[solid]
-        color[:, solid] = self._stage.colors(
-            seen, self._visibility_at(body, self._stage.surfaces(seen))
+        color[:, solid] = self._scene.colors(
+            seen, self._visibility_at(body, self._scene.surfaces(seen))
         )
         return np.asarray(color.reshape(3, len(offsets), -1).sum(axis=1))
 
     def _ground_at(self, pixel: Indices) -> Colors:
-        """Colours (3, n) of the ground in flat pixels, in front of which a body may be."""
+        """Background colours (3, n) of flat pixels, with shadows."""
         shade = self._ground.shade.reshape(-1)[pixel]
         visibility = self._visibility_at(pixel, self._ground.geom.reshape(-1)[pixel] * SIDES)
         return np.asarray(
@@ -261,7 +269,7 @@ class Frame:
         )
 
     def _visibility_at(self, pixel: Indices, surface: Ids) -> Colors:
-        """Share of the key light at pixels: the mean of coarse ones around on that surface."""
+        """Fraction of the key light at pixels: mean of adjacent coarse pixels on that surface."""
         row, column = np.divmod(pixel, self._width)
         rows, columns = self._surface.shape
         total = np.zeros(len(pixel), dtype=np.float32)
@@ -271,20 +279,20 @@ class Frame:
             for right in (0, STEP - 1):
                 near = near_row + np.minimum((column + right) // STEP, columns - 1)
                 same = self._surface.reshape(-1)[near] == surface
-                # Where no neighbour is on that surface, all count.
+                # without a neighbour on that surface all neighbours count
                 part = same.astype(np.float32) + np.float32(1e-4)
                 total += part * self._visibility.reshape(-1)[near]
                 weight += part
         return total / weight
 
-    def _edges(self, color: Colors, mixed: Bools) -> Indices:
-        """Flat pixels in or beside a mixed cell that differ from a pixel next to them.
+    def _edges(self, color: Colors, needs_rays: Bools) -> Indices:
+        """Flat pixels in or next to a needs_rays cell that differ from an adjacent pixel.
 
         Args:
-            color: The picture so far, shape (3, height · width).
-            mixed: Pixels of mixed cells, shape (height, width).
+            color: Colours so far, shape (3, height · width).
+            needs_rays: Pixels of needs_rays cells, shape (height, width).
         """
-        pixel = np.flatnonzero(grown(mixed))
+        pixel = np.flatnonzero(grown(needs_rays))
         row, column = np.divmod(pixel, self._width)
         differs = np.zeros(len(pixel), dtype=bool)
         last_row, last_column = self._height - 1, self._width - 1
@@ -295,12 +303,12 @@ class Frame:
             pixel + (column < last_column),
         ):
             for channel in color:
-                differs |= np.abs(channel.take(near) - channel.take(pixel)) > PLAIN
+                differs |= np.abs(channel.take(near) - channel.take(pixel)) > COLOR_TOLERANCE
         return pixel[differs]
 
 
-class Stage:
-    """Bodies, camera and key light of one picture.
+class RaycastScene:
+    """Bodies, camera and key light of one image.
 
     Args:
         model: The model.
@@ -320,13 +328,13 @@ class Stage:
         meshes: Mapping[int, SmoothMesh],
         skins: Sequence[Skin] = (),
     ) -> None:
-        solid = extents.solid_geoms(model)
+        solid = solid_geoms(model)
         self.camera, self.eye = camera, camera.position
         self.caster = Caster(model, data)
         self._skins = SkinCaster(skins, data, self.eye, camera.axes())
-        self.boxes = np.concatenate([extents.box_corners(model, data, solid), self._skins.boxes])
-        toward_key = -lighting.key_direction(model, data, camera)
-        self.lamp = Lamp(toward_key, *extents.bounding_ball(model, data))
+        self.boxes = np.concatenate([box_corners(model, data, solid), self._skins.boxes])
+        toward_key = -key_direction(model, data, camera)
+        self.light = AreaLight(toward_key, *bounding_ball(model, data))
         self.frames = data.geom_xpos, data.geom_xmat.reshape(-1, 3, 3)
         self._geoms = model.ngeom
         self._palette = palette
@@ -338,7 +346,7 @@ class Stage:
         self._smooth = {int(k): meshes[int(model.geom_dataid[k])] for k in solid[is_mesh]}
 
     def cast(self, rays: Floats) -> tuple[Indices, Samples]:
-        """Which of the rays (n, 3) from the camera meet a body, and what those meet."""
+        """Cast camera rays (n, 3); return the indices of rays that hit a body, and samples."""
         hits = self.caster.hits(self.eye, rays)
         met = hits.geom >= 0
         is_body = met & self._is_solid[hits.geom]
@@ -364,14 +372,14 @@ class Stage:
         return solid, seen
 
     def on_skin(self, seen: Samples) -> npt.NDArray[np.bool_]:
-        """Which samples lie on a skin, (n,)."""
+        """Mask of samples on a skin, (n,)."""
         return np.asarray(seen.geom >= self._geoms)
 
     def surfaces(self, seen: Samples) -> Ids:
-        """Numbers (n,) that tell surfaces apart: geom times SIDES plus the side of the geom.
+        """Surface numbers (n,): geom times SIDES plus the side of the geom.
 
-        Light is mixed between pixels of one surface only; sides are told by the axis, of the
-        six along and against x, y and z, that the normal is nearest to.
+        Light is interpolated within one surface only. The side is the signed coordinate axis
+        closest to the normal.
         """
         surface = seen.geom * np.int32(SIDES)
         edged = np.flatnonzero(self._is_edged[seen.geom])
@@ -382,9 +390,9 @@ class Stage:
         return np.asarray(surface)
 
     def colors(self, seen: Samples, visibility: Colors) -> Colors:
-        """Colours (3, n) of what is seen, with this share (n,) of the key light."""
+        """Colours (3, n) of samples that receive a fraction (n,) of the key light."""
         ray = np.ascontiguousarray(seen.ray.T, dtype=np.float32)
         toward_eye = ray / -np.sqrt(ray[0] ** 2 + ray[1] ** 2 + ray[2] ** 2)
         normal = np.ascontiguousarray(seen.normal.T, dtype=np.float32)
         albedo = self._palette.T[:, seen.geom]
-        return shaded(albedo, normal, toward_eye, self.lamp.toward.astype(np.float32), visibility)
+        return shaded(albedo, normal, toward_eye, self.light.toward.astype(np.float32), visibility)

@@ -21,7 +21,7 @@ Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 
 FAR = 1e9
-_ANGLES = np.radians([30.0, 60.0, 120.0, 150.0])  # 0 and 90 are the sides of the window itself
+_ANGLES = np.radians([30.0, 60.0, 120.0, 150.0])  # 0 and 90 are the sides of the bounding box
 _NORMALS = np.stack([np.cos(_ANGLES), np.sin(_ANGLES)])
 
 Colors = npt.NDArray[np.float32]
@@ -32,12 +32,12 @@ STEP = 2
 
 @dataclass(frozen=True)
 class Hits:
-    """What rays met first.
+    """First intersections of rays.
 
     Args:
-        geom: Geom ids, shape (n,); -1 where nothing was met.
-        distance: Distance in lengths of the ray's vector, shape (n,).
-        normal: Outward unit normals in the world, shape (n, 3).
+        geom: Geom ids, shape (n,); -1 without intersection.
+        distance: Distance in lengths of the ray vector, shape (n,).
+        normal: Outward unit normals, world frame, shape (n, 3).
     """
 
     geom: npt.NDArray[np.int32]
@@ -46,12 +46,12 @@ class Hits:
 
 
 class Caster:
-    """Casts rays at the geoms that are shown; planes count, invisible geoms do not.
+    """Cast rays at the visible geoms of a model, including planes.
 
     Args:
         model: The model.
-        data: Its state; used for the positions of geoms only.
-        under_skins: Whether geoms under a skin count as shown.
+        data: Its state; only geom poses are used.
+        under_skins: Whether geoms under a skin count as visible.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class Caster:
         self._shown = self._shading if under_skins else shown.astype(np.uint8)
 
     def hits(self, origin: Floats, vectors: Floats) -> Hits:
-        """First hits of rays from one origin (3,) along vectors (n, 3)."""
+        """First intersections of rays from an origin (3,) along vectors (n, 3)."""
         count = len(vectors)
         normal = np.empty((count, 3))
         geom, distance = self._cast(origin, vectors, normal, self._shown)
@@ -73,14 +73,13 @@ class Caster:
     def blocked(
         self, origin: Floats, targets: Floats, slack: float, on_skin: Bools | None = None
     ) -> Bools:
-        """Whether something lies between an origin (3,) and targets (n, 3).
+        """Whether a geom lies between an origin (3,) and targets (n, 3).
 
         Args:
-            origin: Where the rays start [m].
-            targets: Where they end [m].
-            slack: Part of the way before the target that does not count.
-            on_skin: Targets that the geoms under skins do not shade, (n,): they would speckle
-                the skin over them.
+            origin: Start of the rays [m].
+            targets: End points [m].
+            slack: Fraction of the distance before the target that is ignored.
+            on_skin: Mask of targets on a skin, (n,); geoms under skins do not block them.
         """
         blocked_rays = np.zeros(len(targets), dtype=bool)
         if on_skin is None:
@@ -119,11 +118,11 @@ class Caster:
 
 
 def cover(corners: Floats, shape: tuple[int, int]) -> Bools:
-    """Cells of a grid that the hulls of point sets may touch, never too few.
+    """Grid cells that the hulls of point sets may touch (conservative).
 
     Args:
-        corners: Points of n hulls in cells (column, row), shape (n, k, 2); a hull with a point
-            that is not finite covers everything.
+        corners: Points of n hulls in cells (column, row), shape (n, k, 2). A point that is
+            not finite covers all cells.
         shape: Rows and columns of the grid.
 
     Returns:
@@ -135,7 +134,7 @@ def cover(corners: Floats, shape: tuple[int, int]) -> Bools:
         return mask
     along = corners @ _NORMALS
     middle = 0.5 * (along.max(axis=1) + along.min(axis=1))
-    # A cell reaches up to half its diagonal from its middle.
+    # the farthest point of a cell is half its diagonal from its centre
     half = 0.5 * np.ptp(along, axis=1) + 0.75
     low = np.floor(corners.min(axis=1) - 1).clip(0, shape[::-1]).astype(int)
     high = np.ceil(corners.max(axis=1) + 1).clip(0, shape[::-1]).astype(int)
@@ -151,7 +150,7 @@ def cover(corners: Floats, shape: tuple[int, int]) -> Bools:
 
 
 def window(mask: Bools, margin: int) -> tuple[slice, slice]:
-    """The rows and columns that hold a mask and a margin around it; empty for an empty mask."""
+    """Row and column slices that contain a mask and a margin; empty for an empty mask."""
     lines = [np.flatnonzero(mask.any(axis=axis)) for axis in (1, 0)]
     rows, columns = (
         slice(max(line[0] - margin, 0), min(line[-1] + margin + 1, count))
@@ -163,7 +162,7 @@ def window(mask: Bools, margin: int) -> tuple[slice, slice]:
 
 
 def corners(coarse: npt.NDArray[Kind], combine: np.ufunc) -> npt.NDArray[Kind]:
-    """A ufunc over the four corners of every cell right of and below a coarse pixel."""
+    """Combine the four corners of every cell right of and below a coarse pixel by a ufunc."""
     rows, every = coarse.copy(), coarse.copy()
     combine(coarse[..., :-1, :], coarse[..., 1:, :], out=rows[..., :-1, :])
     every[...] = rows
@@ -172,7 +171,7 @@ def corners(coarse: npt.NDArray[Kind], combine: np.ufunc) -> npt.NDArray[Kind]:
 
 
 def between(coarse: Colors, shape: tuple[int, ...]) -> Colors:
-    """Linear mixture of coarse pixels for all pixels; every STEP-th is the coarse one itself."""
+    """Upsample a coarse image linearly; every STEP-th pixel is a coarse one."""
     rows, columns = coarse.shape[-2:]
     every = np.empty((*coarse.shape[:-2], STEP * rows, STEP * columns), dtype=np.float32)
     across = every[..., ::STEP, :]
@@ -186,12 +185,12 @@ def between(coarse: Colors, shape: tuple[int, ...]) -> Colors:
 
 
 def repeated(cells: Bools, shape: tuple[int, ...]) -> Bools:
-    """Every cell's answer for all of its pixels."""
+    """Repeat every cell for all of its pixels."""
     return cells.repeat(STEP, axis=0).repeat(STEP, axis=1)[: shape[0], : shape[1]]
 
 
 def grown(mask: Bools) -> Bools:
-    """The mask and the pixels beside it."""
+    """Dilate a mask by one pixel."""
     grown = mask.copy()
     grown[1:] |= mask[:-1]
     grown[:-1] |= mask[1:]

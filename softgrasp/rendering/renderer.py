@@ -25,9 +25,15 @@ import numpy as np
 import numpy.typing as npt
 
 from softgrasp.errors import BackendUnavailable, DescriptionError, did_you_mean
-from softgrasp.rendering import camera as extents
-from softgrasp.rendering import camera as lighting
-from softgrasp.rendering.camera import Camera
+from softgrasp.rendering.camera import (
+    HORIZON_DISTANCES,
+    Camera,
+    aim_lights,
+    bounding_ball,
+    complete_headlight,
+    drawing_copy,
+    skin_colors,
+)
 from softgrasp.rendering.overlay import Mark, Rgba, draw_marks
 from softgrasp.rendering.raycaster import RayRenderer
 from softgrasp.rendering.shading import has_skybox, sky_of
@@ -37,16 +43,17 @@ Image = npt.NDArray[np.uint8]
 Kind = Literal["egl", "osmesa"]
 
 NAMES: dict[Kind, str] = {"egl": "EGL", "osmesa": "OSMesa"}
-CURE = "sudo apt install libgl1 libegl1 libgl1-mesa-dri"
+INSTALL_COMMAND = "sudo apt install libgl1 libegl1 libgl1-mesa-dri"
 PROBE_SECONDS = 30.0
 SHADOW_PIXELS, SAMPLES = 1024, 4
-"""MuJoCo's default shadow map of 4096 takes most of a frame's time on a software driver."""
+"""Shadow-map size and multisampling; MuJoCo's default map of 4096 dominates the frame time of a
+software driver."""
 SLICES, STACKS = 20, 10
-"""Sides of a round body: at 60 pixels across, a third of a pixel from round; a software driver
-draws a tenth faster than with MuJoCo's 28 and 16."""
+"""Subdivision of round bodies: within a third of a pixel at a diameter of 60 pixels, and a tenth
+faster than MuJoCo's 28 and 16 with a software driver."""
 MAX_GEOMS = 10_000
 NEAR_DISTANCES = 0.02
-"""Nearest depth drawn, in camera distances."""
+"""Near clipping plane, in camera distances."""
 _OPENING_ERRORS = (ImportError, AttributeError, RuntimeError, OSError, mujoco.FatalError)
 
 logger = logging.getLogger(__name__)
@@ -54,18 +61,18 @@ CHOICES = ("auto", "gl", "raycast")
 
 _RAY_CASTER = "drawn by the built-in ray caster"
 _failures: dict[Kind, str] = {}
-"""Kinds that work on this host but did not open for the last renderer asked for, and why."""
+"""Contexts that work on this host but did not open for the last renderer, with the reason."""
 
 
 class Renderer(Protocol):
-    """Draws one model; a context manager that frees what it holds.
+    """Interface of the renderers of one model; a context manager.
 
-    The model's colours and shapes are those it had when the renderer was opened. Up to
-    ``threads`` pictures may be drawn at once; where it is 1, in the thread that opened it.
+    Colours and shapes of the model are read when the renderer is opened. Up to ``threads`` images
+    may be drawn in parallel; if 1, only in the thread that opened the renderer.
     """
 
     name: str
-    note: str
+    description: str
     threads: int
 
     def draw(
@@ -79,17 +86,17 @@ class Renderer(Protocol):
 
         Args:
             data: The state, with ``mj_forward`` or ``mj_kinematics`` and ``mj_camlight`` done.
-            camera: Where the picture is taken from.
-            marks: Drawn over all bodies.
-            colors: Colours of geoms by id, for this picture only.
+            camera: The camera.
+            marks: Marks over all bodies.
+            colors: Colours of geoms by id, for this image only.
 
         Returns:
-            The picture, shape (height, width, 3), row 0 at the top.
+            The image, shape (height, width, 3), row 0 at the top.
         """
         ...
 
     def close(self) -> None:
-        """Free what the renderer holds; closing twice does nothing."""
+        """Free all resources; may be called twice."""
         ...
 
     def __enter__(self) -> Self: ...
@@ -108,18 +115,18 @@ def open_renderer(
     """Open a renderer for a model.
 
     Args:
-        model: The model; it is not changed. Geoms of groups 0, 1 and 2 are shown.
-        width: Picture width in pixels.
-        height: Picture height in pixels.
-        renderer: ``auto`` takes EGL, else OSMesa, else the ray caster; ``gl`` takes EGL or
-            OSMesa; ``raycast`` takes the ray caster, which needs no OpenGL.
+        model: The model; it is not changed. Geoms of groups 0, 1 and 2 are visible.
+        width: Image width [px].
+        height: Image height [px].
+        renderer: ``auto`` selects EGL, else OSMesa, else the ray caster; ``gl`` selects EGL or
+            OSMesa; ``raycast`` selects the ray caster, which needs no OpenGL.
 
     Returns:
-        A context manager; its ``note`` says in one line which renderer draws.
+        A context manager; its ``description`` names the renderer.
 
     Raises:
-        BackendUnavailable: ``gl`` was asked for and does not work.
-        DescriptionError: No such renderer, or a picture of less than 2 x 2 pixels.
+        BackendUnavailable: ``gl`` is requested and does not work.
+        DescriptionError: Unknown renderer, or an image smaller than 2 x 2 pixels.
     """
     _refuse_unknown(renderer)
     if width < 2 or height < 2:
@@ -127,7 +134,7 @@ def open_renderer(
             f"expected 2 x 2 pixels or more, found {width} x {height}", field="size"
         )
     if renderer == "raycast":
-        return RayRenderer(model, width, height, f"{_RAY_CASTER}, as asked")
+        return RayRenderer(model, width, height, f"{_RAY_CASTER}, as requested")
     _failures.clear()
     for kind in get_args(Kind):
         if gl_available(kind):
@@ -146,7 +153,7 @@ def _refuse_unknown(renderer: str) -> None:
 
 
 def _without_gl(renderer: str) -> str:
-    """The note of the ray caster in OpenGL's place; refuses it where OpenGL was asked for."""
+    """Describe the ray caster as a fallback; raise an error if OpenGL is required."""
     reason = next(iter(_failures.values()), "")
     if renderer == "gl":
         raise BackendUnavailable(reason or f"renderer: expected OpenGL, {_no_gl()}")
@@ -155,40 +162,38 @@ def _without_gl(renderer: str) -> str:
 
 def _no_gl() -> str:
     if not sys.platform.startswith("linux"):
-        return "OpenGL without a screen is supported on Linux only"
-    return f"no OpenGL on this host; for the faster renderer: {CURE}"
+        return "off-screen OpenGL is supported on Linux only"
+    return f"no OpenGL on this host; for the faster renderer: {INSTALL_COMMAND}"
 
 
-def renderer_note(renderer: str) -> str:
-    """One line that says who draws; true of what was drawn where it is asked afterwards.
+def renderer_description(renderer: str) -> str:
+    """Describe the renderer that ``open_renderer`` selects, without opening it.
 
-    It opens no renderer, so that beforehand it can only say what works on this host.
+    A context that failed to open in this process is taken into account.
 
     Raises:
-        BackendUnavailable: ``gl`` was asked for and does not work.
-        DescriptionError: No such renderer.
+        BackendUnavailable: ``gl`` is requested and does not work.
+        DescriptionError: Unknown renderer.
     """
     _refuse_unknown(renderer)
     if renderer == "raycast":
-        return f"{_RAY_CASTER}, as asked"
+        return f"{_RAY_CASTER}, as requested"
     for kind in get_args(Kind):
         if gl_available(kind) and kind not in _failures:
-            return note(kind)
+            return gl_description(kind)
     return _without_gl(renderer)
 
 
 @cache
 def gl_available(kind: Kind) -> bool:
-    """Whether a pixel can be drawn with this kind of OpenGL; asked once a process.
-
-    Another process draws it, because a bad driver can end the process that loads it.
-    """
+    """Whether this kind of OpenGL can draw; tested once per process, in a child process."""
     if not sys.platform.startswith("linux"):
         return False
     probe = Path(__file__).with_name("_gl_probe.py")
     environment = {**os.environ, "MUJOCO_GL": "disabled"}
     try:
         answer = subprocess.run(
+            # -P: modules of this package must not shadow others
             [sys.executable, "-P", str(probe), kind],
             env=environment,
             stdin=subprocess.DEVNULL,
@@ -201,29 +206,29 @@ def gl_available(kind: Kind) -> bool:
     return answer.returncode == 0
 
 
-def note(kind: Kind) -> str:
-    """One line for the user about how pictures are drawn."""
+def gl_description(kind: Kind) -> str:
+    """Description of the OpenGL renderer for the user."""
     return f"drawn with OpenGL ({NAMES[kind]})"
 
 
 class GlRenderer:
-    """Draws one model with OpenGL; the model itself is not changed.
+    """Renderer of one model with OpenGL.
 
     Args:
-        model: The model; a copy with its own visual settings is drawn.
-        width: Picture width in pixels.
-        height: Picture height in pixels.
-        kind: Which off-screen context to open.
+        model: The model; it is not changed, a copy with adapted visual settings is drawn.
+        width: Image width [px].
+        height: Image height [px].
+        kind: The off-screen context.
 
     Raises:
         BackendUnavailable: The context cannot be opened in this process.
     """
 
     def __init__(self, model: mujoco.MjModel, width: int, height: int, kind: Kind) -> None:
-        self.name, self.note = NAMES[kind], note(kind)
+        self.name, self.description = NAMES[kind], gl_description(kind)
         self.threads = 1
-        # Without a skybox the background is put in afterwards, pixel by pixel: edges are then
-        # smoothed by drawing at twice the size instead of by multisampling.
+        # without a skybox the background is inserted per pixel, so edges are antialiased by
+        # drawing at twice the size instead of by multisampling
         self._scale = 1 if has_skybox(model) else 2
         self._size = width, height
         self._sky = sky_of(model)
@@ -249,10 +254,10 @@ class GlRenderer:
         self.close()
 
     def close(self) -> None:
-        """Free the OpenGL context; closing twice does nothing."""
+        """Free the OpenGL context; may be called twice."""
         if self._context is None:
             return
-        # Before the driver's own exit handler: a context freed after it prints an exception.
+        # a context freed after the exit handler of the driver prints an exception
         atexit.unregister(self.close)
         self._context.make_current()
         self._drawing.free()
@@ -266,11 +271,11 @@ class GlRenderer:
         marks: Sequence[Mark] = (),
         colors: Mapping[int, Rgba] | None = None,
     ) -> Image:
-        """A picture of this state, shape (height, width, 3); see ``Renderer.draw``."""
+        """Draw a state; see ``Renderer.draw``."""
         self._model.geom_rgba[:] = self._colors
         for geom, rgba in (colors or {}).items():
             self._model.geom_rgba[geom] = rgba
-        self._model.skin_rgba[:] = extents.skin_colors(self._source, colors or {})
+        self._model.skin_rgba[:] = skin_colors(self._source, colors or {})
         self._update_scene(data, camera)
         image = self._read(camera)
         draw_marks(image, camera, marks)
@@ -278,16 +283,16 @@ class GlRenderer:
 
     def _update_scene(self, data: mujoco.MjData, camera: Camera) -> None:
         model, view = self._model, mujoco.MjvCamera()
-        center, reach = extents.bounding_ball(model, data)
+        center, reach = bounding_ball(model, data)
         model.stat.center, model.stat.extent = center, reach
         model.vis.global_.fovy = camera.fovy_deg
         model.vis.map.znear = NEAR_DISTANCES * camera.distance / reach
-        model.vis.map.zfar = lighting.HORIZON_DISTANCES * camera.distance / reach
+        model.vis.map.zfar = HORIZON_DISTANCES * camera.distance / reach
         view.lookat, view.distance = camera.lookat, camera.distance
         view.azimuth, view.elevation = camera.azimuth_deg, camera.elevation_deg
         every = mujoco.mjtCatBit.mjCAT_ALL.value
         mujoco.mjv_updateScene(model, data, self._option, None, view, every, self._scene)
-        lighting.aim_lights(self._scene, camera, center, reach)
+        aim_lights(self._scene, camera, center, reach)
         self._drawing.shadowClip = reach
 
     def _read(self, camera: Camera) -> Image:
@@ -314,19 +319,19 @@ class GlRenderer:
 
 
 def _prepared(model: mujoco.MjModel, width: int, height: int) -> mujoco.MjModel:
-    prepared = extents.drawing_copy(model)
+    prepared = drawing_copy(model)
     prepared.vis.global_.offwidth, prepared.vis.global_.offheight = width, height
     prepared.vis.quality.shadowsize = SHADOW_PIXELS
     prepared.vis.quality.numslices, prepared.vis.quality.numstacks = SLICES, STACKS
     prepared.vis.quality.offsamples = SAMPLES if has_skybox(model) else 0
-    lighting.complete_headlight(prepared)
+    complete_headlight(prepared)
     return prepared
 
 
 def _open_context(model: mujoco.MjModel, kind: Kind) -> tuple[Any, Any]:
     try:
         base = importlib.import_module(f"mujoco.{kind}").GLContext
-        # Freed by close() only: the base class frees once more when collected, at exit too late.
+        # freed by close() only; the base class would free it again during garbage collection
         owned = type("OwnedContext", (base,), {"__del__": _leave_to_close})
         context = owned(model.vis.global_.offwidth, model.vis.global_.offheight)
         context.make_current()
@@ -341,4 +346,4 @@ def _open_context(model: mujoco.MjModel, kind: Kind) -> tuple[Any, Any]:
 
 
 def _leave_to_close(context: object) -> None:
-    """Stands in for a context's ``__del__``."""
+    """Replace ``__del__`` of a context."""

@@ -21,58 +21,65 @@ import mujoco
 import numpy as np
 import numpy.typing as npt
 
-from softgrasp.rendering import camera as lighting
-from softgrasp.rendering.camera import Camera, geom_colors, plane_geoms
+from softgrasp.rendering.camera import (
+    AMBIENT,
+    CAMERA,
+    HORIZON_DISTANCES,
+    KEY,
+    Camera,
+    geom_colors,
+    plane_geoms,
+)
 from softgrasp.rendering.rays import STEP, Bools, Caster, Floats, cover, window
 
 Colors = npt.NDArray[np.float32]
 Indices = npt.NDArray[np.intp]
 
-_FROM_ABOVE = lighting.AMBIENT * np.array([[1.16], [1.18], [1.22]], dtype=np.float32)
-_FROM_BELOW = lighting.AMBIENT * np.array([[0.80], [0.78], [0.76]], dtype=np.float32)
-_KEY = np.array(lighting.KEY, dtype=np.float32)[:, None]
+_FROM_ABOVE = AMBIENT * np.array([[1.16], [1.18], [1.22]], dtype=np.float32)
+_FROM_BELOW = AMBIENT * np.array([[0.80], [0.78], [0.76]], dtype=np.float32)
+_KEY = np.array(KEY, dtype=np.float32)[:, None]
 _GLOSS, _GLOSS_EXPONENT = 0.16, 40
 
 Ids = npt.NDArray[np.int32]
 Light = npt.NDArray[np.float32]
 
 TILE = 4
-"""The black squares of a 4 x 4 chessboard on the lamp are dealt out to those in the picture."""
-LAMP_REACHES = 100.0
-"""Distance of the lamp, in radii of the ball around the bodies."""
-LAMP_TANGENT = 0.03
-"""Half width over distance of the lamp: sets how soft shadows are (the sun's is 0.0047)."""
+"""Light points and pixels are matched in 4 x 4 tiles, every second one like on a chessboard."""
+LIGHT_DISTANCE = 100.0
+"""Distance of the light, in radii of the bounding sphere of the bodies."""
+LIGHT_TANGENT = 0.03
+"""Half width over distance of the light, which sets the softness of shadows (sun: 0.0047)."""
 SLACK_REACHES = 0.004
-"""A blocker closer to a point than this, in radii of the ball, does not count."""
+"""Blockers closer to a point than this are ignored, in radii of the bounding sphere."""
 
 FADE_FROM, FADE_TO = 0.25, 0.75
-"""Where planes begin and end to fade into the horizon, in parts of the horizon's distance."""
+"""Start and end of the fading of planes, as fractions of the horizon distance."""
 
 _DEFAULT_ELEVATION = (-0.5 * np.pi, 0.0, 0.5 * np.pi)
 _DEFAULT_COLOR = ((1.00, 1.00, 1.00), (0.90, 0.93, 0.96), (0.74, 0.82, 0.90))
-_UP, _DOWN, _FRONT = 2, 3, 4  # faces of a skybox texture, in MuJoCo's order from top to bottom
+_UP, _DOWN, _FRONT = 2, 3, 4  # faces of a skybox texture, from top to bottom in MuJoCo
 
 MAX_IN_PLANE = 8
-"""More triangles than this in one plane are a flat side, which keeps its flat normal."""
+"""More coplanar triangles than this are a flat side, which keeps its flat normal."""
 _GENERIC = np.array([0.7390851, 0.5671433, 0.3141593])
-"""No symmetry of a mesh gives two of its planes one value of normal @ _GENERIC + offset."""
+"""Generic direction: distinct planes differ in normal @ _GENERIC + offset despite symmetry."""
 _SAME = 1e-5
-"""Planes whose numbers differ less count as one: corners are stored in single precision."""
+"""Tolerance of plane keys; vertices are stored in single precision."""
 
 CELLS = 128
-"""Cells of the grid, down and across, in which triangles are looked for."""
+"""Cells per side of the grid that sorts the triangles."""
 CHUNK = 600
-"""Vertices that share a bounding box."""
+"""Number of vertices per bounding box."""
 
 
 @dataclass(frozen=True)
-class Lamp:
-    """A square lamp far away from a ball of bodies.
+class AreaLight:
+    """Distant square area light.
 
     Args:
-        toward: Unit vector towards the lamp, shape (3,).
-        center: Middle of the ball [m], shape (3,).
-        reach: Radius of the ball [m].
+        toward: Unit vector towards the light, shape (3,).
+        center: Centre of the bounding sphere of the bodies [m], shape (3,).
+        reach: Radius of the sphere [m].
     """
 
     toward: Floats
@@ -80,19 +87,19 @@ class Lamp:
     reach: float
 
     def points(self) -> Floats:
-        """Points spread evenly over the lamp [m], shape (TILE, TILE, 3)."""
+        """Evenly distributed points of the light [m], shape (TILE, TILE, 3)."""
         steps = (2.0 * np.arange(TILE) + 1.0) / TILE - 1.0
         return self._at(steps)
 
     def corners(self) -> Floats:
-        """The lamp's corners [m], shape (4, 3)."""
+        """Corners of the light [m], shape (4, 3)."""
         return self._at(np.array([-1.0, 1.0])).reshape(-1, 3)
 
     def _at(self, steps: Floats) -> Floats:
-        far = LAMP_REACHES * self.reach
+        far = LIGHT_DISTANCE * self.reach
         other = np.eye(3)[np.argmin(np.abs(self.toward))]
         first = np.cross(self.toward, other)
-        first *= LAMP_TANGENT * far / np.linalg.norm(first)
+        first *= LIGHT_TANGENT * far / np.linalg.norm(first)
         second = np.cross(self.toward, first)
         middle = self.center + far * self.toward
         return np.asarray(middle + steps[:, None, None] * first + steps[:, None] * second)
@@ -100,15 +107,15 @@ class Lamp:
 
 @dataclass(frozen=True)
 class Ground:
-    """Sky and planes as one camera sees them, in full key light.
+    """Background of one camera: sky and planes in full key light.
 
     Args:
-        coarse_rays: World vectors of unit depth through the middles of every STEP-th pixel
-            down and across, shape (n, 3).
-        color: From 0 to 1, shape (3, h, w).
-        shade: Part of the colour that stays in full shadow, shape (h, w).
+        coarse_rays: World rays with unit depth through the centres of every STEP-th pixel in both
+            directions, shape (n, 3).
+        color: Colours from 0 to 1, shape (3, h, w).
+        shade: Fraction of the colour in full shadow, shape (h, w).
         geom: Plane ids, -1 for sky, shape (h, w).
-        coarse_depth: Depths of planes at these [m], infinite for sky, shape (n,).
+        coarse_depth: Depths of planes along these rays [m], infinite for sky, shape (n,).
         planes: Ids of the planes.
     """
 
@@ -122,7 +129,7 @@ class Ground:
 
 @dataclass(frozen=True)
 class Sky:
-    """Colours over elevation, the same all around.
+    """Sky colours over elevation, independent of azimuth.
 
     Args:
         elevation: Increasing elevations [rad], shape (n,).
@@ -149,10 +156,10 @@ class Sky:
 
 @dataclass(frozen=True)
 class SmoothMesh:
-    """A mesh that knows its triangles by their planes.
+    """Lookup of mesh triangles by their planes.
 
     Args:
-        keys: Sorted plane numbers, shape (n,).
+        keys: Sorted plane keys, shape (n,).
         corners: Corners in that order [m], shape (n, 3, 3).
         normals: Normals at those corners, shape (n, 3, 3).
     """
@@ -184,14 +191,14 @@ class SmoothMesh:
 
 @dataclass(frozen=True)
 class Skin:
-    """A skin of a model.
+    """Skin of a model.
 
     Args:
-        vertices: In the frame in which it was bound [m], (nv, 3).
+        vertices: Vertices in the bind frame [m], (nv, 3).
         faces: Triangles, (nf, 3).
-        bodies: Body ids of its bones, (nb,).
-        bound: Positions of its bones in that frame when it was bound, along its axes, (nb, 3).
-        weights: How much each bone moves each vertex, (nv, nb).
+        bodies: Body ids of the bones, (nb,).
+        bound: Positions of the bones in the bind pose [m], (nb, 3).
+        weights: Weight of each bone at each vertex, (nv, nb).
     """
 
     vertices: Floats
@@ -201,14 +208,14 @@ class Skin:
     weights: Floats
 
     def bent(self, data: mujoco.MjData) -> Floats:
-        """Vertices in the world [m], (nv, 3)."""
+        """Deformed vertices, world frame [m], (nv, 3)."""
         rotations = data.xmat[self.bodies].reshape(-1, 3, 3)
         offsets = data.xpos[self.bodies] - np.einsum("bij,bj->bi", rotations, self.bound)
         blended = np.tensordot(self.weights, rotations, axes=1)
         return np.asarray(np.einsum("vij,vj->vi", blended, self.vertices) + self.weights @ offsets)
 
     def normals(self, vertices: Floats) -> Floats:
-        """Unit normals at the vertices, those of the triangles around weighed by area."""
+        """Area-weighted unit normals at the vertices, (nv, 3)."""
         a, b, c = (vertices[self.faces[:, k]] for k in range(3))
         flat = np.cross(b - a, c - a)
         summed = np.zeros_like(vertices)
@@ -222,12 +229,12 @@ class Skin:
 
 
 class SkinHits(NamedTuple):
-    """Rays that met a skin.
+    """First intersections of rays with skins.
 
     Args:
         ray: Indices of the rays, (n,).
-        skin: Index of the skin that each met first, (n,).
-        depth: In lengths of the ray's vector, (n,).
+        skin: Index of the first skin on each ray, (n,).
+        depth: Distance in lengths of the ray vector, (n,).
         normal: Outward unit normals, interpolated over the triangle, (n, 3).
     """
 
@@ -240,14 +247,14 @@ class SkinHits(NamedTuple):
 def shaded(
     albedo: Colors, normals: Colors, toward_eye: Colors, toward_key: Colors, visibility: Colors
 ) -> Colors:
-    """Colours of points on bodies.
+    """Shade points on bodies.
 
     Args:
         albedo: Colours of the bodies, shape (3, n).
         normals: Outward unit normals, shape (3, n).
         toward_eye: Unit vectors towards the camera, shape (3, n).
         toward_key: Unit vector towards the key light, shape (3,).
-        visibility: Part of the key light that is not blocked, shape (n,).
+        visibility: Fraction of the key light that is not blocked, shape (n,).
 
     Returns:
         Colours, shape (3, n); may exceed 1.
@@ -256,7 +263,7 @@ def shaded(
     facing_halfway = _dots(normals, halfway) / np.sqrt(_dots(halfway, halfway))
     light = _FROM_BELOW + (0.5 + 0.5 * normals[2]) * (_FROM_ABOVE - _FROM_BELOW)
     light += (visibility * np.maximum(toward_key @ normals, 0.0)) * _KEY
-    light += np.float32(lighting.CAMERA) * np.maximum(_dots(normals, toward_eye), 0.0)
+    light += np.float32(CAMERA) * np.maximum(_dots(normals, toward_eye), 0.0)
     light *= albedo
     light += np.float32(_GLOSS) * visibility * np.maximum(facing_halfway, 0.0) ** _GLOSS_EXPONENT
     return np.asarray(light, dtype=np.float32)
@@ -267,22 +274,22 @@ def _dots(a: Colors, b: Colors) -> Colors:
 
 
 def shadow_cover(
-    lamp: Lamp,
+    light_source: AreaLight,
     camera: Camera,
     boxes: Floats,
     plane: tuple[Floats, Floats],
     size: tuple[int, int],
     step: int,
 ) -> Bools:
-    """Pixels where boxes may throw their shadow on a plane, never too few.
+    """Pixels that the shadows of boxes on a plane may reach (conservative).
 
     Args:
-        lamp: The light.
+        light_source: The light.
         camera: The camera.
         boxes: Corners of boxes [m], shape (n, 8, 3).
         plane: A point of the plane [m] and its unit normal.
-        size: Width and height of the picture.
-        step: Every how many pixels, down and across, an answer is wanted.
+        size: Width and height of the image.
+        step: Pixel stride in both directions.
 
     Returns:
         Boolean mask for the pixels [::step, ::step].
@@ -290,44 +297,49 @@ def shadow_cover(
     width, height = size
     point, normal = plane
     shape = -(-height // step), -(-width // step)
-    if not len(boxes) or normal @ lamp.toward <= 0.0:
+    if not len(boxes) or normal @ light_source.toward <= 0.0:
         return np.zeros(shape, dtype=bool)
-    paths = boxes[:, :, None] - lamp.corners()
+    paths = boxes[:, :, None] - light_source.corners()
     rest = (point - boxes) @ normal / (paths @ normal).min(axis=-1)
-    # The corner of a body below the plane throws no shadow: it stays where it is.
-    thrown = boxes[:, :, None] + np.maximum(rest, 0.0)[..., None, None] * paths
-    pixels = camera.project(thrown.reshape(-1, 3), width, height)[:, :2]
+    # a corner below the plane casts no shadow and is not moved
+    projected = boxes[:, :, None] + np.maximum(rest, 0.0)[..., None, None] * paths
+    pixels = camera.project(projected.reshape(-1, 3), width, height)[:, :2]
     cells = (pixels - 0.5) / step + 0.5
     return cover(cells.reshape(len(boxes), -1, 2), shape)
 
 
 def visibility(
-    caster: Caster, lamp: Lamp, surface: Ids, pixel: Indices, points: Floats, on_skin: Bools
+    caster: Caster,
+    light_source: AreaLight,
+    surface: Ids,
+    pixel: Indices,
+    points: Floats,
+    on_skin: Bools,
 ) -> Light:
-    """Share of the lamp that is seen from the points of a coarse picture.
+    """Visible fraction of the light at the points of a coarse image.
 
     Args:
-        caster: Casts the rays.
-        lamp: The light.
-        surface: Number of the surface that each pixel shows, shape (rows, columns).
-        pixel: Flat pixels where something may be in the way, shape (n,); others see all.
-        points: World points that these pixels show [m], shape (n, 3).
-        on_skin: Which of them lie on a skin, shape (n,).
+        caster: The ray caster.
+        light_source: The light.
+        surface: Surface number of each pixel, shape (rows, columns).
+        pixel: Flat pixels that may be in shadow, shape (n,); all others are lit.
+        points: World points of these pixels [m], shape (n, 3).
+        on_skin: Mask of points on a skin, shape (n,).
 
     Returns:
-        Shares from 0 to 1, shape (rows, columns), smoothed over TILE x TILE neighbours that
-        lie on the same surface.
+        Fractions from 0 to 1, shape (rows, columns), smoothed over TILE x TILE neighbours on the
+        same surface.
     """
     seen = np.ones(surface.shape, dtype=np.float32)
     weight = np.ones(surface.shape, dtype=np.float32)
     row, column = np.divmod(pixel, surface.shape[1])
     skipped = (row + column) % 2 == 1
-    # Next to nothing, so that a surface of skipped pixels only counts as lit.
+    # small but positive, so that a surface of skipped pixels only counts as lit
     weight.reshape(-1)[pixel[skipped]] = 1e-6
-    dealt = np.where(skipped, -1, (row % TILE) * TILE + column % TILE)
-    for index, origin in enumerate(lamp.points().reshape(-1, 3)):
-        chosen = np.flatnonzero(dealt == index)
-        slack = SLACK_REACHES / LAMP_REACHES
+    light_index = np.where(skipped, -1, (row % TILE) * TILE + column % TILE)
+    for index, origin in enumerate(light_source.points().reshape(-1, 3)):
+        chosen = np.flatnonzero(light_index == index)
+        slack = SLACK_REACHES / LIGHT_DISTANCE
         blocked = caster.blocked(origin, points[chosen], slack, on_skin[chosen])
         seen.reshape(-1)[pixel[chosen]] = ~blocked
     dim = window(seen < 1.0, margin=2 * TILE)
@@ -336,7 +348,7 @@ def visibility(
 
 
 def _smoothed(values: Light, weight: Light, surface: Ids) -> Light:
-    """Weighted mean over windows of TILE x TILE neighbours of one surface, taken twice."""
+    """Weighted mean over TILE x TILE neighbours of the same surface, applied twice."""
     steps = [
         (_overlap(axis, shift), _overlap(axis, -shift))
         for axis in (0, 1)
@@ -368,15 +380,15 @@ def draw_ground(
     toward_key: Floats,
     size: tuple[int, int],
 ) -> Ground:
-    """Sky and planes of a model.
+    """Draw sky and planes of a model.
 
     Args:
         model: The model.
         data: Its state.
         camera: The camera.
-        sky: What is behind everything.
+        sky: The sky.
         toward_key: Unit vector towards the key light, shape (3,).
-        size: Width and height of the picture.
+        size: Width and height of the image.
     """
     width, height = size
     columns, rows = np.meshgrid(np.arange(width) + 0.5, np.arange(height) + 0.5)
@@ -385,15 +397,15 @@ def draw_ground(
     geom, nearest = np.full((height, width), -1, dtype=np.int32), np.full((height, width), np.inf)
     planes = tuple(int(plane) for plane in plane_geoms(model))
     for plane in planes:
-        local, depth = _meet(model, data, plane, camera.position, rays)
+        local, depth = _intersect_plane(model, data, plane, camera.position, rays)
         seen = depth < nearest
         nearest[seen], geom[seen] = depth[seen], plane
         facing = data.geom_xmat[plane].reshape(3, 3)[:, 2] @ toward_key
-        key = np.array(lighting.KEY, dtype=np.float32) * max(0.0, float(facing))
-        rest = lighting.AMBIENT + 0.3 * lighting.CAMERA
-        lit = (key + rest) * _paint(model, plane, local)[seen]
+        key = np.array(KEY, dtype=np.float32) * max(0.0, float(facing))
+        rest = AMBIENT + 0.3 * CAMERA
+        lit = (key + rest) * _plane_colors(model, plane, local)[seen]
         away = np.linalg.norm(rays, axis=-1)[seen] * depth[seen]
-        fade = _fade(away / (lighting.HORIZON_DISTANCES * camera.distance))[:, None]
+        fade = _fade(away / (HORIZON_DISTANCES * camera.distance))[:, None]
         color[seen] = (1.0 - fade) * lit + fade * sky.horizon
         shade[seen] = 1.0 - (1.0 - fade[:, 0]) * (key / (key + rest)).mean()
     coarse_rays = rays[::STEP, ::STEP].reshape(-1, 3)
@@ -402,10 +414,10 @@ def draw_ground(
     return Ground(coarse_rays, channels, shade, geom, coarse_depth, planes)
 
 
-def _meet(
+def _intersect_plane(
     model: mujoco.MjModel, data: mujoco.MjData, plane: int, origin: Floats, rays: Floats
 ) -> tuple[Floats, Floats]:
-    """Where rays meet a plane from above: plane coordinates (h, w, 2) and depth, else inf."""
+    """Intersect rays with the upper side of a plane: coordinates (h, w, 2), depth (inf if none)."""
     frame = data.geom_xmat[plane].reshape(3, 3)
     start = (origin - data.geom_xpos[plane]) @ frame
     heading = rays @ frame
@@ -418,8 +430,8 @@ def _meet(
     return local, depth
 
 
-def _paint(model: mujoco.MjModel, plane: int, local: Floats) -> Colors:
-    """A plane's own colours at plane coordinates (h, w, 2): its checker, or its mean colour."""
+def _plane_colors(model: mujoco.MjModel, plane: int, local: Floats) -> Colors:
+    """Colours of a plane at coordinates (h, w, 2): its checker, or its mean colour."""
     plain = geom_colors(model)[plane, :3]
     material = int(model.geom_matid[plane])
     role = int(mujoco.mjtTextureRole.mjTEXROLE_RGB)
@@ -451,10 +463,10 @@ def _halves(width: int) -> tuple[slice, slice]:
 
 
 def _checker(squares: Floats) -> Colors:
-    """A checkerboard of unit squares averaged over each pixel, shape (h, w), from 0 to 1.
+    """Box-filtered checkerboard of unit squares, shape (h, w), from 0 to 1.
 
-    The mean of a square wave over a window is the difference of two triangle waves, over the
-    window; the window is the change of the coordinate to the neighbouring pixels.
+    The mean of a square wave over a window is the difference of two triangle waves divided by the
+    width of the window, which is the change of the coordinate to the adjacent pixels.
     """
     product = np.ones(squares.shape[:2])
     for axis in range(2):
@@ -472,7 +484,7 @@ def _triangle(value: Floats) -> Floats:
 
 
 def _textures(model: mujoco.MjModel, plane: int, material: int, local: Floats) -> Floats:
-    """Plane coordinates (h, w, 2) counted in textures, as MuJoCo lays them."""
+    """Texture coordinates of plane coordinates (h, w, 2), as in MuJoCo."""
     repeat = model.mat_texrepeat[material].astype(float)
     size = model.geom_size[plane, :2]
     if model.mat_texuniform[material] or not size.all():
@@ -486,7 +498,7 @@ def _fade(part: Floats) -> Colors:
 
 
 def sky_of(model: mujoco.MjModel) -> Sky:
-    """The model's sky, read along one meridian of its skybox texture, or a pale default."""
+    """Sky of a model: one meridian of its skybox texture, or a pale default."""
     if not has_skybox(model):
         return Sky(np.array(_DEFAULT_ELEVATION), np.array(_DEFAULT_COLOR, dtype=np.float32))
     texture = int(np.argmax(model.tex_type == int(mujoco.mjtTexture.mjTEXTURE_SKYBOX)))
@@ -497,19 +509,19 @@ def sky_of(model: mujoco.MjModel) -> Sky:
     half = width // 2
     across = 2.0 * (np.arange(width) + 0.5) / width - 1.0
     rise = np.arctan(across)
-    # Down face from its middle outwards, front face upwards, up face inwards to its middle.
+    # down face from its centre outwards, front face upwards, up face inwards to its centre
     elevation = [rise[half:] - 0.5 * np.pi - rise[half], rise, 0.5 * np.pi + rise[:half]]
     color = [column[_DOWN, half:], column[_FRONT, ::-1], column[_UP, :half]]
     return Sky(np.concatenate(elevation), np.concatenate(color))
 
 
 def has_skybox(model: mujoco.MjModel) -> bool:
-    """Whether the model brings its own sky."""
+    """Whether the model has a skybox texture."""
     return bool((model.tex_type == int(mujoco.mjtTexture.mjTEXTURE_SKYBOX)).any())
 
 
 def smooth_mesh(model: mujoco.MjModel, mesh: int) -> SmoothMesh:
-    """The lookup for one mesh of a model."""
+    """Build the triangle lookup of a mesh."""
     first, count = int(model.mesh_faceadr[mesh]), int(model.mesh_facenum[mesh])
     faces = slice(first, first + count)
     corners = model.mesh_vert[model.mesh_vertadr[mesh] + model.mesh_face[faces]].astype(float)
@@ -530,7 +542,7 @@ def _plane_key(normals: Floats, points: Floats) -> Floats:
 
 
 def skins_of(model: mujoco.MjModel) -> list[Skin]:
-    """All skins of a model."""
+    """Read all skins of a model."""
     return [_skin(model, index) for index in range(model.nskin)]
 
 
@@ -553,16 +565,16 @@ def _skin(model: mujoco.MjModel, index: int) -> Skin:
 
 
 class SkinCaster:
-    """Bent skins as one camera sees them.
+    """Intersect camera rays with deformed skins.
 
-    Triangles and rays are sorted into the cells of a grid in the picture's plane, so that a ray is
-    tried against few triangles.
+    Triangles are sorted into the cells of a grid in the image plane, so that a ray is tested
+    against few triangles.
 
     Args:
         skins: The skins.
         data: State of the model.
-        eye: Where all rays start [m], (3,).
-        axes: Unit vectors right, up and forward, (3, 3), one a row.
+        eye: Origin of all rays [m], (3,).
+        axes: Unit vectors right, up and forward as rows, (3, 3).
     """
 
     def __init__(
@@ -579,14 +591,14 @@ class SkinCaster:
         self._normals = np.concatenate([np.empty((0, 3, 3)), *normals])
         self._owner = np.concatenate([np.empty(0, dtype=np.intp), *owner])
         a, b, c = np.concatenate([np.empty((0, 3, 3)), *corners]).transpose(1, 0, 2)
-        # a ray d from the eye is inside where it is on one side of the three planes through the eye
+        # a ray is inside a triangle if it is on one side of three planes through the eye
         self._sides = np.stack([np.cross(b, c), np.cross(c, a), np.cross(a, b)])
         self._flat = np.cross(b - a, c - a)
         self._offset = np.einsum("nx,nx->n", self._flat, a)
         self._sort(np.stack([a, b, c], axis=1) @ axes.T)
 
     def _sort(self, local: Floats) -> None:
-        """Put the triangles that face the eye into the cells that they touch."""
+        """Sort the triangles that face the eye into the cells that they touch."""
         facing = np.flatnonzero((self._offset < 0.0) & (local[..., 2] > 0.0).all(axis=1))
         flat = local[facing, :, :2] / local[facing, :, 2:]
         self._low = flat.min(axis=(0, 1), initial=0.0) if not len(facing) else flat.min(axis=(0, 1))
@@ -604,11 +616,11 @@ class SkinCaster:
         self._first = np.searchsorted(cell[order], np.arange(CELLS * CELLS + 1))
 
     def hits(self, rays: Floats, nearer_than: Floats) -> SkinHits:
-        """First triangles that rays from the eye meet.
+        """First intersections of rays from the eye with the skins.
 
         Args:
             rays: World vectors with unit depth, (n, 3).
-            nearer_than: Depth [m] beyond which a ray has met something else, (n,).
+            nearer_than: Depth of the first other intersection of each ray [m], (n,).
         """
         plane = rays @ self._axes[:2].T
         cell = np.floor((plane - self._low) * self._scale).astype(int)
@@ -633,7 +645,7 @@ class SkinCaster:
 
 
 def _boxes(vertices: Floats) -> Floats:
-    """Corners of boxes around stretches of a skin [m], (n, 8, 3)."""
+    """Corners of bounding boxes of chunks of a skin [m], (n, 8, 3)."""
     starts = np.arange(0, len(vertices), CHUNK // 2)
     boxes = []
     for start in starts.tolist():
@@ -645,7 +657,7 @@ def _boxes(vertices: Floats) -> Floats:
 
 
 def _weights(points: Floats, corners: Floats, flat: Floats) -> Floats:
-    """Barycentric weights (3, n), not scaled; negative for a corner the point is beyond."""
+    """Unnormalized barycentric weights (3, n), negative outside the triangle."""
     a, b, c = corners.transpose(1, 0, 2) - points
     sides = np.stack([np.cross(b, c), np.cross(c, a), np.cross(a, b)])
     return np.asarray(np.einsum("knx,nx->kn", sides, flat))

@@ -36,13 +36,13 @@ from softgrasp.sim.result import GraspResult
 Image = npt.NDArray[np.uint8]
 
 Progress = Callable[[float], None]
-"""Called with the part that is done, from 0 to 1."""
+"""Called with the completed fraction, 0 to 1."""
 
 SIZE = (640, 480)
-"""Width and height of a film in pixels."""
+"""Width and height of a video [px]."""
 
-# Constant rate factor 18 passes for visually lossless (x264's default is 23). The colour matrix
-# is named because players guess BT.601 or BT.709 from the size of an untagged film.
+# Constant rate factor 18 is visually lossless (x264 default: 23). The colour matrix is tagged,
+# because players guess BT.601 or BT.709 from the size of an untagged video.
 _ENCODING = (
     *("-an", "-c:v", "libx264", "-pix_fmt", "yuv420p", "-crf", "18", "-preset", "veryfast"),
     *("-vf", "scale=out_color_matrix=bt709:out_range=tv", "-colorspace", "bt709"),
@@ -50,37 +50,37 @@ _ENCODING = (
 )
 
 CLOSING_SECONDS = 1.9
-"""The closing lasts at least this long on film [s]."""
+"""Minimum duration of the closure in the video [s]."""
 REST_SECONDS, LIFT_SECONDS = 1.0, 2.5
-"""What follows the closing, a hold test or a lift, lasts at most this long on film [s]."""
+"""Maximum duration of a hold test and of a lift in the video [s]."""
 STILL_START, STILL_END = 0.3, 1.0
-"""Standing pictures at the two ends of a film [s]."""
+"""Duration of the still images at start and end [s]."""
 AFTERMATH = 0.05
-"""Simulated time after the last event that still counts as closing [s]."""
+"""Simulated time after the last event that still belongs to the closure [s]."""
 _STEPS = (1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0)
 _FACTORS = tuple(step * 10.0**power for power in range(-3, 7) for step in _STEPS)
 
 UNSEEN = 2e-5
-"""A change of a joint or of the object [rad or m] that no picture shows."""
+"""Invisible change of a joint or of the object [rad or m]."""
 AHEAD = 2
-"""Frames that wait for each drawing thread: enough to keep it busy, few in memory."""
+"""Queued frames per drawing thread."""
 
 
 @dataclass(frozen=True)
 class VideoInfo:
-    """A film that was written.
+    """A written video.
 
     Args:
-        path: Where it is.
-        renderer_note: One line about what drew it.
+        path: The file.
+        renderer_description: Description of the renderer.
         frames: Number of frames.
-        fps: Frames a second.
-        slowdown: Film time over simulated time while the hand closes.
+        fps: Frames per second.
+        slowdown: Video time over simulated time during the closure.
         speed: The same in words.
     """
 
     path: Path
-    renderer_note: str
+    renderer_description: str
     frames: int
     fps: int
     slowdown: float
@@ -89,14 +89,14 @@ class VideoInfo:
 
 @dataclass(frozen=True)
 class PlaybackSchedule:
-    """What a film shows when.
+    """Simulated time of every video frame.
 
     Args:
-        times: Simulated time of every frame [s], shape (n,); never falling.
-        slowdown: Film time over simulated time while the hand closes; above 1 in slow motion.
-        closing_end: Simulated time at which the closing counts as over [s].
-        rest: What follows the closing.
-        parts: (end [s], name, whether it is the closing) of the phases of a sequence.
+        times: Simulated time of every frame [s], shape (n,), non-decreasing.
+        slowdown: Video time over simulated time during the closure; above 1 in slow motion.
+        closing_end: Simulated time of the end of the closure [s].
+        rest: Label of the part after the closure.
+        parts: (end [s], name, whether it is the closure) of the phases of a sequence.
     """
 
     times: Array
@@ -106,7 +106,7 @@ class PlaybackSchedule:
     parts: tuple[tuple[float, str, bool], ...] = ()
 
     def label(self, time: float) -> str:
-        """What stands in the picture of a simulated time [s]: the time, and how fast it goes."""
+        """Stamp of a frame: simulated time [s], phase and playback speed."""
         for end, name, is_closing in self.parts:
             if time <= end:
                 return f"{time:.3f} s   {name}" + (f", {self.speed}" if is_closing else "")
@@ -114,7 +114,7 @@ class PlaybackSchedule:
 
     @property
     def speed(self) -> str:
-        """How fast the closing is shown, in words."""
+        """Playback speed of the closure in words."""
         if round(self.slowdown, 2) == 1.0:
             return "real time"
         factor = max(self.slowdown, 1.0 / self.slowdown)
@@ -123,16 +123,16 @@ class PlaybackSchedule:
 
 
 class Posed(Protocol):
-    """Something that is filmed: states of a model in time, and what is drawn besides."""
+    """Interface of a run that can be drawn: states over time, with marks and colours."""
 
     data: mujoco.MjData
 
     def pose(self, time: float) -> mujoco.MjData:
-        """The state at a time [s]."""
+        """Restore the state at a time [s]."""
         ...
 
     def marks(self, time: float, camera: Camera, window: float = 0.0) -> list[Mark]:
-        """What is drawn over it."""
+        """Marks over the image."""
         ...
 
     def colors(self, time: float) -> dict[int, Rgba]:
@@ -141,7 +141,7 @@ class Posed(Protocol):
 
 
 class View(NamedTuple):
-    """All that a picture shows of a posed run."""
+    """Visible state of a posed run."""
 
     qpos: Array
     marks: list[Mark]
@@ -149,13 +149,13 @@ class View(NamedTuple):
 
     @classmethod
     def of(cls, playback: Posed, camera: Camera, time: float, window: float) -> View:
-        """Pose the run at a time [s]; forces are averaged over a window [s] around it."""
+        """Pose a run at a time [s], with forces averaged over a window [s]."""
         data = playback.pose(time)
         marks = playback.marks(time, camera, window)
         return cls(data.qpos.copy(), marks, playback.colors(time))
 
     def is_similar_to(self, other: View) -> bool:
-        """Whether no point of the two pictures differs by as much as a tenth of a pixel."""
+        """Whether the images of two states differ by less than a tenth of a pixel."""
         if self.colors != other.colors or len(self.marks) != len(other.marks):
             return False
         here, there = (np.array([_end(mark) for mark in view.marks]) for view in (self, other))
@@ -175,24 +175,24 @@ def render_video(
     seconds: float | None = None,
     progress: Progress | None = None,
 ) -> VideoInfo:
-    """Film a finished run: the closing in slow motion, then what follows, then the end.
+    """Write a video of a finished run: closure in slow motion, remaining phases, final state.
 
-    Phalanges in established contact change colour; balls are contact points, and arrows are
-    normal forces on the object, as long as the forces are large.
+    Phalanges in established contact change colour; balls are contact points, arrows are normal
+    forces on the object.
 
     Args:
         result: The run.
         path: The ``.mp4`` to write.
         renderer: ``auto``, ``gl`` or ``raycast``.
-        size: Width and height in pixels.
-        fps: Frames a second.
-        seconds: Length of the film [s]; chosen where it is not given.
-        progress: Called with the part that is done.
+        size: Width and height [px].
+        fps: Frames per second.
+        seconds: Duration of the video [s]; automatic if None.
+        progress: Called with the completed fraction.
 
     Raises:
-        BackendUnavailable: The renderer that was asked for, or ffmpeg, is not there.
-        DescriptionError: There is no such renderer, or no film of that length or size.
-        ResultError: The film cannot be written.
+        BackendUnavailable: The requested renderer, or ffmpeg, is not available.
+        DescriptionError: Unknown renderer, or invalid duration or size.
+        ResultError: The video cannot be written.
     """
     playback, schedule = Playback(result), pace(result, fps, seconds)
     with open_renderer(playback.model, *size, renderer) as drawer:
@@ -200,8 +200,10 @@ def render_video(
         windows = np.diff(schedule.times, prepend=schedule.times[:1])
         frames = draw_frames(playback, drawer, camera, schedule.times, windows)
         write_frames(path, _stamped(frames, schedule, progress), fps)
-        note = drawer.note
-    return VideoInfo(Path(path), note, len(schedule.times), fps, schedule.slowdown, schedule.speed)
+        description = drawer.description
+    return VideoInfo(
+        Path(path), description, len(schedule.times), fps, schedule.slowdown, schedule.speed
+    )
 
 
 def _stamped(
@@ -223,20 +225,20 @@ def render_key_frames(
     size: tuple[int, int] = SIZE,
     camera: Camera | None = None,
 ) -> list[Image]:
-    """Pictures of a finished run at some times, all from one place.
+    """Render a finished run at given times with one camera.
 
     Args:
         result: The run.
         times: Simulated times [s].
         renderer: ``auto``, ``gl`` or ``raycast``.
-        size: Width and height in pixels.
-        camera: Where from; chosen where it is not given.
+        size: Width and height [px].
+        camera: The camera; automatic if None.
 
     Returns:
-        One picture (height, width, 3) a time.
+        One image (height, width, 3) per time.
 
     Raises:
-        BackendUnavailable: The renderer that was asked for is not there.
+        BackendUnavailable: The requested renderer is not available.
     """
     playback = Playback(result)
     with open_renderer(playback.model, *size, renderer) as drawer:
@@ -248,12 +250,12 @@ def render_key_frames(
 def framing(
     playbacks: Sequence[Playback], size: tuple[int, int] = SIZE, *, only_ends: bool = False
 ) -> Camera:
-    """One camera that has all runs in its picture, chosen by the end of the first one.
+    """Choose one camera for all runs, evaluated at the end of the first one.
 
     Args:
         playbacks: The runs.
-        size: Width and height of the pictures in pixels.
-        only_ends: Whether to frame the ends of the runs only.
+        size: Width and height of the images [px].
+        only_ends: Whether to frame only the final states.
     """
     ends = [float(playback.result.time[-1]) for playback in playbacks]
     begins = ends if only_ends else [None] * len(ends)
@@ -268,12 +270,12 @@ def framing(
 
 
 def pace(result: GraspResult, fps: int, seconds: float | None = None) -> PlaybackSchedule:
-    """Lay a run out on film.
+    """Schedule the frames of a run.
 
     Args:
         result: The run.
-        fps: Frames a second.
-        seconds: Length of the film [s]; chosen where it is not given.
+        fps: Frames per second.
+        seconds: Duration of the video [s]; automatic if None.
 
     Raises:
         DescriptionError: ``fps`` is below 1, or ``seconds`` is not positive.
@@ -291,13 +293,13 @@ def pace(result: GraspResult, fps: int, seconds: float | None = None) -> Playbac
     lifts = result.scene.lift is not None
     rest = min(slowdown * (end - closing_end), LIFT_SECONDS if lifts else REST_SECONDS)
     spans = np.array([STILL_START, slowdown * closing, rest, STILL_END])
-    shown, time_scale = _laid_out(spans, [start, start, closing_end, end, end], fps, seconds)
+    shown, time_scale = _frame_times(spans, [start, start, closing_end, end, end], fps, seconds)
     what = "settling" if result.hold is None else "lift" if lifts else "hold test"
     return PlaybackSchedule(shown, slowdown * time_scale, closing_end, what)
 
 
 def _pace_phases(result: GraspResult, fps: int, seconds: float | None) -> PlaybackSchedule:
-    """Every phase for itself: the closing in slow motion, others as they are or faster."""
+    """Schedule phase by phase: closure in slow motion, others in real time or faster."""
     start, end = float(result.time[0]), float(result.time[-1])
     closing = result.closing
     lasting = 0.0 if closing is None else closing.end_s - closing.start_s
@@ -305,22 +307,22 @@ def _pace_phases(result: GraspResult, fps: int, seconds: float | None) -> Playba
     parts = video_parts(result, slowdown)
     spans = np.array([STILL_START, *(part.seconds for part in parts), STILL_END])
     breakpoints = [start, start, *(part.end for part in parts), end]
-    shown, time_scale = _laid_out(spans, breakpoints, fps, seconds)
+    shown, time_scale = _frame_times(spans, breakpoints, fps, seconds)
     labels = tuple((part.end, part.name, part.is_closing) for part in parts)
     closing_end = end if closing is None else closing.end_s
     return PlaybackSchedule(shown, slowdown * time_scale, closing_end, "end", labels)
 
 
-def _laid_out(
+def _frame_times(
     spans: Array, breakpoints: list[float], fps: int, seconds: float | None
 ) -> tuple[Array, float]:
-    """Simulated time of every frame [s], and by how much the film was stretched.
+    """Simulated time of every frame [s], and the time scale of the video.
 
     Args:
-        spans: How long each part is on film [s], (n,).
-        breakpoints: Simulated times of their ends, the beginning first [s], (n + 1,).
-        fps: Frames a second.
-        seconds: Length of the film [s]; that of the parts where it is not given.
+        spans: Video durations of the parts [s], (n,).
+        breakpoints: Simulated times of the start and of the ends of the parts [s], (n + 1,).
+        fps: Frames per second.
+        seconds: Duration of the video [s]; None for the sum of the parts.
     """
     time_scale = 1.0 if seconds is None else seconds / float(spans.sum())
     video_times = time_scale * np.concatenate([[0.0], np.cumsum(spans)])
@@ -331,9 +333,9 @@ def _laid_out(
 
 
 def _closing_end(result: GraspResult) -> float:
-    """When the last contact has changed and the last target has moved, and a little later [s].
+    """End of the closure: last contact event or target motion plus ``AFTERMATH`` [s].
 
-    A lift begins when the hand has closed.
+    With a lift it is the start of the lift.
     """
     if result.scene.lift is not None and result.hold is not None:
         return result.hold.start_s
@@ -348,20 +350,22 @@ def _closing_end(result: GraspResult) -> float:
 def draw_frames(
     playback: Posed, drawer: Renderer, camera: Camera, times: Array, windows: Array
 ) -> Iterator[Image]:
-    """One picture a time, in order; alike pictures are one array, so they must not be changed.
+    """Draw one image per time, in order.
+
+    Equal images are the same array, so they must not be modified.
 
     Args:
-        playback: The run; its pose changes as frames are drawn.
+        playback: The run; its pose changes.
         drawer: The renderer of its model.
-        camera: Where from.
+        camera: The camera.
         times: Simulated times [s], shape (n,).
-        windows: Forces are averaged over this time around each of them [s], shape (n,).
+        windows: Averaging intervals of the forces around them [s], shape (n,).
     """
     drawn: tuple[View, Future[Image]] | None = None
     waiting: deque[Future[Image]] = deque()
     with ThreadPoolExecutor(drawer.threads) as pool:
         # an OpenGL context belongs to the thread that opened it
-        start = pool.submit if drawer.threads > 1 else _done_at_once
+        start = pool.submit if drawer.threads > 1 else _draw_now
         for time, window in zip(times.tolist(), windows.tolist(), strict=True):
             view = View.of(playback, camera, time, window)
             if drawn is None or not view.is_similar_to(drawn[0]):
@@ -374,56 +378,58 @@ def draw_frames(
             yield waiting.popleft().result()
 
 
-def _done_at_once(draw: Callable[..., Image], *arguments: object) -> Future[Image]:
+def _draw_now(draw: Callable[..., Image], *arguments: object) -> Future[Image]:
     future: Future[Image] = Future()
     future.set_result(draw(*arguments))
     return future
 
 
 def write_frames(path: str | Path, frames: Iterable[Image], fps: int) -> Path:
-    """Write an H.264 film that browsers play (yuv420p, index at the front).
+    """Write an H.264 video that browsers play (yuv420p, index at the front).
 
     Args:
-        path: The ``.mp4`` to write, whole or not at all.
-        frames: Pictures of one size, shape (height, width, 3); may be drawn on the way. An odd
-            last row or column is cut off, because yuv420p halves both.
-        fps: Frames a second.
+        path: The ``.mp4`` to write; it is written atomically.
+        frames: Images of equal size, shape (height, width, 3); may be a generator. An odd last row
+            or column is removed, because yuv420p halves both.
+        fps: Frames per second.
 
     Returns:
         The path.
 
     Raises:
-        BackendUnavailable: No ffmpeg is found.
-        ResultError: No frame, frames of different sizes, or a file that cannot be written.
+        BackendUnavailable: ffmpeg is missing.
+        ResultError: No frames, frames of different sizes, or the file cannot be written.
     """
     path = Path(path)
-    following = iter(frames)
-    first = next(following, None)
+    remaining = iter(frames)
+    first = next(remaining, None)
     if first is None:
         raise ResultError(f"{path}: expected at least one frame, found none")
     size = f"{first.shape[1] // 2 * 2}x{first.shape[0] // 2 * 2}"
     source = ("-f", "rawvideo", "-pix_fmt", "rgb24", "-s", size, "-r", str(fps), "-i", "-")
     with atomic_path(path) as temporary:
         command = [ffmpeg_program(), "-y", "-v", "error", *source, *_ENCODING, str(temporary)]
-        trouble = _fed(command, _even(path, first.shape, chain([first], following)))
-        if trouble is not None:
-            raise ResultError(f"{path}: ffmpeg could not write the film: {trouble}")
+        failure = _run_with_input(
+            command, _frame_bytes(path, first.shape, chain([first], remaining))
+        )
+        if failure is not None:
+            raise ResultError(f"{path}: ffmpeg could not write the video: {failure}")
     return path
 
 
-def _fed(command: list[str], chunks: Iterable[bytes]) -> str | None:
-    """Run a program on chunks of input; its last words where it failed, else None."""
-    with tempfile.TemporaryFile() as words:
+def _run_with_input(command: list[str], chunks: Iterable[bytes]) -> str | None:
+    """Run a program with chunks of input; return its last error line, or None on success."""
+    with tempfile.TemporaryFile() as errors:
         program = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=words
+            command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=errors
         )
-        # A program that gives up early breaks the pipe; its exit status tells below.
+        # a program that exits early breaks the pipe; its exit status is checked below
         with contextlib.suppress(BrokenPipeError), program:
             _feed(program, chunks)
         if program.returncode == 0:
             return None
-        words.seek(0)
-        lines = words.read().decode(errors="replace").strip().splitlines()
+        errors.seek(0)
+        lines = errors.read().decode(errors="replace").strip().splitlines()
         return lines[-1] if lines else f"exit status {program.returncode}"
 
 
@@ -437,7 +443,7 @@ def _feed(program: subprocess.Popen[bytes], chunks: Iterable[bytes]) -> None:
         raise
 
 
-def _even(path: Path, shape: tuple[int, ...], frames: Iterable[Image]) -> Iterator[bytes]:
+def _frame_bytes(path: Path, shape: tuple[int, ...], frames: Iterable[Image]) -> Iterator[bytes]:
     height, width = shape[0] // 2 * 2, shape[1] // 2 * 2
     for index, frame in enumerate(frames):
         if frame.shape != shape:
@@ -446,10 +452,10 @@ def _even(path: Path, shape: tuple[int, ...], frames: Iterable[Image]) -> Iterat
 
 
 def ffmpeg_program() -> str:
-    """Path of the program that encodes films.
+    """Path of the ffmpeg program.
 
     Raises:
-        BackendUnavailable: There is none.
+        BackendUnavailable: ffmpeg is missing.
     """
     import imageio_ffmpeg  # type: ignore[import-untyped]
 
@@ -457,16 +463,16 @@ def ffmpeg_program() -> str:
         return str(imageio_ffmpeg.get_ffmpeg_exe())
     except RuntimeError as error:
         raise BackendUnavailable(
-            "film: expected an ffmpeg program, found none; "
+            "video: expected an ffmpeg program, found none; "
             "install one with: pip install imageio-ffmpeg"
         ) from error
 
 
 def write_png(path: str | Path, image: Image) -> Path:
-    """Write a picture, shape (height, width, 3), as a PNG, whole or not at all.
+    """Write an image, shape (height, width, 3), as a PNG, atomically.
 
     Raises:
-        ResultError: The place cannot be written.
+        ResultError: The file cannot be written.
     """
     import imageio.v3
 
@@ -476,21 +482,21 @@ def write_png(path: str | Path, image: Image) -> Path:
 
 
 def tile(images: Sequence[Image], columns: int, gap: int = 4) -> Image:
-    """Lay pictures of one size out in rows, with white between them and in unused places.
+    """Arrange images of equal size in rows on a white sheet.
 
     Args:
-        images: Pictures, each of shape (height, width, 3).
-        columns: Pictures in a row.
-        gap: White pixels between neighbours.
+        images: Images, each of shape (height, width, 3).
+        columns: Images per row.
+        gap: White pixels between images.
 
     Returns:
-        One picture.
+        One image.
 
     Raises:
-        DescriptionError: No pictures, pictures of different sizes, or less than one column.
+        DescriptionError: No images, images of different sizes, or less than one column.
     """
     if not images or columns < 1 or len({image.shape for image in images}) != 1:
-        raise DescriptionError("expected pictures of one size and columns >= 1", field="tile")
+        raise DescriptionError("expected images of one size and columns >= 1", field="tile")
     height, width = images[0].shape[:2]
     columns = min(columns, len(images))
     rows = -(-len(images) // columns)
@@ -504,5 +510,5 @@ def tile(images: Sequence[Image], columns: int, gap: int = 4) -> Image:
 
 
 def _end(mark: Mark) -> tuple[float, float, float]:
-    """Of an arrow where it begins: its tip is a contact point, which has a ball of its own."""
+    """Position of a ball, or of the tail of an arrow; its tip is the position of a ball."""
     return mark.center if isinstance(mark, Ball) else mark.start

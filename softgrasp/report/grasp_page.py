@@ -201,8 +201,8 @@ def report_html(result: GraspResult, files: Sequence[Path], video_info: VideoInf
 def _video_caption(video_info: VideoInfo) -> str:
     return (
         f"{video_info.frames / video_info.fps:.1f} s; closure {video_info.speed}; "
-        f"{video_info.renderer_note}. Green: contact established. Arrows: normal forces on the "
-        "object."
+        f"{video_info.renderer_description}. Green: contact established. "
+        "Arrows: normal forces on the object."
     )
 
 
@@ -239,7 +239,7 @@ def _content(result: GraspResult, video_info: VideoInfo | None) -> dict[str, obj
         "warnings": [*result.warnings, *result.scene.hand.notes],
         "events": grasp_tables.event_rows(result),
         "provenance": grasp_tables.provenance(
-            result, video_info.renderer_note if video_info else ""
+            result, video_info.renderer_description if video_info else ""
         ),
     }
 

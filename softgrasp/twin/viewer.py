@@ -324,7 +324,7 @@ class TwinCamera:
     def __init__(self, twin: Twin, renderer: str = "auto") -> None:
         self._bodies = TwinModel(twin)
         self._renderer = open_renderer(self._bodies.model, *SIZE, renderer)
-        self.note = self._renderer.note
+        self.note = self._renderer.description
 
     def draw(self, shape: TwinShape, joints: Array | None) -> Image:
         """The image of a shape, (height, width, 3).

@@ -383,5 +383,6 @@ def test_opengl_that_is_asked_for_and_missing(
     result = refused(run, tmp_path, "grasp", "four_finger", "sphere", "--renderer", "gl", code=3)
     assert (
         result
-        == f"renderer: expected OpenGL, no OpenGL on this host; for the faster renderer: {gl.CURE}"
+        == "renderer: expected OpenGL, no OpenGL on this host; for the faster renderer: "
+        + gl.INSTALL_COMMAND
     )

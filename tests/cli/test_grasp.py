@@ -159,7 +159,7 @@ def test_figures_page_and_film_are_asked_for_one_by_one(
               "--no-video", *words)  # fmt: skip
     del requested["progress"]
     assert requested == {"renderer": "raycast", "video": False, "report": page}
-    assert ("pictures  drawn by the built-in ray caster, as asked\n" in ran.out) is page
+    assert ("pictures  drawn by the built-in ray caster, as requested\n" in ran.out) is page
 
 
 def test_who_draws_is_found_out_before_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -169,7 +169,7 @@ def test_who_draws_is_found_out_before_the_run(monkeypatch: pytest.MonkeyPatch) 
     requested = grasp.Job(directory=Path("x"))
     assert grasp._drawn(requested) == (
         "drawn by the built-in ray caster: no OpenGL on this host; for the faster renderer: "
-        + gl.CURE
+        + gl.INSTALL_COMMAND
     )
 
 

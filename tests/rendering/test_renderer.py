@@ -194,7 +194,7 @@ def test_auto_takes_the_first_that_works(host, scene, kinds, name):
 def test_without_opengl_the_note_says_how_to_get_it(host, scene):
     host()
     with open_renderer(scene[0], 8, 6) as renderer:
-        assert renderer.note == (
+        assert renderer.description == (
             "drawn by the built-in ray caster: no OpenGL on this host; "
             f"for the faster renderer: {CURE}"
         )
@@ -213,7 +213,8 @@ def test_a_context_that_does_not_open_falls_back_and_says_why(host, scene):
     host("egl", opens=refuses)
     with open_renderer(scene[0], 8, 6) as renderer:
         assert renderer.name == "ray caster"
-        assert renderer.note.endswith("EGL works on this host but not in this process: why not")
+        reason = "EGL works on this host but not in this process: why not"
+        assert renderer.description.endswith(reason)
     with pytest.raises(BackendUnavailable, match="not in this process: why not"):
         open_renderer(scene[0], 8, 6, "gl")
 
@@ -222,15 +223,15 @@ def test_elsewhere_than_on_linux_the_note_does_not_talk_of_apt(host, scene, monk
     host()
     monkeypatch.setattr("sys.platform", "darwin")
     with open_renderer(scene[0], 8, 6) as renderer:
-        assert renderer.note.endswith("OpenGL without a screen is supported on Linux only")
+        assert renderer.description.endswith("off-screen OpenGL is supported on Linux only")
 
 
 def test_the_ray_caster_can_be_asked_for(host, scene):
     host("egl")
     with open_renderer(scene[0], 8, 6, "raycast") as renderer:
-        assert (renderer.name, renderer.note) == (
+        assert (renderer.name, renderer.description) == (
             "ray caster",
-            "drawn by the built-in ray caster, as asked",
+            "drawn by the built-in ray caster, as requested",
         )
 
 

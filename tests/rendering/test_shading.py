@@ -18,8 +18,8 @@ from softgrasp.rendering import renderer as gl
 from softgrasp.rendering.camera import Camera as camera_Camera
 from softgrasp.rendering.rays import Caster
 from softgrasp.rendering.shading import (
-    LAMP_TANGENT,
-    Lamp,
+    LIGHT_TANGENT,
+    AreaLight,
     SkinCaster,
     shadow_cover,
     skins_of,
@@ -106,7 +106,7 @@ def test_a_flat_side_of_many_triangles_keeps_its_normal():
 
 
 # --------------------
-# Shadows lie where the lamp is hidden, soft at the rim, and inside what is expected of them.
+# Shadows lie where the light is hidden, soft at the rim, and inside what is expected of them.
 
 
 MODEL = """
@@ -126,7 +126,7 @@ def stage():
     model = mujoco.MjModel.from_xml_string(MODEL)
     data = mujoco.MjData(model)
     mujoco.mj_forward(model, data)
-    lamp = Lamp(np.array([0.0, 0.0, 1.0]), *extents.bounding_ball(model, data))
+    light = AreaLight(np.array([0.0, 0.0, 1.0]), *extents.bounding_ball(model, data))
     boxes = extents.box_corners(model, data, extents.solid_geoms(model))
     side = np.linspace(-0.16, 0.16, SIZE)
     x, y = np.meshgrid(side, side)
@@ -134,15 +134,15 @@ def stage():
     surface = np.zeros(x.shape, dtype=np.int32)
     caster = Caster(model, data)
     fraction = visibility(
-        caster, lamp, surface, np.arange(x.size), points.reshape(-1, 3), NO_SKIN[: x.size]
+        caster, light, surface, np.arange(x.size), points.reshape(-1, 3), NO_SKIN[: x.size]
     )
-    return lamp, boxes, points, fraction
+    return light, boxes, points, fraction
 
 
 def test_the_share_is_that_of_the_lamp_which_is_seen(stage):
     _, _, points, fraction = stage
     reach = np.abs(points[..., :2]).max(axis=-1)
-    penumbra = 0.31 * LAMP_TANGENT
+    penumbra = 0.31 * LIGHT_TANGENT
     assert (fraction[reach < 0.05 - 2 * penumbra] < 1e-3).all()
     assert (fraction[reach > 0.05 + 2 * penumbra] > 0.999).all()
     rim = np.interp(0.05, points[SIZE // 2, SIZE // 2 :, 0], fraction[SIZE // 2, SIZE // 2 :])
@@ -155,9 +155,9 @@ def test_the_share_is_that_of_the_lamp_which_is_seen(stage):
 @pytest.mark.parametrize("camera", [Camera((0, 0, 0), 1.0, 30.0, -40.0, 28.0)])
 @pytest.mark.parametrize("step", [1, 2])
 def test_no_shadow_lies_outside_its_cover(stage, camera, step):
-    lamp, boxes, points, fraction = stage
+    light, boxes, points, fraction = stage
     plane = np.zeros(3), np.array([0.0, 0.0, 1.0])
-    mask = shadow_cover(lamp, camera, boxes, plane, (160, 120), step)
+    mask = shadow_cover(light, camera, boxes, plane, (160, 120), step)
     assert mask.shape == (120 // step, 160 // step)
     dark = points[fraction < 1e-3]
     column, row, _ = camera.project(dark, 160, 120).T
@@ -166,15 +166,15 @@ def test_no_shadow_lies_outside_its_cover(stage, camera, step):
 
 
 def test_a_plane_that_faces_away_has_no_shadow(stage):
-    lamp, boxes, _, _ = stage
+    light, boxes, _, _ = stage
     plane = np.zeros(3), np.array([0.0, 0.0, -1.0])
     camera = Camera((0, 0, 0), 1.0, 30.0, -40.0)
-    assert not shadow_cover(lamp, camera, boxes, plane, (160, 120), 1).any()
+    assert not shadow_cover(light, camera, boxes, plane, (160, 120), 1).any()
 
 
 def test_light_is_not_mixed_between_surfaces():
     model = mujoco.MjModel.from_xml_string("<mujoco/>")
-    lamp = Lamp(np.array([0.0, 0.0, 1.0]), np.zeros(3), 1.0)
+    light = AreaLight(np.array([0.0, 0.0, 1.0]), np.zeros(3), 1.0)
     surface = np.arange(64, dtype=np.int32).reshape(8, 8)
     points = np.zeros((64, 3))
 
@@ -183,7 +183,7 @@ def test_light_is_not_mixed_between_surfaces():
             return np.arange(len(targets)) % 2 == 1
 
     caster = Odd(model, mujoco.MjData(model))
-    fraction = visibility(caster, lamp, surface, np.arange(64), points, NO_SKIN[:64])
+    fraction = visibility(caster, light, surface, np.arange(64), points, NO_SKIN[:64])
     assert set(np.unique(fraction)) == {0.0, 1.0}
 
 

@@ -112,7 +112,7 @@ def test_an_ffmpeg_that_fails_is_told(tmp_path, monkeypatch):
     from softgrasp.rendering import video as film
 
     monkeypatch.setattr(film, "_ENCODING", ("-no_such_option", "1"))
-    with pytest.raises(ResultError, match=r"film\.mp4: ffmpeg could not write the film: .+"):
+    with pytest.raises(ResultError, match=r"film\.mp4: ffmpeg could not write the video: .+"):
         write_frames(tmp_path / "film.mp4", _frames(40, 480, 640), fps=30)
     assert not list(tmp_path.iterdir())
 
@@ -146,7 +146,7 @@ def test_tiles_lie_in_rows():
 
 @pytest.mark.parametrize(("sizes", "columns"), [([], 1), ([(4, 4), (4, 5)], 2), ([(4, 4)], 0)])
 def test_what_cannot_be_tiled_is_refused(sizes, columns):
-    with pytest.raises(DescriptionError, match="tile: expected pictures of one size"):
+    with pytest.raises(DescriptionError, match="tile: expected images of one size"):
         tile([np.zeros((*size, 3), dtype=np.uint8) for size in sizes], columns)
 
 
@@ -287,7 +287,7 @@ def test_a_film_has_the_frames_and_the_length_it_tells(held: sg.GraspResult, tmp
     frames = played(info.path)
     assert len(frames) == info.frames
     assert CLOSING_SECONDS + STILL_END < info.frames / info.fps < 8.0
-    assert "ray caster" in info.renderer_note
+    assert "ray caster" in info.renderer_description
     assert done == sorted(done)
     assert done[-1] == 1.0
     assert len(done) == info.frames
