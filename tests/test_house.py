@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tomllib
 import zipfile
+from collections import Counter
 from fnmatch import fnmatch
 from itertools import chain
 from pathlib import Path
@@ -166,3 +167,26 @@ def test_no_folder_of_tests_is_left_out(pytestconfig: pytest.Config):
     directories = {path.parent.name for path in (ROOT / "tests").rglob("test_*.py")}
     assert "sim" in directories
     assert not [name for name in directories for mark in left_out if fnmatch(name, mark)]
+
+
+def test_architecture_names_files_that_exist():
+    text = (ROOT / "ARCHITECTURE.md").read_text("utf-8")
+    named = re.findall(r"`([a-z_]+/[a-z_/]+\.py)`", text)
+    assert len(named) > 30
+    missing = [
+        name
+        for name in named
+        if not any((ROOT / top / name).exists() for top in ("softgrasp", "."))
+    ]
+    assert not missing
+    folders = {path.parent.name for path in (ROOT / "softgrasp").glob("*/__init__.py")}
+    assert not [name for name in sorted(folders) if f"`{name}/`" not in text]
+
+
+def test_files_and_folders_keep_their_size():
+    """A file is a topic of at most 900 lines, a folder has at most about 25 files."""
+    files = sorted((ROOT / "softgrasp").rglob("*.py"))
+    long = [path.name for path in files if len(path.read_text("utf-8").splitlines()) > 900]
+    assert not long
+    counts = Counter(path.parent for path in files)
+    assert not [path.name for path, count in counts.items() if count > 27]
