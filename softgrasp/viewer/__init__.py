@@ -1,4 +1,4 @@
-"""Interactive views in the browser."""
+"""Interactive viewers: browser pages (viser) and MuJoCo windows."""
 
 from __future__ import annotations
 

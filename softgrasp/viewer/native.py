@@ -19,15 +19,15 @@ from softgrasp.rendering.video import framing
 from softgrasp.viewer.scene_markers import PosedHand, hand_camera
 
 FRAMES, SLOWER = 25.0, 0.5
-"""Pictures a second, and simulated time over real time while a result plays."""
+"""Frames per second, and simulated time over real time during playback."""
 
 
 def show_hand(posed: PosedHand, scene: GraspScene | None) -> None:
-    """Simulate a hand in MuJoCo's viewer, with its servos' targets by sliders, until it is closed.
+    """Simulate a hand in the MuJoCo viewer, with sliders for the servo targets, until it is closed.
 
     Args:
         posed: The hand.
-        scene: The scene whose model it is in; None where the hand is alone.
+        scene: The scene of its model; None for a hand without a scene.
     """
     model, data = posed.model, posed.data
     steps = max(round(1.0 / (FRAMES * model.opt.timestep)), 1)
@@ -35,9 +35,9 @@ def show_hand(posed: PosedHand, scene: GraspScene | None) -> None:
 
 
 def _play(
-    model: mujoco.MjModel, data: mujoco.MjData, camera: Camera, go_on: Callable[[], object]
+    model: mujoco.MjModel, data: mujoco.MjData, camera: Camera, advance: Callable[[], object]
 ) -> None:
-    """Show a model that goes on from picture to picture, until the window is closed."""
+    """Show a model and advance it frame by frame until the window is closed."""
     import mujoco.viewer
 
     with mujoco.viewer.launch_passive(model, data) as window:
@@ -47,13 +47,13 @@ def _play(
         while window.is_running():
             due = clock.monotonic() + 1.0 / FRAMES
             with window.lock():
-                go_on()
+                advance()
             window.sync()
             clock.sleep(max(due - clock.monotonic(), 0.0))
 
 
 def show_result(playback: Playback) -> None:
-    """Play a result in MuJoCo's viewer, again and again, until the window is closed."""
+    """Play a result repeatedly in the MuJoCo viewer until the window is closed."""
     begin, end = (float(one) for one in playback.result.time[[0, -1]])
     count = max(round((end - begin) * FRAMES / SLOWER), 1)
     frames = itertools.cycle(np.linspace(begin, end, count + 1).tolist())
@@ -62,27 +62,27 @@ def show_result(playback: Playback) -> None:
 
 
 def has_display() -> bool:
-    """Whether windows can be opened, as far as the environment tells."""
+    """Whether windows can be opened, according to the environment."""
     if sys.platform in ("win32", "darwin"):
         return True
     return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
 
 
 def require_display() -> None:
-    """Refuse windows where there is no screen.
+    """Raise an error without a display.
 
     Raises:
-        BackendUnavailable: There is none.
+        BackendUnavailable: There is no display.
     """
     if not has_display():
         raise BackendUnavailable(
-            "--native: expected a screen for MuJoCo's own viewer, found none (neither DISPLAY nor "
-            "WAYLAND_DISPLAY is set); leave --native out to look in a browser"
+            "--native: expected a display for the MuJoCo viewer, found none (neither DISPLAY nor "
+            "WAYLAND_DISPLAY is set); omit --native to use a browser"
         )
 
 
 def aim(free: mujoco.MjvCamera, camera: Camera) -> None:
-    """Put the free camera of a viewer where a camera stands."""
+    """Set the free camera of a viewer to a camera."""
     free.type = mujoco.mjtCamera.mjCAMERA_FREE
     free.lookat, free.distance = camera.lookat, camera.distance
     free.azimuth, free.elevation = camera.azimuth_deg, camera.elevation_deg

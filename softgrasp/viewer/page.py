@@ -24,47 +24,48 @@ from softgrasp.rendering.camera import Camera
 from softgrasp.viewer.server import LOOPBACK, AuthProxy, guarded_server, new_token
 
 FRAMES = 25.0
-"""Pictures a second."""
+"""Frames per second."""
 STYLE = (
     "position:fixed;top:1rem;right:1rem;max-width:24rem;padding:.6rem .9rem;border-radius:.5rem;"
     "background:rgba(255,255,255,.85);color:#1f2933;font:14px/1.45 system-ui,sans-serif;"
     "pointer-events:none;z-index:5"
 )
-"""Of the words over a saved scene; the mouse goes through them."""
+"""CSS of the text over a saved scene; it ignores the mouse."""
 
 FIRST_PORT = 8080
 NEXT_PORTS = 50
-"""So many ports are tried, one after the other."""
+"""Number of consecutive ports that are tried."""
 EVERYWHERE = ("0.0.0.0", "::")
-"""All addresses of a machine."""
+"""Wildcard addresses of all interfaces."""
 OTHERS_SEE = (
-    "; everybody on the network who has this address, with its token, sees the page and can use "
-    "it, and nothing is encrypted on the way"
+    "; everyone on the network with this address and its token can see and use the page, and the "
+    "connection is not encrypted"
 )
 AWAY = 1.35
-"""The browser's window is wider or narrower than a film: the camera stands farther back."""
+"""Camera distance in the browser over that of a video, because the window has another aspect."""
 
 
 class Announcement(NamedTuple):
-    """What a saved page says of itself."""
+    """Title and text of a saved page."""
 
     title: str
     sentence: str
-    """What happened, and what the time of the player is."""
+    """What is shown, and the meaning of the player time."""
 
 
 class Page:
-    """A served page; closes with the ``with`` block.
+    """A served page; a context manager.
+
+    An authentication proxy rejects requests of other web sites; at addresses other than the
+    loopback it requires the token of ``url``.
 
     Args:
-        title: What stands over its controls.
-        port: The first port to try, 0 for any free one.
-        host: Address to listen on. A gate stands before the page: pages of other sites do not get
-            through, and at other addresses than this machine's own nobody does who has not the
-            whole ``url``, with its token.
+        title: Title of the control panel.
+        port: First port to try, 0 for any free one.
+        host: Address to listen on.
 
     Raises:
-        SoftgraspError: None of the ports is free, or the address is not one of this machine.
+        SoftgraspError: No port is free, or the address does not belong to this machine.
     """
 
     def __init__(self, title: str, port: int = FIRST_PORT, host: str = LOOPBACK) -> None:
@@ -82,7 +83,7 @@ class Page:
 
     @property
     def url(self) -> str:
-        """Where a browser finds it."""
+        """Address for the browser, with its token if required."""
         host = socket.gethostname() if self.host in EVERYWHERE else self.host
         host = f"[{host}]" if ":" in host else host
         token = "" if self.proxy.token is None else f"/?token={self.proxy.token}"
@@ -90,7 +91,7 @@ class Page:
 
     @property
     def words(self) -> str:
-        """Where it is, why not where it was asked for, and who sees it if others do."""
+        """Sentence with the address, a replaced port, and a warning about network access."""
         taken = (
             ""
             if self.requested_port in (0, self.port)
@@ -100,7 +101,7 @@ class Page:
         return f"{taken}open {self.url} in a browser{seen}"
 
     def close(self) -> None:
-        """Serve it no longer."""
+        """Stop the server."""
         self.proxy.close()
         self._stop()
 
@@ -121,16 +122,16 @@ class Page:
 
 
 def proxy_before(inner: int, first: int, host: str, word: str = "") -> AuthProxy:
-    """A gate before a page, at the first port that nothing listens on, from one on; 0 is any.
+    """Start an authentication proxy at the first free port.
 
     Args:
         inner: Port of the page on the loopback.
-        first: The first port to try.
-        host: Address to listen on; at others than this machine's own a token is asked for.
-        word: What the page asks for.
+        first: First port to try, 0 for any free one.
+        host: Address to listen on; addresses other than the loopback get a token.
+        word: Secret header value that the page requires.
 
     Raises:
-        SoftgraspError: So many ports in a row are in use, or the address is not of this machine.
+        SoftgraspError: No port is free, or the address does not belong to this machine.
     """
     token = None if is_loopback(host) else new_token()
     for port in range(first, min(first + NEXT_PORTS, 65536)):
@@ -149,13 +150,13 @@ def proxy_before(inner: int, first: int, host: str, word: str = "") -> AuthProxy
 
 
 def _reason(error: OSError) -> str:
-    """In the words of the system; asyncio's are longer, and a name that is none has no number."""
+    """System text of an OSError; unresolved names have no error number."""
     number = error.errno or 0
     return os.strerror(number) if number > 0 else str(error.strerror or error)
 
 
 def set_camera(page: Page, camera: Camera) -> None:
-    """Have new browsers look from where a camera stands."""
+    """Set the initial camera of new browser clients."""
     start = page.server.initial_camera
     away = camera.position - np.asarray(camera.lookat)
     start.position = np.asarray(camera.lookat) + AWAY * away
@@ -165,10 +166,10 @@ def set_camera(page: Page, camera: Camera) -> None:
 
 
 def serve(step: Callable[[float], None]) -> None:
-    """Let a page go on until interrupted.
+    """Call a function periodically until interrupted.
 
     Args:
-        step: Called with the real time that has passed since the last call [s].
+        step: Called with the real time since the last call [s].
     """
     before = clock.monotonic()
     while True:
@@ -181,13 +182,13 @@ def serve(step: Callable[[float], None]) -> None:
 def recorded(
     page: Page, frames: Iterator[None], announcement: Announcement, step: float = 1.0 / FRAMES
 ) -> str:
-    """What a scene shows from picture to picture, as HTML that needs no server.
+    """Record a moving scene as HTML that needs no server.
 
     Args:
         page: The page.
-        frames: Changes the scene to its next picture each time it is asked.
-        announcement: What stands over the scene.
-        step: Time from picture to picture, as the player shows it [s].
+        frames: Iterator that changes the scene to its next frame.
+        announcement: Title and text over the scene.
+        step: Player time between frames [s].
     """
     next(frames)
     record = page.server.get_scene_serializer()
@@ -198,11 +199,11 @@ def recorded(
 
 
 def titled(document: str, announcement: Announcement) -> str:
-    """A page of viser's player with what it shows: its title, and words over its upper right.
+    """Add a title and a text box to an HTML page of the viser player.
 
     Args:
         document: The page as HTML.
-        announcement: What stands there.
+        announcement: Title and text.
     """
     title, sentence = html.escape(announcement.title), html.escape(announcement.sentence)
     words = (
@@ -218,19 +219,19 @@ def titled(document: str, announcement: Announcement) -> str:
 
 @contextlib.contextmanager
 def quiet() -> Iterator[None]:
-    """Keep what the library of the page prints off standard output, where results stand."""
+    """Suppress standard output of viser, which is reserved for results."""
     with contextlib.redirect_stdout(io.StringIO()):
         yield
 
 
 def require_viser() -> None:
-    """Say what to install where it is not.
+    """Raise an error with installation instructions without viser.
 
     Raises:
         BackendUnavailable: viser is not installed.
     """
     if find_spec("viser") is None:
         raise BackendUnavailable(
-            "a page in the browser needs viser; pip install 'softgrasp[view]', or leave the page "
-            "out with --no-view where the verb has it"
+            "the browser viewer requires viser; install it with: pip install 'softgrasp[view]', or "
+            "use --no-view if the command has it"
         )

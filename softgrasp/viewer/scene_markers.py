@@ -43,75 +43,75 @@ from softgrasp.rendering.shading import Skin, skins_of
 from softgrasp.sim.quality_log import QualityLog
 
 CONTACTS, FORCES = "/marks/contacts", "/marks/forces"
-"""Names in the scene."""
+"""Names of scene nodes."""
 SIDES = 24
-"""Of a cone."""
+"""Sides of a cone."""
 CONE_RATIO = 0.07
-"""Height of a cone over that of the picture."""
+"""Height of a cone over the image height."""
 HEAD = 3.0, 7.0
-"""Radius and length of an arrow's head in radii of its shaft."""
+"""Radius and length of an arrow head in shaft radii."""
 COLOR = np.array([round(255 * part) for part in CONTACT_RGBA[:3]], dtype=np.uint8)
 CONE_COLOR = (30, 80, 150)
 
 AXES_RATIO, THICKNESS = 0.09, 0.04
-"""Length of a frame's axes over the size of the hand, and their radius over that."""
+"""Axis length of a frame over the hand size, and axis radius over axis length."""
 FAN_RATIO = 0.16
-"""Radius of the fan that a joint can turn through, over the size of the hand."""
+"""Radius of the fan of a joint range over the hand size."""
 CENTER_RATIO = 0.07
-"""Radius of the ball at a grasp's place over the size of the hand, where no object tells it."""
+"""Radius of the sphere at a grasp centre over the hand size."""
 RAYS = 24
-"""Of a fan."""
+"""Segments of a fan."""
 FAN_COLOR, NOW_COLOR = (90, 140, 200), (192, 57, 43)
 CENTER_COLORS = {"power": (46, 125, 80), "precision": (138, 91, 184)}
 SAME = 1e-6
-"""Frames that are no farther apart have one label [m]."""
+"""Frames closer than this share one label [m]."""
 
 CLEAR: Rgba = (0.95, 0.55, 0.15, 0.35)
-"""Colour of collision shapes that are shown over what they stand for."""
+"""Colour of collision shapes."""
 FOLDS = 30.0
-"""Meshes are shaded flat where they have fewer triangles than this many squared."""
+"""Meshes with fewer triangles than the square of this are shaded flat."""
 
 ASPECT = 1.2
-"""Width of the part of a window where the hand is, over its height."""
+"""Aspect ratio of the window without the panel."""
 
 NUMBER_LABELS = {"density": "density / kg/m³", "friction": "friction / –"}
-"""Fields that hold a number, and what they are called."""
+"""Labels of the numeric fields."""
 
 
 class JointFrame(NamedTuple):
-    """The frame that a joint moves, in the world."""
+    """Frame moved by a joint, world frame."""
 
     name: str
-    """Of the joint; of a place on a soft finger, what it is."""
+    """Name of the joint, or of a point of a soft finger."""
     pose: Array
-    """(4, 4), z along the joint's axis [m]."""
+    """Pose (4, 4) [m], z along the joint axis."""
     value: float = 0.0
-    """Of the joint variable [rad or m]."""
+    """Joint variable [rad or m]."""
     limits: tuple[float, float] | None = None
-    """Of the joint variable [rad or m]; None where there is none."""
+    """Limits of the joint variable [rad or m]."""
     is_hinge: bool = True
-    """Whether it turns; else it slides."""
+    """Whether the joint is revolute; otherwise prismatic."""
 
 
 class Choices(Description):
-    """What the form asks for; what is None stays as hand and object describe it."""
+    """Selected grasp settings; None keeps the value of hand or object."""
 
     hand: str
     object: str | None = None
     grasp: str | None = None
     density: float | None = None
-    """Of the object [kg/m³]."""
+    """Density of the object [kg/m³]."""
     friction: float | None = None
-    """Static and dynamic [–]."""
+    """Static and dynamic friction coefficient [–]."""
     closure: str | None = None
     gravity: bool = False
-    """While the hand closes."""
+    """Gravity during the closure."""
     hold: bool = True
-    """Whether gravity grows after the closure, to see whether the object is held."""
+    """Hold test with increasing gravity after the closure."""
 
     @property
     def command(self) -> str:
-        """The command line that does the same."""
+        """Equivalent command line."""
         words = ["softgrasp grasp", self.hand, self.object or "OBJECT"]
         for name in ("grasp", "density", "friction", "closure"):
             value = getattr(self, name)
@@ -124,14 +124,14 @@ class Choices(Description):
 
 
 MakeScene = Callable[[Choices], GraspScene]
-"""From choices to a scene; raises DescriptionError where they do not fit."""
+"""Makes a scene from choices; raises DescriptionError if they are incompatible."""
 
 
 def chosen_hand(choices: Choices, make_scene: MakeScene) -> tuple[PosedHand, GraspScene | None]:
-    """The hand of choices, and the scene that it stands in before their object.
+    """Load the selected hand, with the scene of the selected object if there is one.
 
     Raises:
-        SoftgraspError: There is no such hand or object, or they do not go together.
+        SoftgraspError: Unknown hand or object, or an incompatible combination.
     """
     if choices.object is not None:
         scene = make_scene(choices)
@@ -141,11 +141,11 @@ def chosen_hand(choices: Choices, make_scene: MakeScene) -> tuple[PosedHand, Gra
 
 
 class PosedHand:
-    """A hand in a compiled model, alone or before an object.
+    """A hand in a compiled model, posed by its actuator targets.
 
     Args:
         hand: The hand.
-        model: Of the hand alone, or of a scene with it; keyframe 0 is the start.
+        model: Model of the hand or of a scene with it; keyframe 0 is the start.
     """
 
     def __init__(self, hand: Hand, model: mujoco.MjModel) -> None:
@@ -154,10 +154,10 @@ class PosedHand:
         self.pose([actuator.start for actuator in hand.actuators])
 
     def pose(self, targets: Sequence[float]) -> mujoco.MjData:
-        """Put the drives at targets, one each [rad, m or Pa], and all else where it follows.
+        """Set the actuators to targets [rad, m or Pa] and compute all dependent joints.
 
-        Joints that follow others follow. A soft finger stands where the springs in its joints
-        balance its pressure, moment over stiffness, as if it weighed nothing.
+        Coupled joints follow. The joints of a soft finger balance its pressure without gravity:
+        angle = moment over stiffness.
         """
         model, data = self.model, self.data
         position = np.array(model.key_qpos[0])
@@ -180,11 +180,11 @@ class PosedHand:
         return data
 
     def frames(self) -> list[JointFrame]:
-        """Frames at all joints of the rigid fingers, then at base and tip of the soft ones.
+        """Frames of all joints of rigid fingers, then of base and tip of soft fingers.
 
-        Those of fingers in Denavit–Hartenberg rows are the frames of the rows: z along the axis,
-        moved with the joint (``mechanics.hand_kinematics.link_frames``). In a model of its own a
-        hand has its bodies' frames, turned so that z is along the axis.
+        Fingers with Denavit–Hartenberg parameters have the DH frames, moved with the joint
+        (``mechanics.hand_kinematics.link_frames``). Other hands have their body frames, rotated so
+        that z is along the joint axis.
         """
         joint_frames = [self._at_joint(name) for name in self._rows]
         for digit in self.hand.soft_fingers:
@@ -198,7 +198,7 @@ class PosedHand:
         return joint_frames
 
     def hand_pose(self) -> Array:
-        """The hand's frame in the world, (4, 4)."""
+        """Pose of the hand frame in the world, (4, 4)."""
         return self._body_pose(names.hand_body(self.hand))
 
     def _at_joint(self, name: str) -> JointFrame:
@@ -221,7 +221,7 @@ class PosedHand:
 
 
 def targets_between(hand: Hand, fraction: float) -> list[float]:
-    """Targets of the drives of a hand that is open, 0, to closed, 1, one each [rad, m or Pa]."""
+    """Actuator targets between open (0) and closed (1) [rad, m or Pa]."""
     return [
         actuator.start + fraction * (end - actuator.start)
         for actuator, end in zip(hand.actuators, closed_targets(hand), strict=True)
@@ -229,7 +229,7 @@ def targets_between(hand: Hand, fraction: float) -> list[float]:
 
 
 def closed_targets(hand: Hand) -> list[float]:
-    """Where the drives of a hand end that closes its power grasp on nothing, one each."""
+    """Final actuator targets of a power grasp without an object."""
     rates = hand.grasps.power.rates.for_fingers(hand.rows, hand.actuator_word)
     ends = []
     for actuator, rate in zip(hand.actuators, rates, strict=True):
@@ -239,7 +239,7 @@ def closed_targets(hand: Hand) -> list[float]:
 
 
 def seen_points(posed: PosedHand) -> Array:
-    """Corners of all that is seen while the hand closes [m], (n, 3); it ends open."""
+    """Corners of all visible geoms while the hand closes [m], (n, 3); it is open afterwards."""
     model = posed.model
     around = [names.is_around(model.body(int(body)).name) for body in model.geom_bodyid]
     geoms = [geom for geom in covered_geoms(model).tolist() if not around[geom]]
@@ -251,17 +251,17 @@ def seen_points(posed: PosedHand) -> Array:
 
 
 def hand_bodies(posed: PosedHand) -> list[int]:
-    """Bodies of the hand that are seen."""
+    """Ids of the visible bodies of the hand."""
     parts = [*names.parts(posed.hand), names.hand_body(posed.hand)]
     return [posed.model.body(one).id for one in parts]
 
 
 def hand_camera(posed: PosedHand, scene: GraspScene | None) -> Camera:
-    """Where all of a closing hand is seen from; it ends open.
+    """Choose a camera that shows a closing hand; it is open afterwards.
 
     Args:
         posed: The hand.
-        scene: The scene whose model it is in; None where the hand is alone.
+        scene: The scene of its model; None for a hand without a scene.
     """
     body_names = [] if scene is None else names.object_bodies(scene)
     objects = [posed.model.body(one).id for one in body_names]
@@ -270,12 +270,12 @@ def hand_camera(posed: PosedHand, scene: GraspScene | None) -> Camera:
 
 
 class DrawnModel:
-    """A model in the scene of a page.
+    """A MuJoCo model in the scene of a page; its geometry is sent once, then only poses.
 
     Args:
         scene: The scene of the page.
         model: The model.
-        root: Name under which it stands in the scene.
+        root: Name of its scene node.
     """
 
     def __init__(self, scene: viser.SceneApi, model: mujoco.MjModel, root: str = "/model") -> None:
@@ -291,7 +291,7 @@ class DrawnModel:
         self.show_collisions(shown=False)
 
     def pose(self, data: mujoco.MjData) -> None:
-        """Move everything to where it is in a state whose kinematics are known."""
+        """Update all poses to a state with computed kinematics."""
         for body, frame in self._bodies.items():
             frame.position, frame.wxyz = data.xpos[body], data.xquat[body]
         for skin, handle in self._skins:
@@ -301,7 +301,7 @@ class DrawnModel:
             flex.vertices = data.flexvert_xpos[self._nodes(number)].astype(np.float32)
 
     def paint(self, colors: Mapping[int, Rgba]) -> None:
-        """Give geoms, by their numbers, other colours than their own; all others get theirs."""
+        """Override the colours of geoms by id and reset all others."""
         for geom, handle in self._geoms.items():
             if self._is_shown(geom):
                 rgba = _bytes(colors.get(geom, tuple(self._colors[geom])))
@@ -309,12 +309,12 @@ class DrawnModel:
                     handle.color = rgba
 
     def fade(self, geoms: Iterable[int], opacity: float) -> None:
-        """Let what is behind geoms be seen, from 1 (not at all) to 0 (they are not seen)."""
+        """Set the opacity of geoms, from 1 (opaque) to 0 (invisible)."""
         for geom in set(geoms) & {one for one in self._geoms if self._is_shown(one)}:
             self._geoms[geom].opacity = None if opacity >= 1.0 else opacity
 
     def show_collisions(self, *, shown: bool) -> None:
-        """Show or hide shapes that touch and are not seen."""
+        """Show or hide collision shapes."""
         for geom, handle in self._geoms.items():
             if not self._is_shown(geom):
                 handle.visible = shown
@@ -323,7 +323,7 @@ class DrawnModel:
         return bool(self.model.geom_group[geom] < SHOWN_GROUPS and self._colors[geom, 3] > 0)
 
     def _drawn(self) -> list[int]:
-        """Geoms that are seen, and those that only touch."""
+        """Visible geoms and collision shapes."""
         touching = (self.model.geom_contype > 0) | (self.model.geom_conaffinity > 0)
         solid = self.model.geom_type != int(mujoco.mjtGeom.mjGEOM_PLANE)
         geoms: list[int] = np.union1d(
@@ -341,7 +341,7 @@ class DrawnModel:
             color=_bytes(rgba),
             opacity=None if rgba[3] >= 1.0 else float(rgba[3]),
             flat_shading=len(faces) < FOLDS**2 and not _is_round(self.model, geom),
-            receive_shadow=False,  # at the scale of a hand shadows are stripes
+            receive_shadow=False,  # shadows are stripes at the scale of a hand
             position=self.model.geom_pos[geom],
             wxyz=self.model.geom_quat[geom],
         )
@@ -379,7 +379,7 @@ class DrawnModel:
 
 
 def _bytes(rgba: tuple[float, ...]) -> tuple[int, int, int]:
-    """Red, green and blue of 0 to 255."""
+    """Red, green and blue from 0 to 255."""
     red, green, blue = (round(255 * float(part)) for part in rgba[:3])
     return (red, green, blue)
 
@@ -391,7 +391,11 @@ def _is_round(model: mujoco.MjModel, geom: int) -> bool:
 
 
 def triangles_of(model: mujoco.MjModel, geom: int) -> ShapeTriangles:
-    """Triangles on a geom, in its frame; on the box around it where it is of no known kind."""
+    """Triangulate a geom in its frame.
+
+    Raises:
+        ValueError: The geom has no triangulated type.
+    """
     if int(model.geom_type[geom]) == int(mujoco.mjtGeom.mjGEOM_MESH):
         mesh = int(model.geom_dataid[geom])
         vertices = slice(
@@ -401,17 +405,17 @@ def triangles_of(model: mujoco.MjModel, geom: int) -> ShapeTriangles:
         return model.mesh_vert[vertices].astype(float), model.mesh_face[faces].astype(np.int64)
     shape = primitive_of(model, geom)
     if shape is None:
-        raise ValueError(f"geom {geom} is of no kind that can be drawn")
+        raise ValueError(f"geom {geom}: expected a primitive or mesh geom")
     return shape_triangles(shape)
 
 
 class HandMarks:
-    """What is shown of a hand besides its shapes; posed together with it.
+    """Joint frames, joint limits and grasp centres of a hand.
 
     Args:
         scene: The scene of the page.
         posed: The hand.
-        size: Of the hand, to which the marks are drawn [m].
+        size: Size of the hand, which scales the marks [m].
     """
 
     def __init__(self, scene: viser.SceneApi, posed: PosedHand, size: float) -> None:
@@ -423,7 +427,7 @@ class HandMarks:
         }
 
     def draw(self) -> None:
-        """Show what is wanted where the hand stands now."""
+        """Update the marks for the current pose."""
         frames = self._posed.frames()
         self._draw_axes(frames)
         self._draw_limits([frame for frame in frames if frame.limits is not None])
@@ -473,23 +477,23 @@ class HandMarks:
         pose = self._posed.hand_pose()
         for name, preset in self._posed.hand.grasps:
             if not self.centers:
-                self._scene.remove_by_name(f"/places/{name}")
+                self._scene.remove_by_name(f"/centers/{name}")
                 continue
             center = pose[:3, :3] @ np.array(preset.center) + pose[:3, 3]
-            if updated(self._scene, f"/places/{name}", position=center):
+            if updated(self._scene, f"/centers/{name}", position=center):
                 continue
             self._scene.add_icosphere(
-                f"/places/{name}",
+                f"/centers/{name}",
                 radius=CENTER_RATIO * self._size,
                 color=CENTER_COLORS.get(name, CONTACT_RGBA[:3]),
                 opacity=0.5,
                 position=center,
             )
-            self._scene.add_label(f"/places/{name}/label", f"{name} grasp", anchor="center-center")
+            self._scene.add_label(f"/centers/{name}/label", f"{name} grasp", anchor="center-center")
 
 
 def _texts(frames: Sequence[JointFrame]) -> dict[str, str]:
-    """What stands at frames, by the name of the first one of those that are in one place."""
+    """Label texts by frame name; coincident frames share the label of the first one."""
     labelled: list[tuple[str, Array]] = []
     texts: dict[str, str] = {}
     for frame in frames:
@@ -504,7 +508,7 @@ def _texts(frames: Sequence[JointFrame]) -> dict[str, str]:
 
 
 def _lines(frames: Sequence[JointFrame], radius: float) -> tuple[Array, Array]:
-    """Where turning joints stand in their fans, and the ways of sliding ones, with colours."""
+    """Segments of the current angles of revolute joints and of the ranges of prismatic ones."""
     lines, colors = [], []
     for frame in frames:
         assert frame.limits is not None
@@ -520,11 +524,11 @@ def _lines(frames: Sequence[JointFrame], radius: float) -> tuple[Array, Array]:
 
 
 def fans(frames: Sequence[JointFrame], radius: float) -> tuple[Array, Array]:
-    """Where the x axes of frames can turn to, as triangles: vertices (n, 3) [m], numbers (m, 3).
+    """Triangulate the ranges of the x axes of frames: vertices (n, 3) [m], indices (m, 3).
 
     Args:
-        frames: Of joints that turn and have limits.
-        radius: Of the fans [m].
+        frames: Frames of revolute joints with limits.
+        radius: Radius of the fans [m].
     """
     vertices, faces = [np.zeros((0, 3))], [np.zeros((0, 3), dtype=np.int64)]
     around = np.arange(RAYS)
@@ -543,12 +547,12 @@ def fans(frames: Sequence[JointFrame], radius: float) -> tuple[Array, Array]:
 
 
 class GraspMarks:
-    """What a result's contacts look like; posed together with its model.
+    """Contact points, forces and friction cones of a result.
 
     Args:
         scene: The scene of the page.
         playback: The result.
-        camera: Gives the marks their size.
+        camera: The camera, which determines the size of the marks.
     """
 
     def __init__(self, scene: viser.SceneApi, playback: Playback, camera: Camera) -> None:
@@ -557,7 +561,7 @@ class GraspMarks:
         self.forces, self.cones = True, False
 
     def pose(self, time: float) -> None:
-        """Show the contacts of an instant [s]; the playback stands there already."""
+        """Show the contacts at a time [s]; the playback must be posed at that time."""
         marks = self._playback.marks(time, self._camera)
         self._show_balls([mark for mark in marks if isinstance(mark, Ball)])
         self._show_arrows([mark for mark in marks if isinstance(mark, Arrow)])
@@ -582,8 +586,8 @@ class GraspMarks:
         if not (arrows and self.forces):
             self._scene.remove_by_name(FORCES)
             return
-        # hands hide what is in them, unlike in a film: the arrows go on from where they touch into
-        # the object, which is seen through
+        # unlike in a video, the hand hides arrows outside the object, so they start at the contact
+        # point and continue into the transparent object
         shafts = np.array([(one.start, one.vector_end) for one in arrows])
         radius, ends = arrows[0].radius, shafts + np.diff(shafts, axis=1)
         if updated(self._scene, FORCES, points=ends):
@@ -602,7 +606,7 @@ class GraspMarks:
         if log is None or not self.cones:
             self._scene.remove_by_name("/marks/cones")
             return
-        # lines: what is half transparent would be hidden by an object that is so, too
+        # wireframe, because transparent cones would be hidden by a transparent object
         vertices, faces = cones(*_contacts(log, time), CONE_RATIO * self._height)
         self._scene.add_mesh_simple(
             "/marks/cones", vertices, faces, color=CONE_COLOR, wireframe=True, side="double"
@@ -610,20 +614,20 @@ class GraspMarks:
 
 
 def _contacts(log: QualityLog, time: float) -> tuple[Array, Array, Array]:
-    """Points, normals into the object and µ of the sample at or before a time."""
+    """Points, normals into the object, and µ of the last sample before a time [s]."""
     sample = max(int(np.searchsorted(log.time, time + 1e-9)) - 1, 0)
     rows = slice(int(log.first[sample]), int(log.first[sample + 1]))
     return log.points[rows], log.normals[rows], log.friction[rows]
 
 
 def cones(points: Array, normals: Array, friction: Array, height: float) -> tuple[Array, Array]:
-    """Friction cones as triangles: vertices (n, 3) [m] and their numbers (m, 3).
+    """Triangulate friction cones: vertices (n, 3) [m] and vertex indices (m, 3).
 
     Args:
-        points: Their tips, (k, 3) [m].
-        normals: Unit vectors along their axes, (k, 3).
-        friction: Tangents of their half angles, (k,).
-        height: Of all of them [m].
+        points: Apexes, (k, 3) [m].
+        normals: Unit axes, (k, 3).
+        friction: Tangents of the half angles, (k,).
+        height: Common height [m].
     """
     angle = 2.0 * np.pi * np.arange(SIDES) / SIDES
     vertices, faces = [np.zeros((0, 3))], [np.zeros((0, 3), dtype=np.int64)]
@@ -641,10 +645,10 @@ def cones(points: Array, normals: Array, friction: Array, height: float) -> tupl
 
 
 def updated(scene: viser.SceneApi, name: str, **properties: object) -> bool:
-    """Change properties of what has a name in a scene.
+    """Change properties of a scene node in place, which avoids flicker.
 
     Returns:
-        Whether it is there; else it has to be added.
+        Whether the node exists; otherwise it has to be added.
     """
     handle = scene.get_handle_by_name(name)
     if handle is None:

@@ -29,31 +29,31 @@ from websockets.http11 import Request
 from softgrasp.description.base import is_loopback
 from softgrasp.errors import BackendUnavailable
 
-SERVER_PATIENCE = 5.0
-"""For an answer of the page itself [s]."""
+SERVER_TIMEOUT = 5.0
+"""Timeout of a response of the viser server [s]."""
 
 LOOPBACK = "127.0.0.1"
 TOKEN_BYTES = 24
 MAX_HEAD = 16 * 1024
-"""Longest head of a request [bytes]."""
+"""Maximum size of a request header [bytes]."""
 MAX_FIELDS = 20
-"""Of a query."""
+"""Maximum number of query parameters."""
 MAX_OPEN = 64
-"""Connections at once."""
-PATIENCE, PATIENCE_FILE, PATIENCE_CLOSE = 10.0, 60.0, 2.0
-"""For the head of a request, for a file of the page, and for the end of it all [s]."""
+"""Maximum number of simultaneous connections."""
+HEADER_TIMEOUT, FILE_TIMEOUT, CLOSE_TIMEOUT = 10.0, 60.0, 2.0
+"""Timeouts of a request header, of a file, and of closing [s]."""
 CHUNK = 64 * 1024
 INNER_FIELD = "X-Softgrasp-Gate"
-"""Field in which a request that was let through shows the page's word."""
+"""Header field with the secret of the viser server."""
 FRAMES = ("iframe", "frame", "embed", "object")
-"""Parts of a page that show another one."""
+"""Values of Sec-Fetch-Dest of embedded pages."""
 END = b"\r\n\r\n"
 
 T = TypeVar("T")
 
 
 class Head(NamedTuple):
-    """The first lines of a request; names of fields are in small letters."""
+    """Header of an HTTP request; field names are in lower case."""
 
     method: str
     target: str
@@ -61,25 +61,25 @@ class Head(NamedTuple):
 
     @property
     def query(self) -> list[tuple[str, str]]:
-        """Names and values of the query."""
+        """Names and values of the query parameters."""
         return parse_qsl(urlsplit(self.target).query, max_num_fields=MAX_FIELDS)
 
     @property
     def cookies(self) -> dict[str, str]:
-        """Values of cookies by their names."""
+        """Cookie values by name."""
         parts = (part.partition("=") for part in self.fields.get("cookie", "").split(";"))
         return {name.strip(): value.strip() for name, _, value in parts}
 
     @property
     def host(self) -> str:
-        """The name by which this machine was asked for, without its port."""
+        """Requested host name without port."""
         parts = urlsplit(f"//{self.fields.get('host', '')}")
-        _ = parts.port  # refuses what is no number
+        _ = parts.port  # raises ValueError for an invalid port
         return "" if parts.username is not None else parts.hostname or ""
 
     @property
     def from_elsewhere(self) -> bool:
-        """Whether the page of another site asks, or has a frame for this one."""
+        """Whether the request comes from another site or from a frame of one."""
         origin = self.fields.get("origin")
         if origin is not None and urlsplit(origin).netloc != self.fields.get("host"):
             return True
@@ -88,16 +88,16 @@ class Head(NamedTuple):
 
 
 class HttpError(Exception):
-    """A request that is not let through, and what it gets instead."""
+    """Rejection of a request, with its HTTP response."""
 
     def __init__(self, status: str, message: str = "", fields: str = "") -> None:
-        """Keep the answer: number and words, what its page says, more fields of its head."""
+        """Store status line, body text and additional header fields."""
         super().__init__(f"{status}: {message}")
         self.status, self.message, self.fields = status, message, fields
 
     @property
     def text(self) -> bytes:
-        """The whole answer."""
+        """The complete HTTP response."""
         body = f"{self.message}\n".encode()
         head = (
             f"HTTP/1.1 {self.status}\r\n{self.fields}Content-Type: text/plain; charset=utf-8\r\n"
@@ -108,32 +108,32 @@ class HttpError(Exception):
 
 
 def guarded_server(title: str) -> tuple[viser.ViserServer, str]:
-    """A server of the page on a free port of the loopback, and the word that it asks for.
+    """Start a viser server on a free loopback port; return it with its secret.
 
     Raises:
-        BackendUnavailable: It answers without the word, as this version of viser goes other ways.
+        BackendUnavailable: The server answers without the secret (unsupported viser version).
     """
     word = secrets.token_urlsafe(24)
-    with _asking_for(word):
+    with _require_secret(word):
         server = viser.ViserServer(host=LOOPBACK, port=0, label=title, verbose=False)
-    if _status_without(server.get_port()) != http.HTTPStatus.FORBIDDEN:
+    if _status_without_secret(server.get_port()) != http.HTTPStatus.FORBIDDEN:
         server.stop()
         raise BackendUnavailable(
-            f"expected a page that only its gate reaches, found one that is open with viser "
-            f"{viser.__version__}; pip install 'viser==1.1.1'"
+            f"expected a protected page, found an open one with viser {viser.__version__}; install "
+            "a supported version with: pip install 'viser==1.1.1'"
         )
     return server, word
 
 
 @contextmanager
-def _asking_for(word: str) -> Iterator[None]:
-    """Have servers of WebSockets that start meanwhile answer only requests with a word."""
+def _require_secret(word: str) -> Iterator[None]:
+    """Make WebSocket servers that start in this context require the secret."""
     serve = websockets.asyncio.server.serve
 
     def guarded(*arguments: Any, process_request: Callable[..., Any], **options: Any) -> Any:
         def checked(connection: ServerConnection, request: Request) -> Any:
             if not hmac.compare_digest(request.headers.get(INNER_FIELD, ""), word):
-                return connection.respond(http.HTTPStatus.FORBIDDEN, "Come through the gate.\n")
+                return connection.respond(http.HTTPStatus.FORBIDDEN, "Use the proxy.\n")
             return process_request(connection, request)
 
         return serve(*arguments, process_request=checked, **options)
@@ -142,34 +142,34 @@ def _asking_for(word: str) -> Iterator[None]:
         yield
 
 
-def _status_without(port: int) -> int:
-    asking = http.client.HTTPConnection(LOOPBACK, port, timeout=SERVER_PATIENCE)
+def _status_without_secret(port: int) -> int:
+    connection = http.client.HTTPConnection(LOOPBACK, port, timeout=SERVER_TIMEOUT)
     try:
-        asking.request("GET", "/")
-        return asking.getresponse().status
+        connection.request("GET", "/")
+        return connection.getresponse().status
     finally:
-        asking.close()
+        connection.close()
 
 
 class AuthProxy:
-    """Listens on an address and passes connections on to a page on this machine's loopback.
+    """Authentication proxy: forwards admitted connections to a server on the loopback.
 
-    A connection is passed on as it is, WebSockets too, once its first request was let through. With
-    a token it has to show it: as ``?token=``, after which a cookie takes over by a redirect, so
-    that the token does not stay in the address; or as that cookie. Without one it has to have asked
-    for this machine by a name of its own, which a site that only points to this machine has not.
-    What pages of other sites ask for is refused by its ``Origin``, and so is a page in a frame of
-    theirs. Heads are bounded in size and time, connections in number.
+    A connection is forwarded unchanged, including WebSockets, once its first request is admitted.
+    With a token, the request must contain it as ``?token=`` (the response sets a cookie and
+    redirects, so that the token does not stay in the address) or as that cookie. Without a token,
+    the Host field must name the loopback, which excludes DNS rebinding. Requests from other sites
+    are rejected by their ``Origin``, as are frames of other sites. Header size, time
+    and the number of connections are limited.
 
     Args:
         host: Address to listen on.
         port: Port to listen on, 0 for any free one.
-        inner: Port of the page on the loopback.
-        token: The token; None for a gate that only this machine reaches.
-        word: What the page asks for, which is added to the first request of a connection.
+        inner: Port of the server on the loopback.
+        token: The token; None for a proxy on the loopback.
+        word: Secret header value of the server, added to the first request of a connection.
 
     Raises:
-        OSError: The address cannot be listened on.
+        OSError: The address is not available.
     """
 
     def __init__(self, host: str, port: int, inner: int, token: str | None, word: str = "") -> None:
@@ -188,32 +188,31 @@ class AuthProxy:
         self._cookie = f"softgrasp_{self.port}"
 
     def close(self) -> None:
-        """Listen no longer, and end all connections."""
+        """Stop listening and close all connections."""
         with contextlib.suppress(TimeoutError):
-            self._run(self._end(), PATIENCE_CLOSE)
+            self._run(self._close_connections(), CLOSE_TIMEOUT)
         self._stop()
 
     def check(self, head: Head) -> None:
-        """Let a request through, or not.
+        """Admit or reject a request.
 
         Raises:
-            AnswerInstead: It comes from another site, or shows neither the token nor, where there
-                is none, a name of this machine; or it shows the token in its address, and is to
-                come back with the cookie.
+            HttpError: The request comes from another site, or has no valid token, cookie or
+                loopback host; or the token is in its address, and the response is the redirect.
         """
         if INNER_FIELD.lower() in head.fields:
-            raise HttpError("400 Bad Request", "Only the gate says this.")
+            raise HttpError("400 Bad Request", "The header field is reserved for the proxy.")
         if head.method not in ("GET", "HEAD"):
-            raise HttpError("405 Method Not Allowed", "This page is only read.")
+            raise HttpError("405 Method Not Allowed", "Only GET and HEAD are allowed.")
         if head.from_elsewhere:
-            raise HttpError("403 Forbidden", "The page of another site asked for this one.")
+            raise HttpError("403 Forbidden", "Requests from other sites are not allowed.")
         if self.token is not None:
             self._check_token(head, self.token)
         elif not is_loopback(head.host):
             raise HttpError(
                 "403 Forbidden",
-                "Only this machine sees this page: open the address that softgrasp has printed, or "
-                "start it with --host.",
+                "This page is available on this machine only: open the address that softgrasp "
+                "printed, or start it with --host.",
             )
 
     def _check_token(self, head: Head, token: str) -> None:
@@ -226,7 +225,7 @@ class AuthProxy:
         if not self._is_token(head.cookies.get(self._cookie, "")):
             raise HttpError(
                 "403 Forbidden",
-                "This page needs its token: open the whole address that softgrasp has printed.",
+                "This page requires its token: open the complete address that softgrasp printed.",
             )
 
     def _is_token(self, shown: str) -> bool:
@@ -234,32 +233,32 @@ class AuthProxy:
         return hmac.compare_digest(shown.encode("utf-8", "replace"), expected)
 
     async def _listen(self, host: str, port: int) -> asyncio.Server:
-        return await asyncio.start_server(self._welcome, host, port, limit=MAX_HEAD)
+        return await asyncio.start_server(self._accept, host, port, limit=MAX_HEAD)
 
-    def _welcome(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = self._loop.create_task(self._meet(reader, writer))
+    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = self._loop.create_task(self._handle(reader, writer))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _meet(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """One connection, from its first byte to its last."""
+    async def _handle(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Handle one connection."""
         try:
             if len(self._tasks) > MAX_OPEN:
                 raise HttpError("503 Service Unavailable", "Too many connections are open.")
             raw = await _first_head(reader)
             head = parsed(raw)
             self.check(head)
-            waits = None if "upgrade" in head.fields else PATIENCE_FILE
+            waits = None if "upgrade" in head.fields else FILE_TIMEOUT
             async with asyncio.timeout(waits):
-                await self._pass_on(raw, reader, writer)
-        except HttpError as instead:
-            await _send(instead, reader, writer)
+                await self._forward(raw, reader, writer)
+        except HttpError as error:
+            await _send(error, reader, writer)
         except (OSError, EOFError):
-            pass  # the other side has gone, or takes nothing; a TimeoutError is an OSError
+            pass  # the client is gone or does not read; TimeoutError is an OSError
         finally:
             writer.close()
 
-    async def _pass_on(
+    async def _forward(
         self, raw: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
         inner_reader, inner_writer = await asyncio.open_connection(LOOPBACK, self._inner)
@@ -277,7 +276,7 @@ class AuthProxy:
             await asyncio.gather(*pumps, return_exceptions=True)
             inner_writer.close()
 
-    async def _end(self) -> None:
+    async def _close_connections(self) -> None:
         self._server.close()
         for task in self._tasks:
             task.cancel()
@@ -288,28 +287,28 @@ class AuthProxy:
 
     def _stop(self) -> None:
         self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(PATIENCE_CLOSE)
+        self._thread.join(CLOSE_TIMEOUT)
         self._loop.close()
 
 
 async def _first_head(reader: asyncio.StreamReader) -> bytes:
     try:
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(HEADER_TIMEOUT):
             return await reader.readuntil(END)
     except asyncio.LimitOverrunError:
-        message = f"The head of the request is longer than {MAX_HEAD} bytes."
+        message = f"The request header is longer than {MAX_HEAD} bytes."
         raise HttpError("431 Request Header Fields Too Large", message) from None
     except TimeoutError:
-        raise HttpError("408 Request Timeout", "The request did not end in time.") from None
+        raise HttpError("408 Request Timeout", "The request header is incomplete.") from None
 
 
 async def _send(
-    instead: HttpError, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    error: HttpError, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
 ) -> None:
-    """Answer; what still comes is read, or the answer would be thrown away with it."""
+    """Send a response and read remaining input, or the response would be discarded."""
     with contextlib.suppress(OSError):
-        async with asyncio.timeout(PATIENCE_CLOSE):
-            writer.write(instead.text)
+        async with asyncio.timeout(CLOSE_TIMEOUT):
+            writer.write(error.text)
             writer.write_eof()
             await writer.drain()
             while await reader.read(CHUNK):
@@ -317,7 +316,7 @@ async def _send(
 
 
 async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Pass on until one side has gone."""
+    """Forward data until one side closes."""
     with contextlib.suppress(OSError):
         while data := await reader.read(CHUNK):
             writer.write(data)
@@ -325,10 +324,10 @@ async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
 
 
 def parsed(raw: bytes) -> Head:
-    """The head of a request.
+    """Parse the header of a request.
 
     Raises:
-        AnswerInstead: It is none.
+        HttpError: The header is invalid.
     """
     lines = raw.removesuffix(END).decode("latin-1").split("\r\n")
     method, _, rest = lines[0].partition(" ")
@@ -337,19 +336,19 @@ def parsed(raw: bytes) -> Head:
     for line in lines[1:]:
         name, colon, value = line.partition(":")
         if not colon or not name or name != name.strip() or name.lower() in fields:
-            raise HttpError("400 Bad Request", "A line of the request is no field.")
+            raise HttpError("400 Bad Request", "Invalid header field.")
         fields[name.lower()] = value.strip()
     head = Head(method, target, fields)
     try:
-        # all of them refuse what they cannot read
+        # all of them raise ValueError for invalid input
         _ = head.query, head.host, urlsplit(fields.get("origin", ""))
     except ValueError:
-        raise HttpError("400 Bad Request", "The address cannot be read.") from None
+        raise HttpError("400 Bad Request", "Invalid address.") from None
     if version not in ("HTTP/1.0", "HTTP/1.1") or not target.startswith("/"):
-        raise HttpError("400 Bad Request", "This is no request of a browser.")
+        raise HttpError("400 Bad Request", "Invalid request line.")
     return head
 
 
 def new_token() -> str:
-    """A random token."""
+    """Create a random token."""
     return secrets.token_urlsafe(TOKEN_BYTES)

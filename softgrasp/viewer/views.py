@@ -38,40 +38,39 @@ from softgrasp.viewer.scene_markers import (
 )
 from softgrasp.viewer.widgets import ActuatorSliders, GraspForm, TimeChart
 
-LONGEST = 2.0
-"""Of a closure whose end nobody knows, for the bar that shows how far it is [s]."""
+MAX_CLOSURE_TIME = 2.0
+"""Assumed maximum duration of a closure, for the progress bar [s]."""
 
-THROUGH = 0.55
-"""Opacity of a hand whose joints are shown."""
-SAVED = 50
-"""Instants of a saved scene: the hand closes, and opens again."""
-"""Width over height of what a window has besides the panel."""
+HAND_OPACITY = 0.55
+"""Opacity of a hand with visible joint frames."""
+HAND_FRAMES = 50
+"""Number of frames of a saved hand scene."""
 
 SPEEDS = {"1 ×": 1.0, "0.5 ×": 0.5, "0.2 ×": 0.2, "0.1 ×": 0.1}
 SLIDER_STEPS, MIN_TIME = 1000, 1e-3
 MAX_DIGITS = 3
-"""Of a time, behind the point."""
+"""Maximum number of decimals of a time."""
 PLAYER = "The player shows the time of the run in seconds; arrows are forces on the object."
 SAVED_AS = "grasp.html"
 RESULT_OPACITY = 0.45
-"""Opacity of an object that what touches it is seen through."""
+"""Opacity of the object if it is transparent."""
 MAX_FRAMES = 250
-"""Instants of a saved scene."""
+"""Maximum number of frames of a saved result scene."""
 
 
 class Workbench:
-    """A page that shows a hand, simulates its grasps and shows their results.
+    """Interactive page that shows a hand, simulates its grasps and shows their results.
 
-    Mistakes appear on it as sentences.
+    Errors are shown as messages on the page.
 
     Args:
         page: The page.
-        choices: What is shown first.
+        choices: The initial settings.
         make_scene: Makes the scene of a grasp.
-        words: What happened in a result, in sentences.
+        words: Makes the summary of a result.
 
     Raises:
-        SoftgraspError: What is to be shown first cannot be.
+        SoftgraspError: The initial settings are invalid.
     """
 
     def __init__(
@@ -96,16 +95,16 @@ class Workbench:
 
     @property
     def message_text(self) -> str:
-        """The sentence that stands over everything; empty where there is none."""
+        """The current message; empty without one."""
         return "" if self._message is None else self._message.content
 
-    def show_message(self, sentence: str) -> None:
-        """Put a sentence over everything; nothing where it is empty."""
+    def show_message(self, message: str) -> None:
+        """Show a message at the top of the panel; an empty one is hidden."""
         if self._message is not None:
-            self._message.content, self._message.visible = sentence, bool(sentence)
+            self._message.content, self._message.visible = message, bool(message)
 
     def show_hand(self, choices: Choices) -> None:
-        """Show the hand of choices, before their object; a sentence where that cannot be."""
+        """Show the selected hand with its object, or an error message."""
         try:
             with self._busy:
                 problem = self._show_hand(choices)
@@ -114,7 +113,7 @@ class Workbench:
             self.show_message(f"⚠ {error}")
 
     def start(self, choices: Choices) -> None:
-        """Simulate the grasp beside what is shown, then show the result."""
+        """Simulate the grasp in the background, then show the result."""
         with self._busy:
             if self.running is not None or self.form is None:
                 return
@@ -122,43 +121,43 @@ class Workbench:
             self.show_message("")
             self._stopped.clear()
             self.form.show_progress(0.0)
-            self.running = self._worker.submit(self._simulated, choices, self.form)
-        self.running.add_done_callback(self._ended)
+            self.running = self._worker.submit(self._run_simulation, choices, self.form)
+        self.running.add_done_callback(self._on_finished)
 
     def stop(self) -> None:
-        """Give the simulation up that runs."""
+        """Cancel the running simulation."""
         self._stopped.set()
 
     def step(self, passed: float) -> None:
-        """Go on by so much of real time [s] where a result plays."""
+        """Advance the playback of a result by a real time [s]."""
         with self._busy:
             if self.result is not None:
                 self.result.step(passed)
 
     def serve(self) -> None:
-        """Answer until interrupted; what runs then is given up."""
+        """Serve until interrupted, then cancel a running simulation."""
         try:
             serve(self.step)
         finally:
             self.close()
 
     def save(self, path: Path) -> Path:
-        """Write what is shown as one file that any browser opens.
+        """Write the current view as a self-contained HTML file.
 
         Raises:
-            ResultError: The place cannot be written.
+            ResultError: The file cannot be written.
         """
         shown = self.result or self.hand
         assert shown is not None
         return shown.save(path)
 
     def close(self) -> None:
-        """Give up what runs."""
+        """Cancel a running simulation."""
         self.stop()
         self._worker.shutdown(cancel_futures=True)
 
     def _show_hand(self, choices: Choices) -> SoftgraspError | None:
-        """Show a hand; alone where it does not go with the object, and why."""
+        """Show a hand; without the object, and with the error, if both are incompatible."""
         problem = None
         try:
             posed, scene = chosen_hand(choices, self._make_scene)
@@ -181,14 +180,14 @@ class Workbench:
             gui, choices = self._page.server.gui, self.choices
             back = gui.add_button("Back to the hand")
             back.on_click(lambda _: self.show_hand(choices))
-            warnings = [f"⚠ {sentence}" for sentence in result.warnings]
-            again = f"The same on the command line: `{choices.command}`"
-            words = "\n\n".join([self._words(result), *warnings, again])
+            warnings = [f"⚠ {message}" for message in result.warnings]
+            command = f"Equivalent command: `{choices.command}`"
+            words = "\n\n".join([self._words(result), *warnings, command])
             self.result = ResultView(self._page, result, words)
             aim(self._page, self.result.camera)
 
     def _clear(self) -> None:
-        """Take everything off the page, but for the place of a sentence."""
+        """Remove all elements except the message."""
         self.hand = self.result = self.form = None
         server = self._page.server
         server.gui.reset()
@@ -205,24 +204,24 @@ class Workbench:
             closures=list(CLOSURES),
             changed=self.show_hand,
             started=self.start,
-            refused=lambda sentence: self.show_message(f"⚠ {sentence}"),
+            refused=lambda message: self.show_message(f"⚠ {message}"),
             used=used,
         )
         form.stop.on_click(lambda _: self.stop())
         return form
 
-    def _simulated(self, choices: Choices, form: GraspForm) -> GraspResult:
+    def _run_simulation(self, choices: Choices, form: GraspForm) -> GraspResult:
         scene = self._make_scene(choices)
-        longest = LONGEST if scene.duration is None else scene.duration
+        max_duration = MAX_CLOSURE_TIME if scene.duration is None else scene.duration
 
         def progress(now: float) -> None:
             if self._stopped.is_set():
                 raise SimulationError(f"stopped at {now:.3f} s of the run")
-            form.show_progress(now / (longest + scene.time_besides_closing))
+            form.show_progress(now / (max_duration + scene.time_besides_closing))
 
         return simulate(scene, progress=progress)
 
-    def _ended(self, run: Future[GraspResult]) -> None:
+    def _on_finished(self, run: Future[GraspResult]) -> None:
         with self._busy:
             self.running = None
             if self.form is not None:
@@ -232,15 +231,15 @@ class Workbench:
                 self._show_result(run.result())
             elif isinstance(error, SoftgraspError):
                 self.show_message(f"⚠ {error}")
-            else:  # nobody else would say so: the run is on a thread of its own
+            else:  # exceptions of the worker thread are not visible otherwise
                 kind = type(error).__name__
                 self.show_message(
-                    f"⚠ the run failed in a way that is a mistake of softgrasp: {kind}: {error}"
+                    f"⚠ the simulation failed with an internal error: {kind}: {error}"
                 )
 
 
 def numbers_of(scene: GraspScene) -> dict[str, float]:
-    """What a scene has in the form's fields of numbers, where it is one number."""
+    """Values of the numeric form fields of a scene."""
     obj, contact = scene.object, scene.requested_contact
     numbers = {} if obj.density is None else {"density": obj.density}
     if contact.kinetic_friction == contact.static_friction:
@@ -249,7 +248,7 @@ def numbers_of(scene: GraspScene) -> dict[str, float]:
 
 
 def aim(page: Page, camera: Camera) -> None:
-    """Have all browsers look from where a camera stands, those that are open already too."""
+    """Set the camera of all current and future browser clients."""
     set_camera(page, camera)
     start = page.server.initial_camera
     for browser in page.server.get_clients().values():
@@ -257,12 +256,12 @@ def aim(page: Page, camera: Camera) -> None:
 
 
 class HandView:
-    """A hand on a page, before an object where there is one.
+    """View of a hand with actuator sliders, joint frames, limits and grasp centres.
 
     Args:
         page: The page.
         posed: The hand.
-        scene: The scene whose model it is in; the hand is alone where it is not given.
+        scene: The scene of its model; None for a hand without a scene.
     """
 
     def __init__(self, page: Page, posed: PosedHand, scene: GraspScene | None = None) -> None:
@@ -275,24 +274,24 @@ class HandView:
         self._marks = HandMarks(page.server.scene, self.posed, size)
         self._add_choices()
         self.sliders = self._add_sliders()
-        self._see_inside()
+        self._update_opacity()
         self.show(targets_between(hand, 0.0))
 
     def show(self, targets: list[float]) -> None:
-        """Show the hand with its drives at targets [rad, m, Pa, …]; the sliders follow."""
+        """Show the hand with actuator targets [rad, m, Pa, …] and update the sliders."""
         with self._busy, self._page.server.atomic():
             self.sliders.put(targets)
             self._draw(targets)
 
     def save(self, path: Path) -> Path:
-        """Write the hand, closing and opening again, as one file that any browser opens.
+        """Write the closing and opening hand as a self-contained HTML file.
 
         Raises:
-            ResultError: The place cannot be written.
+            ResultError: The file cannot be written.
         """
 
         def frames() -> Iterator[None]:
-            for fraction in (1.0 - np.cos(np.linspace(0.0, 2.0 * np.pi, SAVED))) / 2.0:
+            for fraction in (1.0 - np.cos(np.linspace(0.0, 2.0 * np.pi, HAND_FRAMES))) / 2.0:
                 self.show(targets_between(self.hand, float(fraction)))
                 yield
 
@@ -301,9 +300,9 @@ class HandView:
 
     @property
     def _announcement(self) -> Announcement:
-        suffix = "" if self._scene is None else f" before {self._scene.object.name}"
+        suffix = "" if self._scene is None else f" with {self._scene.object.name}"
         return Announcement(
-            f"{self.hand.name}{suffix}", "The hand closes and opens; nothing is simulated."
+            f"{self.hand.name}{suffix}", "The hand closes and opens (kinematics only)."
         )
 
     def _draw(self, targets: list[float]) -> None:
@@ -327,26 +326,26 @@ class HandView:
 
         return sliders
 
-    def _see_inside(self) -> None:
-        """Let the hand be seen through where it would hide what is shown of its joints."""
+    def _update_opacity(self) -> None:
+        """Make the hand transparent if joint frames or limits are shown."""
         is_hand = np.isin(self.posed.model.geom_bodyid, hand_bodies(self.posed))
         geoms = np.flatnonzero(is_hand).tolist()
         inside = self._marks.frames or self._marks.limits
-        self._model.fade(geoms, THROUGH if inside else 1.0)
+        self._model.fade(geoms, HAND_OPACITY if inside else 1.0)
 
     def _add_choices(self) -> None:
         gui, marks = self._page.server.gui, self._marks
         with gui.add_folder("Shown"):
             frames = gui.add_checkbox("joint frames", marks.frames)
             limits = gui.add_checkbox("joint limits", marks.limits)
-            centers = gui.add_checkbox("grasp places", marks.centers)
+            centers = gui.add_checkbox("grasp centres", marks.centers)
             shapes = gui.add_checkbox("collision shapes", initial_value=False)
 
         def changed(_: object) -> None:
             marks.frames, marks.limits, marks.centers = frames.value, limits.value, centers.value
             with self._busy, self._page.server.atomic():
                 self._model.show_collisions(shown=shapes.value)
-                self._see_inside()
+                self._update_opacity()
                 marks.draw()
 
         for box in (frames, limits, centers, shapes):
@@ -354,20 +353,20 @@ class HandView:
 
 
 class ResultView:
-    """A result on a page.
+    """View of a result with timeline, contacts, forces and curves.
 
     Args:
         page: The page.
         result: The result.
-        words: What happened, in sentences.
+        words: Summary of the result in paragraphs.
     """
 
     def __init__(self, page: Page, result: GraspResult, words: str) -> None:
         self._page, self._result = page, result
         scene = result.scene
-        # words are paragraphs, the first of which says how it went
-        sentence = f"{words.partition(chr(10) * 2)[0]} {PLAYER}"
-        self._announcement = Announcement(f"{scene.hand.name} grasps {scene.object.name}", sentence)
+        # the first paragraph is the outcome
+        message = f"{words.partition(chr(10) * 2)[0]} {PLAYER}"
+        self._announcement = Announcement(f"{scene.hand.name} grasps {scene.object.name}", message)
         self._playback = Playback(result)
         self.camera = framing([self._playback])
         set_camera(page, self.camera)
@@ -389,7 +388,7 @@ class ResultView:
         self.show(self._end)
 
     def show(self, time: float) -> None:
-        """Show an instant [s]."""
+        """Show the state at a time [s]."""
         with self._busy, self._page.server.atomic():
             self._time = float(np.clip(time, self._begin, self._end))
             self._model.pose(self._playback.pose(self._time))
@@ -399,30 +398,30 @@ class ResultView:
                 chart.move(self._time)
 
     def step(self, passed: float) -> None:
-        """Go on by so much of real time [s] where it plays; at the end it starts again."""
+        """Advance the playback by a real time [s]; at the end it restarts."""
         if not self._playing:
             return
         then = self._time + passed * SPEEDS[self._speed.value]
         self._slider.value = self._begin if self._time >= self._end else min(then, self._end)  # type: ignore[misc]
 
     def serve(self) -> None:
-        """Play and scrub until interrupted."""
+        """Serve until interrupted."""
         serve(self.step)
 
     def save(self, path: Path, frames: int = MAX_FRAMES) -> Path:
-        """Write the moving scene as one file that any browser opens without a server.
+        """Write the animated scene as a self-contained HTML file.
 
         Args:
             path: The ``.html`` to write.
-            frames: Instants that it shows.
+            frames: Number of frames.
 
         Raises:
-            ResultError: The place cannot be written.
+            ResultError: The file cannot be written.
         """
         return write_text(path, self.html(frames))
 
     def html(self, frames: int = MAX_FRAMES) -> str:
-        """The moving scene as HTML, shown at so many instants."""
+        """Record the animated scene as HTML with a number of frames."""
         times, now = np.linspace(self._begin, self._end, frames).tolist(), self._time
 
         def frames_shown() -> Iterator[None]:
@@ -441,7 +440,7 @@ class ResultView:
         steps = max(self._end - self._begin, MIN_TIME) / SLIDER_STEPS
         digits = min(-math.floor(math.log10(steps)), MAX_DIGITS)
         step = 10.0**-digits
-        # the box shows as many digits as the ends have, and has room for five
+        # the number field shows the decimals of the end values and fits five digits
         last = math.ceil(round(self._end / step, 6)) * step
         begin, end = round(self._begin, digits), round(last, digits)
         with gui.add_folder("Time"):
@@ -469,7 +468,7 @@ class ResultView:
         with gui.add_folder("Shown"):
             forces = gui.add_checkbox("forces", self._marks.forces)
             cones = gui.add_checkbox("friction cones", self._marks.cones)
-            through = gui.add_checkbox("see through object", initial_value=True)
+            through = gui.add_checkbox("transparent object", initial_value=True)
             shapes = gui.add_checkbox("collision shapes", initial_value=False)
 
         def changed(_: object) -> None:

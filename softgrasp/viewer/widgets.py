@@ -17,46 +17,46 @@ from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.transforms import Array
 from softgrasp.viewer.scene_markers import NUMBER_LABELS, Choices
 
-HEIGHT, NUMBERS = 210, 62
-"""Of a chart, and of the numbers at its side [pixels]."""
+HEIGHT, LABEL_WIDTH = 210, 62
+"""Height of a chart, and width of its y labels [px]."""
 PADDING = (9, 24, 0, 0)
-"""Above, right, below and left of the curves, or the highest number would be cut [pixels]."""
+"""Top, right, bottom and left padding, so that the highest label is not cut [px]."""
 MAX_ROWS = 400
-"""A chart shows about so many rows, evenly spread."""
+"""Maximum number of samples of a chart."""
 COLORS = (
     "#2a78b5", "#d1622b", "#3a9a5b", "#8a5bb8", "#b5487a", "#5a6b7b",
     "#2aa5a0", "#b58b2a", "#6a4fd1", "#c03a3a", "#4f8a10", "#7f6a4a",
 )  # fmt: skip
-NOW = "#22272e"
-MARGIN, FAR = 0.05, 20.0
-"""Space over the highest value, and how far below the lowest one what is not seen lies, both over
-the height of the chart. The charts of the page know no gaps."""
+TIME_LINE_COLOR = "#22272e"
+MARGIN, HIDDEN_OFFSET = 0.05, 20.0
+"""Margin above the highest value, and offset of hidden samples below the lowest, both over the
+value range; uPlot charts of viser do not support gaps."""
 
 SHOWN_IN = {"rad": ("°", 180.0 / np.pi), "m": ("mm", 1e3), "Pa": ("kPa", 1e-3)}
-"""Units on the page, and how many of them are one of the description's."""
+"""Displayed units and conversion factors of actuator units."""
 STEPS, DIGITS = 500, 1
-"""Of a slider, and of the numbers at its side where they have a unit."""
+"""Steps of a slider, and decimals of values with a unit."""
 MAX_EXPANDED = 12
-"""The sliders of a hand with more are folded away, finger by finger."""
+"""Slider groups are collapsed for hands with more actuators."""
 LOCKED = 1e-6
-"""Width of a slider that cannot be moved."""
+"""Range of a slider of a fixed actuator."""
 
 AS_DESCRIBED, NONE = "as described", "none"
-"""What stands in the form where nothing is asked for, and where there is no object."""
+"""Form values for settings of the description, and for no object."""
 GRASPS = ("power", "precision")
 
 
 class ActuatorSliders:
-    """One slider a drive.
+    """One slider per actuator, grouped by finger.
 
     Args:
         gui: The panel.
         hand: The hand.
-        moved: Called with the targets of all drives [rad, m, Pa, …] where somebody moves one.
+        moved: Called with the targets of all actuators [rad, m, Pa, …] when the user moves one.
     """
 
     def __init__(self, gui: viser.GuiApi, hand: Hand, moved: Callable[[list[float]], None]) -> None:
-        self._actuators, self._moved, self._still = hand.actuators, moved, False
+        self._actuators, self._moved, self._is_updating = hand.actuators, moved, False
         groups: dict[str, list[Actuator]] = {}
         for actuator in hand.actuators:
             groups.setdefault(_finger_of(hand, actuator), []).append(actuator)
@@ -68,21 +68,21 @@ class ActuatorSliders:
 
     @property
     def targets(self) -> list[float]:
-        """Of the drives [rad, m, Pa, …], inside their limits."""
+        """Actuator targets within their limits [rad, m, Pa, …]."""
         pairs = zip(self.handles, self._actuators, strict=True)
-        return [float(np.clip(one.value / _shown(d)[1], *d.limits)) for one, d in pairs]
+        return [float(np.clip(one.value / _display_unit(d)[1], *d.limits)) for one, d in pairs]
 
     def put(self, targets: Sequence[float]) -> None:
-        """Put the sliders where targets are, without telling that they have moved."""
-        self._still = True
+        """Set the sliders without calling ``moved``."""
+        self._is_updating = True
         for one, actuator, target in zip(self.handles, self._actuators, targets, strict=True):
-            one.value = target * _shown(actuator)[1]  # type: ignore[misc]
-        self._still = False
+            one.value = target * _display_unit(actuator)[1]  # type: ignore[misc]
+        self._is_updating = False
 
     def _add(
         self, gui: viser.GuiApi, actuator: Actuator, group: str
     ) -> viser.GuiInputHandle[float]:
-        unit, per = _shown(actuator)
+        unit, per = _display_unit(actuator)
         digits = DIGITS if unit else None
         low, high = (_rounded(per * end, digits) for end in actuator.limits)
         step = _rounded((high - low) / STEPS, digits) or 10.0**-DIGITS
@@ -99,7 +99,7 @@ class ActuatorSliders:
 
         @slider.on_update
         def _(_: object) -> None:
-            if not self._still:
+            if not self._is_updating:
                 self._moved(self.targets)
 
         return slider
@@ -112,7 +112,7 @@ def _finger_of(hand: Hand, actuator: Actuator) -> str:
     return "pressures" if actuator.unit == "Pa" else "actuators"
 
 
-def _shown(actuator: Actuator) -> tuple[str, float]:
+def _display_unit(actuator: Actuator) -> tuple[str, float]:
     return SHOWN_IN.get(actuator.unit, (actuator.unit, 1.0))
 
 
@@ -121,13 +121,13 @@ def _rounded(value: float, digits: int | None) -> float:
 
 
 class TimeChart:
-    """Curves over time in the panel of a page.
+    """Chart over time with a line at the current time.
 
     Args:
         gui: The panel.
-        title: What stands over it, with the unit.
-        time: (t,) [s].
-        curves: By what stands in the legend, (t,) each.
+        title: Title with unit.
+        time: Times [s], (t,).
+        curves: Values by legend label, (t,) each.
     """
 
     def __init__(
@@ -146,34 +146,34 @@ class TimeChart:
             series=(
                 uplot.Series(label="t / s"),
                 *map(_line, names, cycle(COLORS)),
-                _line("now", NOW),
+                _line("now", TIME_LINE_COLOR),
             ),
             scales={"x": uplot.Scale(time=False), "y": uplot.Scale(range=(self._low, self._high))},
-            axes=(uplot.Axis(), uplot.Axis(size=NUMBERS)),
+            axes=(uplot.Axis(), uplot.Axis(size=LABEL_WIDTH)),
             title=title,
             height=HEIGHT,
             padding=PADDING,
         )
 
     def move(self, time: float) -> None:
-        """Put the line at an instant [s]."""
+        """Move the line to a time [s]."""
         self._handle.data = self._data(time)
 
     def _data(self, time: float) -> tuple[Array, ...]:
-        """The curves, and the line as one more of them, that is out of sight but at an instant."""
+        """Chart data; the time line is a curve that is hidden except at one time."""
         at = int(np.searchsorted(self._time, time))
-        sunk = self._low - FAR * (self._high - self._low)
+        hidden = self._low - HIDDEN_OFFSET * (self._high - self._low)
         curves = []
         for curve in self._curves:
             there = np.interp(time, self._time, curve)
-            curves.append(np.nan_to_num(np.insert(curve, at, 3 * [there]), nan=sunk))
-        line = np.full(len(self._time) + 3, sunk)
+            curves.append(np.nan_to_num(np.insert(curve, at, 3 * [there]), nan=hidden))
+        line = np.full(len(self._time) + 3, hidden)
         line[at : at + 3] = self._low, self._high, self._low
         return (np.insert(self._time, at, 3 * [time]), *curves, line)
 
 
 def _thinned(rows: int) -> Array:
-    """Numbers of at most so many rows, evenly spread, the last one too."""
+    """Indices of at most ``MAX_ROWS`` evenly spaced rows, including the last."""
     return np.unique(np.linspace(0, rows - 1, min(rows, MAX_ROWS)).round().astype(int))
 
 
@@ -182,13 +182,13 @@ def _line(name: str, color: str) -> uplot.Series:
 
 
 class RunningChart:
-    """Curves of the last seconds.
+    """Chart of the last seconds of a running process.
 
     Args:
         gui: The panel.
-        title: What stands over it, with the unit.
-        names: Of the curves.
-        seconds: How far back they go [s].
+        title: Title with unit.
+        names: Names of the curves.
+        seconds: Length of the time window [s].
     """
 
     def __init__(self, gui: viser.GuiApi, title: str, names: Sequence[str], seconds: float) -> None:
@@ -198,7 +198,7 @@ class RunningChart:
             self._data(),
             series=(uplot.Series(label="t / s"), *map(_line, names, cycle(COLORS))),
             scales={"x": uplot.Scale(time=False)},
-            axes=(uplot.Axis(), uplot.Axis(size=NUMBERS)),
+            axes=(uplot.Axis(), uplot.Axis(size=LABEL_WIDTH)),
             title=title,
             height=HEIGHT,
             padding=PADDING,
@@ -206,36 +206,36 @@ class RunningChart:
         self._rows.clear()
 
     def add(self, time: float, values: Sequence[float]) -> None:
-        """Add an instant [s]; may be called from another thread than ``draw``."""
+        """Add values at a time [s]; may be called from another thread than ``draw``."""
         self._rows.append((time, *values))
         while self._rows[0][0] < time - self._seconds:
             self._rows.popleft()
 
     def draw(self) -> None:
-        """Show what was added."""
+        """Update the chart."""
         if self._rows:
             self._handle.data = self._data()
 
     def _data(self) -> tuple[Array, ...]:
         every = max(1, len(self._rows) // MAX_ROWS)
-        rows = np.array(list(self._rows))[::-1][::every][::-1]  # the newest one too
+        rows = np.array(list(self._rows))[::-1][::every][::-1]  # includes the newest one
         return tuple(np.ascontiguousarray(column) for column in rows.T)
 
 
 class GraspForm:
-    """The form.
+    """Form with the settings of a grasp and buttons to start and stop it.
 
     Args:
         gui: The panel.
-        choices: What stands in it at first.
+        choices: Initial settings.
         hands: Names of hands.
         objects: Names of objects.
         closures: Names of closures.
-        changed: Called with the choices where another hand or object is chosen.
-        started: Called with the choices where the grasp is to start.
-        refused: Called with a sentence where a field cannot be understood.
-        used: What stands in the fields of numbers that the choices leave open: what hand and object
-            say, by the names of the fields.
+        changed: Called with the choices when another hand or object is selected.
+        started: Called with the choices when the grasp is started.
+        refused: Called with an error message for an invalid field.
+        used: Values of hand and object for numeric fields that the choices leave open, by field
+            name.
     """
 
     def __init__(
@@ -254,15 +254,17 @@ class GraspForm:
         self._refused = refused
         chosen = {name: getattr(choices, name) for name in NUMBER_LABELS}
         self._used = {
-            name: _written(value) for name, value in (used or {}).items() if chosen[name] is None
+            name: _format_number(value)
+            for name, value in (used or {}).items()
+            if chosen[name] is None
         }
         with gui.add_folder("Grasp"):
             self.hand = gui.add_dropdown(
-                "hand", _with(hands, choices.hand), initial_value=choices.hand
+                "hand", _with_selected(hands, choices.hand), initial_value=choices.hand
             )
             object_name = choices.object or NONE
             self.object = gui.add_dropdown(
-                "object", _with((NONE, *objects), object_name), initial_value=object_name
+                "object", _with_selected((NONE, *objects), object_name), initial_value=object_name
             )
             self.grasp = gui.add_dropdown(
                 "grasp", (AS_DESCRIBED, *GRASPS), initial_value=choices.grasp or AS_DESCRIBED
@@ -270,7 +272,7 @@ class GraspForm:
             self.numbers = {
                 name: gui.add_text(
                     label,
-                    self._used.get(name) or _written(chosen[name]),
+                    self._used.get(name) or _format_number(chosen[name]),
                     hint=f"empty: {AS_DESCRIBED}",
                 )
                 for name, label in NUMBER_LABELS.items()
@@ -279,24 +281,24 @@ class GraspForm:
                 "closure", (AS_DESCRIBED, *closures), initial_value=choices.closure or AS_DESCRIBED
             )
             self.gravity = gui.add_checkbox(
-                "gravity", choices.gravity, hint="9.81 m/s² down while the hand closes"
+                "gravity", choices.gravity, hint="9.81 m/s² down during the closure"
             )
             self.hold = gui.add_checkbox(
-                "hold test", choices.hold, hint="let gravity grow after the closure"
+                "hold test", choices.hold, hint="gravity increases after the closure"
             )
             self.start = gui.add_button("Start the grasp", disabled=choices.object is None)
             self.stop = gui.add_button("Stop", color="gray", visible=False)
             self.progress = gui.add_progress_bar(0.0, visible=False, animated=True)
         for field in (self.hand, self.object):
-            field.on_update(lambda _: self._pass_on(changed))
-        self.start.on_click(lambda _: self._pass_on(started))
+            field.on_update(lambda _: self._notify(changed))
+        self.start.on_click(lambda _: self._notify(started))
 
     @property
     def choices(self) -> Choices:
-        """What it asks for.
+        """The current settings.
 
         Raises:
-            DescriptionError: A number is none, or is not above 0.
+            DescriptionError: A numeric field is invalid.
         """
         return Choices(
             hand=self.hand.value,
@@ -309,12 +311,12 @@ class GraspForm:
         )
 
     def _chosen_number(self, name: str) -> float | None:
-        """None where the field is as it was: a number that nobody asked for."""
+        """Number of a field; None if the user did not change it."""
         text = self.numbers[name].value
         return None if text.strip() == self._used.get(name) else _number(name, text)
 
     def show_progress(self, done: float | None) -> None:
-        """Show how much of the simulation is done, 0 to 1; None ends it."""
+        """Show the completed fraction of the simulation, 0 to 1; None hides the bar."""
         running = done is not None
         for field in (self.hand, self.object, self.start):
             field.disabled = running
@@ -322,7 +324,7 @@ class GraspForm:
         self.progress.visible = running
         self.progress.value = float(round(100.0 * min(max(done or 0.0, 0.0), 1.0)))  # type: ignore[misc]
 
-    def _pass_on(self, to: Callable[[Choices], None]) -> None:
+    def _notify(self, to: Callable[[Choices], None]) -> None:
         try:
             choices = self.choices
         except DescriptionError as error:
@@ -331,12 +333,12 @@ class GraspForm:
         to(choices)
 
 
-def _written(value: float | None) -> str:
+def _format_number(value: float | None) -> str:
     return "" if value is None else f"{value:g}"
 
 
-def _with(names: Sequence[str], chosen: str) -> tuple[str, ...]:
-    """The names, and first the one that was chosen, where it is a file."""
+def _with_selected(names: Sequence[str], chosen: str) -> tuple[str, ...]:
+    """The names, preceded by the selected one if it is a file."""
     return tuple(names) if chosen in names else (chosen, *names)
 
 

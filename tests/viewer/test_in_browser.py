@@ -50,11 +50,11 @@ def test_a_hand_takes_an_object_on_the_page(tab: Tab, tmp_path: Path) -> None:
     with Page("softgrasp", port=0) as page:
         rig = Workbench(page, choices, make_scene, summary)
         tab.open(page.url)
-        for words in ("Start the grasp", "joint frames", "grasp places", "J1 / °"):
+        for words in ("Start the grasp", "joint frames", "grasp centres", "J1 / °"):
             tab.wait_for(words)
         until(lambda: is_drawn(scene(tab, tmp_path)))
-        tab.click("grasp places", box=True)
-        until(lambda: page.server.scene.get_handle_by_name("/places/precision") is not None)
+        tab.click("grasp centres", box=True)
+        until(lambda: page.server.scene.get_handle_by_name("/centers/precision") is not None)
         tab.click("Start the grasp")
         tab.wait_for("Back to the hand")
         tab.wait_for("phalanges and the palm in contact")
@@ -83,7 +83,7 @@ def test_only_the_whole_address_gets_through_a_gate(tab: Tab) -> None:
         assert page.proxy is not None
         bare = f"http://127.0.0.1:{page.port}"
         tab.open(bare)
-        tab.wait_for("This page needs its token")
+        tab.wait_for("This page requires its token")
         tab.open(f"{bare}/?token={page.proxy.token}")
         tab.wait_for("here it is")
         assert "token" not in tab.run("location.href")

@@ -87,7 +87,7 @@ def test_without_the_token_there_is_nothing(proxy: AuthProxy, echo: Echo, target
     before = len(echo.heard)
     answer = requested(proxy, request(target))
     assert answer.startswith(b"HTTP/1.1 403 Forbidden\r\n")
-    assert b"This page needs its token: open the whole address that softgrasp has" in answer
+    assert b"This page requires its token: open the complete address that softgrasp" in answer
     assert SECRET not in answer
     assert TOKEN.encode() not in answer
     assert len(echo.heard) == before
@@ -147,7 +147,7 @@ def test_heads_are_bounded(proxy: AuthProxy) -> None:
 
 
 def test_who_does_not_finish_is_not_waited_for(echo: Echo, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server, "PATIENCE", 0.05)
+    monkeypatch.setattr(server, "HEADER_TIMEOUT", 0.05)
     impatient = AuthProxy("127.0.0.1", 0, echo.port, TOKEN)
     try:
         assert requested(impatient, b"GET / HT").startswith(b"HTTP/1.1 408 Request Timeout\r\n")
@@ -195,9 +195,9 @@ def test_a_page_for_others_has_a_gate_and_says_who_sees_it() -> None:
         assert page.server.get_host() == "127.0.0.1"
         name = socket.gethostname()
         assert page.words == (
-            f"open http://{name}:{page.port}/?token={page.proxy.token} in a browser; everybody on "
-            "the network who has this address, with its token, sees the page and can use it, and "
-            "nothing is encrypted on the way"
+            f"open http://{name}:{page.port}/?token={page.proxy.token} in a browser; everyone on "
+            "the network with this address and its token can see and use the page, and the "
+            "connection is not encrypted"
         )
         assert b"403 Forbidden" in requested(page.proxy, request("/"))
         passed = requested(page.proxy, request("/", cookie(page.proxy, page.proxy.token)))

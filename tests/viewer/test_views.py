@@ -89,7 +89,7 @@ def test_boxes_show_and_hide_frames_limits_and_places(page: Page) -> None:
     assert (label.text, label.visible) == ("F1_J2", True)
     for word, names in {
         "joint limits": ("/limits/fans", "/limits/lines"),
-        "grasp places": ("/places/power", "/places/precision"),
+        "grasp centres": ("/centers/power", "/centers/precision"),
         "joint frames": ("/frames",),
     }.items():
         box = boxes(page)[word]
@@ -97,8 +97,8 @@ def test_boxes_show_and_hide_frames_limits_and_places(page: Page) -> None:
             box.value = shown
             assert {scene.get_handle_by_name(name) is not None for name in names} == {shown}
     assert not label.visible
-    boxes(page)["grasp places"].value = True
-    position = scene.get_handle_by_name("/places/power").position
+    boxes(page)["grasp centres"].value = True
+    position = scene.get_handle_by_name("/centers/power").position
     np.testing.assert_allclose(position, hand.grasps.power.center)
     boxes(page)["joint limits"].value = True
     before = scene.get_handle_by_name("/limits/lines").points.copy()
@@ -342,8 +342,7 @@ def test_a_mistake_of_softgrasp_is_told_too(
     rig.start(rig.choices)
     finish(rig)
     assert rig.message_text == (
-        "⚠ the run failed in a way that is a mistake of softgrasp: ZeroDivisionError: division by "
-        "zero"
+        "⚠ the simulation failed with an internal error: ZeroDivisionError: division by zero"
     )
 
 
