@@ -14,8 +14,8 @@ from ruamel.yaml import YAML
 
 import softgrasp as sg
 from softgrasp import assets
-from softgrasp.mechanics.hand_kinematics import fingertip
 from softgrasp.model.scene import build
+from tests.support.kinematics import fingertip
 from tests.support.outside import outside_file
 from tests.support.scenes import ball
 

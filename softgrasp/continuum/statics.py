@@ -14,9 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import brentq
 from scipy.spatial.transform import Rotation
-from scipy.special import ellipe, ellipeinc, ellipk, ellipkinc
 
 from softgrasp.description.scene import STANDARD_GRAVITY
 from softgrasp.description.soft_finger import SoftFinger
@@ -355,30 +353,3 @@ def _followed(finger: SoftFinger, start: Array, steps: Array, rows: Array) -> Ar
 # All numbers are dimensionless: lengths over L, forces in EI/L², moments in EI/L. The beam is
 # clamped
 # at the origin along +x and does not stretch.
-
-
-class Tip(NamedTuple):
-    """End of a bent beam: coordinates over the length, and slope [rad], all positive."""
-
-    x: float
-    y: float
-    slope: float
-
-
-def under_tip_force(load: float) -> Tip:
-    """A force P across the straight beam that keeps its direction; load = P·L²/EI, above 0.
-
-    Elliptic integrals (Bisshopp and Drucker 1945): with p² = (1 + sin φ)/2 and
-    sin ψ = 1/(p√2), where φ is the slope of the tip, √load = K(p) − F(ψ, p).
-    """
-
-    def missing(square: float) -> float:
-        start = np.arcsin(min(1.0, 1.0 / np.sqrt(2.0 * square)))
-        return float(ellipk(square) - ellipkinc(start, square) - np.sqrt(load))
-
-    square = brentq(missing, 0.5, 1.0 - 1e-15, xtol=1e-16)
-    start = np.arcsin(min(1.0, 1.0 / np.sqrt(2.0 * square)))
-    root = np.sqrt(load)
-    rise = 1.0 - 2.0 * float(ellipe(square) - ellipeinc(start, square)) / root
-    sine = 2.0 * square - 1.0
-    return Tip(float(np.sqrt(2.0 * sine) / root), float(rise), float(np.arcsin(sine)))

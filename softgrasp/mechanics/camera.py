@@ -1,13 +1,16 @@
-"""From the camera's frame to pixels and back, through the lens distortion of Brown (1971).
+"""Pinhole camera with the lens distortion of Brown (1971): projection and its inverse.
 
-With x = X/Z, y = Y/Z and r² = x² + y² a point is seen at (as OpenCV has it, too)::
+With x = X/Z, y = Y/Z and r² = x² + y² a point projects to, as in OpenCV,
 
-    x' = x (1 + k1 r² + k2 r⁴ + k3 r⁶) + 2 p1 x y + p2 (r² + 2 x²)
-    y' = y (1 + k1 r² + k2 r⁴ + k3 r⁶) + p1 (r² + 2 y²) + 2 p2 x y
-    u = fx x' + cx,  v = fy y' + cy
-
-The way back has no closed form: the polynomial is inverted by Newton's method. Paper 001 (eq 1–3)
-prints the forward polynomial for it, which distorts once more; docs/twin_vision.md measures that.
+|    x' = x (1 + k1 r² + k2 r⁴ + k3 r⁶) + 2 p1 x y + p2 (r² + 2 x²)
+|    y' = y (1 + k1 r² + k2 r⁴ + k3 r⁶) + p1 (r² + 2 y²) + 2 p2 x y
+|    u = fx x' + cx,  v = fy y' + cy
+|
+The inverse has no closed form; Newton's method solves the polynomial. Paper 001 (eq 1–3) prints the
+forward polynomial as the inverse, which distorts once more (measured in docs/twin_vision.md).
+``cv2.undistortPoints`` is no replacement: OpenCV is an optional library of this package, its
+default of five iterations leaves 0.25 pixels at the corners of an image with k1 = −0.3, and it
+returns a value also where no inverse exists.
 """
 
 from __future__ import annotations
@@ -20,17 +23,17 @@ from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.transforms import Array
 
 STEPS = 60
-"""Newton steps, at most; it takes four to six."""
+"""Largest number of Newton steps; four to six are typical."""
 TOLERANCE = 1e-13
-"""Longest step that is left, over the focal length [–]."""
+"""Largest remaining Newton step, over the focal length [–]."""
 REAL = 1e-9
 """Imaginary part up to which a root of a polynomial counts as real [–]."""
 
 
 def distort(camera: PinholeCamera, plane: ArrayLike) -> Array:
-    """Where the lens moves points of the plane at depth 1, (..., 2), by the polynomial alone.
+    """Apply the distortion polynomial to points of the plane at depth 1, (..., 2).
 
-    Beyond ``fold_radius`` the polynomial folds the plane over; nothing refuses it here.
+    Beyond ``fold_radius`` the polynomial is not invertible; such points are not refused here.
     """
     points = np.asarray(plane, dtype=float)
     x, y = points[..., 0], points[..., 1]
@@ -46,10 +49,10 @@ def distort(camera: PinholeCamera, plane: ArrayLike) -> Array:
 
 
 def fold_radius(camera: PinholeCamera) -> float:
-    """Radius in the plane at depth 1 from which on the radial polynomial falls [–].
+    """Compute the radius in the plane at depth 1 beyond which the radial polynomial decreases [–].
 
-    Beyond it two points of the plane are seen in one pixel, so there is no way back; infinite for
-    a lens whose polynomial rises everywhere.
+    Beyond it two points of the plane project to one pixel, so no inverse exists. Infinite for a
+    polynomial that increases everywhere.
     """
     slope = [7.0 * camera.k3, 5.0 * camera.k2, 3.0 * camera.k1, 1.0]
     roots = np.roots(slope)
@@ -59,11 +62,10 @@ def fold_radius(camera: PinholeCamera) -> float:
 
 
 def project(camera: PinholeCamera, points: ArrayLike) -> Array:
-    """Pixels (..., 2) in which points of the camera's frame (..., 3) [m] are seen.
+    """Project points of the camera's frame (..., 3) [m] to pixels (..., 2).
 
     Raises:
-        DescriptionError: A point is not in front of the camera, or so far aside that the
-            distortion polynomial has folded over.
+        DescriptionError: A point is not in front of the camera, or beyond ``fold_radius``.
     """
     positions = np.asarray(points, dtype=float)
     depth = positions[..., 2]
@@ -82,11 +84,10 @@ def project(camera: PinholeCamera, points: ArrayLike) -> Array:
 
 
 def undistort(camera: PinholeCamera, pixels: ArrayLike) -> Array:
-    """Points (..., 2) of the plane at depth 1 that are seen in pixels (..., 2); undoes ``project``.
+    """Compute the points (..., 2) of the plane at depth 1 that project to pixels (..., 2).
 
     Raises:
-        DescriptionError: A pixel is not finite, or no point inside the fold of the distortion
-            polynomial is seen there.
+        DescriptionError: A pixel is not finite, or no point within ``fold_radius`` projects to it.
     """
     seen = np.asarray(pixels, dtype=float)
     if seen.shape[-1:] != (2,) or not np.isfinite(seen).all():
@@ -112,7 +113,7 @@ def undistort(camera: PinholeCamera, pixels: ArrayLike) -> Array:
 
 
 def rays(camera: PinholeCamera, pixels: ArrayLike) -> Array:
-    """Unit vectors (..., 3) of the camera's frame along which pixels (..., 2) look.
+    """Compute unit vectors (..., 3) of the camera's frame in the directions of pixels (..., 2).
 
     Raises:
         DescriptionError: As ``undistort``.
@@ -122,10 +123,10 @@ def rays(camera: PinholeCamera, pixels: ArrayLike) -> Array:
 
 
 def deproject(camera: PinholeCamera, pixels: ArrayLike, depths: ArrayLike) -> Array:
-    """Points (..., 3) of the camera's frame [m] seen in pixels (..., 2) at depths z (...) [m].
+    """Compute points (..., 3) of the camera's frame [m] from pixels (..., 2) and depths [m].
 
-    It is (x, y, 1)·z; paper 001 (eq 1) leaves z out. Depth is along the camera's axis, as RGB-D
-    cameras give it, not along the ray.
+    The point is (x, y, 1)·z; paper 001 (eq 1) omits z. Depth is measured along the camera's axis,
+    as RGB-D cameras report it, not along the ray.
 
     Raises:
         DescriptionError: A depth is not above zero, or as ``undistort``.
@@ -141,7 +142,7 @@ def _radial(camera: PinholeCamera, square: Array) -> Array:
 
 
 def _slopes(camera: PinholeCamera, plane: Array) -> tuple[Array, Array, Array]:
-    """Derivative of ``distort``: dx'/dx, dy'/dy, and dx'/dy, which is dy'/dx, each (n,)."""
+    """Compute the derivative of ``distort``: dx'/dx, dy'/dy, and dx'/dy = dy'/dx, each (n,)."""
     x, y = plane[..., 0], plane[..., 1]
     square = x**2 + y**2
     radial = _radial(camera, square)
@@ -154,10 +155,10 @@ def _slopes(camera: PinholeCamera, plane: Array) -> tuple[Array, Array, Array]:
 
 
 def _newton_step(camera: PinholeCamera, plane: Array, left: Array) -> Array:
-    """What brings what is left of (x', y') to nothing, (n, 2), by Cramer's rule."""
+    """Solve for the Newton step of residuals (n, 2) by Cramer's rule."""
     along, down, mixed = _slopes(camera, plane)
     determinant = along * down - mixed**2
-    # where the derivative is singular a plain step goes on
+    # where the derivative is singular, the residual itself is the step
     flat = np.abs(determinant) < REAL
     safe = np.where(flat, 1.0, determinant)
     step = np.stack(
@@ -171,7 +172,7 @@ def _newton_step(camera: PinholeCamera, plane: Array, left: Array) -> Array:
 
 
 def _within(plane: Array, max_radius: float) -> Array:
-    """Points drawn back to just inside the fold."""
+    """Move points beyond the fold radius to just inside it."""
     if np.isinf(max_radius):
         return plane
     radius = np.hypot(plane[:, 0], plane[:, 1])
@@ -181,6 +182,7 @@ def _within(plane: Array, max_radius: float) -> Array:
 def _check(
     camera: PinholeCamera, seen: Array, plane_points: Array, left: Array, max_radius: float
 ) -> None:
+    """Refuse pixels without a converged, unique inverse."""
     along, down, mixed = _slopes(camera, plane_points)
     good = (left <= 1e3 * TOLERANCE) & (along > 0.0) & (along * down > mixed**2)
     good &= (

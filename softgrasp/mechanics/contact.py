@@ -1,4 +1,12 @@
-"""From contact stiffness and damping in SI units to MuJoCo's reference acceleration."""
+"""Contact mechanics: MuJoCo's reference parameters, soft contact patches and tactile grids.
+
+``direct_solref`` converts stiffness and damping in SI units to MuJoCo's direct format. The patch
+functions give the torsional friction of a soft finger: with dry friction µ under a pressure p(r) on
+a disc of radius a, pure rotation has the moment limit µ·∫ r·p dA, which is 2/3·µ·a·N for uniform p
+and 3π/16·µ·a·N for a Hertz distribution (Howe and Cutkosky, IJRR 15(6), 1996). They approximate the
+joint limit of force and moment by an ellipsoid, which is MuJoCo's elliptic cone. ``TaxelGrid``
+distributes contact forces to the taxels of a tactile skin.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +18,16 @@ from numpy.typing import ArrayLike
 
 from softgrasp.mechanics.transforms import Array
 
+# From SI units to MuJoCo's reference acceleration.
+
 
 def direct_solref(
     stiffness: float, damping: float, inverse_mass: ArrayLike, impedance: float
 ) -> Array:
-    """``solref`` (n, 2) in MuJoCo's direct format for contacts of K [N/m] and D [N·s/m].
+    """Compute ``solref`` (n, 2) in MuJoCo's direct format for contacts of K [N/m] and D [N·s/m].
 
-    MuJoCo's contact force is f = (a_ref − a)/R with a_ref = −k·δ/d − b·v and
-    R = A·(1 − d)/d. At rest a = 0, so f/δ = K asks for k = K·(1 − d)·A, and likewise b.
+    MuJoCo's contact force is f = (a_ref − a)/R with a_ref = −k·δ/d − b·v and R = A·(1 − d)/d. At
+    rest a = 0, so f/δ = K requires k = K·(1 − d)·A, and likewise b.
 
     Args:
         stiffness: K, normal force over penetration at rest [N/m].
@@ -33,7 +43,7 @@ def direct_solref(
 
 
 def implicit_inertia(timestep: float, stiffness: ArrayLike, damping: ArrayLike) -> Array:
-    """Inertia that an implicit integrator adds to a joint: h·c + h²·k [kg·m² or kg].
+    """Compute the inertia that an implicit integrator adds to a joint: h·c + h²·k [kg·m² or kg].
 
     Args:
         timestep: h [s].
@@ -45,45 +55,34 @@ def implicit_inertia(timestep: float, stiffness: ArrayLike, damping: ArrayLike) 
     )
 
 
-# --------------------
-# Soft contact patches: how large they are, and which moments about the normal they resist.
-#
-# With dry friction of coefficient µ under a pressure p(r) on a disc of radius a, pure turning has
-# the
-# moment limit µ·∫ r·p dA: 2/3·µ·a·N where p is uniform, 3π/16·µ·a·N where it is that of Hertz
-# (R. D. Howe and M. R. Cutkosky, "Practical force-motion models for sliding manipulation", IJRR
-# 15(6), 1996). Force and moment together are limited by a surface that they approximate by an
-# ellipsoid, which is MuJoCo's elliptic cone.
-
+# Soft contact patches.
 
 Pressure = Literal["hertz", "uniform"]
-
 _TORSION_FACTORS: dict[Pressure, float] = {"hertz": 3.0 * math.pi / 16.0, "uniform": 2.0 / 3.0}
 
 
 def torsional_coefficient(friction: float, radius: float, pressure: Pressure = "hertz") -> float:
-    """Moment limit of a patch over its normal force [m]: k·µ·a.
+    """Compute the moment limit of a patch over its normal force, k·µ·a [m].
 
     Args:
         friction: µ of the surfaces [–].
-        radius: a, of the patch [m].
-        pressure: How the pressure lies on it.
+        radius: Patch radius a [m].
+        pressure: Pressure distribution.
     """
     return _TORSION_FACTORS[pressure] * friction * radius
 
 
 def hertz_patch_radius(force: float, curvature_radius: float, modulus: float) -> float:
-    """Radius of the patch of an elastic ball on a flat, (3·N·R/(4·E*))^(1/3) [m].
+    """Compute the contact radius of an elastic sphere on a plane, (3·N·R/(4·E*))^(1/3) [m].
 
     Args:
         force: N, the normal force [N].
-        curvature_radius: R; of two balls 1/R = 1/R₁ + 1/R₂ [m].
-        modulus: E* with 1/E* = (1 − ν₁²)/E₁ + (1 − ν₂²)/E₂ [Pa]; of a soft finger on something
-            hard E/(1 − ν²).
+        curvature_radius: R; of two spheres 1/R = 1/R₁ + 1/R₂ [m].
+        modulus: E* with 1/E* = (1 − ν₁²)/E₁ + (1 − ν₂²)/E₂ [Pa]; of a soft finger on a rigid
+            surface E/(1 − ν²).
 
     Returns:
-        a [m] (K. L. Johnson, Contact Mechanics, 1985, eq 4.22). It grows with the third root of
-        the force, and is small against R where this formula holds.
+        a [m] (Johnson, Contact Mechanics, 1985, eq 4.22); valid where it is small against R.
 
     Raises:
         ValueError: A number is not positive.
@@ -96,32 +95,32 @@ def hertz_patch_radius(force: float, curvature_radius: float, modulus: float) ->
     return float((0.75 * force * curvature_radius / modulus) ** (1.0 / 3.0))
 
 
-# --------------------
-# Taxels in rows along a body and columns around it, and how they share a contact's force.
+# Tactile skins.
 
 
 class TaxelGrid(NamedTuple):
     """A grid of taxels around a body, in the body's frame."""
 
     center: Array
-    """Middle of the body's box [m], (3,)."""
+    """Centre of the body's box [m], (3,)."""
     axes: Array
-    """Unit vectors: the one along the rows, the one that the middle column looks to, and the one
-    to which columns go on from there, (3, 3)."""
+    """Unit vectors (3, 3): along the rows, towards the middle column, and towards the next
+    columns."""
     length: float
-    """Of the body along the rows [m]."""
+    """Length of the body along the rows [m]."""
     rows: int
     columns: int
 
 
 def taxel_grid(corners: Array, rows: int, columns: int) -> TaxelGrid:
-    """The grid around a body.
+    """Make the grid around a body.
 
     Args:
-        corners: Points of the body in its frame whose box is the body's [m], (n, 3).
-        rows: Along the longest edge of the box.
-        columns: Around it, counterclockwise; the middle one looks along the next axis of the frame,
-            which is where a link of a finger touches, so that the seam is at its back.
+        corners: Points of the body in its frame whose bounding box is the body's [m], (n, 3).
+        rows: Number of rows along the longest edge of the box.
+        columns: Number of columns around it, counterclockwise. The middle one faces along the next
+            axis of the frame, where a finger link touches, so that the seam is on the opposite
+            side.
     """
     low, high = corners.min(axis=0), corners.max(axis=0)
     longest = int(np.argmax(np.round(high - low, 9)))
@@ -130,14 +129,14 @@ def taxel_grid(corners: Array, rows: int, columns: int) -> TaxelGrid:
 
 
 def distribute(grid: TaxelGrid, points: Array, forces: Array) -> Array:
-    """Forces of contacts as taxels feel them, (rows, columns) [N].
+    """Distribute contact forces to the taxels, (rows, columns) [N].
 
-    Each is shared among the four taxels around its point by bilinear weights whose sum is one;
-    beyond the outer rows it is all theirs. So the sum over the taxels is the sum of the forces.
+    Each force is shared by the four nearest taxels with bilinear weights whose sum is one; beyond
+    the outer rows it belongs to those entirely. The sum over the taxels is the sum of the forces.
 
     Args:
         grid: The taxels.
-        points: In the body's frame [m], (n, 3).
+        points: Contact points in the body's frame [m], (n, 3).
         forces: Normal forces [N], (n,).
     """
     along, first, second = ((points - grid.center) @ grid.axes.T).T

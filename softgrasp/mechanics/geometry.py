@@ -1,4 +1,9 @@
-"""Points that bound a solid: what a palm is built from, and how far a shape reaches."""
+"""Points on solids: convex outlines of palms, superellipsoids, and farthest-point sampling.
+
+A superellipsoid has the surface (|x/a|^(2/ε₂) + |y/b|^(2/ε₂))^(ε₂/ε₁) + |z/c|^(2/ε₁) = 1, convex
+for exponents up to 2; volume and moments after Jaklič, Leonardis and Solina, Segmentation and
+Recovery of Superquadrics (2000), chapter 2.
+"""
 
 from __future__ import annotations
 
@@ -9,39 +14,17 @@ from scipy.special import beta
 
 from softgrasp.mechanics.transforms import Array
 
-
-def ball_points(radius: float, meridians: int = 12, parallels: int = 5) -> Array:
-    """Points on a ball about the origin with poles on ±z, shape (n, 3) [m]."""
-    latitude = np.linspace(-np.pi / 2, np.pi / 2, parallels + 2)[1:-1]
-    longitude = np.linspace(0.0, 2 * np.pi, meridians, endpoint=False)
-    lat, lon = (grid.ravel() for grid in np.meshgrid(latitude, longitude))
-    ring = np.stack([np.cos(lat) * np.cos(lon), np.cos(lat) * np.sin(lon), np.sin(lat)], -1)
-    return radius * np.vstack([ring, [[0.0, 0.0, 1.0], [0.0, 0.0, -1.0]]])
+Triple = tuple[float, float, float]
+Pair = tuple[float, float]
 
 
-def plane_normal(points: ArrayLike) -> Array:
-    """Unit normal (3,) of the plane nearest to points (n, 3); z where they do not span one."""
-    points = np.asarray(points, dtype=float)
-    centred = points - points.mean(axis=0)
-    _, spread, axes = np.linalg.svd(np.vstack([centred, np.zeros((3, 3))]))
-    if spread[1] < 1e-9 * max(spread[0], 1e-12):
-        return _normal_to(axes[0])
-    normal = np.asarray(axes[2])
-    return -normal if normal[np.argmax(np.abs(normal))] < 0 else normal
-
-
-def _normal_to(direction: Array) -> Array:
-    """A unit vector square to ``direction`` and as near to z as that allows."""
-    z = np.array([0.0, 0.0, 1.0])
-    square = z - (z @ direction) * direction
-    norm = np.linalg.norm(square)
-    return np.array([1.0, 0.0, 0.0]) if norm < 1e-6 else square / norm
+# Convex outlines.
 
 
 def swollen_points(points: ArrayLike, radius: float) -> Array:
-    """Points whose convex hull is the hull of ``points`` grown by about ``radius`` [m].
+    """Return points whose convex hull is that of ``points``, grown by about ``radius`` [m].
 
-    The poles of the balls lie along the normal of the points' plane, so a flat palm stays flat.
+    The poles of the spheres lie along the normal of the points' plane, so a flat palm stays flat.
     """
     points = np.asarray(points, dtype=float)
     normal = plane_normal(points)
@@ -53,22 +36,39 @@ def swollen_points(points: ArrayLike, radius: float) -> Array:
     return (points[:, None, :] + ball[None, :, :]).reshape(-1, 3)
 
 
-# --------------------
-# Superellipsoids: balls, boxes, cylinders, octahedra and all between, as one family of solids.
-#
-# |x/a|^(2/ε₂) + |y/b|^(2/ε₂) to the power ε₂/ε₁, plus |z/c|^(2/ε₁), is 1 on the surface; convex
-# for
-# exponents up to 2. Volume and moments after Jaklič, Leonardis and Solina, Segmentation and
-# Recovery
-# of Superquadrics (2000), chapter 2.
+def ball_points(radius: float, meridians: int = 12, parallels: int = 5) -> Array:
+    """Return points on a sphere about the origin with poles on ±z, (n, 3) [m]."""
+    latitude = np.linspace(-np.pi / 2, np.pi / 2, parallels + 2)[1:-1]
+    longitude = np.linspace(0.0, 2 * np.pi, meridians, endpoint=False)
+    lat, lon = (grid.ravel() for grid in np.meshgrid(latitude, longitude))
+    ring = np.stack([np.cos(lat) * np.cos(lon), np.cos(lat) * np.sin(lon), np.sin(lat)], -1)
+    return radius * np.vstack([ring, [[0.0, 0.0, 1.0], [0.0, 0.0, -1.0]]])
 
 
-Triple = tuple[float, float, float]
-Pair = tuple[float, float]
+def plane_normal(points: ArrayLike) -> Array:
+    """Fit a plane to points (n, 3) and return its unit normal (3,); z where they span no plane."""
+    points = np.asarray(points, dtype=float)
+    centred = points - points.mean(axis=0)
+    _, spread, axes = np.linalg.svd(np.vstack([centred, np.zeros((3, 3))]))
+    if spread[1] < 1e-9 * max(spread[0], 1e-12):
+        return _normal_to(axes[0])
+    normal = np.asarray(axes[2])
+    return -normal if normal[np.argmax(np.abs(normal))] < 0 else normal
+
+
+def _normal_to(direction: Array) -> Array:
+    """Return the unit vector perpendicular to ``direction`` that is nearest to z."""
+    z = np.array([0.0, 0.0, 1.0])
+    square = z - (z @ direction) * direction
+    norm = np.linalg.norm(square)
+    return np.array([1.0, 0.0, 0.0]) if norm < 1e-6 else square / norm
+
+
+# Superellipsoids.
 
 
 def volume(radii: Triple, exponents: Pair) -> float:
-    """Volume of a superellipsoid [m³].
+    """Compute the volume of a superellipsoid [m³].
 
     Args:
         radii: Half axes along x, y and z [m].
@@ -80,7 +80,12 @@ def volume(radii: Triple, exponents: Pair) -> float:
 
 
 def moments(radii: Triple, exponents: Pair) -> Triple:
-    """Moments of inertia about x, y and z at unit density [m⁵]; arguments as for ``volume``."""
+    """Compute the moments of inertia about x, y and z at unit density [m⁵].
+
+    Args:
+        radii: Half axes along x, y and z [m].
+        exponents: ε₁ along z, ε₂ around it.
+    """
     one, two = exponents
     a, b, c = radii
     half = a * b * c * one * two / 2
@@ -93,9 +98,9 @@ def moments(radii: Triple, exponents: Pair) -> Triple:
 def triangles(
     radii: Triple, exponents: Pair, meridians: int = 32
 ) -> tuple[Array, NDArray[np.int64]]:
-    """Vertices (n, 3) [m] and outward faces (m, 3) of the convex hull of points on the surface.
+    """Return vertices (n, 3) [m] and outward faces (m, 3) of a hull of surface points.
 
-    The hull is grown until it has the volume of the solid.
+    The hull is scaled to the volume of the solid.
 
     Args:
         radii: Half axes along x, y and z [m].
@@ -128,18 +133,18 @@ def _power(values: Array, exponent: float) -> Array:
     return np.asarray(np.sign(clean) * np.abs(clean) ** exponent)
 
 
-# --------------------
-# A few of many points, spread as far as they go.
+# Sampling.
 
 
 def farthest_first(points: Array, count: int) -> NDArray[np.int64]:
-    """Numbers of at most so many points, each the farthest from those before it.
+    """Choose points by farthest-point sampling; return their indices.
 
-    The first one is the farthest from their mean. Any first part is spread over all of them, too.
+    The first one is the farthest from the mean, each next one the farthest from those before it, so
+    any first part is spread over all points.
 
     Args:
         points: (n, d).
-        count: How many.
+        count: Largest number of points.
     """
     if len(points) == 0:
         return np.zeros(0, dtype=np.int64)

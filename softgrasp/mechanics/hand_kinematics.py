@@ -1,7 +1,7 @@
-"""Chains of links, after Denavit and Hartenberg or with placed joints: forward kinematics.
+"""Kinematics of hands: frames of links, synergies of postures, and several hands joined to one.
 
-A row's joint turns about (or slides along) z of its link frame; links are placed so that
-the joint variable is zero where the row's ``theta`` and ``d`` hold alone.
+A joint's axis is z of its link frame; at joint variable zero the frame follows from the row's
+Denavit–Hartenberg parameters alone (see ``description/finger.py``).
 """
 
 from __future__ import annotations
@@ -27,83 +27,14 @@ from softgrasp.mechanics.transforms import (
     translate,
 )
 
-# --------------------
-# Jacobians of points on a hand's links, from its description alone.
-
-
-# --------------------
-# Frames of all links of a hand, whose fingers may stand on one another.
-
-
-def link_frames(hand: Hand, joints: Mapping[str, ArrayLike]) -> dict[str, Array]:
-    """Frames of the links of the rigid fingers in the hand's frame, (..., 4, 4), by their bodies.
-
-    A link's frame stands at its joint, z along the joint's axis, and moves with the joint.
-
-    Args:
-        hand: The hand.
-        joints: Joint variables by name [rad or m], as ``Hand.posture`` gives them; of many postures
-            at once, arrays of one shape.
-    """
-    frames: dict[str, Array] = {}
-    for finger in hand.fingers:
-        carry = frames[finger.on] if finger.on else np.eye(4)
-        for row, link in zip(finger.phalanges, chain_links(finger), strict=True):
-            value = joints[finger.joint_of(row)]
-            moved = rotate_about("z", value) if row.joint == "revolute" else _slid(value)
-            carry = carry @ link.origin @ moved
-            frames[finger.body_of(row)] = carry
-    return frames
-
-
-def _slid(value: ArrayLike) -> Array:
-    """Shifts along z [m], (..., 4, 4)."""
-    value = np.asarray(value, dtype=float)
-    frame = np.zeros((*value.shape, 4, 4))
-    frame[..., range(4), range(4)] = 1.0
-    frame[..., 2, 3] = value
-    return frame
-
-
-def fingertips(hand: Hand, joints: Mapping[str, ArrayLike]) -> dict[str, Array]:
-    """Ends of the rigid fingers in the hand's frame [m], (..., 3), by the fingers' names."""
-    frames = link_frames(hand, joints)
-    return {finger.name: _end(frames, finger, chain_links(finger)[-1]) for finger in hand.fingers}
-
-
-def lowest_point(hand: Hand, joints: Mapping[str, float], pose: Array) -> float:
-    """The lowest end or joint of the rigid fingers in the world [m].
-
-    Args:
-        hand: The hand.
-        joints: Joint variables by name [rad or m].
-        pose: Of the hand in the world, (4, 4).
-    """
-    frames = link_frames(hand, joints)
-    points = [frame[:3, 3] for frame in frames.values()]
-    points += [_end(frames, finger, chain_links(finger)[-1]) for finger in hand.fingers]
-    return float((np.array(points) @ pose[2, :3] + pose[2, 3]).min())
-
-
-def _end(frames: Mapping[str, Array], finger: Finger, last: Link) -> Array:
-    frame = frames[finger.body_of(finger.phalanges[-1])]
-    return np.asarray(frame[..., :3, :3] @ last.end + frame[..., :3, 3])
-
-
-class Link(NamedTuple):
-    """A link of a chain at joint variable zero."""
-
-    origin: Array
-    """Link frame in the frame of the link before (the finger's base for the first), (4, 4)."""
-    end: Array
-    """End of the link in its own frame [m], (3,)."""
+# Denavit–Hartenberg chains.
 
 
 def row_transform(a: float, alpha: float, d: float, theta: float, convention: Convention) -> Array:
-    """Transform of one Denavit–Hartenberg row, (4, 4).
+    """Return the transform of one Denavit–Hartenberg row, (4, 4).
 
-    ``standard``: Rz(theta)·Tz(d)·Tx(a)·Rx(alpha) (Siciliano et al. 2009, eq 2.52);
-    ``modified``: Rx(alpha)·Tx(a)·Rz(theta)·Tz(d) (Craig 2005, eq 3.6). Lengths [m], angles [rad].
+    ``standard``: Rz(theta)·Tz(d)·Tx(a)·Rx(alpha) (Siciliano et al. 2009, eq 2.52); ``modified``:
+    Rx(alpha)·Tx(a)·Rz(theta)·Tz(d) (Craig 2005, eq 3.6). Lengths [m], angles [rad].
     """
     about_z = rotate_about("z", theta) @ translate(z=d)
     along_x = translate(x=a) @ rotate_about("x", alpha)
@@ -112,8 +43,17 @@ def row_transform(a: float, alpha: float, d: float, theta: float, convention: Co
     return rotate_about("x", alpha) @ translate(x=a) @ about_z
 
 
+class Link(NamedTuple):
+    """A link of a chain at joint variable zero."""
+
+    origin: Array
+    """Link frame in the previous link's frame (the finger's base for the first), (4, 4)."""
+    end: Array
+    """End of the link in its own frame [m], (3,)."""
+
+
 def chain_links(finger: Finger) -> tuple[Link, ...]:
-    """The links of a finger at joint variables zero, one per row."""
+    """Return the links of a finger at joint variables zero, one per row."""
     links = []
     carry = transform(finger.base.position, finger.base.quaternion)
     for row, end in zip(finger.phalanges, finger.link_ends, strict=True):
@@ -131,17 +71,18 @@ def chain_links(finger: Finger) -> tuple[Link, ...]:
 
 
 def forward_kinematics(finger: Finger, joints: Sequence[float]) -> Array:
-    """Frames of a finger in the frame that it stands in: the hand's, or that of a link.
+    """Compute the frames of a finger in the frame of its base's parent: the hand, or a link.
 
     Args:
         finger: The finger.
         joints: Joint variables, one per row [rad or m].
 
     Returns:
-        Shape (n + 1, 4, 4): the base, then the frame behind each row; ``fingertip`` ends there.
+        Shape (n + 1, 4, 4): the base, then the frame after each row; ``fingertip`` is in the last
+        one.
 
     Raises:
-        DescriptionError: There are not as many joint variables as rows.
+        DescriptionError: The number of joint variables is not the number of rows.
     """
     if len(joints) != len(finger.phalanges):
         raise DescriptionError(
@@ -155,12 +96,6 @@ def forward_kinematics(finger: Finger, joints: Sequence[float]) -> Array:
     return np.array(frames)
 
 
-def fingertip(finger: Finger, joints: Sequence[float]) -> Array:
-    """Position of the fingertip in the frame that the finger stands in [m], (3,)."""
-    last = forward_kinematics(finger, joints)[-1]
-    return np.asarray((last @ [*finger.tip, 1.0])[:3])
-
-
 def _row_step(row: Phalanx, angle: float, slide: float, convention: Convention) -> Array:
     if convention == "placed":
         origin = transform(row.origin.position, row.origin.quaternion)
@@ -172,36 +107,154 @@ def _motion(row: Phalanx, value: float) -> tuple[float, float]:
     return (value, 0.0) if row.joint == "revolute" else (0.0, value)
 
 
-# --------------------
-# Two hands as one: for objects that are taken with both.
-#
-# The joined hand has the fingers and palms of its parts, all of them fixed to one base, which a
-# wrist
-# or an arm can carry as it carries a hand.
+# Frames of all links of a hand.
+
+
+def link_frames(hand: Hand, joints: Mapping[str, ArrayLike]) -> dict[str, Array]:
+    """Compute the frames of the rigid fingers' links in the hand's frame, by body, (..., 4, 4).
+
+    A link's frame is at its joint, z along the joint's axis, and moves with the joint.
+
+    Args:
+        hand: The hand.
+        joints: Joint variables by name [rad or m], as from ``Hand.posture``; arrays of one shape
+            for many postures.
+    """
+    frames: dict[str, Array] = {}
+    for finger in hand.fingers:
+        carry = frames[finger.on] if finger.on else np.eye(4)
+        for row, link in zip(finger.phalanges, chain_links(finger), strict=True):
+            value = joints[finger.joint_of(row)]
+            moved = rotate_about("z", value) if row.joint == "revolute" else _slid(value)
+            carry = carry @ link.origin @ moved
+            frames[finger.body_of(row)] = carry
+    return frames
+
+
+def _slid(value: ArrayLike) -> Array:
+    """Return translations along z [m], (..., 4, 4)."""
+    value = np.asarray(value, dtype=float)
+    frame = np.zeros((*value.shape, 4, 4))
+    frame[..., range(4), range(4)] = 1.0
+    frame[..., 2, 3] = value
+    return frame
+
+
+def lowest_point(hand: Hand, joints: Mapping[str, float], pose: Array) -> float:
+    """Compute the lowest world z of the rigid fingers' ends and joints [m].
+
+    Args:
+        hand: The hand.
+        joints: Joint variables by name [rad or m].
+        pose: Pose of the hand in the world, (4, 4).
+    """
+    frames = link_frames(hand, joints)
+    points = [frame[:3, 3] for frame in frames.values()]
+    points += [_end(frames, finger, chain_links(finger)[-1]) for finger in hand.fingers]
+    return float((np.array(points) @ pose[2, :3] + pose[2, 3]).min())
+
+
+def _end(frames: Mapping[str, Array], finger: Finger, last: Link) -> Array:
+    frame = frames[finger.body_of(finger.phalanges[-1])]
+    return np.asarray(frame[..., :3, :3] @ last.end + frame[..., :3, 3])
+
+
+# Synergies.
+
+
+def synergy_matrix(synergies: Synergies) -> Array:
+    """Return S as an array, (n_joints, n_synergies) [rad or m for a weight of 1]."""
+    return np.array(synergies.matrix)
+
+
+def synergy_weights(
+    synergies: Synergies, posture: Mapping[str, float] | ArrayLike, count: int | None = None
+) -> Array:
+    """Compute the weights z whose posture q_m + S z is nearest in the sense of least squares.
+
+    The columns of S need not be orthonormal: z is pinv(S) (q − q_m), not Sᵀ (q − q_m).
+
+    Args:
+        synergies: The synergies.
+        posture: Joint variables by name, or in the order of ``synergies.joints``, (n_joints,) or
+            several postures (T, n_joints) [rad or m].
+        count: Number of synergies to use, from the first one; all by default.
+
+    Returns:
+        Shape (count,) or (T, count).
+
+    Raises:
+        KeyError: A joint of the synergies is not in the posture.
+        ValueError: The number of joint variables or synergies does not fit.
+    """
+    if isinstance(posture, Mapping):
+        posture = [posture[joint] for joint in synergies.joints]
+    away = np.asarray(posture, dtype=float) - synergies.mean
+    matrix = synergy_matrix(synergies)[:, : _checked_count(synergies, count)]
+    return np.asarray(away @ np.linalg.pinv(matrix).T)
+
+
+def variance_explained(synergies: Synergies, postures: ArrayLike) -> Array:
+    """Compute the fraction of the postures' variance that 1, 2, … synergies explain.
+
+    1 − Σ|q − q_m − S_k z_k|² / Σ|q − q_m|², with S_k the first k columns of S and z_k by least
+    squares, so that columns that are not orthogonal are not counted twice.
+
+    Args:
+        synergies: The synergies.
+        postures: (T, n_joints) in the order of ``synergies.joints`` [rad or m].
+
+    Returns:
+        Shape (n_synergies,), ascending.
+    """
+    away = np.atleast_2d(np.asarray(postures, dtype=float)) - synergies.mean
+    matrix, whole = synergy_matrix(synergies), float((away**2).sum())
+    if whole == 0.0:
+        return np.ones(synergies.count)
+    fractions = []
+    for count in range(1, synergies.count + 1):
+        first = matrix[:, :count]
+        left = away - away @ np.linalg.pinv(first).T @ first.T
+        fractions.append(1.0 - float((left**2).sum()) / whole)
+    return np.array(fractions)
+
+
+def _checked_count(synergies: Synergies, count: int | None) -> int:
+    if count is None:
+        return synergies.count
+    if not 1 <= count <= synergies.count:
+        raise ValueError(f"expected 1 to {synergies.count} synergies, found {count}")
+    return count
+
+
+# Several hands as one.
 
 
 class PlacedHand(NamedTuple):
-    """One of the hands that are joined."""
+    """One of the hands to be joined."""
 
     name: str
-    """Before the names of its fingers: ``left``."""
+    """Prefix of the names of its fingers, such as ``left``."""
     hand: Hand
     pose: Pose
-    """Of its frame in that of the joined hand."""
+    """Pose of its frame in that of the joined hand."""
 
 
 def joined_hands(name: str, parts: Sequence[PlacedHand], grasps: Grasps | None = None) -> Hand:
-    """Several hands as one, such as a left and a right one that take an object together.
+    """Join several hands to one, such as a left and a right one that grasp an object together.
+
+    The joined hand has the fingers and palms of its parts, all fixed to one base, which a wrist or
+    an arm can carry like that of a single hand.
 
     Args:
-        name: Of the joined hand.
+        name: Name of the joined hand.
         parts: The hands; fingers of ``left`` are called ``left_F1`` and so on.
-        grasps: Where the object goes and how the drives close. Where it is not given, rates, starts
-            and pressures are those of the parts, and the centre lies in the middle of theirs.
+        grasps: Grasps of the joined hand. By default rates, starts and pressures are those of the
+            parts, and the centre is the mean of theirs.
 
     Raises:
-        DescriptionError: There are fewer than two parts, or the joined hand is none: two have the
-            same name, or soft fingers of different pressures.
+        DescriptionError: There are fewer than two parts, two have the same name, or their soft
+            fingers have different pressures.
     """
     if len(parts) < 2:
         raise DescriptionError(f"expected at least two hands to join, found {len(parts)}")
@@ -225,10 +278,10 @@ def joined_hands(name: str, parts: Sequence[PlacedHand], grasps: Grasps | None =
 
 
 def _notes(hand: Hand) -> list[str]:
-    """The hand's own, and what is not joined."""
-    left = {"tendons": hand.tendons, "synergies": hand.synergies, "preshapes": hand.preshapes}
-    dropped = [name for name, value in left.items() if value]
-    return [*hand.notes, *(f"its {name} are not those of the joined hand" for name in dropped)]
+    """Return the hand's notes, and what is not joined."""
+    unused = {"tendons": hand.tendons, "synergies": hand.synergies, "preshapes": hand.preshapes}
+    dropped = [name for name, value in unused.items() if value]
+    return [*hand.notes, *(f"its {name} are not part of the joined hand" for name in dropped)]
 
 
 def _finger(part: PlacedHand, finger: Finger) -> Finger:
@@ -274,7 +327,7 @@ def _palms(part: PlacedHand) -> list[FurtherPalm]:
 
 
 def _preset(kind: str, parts: Sequence[PlacedHand]) -> GraspPreset:
-    """One grasp of the joined hand: the parts' rates and starts, the middle of their centres."""
+    """Combine one grasp: rates and starts of the parts, and the mean of their centres."""
     presets = [getattr(part.hand.grasps, kind) for part in parts]
     frames = [transform(part.pose.position, part.pose.quaternion) for part in parts]
     centres = [f @ [*preset.center, 1.0] for f, preset in zip(frames, presets, strict=True)]
@@ -288,7 +341,7 @@ def _preset(kind: str, parts: Sequence[PlacedHand]) -> GraspPreset:
     pressures = {preset.pressure for preset in presets} - {None}
     if len(pressures) > 1:
         raise DescriptionError(f"expected one working pressure of all hands, found {pressures}")
-    ordered = rigid + soft  # the order of the joined hand's drives
+    ordered = rigid + soft  # the order of the joined hand's actuators
     return GraspPreset(
         center=tuple(np.mean(centres, axis=0)[:3].tolist()),
         rates=Rates(rate for rate, _ in ordered),
@@ -300,72 +353,3 @@ def _preset(kind: str, parts: Sequence[PlacedHand]) -> GraspPreset:
 def _moved(carry: Pose, pose: Pose) -> Pose:
     frame = transform(carry.position, carry.quaternion) @ transform(pose.position, pose.quaternion)
     return Pose(position=position_of(frame), quaternion=quaternion_of(frame))
-
-
-# --------------------
-# Synergies.
-
-
-def synergy_matrix(synergies: Synergies) -> Array:
-    """S, (n_joints, n_synergies) [rad or m, for a weight of 1]."""
-    return np.array(synergies.matrix)
-
-
-def synergy_weights(
-    synergies: Synergies, posture: Mapping[str, float] | ArrayLike, count: int | None = None
-) -> Array:
-    """Weights z whose posture q_m + S z is the nearest one, by least squares.
-
-    The columns of S need not be orthonormal: z is pinv(S) (q − q_m), not Sᵀ (q − q_m).
-
-    Args:
-        synergies: The synergies.
-        posture: Joint variables by name, or in the order of ``synergies.joints``, (n_joints,) or
-            several ones (T, n_joints) [rad or m].
-        count: How many synergies to use, from the first one; all where it is not given.
-
-    Returns:
-        Shape (count,) or (T, count).
-
-    Raises:
-        KeyError: A joint of the synergies is not in the posture.
-        ValueError: There are not as many numbers as joints, or as many synergies.
-    """
-    if isinstance(posture, Mapping):
-        posture = [posture[joint] for joint in synergies.joints]
-    away = np.asarray(posture, dtype=float) - synergies.mean
-    matrix = synergy_matrix(synergies)[:, : _checked_count(synergies, count)]
-    return np.asarray(away @ np.linalg.pinv(matrix).T)
-
-
-def variance_explained(synergies: Synergies, postures: ArrayLike) -> Array:
-    """Share of the variance of postures about the mean posture that 1, 2, … synergies explain.
-
-    1 − Σ|q − q_m − S_k z_k|² / Σ|q − q_m|², with S_k the first k columns of S and z_k by least
-    squares, so that columns that are not orthogonal are not counted twice.
-
-    Args:
-        synergies: The synergies.
-        postures: (T, n_joints) in the order of ``synergies.joints`` [rad or m].
-
-    Returns:
-        Shape (n_synergies,), growing.
-    """
-    away = np.atleast_2d(np.asarray(postures, dtype=float)) - synergies.mean
-    matrix, whole = synergy_matrix(synergies), float((away**2).sum())
-    if whole == 0.0:
-        return np.ones(synergies.count)
-    fractions = []
-    for count in range(1, synergies.count + 1):
-        first = matrix[:, :count]
-        left = away - away @ np.linalg.pinv(first).T @ first.T
-        fractions.append(1.0 - float((left**2).sum()) / whole)
-    return np.array(fractions)
-
-
-def _checked_count(synergies: Synergies, count: int | None) -> int:
-    if count is None:
-        return synergies.count
-    if not 1 <= count <= synergies.count:
-        raise ValueError(f"expected 1 to {synergies.count} synergies, found {count}")
-    return count

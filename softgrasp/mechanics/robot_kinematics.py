@@ -1,4 +1,4 @@
-"""Where the frames of a U(C)RDF robot stand in one another."""
+"""Frames and inertias of U(C)RDF robots: joint poses, fixed joints merged, bodies combined."""
 
 from __future__ import annotations
 
@@ -11,21 +11,125 @@ from softgrasp.description.bendable import Inertial, Origin
 from softgrasp.description.robot import Link, LinkShape, RigidJoint, Robot
 from softgrasp.mechanics.transforms import Array, position_of, rotation_from_euler
 
-# --------------------
-# Links that fixed joints hold together, as one link: shapes, masses and inertias joined.
+# Frames.
 
+NOISE = 1e-15
+"""Components of a pose below this are rounding errors [m, rad]; MuJoCo refuses denormal numbers."""
+
+
+def origin_frame(origin: Origin) -> Array:
+    """Return the frame (4, 4) of an ``<origin>``."""
+    frame = np.eye(4)
+    frame[:3, :3] = rotation_from_euler(origin.rpy)
+    frame[:3, 3] = origin.xyz
+    return frame
+
+
+def origin_of(frame: Array) -> Origin:
+    """Return the ``<origin>`` of a frame (4, 4); exact also where the pitch is ±90°."""
+    r = frame[:3, :3]
+    yaw = np.arctan2(r[1, 0], r[0, 0])
+    pitch = np.arctan2(-r[2, 0], np.hypot(r[0, 0], r[1, 0]))
+    # with the yaw removed, the roll is well defined for any yaw
+    sine, cosine = np.sin(yaw), np.cos(yaw)
+    roll = np.arctan2(sine * r[0, 2] - cosine * r[1, 2], cosine * r[1, 1] - sine * r[0, 1])
+    x, y, z = (_tidy(part) for part in position_of(frame))
+    return Origin(xyz=(x, y, z), rpy=(_tidy(float(roll)), _tidy(float(pitch)), _tidy(float(yaw))))
+
+
+def _tidy(part: float) -> float:
+    return 0.0 if abs(part) < NOISE else part
+
+
+def joint_frame(joint: RigidJoint, position: float = 0.0) -> Array:
+    """Return the child link's frame (4, 4) in the parent link at a joint variable [rad or m]."""
+    origin = origin_frame(joint.origin)
+    if joint.type == "fixed":
+        return origin
+    axis = np.asarray(joint.axis, dtype=float)
+    along = position * axis / np.linalg.norm(axis)
+    move = np.eye(4)
+    if joint.type == "prismatic":
+        move[:3, 3] = along
+    else:
+        move[:3, :3] = Rotation.from_rotvec(along).as_matrix()
+    return origin @ move
+
+
+# Inertias.
 
 Moments = tuple[float, float, float, float, float, float]
 """ixx, iyy, izz, ixy, ixz, iyz [kg·m²]."""
 
 
+def inertia_matrix(moments: Moments | None) -> Array:
+    """Return the inertia matrix (3, 3) of moments and products of inertia; zeros for None."""
+    ixx, iyy, izz, ixy, ixz, iyz = moments or (0.0,) * 6
+    return np.array([[ixx, ixy, ixz], [ixy, iyy, iyz], [ixz, iyz, izz]])
+
+
+def inertia_moments(matrix: Array) -> Moments:
+    """Return the moments and products of inertia of a symmetric (3, 3) matrix."""
+    ixx, iyy, izz, ixy, ixz, iyz = matrix[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]].tolist()
+    return (ixx, iyy, izz, ixy, ixz, iyz)
+
+
+def in_frame(inertial: Inertial, frame: Array) -> Inertial:
+    """Express an inertial in another frame.
+
+    Args:
+        inertial: Of the body in its own frame.
+        frame: The body's frame in the new one, (4, 4).
+    """
+    whole = frame @ origin_frame(inertial.origin)
+    return inertial.replace(origin=origin_of(whole))
+
+
+def principal_moments(inertial: Inertial) -> Array:
+    """Return the principal moments of inertia in ascending order [kg·m²], (3,)."""
+    rotation = rotation_from_euler(inertial.origin.rpy)
+    return np.asarray(
+        np.linalg.eigvalsh(rotation @ inertia_matrix(inertial.inertia) @ rotation.T), dtype=float
+    )
+
+
+def joined_inertials(parts: list[tuple[Array, Inertial]]) -> Inertial | None:
+    """Combine the inertials of several bodies by the parallel axis theorem; None of no bodies.
+
+    A mass without an inertia counts as a point mass; a single body stays unchanged.
+
+    Args:
+        parts: Frame (4, 4) and inertial of each body.
+    """
+    if len(parts) == 0:
+        return None
+    if len(parts) == 1 and np.array_equal(parts[0][0], np.eye(4)):
+        return parts[0][1]
+    frames = [frame @ origin_frame(inertial.origin) for frame, inertial in parts]
+    masses = np.array([inertial.mass for _, inertial in parts])
+    centre = masses @ np.array([frame[:3, 3] for frame in frames]) / masses.sum()
+    about = np.zeros((3, 3))
+    for frame, (_, inertial) in zip(frames, parts, strict=True):
+        rotation, away = frame[:3, :3], frame[:3, 3] - centre
+        about += rotation @ inertia_matrix(inertial.inertia) @ rotation.T
+        about += inertial.mass * (away @ away * np.eye(3) - np.outer(away, away))
+    frame = np.eye(4)
+    frame[:3, 3] = centre
+    known = any(inertial.inertia is not None for _, inertial in parts)
+    moments = inertia_moments(about) if known else None
+    return Inertial(mass=float(masses.sum()), origin=origin_of(frame), inertia=moments)
+
+
+# Fixed joints.
+
+
 class LinkPose(NamedTuple):
-    """Where a link of a robot went."""
+    """Pose of a link of a robot in the link that contains it after merging."""
 
     link: str
-    """The link that it is part of."""
+    """The link that contains it."""
     frame: Array
-    """Its frame in that link's, (4, 4)."""
+    """Its frame in that of the link, (4, 4)."""
 
 
 class Fused(NamedTuple):
@@ -33,13 +137,13 @@ class Fused(NamedTuple):
 
     robot: Robot
     link_poses: dict[str, LinkPose]
-    """Of every link of the robot before, by its name."""
+    """Pose of every link of the original robot, by its name."""
 
 
 def fused(robot: Robot) -> Fused:
-    """The robot with each link that hangs on a fixed joint joined to the link that carries it.
+    """Merge each link on a fixed joint into the link that carries it.
 
-    Moving joints keep their names and hang on what the links became; nothing moves differently.
+    Moving joints keep their names and are attached to the merged links; the motion is unchanged.
     """
     fixed = {joint.child: joint for joint in robot.joints if joint.type == "fixed"}
     link_poses: dict[str, LinkPose] = {}
@@ -70,66 +174,8 @@ def fused(robot: Robot) -> Fused:
     return Fused(robot.replace(links=links, joints=joints, control=()), link_poses)
 
 
-def joined_inertials(parts: list[tuple[Array, Inertial]]) -> Inertial | None:
-    """Mass, centre and inertia of several bodies as one (parallel axes), None of none.
-
-    A mass without an inertia counts as a point; one alone stays as it is.
-
-    Args:
-        parts: Frame (4, 4) and inertial of each body.
-    """
-    if len(parts) == 0:
-        return None
-    if len(parts) == 1 and np.array_equal(parts[0][0], np.eye(4)):
-        return parts[0][1]
-    frames = [frame @ origin_frame(inertial.origin) for frame, inertial in parts]
-    masses = np.array([inertial.mass for _, inertial in parts])
-    centre = masses @ np.array([frame[:3, 3] for frame in frames]) / masses.sum()
-    about = np.zeros((3, 3))
-    for frame, (_, inertial) in zip(frames, parts, strict=True):
-        rotation, away = frame[:3, :3], frame[:3, 3] - centre
-        about += rotation @ inertia_matrix(inertial.inertia) @ rotation.T
-        about += inertial.mass * (away @ away * np.eye(3) - np.outer(away, away))
-    frame = np.eye(4)
-    frame[:3, 3] = centre
-    known = any(inertial.inertia is not None for _, inertial in parts)
-    moments = inertia_moments(about) if known else None
-    return Inertial(mass=float(masses.sum()), origin=origin_of(frame), inertia=moments)
-
-
-def inertia_matrix(moments: Moments | None) -> Array:
-    """Moments and products of inertia as a matrix, (3, 3); zeros where there are none."""
-    ixx, iyy, izz, ixy, ixz, iyz = moments or (0.0,) * 6
-    return np.array([[ixx, ixy, ixz], [ixy, iyy, iyz], [ixz, iyz, izz]])
-
-
-def inertia_moments(matrix: Array) -> Moments:
-    """A symmetric (3, 3) matrix as moments and products of inertia."""
-    ixx, iyy, izz, ixy, ixz, iyz = matrix[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]].tolist()
-    return (ixx, iyy, izz, ixy, ixz, iyz)
-
-
-def in_frame(inertial: Inertial, frame: Array) -> Inertial:
-    """The same body seen from a frame in which its own frame stands as given.
-
-    Args:
-        inertial: Of the body in its own frame.
-        frame: The body's frame in the new one, (4, 4).
-    """
-    whole = frame @ origin_frame(inertial.origin)
-    return inertial.replace(origin=origin_of(whole))
-
-
-def principal_moments(inertial: Inertial) -> Array:
-    """Principal moments of inertia in rising order [kg·m²], (3,)."""
-    rotation = rotation_from_euler(inertial.origin.rpy)
-    return np.asarray(
-        np.linalg.eigvalsh(rotation @ inertia_matrix(inertial.inertia) @ rotation.T), dtype=float
-    )
-
-
 def _joined(robot: Robot, link: Link, link_poses: dict[str, LinkPose]) -> Link:
-    """A link with all that is fixed to it."""
+    """Return a link merged with all links that are fixed to it."""
     parts = [
         (link_poses[one.name].frame, one)
         for one in robot.links
@@ -153,46 +199,3 @@ def _moved(parts: list[tuple[Array, tuple[LinkShape, ...]]]) -> tuple[LinkShape,
         for frame, shapes in parts
         for shape in shapes
     )
-
-
-NOISE = 1e-15
-"""Parts of a pose below it are rounding [m, rad]; MuJoCo refuses numbers that are not normal."""
-
-
-def origin_frame(origin: Origin) -> Array:
-    """An ``<origin>`` as a frame, (4, 4)."""
-    frame = np.eye(4)
-    frame[:3, :3] = rotation_from_euler(origin.rpy)
-    frame[:3, 3] = origin.xyz
-    return frame
-
-
-def origin_of(frame: Array) -> Origin:
-    """A frame, (4, 4), as an ``<origin>``; the angles are exact also where the pitch is ±90°."""
-    r = frame[:3, :3]
-    yaw = np.arctan2(r[1, 0], r[0, 0])
-    pitch = np.arctan2(-r[2, 0], np.hypot(r[0, 0], r[1, 0]))
-    # after the yaw is taken off, the roll is well defined whatever yaw was chosen
-    sine, cosine = np.sin(yaw), np.cos(yaw)
-    roll = np.arctan2(sine * r[0, 2] - cosine * r[1, 2], cosine * r[1, 1] - sine * r[0, 1])
-    x, y, z = (_tidy(part) for part in position_of(frame))
-    return Origin(xyz=(x, y, z), rpy=(_tidy(float(roll)), _tidy(float(pitch)), _tidy(float(yaw))))
-
-
-def _tidy(part: float) -> float:
-    return 0.0 if abs(part) < NOISE else part
-
-
-def joint_frame(joint: RigidJoint, position: float = 0.0) -> Array:
-    """A rigid joint's child link in its parent link, (4, 4), at a joint variable [rad or m]."""
-    origin = origin_frame(joint.origin)
-    if joint.type == "fixed":
-        return origin
-    axis = np.asarray(joint.axis, dtype=float)
-    along = position * axis / np.linalg.norm(axis)
-    move = np.eye(4)
-    if joint.type == "prismatic":
-        move[:3, 3] = along
-    else:
-        move[:3, :3] = Rotation.from_rotvec(along).as_matrix()
-    return origin @ move

@@ -1,4 +1,10 @@
-"""Polynomials of degree five between two states of motion."""
+"""Trajectories: quintic polynomials, motions of the hand between rests, and joint paths of arms.
+
+``Quintic`` is scipy's ``BPoly`` with a rest at its end. The displacements of lifts, moves and
+shakes follow minimum-jerk profiles (``eased``, ``shaken``); ``wrist_values`` converts poses of the
+hand to the joints of a floating wrist, ``joint_path`` to those of a serial arm, by Newton's method
+on its Jacobian.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.interpolate import BPoly
 from scipy.spatial.transform import Rotation
 
 from softgrasp.description.finger import Finger
@@ -13,11 +20,14 @@ from softgrasp.errors import BuildError
 from softgrasp.mechanics.hand_kinematics import forward_kinematics
 from softgrasp.mechanics.transforms import Array, minimum_jerk
 
+# Profiles in time.
+
 
 class Quintic:
-    """From a place, a velocity and an acceleration to rest at another place.
+    """Motion from a position, velocity and acceleration to rest at another position.
 
-    From rest to rest it is the minimum-jerk motion: its largest speed is 1.875 ways a time.
+    From rest to rest it is the minimum-jerk motion. A ``BPoly`` of scipy that stays at the end
+    after its duration, which may be zero.
     """
 
     def __init__(
@@ -28,71 +38,72 @@ class Quintic:
         velocity: ArrayLike = 0.0,
         acceleration: ArrayLike = 0.0,
     ) -> None:
-        """Solve for the coefficients.
+        """Compute the polynomial.
 
         Args:
-            begin: (n,)
-            end: (n,)
-            duration: [s]; at 0 it stands at the end.
-            velocity: At the begin, (n,) [1/s].
-            acceleration: At the begin, (n,) [1/s²].
+            begin: Position at the start, (n,).
+            end: Position at the end, (n,).
+            duration: [s]; with 0 it is at the end at once.
+            velocity: At the start, (n,) [1/s].
+            acceleration: At the start, (n,) [1/s²].
         """
-        start, self.end = np.asarray(begin, dtype=float), np.asarray(end, dtype=float)
-        self.duration = duration
-        one = np.zeros_like(start) + np.asarray(velocity, dtype=float) * duration
-        two = np.zeros_like(start) + np.asarray(acceleration, dtype=float) * duration**2
-        change = self.end - start
-        self._coefficients = np.stack([
-            start,
-            one,
-            0.5 * two,
-            10.0 * change - 6.0 * one - 1.5 * two,
-            -15.0 * change + 8.0 * one + 1.5 * two,
-            6.0 * change - 3.0 * one - 0.5 * two,
-        ])  # fmt: skip
+        self.end, self.duration = np.asarray(end, dtype=float), duration
+        start = np.zeros((3, *self.end.shape))
+        start[0], start[1], start[2] = begin, velocity, acceleration
+        stop = np.stack([self.end, np.zeros_like(self.end), np.zeros_like(self.end)])
+        times = [0.0, duration] if duration > 0.0 else [0.0, 1.0]
+        self._polynomial = BPoly.from_derivatives(times, [start, stop])
 
     def at(self, time: ArrayLike, derivative: int = 0) -> Array:
-        """Place, velocity or acceleration at times since the begin [s], (..., n)."""
-        time_array = np.asarray(time, dtype=float)[..., None]
-        if self.duration <= 0.0:
-            rest = np.broadcast_to(self.end, (*time_array.shape[:-1], len(self.end)))
-            return np.array(rest if derivative == 0 else np.zeros_like(rest))
-        fraction = np.clip(time_array / self.duration, 0.0, 1.0)
-        polynomial = np.polynomial.Polynomial
-        columns = [
-            polynomial(column).deriv(derivative)(fraction[..., 0])
-            if derivative
-            else polynomial(column)(fraction[..., 0])
-            for column in self._coefficients.T
-        ]
-        values = np.stack(columns, axis=-1) / self.duration**derivative
-        ended = time_array >= self.duration
-        return np.where(ended, self.end if derivative == 0 else 0.0, values)
-
-
-# --------------------
-# Paths of a hand through the world: lines, turns and shakes that begin and end at rest.
-
-
-STEEPEST = np.radians(85.0)
-"""Beyond this turn about the middle axis the three angles of a wrist are not told apart [rad]."""
+        """Return position, velocity or acceleration at times since the start [s], (..., n)."""
+        times = np.asarray(time, dtype=float)
+        values = self._polynomial(np.clip(times, 0.0, max(self.duration, 0.0)), derivative)
+        rest = self.end if derivative == 0 else np.zeros_like(self.end)
+        return np.where((times >= self.duration)[..., None], rest, values)
 
 
 def eased(samples: int) -> Array:
-    """Shares of a way from rest to rest at the samples that follow its beginning, (n,).
+    """Return the fractions of a rest-to-rest motion at the samples after its start, (n,).
 
     Args:
-        samples: Their number; the last one is 1.
+        samples: Number of samples; the last fraction is 1.
     """
     return minimum_jerk(np.arange(1, samples + 1) / samples)
 
 
-def moved(pose: Array, displacement: ArrayLike, rotation: ArrayLike, about: ArrayLike) -> Array:
-    """Poses of a hand that is displaced and turned about a point that it carries, (n, 4, 4).
+def shaken(cycles: int, samples: int) -> Array:
+    """Return a sine wave of amplitude one with a smooth envelope, at the samples after its start.
+
+    Its envelope rises over the first cycle and falls over the last one (over half a cycle each
+    where there is only one) with a minimum-jerk profile, so displacement, speed and acceleration
+    are zero at both ends.
 
     Args:
-        pose: Where it begins in the world, (4, 4).
-        displacement: Of the point in the world [m], (n, 3).
+        cycles: Number of sine cycles.
+        samples: Number of samples n.
+
+    Returns:
+        Shape (n,).
+    """
+    phase = cycles * np.arange(1, samples + 1) / samples
+    fade = min(1.0, 0.5 * cycles)
+    envelope = minimum_jerk(np.minimum(np.minimum(phase, cycles - phase) / fade, 1.0))
+    return np.asarray(envelope * np.sin(2.0 * np.pi * phase))
+
+
+# Poses of a hand.
+
+MAX_MIDDLE_ANGLE = np.radians(85.0)
+"""Largest angle about the middle axis of a wrist [rad]; beyond it the other two are not
+distinct."""
+
+
+def moved(pose: Array, displacement: ArrayLike, rotation: ArrayLike, about: ArrayLike) -> Array:
+    """Return poses of a hand that is displaced and rotated about a point fixed to it, (n, 4, 4).
+
+    Args:
+        pose: Start pose in the world, (4, 4).
+        displacement: Displacement of the point in the world [m], (n, 3).
         rotation: Rotation vectors in the world [rad], (n, 3).
         about: The point in the hand's frame [m], (3,).
     """
@@ -104,54 +115,38 @@ def moved(pose: Array, displacement: ArrayLike, rotation: ArrayLike, about: Arra
     return poses
 
 
-def shaken(cycles: int, samples: int) -> Array:
-    """A sine wave of amplitude one that swells and fades, at the samples after its beginning, (n,).
-
-    Its envelope rises over the first cycle and falls over the last one (over half a cycle each
-    where there is only one) as the way from rest to rest does, so that displacement, speed and
-    acceleration are zero at both ends.
-
-    Args:
-        cycles: Whole sine waves.
-        samples: Number of samples.
-    """
-    phase = cycles * np.arange(1, samples + 1) / samples
-    fade = min(1.0, 0.5 * cycles)
-    envelope = minimum_jerk(np.minimum(np.minimum(phase, cycles - phase) / fade, 1.0))
-    return np.asarray(envelope * np.sin(2.0 * np.pi * phase))
-
-
 def unit(direction: ArrayLike) -> Array:
-    """A direction with length one, (3,)."""
+    """Return a direction with length one, (3,)."""
     vector = np.asarray(direction, dtype=float)
     return np.asarray(vector / np.linalg.norm(vector))
 
 
 def wrist_values(home: Array, poses: Array, before: ArrayLike) -> Array:
-    """Joints of a wrist that take a hand to poses: x, y, z [m], then turns about z, y, x [rad].
+    """Compute the joints of a wrist at poses of the hand: x, y, z [m], angles about z, y, x [rad].
 
-    The joints stand in this order, and their axes are those of the world where the hand is at
-    home: R = Rz·Ry·Rx·R_home.
+    The joints are in this order, and their axes are those of the world where the hand is at home: R
+    = Rz·Ry·Rx·R_home.
 
     Args:
-        home: Pose of the hand in the world where all of them are zero, (4, 4).
-        poses: Where it has to be, (n, 4, 4).
-        before: Their values right before, from which turns go on without jumps, (6,).
+        home: Pose of the hand in the world where all joints are zero, (4, 4).
+        poses: Target poses, (n, 4, 4).
+        before: Joint values before the first pose, from which angles continue without jumps, (6,).
 
     Returns:
         Shape (n, 6).
 
     Raises:
-        BuildError: The second turn would be so steep that the other two are one.
+        BuildError: The angle about y is so large that the other two axes coincide.
     """
     rotations = Rotation.from_matrix(poses[:, :3, :3] @ home[:3, :3].T)
     angles = rotations.as_euler("ZYX")
     steepest = float(np.abs(angles[:, 1]).max(initial=0.0))
-    if steepest > STEEPEST:
+    if steepest > MAX_MIDDLE_ANGLE:
+        limit = f"{np.degrees(MAX_MIDDLE_ANGLE):.0f}°"
         raise BuildError(
-            f"sequence: expected turns of at most {np.degrees(STEEPEST):.0f}° about y of the world "
-            f"on a wrist whose hinges turn about z, y and x, found {np.degrees(steepest):.1f}°; "
-            "turn the scene (hand_pose, object) so that the large turn is about x or z"
+            f"sequence: expected rotations of at most {limit} about y of the world on a wrist with "
+            f"axes z, y and x, found {np.degrees(steepest):.1f}°; "
+            "rotate the scene (hand_pose, object) so that the large rotation is about x or z"
         )
     values = np.concatenate([poses[:, :3, 3] - home[:3, 3], angles], axis=1)
     whole = np.concatenate([np.asarray(before, dtype=float)[None], values])
@@ -159,9 +154,7 @@ def wrist_values(home: Array, poses: Array, before: ArrayLike) -> Array:
     return np.asarray(whole[1:])
 
 
-# --------------------
-# Joint paths of a serial arm: its flange along straight lines, or through given poses.
-
+# Joint paths of a serial arm.
 
 TOLERANCE = 1e-9
 """Distance [m] and angle [rad] within which a pose counts as reached."""
@@ -171,16 +164,16 @@ NEWTON_STEPS = 30
 def straight_path(
     chain: Finger, start: Sequence[float], displacement: ArrayLike, fractions: ArrayLike
 ) -> Array:
-    """Joint angles that move the flange along a straight line without turning it, (n, nj) [rad].
+    """Compute joint angles that translate the flange along a straight line, (n, nj) [rad].
 
     Args:
         chain: The arm; revolute joints.
         start: Its joint angles at the beginning [rad].
         displacement: The whole line in the arm's base frame [m], (3,).
-        fractions: Parts of the line, from 0 to 1 and in order, (n,).
+        fractions: Fractions of the line, from 0 to 1, ascending, (n,).
 
     Raises:
-        BuildError: The arm does not reach.
+        BuildError: The arm does not reach a point.
     """
     home = forward_kinematics(chain, start)[-1]
     goals = []
@@ -192,16 +185,16 @@ def straight_path(
 
 
 def joint_path(chain: Finger, start: Sequence[float], goals: Array, what: str) -> Array:
-    """Joint angles that take the flange through poses that are near to one another, (n, nj) [rad].
+    """Compute joint angles that bring the flange to successive nearby poses, (n, nj) [rad].
 
     Args:
         chain: The arm; revolute joints.
-        start: Its joint angles before the first of them [rad].
+        start: Its joint angles before the first pose [rad].
         goals: Poses of the flange in the arm's base frame, (n, 4, 4).
-        what: What a sentence calls the path.
+        what: Name of the path in messages.
 
     Raises:
-        BuildError: The arm does not reach.
+        BuildError: The arm does not reach a pose.
     """
     joints, path = np.array(start, dtype=float), []
     for goal in goals:
@@ -211,13 +204,13 @@ def joint_path(chain: Finger, start: Sequence[float], goals: Array, what: str) -
 
 
 def flange_jacobian(chain: Finger, frames: Array) -> Array:
-    """Velocity and angular velocity of the flange by the joints, (6, nj), base frame.
+    """Compute the geometric Jacobian of the flange in the base frame, linear rows first, (6, nj).
 
     Args:
         chain: The arm; revolute joints.
-        frames: Its frames, as ``forward_kinematics`` gives them.
+        frames: Its frames from ``forward_kinematics``.
     """
-    # a joint turns about z of the frame before it, or of its own
+    # a joint's axis is z of the frame before it, or of its own
     first = 0 if chain.convention == "standard" else 1
     turning = frames[first : first + len(chain.phalanges)]
     axes, origins = turning[:, :3, 2], turning[:, :3, 3]
@@ -226,6 +219,7 @@ def flange_jacobian(chain: Finger, frames: Array) -> Array:
 
 
 def _reached(chain: Finger, joints: Array, goal: Array, what: str) -> Array:
+    """Solve for one pose by Newton's method."""
     for _ in range(NEWTON_STEPS):
         frames = forward_kinematics(chain, joints.tolist())
         rotation_vector = Rotation.from_matrix(goal[:3, :3] @ frames[-1, :3, :3].T).as_rotvec()
@@ -234,7 +228,7 @@ def _reached(chain: Finger, joints: Array, goal: Array, what: str) -> Array:
             return joints
         joints = joints + np.linalg.lstsq(flange_jacobian(chain, frames), gap, rcond=None)[0]
     raise BuildError(
-        f"arm '{chain.name}': expected to reach every point of {what}, found none at "
-        f"{np.round(goal[:3, 3], 4).tolist()} m of its base; choose another start or a "
-        f"{'lower lift' if what == 'the lift' else 'shorter way'}"
+        f"arm '{chain.name}': expected every point of {what} within reach, found one beyond it at "
+        f"{np.round(goal[:3, 3], 4).tolist()} m from its base; choose another start or a "
+        f"{'lower lift' if what == 'the lift' else 'shorter path'}"
     )

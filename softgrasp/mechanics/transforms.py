@@ -1,4 +1,8 @@
-"""Rigid transforms as (4, 4) matrices, quaternions (w, x, y, z) and Euler angles z-y-x."""
+"""Rigid transforms: (4, 4) matrices, quaternions (w, x, y, z), Euler angles z-y-x, random poses.
+
+``transform`` is written out because building a scene calls it often and scipy's Rotation takes ten
+times as long; everything else uses scipy.
+"""
 
 from __future__ import annotations
 
@@ -9,69 +13,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.transform import Rotation
 
-# --------------------
-# Directions, turns and places drawn at random, uniform in what they are drawn from.
-
-
-def direction_in_cone(random: np.random.Generator, axis: ArrayLike, angle: float) -> Array:
-    """A unit vector, uniform over the part of the sphere within an angle of an axis, (3,).
-
-    The area of a sphere between two parallel planes depends on their distance alone (Archimedes),
-    so the cosine of the angle to the axis is uniform.
-
-    Args:
-        random: Where chance comes from; two numbers are taken.
-        axis: Middle of the part, (3,), of any length.
-        angle: Its half opening [rad]; π is the whole sphere.
-    """
-    height = 1.0 - random.random() * (1.0 - math.cos(angle))
-    around = 2.0 * math.pi * random.random()
-    radius = math.sqrt(max(1.0 - height * height, 0.0))
-    first, second, middle = axes_beside(axis)
-    across = math.cos(around) * first + math.sin(around) * second
-    return np.asarray(height * middle + radius * across)
-
-
-def axes_beside(axis: ArrayLike) -> tuple[Array, Array, Array]:
-    """Three unit vectors at right angles, right-handed, of which the last is along an axis."""
-    middle = np.asarray(axis, dtype=float)
-    middle = middle / np.linalg.norm(middle)
-    helper = np.zeros(3)
-    helper[int(np.abs(middle).argmin())] = 1.0
-    first = np.cross(helper, middle)
-    first /= np.linalg.norm(first)
-    return first, np.cross(middle, first), middle
-
-
-def point_in_ball(random: np.random.Generator, radius: float) -> Array:
-    """A place uniform in a ball about the origin [m], (3,); takes three numbers of chance."""
-    direction = direction_in_cone(random, (0.0, 0.0, 1.0), math.pi)
-    return np.asarray(radius * random.random() ** (1.0 / 3.0) * direction)
-
-
-def quaternion_between(start: ArrayLike, end: ArrayLike) -> Array:
-    """The rotation by the smallest angle that takes one unit vector to another, (3, 3).
-
-    Opposite ones are a half turn about some axis at a right angle to both.
-    """
-    start, end = np.asarray(start, dtype=float), np.asarray(end, dtype=float)
-    axis, cosine = np.cross(start, end), float(start @ end)
-    sine = float(np.linalg.norm(axis))
-    if sine < 1e-12:
-        about = axes_beside(start)[0] * (math.pi if cosine < 0.0 else 0.0)
-    else:
-        about = axis / sine * math.atan2(sine, cosine)
-    return np.asarray(Rotation.from_rotvec(about).as_matrix())
-
-
 Array = NDArray[np.float64]
 PLANE_OF = {"x": (1, 2), "y": (2, 0), "z": (0, 1)}
-"""The axes that a turn about one axis carries from the first towards the second."""
+"""For each rotation axis the axes (from, to) of its plane."""
+
+
+# Matrices, quaternions and Euler angles.
 
 
 def transform(position: ArrayLike = (0, 0, 0), quaternion: ArrayLike = (1, 0, 0, 0)) -> Array:
-    """``T_parent_child`` (4, 4) from an origin [m] and a unit quaternion (w, x, y, z)."""
-    # written out: scipy's general way takes ten times as long, and building a scene waits for it
+    """Return ``T_parent_child`` (4, 4) from an origin [m] and a quaternion (w, x, y, z)."""
     w, x, y, z = np.asarray(quaternion, dtype=float).tolist()
     scale = 2.0 / (w * w + x * x + y * y + z * z)
     xx, yy, zz = scale * x * x, scale * y * y, scale * z * z
@@ -88,28 +39,28 @@ def transform(position: ArrayLike = (0, 0, 0), quaternion: ArrayLike = (1, 0, 0,
 
 
 def position_of(matrix: Array) -> tuple[float, float, float]:
-    """Origin of the child frame [m]."""
+    """Return the origin of the child frame [m]."""
     x, y, z = matrix[:3, 3].tolist()
     return (x, y, z)
 
 
 def quaternion_of(matrix: Array) -> tuple[float, float, float, float]:
-    """Unit quaternion (w, x, y, z), w not negative, of a (4, 4) or (3, 3) matrix."""
+    """Return the unit quaternion (w, x, y, z), w ≥ 0, of a (4, 4) or (3, 3) matrix."""
     rotation = Rotation.from_matrix(matrix[:3, :3])
     w, x, y, z = rotation.as_quat(canonical=True, scalar_first=True).tolist()
     return (w, x, y, z)
 
 
 def rotation_from_euler(euler: ArrayLike) -> Array:
-    """(3, 3) matrix of turns (about x, y, z), intrinsic z-y-x: R = Rz·Ry·Rx [rad]."""
+    """Return the (3, 3) matrix of angles about x, y, z [rad], intrinsic z-y-x: R = Rz·Ry·Rx."""
     about_x, about_y, about_z = np.asarray(euler, dtype=float)
     return np.asarray(Rotation.from_euler("ZYX", [about_z, about_y, about_x]).as_matrix())
 
 
 def euler_from_quaternions(quaternions: ArrayLike) -> Array:
-    """Turns (about x, y, z) of intrinsic z-y-x, shape (..., 3) [rad], of (..., 4) quaternions.
+    """Return angles about x, y, z of intrinsic z-y-x, (..., 3) [rad], of quaternions (..., 4).
 
-    Where the turn about y is a quarter, those about x and z are about one axis: x gets none of it.
+    At ±90° about y the rotations about x and z have one axis; the angle about x is then zero.
     """
     quaternions = np.asarray(quaternions, dtype=float)
     rotations = Rotation.from_quat(quaternions.reshape(-1, 4), scalar_first=True)
@@ -120,16 +71,16 @@ def euler_from_quaternions(quaternions: ArrayLike) -> Array:
 
 
 def relative_quaternions(quaternions: ArrayLike, reference: ArrayLike) -> Array:
-    """Rotation since ``reference`` in the world frame: q·q_ref⁻¹, shape (..., 4)."""
+    """Return rotations since ``reference`` in the world frame, q·q_ref⁻¹, (..., 4)."""
     start = Rotation.from_quat(np.asarray(reference), scalar_first=True)
     rotations = Rotation.from_quat(np.asarray(quaternions), scalar_first=True) * start.inv()
     return np.asarray(rotations.as_quat(canonical=True, scalar_first=True))
 
 
 def rotation_angles(quaternions: ArrayLike, reference: ArrayLike = (1.0, 0.0, 0.0, 0.0)) -> Array:
-    """Angles of rotations since a reference [rad], 0…π, shape (...) for quaternions (..., 4).
+    """Return angles of rotations since a reference [rad], 0…π, (...) for quaternions (..., 4).
 
-    4·atan2(|q − r|, |q + r|) for the sign of r that is nearer to q: exact for small angles too.
+    4·atan2(|q − r|, |q + r|) for the sign of r that is nearer to q: exact also for small angles.
     """
     quaternion_array, from_ = (
         np.asarray(quaternions, dtype=float),
@@ -141,7 +92,7 @@ def rotation_angles(quaternions: ArrayLike, reference: ArrayLike = (1.0, 0.0, 0.
 
 
 def rotate_about(axis: str, angle: ArrayLike) -> Array:
-    """Turns about x, y or z [rad], shape (..., 4, 4) for angles of shape (...)."""
+    """Return rotations about x, y or z, (..., 4, 4) for angles of shape (...) [rad]."""
     angle = np.asarray(angle, dtype=float)
     first, second = PLANE_OF[axis]
     matrix = np.zeros((*angle.shape, 4, 4))
@@ -153,28 +104,82 @@ def rotate_about(axis: str, angle: ArrayLike) -> Array:
 
 
 def translate(x: float = 0.0, y: float = 0.0, z: float = 0.0) -> Array:
-    """(4, 4) matrix of a shift [m]."""
+    """Return the (4, 4) matrix of a translation [m]."""
     matrix = np.eye(4)
     matrix[:3, 3] = (x, y, z)
     return matrix
 
 
 def nearest_rotation(matrix: ArrayLike) -> tuple[Array, float]:
-    """The rotation nearest to a (3, 3) matrix, and how far the matrix is from orthonormal.
+    """Return the rotation nearest to a (3, 3) matrix, and the matrix's orthonormality error.
 
     Returns:
-        The orthogonal polar factor and max |MᵀM − 1| [–]. A reflection stays a reflection.
+        The orthogonal polar factor and max |MᵀM − 1| [–]. A reflection remains a reflection.
     """
     matrix_array = np.asarray(matrix, dtype=float)
     left, _, right = np.linalg.svd(matrix_array)
     return left @ right, float(np.abs(matrix_array.T @ matrix_array - np.eye(3)).max())
 
 
-def minimum_jerk(fraction: ArrayLike) -> Array:
-    """Way from 0 to 1, at rest at both ends, for shares of the time from 0 to 1; any shape.
+def quaternion_between(start: ArrayLike, end: ArrayLike) -> Array:
+    """Return the smallest rotation that takes one unit vector to another, (3, 3).
 
-    The polynomial of degree five with zero speed and acceleration at both ends; its largest speed
-    is 1.875 ways a time.
+    For opposite vectors a half turn about an axis perpendicular to both.
+    """
+    start, end = np.asarray(start, dtype=float), np.asarray(end, dtype=float)
+    axis, cosine = np.cross(start, end), float(start @ end)
+    sine = float(np.linalg.norm(axis))
+    if sine < 1e-12:
+        about = axes_beside(start)[0] * (math.pi if cosine < 0.0 else 0.0)
+    else:
+        about = axis / sine * math.atan2(sine, cosine)
+    return np.asarray(Rotation.from_rotvec(about).as_matrix())
+
+
+def axes_beside(axis: ArrayLike) -> tuple[Array, Array, Array]:
+    """Return a right-handed orthonormal frame whose last vector is along an axis."""
+    middle = np.asarray(axis, dtype=float)
+    middle = middle / np.linalg.norm(middle)
+    helper = np.zeros(3)
+    helper[int(np.abs(middle).argmin())] = 1.0
+    first = np.cross(helper, middle)
+    first /= np.linalg.norm(first)
+    return first, np.cross(middle, first), middle
+
+
+def minimum_jerk(fraction: ArrayLike) -> Array:
+    """Return the fraction of a rest-to-rest motion at fractions of its time, any shape.
+
+    The polynomial of degree five with zero velocity and acceleration at both ends; its largest
+    speed is 1.875 times the mean speed.
     """
     fraction = np.asarray(fraction, dtype=float)
     return np.asarray(fraction**3 * (10.0 - 15.0 * fraction + 6.0 * fraction**2))
+
+
+# Random directions and points.
+
+
+def direction_in_cone(random: np.random.Generator, axis: ArrayLike, angle: float) -> Array:
+    """Sample a unit vector uniformly from the part of the sphere around an axis, (3,).
+
+    The area of a sphere between two parallel planes depends on their distance only (Archimedes), so
+    the cosine of the angle to the axis is uniform.
+
+    Args:
+        random: Random generator; two numbers are drawn.
+        axis: Axis of the cone, (3,), of any length.
+        angle: Half opening angle [rad]; π is the whole sphere.
+    """
+    height = 1.0 - random.random() * (1.0 - math.cos(angle))
+    around = 2.0 * math.pi * random.random()
+    radius = math.sqrt(max(1.0 - height * height, 0.0))
+    first, second, middle = axes_beside(axis)
+    across = math.cos(around) * first + math.sin(around) * second
+    return np.asarray(height * middle + radius * across)
+
+
+def point_in_ball(random: np.random.Generator, radius: float) -> Array:
+    """Sample a point uniformly from a ball about the origin [m], (3,); three numbers are drawn."""
+    direction = direction_in_cone(random, (0.0, 0.0, 1.0), math.pi)
+    return np.asarray(radius * random.random() ** (1.0 / 3.0) * direction)

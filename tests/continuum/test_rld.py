@@ -16,7 +16,6 @@ from scipy.linalg import eigh
 import softgrasp as sg
 from softgrasp.continuum.pcc import segment_transform
 from softgrasp.continuum.rld import finger_from_bendable, joint_compliances, refined
-from softgrasp.continuum.statics import under_tip_force
 from softgrasp.description.bendable import (
     Backbone,
     Bendable,
@@ -26,7 +25,7 @@ from softgrasp.description.bendable import (
     Tendon,
 )
 from softgrasp.model.soft_finger import finger_model
-from tests.support.beams import FREQUENCIES, under_tip_moment
+from tests.support.beams import FREQUENCIES, under_tip_force, under_tip_moment
 
 
 @pytest.mark.parametrize("joints", [1, 4, 8])

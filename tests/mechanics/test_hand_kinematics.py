@@ -20,8 +20,6 @@ from softgrasp.description.hand import GraspPreset, Grasps, Hand
 from softgrasp.mechanics.hand_kinematics import (
     PlacedHand,
     chain_links,
-    fingertip,
-    fingertips,
     forward_kinematics,
     joined_hands,
     link_frames,
@@ -29,6 +27,7 @@ from softgrasp.mechanics.hand_kinematics import (
 )
 from softgrasp.mechanics.transforms import quaternion_of, rotate_about, transform, translate
 from softgrasp.model.hand import build_hand_spec
+from tests.support.kinematics import fingertip, fingertips
 
 ANGLE = st.floats(-math.pi, math.pi)
 LENGTH = st.floats(-0.1, 0.1).filter(lambda value: value == 0 or abs(value) > 1e-6)

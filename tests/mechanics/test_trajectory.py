@@ -72,7 +72,7 @@ def test_the_flange_goes_straight_and_does_not_turn() -> None:
 
 
 def test_a_line_out_of_reach_is_refused() -> None:
-    sentence = "arm 'ur3e': expected to reach every point of the lift, found none at"
+    sentence = "arm 'ur3e': expected every point of the lift within reach, found one"
     with pytest.raises(sg.BuildError, match=sentence):
         straight_path(ARM, START, (0.0, 0.0, 2.0), np.linspace(0.1, 1.0, 5))
 
@@ -152,9 +152,9 @@ def test_a_turn_that_the_wrist_cannot_tell_is_refused() -> None:
     with pytest.raises(sg.BuildError) as message:
         wrist_values(HOME, poses, np.zeros(6))
     assert str(message.value) == (
-        "sequence: expected turns of at most 85° about y of the world on a wrist whose hinges turn "
-        "about z, y and x, found 88.8°; turn the scene (hand_pose, object) so that the large turn "
-        "is about x or z"
+        "sequence: expected rotations of at most 85° about y of the world on a wrist with axes z, "
+        "y and x, found 88.8°; rotate the scene (hand_pose, object) so that the large rotation is "
+        "about x or z"
     )
 
 

@@ -14,11 +14,12 @@ from numpy.testing import assert_allclose
 
 import softgrasp as sg
 from softgrasp import assets
-from softgrasp.mechanics.hand_kinematics import fingertip, forward_kinematics
+from softgrasp.mechanics.hand_kinematics import forward_kinematics
 from softgrasp.mechanics.transforms import quaternion_of, rotate_about
 from softgrasp.model.export import hand_robot
 from softgrasp.model.hand import MASSLESS, add_hand, build_hand_spec
 from softgrasp.model.robot import robot_model
+from tests.support.kinematics import fingertip
 
 RIGID = [name for name in assets.names("hands") if sg.load_hand(name).fingers]
 ANGLE = st.floats(-math.pi, math.pi)
@@ -197,12 +198,29 @@ def odd_hand() -> sg.Hand:
     """A prismatic joint, modified rows, and shapes that URDF has not."""
     mesh = sg.Mesh(file=assets.portable_name(assets.root() / "objects/meshes/strawberry.obj"))
     rows = (
-        sg.description.Phalanx(a=0.02, alpha=0.4, d=0.03, theta=0.2, joint="prismatic", limits=(0.0, 0.01),
-                   mass=0.05, name="tip"),
-        sg.description.Phalanx(a=0.03, alpha=-1.2, d=0.01, theta=-0.7, shape=mesh, density=300.0,
-                   shape_pose=sg.Pose(position=(0.01, 0.0, 0.0), quaternion=(1.0, 0.5, 0.0, 0.2))),
-        sg.description.Phalanx(a=0.03, shape=sg.description.Ellipsoid(radii=(0.02, 0.01, 0.01)), density=900.0),
-    )  # fmt: skip
+        sg.description.Phalanx(
+            a=0.02,
+            alpha=0.4,
+            d=0.03,
+            theta=0.2,
+            joint="prismatic",
+            limits=(0.0, 0.01),
+            mass=0.05,
+            name="tip",
+        ),
+        sg.description.Phalanx(
+            a=0.03,
+            alpha=-1.2,
+            d=0.01,
+            theta=-0.7,
+            shape=mesh,
+            density=300.0,
+            shape_pose=sg.Pose(position=(0.01, 0.0, 0.0), quaternion=(1.0, 0.5, 0.0, 0.2)),
+        ),
+        sg.description.Phalanx(
+            a=0.03, shape=sg.description.Ellipsoid(radii=(0.02, 0.01, 0.01)), density=900.0
+        ),
+    )
     base = sg.Pose(position=(0.0, 0.1, 0.0), quaternion=(1.0, 0.1, 0.2, 0.3))
     finger = sg.description.Finger(name="F", base=base, convention="modified", phalanges=rows,
                        tip=(0.02, 0.01, 0.0))  # fmt: skip

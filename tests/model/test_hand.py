@@ -18,13 +18,14 @@ import softgrasp as sg
 from softgrasp import assets
 from softgrasp.backends.webots.world import hand_world
 from softgrasp.continuum.statics import joint_positions
-from softgrasp.mechanics.hand_kinematics import fingertip, link_frames
+from softgrasp.mechanics.hand_kinematics import link_frames
 from softgrasp.mechanics.transforms import transform
 from softgrasp.model import contact_pairs, names
 from softgrasp.model.arm import carried_hand
 from softgrasp.model.hand import LOCKED, MARGIN_PER_RADIUS, PRESCRIBED_ARMATURE, palm_points, settle
 from softgrasp.model.names import PALM
 from softgrasp.model.scene import build
+from tests.support.kinematics import fingertip
 from tests.support.mjcf_hands import ALLEGRO, LOOP, MOTORS, TENDON, WRIST, written
 from tests.support.outside import outside_file
 from tests.support.scenes import ball
@@ -242,7 +243,8 @@ def test_webots_worlds_refuse_the_model(tmp_path: Path) -> None:
 @pytest.mark.filterwarnings("ignore::softgrasp.SoftgraspWarning")
 def test_the_same_spec_serves_many_grasps_and_keeps_its_meshes(tmp_path: Path) -> None:
     vertices = "0 0 0  .02 0 0  0 .02 0  0 0 .03  .02 .02 .03"
-    meshed = MOTORS.replace("<worldbody>", f'<asset><mesh name="m" vertex="{vertices}"/></asset><worldbody>', 1)  # fmt: skip
+    asset = f'<asset><mesh name="m" vertex="{vertices}"/></asset>'
+    meshed = MOTORS.replace("<worldbody>", f"{asset}<worldbody>", 1)
     meshed = meshed.replace('type="box" size=".05 .02 .01"', 'type="mesh" mesh="m"', 1)
     hand = sg.load_hand(written(tmp_path, meshed))
     first, second = (sg.compile_model(scene_of(hand)) for _ in range(2))

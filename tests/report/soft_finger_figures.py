@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 import numpy as np
 
 from softgrasp.continuum import rld
-from softgrasp.continuum.statics import under_tip_force
 from softgrasp.io.soft_finger_mesh import Piece, SlicedFinger
 from softgrasp.mechanics.transforms import Array, rotate_about
 from softgrasp.report import style
 from softgrasp.sim.soft_statics import equilibrium
+from tests.support.beams import under_tip_force
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

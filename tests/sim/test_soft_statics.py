@@ -30,7 +30,7 @@ def missed(rest: sg.soft.Equilibrium, exact: statics.Tip) -> float:
 
 def under_force(joints: int, load: float, layout: sg.rld.Layout = "midpoint") -> float:
     rest = sg.equilibrium(beam(joints, layout), tip_force=(0, 0, -load), gravity=False)
-    return missed(rest, statics.under_tip_force(load))
+    return missed(rest, beams.under_tip_force(load))
 
 
 def test_eight_midpoint_joints_under_a_tip_force() -> None:
@@ -80,7 +80,7 @@ def test_two_chains_extrapolate_to_fourth_order(load: float) -> None:
         sg.equilibrium(beam(joints), tip_force=(0, 0, -load), gravity=False).tip_position
         for joints in (8, 16)
     )
-    exact = statics.under_tip_force(load)
+    exact = beams.under_tip_force(load)
     better = (4 * fine - coarse) / 3
     assert 100 * np.linalg.norm(better - [exact.x, 0, -exact.y]) < 0.004
 

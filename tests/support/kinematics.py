@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
+from softgrasp.description.finger import Finger
 from softgrasp.description.hand import Hand
-from softgrasp.mechanics.hand_kinematics import link_frames
+from softgrasp.mechanics.hand_kinematics import chain_links, forward_kinematics, link_frames
 from softgrasp.mechanics.transforms import Array
 
 
@@ -74,3 +75,20 @@ def soft_synergy_compliance(
     kz = np.broadcast_to(np.asarray(synergy_stiffness, dtype=float), columns.shape[1:])
     springs = np.diag(1.0 / np.asarray(joint_stiffness, dtype=float))
     return np.asarray(springs + columns / kz @ columns.T)
+
+
+def fingertip(finger: Finger, joints: Sequence[float]) -> Array:
+    """Compute the position of the fingertip in the frame of the base's parent [m], (3,)."""
+    last = forward_kinematics(finger, joints)[-1]
+    return np.asarray((last @ [*finger.tip, 1.0])[:3])
+
+
+def fingertips(hand: Hand, joints: Mapping[str, ArrayLike]) -> dict[str, Array]:
+    """Compute the ends of the rigid fingers in the hand's frame [m], (..., 3), by finger name."""
+    frames = link_frames(hand, joints)
+    return {finger.name: _end(frames, finger) for finger in hand.fingers}
+
+
+def _end(frames: Mapping[str, Array], finger: Finger) -> Array:
+    frame = frames[finger.body_of(finger.phalanges[-1])]
+    return np.asarray(frame[..., :3, :3] @ chain_links(finger)[-1].end + frame[..., :3, 3])
