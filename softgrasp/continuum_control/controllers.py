@@ -34,13 +34,13 @@ from softgrasp.mechanics.transforms import Array
 DEADZONE = 0.1
 """Deflection below which a stick does nothing; what is left is stretched to the whole range."""
 Sticks = Callable[[float], Mapping[str, tuple[float, float]]]
-"""Deflections (x, y) of the stick of each segment at a time [s], each at most 1 long."""
+"""Deflections (x, y) commanded for each segment at a time [s], each of norm at most 1."""
 PEAK = 1.875
-"""Largest speed of a quintic from rest to rest, in ways a time."""
+"""Peak speed of a rest-to-rest quintic over its mean speed."""
 SAMPLES = 400
 """Instants of a motion at which its speeds are compared with their limits."""
 NEAR_STRAIGHT = 0.01
-"""A way that passes straight nearer than this share of its largest curvature turns its plane there
+"""A path nearer to straight than this fraction of its largest curvature rotates its plane there
 at once: the plane of a straight segment means nothing."""
 LONGER, LONGEST = 1.02, 60.0
 """Factor between durations that are tried where a motion begins with a speed, and the largest one
@@ -89,7 +89,7 @@ class FeedForwardController:
         return [claim for command in self._commands.values() for claim in command.claims]
 
     def start(self, resources: ResourceManager, now: float) -> None:
-        """Go on from the curvatures that are commanded."""
+        """Start from the commanded curvatures."""
         self._vectors = {
             name: command.vector(resources) for name, command in self._commands.items()
         }
@@ -121,7 +121,7 @@ class FeedForwardController:
 
 
 def deflection(stick: tuple[float, float]) -> Array:
-    """A stick's deflection without its dead zone, at most 1 long, (2,)."""
+    """Deflection without the dead zone, of norm at most 1, (2,)."""
     deflection_xy = np.asarray(stick, dtype=float)
     length = float(np.hypot(*deflection_xy))
     if length <= DEADZONE:
@@ -130,7 +130,7 @@ def deflection(stick: tuple[float, float]) -> Array:
 
 
 def rate_limited(vector: Array, push: Array, angle: float) -> Array:
-    """A push of a vector whose part across turns it by no more than an angle, (2,)."""
+    """Limit the rotation of a vector by a push to an angle, (2,)."""
     size = float(np.hypot(*vector))
     if size <= STRAIGHT:
         return push
@@ -144,7 +144,7 @@ def rate_limited(vector: Array, push: Array, angle: float) -> Array:
 class JointTrajectoryController:
     """Moves all segments and rigid joints to targets, each by a quintic, all in the same time.
 
-    A segment moves in (u, v) = κ (cos φ, sin φ): the way between two points of the disc κ ≤ κ_max
+    A segment moves in (u, v) = κ (cos φ, sin φ): the path between two points of the disc κ ≤ κ_max
     stays in it. None is faster than its ``kappa_dot_max``, ``phi_dot_max`` or ``velocity``. A new
     target takes over the speed and the acceleration of the motion so far.
     """
@@ -166,11 +166,11 @@ class JointTrajectoryController:
             )
         self._resources: ResourceManager | None = None
         self._pieces: list[tuple[float, dict[str, Quintic]]] = []
-        """When each motion begins [s], and the motions by name."""
+        """Start times of the motions [s], and the motions by name."""
 
     @property
     def duration(self) -> float:
-        """How long the whole motion takes [s]."""
+        """Duration of the whole motion [s]."""
         if not self._pieces:
             return 0.0
         begin, last = self._pieces[-1]
@@ -246,7 +246,7 @@ class JointTrajectoryController:
         return times, {name: np.stack([each[name][0] for each in states]) for name in self._parts}
 
     def _states(self, time: float) -> dict[str, Array]:
-        """Place, velocity and acceleration of everything, (3, n) each."""
+        """Position, velocity and acceleration of all joints, (3, n) each."""
         if not math.isfinite(time):
             raise DescriptionError(f"expected a finite time, found {time}", field="now")
         if not self._pieces:
@@ -289,7 +289,7 @@ class JointTrajectoryController:
         return {name: _motion(states[name], ends[name], time) for name in ends}
 
     def _min_duration(self, name: str, state: Array, end: Array) -> float:
-        """The shortest time in which a part may go from a state of motion to a place [s]."""
+        """Shortest time in which a part moves from a state of motion to a position [s]."""
         rate, turning = self._parts[name].rate, self._parts[name].rotation_rate
         distance = float(np.linalg.norm(end - state[0]))
         at_rest = 0.0 if rate is None else PEAK * distance / rate
@@ -331,7 +331,7 @@ def _motion(state: Array, end: Array, duration: float) -> Quintic:
 
 
 def _turning_time(begin: Array, end: Array, rate: float | None) -> float:
-    """The time from rest to rest on a straight way in which its plane turns no faster [s]."""
+    """Rest-to-rest time on a straight path with a limited rate of the bending plane [s]."""
     if rate is None or begin.size != 2:
         return 0.0
     motion = Quintic(begin, end, 1.0)
@@ -343,14 +343,14 @@ def _max_rotation_rate(positions: Array, speeds: Array) -> float:
     """Largest speed of the plane [rad/s]; where it passes straight, that is left out."""
     sizes = np.linalg.norm(positions, axis=1)
     if sizes.min() <= NEAR_STRAIGHT * sizes.max():
-        # it turns at once where nothing is bent, and stands still on the rest of a straight way
+        # the plane rotates at once where nothing is bent, and is constant on the rest of the path
         return 0.0
     across = np.abs(positions[:, 0] * speeds[:, 1] - positions[:, 1] * speeds[:, 0])
     return float((across / sizes**2).max())
 
 
 class ImpedanceController:
-    """The drives bend a segment with K (κ_d − κ) − D κ̇ besides what its own stiffness takes.
+    """Impedance control: bending moments K (κ_d − κ) − D κ̇ plus those of the passive stiffness.
 
     It commands the moment EI κ + K (κ_d − κ) − D κ̇, so a load M at the end changes the curvature
     by M/K. Hardware has to offer moments (``moment``, or ``moment_u`` and ``moment_v``), as every
@@ -468,7 +468,7 @@ class SegmentFrames(NamedTuple):
 
 
 def segment_frames(robot: Robot, states: JointStates) -> dict[str, SegmentFrames]:
-    """Frames of all segments by their names, from what the broadcaster says."""
+    """Compute the frames of all segments by name from broadcast states."""
     states_of = zip(states.names, states.kappa, states.phi, states.length, strict=True)
     return {name: _frames(robot.bendable(name), *state) for name, *state in states_of}
 
@@ -482,7 +482,7 @@ def _frames(part: Bendable, kappa: float, phi: float, length: float) -> SegmentF
 
 
 class JointStates(NamedTuple):
-    """What all segments do at one instant, in the order of the file."""
+    """States of all segments at one time, in the order of the file."""
 
     time: float
     """[s]"""
@@ -517,7 +517,7 @@ class StateBroadcaster:
         self._listener = listener
 
     def claims(self) -> list[str]:
-        """Nothing: it only looks."""
+        """Do nothing: it only reads."""
         return []
 
     def start(self, resources: ResourceManager, now: float) -> None:

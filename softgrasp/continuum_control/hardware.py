@@ -1,4 +1,4 @@
-"""Hardware of continuum robots: what turns commanded bending into forces of a MuJoCo model.
+"""Hardware of continuum robots: converts commanded bending into forces of a MuJoCo model.
 
 Rigid joints have servos or are set to their commands. Segments are bent by tendons, chambers or
 moments, allocated to the actuators of each, or ideally. The class is chosen by ``<plugin>`` of the
@@ -32,13 +32,13 @@ from softgrasp.mechanics.transforms import Array
 from softgrasp.model.robot import bend_joints, segment_actuator_names, slide_joints
 
 DAMPING_RATIO = 0.7
-"""Of the slowest mode, where it is less by itself."""
+"""Target damping ratio of the slowest mode, where it is lower without correction."""
 INTEGRAL_FACTOR, FILTER_FACTOR = 0.3, 0.1
 """Rate of the integral over ω, and time constant of the derivative's filter times ω."""
 NUDGE = 1e-6
 """Change of a state for central differences [rad or m, per s]."""
 GROWTH = 1e-7
-"""How much a free vibration may seem to grow in a step by rounding alone [–]."""
+"""Tolerance on the growth of a free vibration in a step, for rounding [–]."""
 WEAKENINGS = (1.0, 0.5, 0.25, 0.1, 0.0)
 """Shares of the correction that are tried until the linear robot is stable with it."""
 Kind = Literal["by actuation", "tendons", "chambers", "moments", "ideal"]
@@ -49,7 +49,7 @@ PLUGINS: dict[str, Kind] = {
     "MomentHardware": "moments",
     "IdealHardware": "ideal",
 }
-"""The first one is the paper's name; it takes what the file's ``<actuation>`` says."""
+"""The first is the paper's name; it uses the file's ``<actuation>``."""
 
 
 class JointHardware:
@@ -88,7 +88,7 @@ class JointHardware:
         self._servo = model.actuator(name).id
 
     def read(self, resources: ResourceManager) -> None:
-        """Put position, velocity and effort into the state interfaces."""
+        """Write position, velocity and effort into the state interfaces."""
         data = self._data
         measured = {
             "position": data.qpos[self._qpos_address],
@@ -105,7 +105,7 @@ class JointHardware:
             self._data.ctrl[self._servo] = resources.commanded(f"{self._name}/position")
 
     def follow(self, resources: ResourceManager) -> None:
-        """Put the joint to the commanded position."""
+        """Set the joint to the commanded position."""
         if self._commanded:
             self._data.qpos[self._qpos_address] = resources.commanded(f"{self._name}/position")
 
@@ -117,7 +117,7 @@ class Hardware(Protocol):
     """Reads states before the controllers compute, and acts on commands after it."""
 
     def read(self, resources: ResourceManager) -> None:
-        """Put what is measured into the state interfaces."""
+        """Write measured values into the state interfaces."""
         ...
 
     def write(self, resources: ResourceManager) -> None:
@@ -129,7 +129,7 @@ class Hardware(Protocol):
         ...
 
     def follow(self, resources: ResourceManager) -> None:
-        """Be where the commands say, without physics."""
+        """Follow the commands exactly, without physics."""
         ...
 
     def release(self) -> None:
@@ -154,7 +154,7 @@ class SegmentsHardware:
         self._slices = [slice(*pair) for pair in pairwise(ends)]
 
     def read(self, resources: ResourceManager) -> None:
-        """Put what is measured into the state interfaces."""
+        """Write measured values into the state interfaces."""
         for segment in self._segments:
             segment.read(resources)
 
@@ -242,7 +242,7 @@ class Correction:
         self._before: Array | None = None
 
     def moments(self, errors: Array) -> Array:
-        """What to add for errors [rad], (n,) [N·m]."""
+        """Correcting moments for errors [rad], (n,) [N·m]."""
         before = errors if self._before is None else self._before
         self._before = errors
         kept = self.smoothing
@@ -338,7 +338,7 @@ def _over_a_period(step: Array, pushes: Array, count: int) -> tuple[Array, Array
 
 
 def _is_stable(correction: Correction, step: Array, pushes: Array, angles: Array) -> bool:
-    """Whether the linear robot calms down with a correction.
+    """Return True where the linear robot is stable with a correction.
 
     The state is that of the robot, the errors before, the slopes and the sums.
     """
@@ -395,17 +395,17 @@ class SegmentHardware:
         )
         self._phi = part.limits.phi_min or 0.0
         self.saturated = False
-        """Whether the drives are at an end of their range and make less than they should."""
+        """True where actuators are at a limit and produce less than commanded."""
 
     @property
     def integral_gain(self) -> float:
-        """How fast its error is corrected [1/s]; NaN where that is to be chosen."""
+        """Rate at which the error is corrected [1/s]; NaN to choose it."""
         gain = self._options.integral_gain
         return math.nan if gain is None else gain
 
     @property
     def moments(self) -> list[str]:
-        """Interfaces that command bending moments in the place of a curvature."""
+        """Interfaces that command bending moments instead of a curvature."""
         ends = [""] if self.part.planar else ["_u", "_v"]
         return [f"{self.part.name}/moment{end}" for end in ends]
 
@@ -436,7 +436,7 @@ class SegmentHardware:
         return np.eye(len(self.axes)) if self._allocation is None else self._allocation.per_moment()
 
     def read(self, resources: ResourceManager) -> None:
-        """Put what is measured into the state interfaces."""
+        """Write measured values into the state interfaces."""
         name, vector = self.part.name, self.measured
         if self.part.planar:
             kappa = float((self.axes @ vector)[0])
@@ -463,7 +463,7 @@ class SegmentHardware:
 
         Raises:
             SimulationError: The angle or the length asks for controls beyond their range. What is
-                added is cut instead, and ``saturated`` says so.
+                added is clipped instead, and ``saturated`` is set.
         """
         backbone = self.part.backbone
         moment = (backbone.bending_stiffness or 0.0) / backbone.length * bend
@@ -473,7 +473,7 @@ class SegmentHardware:
         self._put_controls(moment, force, more)
 
     def is_pushed(self, resources: ResourceManager) -> bool:
-        """Whether a controller commands moments instead of a curvature."""
+        """True where a controller commands moments instead of a curvature."""
         return any(resources.commands[name].owner for name in self.moments)
 
     def push(self, resources: ResourceManager) -> None:
@@ -542,7 +542,7 @@ def _allocation_of(
 
 @dataclass(frozen=True)
 class HardwareOptions:
-    """What ``<param>`` elements say.
+    """Parameters of the ``<param>`` elements.
 
     Args:
         pretension: Least tension of a tendon [N]; chosen from the segment where not given.
@@ -559,7 +559,7 @@ class HardwareOptions:
 
 
 def kind_of(system: ControlSystem) -> Kind:
-    """Which hardware a system asks for.
+    """Return the kind of hardware that a system requests.
 
     Raises:
         DescriptionError: There is no such plugin.
@@ -633,7 +633,7 @@ class ActuatorAllocation:
             lowest: Least tension of tendons [N]; where not given a twentieth of what bends the
                 segment to its limit, or 0 where such tensions bend it.
             clamp: Whether controls beyond their range are cut instead of refused.
-            stretches: Whether the drives are asked for a force along the segment, too.
+            stretches: Whether the actuators also produce a force along the segment.
 
         Raises:
             DescriptionError: Its drives cannot do that.
@@ -677,7 +677,7 @@ class ActuatorAllocation:
         return self._allocation.nearest(effect) if controls is None else controls
 
     def makes(self, controls: Array, moment: Array, force: float | None = None) -> bool:
-        """Whether controls make a moment and a force."""
+        """Return True where controls produce a moment and a force."""
         return self._allocation.makes(controls, self._effect(moment, force))
 
     def per_moment(self) -> Array:
@@ -688,7 +688,7 @@ class ActuatorAllocation:
         return np.append(self.axes @ moment, [] if force is None else [force])
 
     def _refusal(self, effect: Array) -> str:
-        """Which drive is missing most, if all were free below and above."""
+        """Return the actuator that exceeds its range most, if none were limited."""
         low, high = self._allocation.low, self._allocation.high
         free = Allocation(self._allocation.matrix, low, np.full(len(low), np.inf)).smallest(effect)
         if free is None:

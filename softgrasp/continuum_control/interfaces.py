@@ -21,11 +21,11 @@ from softgrasp.errors import DescriptionError, SoftgraspWarning, did_you_mean
 from softgrasp.mechanics.transforms import Array
 
 TOLERANCE = 1e-9
-"""How far beyond its range a target may be, over its size."""
+"""Relative tolerance of a target beyond its range."""
 ROUNDING = 1e-9
 """A command that is beyond its range by less is no mistake."""
 MOMENTS = "moment"
-"""Interfaces whose names begin so command a bending moment in the place of a curvature."""
+"""Prefix of interfaces that command a bending moment instead of a curvature."""
 STRAIGHT = 1e-9
 """Curvature below which the bending plane keeps the angle that it had [1/m]."""
 
@@ -34,7 +34,7 @@ class BendCommand:
     """(u, v) as commands ``kappa`` and ``phi``, or ``kappa`` alone where ``phi`` is fixed."""
 
     def __init__(self, robot: Robot, part: Bendable) -> None:
-        """Look up what the robot's ``ros2_control`` commands of a segment.
+        """Look up the command interfaces of a segment in ``ros2_control``.
 
         Raises:
             DescriptionError: Its curvature is not commanded.
@@ -60,7 +60,7 @@ class BendCommand:
 
     @property
     def rotation_rate(self) -> float | None:
-        """Largest speed of the plane, ``phi_dot_max`` [rad/s]; of one that turns."""
+        """Largest rate of a rotating bending plane, ``phi_dot_max`` [rad/s]."""
         return None if self.fixed else self.part.limits.phi_dot_max
 
     @property
@@ -69,7 +69,7 @@ class BendCommand:
         return [self._kappa] if self.fixed else [self._kappa, self._phi]
 
     def vector(self, resources: ResourceManager) -> Array:
-        """What is commanded now [1/m], (2,)."""
+        """Current command [1/m], (2,)."""
         return vector_of(resources.commanded(self._kappa), resources.commanded(self._phi))
 
     def aimed(self, resources: ResourceManager, target: Sequence[float] | float) -> Array:
@@ -147,7 +147,7 @@ class PositionCommand:
     """A joint variable as a vector of one number [rad or m]."""
 
     rotation_rate = None
-    """It has no plane that turns."""
+    """A fixed plane: there is no rotation."""
 
     def __init__(self, joint: RigidJoint) -> None:
         """Command a joint."""
@@ -155,7 +155,7 @@ class PositionCommand:
 
     @property
     def rate(self) -> float | None:
-        """Its largest speed [rad/s or m/s]."""
+        """Largest speed [rad/s or m/s]."""
         return self._joint.velocity or None
 
     @property
@@ -164,7 +164,7 @@ class PositionCommand:
         return [self._name]
 
     def vector(self, resources: ResourceManager) -> Array:
-        """What is commanded now, (1,)."""
+        """Current command, (1,)."""
         return np.array([resources.commanded(self._name)])
 
     def aimed(self, resources: ResourceManager, target: Sequence[float] | float) -> Array:
@@ -286,15 +286,15 @@ class ResourceManager:
             self._fixed[f"{joint.name}/phi"] = first or 0.0
 
     def offer_moment(self, name: str) -> None:
-        """Let hardware offer a bending moment [N·m] in the place of a curvature."""
+        """Add an interface for a bending moment [N·m] instead of a curvature."""
         self.commands[name] = Command(0.0, -math.inf, math.inf)
 
     def claim(self, names: Iterable[str], owner: str) -> None:
-        """Give command interfaces to a controller, all of them or none.
+        """Claim command interfaces for a controller, all of them or none.
 
         Raises:
             DescriptionError: One does not exist, belongs to another controller, or commands a
-                segment in another way than one that does.
+                segment by another quantity than one that does.
         """
         requested = list(names)
         for name in requested:
@@ -311,7 +311,7 @@ class ResourceManager:
             self.commands[name].owner = owner
 
     def _instead_of(self, name: str) -> list[str]:
-        """Interfaces that command the same segment in the other way."""
+        """Interfaces that command the same segment by its other quantity."""
         joint, _, interface_name = name.rpartition("/")
         is_moment = interface_name.startswith(MOMENTS)
         beside = (other.rpartition("/") for other in self.commands)
@@ -347,7 +347,7 @@ class ResourceManager:
         if not math.isfinite(value):
             raise DescriptionError(f"expected a finite command of '{name}', found {value}")
         if name.endswith("/phi"):
-            # the same plane may be told by angles that are whole turns apart
+            # the same plane may have angles that differ by whole revolutions
             wrapped = angle_within(value, interface.low, interface.high)
             value = wrapped if math.isclose(math.cos(wrapped - value), 1.0) else value
         interface.value = min(max(value, interface.low), interface.high)
@@ -370,7 +370,7 @@ class ResourceManager:
 
 
 def _range(interface: Interface, part: Bendable | RigidJoint) -> tuple[float, float]:
-    """Bounds of an interface: its own, and those of the part."""
+    """Bounds of an interface, combined with those of the part."""
     low = -math.inf if interface.min is None else interface.min
     high = math.inf if interface.max is None else interface.max
     first, last = _part_range(interface.name, part)

@@ -35,7 +35,7 @@ from softgrasp.sim.engine import caught_warnings, has_diverged
 CONTROL_PERIOD = 0.01
 """Time between two ticks [s], as in the paper's stack."""
 SAFE_FRACTION, LONGEST_STEP = 0.7, 1e-3
-"""A step is this share of the largest stable one, and at most this long [s]."""
+"""Fraction of the largest stable step that is used, and the longest step [s]."""
 BEYOND = 1.05
 """Curvature over the largest one at which a warning is due."""
 WILD = 1e3
@@ -212,7 +212,7 @@ class ControlledRobot:
         return SegmentsHardware(segments, correction)
 
     def _start(self, hardware: list[Hardware]) -> None:
-        """Put everything where the initial values say."""
+        """Set all parts to their initial values."""
         for part in hardware:
             part.follow(self.resources)
         qpos_addresses = {
@@ -269,7 +269,7 @@ class ControlledRobot:
 
 
 def _is_ideal(robot: Robot) -> bool:
-    """Whether the robot is only a mirror of its commands.
+    """Return True where the robot follows its commands exactly, without physics.
 
     Raises:
         DescriptionError: A part of it is, and another is not.
@@ -305,7 +305,7 @@ def _stiffened(robot: Robot) -> Robot:
 
 
 class Controller(Protocol):
-    """What computes commands, or only looks at states, once a period."""
+    """A controller: computes commands, or only reads states, once a period."""
 
     name: str
 

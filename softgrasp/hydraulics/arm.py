@@ -45,12 +45,12 @@ from softgrasp.sim.soft_dynamics import INTEGRATORS, SMALLEST, is_stable, stable
 CAVITATES = -9.9e4
 """Pressure over that of the air at which water at 20 °C boils [Pa]."""
 FORCE, VELOCITY = 0, 2
-"""Places of the force and of the velocity's factor among the numbers of an actuator's bias."""
+"""Indices of the constant force and of the velocity factor in an actuator's ``biasprm``."""
 AHEAD, BEHIND = [1, 2, 0], [2, 0, 1]
 UNLOADED = TipLoad()
 Integers = NDArray[np.int64]
 SAFE_FRACTION, LONGEST_STEP = 0.9, 1e-3
-"""A step is this share of the largest stable one, and at most this long [s]."""
+"""Fraction of the largest stable step that is used, and the longest step [s]."""
 STEPPED = tuple(name for name in INTEGRATORS if name != "rk4")
 """Integrators that take forces between the two halves of a step."""
 
@@ -129,7 +129,7 @@ class _Coupling:
         self._warned = False
 
     def __call__(self, time: float) -> Array:
-        """Bring the drives to a time, and set what the chambers do in the step that begins there.
+        """Advance the drives to a time and set the chamber forces of the step that begins there.
 
         Returns:
             Pressures of the chambers within their limits [Pa], (k,).
@@ -154,7 +154,7 @@ class _Coupling:
         return PressureRecording(np.array(self._times), states[:, :, 1], states[:, :, 2], largest)
 
     def _press(self, drives: CoupledStepper, time: float) -> None:
-        """Give the step its pressures and how they fall.
+        """Set the pressures of the step and their decrease with the opened volume.
 
         The pressure that a chamber would have if it stood still is none that it has to stand: what
         is beyond the limits of a control, the bias of the actuator adds.
@@ -237,7 +237,7 @@ class ArmChain:
     ) -> None:
         self.arm, self.links = arm, links
         self.load = arm.tip_load
-        """What pulls at its end; may be changed between two calls."""
+        """Load at the tip; may be changed between two calls."""
         self.model = arm_model(arm, links, lagged=lagged)
         self.data = mujoco.MjData(self.model)
         self._parts = arm_robot(arm, links).bendables
@@ -257,11 +257,11 @@ class ArmChain:
 
     @property
     def time(self) -> float:
-        """Since it was straight and at rest [s]."""
+        """Time since the straight state at rest [s]."""
         return float(self.data.time)
 
     def ends(self) -> Array:
-        """Ends of the sections as they are [m], (sections, 3)."""
+        """Current ends of the sections [m], (sections, 3)."""
         return np.array(self.data.xpos[self._ends])
 
     def bends(self) -> Array:
@@ -277,11 +277,11 @@ class ArmChain:
         return np.stack([joints[:, at].sum(axis=1) for at in self._bend_columns], axis=1)
 
     def curvatures(self) -> Array:
-        """Of the sections towards x and y as they are: bend over length [1/m], (sections, 2)."""
+        """Current curvatures of the sections towards x and y [1/m], (sections, 2)."""
         return np.asarray(self.bends() / self.lengths()[:, None])
 
     def lengths(self) -> Array:
-        """Of the axes of the sections as they are [m], (sections,)."""
+        """Current lengths of the section axes [m], (sections,)."""
         slid = [
             sum(self.data.joint(name).qpos[0] for name in slide_joints(part))
             for part in self._parts
@@ -294,7 +294,7 @@ class ArmChain:
         return safe_step(self.model, self._drag)
 
     def rest(self, pressures: ArrayLike) -> ChainRest:
-        """Where it comes to rest at constant pressures [Pa], (k,); it is left there.
+        """Compute the equilibrium at constant pressures [Pa], (k,), and leave the arm there.
 
         Raises:
             DescriptionError: Not one pressure a chamber, or one beyond its limits.
@@ -326,7 +326,7 @@ class ArmChain:
         sample: float = SAMPLE,
         start: ArrayLike | None = None,
     ) -> ChainRecording:
-        """Its motion from rest.
+        """Simulate the motion from the straight state at rest.
 
         Args:
             pressures: Of all chambers [Pa]: (k,), or a function of time such as a
@@ -360,12 +360,12 @@ class ArmChain:
         return ChainRecording(times, np.stack(rows), np.stack(joints))
 
     def reset(self) -> None:
-        """Put it back into its straight state at rest."""
+        """Reset to the straight state at rest."""
         mujoco.mj_resetData(self.model, self.data)
         mujoco.mj_forward(self.model, self.data)
 
     def advance(self, pressures: ArrayLike, duration: float) -> None:
-        """Go on from where it is, for feedback from one call to the next.
+        """Continue from the current state, for feedback from one call to the next.
 
         Args:
             pressures: Of all chambers, which stand still meanwhile [Pa], (k,).
@@ -392,13 +392,13 @@ class ArmChain:
         return substeps
 
     def _go(self, inputs: Inputs, substeps: int) -> None:
-        """Step with pressures that are asked for at each step."""
+        """Step with pressures that are computed at each step."""
         for _ in range(substeps):
             self._step(self._checked(inputs(float(self.data.time))))
         mujoco.mj_kinematics(self.model, self.data)  # bodies of a step stand where it began
 
     def _checked(self, pressures: ArrayLike) -> Array:
-        """As ``checked_pressures``, which takes its time: here it only tells what is wrong."""
+        """Validate pressures; calls the slower ``checked_pressures`` only for its message."""
         values, (low, high) = np.asarray(pressures, dtype=float), self._limits
         fits = values.shape == low.shape and ((low <= values) & (values <= high)).all()
         return values if fits else checked_pressures(self.arm, values)
@@ -425,7 +425,7 @@ class ArmChain:
         return np.asarray(self.data.qfrc_smooth / self.model.jnt_stiffness)
 
     def _push(self, load_factor: float) -> None:
-        """Drag on the cells, and a share of the load at the tip."""
+        """Apply the drag on the cells and a fraction of the load at the tip."""
         data, load, tip = self.data, self.load, self._ends[-1]
         spin, offset = data.cvel[:, :3], data.xipos - data.subtree_com[self._roots]
         # the vector product, for which numpy's own takes longer than the physics
@@ -445,7 +445,7 @@ class ArmChain:
 
     @cached_property
     def _bend_columns(self) -> list[Integers]:
-        """Where the bends of the cells of each section stand in ``qpos``, (links, 2) each."""
+        """Indices in ``qpos`` of the bending joints of each section, (links, 2) each."""
         columns = []
         for part in self._parts:
             addresses = [int(self.model.joint(name).qposadr[0]) for name, _ in bend_joints(part)]
@@ -488,7 +488,7 @@ def drag_rate(model: mujoco.MjModel, drag: Array) -> float:
 
 
 def safe_step(model: mujoco.MjModel, drag: Array) -> float:
-    """A step below which no spring and no drag makes a semi-implicit step unstable [s].
+    """Compute a step with which springs and drag are stable in semi-implicit integration [s].
 
     Damping of the material is taken implicitly and allows longer steps, drag is an explicit force
     and shorter ones. Args as ``drag_matrix``.

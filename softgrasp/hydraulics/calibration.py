@@ -50,7 +50,7 @@ ArmParameter = Literal["EI", "c_b", "mass"]
 """Bending stiffness [N·m²], damping of bending [N·m²·s] and mass [kg] of every section."""
 UNITS: dict[ArmParameter, str] = {"EI": "N·m²", "c_b": "N·m²·s", "mass": "kg"}
 DRIVE_TIMESTEP = 5e-3
-"""Of the drives [s]."""
+"""Time step of the drives [s]."""
 ARM = "arm.yaml"
 
 
@@ -174,7 +174,7 @@ def read_motion(path: Path, sections: int) -> dict[str, Any]:
 
 
 def _stems(path: Path) -> list[str]:
-    """Names of the columns without their units; the reader of the table tells what is wrong."""
+    """Return the column names without units; the table reader reports mistakes."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             lines = [line for line in csv.reader(file, skipinitialspace=True) if line]
@@ -188,27 +188,27 @@ class ArmMotion(Description):
     """A recording of an arm: where sections end, or how they bend, in time."""
 
     name: str = ""
-    """What results call it; a number where it is not given."""
+    """Name in results; a number by default."""
     pressures: Row = ()
-    """In all chambers, constant from the beginning on [Pa]; none are zeros."""
+    """Constant pressures of all chambers [Pa]; zeros by default."""
     torques: tuple[Row, ...] = ()
     """Or those of the motors: rows of a time [s] and a torque a chamber [N·m], on straight lines
-    between; the drives turn them into pressures."""
+    between; the drives convert them into pressures."""
     start: Row | None = None
     """Pressures under which the arm rests at time 0 [Pa]; straight where it is not given."""
     times: Annotated[Row, Field(min_length=2)]
-    """Of the rows below, rising, from the beginning on [s]."""
+    """Times of the rows below, ascending [s]."""
     ends: tuple[Row, ...] = ()
     """Ends of all sections, or of the last one only, in the frame of the base [m]: three numbers a
     section."""
     bends: tuple[Row, ...] = ()
     """Or bending angles of all sections towards x and y [rad]: two numbers a section."""
     held_out: bool = False
-    """Whether it is kept for validation."""
+    """True where the motion is held out for validation."""
 
     @property
     def rows(self) -> tuple[Row, ...]:
-        """What was recorded."""
+        """Recorded values."""
         return self.ends or self.bends
 
     @model_validator(mode="after")
@@ -236,7 +236,7 @@ class ArmMotion(Description):
 
 
 class ArmBounds(Description):
-    """Between which values parameters are looked for."""
+    """Bounds of the parameters."""
 
     EI: tuple[Positive, Positive] = (0.05, 5.0)
     """[N·m²]"""
@@ -257,8 +257,8 @@ class ArmBounds(Description):
 class ArmCalibrationProblem(ExtensionProblem):
     """A hydraulic arm with its recordings.
 
-    What is not to be found (lengths, chambers, axial stiffness, drives) is taken from the arm; what
-    it says of what is to be found is not looked at.
+    Parameters that are not calibrated (lengths, chambers, axial stiffness, drives) are those of the
+    arm; its values of calibrated parameters are ignored.
     """
 
     kind: ClassVar[str] = "arm"
@@ -268,7 +268,7 @@ class ArmCalibrationProblem(ExtensionProblem):
     """All with ends, or all with bends."""
     find: Annotated[tuple[ArmParameter, ...], Field(min_length=1)] = ("EI", "c_b")
     each_section: bool = False
-    """Whether sections have values of their own, or share one."""
+    """Whether every section has its own value or all share one."""
     bounds: ArmBounds = ArmBounds()
     links: Annotated[int, Field(strict=True, ge=1, le=64)] = 4
     """Rigid cells a section of the simulated arm."""
@@ -346,7 +346,7 @@ class ArmTestRig:
         return problem.arm.replace(sections=tuple(sections))
 
     def recorded(self, parameters: Array, motions: Sequence[ArmMotion]) -> Array:
-        """What parameter sets (B, p) would record, (B, m) [m or rad]; NaN where one diverges."""
+        """Simulate the recordings of parameter sets (B, p), (B, m) [m or rad]; NaN if diverged."""
         return np.stack([self._one(self.arm(row), motions) for row in parameters])
 
     def _one(self, arm: HydraulicArm, motions: Sequence[ArmMotion]) -> Array:
@@ -373,7 +373,7 @@ class ArmTestRig:
             return chain.move(inputs, duration, timestep=self._timestep, start=motion.start)
         rows = np.array(motion.torques)
         table = TorqueTable(rows[:, 0], rows[:, 1:])
-        with warnings.catch_warnings():  # parameters that are only tried are not told about
+        with warnings.catch_warnings():  # trial parameters cause no warnings
             warnings.simplefilter("ignore", SoftgraspWarning)
             if motion.start is None:
                 return move_driven_chain(chain, table, duration, timestep=self._timestep)[0]
@@ -462,7 +462,7 @@ def arm_stage(
 
 
 def columns_of(motion: ArmMotion) -> list[str]:
-    """What the columns of a motion's rows are called: x1, y1, z1 … or u1, v1, …; x of one end."""
+    """Column names of a motion's rows: x1, y1, z1 … or u1, v1, …; x, y, z for one end."""
     axes, width = ("xyz", 3) if motion.ends else ("uv", 2)
     count = len(motion.rows[0]) // width
     if motion.ends and count == 1:
@@ -472,10 +472,10 @@ def columns_of(motion: ArmMotion) -> list[str]:
 
 @dataclass(frozen=True, kw_only=True)
 class ArmCalibrationResult(ExtensionResult):
-    """What was found of a hydraulic arm; ``FoundParameters`` has the rest.
+    """Calibration result of a hydraulic arm.
 
     Args:
-        problem: What was recorded.
+        problem: Recorded values.
         arm: With the parameters found.
     """
 
@@ -492,7 +492,7 @@ class ArmCalibrationResult(ExtensionResult):
 
 
 def calibrated_arm(result: ArmCalibrationResult) -> HydraulicArm:
-    """The arm as found, with the source of its numbers."""
+    """Return the calibrated arm with the source of its numbers."""
     names = ", ".join(result.parameters)
     source = f"softgrasp {__version__}, calibrated by {result.method} (seed {result.seed}): {names}"
     return result.arm.replace(source=source)

@@ -18,12 +18,12 @@ from softgrasp.mechanics.actuation import Allocation
 from softgrasp.mechanics.transforms import Array
 
 KP, KI, KD = 0.5, 6.0, 0.05
-"""Of the shipped arm: moment [N·m] over error [rad], its integral [rad·s] and rate [rad/s]."""
+"""Gains for the shipped arm: moment [N·m] over error [rad], integral [rad·s] and rate [rad/s]."""
 FILTER = 8.0
 """The derivative is filtered with its time constant, kd/kp, over this (Åström and Murray 2008,
 sec. 10.5, have 2 to 20)."""
 Limiter = Callable[[Array], Array]
-"""From outputs that are wanted to those that can be had."""
+"""Function from desired outputs to feasible ones."""
 
 
 class ArmBendPid:
@@ -55,7 +55,7 @@ class ArmBendPid:
         self.arm = arm
         self._chambers = [_allocation(arm, section) for section in arm.sections]
         self.pid = Pid(kp, ki, kd, period, self._limited)
-        """What it remembers."""
+        """State of the controller."""
         self._pressures = np.zeros(len(arm.chambers))
 
     def pressures(self, target: ArrayLike, bends: ArrayLike) -> Array:
@@ -146,7 +146,7 @@ class Pid:
     def reset(self) -> None:
         """Forget everything that was."""
         self.integral: Array = np.zeros(())
-        """Of the error, times ki."""
+        """Integral of the error times ki."""
         self._rate: Array = np.zeros(())
         self._last: Array | None = None
 

@@ -44,7 +44,7 @@ from softgrasp.errors import DescriptionError
 BASE = "base"
 """The link that stands still."""
 LARGEST_BEND = math.tau
-"""Of a section [rad]; the description asks for one, the simulation does not stop there."""
+"""Bending limit of a section [rad]; required by the description, not enforced in simulation."""
 DAMPINGS = {
     "bending": "damping",
     "axial": "axial_damping",
@@ -57,7 +57,7 @@ STIFFNESSES = ("bending_stiffness", "axial_stiffness", "torsion_stiffness")
 CARRIER_LINKS = 4
 """Cells a section of an arm that carries a hand."""
 ALONG_ARM = Pose(quaternion=(0.0, 1.0, 0.0, 0.0))
-"""Half a turn about x: the hand's −z, where fingers point, is the axis of the arm."""
+"""Half a revolution about x: the hand's −z, along the fingers, is the axis of the arm."""
 
 
 def arm_robot(arm: HydraulicArm, links: int = DEFAULT_LINKS) -> Robot:
@@ -215,7 +215,7 @@ def _damping(backbone: Backbone) -> SectionDamping:
 
 
 def _in_bendable(location: FieldPath) -> FieldPath:
-    """Where a bendable has a field of a section."""
+    """Return the field of a bendable that holds a field of a section."""
     if location[:1] == ("chambers",):
         return ("actuation", *location[1:])
     if location[:1] == ("damping",):
@@ -247,7 +247,7 @@ def _chain(robot: Robot) -> list[int]:
 
 
 class SectionDamping(Description):
-    """What takes energy out of a section: its material, and what is around it."""
+    """Damping of a section by its material and its surroundings."""
 
     bending: NonNegative = 0.0
     """Moment over rate of curvature [N·m²·s]."""
@@ -266,7 +266,7 @@ class ArmSection(Description):
 
     name: Name
     length: Positive
-    """Of its axis at rest [m]."""
+    """Length of the axis at rest [m]."""
     radius: Positive
     """Outer [m]."""
     mass: Positive
@@ -316,7 +316,7 @@ class HydraulicArm(Hydraulics):
 
     name: Name
     source: Text = ""
-    """Where it comes from, in words."""
+    """Source of the description."""
     sections: Annotated[tuple[ArmSection, ...], Field(min_length=1)]
     """From the base outwards."""
 
@@ -328,14 +328,14 @@ class HydraulicArm(Hydraulics):
 
     @property
     def chambers(self) -> tuple[Chamber, ...]:
-        """Of all sections, from the base outwards."""
+        """Chambers of all sections, from the base outwards."""
         return tuple(chamber for section in self.sections for chamber in section.chambers)
 
 
 class HydraulicCarrier(HandCarrier):
     """A hydraulic arm with a hand at its end, and what its chambers do during a grasp.
 
-    It bears the whole weight of the hand and of what the hand holds, and gives way to both. At the
+    It bears the weight of the hand and of the grasped object, and deflects under both. At the
     start it is at rest under its pressures and the hand's weight.
     """
 
@@ -343,28 +343,28 @@ class HydraulicCarrier(HandCarrier):
     motion_hint: ClassVar[str] = "its torques move it (arm.torques)"
 
     hydraulic: HydraulicArm
-    """Its own gravity is not looked at: that of the scene counts. It has no load at the tip but
+    """Its own gravity is ignored: the scene's gravity acts. It has no load at the tip but
     the hand."""
     pressures: tuple[Number, ...] = ()
-    """In all chambers at the start [Pa]; they stay where there are no torques. None are zeros."""
+    """Initial pressures of all chambers [Pa], constant without torques; zeros by default."""
     torques: tuple[tuple[Number, ...], ...] = ()
-    """Of the motors in time: rows of a time since the start of the run [s] and a torque a chamber
-    [N·m], on straight lines between. The drives turn them into pressures."""
+    """Motor torques in time: rows of the time since the start of the run [s] and a torque a chamber
+    [N·m], linearly interpolated. The drives convert them into pressures."""
     links: Annotated[int, Field(strict=True, ge=1, le=64)] = CARRIER_LINKS
     """Rigid cells a section."""
     base: Pose | None = None
-    """Where the arm is mounted in the world; its end then says where the hand starts, and the
+    """Pose of the arm's base in the world; its end then determines where the hand starts, and the
     scene's ``hand_pose`` is not looked at. Where it is not given, it is mounted so that the hand
     starts at ``hand_pose``."""
     tool: Pose = ALONG_ARM
     """Frame of the hand in that of the arm's end."""
     palm_mass: NonNegative = 0.0
-    """Of palm and flange together, at the origin of the hand's frame [kg]; a palm has none of its
+    """Mass of palm and flange, at the origin of the hand's frame [kg]; a palm has none of its
     own, but that of a hand from a URDF or MJCF file may."""
 
     @property
     def name(self) -> str:
-        """Of the arm."""
+        """Name of the arm."""
         return self.hydraulic.name
 
     @property
@@ -374,7 +374,7 @@ class HydraulicCarrier(HandCarrier):
 
     @property
     def mounted(self) -> bool:
-        """Whether its base has a pose in the world."""
+        """True where the base has a pose in the world."""
         return self.base is not None
 
     @model_validator(mode="after")

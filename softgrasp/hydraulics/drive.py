@@ -33,11 +33,11 @@ from softgrasp.hydraulics.description import ArmSection, HydraulicArm
 from softgrasp.mechanics.transforms import Array
 
 Coupling = Literal["static", "state"]
-"""How an arm answers its drives: with a compliance at rest, or by its own motion."""
+"""Coupling of arm and drives: static compliance, or the motion of the arm."""
 MAX_EVENTS = 20
 """Times that a piston may stop or start in one step."""
 JUST_MOVED = 1e-6
-"""Share of a step after which a piston that starts is looked at again."""
+"""Fraction of a step after which a starting piston is checked again."""
 SMALL, TERMS = 0.5, 15
 """Norm from which the power series is taken, and its terms: the rest is below 1e-17."""
 LAMINAR, TURBULENT = 2300.0, 4000.0
@@ -49,7 +49,7 @@ LAMINAR_FACTOR, TURBULENT_FACTOR = 64.0 / LAMINAR, 0.3164 / TURBULENT**0.25
 FULL = TURBULENT_FACTOR * TURBULENT**2
 """f Re² from which the flow is turbulent."""
 NEWTON_STEPS = 8
-"""They find a Reynolds number between the two to rounding."""
+"""Newton steps that find a Reynolds number in the transition to rounding."""
 
 
 @dataclass(frozen=True)
@@ -66,16 +66,16 @@ class DriveModel:
 
     @property
     def channels(self) -> int:
-        """How many there are."""
+        """Number of channels."""
         return len(self.compliances)
 
     @property
     def cylinder_compliance(self) -> float:
-        """Of the water in a cylinder, V₂/K [m³/Pa]."""
+        """Compliance of the water in a cylinder, V₂/K [m³/Pa]."""
         return self.drive.piston.volume / self.drive.fluid.bulk_modulus
 
     def resistance(self, flow: ArrayLike) -> Array:
-        """Of the tubes at a flow [Pa·s/m³]; see ``tube_resistance``."""
+        """Resistance of the tubes at a flow [Pa·s/m³]; see ``tube_resistance``."""
         return tube_resistance(self.drive.tube, self.drive.fluid, flow)
 
     def flow(self, states: Array) -> Array:
@@ -101,11 +101,11 @@ class DriveModel:
         return state_matrices
 
     def forces(self, torques: ArrayLike) -> Array:
-        """On the pistons, F_b = 2π η T / s [N], (channels,)."""
+        """Forces on the pistons, F_b = 2π η T / s [N], (channels,)."""
         return np.asarray(force_of_torque(self.drive) * np.asarray(torques, dtype=float))
 
     def screw_forces(self, torques: ArrayLike) -> Array:
-        """As ``forces``, (channels,), of torques that are looked at first.
+        """Validate torques and return their ``forces``, (channels,).
 
         Raises:
             DescriptionError: A torque is more than the motor has, or not one a channel.
@@ -119,7 +119,7 @@ class DriveModel:
         return np.broadcast_to(self.forces(values), self.channels)
 
     def rates(self, states: Array, torques: ArrayLike, swept: Array | float = 0.0) -> Array:
-        """Of the states of moving pistons, (channels, 3).
+        """Time derivatives of the states of moving pistons, (channels, 3).
 
         Args:
             states: (channels, 3).
@@ -144,11 +144,11 @@ class DriveModel:
         return values
 
     def energy(self, states: Array) -> Array:
-        """In pistons, chambers and cylinders [J], (channels,)."""
+        """Energy in pistons, chambers and cylinders [J], (channels,)."""
         return np.asarray(0.5 * (self.inertias * states**2).sum(axis=-1))
 
     def power(self, states: Array, torques: ArrayLike, swept: Array | float = 0.0) -> PowerBalance:
-        """Where the power goes at a state; the arguments are those of ``rates``."""
+        """Power balance at a state; arguments as for ``rates``."""
         piston, speed = self.drive.piston, states[:, 0]
         stored = (self.inertias * states * self.rates(states, torques, swept)).sum(axis=1)
         return PowerBalance(
@@ -262,11 +262,11 @@ class Channel:
     swept: float = 0.0
 
     def excess(self, state: Array) -> float:
-        """What pushes a piston that stands still [N]."""
+        """Net force without friction on a piston at rest [N]."""
         return float(self.force - self.piston.area * state[2])
 
     def moved(self, state: Array, time: float, direction: float) -> Array:
-        """The state (3,) a time later, sliding one way (1 or −1) or sticking (0)."""
+        """State (3,) after a time, sliding in a direction (1 or −1) or sticking (0)."""
         matrix, push = (
             self.matrix,
             (self.force - direction * self.piston.friction) / self.piston.mass,
@@ -278,7 +278,7 @@ class Channel:
         return np.asarray(move[:3, :3] @ state + move[:3, 3])
 
     def margin(self, state: Array, time: float, direction: float) -> float:
-        """At least 0 as long as the piston goes on sliding that way, or sticking."""
+        """Nonnegative as long as the piston keeps sliding in that direction, or sticking."""
         at = self.moved(state, time, direction)
         return (
             float(direction * at[0]) if direction else self.piston.friction - abs(self.excess(at))
@@ -288,7 +288,7 @@ class Channel:
 def slide_and_stick(channel: Channel, state: Array, timestep: float) -> Array:
     """The state (3,) of a channel after a step [s].
 
-    A piston that would turn round twice within one step is taken to go on.
+    A piston that would reverse twice within one step is assumed to continue.
     """
     left = timestep
     direction = float(np.sign(state[0])) or _start(channel, state)
@@ -305,7 +305,7 @@ def slide_and_stick(channel: Channel, state: Array, timestep: float) -> Array:
             )
         state, left = channel.moved(state, event, direction), left - event
         state[0] = 0.0
-        # at the instant at which it starts, friction and push are equal: the push decides the way
+        # when it starts, friction and push are equal: the push decides the direction
         direction = _start(channel, state) if direction else float(np.sign(channel.excess(state)))
     after = channel.moved(state, left, direction)
     if direction == 0.0:
@@ -314,7 +314,7 @@ def slide_and_stick(channel: Channel, state: Array, timestep: float) -> Array:
 
 
 def _start(channel: Channel, state: Array) -> float:
-    """The way that a piston at rest takes; 0 where friction holds it."""
+    """Return the direction in which a piston starts; 0 where friction holds it."""
     push = channel.excess(state)
     return float(np.sign(push)) if abs(push) > channel.piston.friction else 0.0
 
@@ -334,7 +334,7 @@ def exponential(matrices: Array) -> Array:
 
 
 def affine_moves(matrices: Array, weights: Array, inputs: Array, time: float) -> Array:
-    """How states of ẋ = A x + B y move in a time, with inputs y that stand still.
+    """Advance states of ẋ = A x + B y by a time, with constant inputs y.
 
     The state after it is M[:n, :n] x + M[:n, n:] y, M (..., n + p, n + p).
 
@@ -374,7 +374,7 @@ class FlowWatch:
         self._warned = False
 
     def watch(self, flow: Array, time: float) -> None:
-        """Look at a flow [m³/s] at a time [s].
+        """Check a flow [m³/s] at a time [s].
 
         Warns:
             SoftgraspWarning: Once, where the law of the tube does not hold at it.
@@ -406,7 +406,7 @@ def reynolds(tube: Tube, fluid: Fluid, flow: ArrayLike) -> Array:
 
 
 def poiseuille_resistance(tube: Tube, fluid: Fluid) -> float:
-    """Pressure drop over laminar flow, 128 μ l / (π d⁴) [Pa·s/m³] (paper 003, eq 34)."""
+    """Pressure drop over laminar flow, 128 μ l / (π d⁴) [Pa·s/m³] (Chen et al. 2022, eq 34)."""
     return 128.0 * fluid.viscosity * tube.length / (np.pi * tube.diameter**4)
 
 
@@ -459,7 +459,7 @@ def tube_flow(tube: Tube, fluid: Fluid, drop: ArrayLike) -> Array:
 
 
 def _between(target_number: Array) -> Array:
-    """Where the friction factor runs straight: the root of (a + b Re) Re² by Newton's method."""
+    """Solve (a + b Re) Re² for Re in the transition, where the friction factor is linear in Re."""
     slope = (TURBULENT_FACTOR - LAMINAR_FACTOR) / (TURBULENT - LAMINAR)
     first = LAMINAR_FACTOR - slope * LAMINAR
     number = np.full_like(target_number, TURBULENT)
@@ -492,7 +492,7 @@ def water_compliance(arm: HydraulicArm, section: ArmSection, index: int) -> floa
 
 @dataclass(frozen=True)
 class PowerBalance:
-    """Where the power of the drives goes [W], each of shape (channels,).
+    """Power balance of the drives [W], each of shape (channels,).
 
     Args:
         supplied: By the screws to the pistons.
@@ -512,7 +512,7 @@ class PowerBalance:
 
     @property
     def lost(self) -> Array:
-        """To friction and in the tubes [W], (channels,)."""
+        """Power lost to friction and in the tubes [W], (channels,)."""
         return np.asarray(self.viscous + self.dry + self.tube)
 
     @property

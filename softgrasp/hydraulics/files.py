@@ -130,7 +130,7 @@ def _arm(robot: Robot, path: Path) -> HydraulicArm:
 
 
 def _left_out(robot: Robot) -> Iterator[str]:
-    """What of a robot is no part of its arm, in words."""
+    """List the parts of a robot that an arm description does not keep."""
     fields = Backbone.model_fields
     for part in robot.bendables:
         if part.limits != CurvatureLimits(theta_max=LARGEST_BEND):

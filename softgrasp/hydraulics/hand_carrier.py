@@ -50,18 +50,18 @@ LOAD_STEPS, BALANCED = 6, 1e-9
 NEAR = 1e-4
 """From so little Newton's method goes on [rad or m]."""
 MAX_STEPS = 6
-"""Of Newton's method after the search for a rest."""
+"""Newton steps after the root search."""
 NUDGE = 1e-6
-"""Of a joint, for differences [rad or m]."""
+"""Joint step of the finite differences [rad or m]."""
 FAR = 1e4
-"""Distance of the points to which a damper holds a cell of the arm [m]: over a way of 1 m its
+"""Distance of the points to which a damper holds a cell of the arm [m]: over 1 m its
 direction is off by a ten-thousandth."""
 HIDDEN = 5
-"""Group of sites and tendons that no picture shows."""
+"""Group of sites and tendons that is not rendered."""
 GYRATION = 0.02
 """Radius of gyration of palm and flange [m]."""
 DRIVE_TIMESTEP = 5e-3
-"""Of the drives [s]; the flow of a step is its mean."""
+"""Time step of the drives [s]; the flow of a step is its mean."""
 WHOLE = 1.0
 """Pressures are whole multiples of this [Pa], so that they come to rest."""
 
@@ -124,7 +124,7 @@ def _rest(
     pose: Pose,
     gravity: Vec3,
 ) -> CarrierRest:
-    """Solved in the frame of the base: where the hand's pose is given, weight turns with it."""
+    """Solve in the base frame: with a prescribed hand pose, gravity rotates with the base."""
     spec, _ = hand_on_arm(mechanism, carrier, Pose())
     model = compiled(spec, f"{mechanism.hand.name} on {carrier.name}")
     data = mujoco.MjData(model)
@@ -145,7 +145,7 @@ def _rest(
         return transform(data.xpos[palm], data.xquat[palm])
 
     def base_rotation() -> Array:
-        """Of the base in the world, (3, 3)."""
+        """Rotation of the base in the world, (3, 3)."""
         if carrier.base is not None:
             return transform(quaternion=carrier.base.quaternion)[:3, :3]
         return np.asarray(hand[:3, :3] @ seen()[:3, :3].T)
@@ -195,10 +195,10 @@ def _pose(frame: Array) -> Pose:
 
 
 def balanced(off: Callable[[Array, float], Array], count: int, name: str) -> Array:
-    """Joints at which a share of all loads leaves no force, as the share grows to one, (count,).
+    """Find joint positions without net force while a fraction of all loads grows to one, (count,).
 
     Args:
-        off: From joints and share to forces on the joints over their stiffness, (count,).
+        off: Function (joints, load fraction): forces on the joints over their stiffness, (count,).
         count: Of the joints.
         name: Of the arm, for messages.
 
@@ -226,7 +226,7 @@ def balanced(off: Callable[[Array, float], Array], count: int, name: str) -> Arr
 def _root(
     off: Callable[[Array, float], Array], start: Array, load_factor: float
 ) -> tuple[Array, float]:
-    """Where a function is nothing, and what is left of it there.
+    """Find a root and its residual.
 
     Powell's method is quick and gets stuck now and then, out of the plane and near the limit; the
     one of Levenberg and Marquardt takes three times as long.
@@ -307,9 +307,9 @@ def _show(spec: mujoco.MjSpec, part: Bendable, rgba: Rgba) -> None:
 
 
 def _add_drag(spec: mujoco.MjSpec, section: ArmSection, part: Bendable) -> None:
-    """Dampers from every cell to points so far along x, y and z that they hardly turn.
+    """Dampers from every cell to points so far along x, y and z that their direction is constant.
 
-    MuJoCo has no drag of single bodies; a share of the section's goes to each cell by its mass.
+    MuJoCo has no drag of single bodies; each cell gets drag in proportion to its mass.
     """
     if not section.damping.drag:
         return

@@ -47,7 +47,7 @@ from softgrasp.hydraulics.segment_model import (
 from softgrasp.mechanics.transforms import Array
 
 MEAN = 3
-"""Place of the mean pressure of the chamber behind the states of a channel."""
+"""Index of the mean chamber pressure, after the states of a channel."""
 FLOW_FRACTION = 4.0 / 7.0
 """Of a change of the flow that is taken: Blasius's resistance grows with Q^¾, and all of it would
 overshoot."""
@@ -59,7 +59,7 @@ UNIT_PUSH = np.array([[1.0], [0.0], [0.0]])
 Inputs = Callable[[float], ArrayLike]
 """One number a chamber at a time [s]."""
 Method = Literal["RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA"]
-"""Of ``scipy.integrate.solve_ivp``."""
+"""Method of ``scipy.integrate.solve_ivp``."""
 SAMPLE = 0.01
 """Time between two rows of a recording [s], as the paper's."""
 PRESSURE = 1e6
@@ -106,7 +106,7 @@ class CoupledStepper:
 
     @property
     def pressures(self) -> Array:
-        """Of the chambers [Pa], (channels,)."""
+        """Chamber pressures [Pa], (channels,)."""
         return self.states[:, 1].copy()
 
     @property
@@ -115,7 +115,7 @@ class CoupledStepper:
         return self._law.largest
 
     def press(self, torques: ArrayLike) -> tuple[Array, Array]:
-        """How the chambers press on the arm in the next step.
+        """Return the pressures and their decrease for the next step.
 
         Args:
             torques: Of the motors, that stand still [N·m], (channels,) or one for all.
@@ -137,7 +137,7 @@ class CoupledStepper:
         return self._closed[:, MEAN].copy(), -moves[:, MEAN, 5]
 
     def advance(self, swept: Array) -> None:
-        """End the step that ``press`` has begun.
+        """Finish the step that ``press`` began.
 
         Args:
             swept: Volume that the arm has opened in its chambers over the step [m³/s], (channels,).
@@ -153,7 +153,7 @@ class CoupledStepper:
         self.states, self.time = after, self.time + self.timestep
 
     def _directions(self) -> tuple[Array, Array]:
-        """Ways of the pistons (1, −1), and which of them stick."""
+        """Directions of the pistons (1, −1), and which of them stick."""
         piston, speeds = self.model.drive.piston, self.states[:, 0]
         excess = self._forces - piston.area * self.states[:, 2]
         stuck = (speeds == 0.0) & (np.abs(excess) <= piston.friction) & (piston.friction > 0.0)
@@ -222,11 +222,11 @@ class DriveStepper:
 
     @property
     def pressures(self) -> Array:
-        """Of the chambers [Pa], (channels,)."""
+        """Chamber pressures [Pa], (channels,)."""
         return self.states[:, 1].copy()
 
     def step(self, torques: ArrayLike) -> Array:
-        """Go on by one step with torques that stand still [N·m], (channels,) or one for all.
+        """Advance by one step with constant torques [N·m], (channels,) or one for all.
 
         Returns:
             Pressures of the chambers after it [Pa], (channels,).
@@ -240,7 +240,7 @@ class DriveStepper:
         return self.pressures
 
     def _after(self, forces: Array) -> Array:
-        """The states after a step; the resistance is found along with the mean flow."""
+        """Return the states after a step; resistance and mean flow are solved together."""
         after = self._moved(forces, self.model.resistance(self._flow))
         for _ in range(CORRECTIONS):
             change = FLOW_FRACTION * (self._mean_flow(after) - self._flow)
@@ -321,7 +321,7 @@ class PressureRecording:
     largest_reynolds: float = 0.0
 
     def __call__(self, time: float) -> Array:
-        """Of the chambers at a time, on straight lines between the recorded ones [Pa], (k,).
+        """Interpolate the chamber pressures at a time [Pa], (k,).
 
         Before the first and after the last they stay.
         """
@@ -379,7 +379,7 @@ def pressures_under(
     timestep: float,
     start: ArrayLike = 0.0,
 ) -> PressureRecording:
-    """As ``drive_pressures``, from pistons that stand still.
+    """Compute ``drive_pressures`` from pistons at rest.
 
     Args:
         model: The equations.
@@ -507,7 +507,7 @@ class DrivenRecording(ArmRecording):
 
     @property
     def pressures(self) -> Array:
-        """In the chambers [Pa], (t, k)."""
+        """Chamber pressures [Pa], (t, k)."""
         return np.asarray(self.drives[:, :, 1])
 
     @property
@@ -542,7 +542,7 @@ class _Together:
         return np.concatenate([part.ravel() for part in parts])
 
     def energy(self, flat: Array) -> float:
-        """In pistons, water and arm, its weight among it [J]."""
+        """Energy of pistons, water and arm, gravity included [J]."""
         strains, rates, drives = self.split(flat)
         bare = self.arm.arm.replace(tip_load=TipLoad())
         arm = lumped_model(bare).energy(strains, rates, np.zeros(self.fluid.channels))
@@ -550,7 +550,7 @@ class _Together:
 
 
 def _arm_powers(model: LumpedModel, strains: Array, rates: Array) -> tuple[float, float]:
-    """Of the load at the tip, and lost in the material and to the surroundings [W]."""
+    """Power of the tip load, and power lost in the material and to the surroundings [W]."""
     motion, load = arm_motion(strains, rates), model.arm.tip_load
     rotation = motion.frames[-1, :3, :3]
     spin = rotation @ motion.local_spin[-1]

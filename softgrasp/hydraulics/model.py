@@ -1,4 +1,4 @@
-"""A water-hydraulic arm → a robot of bendable segments, and its model (paper 003).
+"""A water-hydraulic arm → a robot of bendable segments, and its model (Chen et al. 2022).
 
 Every cell of a section has a slide, a twist and two bends in its middle, and a chamber is one fixed
 tendon along all cells of its section, with the coefficients 1, −r cos α and −r sin α of l, u and v;
@@ -19,13 +19,13 @@ from softgrasp.model.visual import Rgba
 
 __all__ = ["arm_model", "arm_robot", "arm_spec", "end_link"]
 SECTION_RGBA: tuple[Rgba, ...] = ((0.42, 0.57, 0.73, 1.0), (0.93, 0.78, 0.55, 1.0))
-"""In pictures sections alternate between these two, from the base outwards."""
+"""Colours of the sections in images, alternating from the base outwards."""
 
 
 def arm_spec(
     arm: HydraulicArm, links: int = DEFAULT_LINKS, *, lagged: bool = False
 ) -> mujoco.MjSpec:
-    """The arm as an MjSpec with its own gravity.
+    """Build the arm as an MjSpec with the arm's gravity.
 
     Drag and the load at the tip are forces of a run, and no part of it.
 

@@ -16,7 +16,7 @@ SAME = 1e-12
 
 @dataclass(frozen=True)
 class TipRecording:
-    """Ends of sections in time, simulated or measured.
+    """Section ends in time, simulated or measured.
 
     Args:
         times: Rising [s], (t,).
@@ -46,17 +46,17 @@ class TipRecording:
 
     @property
     def speeds(self) -> Array:
-        """Of the ends, by central differences [m/s], (t, sections)."""
+        """Speeds of the ends by central differences [m/s], (t, sections)."""
         return np.asarray(np.linalg.norm(np.gradient(self.ends, self.times, axis=0), axis=2))
 
     def at(self, times: Array) -> Array:
-        """Ends at other times within its own, on straight lines between its own [m]."""
+        """Interpolate the ends at other times within the recorded range [m]."""
         return np.asarray(make_interp_spline(self.times, self.ends, k=1)(times))
 
 
 @dataclass(frozen=True)
 class TipErrors:
-    """How far the ends of two recordings are apart (paper 003, eq 37).
+    """Distances between the section ends of two recordings (Chen et al. 2022, eq 37).
 
     Args:
         times: [s], (t,).

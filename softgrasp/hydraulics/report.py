@@ -49,14 +49,14 @@ Progress = Callable[[str, float], None]
 HARDLY = 0.02
 """Part of the highest pressure below which a chamber counts as one without."""
 HEIGHT, POSES_HEIGHT = 3.2, 5.0
-"""Of a figure [in]."""
+"""Width of a figure [in]."""
 MIN_RATIO = 1e-3
 """A direction with less than this part of the largest number is not drawn."""
 POSES = 9
 """Poses over one another."""
 MARGINS, GAPS = (0.65, 0.15, 0.5, 0.5), (0.65, 0.4)
 DASHES = ("-", (0, (5, 2)), (0, (1.5, 1.5)), (0, (6, 2, 1, 2)))
-"""Of lines that may lie on one another."""
+"""Dash patterns of lines that may coincide."""
 MM = 1e3
 DEGREES = 180.0 / math.pi
 Image = npt.NDArray[np.uint8]
@@ -66,13 +66,13 @@ SIZE, FPS = (640, 480), 24
 AZIMUTH_DEG, ELEVATION_DEG, MARGIN = 90.0, -8.0, 0.1
 """Against the y axis of the base, so that its x goes to the right."""
 CAMERA_SAMPLES, TRACE = 24, 48
-"""Instants that the camera has in its picture, and points of the whole trace."""
+"""Times that the camera frames, and points of the whole trace."""
 TRACE_RATIO = 0.0045
-"""Radius of a point of the trace over the picture's height."""
+"""Radius of a trace point over the image height."""
 
 
 class Figure(NamedTuple):
-    """A figure with its heading, what it says in numbers, and its caption."""
+    """A figure with heading, summary in numbers and caption."""
 
     title: str
     path: Path
@@ -89,13 +89,13 @@ def write_arm_report(
     report: bool = True,
     progress: Progress | None = None,
 ) -> list[Path]:
-    """Write a run with its figures, its film and a page that shows them without a network.
+    """Write a run with figures, video and a self-contained HTML report.
 
     Args:
         run: The run.
         directory: Where to; it is made when it is missing.
-        renderer: ``auto``, ``gl``, ``raycast``, or ``none`` for no film.
-        video: Whether to make the film.
+        renderer: ``auto``, ``gl``, ``raycast``, or ``none`` for no video.
+        video: Whether to write the video.
         report: Whether to draw the figures and write the page.
         progress: Called with what is being written and how far it is.
 
@@ -103,8 +103,8 @@ def write_arm_report(
         The files, in the order in which they were written.
 
     Raises:
-        BackendUnavailable: The renderer that was asked for, or ffmpeg, is not there.
-        ResultError: The folder cannot be written.
+        BackendUnavailable: The requested renderer, or ffmpeg, is missing.
+        ResultError: The directory cannot be written.
     """
     directory, update = Path(directory), progress or _silent
     written, arm_video = save_arm_run(run, directory), None
@@ -122,7 +122,7 @@ def write_arm_report(
 
 
 def _silent(file: str, done: float) -> None:
-    """Tell nobody."""
+    """Ignore the progress."""
 
 
 def _drawn(run: ArmRun, directory: Path) -> list[Figure]:
@@ -137,8 +137,8 @@ def _drawn(run: ArmRun, directory: Path) -> list[Figure]:
         Figure("Tip", draw_tip(run, directory / TIP), tip_clause(run),
                 "Coordinates in the frame of the base, z along the straight arm."),
         Figure("Poses", draw_poses(run, directory / POSES_FIGURE), poses_clause(run),
-                "Axis of the arm at equal parts of the way of its end; dots are ends of sections, "
-                "dotted, the way of the end."),
+                "Axis of the arm at equal parts of the tip path; dots are ends of sections, "
+                "dotted, the tip path."),
     ]  # fmt: skip
 
 
@@ -168,7 +168,7 @@ def _rows(run: ArmRun) -> list[tuple[str, str]]:
         ("Sections", sections),
         ("Cells a section", str(run.links)),
         ("Chambers", str(len(run.arm.chambers))),
-        ("Largest torque asked", f"{np.abs(run.torques.torques).max():.4g} N·m"),
+        ("Largest torque", f"{np.abs(run.torques.torques).max():.4g} N·m"),
     ]
 
 
@@ -201,7 +201,7 @@ def _sentence(index: int, move: ArmMove) -> str:
 
 
 def key_numbers(run: ArmRun) -> list[tuple[str, str]]:
-    """Names and values of what counts most."""
+    """Names and values of the main results."""
     fastest = int(np.argmax(run.speeds[:, -1]))
     bends = np.degrees(np.linalg.norm(run.bends[-1], axis=1)).tolist()
     return [
@@ -238,7 +238,7 @@ def move_rows(run: ArmRun) -> list[list[str]]:
 
 
 def settled(move: ArmMove) -> str:
-    """How long it took, or that it was not seen."""
+    """Settling time as text, or that it did not settle."""
     return "not seen" if move.settling is None else f"{move.settling:.2f} s"
 
 
@@ -265,7 +265,7 @@ def flow_clause(run: ArmRun) -> str:
 
 
 def coupling_clause(run: ArmRun) -> str:
-    """Whether arm and fluid act on each other, in words."""
+    """Coupling of arm and fluid as text."""
     if run.coupling == "state":
         return "Arm and fluid act on each other."
     return "The drives feel the arm's compliance at rest, not its motion."
@@ -301,7 +301,7 @@ def tip_clause(run: ArmRun) -> str:
 
 
 def poses_clause(run: ArmRun) -> str:
-    """How long the way of the end is, and where it ends, in words."""
+    """Path length and final position of the tip as text."""
     path_length = np.linalg.norm(np.diff(run.ends[:, -1], axis=0), axis=1).sum()
     return f"The tip moves {path_length:.3f} m and ends at {_point_text(run.ends[-1, -1])} m."
 
@@ -402,7 +402,7 @@ def draw_tip(run: ArmRun, path: str | Path) -> Path:
 
 
 def draw_poses(run: ArmRun, path: str | Path) -> Path:
-    """Draw poses of the arm over one another, seen from two sides, and the way of its end.
+    """Draw poses of the arm over one another from two sides, and the path of the tip.
 
     Raises:
         ResultError: The place cannot be written.
@@ -426,7 +426,7 @@ def draw_poses(run: ArmRun, path: str | Path) -> Path:
                 axes.plot(ends[:, column], ends[:, 2], "o", color=color, markersize=4.0)
             tip = run.ends[:, -1]
             axes.plot(tip[:, column], tip[:, 2], color=style.INK, linewidth=0.8,
-                      linestyle=DASHES[2], label="way of the end")  # fmt: skip
+                      linestyle=DASHES[2], label="tip path")  # fmt: skip
             axes.set_aspect("equal", adjustable="box")
             axes.set_xlabel(f"{'xy'[column]} [m]")
             axes.set_ylabel("z [m]" if column == 0 else "")
@@ -443,12 +443,12 @@ def draw_poses(run: ArmRun, path: str | Path) -> Path:
 
 
 def _flat(run: ArmRun) -> bool:
-    """Whether it stays in the x–z plane."""
+    """Return True where the arm stays in the x–z plane."""
     return bool(np.abs(run.backbone[..., 1]).max() < MIN_RATIO * run.lengths[0].sum())
 
 
 def pose_rows(run: ArmRun) -> list[int]:
-    """Rows of the poses that are drawn: at equal parts of the way of the end, first and last."""
+    """Rows of the drawn poses: at equal parts of the tip path, first and last included."""
     steps = np.linalg.norm(np.diff(run.ends[:, -1], axis=0), axis=1)
     along = np.concatenate([[0.0], np.cumsum(steps)])
     rows = np.searchsorted(along, np.linspace(0.0, along[-1], POSES))
@@ -475,7 +475,7 @@ def arm_images(result: ArmCalibrationResult, directory: Path) -> list[tuple[str,
 
 
 def draw_motions(result: ArmCalibrationResult, path: str | Path) -> Path:
-    """What was recorded (dots) and simulated (lines) in time, a panel a motion."""
+    """Draw recorded (dots) and simulated (lines) values in time, a panel a motion."""
     problem, stage = result.problem, result.stages[0]
     parts: dict[bool, list[Array]] = {}
     for held, simulated in ((False, stage.simulated), (True, stage.held_out_simulated)):
@@ -508,7 +508,7 @@ def draw_motions(result: ArmCalibrationResult, path: str | Path) -> Path:
 
 @dataclass(frozen=True)
 class ArmVideo:
-    """A film that was written.
+    """A written video.
 
     Args:
         path: Where it is.
@@ -522,7 +522,7 @@ class ArmVideo:
 
 
 class PosedArm:
-    """A run of an arm as states of its model, with the base turned so that weight pulls down.
+    """Model states of a run, with the base rotated so that gravity points down.
 
     Args:
         run: The run.
@@ -548,7 +548,7 @@ class PosedArm:
         return self.data
 
     def marks(self, time: float, camera: Camera, window: float = 0.0) -> list[Mark]:  # noqa: ARG002
-        """The way of the tip until then, as points at equal distances."""
+        """Tip path until that time as points at equal distances."""
         height = 2.0 * camera.distance * np.tan(0.5 * np.radians(camera.fovy_deg))
         rows = [row for row in self._trace if row <= self._row(time)]
         positions = self.run.ends[rows, -1] @ self.rotation.T
@@ -557,7 +557,7 @@ class PosedArm:
         ]
 
     def colors(self, time: float) -> dict[int, Rgba]:  # noqa: ARG002
-        """None besides the model's own."""
+        """No caption besides the model's."""
         return {}
 
     def cloud(self) -> Array:
@@ -569,7 +569,7 @@ class PosedArm:
         return int(np.abs(self.run.times - time).argmin())
 
     def _dye(self) -> None:
-        """Give every section its colour."""
+        """Colour the sections."""
         for index, part in enumerate(arm_robot(self.run.arm, self.run.links).bendables):
             rgba = SECTION_RGBA[index % len(SECTION_RGBA)]
             for k in (0, *cell_numbers(part)):
@@ -578,7 +578,7 @@ class PosedArm:
 
 
 def _spaced(path: Array, count: int) -> list[int]:
-    """Rows of about so many points of a way, at equal distances along it; the first is one."""
+    """Rows of about so many points at equal distances along a path; the first is included."""
     along = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(path, axis=0), axis=1))])
     rows = np.searchsorted(along, np.linspace(0.0, along[-1], count))
     return sorted(set(np.minimum(rows, len(path) - 1).tolist()))
@@ -592,7 +592,7 @@ def _point(values: Sequence[float] | Array) -> tuple[float, float, float]:
 def record_arm_video(
     run: ArmRun, path: str | Path, *, renderer: str = "auto", progress: VideoProgress | None = None
 ) -> ArmVideo:
-    """Film a run in real time.
+    """Render a run in real time.
 
     Args:
         run: The run.
@@ -601,9 +601,9 @@ def record_arm_video(
         progress: Called with the part that is done.
 
     Raises:
-        BackendUnavailable: The renderer that was asked for, or ffmpeg, is not there.
+        BackendUnavailable: The requested renderer, or ffmpeg, is missing.
         DescriptionError: There is no such renderer.
-        ResultError: The film cannot be written.
+        ResultError: The video cannot be written.
     """
     posed = PosedArm(run)
     times = np.arange(0.0, run.times[-1] + 0.5 / FPS, 1.0 / FPS)
@@ -642,7 +642,7 @@ def _label(run: ArmRun, time: float) -> str:
 
 
 def upright(gravity: Array) -> Array:
-    """The turn of the base that makes its gravity point down, (3, 3); none without gravity.
+    """Rotation of the base that makes gravity point down, (3, 3); identity without gravity.
 
     Args:
         gravity: In the base frame [m/s²], (3,).
@@ -651,7 +651,7 @@ def upright(gravity: Array) -> Array:
     if size == 0.0:
         return np.eye(3)
     down = gravity / size
-    if down[2] > 1.0 - 1e-12:  # half a turn about x; the shortest way is none of one direction
+    if down[2] > 1.0 - 1e-12:  # half a revolution about x: the shortest rotation has no unique axis
         return np.diag([1.0, -1.0, -1.0])
     goal = np.array([0.0, 0.0, -1.0])
     axis, cosine = np.cross(down, goal), float(down @ goal)

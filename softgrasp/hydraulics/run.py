@@ -32,22 +32,22 @@ from softgrasp.model.robot import bend_joints, slide_joints
 
 SCHEMA_VERSION = 2
 BAND = 0.02
-"""Part of its way within which an end has settled."""
+"""Fraction of the displacement within which an end has settled."""
 STILL = 1e-6
-"""Shorter ways are none [m]."""
+"""Displacements below this are ignored [m]."""
 QUIET = 0.1
-"""Who settles in this last part of the time has not been seen to settle."""
+"""Final fraction of the time in which settling does not count."""
 DRIVE_TIMESTEP = 5e-3
-"""Of the drives [s]; the flow of a step is its mean, and two make a row."""
+"""Time step of the drives [s]; the flow of a step is its mean, two steps make a row."""
 PIECES = 24
 """Pieces of a section along which the arcs of the lumped model are drawn."""
 
 
 def save_arm_run(run: ArmRun, directory: str | Path) -> list[Path]:
-    """Write ``result.json`` and ``trajectory.npz`` into a folder and return their paths.
+    """Write ``result.json`` and ``trajectory.npz`` into a directory and return their paths.
 
     Raises:
-        ResultError: The folder cannot be written.
+        ResultError: The directory cannot be written.
     """
     return write_result(Path(directory), arm_document(run), arm_arrays(run))
 
@@ -100,9 +100,9 @@ class ArmMove:
         end: When they change again, or the run ends [s].
         start: The end of the arm at the beginning, in the base frame [m].
         place: The end of the arm at the end [m].
-        settling: From the beginning until it stays within 2 % of its way [s]; None where it was
+        settling: Time until it stays within 2 % of its displacement [s]; None where it was
             not seen to settle.
-        overshoot: Farthest beyond its last place along its way, over the way [–].
+        overshoot: Largest distance beyond the last position along the displacement, over it [–].
         top_speed: Of the end of the arm [m/s].
         top_speed_time: When it is that fast [s].
     """
@@ -119,7 +119,7 @@ class ArmMove:
 
     @property
     def distance(self) -> float:
-        """From its first to its last place [m]."""
+        """Distance from the first to the last position [m]."""
         return math.dist(self.start, self.position)
 
 
@@ -219,12 +219,12 @@ class ArmRun:
 
     @property
     def curvatures(self) -> Array:
-        """Of the sections towards x and y, bend over length [1/m], (t, sections, 2)."""
+        """Curvatures of the sections towards x and y, bend over length [1/m], (t, sections, 2)."""
         return np.asarray(self.bends / self.lengths[:, :, None])
 
     @cached_property
     def speeds(self) -> Array:
-        """Of the ends, by central differences [m/s], (t, sections)."""
+        """Speeds of the ends by central differences [m/s], (t, sections)."""
         return self.recording.speeds
 
     @property
@@ -234,7 +234,7 @@ class ArmRun:
 
     @property
     def recording(self) -> TipRecording:
-        """Its ends, for ``settling_times`` and ``tip_errors``."""
+        """Recording of the ends, for ``settling_times`` and ``tip_errors``."""
         return TipRecording(self.times, self.ends)
 
 
@@ -332,12 +332,12 @@ class ArmShapes:
 
     @property
     def angles(self) -> Array:
-        """Bending angles of the sections, whichever way [rad], (t, sections)."""
+        """Magnitudes of the bending angles of the sections [rad], (t, sections)."""
         return np.asarray(np.linalg.norm(self.bends, axis=2))
 
     @property
     def curvatures(self) -> Array:
-        """Of the sections towards x and y, bend over length [1/m], (t, sections, 2)."""
+        """Curvatures of the sections towards x and y, bend over length [1/m], (t, sections, 2)."""
         return np.asarray(self.bends / self.lengths[:, :, None])
 
 
@@ -370,7 +370,7 @@ def _shape(model: mujoco.MjModel, part: Bendable, joints: Array) -> tuple[Array,
 
 
 def _positions(model: mujoco.MjModel, joints: Array) -> Iterator[Array]:
-    """Of all bodies [m], (nbody, 3)."""
+    """Positions of all bodies [m], (nbody, 3)."""
     data = mujoco.MjData(model)
     for row in joints:
         data.qpos[:] = row
@@ -395,7 +395,7 @@ def _arc_points(strains: Array, pieces: int) -> Array:
     """Points along the arcs of one state, base first [m], (n · pieces + 1, 3)."""
     cut = np.repeat(strains, pieces, axis=0)
     cut[:, :3] /= pieces
-    # a segment is twisted at its end (paper 003, eq 3), so only its last piece is
+    # a segment is twisted at its end (Chen et al. 2022, eq 3), so only its last piece is
     cut[np.arange(len(cut)) % pieces != pieces - 1, 3] = 0.0
     frames = arm_motion(cut, np.zeros_like(cut)).frames
     return np.concatenate([np.zeros((1, 3)), frames[:, :3, 3]])

@@ -61,7 +61,7 @@ class LumpedModel:
 
     @property
     def segments(self) -> int:
-        """How many in all sections."""
+        """Number of segments of all sections."""
         return len(self.rest)
 
     @property
@@ -72,15 +72,15 @@ class LumpedModel:
         return values
 
     def elastic_forces(self, strains: Array) -> Array:
-        """Of the material, −∂V/∂x, (n, 4)."""
+        """Elastic forces of the material, −∂V/∂x, (n, 4)."""
         return np.asarray(-self.stiffness * (strains - self.straight))
 
     def chamber_forces(self, pressures: ArrayLike) -> Array:
-        """Of the pressures [Pa] of all chambers, (n, 4)."""
+        """Forces of the chamber pressures [Pa], (n, 4)."""
         return np.asarray(self.chambers @ np.asarray(pressures, dtype=float))
 
     def outer_forces(self, motion: ArmMotion) -> Array:
-        """Of gravity and of the load at the tip, (n, 4)."""
+        """Forces of gravity and of the load at the tip, (n, 4)."""
         linear, angular = motion.linear, motion.angular
         forces = np.einsum("n,nix,i->x", self.masses, linear, np.array(self.arm.gravity))
         load = self.arm.tip_load
@@ -89,7 +89,7 @@ class LumpedModel:
         return np.asarray(forces.reshape(-1, 4))
 
     def static_forces(self, strains: Array, pressures: ArrayLike) -> Array:
-        """All that act at rest, (n, 4); 0 in equilibrium."""
+        """Sum of the static forces, (n, 4); 0 in equilibrium."""
         motion = arm_motion(strains, np.zeros_like(strains))
         inner = self.elastic_forces(strains) + self.chamber_forces(pressures)
         return inner + self.outer_forces(motion)
@@ -139,7 +139,7 @@ class LumpedModel:
         return float(kinetic) + elastic - chambers - weight - load
 
     def section_ends(self, strains: Array) -> Array:
-        """Ends of the sections in the base frame [m], (sections, 3)."""
+        """Section ends in the base frame [m], (sections, 3)."""
         frames = arm_motion(strains, np.zeros_like(strains)).frames
         return np.asarray(frames[self.arm.segments - 1 :: self.arm.segments, :3, 3])
 
@@ -222,7 +222,7 @@ def checked_states(model: LumpedModel, values: ArrayLike, field: str) -> Array:
 
 
 class ArmMotion(NamedTuple):
-    """Of the ends of n segments; vectors in the base frame, those named ``own`` in the end's.
+    """Motion of the ends of n segments; vectors in the base frame, ``local`` ones in the end frame.
 
     Args:
         frames: (n, 4, 4).
@@ -306,7 +306,7 @@ class ArcNumbers(NamedTuple):
 
 
 class BendMotion(NamedTuple):
-    """End frame of a segment in its base frame and how it moves.
+    """End frame of a segment in its base frame, with its velocities.
 
     Args:
         frame: (4, 4).
@@ -403,7 +403,7 @@ def arc_numbers(angle: float) -> ArcNumbers:
 
 
 def _coefficients(order: int, times: int) -> list[float]:
-    """Of Σ (−1)ᵏ t²ᵏ/(2k + order)!, differentiated and divided by t so many times."""
+    """Coefficients of Σ (−1)ᵏ t²ᵏ/(2k + order)!, repeatedly differentiated and divided by t."""
     coefficients = [(-1) ** k / factorial(2 * k + order) for k in range(TERMS + times)]
     for _ in range(times):
         coefficients = [2 * k * part for k, part in enumerate(coefficients)][1:]

@@ -21,7 +21,7 @@ from softgrasp.hydraulics.segment_model import (
 from softgrasp.mechanics.transforms import Array
 
 MAX_POINTS = 20_000
-"""Pressures that are tried at most."""
+"""Largest number of pressure combinations."""
 LOAD_STEPS = 4
 """Steps in which pressures, weight and tip load grow from nothing."""
 BALANCED = 1e-9
@@ -32,7 +32,7 @@ NUDGE = 1e-6
 
 @dataclass(frozen=True)
 class Workspace:
-    """Ends of an arm at rest.
+    """Section ends of an arm at rest.
 
     Args:
         pressures: That were tried [Pa], (m, k).
@@ -44,12 +44,12 @@ class Workspace:
 
     @property
     def extent(self) -> Array:
-        """Of the box around the ends along x, y and z [m], (3,)."""
+        """Size of the box around the ends along x, y and z [m], (3,)."""
         return np.asarray(np.ptp(self.ends, axis=0))
 
 
 def arm_workspace(arm: HydraulicArm, levels: int = 5) -> Workspace:
-    """Where an arm ends at all combinations of evenly spaced pressures.
+    """Compute the tip positions at all combinations of evenly spaced pressures.
 
     Args:
         arm: The arm, such as one section of another.
@@ -88,7 +88,7 @@ class ArmRest:
         lengths: Of the axes of the sections [m], (sections,).
         ends: Ends of the sections in the base frame [m], (sections, 3).
         stable: Whether it comes back when it is moved a little, under loads that keep their
-            direction; a load that follows the tip can make it flutter where this says stable.
+            direction; a load that follows the tip can make it flutter although this reports stable.
     """
 
     strains: Array
@@ -144,7 +144,7 @@ def _rest(model: LumpedModel, strains: Array, pressures: Array) -> ArmRest:
 
 
 def _balanced(model: LumpedModel, start: Array, pressures: Array, load_factor: float) -> Array:
-    """Strains at which a share of all loads is in balance."""
+    """Solve the strains in equilibrium with a fraction of all loads."""
 
     def unbalanced(flat: Array) -> Array:
         strains = flat.reshape(start.shape)
