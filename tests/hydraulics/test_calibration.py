@@ -208,7 +208,9 @@ def test_what_does_not_fit_is_told() -> None:
         sg.hydraulics.ArmMotion(times=(0.0, 1.0))
     with pytest.raises(sg.DescriptionError, match="torques: expected pressures or torques, found"):
         noisy(0, torques=((0.0, 0, 0, 0),))
-    with pytest.raises(sg.DescriptionError, match="stages: expected no value for an arm, which has on"):
+    with pytest.raises(
+        sg.DescriptionError, match="stages: expected no value for an arm, which has on"
+    ):
         sg.calibrate(problem(ends), stages=["springs"])
     with pytest.raises(
         sg.DescriptionError, match=r"motions\[0\].bends: expected rows of 2 numbers"
