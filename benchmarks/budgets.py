@@ -19,7 +19,7 @@ from softgrasp.sim.benchmark import closure_speed
 
 IMPORT_ROUNDS = 7
 IMPORT_SECONDS, DEMO_SECONDS = 0.35, 20.0
-PLAIN_SHARE, NATIVE_SHARE, SOFT_SHARE = 0.75, 0.95, 0.95
+PLAIN_SHARE, SOFT_SHARE = 0.75, 0.95
 
 
 def main() -> int:
@@ -32,9 +32,6 @@ def main() -> int:
         ("demo with film and report [s]", seconds(["-m", "softgrasp", "demo"]), "at most",
          DEMO_SECONDS),
     ]  # fmt: skip
-    if speed.native_ratio is not None:
-        native = ("closed loop, compiled, over raw engine", speed.native_ratio)
-        rows.insert(2, (*native, "at least", NATIVE_SHARE))
     kept = [
         value <= limit if word == "at most" else value >= limit for _, value, word, limit in rows
     ]

@@ -81,15 +81,15 @@ def recorded(env: GraspEnv, actions: np.ndarray) -> tuple[list[np.ndarray], list
     """Targets and gravity of every control sample of an episode."""
     controls, loads = [], []
     env.reset(seed=SEED)
-    stepper = env._plant._stepper
-    sample = stepper.sample
+    stepper = env._simulation._stepper
+    sample = stepper.step_sample
 
     def noted(targets: np.ndarray) -> np.ndarray:
         controls.append(targets.copy())
         loads.append(env.model.opt.gravity.copy())
         return sample(targets)
 
-    stepper.sample = noted
+    stepper.step_sample = noted
     for action in actions:
         env.step(action)
     return controls, loads

@@ -22,8 +22,6 @@ from measured import Line, machine, show
 
 import softgrasp as sg
 from softgrasp.sim.batch import BatchRunner
-from softgrasp.sim.compiled import native_pays
-from softgrasp.sweeps.executors import total_steps
 from softgrasp.sweeps.planner import PlannedGrasps, candidates_of
 
 CANDIDATES, WORKERS, ALONE = 1000, 2, 64
@@ -67,9 +65,8 @@ def seconds_alone(planned: PlannedGrasps) -> float:
     """Mean processor time of a candidate, simulated here, one after the other [s]."""
     every = max(len(planned.table) // ALONE, 1)
     scenes = [planned.scene(row) for row in range(0, len(planned.table), every)]
-    steps = len(planned.table) * total_steps(scenes[0])
-    together = BatchRunner(compiled=native_pays(steps))
-    list(together.simulate(scenes[:4]))  # compiled code is loaded before
+    together = BatchRunner()
+    list(together.simulate(scenes[:4]))  # caches are filled before
     begin = processor_seconds()
     for first in range(0, len(scenes), 16):
         list(together.simulate(scenes[first : first + 16]))

@@ -31,7 +31,6 @@ HEAVY = (
     "imageio",
     "typer",
     "rich",
-    "numba",
 )
 SHIPPED = ("hands", "objects", "assets")
 

@@ -20,7 +20,6 @@ from softgrasp.cli.options import Json, Out
 REQUIRED = ("mujoco", "numpy", "scipy", "matplotlib", "trimesh", "typer")
 """Libraries without which nothing works; those whose versions tell most."""
 OPTIONAL = {
-    "numba": ("fast", "the compiled loop of closures"),
     "opencv-python-headless": ("calibrate", "photographs and films of fingers"),
     "pandas": ("sweep", "sweeps, plans and their tables"),
     "pyarrow": ("sweep", "sweeps, plans and their tables"),
@@ -197,8 +196,7 @@ def bench(
     """Measure the closed loop against the same physics without a controller.
 
     Raw is the same compiled model, the same recorded controls and the same number of steps, all
-    in one run; plain is the loop in Python, native the one that numba compiles. The closure is
-    measured, without the hold test behind it.
+    in one run; plain is the closed loop. The closure is measured, without the hold test.
     """
     from softgrasp.cli.scene_args import require_known
     from softgrasp.io.files import listening
@@ -218,8 +216,6 @@ def bench(
         ["raw", f"{speed.raw_steps_s:,.0f}", "1.00"],
         ["plain", f"{speed.plain_steps_s:,.0f}", f"{speed.plain_ratio:.2f}"],
     ]
-    if speed.native_steps_s is not None and speed.native_ratio is not None:
-        rows.append(["native", f"{speed.native_steps_s:,.0f}", f"{speed.native_ratio:.2f}"])
     terminal.put_table(["loop", "steps/s", "over raw"], rows)
     equal = "equal bit for bit" if speed.bit_equal else "NOT equal"
     terminal.put(
@@ -227,5 +223,3 @@ def bench(
         f"{speed.contacts_at_end} contact points at the end, median of {speed.rounds} rounds; "
         f"final joint angles {equal}"
     )
-    if speed.native_steps_s is None:
-        terminal.put("for the native loop: pip install 'softgrasp[fast]'")

@@ -24,6 +24,7 @@ from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model import names
 from softgrasp.model.scene import BuiltScene, start_targets
+from softgrasp.sim.controller import DebouncedFlags
 from softgrasp.sim.motion_plan import gravity_steps, lift_path
 from softgrasp.sim.result import EJECTION_DISTANCE
 
@@ -67,7 +68,7 @@ class Episode:
         self.task = task
         self.targets = task.start.copy()
         """Of all actuators, (nu,)."""
-        self.touch = Touch(len(task.bodies), task.scene.closure)
+        self.touch = ContactSensing(len(task.bodies), task.scene.closure)
         """Forces and established contacts."""
         self.samples = 0
         """Control samples so far."""
@@ -233,44 +234,36 @@ class Episode:
         return sum(any(touching[body] for body in part) for part in fingers) / len(fingers)
 
 
-# --------------------
-# The law of debouncing (``laws.debounce``) over the samples of one action at once.
-
-
-class Touch:
-    """Normal forces of the hand's bodies, and which contacts are established."""
+class ContactSensing:
+    """Normal forces and established contacts of the hand's bodies, by the law of single runs."""
 
     def __init__(self, bodies: int, closure: Closure) -> None:
-        """Nothing is touched.
+        """Start without contacts.
 
         Args:
-            bodies: How many there are.
-            closure: Says when contact is established.
+            bodies: Number of bodies.
+            closure: Defines when contact is established.
         """
-        self._threshold, self._needed = closure.threshold, closure.samples
-        self._counts = np.zeros(bodies, dtype=np.int64)
+        self._threshold, self._samples = closure.threshold, closure.samples
+        self._flags = DebouncedFlags.initial(bodies)
         self.forces = np.zeros(bodies)
         """Normal forces at the last sample [N], (nb,)."""
 
     @property
     def in_contact(self) -> NDArray[np.bool_]:
-        """Established contact, (nb,)."""
-        return np.asarray(self._counts == self._needed)
+        """Whether contact is established, (nb,)."""
+        return np.array(self._flags.active, dtype=bool)
 
     def update(self, forces: Array) -> None:
-        """Judge coming samples.
-
-        Contact is established where the last samples, as many as are needed, are all above the
-        threshold: it is the length of that run which counts.
+        """Evaluate consecutive samples.
 
         Args:
             forces: Normal force of each body at each sample [N], (n, nb).
         """
         self.forces = forces[-1].copy()
-        above = forces > self._threshold
-        unbroken = above.all(axis=0)
-        run = np.where(unbroken, self._counts + len(above), above[::-1].argmin(axis=0))
-        self._counts = np.minimum(run, self._needed)
+        if forces.any() or any(self._flags.counts):
+            for row in forces.tolist():
+                self._flags.update(row, self._threshold, self._samples)
 
 
 # --------------------

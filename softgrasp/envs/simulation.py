@@ -22,22 +22,7 @@ from softgrasp.model.scene import BuiltScene, start_targets
 from softgrasp.sim.controller import ClosureState, Recording, closure_layout
 from softgrasp.sim.engine import caught_warnings, has_diverged
 from softgrasp.sim.grasp_run import LARGEST_SPEED
-from softgrasp.sim.stepper import PlainStepper, SlipFriction
-
-
-class SampleStepper(PlainStepper):
-    """Steps one control sample at a time with targets that come from outside."""
-
-    def sample(self, targets: Array) -> Array:
-        """Step one sample with these targets; returns the contact sensors, a view."""
-        self._data.ctrl[:] = targets
-        self._step()
-        sensors: Array = self._raw_forces
-        return sensors
-
-    def normal_forces(self, sensors: Array) -> Array:
-        """Normal force of each body at some samples [N], (n, nb), of their sensors."""
-        return np.asarray(sensors @ self._layout.force_sum.T)
+from softgrasp.sim.stepper import MujocoStepper, SlipFriction
 
 
 class EnvSimulation:
@@ -92,7 +77,7 @@ class EnvSimulation:
             DescriptionError: The action has another shape, or holds what is not a number.
         """
         plan, gravity = episode.plan(action), self.model.opt.gravity
-        sample, sensors = self._stepper.sample, self._sensors
+        sample, sensors = self._stepper.step_sample, self._sensors
         count = len(plan.targets)
         unloaded, unseen = count - len(plan.loads), count - plan.samples
         with caught_warnings():
@@ -106,7 +91,7 @@ class EnvSimulation:
             episode.diverge()
             return
         sight = seen(*(kept[unseen:count] for kept in self._poses))
-        episode.passed(plan, self._stepper.normal_forces(sensors[:count]), sight)
+        episode.passed(plan, sensors[:count] @ self._layout.force_sum.T, sight)
 
     def _see(self, index: int) -> None:
         """Keep where object and palm are after a sample."""
@@ -119,11 +104,11 @@ class EnvSimulation:
             palm_rotations[index],
         ) = self._views
 
-    def _new_stepper(self) -> SampleStepper:
+    def _new_stepper(self) -> MujocoStepper:
         state = ClosureState.at_start(start_targets(self._built.scene), len(self._built.bodies))
         row = Recording.empty(self.model, len(self._built.bodies), self._sensors.shape[1], 1)
         friction = SlipFriction.of(self._built)
-        return SampleStepper(self.model, self.data, self._layout, state, row, friction)
+        return MujocoStepper(self.model, self.data, self._layout, state, row, friction)
 
     def _went_wrong(self) -> bool:
         # written so that a speed that is not a number counts as too fast

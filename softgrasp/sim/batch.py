@@ -1,13 +1,16 @@
-"""Many grasps of one topology at once, their physics in ``mujoco.batch``.
+"""Many grasps of one topology at once, with their physics in ``mujoco.batch``.
 
-Every grasp keeps its own controller, the one that a grasp alone has. Its targets are known ahead
-as long as its contacts stay, so all grasps do a block of steps at once, without Python in between;
-their forces are judged afterwards. A grasp whose contact changed within a block is put back to
-that sample. Results are those of grasps run one by one, bit for bit.
+``BatchRunner`` simulates scenes, side by side where they share a batch. ``BatchSimulator`` steps
+blocks of samples: every grasp has the controller of a single run (``ClosureRun.running``), whose
+targets are known in advance as long as contacts stay, so all grasps step a block without Python in
+between; their forces are evaluated afterwards by ``BatchContactDetector``. A grasp whose contact
+changed within a block is set back to that sample (decision 0011). Results equal those of single
+runs bit for bit.
 """
 
 from __future__ import annotations
 
+import math
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -24,86 +27,95 @@ from softgrasp.description.scene import GraspScene
 from softgrasp.errors import SoftgraspError
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model.scene import BuiltScene, build
-from softgrasp.sim.closure_law import ESTABLISHED, LOST, TOUCHING
-from softgrasp.sim.compiled import NativeStepper
+from softgrasp.sim.closure_law import TOUCHING
 from softgrasp.sim.contacts import ContactPoint
-from softgrasp.sim.controller import ClosureLayout, ClosureState, Integers, Recording
+from softgrasp.sim.controller import (
+    ClosureLayout,
+    ClosureState,
+    DebouncedFlags,
+    Integers,
+    Recording,
+)
 from softgrasp.sim.engine import Workspace, caught_warnings
 from softgrasp.sim.grasp_run import LARGEST_SPEED, MAX_ROWS, ClosureRun, Plans, max_rows
 from softgrasp.sim.result import GraspResult
 from softgrasp.sim.result_builder import result_of
 from softgrasp.sim.run_record import FinishedRun
-from softgrasp.sim.stepper import STATE, MujocoStepper, Stepper
+from softgrasp.sim.stepper import STATE, Stepper
 
-# --------------------
-# Many scenes simulated one after the other, or in batches where they can share one.
-
-
-WORTHWHILE = 4
-"""Grasps for which a batch pays."""
+MIN_GRASPS = 4
+"""Number of grasps from which a batch is faster than single runs."""
+SIZES = ("nq", "nv", "nu", "na", "nbody", "njnt", "ngeom", "nsite", "npair", "nsensordata",
+         "ntendon", "neq", "nmocap", "nuserdata")  # fmt: skip
+"""Sizes that models in one batch have in common."""
+PLAN_STEPS = 256
+"""Physics steps that are planned at once."""
+MIN_BLOCK, LONG_BLOCK = 8, 32
+"""Control samples of a block. Contact that begins in one block is established in the next one
+at the earliest where a block has as many samples as debouncing takes, so that few are stepped in
+vain. A long one is for grasps whose contacts did not change in the last block."""
+WARNING_COUNT = 1
+"""Column of ``Batch.warning`` that counts warnings."""
 
 
 class BatchItem(NamedTuple):
-    """What became of one scene of many."""
+    """Outcome of one scene of many."""
 
     result: GraspResult | Exception
-    """The error where there is no result."""
+    """The result, or the error that prevented it."""
     build_time: float = 0.0
-    """Wall time that its model took, files and cutting into convex parts included [s]."""
+    """Wall time of building the model, reading files and decomposing meshes included [s]."""
 
 
 @dataclass
 class _Built:
-    """A scene on its way to its result."""
+    """A built scene that is waiting for its run."""
 
     scene: BuiltScene
-    build_warnings: list[str]
-    taken: float
+    warnings: list[str]
+    build_time: float
 
 
 class BatchRunner:
-    """Simulates scenes with what one batch can take over from another."""
+    """Simulates scenes one after the other or in batches, and reuses memory between them."""
 
-    def __init__(self, *, compiled: bool, quality_rate: float | None = None) -> None:
-        """Simulate nothing yet.
+    def __init__(self, *, quality_rate: float | None = None) -> None:
+        """Start without any memory.
 
         Args:
-            compiled: Whether to run grasps one by one in compiled code, which is faster than a
-                batch where there are enough of them to load it.
-            quality_rate: As ``result_of``.
+            quality_rate: As for ``result_of``.
         """
-        self._workspace, self._compiled = Workspace(), compiled
-        self._quality_rate = quality_rate
+        self._workspace, self._quality_rate = Workspace(), quality_rate
 
     def simulate(self, scenes: Iterable[GraspScene | Exception]) -> Iterator[BatchItem]:
         """Simulate scenes.
 
         Args:
-            scenes: Scenes; what is an error stays one.
+            scenes: Scenes; an error in place of a scene is passed on.
 
         Yields:
-            For every scene, in their order, its result, the same that it has alone bit for bit, or
-            the error that there is instead.
+            For every scene, in their order, the same result bit for bit as from ``simulate``, or
+            the error that prevented it.
         """
         built = [scene if isinstance(scene, Exception) else _built(scene) for scene in scenes]
-        done = {} if self._compiled else self._batched(built)
+        done = self._batched(built)
         for index, one in enumerate(built):
             if index in done:
                 yield done[index]
             elif isinstance(one, _Built):
-                yield BatchItem(self._alone(one), one.taken)
+                yield BatchItem(self._single(one), one.build_time)
             else:
                 yield BatchItem(one)
 
     def _batched(self, built: list[_Built | Exception]) -> dict[int, BatchItem]:
-        """Scenes that were simulated side by side, by their places."""
+        """Simulate the scenes that can share batches; items by index of the scene."""
         groups: dict[object, dict[int, _Built]] = {}
         for index, one in enumerate(built):
             if isinstance(one, _Built) and can_be_batched(one.scene):
                 groups.setdefault(topology(one.scene), {})[index] = one
         done: dict[int, BatchItem] = {}
         for group in groups.values():
-            if len(group) >= WORTHWHILE:
+            if len(group) >= MIN_GRASPS:
                 done |= dict(zip(group, self._in_batch(list(group.values())), strict=True))
         return done
 
@@ -114,27 +126,26 @@ class BatchRunner:
             first = next(runs)
         except (ValueError, RuntimeError):  # MuJoCo refuses their models, or the batch itself
             for one in group:
-                unload(one.scene)
-                yield BatchItem(self._alone(one), one.taken)
+                reset_gravity(one.scene)
+                yield BatchItem(self._single(one), one.build_time)
             return
-        time_per_grasp = (time.perf_counter() - begin) / len(group)  # they have all run by now
+        time_per_grasp = (time.perf_counter() - begin) / len(group)  # all have run by now
         for one, run in zip(group, chain([first], runs), strict=True):
-            yield BatchItem(self._result(run, one, time_per_grasp), one.taken)
+            yield BatchItem(self._result(run, one, time_per_grasp), one.build_time)
 
-    def _result(self, run: FinishedRun, one: _Built, taken: float) -> GraspResult:
-        return result_of(
-            run, one.build_warnings, one.taken + taken, quality_rate=self._quality_rate
-        )
-
-    def _alone(self, one: _Built) -> GraspResult | Exception:
+    def _single(self, one: _Built) -> GraspResult | Exception:
         begin = time.perf_counter()
         try:
-            kind = NativeStepper if self._compiled else None
-            run = ClosureRun(one.scene, stepper=kind, workspace=self._workspace)
+            run = ClosureRun(one.scene, workspace=self._workspace)
             run.run()
             return self._result(run, one, time.perf_counter() - begin)
         except Exception as error:  # noqa: BLE001 - one bad grasp does not end the others
             return error
+
+    def _result(self, run: FinishedRun, one: _Built, run_time: float) -> GraspResult:
+        return result_of(
+            run, one.warnings, one.build_time + run_time, quality_rate=self._quality_rate
+        )
 
 
 def _built(scene: GraspScene) -> _Built | Exception:
@@ -151,17 +162,12 @@ def _built(scene: GraspScene) -> _Built | Exception:
     return _Built(built, messages, time.perf_counter() - begin)
 
 
-SIZES = ("nq", "nv", "nu", "na", "nbody", "njnt", "ngeom", "nsite", "npair", "nsensordata",
-         "ntendon", "neq", "nmocap", "nuserdata")  # fmt: skip
-"""What has to agree for models to run in one batch."""
-
-
 def can_be_batched(built: BuiltScene) -> bool:
     """Whether a scene can share a batch.
 
-    It has servos, drives that nothing but contact stops, friction that does not switch, no sequence
-    and a hold test that is no more than a ramp of gravity, and is not too long. Sensors are read
-    sample by sample, and deformable objects run alone, too.
+    It needs servos, actuators that only contact stops, friction that does not switch, no sequence,
+    and a hold test that is a ramp of gravity and not too long. Scenes with sensors, which are read
+    at every sample, and with deformable objects run alone, too.
     """
     scene = built.scene
     if scene.sensors or built.model.nflex:
@@ -173,7 +179,7 @@ def can_be_batched(built: BuiltScene) -> bool:
 
 
 def topology(built: BuiltScene) -> tuple[object, ...]:
-    """What two scenes have to have in common to share a batch."""
+    """Return the properties that scenes in one batch have in common, as a key."""
     model, scene = built.model, built.scene
     sizes = tuple(int(getattr(model, name)) for name in SIZES)
     steps = (float(model.opt.timestep), scene.control_period, scene.closure.threshold)
@@ -186,14 +192,14 @@ def run_batch(
 ) -> Iterator[ClosureRun]:
     """Run grasps of one ``topology`` from start to end.
 
-    A grasp that diverges, or whose solver complains, runs again alone, so that it is told as it
-    always is.
+    A grasp that diverges, or at which MuJoCo warns, is repeated as a single run, which reports it
+    as usual.
 
     Args:
-        builts: Scenes that ``can_be_batched``, each with a model of its own.
-        threads: Of the physics.
-        workspace: Memory to use, which the next batch may use again; the recordings of this one
-            are then gone.
+        builts: Scenes that ``can_be_batched``, each with its own model.
+        threads: Threads of the physics.
+        workspace: Memory to use. The next batch may use it again, which overwrites the recordings
+            of this one.
 
     Yields:
         The finished runs, in the order of the scenes.
@@ -205,49 +211,37 @@ def run_batch(
         )
         simulator.run(engine_warnings.total)
     for built, run in zip(builts, simulator.runs, strict=True):
-        if not run.odd:
+        if not run.to_repeat:
             yield run
             continue
-        unload(built)
+        reset_gravity(built)
         again = ClosureRun(built)
         again.run()
         yield again
 
 
-def unload(built: BuiltScene) -> None:
-    """Give a scene's model the gravity back that it had before its hold test."""
+def reset_gravity(built: BuiltScene) -> None:
+    """Reset the gravity of a scene's model to that before its hold test."""
     built.model.opt.gravity[:] = built.spec.option.gravity
 
 
-# --------------------
-# Grasps side by side in a batch: blocks of steps, judged behind them.
-
-
-NUMBER = 1
-"""Column of a batch's warnings that counts them."""
-MIN_BLOCK, LONG = 8, 32
-"""Samples of a block. Contact that begins in one block is established in the next one at the
-earliest where a block has as many samples as debouncing takes, so that few are stepped in vain.
-A long one is for grasps whose contacts have been as they are for a block."""
-
-
 class BatchSimulator:
-    """Grasps side by side; arrays have one row a grasp."""
+    """Runs grasps side by side; arrays have one row per batch slot."""
 
     def __init__(self, runs: Sequence[BatchedRun], threads: int, workspace: Workspace) -> None:
-        """Put all grasps to their starts.
+        """Put all grasps into their start states.
 
         Args:
             runs: Grasps of one topology that have not begun.
-            threads: Of the physics.
-            workspace: Where they record.
+            threads: Threads of the physics.
+            workspace: Memory of their recordings.
         """
         self.runs = runs
         first, count = runs[0], len(runs)
         model, layout = first.model, first.layout
         self._layout = layout
-        self._block = min(max(layout.samples, MIN_BLOCK), LONG)
-        steps = LONG * layout.substeps
+        self._block = min(max(layout.samples, MIN_BLOCK), LONG_BLOCK)
+        steps = LONG_BLOCK * layout.substeps
         self._batch = Batch(model, count, threads)
         self._batch.set_models([run.model for run in runs])
         # as a run alone starts: nothing is computed before the first step
@@ -255,14 +249,14 @@ class BatchSimulator:
         self._parts = _parts(model)
         width = layout.force_sum.shape[1]
         self._sensors = slice(layout.first_force, layout.first_force + width)
-        self._detector = BatchContactDetector(count, len(first.built.bodies), layout)
         rows, bodies = max(max_rows(run.scene) for run in runs), len(first.built.bodies)
         self._rows = workspace.side_by_side(model, bodies, width, rows, count)
         for slot, run in enumerate(runs):
             run.record_in(self._rows.one(slot))
-        self._plan = np.zeros((count, first.look_ahead + 1, model.nu))
-        self._until = np.zeros((count, first.look_ahead + 1), dtype=np.int64)
-        """Up to which sample of a plan gravity stays as it is at another one."""
+        self._detector = BatchContactDetector([run.state.contact for run in runs], layout)
+        self._plan = np.zeros((count, first.max_samples + 1, model.nu))
+        self._until = np.zeros((count, first.max_samples + 1), dtype=np.int64)
+        """For each sample of a plan, the end of the samples with the same gravity."""
         self._position, self._size, self._first = np.zeros((3, count), dtype=np.int64)
         self._loading = np.zeros(count, dtype=bool)
         self._steps = count * steps
@@ -274,26 +268,28 @@ class BatchSimulator:
         self._last_state = self._batch.state.copy()
         self._last_ctrl = np.zeros((count, model.nu))
 
-    def run(self, complaints: Callable[[], int]) -> None:
-        """Run all of them to their ends.
+    def run(self, warning_count: Callable[[], int]) -> None:
+        """Run all grasps to their ends.
 
         Args:
-            complaints: How often the solver has complained so far; whoever is in work when it
-                does is ``odd``.
+            warning_count: Returns how many warnings MuJoCo has issued so far; grasps that are
+                stepped while it rises are to be repeated.
         """
         left = np.arange(len(self.runs))
         for slot in left.tolist():
             self._take(slot, next(self.runs[slot].plans, None))
         left = self._command_first(left)
         while left.size:
-            odd = []
+            to_repeat: list[int] = []
             for slots, samples in self._groups(left):
-                before = complaints()
+                before = warning_count()
                 diverged = self._do_block(slots, samples)
-                odd += slots.tolist() if complaints() != before else slots[diverged].tolist()
-            for slot in odd:
-                self.runs[slot].odd = True
-            left = left[~np.isin(left, odd)] if odd else left
+                to_repeat += (
+                    slots.tolist() if warning_count() != before else slots[diverged].tolist()
+                )
+            for slot in to_repeat:
+                self.runs[slot].to_repeat = True
+            left = left[~np.isin(left, to_repeat)] if to_repeat else left
             due = left[self._detector.stopped[left] | (self._position[left] == self._size[left])]
             over = [slot for slot in due.tolist() if not self._resume(slot)]
             if over:
@@ -302,39 +298,39 @@ class BatchSimulator:
             run.last = Before(self._last_state[slot], self._last_ctrl[slot])
 
     def _command_first(self, slots: Integers) -> Integers:
-        """The first sample is not stepped: there is nothing to judge. Returns who goes on."""
+        """Command the first sample, which is not stepped; return the slots that continue."""
         self._rows.force[:, 0] = 0.0
         self._rows.qpos[:, 0] = self._batch.state[:, self._parts["qpos"]]
         self._ctrl[:] = self._plan[:, 0]
         self._position[:] = 1
         for slot in slots[self._size == 1].tolist():
-            self.runs[slot].odd = not self._resume(slot)  # over before its first step
-        return slots[[not run.odd for run in self.runs]]
+            self.runs[slot].to_repeat = not self._resume(slot)  # over before its first step
+        return slots[[not run.to_repeat for run in self.runs]]
 
     def _groups(self, slots: Integers) -> Iterator[tuple[Integers, int]]:
-        """Grasps that can go on for a long block, for a whole one, or for less."""
+        """Group slots that can step a long block, a whole one, or less; with its samples."""
         available = self._available(slots)
-        calm = ~self._detector.restless[slots] & (available >= LONG)
-        available = np.minimum(available, self._detector.soonest(slots))
+        calm = ~self._detector.counting[slots] & (available >= LONG_BLOCK)
+        available = np.minimum(available, self._detector.samples_to_contact(slots))
         short = ~calm & (available < self._block)
         whole = ~(calm | short)
         if calm.any():
-            yield slots[calm], LONG
+            yield slots[calm], LONG_BLOCK
         if whole.any():
             yield slots[whole], self._block
         if short.any():
             yield slots[short], int(available[short].max())
 
     def _available(self, slots: Integers) -> Integers:
-        """Samples for which targets and gravity of grasps are known."""
+        """Count samples for which targets and gravity of grasps are known, (m,)."""
         positions = self._position[slots]
         return np.asarray(self._until[slots, positions] - positions)
 
     def _do_block(self, slots: Integers, samples: int) -> NDArray[np.bool_]:
-        """Step grasps by some samples, judge them, and put each to where it really got.
+        """Step grasps by some samples, detect contacts, and set back those whose contact changed.
 
         Returns:
-            Which of them only a run alone can tell, (m,).
+            Whether each of them has to be repeated as a single run, (m,).
         """
         whole = slots.size == len(self.runs)
         begin = self._batch.state.copy() if whole else self._batch.state[slots]
@@ -344,31 +340,31 @@ class BatchSimulator:
         positions = self._position[slots]
         available = np.minimum(self._available(slots), samples)
         qvel = states[:, :, self._parts["qvel"]]
-        warned = self._batch.warning[slots, :, NUMBER].any(axis=1)
+        warned = self._batch.warning[slots, :, WARNING_COUNT].any(axis=1)
         # written so that a speed that is not a number counts as too fast
         slow = (np.square(qvel).sum(axis=2) < LARGEST_SPEED**2).all(axis=1)
-        odd = ~slow | warned
-        judgement = self._detector.detect(slots, sensors, available)
-        for index, sample, changes in judgement.changes:
+        to_repeat = ~slow | warned
+        detection = self._detector.detect(slots, sensors, available)
+        for index, sample, changes in detection.changes:
             state = begin[index] if sample == 0 else states[index, sample - 1].copy()
             run, before = self.runs[slots[index]], Before(state, controls[index, sample])
             run.record(int(self._first[slots[index]] + positions[index]) + sample, changes, before)
-        self._record(slots, states, sensors, judgement.begun)
-        self._set_back(slots, begin, states, controls, judgement.begun)
-        done = judgement.begun - self._detector.stopped[slots]
+        self._record(slots, states, sensors, detection.begun)
+        self._set_back(slots, begin, states, controls, detection.begun)
+        done = detection.begun - self._detector.stopped[slots]
         self._position[slots] = positions + done
         moved = np.flatnonzero(done)
         self._ctrl[slots[moved]] = self._plan[slots[moved], positions[moved] + done[moved] - 1]
-        return np.asarray(odd)
+        return np.asarray(to_repeat)
 
     def _load(self, slots: Integers) -> None:
-        """Give grasps in a hold test the gravity of their coming samples."""
+        """Set the gravity of the coming samples of grasps in a hold test."""
         for slot, position in zip(slots.tolist(), self._position[slots].tolist(), strict=True):
             run = self.runs[slot]
             run.model.opt.gravity[:] = run.loads[position]
 
     def _controls(self, slots: Integers, samples: int) -> Array:
-        """What drives the steps to each sample of a block, (m, block, nu)."""
+        """Collect the controls of the steps to each sample of a block, (m, block, nu)."""
         ahead = self._position[slots, None] + np.arange(samples - 1)
         planned = np.minimum(ahead, self._size[slots, None] - 1)
         controls = np.empty((slots.size, samples, self._ctrl.shape[1]))
@@ -377,7 +373,7 @@ class BatchSimulator:
         return controls
 
     def _stepped(self, slots: Integers | None, controls: Array) -> tuple[Array, Array]:
-        """State and contact sensors behind every sample of a block."""
+        """Step a block; return states and contact sensors after every sample."""
         substeps = self._layout.substeps
         count, steps = controls.shape[0], controls.shape[1] * substeps
         buffers = {
@@ -406,7 +402,7 @@ class BatchSimulator:
     def _set_back(
         self, slots: Integers, begin: Array, states: Array, controls: Array, begun: Integers
     ) -> None:
-        """Put grasps whose contact changed to the sample at which it did."""
+        """Set grasps whose contact changed to the sample at which it did."""
         early = np.flatnonzero(begun < states.shape[1])
         self._batch.state[slots[early]] = states[early, begun[early] - 1]
         rows = np.arange(slots.size)
@@ -415,13 +411,12 @@ class BatchSimulator:
         self._last_ctrl[slots] = controls[rows, last]
 
     def _resume(self, slot: int) -> bool:
-        """Let a grasp's controller go on; False where the run is over."""
+        """Let the controller of a grasp continue; False where the run is over."""
         run, done = self.runs[slot], int(self._position[slot])
         stopped = bool(self._detector.stopped[slot])
-        self._detector.write_state(slot, run.state)
         try:
             plan = run.plans.send(done)
-            while not len(plan):  # it only asked for a new one
+            while not len(plan):
                 plan = run.plans.send(0)
         except StopIteration:
             return False
@@ -442,14 +437,14 @@ class BatchSimulator:
 
 
 def _ends_of_equal_rows(rows: Array) -> Integers:
-    """For every row, the index behind the last one that is like it and follows it at once."""
+    """Return, for every row, the end of the block of equal rows that it is in, (n,)."""
     changes = np.flatnonzero((rows[1:] != rows[:-1]).any(axis=1)) + 1
     ends = np.append(changes, len(rows))
     return np.repeat(ends, np.diff(ends, prepend=0))
 
 
 def _parts(model: mujoco.MjModel) -> dict[str, slice]:
-    """Where positions and velocities stand in a state."""
+    """Return the positions of ``qpos`` and ``qvel`` in a state vector."""
     begin = mujoco.mj_stateSize(model, mujoco.mjtState.mjSTATE_TIME)
     return {
         "qpos": slice(begin, begin + model.nq),
@@ -457,40 +452,118 @@ def _parts(model: mujoco.MjModel) -> dict[str, slice]:
     }
 
 
-# --------------------
-# One grasp of a batch: its controller and its log, but no engine state of its own.
+class Detection(NamedTuple):
+    """Changes of contact of m grasps within a block."""
+
+    begun: Integers
+    """Samples whose forces were evaluated, (m,): all available ones, or up to the one at which
+    contact was established or lost."""
+    changes: list[tuple[int, int, list[int]]]
+    """Index of a grasp in the block, sample, and bits of ``closure_law`` for each body."""
 
 
-LOOK_AHEAD = 256
-"""Physics steps whose targets are computed at once."""
+class BatchContactDetector:
+    """Detects contacts of grasps side by side with the law of single runs.
+
+    Most grasps have nothing to count in a block; arrays find those that have, whose samples are
+    then debounced one by one.
+    """
+
+    def __init__(self, flags: Sequence[DebouncedFlags], layout: ClosureLayout) -> None:
+        """Start without contacts.
+
+        Args:
+            flags: Contact flags of each grasp's controller; updated.
+            layout: Constants of the loop.
+        """
+        self._flags = flags
+        self._threshold, self._samples = layout.threshold, layout.samples
+        self._bodies = len(layout.bodies)
+        self._slots = layout.force_sum.shape[1] // (3 * self._bodies)
+        shape = (len(flags), self._bodies)
+        self._counts = np.zeros(shape, dtype=np.int64)
+        self._touched, self._in_contact = np.zeros((2, *shape), dtype=bool)
+        self.stopped = np.zeros(len(flags), dtype=bool)
+        """Whether contact was established or lost at the last evaluated sample, (n,)."""
+        self.counting = np.zeros(len(flags), dtype=bool)
+        """Whether anything was counted in the last block, (n,)."""
+
+    def detect(self, slots: Integers, sensors: Array, available: Integers) -> Detection:
+        """Evaluate a block, each grasp up to its available samples or the first change of contact.
+
+        Args:
+            slots: Batch slots of the grasps, (m,).
+            sensors: Contact sensors, (m, block, nf) [N].
+            available: Samples that may be evaluated, (m,).
+        """
+        result = Detection(available.copy(), [])
+        self.counting[slots] = False
+        normal = sensors.reshape(*sensors.shape[:2], self._bodies, self._slots, 3)[..., 0]
+        if not normal.any() and not self._counts[slots].any():
+            return result
+        forces = np.zeros(normal.shape[:3])
+        for slot in range(self._slots):  # in this order, as the sum of a single run
+            forces += normal[..., slot]
+        counting = np.flatnonzero(~self._is_settled(slots, forces))
+        self.counting[slots[counting]] = True
+        for index in counting.tolist():
+            self._debounce(index, int(slots[index]), forces[index], result)
+        return result
+
+    def samples_to_contact(self, slots: Integers) -> Integers:
+        """Count samples after which contact may be established at the earliest, (m,)."""
+        counted = np.where(self._in_contact[slots], 0, self._counts[slots])
+        return np.asarray(self._samples - counted.max(axis=1, initial=0))
+
+    def _is_settled(self, slots: Integers, forces: Array) -> NDArray[np.bool_]:
+        """Whether the forces of a block change no count and no flag of each grasp, (m,)."""
+        in_contact = self._in_contact[slots][:, None]
+        settled = ((forces > self._threshold) == in_contact) & np.isfinite(forces)
+        settled &= (forces <= 0.0) | self._touched[slots][:, None]
+        counted = self._counts[slots] == np.where(self._in_contact[slots], self._samples, 0)
+        return np.asarray(settled.all(axis=(1, 2)) & counted.all(axis=1))
+
+    def _debounce(self, index: int, slot: int, forces: Array, result: Detection) -> None:
+        """Debounce the samples of one grasp, (block, nb), up to the first change of contact."""
+        flags = self._flags[slot]
+        for sample, row in enumerate(forces[: result.begun[index]].tolist()):
+            changed = flags.update(row, self._threshold, self._samples)
+            if changed:
+                result.changes.append((index, sample, flags.changes.copy()))
+            if (changed and max(flags.changes) > TOUCHING) or not math.isfinite(sum(row)):
+                self.stopped[slot] = True
+                result.begun[index] = sample + 1
+                break
+        self._counts[slot], self._touched[slot] = flags.counts, flags.touched
+        self._in_contact[slot] = flags.active
 
 
 class Before(NamedTuple):
-    """A grasp right before a control sample is stepped."""
+    """State of a grasp before a control sample is stepped."""
 
     state: Array
-    """Of the engine, (ns,)."""
+    """State vector of the engine, (ns,)."""
     ctrl: Array
-    """What the step is driven with, (nu,)."""
+    """Controls of the step, (nu,)."""
 
 
 class Scratch:
-    """An engine state in which the last step of one grasp or the other is repeated."""
+    """An engine state in which the last sample of any grasp of a batch can be repeated."""
 
     def __init__(self, model: mujoco.MjModel) -> None:
-        """Make room for a state of the batch's models."""
+        """Allocate a state of the batch's models."""
         self._data = mujoco.MjData(model)
         self._holds: object = None
 
     def repeated(self, model: mujoco.MjModel, before: Before, substeps: int) -> mujoco.MjData:
-        """The engine state behind a sample, as the grasp alone had it.
+        """Return the engine state after a sample, as in a single run.
 
         Args:
-            model: Of the grasp.
+            model: Model of the grasp.
             before: The grasp before the sample.
             substeps: Physics steps of a sample.
         """
-        if self._holds is not before:  # else it was the last one asked for
+        if self._holds is not before:
             self._holds = before
             mujoco.mj_resetData(model, self._data)
             mujoco.mj_setState(model, self._data, before.state, STATE)
@@ -500,16 +573,16 @@ class Scratch:
 
 
 class BatchedStepper(Stepper):
-    """The controller of a grasp in a batch, which does its stretches."""
+    """The controller of a grasp in a batch, which runs its plans."""
 
     def __init__(self, layout: ClosureLayout, state: ClosureState, recording: Recording) -> None:
-        """Take over a state; arguments as for ``Stepper``."""
-        super().__init__(layout, state, recording, LOOK_AHEAD)
+        """Start from a state; arguments as for ``Stepper``."""
+        super().__init__(layout, state, recording, PLAN_STEPS)
         self.ctrl = state.targets
 
     def run_chunk(self, plan: Array) -> int:
-        """Nothing: the batch does it."""
-        raise NotImplementedError("a lane of a batch is driven by the batch")
+        """Raise an error: the batch runs the plans."""
+        raise NotImplementedError("the plans of a batched grasp are run by the batch")
 
     def _command(self, targets: Array) -> None:
         self.ctrl = targets  # the batch has recorded the positions
@@ -519,7 +592,7 @@ class BatchedRun(ClosureRun):
     """A grasp that is run by a batch."""
 
     def __init__(self, built: BuiltScene, scratch: Scratch) -> None:
-        """Take a scene.
+        """Prepare a scene.
 
         Args:
             built: The scene; the hold test changes its model.
@@ -529,30 +602,30 @@ class BatchedRun(ClosureRun):
         super().__init__(built)
         self.plans: Plans = self.running()
         """Its controller."""
-        self.odd = False
-        """Whether something happened that only a run alone can tell."""
+        self.to_repeat = False
+        """Whether something happened that only a single run reports."""
         self.last: Before | None = None
         """The grasp before the last sample."""
 
     @property
     def ctrl(self) -> Array:
-        """What the controller has told the drives after a change of contact, (nu,)."""
+        """Controls after a change of contact, (nu,)."""
         assert isinstance(self._stepper, BatchedStepper)
         return self._stepper.ctrl
 
     @property
     def data(self) -> mujoco.MjData:
-        """The state of the engine behind the last sample; valid until another grasp's is read."""
+        """Engine state after the last sample; valid until that of another grasp is read."""
         assert self.last is not None
         return self._scratch.repeated(self.model, self.last, self.layout.substeps)
 
     def record(self, row: int, changes: list[int], before: Before) -> None:
-        """Log what changed at a sample.
+        """Log the changes of contact at a sample.
 
         Args:
-            row: Of the sample.
-            changes: Bits of ``laws``, (nb,).
-            before: The grasp before it.
+            row: Row of the sample.
+            changes: Bits of ``closure_law``, (nb,).
+            before: The grasp before the sample.
         """
         gravity = self.model.opt.gravity.copy()
         bodies = zip(self.built.bodies, changes, strict=True)
@@ -569,132 +642,19 @@ class BatchedRun(ClosureRun):
 
     @property
     def loads(self) -> Array:
-        """Gravity at the samples of the plan, where it grows, (n, 3) [m/s²]."""
+        """Gravity at the samples of the plan while it grows, (n, 3) [m/s²]."""
         return self._stepper.loads
 
     def record_in(self, recording: Recording) -> None:
-        """Record in memory of the batch; to be called before the run begins."""
+        """Record in memory of the batch; call it before the run begins."""
         self._stepper.recording = recording
 
-    def _new_stepper(self, _: type[MujocoStepper] | None) -> Stepper:
-        none = Recording.empty(self.model, 0, 0, 0)  # the batch gives it its own
+    def _new_stepper(self) -> Stepper:
+        none = Recording.empty(self.model, 0, 0, 0)  # replaced by the batch
         return BatchedStepper(self.layout, self.state, none)
 
-    def _went_wrong(self) -> bool:
-        return False  # the batch looks at every sample
+    def _has_failed(self) -> bool:
+        return False  # the batch checks every sample
 
-    def _record_changes(self) -> None:
-        """Nothing: the batch has noted them."""
-
-
-# --------------------
-# The law of debouncing (``laws.debounce``) over the blocks of many grasps at once.
-
-
-class Judgement(NamedTuple):
-    """What became of the contacts of some grasps within a block."""
-
-    begun: Integers
-    """Samples whose forces were judged, (m,): all that there is room for, or up to the one at
-    which contact was established or lost."""
-    changes: list[tuple[int, int, list[int]]]
-    """Index of a grasp in the block, sample, and bits of ``laws``, a touch included."""
-
-
-class BatchContactDetector:
-    """Counters and contacts of grasps side by side."""
-
-    def __init__(self, count: int, bodies: int, layout: ClosureLayout) -> None:
-        """Nothing is touched.
-
-        Args:
-            count: Grasps.
-            bodies: Of each of them.
-            layout: Constants of the loop.
-        """
-        self._threshold, self._needed = layout.threshold, layout.samples
-        self._bodies, self._slots = bodies, layout.force_sum.shape[1] // (3 * bodies)
-        self._counts, self._changes = np.zeros((2, count, bodies), dtype=np.int64)
-        self._touched, self._held = np.zeros((2, count, bodies), dtype=bool)
-        self.stopped = np.zeros(count, dtype=bool)
-        """Whether contact was established or lost at the last judged sample, (n,)."""
-
-        self.restless = np.zeros(count, dtype=bool)
-        """Whether anything was counted in the last block, (n,)."""
-
-    def detect(self, slots: Integers, sensors: Array, available: Integers) -> Judgement:
-        """Judge a block, each grasp up to its room or to the first change of targets.
-
-        Args:
-            slots: The grasps, (m,).
-            sensors: Contact sensors, (m, block, nf) [N].
-            available: Samples that may be judged, (m,).
-        """
-        begun, changes = available.copy(), list[tuple[int, int, list[int]]]()
-        self.restless[slots] = False
-        normal = sensors.reshape(*sensors.shape[:2], self._bodies, self._slots, 3)[..., 0]
-        pressed = normal.any(axis=(1, 2, 3))
-        if not pressed.any() and not self._counts[slots].any():
-            return Judgement(begun, changes)
-        forces = np.zeros(normal.shape[:3])
-        for slot in range(self._slots):  # in this order, as the sum of one grasp alone
-            forces += normal[..., slot]
-        live = self._restless(slots, forces)
-        self.restless[slots[live]] = True
-        for sample in range(normal.shape[1]):
-            live = live[(sample < available[live]) & ~self.stopped[slots[live]]]
-            if not live.size:
-                break
-            self._debounce(slots, live, forces[live, sample], sample, begun, changes)
-        return Judgement(begun, changes)
-
-    def soonest(self, slots: Integers) -> Integers:
-        """Samples after which contact may be established at the earliest, (m,)."""
-        counted = np.where(self._held[slots], 0, self._counts[slots])
-        return np.asarray(self._needed - counted.max(axis=1, initial=0))
-
-    def _restless(self, slots: Integers, forces: Array) -> Integers:
-        """Grasps for which there is anything to count in a block."""
-        held = self._held[slots][:, None]
-        above, counts = forces > self._threshold, self._counts[slots]
-        steady = (above == held) & ((forces <= 0.0) | self._touched[slots][:, None])
-        steady &= np.isfinite(forces)
-        settled = counts == np.where(self._held[slots], self._needed, 0)
-        return np.flatnonzero(~(steady.all(axis=(1, 2)) & settled.all(axis=1)))
-
-    def _debounce(
-        self,
-        slots: Integers,
-        live: Integers,
-        forces: Array,
-        sample: int,
-        begun: Integers,
-        changes: list[tuple[int, int, list[int]]],
-    ) -> None:
-        live_slots = slots[live]
-        counts, touched, held = (
-            self._counts[live_slots],
-            self._touched[live_slots],
-            self._held[live_slots],
-        )
-        above = forces > self._threshold
-        touching = (forces > 0.0) & ~touched
-        established = above & (counts == self._needed - 1)
-        lost = ~above & held
-        self._counts[live_slots] = np.where(above, np.minimum(counts + 1, self._needed), 0)
-        self._touched[live_slots] = (touched | touching) & ~lost
-        self._held[live_slots] = (held | established) & ~lost
-        changes_array = TOUCHING * touching + ESTABLISHED * established + LOST * lost
-        self._changes[live_slots] = changes_array
-        stops = (established | lost).any(axis=1) | ~np.isfinite(forces.sum(axis=1))
-        self.stopped[live_slots] = stops
-        begun[live[stops]] = sample + 1
-        noted = np.flatnonzero(changes_array.any(axis=1)).tolist()
-        changes += [(int(live[index]), sample, changes_array[index].tolist()) for index in noted]
-
-    def write_state(self, slot: int, state: ClosureState) -> None:
-        """Hand counters and contacts of one grasp to its controller."""
-        state.counts[:] = self._counts[slot].tolist()
-        state.touched[:] = self._touched[slot].astype(int).tolist()
-        state.in_contact[:] = self._held[slot].astype(int).tolist()
-        state.changes[:] = self._changes[slot].tolist()
+    def _log_changes(self) -> None:
+        """Do nothing: the batch has logged them."""

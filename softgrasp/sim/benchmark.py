@@ -1,8 +1,8 @@
-"""How fast the closed loop is against the same physics without a controller.
+"""Speed of the closed loop against the same physics without a controller.
 
-Raw speed is that of ``mujoco.rollout``, on one thread: the same compiled model, from the same
-start state, with the controls that the closed loop has recorded, for as many steps. All ways
-take turns, so that a busy machine slows all of them alike.
+Raw speed is that of ``mujoco.rollout`` on one thread: the same compiled model, from the same start
+state, with the controls that the closed loop has recorded, for as many steps. Both run alternately,
+so that other load on the machine slows them alike.
 """
 
 from __future__ import annotations
@@ -22,18 +22,16 @@ from softgrasp.errors import SimulationError
 from softgrasp.io.files import report_progress
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model.scene import BuiltScene, build
-from softgrasp.sim.compiled import NativeStepper, native_available
 from softgrasp.sim.engine import caught_warnings
 from softgrasp.sim.grasp_run import ClosureRun
-from softgrasp.sim.stepper import MujocoStepper, PlainStepper
 
 Runner = Callable[[], tuple[float, Array]]
-"""Runs a closure once: seconds that it took, and the final positions (nq,)."""
+"""Runs a closure once and returns its wall time [s] and the final positions, (nq,)."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ClosureSpeed:
-    """Speed of one closure in physics steps a second; medians of rounds that took turns."""
+    """Speed of one closure in physics steps per second; medians over alternating rounds."""
 
     steps: int
     """Physics steps of the closure."""
@@ -41,15 +39,11 @@ class ClosureSpeed:
     raw_steps_s: float
     """Without a controller [1/s]."""
     plain_steps_s: float
-    """Closed loop in plain Python, events recorded [1/s]."""
-    native_steps_s: float | None
-    """Closed loop compiled by numba [1/s]; None without the extra ``fast``."""
+    """Closed loop, events recorded [1/s]."""
     plain_ratio: float
-    """Plain speed over raw speed: median of the rounds' own ratios, in which load cancels."""
-    native_ratio: float | None
-    """Compiled speed over raw speed, likewise."""
+    """Closed-loop speed over raw speed: median of the ratios of each round [–]."""
     bit_equal: bool
-    """Whether all ways end in the same positions, bit for bit."""
+    """Whether both end in the same positions, bit for bit."""
     events: int
     """Contact events that the closed loop recorded."""
     contacts_at_end: int
@@ -57,12 +51,12 @@ class ClosureSpeed:
 
 
 def closure_speed(scene: GraspScene, rounds: int = 25) -> ClosureSpeed:
-    """Measure the closure of a scene; building, compiling and the hold test are left out.
+    """Measure the closure of a scene; building and the hold test are left out.
 
     Args:
         scene: A scene with servo joints and one friction coefficient: only such a run can be
             repeated from its controls.
-        rounds: How often each way is run.
+        rounds: Number of rounds.
 
     Raises:
         SimulationError: The scene cannot be repeated from its controls.
@@ -71,23 +65,18 @@ def closure_speed(scene: GraspScene, rounds: int = 25) -> ClosureSpeed:
     built = build(scene)
     _refuse_other_scenes(built)
     with caught_warnings():
-        reference = ClosureRun(built, stepper=PlainStepper)
+        reference = ClosureRun(built)
         reference.close()
         raw = _OpenLoop(reference)
-        runners: dict[str, Runner] = {"raw": raw, "plain": partial(_closed, built, PlainStepper)}
-        if native_available():
-            runners["native"] = partial(_closed, built, NativeStepper)
-        times, ends = _interleaved(runners, rounds)
-    speeds = {name: raw.steps / median(taken) for name, taken in times.items()}
-    ratios = {name: _ratio(times["raw"], taken) for name, taken in times.items()}
+        runners: dict[str, Runner] = {"raw": raw, "plain": partial(_closed_loop, built)}
+        times, ends = _alternate(runners, rounds)
+    ratios = [before / after for before, after in zip(times["raw"], times["plain"], strict=True)]
     return ClosureSpeed(
         steps=raw.steps,
         rounds=rounds,
-        raw_steps_s=speeds["raw"],
-        plain_steps_s=speeds["plain"],
-        native_steps_s=speeds.get("native"),
-        plain_ratio=ratios["plain"],
-        native_ratio=ratios.get("native"),
+        raw_steps_s=raw.steps / median(times["raw"]),
+        plain_steps_s=raw.steps / median(times["plain"]),
+        plain_ratio=median(ratios),
         bit_equal=len(ends) == 1,
         events=len(reference.events),
         contacts_at_end=int(reference.data.ncon),
@@ -105,13 +94,11 @@ def _refuse_other_scenes(built: BuiltScene) -> None:
         )
 
 
-def _interleaved(
+def _alternate(
     runners: dict[str, Runner], rounds: int
 ) -> tuple[dict[str, list[float]], set[bytes]]:
-    """Seconds of every round of each way, and all final positions that differ."""
-    ends = {
-        runner()[1].tobytes() for runner in runners.values()
-    }  # once unmeasured: caches, compilation
+    """Run all runners in every round; return their times and all different final positions."""
+    ends = {runner()[1].tobytes() for runner in runners.values()}  # warm up the caches
     times: dict[str, list[float]] = {name: [] for name in runners}
     for done in range(rounds):
         report_progress(f"round {done + 1} of {rounds}", done / rounds)
@@ -122,12 +109,8 @@ def _interleaved(
     return times, ends
 
 
-def _ratio(raw: list[float], closed: list[float]) -> float:
-    return median(before / after for before, after in zip(raw, closed, strict=True))
-
-
-def _closed(built: BuiltScene, kind: type[MujocoStepper]) -> tuple[float, Array]:
-    run = ClosureRun(built, stepper=kind)
+def _closed_loop(built: BuiltScene) -> tuple[float, Array]:
+    run = ClosureRun(built)
     begin = time.perf_counter()
     run.close()
     return time.perf_counter() - begin, run.data.qpos.copy()
@@ -138,7 +121,7 @@ class _OpenLoop:
 
     def __init__(self, run: ClosureRun) -> None:
         self._model, self._data = run.model, mujoco.MjData(run.model)
-        # the last row's control was set after the last step
+        # the control of the last row was set after the last step
         controls = run.recording.control[: run.recording.rows - 1]
         self._controls = np.repeat(controls, run.layout.substeps, axis=0)
         mujoco.mj_resetDataKeyframe(self._model, self._data, 0)

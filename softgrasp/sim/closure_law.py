@@ -1,9 +1,10 @@
-"""The laws of position-increment closure (paper 004, §2.2.3), blind to any engine.
+"""Control law of position-increment closure: debounced contacts stop actuators.
 
-``debounce`` is a plain loop over anything that can be indexed: Python lists in the plain loop,
-arrays in the compiled one. Both run this very source, so both take the same decisions. So does the
-controller inside Webots, into whose folder this file is copied: it needs the standard library only,
-and runs with Python 3.7, as it may be the one that Webots finds.
+Source: Mostashiri, Dhupia, Verl, Xu (paper 004), section 2.2.3 and Table 2. The functions are pure,
+work on plain lists and know no physics engine. There is one implementation of each law: runs in
+MuJoCo, batches, environments and the controller inside Webots call these functions. This file is
+copied into the directory of the Webots controller, so it imports the standard library only and
+runs with Python 3.7, which may be the interpreter that Webots finds.
 """
 
 from __future__ import annotations
@@ -14,22 +15,15 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import MutableSequence, Sequence
 
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from softgrasp.mechanics.transforms import Array
-
-
-if TYPE_CHECKING:
     Counts = MutableSequence[int]
     Flags = MutableSequence[int]
 
 TOUCHING, ESTABLISHED, LOST = 1, 2, 4
-"""Bits that say what became of a body's contact at one control sample."""
+"""Bits that describe how the contact of a body changed at one control sample."""
 
 
 def debounce(
-    forces: Sequence[float] | Array,
+    forces: Sequence[float],
     threshold: float,
     samples: int,
     counts: Counts,
@@ -37,20 +31,20 @@ def debounce(
     in_contact: Flags,
     changes: Flags,
 ) -> bool:
-    """Judge one sample of the normal forces; True if anything changed.
+    """Update established contacts by one sample of normal forces; True if anything changed.
 
     Contact is established at the sample at which the last ``samples`` forces, the current one
     included, are all above the threshold, and lost at the first one that is not. A touch is
-    told once until contact is lost.
+    reported once until contact is lost.
 
     Args:
-        forces: Normal force of each body [N], shape (nb,).
-        threshold: A force above it counts [N].
+        forces: Normal force of each body [N], (nb,).
+        threshold: Force that has to be exceeded [N].
         samples: Consecutive samples that establish contact.
-        counts: Consecutive samples so far, (nb,); changed.
-        touched: 1 where a touch has been told, (nb,); changed.
-        in_contact: 1 where contact is established, (nb,); changed.
-        changes: Sum of TOUCHING, ESTABLISHED and LOST of this sample, (nb,); changed.
+        counts: Consecutive samples so far, (nb,); updated.
+        touched: 1 where a touch was reported, (nb,); updated.
+        in_contact: 1 where contact is established, (nb,); updated.
+        changes: Sum of TOUCHING, ESTABLISHED and LOST of this sample, (nb,); overwritten.
     """
     changed = False
     for body, force in enumerate(forces):
@@ -78,12 +72,12 @@ def debounce(
 
 
 def latch(on: Sequence[int], off: Sequence[int], latched: Flags) -> bool:
-    """Switch each flag on where one thing is so, off where the other is; True if any changed.
+    """Set flags by one condition and reset them by another; True if any changed.
 
     Args:
-        on: 1 where a flag goes on, (n,).
-        off: 1 where it goes off and is not told to go on, (n,).
-        latched: The flags, (n,); changed.
+        on: 1 where a flag is set, (n,).
+        off: 1 where it is reset unless it is also set, (n,).
+        latched: The flags, (n,); updated.
     """
     changed = False
     for index, now in enumerate(latched):
@@ -104,15 +98,16 @@ def light_touches(
 ) -> bool:
     """Mark bodies that touch and do not press yet; True if there are any.
 
-    One that goes on so for long is not marked any more until contact is established.
+    A body that touches for too many samples without contact is no longer marked until contact is
+    established.
 
     Args:
         forces: Normal force of each body [N], (nb,).
-        in_contact: 1 where a body's contact is established, (nb,).
-        pressing: 1 where it has been, and the body is not apart yet, (nb,).
-        max_samples: Samples with a force after which a body is not marked any more.
-        counts: Such samples so far, (nb,); changed. Whoever finds a body apart puts it to zero.
-        light: The marks, (nb,); changed.
+        in_contact: 1 where contact of a body is established, (nb,).
+        pressing: 1 from established contact until the body has separated, (nb,).
+        max_samples: Samples with a force after which a body is no longer marked.
+        counts: Such samples so far, (nb,); updated. The caller resets them on separation.
+        light: The marks, (nb,); overwritten.
     """
     for body, force in enumerate(forces):
         touching = force > 0.0 and not pressing[body]
@@ -122,51 +117,45 @@ def light_touches(
 
 
 def update_slip(
-    pairs: Sequence[int] | NDArray[np.int64],
-    rows: Sequence[int] | NDArray[np.int64],
-    velocities: Sequence[float] | Array,
-    critical: Sequence[float] | Array,
-    slipping: Flags | NDArray[np.int64],
-    seen: Flags | NDArray[np.int64],
+    pairs: Sequence[int],
+    rows: Sequence[int],
+    velocities: Sequence[float],
+    critical: Sequence[float],
+    slipping: Flags,
 ) -> bool:
-    """Judge which pairs slide (paper 004, Table 2); True if any began or ceased to.
+    """Update which geom pairs slide (paper 004, Table 2); True if any started or stopped.
 
     A pair slides where one of its contacts is faster than the critical velocity. Pairs without a
-    contact stay as they are.
+    contact keep their state.
 
     Args:
-        pairs: Index of the pair of each contact, −1 for one that does not count, (nc,).
+        pairs: Index of the pair of each contact, −1 for a contact without such friction, (nc,).
         rows: First constraint row of each contact, negative where it has none, (nc,).
-        velocities: Of the constraint rows: normal, and two along the surface [m/s], (nr,).
+        velocities: Of the constraint rows: normal, and two tangential ones [m/s], (nr,).
         critical: Slip speed above which a contact of each pair slides [m/s], (np,).
-        slipping: 1 for a pair that slides, (np,); changed.
-        seen: Zeros, (np,); scratch, zeros again afterwards.
+        slipping: 1 for a pair that slides, (np,); updated.
     """
-    for contact, pair in enumerate(pairs):
-        if pair >= 0:
-            row = rows[contact]
-            fast = (
+    fast: dict[int, int] = {}
+    for pair, row in zip(pairs, rows):  # noqa: B905 - Python 3.7
+        if pair >= 0 and not fast.get(pair):
+            fast[pair] = int(
                 row >= 0 and math.hypot(velocities[row + 1], velocities[row + 2]) > critical[pair]
             )
-            seen[pair] = max(seen[pair], 2 if fast else 1)
     changed = False
-    for pair in pairs:
-        if pair >= 0 and seen[pair] > 0:
-            now = seen[pair] - 1
-            if slipping[pair] != now:
-                slipping[pair] = now
-                changed = True
-            seen[pair] = 0
+    for pair, slides in fast.items():
+        if slipping[pair] != slides:
+            slipping[pair] = slides
+            changed = True
     return changed
 
 
 def free_actuators(stops: Sequence[Sequence[int]], in_contact: Sequence[int]) -> list[bool]:
-    """Which drives may move: those none of whose bodies is in contact.
+    """Find the actuators that may move: those of which no body is in contact.
 
     Args:
-        stops: Indices of the bodies whose contact stops each drive: the phalanx that it moves and
-            the later ones of its finger; none of a pressure or the wrist, (nd,).
-        in_contact: 1 where a body's contact is established, (nb,).
+        stops: Indices of the bodies whose contact stops each actuator: the phalanx that it moves
+            and the distal ones of its finger; none for a pressure or the wrist, (nd,).
+        in_contact: 1 where contact of a body is established, (nb,).
     """
     return [not any(in_contact[body] for body in bodies) for bodies in stops]
 
@@ -178,14 +167,14 @@ def next_targets(
     lower: Sequence[float],
     upper: Sequence[float],
 ) -> list[float]:
-    """Targets of the next control sample: free drives grow by their increments up to a limit.
+    """Compute the targets of the next control sample: free actuators advance up to a limit.
 
     Args:
-        targets: Of the sample before [rad, m or Pa], (nd,).
-        increments: Growth a control sample, zero for an inactive drive, (nd,).
-        free: Which drives may move, (nd,).
-        lower: Lowest targets, (nd,).
-        upper: Highest targets, (nd,).
+        targets: Targets of the previous sample [rad, m or Pa], (nd,).
+        increments: Increment per control sample, zero for an inactive actuator, (nd,).
+        free: Whether each actuator may move, (nd,).
+        lower: Lower limits, (nd,).
+        upper: Upper limits, (nd,).
     """
     following = list(targets)
     for actuator, increment in enumerate(increments):

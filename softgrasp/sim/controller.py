@@ -1,4 +1,10 @@
-"""What the closed loop carries from one control sample to the next, and what it records."""
+"""State of the closed loop: constants of a scene, debounced contacts and targets, recorded rows.
+
+``ClosureLayout`` holds what is constant during a run (actuator limits and increments, addresses in
+MuJoCo's arrays), ``ClosureState`` what the controller carries from one control sample to the next,
+``Recording`` one row per control sample. The laws are in ``closure_law``, the loop in ``stepper``.
+An actuator is a joint of a rigid finger, the pressure of a soft finger, or the wrist.
+"""
 
 from __future__ import annotations
 
@@ -15,89 +21,97 @@ from softgrasp.mechanics.transforms import Array
 from softgrasp.model import names
 from softgrasp.model.scene import BuiltScene
 from softgrasp.model.sensors import contact_layout
+from softgrasp.sim.closure_law import debounce
 
 Integers = NDArray[np.int64]
-APART = 10
-"""A drive that squeezes speeds up again after this many times the samples that establish contact
-without any force. It must outlast a bounce: sooner, fingers hit again and again, and never squeeze.
-"""
-LIGHT = 5
-"""A drive gives way to touches that do not establish contact for this many times the samples that
-do; longer, a finger that chatters would never press."""
-KEPT = 0.9
-"""Share of the asked force below which a drive that has stopped at it goes on. Without that band
-fingers that share a load go on by turns, and push the object along."""
+SEPARATION_FACTOR = 10
+"""An actuator that presses slowly speeds up again when a body was without force for this many times
+the samples that establish contact. It must outlast a bounce: with less, fingers hit again and again
+and never press."""
+LIGHT_TOUCH_FACTOR = 5
+"""Targets backtrack at touches without established contact for this many times the samples that
+establish contact; with more, a finger that chatters would never press."""
+RELEASE_RATIO = 0.9
+"""Fraction of the requested force below which a stopped actuator continues. Without this band
+fingers that share a load advance alternately and push the object along."""
 ROWS = ("time", "qpos", "control", "force", "in_contact")
-"""What is recorded a sample."""
+"""Fields of a recording, one row per control sample."""
 
 
 @dataclass(frozen=True)
 class ClosureLayout:
-    """Which drive moves which body, where everything stands in MuJoCo's arrays; constant.
-
-    A drive is a joint of a rigid finger, the pressure of a soft one, or the wrist.
-    """
+    """Constants of the closed loop: nd actuators, nb bodies of the hand that can touch."""
 
     threshold: float
+    """Contact threshold [N]."""
     samples: int
+    """Consecutive samples that establish contact."""
     grip_force: float | None
-    """Normal force at which drives stop [N]; None where contact itself stops them."""
+    """Normal force at which actuators stop [N]; None where contact itself stops them."""
     torque_limits: Array | None
-    """Torques of servos at which their drives stop, infinite where none does, (nd,) [N·m or N]."""
+    """Servo torques at which actuators stop, infinite where none does, (nd,) [N·m or N]."""
     contact_rate_scale: float
-    """Share of its increment by which a drive goes on in contact."""
+    """Factor on the increment of an actuator in contact [–]."""
     increments: Array
+    """Increment of each target per control sample, (nd,) [rad, m or Pa]."""
     lower: Array
     upper: Array
+    """Limits of the targets, (nd,) [rad, m or Pa]."""
     bodies: tuple[str, ...]
-    """Of the hand, that can touch."""
+    """Names of the bodies, (nb,)."""
     stops: tuple[tuple[int, ...], ...]
-    """Indices of the bodies whose contact stops each drive."""
+    """Indices of the bodies whose contact stops each actuator, (nd,)."""
     qpos_of_actuator: Integers
-    """Of drives under prescribed actuation, which are joints; else empty."""
     dof_of_actuator: Integers
+    """Addresses of the joints under prescribed actuation, (nd,); else empty."""
     joint_of_actuator: Integers
-    """Where the joint of each drive stands in ``qpos``, −1 where it drives none."""
+    """Address in ``qpos`` of the joint of each actuator, −1 without a joint, (nd,)."""
     qpos_of_joint: Integers
-    """Of all joints that are recorded."""
+    """Addresses in ``qpos`` of all recorded joints."""
     force_sum: Array
+    """Matrix from contact sensors to normal forces of bodies, (nb, nf)."""
     object_slots: tuple[int, ...]
     """Contacts that a body can report with each object."""
     first_force: int
+    """Address of the first contact sensor in ``sensordata``."""
     substeps: int
+    """Physics steps per control sample."""
     timestep: float
+    """[s]"""
     control_period: float
+    """[s]"""
     prescribed: bool
+    """Whether joints follow their targets exactly."""
     feels: bool
-    """Whether contact is judged by what tactile sensors tell."""
+    """Whether contact is detected by tactile sensors instead of true forces."""
 
 
 def closure_layout(built: BuiltScene) -> ClosureLayout:
-    """Everything the loop needs to know of a compiled scene."""
+    """Collect the constants of the closed loop of a compiled scene."""
     scene, model = built.scene, built.model
     actuators = names.scene_actuators(scene)
-    still = len(actuators) - len(scene.rates)  # the wrist waits until the hand has closed
+    carried = len(actuators) - len(scene.rates)  # the wrist waits until the hand has closed
     body_indices = {body: index for index, body in enumerate(built.bodies)}
     stops = [tuple(body_indices[body] for body in actuator.stops) for actuator in scene.actuators]
     prescribed = scene.actuation == "prescribed"
     first, slots, force_sum = contact_layout(model, built.bodies, 1 + len(scene.objects))
-    limits = np.array([*scene.limits, *[(0.0, np.inf)] * still])
-    obeying = [d.joint or d.name for d in scene.actuators] + actuators[len(scene.actuators) :]
-    joints = [model.joint(name) for name in obeying if prescribed]
+    limits = np.array([*scene.limits, *[(0.0, np.inf)] * carried])
+    moved = [d.joint or d.name for d in scene.actuators] + actuators[len(scene.actuators) :]
+    joints = [model.joint(name) for name in moved if prescribed]
     return ClosureLayout(
         threshold=scene.closure.threshold,
         samples=scene.closure.samples,
         grip_force=scene.closure.grip_force,
-        torque_limits=_torque_limits(built, still) if scene.closure.stops_at_torque else None,
+        torque_limits=_torque_limits(built, carried) if scene.closure.stops_at_torque else None,
         contact_rate_scale=scene.closure.contact_rate_scale,
-        increments=np.array([*scene.rates, *[0.0] * still]) * scene.control_period,
+        increments=np.array([*scene.rates, *[0.0] * carried]) * scene.control_period,
         lower=limits[:, 0],
         upper=limits[:, 1],
         bodies=tuple(built.bodies),
-        stops=(*stops, *[()] * still),
+        stops=(*stops, *[()] * carried),
         qpos_of_actuator=np.array([joint.qposadr[0] for joint in joints], dtype=np.int64),
         dof_of_actuator=np.array([joint.dofadr[0] for joint in joints], dtype=np.int64),
-        joint_of_actuator=_joint_of_actuator(built, still),
+        joint_of_actuator=_joint_of_actuator(built, carried),
         qpos_of_joint=np.array([model.joint(j).qposadr[0] for j in names.scene_joints(scene)]),
         force_sum=force_sum,
         object_slots=slots,
@@ -110,28 +124,129 @@ def closure_layout(built: BuiltScene) -> ClosureLayout:
     )
 
 
+def _torque_limits(built: BuiltScene, carried: int) -> Array:
+    limits = [
+        built.model.actuator(actuator.name).forcerange[1] if actuator.joint is not None else np.inf
+        for actuator in built.scene.actuators
+    ]
+    return np.array([*limits, *[np.inf] * carried])
+
+
+def _joint_of_actuator(built: BuiltScene, carried: int) -> Integers:
+    joints = [actuator.joint for actuator in built.scene.actuators] + [None] * carried
+    addresses = [-1 if name is None else built.model.joint(name).qposadr[0] for name in joints]
+    return np.array(addresses, dtype=np.int64)
+
+
+class DebouncedFlags(NamedTuple):
+    """Flags of n bodies or actuators that need consecutive samples; see ``debounce``."""
+
+    counts: list[int]
+    """Consecutive samples above the threshold, (n,)."""
+    touched: list[int]
+    """1 where a value above zero was reported, (n,)."""
+    active: list[int]
+    """1 where enough consecutive samples were above the threshold, (n,)."""
+    changes: list[int]
+    """Bits of the last update, (n,)."""
+
+    @classmethod
+    def initial(cls, count: int, samples: int = 0) -> DebouncedFlags:
+        """Return flags that are all active after ``samples`` samples, or inactive after none."""
+        active = int(samples > 0)
+        return cls([samples] * count, [0] * count, [active] * count, [0] * count)
+
+    def update(self, values: Sequence[float], threshold: float, samples: int) -> bool:
+        """Update the flags by one sample; True if anything changed.
+
+        Args:
+            values: Forces, or other values, of the sample, (n,).
+            threshold: Value that has to be exceeded.
+            samples: Consecutive samples that activate a flag.
+        """
+        return debounce(values, threshold, samples, *self)
+
+
+@dataclass
+class ClosureState:
+    """Targets and flags of a running closure: nd actuators, nb bodies."""
+
+    targets: Array
+    """Targets of the last sample [rad, m or Pa], (nd,)."""
+    contact: DebouncedFlags
+    """Established contacts of bodies."""
+    separated: DebouncedFlags
+    """Bodies without any force for long enough; one sample with a force ends that. Used, as all
+    fields up to ``gripping``, where actuators stop at a force."""
+    pressing: list[int]
+    """1 for a body from established contact until it has separated: its actuators press slowly."""
+    light: list[int]
+    """1 for a body that touches and does not press yet: its actuators backtrack."""
+    light_counts: list[int]
+    """Samples of such a touch since the body was separated."""
+    gripped: DebouncedFlags
+    """Bodies that press with the requested force."""
+    gripping: list[int]
+    """1 for a body that has pressed with that force, and still does with nearly as much."""
+    strained: DebouncedFlags
+    """Actuators at the torque at which they stop, where they do."""
+    idle: int = 0
+    """Control samples since a target last moved."""
+
+    @classmethod
+    def at_start(cls, start: Sequence[float], bodies: int, samples: int = 1) -> ClosureState:
+        """Return the state before the first contact.
+
+        Args:
+            start: Initial targets [rad, m or Pa], (nd,).
+            bodies: Number of bodies that can touch.
+            samples: Consecutive samples that establish contact.
+        """
+        return cls(
+            np.array(start),
+            contact=DebouncedFlags.initial(bodies),
+            separated=DebouncedFlags.initial(bodies, SEPARATION_FACTOR * samples),
+            pressing=[0] * bodies,
+            light=[0] * bodies,
+            light_counts=[0] * bodies,
+            gripped=DebouncedFlags.initial(bodies),
+            gripping=[0] * bodies,
+            strained=DebouncedFlags.initial(len(start)),
+        )
+
+    @property
+    def in_contact(self) -> list[int]:
+        """1 where contact of a body is established, (nb,)."""
+        return self.contact.active
+
+    def copy(self) -> ClosureState:
+        """Return an independent copy."""
+        return deepcopy(self)
+
+
 @dataclass
 class Recording:
-    """One row a control sample; grows by doubling and is cut when it is read."""
+    """One row per control sample; grows by doubling."""
 
     time: Array
     qpos: Array
     control: Array
     force: Array
-    """Contact sensors, raw (T, nb·slots·3) [N]."""
+    """Values of the contact sensors, (T, nb·slots·3) [N]."""
     in_contact: NDArray[np.int8]
     rows: int = 0
+    """Rows that are filled."""
 
     @classmethod
     def empty(cls, model: mujoco.MjModel, bodies: int, width: int, rows: int) -> Recording:
-        """Room for a number of control samples."""
+        """Allocate a recording for a number of control samples."""
         return cls.side_by_side(model, bodies, width, rows, 1).one(0)
 
     @classmethod
     def side_by_side(
         cls, model: mujoco.MjModel, bodies: int, width: int, rows: int, count: int
     ) -> Recording:
-        """Room for ``count`` grasps, which is the first axis of every array."""
+        """Allocate recordings of ``count`` grasps, the first axis of every array."""
         shape = (count, rows)
         return cls(
             time=np.zeros(shape),
@@ -142,7 +257,7 @@ class Recording:
         )
 
     def one(self, index: int) -> Recording:
-        """One of several grasps side by side, in the same memory."""
+        """Return one of several grasps side by side, as a view."""
         return Recording(*(getattr(self, name)[index] for name in ROWS))
 
     @property
@@ -151,101 +266,12 @@ class Recording:
         return len(self.time)
 
     def reserve(self, rows: int) -> None:
-        """Make room for more rows."""
+        """Grow until ``rows`` more rows fit."""
         while self.capacity < self.rows + rows:
             for name in ROWS:
                 old = getattr(self, name)
                 setattr(self, name, np.concatenate([old, np.zeros_like(old)]))
 
     def cut(self, rows: int) -> None:
-        """Forget the rows behind the first ``rows``."""
+        """Discard all rows after the first ``rows``."""
         self.rows = min(self.rows, rows)
-
-
-def _joint_of_actuator(built: BuiltScene, still: int) -> Integers:
-    joints = [actuator.joint for actuator in built.scene.actuators] + [None] * still
-    addresses = [-1 if name is None else built.model.joint(name).qposadr[0] for name in joints]
-    return np.array(addresses, dtype=np.int64)
-
-
-def _torque_limits(built: BuiltScene, still: int) -> Array:
-    limits = [
-        built.model.actuator(actuator.name).forcerange[1] if actuator.joint is not None else np.inf
-        for actuator in built.scene.actuators
-    ]
-    return np.array([*limits, *[np.inf] * still])
-
-
-class DebouncedBodies(NamedTuple):
-    """Bodies or drives judged by something else than contact is."""
-
-    counts: list[int]
-    touched: list[int]
-    reached: list[int]
-    """1 where it is reached, (n,)."""
-    changes: list[int]
-
-    @classmethod
-    def from_start(cls, count: int, samples: int) -> DebouncedBodies:
-        """All are judged to be there after some samples, or none after no sample."""
-        here = int(samples > 0)
-        return cls([samples] * count, [0] * count, [here] * count, [0] * count)
-
-
-@dataclass
-class ClosureState:
-    """Counters and targets of a running closure."""
-
-    targets: Array
-    """Targets of the last sample [rad, m or Pa], (nd,)."""
-    counts: list[int]
-    touched: list[int]
-    in_contact: list[int]
-    changes: list[int]
-    apart: DebouncedBodies
-    """Bodies without any force for long enough; one sample with a force ends that. Only where
-    drives stop at a force."""
-    pressing: list[int]
-    """1 for a body from when contact is established until it is apart. Only where drives stop at a
-    force, which squeeze so long."""
-    light: list[int]
-    """1 for a body that touches and does not press yet, whose drives give way."""
-    light_counts: list[int]
-    """Samples in which it has done so since it was apart."""
-    gripped: DebouncedBodies
-    """By the force at which drives stop, where they do."""
-    gripping: list[int]
-    """1 for a body that has pressed with that force, and still does with nearly as much."""
-    strained: DebouncedBodies
-    """Drives by the torque at which they stop, where they do."""
-    idle: int = 0
-    """Control samples since a target last moved."""
-
-    @classmethod
-    def at_start(cls, start: Sequence[float], bodies: int, samples: int = 1) -> ClosureState:
-        """Nothing has been touched and all targets are where the joints are.
-
-        Args:
-            start: Targets, (nd,).
-            bodies: That can touch.
-            samples: That it takes to judge one.
-        """
-        zeros = [0] * bodies
-        return cls(
-            np.array(start),
-            zeros.copy(),
-            zeros.copy(),
-            zeros.copy(),
-            zeros.copy(),
-            apart=DebouncedBodies.from_start(bodies, APART * samples),
-            pressing=zeros.copy(),
-            light=zeros.copy(),
-            light_counts=zeros.copy(),
-            gripped=DebouncedBodies.from_start(bodies, 0),
-            gripping=zeros.copy(),
-            strained=DebouncedBodies.from_start(len(start), 0),
-        )
-
-    def copy(self) -> ClosureState:
-        """A state of its own with the same numbers."""
-        return deepcopy(self)

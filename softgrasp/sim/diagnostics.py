@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model.contact_pairs import object_pairs
 from softgrasp.model.names import OBJECT
-from softgrasp.sim.controller import KEPT
+from softgrasp.sim.controller import RELEASE_RATIO
 from softgrasp.sim.run_record import FinishedRun
 
 LONG = 50
@@ -51,9 +51,9 @@ def _light_touch(run: FinishedRun, forces: Array, inside: Flags) -> tuple[str, .
     return (
         f"{layout.bodies[body]} touched the object for "
         f"{waits[body] * layout.control_period:.3g} s in which no contact was established: half of "
-        f"its forces were below {np.median(nonzero):.2g} N, and contact takes {layout.samples} samples "
-        f"in a row above {layout.threshold:g} N; lower closure.threshold or closure.samples, or "
-        "close with other closure.rates",
+        f"its forces were below {np.median(nonzero):.2g} N, and contact takes {layout.samples} "
+        f"samples in a row above {layout.threshold:g} N; lower closure.threshold or "
+        "closure.samples, or close with other closure.rates",
     )
 
 
@@ -88,7 +88,9 @@ def _missed_force(run: FinishedRun, forces: Array, inside: Flags) -> tuple[str, 
     if target_force is None or len(forces) < 2:
         return ()
     # a hand that feels with sensors stops at what they tell, which their errors change
-    weak = {} if run.layout.feels else _weak_bodies(run, forces, inside, KEPT * target_force)
+    weak = (
+        {} if run.layout.feels else _weak_bodies(run, forces, inside, RELEASE_RATIO * target_force)
+    )
     before, last = run.recording.control[: len(forces)][-2:]
     moving = [
         actuator.name
@@ -108,9 +110,12 @@ def _missed_force(run: FinishedRun, forces: Array, inside: Flags) -> tuple[str, 
     if moving:
         more = f" and {len(moving) - 1} more" if len(moving) > 1 else ""
         messages.append(f"time ran out while {moving[0]}{more} still squeezed")
-        cure = "ask for a lower closure.force, raise closure.squeeze_share, or try the other grasp"
+        cure = (
+            "request a lower closure.force, raise closure.contact_rate_fraction, or try the other "
+            "grasp"
+        )
     else:
-        cure = f"{_standing(run)}ask for a lower closure.force, or try the other grasp"
+        cure = f"{_standing(run)}request a lower closure.force, or try the other grasp"
     return (f"at the end of the closure {', and '.join(messages)}: {cure}",)
 
 
@@ -164,9 +169,9 @@ def missed_warnings(run: FinishedRun, forces: Array) -> tuple[str, ...]:
             "another mount (--mount), or a closure without gravity (--no-gravity) keeps it",
         )
     return (
-        f"nothing touched the object: the hand came no nearer than {_distance_text(nearest)} to where "
-        "it was put; another orientation (--euler-deg), place (--position, in m) or --grasp may "
-        "meet it",
+        "nothing touched the object: the hand came no nearer than "
+        f"{_distance_text(nearest)} to its start position; another orientation (--euler-deg), "
+        "position (--position, in m) or --grasp may reach it",
     )
 
 

@@ -1,4 +1,10 @@
-"""One grasp in MuJoCo from start to end: a sequence around a closure, and its hold test."""
+"""One grasp in MuJoCo from start to end: phases of a sequence, closure, hold test or lift.
+
+``ClosureRun`` has the engine state, the controller, the recording and the contact log of a running
+grasp. Its phases are generators of plans (targets of coming control samples), so that a batch can
+run the plans of many grasps at once. ``DisturbanceTests`` pushes and pulls the object, every time
+from the same closed state.
+"""
 
 from __future__ import annotations
 
@@ -21,16 +27,14 @@ from softgrasp.mechanics.transforms import Array
 from softgrasp.model import names
 from softgrasp.model.deformable import node_bodies
 from softgrasp.model.scene import BuiltScene, start_targets
-from softgrasp.sim.compiled import NativeStepper, native_pays
-from softgrasp.sim.compiled_loop import data_map
 from softgrasp.sim.contacts import ContactPoint, ContactReader, OtherPoint, contact_points
 from softgrasp.sim.controller import ClosureState, Recording, closure_layout
 from softgrasp.sim.engine import Workspace, caught_warnings, has_diverged, held_back
 from softgrasp.sim.hold_test import (
     SLIP_TIME,
-    Gone,
+    LossDetector,
     Pulled,
-    SlipWatch,
+    SlipDetector,
     Trial,
     direction_label,
     friction_limit,
@@ -48,24 +52,21 @@ from softgrasp.sim.motion_plan import (
 from softgrasp.sim.result import ContactEvent
 from softgrasp.sim.run_record import Engine, EventLog, FinishedRun
 from softgrasp.sim.sensors import Sensing
-from softgrasp.sim.stepper import MujocoStepper, PlainStepper, SlipFriction, Stepper, driven
+from softgrasp.sim.stepper import MujocoStepper, SlipFriction, Stepper, driven
 
 Plans = Generator[Array, int, None]
-"""Yields targets of coming samples, and takes how many of them were finished."""
-
-
-MAX_ROWS = 100_000
-"""Rows of the recording to begin with; it grows."""
-LARGEST_SPEED = 300.0
-"""Speed [rad/s or m/s] no part of a grasp reaches: the state has diverged before it is NaN."""
-FARTHEST, LARGEST_FORCE = 1e3, 1e9
-"""Angles, places and forces [rad or m, N] that no grasp reaches either; rows that have them are
-not kept."""
-GRACE = 0.5
-"""Without a given duration a closure may take this much longer than its longest joint [s]."""
-
+"""Yields targets of coming samples, (n, nd), and receives the number of finished ones."""
 Progress = Callable[[float], None]
 """Called with the simulated time [s]."""
+
+MAX_ROWS = 100_000
+"""Rows that the recording has at first; it grows."""
+LARGEST_SPEED = 300.0
+"""Norm of all joint velocities [rad/s or m/s] above which a run has diverged, before it is NaN."""
+FARTHEST, LARGEST_FORCE = 1e3, 1e9
+"""Positions [rad or m] and forces [N] from which on rows of a diverged run are discarded."""
+GRACE = 0.5
+"""Time that a closure without a specified duration may take longer than its slowest joint [s]."""
 
 
 class ClosureRun:
@@ -76,17 +77,15 @@ class ClosureRun:
         built: BuiltScene,
         progress: Progress | None = None,
         *,
-        stepper: type[MujocoStepper] | None = None,
         workspace: Workspace | None = None,
     ) -> None:
         """Put the scene into its start state.
 
         Args:
-            built: The scene; the friction law and the hold test change its model.
-            progress: Called with the simulated time now and then.
-            stepper: How to run the closed loop; the faster one where it is not given.
-            workspace: Memory to use, which the next run may use again; this one's state and
-                recording are then gone.
+            built: The scene; switching friction and the hold test change its model.
+            progress: Called with the simulated time from time to time.
+            workspace: Memory to use. The next run may use it again, which overwrites the state and
+                the recording of this one.
         """
         self.built, self.scene = built, built.scene
         self.model = built.model
@@ -100,43 +99,43 @@ class ClosureRun:
         self.engine_warnings: Counter[str] = Counter()
         self.diverged = False
         self.finished = False
-        """Whether the run came to its own end: neither diverged nor interrupted."""
+        """Whether the run came to its end: neither diverged nor interrupted."""
         self.hold_from: int | None = None
         """Row at which the hold test, or the lift, began: the end of the closure."""
         self.phases: list[PhaseRows] = []
-        """What it has gone through."""
+        """Phases so far."""
         self.trials: list[Trial] = []
-        """Directions of the hold test that were tried."""
+        """Pushes of the hold test so far."""
         self.pulls: list[Pulled] = []
-        """Pulls of the hold test."""
-        self._silent = False
+        """Pulls of the hold test so far."""
+        self._logging = True
         self._progress = progress
-        self._let_interrupt: Callable[[], None] = lambda: None
+        self._raise_interrupt: Callable[[], None] = lambda: None
         self._workspace = workspace or Workspace()
         self.sensing = Sensing(built) if self.scene.sensors else None
-        self._stepper = self._new_stepper(stepper)
+        self._stepper = self._new_stepper()
 
     @cached_property
     def data(self) -> mujoco.MjData:
-        """The state of the engine."""
+        """State of the engine."""
         data = self._workspace.data(self.model)
         mujoco.mj_resetDataKeyframe(self.model, data, 0)
         return data
 
     @property
     def events(self) -> list[ContactEvent]:
-        """Contacts that began or ended so far."""
+        """Changes of contact so far."""
         return self.log.events
 
     @property
     def recording(self) -> Recording:
-        """The rows so far."""
+        """Rows so far."""
         return self._stepper.recording
 
     @property
-    def look_ahead(self) -> int:
-        """Most control samples of a plan."""
-        return self._stepper.look_ahead
+    def max_samples(self) -> int:
+        """Largest number of control samples of a plan."""
+        return self._stepper.max_samples
 
     @property
     def now(self) -> float:
@@ -144,48 +143,48 @@ class ClosureRun:
         return float(self.recording.time[self.recording.rows - 1])
 
     def contact_points(self) -> list[ContactPoint]:
-        """Contacts with objects in the state of the last physics step."""
+        """Read the contacts with objects in the state of the last physics step."""
         return contact_points(self.model, self.data)
 
     def other_points(self) -> list[OtherPoint]:
-        """Contacts in which the hand touches no object, in the state of the last physics step."""
+        """Read the contacts without the hand on an object, of the last physics step."""
         return self._contacts.others(self.data)
 
     def run(self) -> None:
-        """Go through the sequence, or close the hand, and then the hold test or the lift."""
-        with caught_warnings() as self.engine_warnings, held_back() as self._let_interrupt:
+        """Run the sequence, or the closure, and then the hold test or the lift."""
+        with caught_warnings() as self.engine_warnings, held_back() as self._raise_interrupt:
             driven(self.running(), self._stepper.run_chunk)
 
     def close(self) -> None:
-        """Close the hand; ``run`` does this and the hold test, and keeps the engine's warnings."""
+        """Close the hand only; the engine's warnings are not collected."""
         driven(self._closing(), self._stepper.run_chunk)
 
     def running(self) -> Plans:
-        """The whole run, where somebody else does its stretches; see ``Stepper.advancing``."""
+        """Yield the plans of the whole run; see ``Stepper.advancing``."""
         success, lift = self.scene.success, self.scene.lift
         for phase in self.scene.sequence or (ClosePhase(),):
-            yield from self._noted(phase.label, self._going_through(phase))
+            yield from self._as_phase(phase.label, self._phase(phase))
         if success is not None and success.gravity is not None:
-            yield from self._noted("hold test", self._loading(success))
+            yield from self._as_phase("hold test", self._gravity_ramp(success))
         for phase in success.motion if success is not None else ():
-            yield from self._noted(phase.label, self._going_through(phase))
+            yield from self._as_phase(phase.label, self._phase(phase))
         if success is not None and (success.directions or success.pulls) and not self.diverged:
-            yield from self._trying(success)
+            yield from self._disturbances(success)
         if lift is not None:
-            yield from self._noted("lift", self._lifting(lift))
+            yield from self._as_phase("lift", self._lifting(lift))
         self.finished = not self.diverged
 
-    def _noted(self, name: str, plans: Plans) -> Plans:
-        """Run a part of the whole, where nothing has gone wrong yet, and note where it was."""
+    def _as_phase(self, name: str, plans: Plans) -> Plans:
+        """Run a part of the whole unless the run has diverged, and record its rows."""
         if self.diverged:
             return
         begin = max(self.recording.rows - 1, 0)
         yield from plans
         self.phases.append(PhaseRows(name, begin, self.recording.rows - 1))
 
-    def _going_through(self, phase: Phase) -> Plans:
+    def _phase(self, phase: Phase) -> Plans:
         if isinstance(phase, ClosePhase):
-            self._stepper.let_go()
+            self._stepper.follow_rates()
             if len(targets := carrier_path(self.scene, max_rows(self.scene))):
                 self._stepper.lead(len(self.scene.actuators), targets)
             self.state.idle = 0
@@ -196,10 +195,10 @@ class ClosureRun:
         samples = max(round(phase.time / self.scene.control_period), 1)
         actuator_count = len(self.scene.actuators)
         path = self._trajectory.through(phase, samples)
-        if self.hold_from is None:  # before the closure the fingers are led, too
+        if self.hold_from is None:  # before the closure the phase moves the fingers, too
             fingers = finger_path(self.scene, phase, self.state.targets[:actuator_count], samples)
             path = np.hstack([fingers, path])
-            if self.recording.rows == 0:  # the first sample is the start, before any way
+            if self.recording.rows == 0:  # the first sample is the start
                 path = np.vstack([self.state.targets, path])
             self._stepper.lead(0, path)
         elif phase.moves_wrist:
@@ -217,48 +216,27 @@ class ClosureRun:
         settle = round(scene.settling_time / scene.control_period)
         yield from self.advancing(total, idle_limit=total + 1 if has_duration else max(settle, 1))
 
-    def _empty_recording(self) -> Recording:
-        # rows that are not used cost nothing
-        bodies, width = len(self.built.bodies), self.layout.force_sum.shape[1]
-        return self._workspace.recording(
-            self.model, bodies, width, min(max_rows(self.scene), MAX_ROWS)
-        )
-
-    def _new_stepper(self, kind: type[MujocoStepper] | None) -> Stepper:
-        recording = self._empty_recording()
-        friction = SlipFriction.of(self.built)
-        if kind is None:
-            kind = NativeStepper if native_pays(planned_samples(self.scene)) else PlainStepper
-        if friction is not None and data_map() is None:
-            kind = PlainStepper  # compiled code does not find the contacts
-        if self.layout.grip_force is not None or self.layout.torque_limits is not None:
-            kind = PlainStepper  # compiled code judges contact only
-        if self.sensing is not None:
-            kind = PlainStepper  # sensors are read in Python
-        run = (self.model, self.data, self.layout, self.state, recording)
-        return kind(*run, friction, self.sensing)
-
-    def _loading(self, criterion: SuccessCriterion) -> Plans:
+    def _gravity_ramp(self, criterion: SuccessCriterion) -> Plans:
         period = self.scene.control_period
         steps = [*gravity_steps(criterion, self.model.opt.gravity.copy(), period)]
         samples, loads = zip(*steps, strict=True)
         self._stepper.loads = np.repeat(loads, samples, axis=0)
         yield from self.advancing(sum(samples))
 
-    def _trying(self, criterion: SuccessCriterion) -> Plans:
-        """Push and pull the object, each time from the state that there is now."""
-        assert isinstance(self._stepper, MujocoStepper)  # can_be_batched
-        attempts = Attempts(self, self._stepper, criterion, self._contacts)
-        # contacts of a trial are not those of the grasp, to whose state every one goes back
-        self._silent = True
-        for attempt in attempts.all():
-            yield from self._noted(attempt.label, attempt.plans)
+    def _disturbances(self, criterion: SuccessCriterion) -> Plans:
+        """Push and pull the object, each time from the present state."""
+        assert isinstance(self._stepper, MujocoStepper)  # see can_be_batched
+        tests = DisturbanceTests(self, self._stepper, criterion, self._contacts)
+        # contacts during a test are not those of the grasp, to whose state every test returns
+        self._logging = False
+        for test in tests.all():
+            yield from self._as_phase(test.label, test.plans)
             if self.diverged:
                 return
-            attempt.end(self.phases[-1])
-        attempts.put_back()
-        yield from self._noted("closed", self.advancing(1))
-        self._silent = False
+            test.record(self.phases[-1])
+        tests.put_back()
+        yield from self._as_phase("closed", self.advancing(1))
+        self._logging = True
 
     def _lifting(self, lift: Lift) -> Plans:
         period = self.scene.control_period
@@ -267,55 +245,66 @@ class ClosureRun:
         yield from self.advancing(samples + round(lift.hold_time / period))
 
     def advancing(self, samples: int, idle_limit: int | None = None) -> Plans:
-        """Go on for some control samples, or until ``idle_limit`` of them have changed nothing."""
+        """Run some control samples, or until no target has moved for ``idle_limit`` of them."""
         end = self.recording.rows + samples
         limit = samples + self.state.idle + 1 if idle_limit is None else idle_limit
         while self.recording.rows < end and not self.diverged:
-            samples = min(self._stepper.look_ahead, end - self.recording.rows)
+            samples = min(self._stepper.max_samples, end - self.recording.rows)
             changed = yield from self._stepper.advancing(samples, limit)
-            if self._went_wrong():
+            if self._has_failed():
                 self.diverged = True
-                self._forget_diverged_rows()
+                self._discard_diverged_rows()
                 return
             if changed:
-                self._record_changes()
+                self._log_changes()
             if self._progress is not None:
                 self._progress(self.now)
-            self._let_interrupt()
+            self._raise_interrupt()
             if self.state.idle >= limit:
                 return
 
-    def _went_wrong(self) -> bool:
+    def _has_failed(self) -> bool:
         # written so that a speed that is not a number counts as too fast
         slow = math.hypot(*self.data.qvel.tolist()) < LARGEST_SPEED
         return not slow or has_diverged(self.data)
 
-    def _forget_diverged_rows(self) -> None:
+    def _discard_diverged_rows(self) -> None:
         recording = self.recording
         with np.errstate(invalid="ignore"):
-            # a number that is not one is not below a limit
-            sane = (np.abs(recording.qpos[: recording.rows]) < FARTHEST).all(axis=1)
-            sane &= (np.abs(recording.force[: recording.rows]) < LARGEST_FORCE).all(axis=1)
-        bad = np.flatnonzero(~sane)
-        # the row before the first bad one was already on its way there
+            # NaN is not below a limit
+            valid = (np.abs(recording.qpos[: recording.rows]) < FARTHEST).all(axis=1)
+            valid &= (np.abs(recording.force[: recording.rows]) < LARGEST_FORCE).all(axis=1)
+        bad = np.flatnonzero(~valid)
+        # the row before the first bad one was already diverging
         recording.cut(max(int(bad[0]) - 1, 1) if bad.size else recording.rows)
 
     @cached_property
     def _contacts(self) -> ContactReader:
         return ContactReader(self.model)
 
-    def _record_changes(self) -> None:
-        if self._silent:
+    def _log_changes(self) -> None:
+        if not self._logging:
             return
-        bodies = zip(self.built.bodies, self.state.changes, strict=True)
+        changes = self.state.contact.changes
+        bodies = zip(self.built.bodies, changes, strict=True)
         points = self._contacts.read(self.data, [body for body, change in bodies if change])
-        self.log.record(self.now, self.state.changes, lambda: points)
+        self.log.record(self.now, changes, lambda: points)
+
+    def _new_stepper(self) -> Stepper:
+        # rows that are not used cost nothing
+        bodies, width = len(self.built.bodies), self.layout.force_sum.shape[1]
+        rows = min(max_rows(self.scene), MAX_ROWS)
+        recording = self._workspace.recording(self.model, bodies, width, rows)
+        friction = SlipFriction.of(self.built)
+        return MujocoStepper(
+            self.model, self.data, self.layout, self.state, recording, friction, self.sensing
+        )
 
 
 def carrier_path(scene: GraspScene, samples: int) -> Array:
-    """Compute the prescribed targets of a compliant carrier in time, (samples, n).
+    """Compute the prescribed targets of a compliant hand carrier over time, (samples, n).
 
-    No rows where there is no such carrier, or nothing changes its targets.
+    Without such a carrier, or with constant targets, there are no rows.
     """
     if not isinstance(scene.arm, HandCarrier):
         return np.zeros((0, 0))
@@ -324,45 +313,41 @@ def carrier_path(scene: GraspScene, samples: int) -> Array:
 
 
 def planned_samples(scene: GraspScene) -> int:
-    """Most control samples that a closure takes."""
+    """Return the largest number of control samples of a closure."""
     extra = scene.closure.extra_time(scene.hand, scene.preset)
     duration = scene.duration or scene.longest_closure + GRACE + extra
     return round(duration / scene.control_period) + 1
 
 
 def max_rows(scene: GraspScene) -> int:
-    """Most control samples of a whole run, all phases and the hold test or the lift included."""
+    """Return the largest number of control samples of a whole run, all phases included."""
     success = scene.success
     parts = len(scene.phases)
     parts += 0 if success is None else len(success.directions) + len(success.pulls)
-    # two, and one for each part, for what rounding may add
+    # one more per part, and two, for what rounding may add
     besides = round(scene.time_besides_closing / scene.control_period)
     return planned_samples(scene) + besides + parts + 1
 
 
-# --------------------
-# Pushes and pulls of a hold test, each from one and the same closed state.
-
-
 class RunningGrasp(FinishedRun, Protocol):
-    """A run that goes on."""
+    """A run that can continue."""
 
     def advancing(self, samples: int) -> Plans:
-        """Go on for some control samples."""
+        """Run some control samples."""
 
 
-class Attempt(NamedTuple):
-    """A push or a pull that is to be made."""
+class DisturbanceTest(NamedTuple):
+    """A push or a pull of the object."""
 
     label: str
     plans: Plans
-    """Runs it."""
-    end: Callable[[PhaseRows], None]
-    """Notes what came of it; its rows are those of the phase."""
+    """Run it."""
+    record: Callable[[PhaseRows], None]
+    """Records its outcome; called with its rows."""
 
 
-class Attempts:
-    """All pushes and pulls of a criterion, in its order."""
+class DisturbanceTests:
+    """All pushes and pulls of a hold test, each from the same closed state."""
 
     def __init__(
         self,
@@ -371,71 +356,75 @@ class Attempts:
         criterion: SuccessCriterion,
         contacts: ContactReader,
     ) -> None:
-        """Remember the closed state.
+        """Save the closed state.
 
         Args:
             run: The run, with the hand closed; its trials and pulls grow.
             stepper: Its stepper.
             criterion: The hold test.
-            contacts: Reads the run's contacts.
+            contacts: Reads the contacts of the run.
         """
         self._run, self._stepper, self._criterion = run, stepper, criterion
         self._contacts = contacts
-        self._closed, self._gone = stepper.saved(), Gone(criterion, run.model, run.data)
+        self._closed = stepper.saved()
+        self._is_lost = LossDetector(criterion, run.model, run.data)
         self._friction = friction_limit(run.model, run.data, list(run.built.bodies))
         self._begin = run.recording.rows - 1
         self._bodies = node_bodies(run.model) or [run.model.body(names.OBJECT).id]
         self._masses = np.array(run.model.body_mass[self._bodies])
 
-    def all(self) -> Iterator[Attempt]:
-        """One after the other; each is to be run to its end before the next."""
+    def all(self) -> Iterator[DisturbanceTest]:
+        """Yield the tests in the order of the criterion; run each to its end before the next."""
         for force in self._criterion.directions:
-            yield Attempt(
+            yield DisturbanceTest(
                 f"push {direction_label(force)}",
                 self._pushing(force),
-                partial(self._pushed, force),
+                partial(self._record_push, force),
             )
         for pull in self._criterion.pulls:
             rate = pull_rate(self._run.model, pull, self._friction)
-            watch = SlipWatch(max(round(SLIP_TIME / self._run.scene.control_period), 1))
-            yield Attempt(
+            slip = SlipDetector(max(round(SLIP_TIME / self._run.scene.control_period), 1))
+            yield DisturbanceTest(
                 f"pull {direction_label(pull.direction)}",
-                self._pulling(pull, rate, watch),
-                partial(self._pulled, pull, rate, watch),
+                self._pulling(pull, rate, slip),
+                partial(self._record_pull, pull, rate, slip),
             )
 
     def put_back(self) -> None:
-        """Go back to the closed state."""
+        """Return to the closed state."""
         self._stepper.put_back(self._closed)
 
-    def _pushing(self, load: Vec3) -> Plans:
+    def _pushing(self, acceleration: Vec3) -> Plans:
         self.put_back()
         for samples, fraction in push_steps(self._criterion, self._run.scene.control_period):
-            self._load(fraction * np.outer(self._masses, load))
+            self._apply(fraction * np.outer(self._masses, acceleration))
             yield from self._run.advancing(samples)
-            if self._run.diverged or self._gone(self._run.data):
+            if self._run.diverged or self._is_lost(self._run.data):
                 return
 
-    def _pushed(self, load: Vec3, phase: PhaseRows) -> None:
+    def _record_push(self, acceleration: Vec3, phase: PhaseRows) -> None:
         contacts = sum(self._run.state.in_contact)
-        self._run.trials.append(Trial(load, self._begin, phase.begin + 1, phase.end, contacts))
+        self._run.trials.append(
+            Trial(acceleration, self._begin, phase.begin + 1, phase.end, contacts)
+        )
 
-    def _pulling(self, pull: Pull, rate: float, watch: SlipWatch) -> Plans:
+    def _pulling(self, pull: Pull, rate: float, slip: SlipDetector) -> Plans:
         self.put_back()
         run, weights = self._run, self._masses / self._masses.sum()
         for force in pull_forces(pull, rate, run.scene.control_period):
-            self._load(np.outer(weights, force))
+            self._apply(np.outer(weights, force))
             yield from run.advancing(1)
             points = self._contacts.read(run.data, run.built.bodies)
             object_points = [point for point in points if point.object_name == names.OBJECT]
-            if run.diverged or watch.check(object_points, run.recording.rows - 1):
+            if run.diverged or slip.update(object_points, run.recording.rows - 1):
                 return
 
-    def _pulled(self, pull: Pull, rate: float, watch: SlipWatch, phase: PhaseRows) -> None:
+    def _record_pull(self, pull: Pull, rate: float, slip: SlipDetector, phase: PhaseRows) -> None:
         first = phase.begin + 1
         self._run.pulls.append(
-            Pulled(pull, self._begin, first, phase.end, self._friction, rate, watch.since)
+            Pulled(pull, self._begin, first, phase.end, self._friction, rate, slip.since)
         )
 
-    def _load(self, forces: Array) -> None:
+    def _apply(self, forces: Array) -> None:
+        """Apply forces to the bodies of the object, (n, 3) [N], world frame."""
         self._run.data.xfrc_applied[self._bodies, :3] = forces

@@ -1,4 +1,8 @@
-"""Directions of a hold test: the same closed state, one force on the object after the other."""
+"""Pushes and pulls of a hold test: how their forces grow, and when the object is lost or slips.
+
+A push accelerates the object in one direction, a pull grows until all contacts slip. Both start
+from the same closed state; ``grasp_run.DisturbanceTests`` runs them.
+"""
 
 from __future__ import annotations
 
@@ -18,33 +22,61 @@ from softgrasp.sim.contacts import ContactPoint, GraspContactReader
 from softgrasp.sim.motion_plan import load_fractions
 
 CHECK_PERIOD = 0.05
-"""A direction is looked at every so often [s], to end it where the object is gone."""
+"""Time between two checks whether a push has moved the object out of the hand [s]."""
+SLIP_SPEED = 2e-3
+"""Speed above which a contact slips [m/s]; friction below its limit creeps at less than a tenth of
+it with the settings of a new scene."""
+SLIP_TIME = 0.01
+"""Time for which all contacts have to slip [s]."""
+MAX_FORCE_TIME = 20.0
+"""Longest time of a pull that has to reach a minimum force [s]."""
+EARTH = 9.81
+"""Gravity [m/s²]."""
 
 
 class Trial(NamedTuple):
-    """One direction that was tried."""
+    """A push that was applied."""
 
     acceleration: Vec3
+    """World frame [m/s²]."""
     begin: int
-    """Row of the closed state from which it, and all others, began."""
+    """Row of the closed state from which all tests began."""
     first: int
-    """Its own first row."""
+    """First row of the push."""
     end: int
-    """Its last row."""
+    """Last row of the push."""
     contacts: int
     """Bodies in contact at its end."""
 
 
-class Gone:
-    """Tells when a direction is lost already."""
+class Pulled(NamedTuple):
+    """A pull that was applied."""
+
+    pull: Pull
+    begin: int
+    """Row of the closed state from which all tests began."""
+    first: int
+    """First row of the pull."""
+    end: int
+    """Last row of the pull."""
+    friction: float
+    """Sum of µ·N in the closed state [N]."""
+    rate: float
+    """Rate of the force [N/s]."""
+    slipped: int | None
+    """Row in which all contacts began to slip; None if they did not."""
+
+
+class LossDetector:
+    """Detects that the object has left the limits of a hold test."""
 
     def __init__(
         self, criterion: SuccessCriterion, model: mujoco.MjModel, data: mujoco.MjData
     ) -> None:
-        """Remember where the object is in the palm.
+        """Record the pose of the object in the palm.
 
         Args:
-            criterion: Its limits.
+            criterion: The hold test with its limits.
             model: The compiled scene.
             data: The closed state.
         """
@@ -63,19 +95,17 @@ class Gone:
 
 
 def push_steps(criterion: SuccessCriterion, period: float) -> Iterator[tuple[int, float]]:
-    """How the load of a direction grows and stays.
+    """Yield how the load of a push grows and stays.
 
     Args:
         criterion: The hold test.
-        period: Of the controller [s].
+        period: Control period [s].
 
     Yields:
-        Control samples, and the share of the load during them.
+        Control samples, and the fraction of the load during them.
     """
-    left, check_samples = (
-        max(round(criterion.direction_time / period), 1),
-        max(round(CHECK_PERIOD / period), 1),
-    )
+    left = max(round(criterion.direction_time / period), 1)
+    check_samples = max(round(CHECK_PERIOD / period), 1)
     for samples, fraction in load_fractions(criterion.ramp_time, period):
         if samples >= left:
             break
@@ -87,7 +117,7 @@ def push_steps(criterion: SuccessCriterion, period: float) -> Iterator[tuple[int
 
 
 def direction_label(acceleration: Sequence[float]) -> str:
-    """What a direction is called: ``+x``, or its unit vector."""
+    """Return the name of a direction: ``+x``, or its unit vector."""
     vector = np.array(acceleration)
     along = vector / max(float(np.linalg.norm(vector)), 1e-300)
     axis = int(np.abs(along).argmax())
@@ -96,8 +126,84 @@ def direction_label(acceleration: Sequence[float]) -> str:
     return f"({', '.join(f'{part:.2g}' for part in along.tolist())})"
 
 
+class SlipDetector:
+    """Detects that all contacts of the hand with the object slip."""
+
+    def __init__(self, samples: int) -> None:
+        """Start without slip.
+
+        Args:
+            samples: Consecutive samples for which all contacts have to slip.
+        """
+        self._samples = samples
+        self._since: int | None = None
+        self._count = 0
+
+    @property
+    def since(self) -> int | None:
+        """Row in which slip began; None as long as it has not lasted long enough."""
+        return self._since if self._count >= self._samples else None
+
+    def update(self, points: Sequence[ContactPoint], row: int) -> bool:
+        """Evaluate one row; True if all contacts have slipped for long enough.
+
+        Args:
+            points: Contacts of the hand with the object at a row.
+            row: The row.
+        """
+        pressing = [point for point in points if point.normal_force > 0.0]
+        if all(point.slip_speed > SLIP_SPEED for point in pressing):
+            self._since = row if self._count == 0 else self._since
+            self._count += 1
+        else:
+            self._count = 0
+        return self._count >= self._samples
+
+
+def friction_limit(model: mujoco.MjModel, data: mujoco.MjData, bodies: list[str]) -> float:
+    """Sum µ·N over all contacts of the hand with the object [N].
+
+    Args:
+        model: The compiled scene.
+        data: The state after a physics step.
+        bodies: Names of the bodies of the hand.
+    """
+    contacts, force, total = GraspContactReader(model, bodies).read(data), np.zeros(6), 0.0
+    for number, friction in zip(contacts.numbers, contacts.friction, strict=True):
+        mujoco.mj_contactForce(model, data, int(number), force)
+        total += float(friction) * max(float(force[0]), 0.0)
+    return total
+
+
+def pull_rate(model: mujoco.MjModel, pull: Pull, friction: float) -> float:
+    """Return the rate at which the force of a pull grows [N/s].
+
+    Args:
+        model: The compiled scene.
+        pull: The pull.
+        friction: Largest force that friction holds [N].
+    """
+    mass = float(model.body_subtreemass[model.body(names.OBJECT).id])
+    return max(friction, EARTH * mass) / pull.time
+
+
+def pull_forces(pull: Pull, rate: float, period: float) -> Iterator[Array]:
+    """Yield the force of each control sample, (3,) [N], world frame.
+
+    Args:
+        pull: The pull.
+        rate: Rate of the force [N/s].
+        period: Control period [s].
+    """
+    direction = np.array(pull.direction) / np.linalg.norm(pull.direction)
+    # a minimum force that is required has to be reached
+    lasting = max(pull.max_ratio * pull.time, min((pull.min_force or 0.0) / rate, MAX_FORCE_TIME))
+    for sample in range(max(math.ceil(lasting / period - 1e-9), 1)):
+        yield (sample + 1) * period * rate * direction
+
+
 def _in_palm(model: mujoco.MjModel, data: mujoco.MjData) -> tuple[Array, Array]:
-    """The object's centre and orientation in the frame of the palm, of the last physics step."""
+    """Return the object's centre and quaternion in the palm frame, of the last physics step."""
     attached = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_BODY, names.MODEL_BASE) >= 0
     palm = data.body(names.MODEL_BASE if attached else names.PALM)
     body = data.body(names.OBJECT)
@@ -110,112 +216,3 @@ def _in_palm(model: mujoco.MjModel, data: mujoco.MjData) -> tuple[Array, Array]:
     mujoco.mju_negQuat(inverse, palm.xquat)
     mujoco.mju_mulQuat(relative, inverse, quaternion)
     return palm_rotation @ (position - palm.xpos), relative
-
-
-# --------------------
-# Pulling an object out of the closed hand: a force that grows until all contacts slip.
-
-
-SLIP_SPEED = 2e-3
-"""Contacts that slide faster than this slip [m/s]; friction creeps below its limit, too, with the
-settings of a new scene at less than a tenth of it."""
-SLIP_TIME = 0.01
-"""Time for which all of them have to [s]."""
-LONGEST = 20.0
-"""A pull goes on for at most so long beyond its own time to reach a least force [s]."""
-EARTH = 9.81
-"""[m/s²]"""
-
-
-class Pulled(NamedTuple):
-    """A pull that was made."""
-
-    pull: Pull
-    begin: int
-    """Row of the closed state from which it, and all others, began."""
-    first: int
-    """Its own first row."""
-    end: int
-    """Its last row."""
-    friction: float
-    """Sum of µ·N in the closed state [N]."""
-    rate: float
-    """Growth of the force [N/s]."""
-    slipped: int | None
-    """Row in which all contacts began to slip."""
-
-
-class SlipWatch:
-    """Tells since when all contacts of the hand with the object slip."""
-
-    def __init__(self, samples: int) -> None:
-        """Begin with nothing seen.
-
-        Args:
-            samples: For how many looks they have to.
-        """
-        self._samples = samples
-        self._since: int | None = None
-        self._seen = 0
-
-    @property
-    def since(self) -> int | None:
-        """Row in which slip began; None as long as it is not sure."""
-        return self._since if self._seen >= self._samples else None
-
-    def check(self, points: Sequence[ContactPoint], row: int) -> bool:
-        """Whether all contacts have slipped for long enough.
-
-        Args:
-            points: Contacts of the hand with the object at a row.
-            row: The row.
-        """
-        pressing = [point for point in points if point.normal_force > 0.0]
-        if all(point.slip_speed > SLIP_SPEED for point in pressing):
-            self._since = row if self._seen == 0 else self._since
-            self._seen += 1
-        else:
-            self._seen = 0
-        return self._seen >= self._samples
-
-
-def friction_limit(model: mujoco.MjModel, data: mujoco.MjData, bodies: list[str]) -> float:
-    """Sum of µ·N over all contacts of the hand with the object [N].
-
-    Args:
-        model: The compiled scene.
-        data: The state after a physics step.
-        bodies: Of the hand.
-    """
-    contacts, force, total = GraspContactReader(model, bodies).read(data), np.zeros(6), 0.0
-    for number, friction in zip(contacts.numbers, contacts.friction, strict=True):
-        mujoco.mj_contactForce(model, data, int(number), force)
-        total += float(friction) * max(float(force[0]), 0.0)
-    return total
-
-
-def pull_rate(model: mujoco.MjModel, pull: Pull, friction: float) -> float:
-    """Growth of a pull [N/s].
-
-    Args:
-        model: The compiled scene.
-        pull: The pull.
-        friction: What friction holds at most [N].
-    """
-    mass = float(model.body_subtreemass[model.body(names.OBJECT).id])
-    return max(friction, EARTH * mass) / pull.time
-
-
-def pull_forces(pull: Pull, rate: float, period: float) -> Iterator[Array]:
-    """The force in the world during each control sample [N].
-
-    Args:
-        pull: The pull.
-        rate: Growth [N/s].
-        period: Of the controller [s].
-    """
-    direction = np.array(pull.direction) / np.linalg.norm(pull.direction)
-    # where a least force is asked for, it has to be put on to be borne
-    lasting = max(pull.max_ratio * pull.time, min((pull.min_force or 0.0) / rate, LONGEST))
-    for sample in range(max(math.ceil(lasting / period - 1e-9), 1)):
-        yield (sample + 1) * period * rate * direction

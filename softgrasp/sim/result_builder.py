@@ -212,7 +212,7 @@ def _still_closing(run: FinishedRun) -> bool:
 
 
 def _status_of_sequence(run: FinishedRun) -> GraspStatus:
-    """As ``grasp_status`` says, where the object goes with the hand and the last targets are a wrist's."""
+    """Return the status of a sequence, in which the object moves with the hand."""
     fingers = run.recording.control[: run.recording.rows, : len(run.scene.actuators)]
     established = any(event.kind == "established" for event in run.events)
     return grasp_status(
@@ -509,7 +509,7 @@ def stiffness_warnings(measured: dict[str, float], set_stiffness: dict[str, floa
 
     Args:
         measured: By pair [N/m].
-        set_stiffness: What was set for each of them [N/m]; pairs that are not in it promise nothing.
+        set_stiffness: Set stiffness by pair [N/m]; pairs that are not in it are not compared.
     """
     measured = {pair: stiffness for pair, stiffness in measured.items() if pair in set_stiffness}
     deviations = {

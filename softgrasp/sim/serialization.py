@@ -91,8 +91,9 @@ def load_result(directory: str | Path) -> GraspResult:
         raise ResultError(f"{directory}: result.json: damaged: {error}") from error
     if result.trajectory_sha256 != document_data["trajectory_sha256"]:
         raise ResultError(
-            f"{directory}: expected a trajectory with hash {document_data['trajectory_sha256'][:12]}…, found "
-            f"{result.trajectory_sha256[:12]}…; the two files are not of one run"
+            f"{directory}: expected a trajectory with hash "
+            f"{document_data['trajectory_sha256'][:12]}…, found {result.trajectory_sha256[:12]}…; "
+            "the two files are not of one run"
         )
     return result
 

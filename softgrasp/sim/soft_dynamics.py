@@ -33,7 +33,6 @@ from softgrasp.model.compile import compiled
 from softgrasp.model.names import finger_joint_names
 from softgrasp.model.shapes import set_inertia
 from softgrasp.model.soft_finger import TIP, finger_model, finger_spec
-from softgrasp.sim.compiled import native_pays
 from softgrasp.sim.engine import caught_warnings
 from softgrasp.sim.run_record import Engine
 from softgrasp.sim.simulate import external_engine
@@ -464,12 +463,7 @@ def _recorded(model: mujoco.MjModel, start: ArrayLike, controls: Array) -> Array
     log = np.empty((len(controls) + 1, model.nq))
     log[0] = data.qpos
     with caught_warnings():
-        if native_pays(len(controls)):
-            from softgrasp.sim.compiled_loop import record_free
-
-            record_free((model._address, data._address), data.qpos, data.ctrl, controls, log[1:])
-        else:
-            _record_rolled(model, data, controls, log[1:])
+        _record_rolled(model, data, controls, log[1:])
     return log
 
 

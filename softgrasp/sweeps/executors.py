@@ -21,7 +21,6 @@ from softgrasp.description.scene import GraspScene
 from softgrasp.description.sweep import SweepPlan
 from softgrasp.errors import BackendUnavailable, SimulationError, SoftgraspError
 from softgrasp.sim.batch import BatchItem, BatchRunner
-from softgrasp.sim.compiled import native_pays
 from softgrasp.sim.grasp_run import max_rows
 from softgrasp.sim.result import GraspResult
 from softgrasp.sweeps.parameters import combinations, scene_of, start_noise
@@ -248,10 +247,7 @@ class Rows:
         """
         self._plan, self._kept = plan, kept
         self._combinations = combinations(plan)
-        steps_per_core = plan.size * total_steps(plan.scene) // (os.cpu_count() or 1)
-        self._together = BatchRunner(
-            compiled=native_pays(steps_per_core), quality_rate=0.0 if plan.quality else None
-        )
+        self._together = BatchRunner(quality_rate=0.0 if plan.quality else None)
 
     def inputs(self, row: int) -> Row:
         """Number and axes of a row, and its noise."""

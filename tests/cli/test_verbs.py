@@ -322,7 +322,7 @@ def test_doctor_examines_and_cures(run: Run, monkeypatch: pytest.MonkeyPatch) ->
     result = {row["what"]: row for row in run("doctor", "--json").json}
     assert result["dm-control"]["value"] == "1.0.50, fails on MuJoCo 4"
     assert result["dm-control"]["cure"] == "pip install 'mujoco<4'"
-    assert result["numba"]["cure"] == "pip install 'softgrasp[fast]'"
+    assert result["viser"]["cure"] == "pip install 'softgrasp[view]'"
     assert result["OpenGL"] == {"what": "OpenGL", "value": "none works", "cure": gl.INSTALL_COMMAND}
     assert result["library"]["value"] == str(assets.root())
     ran = run("doctor")

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from softgrasp.description.closure import PositionIncrementClosure
-from softgrasp.envs.core import Touch
+from softgrasp.envs.core import ContactSensing
 from softgrasp.sim.closure_law import debounce
 
 FORCE = st.sampled_from([0.0, 0.05, 0.1, 0.2, 30.0])
@@ -21,7 +21,7 @@ FORCE = st.sampled_from([0.0, 0.05, 0.1, 0.2, 30.0])
 def test_contacts_are_those_of_the_law(
     samples: int, actions: list[list[tuple[float, float]]]
 ) -> None:
-    touch = Touch(2, PositionIncrementClosure(samples=samples, threshold=0.1))
+    touch = ContactSensing(2, PositionIncrementClosure(samples=samples, threshold=0.1))
     counts, touched, in_contact, changes = ([0, 0] for _ in range(4))
     for forces in actions:
         for row in forces:

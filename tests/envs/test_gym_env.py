@@ -172,7 +172,7 @@ def test_noise_has_its_standard_deviation_and_starts_clear_of_the_hand() -> None
     env = sg.make_env(quick(), noise=sg.description.PoseNoise(position=1e-3))
     positions = [env.reset(seed=seed)[0]["object_position"] for seed in range(200)]
     assert np.std(positions, axis=0) == pytest.approx([1e-3] * 3, rel=0.2)
-    env._plant._is_clear = lambda offset: False
+    env._simulation._is_clear = lambda offset: False
     with pytest.raises(sg.SimulationError) as refused:
         env.reset(seed=0)
     assert str(refused.value) == (

@@ -14,7 +14,6 @@ from softgrasp.sim.batch import BatchRunner, can_be_batched, run_batch, topology
 from softgrasp.sim.engine import Workspace
 from softgrasp.sim.grasp_run import ClosureRun
 from softgrasp.sim.result_builder import result_of
-from softgrasp.sim.stepper import PlainStepper
 from tests.support.scenes import ball, diverging, pinch
 
 
@@ -40,7 +39,7 @@ def test_a_batch_is_its_grasps_one_by_one(threads: int) -> None:
     assert len({topology(built(scene)) for scene in scenes()}) == 1
     together = list(run_batch([built(scene) for scene in scenes()], threads))
     for scene, run in zip(scenes(), together, strict=True):
-        alone = ClosureRun(built(scene), stepper=PlainStepper)
+        alone = ClosureRun(built(scene))
         alone.run()
         rows = alone.recording.rows
         assert run.recording.rows == rows
@@ -77,9 +76,6 @@ def test_a_run_that_is_over_before_its_first_step_and_a_very_long_one() -> None:
 # Grasps simulated together are grasps simulated alone, whichever way it is done.
 
 
-NEEDS_NUMBA = "the compiled loop needs numba"
-
-
 def together_scenes() -> list[sg.GraspScene | Exception]:
     """Grasps that share a batch, one that has its own topology, one that is a mistake, one that
     cannot be built, and one that diverges."""
@@ -92,12 +88,9 @@ def together_scenes() -> list[sg.GraspScene | Exception]:
     return [*balls[:3], pinch(object=box), ValueError("no scene"), inside, *balls[3:]]
 
 
-@pytest.mark.parametrize("compiled", [False, True])
-def test_together_is_alone(compiled: bool) -> None:
-    if compiled:
-        pytest.importorskip("numba", reason=NEEDS_NUMBA)
+def test_a_batch_runner_simulates_as_single_runs() -> None:
     requested = together_scenes()
-    message = [one.result for one in BatchRunner(compiled=compiled).simulate(requested)]
+    message = [one.result for one in BatchRunner().simulate(requested)]
     assert len(message) == len(requested)
     for scene, result in zip(requested, message, strict=True):
         if isinstance(scene, Exception):
@@ -137,7 +130,7 @@ def test_a_grasp_that_diverges_in_a_batch_is_told_as_alone_and_harms_no_other() 
     calm = wild.replace(contact=wild.requested_contact.replace(stiffness=1e4, damping=10.0))
     requested = [wild, calm, wild, calm]
     assert len({topology(build(scene)) for scene in requested}) == 1
-    message = [one.result for one in BatchRunner(compiled=False).simulate(requested)]
+    message = [one.result for one in BatchRunner().simulate(requested)]
     for scene, result in zip(requested, message, strict=True):
         alone = sg.simulate(scene)
         assert isinstance(result, sg.GraspResult)
@@ -177,7 +170,7 @@ def test_grasps_that_mujoco_does_not_batch_run_alone(monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(batch, "BatchSimulator", refuse)
     requested = [pinch(object=ball(density=density)) for density in (300.0, 600.0, 900.0, 1200.0)]
-    message = [one.result for one in BatchRunner(compiled=False).simulate(requested)]
+    message = [one.result for one in BatchRunner().simulate(requested)]
     for scene, result in zip(requested, message, strict=True):
         assert isinstance(result, sg.GraspResult)
         assert result.trajectory_sha256 == sg.simulate(scene).trajectory_sha256

@@ -21,13 +21,6 @@ def test_all_ways_end_in_the_same_place_bit_for_bit(timestep: float) -> None:
     assert speed.plain_ratio == pytest.approx(speed.plain_steps_s / speed.raw_steps_s)
 
 
-def test_without_numba_there_is_no_native_figure(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("softgrasp.sim.benchmark.native_available", lambda: False)
-    speed = closure_speed(pinch(duration=0.05), rounds=1)
-    assert speed.native_steps_s is None
-    assert speed.native_ratio is None
-
-
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [

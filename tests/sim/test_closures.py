@@ -12,11 +12,9 @@ import softgrasp as sg
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model.scene import build
 from softgrasp.sim.batch import can_be_batched, run_batch
-from softgrasp.sim.compiled import NativeStepper, native_available
 from softgrasp.sim.grasp_run import ClosureRun
 from softgrasp.sim.result import column
 from softgrasp.sim.serialization import load_result
-from softgrasp.sim.stepper import PlainStepper
 from tests.support.kinematics import soft_synergy_compliance
 from tests.support.scenes import ball, pinch
 
@@ -72,30 +70,25 @@ def test_every_closure_holds_a_ball_and_runs_again_bit_for_bit(name: str, tmp_pa
 
 
 @pytest.mark.parametrize("name", ["synergy", "soft synergy", "tendons", "differential", "torques"])
-def test_batches_and_compiled_code_run_them_alike(name: str) -> None:
+def test_batches_run_closures_as_single_runs(name: str) -> None:
     scenes = [
         pinch(closure=CLOSURES[name], object=ball(density=density), duration=0.8)
         for density in (300.0, 700.0)
     ]
     assert all(can_be_batched(build(scene)) for scene in scenes)
-    kinds = [PlainStepper, *([NativeStepper] if native_available() else [])]
     for scene, run in zip(scenes, run_batch([build(scene) for scene in scenes]), strict=True):
-        for kind in kinds:
-            alone = ClosureRun(build(scene), stepper=kind)
-            alone.run()
-            rows = alone.recording.rows
-            assert run.recording.rows == rows
-            for part in ("qpos", "control", "force"):
-                one, other = getattr(run.recording, part), getattr(alone.recording, part)
-                np.testing.assert_array_equal(one[:rows], other[:rows], err_msg=part)
+        alone = ClosureRun(build(scene))
+        alone.run()
+        rows = alone.recording.rows
+        assert run.recording.rows == rows
+        for part in ("qpos", "control", "force"):
+            one, other = getattr(run.recording, part), getattr(alone.recording, part)
+            np.testing.assert_array_equal(one[:rows], other[:rows], err_msg=part)
 
 
-def test_limits_of_force_are_judged_alone() -> None:
+def test_closures_with_force_limits_are_not_batched() -> None:
     for name in ("force", "torque limit"):
-        scene = build(pinch(closure=CLOSURES[name]))
-        assert not can_be_batched(scene)
-        run = ClosureRun(scene, stepper=NativeStepper)
-        assert type(run._stepper) is PlainStepper
+        assert not can_be_batched(build(pinch(closure=CLOSURES[name])))
 
 
 def test_joints_of_a_synergy_are_on_it_until_they_touch() -> None:
@@ -183,7 +176,7 @@ def test_torques_end_where_they_are_limited_and_are_never_above() -> None:
             assert actuator.forcerange[1] == torque
             at_limit.append(abs(run.data.actuator_force[actuator.id]) / torque)
         assert max(at_limit) <= 1.0
-        held = np.array(run.state.strained.reached, dtype=bool)
+        held = np.array(run.state.strained.active, dtype=bool)
         assert held.sum() >= 8
         assert np.array(at_limit)[held] == pytest.approx(1.0, rel=0.01)
 

@@ -11,9 +11,9 @@ import softgrasp as sg
 from softgrasp.model.scene import build
 from softgrasp.sim.closure_law import latch, light_touches
 from softgrasp.sim.contacts import ContactReader
-from softgrasp.sim.controller import KEPT
+from softgrasp.sim.controller import RELEASE_RATIO
 from softgrasp.sim.grasp_run import ClosureRun
-from softgrasp.sim.stepper import SAFETY_FACTOR, TargetBacktracking
+from softgrasp.sim.stepper import BACKTRACK_RATIO, TargetBacktracking
 from tests.support.scenes import pinch
 
 EXCESS = 0.4
@@ -67,7 +67,7 @@ def test_opposed_fingers_press_with_the_force_that_was_asked_for(
     assert result.held
     forces = fingertips(result)
     assert len(forces) == len(result.scene.hand.fingers)
-    assert KEPT * force <= min(forces)
+    assert RELEASE_RATIO * force <= min(forces)
     assert max(forces) <= force + EXCESS
 
 
@@ -110,7 +110,7 @@ def test_the_force_does_not_depend_on_the_approach() -> None:
         ends.append(fingertips(result))
         assert result.held
     assert np.array(ends) == pytest.approx(5.0, abs=EXCESS)
-    slowly = squeezed("three_fingered", "sphere", squeeze_share=0.01)
+    slowly = squeezed("three_fingered", "sphere", contact_rate_fraction=0.01)
     assert max(fingertips(slowly)) == pytest.approx(5.0, abs=0.02)
 
 
@@ -131,7 +131,7 @@ def test_lag_is_cut_to_what_a_share_of_the_force_needs() -> None:
     result = TargetBacktracking(model, run.layout).targets(data, far, [actuator])
     weight = abs(data.qfrc_bias[joint.dofadr[0]])
     assert kp * (result[actuator] - at) == pytest.approx(
-        SAFETY_FACTOR * 5.0 * arm + weight, rel=1e-6
+        BACKTRACK_RATIO * 5.0 * arm + weight, rel=1e-6
     )
     assert (np.delete(result, actuator) == np.delete(far, actuator)).all()
     near = far.copy()
@@ -179,7 +179,7 @@ def test_a_force_out_of_reach_is_told_with_what_to_do() -> None:
     assert len(message) == 1
     assert message[0].startswith("at the end of the closure F")
     assert "pressed with less than the 1000 N asked for" in message[0]
-    assert "ask for a lower closure.force" in message[0]
+    assert "request a lower closure.force" in message[0]
     reached = sg.simulate(pinch(closure=sg.description.ForceLimitedClosure(force=5.0)))
     assert not [warning for warning in reached.warnings if "asked for" in warning]
 

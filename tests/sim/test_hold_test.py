@@ -14,7 +14,7 @@ from softgrasp.report.contact_figures import draw_pulls
 from softgrasp.report.grasp_tables import pull_rows
 from softgrasp.report.grasp_text import criterion_text, hold_clause, limits_text
 from softgrasp.sim.contacts import ContactPoint
-from softgrasp.sim.hold_test import SlipWatch, direction_label
+from softgrasp.sim.hold_test import SlipDetector, direction_label
 from softgrasp.sim.serialization import load_result
 from tests.support.pads import pads
 from tests.support.scenes import pinch
@@ -153,7 +153,7 @@ def pulled(count: int, *pulls: dict[str, object], **changes: object) -> sg.Grasp
 
 @cache
 def out_of_two() -> sg.GraspResult:
-    return pulled(2, {"direction": UP}, {"direction": DOWN}, {"direction": ALONG, "most": 1.5})
+    return pulled(2, {"direction": UP}, {"direction": DOWN}, {"direction": ALONG, "max_ratio": 1.5})
 
 
 @pytest.mark.parametrize("count", [2, 3])
@@ -281,21 +281,21 @@ def test_slip_counts_once_all_contacts_have_slipped_for_a_while() -> None:
         zero = (0.0, 0.0, 0.0)
         return [ContactPoint("F", "p", zero, zero, -1e-5, 1.0, 0.1, speed) for speed in speeds]
 
-    watch = SlipWatch(3)
+    watch = SlipDetector(3)
     looks = [(0.1, 0.1), (0.1, 0.0), (0.1, 0.1), (0.1, 0.1), (0.1, 0.1)]
-    assert [watch.check(points(*speeds), row) for row, speeds in enumerate(looks)] == [
+    assert [watch.update(points(*speeds), row) for row, speeds in enumerate(looks)] == [
         False, False, False, False, True,
     ]  # fmt: skip
     assert watch.since == 2
-    gone = SlipWatch(1)
-    assert gone.check([], 7)
+    gone = SlipDetector(1)
+    assert gone.update([], 7)
     assert gone.since == 7
     assert np.isfinite(gone.since)
 
 
 def test_a_least_force_is_put_on_before_it_counts_as_borne() -> None:
     """Along a pad that is in the way nothing slips; the pull goes on until the least force."""
-    result = pulled(2, {"direction": ALONG, "time": 0.2, "most": 0.5, "min_force": 12.0})
+    result = pulled(2, {"direction": ALONG, "time": 0.2, "max_ratio": 0.5, "min_force": 12.0})
     assert result.hold is not None
     (test,) = result.hold.pulls
     assert test.slip_force_N is None

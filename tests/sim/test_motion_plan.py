@@ -18,11 +18,8 @@ from softgrasp.model.arm import carrier_start, carrier_targets, home_pose
 from softgrasp.model.names import WRIST_JOINTS
 from softgrasp.model.scene import build
 from softgrasp.sim.batch import can_be_batched
-from softgrasp.sim.compiled import NativeStepper, native_available
-from softgrasp.sim.grasp_run import ClosureRun
 from softgrasp.sim.motion_plan import gravity_steps
 from softgrasp.sim.serialization import hand_pose_at
-from softgrasp.sim.stepper import PlainStepper
 from tests.support.scenes import pinch
 
 BEFORE = np.array([0.1, 0.0, -1.0])
@@ -138,16 +135,6 @@ def test_it_repeats_bit_for_bit_and_through_a_file(tmp_path: Path) -> None:
     assert loaded.phases == result().phases
     assert loaded.hold == result().hold
     assert sg.simulate(loaded.scene).trajectory_sha256 == result().trajectory_sha256
-
-
-@pytest.mark.skipif(not native_available(), reason="numba is not installed")
-def test_the_compiled_loop_does_the_same() -> None:
-    rows = []
-    for kind in (PlainStepper, NativeStepper):
-        run = ClosureRun(build(scene()), stepper=kind)
-        run.run()
-        rows.append(run.recording.qpos[: run.recording.rows].copy())
-    np.testing.assert_array_equal(*rows)
 
 
 def test_fingers_wait_for_their_close_and_go_to_preshapes() -> None:

@@ -242,17 +242,6 @@ def test_scenes_with_sensors_run_alone() -> None:
     assert not can_be_batched(build(pinch(sensors=skins())))
 
 
-def test_the_compiled_loop_is_not_taken_with_sensors() -> None:
-    from softgrasp.sim.compiled import NativeStepper, native_available
-    from softgrasp.sim.grasp_run import ClosureRun
-    from softgrasp.sim.stepper import PlainStepper
-
-    if not native_available():
-        pytest.skip("numba is not installed")
-    run = ClosureRun(build(pinch(sensors=skins())), stepper=NativeStepper)
-    assert isinstance(run._stepper, PlainStepper)
-
-
 def test_maps_are_of_tactile_sensors_only() -> None:
     reading = grasp(sg.description.ForceTorqueSensor(name="wrist")).sensors["wrist"]
     with pytest.raises(TypeError, match="expected a tactile sensor, found one of force_torque"):

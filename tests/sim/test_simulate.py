@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-import sys
 import warnings
 from dataclasses import replace
 from pathlib import Path
@@ -16,13 +15,12 @@ import pytest
 import softgrasp as sg
 from softgrasp.model.scene import build
 from softgrasp.sim.closure_law import ESTABLISHED, LOST, debounce, free_actuators, next_targets
-from softgrasp.sim.compiled import NativeStepper
 from softgrasp.sim.controller import closure_layout
 from softgrasp.sim.engine import Interrupted, caught_warnings
 from softgrasp.sim.grasp_run import ClosureRun
 from softgrasp.sim.hold_result import object_tracks
 from softgrasp.sim.result_builder import chatter_warnings
-from softgrasp.sim.stepper import MujocoStepper, PlainStepper, driven
+from softgrasp.sim.stepper import driven
 from tests.sim.engines import require_engine
 from tests.support.scenes import diverging, pinch, plate
 
@@ -228,7 +226,6 @@ def test_shipped_scenes_end_as_in_the_reference(backend: str, name: str) -> None
 # Whole runs: outcomes, events, determinism, mounts, divergence.
 
 
-NEEDS_NUMBA = "the compiled loop needs the extra 'fast'"
 
 
 @pytest.fixture(scope="module")
@@ -265,16 +262,6 @@ def test_a_run_is_bit_for_bit_repeatable(run_result: sg.GraspResult) -> None:
     again = sg.simulate(run_result.scene)
     assert again.trajectory_sha256 == run_result.trajectory_sha256
     assert again.events == run_result.events
-
-
-def test_the_compiled_loop_takes_the_same_decisions_bit_for_bit(run_result: sg.GraspResult) -> None:
-    pytest.importorskip("numba", reason=NEEDS_NUMBA)
-
-    assert sg.simulate(run_result.scene).trajectory_sha256 == run_result.trajectory_sha256
-    prescribed = pinch(actuation="prescribed", timestep=5e-4)
-    fast = sg.simulate(prescribed).trajectory_sha256
-    del sys.modules["softgrasp.sim.compiled_loop"]
-    assert sg.simulate(prescribed).trajectory_sha256 == fast
 
 
 def test_arrays_are_locked_and_have_one_row_a_control_period(run_result: sg.GraspResult) -> None:
@@ -422,7 +409,7 @@ def test_a_diverged_run_says_what_to_change_and_keeps_finite_numbers(tmp_path: P
 
 def advance(run: ClosureRun, samples: int) -> None:
     """Let a run go on for some control samples."""
-    driven(run.advancing(samples), run._stepper.stretch)
+    driven(run.advancing(samples), run._stepper.run_chunk)
 
 
 def test_a_state_that_is_not_a_number_is_seen_and_nothing_is_left_behind(
@@ -440,14 +427,11 @@ def test_a_state_that_is_not_a_number_is_seen_and_nothing_is_left_behind(
     assert list(tmp_path.iterdir()) == []  # no MUJOCO_LOG.TXT either
 
 
-@pytest.mark.parametrize("stepper", [PlainStepper, NativeStepper])
 @pytest.mark.parametrize("samples", [300, 700])
 def test_no_work_is_lost_on_a_state_that_is_not_a_number(
-    stepper: type[MujocoStepper], samples: int
+    samples: int,
 ) -> None:
-    if stepper is NativeStepper:
-        pytest.importorskip("numba", reason=NEEDS_NUMBA)
-    run = ClosureRun(build(pinch()), stepper=stepper)
+    run = ClosureRun(build(pinch()))
     advance(run, samples)
     before = run.data.time
     run.data.qvel[0] = np.nan

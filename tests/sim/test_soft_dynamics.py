@@ -13,8 +13,6 @@ from softgrasp.continuum.settling import settling
 from softgrasp.continuum.statics import PlanarChain, rest
 from softgrasp.model.soft_finger import TIP, finger_model
 from softgrasp.model.timestep import damped_spring_limit, spring_limit
-from softgrasp.sim import soft_dynamics
-from softgrasp.sim.compiled import native_available
 from softgrasp.sim.engine import caught_warnings, has_diverged
 from softgrasp.sim.soft_dynamics import (
     ReleaseTestRig,
@@ -91,16 +89,6 @@ def test_refusals(options: dict[str, Any], sentence: str) -> None:
     with pytest.raises(sg.DescriptionError) as caught:
         sg.soft.move_finger(PAPER, 0.1, **options)
     assert str(caught.value).startswith(sentence)
-
-
-@pytest.mark.skipif(not native_available(), reason="needs numba (the extra 'fast')")
-def test_the_compiled_loop_takes_the_same_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    ends = []
-    for compiled in (False, True):
-        monkeypatch.setattr(soft_dynamics, "native_pays", lambda _, use=compiled: use)
-        motion = sg.soft.move_finger(PAPER, 0.5, start_angles=0.15, pressure=3e4, timestep=1e-3)
-        ends.append(motion.joint_angles)
-    assert np.array_equal(ends[0], ends[1])
 
 
 # --------------------

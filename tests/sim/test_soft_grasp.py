@@ -12,9 +12,7 @@ import softgrasp as sg
 from softgrasp.mechanics.contact import torsional_coefficient
 from softgrasp.model import names
 from softgrasp.model.scene import build
-from softgrasp.sim.compiled import NativeStepper, native_available
 from softgrasp.sim.grasp_run import ClosureRun
-from softgrasp.sim.stepper import PlainStepper
 from tests.support.scenes import ball, press
 
 PATCHES = (
@@ -203,17 +201,6 @@ def test_every_soft_result_says_how_far_its_chains_are_from_beams(
 def test_a_soft_contact_is_as_stiff_as_asked(lifted: sg.GraspResult) -> None:
     measured = lifted.contact_model.measured_stiffness_N_m
     assert list(measured.values()) == pytest.approx([5e3] * 2, rel=0.005)
-
-
-@pytest.mark.skipif(not native_available(), reason="needs numba (the extra 'fast')")
-def test_both_loops_end_in_the_same_bits() -> None:
-    scene = lifting("soft_gripper", "sphere", lift=None, duration=0.8)
-    ends = []
-    for stepper in (PlainStepper, NativeStepper):
-        run = ClosureRun(build(scene), stepper=stepper)
-        run.run()
-        ends.append((run.recording.qpos[: run.recording.rows], run.recording.control))
-    assert np.array_equal(ends[0][0], ends[1][0])
 
 
 def test_a_result_with_soft_fingers_survives_its_files(

@@ -17,9 +17,7 @@ from softgrasp.backends.webots.world import scene_world
 from softgrasp.errors import BuildError
 from softgrasp.model.scene import build, wall_frame
 from softgrasp.sim.batch import can_be_batched, run_batch
-from softgrasp.sim.compiled import NativeStepper
 from softgrasp.sim.grasp_run import ClosureRun
-from softgrasp.sim.stepper import PlainStepper
 from tests.sim.engines import require_engine
 from tests.support.scenes import ball, pinch
 
@@ -213,7 +211,7 @@ def same_rows(one: ClosureRun, other: ClosureRun) -> None:
 
 
 def plain_run(scene: sg.GraspScene) -> ClosureRun:
-    run = ClosureRun(build(scene), stepper=PlainStepper)
+    run = ClosureRun(build(scene))
     run.run()
     return run
 
@@ -229,15 +227,6 @@ def test_several_objects_are_repeatable_alone_and_in_a_batch() -> None:
         same_rows(alone, run)
     assert alone.events == together[0].events
     assert {event.object for event in together[1].events} == {"one", "o"}
-
-
-def test_the_compiled_loop_sees_all_objects() -> None:
-    pytest.importorskip("numba", reason="the compiled loop needs the extra 'fast'")
-    slippery = sg.Contact(static_friction=0.5, dynamic_friction=0.3)
-    for scene in (side_by_side(), side_by_side(contact=slippery)):
-        compiled = ClosureRun(build(scene), stepper=NativeStepper)
-        compiled.run()
-        same_rows(plain_run(scene), compiled)
 
 
 def test_all_objects_are_recorded_and_come_back(tmp_path: Path) -> None:

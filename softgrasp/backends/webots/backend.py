@@ -345,7 +345,8 @@ class ImportedRun:
         self.phases = self._phases()
         self.trials, self.pulls = list[Trial](), list[Pulled]()
         self.state = ClosureState.at_start(self.recording.control[-1].tolist(), len(built.bodies))
-        self.state.in_contact, self.state.idle = imported["in_contact"], imported["idle"]
+        self.state.contact.active[:] = imported["in_contact"]
+        self.state.idle = imported["idle"]
         self._log = EventLog(built)
         for row, changes in imported["changes"]:
             points = partial(self._points, row)
