@@ -181,8 +181,9 @@ def test_two_coefficients_need_a_contact_that_knows_its_slip(changes: dict[str, 
 def test_all_points_of_a_face_count() -> None:
     """Eight points: a box turned by 45 degrees on a table as small as itself."""
     scene = plate(box(density=4800), 0.015, duration=0.3, object_euler=(0, 0, math.pi / 4))
-    small = sg.description.Palm(kind="shape", shape=sg.Cuboid(size=(0.06, 0.06, 0.02)), pose=sg.Pose(
-        position=(0, 0, -0.01)))  # fmt: skip
+    small = sg.description.Palm(
+        kind="shape", shape=sg.Cuboid(size=(0.06, 0.06, 0.02)), pose=sg.Pose(position=(0, 0, -0.01))
+    )
     result = sg.simulate(scene.replace(hand=scene.hand.replace(palm=small)))
     weight = 4800 * 0.06 * 0.06 * 0.03 * G
     assert result.normal_force[-1].sum() == pytest.approx(weight, rel=0.01)

@@ -229,11 +229,17 @@ def test_several_objects_are_repeatable_alone_and_in_a_batch() -> None:
     assert {event.object for event in together[1].events} == {"one", "o"}
 
 
+def placed(
+    obj: sg.GraspObject, position: tuple[float, ...], **fields: str
+) -> sg.description.PlacedObject:
+    return sg.description.PlacedObject(object=obj, position=position, **fields)
+
+
 def test_all_objects_are_recorded_and_come_back(tmp_path: Path) -> None:
     scene = stack(objects=(
-        sg.description.PlacedObject(object=named("top", 0.02), position=(1.0, 0, 0.05)),
-        sg.description.PlacedObject(object=named("still", 0.02), position=(1.2, 0, 0), mount="fixed"),
-        sg.description.PlacedObject(object=named("flat", 0.02), position=(1.4, 0, 0.1), mount="planar"),
+        placed(named("top", 0.02), (1.0, 0, 0.05)),
+        placed(named("still", 0.02), (1.2, 0, 0), mount="fixed"),
+        placed(named("flat", 0.02), (1.4, 0, 0.1), mount="planar"),
     ), duration=0.1)  # fmt: skip
     result = sg.simulate(scene)
     assert [motion.name for motion in result.objects] == ["ball", "top", "still", "flat"]
@@ -352,8 +358,10 @@ def test_a_smooth_groove_carries_its_load_along_its_normals() -> None:
     smooth = sg.Contact(static_friction=0.0)
     r = 0.03
     walls = [
-        sg.description.Wall(point=(1.0 - sign * r / math.sqrt(2), 0, -r / math.sqrt(2)), normal=(sign, 0, 1),
-                size=(0.2, 0.1), contact=smooth)
+        sg.description.Wall(
+            point=(1.0 - sign * r / math.sqrt(2), 0, -r / math.sqrt(2)), normal=(sign, 0, 1),
+            size=(0.2, 0.1), contact=smooth,
+        )
         for sign in (1, -1)
     ]  # fmt: skip
     scene = away(ball(r), *walls)
@@ -450,8 +458,9 @@ def test_mistakes_in_surroundings_are_told(part: dict[str, Any], sentence: str) 
 
 
 def test_a_wall_in_the_object_or_in_the_hand_is_refused() -> None:
-    wall = sg.description.Wall(name="left", point=(-0.025, 0, -0.085), normal=(1, 0, 0), thickness=0.01,
-                   size=(0.02, 0.02))  # fmt: skip
+    wall = sg.description.Wall(
+        name="left", point=(-0.025, 0, -0.085), normal=(1, 0, 0), thickness=0.01, size=(0.02, 0.02)
+    )
     with pytest.raises(sg.BuildError) as refused:
         sg.compile_model(pinch(surroundings=(wall,)))
     assert str(refused.value) == (
