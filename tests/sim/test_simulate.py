@@ -226,8 +226,6 @@ def test_shipped_scenes_end_as_in_the_reference(backend: str, name: str) -> None
 # Whole runs: outcomes, events, determinism, mounts, divergence.
 
 
-
-
 @pytest.fixture(scope="module")
 def run_result() -> sg.GraspResult:
     return sg.simulate(pinch(success=sg.SuccessCriterion()))
