@@ -146,10 +146,8 @@ def _checked(kind: Kind, what: str, units: LengthUnit) -> Checked:
     from softgrasp.description.geometry import Mesh
     from softgrasp.extensions import WORLD_FACTS, load
     from softgrasp.io.hand_sanity import hand_doubts
-    from softgrasp.io.load import load_hand, load_object
-    from softgrasp.io.object import load_criterion
-    from softgrasp.io.robot import load_robot
-    from softgrasp.io.scene import load_release, load_scene
+    from softgrasp.io.load import load_hand, load_object, load_robot
+    from softgrasp.io.scene import load_criterion, load_release, load_scene
 
     match kind:
         case "hand":
@@ -331,7 +329,7 @@ def fix_robot(kind: Kind, what: str, out: Path | None, mass: float | None) -> di
     """
     from softgrasp.checks.repair import repaired, repairs
     from softgrasp.checks.robot import inspect_robot, total_mass
-    from softgrasp.io.robot import load_robot
+    from softgrasp.io.load import load_robot
     from softgrasp.io.urdf import write_robot
 
     if kind != "robot":

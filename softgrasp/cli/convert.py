@@ -172,7 +172,7 @@ def _model_text(source: str, *, is_hand: bool) -> str:
 
 def _robot_text(source: str, suffix: str, discs: Discs, at: list[str]) -> str:
     """A robot as MJCF, as plain URDF, or as U(C)RDF."""
-    from softgrasp.io.robot import load_robot
+    from softgrasp.io.load import load_robot
     from softgrasp.io.urdf import rigid_urdf, robot_xml
 
     robot = load_robot(source)

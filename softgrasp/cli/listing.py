@@ -120,7 +120,7 @@ def _release(name: str) -> Row:
 
 def _robots() -> list[Row]:
     from softgrasp.checks.robot import total_mass
-    from softgrasp.io.robot import load_robot
+    from softgrasp.io.load import load_robot
 
     return [
         {
@@ -152,7 +152,7 @@ def _fingers() -> list[Row]:
 
 def _arms() -> list[Row]:
     """Arms of rigid links."""
-    from softgrasp.io.scene import load_arm
+    from softgrasp.io.arm import load_arm
 
     return [
         {"name": name, "joints": len(arm.chain.phalanges), "source": arm.source}
@@ -181,7 +181,7 @@ def _problems() -> list[Row]:
 
 
 def _criteria() -> list[Row]:
-    from softgrasp.io.object import load_criterion
+    from softgrasp.io.scene import load_criterion
     from softgrasp.report.grasp_text import criterion_text, limits_text
 
     return [

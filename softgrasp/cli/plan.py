@@ -163,7 +163,7 @@ def _plan_of(
 ) -> GraspPlan:
     from softgrasp.cli.scene_args import scene_of
     from softgrasp.description.sweep import GraspPlan
-    from softgrasp.io.object import load_criterion
+    from softgrasp.io.scene import load_criterion
 
     scene = scene_of(what, object_name, options)
     has_criterion = scene.success is not None or scene.lift is not None

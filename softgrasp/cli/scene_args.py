@@ -39,8 +39,8 @@ from softgrasp.errors import DescriptionError, SoftgraspWarning, did_you_mean
 from softgrasp.io.hand import UNSURE, load_finger
 from softgrasp.io.load import MODEL_SUFFIX, YAML_SUFFIXES, load_hand, load_object
 from softgrasp.io.mesh_files import MESH_SUFFIXES
-from softgrasp.io.object import YCB_PREFIX, load_criterion
-from softgrasp.io.scene import is_release, load_scene
+from softgrasp.io.object import YCB_PREFIX
+from softgrasp.io.scene import is_release, load_criterion, load_scene
 from softgrasp.io.urdf import ROBOT_SUFFIXES
 from softgrasp.io.yaml_files import YamlFile
 from softgrasp.mechanics.transforms import quaternion_of, rotation_from_euler

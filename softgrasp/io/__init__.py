@@ -1,15 +1,14 @@
-"""Files to descriptions and back: YAML, URDF, U(C)RDF, MJCF, meshes, scenes and results."""
+"""Files to descriptions and back: YAML, URDF, U(C)RDF, MJCF, meshes, tables, scenes and results."""
 
 from __future__ import annotations
 
 from softgrasp._lazy import lazy_names
 
 NAMES = {
+    "io.arm": ("load_arm",),
     "io.hand": ("load_finger", "save_finger", "save_hand"),
-    "io.load": ("load_hand", "load_object"),
-    "io.object": ("load_criterion",),
-    "io.robot": ("load_robot",),
-    "io.scene": ("load_arm", "load_release", "load_scene", "save_release", "save_scene"),
+    "io.load": ("load_hand", "load_object", "load_robot"),
+    "io.scene": ("load_criterion", "load_release", "load_scene", "save_release", "save_scene"),
     "model.export": ("save_urdf",),
     "sim.result_builder": ("write_joint_states",),
     "sim.serialization": ("load_result", "save_result"),

@@ -1,7 +1,7 @@
-"""Runs CoACD on one file, as a process of its own: ``python coacd_process.py IN.npz OUT.npz``.
+"""Script that runs CoACD on one file: ``python _coacd_worker.py IN.npz OUT.npz``.
 
-CoACD runs for seconds to minutes in native code that cannot be interrupted, and a surface that it
-does not like ends the process. Neither may happen to the caller.
+CoACD runs for seconds to minutes in native code that cannot be interrupted, and aborts the process
+on some surfaces; a separate process protects the caller from both.
 """
 
 import sys
@@ -11,11 +11,11 @@ import numpy as np
 
 
 def main(source: str, target: str) -> None:
-    """Decompose the surface in one archive and write the vertices of its parts to another."""
+    """Decompose the surface of one archive and write the vertices of its parts to another."""
     with np.load(source, allow_pickle=False) as arrays:
         mesh = coacd.Mesh(arrays["vertices"], arrays["faces"])
         threshold, seed = float(arrays["threshold"]), int(arrays["seed"])
-    coacd.set_log_level("info")  # its rounds, on standard output
+    coacd.set_log_level("info")  # logs its rounds on standard output
     parts = coacd.run_coacd(mesh, threshold=threshold, preprocess_mode="off", seed=seed)
     sizes = np.array([len(points) for points, _ in parts], dtype=np.int64)
     points = np.vstack([np.empty((0, 3)), *(points for points, _ in parts)])

@@ -1,11 +1,11 @@
-"""Convex decomposition by CoACD, kept on disk by content.
+"""Convex collision parts of a mesh: its hull, parts from a file, or a decomposition by CoACD.
 
-CoACD (Wei, Liu, Ling, Su: Approximate Convex Decomposition for 3D Meshes with
-Collision-Aware Concavity and Tree Search, ACM TOG 41(4), 2022) cuts a solid until no part is more
-concave than a threshold. Its preprocessing, which makes a new surface from voxels, is off: the
-surfaces that come here are closed. Measured on the YCB pear with 2000 faces (threshold 0.03):
-201.9 cm³ with and 192.5 cm³ without it, of 191.7 cm³; the largest part has 7750 or 606 vertices.
-Separate pieces are cut one by one: where they overlap, CoACD does not come to an end.
+CoACD (Wei, Liu, Ling, Su: Approximate Convex Decomposition for 3D Meshes with Collision-Aware
+Concavity and Tree Search, ACM TOG 41(4), 2022) cuts a solid until no part is more concave than a
+threshold. Its preprocessing, which makes a new surface from voxels, is off: the surfaces here are
+closed. Measured on the YCB pear with 2000 faces (threshold 0.03): 201.9 cm³ with and 192.5 cm³
+without it, of 191.7 cm³; the largest part has 7750 or 606 vertices. Separate pieces are cut one by
+one: where they overlap, CoACD does not terminate. Results are cached on disk by content.
 """
 
 from __future__ import annotations
@@ -32,34 +32,53 @@ from softgrasp.io.files import atomic_path, report_progress
 from softgrasp.io.mesh_files import Triangles, read_groups
 from softgrasp.io.mesh_repair import Solid, hull_of, piece_labels, signed_volume
 
-# --------------------
-# What of a mesh touches: its hull, convex parts from a file, or parts made by CoACD.
-
-
+Array: TypeAlias = NDArray[np.float64]
+Faces: TypeAlias = NDArray[np.int64]
 NEARLY_CONVEX = 0.95
-"""Part of its hull that a mesh fills to be taken for convex by ``auto`` [–]."""
+"""Fraction of its hull above which ``auto`` takes a mesh as convex [–]."""
 CONVEX_FILE = 0.01
-"""Depth of a face inside the hull, in extents, up to which a group counts as convex [–]."""
+"""Depth of a face inside the hull over the extent, up to which a group is convex [–]."""
 VOLUME_TOLERANCE = 0.15
-"""Difference between parts and mesh above which a warning is due [–]."""
+"""Relative difference in volume of parts and mesh that causes a warning [–]."""
 POSITION_TOLERANCE = 0.1
-"""Difference of the boxes of parts and mesh, in extents, above which a warning is due [–]."""
+"""Difference of the bounding boxes over the extent that causes a warning [–]."""
 SAMPLES = 2**15
+CACHE_VARIABLE = "SOFTGRASP_CACHE"
+PROGRAM = Path(__file__).with_name("_coacd_worker.py")
+SEED = 0
+RECIPE = "coacd, no preprocessing, piece by piece, no limit of vertices"
+"""Part of the cache key: to be changed whenever the decomposition changes."""
+CONVEX = 0.999
+"""Fraction of its hull above which a piece is not cut [–]."""
+UNREADABLE = (
+    OSError,
+    ValueError,
+    LookupError,
+    TypeError,
+    EOFError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
+"""Exceptions of numpy on a file that is not an archive, or is damaged."""
+ROUND = re.compile(r"iter (\d+) -+ waiting pool: (\d+)")
+"""Log line of CoACD before each round of cuts."""
+OTHERWISE = "use `collision: hull` (hollows are filled), or name convex `parts`"
 
 
 def collision_parts(
     shape: Mesh, solid: Solid, parts_file: Path | None, factor: NDArray[np.float64]
 ) -> tuple[list[Triangles], list[str]]:
-    """Convex parts of a mesh, in the frame of its vertices, and what the user should know.
+    """Make the convex parts of a mesh, in the frame of its vertices, and warnings about them.
 
     Args:
-        shape: Says which kind of parts; ``auto`` takes the file with parts where there is one.
-        solid: The mesh, scaled.
+        shape: Mesh with the kind of collision shape; ``auto`` uses the file with parts if there is
+            one.
+        solid: Mesh, scaled [m].
         parts_file: File with convex groups.
-        factor: Scale of the numbers in ``parts_file``: one, or one an axis.
+        factor: Scale of ``parts_file``: one number, or one per axis.
 
     Raises:
-        DescriptionError: Parts are asked for without a file, or a group is not convex.
+        DescriptionError: ``parts`` are requested without a file, or a group is not convex.
         BackendUnavailable: CoACD is needed and not installed.
     """
     kind = _kind(shape, solid, parts_file)
@@ -72,11 +91,11 @@ def collision_parts(
         parts = [_hull(vertices + solid.center_of_mass) for vertices in hulls]
     else:
         parts = [_hull(solid.vertices)]
-    return parts, [*_volume_note(kind, parts, solid), *_position_note(parts, solid)]
+    return parts, [*_volume_warning(kind, parts, solid), *_position_warning(parts, solid)]
 
 
 def parts_from(file: Path, factor: NDArray[np.float64]) -> list[Triangles]:
-    """The convex groups of a file, scaled.
+    """Read the convex groups of a file, scaled.
 
     Raises:
         DescriptionError: A group is flat or not convex; names the group.
@@ -99,20 +118,11 @@ def parts_from(file: Path, factor: NDArray[np.float64]) -> list[Triangles]:
     return parts
 
 
-def _greatest_depth(points: NDArray[np.float64], part: Triangles) -> float:
-    """How far inside a convex part the innermost of the points lies [m]."""
-    normals, offsets = _planes(part)
-    lengths = np.linalg.norm(normals, axis=1)
-    real = lengths > 0
-    depths = (offsets[real] - points @ normals[real].T) / lengths[real]
-    return float(depths.min(axis=1).max())
-
-
 def union_volume(parts: Sequence[Triangles]) -> float:
-    """Volume that convex parts fill together, overlaps once.
+    """Volume of the union of convex parts [m³].
 
-    One part exactly; several by counting the points of a fixed additive recurrence (Roberts
-    2018, plastic number), within 1 % where the parts fill a fifth of their common box.
+    Exact for one part; several are sampled by a fixed additive recurrence (Roberts 2018, plastic
+    number), within 1 % if the parts fill a fifth of their common bounding box.
     """
     if len(parts) == 1:
         return hull_of(parts[0][0]).volume
@@ -127,6 +137,52 @@ def union_volume(parts: Sequence[Triangles]) -> float:
     return float(filled.mean() * extents.prod())
 
 
+def distance_of_boxes(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
+    """Largest difference between the bounding boxes of points (n, 3) and (k, 3) [m]."""
+    low = np.abs(first.min(axis=0) - second.min(axis=0)).max()
+    return float(max(low, np.abs(first.max(axis=0) - second.max(axis=0)).max()))
+
+
+def decompose(vertices: Array, faces: Faces, threshold: float) -> tuple[Array, ...]:
+    """Decompose a closed surface into convex parts, vertices (k, 3) [m].
+
+    The same surface and threshold give the same parts; earlier results are read from the cache.
+    Inner surfaces around closed cavities are ignored.
+
+    Args:
+        vertices: (n, 3) [m].
+        faces: (m, 3), outward.
+        threshold: Concavity below which a part is not cut [–].
+
+    Raises:
+        BackendUnavailable: CoACD is not installed.
+        BuildError: CoACD failed on this surface.
+    """
+    file = cache_directory() / f"parts-{_key(vertices, faces, threshold)}.npz"
+    parts = _read(file)
+    if parts is None:
+        labels = piece_labels(vertices, faces)
+        parts = tuple(
+            part
+            for label in np.unique(labels)
+            for part in _piece_parts(vertices, faces[labels == label], threshold)
+        )
+        _save(file, parts)
+    return parts
+
+
+def cache_directory() -> Path:
+    """Directory of cached decompositions: ``$SOFTGRASP_CACHE``, or the user's cache directory."""
+    chosen = os.environ.get(CACHE_VARIABLE)
+    if chosen:
+        return Path(chosen).expanduser()
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "softgrasp"
+    base = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
+    return (Path(base) if base else Path.home() / ".cache") / "softgrasp"
+
+
+# Parts
 def _kind(shape: Mesh, solid: Solid, parts_file: Path | None) -> str:
     if parts_file is None and shape.collision == "parts":
         raise DescriptionError(
@@ -151,6 +207,15 @@ def _hull(vertices: NDArray[np.float64]) -> Triangles:
     return hull.vertices, hull.faces
 
 
+def _greatest_depth(points: NDArray[np.float64], part: Triangles) -> float:
+    """Largest depth of points inside a convex part [m]."""
+    normals, offsets = _planes(part)
+    lengths = np.linalg.norm(normals, axis=1)
+    real = lengths > 0
+    depths = (offsets[real] - points @ normals[real].T) / lengths[real]
+    return float(depths.min(axis=1).max())
+
+
 def _in_box(points: NDArray[np.float64], vertices: NDArray[np.float64]) -> NDArray[np.bool_]:
     inside = (points >= vertices.min(axis=0)) & (points <= vertices.max(axis=0))
     return np.asarray(inside.all(axis=1))
@@ -162,14 +227,14 @@ def _in_part(points: NDArray[np.float64], part: Triangles) -> NDArray[np.bool_]:
 
 
 def _planes(part: Triangles) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Outward normals (m, 3), as long as twice the face's area, and offsets (m,) of its faces."""
+    """Outward face normals (m, 3), of length twice the area, and offsets (m,)."""
     a, b, c = part[0][part[1]].transpose(1, 0, 2)
     normals = np.cross(b - a, c - a)
     return normals, np.einsum("ij,ij->i", normals, a)
 
 
-def _volume_note(kind: str, parts: Sequence[Triangles], solid: Solid) -> list[str]:
-    """What is said where the parts fill much more or less than the mesh does."""
+def _volume_warning(kind: str, parts: Sequence[Triangles], solid: Solid) -> list[str]:
+    """Warn if the volume of the parts differs much from that of the mesh."""
     filled = union_volume(parts)
     if abs(filled / solid.volume - 1) <= VOLUME_TOLERANCE:
         return []
@@ -177,22 +242,16 @@ def _volume_note(kind: str, parts: Sequence[Triangles], solid: Solid) -> list[st
     what = "the convex hull fills" if kind == "hull" else many
     numbers = f"{what} {filled * 1e6:.3g} cm³ where the mesh fills {solid.volume * 1e6:.3g} cm³"
     if filled < solid.volume:
-        return [f"{numbers}: fingers reach into the object"]
+        return [f"{numbers}: fingers penetrate the object"]
     cure = {
         "hull": "use `collision: decompose`, or name convex `parts`",
         "decompose": "lower `decomposition_threshold`, or name convex `parts`",
         "parts": "check the parts",
     }[kind]
-    return [f"{numbers}: hollows are filled for whatever touches the object; {cure}"]
+    return [f"{numbers}: hollows are filled in the collision shape; {cure}"]
 
 
-def distance_of_boxes(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
-    """Largest difference of the sides of two boxes around points (n, 3) and (k, 3)."""
-    low = np.abs(first.min(axis=0) - second.min(axis=0)).max()
-    return float(max(low, np.abs(first.max(axis=0) - second.max(axis=0)).max()))
-
-
-def _position_note(parts: Sequence[Triangles], solid: Solid) -> list[str]:
+def _position_warning(parts: Sequence[Triangles], solid: Solid) -> list[str]:
     corners = np.vstack([vertices for vertices, _ in parts])
     gap = distance_of_boxes(corners, solid.vertices)
     if gap <= POSITION_TOLERANCE * np.ptp(solid.vertices, axis=0).max():
@@ -202,70 +261,7 @@ def _position_note(parts: Sequence[Triangles], solid: Solid) -> list[str]:
     ]
 
 
-Array: TypeAlias = NDArray[np.float64]
-Faces: TypeAlias = NDArray[np.int64]
-
-CACHE_VARIABLE = "SOFTGRASP_CACHE"
-PROGRAM = Path(__file__).with_name("_coacd_worker.py")
-SEED = 0
-RECIPE = "coacd, no preprocessing, piece by piece, no limit of vertices"
-"""Part of the key of what is kept on disk: change it with the way parts are made."""
-CONVEX = 0.999
-"""Part of its hull that a piece fills to need no cutting [–]."""
-UNREADABLE = (
-    OSError,
-    ValueError,
-    LookupError,
-    TypeError,
-    EOFError,
-    zipfile.BadZipFile,
-    zlib.error,
-)
-"""What numpy raises on a file that is not an archive, or a damaged one."""
-ROUND = re.compile(r"iter (\d+) -+ waiting pool: (\d+)")
-"""What CoACD logs before each round of cuts."""
-OTHERWISE = "use `collision: hull` (hollows are filled), or name convex `parts`"
-
-
-def decompose(vertices: Array, faces: Faces, threshold: float) -> tuple[Array, ...]:
-    """Vertices (k, 3) of convex parts that together stand for a closed surface.
-
-    The same surface and threshold give the same parts; they are read from the disk when they
-    have been made before. Inner surfaces around closed cavities are left out.
-
-    Args:
-        vertices: (n, 3) [m].
-        faces: (m, 3), outward.
-        threshold: Concavity below which a part is not cut [–].
-
-    Raises:
-        BackendUnavailable: CoACD is not installed.
-        BuildError: CoACD failed on this surface.
-    """
-    kept = cache_directory() / f"parts-{_key(vertices, faces, threshold)}.npz"
-    parts = _read(kept)
-    if parts is None:
-        labels = piece_labels(vertices, faces)
-        parts = tuple(
-            part
-            for label in np.unique(labels)
-            for part in _piece_parts(vertices, faces[labels == label], threshold)
-        )
-        _keep(kept, parts)
-    return parts
-
-
-def cache_directory() -> Path:
-    """Where decompositions are kept: ``$SOFTGRASP_CACHE``, else the user's cache folder."""
-    chosen = os.environ.get(CACHE_VARIABLE)
-    if chosen:
-        return Path(chosen).expanduser()
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches" / "softgrasp"
-    base = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
-    return (Path(base) if base else Path.home() / ".cache") / "softgrasp"
-
-
+# CoACD
 def _key(vertices: Array, faces: Faces, threshold: float) -> str:
     digest = hashlib.sha256(f"{RECIPE}, {SEED}, {threshold!r}, {vertices.shape}".encode())
     digest.update(np.ascontiguousarray(vertices, dtype="<f8").tobytes())
@@ -285,7 +281,7 @@ def _piece_parts(vertices: Array, faces: Faces, threshold: float) -> tuple[Array
 
 
 def _cut(vertices: Array, faces: Faces, threshold: float) -> tuple[Array, ...]:
-    """Parts of one connected surface, made by CoACD in a process of its own."""
+    """Decompose one connected surface by CoACD in a separate process."""
     if importlib.util.find_spec("coacd") is None:
         raise BackendUnavailable(
             "this mesh is not convex and CoACD, which cuts it into convex parts, is not "
@@ -294,7 +290,7 @@ def _cut(vertices: Array, faces: Faces, threshold: float) -> tuple[Array, ...]:
     with tempfile.TemporaryDirectory(prefix="softgrasp-") as directory:
         source, target = Path(directory) / "surface.npz", Path(directory) / "parts.npz"
         np.savez(source, vertices=vertices, faces=faces, threshold=threshold, seed=SEED)
-        code = _followed([sys.executable, str(PROGRAM), str(source), str(target)], len(faces))
+        code = _run_coacd([sys.executable, str(PROGRAM), str(source), str(target)], len(faces))
         parts = _read(target) if code == 0 else None
     if parts is None:
         raise BuildError(
@@ -303,8 +299,8 @@ def _cut(vertices: Array, faces: Faces, threshold: float) -> tuple[Array, ...]:
     return parts
 
 
-def _followed(command: list[str], faces: int) -> int:
-    """Run CoACD to its end, tell how far it is, and return its exit code."""
+def _run_coacd(command: list[str], faces: int) -> int:
+    """Run CoACD, report its progress, and return its exit code."""
     what = f"cutting {faces} faces into convex parts"
     report_progress(what)
     with subprocess.Popen(
@@ -316,16 +312,16 @@ def _followed(command: list[str], faces: int) -> int:
                 if round_ := ROUND.search(line):
                     report_progress(f"{what}: round {int(round_[1]) + 1}, {round_[2]} left to cut")
         except BaseException:
-            run.kill()  # an interrupted user does not wait for it
+            run.kill()  # on an interrupt, do not wait for it
             raise
     return run.returncode
 
 
 def _read(file: Path) -> tuple[Array, ...] | None:
-    """Parts in a file; None where there is none or it is not whole."""
+    """Read parts from a cache file; None if it is missing or incomplete."""
     try:
-        with file.open("rb") as content, np.load(content, allow_pickle=False) as kept:
-            points, sizes = kept["points"], kept["sizes"]
+        with file.open("rb") as content, np.load(content, allow_pickle=False) as arrays:
+            points, sizes = arrays["points"], arrays["sizes"]
     except UNREADABLE:
         return None
     whole = points.ndim == 2 and points.shape[1:] == (3,) and len(sizes) > 0
@@ -334,10 +330,10 @@ def _read(file: Path) -> tuple[Array, ...] | None:
     return tuple(np.split(points, np.cumsum(sizes)[:-1]))
 
 
-def _keep(file: Path, parts: tuple[Array, ...]) -> None:
+def _save(file: Path, parts: tuple[Array, ...]) -> None:
     sizes = np.array([len(points) for points in parts], dtype=np.int64)
     try:
         with atomic_path(file) as temporary, temporary.open("wb") as target:
             np.savez_compressed(target, points=np.vstack(parts), sizes=sizes)
     except (ResultError, OSError):
-        return  # a folder that cannot be written only costs time
+        return  # without a cache, parts are only made again

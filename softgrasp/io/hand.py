@@ -1,4 +1,9 @@
-"""Hands in YAML: Denavit–Hartenberg tables with units, defaults and base frames."""
+"""Hands and soft fingers in YAML.
+
+A hand file has Denavit–Hartenberg tables, placed chains or soft fingers; ``units``, ``convention``
+and ``defaults`` (fields of every phalanx) are top-level fields. ``hands`` joins several hands into
+one. ``save_hand`` writes a file from which ``load_hand`` makes an equal hand.
+"""
 
 from __future__ import annotations
 
@@ -29,174 +34,33 @@ from softgrasp.io.yaml_files import (
 from softgrasp.mechanics.hand_kinematics import PlacedHand, joined_hands
 
 SUFFIXES = (".yaml", ".yml")
-
-
-# --------------------
-# Hands as YAML, from which ``load_hand`` makes equal ones.
-
-
-FIELDS_OF_ROW = ("name", "a", "alpha", "d", "theta", "joint", "joint_name", "limits", "start")
-"""Fields that stand with their row, even where all rows have the same."""
-
-
-def save_hand(hand: Hand, path: str | Path) -> Path:
-    """Write a hand as YAML, in SI with all digits, from which ``load_hand`` makes an equal one.
-
-    Raises:
-        DescriptionError: ``path`` has no suffix by which ``load_hand`` knows such a file.
-        ResultError: The place cannot be written.
-    """
-    if Path(path).suffix.lower() not in SUFFIXES:
-        raise DescriptionError(f"expected a .yaml file, found '{path}'", field="path")
-    return write_text(path, hand_yaml(hand))
-
-
-def hand_yaml(hand: Hand) -> str:
-    """A hand as YAML; what is as by default is left out, what all rows share stands once."""
-    tree: dict[str, Tree] = description_tree(hand)
-    fingers: list[dict[str, Tree]] = tree.get("fingers", [])
-    head: dict[str, Tree] = {"name": tree.pop("name")}
-    if source := tree.pop("source", ""):
-        head["source"] = source
-    conventions = {finger.convention for finger in hand.fingers}
-    if len(conventions) == 1:
-        head["convention"] = conventions.pop()
-        for finger in fingers:
-            del finger["convention"]
-    rows = [row for finger in fingers for row in finger["phalanges"]]
-    for finger in fingers:
-        for index, row in enumerate(finger["phalanges"], start=1):
-            _drop_default_names(row, index)
-    if defaults := _taken_out(rows):
-        head["defaults"] = defaults
-    return dump(head | tree)
-
-
-def _drop_default_names(row: dict[str, Tree], index: int) -> None:
-    """Leave out the names that a row gets by its place."""
-    for key, letter in (("name", "P"), ("joint_name", "J")):
-        if row.get(key) == f"{letter}{index}":
-            del row[key]
-
-
-def _taken_out(rows: list[dict[str, Tree]]) -> dict[str, Tree]:
-    """Take fields that are the same in all rows out of them."""
-    if len(rows) < 2:
-        return {}
-    shared = {
-        key: value
-        for key, value in rows[0].items()
-        if key in Phalanx.model_fields
-        and key not in FIELDS_OF_ROW
-        and all(key in row and row[key] == value for row in rows)
-    }
-    for row in rows:
-        for key in shared:
-            del row[key]
-    return shared
-
-
-# --------------------
-# Two hands as one in YAML: ``hands`` names each part, what it is called, and where it stands.
-
-
+PHALANX_FIELDS = ("name", "a", "alpha", "d", "theta", "joint", "joint_name", "limits", "start")
+"""Fields that are written with each phalanx, even where all phalanges have the same value."""
 FIELDS = ("name", "hands", "grasps", "source")
 PART_FIELDS = ("hand", "name", "pose")
-
-
-def joined_from(data: dict[str, Tree], directory: Path, load: Callable[[str], Hand]) -> Hand:
-    """Make one hand of a tree with ``hands``.
-
-    Args:
-        data: The tree: ``name``, ``units``, ``hands`` (each with ``hand``, ``name``, ``pose``), and
-            ``grasps`` where those of the parts do not do.
-        directory: Where files that it names lie.
-        load: Loads a hand by name or file.
-
-    Raises:
-        DescriptionError: Something in the tree is wrong; knows its location.
-    """
-    data, length, angle = take_units(data)
-    _refuse_others(data, FIELDS, ())
-    entries = data.get("hands")
-    if not isinstance(entries, list):
-        raise DescriptionError(
-            f"expected a list of hands, found {entries!r}", field="hands", location=("hands",)
-        )
-    parts = []
-    for index, part in enumerate(entries):
-        location = ("hands", index)
-        if not isinstance(part, dict) or not {"hand", "name"} <= set(part):
-            raise DescriptionError(
-                f"expected a mapping with {', '.join(PART_FIELDS)}, found {part!r}",
-                field=f"hands[{index}]",
-                location=location,
-            )
-        _refuse_others(part, PART_FIELDS, location)
-        pose = pose_tree(
-            part.get("pose", {}), length, angle, (*location, "pose"), str(part["name"])
-        )
-        beside = directory / str(part["hand"])
-        hand = load(str(beside if beside.is_file() else part["hand"]))
-        parts.append(PlacedHand(str(part["name"]), hand, Pose(**pose)))
-    grasps = None
-    if "grasps" in data:
-        units = [
-            {"m": length, "rad": angle}.get(d.unit, 1.0) for p in parts for d in p.hand.actuators
-        ]
-        grasps = Grasps(**_grasps(data["grasps"], length, angle, units))
-    hand = joined_hands(str(data.get("name", "hands")), parts, grasps)
-    return hand.replace(source=str(data.get("source", hand.source)))
-
-
-def _grasps(tree: Tree, length: float, angle: float, units: list[float]) -> Tree:
-    """The named grasps in SI."""
-    if not isinstance(tree, dict):
-        return {"grasps": tree}
-    presets = {}
-    for name, preset in tree.items():
-        presets[name] = to_si(preset, length, angle)
-        for key in ("rates", "start"):
-            if isinstance(preset, dict) and key in preset:
-                presets[name][key] = rates_to_si(preset[key], units)
-    return presets
-
-
-def _refuse_others(
-    tree: dict[str, Tree], fields: tuple[str, ...], location: tuple[object, ...]
-) -> None:
-    for key in tree:
-        if key not in fields:
-            raise DescriptionError(
-                f"expected {', '.join(fields)}, found '{key}'",
-                field=str(key),
-                location=(*location, key),  # type: ignore[arg-type]
-            )
-
-
 DONE = ("base", "limits", "start", "rest_angle", "origin", "shape_pose", "parts", "inertial")
-"""Fields that are in SI before the rest of the tree is; ``inertial`` always is, as in URDF."""
+"""Fields that are converted before the rest of the tree; ``inertial`` is in SI, as in URDF."""
+UNSURE = "not determined by the measurements: "
+"""Prefix, in ``source`` of a calibrated finger, of the constants that are not determined."""
 
 
 def read_hand(path: Path) -> Hand:
-    """Read a hand from a YAML file; meshes that it names are looked for beside it.
+    """Read a hand from a YAML file; mesh files are relative to its directory.
 
     Raises:
-        DescriptionError: The file, or what it says, is wrong; names file, line and field.
+        DescriptionError: The file is wrong; names file, line and field.
     """
     return YamlFile(path).read(lambda data: hand_from(data, directory=path.parent))
 
 
 def hand_from(data: dict[str, Tree], *, directory: Path | None = None) -> Hand:
-    """Make a hand of a YAML tree.
+    """Make a hand from a YAML tree.
 
-    ``units``, ``convention`` and ``defaults`` (fields of every phalanx) stand at the top; a pose
-    is a (4, 4) or (3, 4) matrix, or ``position`` with ``quaternion`` or ``euler``. Where ``model``
-    names an MJCF file the rest only replaces what is found in it.
+    Where ``model`` names an MJCF file, the other fields replace values of that model.
 
     Args:
         data: The tree.
-        directory: Where relative mesh files lie.
+        directory: Directory of relative mesh files.
 
     Raises:
         DescriptionError: Something in the tree is wrong; knows its location.
@@ -237,12 +101,12 @@ def hand_from(data: dict[str, Tree], *, directory: Path | None = None) -> Hand:
 
 
 def finger_from(data: dict[str, Tree], length: float, angle: float) -> Finger:
-    """Make one chain of a tree with ``convention``, ``defaults`` and ``phalanges``.
+    """Make one chain from a tree with ``convention``, ``defaults`` and ``phalanges``.
 
     Args:
         data: The tree, without its ``units``.
-        length: Metres in its unit of length.
-        angle: Radians in its unit of angle.
+        length: Length unit of the tree [m].
+        angle: Angle unit of the tree [rad].
 
     Raises:
         DescriptionError: Something in the tree is wrong; knows its location.
@@ -254,29 +118,231 @@ def finger_from(data: dict[str, Tree], length: float, angle: float) -> Finger:
     return Finger(**_converted(tree, length, angle, DONE))
 
 
-def _put_finger(
-    digit: dict[str, Tree], location: FieldPath, length: float, angle: float, directory: Path | None
-) -> None:
-    """Put a finger in SI in the place of its name, of its file, or of what is written there."""
-    finger = digit.get("finger")
-    if isinstance(finger, dict):
-        digit["finger"] = to_si(finger, length, angle)
-    if not isinstance(finger, str):
-        return
-    is_file = Path(finger).suffix != ""
-    try:
-        loaded = load_finger((directory or Path()) / finger if is_file else finger)
-    except DescriptionError as error:
-        if is_file:
-            raise
+def load_finger(name: str | Path) -> SoftFinger:
+    """Load a shipped soft finger by name, or one from a YAML file.
+
+    Raises:
+        DescriptionError: There is no such finger, or its file is wrong; names file, line and field.
+    """
+    path = Path(name)
+    if path.suffix.lower() not in SUFFIXES:
+        path = assets.find("fingers", str(name))
+    return YamlFile(path).read(soft_finger_from)
+
+
+def save_finger(finger: SoftFinger, path: str | Path) -> Path:
+    """Write a soft finger as YAML, in SI, from which ``load_finger`` makes an equal one.
+
+    Raises:
+        DescriptionError: The suffix of ``path`` is not that of a YAML file.
+        ResultError: The file cannot be written.
+    """
+    if Path(path).suffix.lower() not in SUFFIXES:
+        raise DescriptionError(f"expected a .yaml file, found '{path}'", field="path")
+    return write_text(path, dump(finger.model_dump(exclude_defaults=True)))
+
+
+def soft_finger_from(data: dict[str, Tree]) -> SoftFinger:
+    """Make a soft finger from a YAML tree.
+
+    Raises:
+        DescriptionError: Something in the tree is wrong; knows its location.
+    """
+    rest, length, angle = take_units(data)
+    return SoftFinger(**to_si(rest, length, angle))
+
+
+def save_hand(hand: Hand, path: str | Path) -> Path:
+    """Write a hand as YAML, in SI with all digits, from which ``load_hand`` makes an equal one.
+
+    Raises:
+        DescriptionError: The suffix of ``path`` is not that of a YAML file.
+        ResultError: The file cannot be written.
+    """
+    if Path(path).suffix.lower() not in SUFFIXES:
+        raise DescriptionError(f"expected a .yaml file, found '{path}'", field="path")
+    return write_text(path, hand_yaml(hand))
+
+
+def hand_yaml(hand: Hand) -> str:
+    """Format a hand as YAML; defaults are omitted, common fields of all phalanges written once."""
+    tree: dict[str, Tree] = description_tree(hand)
+    fingers: list[dict[str, Tree]] = tree.get("fingers", [])
+    head: dict[str, Tree] = {"name": tree.pop("name")}
+    if source := tree.pop("source", ""):
+        head["source"] = source
+    conventions = {finger.convention for finger in hand.fingers}
+    if len(conventions) == 1:
+        head["convention"] = conventions.pop()
+        for finger in fingers:
+            del finger["convention"]
+    rows = [row for finger in fingers for row in finger["phalanges"]]
+    for finger in fingers:
+        for index, row in enumerate(finger["phalanges"], start=1):
+            _drop_default_names(row, index)
+    if defaults := _extract_common(rows):
+        head["defaults"] = defaults
+    return dump(head | tree)
+
+
+def joined_from(data: dict[str, Tree], directory: Path, load: Callable[[str], Hand]) -> Hand:
+    """Make one hand from a tree with ``hands``.
+
+    Args:
+        data: The tree: ``name``, ``units``, ``hands`` (each with ``hand``, ``name``, ``pose``), and
+            optionally ``grasps`` of the whole.
+        directory: Directory of the files it names.
+        load: Loads a hand by name or file.
+
+    Raises:
+        DescriptionError: Something in the tree is wrong; knows its location.
+    """
+    data, length, angle = take_units(data)
+    _refuse_unknown(data, FIELDS, ())
+    entries = data.get("hands")
+    if not isinstance(entries, list):
         raise DescriptionError(
-            error.message, field=path_text(location), location=location
-        ) from None
-    digit["finger"] = loaded.model_dump()
+            f"expected a list of hands, found {entries!r}", field="hands", location=("hands",)
+        )
+    parts = []
+    for index, part in enumerate(entries):
+        location = ("hands", index)
+        if not isinstance(part, dict) or not {"hand", "name"} <= set(part):
+            raise DescriptionError(
+                f"expected a mapping with {', '.join(PART_FIELDS)}, found {part!r}",
+                field=f"hands[{index}]",
+                location=location,
+            )
+        _refuse_unknown(part, PART_FIELDS, location)
+        pose = pose_tree(
+            part.get("pose", {}), length, angle, (*location, "pose"), str(part["name"])
+        )
+        beside = directory / str(part["hand"])
+        hand = load(str(beside if beside.is_file() else part["hand"]))
+        parts.append(PlacedHand(str(part["name"]), hand, Pose(**pose)))
+    grasps = None
+    if "grasps" in data:
+        units = [
+            {"m": length, "rad": angle}.get(d.unit, 1.0) for p in parts for d in p.hand.actuators
+        ]
+        grasps = Grasps(**_grasps(data["grasps"], length, angle, units))
+    hand = joined_hands(str(data.get("name", "hands")), parts, grasps)
+    return hand.replace(source=str(data.get("source", hand.source)))
+
+
+# Unit conversion
+def joint_units(tree: dict[str, Tree], length: float, angle: float) -> dict[str, float]:
+    """Return the unit of each joint variable in SI, by the joint names of the model.
+
+    Args:
+        tree: Fields of a hand.
+        length: Length unit of the tree [m].
+        angle: Angle unit of the tree [rad].
+    """
+    units = {}
+    for finger in _dicts(tree.get("fingers")):
+        for index, row in enumerate(_dicts(finger.get("phalanges")), start=1):
+            joint_name = str(row.get("joint_name") or f"J{index}")
+            name = (
+                joint_name
+                if finger.get("verbatim_names") is True
+                else f"{finger.get('name')}_{joint_name}"
+            )
+            units[name] = _joint_unit(row, length, angle)
+    return units
+
+
+def synergies_to_si(synergies: Tree, units: Mapping[str, float]) -> None:
+    """Convert the mean posture of synergies in place.
+
+    The matrix of a synergy is always in radians or metres for a weight z of 1.
+
+    Args:
+        synergies: Field of the file; anything but a mapping is left to the description to refuse.
+        units: Unit of each joint variable in SI, by joint name.
+    """
+    if not isinstance(synergies, dict) or not isinstance(synergies.get("joints"), list):
+        return
+    by_joint = [units.get(str(name), 1.0) for name in synergies["joints"]]
+    if isinstance(mean := synergies.get("mean"), list):
+        pairs = zip(mean, by_joint + [1.0] * len(mean), strict=False)
+        synergies["mean"] = [scaled(value, unit) for value, unit in pairs]
+
+
+def rates_to_si(value: Tree, units: list[float]) -> Tree:
+    """Convert one number, or one number per joint, to SI.
+
+    Args:
+        value: Field of the file.
+        units: Unit of each joint variable in SI, finger by finger.
+    """
+    if not isinstance(value, list):
+        return scaled(value, units[0])
+    pairs = zip(value, units + units[-1:] * len(value), strict=False)
+    return [scaled(number, unit) for number, unit in pairs]
+
+
+def _joints_to_si(finger: dict[str, Tree], length: float, angle: float) -> None:
+    for row in _dicts(finger.get("phalanges")):
+        factor = _joint_unit(row, length, angle)
+        for key in ("limits", "start", "rest_angle"):
+            if key in row:
+                row[key] = scaled(row[key], factor)
+
+
+def _joint_unit(row: dict[str, Tree], length: float, angle: float) -> float:
+    return length if row.get("joint") == "prismatic" else angle
+
+
+def _grasps_to_si(tree: dict[str, Tree], length: float, angle: float) -> None:
+    driven = [row for row in _rows(tree) if row.get("driven", True)]
+    units = [_joint_unit(row, length, angle) for row in driven]
+    units += [1.0 for _ in _dicts(tree.get("soft_fingers"))]
+    grasps = tree.get("grasps")
+    for preset in grasps.values() if isinstance(grasps, dict) else ():
+        for key in ("rates", "start") if isinstance(preset, dict) else ():
+            if key in preset:
+                preset[key] = rates_to_si(preset[key], units or [angle])
+    preshapes = tree.get("preshapes")
+    if isinstance(preshapes, dict):
+        tree["preshapes"] = {
+            name: rates_to_si(positions, units or [angle]) for name, positions in preshapes.items()
+        }
+    for preshape in _dicts(preshapes):
+        if "positions" in preshape:
+            preshape["positions"] = rates_to_si(preshape["positions"], units or [angle])
+
+
+def _finger_poses(
+    finger: dict[str, Tree], location: FieldPath, length: float, angle: float
+) -> None:
+    name = f"finger '{finger.get('name', location[-1] if location else '')}'"
+    _pose_to_si(finger, "base", length, angle, location, name)
+    for index, row in enumerate(_dicts(finger.get("phalanges"))):
+        within = (*location, "phalanges", index)
+        for key in ("origin", "shape_pose"):
+            _pose_to_si(row, key, length, angle, within, name)
+        _parts_to_si(row, length, angle, within, name)
+
+
+def _parts_to_si(
+    owner: dict[str, Tree], length: float, angle: float, location: FieldPath, name: str
+) -> None:
+    for index, part in enumerate(_dicts(owner.get("parts"))):
+        _pose_to_si(part, "pose", length, angle, (*location, "parts", index), name)
+        if isinstance(shape := part.get("shape"), dict):
+            part["shape"] = to_si(shape, length, angle)
+
+
+def _pose_to_si(
+    owner: dict[str, Tree], key: str, length: float, angle: float, location: FieldPath, name: str
+) -> None:
+    if key in owner:
+        owner[key] = pose_tree(owner[key], length, angle, (*location, key), name)
 
 
 def _converted(tree: Tree, length: float, angle: float, done: tuple[str, ...]) -> Tree:
-    """The tree in SI; fields in ``done`` are already."""
+    """Convert a tree to SI, except for the fields in ``done``."""
     if isinstance(tree, list):
         return [_converted(part, length, angle, done) for part in tree]
     if not isinstance(tree, dict):
@@ -296,23 +362,9 @@ def _holds_dicts(value: Tree) -> bool:
     return isinstance(value, list) and any(isinstance(part, dict) for part in value)
 
 
-def _dicts(value: Tree) -> list[dict[str, Any]]:
-    return [part for part in value if isinstance(part, dict)] if isinstance(value, list) else []
-
-
-def _rows(tree: dict[str, Tree]) -> list[dict[str, Any]]:
-    return [row for f in _dicts(tree.get("fingers")) for row in _dicts(f.get("phalanges"))]
-
-
-def _anchor_mesh(shape: Tree, directory: Path) -> None:
-    """Make the file names of a mesh hold from anywhere."""
-    for key in ("file", "parts"):
-        if isinstance(shape, dict) and isinstance(shape.get(key), str):
-            shape[key] = absolute_name(shape[key], directory)
-
-
+# Fields of a hand
 def _with_defaults(data: dict[str, Tree]) -> dict[str, Tree]:
-    """The tree with ``convention`` and ``defaults`` in the fingers; ``data`` stays as it is."""
+    """Copy ``convention`` and ``defaults`` into the fingers; ``data`` is unchanged."""
     tree = {k: v for k, v in data.items() if k not in ("defaults", "convention")}
     defaults = data.get("defaults", {})
     if not isinstance(defaults, dict):
@@ -348,118 +400,44 @@ def _merged(defaults: dict[str, Tree], row: Tree) -> Tree:
     return inherited | row
 
 
-def _joints_to_si(finger: dict[str, Tree], length: float, angle: float) -> None:
-    for row in _dicts(finger.get("phalanges")):
-        factor = _joint_unit(row, length, angle)
-        for key in ("limits", "start", "rest_angle"):
-            if key in row:
-                row[key] = scaled(row[key], factor)
-
-
-def _joint_unit(row: dict[str, Tree], length: float, angle: float) -> float:
-    return length if row.get("joint") == "prismatic" else angle
-
-
-def _grasps_to_si(tree: dict[str, Tree], length: float, angle: float) -> None:
-    driven = [row for row in _rows(tree) if row.get("driven", True)]
-    units = [_joint_unit(row, length, angle) for row in driven]
-    units += [1.0 for _ in _dicts(tree.get("soft_fingers"))]
-    grasps = tree.get("grasps")
-    for preset in grasps.values() if isinstance(grasps, dict) else ():
-        for key in ("rates", "start") if isinstance(preset, dict) else ():
-            if key in preset:
-                preset[key] = rates_to_si(preset[key], units or [angle])
-    preshapes = tree.get("preshapes")
-    if isinstance(preshapes, dict):
-        tree["preshapes"] = {
-            name: rates_to_si(positions, units or [angle]) for name, positions in preshapes.items()
-        }
-    for preshape in _dicts(preshapes):
-        if "positions" in preshape:
-            preshape["positions"] = rates_to_si(preshape["positions"], units or [angle])
-
-
-def joint_units(tree: dict[str, Tree], length: float, angle: float) -> dict[str, float]:
-    """SI units in the unit of each joint's variable, by the names that the model gives joints.
-
-    Args:
-        tree: A hand.
-        length: Metres in its unit of length.
-        angle: Radians in its unit of angle.
-    """
-    units = {}
-    for finger in _dicts(tree.get("fingers")):
-        for index, row in enumerate(_dicts(finger.get("phalanges")), start=1):
-            joint_name = str(row.get("joint_name") or f"J{index}")
-            name = (
-                joint_name
-                if finger.get("verbatim_names") is True
-                else f"{finger.get('name')}_{joint_name}"
-            )
-            units[name] = _joint_unit(row, length, angle)
-    return units
-
-
-def synergies_to_si(synergies: Tree, units: Mapping[str, float]) -> None:
-    """Convert the mean posture of synergies in place.
-
-    Their matrix is always in radians or metres for a weight z of 1.
-
-    Args:
-        synergies: What a file says; anything but a mapping is left to be refused.
-        units: SI units in the unit of each joint's variable.
-    """
-    if not isinstance(synergies, dict) or not isinstance(synergies.get("joints"), list):
+def _put_finger(
+    digit: dict[str, Tree], location: FieldPath, length: float, angle: float, directory: Path | None
+) -> None:
+    """Replace the name, file or fields of a soft finger by its fields in SI."""
+    finger = digit.get("finger")
+    if isinstance(finger, dict):
+        digit["finger"] = to_si(finger, length, angle)
+    if not isinstance(finger, str):
         return
-    by_joint = [units.get(str(name), 1.0) for name in synergies["joints"]]
-    if isinstance(mean := synergies.get("mean"), list):
-        pairs = zip(mean, by_joint + [1.0] * len(mean), strict=False)
-        synergies["mean"] = [scaled(value, unit) for value, unit in pairs]
+    is_file = Path(finger).suffix != ""
+    try:
+        loaded = load_finger((directory or Path()) / finger if is_file else finger)
+    except DescriptionError as error:
+        if is_file:
+            raise
+        raise DescriptionError(
+            error.message, field=path_text(location), location=location
+        ) from None
+    digit["finger"] = loaded.model_dump()
 
 
-def rates_to_si(value: Tree, units: list[float]) -> Tree:
-    """One number, or one a joint of a finger or of the hand, in SI.
-
-    Args:
-        value: What the file says.
-        units: SI units in a unit of each joint's variable, finger by finger.
-    """
-    if not isinstance(value, list):
-        return scaled(value, units[0])
-    pairs = zip(value, units + units[-1:] * len(value), strict=False)
-    return [scaled(number, unit) for number, unit in pairs]
+def _anchor_mesh(shape: Tree, directory: Path) -> None:
+    """Make the file names of a mesh absolute."""
+    for key in ("file", "parts"):
+        if isinstance(shape, dict) and isinstance(shape.get(key), str):
+            shape[key] = absolute_name(shape[key], directory)
 
 
-def _finger_poses(
-    finger: dict[str, Tree], location: FieldPath, length: float, angle: float
-) -> None:
-    name = f"finger '{finger.get('name', location[-1] if location else '')}'"
-    _pose_to_si(finger, "base", length, angle, location, name)
-    for index, row in enumerate(_dicts(finger.get("phalanges"))):
-        within = (*location, "phalanges", index)
-        for key in ("origin", "shape_pose"):
-            _pose_to_si(row, key, length, angle, within, name)
-        _parts_to_si(row, length, angle, within, name)
+def _dicts(value: Tree) -> list[dict[str, Any]]:
+    return [part for part in value if isinstance(part, dict)] if isinstance(value, list) else []
 
 
-def _parts_to_si(
-    owner: dict[str, Tree], length: float, angle: float, location: FieldPath, name: str
-) -> None:
-    for index, part in enumerate(_dicts(owner.get("parts"))):
-        _pose_to_si(part, "pose", length, angle, (*location, "parts", index), name)
-        if isinstance(shape := part.get("shape"), dict):
-            part["shape"] = to_si(shape, length, angle)
-
-
-def _pose_to_si(
-    owner: dict[str, Tree], key: str, length: float, angle: float, location: FieldPath, name: str
-) -> None:
-    if key in owner:
-        owner[key] = pose_tree(owner[key], length, angle, (*location, key), name)
+def _rows(tree: dict[str, Tree]) -> list[dict[str, Any]]:
+    return [row for f in _dicts(tree.get("fingers")) for row in _dicts(f.get("phalanges"))]
 
 
 def _located(error: DescriptionError, data: dict[str, Tree]) -> DescriptionError:
-    """The error at the place where the user wrote the value that a finger took from the top."""
+    """Relocate an error to the top-level field from which a finger has the value."""
     match error.location:
         case ("fingers", int(index), "phalanges", int(row), str(key), *rest):
             fields = data["fingers"][index]["phalanges"][row]
@@ -480,43 +458,52 @@ def _moved(
     return DescriptionError(error.message, field=field, location=location, value=error.actual)
 
 
-# --------------------
-# Soft fingers in YAML: joints and links one by one.
+# Output
+def _drop_default_names(row: dict[str, Tree], index: int) -> None:
+    """Remove names that are the default for the index of the phalanx."""
+    for key, letter in (("name", "P"), ("joint_name", "J")):
+        if row.get(key) == f"{letter}{index}":
+            del row[key]
 
 
-UNSURE = "not determined by the measurements: "
-"""In the source of a calibrated finger, before the names of such constants."""
+def _extract_common(rows: list[dict[str, Tree]]) -> dict[str, Tree]:
+    """Remove and return the fields that are equal in all phalanges."""
+    if len(rows) < 2:
+        return {}
+    shared = {
+        key: value
+        for key, value in rows[0].items()
+        if key in Phalanx.model_fields
+        and key not in PHALANX_FIELDS
+        and all(key in row and row[key] == value for row in rows)
+    }
+    for row in rows:
+        for key in shared:
+            del row[key]
+    return shared
 
 
-def load_finger(name: str | Path) -> SoftFinger:
-    """A shipped soft finger by name, or one from a YAML file.
-
-    Raises:
-        DescriptionError: There is no such finger, or its file is wrong; names file, line and field.
-    """
-    path = Path(name)
-    if path.suffix.lower() not in SUFFIXES:
-        path = assets.find("fingers", str(name))
-    return YamlFile(path).read(soft_finger_from)
-
-
-def save_finger(finger: SoftFinger, path: str | Path) -> Path:
-    """Write a soft finger as YAML, in SI, from which ``load_finger`` makes an equal one.
-
-    Raises:
-        DescriptionError: ``path`` has no suffix by which ``load_finger`` knows a file.
-        ResultError: The place cannot be written.
-    """
-    if Path(path).suffix.lower() not in SUFFIXES:
-        raise DescriptionError(f"expected a .yaml file, found '{path}'", field="path")
-    return write_text(path, dump(finger.model_dump(exclude_defaults=True)))
+# Joined hands
+def _grasps(tree: Tree, length: float, angle: float, units: list[float]) -> Tree:
+    """Convert named grasps to SI."""
+    if not isinstance(tree, dict):
+        return {"grasps": tree}
+    presets = {}
+    for name, preset in tree.items():
+        presets[name] = to_si(preset, length, angle)
+        for key in ("rates", "start"):
+            if isinstance(preset, dict) and key in preset:
+                presets[name][key] = rates_to_si(preset[key], units)
+    return presets
 
 
-def soft_finger_from(data: dict[str, Tree]) -> SoftFinger:
-    """Make a finger of a YAML tree.
-
-    Raises:
-        DescriptionError: Something in the tree is wrong; knows its location.
-    """
-    rest, length, angle = take_units(data)
-    return SoftFinger(**to_si(rest, length, angle))
+def _refuse_unknown(
+    tree: dict[str, Tree], fields: tuple[str, ...], location: tuple[object, ...]
+) -> None:
+    for key in tree:
+        if key not in fields:
+            raise DescriptionError(
+                f"expected {', '.join(fields)}, found '{key}'",
+                field=str(key),
+                location=(*location, key),  # type: ignore[arg-type]
+            )

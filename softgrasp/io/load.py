@@ -1,4 +1,4 @@
-"""Hands and objects by library name or by file."""
+"""Hands, objects and robots by library name or by file; the suffix selects the reader."""
 
 from __future__ import annotations
 
@@ -8,27 +8,29 @@ from softgrasp import assets
 from softgrasp.description.geometry import LengthUnit, Mesh
 from softgrasp.description.hand import Hand
 from softgrasp.description.object import GraspObject
+from softgrasp.description.robot import Robot
 from softgrasp.errors import DescriptionError
 from softgrasp.io.hand import hand_from, joined_from
 from softgrasp.io.mesh import stamped
 from softgrasp.io.mesh_files import CAD_SUFFIXES, MESH_SUFFIXES, read_triangles
 from softgrasp.io.object import YCB_PREFIX, load_ycb, read_object
-from softgrasp.io.robot import robot_path
-from softgrasp.io.urdf import ROBOT_SUFFIXES
+from softgrasp.io.urdf import ROBOT_SUFFIXES, read_robot
 from softgrasp.io.urdf.hand import has_model, read_side_file, read_urdf_hand
 from softgrasp.io.yaml_files import Tree, YamlFile
 
 YAML_SUFFIXES = (".yaml", ".yml")
 MODEL_SUFFIX = ".xml"
+ROBOTS = "robots"
 
 
 def load_hand(name: str | Path) -> Hand:
-    """A shipped hand by name, or one from a file.
+    """Load a shipped hand by name, or a hand from a file.
 
-    A YAML file has Denavit–Hartenberg tables or soft fingers, or names a robot's file as its
-    ``model`` and what is to be otherwise. In a U(C)RDF file every bendable on the palm is a soft
-    finger; in one without bendables, the chains of joints on the palm are rigid fingers, whose
-    grasps are found from their shapes. A MuJoCo model (``.xml``) is attached to scenes as it is.
+    A YAML file has Denavit–Hartenberg tables or soft fingers, or names a robot file as its
+    ``model`` and the fields that replace its values. In a U(C)RDF file every bendable on the palm
+    is a soft finger; without bendables, the chains of joints on the palm are rigid fingers whose
+    grasps are synthesized from their shapes. A MuJoCo model (``.xml``) is attached to scenes
+    unchanged.
 
     Raises:
         DescriptionError: There is no such hand, or its file is wrong.
@@ -36,7 +38,7 @@ def load_hand(name: str | Path) -> Hand:
 
     Warns:
         SoftgraspWarning: Something in a U(C)RDF file is not kept, or cannot be true; or a scene
-            does otherwise than a MuJoCo model asks.
+            replaces options of a MuJoCo model.
     """
     path = Path(name)
     if path.suffix.lower() in YAML_SUFFIXES:
@@ -56,11 +58,11 @@ def load_hand(name: str | Path) -> Hand:
 
 
 def hand_of(data: dict[str, Tree], directory: Path) -> Hand:
-    """A hand of a YAML tree: fingers that it describes, or several hands that it joins.
+    """Make a hand from a YAML tree: one with fingers, or several hands joined.
 
     Args:
         data: The tree.
-        directory: Where files that it names lie.
+        directory: Directory of the files it names.
 
     Raises:
         DescriptionError: Something in the tree is wrong; knows its location.
@@ -77,13 +79,13 @@ def load_object(
     density: float | None = None,
     units: LengthUnit = "m",
 ) -> GraspObject:
-    """A shipped object by name, one from a YAML or mesh file, or ``ycb:`` and a YCB name.
+    """Load a shipped object by name, from a YAML or mesh file, or from YCB as ``ycb:NAME``.
 
     Args:
-        name: Name or file. A mesh file brings no mass: give ``mass`` or ``density``.
-        mass: Replaces the object's own mass or density [kg].
-        density: Replaces the object's own mass or density [kg/m³].
-        units: Unit of the numbers in a mesh file; other objects know their own.
+        name: Name or file. A mesh file has no mass: give ``mass`` or ``density``.
+        mass: Replaces the mass or density of the description [kg].
+        density: Replaces the mass or density of the description [kg/m³].
+        units: Unit of the numbers in a mesh file; other files state theirs.
 
     Raises:
         DescriptionError: There is no such object, its file is wrong, or its mass is not given
@@ -91,7 +93,7 @@ def load_object(
     """
     path = Path(name)
     if path.suffix.lower() in CAD_SUFFIXES:
-        read_triangles(path)  # refuses it, and says how to convert it
+        read_triangles(path)  # raises, with advice on conversion
     if path.suffix.lower() in MESH_SUFFIXES:
         shape = stamped(Mesh(file=assets.portable_name(path), units=units))
         return GraspObject(name=path.stem, shape=shape, mass=mass, density=density)
@@ -101,6 +103,41 @@ def load_object(
     if mass is None and density is None:
         return obj
     return obj.weighing(mass=mass, density=density)
+
+
+def load_robot(name: str | Path) -> Robot:
+    """Load a shipped robot by name, or a robot from a U(C)RDF, URDF or xacro file.
+
+    The plain file name of a shipped robot, such as ``three_segment_arm.ucrdf``, means that robot
+    unless such a file exists here.
+
+    Raises:
+        DescriptionError: There is no such robot, or its file is wrong; names file, line and
+            element.
+        BackendUnavailable: It is a xacro file, and the xacro package is not installed.
+
+    Warns:
+        SoftgraspWarning: Something in the file is not kept.
+    """
+    return read_robot(robot_path(name))
+
+
+def robot_path(name: str | Path) -> Path:
+    """Return the file of a robot, given by library name or by file name.
+
+    Raises:
+        DescriptionError: There is no such robot.
+    """
+    path = Path(name)
+    if path.suffix.lower() in ROBOT_SUFFIXES:
+        return _shipped(path) or path
+    if path.suffix or len(path.parts) > 1:
+        raise DescriptionError(
+            f"expected a robot as {', '.join(ROBOT_SUFFIXES)} or a library name, found "
+            f"'{path.suffix or path.name}'",
+            file=path,
+        )
+    return assets.find(ROBOTS, str(name))
 
 
 def _described_object(name: str, path: Path) -> GraspObject:
@@ -114,7 +151,7 @@ def _described_object(name: str, path: Path) -> GraspObject:
 
 
 def _refuse_other_files(path: Path, what: str, suffixes: tuple[str, ...]) -> None:
-    """Refuse a file of a kind that is not read; a plain name goes through."""
+    """Refuse a file with an unsupported suffix; accept a plain name."""
     is_file_name = path.suffix != "" or len(path.parts) > 1
     if is_file_name:
         raise DescriptionError(
@@ -122,3 +159,10 @@ def _refuse_other_files(path: Path, what: str, suffixes: tuple[str, ...]) -> Non
             f"'{path.suffix or path.name}'",
             file=path,
         )
+
+
+def _shipped(path: Path) -> Path | None:
+    """Return the shipped file of a plain name, unless such a file exists here."""
+    bare = len(path.parts) == 1 and not path.exists()
+    is_ours = bare and path.suffix == assets.suffix(ROBOTS) and path.stem in assets.names(ROBOTS)
+    return assets.find(ROBOTS, path.stem) if is_ours else None

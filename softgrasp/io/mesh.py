@@ -1,6 +1,7 @@
-"""Mesh shapes → bodies in SI units at their centre of mass, with the convex parts that touch.
+"""Mesh shapes as rigid bodies in SI units at their centre of mass, with convex collision parts.
 
-Light to import: trimesh and scipy come with the first mesh that is read.
+A file is read, repaired (mesh_repair), decomposed into convex parts (convex_decomposition) and
+cached until it changes.
 """
 
 from __future__ import annotations
@@ -10,41 +11,37 @@ import warnings
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from softgrasp import assets
-from softgrasp.description.geometry import LengthUnit, Mesh
+from softgrasp.description.geometry import (
+    LengthUnit,
+    Mesh,
+)
 from softgrasp.errors import BackendUnavailable, DescriptionError, SoftgraspWarning
+from softgrasp.io.convex_decomposition import collision_parts
 from softgrasp.io.files import report_progress
 from softgrasp.io.mesh_files import MESH_SUFFIXES, read_triangles
-from softgrasp.io.mesh_repair import Hull
-from softgrasp.mechanics.transforms import Array
+from softgrasp.io.mesh_repair import Solid, as_solid, hull_of, make_solid
 from softgrasp.units import LENGTH_UNITS
 
-if TYPE_CHECKING:
-    from softgrasp.io.mesh_repair import Solid
-
-
 __all__ = ["MESH_SUFFIXES", "MeshBody", "load_mesh"]
-
 Part: TypeAlias = tuple[NDArray[np.float64], NDArray[np.int64]]
-
 Number = TypeVar("Number", np.float64, np.int64)
-
 LARGEST, SMALLEST = 2.0, 2e-3
-"""Extents beyond which the unit of a file is doubted [m]."""
+"""Extents outside which the unit of a file is doubted [m]."""
 USUAL = (5e-3, 0.5)
-"""Extents of an object for a hand, by which a unit is guessed [m]."""
+"""Extents of objects for a hand, by which a unit is suggested [m]."""
 
 
 @dataclass(frozen=True, eq=False)
 class MeshBody:
-    """A mesh as a rigid body; all arrays are write-locked, lengths in metres.
+    """A mesh as a rigid body; arrays are read-only, lengths in metres.
 
-    The frame has the file's axes and stands at the centre of mass.
+    The frame has the axes of the file and its origin at the centre of mass.
     """
 
     vertices: NDArray[np.float64]
@@ -56,31 +53,31 @@ class MeshBody:
     inertia_per_density: NDArray[np.float64]
     """(3, 3) about the centre of mass, for 1 kg/m³ [m⁵]."""
     center_of_mass: NDArray[np.float64]
-    """(3,) in the frame of the file [m]."""
+    """(3,) in the frame of the file [m]"""
     parts: tuple[Part, ...]
-    """Convex parts that touch: vertices (k, 3) [m] and faces of each."""
+    """Convex collision parts: vertices (k, 3) [m] and faces of each."""
     sha256: str
     """Hash of the file, and of the file with the parts where there is one."""
     warnings: tuple[str, ...] = ()
-    """What was mended, assumed or looks wrong."""
+    """Repairs, assumptions and implausible values."""
 
 
 def load_mesh(shape: Mesh, *, relative_to: Path | None = None) -> MeshBody:
-    """Read a mesh, recentre it at its centre of mass and make the convex parts that touch.
+    """Read a mesh, recentre it at its centre of mass and make its convex collision parts.
 
-    Results are kept until a file changes.
+    Results are cached until a file changes.
 
     Args:
         shape: Files, unit, scale and kind of collision shape.
-        relative_to: Folder of files that are neither shipped nor absolute.
+        relative_to: Directory of relative files that are not shipped.
 
     Raises:
-        DescriptionError: A file is missing, empty, not a mesh, flat, not finite, or not the one
-            that ``sha256`` names; a part is not convex.
+        DescriptionError: A file is missing, empty, not a mesh, flat, not finite, or does not match
+            ``sha256``; a part is not convex.
         BackendUnavailable: The mesh has to be decomposed and CoACD is not installed.
 
     Warns:
-        SoftgraspWarning: Something was mended or looks wrong; also in ``MeshBody.warnings``.
+        SoftgraspWarning: Something was repaired or looks wrong; also in ``MeshBody.warnings``.
     """
     file = _resolved(shape.file, relative_to)
     parts_file = None if shape.parts is None else _resolved(shape.parts, relative_to)
@@ -97,9 +94,9 @@ def load_mesh(shape: Mesh, *, relative_to: Path | None = None) -> MeshBody:
 
 
 def cut_or_hull(shape: Mesh) -> tuple[Mesh, str]:
-    """A mesh as it is, or with its hull where it cannot be cut or hardly ought to be, and why.
+    """Replace a mesh by its hull where it cannot or should not be decomposed; also the reason.
 
-    For those who look at a mesh: a simulation would not be of the object that was meant.
+    For display only: a simulation with the hull would not be of the described object.
 
     Raises:
         DescriptionError: As ``load_mesh``.
@@ -115,11 +112,11 @@ def cut_or_hull(shape: Mesh) -> tuple[Mesh, str]:
 
 
 def mesh_solid(shape: Mesh, *, relative_to: Path | None = None) -> Solid:
-    """A mesh as a solid in the frame of its file [m], without the parts that touch.
+    """Read a mesh as a solid in the frame of its file [m], without collision parts.
 
     Args:
         shape: File, unit and scale.
-        relative_to: Folder of files that are neither shipped nor absolute.
+        relative_to: Directory of relative files that are not shipped.
 
     Raises:
         DescriptionError: The file is missing, empty, not a mesh, flat or not finite.
@@ -128,27 +125,10 @@ def mesh_solid(shape: Mesh, *, relative_to: Path | None = None) -> Solid:
     return _solid(shape.units, shape.scale, file, _state(file))
 
 
-@lru_cache(maxsize=64)
-def _solid(
-    units: LengthUnit,
-    scale: float | tuple[float, float, float],
-    file: Path,
-    _file_state: tuple[int, int] | None,
-) -> Solid:
-    from softgrasp.io.mesh_repair import make_solid
-
-    report_progress(f"reading {file.name}")
-    vertices, faces = read_triangles(file)
-    try:
-        return make_solid(vertices * (LENGTH_UNITS[units] * np.asarray(scale)), faces)
-    except DescriptionError as error:
-        raise error.located(file=file) from error
-
-
 def stamped(shape: Mesh) -> Mesh:
-    """The shape with the hash of its files, so that a later run refuses files that have changed.
+    """Add the hash of its files to a shape, so that a later run refuses changed files.
 
-    A file that cannot be read is left to ``load_mesh`` to tell.
+    Missing files are reported by ``load_mesh``.
     """
     files = [_resolved(name, None) for name in (shape.file, shape.parts) if name is not None]
     if not all(file.is_file() for file in files):
@@ -156,21 +136,28 @@ def stamped(shape: Mesh) -> Mesh:
     return shape.replace(sha256=_sha256(*files))
 
 
-def _resolved(name: str, relative_to: Path | None) -> Path:
-    shipped = assets.shipped_file(name)
-    if shipped is not None:
-        return shipped
-    path = Path(name).expanduser()
-    beside = path if relative_to is None else relative_to / path
-    return (beside if beside.exists() else path).absolute()
+def size_doubt(extent: float, shape: Mesh) -> str:
+    """Return a warning about the unit of a mesh with a suggestion; "" if it is plausible.
 
-
-def _state(file: Path | None) -> tuple[int, int] | None:
-    """What changes when a file is written again."""
-    if file is None or not file.exists():
-        return None
-    status = file.stat()
-    return status.st_mtime_ns, status.st_size
+    Args:
+        extent: Largest extent [m].
+        shape: Mesh with the unit in which it was read.
+    """
+    if SMALLEST <= extent <= LARGEST:
+        return ""
+    limit = f"more than {LARGEST:g} m" if extent > LARGEST else f"less than {SMALLEST * 1e3:g} mm"
+    text = f"the largest extent is {_length(extent)}, {limit}"
+    for unit, factor in sorted(LENGTH_UNITS.items(), key=lambda item: item[1] not in (1e-3, 1.0)):
+        would_be = extent * factor / LENGTH_UNITS[shape.units]
+        if unit != shape.units and USUAL[0] <= would_be <= USUAL[1]:
+            cure = f"`units: {unit}` (--units {unit})"
+            return f"{text}; is the file in {unit}? With {cure} it is {_length(would_be)}"
+    if USUAL[0] <= extent * 1e3 <= USUAL[1]:
+        return (
+            f"{text}; was it converted from millimetres twice? With `scale: 1000` it is "
+            f"{_length(extent * 1e3)}"
+        )
+    return f"{text}; check `units` and `scale`"
 
 
 @lru_cache(maxsize=64)
@@ -181,13 +168,11 @@ def _body(
     _file_state: tuple[int, int] | None,
     _parts_state: tuple[int, int] | None,
 ) -> MeshBody:
-    from softgrasp.io.convex_decomposition import collision_parts
-
     factor = LENGTH_UNITS[shape.units] * np.asarray(shape.scale)
     if shape.collision == "link" and parts_file is None:
         return _link_body(shape, file, factor)
     solid = _solid(shape.units, shape.scale, file, _file_state)
-    report_progress(f"making the parts of {file.name} that touch")
+    report_progress(f"making the collision parts of {file.name}")
     try:
         parts, notes = collision_parts(shape, solid, parts_file, factor)
     except DescriptionError as error:
@@ -201,14 +186,14 @@ def _body(
         center_of_mass=_locked(solid.center_of_mass),
         parts=tuple((_locked(v - solid.center_of_mass), _locked(f)) for v, f in parts),
         sha256=_sha256(file, parts_file),
-        warnings=tuple(f"{file.name}: {note}" for note in (doubt, *_notes(solid), *notes) if note),
+        warnings=tuple(
+            f"{file.name}: {note}" for note in (doubt, *_repair_notes(solid), *notes) if note
+        ),
     )
 
 
 def _link_body(shape: Mesh, file: Path, factor: NDArray[np.float64]) -> MeshBody:
-    """The hull as the body, the surface as it is drawn: nothing has to be mended."""
-    from softgrasp.io.mesh_repair import as_solid, hull_of
-
+    """Use the hull as the body and the surface for display: no repair is needed."""
     try:
         triangles, faces = read_triangles(file)
         vertices = triangles * factor
@@ -229,8 +214,40 @@ def _link_body(shape: Mesh, file: Path, factor: NDArray[np.float64]) -> MeshBody
     )
 
 
-def _notes(solid: Solid) -> list[str]:
-    """What was mended, with the volume that came out of it."""
+@lru_cache(maxsize=64)
+def _solid(
+    units: LengthUnit,
+    scale: float | tuple[float, float, float],
+    file: Path,
+    _file_state: tuple[int, int] | None,
+) -> Solid:
+    report_progress(f"reading {file.name}")
+    vertices, faces = read_triangles(file)
+    try:
+        return make_solid(vertices * (LENGTH_UNITS[units] * np.asarray(scale)), faces)
+    except DescriptionError as error:
+        raise error.located(file=file) from error
+
+
+def _resolved(name: str, relative_to: Path | None) -> Path:
+    shipped = assets.shipped_file(name)
+    if shipped is not None:
+        return shipped
+    path = Path(name).expanduser()
+    beside = path if relative_to is None else relative_to / path
+    return (beside if beside.exists() else path).absolute()
+
+
+def _state(file: Path | None) -> tuple[int, int] | None:
+    """Modification time [ns] and size [bytes] of a file."""
+    if file is None or not file.exists():
+        return None
+    status = file.stat()
+    return status.st_mtime_ns, status.st_size
+
+
+def _repair_notes(solid: Solid) -> list[str]:
+    """Repairs, with the resulting volume."""
     if not solid.notes:
         return []
     volumes = (
@@ -238,30 +255,6 @@ def _notes(solid: Solid) -> list[str]:
         "the convex hull"
     )
     return [*solid.notes[:-1], f"{solid.notes[-1]}; {volumes}"]
-
-
-def size_doubt(extent: float, shape: Mesh) -> str:
-    """A doubt about the unit of a mesh, with a guess; "" where there is none.
-
-    Args:
-        extent: The largest extent [m].
-        shape: The mesh, with the unit in which it was read.
-    """
-    if SMALLEST <= extent <= LARGEST:
-        return ""
-    limit = f"more than {LARGEST:g} m" if extent > LARGEST else f"less than {SMALLEST * 1e3:g} mm"
-    text = f"the largest extent is {_length(extent)}, {limit}"
-    for unit, factor in sorted(LENGTH_UNITS.items(), key=lambda item: item[1] not in (1e-3, 1.0)):
-        would_be = extent * factor / LENGTH_UNITS[shape.units]
-        if unit != shape.units and USUAL[0] <= would_be <= USUAL[1]:
-            cure = f"`units: {unit}` (--units {unit})"
-            return f"{text}; is the file in {unit}? With {cure} it is {_length(would_be)}"
-    if USUAL[0] <= extent * 1e3 <= USUAL[1]:
-        return (
-            f"{text}; was it converted from millimetres twice? With `scale: 1000` it is "
-            f"{_length(extent * 1e3)}"
-        )
-    return f"{text}; look at `units` and `scale`"
 
 
 def _length(metres: float) -> str:
@@ -280,56 +273,3 @@ def _sha256(*files: Path | None) -> str:
         if file is not None:
             digest.update(file.read_bytes())
     return digest.hexdigest()
-
-
-# --------------------
-# Points on the faces of convex hulls and inside them.
-
-
-SPACING = 3e-3
-"""Distance of points on a surface [m]."""
-INNER_SPACING = 8e-3
-"""Distance of points inside [m]."""
-MAX_CELLS = 100_000
-"""Of the grid around one hull; a larger one gets them farther apart."""
-MAX_POINTS = 1500
-"""Of one hull; a large one gets them farther apart."""
-
-
-def inside(hull: Hull) -> Array:
-    """A grid inside a hull, (n, 3) [m]."""
-    low, high = hull.vertices.min(axis=0), hull.vertices.max(axis=0)
-    step = max(INNER_SPACING, float(np.prod(high - low) / MAX_CELLS) ** (1.0 / 3.0))
-    axes = [np.arange(a + step / 2, b, step) for a, b in zip(low, high, strict=True)]
-    grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)
-    a, b, c = hull.vertices[hull.faces].transpose(1, 0, 2)
-    normals = np.cross(b - a, c - a)
-    within = (grid @ normals.T <= np.einsum("ij,ij->i", normals, a)).all(axis=1)
-    return np.asarray(grid[within])
-
-
-def on_faces(hull: Hull) -> Array:
-    """Corners of a hull and points spread over its faces, (n, 3)."""
-    triangles = hull.vertices[hull.faces]
-    edges = np.linalg.norm(triangles - np.roll(triangles, 1, axis=1), axis=2).max(axis=1)
-    areas = np.linalg.norm(
-        np.cross(*(triangles[:, 1:] - triangles[:, :1]).transpose(1, 0, 2)), axis=1
-    )
-    spacing = max(SPACING, float(np.sqrt(areas.sum() / 2.0 / MAX_POINTS)))
-    points = [hull.vertices]
-    steps = np.ceil(edges / spacing).astype(int)
-    for count in np.unique(steps[steps > 1]):
-        first, second = np.meshgrid(np.arange(count + 1), np.arange(count + 1), indexing="ij")
-        kept = first + second <= count
-        weights = np.stack([first[kept], second[kept], (count - first - second)[kept]], -1) / count
-        points.append((weights @ triangles[steps == count]).reshape(-1, 3))
-    return _apart(np.vstack(points), spacing / 2.0)
-
-
-def _apart(points: Array, spacing: float) -> Array:
-    """One point of each cell of a grid."""
-    cells = np.round((points - points.min(axis=0)) / spacing).astype(np.int64)
-    sides = cells.max(axis=0) + 1
-    key = (cells[:, 0] * sides[1] + cells[:, 1]) * sides[2] + cells[:, 2]
-    _, first = np.unique(key, return_index=True)
-    return points[np.sort(first)]

@@ -1,4 +1,9 @@
-"""Result folders on disk: ``result.json`` and ``trajectory.npz``, written whole, never pickled."""
+"""Result directories (``result.json`` and ``trajectory.npz``) and joint states in CSV.
+
+Files are written whole and never pickled. Joint states have one header line: ``time``, then
+``position.J`` for all joints J, then ``velocity.J`` and ``effort.J``, the fields of ROS's
+``sensor_msgs/JointState``; unknown values are empty cells, numbers have all digits.
+"""
 
 from __future__ import annotations
 
@@ -18,18 +23,36 @@ from numpy.typing import NDArray
 from softgrasp.errors import ResultError, reason
 from softgrasp.io.files import atomic_path, write_text
 
+Array = NDArray[np.float64]
 RESULT_FILE, TRAJECTORY_FILE = "result.json", "trajectory.npz"
 MAX_NAMED = 8
-"""Other results that a sentence names."""
+"""Number of other results named in a message."""
+FIELDS = ("position", "velocity", "effort")
+"""Fields of ``sensor_msgs/JointState``, in its order."""
+
+
+@dataclass(frozen=True, eq=False)
+class JointStates:
+    """Joint states over time: T samples, n joints; unknown values are NaN."""
+
+    names: tuple[str, ...]
+    time: Array
+    """(T,) [s]"""
+    position: Array
+    """(T, n) [rad or m]"""
+    velocity: Array
+    """(T, n) [rad/s or m/s]"""
+    effort: Array
+    """(T, n) [N·m or N]"""
 
 
 def write_result(
     directory: Path, document: dict[str, Any], arrays: dict[str, NDArray[Any]]
 ) -> list[Path]:
-    """Write a result's document and arrays; the same content gives the same bytes.
+    """Write the document and arrays of a result; equal content gives equal bytes.
 
     Raises:
-        ResultError: The folder cannot be written, or a number is not finite.
+        ResultError: The directory cannot be written, or a number is not finite.
     """
     try:
         text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
@@ -42,13 +65,13 @@ def write_result(
 
 
 def read_result(directory: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Read what ``write_result`` has written.
+    """Read the document and arrays of a result.
 
     Args:
-        directory: The result's folder, or its ``result.json``.
+        directory: Result directory, or its ``result.json``.
 
     Raises:
-        ResultError: A file is missing or is not what it should be.
+        ResultError: A file is missing or invalid.
     """
     directory = directory.parent if directory.name == RESULT_FILE else directory
     return read_document(directory / RESULT_FILE), _read_arrays(directory / TRAJECTORY_FILE)
@@ -58,7 +81,7 @@ def read_document(path: Path) -> dict[str, Any]:
     """Read a ``result.json``.
 
     Raises:
-        ResultError: It is missing or is not what it should be.
+        ResultError: It is missing or invalid.
     """
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
@@ -75,7 +98,7 @@ def read_document(path: Path) -> dict[str, Any]:
 
 def _read_arrays(path: Path) -> dict[str, NDArray[Any]]:
     try:
-        # opened here: numpy leaves a file open that it cannot read
+        # opened here, as numpy leaves an unreadable file open
         with path.open("rb") as stream, np.load(stream, allow_pickle=False) as stored:
             return {name: stored[name] for name in stored.files}
     except OSError as error:
@@ -83,47 +106,21 @@ def _read_arrays(path: Path) -> dict[str, NDArray[Any]]:
     except (ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         raise ResultError(
             f"{path}: expected arrays without pickles, found: {error} ({path.stat().st_size} "
-            "bytes); the file is cut off or damaged: copy it again, or simulate the scene anew"
+            "bytes); the file is truncated or damaged: copy it again, or repeat the simulation"
         ) from error
 
 
 def _results_beside(directory: Path) -> str:
-    """What else there is to read, where a folder has no result: those right inside it."""
+    """List results in subdirectories of a directory that has none."""
     known = sorted(path.parent.name for path in directory.glob(f"*/{RESULT_FILE}"))
     if known:
         return f"; results inside: {', '.join(known[:MAX_NAMED])}"
     return "; softgrasp grasp writes one"
 
 
-# --------------------
-# Joint states over time as CSV, in the order of the fields of ROS's ``sensor_msgs/JointState``.
-#
-# One header line: ``time``, then ``position.J`` for all joints J, then ``velocity.J`` and
-# ``effort.J`` alike. What is not known is an empty field. Numbers have all digits.
-
-
-Array = NDArray[np.float64]
-FIELDS = ("position", "velocity", "effort")
-"""Of ``sensor_msgs/JointState``, in its order."""
-
-
-@dataclass(frozen=True, eq=False)
-class JointStates:
-    """Joint states over time; T instants, n joints, NaN where something is not known."""
-
-    names: tuple[str, ...]
-    time: Array
-    """(T,) [s]"""
-    position: Array
-    """(T, n) [rad or m]"""
-    velocity: Array
-    """(T, n) [rad/s or m/s]"""
-    effort: Array
-    """(T, n) [N·m or N]"""
-
-
+# Joint states
 def header(names: Sequence[str]) -> list[str]:
-    """The column names of a file of some joints."""
+    """Column names of a joint-state file."""
     return ["time", *(f"{field}.{name}" for field in FIELDS for name in names)]
 
 
@@ -131,7 +128,7 @@ def save_joint_states(states: JointStates, path: str | Path) -> Path:
     """Write joint states as CSV and return the path.
 
     Raises:
-        ResultError: The place cannot be written.
+        ResultError: The file cannot be written.
     """
     blocks = (states.time[:, None], *(getattr(states, field) for field in FIELDS))
     stream = io.StringIO()
@@ -143,10 +140,10 @@ def save_joint_states(states: JointStates, path: str | Path) -> Path:
 
 
 def load_joint_states(path: str | Path) -> JointStates:
-    """Read what ``save_joint_states`` has written.
+    """Read joint states from CSV.
 
     Raises:
-        ResultError: The file cannot be read, or is not such a file.
+        ResultError: The file cannot be read, or its columns differ.
     """
     try:
         with Path(path).open(encoding="utf-8", newline="") as file:
@@ -158,13 +155,13 @@ def load_joint_states(path: str | Path) -> JointStates:
     names = [column.removeprefix("position.") for column in first[1 : 1 + count]]
     if first != header(names):
         raise ResultError(
-            f"{path}: expected the columns {', '.join(header(['J1']))} alike for all joints, found "
+            f"{path}: expected the columns {', '.join(header(['J1']))} for each joint, found "
             f"{', '.join(first[:4])}, …"
         )
     try:
         table = np.array([[float(cell or "nan") for cell in row] for row in rows], dtype=float)
         table = table.reshape(len(rows), len(first))
     except ValueError as error:
-        raise ResultError(f"{path}: expected {len(first)} numbers a line: {error}") from None
+        raise ResultError(f"{path}: expected {len(first)} numbers per line: {error}") from None
     blocks = (table[:, 1 + k * count : 1 + (k + 1) * count] for k in range(len(FIELDS)))
     return JointStates(tuple(names), table[:, 0], *blocks)

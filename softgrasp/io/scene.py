@@ -1,8 +1,10 @@
-"""Scenes in YAML: a hand and an object, named or written out, and all conditions."""
+"""Scenes, success criteria, sweep plans and finger releases in YAML.
+
+A scene has its hand, object, arm and criterion by library name, by file, or with all fields.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,76 +13,26 @@ from softgrasp.description.arm import Arm, HandCarrier, carrier_kind
 from softgrasp.description.base import Description, FieldPath, path_text, short
 from softgrasp.description.calibration import FingerRelease
 from softgrasp.description.closure import CLOSURES, DEFAULT_TYPE
-from softgrasp.description.geometry import Pose
 from softgrasp.description.hand import Hand
 from softgrasp.description.object import GraspObject, PlacedObject
 from softgrasp.description.scene import GraspScene
 from softgrasp.description.soft_finger import SoftFinger
 from softgrasp.description.sweep import SweepPlan
 from softgrasp.description.task import SuccessCriterion
-from softgrasp.errors import DescriptionError, did_you_mean
+from softgrasp.errors import DescriptionError
 from softgrasp.extensions import CARRIERS, load
+from softgrasp.io.arm import arm_from, load_arm
 from softgrasp.io.files import write_text
-from softgrasp.io.hand import (
-    SUFFIXES,
-    finger_from,
-    load_finger,
-    rates_to_si,
-    soft_finger_from,
-    synergies_to_si,
-)
+from softgrasp.io.hand import load_finger, rates_to_si, soft_finger_from, synergies_to_si
 from softgrasp.io.load import YAML_SUFFIXES, hand_of, load_hand, load_object
-from softgrasp.io.object import expand_directories, load_criterion, object_from
-from softgrasp.io.urdf import ROBOT_SUFFIXES
-from softgrasp.io.urdf.arm import read_urdf_arm
-from softgrasp.io.yaml_files import Tree, YamlFile, dump, pose_tree, scaled, take_units, to_si
+from softgrasp.io.object import expand_directories, object_from
+from softgrasp.io.yaml_files import Tree, YamlFile, dump, pose_tree, take_units, to_si
 
-# --------------------
-# Sweep plans in YAML: a scene, and the fields of it that vary.
-
-
-def load_plan(path: str | Path) -> SweepPlan:
-    """A plan from a YAML file.
-
-    Raises:
-        DescriptionError: The file is wrong; names the line.
-    """
-    path = Path(path)
-    return YamlFile(path).read(lambda data: plan_from(data, directory=path.parent))
-
-
-def plan_from(data: dict[str, Tree], *, directory: Path) -> SweepPlan:
-    """Make a plan of a YAML tree.
-
-    ``scene`` is a name, a file, or a mapping as a scene file has it. ``axes`` maps paths to lists
-    of values, or to ``{low, high, steps, log}``.
-
-    Raises:
-        DescriptionError: Something is missing, unknown or does not fit.
-    """
-    tree: dict[str, Any] = dict(data)
-    scene = tree.get("scene")
-    if isinstance(scene, str):
-        beside = directory / scene
-        tree["scene"] = load_scene(beside if beside.is_file() else scene)
-    elif isinstance(scene, dict):
-        tree["scene"] = scene_from(scene, directory=directory)
-    axes = tree.get("axes", {})
-    if not isinstance(axes, dict):
-        raise DescriptionError("expected paths with their values, found no mapping", field="axes")
-    tree["axes"] = tuple(_axis(path, values, directory) for path, values in axes.items())
-    return SweepPlan(**tree)
-
-
-def _axis(path: str, values: Any, directory: Path) -> dict[str, Any]:
-    if isinstance(values, dict):
-        return {"path": path} | values
-    listed = values if isinstance(values, list) else [values]
-    return {"path": path, "values": tuple(expand_directories(path, listed, directory))}
+SUFFIXES = (".yaml", ".yml")
 
 
 def load_scene(name: str | Path) -> GraspScene:
-    """A shipped scene by name, or one from a YAML file.
+    """Load a shipped scene by name, or one from a YAML file.
 
     Raises:
         DescriptionError: There is no such scene, or its file is wrong.
@@ -95,7 +47,7 @@ def load_scene(name: str | Path) -> GraspScene:
 def save_scene(scene: GraspScene, path: str | Path) -> Path:
     """Write a scene as YAML from which ``load_scene`` makes an equal one.
 
-    A shipped hand or object that was not changed is written by its name.
+    A shipped hand, object or arm that was not changed is written by its name.
     """
     data: dict[str, Any] = {}
     defaults = GraspScene.model_fields
@@ -120,11 +72,10 @@ def save_scene(scene: GraspScene, path: str | Path) -> Path:
 
 
 def scene_from(data: dict[str, Tree], *, directory: Path) -> GraspScene:
-    """Make a scene of a YAML tree.
+    """Make a scene from a YAML tree.
 
     ``hand`` and ``object`` are names, files, or mappings; ``object: {library: sphere, density:
-    700}`` is a shipped object with another mass or density. So is the ``object`` of each mapping
-    in ``objects``.
+    700}`` is a shipped object with another mass or density, also in each mapping of ``objects``.
 
     Raises:
         DescriptionError: Something in the tree is wrong; knows its location.
@@ -132,7 +83,7 @@ def scene_from(data: dict[str, Tree], *, directory: Path) -> GraspScene:
     if describes_release(data):
         raise DescriptionError(
             "expected a scene with a hand and an object, found the release of a finger, which is "
-            "not a grasp; softgrasp crosscheck takes it"
+            "not a grasp; use softgrasp crosscheck"
         )
     data, length, angle = take_units(data)
     hand = _inner(("hand",), data.get("hand"), lambda tree: _hand(tree, directory))
@@ -152,11 +103,13 @@ def scene_from(data: dict[str, Tree], *, directory: Path) -> GraspScene:
         rest["arm"] = carried = _inner(("arm",), arm, lambda tree: _arm(tree, directory))
         if pose is not None and isinstance(carried, HandCarrier) and carried.mounted:
             raise DescriptionError(
-                "expected none where the arm's base is given, found both",
+                "expected no hand_pose, as the arm has a base, found both",
                 field="hand_pose", location=("hand_pose",),
             )  # fmt: skip
     if isinstance(success := data.get("success"), str):
-        rest["success"] = _inner(("success",), success, lambda tree: _criterion(tree, directory))
+        rest["success"] = _inner(
+            ("success",), success, lambda tree: _named_criterion(tree, directory)
+        )
     elif "success" in data:
         rest["success"] = to_si(success, length, angle)
     if (further := data.get("objects")) is not None:
@@ -165,7 +118,7 @@ def scene_from(data: dict[str, Tree], *, directory: Path) -> GraspScene:
 
 
 def _closure_to_si(closure: dict[str, Tree], hand: Hand, length: float, angle: float) -> None:
-    """Convert rates of joints, and mean postures; rates of anything else are always in SI."""
+    """Convert rates of joints and mean postures; other rates are always in SI."""
     units = [{"m": length, "rad": angle}.get(actuator.unit, 1.0) for actuator in hand.actuators]
     kind = CLOSURES.get(str(closure.get("type", DEFAULT_TYPE)))
     if "rates" in closure and kind is not None and kind.rates_are_of_joints():
@@ -175,7 +128,7 @@ def _closure_to_si(closure: dict[str, Tree], hand: Hand, length: float, angle: f
 
 
 def _further(entry_list: Tree, length: float, angle: float, directory: Path) -> list[Tree]:
-    """Further objects: mappings with an ``object``, which is named, a file, or written out."""
+    """Read further objects: mappings with an ``object`` by name, by file, or with all fields."""
     if not isinstance(entry_list, list) or not all(isinstance(part, dict) for part in entry_list):
         raise DescriptionError(
             "expected a list of mappings such as {object: sphere, position: [0.05, 0, -0.085]}, "
@@ -193,7 +146,7 @@ def _further(entry_list: Tree, length: float, angle: float, directory: Path) -> 
 
 
 def _inner(location: FieldPath, tree: Tree, make: Any) -> Any:
-    """Make a part of a scene; its mistakes get the part's place in the scene."""
+    """Make a part of a scene; its errors get the location of the part."""
     expected, key = "a library name, a file, or a mapping with its fields", path_text(location)
     if tree is None:
         raise DescriptionError(
@@ -218,7 +171,7 @@ def _hand(tree: Tree, directory: Path) -> Hand:
     return load_hand(_beside(tree, directory))
 
 
-def _criterion(tree: str, directory: Path) -> SuccessCriterion:
+def _named_criterion(tree: str, directory: Path) -> SuccessCriterion:
     return load_criterion(_beside(tree, directory))
 
 
@@ -245,7 +198,7 @@ def _object(tree: Tree, directory: Path) -> GraspObject:
 
 
 def _sensors(tree: Tree, length: float, angle: float) -> Tree:
-    """The sensors of a scene, their frames as ``Pose`` has them."""
+    """Convert the poses of sensors to the fields of ``Pose``."""
     if not isinstance(tree, list):
         return tree
     sensors_si = []
@@ -259,12 +212,12 @@ def _sensors(tree: Tree, length: float, angle: float) -> Tree:
 
 
 def _beside(name: str, directory: Path) -> str:
-    """A file that lies beside the scene, or the name as it stands."""
+    """Return the file of that name in the directory of the scene, or the name unchanged."""
     return str(directory / name) if (directory / name).is_file() else name
 
 
 def _arm_tree(value: dict[str, Tree]) -> dict[str, Tree]:
-    """An arm as its file has it: the rows at the top."""
+    """Move the fields of the chain to the top level, as in an arm file."""
     chain = {key: part for key, part in value["chain"].items() if key != "name"}
     return {key: part for key, part in value.items() if key != "chain"} | chain
 
@@ -275,7 +228,7 @@ def _placed_tree(placed: PlacedObject) -> dict[str, Tree]:
 
 
 def _without_defaults(value: Description, *kept: str) -> dict[str, Tree]:
-    """The fields of a description that are not at their defaults, and some that are kept."""
+    """Return the fields of a description that differ from their defaults, and ``kept`` ones."""
     fields = type(value).model_fields
     tree: dict[str, Tree] = value.model_dump(mode="json")
     return {k: v for k, v in tree.items() if k in kept or getattr(value, k) != fields[k].default}
@@ -288,12 +241,70 @@ def _by_name(
     return value.name if named else None
 
 
-# --------------------
-# Releases of soft fingers in YAML: a finger, named or written out, and the weight that bent it.
+# Success criteria
+def load_criterion(name: str | Path) -> SuccessCriterion:
+    """Load a shipped success criterion by name, or one from a YAML file.
+
+    The file may begin with ``units: {length: mm, angle: deg}``.
+
+    Raises:
+        DescriptionError: There is no such criterion, or its file is wrong.
+    """
+    path = Path(name)
+    if path.suffix.lower() not in SUFFIXES:
+        path = assets.find("criteria", str(name))
+    return YamlFile(path).read(lambda data: _criterion({"name": path.stem} | data))
 
 
+def _criterion(data: dict[str, Tree]) -> SuccessCriterion:
+    rest, length, angle = take_units(data)
+    return SuccessCriterion(**to_si(rest, length, angle))
+
+
+# Sweep plans
+def load_plan(path: str | Path) -> SweepPlan:
+    """Load a sweep plan from a YAML file.
+
+    Raises:
+        DescriptionError: The file is wrong; names the line.
+    """
+    path = Path(path)
+    return YamlFile(path).read(lambda data: plan_from(data, directory=path.parent))
+
+
+def plan_from(data: dict[str, Tree], *, directory: Path) -> SweepPlan:
+    """Make a sweep plan from a YAML tree.
+
+    ``scene`` is a name, a file, or a mapping with the fields of a scene. ``axes`` maps paths to
+    lists of values, or to ``{low, high, steps, log}``.
+
+    Raises:
+        DescriptionError: Something is missing, unknown or does not fit.
+    """
+    tree: dict[str, Any] = dict(data)
+    scene = tree.get("scene")
+    if isinstance(scene, str):
+        beside = directory / scene
+        tree["scene"] = load_scene(beside if beside.is_file() else scene)
+    elif isinstance(scene, dict):
+        tree["scene"] = scene_from(scene, directory=directory)
+    axes = tree.get("axes", {})
+    if not isinstance(axes, dict):
+        raise DescriptionError("expected paths with their values, found no mapping", field="axes")
+    tree["axes"] = tuple(_axis(path, values, directory) for path, values in axes.items())
+    return SweepPlan(**tree)
+
+
+def _axis(path: str, values: Any, directory: Path) -> dict[str, Any]:
+    if isinstance(values, dict):
+        return {"path": path} | values
+    listed = values if isinstance(values, list) else [values]
+    return {"path": path, "values": tuple(expand_directories(path, listed, directory))}
+
+
+# Releases of soft fingers
 def load_release(name: str | Path) -> FingerRelease:
-    """A shipped release by name, or one from a YAML file; shipped ones lie among the scenes.
+    """Load a shipped release by name (among the scenes), or one from a YAML file.
 
     Raises:
         DescriptionError: There is no such release, or its file is wrong; names file, line and
@@ -312,8 +323,8 @@ def save_release(release: FingerRelease, path: str | Path) -> Path:
     A shipped finger that was not changed is written by its name.
 
     Raises:
-        DescriptionError: ``path`` has no suffix by which ``load_release`` knows a file.
-        ResultError: The place cannot be written.
+        DescriptionError: The suffix of ``path`` is not that of a YAML file.
+        ResultError: The file cannot be written.
     """
     if Path(path).suffix.lower() not in SUFFIXES:
         raise DescriptionError(f"expected a .yaml file, found '{path}'", field="path")
@@ -325,10 +336,10 @@ def save_release(release: FingerRelease, path: str | Path) -> Path:
 
 
 def is_release(name: str | Path) -> bool:
-    """Whether a file, or a shipped one by name, holds a release and no grasp scene.
+    """Whether a file, or a shipped scene, describes a release and not a grasp.
 
     Raises:
-        DescriptionError: It cannot be read, or there is none of that name.
+        DescriptionError: It cannot be read, or does not exist.
     """
     path = Path(name)
     if path.suffix.lower() not in SUFFIXES:
@@ -337,9 +348,9 @@ def is_release(name: str | Path) -> bool:
 
 
 def describes_release(data: dict[str, Tree]) -> bool:
-    """Whether the fields of a file are those of a release: a finger, and neither hand nor object.
+    """Whether fields are those of a release: a finger, but neither hand nor object.
 
-    A problem of calibration has a finger too, but no ``tip_mass``.
+    A calibration problem also has a finger, but no ``tip_mass``.
     """
     return not {"hand", "object"} & set(data) and {"finger", "tip_mass"} <= set(data)
 
@@ -375,93 +386,3 @@ def _finger(tree: Tree, directory: Path) -> SoftFinger:
         )
     beside = directory / tree
     return load_finger(beside if beside.is_file() else tree)
-
-
-# --------------------
-# Arms in YAML, one table and where the hand sits on its flange, or in URDF or MJCF.
-
-
-def load_arm(
-    name: str | Path,
-    *,
-    start: Sequence[float] | None = None,
-    tool: Pose | None = None,
-    tool_link: str | None = None,
-) -> Arm:
-    """A shipped arm by name, or one from a YAML, URDF or xacro file.
-
-    A YAML file may name a robot's file as its ``model``, with ``start``, ``tool`` and
-    ``tool_link``.
-
-    Args:
-        name: Name or file.
-        start: Of a robot's file: joint angles from which it lifts, one a joint [rad].
-        tool: Of a robot's file: frame of the hand in that of the tool link.
-        tool_link: Of a robot's file: the link that carries the hand; the one at its end where it
-            is not given.
-
-    Raises:
-        DescriptionError: There is no such arm, or its file is wrong; names file, line and field.
-        BackendUnavailable: It is a xacro file, and the xacro package is not installed.
-    """
-    path = Path(name)
-    if path.suffix.lower() == ".xml":
-        from softgrasp.io.mjcf.arm import mjcf_arm
-
-        return mjcf_arm(path)
-    if path.suffix.lower() in ROBOT_SUFFIXES:
-        return read_urdf_arm(path, start=start, tool=tool, tool_link=tool_link)
-    if any(option is not None for option in (start, tool, tool_link)):
-        raise DescriptionError(
-            f"expected start, tool and tool_link only with a robot's file, found '{name}'"
-        )
-    if path.suffix.lower() not in (".yaml", ".yml"):
-        path = assets.find("arms", str(name))
-    return YamlFile(path).read(lambda data: arm_from(data, directory=path.parent))
-
-
-def arm_from(data: dict[str, Tree], *, directory: Path | None = None) -> Arm:
-    """Make an arm of a YAML tree: ``name``, ``phalanges`` and ``tool``, with ``defaults``.
-
-    Args:
-        data: The tree.
-        directory: Where a robot's file that it names as its ``model`` lies.
-
-    Raises:
-        DescriptionError: Something in the tree is wrong; knows its location.
-    """
-    rest, length, angle = take_units(data)
-    if "model" in rest:
-        return _arm_of_model(rest, length, angle, directory or Path())
-    fields: dict[str, Tree] = {key: rest[key] for key in ("name", "source") if key in rest}
-    if "tool" in rest:
-        fields["tool"] = pose_tree(rest["tool"], length, angle, ("tool",), "the hand")
-    chain = {key: value for key, value in rest.items() if key not in ("source", "tool")}
-    return Arm(chain=finger_from(chain, length, angle), **fields)
-
-
-def _arm_of_model(data: dict[str, Tree], length: float, angle: float, directory: Path) -> Arm:
-    known = ("model", "name", "source", "start", "tool", "tool_link")
-    for key in data:
-        if key not in known:
-            raise DescriptionError(
-                f"no such field; {did_you_mean(key, known)}", field=key, location=(key,)
-            )
-    start, tool = data.get("start"), None
-    if start is not None and not (
-        isinstance(start, list) and all(type(part) in (int, float) for part in start)
-    ):
-        raise DescriptionError(
-            f"expected a list of numbers, one a joint, found {start!r}",
-            field="start",
-            location=("start",),
-        )
-    if "tool" in data:
-        tool = Pose(**pose_tree(data["tool"], length, angle, ("tool",), "the hand"))
-    arm = read_urdf_arm(
-        directory / str(data["model"]),
-        start=None if start is None else scaled(start, angle),
-        tool=tool,
-        tool_link=data.get("tool_link"),
-    )
-    return arm.replace(**{key: data[key] for key in ("name", "source") if key in data})

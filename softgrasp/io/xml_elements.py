@@ -1,4 +1,4 @@
-"""XML elements: what they hold, and how a mistake in them is told with its line and its place."""
+"""Attributes and children of XML elements, with errors that have the line and the element."""
 
 from __future__ import annotations
 
@@ -15,34 +15,34 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
 def element_path(element: Element, attribute: str = "") -> str:
-    """Where something stands, such as ``bendable 'arm': backbone.length``.
+    """Path of an element or attribute, such as ``bendable 'arm': backbone.length``.
 
     Args:
-        element: An element.
-        attribute: Its attribute.
+        element: The element.
+        attribute: One of its attributes, or "".
     """
     around = [element, *element.iterancestors()]
-    around = around[:-1] or around  # the root tells nothing
+    around = around[:-1] or around  # the root is the same everywhere
     named = [f"{part.tag} '{part.get('name')}'" for part in reversed(around) if part.get("name")]
     rest = [attribute] if element.get("name") else [str(element.tag), attribute]
     return ": ".join(filter(None, [*named, ".".join(filter(None, rest))]))
 
 
 def line_of(element: Element) -> int | None:
-    """The line of an element, from 1, where it is known."""
+    """Line of an element, from 1, or None if unknown."""
     return cast("int | None", element.sourceline)
 
 
 def mistake(element: Element, message: str, attribute: str = "") -> DescriptionError:
-    """An error that knows its line and its place."""
+    """Make an error with the line and path of an element."""
     return DescriptionError(message, line=line_of(element), field=element_path(element, attribute))
 
 
 def only(element: Element, tag: str) -> Element | None:
-    """The one child of a tag, or None.
+    """Return the only child with a tag, or None.
 
     Raises:
-        DescriptionError: There are two.
+        DescriptionError: There are several.
     """
     children = element.findall(tag)
     if len(children) > 1:
@@ -51,33 +51,33 @@ def only(element: Element, tag: str) -> Element | None:
 
 
 def present_attributes(element: Element, *attributes: str) -> dict[str, str]:
-    """Those of the attributes that are there, as they are written."""
+    """Return the listed attributes that are present, as text."""
     return {name: str(element.get(name)) for name in attributes if name in element.attrib}
 
 
 def number(element: Element, attribute: str) -> float:
-    """An attribute that is there, as a number.
+    """Parse an attribute that is present as a number.
 
     Raises:
-        DescriptionError: It is none.
+        DescriptionError: It is not a number.
     """
     return _number_in(element, str(element.get(attribute)), attribute)
 
 
 def number_inside(element: Element) -> float:
-    """The text of an element as a number.
+    """Parse the text of an element as a number.
 
     Raises:
-        DescriptionError: It is none.
+        DescriptionError: It is not a number.
     """
     return _number_in(element, (element.text or "").strip(), "")
 
 
 def present_numbers(element: Element | None, *attributes: str) -> dict[str, float]:
-    """Those of the attributes that are there, as numbers.
+    """Return the listed attributes that are present, as numbers.
 
     Raises:
-        DescriptionError: One is none.
+        DescriptionError: One is not a number.
     """
     if element is None:
         return {}
@@ -85,10 +85,10 @@ def present_numbers(element: Element | None, *attributes: str) -> dict[str, floa
 
 
 def numbers(element: Element, attribute: str, count: int) -> tuple[float, ...]:
-    """An attribute that holds so many numbers.
+    """Parse an attribute as ``count`` numbers.
 
     Raises:
-        DescriptionError: It holds something else.
+        DescriptionError: It has other content.
     """
     words = str(element.get(attribute)).split()
     if len(words) != count or not all(map(_NUMBER.fullmatch, words)):

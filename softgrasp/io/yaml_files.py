@@ -1,6 +1,7 @@
-"""YAML files whose mistakes are told with file, line and field, and whose units are converted.
+"""YAML files with line numbers in error messages, unit conversion, poses, and output.
 
-A file may begin with ``units: {length: mm, angle: deg}``; without it numbers are SI.
+A file may begin with ``units: {length: mm, angle: deg}``; without it all numbers are in SI. A pose
+is a (4, 4) or (3, 4) matrix, or ``position`` with ``quaternion`` or ``euler``.
 """
 
 from __future__ import annotations
@@ -23,31 +24,245 @@ from softgrasp.errors import DescriptionError, SoftgraspWarning, did_you_mean, r
 from softgrasp.mechanics.transforms import nearest_rotation, quaternion_of, rotation_from_euler
 from softgrasp.units import ANGLE_UNITS, LENGTH_UNITS, PRESSURE_UNITS
 
-# --------------------
-# Poses in YAML: a matrix, or a position with a quaternion or Euler angles.
-
-
+logger = logging.getLogger(__name__)
+T = TypeVar("T")
+Tree = Any
+"""Plain dicts, lists, strings and numbers."""
+FieldPath = tuple[int | str, ...]
+MAX_INTEGER = 2**63 - 1
+"""Larger integers are read as floating-point numbers."""
+LENGTHS = frozenset(
+    [
+        *("a", "d", "radius", "height", "length", "size", "radii", "margin"),
+        *("position", "center", "mass_center", "tip", "object_position", "max_drop", "max_creep"),
+        *("offset", "displacement", "about", "amplitude", "min_lift"),
+        *("point", "thickness"),
+        *("torsional_friction", "rolling_friction", "critical_velocity"),
+        *("excursion", "pulley_radius"),
+    ]
+)
+ANGLES = frozenset(
+    [
+        "alpha",
+        "theta",
+        "euler",
+        "object_euler",
+        "upright_euler",
+        "max_rotation",
+        "rotation_vector",
+        "angle",
+    ]
+)
+"""Fields with lengths or angles; the unit of joint variables depends on the joint (io.hand)."""
+UNSEEN_BREAKS = "\x85\u2028\u2029"
+"""Invisible characters that YAML treats as line breaks."""
 ORTHONORMAL = 1e-4
-"""A frame farther than this from orthonormal is a mistake, not rounding [–]."""
+"""Distance from orthonormal above which a frame is refused [–]."""
 ROUNDING = 1e-9
-"""A frame nearer than this is orthonormal as it stands [–]."""
+"""Distance from orthonormal below which a frame is taken as it is [–]."""
 FIELDS = ("position", "quaternion", "euler")
 
-FieldPath = tuple[int | str, ...]
+
+class YamlFile:
+    """Parsed YAML mapping that knows the lines of its fields."""
+
+    def __init__(self, path: Path) -> None:
+        """Read a file.
+
+        Raises:
+            DescriptionError: It cannot be read, is not YAML, or holds no mapping.
+        """
+        logger.info("Reading %s.", path)
+        self.path = path
+        self._tree = _parse(path)
+
+    @property
+    def data(self) -> dict[str, Tree]:
+        """Content as plain dicts and lists, a new copy."""
+        plain = _plain(self._tree)
+        assert isinstance(plain, dict)  # _parse has refused anything else
+        return plain
+
+    def read(self, make: Callable[[dict[str, Tree]], T]) -> T:
+        """Make a value from the content; its errors get this file and their line.
+
+        Raises:
+            DescriptionError: As raised by ``make``, with file and line.
+        """
+        try:
+            return make(self.data)
+        except DescriptionError as error:
+            if error.file is not None:
+                raise
+            line, written = self.line_of(error.location), self._value_at(error.location)
+            raise error.located(file=self.path, line=line, written=written) from None
+
+    def line_of(self, location: tuple[int | str, ...]) -> int | None:
+        """Return the line, from 1, of a field or of its nearest parent in the file."""
+        node: Any = self._tree
+        line = None
+        for part in location:
+            try:
+                if isinstance(node, CommentedMap):
+                    line = node.lc.key(part)[0] + 1
+                elif isinstance(node, CommentedSeq):
+                    line = node.lc.item(part)[0] + 1
+                else:
+                    break
+                node = node[part]
+            except (KeyError, IndexError, TypeError):
+                break
+        return line
+
+    def _value_at(self, location: tuple[int | str, ...]) -> Tree:
+        node: Tree = self._tree
+        try:
+            for part in location:
+                node = node[part]
+        except (KeyError, IndexError, TypeError):
+            return None
+        return _plain(node)
 
 
+def _parse(path: Path) -> CommentedMap:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise DescriptionError(
+            f"expected a readable YAML file, found: {reason(error)}", file=path
+        ) from error
+    try:
+        tree = YAML(typ="rt").load(text)
+    except MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        raise DescriptionError(
+            f"expected YAML, found: {_first_line(error)}",
+            file=path,
+            line=None if mark is None else mark.line + 1,
+        ) from error
+    except YAMLError as error:
+        raise DescriptionError(f"expected YAML, found: {error}", file=path) from error
+    if not isinstance(tree, CommentedMap):
+        kind = {type(None): "nothing", CommentedSeq: "a list"}.get(type(tree), "a single value")
+        raise DescriptionError(f"expected a mapping of fields, found {kind}", file=path)
+    return tree
+
+
+def _first_line(error: MarkedYAMLError) -> str:
+    parts = [error.context, error.problem]
+    return ", ".join(" ".join(part.split()) for part in parts if part)
+
+
+def _plain(node: Tree) -> Tree:
+    if isinstance(node, dict):
+        return {str(key): _plain(value) for key, value in node.items()}
+    if isinstance(node, list):
+        return [_plain(value) for value in node]
+    if isinstance(node, int) and not isinstance(node, bool) and abs(node) > MAX_INTEGER:
+        return float(str(node))  # may be infinite, which the descriptions refuse
+    for kind in (bool, int, float, str):
+        if isinstance(node, kind):
+            return kind(node)
+    return node
+
+
+# Units
+def take_units(data: dict[str, Tree]) -> tuple[dict[str, Tree], float, float]:
+    """Remove the ``units`` header from a mapping.
+
+    Returns:
+        The mapping without it, the length unit [m], the angle unit [rad].
+
+    Raises:
+        DescriptionError: A unit is not known.
+    """
+    rest = {key: value for key, value in data.items() if key != "units"}
+    units_tree = data.get("units", {})
+    if not isinstance(units_tree, dict):
+        raise DescriptionError(
+            f"expected a mapping such as {{length: mm, angle: deg}}, found {units_tree!r}",
+            field="units",
+            location=("units",),
+        )
+    kinds = {"length": LENGTH_UNITS, "angle": ANGLE_UNITS}
+    for kind, unit in units_tree.items():
+        if kind not in kinds:
+            raise DescriptionError(
+                f"no such kind of unit; {did_you_mean(str(kind), kinds)}",
+                field=f"units.{kind}",
+                location=("units", kind),
+            )
+        if not isinstance(unit, str) or unit not in kinds[kind]:
+            raise DescriptionError(
+                f"no unit of {kind} '{unit}'; {did_you_mean(str(unit), kinds[kind])}",
+                field=f"units.{kind}",
+                location=("units", kind),
+            )
+    length = LENGTH_UNITS[units_tree.get("length", "m")]
+    return rest, length, ANGLE_UNITS[units_tree.get("angle", "rad")]
+
+
+def take_pressure_unit(data: dict[str, Tree]) -> tuple[dict[str, Tree], float]:
+    """Remove the ``pressure`` from the ``units`` of a file.
+
+    Returns:
+        The mapping without it, and the pressure unit [Pa].
+
+    Raises:
+        DescriptionError: The unit is not known.
+    """
+    units_tree = data.get("units")
+    if not isinstance(units_tree, dict) or "pressure" not in units_tree:
+        return data, 1.0
+    unit = units_tree["pressure"]
+    if not isinstance(unit, str) or unit not in PRESSURE_UNITS:
+        raise DescriptionError(
+            f"no unit of pressure '{unit}'; {did_you_mean(str(unit), PRESSURE_UNITS)}",
+            field="units.pressure",
+            location=("units", "pressure"),
+        )
+    others = {kind: name for kind, name in units_tree.items() if kind != "pressure"}
+    return data | {"units": others}, PRESSURE_UNITS[unit]
+
+
+def to_si(data: Tree, length: float, angle: float) -> Tree:
+    """Convert all lengths of a tree to metres and all angles to radians."""
+    if isinstance(data, list):
+        return [to_si(part, length, angle) for part in data]
+    if not isinstance(data, dict):
+        return data
+    converted = {}
+    for key, value in data.items():
+        if key in LENGTHS:
+            converted[key] = scaled(value, length)
+        elif key in ANGLES:
+            converted[key] = scaled(value, angle)
+        else:
+            converted[key] = to_si(value, length, angle)
+    return converted
+
+
+def scaled(value: Tree, factor: float) -> Tree:
+    """Multiply a number, or all numbers in a list, by a factor; leave other values unchanged."""
+    if isinstance(value, list):
+        return [scaled(part, factor) for part in value]
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return value * factor if is_number and factor != 1.0 else value
+
+
+# Poses
 def pose_tree(tree: Tree, length: float, angle: float, location: FieldPath, name: str) -> Tree:
-    """A pose as it stands in a file, in the fields of ``Pose``.
+    """Convert a pose of a file to the fields of ``Pose``, in SI.
 
     Args:
         tree: A (4, 4) or (3, 4) matrix, or ``position`` with ``quaternion`` or ``euler``.
-        length: Metres in the file's unit of length.
-        angle: Radians in the file's unit of angle.
-        location: Where the pose stands in the file.
-        name: Whose pose it is, for messages.
+        length: Length unit of the file [m].
+        angle: Angle unit of the file [rad].
+        location: Field path of the pose in the file.
+        name: Owner of the pose, for messages.
 
     Raises:
-        DescriptionError: It is no pose, or a reflection, or too far from orthonormal.
+        DescriptionError: It is not a pose, is a reflection, or is too far from orthonormal.
     """
     if isinstance(tree, list):
         return _from_matrix(tree, length, location, name)
@@ -109,7 +324,7 @@ def _from_matrix(rows: Tree, length: float, location: FieldPath, name: str) -> d
     if error > ORTHONORMAL:
         raise refuse(
             f"expected an orthonormal frame, found one that is off by {error:.2g} "
-            f"(at most {ORTHONORMAL:g} is taken as rounding)"
+            f"(up to {ORTHONORMAL:g} is accepted as rounding)"
         )
     if error > ROUNDING:
         warnings.warn(
@@ -121,16 +336,13 @@ def _from_matrix(rows: Tree, length: float, location: FieldPath, name: str) -> d
     return {"position": position, "quaternion": list(quaternion_of(rotation))}
 
 
-# --------------------
-# Descriptions as plain data that YAML files hold.
-
-
+# Output
 def description_tree(value: Any, *, types: bool = True) -> Tree:
-    """A description as plain data without the fields that are as by default.
+    """Convert a description to plain data without the fields that have default values.
 
     Args:
-        value: A description, or what one holds.
-        types: Keep every field ``type``, which says what kind of thing it is.
+        value: A description, or a value of one of its fields.
+        types: Keep every ``type`` field.
     """
     if isinstance(value, Description):
         fields = type(value).model_fields
@@ -144,187 +356,8 @@ def description_tree(value: Any, *, types: bool = True) -> Tree:
     return value
 
 
-logger = logging.getLogger(__name__)
-T = TypeVar("T")
-Tree = Any
-"""Plain dicts, lists, strings and numbers."""
-
-MAX_INTEGER = 2**63 - 1
-"""Larger whole numbers are read as floating-point numbers."""
-
-LENGTHS = frozenset(
-    [
-        *("a", "d", "radius", "height", "length", "size", "radii", "margin"),
-        *("position", "center", "mass_center", "tip", "object_position", "max_drop", "max_creep"),
-        *("offset", "displacement", "about", "amplitude", "min_lift"),
-        *("point", "thickness"),
-        *("torsional_friction", "rolling_friction", "critical_velocity"),
-        *("excursion", "pulley_radius"),
-    ]
-)
-UNSEEN_BREAKS = "\x85\u2028\u2029"
-"""Line breaks in YAML that look like nothing."""
-ANGLES = frozenset(
-    [
-        "alpha",
-        "theta",
-        "euler",
-        "object_euler",
-        "upright_euler",
-        "max_rotation",
-        "rotation_vector",
-        "angle",
-    ]
-)
-"""Fields with a length or an angle; a joint's own numbers depend on its kind (formats.hand)."""
-
-
-class YamlFile:
-    """A parsed YAML mapping that remembers its lines."""
-
-    def __init__(self, path: Path) -> None:
-        """Read a file.
-
-        Raises:
-            DescriptionError: It cannot be read, is not YAML, or holds no mapping.
-        """
-        logger.info("Reading %s.", path)
-        self.path = path
-        self._tree = _parse(path)
-
-    @property
-    def data(self) -> dict[str, Tree]:
-        """The content as plain dicts and lists, a fresh copy."""
-        plain = _plain(self._tree)
-        assert isinstance(plain, dict)  # _parse has refused anything else
-        return plain
-
-    def read(self, make: Callable[[dict[str, Tree]], T]) -> T:
-        """Make a value of the content; its mistakes get this file and their line.
-
-        Raises:
-            DescriptionError: As ``make`` raises it, located.
-        """
-        try:
-            return make(self.data)
-        except DescriptionError as error:
-            if error.file is not None:
-                raise
-            line, written = self.line_of(error.location), self._value_at(error.location)
-            raise error.located(file=self.path, line=line, written=written) from None
-
-    def line_of(self, location: tuple[int | str, ...]) -> int | None:
-        """Line, from 1, of a field, or of the nearest thing around it that the file holds."""
-        node: Any = self._tree
-        line = None
-        for part in location:
-            try:
-                if isinstance(node, CommentedMap):
-                    line = node.lc.key(part)[0] + 1
-                elif isinstance(node, CommentedSeq):
-                    line = node.lc.item(part)[0] + 1
-                else:
-                    break
-                node = node[part]
-            except (KeyError, IndexError, TypeError):
-                break
-        return line
-
-    def _value_at(self, location: tuple[int | str, ...]) -> Tree:
-        node: Tree = self._tree
-        try:
-            for part in location:
-                node = node[part]
-        except (KeyError, IndexError, TypeError):
-            return None
-        return _plain(node)
-
-
-def take_units(data: dict[str, Tree]) -> tuple[dict[str, Tree], float, float]:
-    """Take the ``units`` header off a mapping.
-
-    Returns:
-        The mapping without it, metres in a unit of length, radians in a unit of angle.
-
-    Raises:
-        DescriptionError: A unit is not known.
-    """
-    rest = {key: value for key, value in data.items() if key != "units"}
-    units_tree = data.get("units", {})
-    if not isinstance(units_tree, dict):
-        raise DescriptionError(
-            f"expected a mapping such as {{length: mm, angle: deg}}, found {units_tree!r}",
-            field="units",
-            location=("units",),
-        )
-    kinds = {"length": LENGTH_UNITS, "angle": ANGLE_UNITS}
-    for kind, unit in units_tree.items():
-        if kind not in kinds:
-            raise DescriptionError(
-                f"no such kind of unit; {did_you_mean(str(kind), kinds)}",
-                field=f"units.{kind}",
-                location=("units", kind),
-            )
-        if not isinstance(unit, str) or unit not in kinds[kind]:
-            raise DescriptionError(
-                f"no unit of {kind} '{unit}'; {did_you_mean(str(unit), kinds[kind])}",
-                field=f"units.{kind}",
-                location=("units", kind),
-            )
-    length = LENGTH_UNITS[units_tree.get("length", "m")]
-    return rest, length, ANGLE_UNITS[units_tree.get("angle", "rad")]
-
-
-def take_pressure_unit(data: dict[str, Tree]) -> tuple[dict[str, Tree], float]:
-    """Take the ``pressure`` out of the ``units`` of a file that has pressures.
-
-    Returns:
-        The mapping without it, and pascals in a unit of pressure.
-
-    Raises:
-        DescriptionError: The unit is not known.
-    """
-    units_tree = data.get("units")
-    if not isinstance(units_tree, dict) or "pressure" not in units_tree:
-        return data, 1.0
-    unit = units_tree["pressure"]
-    if not isinstance(unit, str) or unit not in PRESSURE_UNITS:
-        raise DescriptionError(
-            f"no unit of pressure '{unit}'; {did_you_mean(str(unit), PRESSURE_UNITS)}",
-            field="units.pressure",
-            location=("units", "pressure"),
-        )
-    others = {kind: name for kind, name in units_tree.items() if kind != "pressure"}
-    return data | {"units": others}, PRESSURE_UNITS[unit]
-
-
-def scaled(value: Tree, factor: float) -> Tree:
-    """A number, or all numbers in a list, times a factor; anything else stays as it is."""
-    if isinstance(value, list):
-        return [scaled(part, factor) for part in value]
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return value * factor if is_number and factor != 1.0 else value
-
-
-def to_si(data: Tree, length: float, angle: float) -> Tree:
-    """A tree with all lengths in metres and angles in radians."""
-    if isinstance(data, list):
-        return [to_si(part, length, angle) for part in data]
-    if not isinstance(data, dict):
-        return data
-    converted = {}
-    for key, value in data.items():
-        if key in LENGTHS:
-            converted[key] = scaled(value, length)
-        elif key in ANGLES:
-            converted[key] = scaled(value, angle)
-        else:
-            converted[key] = to_si(value, length, angle)
-    return converted
-
-
 def dump(data: dict[str, Tree], comment: str = "") -> str:
-    """A mapping as YAML text; short lists of numbers stay on one line."""
+    """Format a mapping as YAML text; flat lists stay on one line."""
     yaml = YAML()
     yaml.width = 100
     yaml.indent(mapping=2, sequence=4, offset=2)
@@ -332,48 +365,6 @@ def dump(data: dict[str, Tree], comment: str = "") -> str:
     yaml.dump(_styled(data), stream)
     head = "".join(f"# {line}\n" for line in comment.splitlines())
     return head + stream.getvalue()
-
-
-def _parse(path: Path) -> CommentedMap:
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise DescriptionError(
-            f"expected a readable YAML file, found: {reason(error)}", file=path
-        ) from error
-    try:
-        tree = YAML(typ="rt").load(text)
-    except MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        raise DescriptionError(
-            f"expected YAML, found: {_first_line(error)}",
-            file=path,
-            line=None if mark is None else mark.line + 1,
-        ) from error
-    except YAMLError as error:
-        raise DescriptionError(f"expected YAML, found: {error}", file=path) from error
-    if not isinstance(tree, CommentedMap):
-        kind = {type(None): "nothing", CommentedSeq: "a list"}.get(type(tree), "a single value")
-        raise DescriptionError(f"expected a mapping of fields, found {kind}", file=path)
-    return tree
-
-
-def _first_line(error: MarkedYAMLError) -> str:
-    parts = [error.context, error.problem]
-    return ", ".join(" ".join(part.split()) for part in parts if part)
-
-
-def _plain(node: Tree) -> Tree:
-    if isinstance(node, dict):
-        return {str(key): _plain(value) for key, value in node.items()}
-    if isinstance(node, list):
-        return [_plain(value) for value in node]
-    if isinstance(node, int) and not isinstance(node, bool) and abs(node) > MAX_INTEGER:
-        return float(str(node))  # may be infinite, which is refused where it is used
-    for kind in (bool, int, float, str):
-        if isinstance(node, kind):
-            return kind(node)
-    return node
 
 
 def _styled(node: Tree) -> Tree:
@@ -385,5 +376,5 @@ def _styled(node: Tree) -> Tree:
             sequence.fa.set_flow_style()
         return sequence
     if isinstance(node, str) and any(mark in node for mark in UNSEEN_BREAKS):
-        return DoubleQuotedScalarString(node)  # else they come back as spaces
+        return DoubleQuotedScalarString(node)  # unquoted, they are read as spaces
     return node

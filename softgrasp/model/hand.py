@@ -16,7 +16,8 @@ from softgrasp.description.finger import Finger, Phalanx
 from softgrasp.description.geometry import Capsule, Part, Pose, Shape
 from softgrasp.description.hand import Hand, HandModel, Palm
 from softgrasp.io.mjcf.hand import source_model
-from softgrasp.io.mjcf.model import attach, closed
+from softgrasp.io.mjcf.model import attach
+from softgrasp.io.mjcf.tree import closed
 from softgrasp.mechanics.geometry import swollen_points
 from softgrasp.mechanics.hand_kinematics import Link, chain_links, lowest_point
 from softgrasp.mechanics.transforms import Array, position_of, quaternion_of, rotation_from_euler

@@ -18,8 +18,8 @@ from softgrasp.description.arm import RobotProgram
 from softgrasp.description.base import short
 from softgrasp.description.sensor import PinholeCamera
 from softgrasp.errors import DescriptionError, did_you_mean
+from softgrasp.io.arm import load_arm
 from softgrasp.io.files import write_text
-from softgrasp.io.scene import load_arm
 from softgrasp.io.tables import Column, read_table
 from softgrasp.io.yaml_files import (
     Tree,

@@ -144,8 +144,12 @@ def test_masses_that_are_missing() -> None:
     ("fields", "severity", "expected"),
     [
         ({"lower": 0.0, "upper": 0.0}, "remark", "limits apart"),
-        ({"lower": -6.28, "upper": 6.28}, "remark", "at most a turn, 6.283 rad"),
-        ({"lower": -180.0, "upper": 180.0}, "problem", "at most a turn, 6.283 rad"),
+        ({"lower": -6.28, "upper": 6.28}, "remark", "a range of at most 6.283 rad (one rotation)"),
+        (
+            {"lower": -180.0, "upper": 180.0},
+            "problem",
+            "a range of at most 6.283 rad (one rotation)",
+        ),
         ({"lower": 0.5}, "remark", "limits that hold 0, where a simulation starts"),
         ({"effort": 0.0, "velocity": 0.0}, "remark", "a limit of effort and velocity above 0"),
     ],

@@ -147,7 +147,7 @@ def test_a_terminal_hears_what_is_going_on(
     assert heard == [
         f"reading {copy}",
         "reading p.obj",
-        "making the parts of p.obj that touch",
+        "making the collision parts of p.obj",
         "measuring mesh 'p.obj'",
     ]
 

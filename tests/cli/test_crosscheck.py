@@ -177,7 +177,7 @@ def test_a_release_is_listed_checked_and_no_grasp(run: Run) -> None:
     ran = run("grasp", "paper000_release")
     assert ran.code == 2
     assert ran.err.endswith(
-        "found the release of a finger, which is not a grasp; softgrasp crosscheck takes it\n"
+        "found the release of a finger, which is not a grasp; use softgrasp crosscheck\n"
     )
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from softgrasp import assets
 from softgrasp.errors import SoftgraspWarning
-from softgrasp.io.robot import load_robot
+from softgrasp.io.load import load_robot
 from softgrasp.io.urdf import read_robot, rigid_urdf
 from tests.cli.test_bad_input import refused
 from tests.conftest import Run, files_in

@@ -234,7 +234,7 @@ def test_check_doubts_sizes_and_masses_that_nobody_grasps(run: Run, tmp_path: Pa
         (
             "hand",
             "hand 'hand': expected a longest finger of 0.002 … 2 m, found 75 m; is the file in mm? "
-            "In a thousandth of its lengths it is 75 mm (in YAML: units: {length: mm})",
+            "Divided by 1000 it is 75 mm (in YAML: units: {length: mm})",
         ),
         (
             "object",

@@ -12,7 +12,7 @@ import softgrasp as sg
 from softgrasp.description.hand import Hand
 from softgrasp.grasp_synthesis import DescribedHand, SynthesizedGrasps, synthesize_grasps
 from softgrasp.grasp_synthesis.closing_motion import closing_of
-from softgrasp.io.hand_sanity import link_surfaces, surface_points
+from softgrasp.io.grasp_presets import link_surfaces, surface_points
 from softgrasp.mechanics.transforms import rotation_from_euler
 from tests.support.robots import written
 from tests.support.urdf_hands import BODY, GRIPPER, LIMIT, PALM, joint, link, robot
@@ -123,7 +123,9 @@ def test_single_finger_warns(tmp_path: Path) -> None:
         joint("only", "base", "near", "0 0 0"),
     )
     path = written(tmp_path, text, "hand.urdf")
-    with pytest.warns(sg.SoftgraspWarning, match="found no place where its fingers meet a ball"):
+    with pytest.warns(
+        sg.SoftgraspWarning, match="its fingers do not touch a ball from opposing sides"
+    ):
         sg.load_hand(path)
 
 

@@ -16,7 +16,7 @@ from softgrasp.grasp_synthesis.hand_model import thin_surfaces
 from softgrasp.grasp_synthesis.search import FINE_STEPS
 from softgrasp.grasp_synthesis.sweep import SweepCache
 from softgrasp.grasp_synthesis.symmetry import Symmetry, symmetry_of
-from softgrasp.io.hand_sanity import link_surfaces
+from softgrasp.io.grasp_presets import link_surfaces
 from softgrasp.mechanics.transforms import Array
 from tests.support.gripper_urdf import gripper_urdf
 from tests.support.robots import written

@@ -522,7 +522,7 @@ def test_letters_that_xml_has_not_leave_the_old_file(tmp_path: Path) -> None:
     with pytest.raises(sg.DescriptionError, match="expected text that XML can hold, found: "):
         sg.hydraulics.save_hydraulic_arm(two_sections().replace(source="\x00"), path)
     assert path.read_bytes() == before
-    with pytest.raises(sg.ResultError, match="expected a place that can be written"):
+    with pytest.raises(sg.ResultError, match="expected a writable path"):
         sg.hydraulics.save_hydraulic_arm(two_sections(), path / "inside.yaml")
 
 

@@ -88,7 +88,7 @@ def test_only_yaml_is_written(tmp_path: Path) -> None:
 
 def test_a_place_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
-    with pytest.raises(sg.ResultError, match="expected a place that can be written"):
+    with pytest.raises(sg.ResultError, match="expected a writable path"):
         save_finger(sg.rld.discretise(0.1, 2e-3, 0.02), tmp_path / "file" / "finger.yaml")
 
 
@@ -238,7 +238,7 @@ MISTAKES = {
         changed("[0, -1, 0, 30]", "[0, -1.001, 0, 30]"),
         (
             ":12: finger 'right': base: expected an orthonormal frame, found one that is off "
-            "by 0.002 (at most 0.0001 is taken as rounding)"
+            "by 0.002 (up to 0.0001 is accepted as rounding)"
         ),
     ),
     "shape of the matrix": (

@@ -11,24 +11,27 @@ from softgrasp.io.hand_sanity import millimetres_doubt, range_doubt
 from tests.support.gripper_urdf import gripper_urdf
 from tests.support.robots import written
 
-DEGREES = "expected at most a turn, 6.283 rad, found -30 … 90 rad; are the limits in degrees?"
+DEGREES = (
+    "expected a range of at most 6.283 rad (one rotation), found -30 … 90 rad; are the limits in "
+    "degrees?"
+)
 
 
-def test_a_turn_is_usual_and_two_are_odd_and_more_are_degrees() -> None:
+def test_one_rotation_is_usual_two_are_odd_more_are_degrees() -> None:
     assert range_doubt(-3.1, 3.1) is None
     rotations = range_doubt(-6.28, 6.28)
     assert rotations is not None
     assert (rotations.severity, rotations.advice) == ("remark", "")
     degrees = range_doubt(-30.0, 90.0)
     assert degrees is not None
-    assert (degrees.severity, degrees.words) == ("problem", DEGREES)
+    assert (degrees.severity, degrees.message) == ("problem", DEGREES)
 
 
 def test_a_thousandfold_length_is_asked_about() -> None:
     assert millimetres_doubt("a longest finger", 0.2, 2.0) is None
     doubt = millimetres_doubt("a longest finger", 110.0, 2.0)
     assert doubt is not None
-    assert doubt.advice == "is the file in mm? In a thousandth of its lengths it is 110 mm"
+    assert doubt.advice == "is the file in mm? Divided by 1000 it is 110 mm"
 
 
 def test_reading_limits_in_degrees_warns_and_the_grasp_stays_before_the_palm(

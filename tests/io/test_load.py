@@ -1,14 +1,20 @@
-"""Objects from mesh files remember the file they were read from."""
+"""Hands, objects and robots by name and by file."""
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import pytest
 
 import softgrasp as sg
+from softgrasp import assets
+from softgrasp.errors import DescriptionError
+from softgrasp.io.load import load_robot
+from softgrasp.io.urdf import write_robot
 from tests.support.scenes import pinch
 
+NAMES = assets.names("robots")
 TETRAHEDRON = "v 0 0 0\nv 40 0 0\nv 0 40 0\nv 0 0 40\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 1 4 3\n"
 
 HANDS = ".yaml, .yml, .ucrdf, .urdf, .xacro, .xml"
@@ -49,4 +55,81 @@ def test_a_mesh_file_needs_a_mass(tmp_path: Path) -> None:
 def test_files_of_other_kinds_are_refused(name: str, sentence: str) -> None:
     with pytest.raises(sg.DescriptionError) as refused:
         sg.load_hand(name)
+    assert str(refused.value) == sentence
+
+
+def test_the_promised_robots_are_shipped() -> None:
+    assert {"three_segment_arm", "soft_gripper_two", "rigid_soft_finger"} <= set(NAMES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_shipped_robot_by_name_by_bare_file_name_and_by_path(name: str) -> None:
+    robot = load_robot(name)
+    assert robot.name == name
+    assert robot.source
+    assert load_robot(f"{name}.ucrdf") == robot
+    assert load_robot(assets.find("robots", name)) == robot
+
+
+def test_a_file_here_comes_before_a_shipped_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_robot(load_robot("soft_gripper_two"), "three_segment_arm.ucrdf")
+    assert load_robot("three_segment_arm.ucrdf").name == "soft_gripper_two"
+    assert load_robot("three_segment_arm").name == "three_segment_arm"
+
+
+def test_the_arm_has_the_dimensions_of_paper_002() -> None:
+    arm = load_robot("three_segment_arm")
+    for part in arm.bendables:
+        assert (part.backbone.length, 2 * part.backbone.radius) == (0.316, 0.154)
+        assert part.theta_max == math.radians(60)
+        angles = sorted(actuator.angle for actuator in part.actuation)
+        assert angles == pytest.approx([-math.tau / 3, 0, math.tau / 3])
+    assert math.fsum(part.backbone.length for part in arm.bendables) == pytest.approx(0.948)
+
+
+@pytest.mark.parametrize(
+    ("name", "finger"), [("soft_gripper_two", "left_finger"), ("rigid_soft_finger", "finger")]
+)
+def test_the_largest_pressure_bends_a_finger_to_its_limit(name: str, finger: str) -> None:
+    """As the comments of the files say: κ = p·A·r/EI."""
+    part = load_robot(name).bendable(finger)
+    chamber = part.actuation[0]
+    assert chamber.type == "chamber"
+    assert chamber.pressure_max is not None
+    assert part.backbone.bending_stiffness is not None
+    moment = chamber.pressure_max * chamber.area * chamber.radius
+    assert moment / part.backbone.bending_stiffness == pytest.approx(part.kappa_max)
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        (
+            "three_segment_arn",
+            "no robot 'three_segment_arn'; did you mean 'three_segment_arm'? known: "
+            + ", ".join(NAMES),
+        ),
+        (
+            "three_segment_arn.ucrdf",
+            "three_segment_arn.ucrdf: expected a readable XML file, found: no such file",
+        ),
+        (
+            "robots/arm",
+            "robots/arm: expected a robot as .ucrdf, .urdf, .xacro or a library name, found 'arm'",
+        ),
+        (
+            "arm.sdf",
+            "arm.sdf: expected a robot as .ucrdf, .urdf, .xacro or a library name, found '.sdf'",
+        ),
+    ],
+)
+def test_no_such_robot(
+    name: str, sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(DescriptionError) as refused:
+        load_robot(name)
     assert str(refused.value) == sentence

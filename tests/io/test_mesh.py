@@ -188,7 +188,7 @@ TWICE = "was it converted from millimetres twice? With `scale: 1000` it is 60 mm
     [
         (1e3, "60 m, more than 2 m; is the file in mm? With `units: mm` (--units mm) it is 60 mm"),
         (1e-3, f"0.06 mm, less than 2 mm; {TWICE}"),
-        (1e6, "6e+04 m, more than 2 m; look at `units` and `scale`"),
+        (1e6, "6e+04 m, more than 2 m; check `units` and `scale`"),
     ],
 )
 def test_a_wrong_unit_is_guessed(tmp_path: Path, factor: float, text: str) -> None:
@@ -272,7 +272,7 @@ def test_a_cad_file_names_the_conversion(tmp_path: Path, suffix: str) -> None:
 def test_a_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.stl").mkdir()
     assert refusal(Mesh(file=str(tmp_path / "a.stl"))).endswith(
-        "expected a mesh file, found a folder"
+        "expected a mesh file, found a directory"
     )
 
 
@@ -408,7 +408,7 @@ def test_the_hull_of_a_hollow_thing_is_a_warning_with_numbers(tmp_path: Path) ->
     assert text == [
         (
             "thing.stl: the convex hull fills 56 cm³ where the mesh fills 40 cm³: hollows are "
-            "filled for whatever touches the object; use `collision: decompose`, or name convex "
+            "filled in the collision shape; use `collision: decompose`, or name convex "
             "`parts`"
         )
     ]
@@ -473,8 +473,8 @@ def test_parts_that_are_too_small_are_a_warning(tmp_path: Path) -> None:
     _, text = quietly(shape.replace(parts=str(tmp_path / "small.obj")))
     assert text == [
         (
-            "box.obj: the convex part fills 96.5 cm³ where the mesh fills 120 cm³: fingers reach "
-            "into the object"
+            "box.obj: the convex part fills 96.5 cm³ where the mesh fills 120 cm³: fingers "
+            "penetrate the object"
         )
     ]
 

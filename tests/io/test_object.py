@@ -53,7 +53,8 @@ def test_a_file_has_units_and_lends_its_name(tmp_path: Path) -> None:
         "units: {length: mm, angle: deg}\n"
         "motion:\n"
         "  - hold\n"
-        "  - {type: move, displacement: [10, 0, 0], rotation_vector: [0, 0, 90], about: [1, 2, 3]}\n"
+        "  - {type: move, displacement: [10, 0, 0], rotation_vector: [0, 0, 90], "
+        "about: [1, 2, 3]}\n"
         "  - {type: shake, amplitude: 5, angle: 10}\n"
         "max_drop: 2\n"
         "min_lift: 30\n"
@@ -241,11 +242,13 @@ def test_the_folder_comes_from_the_environment(
     assert load_ycb("pear").name == "016_pear"
     monkeypatch.delenv("SOFTGRASP_YCB")
     text = refusal("pear", None)
-    assert text.startswith("expected the folder of the YCB objects in SOFTGRASP_YCB, found none")
-    assert "export SOFTGRASP_YCB=FOLDER" in text
+    assert text.startswith("expected the directory of the YCB objects in SOFTGRASP_YCB, found none")
+    assert "export SOFTGRASP_YCB=DIRECTORY" in text
     monkeypatch.setenv("SOFTGRASP_YCB", str(ycb_directory / "gone"))
     text = refusal("pear", None)
-    assert text == f"{ycb_directory / 'gone'}: expected the folder of the YCB objects, found none"
+    assert (
+        text == f"{ycb_directory / 'gone'}: expected the directory of the YCB objects, found none"
+    )
 
 
 def test_an_unknown_object_is_answered_with_what_exists(ycb_directory: Path) -> None:
@@ -263,12 +266,12 @@ def test_an_ambiguous_ending_names_the_candidates(ycb_directory: Path) -> None:
 
 
 def test_a_folder_without_objects_is_refused(tmp_path: Path) -> None:
-    assert "expected folders such as 025_mug with a mesh" in refusal("pear", tmp_path)
+    assert "expected directories such as 025_mug with a mesh" in refusal("pear", tmp_path)
 
 
 def test_an_object_without_a_published_mass_needs_one(ycb_directory: Path) -> None:
     assert refusal("thing", ycb_directory) == (
-        "no published mass of the YCB object '099_thing' is known here; give a mass or a density"
+        "no published mass of the YCB object '099_thing'; give a mass or a density"
     )
     assert load_ycb("thing", root=ycb_directory, density=500.0).density == 500.0
     assert load_ycb("pear", root=ycb_directory, mass=0.2).mass == 0.2

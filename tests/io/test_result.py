@@ -128,8 +128,8 @@ def test_a_trajectory_that_is_cut_off_or_damaged_is_told(
         message = refusal(tmp_path)
         assert message.startswith("R/trajectory.npz: expected arrays without pickles, found: ")
         assert message.endswith(
-            f"({len(content)} bytes); the file is cut off or damaged: copy it again, or simulate "
-            "the scene anew"
+            f"({len(content)} bytes); the file is truncated or damaged: copy it again, or "
+            "repeat the simulation"
         )
 
 
@@ -153,4 +153,4 @@ def test_a_place_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(sg.ResultError) as refused, atomic_path(tmp_path / "file" / "x.txt"):
         pass
-    assert "expected a place that can be written, found: " in str(refused.value)
+    assert "expected a writable path, found: " in str(refused.value)

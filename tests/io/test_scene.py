@@ -83,7 +83,7 @@ def test_a_release_is_no_scene(tmp_path: Path) -> None:
         sg.load_scene("paper000_release")
     assert str(refused.value) == (
         f"{path}: expected a scene with a hand and an object, found the release of a finger, "
-        "which is not a grasp; softgrasp crosscheck takes it"
+        "which is not a grasp; use softgrasp crosscheck"
     )
 
 
@@ -240,8 +240,10 @@ CONTACT = st.sampled_from([None, sg.Contact(static_friction=0.2)])
 PARTS = st.one_of(
     st.builds(sg.Table, height=NUMBER, center=st.one_of(st.none(), st.tuples(NUMBER, NUMBER)),
               size=st.tuples(EDGE, EDGE), contact=CONTACT),
-    st.builds(sg.description.Wall, point=PLACE, normal=PLACE.filter(lambda n: max(map(abs, n)) > 1e-3),
-              size=st.tuples(EDGE, EDGE), thickness=EDGE, contact=CONTACT),
+    st.builds(
+        sg.description.Wall, point=PLACE, normal=PLACE.filter(lambda n: max(map(abs, n)) > 1e-3),
+        size=st.tuples(EDGE, EDGE), thickness=EDGE, contact=CONTACT,
+    ),
     st.builds(sg.description.Block, position=PLACE, euler=PLACE, size=st.tuples(EDGE, EDGE, EDGE),
               contact=CONTACT),
 )  # fmt: skip

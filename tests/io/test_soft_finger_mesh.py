@@ -16,21 +16,19 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 import softgrasp as sg
+from softgrasp.io.mesh_sections import extents, sections, slices
+from softgrasp.io.soft_finger_axes import HEAVY
 from softgrasp.io.soft_finger_mesh import (
-    HEAVY,
     SlicedFinger,
-    extents,
     find_valleys,
     finger_from_mesh,
-    sections,
     slice_finger,
-    slices,
 )
 from softgrasp.mechanics.transforms import Array
 from tests.support.bellows_mesh import BellowsMesh, bellows_mesh
 
 BY_HAND = (
-    "; give their places along the finger by hand, from the base in metres, such as "
+    "; give their positions along the finger, from the base in metres, such as "
     "valleys=(0.008, 0.016)"
 )
 
@@ -178,11 +176,11 @@ def test_a_rounded_tip_does_not_make_the_last_joint_soft(tmp_path: Path) -> None
          "youngs_modulus: expected a number above 0, found nan"),
         ({"bending_stiffness": 1.0, "mass": 0.0}, "mass: expected a number above 0, found 0.0"),
         ({"bending_stiffness": 1.0, "mass": 0.02, "damping": [1.0, 2.0]},
-         "damping: expected one number or 7, one a joint, found 2"),
+         "damping: expected one number or 7, one per joint, found 2"),
         ({"bending_stiffness": 1.0, "mass": 0.02, "damping": -1.0},
          "damping: expected a number at least 0, found -1.0"),
         ({"bending_stiffness": lambda x: x[:7], "mass": 0.02},
-         "bending_stiffness: expected one number or 502, one a place, found shape (7,)"),
+         "bending_stiffness: expected one number or 502, one per position, found shape (7,)"),
         ({"bending_stiffness": lambda x: x - 0.01, "mass": 0.02},
          "bending_stiffness: expected numbers above 0, found -0.01"),
     ],
@@ -422,7 +420,7 @@ def test_the_unit_of_the_file_counts_and_is_doubted(
     small = made.surface.copy()
     small.apply_scale(1e-3)
     small.export(tmp_path / "small.ply")
-    with warned("small.ply: the finger is 6.35e-05 m long; look at its units"):
+    with warned("small.ply: the finger is 6.35e-05 m long; check its units"):
         slice_finger(tmp_path / "small.ply", units="m")
 
 
@@ -455,8 +453,8 @@ def test_small_holes_are_closed_and_told(tapered: tuple[BellowsMesh, Path], tmp_
         ({"up": (1, 0, 0)}, "up: expected a direction across the finger, found (1, 0, 0) along it"),
         (
             {"valleys": (0.02, 0.01)},
-            "FILE: valleys: expected ascending places between 0 and 0.0635 m from the base, found "
-            "(0.02, 0.01)",
+            "FILE: valleys: expected ascending positions between 0 and 0.0635 m from the base, "
+            "found (0.02, 0.01)",
         ),
         (
             {"valleys": 7},
@@ -491,7 +489,7 @@ def test_two_bodies_are_no_finger(tmp_path: Path) -> None:
     boxes[1].apply_translation((0.07, 0.0, 0.0))
     path = tmp_path / "two.ply"
     trimesh.util.concatenate(boxes).export(path)
-    sentence = f"{path}: expected one body from base to tip, found nothing 50 mm from an end"
+    sentence = f"{path}: expected one body from base to tip, found a gap 50 mm from an end"
     with pytest.raises(sg.DescriptionError, match=f"^{re.escape(sentence)}$"):
         slice_finger(path)
 
@@ -679,7 +677,5 @@ def test_another_number_is_refused(
 
 
 def test_no_valleys_cannot_be_expected() -> None:
-    with pytest.raises(
-        sg.DescriptionError, match=r"^expected at least 1 valley, found 0 asked for$"
-    ):
+    with pytest.raises(sg.DescriptionError, match=r"^expected at least 1 valley, found 0$"):
         find_valleys(PLACES, notched(np.array([0.02]), np.array([0.01])), 0)

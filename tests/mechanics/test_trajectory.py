@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 import softgrasp as sg
-from softgrasp.io.scene import load_arm
+from softgrasp.io.arm import load_arm
 from softgrasp.mechanics.hand_kinematics import forward_kinematics
 from softgrasp.mechanics.trajectory import (
     Quintic,

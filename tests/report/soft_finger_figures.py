@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 import numpy as np
 
 from softgrasp.continuum import rld
-from softgrasp.io.soft_finger_mesh import Piece, SlicedFinger
+from softgrasp.io.mesh_sections import Piece
+from softgrasp.io.soft_finger_mesh import SlicedFinger
 from softgrasp.mechanics.transforms import Array, rotate_about
 from softgrasp.report import style
 from softgrasp.sim.soft_statics import equilibrium

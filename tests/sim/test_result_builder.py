@@ -85,10 +85,10 @@ def test_one_instant_has_no_velocity(tmp_path: Path) -> None:
     ("text", "sentence"),
     [
         ("", "expected joint states as CSV, found: no header line"),
-        ("a,b\n", "expected the columns time, position.J1, velocity.J1, effort.J1 alike for all "
-         "joints, found a, b, …"),
-        ("time,position.J,velocity.J,effort.J\n0.0,one,,\n", "expected 4 numbers a line: could not "
-         "convert string to float: 'one'"),
+        ("a,b\n", "expected the columns time, position.J1, velocity.J1, effort.J1 for each "
+         "joint, found a, b, …"),
+        ("time,position.J,velocity.J,effort.J\n0.0,one,,\n", "expected 4 numbers per line: could "
+         "not convert string to float: 'one'"),
     ],
     ids=["empty", "columns", "words"],
 )  # fmt: skip

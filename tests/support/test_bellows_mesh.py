@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import softgrasp as sg
-from softgrasp.io.soft_finger_mesh import extents
+from softgrasp.io.mesh_sections import extents
 from tests.support.bellows_mesh import bellows_mesh
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import softgrasp as sg
 from softgrasp.errors import ConnectionLostError, RequestRefusedError
-from softgrasp.io.scene import load_arm
+from softgrasp.io.arm import load_arm
 from softgrasp.mechanics.transforms import transform
 from softgrasp.twin.description import CartesianFields, HttpFlange
 from softgrasp.twin.flange_server import (

@@ -1,1 +1,1 @@
-"""MuJoCo models made elsewhere, read as hands and arms."""
+"""MuJoCo models (MJCF) read as hands and arms."""

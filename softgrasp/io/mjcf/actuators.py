@@ -1,4 +1,9 @@
-"""The actuators of a model as drives: what a target means, and what follows it."""
+"""Actuators of a MuJoCo model: what a target means, what follows it, and how fast it should move.
+
+An actuator with an affine bias holds a position: gain · target + b0 + b1 · length = 0 at rest.
+Joints without such an actuator get position servos. Closing rates are reduced where the lag of a
+servo behind its target would press too hard after contact.
+"""
 
 from __future__ import annotations
 
@@ -9,169 +14,39 @@ import mujoco
 import numpy as np
 
 from softgrasp.description.hand import AddedServo, ModelActuator, Move
-from softgrasp.io.mjcf.model import MOVING, Tree, joint_range
+from softgrasp.io.mjcf.model import MOVING
+from softgrasp.io.mjcf.tree import MjcfTree, joint_range
 from softgrasp.mechanics.transforms import Array
 
-# --------------------
-# How fast a hand should close: its servos lag behind their targets, and press with the lag.
-
-
-SQUEEZE = 6.0
-"""What the lag should press with at the far end of a finger [N]."""
+LAG_FORCE = 6.0
+"""Force of the lag at the far end of a finger that should not be exceeded [N]."""
 FRACTION_OF_LIMIT = 0.4
-"""Of the largest force, which the lag should not exceed."""
+"""Fraction of the largest force that the lag should not exceed [–]."""
 SLOWEST, FASTEST = 0.25, 1.5
-"""Factors on the rates that were found."""
-
-
-def pace(
-    tree: Tree,
-    actuators: Sequence[ModelActuator],
-    starts: Mapping[str, float],
-    tips: Mapping[int, Array],
-    rates: Sequence[float],
-) -> float:
-    """One factor on all rates, with which no finger squeezes more than it should.
-
-    A position servo that follows a moving target is behind it by what its own damping and that of
-    its joint take; when the target stops at contact, it presses with as much.
-
-    Args:
-        tree: The model.
-        actuators: Its drives.
-        starts: Joint variables at the start, by name [rad or m].
-        tips: Farthest point of each group that can touch [m], by its first body.
-        rates: Of the drives.
-    """
-    model, data = tree.model, mujoco.MjData(tree.model)
-    for name, value in starts.items():
-        data.qpos[model.joint(name).qposadr[0]] = value
-    arms = moments(model, data)
-    factors = [
-        factor
-        for index, (actuator, rate) in enumerate(zip(actuators, rates, strict=True))
-        for factor in _factors(tree, index, actuator, rate, arms[index], tips)
-    ]
-    return float(np.clip(min(factors, default=1.0), SLOWEST, FASTEST))
-
-
-def _factors(
-    tree: Tree,
-    index: int,
-    actuator: ModelActuator,
-    rate: float,
-    arm: Array,
-    tips: Mapping[int, Array],
-) -> list[float]:
-    """Of each joint that a drive leads."""
-    model, factors = tree.model, []
-    for move in actuator.moves if rate else ():
-        joint = model.joint(move.joint).id
-        dof, arm_length = int(model.jnt_dofadr[joint]), 0.0
-        speed = abs(move.ratio * rate)
-        arm_length = abs(float(arm[dof]))
-        damping = float(np.ravel(model.dof_damping[dof])[0])
-        lag = (damping - float(model.actuator_biasprm[index, 2]) * arm_length * arm_length) * speed
-        allowed = min(
-            SQUEEZE * _reach(tree, joint, tips),
-            FRACTION_OF_LIMIT * _limit(model, index, joint, arm_length),
-        )
-        if lag > 0.0:
-            factors.append(allowed / lag)
-    return factors
-
-
-def _reach(tree: Tree, joint: int, tips: Mapping[int, Array]) -> float:
-    """From a joint to the end of what it moves [m]; 1 of a slide."""
-    model = tree.model
-    if int(model.jnt_type[joint]) != mujoco.mjtJoint.mjJNT_HINGE:
-        return 1.0
-    anchor = tree.data.xanchor[joint]
-    groups = tree.below(int(model.jnt_bodyid[joint]))
-    return max((float(np.linalg.norm(tips[g] - anchor)) for g in groups if g in tips), default=0.1)
-
-
-def _limit(model: mujoco.MjModel, index: int, joint: int, arm: float) -> float:
-    """Largest torque or force of an actuator at a joint; infinite where none is stated."""
-    limits = [np.inf]
-    if model.actuator_forcelimited[index]:
-        limits.append(arm * float(np.abs(model.actuator_forcerange[index]).max()))
-    if model.jnt_actfrclimited[joint]:
-        limits.append(float(np.abs(model.jnt_actfrcrange[joint]).max()))
-    return float(min(limits))
-
-
+"""Bounds of the factor on synthesized rates [–]."""
 TIP_FORCE = 20.0
-"""What an added servo presses with at the far end of what it moves [N]."""
+"""Force of an added servo at the far end of the chain that it moves [N]."""
 FULL_FORCE_AT = 7e-3
-"""Distance of the far end from its target at which an added servo has its whole force [m]."""
-MIN_REACH = 0.02
-"""[m]"""
+"""Distance of the far end from its target at which an added servo has its full force [m]."""
+MIN_LENGTH = 0.02
+"""Smallest length of a moved chain [m]."""
 HELD = 1e-9
-"""A narrower range of targets is none."""
-
+"""Narrowest range of targets."""
 POSITION, RESTING, UNKNOWN = "position", "resting", "unknown"
 _KINDS_AT_REST = (mujoco.mjtBias.mjBIAS_NONE, mujoco.mjtBias.mjBIAS_AFFINE)
 
 
 class Law(NamedTuple):
-    """Where an actuator rests: length of its transmission = ``ratio`` · target + ``at``."""
+    """Rest length of a transmission: ``ratio`` · target + ``at``."""
 
     ratio: float
     at: float
 
 
-def kind_of(model: mujoco.MjModel, index: int) -> str:
-    """Whether an actuator holds a position, rests without a signal, or does something else."""
-    dynamics = int(model.actuator_dyntype[index])
-    if dynamics not in (
-        mujoco.mjtDyn.mjDYN_NONE,
-        mujoco.mjtDyn.mjDYN_FILTER,
-        mujoco.mjtDyn.mjDYN_FILTEREXACT,
-    ):
-        return UNKNOWN
-    if int(model.actuator_gaintype[index]) != mujoco.mjtGain.mjGAIN_FIXED:
-        return UNKNOWN
-    if int(model.actuator_biastype[index]) not in _KINDS_AT_REST:
-        return UNKNOWN
-    constant, stiffness = model.actuator_biasprm[index, :2].tolist()
-    if int(model.actuator_biastype[index]) == mujoco.mjtBias.mjBIAS_NONE:
-        return RESTING
-    if stiffness < 0.0 and model.actuator_gainprm[index, 0] != 0.0:
-        return POSITION if _transmission(model, index) else UNKNOWN
-    return RESTING if constant == 0.0 and stiffness == 0.0 else UNKNOWN
-
-
-def law_of(model: mujoco.MjModel, index: int) -> Law:
-    """Where a position actuator rests: gain · target + b0 + b1 · length = 0."""
-    gain = float(model.actuator_gainprm[index, 0])
-    constant, stiffness = model.actuator_biasprm[index, :2].tolist()
-    return Law(gain / -stiffness, constant / -stiffness)
-
-
-def _transmission(model: mujoco.MjModel, index: int) -> str:
-    """``joint`` or ``tendon``; empty for what a closure cannot follow."""
-    kind, target = int(model.actuator_trntype[index]), int(model.actuator_trnid[index, 0])
-    if kind in (mujoco.mjtTrn.mjTRN_JOINT, mujoco.mjtTrn.mjTRN_JOINTINPARENT):
-        return "joint" if int(model.jnt_type[target]) in MOVING else ""
-    return "tendon" if kind == mujoco.mjtTrn.mjTRN_TENDON else ""
-
-
-def moments(model: mujoco.MjModel, data: mujoco.MjData) -> Array:
-    """Moment arms of all actuators, (nu, nv)."""
-    mujoco.mj_fwdPosition(model, data)
-    dense = np.zeros((model.nu, model.nv))
-    mujoco.mju_sparse2dense(
-        dense, data.actuator_moment.ravel(), data.moment_rownnz, data.moment_rowadr,
-        data.moment_colind.ravel(),
-    )  # fmt: skip
-    return dense
-
-
 def model_actuators(
     model: mujoco.MjModel, starts: Mapping[str, float]
 ) -> tuple[list[ModelActuator], list[str]]:
-    """One drive an actuator, without the bodies that stop it; and what was assumed.
+    """Describe all actuators, without the bodies that stop them; also messages on assumptions.
 
     Args:
         model: The model, added servos included.
@@ -193,87 +68,18 @@ def model_actuators(
     return actuators, messages
 
 
-def _model_actuator(
-    model: mujoco.MjModel, data: mujoco.MjData, index: int, arm: Array
-) -> tuple[ModelActuator, list[str]]:
-    name, law = str(model.actuator(index).name), law_of(model, index)
-    length = float(data.actuator_length[index])
-    joints = {int(model.dof_jntid[dof]): float(arm[dof]) for dof in np.flatnonzero(arm)}
-    joints = {
-        joint: lever for joint, lever in joints.items() if int(model.jnt_type[joint]) in MOVING
-    }
-    square = sum(lever * lever for lever in joints.values())
-    moves = tuple(_move(model, data, j, lever / square, law, length) for j, lever in joints.items())
-    limits, assumed = _limits(model, index, joints, law, length, data)
-    start = min(max((length - law.at) / law.ratio, limits[0]), limits[1])
-    only = next(iter(joints)) if len(joints) == 1 else None
-    plain = only is not None and moves[0].ratio == 1.0 and moves[0].at == 0.0
-    turning = only is not None and int(model.jnt_type[only]) == mujoco.mjtJoint.mjJNT_HINGE
-    unit = ("rad" if turning else "m") if plain else ""
-    actuator = ModelActuator(actuator=name, unit=unit, limits=limits, start=start, moves=moves)
-    return actuator, assumed
-
-
-def _move(
-    model: mujoco.MjModel,
-    data: mujoco.MjData,
-    joint: int,
-    weight: float,
-    law: Law,
-    length: float,
-) -> Move:
-    """How far a joint goes where the length of a transmission is where its actuator rests.
-
-    Of several joints each goes as its moment arm, which is the shortest way of all together.
-    """
-    value = float(data.qpos[model.jnt_qposadr[joint]])
-    at = value + weight * (law.at - length)
-    ratio = weight * law.ratio
-    name = str(model.joint(joint).name)
-    return Move(joint=name, ratio=_rounded(ratio), at=_rounded(at, abs(length) + abs(law.at)))
-
-
-def _rounded(value: float, scale: float = 1.0) -> float:
-    """Without the rounding errors of a plain servo, whose ratio is one and whose place is zero."""
-    nearest = float(round(value))
-    return nearest if abs(value - nearest) < 1e-12 * max(1.0, scale) else value
-
-
-def _limits(
-    model: mujoco.MjModel,
-    index: int,
-    joints: Mapping[int, float],
-    law: Law,
-    length: float,
-    data: mujoco.MjData,
-) -> tuple[tuple[float, float], list[str]]:
-    """Targets from lowest to highest; from the joints' ranges where the file names none."""
-    if model.actuator_ctrllimited[index]:
-        low, high = model.actuator_ctrlrange[index].tolist()
-        return (low, high), []
-    ends = [[length, length]]
-    for joint, lever in joints.items():
-        value = float(data.qpos[model.jnt_qposadr[joint]])
-        ends.append(sorted(lever * (limit - value) for limit in joint_range(model, joint)))
-    lowest, highest = np.sum(ends, axis=0).tolist()
-    low, high = sorted((end - law.at) / law.ratio for end in (lowest, highest))
-    name = str(model.actuator(index).name)
-    message = f"actuator '{name}' has no ctrlrange; its joints' ranges give {low:.4g} … {high:.4g}"
-    return (low, high), [message]
-
-
 def required_servos(
-    tree: Tree, followers: Iterable[str], tips: Mapping[int, Array]
+    tree: MjcfTree, followers: Iterable[str], tips: Mapping[int, Array]
 ) -> tuple[tuple[AddedServo, ...], list[str]]:
-    """Servos for joints that nothing can lead to a position; and what to say of it.
+    """Make servos for joints that cannot be moved to a position; also messages about them.
 
-    A joint gets one where only an actuator without a position moves it, such as a motor; and where
-    the file has no actuators at all, unless it has a spring or follows another joint.
+    A joint gets a servo if it only has an actuator without position control, such as a motor; or
+    if the file has no actuators at all, unless it has a spring or follows another joint.
 
     Args:
         tree: The model.
         followers: Joints that follow others.
-        tips: The farthest point of each group that can touch [m], by its first body.
+        tips: Farthest point of each group that can collide [m], by its first body.
     """
     model = tree.model
     led, weak = _joints_by_actuator(model)
@@ -293,16 +99,166 @@ def required_servos(
     if not servos:
         return (), []
     what = "has no actuators" if model.nu == 0 else f"moves {len(servos)} joints by force only"
-    kept = "" if model.nu == 0 else "; its own actuators stay, at zero"
+    kept = "" if model.nu == 0 else "; its actuators stay, at zero"
     forces = sorted(servo.force_limit for servo in servos)
     return servos, [
-        f"the model {what}: position servos of {forces[0]:.3g} … {forces[-1]:.3g} N·m or N are "
-        f"added{kept}"
+        f"the model {what}: position servos with up to {forces[0]:.3g} … {forces[-1]:.3g} N·m or "
+        f"N are added{kept}"
     ]
 
 
+def pace(
+    tree: MjcfTree,
+    actuators: Sequence[ModelActuator],
+    starts: Mapping[str, float],
+    tips: Mapping[int, Array],
+    rates: Sequence[float],
+) -> float:
+    """Compute one factor on all rates that limits the force after contact.
+
+    A position servo lags behind a moving target by its damping and that of its joint; when the
+    target stops at contact, the lag becomes a contact force.
+
+    Args:
+        tree: The model.
+        actuators: Its actuators.
+        starts: Joint variables at the start, by name [rad or m].
+        tips: Farthest point of each group that can collide [m], by its first body.
+        rates: Closing rates of the actuators.
+    """
+    model, data = tree.model, mujoco.MjData(tree.model)
+    for name, value in starts.items():
+        data.qpos[model.joint(name).qposadr[0]] = value
+    arms = moments(model, data)
+    factors = [
+        factor
+        for index, (actuator, rate) in enumerate(zip(actuators, rates, strict=True))
+        for factor in _factors(tree, index, actuator, rate, arms[index], tips)
+    ]
+    return float(np.clip(min(factors, default=1.0), SLOWEST, FASTEST))
+
+
+# Kinds
+def kind_of(model: mujoco.MjModel, index: int) -> str:
+    """Classify an actuator: position control, at rest without a signal, or unknown."""
+    dynamics = int(model.actuator_dyntype[index])
+    if dynamics not in (
+        mujoco.mjtDyn.mjDYN_NONE,
+        mujoco.mjtDyn.mjDYN_FILTER,
+        mujoco.mjtDyn.mjDYN_FILTEREXACT,
+    ):
+        return UNKNOWN
+    if int(model.actuator_gaintype[index]) != mujoco.mjtGain.mjGAIN_FIXED:
+        return UNKNOWN
+    if int(model.actuator_biastype[index]) not in _KINDS_AT_REST:
+        return UNKNOWN
+    constant, stiffness = model.actuator_biasprm[index, :2].tolist()
+    if int(model.actuator_biastype[index]) == mujoco.mjtBias.mjBIAS_NONE:
+        return RESTING
+    if stiffness < 0.0 and model.actuator_gainprm[index, 0] != 0.0:
+        return POSITION if _transmission(model, index) else UNKNOWN
+    return RESTING if constant == 0.0 and stiffness == 0.0 else UNKNOWN
+
+
+def law_of(model: mujoco.MjModel, index: int) -> Law:
+    """Rest length of a position actuator: gain · target + b0 + b1 · length = 0."""
+    gain = float(model.actuator_gainprm[index, 0])
+    constant, stiffness = model.actuator_biasprm[index, :2].tolist()
+    return Law(gain / -stiffness, constant / -stiffness)
+
+
+def _transmission(model: mujoco.MjModel, index: int) -> str:
+    """Transmission: ``joint``, ``tendon``, or empty if a closure cannot use it."""
+    kind, target = int(model.actuator_trntype[index]), int(model.actuator_trnid[index, 0])
+    if kind in (mujoco.mjtTrn.mjTRN_JOINT, mujoco.mjtTrn.mjTRN_JOINTINPARENT):
+        return "joint" if int(model.jnt_type[target]) in MOVING else ""
+    return "tendon" if kind == mujoco.mjtTrn.mjTRN_TENDON else ""
+
+
+def moments(model: mujoco.MjModel, data: mujoco.MjData) -> Array:
+    """Moment arms of all actuators, (nu, nv)."""
+    mujoco.mj_fwdPosition(model, data)
+    dense = np.zeros((model.nu, model.nv))
+    mujoco.mju_sparse2dense(
+        dense, data.actuator_moment.ravel(), data.moment_rownnz, data.moment_rowadr,
+        data.moment_colind.ravel(),
+    )  # fmt: skip
+    return dense
+
+
+# Moves and limits
+def _model_actuator(
+    model: mujoco.MjModel, data: mujoco.MjData, index: int, arm: Array
+) -> tuple[ModelActuator, list[str]]:
+    name, law = str(model.actuator(index).name), law_of(model, index)
+    length = float(data.actuator_length[index])
+    joints = {int(model.dof_jntid[dof]): float(arm[dof]) for dof in np.flatnonzero(arm)}
+    joints = {
+        joint: lever for joint, lever in joints.items() if int(model.jnt_type[joint]) in MOVING
+    }
+    square = sum(lever * lever for lever in joints.values())
+    moves = tuple(_move(model, data, j, lever / square, law, length) for j, lever in joints.items())
+    limits, assumed = _limits(model, index, joints, law, length, data)
+    start = min(max((length - law.at) / law.ratio, limits[0]), limits[1])
+    only = next(iter(joints)) if len(joints) == 1 else None
+    plain = only is not None and moves[0].ratio == 1.0 and moves[0].at == 0.0
+    is_hinge = only is not None and int(model.jnt_type[only]) == mujoco.mjtJoint.mjJNT_HINGE
+    unit = ("rad" if is_hinge else "m") if plain else ""
+    actuator = ModelActuator(actuator=name, unit=unit, limits=limits, start=start, moves=moves)
+    return actuator, assumed
+
+
+def _move(
+    model: mujoco.MjModel,
+    data: mujoco.MjData,
+    joint: int,
+    weight: float,
+    law: Law,
+    length: float,
+) -> Move:
+    """Joint variable at the rest length of the transmission, as a function of the target.
+
+    Several joints move in proportion to their moment arms, the smallest displacement.
+    """
+    value = float(data.qpos[model.jnt_qposadr[joint]])
+    at = value + weight * (law.at - length)
+    ratio = weight * law.ratio
+    name = str(model.joint(joint).name)
+    return Move(joint=name, ratio=_rounded(ratio), at=_rounded(at, abs(length) + abs(law.at)))
+
+
+def _rounded(value: float, scale: float = 1.0) -> float:
+    """Remove rounding errors of a plain servo, whose ratio is one and whose offset is zero."""
+    nearest = float(round(value))
+    return nearest if abs(value - nearest) < 1e-12 * max(1.0, scale) else value
+
+
+def _limits(
+    model: mujoco.MjModel,
+    index: int,
+    joints: Mapping[int, float],
+    law: Law,
+    length: float,
+    data: mujoco.MjData,
+) -> tuple[tuple[float, float], list[str]]:
+    """Range of targets; from the ranges of the joints if the file has none."""
+    if model.actuator_ctrllimited[index]:
+        low, high = model.actuator_ctrlrange[index].tolist()
+        return (low, high), []
+    ends = [[length, length]]
+    for joint, lever in joints.items():
+        value = float(data.qpos[model.jnt_qposadr[joint]])
+        ends.append(sorted(lever * (limit - value) for limit in joint_range(model, joint)))
+    lowest, highest = np.sum(ends, axis=0).tolist()
+    low, high = sorted((end - law.at) / law.ratio for end in (lowest, highest))
+    name = str(model.actuator(index).name)
+    message = f"actuator '{name}' has no ctrlrange; its joints' ranges give {low:.4g} … {high:.4g}"
+    return (low, high), [message]
+
+
+# Added servos
 def _joints_by_actuator(model: mujoco.MjModel) -> tuple[set[int], dict[int, int]]:
-    """Joints that position actuators lead, and actuators without position, by their joints."""
+    """Joints with position actuators, and other actuators by their joints."""
     led: set[int] = set()
     weak: dict[int, int] = {}
     arms = moments(model, mujoco.MjData(model)) if model.nu else np.zeros((0, model.nv))
@@ -317,14 +273,14 @@ def _joints_by_actuator(model: mujoco.MjModel) -> tuple[set[int], dict[int, int]
 
 
 def _servo(
-    tree: Tree, joint: int, name: str, weak: int | None, tips: Mapping[int, Array]
+    tree: MjcfTree, joint: int, name: str, weak: int | None, tips: Mapping[int, Array]
 ) -> AddedServo:
     model = tree.model
-    turning = int(model.jnt_type[joint]) == mujoco.mjtJoint.mjJNT_HINGE
+    is_hinge = int(model.jnt_type[joint]) == mujoco.mjtJoint.mjJNT_HINGE
     group = int(model.jnt_bodyid[joint])
     anchor = tree.data.xanchor[joint]
     reaches = [float(np.linalg.norm(tips[g] - anchor)) for g in tree.below(group) if g in tips]
-    reach = max([MIN_REACH, *reaches]) if turning else 1.0
+    reach = max([MIN_LENGTH, *reaches]) if is_hinge else 1.0
     stroke = FULL_FORCE_AT / reach
     limit = _stated_limit(model, joint, weak) or TIP_FORCE * reach
     taken = {model.actuator(i).name for i in range(model.nu)}
@@ -338,7 +294,7 @@ def _servo(
 
 
 def _stated_limit(model: mujoco.MjModel, joint: int, weak: int | None) -> float:
-    """The largest torque or force that the file gives a joint; zero where it says nothing."""
+    """Largest torque or force that the file allows a joint; zero without a limit."""
     limits = []
     if model.jnt_actfrclimited[joint]:
         limits.append(float(np.abs(model.jnt_actfrcrange[joint]).max()))
@@ -351,3 +307,50 @@ def _stated_limit(model: mujoco.MjModel, joint: int, weak: int | None) -> float:
             gain = abs(float(model.actuator_gainprm[weak, 0]))
             limits.append(gear * gain * float(np.abs(model.actuator_ctrlrange[weak]).max()))
     return min(limits, default=0.0)
+
+
+# Closing rates
+def _factors(
+    tree: MjcfTree,
+    index: int,
+    actuator: ModelActuator,
+    rate: float,
+    arm: Array,
+    tips: Mapping[int, Array],
+) -> list[float]:
+    """Rate factors of the joints that an actuator moves."""
+    model, factors = tree.model, []
+    for move in actuator.moves if rate else ():
+        joint = model.joint(move.joint).id
+        dof, arm_length = int(model.jnt_dofadr[joint]), 0.0
+        speed = abs(move.ratio * rate)
+        arm_length = abs(float(arm[dof]))
+        damping = float(np.ravel(model.dof_damping[dof])[0])
+        lag = (damping - float(model.actuator_biasprm[index, 2]) * arm_length * arm_length) * speed
+        allowed = min(
+            LAG_FORCE * _reach(tree, joint, tips),
+            FRACTION_OF_LIMIT * _limit(model, index, joint, arm_length),
+        )
+        if lag > 0.0:
+            factors.append(allowed / lag)
+    return factors
+
+
+def _reach(tree: MjcfTree, joint: int, tips: Mapping[int, Array]) -> float:
+    """Distance from a joint to the end of the chain that it moves [m]; 1 for a slide."""
+    model = tree.model
+    if int(model.jnt_type[joint]) != mujoco.mjtJoint.mjJNT_HINGE:
+        return 1.0
+    anchor = tree.data.xanchor[joint]
+    groups = tree.below(int(model.jnt_bodyid[joint]))
+    return max((float(np.linalg.norm(tips[g] - anchor)) for g in groups if g in tips), default=0.1)
+
+
+def _limit(model: mujoco.MjModel, index: int, joint: int, arm: float) -> float:
+    """Largest torque or force of an actuator at a joint; infinite without a limit."""
+    limits = [np.inf]
+    if model.actuator_forcelimited[index]:
+        limits.append(arm * float(np.abs(model.actuator_forcerange[index]).max()))
+    if model.jnt_actfrclimited[joint]:
+        limits.append(float(np.abs(model.jnt_actfrcrange[joint]).max()))
+    return float(min(limits))

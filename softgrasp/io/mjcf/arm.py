@@ -1,4 +1,4 @@
-"""A serial arm in MJCF as a chain of placed joints that carries a hand."""
+"""Serial arms from MJCF files: a chain of placed joints with a hand at its flange."""
 
 from __future__ import annotations
 
@@ -17,33 +17,25 @@ from softgrasp.errors import DescriptionError, SoftgraspWarning
 from softgrasp.io.mesh_files import MESH_SUFFIXES
 from softgrasp.io.mjcf.actuators import POSITION, kind_of, moments
 from softgrasp.io.mjcf.hand import alone, starts_of
-from softgrasp.io.mjcf.model import (
-    MOVING,
-    SourceModel,
-    Tree,
-    fingers_of,
-    joint_frame,
-    primitive_of,
-    read_model,
-    tree_of,
-)
+from softgrasp.io.mjcf.model import MOVING, SourceModel, primitive_of, read_model
+from softgrasp.io.mjcf.tree import MjcfTree, fingers_of, joint_frame, tree_of
 from softgrasp.mechanics.transforms import Array, position_of, quaternion_of, transform
 
 GEOM = mujoco.mjtGeom
 FLANGES = ("attachment_site", "flange", "ee_site", "tool0", "wristsite")
-"""Sites on which hands are put, the first one that an arm has."""
+"""Sites for hands; the first one that an arm has is used."""
 MIN_MASS = 1e-3
-"""A link that states less [kg] is an end without a body, to be filled by a hand."""
+"""Mass of a link below which it is a frame for a hand without a body [kg]."""
 
 
 def mjcf_arm(path: Path) -> Arm:
-    """The arm in a MuJoCo model: what a hand hangs on.
+    """Make an arm from a MuJoCo model.
 
-    Its joints get servos of ours; stiffness and force limits are those of its own position
-    actuators, where it has some. Its links are seen and do not touch.
+    Its joints get position servos with the stiffness and force limits of the position actuators in
+    the file, if any. Its links are visible and do not collide.
 
     Raises:
-        DescriptionError: The file is wrong, or its joints are no single chain.
+        DescriptionError: The file is wrong, or its joints are not a single chain.
 
     Warns:
         SoftgraspWarning: Something is left out.
@@ -54,8 +46,7 @@ def mjcf_arm(path: Path) -> Arm:
     moving = [group for group in tree.members if tree.joints(group)]
     if any(len(tree.children[group]) > 1 for group in [0, *moving]):
         raise DescriptionError(
-            "expected an arm whose joints are one chain, found branches; a hand is loaded by "
-            "itself",
+            "expected an arm whose joints are one chain, found branches; load a hand separately",
             file=path,
         )
     for note in source.dropped:
@@ -119,14 +110,14 @@ def _servos(model: mujoco.MjModel) -> dict[str, dict[str, float]]:
 
 
 def _fill(servo_fields: dict[str, float], model: mujoco.MjModel, joint: int) -> None:
-    """Numbers of an arm that states none: it carries itself and 5 kg at arm's length, stiffly."""
+    """Default servo: carries its chain and 5 kg at a distance of 1 m, with high stiffness."""
     below = float(model.body_subtreemass[model.jnt_bodyid[joint]]) + 5.0
     servo_fields.setdefault("force_limit", 9.81 * below)
     servo_fields.setdefault("servo_stiffness", 100.0 * servo_fields["force_limit"])
 
 
-def _parts(tree: Tree, source: SourceModel, row: Phalanx, path: Path) -> tuple[Part, ...]:
-    """Shapes of the bodies of a row in its frame; the same geom seen and touched counts once."""
+def _parts(tree: MjcfTree, source: SourceModel, row: Phalanx, path: Path) -> tuple[Part, ...]:
+    """Shapes of the bodies of a phalanx in its frame, visible ones if there are any."""
     model = tree.model
     joint = model.joint(row.joint_name).id
     group = int(model.jnt_bodyid[joint])
@@ -150,8 +141,8 @@ def _geoms(model: mujoco.MjModel, body: int) -> range:
     return range(first, first + int(model.body_geomnum[body]))
 
 
-def _placed(tree: Tree, geom: int, *, in_mesh_frame: bool) -> Array:
-    """A geom in the world with all joints at zero; of a mesh, the frame of its file, (4, 4)."""
+def _placed(tree: MjcfTree, geom: int, *, in_mesh_frame: bool) -> Array:
+    """Frame of a geom with all joints at zero, or of the file of its mesh, (4, 4)."""
     model, body = tree.model, int(tree.model.geom_bodyid[geom])
     world = np.eye(4)
     world[:3, :3] = tree.data.xmat[body].reshape(3, 3)
@@ -170,7 +161,7 @@ def _shape(model: mujoco.MjModel, source: SourceModel, geom: int, path: Path) ->
 
 
 def _mesh(model: mujoco.MjModel, source: SourceModel, index: int, path: Path) -> Mesh | None:
-    """A mesh by its file; one that is written out in the model has none."""
+    """Mesh by its file; None if it has none or is not readable."""
     name = str(model.mesh(index).name).removeprefix(source.prefix)
     mesh = source.spec.mesh(name)
     file = path.parent / (source.spec.meshdir or "") / (mesh.file or "")
@@ -180,8 +171,8 @@ def _mesh(model: mujoco.MjModel, source: SourceModel, index: int, path: Path) ->
     return Mesh(file=assets.portable_name(file), scale=(x, y, z), collision="hull")
 
 
-def _tool(tree: Tree, last: int) -> Pose:
-    """Where a hand sits: a site of the last link, or the frame of the last joint."""
+def _tool(tree: MjcfTree, last: int) -> Pose:
+    """Frame of the hand: a site of the last link, or the frame of the last joint."""
     model, data = tree.model, tree.data
     mujoco.mj_kinematics(model, data)
     group = int(model.jnt_bodyid[last])

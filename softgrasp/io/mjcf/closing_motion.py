@@ -1,4 +1,8 @@
-"""A compiled model as the grasp finder sees it: links, fingers and their frames for targets."""
+"""Postures of a compiled model by actuator targets, for grasp synthesis.
+
+``ClosingModel`` has the links, digits and palm that ``grasp_synthesis`` closes on balls; ``skins``
+samples points on the geoms that can touch.
+"""
 
 from __future__ import annotations
 
@@ -10,46 +14,40 @@ import numpy as np
 from softgrasp.description.geometry import Cuboid
 from softgrasp.description.hand import ModelActuator
 from softgrasp.grasp_synthesis import Digit, DigitJoint
-from softgrasp.io.hand_sanity import corners
-from softgrasp.io.mesh import inside, on_faces
+from softgrasp.io.grasp_presets import corners, inside, on_faces
 from softgrasp.io.mesh_repair import Hull, hull_of
 from softgrasp.io.mjcf.actuators import moments
-from softgrasp.io.mjcf.model import (
-    BOTH_GROUP,
-    TOUCHED_GROUP,
-    Tree,
-    closed,
-    joint_range,
-    primitive_of,
-)
+from softgrasp.io.mjcf.model import BOTH_GROUP, TOUCHED_GROUP, primitive_of
+from softgrasp.io.mjcf.tree import MjcfTree, closed, joint_range
 from softgrasp.mechanics.transforms import Array
 
 MOVED = 1e-6
-"""A body that moves less [m] or turns less [rad] than this is not moved."""
+"""Displacement [m] or rotation [rad] below which a body is not moved."""
 PROBE = 0.3
-"""Share of a drive's range in which is looked what it moves."""
+"""Fraction of the range of an actuator by which its moved bodies are detected [–]."""
+GEOM = mujoco.mjtGeom
 
 
 class ClosingModel:
-    """Postures of a model by the targets of its drives, all in the world of the file.
+    """Postures of a model by actuator targets, in the world frame of the file.
 
-    Links are the groups of bodies that hang rigidly together, called as their first bodies.
+    Links are groups of rigidly connected bodies, named by their first bodies.
     """
 
     def __init__(
         self,
-        tree: Tree,
+        tree: MjcfTree,
         actuators: Sequence[ModelActuator],
         starts: Mapping[str, float],
         skins: Mapping[int, Array],
     ) -> None:
-        """Look once at what each drive moves.
+        """Detect the bodies that each actuator moves.
 
         Args:
             tree: The model.
-            actuators: Its drives.
+            actuators: Its actuators.
             starts: Joint variables at the start, by name [rad or m].
-            skins: Points on each body that can touch, in its frame (n, 3) [m], by its number.
+            skins: Points on each body that can collide, in its frame (n, 3) [m], by its index.
         """
         self.model, self._tree = tree.model, tree
         self.actuators = [actuator.as_actuator for actuator in actuators]
@@ -84,7 +82,7 @@ class ClosingModel:
         self.palm, self.middle = self._palm(groups)
 
     def posture(self, targets: Sequence[float]) -> None:
-        """Put the model where the drives rest, its equalities obeyed."""
+        """Set the posture at actuator targets, with equality constraints satisfied."""
         data = self._data
         data.qpos[:] = self._begin
         for address, actuator, ratio, at, (low, high) in self._moves:
@@ -102,7 +100,7 @@ class ClosingModel:
         return {self._name(group): frames[:, group] for group in self._tree.members}
 
     def stops(self, actuator: int, touching: Sequence[str]) -> tuple[str, ...]:
-        """Those of some bodies that a drive moves."""
+        """Bodies among ``touching`` that an actuator moves."""
         moved = {self.model.body(body).name for body in self._moved[actuator]}
         return tuple(body for body in touching if body in moved)
 
@@ -110,7 +108,7 @@ class ClosingModel:
         return str(self.model.body(body).name)
 
     def _skins_of_groups(self, skins: Mapping[int, Array]) -> dict[int, Array]:
-        """Points on each link, in its frame, (n, 3) [m], by its first body."""
+        """Points on each link in its frame, (n, 3) [m], by its first body."""
         points: dict[int, list[Array]] = {}
         for body in sorted(skins):
             group = int(self.model.body_weldid[body])
@@ -118,14 +116,14 @@ class ClosingModel:
         return {group: np.vstack(parts) for group, parts in points.items()}
 
     def _in_group(self, body: int, points: Array) -> Array:
-        """Points of a body, in the frame of its link."""
+        """Transform points of a body to the frame of its link."""
         data, group = self._tree.data, int(self.model.body_weldid[body])
         rotations = data.xmat.reshape(-1, 3, 3)
         world = points @ rotations[body].T + data.xpos[body]
         return np.asarray((world - data.xpos[group]) @ rotations[group])
 
     def _add_digit(self, below: Sequence[int], skins: Mapping[int, Array]) -> None:
-        """A branch of the palm as a finger, where it can touch and some drive moves it."""
+        """Add a branch of the palm as a digit if it can collide and an actuator moves it."""
         groups = [group for group in below if group in skins]
         joints = [
             joint
@@ -149,7 +147,7 @@ class ClosingModel:
         )
 
     def _weights(self, groups: Sequence[int]) -> tuple[tuple[str, float, Array], ...]:
-        """Links that nothing holds against gravity, with mass and centre of mass."""
+        """Links without gravity compensation, with mass and centre of mass."""
         model, weights = self.model, []
         for group in groups:
             members = self._tree.members[group]
@@ -161,7 +159,7 @@ class ClosingModel:
         return tuple(weights)
 
     def _actuators_of(self, groups: Sequence[int]) -> list[int]:
-        """Drives that move a finger and not the palm, from the palm outwards."""
+        """Actuators that move a finger and not the palm, from the palm outwards."""
         palm = set(self._tree.members[self._tree.palm])
         finger_bodies = {body for group in groups for body in self._tree.members[group]}
         moving = [
@@ -172,7 +170,7 @@ class ClosingModel:
         return sorted(moving, key=lambda index: -len(self._moved[index] & finger_bodies))
 
     def _hinges(self, actuator: int, groups: Sequence[int]) -> list[DigitJoint]:
-        """The joints of a finger that a drive leads, or else the first one that follows it."""
+        """Joints of a finger that an actuator moves, or else the first one that follows it."""
         model = self.model
         led = [j for j in self._joints[actuator] if int(model.jnt_bodyid[j]) in groups]
         if not led:
@@ -187,12 +185,12 @@ class ClosingModel:
         return hinges
 
     def _stiffness(self, actuator: int) -> float:
-        """Of what holds the first joint of a drive where the drive wants it [N·m/rad]."""
+        """Stiffness of the servo at the first joint of an actuator [N·m/rad]."""
         arm = float(self._arms[actuator, self.model.jnt_dofadr[self._joints[actuator][0]]])
         return -float(self.model.actuator_biasprm[actuator, 1]) * arm * arm
 
     def _tip(self, groups: Sequence[int], skins: Mapping[int, Array]) -> tuple[int, Array]:
-        """The point of a finger that is farthest from its base at the start, and its link."""
+        """Point of a finger farthest from its base at the start, and its link."""
         base = self._data.xpos[groups[0]]
         tips = []
         for group in groups:
@@ -205,7 +203,7 @@ class ClosingModel:
         return group, tip
 
     def _palm(self, skins: Mapping[int, Array]) -> tuple[Array, Array]:
-        """Points on and in what no finger's drive moves, and the middle of the palm [m]."""
+        """Points on and inside the links that no finger moves, and the middle of the palm [m]."""
         finger_bodies = {body for digit in self.digits for body in digit.bodies}
         parts: dict[int, list[Array]] = {}
         for group in skins:
@@ -227,7 +225,7 @@ class ClosingModel:
         return whole, np.asarray(middle)
 
     def _moved_bodies(self, actuator: int) -> set[int]:
-        """Bodies that a drive moves, those of linkages and followers too."""
+        """Bodies that an actuator moves, including linkages and coupled joints."""
         low, high = self.actuators[actuator].limits
         if not self._joints[actuator] or high <= low:
             return set()
@@ -246,21 +244,8 @@ class ClosingModel:
         return set(np.flatnonzero(away > MOVED).tolist())
 
 
-# --------------------
-# Points on the surfaces of the geoms of a compiled model, and inside them.
-
-
-GEOM = mujoco.mjtGeom
-
-
-def touching_geoms(model: mujoco.MjModel) -> list[int]:
-    """Geoms of a hand that can touch."""
-    touches = np.isin(model.geom_group, (BOTH_GROUP, TOUCHED_GROUP))
-    return np.flatnonzero(touches & (model.geom_bodyid > 0)).tolist()
-
-
 def skins(model: mujoco.MjModel) -> dict[int, Array]:
-    """Points on each body that can touch, in its frame (n, 3) [m], by its number."""
+    """Sample points on each body that can collide, in its frame (n, 3) [m], by its index."""
     points_of_body: dict[int, list[Array]] = {}
     for geom in touching_geoms(model):
         points = _in_body(model, geom, on_faces(_hull(model, geom)))
@@ -269,10 +254,16 @@ def skins(model: mujoco.MjModel) -> dict[int, Array]:
 
 
 def inner_points(model: mujoco.MjModel, body: int) -> Array:
-    """Points inside what of a body can touch, in its frame, (n, 3) [m]."""
+    """Sample points inside the colliding geoms of a body, in its frame, (n, 3) [m]."""
     geoms = [geom for geom in touching_geoms(model) if int(model.geom_bodyid[geom]) == body]
     clouds = [_in_body(model, geom, inside(_hull(model, geom))) for geom in geoms]
     return np.vstack([np.zeros((0, 3)), *clouds])
+
+
+def touching_geoms(model: mujoco.MjModel) -> list[int]:
+    """Geoms of a hand that can collide."""
+    touches = np.isin(model.geom_group, (BOTH_GROUP, TOUCHED_GROUP))
+    return np.flatnonzero(touches & (model.geom_bodyid > 0)).tolist()
 
 
 def _in_body(model: mujoco.MjModel, geom: int, points: Array) -> Array:
@@ -282,7 +273,7 @@ def _in_body(model: mujoco.MjModel, geom: int, points: Array) -> Array:
 
 
 def _hull(model: mujoco.MjModel, geom: int) -> Hull:
-    """The convex hull of a geom in its own frame."""
+    """Convex hull of a geom in its frame."""
     if int(model.geom_type[geom]) == GEOM.mjGEOM_MESH:
         return hull_of(_mesh_vertices(model, geom))
     shape = primitive_of(model, geom)

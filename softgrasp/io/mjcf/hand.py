@@ -1,4 +1,9 @@
-"""A model in MJCF as a hand: what moves in it, and how it grasps."""
+"""Hands from MuJoCo models, alone or with a YAML file beside the model.
+
+The model is attached to scenes unchanged. Chains of joints become fingers, position actuators
+become actuators of the hand, and both grasps are synthesized from the collision geoms. The YAML
+file (``model: hand.xml``) replaces name, pose, finger names, grasps or contact.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +32,8 @@ from softgrasp.description.hand import (
 )
 from softgrasp.errors import DescriptionError, SoftgraspWarning, did_you_mean
 from softgrasp.grasp_synthesis import SynthesizedGrasp, SynthesizedGrasps, synthesize_grasps
-from softgrasp.io.hand_sanity import in_frame, preset_of, warn_about_units
+from softgrasp.io.grasp_presets import in_frame, preset_of
+from softgrasp.io.hand_sanity import warn_about_units
 from softgrasp.io.mjcf.actuators import UNKNOWN, kind_of, model_actuators, pace, required_servos
 from softgrasp.io.mjcf.closing_motion import ClosingModel, skins
 from softgrasp.io.mjcf.model import (
@@ -36,157 +42,58 @@ from softgrasp.io.mjcf.model import (
     MOVING,
     TOUCHED_GROUP,
     SourceModel,
-    Tree,
     attach,
     check_hash,
+    read_model,
+    resolved,
+)
+from softgrasp.io.mjcf.tree import (
+    MjcfTree,
     fingers_of,
     joint_range,
     palm_name,
-    read_model,
-    resolved,
     rotation_from_z,
     touching_bodies,
     tree_of,
 )
-from softgrasp.io.yaml_files import Tree as yaml_files_Tree
-from softgrasp.io.yaml_files import pose_tree, scaled, take_units, to_si
+from softgrasp.io.yaml_files import Tree, pose_tree, scaled, take_units, to_si
 from softgrasp.mechanics.transforms import Array, position_of, quaternion_of, transform
-
-# --------------------
-# A YAML file beside a model: what it says replaces what was found.
-
 
 FIELDS = ("model", "name", "source", "pose", "fingers", "grasps", "contact", "units")
 GRASPS = ("power", "precision")
-
-
-def hand_beside(data: dict[str, yaml_files_Tree], directory: Path) -> Hand:
-    """A hand from a model and what a YAML tree says besides.
-
-    Args:
-        data: ``model`` and any of ``name``, ``source``, ``pose`` (the world of the file in the
-            hand's frame), ``fingers`` (new names by the found ones), ``grasps`` (fields of one or
-            both presets) and ``contact``.
-        directory: Where the model lies.
-
-    Raises:
-        DescriptionError: Something in the tree or the model is wrong; knows its location.
-    """
-    for key in data:
-        if key not in FIELDS:
-            raise DescriptionError(
-                f"no such field beside a model; {did_you_mean(key, FIELDS)}",
-                field=key,
-                location=(key,),
-            )
-    rest, length, angle = take_units(data)
-    pose = None
-    if "pose" in rest:
-        pose = Pose(**pose_tree(rest["pose"], length, angle, ("pose",), "the hand"))
-    hand = mjcf_hand(directory / str(rest["model"]), pose=pose)
-    changes: dict[str, Any] = {key: rest[key] for key in ("name", "source") if key in rest}
-    if "contact" in rest:
-        changes["contact"] = Contact(**rest["contact"])
-    if "grasps" in rest:
-        changes["grasps"] = _grasps(hand, rest["grasps"], length, angle)
-    if "fingers" in rest:
-        changes["fingers"] = _renamed(hand, rest["fingers"])
-    return hand.replace(**changes) if changes else hand
-
-
-def _renamed(hand: Hand, names: yaml_files_Tree) -> tuple[Any, ...]:
-    known = [finger.name for finger in hand.fingers]
-    if not isinstance(names, dict):
-        raise DescriptionError(
-            f"expected new names by the found ones ({', '.join(known)}), found {names!r}",
-            field="fingers",
-            location=("fingers",),
-        )
-    for name in names:
-        if name not in known:
-            raise DescriptionError(
-                f"no finger '{name}'; {did_you_mean(name, known)}",
-                field=f"fingers.{name}",
-                location=("fingers", name),
-            )
-    return tuple(f.replace(name=names.get(f.name, f.name)) for f in hand.fingers)
-
-
-def _grasps(hand: Hand, fields: yaml_files_Tree, length: float, angle: float) -> Grasps:
-    if not isinstance(fields, dict) or not set(fields) <= set(GRASPS):
-        raise DescriptionError(
-            f"expected power, precision or both, found {fields!r}",
-            field="grasps",
-            location=("grasps",),
-        )
-    units = [{"rad": angle, "m": length}.get(actuator.unit, 1.0) for actuator in hand.actuators]
-    presets = {}
-    for name in GRASPS:
-        preset: GraspPreset = getattr(hand.grasps, name)
-        changes = fields.get(name, {})
-        if not isinstance(changes, dict):
-            raise DescriptionError(
-                f"expected fields of a grasp, found {changes!r}",
-                field=f"grasps.{name}",
-                location=("grasps", name),
-            )
-        changes = to_si(
-            {key: value for key, value in changes.items() if key not in ("rates", "start")},
-            length,
-            angle,
-        ) | {key: _by_actuator(changes[key], units) for key in ("rates", "start") if key in changes}
-        try:
-            presets[name] = preset.replace(**changes)
-        except DescriptionError as error:
-            where = ("grasps", name, *error.location)
-            field = f"grasps.{name}.{error.field}" if error.field else f"grasps.{name}"
-            raise DescriptionError(
-                error.message, field=field, location=where, value=error.actual
-            ) from None
-    return Grasps(**presets)
-
-
-def _by_actuator(value: yaml_files_Tree, units: list[float]) -> yaml_files_Tree:
-    """One number for all drives, or one a drive, in SI."""
-    if not isinstance(value, list):
-        return scaled(value, units[0])
-    return [scaled(number, unit) for number, unit in zip(value, units, strict=False)] + value[
-        len(units) :
-    ]
-
-
 HOME = ("home", "open", "start")
-"""Keyframes in which a hand starts, the first one that a file has; else its first one."""
+"""Keyframes for the initial posture, the first that exists; else the first keyframe."""
+EARTH = (0.0, 0.0, -9.81)
 
 
 class ReadHand(NamedTuple):
-    """What a file says of a hand, before anything is known of grasps."""
+    """Contents of a file, before grasps are synthesized."""
 
     source: SourceModel
-    tree: Tree
+    tree: MjcfTree
     starts: dict[str, float]
     tips: dict[int, Array]
     servos: tuple[AddedServo, ...]
     actuators: tuple[ModelActuator, ...]
     closing: ClosingModel
     notes: tuple[str, ...]
-    """What was assumed."""
+    """Assumptions."""
 
 
 def mjcf_hand(path: Path, *, grasps: Grasps | None = None, pose: Pose | None = None) -> Hand:
-    """The hand in a MuJoCo model.
+    """Make a hand from a MuJoCo model.
 
     Args:
         path: MJCF file.
-        grasps: In the hand's frame; found from the model where they are not given.
-        pose: The world of the file in the hand's frame. Where it is not given the hand is turned
-            so that what stands upright fits between its fingers.
+        grasps: Grasps in the hand's frame; synthesized from the model by default.
+        pose: World frame of the file in the hand's frame. By default the hand is rotated so that
+            upright objects fit between its fingers.
 
     Raises:
-        DescriptionError: The file is wrong, or its hand cannot be driven, or no grasp was found.
+        DescriptionError: The file is wrong, its hand cannot be actuated, or no grasp exists.
 
     Warns:
-        SoftgraspWarning: What the scene does otherwise than the file asks.
+        SoftgraspWarning: The scene replaces settings of the file.
     """
     read_hand = _read(path)
     if grasps is None:
@@ -226,8 +133,42 @@ def mjcf_hand(path: Path, *, grasps: Grasps | None = None, pose: Pose | None = N
     return hand
 
 
+def hand_beside(data: dict[str, Tree], directory: Path) -> Hand:
+    """Make a hand from a model and a YAML tree with changes.
+
+    Args:
+        data: ``model`` and any of ``name``, ``source``, ``pose`` (the world frame of the file
+            in the hand's frame), ``fingers`` (new names by current ones), ``grasps`` (fields of
+            one or both presets) and ``contact``.
+        directory: Directory of the model.
+
+    Raises:
+        DescriptionError: Something in the tree or the model is wrong; knows its location.
+    """
+    for key in data:
+        if key not in FIELDS:
+            raise DescriptionError(
+                f"no such field beside a model; {did_you_mean(key, FIELDS)}",
+                field=key,
+                location=(key,),
+            )
+    rest, length, angle = take_units(data)
+    pose = None
+    if "pose" in rest:
+        pose = Pose(**pose_tree(rest["pose"], length, angle, ("pose",), "the hand"))
+    hand = mjcf_hand(directory / str(rest["model"]), pose=pose)
+    changes: dict[str, Any] = {key: rest[key] for key in ("name", "source") if key in rest}
+    if "contact" in rest:
+        changes["contact"] = Contact(**rest["contact"])
+    if "grasps" in rest:
+        changes["grasps"] = _grasps(hand, rest["grasps"], length, angle)
+    if "fingers" in rest:
+        changes["fingers"] = _renamed(hand, rest["fingers"])
+    return hand.replace(**changes) if changes else hand
+
+
 def source_model(model: HandModel) -> SourceModel:
-    """The file of a hand's model, unchanged since its hash was taken.
+    """Read the model file of a hand and check its hash.
 
     Raises:
         DescriptionError: It is missing, wrong, or has changed.
@@ -238,6 +179,40 @@ def source_model(model: HandModel) -> SourceModel:
     return source
 
 
+def alone(source: SourceModel, servos: tuple[AddedServo, ...], path: Path) -> mujoco.MjModel:
+    """Compile the model as it is attached to a scene, without other parts."""
+    spec = mujoco.MjSpec()
+    spec.compiler.degree = False
+    attach(spec, source, spec.worldbody.add_body(name=BASE), Pose(), servos)
+    try:
+        return spec.copy().compile()
+    except ValueError as error:
+        raise DescriptionError(
+            f"MuJoCo refuses the model below another body: {' '.join(str(error).split())}",
+            file=path,
+        ) from error
+
+
+def starts_of(source: SourceModel, tree: MjcfTree) -> dict[str, float]:
+    """Joint variables at the start by name: from a keyframe, or from the default posture."""
+    whole = source.compiled
+    keys = [str(whole.key(index).name) for index in range(whole.nkey)]
+    qpos = whole.qpos0
+    if keys:
+        key = next((name for name in HOME if name in keys), keys[0])
+        qpos = whole.key_qpos[keys.index(key)]
+    starts = {}
+    for index in range(tree.model.njnt):
+        if int(tree.model.jnt_type[index]) not in MOVING:
+            continue
+        name = str(tree.model.joint(index).name)
+        value = float(qpos[whole.joint(name.removeprefix(source.prefix)).qposadr[0]])
+        low, high = joint_range(tree.model, index)
+        starts[name] = min(max(value, low), high)
+    return starts
+
+
+# Model
 def _read(path: Path) -> ReadHand:
     source = read_model(path)
     tree = tree_of(alone(source, (), path))
@@ -263,61 +238,28 @@ def _read(path: Path) -> ReadHand:
     return ReadHand(source, tree, starts, tips, servos, tuple(actuators), closing, tuple(notes))
 
 
-def alone(source: SourceModel, servos: tuple[AddedServo, ...], path: Path) -> mujoco.MjModel:
-    """The model as it hangs in a scene, with nothing else."""
-    spec = mujoco.MjSpec()
-    spec.compiler.degree = False
-    attach(spec, source, spec.worldbody.add_body(name=BASE), Pose(), servos)
-    try:
-        return spec.copy().compile()
-    except ValueError as error:
-        raise DescriptionError(
-            f"MuJoCo refuses the model below another body: {' '.join(str(error).split())}",
-            file=path,
-        ) from error
-
-
-def starts_of(source: SourceModel, tree: Tree) -> dict[str, float]:
-    """Joint variables at the start by name: of a keyframe, or of the file as it stands."""
-    whole = source.compiled
-    keys = [str(whole.key(index).name) for index in range(whole.nkey)]
-    qpos = whole.qpos0
-    if keys:
-        key = next((name for name in HOME if name in keys), keys[0])
-        qpos = whole.key_qpos[keys.index(key)]
-    starts = {}
-    for index in range(tree.model.njnt):
-        if int(tree.model.jnt_type[index]) not in MOVING:
-            continue
-        name = str(tree.model.joint(index).name)
-        value = float(qpos[whole.joint(name.removeprefix(source.prefix)).qposadr[0]])
-        low, high = joint_range(tree.model, index)
-        starts[name] = min(max(value, low), high)
-    return starts
-
-
 def _refuse_actuators(model: mujoco.MjModel, path: Path) -> None:
-    """Refuse actuators that push by themselves, or follow no target."""
+    """Refuse actuators that do not control a position and do not rest at zero."""
     for index in range(model.nu):
         if kind_of(model, index) == UNKNOWN:
             raise DescriptionError(
                 "expected <position> or another actuator whose signal is a position (general with "
                 "biasprm '0 -k -d'), or one that rests at zero (motor, velocity), found "
-                f"{_kind_words(model, index)}; a copy of the file with <position> closes",
+                f"{_kind_text(model, index)}; use <position> in a copy of the file",
                 file=path,
                 field=f"actuator '{model.actuator(index).name}'",
             )
 
 
-def _kind_words(model: mujoco.MjModel, index: int) -> str:
+def _kind_text(model: mujoco.MjModel, index: int) -> str:
     dynamics = mujoco.mjtDyn(int(model.actuator_dyntype[index])).name.removeprefix("mjDYN_")
     gain = mujoco.mjtGain(int(model.actuator_gaintype[index])).name.removeprefix("mjGAIN_")
     bias = mujoco.mjtBias(int(model.actuator_biastype[index])).name.removeprefix("mjBIAS_")
     return f"dynamics {dynamics.lower()}, gain {gain.lower()}, bias {bias.lower()}"
 
 
-def _tips(tree: Tree, points_on: Mapping[int, Array]) -> dict[int, Array]:
-    """Farthest point from its joint of each group that can touch, all joints at zero [m]."""
+def _tips(tree: MjcfTree, points_on: Mapping[int, Array]) -> dict[int, Array]:
+    """Point farthest from the joint of each group that can collide, all joints at zero [m]."""
     tips: dict[int, tuple[float, Array]] = {}
     data = tree.data
     for body, local_points in points_on.items():
@@ -329,8 +271,8 @@ def _tips(tree: Tree, points_on: Mapping[int, Array]) -> dict[int, Array]:
     return {group: point for group, (_, point) in tips.items()}
 
 
-def _couplings(tree: Tree, driven: set[str]) -> tuple[Coupling, ...]:
-    """Joints that follow another one after the model's equalities, to first order."""
+def _couplings(tree: MjcfTree, driven: set[str]) -> tuple[Coupling, ...]:
+    """Joint couplings from the equality constraints of the model, to first order."""
     model = tree.model
     couplings: dict[str, Coupling] = {}
     for index in np.flatnonzero(model.eq_type == mujoco.mjtEq.mjEQ_JOINT):
@@ -354,26 +296,27 @@ def _couplings(tree: Tree, driven: set[str]) -> tuple[Coupling, ...]:
     return tuple(couplings.values())
 
 
+# Grasps
 def _standing(up: Array) -> Pose:
-    """The file's world in a hand whose z is up."""
+    """Pose of the file's world in a hand frame whose z is up."""
     frame = np.eye(4)
     frame[:3, :3] = rotation_from_z(up).T
     return Pose(quaternion=quaternion_of(frame))
 
 
 def _check_grasps(grasps: SynthesizedGrasps, path: Path) -> None:
-    """Refuse a hand whose fingers meet no ball; warn of one that meets it from one side only."""
+    """Refuse a hand whose fingers touch no ball; warn if they touch it from one side only."""
     for name, grasp in (("power", grasps.power), ("precision", grasps.precision)):
         if not grasp.normals:
             raise DescriptionError(
-                "found no way in which its drives close on a ball of 12 to 60 mm radius; name "
-                "the grasps in a YAML file with `model:` and `grasps:`",
+                "expected actuators that close the fingers on a ball of 12 to 60 mm radius, found "
+                "none; specify the grasps in a YAML file with `model:` and `grasps:`",
                 file=path,
             )
         if not grasp.enclosed:
             warnings.warn(
-                f"{path.name}: found no place where its fingers meet a ball from opposing sides "
-                f"({name}); give the grasp in a YAML file with `model:` and `grasps:`",
+                f"{path.name}: its fingers do not touch a ball from opposing sides anywhere "
+                f"({name}); specify the grasp in a YAML file with `model:` and `grasps:`",
                 SoftgraspWarning,
                 stacklevel=4,
             )
@@ -386,7 +329,7 @@ def _preset(read: ReadHand, grasp: SynthesizedGrasp, pose: Pose) -> GraspPreset:
 
 
 def _in_hand(fingers: tuple[Finger, ...], pose: Pose) -> tuple[Finger, ...]:
-    """Fingers in the hand's frame instead of the file's world."""
+    """Transform fingers from the file's world to the hand's frame."""
     frame = transform(pose.position, pose.quaternion)
     return tuple(finger if finger.on else finger.replace(base=_moved(finger.base, frame))
                  for finger in fingers)  # fmt: skip
@@ -397,58 +340,88 @@ def _moved(pose: Pose, frame: Array) -> Pose:
     return Pose(position=position_of(placed), quaternion=quaternion_of(placed))
 
 
-# --------------------
-# What a model asks for that a scene does otherwise, in words with its numbers.
+# Fields of the YAML file
+def _renamed(hand: Hand, names: Tree) -> tuple[Any, ...]:
+    known = [finger.name for finger in hand.fingers]
+    if not isinstance(names, dict):
+        raise DescriptionError(
+            f"expected new names by the current ones ({', '.join(known)}), found {names!r}",
+            field="fingers",
+            location=("fingers",),
+        )
+    for name in names:
+        if name not in known:
+            raise DescriptionError(
+                f"no finger '{name}'; {did_you_mean(name, known)}",
+                field=f"fingers.{name}",
+                location=("fingers", name),
+            )
+    return tuple(f.replace(name=names.get(f.name, f.name)) for f in hand.fingers)
 
 
-EARTH = (0.0, 0.0, -9.81)
+def _grasps(hand: Hand, fields: Tree, length: float, angle: float) -> Grasps:
+    if not isinstance(fields, dict) or not set(fields) <= set(GRASPS):
+        raise DescriptionError(
+            f"expected power, precision or both, found {fields!r}",
+            field="grasps",
+            location=("grasps",),
+        )
+    units = [{"rad": angle, "m": length}.get(actuator.unit, 1.0) for actuator in hand.actuators]
+    presets = {}
+    for name in GRASPS:
+        preset: GraspPreset = getattr(hand.grasps, name)
+        changes = fields.get(name, {})
+        if not isinstance(changes, dict):
+            raise DescriptionError(
+                f"expected fields of a grasp, found {changes!r}",
+                field=f"grasps.{name}",
+                location=("grasps", name),
+            )
+        changes = to_si(
+            {key: value for key, value in changes.items() if key not in ("rates", "start")},
+            length,
+            angle,
+        ) | {key: _by_actuator(changes[key], units) for key in ("rates", "start") if key in changes}
+        try:
+            presets[name] = preset.replace(**changes)
+        except DescriptionError as error:
+            where = ("grasps", name, *error.location)
+            field = f"grasps.{name}.{error.field}" if error.field else f"grasps.{name}"
+            raise DescriptionError(
+                error.message, field=field, location=where, value=error.actual
+            ) from None
+    return Grasps(**presets)
 
 
+def _by_actuator(value: Tree, units: list[float]) -> Tree:
+    """Convert one number, or one per actuator, to SI."""
+    if not isinstance(value, list):
+        return scaled(value, units[0])
+    return [scaled(number, unit) for number, unit in zip(value, units, strict=False)] + value[
+        len(units) :
+    ]
+
+
+# Differences between file and scene
 def conflicts(whole: mujoco.MjModel, attached: mujoco.MjModel) -> list[str]:
-    """What a user should know: it makes a grasp differ from what the file's author sees.
+    """List the settings of a file that a scene replaces, or that make a grasp differ.
 
     Args:
-        whole: The file's own model.
-        attached: The model as it hangs in a scene, alone.
+        whole: Complete model of the file.
+        attached: Model as attached to a scene, alone.
     """
     messages = [*_contacts(whole, attached), *_limits(attached)]
     weight = attached.body_mass[1:] > 0.0
     if weight.any() and not (attached.body_gravcomp[1:][weight] > 0.0).any():
         messages.append(
             "its bodies have no gravity compensation (gravcomp): under gravity its joints sag as "
-            "far as their servos let them"
-        )
-    return messages
-
-
-def _contacts(whole: mujoco.MjModel, attached: mujoco.MjModel) -> list[str]:
-    """Contact parameters, which the scene's explicit pairs replace."""
-    touching = np.isin(attached.geom_group, (BOTH_GROUP, TOUCHED_GROUP))
-    touching &= attached.geom_bodyid > 0
-    if not touching.any():
-        return ["none of its geoms can touch (contype and conaffinity are zero): it grasps nothing"]
-    messages = []
-    step = float(whole.opt.timestep)
-    references = attached.geom_solref[touching]
-    short = (references[:, 0] > 0.0) & (references[:, 0] < 2.0 * step)
-    if short.any():
-        messages.append(
-            f"{int(short.sum())} of its {len(references)} geoms ask for a contact time constant "
-            f"of {references[short, 0].min():g} s, less than twice its timestep of {step:g} s; "
-            "the scene converts stiffness and damping instead"
-        )
-    frictions = Counter(attached.geom_friction[touching, 0].round(6).tolist())
-    if len(frictions) > 1:
-        parts = ", ".join(f"{value:g} on {number}" for value, number in sorted(frictions.items()))
-        messages.append(
-            f"its geoms have different friction ({parts}; MuJoCo would take the larger one of two "
-            "that touch); the scene's friction holds for all"
+            "far as their servos allow"
         )
     return messages
 
 
 def unused_options(whole: mujoco.MjModel) -> list[str]:
-    """Options of a file that the scene sets itself, in one sentence; empty where it has none."""
+    """Options of a file that the scene replaces, in one sentence; empty if there are none."""
     option, defaults = whole.opt, mujoco.MjModel.from_xml_string("<mujoco/>").opt
     pyramidal = int(option.cone) == mujoco.mjtCone.mjCONE_PYRAMIDAL
     changed = ["cone pyramidal"] if pyramidal else []
@@ -468,7 +441,33 @@ def unused_options(whole: mujoco.MjModel) -> list[str]:
         changed.append(f"gravity ({', '.join(f'{part:g}' for part in option.gravity)})")
     if not changed:
         return []
-    return [f"options of the file are not used, the scene has its own: {', '.join(changed)}"]
+    return [f"options of the file are replaced by those of the scene: {', '.join(changed)}"]
+
+
+def _contacts(whole: mujoco.MjModel, attached: mujoco.MjModel) -> list[str]:
+    """Contact parameters, which are replaced by the contact pairs of the scene."""
+    touching = np.isin(attached.geom_group, (BOTH_GROUP, TOUCHED_GROUP))
+    touching &= attached.geom_bodyid > 0
+    if not touching.any():
+        return ["none of its geoms can touch (contype and conaffinity are zero): it grasps nothing"]
+    messages = []
+    step = float(whole.opt.timestep)
+    references = attached.geom_solref[touching]
+    short = (references[:, 0] > 0.0) & (references[:, 0] < 2.0 * step)
+    if short.any():
+        messages.append(
+            f"{int(short.sum())} of its {len(references)} geoms have a contact time constant "
+            f"of {references[short, 0].min():g} s, less than twice its timestep of {step:g} s; "
+            "the scene converts stiffness and damping instead"
+        )
+    frictions = Counter(attached.geom_friction[touching, 0].round(6).tolist())
+    if len(frictions) > 1:
+        parts = ", ".join(f"{value:g} on {number}" for value, number in sorted(frictions.items()))
+        messages.append(
+            f"its geoms have different friction ({parts}; MuJoCo would take the larger one of two "
+            "in contact); the friction of the scene applies to all"
+        )
+    return messages
 
 
 def _limits(attached: mujoco.MjModel) -> list[str]:

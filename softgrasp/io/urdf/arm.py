@@ -1,4 +1,4 @@
-"""A serial URDF robot as an arm that carries a hand."""
+"""Serial arms from URDF and xacro files, with a hand at the tool link."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from softgrasp.description.geometry import Pose
 from softgrasp.description.robot import Robot
 from softgrasp.errors import DescriptionError, did_you_mean
 from softgrasp.io.urdf.hand import machine_of
-from softgrasp.io.urdf.kinematic_tree import ARM, Chain, Machine, finger_of, pose_of
+from softgrasp.io.urdf.joints import ARM
+from softgrasp.io.urdf.kinematic_tree import Chain, Machine, finger_of
+from softgrasp.io.urdf.links import pose_of
 from softgrasp.io.urdf.reader import made_of_robot
 from softgrasp.mechanics.transforms import transform
 
@@ -24,18 +26,18 @@ def read_urdf_arm(
     tool: Pose | None = None,
     tool_link: str | None = None,
 ) -> Arm:
-    """An arm from a URDF or xacro file.
+    """Read an arm from a URDF or xacro file.
 
     Args:
         path: The file.
-        start: Joint angles from which it lifts, one a joint [rad]; zeros, or the nearest limits.
-        tool: Frame of the hand in that of the tool link.
-        tool_link: The link that carries the hand; where it is not given, the one that hangs by
-            fixed joints at the end of the last moving link, or that link itself.
+        start: Initial joint angles, one per joint [rad]; by default zeros, or the nearest limits.
+        tool: Frame of the hand in the frame of the tool link.
+        tool_link: Link that carries the hand; by default the link that is fixed to the last
+            moving link, or that link itself.
 
     Raises:
-        DescriptionError: The file is wrong, its robot branches or does not move, a joint follows
-            another one, or there is no such tool link; names file, line and element.
+        DescriptionError: The file is wrong, its robot branches or has no moving joints, a joint
+            follows another one, or there is no such tool link; names file, line and element.
         BackendUnavailable: It is a xacro file, and the xacro package is not installed.
 
     Warns:
@@ -45,7 +47,7 @@ def read_urdf_arm(
 
 
 def urdf_arm(robot: Robot, start: Sequence[float] | None, tool: Pose, tool_link: str | None) -> Arm:
-    """An arm from a robot; arguments as of ``read_urdf_arm``."""
+    """Make an arm from a robot; arguments as in ``read_urdf_arm``."""
     if robot.bendables:
         raise DescriptionError(
             f"expected rigid joints, found bendable '{robot.bendables[0].name}'",
@@ -57,7 +59,7 @@ def urdf_arm(robot: Robot, start: Sequence[float] | None, tool: Pose, tool_link:
     if start is not None:
         if len(start) != len(rows):
             raise DescriptionError(
-                f"expected {len(rows)} numbers, one a joint, found {len(start)}", field="start"
+                f"expected {len(rows)} numbers, one per joint, found {len(start)}", field="start"
             )
         rows = tuple(row.replace(start=float(v)) for row, v in zip(rows, start, strict=True))
     link = _tool_link(robot, machine, tool_link, chain.body_of(rows[-1]))
@@ -72,24 +74,24 @@ def urdf_arm(robot: Robot, start: Sequence[float] | None, tool: Pose, tool_link:
 
 
 def _only_chain(robot: Robot, machine: Machine) -> Chain:
-    """All moving joints, one behind the other."""
+    """All moving joints in series."""
     whole, joints = machine.robot, []
     link = whole.root
-    while on_it := [joint for joint in whole.joints if joint.parent == link]:
-        if len(on_it) > 1:
-            names = ", ".join(f"'{joint.name}'" for joint in on_it)
-            index = [joint.name for joint in robot.joints].index(on_it[1].name)
+    while children := [joint for joint in whole.joints if joint.parent == link]:
+        if len(children) > 1:
+            names = ", ".join(f"'{joint.name}'" for joint in children)
+            index = [joint.name for joint in robot.joints].index(children[1].name)
             raise DescriptionError(
-                f"expected an arm whose joints stand one on the other, found {names} on '{link}'",
+                f"expected an arm whose joints are in series, found {names} on '{link}'",
                 location=("joints", index, "parent"),
             )
-        joints.append(on_it[0])
-        link = on_it[0].child
+        joints.append(children[0])
+        link = children[0].child
     for joint in joints:
         if joint.name in machine.follows:
             index = [other.name for other in robot.joints].index(joint.name)
             raise DescriptionError(
-                f"expected joints with drives of their own, found '{joint.name}', which follows",
+                f"expected joints without mimic, found '{joint.name}', which follows another joint",
                 location=("joints", index, "mimic"),
             )
     if not joints:
@@ -100,17 +102,17 @@ def _only_chain(robot: Robot, machine: Machine) -> Chain:
 
 
 def _tool_link(robot: Robot, machine: Machine, tool_link_name: str | None, last_body: str) -> str:
-    """The link that carries the hand, which is fixed to the last moving one."""
+    """Name of the link that carries the hand, fixed to the last moving link."""
     last = next(name for name, body in machine.bodies.items() if body == last_body)
-    on_it = [name for name, placed in machine.link_poses.items() if placed.link == last]
+    children = [name for name, placed in machine.link_poses.items() if placed.link == last]
     if tool_link_name is not None:
-        if tool_link_name not in on_it:
+        if tool_link_name not in children:
             raise DescriptionError(
-                f"expected the last moving link '{last}' or a link fixed to it, found '{tool_link_name}'; "
-                f"{did_you_mean(tool_link_name, on_it)}",
+                f"expected the last moving link '{last}' or a link fixed to it, found "
+                f"'{tool_link_name}'; {did_you_mean(tool_link_name, children)}",
                 field="tool_link",
             )
         return tool_link_name
     carriers = {joint.parent for joint in robot.joints}
-    ends = [name for name in on_it if name not in carriers]
+    ends = [name for name in children if name not in carriers]
     return ends[0] if len(ends) == 1 else last

@@ -1,6 +1,10 @@
-"""A URDF robot of rigid links as a hand: palm, fingers, couplings, servos, and found grasps.
+"""Hands from U(C)RDF, URDF and xacro files, alone or with a YAML file beside the model.
 
-The hand's frame is that of the robot's root link.
+A robot with bendables becomes a soft hand (soft_hand); a rigid one gets palm, fingers, couplings,
+servos and synthesized grasps. The hand's frame is that of the root link. The YAML file
+(``model: hand.urdf``) may have ``name``, ``source``, ``density``, ``fingers`` (new names by current
+ones), ``joints`` (fields by joint name in the robot file), ``rates``, ``grasps``, ``palm``, and any
+other field of a hand.
 """
 
 from __future__ import annotations
@@ -29,37 +33,19 @@ from softgrasp.description.hand import (
 from softgrasp.description.robot import Link, Robot
 from softgrasp.errors import DescriptionError, SoftgraspWarning, did_you_mean
 from softgrasp.grasp_synthesis import DescribedHand, synthesize_grasps
+from softgrasp.io.grasp_presets import link_surfaces, preset_of
 from softgrasp.io.hand import rates_to_si
-from softgrasp.io.hand_sanity import link_surfaces, preset_of, warn_about_units
-from softgrasp.io.urdf.kinematic_tree import (
-    HAND,
-    HandTree,
-    Machine,
-    ServoRules,
-    believable_density,
-    finger_of,
-    followed,
-    hand_tree,
-    parts_of,
-    ranges,
-    touching,
-)
+from softgrasp.io.hand_sanity import warn_about_units
+from softgrasp.io.urdf.joints import HAND, ServoRules, followed, ranges
+from softgrasp.io.urdf.kinematic_tree import HandTree, Machine, finger_of, hand_tree
+from softgrasp.io.urdf.links import believable_density, parts_of, touching
 from softgrasp.io.urdf.reader import ROBOT_SUFFIXES, Settings, made_of_robot
 from softgrasp.io.urdf.soft_hand import soft_hand
 from softgrasp.io.yaml_files import Tree, YamlFile, scaled, take_units, to_si
 from softgrasp.mechanics.robot_kinematics import fused
 
-# --------------------
-# URDF files as hands, alone or with a side file that says what is to be otherwise.
-#
-# A side file is YAML: ``model: hand.urdf`` and any of ``name``, ``source``, ``density``,
-# ``fingers``
-# (new names by found ones), ``joints`` (fields of joints by their names in the file), ``rates``,
-# ``grasps``, ``palm``, and any other field of a hand.
-
-
 IN_FILE = ("effort", "velocity", "damping", "friction")
-"""Fields of a joint that URDF has too, besides ``limits``."""
+"""Fields of a joint that URDF also has, besides ``limits``."""
 IN_ROW = (
     "servo_stiffness",
     "servo_damping_ratio",
@@ -68,48 +54,222 @@ IN_ROW = (
     "stiffness",
     "rest_angle",
 )
-"""Fields of a joint that only a hand's row has."""
+"""Fields of a joint that only phalanges have."""
 MODEL = "model"
+USED_NAMES = (*RESERVED_NAMES, "floor", "start")
+NAME_PREFIX = "hand_"
+NO_GRASP = GraspPreset(center=(0.0, 0.0, 0.0), rates=Rates((0.0,)))
+
+
+@dataclass(frozen=True)
+class HandSettings:
+    """Fields of the YAML file that apply to links and joints."""
+
+    density: float | None = None
+    """Density that replaces all stated masses [kg/m³]."""
+    rows: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Fields of phalanges by joint name in the robot file."""
 
 
 def read_urdf_hand(path: Path) -> Hand:
-    """A hand from a U(C)RDF, URDF or xacro file: soft where it has bendables, else rigid.
+    """Read a hand from a U(C)RDF, URDF or xacro file: soft if it has bendables, else rigid.
 
     Raises:
-        DescriptionError: The file, or what it says, is wrong; names file, line and element.
+        DescriptionError: The file is wrong; names file, line and element.
         BackendUnavailable: It is a xacro file, and the xacro package is not installed.
 
     Warns:
-        SoftgraspWarning: Something is left out, cannot be true, or was not found.
+        SoftgraspWarning: Something is left out, implausible, or missing.
     """
     return made_of_robot(path, _hand)
 
 
 def has_model(path: Path) -> bool:
-    """Whether a YAML file is the side file of a hand in another format, MJCF left out."""
+    """Whether a YAML file names a robot file (not MJCF) as its model."""
     model = YamlFile(path).data.get(MODEL)
     return isinstance(model, str) and Path(model).suffix.lower() != ".xml"
 
 
 def read_side_file(path: Path) -> Hand:
-    """The hand of a side file's model, with its changes.
+    """Read the hand of a YAML file that names a robot file and changes to it.
 
     Raises:
         DescriptionError: One of the two files is wrong; names file, line and field.
-        BackendUnavailable: As ``read_urdf_hand``.
+        BackendUnavailable: As in ``read_urdf_hand``.
 
     Warns:
-        SoftgraspWarning: As ``read_urdf_hand``.
+        SoftgraspWarning: As in ``read_urdf_hand``.
     """
     return YamlFile(path).read(lambda data: _changed_hand(data, path.parent))
 
 
+def urdf_hand(robot: Robot, settings: HandSettings | None = None) -> Hand:
+    """Make a hand with rigid fingers.
+
+    Args:
+        robot: Robot without bendables.
+        settings: Changes.
+
+    Raises:
+        DescriptionError: No joint moves, a joint has no limits, a moving link has no inertia, or
+            mimic joints form a cycle.
+
+    Warns:
+        SoftgraspWarning: Masses or limits are implausible and replaced; angles look like degrees,
+            or lengths like millimetres.
+    """
+    settings = settings or HandSettings()
+    machine = machine_of(robot, HAND, settings.density)
+    if not machine.robot.joints:
+        raise DescriptionError(
+            f"expected joints that move in '{robot.name}', found none", location=("joints",)
+        )
+    tree = hand_tree(machine.robot)
+    fingers = _fingers(machine, tree, settings)
+    root = machine.robot.link(tree.root)
+    couplings = tuple(
+        Coupling(
+            joint=machine.joint_names[name],
+            leader=machine.joint_names[follow.leader],
+            ratio=follow.ratio,
+            offset=follow.offset,
+        )
+        for name, follow in machine.follows.items()
+    )
+    hand = Hand(
+        name=robot.name,
+        fingers=fingers,
+        couplings=couplings,
+        grasps=Grasps(power=NO_GRASP, precision=NO_GRASP),
+        palm=_palm(root),
+        palm_rgba=next((shape.rgba for shape in root.visuals if shape.rgba), None),
+        source=robot.source,
+        notes=tuple(machine.notes),
+    )
+    warn_about_units(hand)
+    return with_synthesized_grasps(hand, _fastest(machine))
+
+
+def machine_of(robot: Robot, rules: ServoRules, density: float | None = None) -> Machine:
+    """Prepare a robot for its chains: fuse fixed joints, determine ranges and names."""
+    whole, link_poses = fused(robot)
+    follows = followed(robot)
+    links = usable_names(link.name for link in whole.links if link.name != whole.root)
+    joints = usable_names(joint.name for joint in whole.joints)
+    return Machine(
+        robot=whole,
+        link_poses=link_poses,
+        follows=follows,
+        ranges=ranges(robot, follows, rules.continuous_range),
+        density=believable_density(whole, density) if rules is HAND else density,
+        rules=rules,
+        bodies=links,
+        joint_names=joints,
+        notes=[*renamed("link", links), *renamed("joint", joints)],
+    )
+
+
+def with_synthesized_grasps(hand: Hand, fastest: Mapping[str, float]) -> Hand:
+    """Add synthesized grasps to a hand, and start it open.
+
+    Args:
+        hand: Hand, whose present grasps are ignored.
+        fastest: Largest rates of actuators by name [rad/s or m/s], where known.
+
+    Warns:
+        SoftgraspWarning: Its fingers do not oppose one another.
+    """
+    synthesized = synthesize_grasps(DescribedHand(hand, link_surfaces(hand)), fastest)
+    for name, grasp in (("power", synthesized.power), ("precision", synthesized.precision)):
+        if not grasp.enclosed:
+            warnings.warn(
+                f"hand '{hand.name}': its fingers do not touch a ball from opposing sides anywhere "
+                f"({name}); specify the grasp in a YAML file with `model:` and `grasps:`",
+                SoftgraspWarning,
+                stacklevel=2,
+            )
+    posture = hand.posture(synthesized.power.start)
+    fingers = tuple(_standing(finger, posture) for finger in hand.fingers)
+    grasps = Grasps(power=preset_of(synthesized.power), precision=preset_of(synthesized.precision))
+    return hand.replace(fingers=fingers, grasps=grasps)
+
+
+def usable_names(names: Iterable[str]) -> dict[str, str]:
+    """Map names to names that a model can use.
+
+    Blanks, ``/`` and ``|`` become ``_``; names that softgrasp uses itself get the prefix ``hand_``.
+    """
+    used: dict[str, str] = {}
+    taken: set[str] = set()
+    for name in names:
+        plain = re.sub(r"[\s/|]+", "_", name)
+        if plain in USED_NAMES or plain.split("_")[0] in RESERVED_PREFIXES:
+            plain = NAME_PREFIX + plain.lstrip("_")
+        while plain in taken:
+            plain += "_"
+        taken.add(plain)
+        used[name] = plain
+    return used
+
+
+def renamed(kind: str, names: dict[str, str]) -> list[str]:
+    """Messages about names that differ from those in the file."""
+    return [
+        f"{kind} '{old}' is called '{new}', as softgrasp uses that name or cannot write it"
+        for old, new in names.items()
+        if old != new
+    ]
+
+
+# Robot as hand
 def _hand(robot: Robot, settings: HandSettings | None = None) -> Hand:
     if robot.bendables:
         return soft_hand(robot)
     return urdf_hand(robot, settings)
 
 
+def _fingers(machine: Machine, tree: HandTree, settings: HandSettings) -> tuple[Finger, ...]:
+    rows = {machine.joint_names[name]: fields for name, fields in settings.rows.items()}
+    fingers = []
+    for chain in tree.chains:
+        on = "" if chain.on == tree.root else machine.bodies[chain.on]
+        finger = finger_of(machine, chain, on)
+        phalanges = (row.replace(**rows.get(row.joint_name, {})) for row in finger.phalanges)
+        fingers.append(finger.replace(phalanges=tuple(phalanges)))
+    return tuple(fingers)
+
+
+def _palm(root: Link) -> Palm:
+    if not touching(root):
+        return Palm(kind="none")
+    first, *others = parts_of(root, np.eye(4))
+    return Palm(kind="shape", shape=first.shape, pose=first.pose, parts=tuple(others))
+
+
+def _fastest(machine: Machine) -> dict[str, float]:
+    """Largest rate of each actuator that does not exceed the limits of its followers."""
+    speeds: dict[str, float] = {}
+    for joint in machine.robot.joints:
+        if not joint.velocity:  # missing, or 0, which would prevent motion
+            continue
+        follow = machine.follows.get(joint.name)
+        leader, ratio = (joint.name, 1.0) if follow is None else (follow.leader, follow.ratio)
+        if ratio != 0.0:
+            name = machine.joint_names[leader]
+            speeds[name] = min(speeds.get(name, np.inf), joint.velocity / abs(ratio))
+    return speeds
+
+
+def _standing(finger: Finger, posture: Mapping[str, float]) -> Finger:
+    """Set the initial joint variables of a finger."""
+    rows = []
+    for row in finger.phalanges:
+        low, high = row.limits
+        rows.append(row.replace(start=min(max(posture[finger.joint_of(row)], low), high)))
+    return finger.replace(phalanges=tuple(rows))
+
+
+# Fields of the YAML file
 def _changed_hand(data: dict[str, Tree], directory: Path) -> Hand:
     rest, length, angle = take_units(data)
     model = directory / str(rest.pop(MODEL))
@@ -128,8 +288,42 @@ def _changed_hand(data: dict[str, Tree], directory: Path) -> Hand:
     return hand.replace(**_fields(hand, to_si(rest, length, angle), units))
 
 
+def _joint_settings(
+    joints: Tree, length: float, angle: float
+) -> tuple[Settings, dict[str, dict[str, Any]]]:
+    """Fields that replace those of the robot file, and fields of phalanges, by joint."""
+    in_file: dict[str, Callable[[str], Mapping[str, Any]]] = {}
+    in_rows: dict[str, dict[str, Any]] = {}
+    for name, fields in _mapping(joints, "joints").items():
+        known = ("limits", *IN_FILE, *IN_ROW)
+        for key, value in _mapping(fields, "joints", name).items():
+            if key not in known:
+                raise _wrong(f"no such field; {did_you_mean(key, known)}", "joints", name, key)
+            if key == "limits" and not _is_range(value):
+                message = f"expected two numbers, lowest and highest, found {value!r}"
+                raise _wrong(message, "joints", name, key)
+        in_file[name] = partial(_for_type, fields, length, angle)
+        in_rows[name] = {key: value for key, value in fields.items() if key in IN_ROW}
+    return in_file, {name: fields for name, fields in in_rows.items() if fields}
+
+
+def _is_range(value: Tree) -> bool:
+    return isinstance(value, list) and [type(v) in (int, float) for v in value] == [True, True]
+
+
+def _for_type(
+    fields: Mapping[str, Any], length: float, angle: float, kind: str
+) -> Mapping[str, Any]:
+    """Convert fields of a joint to those of URDF, in SI."""
+    values = {key: value for key, value in fields.items() if key in IN_FILE}
+    if "limits" in fields:
+        low, high = scaled(fields["limits"], length if kind == "prismatic" else angle)
+        values |= {"lower": float(low), "upper": float(high)}
+    return values
+
+
 def _renamed(hand: Hand, names: Mapping[str, Any]) -> Hand:
-    """The hand with other names of fingers, by those that were found."""
+    """Rename fingers by their current names."""
     known = [finger.name for finger in hand.fingers]
     for name in names:
         if name not in known:
@@ -139,7 +333,7 @@ def _renamed(hand: Hand, names: Mapping[str, Any]) -> Hand:
 
 
 def _fields(hand: Hand, fields: dict[str, Tree], units: list[float]) -> dict[str, Any]:
-    """The fields of a hand that a side file replaces; a grasp keeps what is not named."""
+    """Fields of a hand that the YAML file replaces; grasps keep their other fields."""
     changed = {key: value for key, value in fields.items() if key not in ("rates", "grasps")}
     grasps = hand.grasps
     by_grasp = _mapping(fields.get("grasps", {}), "grasps")
@@ -168,40 +362,6 @@ def _with_preset(grasps: Any, kind: str, preset: Any, preset_fields: dict[str, T
         ) from None
 
 
-def _joint_settings(
-    joints: Tree, length: float, angle: float
-) -> tuple[Settings, dict[str, dict[str, Any]]]:
-    """What holds instead of the robot's file, and what of rows, by joint."""
-    in_file: dict[str, Callable[[str], Mapping[str, Any]]] = {}
-    in_rows: dict[str, dict[str, Any]] = {}
-    for name, fields in _mapping(joints, "joints").items():
-        known = ("limits", *IN_FILE, *IN_ROW)
-        for key, value in _mapping(fields, "joints", name).items():
-            if key not in known:
-                raise _wrong(f"no such field; {did_you_mean(key, known)}", "joints", name, key)
-            if key == "limits" and not _is_range(value):
-                message = f"expected two numbers, lowest and highest, found {value!r}"
-                raise _wrong(message, "joints", name, key)
-        in_file[name] = partial(_for_type, fields, length, angle)
-        in_rows[name] = {key: value for key, value in fields.items() if key in IN_ROW}
-    return in_file, {name: fields for name, fields in in_rows.items() if fields}
-
-
-def _is_range(value: Tree) -> bool:
-    return isinstance(value, list) and [type(v) in (int, float) for v in value] == [True, True]
-
-
-def _for_type(
-    fields: Mapping[str, Any], length: float, angle: float, kind: str
-) -> Mapping[str, Any]:
-    """The fields of a joint of a type as URDF has them."""
-    values = {key: value for key, value in fields.items() if key in IN_FILE}
-    if "limits" in fields:
-        low, high = scaled(fields["limits"], length if kind == "prismatic" else angle)
-        values |= {"lower": float(low), "upper": float(high)}
-    return values
-
-
 def _positive(value: Tree) -> float | None:
     if value is None:
         return None
@@ -221,183 +381,3 @@ def _wrong(message: str, *location: str) -> DescriptionError:
 
 
 assert set(IN_ROW) <= set(Phalanx.model_fields)
-
-
-UNFOUND = GraspPreset(center=(0.0, 0.0, 0.0), rates=Rates((0.0,)))
-
-
-@dataclass(frozen=True)
-class HandSettings:
-    """What a side file says about a hand of a robot."""
-
-    density: float | None = None
-    """Instead of all stated masses [kg/m³]."""
-    rows: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """Fields of rows by the names of their joints in the file."""
-
-
-def urdf_hand(robot: Robot, settings: HandSettings | None = None) -> Hand:
-    """Make a hand of rigid fingers.
-
-    Args:
-        robot: A robot without bendables.
-        settings: Changes.
-
-    Raises:
-        DescriptionError: Nothing moves, a joint has no limits, a moving link has no inertia, a
-            or a mimic goes in a circle.
-
-    Warns:
-        SoftgraspWarning: Masses or limits cannot be true, and what holds instead; angles look like
-            degrees, or lengths like millimetres.
-    """
-    settings = settings or HandSettings()
-    machine = machine_of(robot, HAND, settings.density)
-    if not machine.robot.joints:
-        raise DescriptionError(
-            f"expected joints that move in '{robot.name}', found none", location=("joints",)
-        )
-    tree = hand_tree(machine.robot)
-    fingers = _fingers(machine, tree, settings)
-    root = machine.robot.link(tree.root)
-    couplings = tuple(
-        Coupling(
-            joint=machine.joint_names[name],
-            leader=machine.joint_names[follow.leader],
-            ratio=follow.ratio,
-            offset=follow.offset,
-        )
-        for name, follow in machine.follows.items()
-    )
-    hand = Hand(
-        name=robot.name,
-        fingers=fingers,
-        couplings=couplings,
-        grasps=Grasps(power=UNFOUND, precision=UNFOUND),
-        palm=_palm(root),
-        palm_rgba=next((shape.rgba for shape in root.visuals if shape.rgba), None),
-        source=robot.source,
-        notes=tuple(machine.notes),
-    )
-    warn_about_units(hand)
-    return with_synthesized_grasps(hand, _fastest(machine))
-
-
-def machine_of(robot: Robot, rules: ServoRules, density: float | None = None) -> Machine:
-    """A robot made ready for its chains: fixed joints fused, ranges and names settled."""
-    whole, link_poses = fused(robot)
-    follows = followed(robot)
-    links = usable_names(link.name for link in whole.links if link.name != whole.root)
-    joints = usable_names(joint.name for joint in whole.joints)
-    return Machine(
-        robot=whole,
-        link_poses=link_poses,
-        follows=follows,
-        ranges=ranges(robot, follows, rules.endless),
-        density=believable_density(whole, density) if rules is HAND else density,
-        rules=rules,
-        bodies=links,
-        joint_names=joints,
-        notes=[*renamed("link", links), *renamed("joint", joints)],
-    )
-
-
-def with_synthesized_grasps(hand: Hand, fastest: Mapping[str, float]) -> Hand:
-    """A hand with its two grasps found from its shapes, standing open.
-
-    Args:
-        hand: The hand; its own grasps are not looked at.
-        fastest: Largest rate of drives by name [rad/s or m/s], where one is known.
-
-    Warns:
-        SoftgraspWarning: No place was found where its fingers oppose one another.
-    """
-    synthesized = synthesize_grasps(DescribedHand(hand, link_surfaces(hand)), fastest)
-    for name, grasp in (("power", synthesized.power), ("precision", synthesized.precision)):
-        if not grasp.enclosed:
-            warnings.warn(
-                f"hand '{hand.name}': found no place where its fingers meet a ball from opposing "
-                f"sides ({name}); give the grasp in a side file",
-                SoftgraspWarning,
-                stacklevel=2,
-            )
-    posture = hand.posture(synthesized.power.start)
-    fingers = tuple(_standing(finger, posture) for finger in hand.fingers)
-    grasps = Grasps(power=preset_of(synthesized.power), precision=preset_of(synthesized.precision))
-    return hand.replace(fingers=fingers, grasps=grasps)
-
-
-def _standing(finger: Finger, posture: Mapping[str, float]) -> Finger:
-    """A finger whose rows start in a posture."""
-    rows = []
-    for row in finger.phalanges:
-        low, high = row.limits
-        rows.append(row.replace(start=min(max(posture[finger.joint_of(row)], low), high)))
-    return finger.replace(phalanges=tuple(rows))
-
-
-def _fingers(machine: Machine, tree: HandTree, settings: HandSettings) -> tuple[Finger, ...]:
-    rows = {machine.joint_names[name]: fields for name, fields in settings.rows.items()}
-    fingers = []
-    for chain in tree.chains:
-        on = "" if chain.on == tree.root else machine.bodies[chain.on]
-        finger = finger_of(machine, chain, on)
-        phalanges = (row.replace(**rows.get(row.joint_name, {})) for row in finger.phalanges)
-        fingers.append(finger.replace(phalanges=tuple(phalanges)))
-    return tuple(fingers)
-
-
-def _palm(root: Link) -> Palm:
-    if not touching(root):
-        return Palm(kind="none")
-    first, *others = parts_of(root, np.eye(4))
-    return Palm(kind="shape", shape=first.shape, pose=first.pose, parts=tuple(others))
-
-
-def _fastest(machine: Machine) -> dict[str, float]:
-    """Largest rate of each drive, such that none of its followers is too fast either."""
-    speeds: dict[str, float] = {}
-    for joint in machine.robot.joints:
-        if not joint.velocity:  # missing, or 0, which would not move
-            continue
-        follow = machine.follows.get(joint.name)
-        leader, ratio = (joint.name, 1.0) if follow is None else (follow.leader, follow.ratio)
-        if ratio != 0.0:
-            name = machine.joint_names[leader]
-            speeds[name] = min(speeds.get(name, np.inf), joint.velocity / abs(ratio))
-    return speeds
-
-
-# --------------------
-# What links and joints are called in a hand: as in the file, where our own names leave room.
-
-
-OURS = (*RESERVED_NAMES, "floor", "start")
-PREFIX = "hand_"
-
-
-def usable_names(names: Iterable[str]) -> dict[str, str]:
-    """A name for each name: itself, unless the model has such a name already or cannot have it.
-
-    Blanks, ``/`` and ``|`` become ``_``; what softgrasp calls so itself gets ``hand_`` before it.
-    """
-    used: dict[str, str] = {}
-    taken: set[str] = set()
-    for name in names:
-        plain = re.sub(r"[\s/|]+", "_", name)
-        if plain in OURS or plain.split("_")[0] in RESERVED_PREFIXES:
-            plain = PREFIX + plain.lstrip("_")
-        while plain in taken:
-            plain += "_"
-        taken.add(plain)
-        used[name] = plain
-    return used
-
-
-def renamed(kind: str, names: dict[str, str]) -> list[str]:
-    """Sentences about names that are others than in the file."""
-    return [
-        f"{kind} '{old}' is called '{new}', as softgrasp uses that name or cannot write it"
-        for old, new in names.items()
-        if old != new
-    ]

@@ -1,4 +1,9 @@
-"""U(C)RDF, URDF and xacro files as robots."""
+"""U(C)RDF, URDF and xacro files read as robots.
+
+Every element becomes plain data for its description class. ``<bendable>`` and ``<hydraulics>`` are
+validated against the schema ``bendable.xsd``; of the other elements ``_ROBOT`` lists what is kept,
+and a warning names everything else with its lines.
+"""
 
 from __future__ import annotations
 
@@ -35,9 +40,27 @@ from softgrasp.io.xml_elements import (
 T = TypeVar("T")
 Settings = Mapping[str, Callable[[str], Mapping[str, Any]]]
 """Fields of joints that hold instead of what a file says, by the joint's name, for its type."""
-
 MACRO_SUFFIX = ".xacro"
 ROBOT_SUFFIXES = (".ucrdf", ".urdf", MACRO_SUFFIX)
+BOUNDED = ("revolute", "prismatic")
+ATTRIBUTES = "@"
+"""Key of the attributes in a grammar; all other keys are the tags of children."""
+MAX_LINES = 3
+"""Lines that are named of one thing that is left out."""
+OF_SCHEMA = ("bendable", "hydraulics")
+"""Children of the robot that the schema judges."""
+Grammar = Mapping[str, Any]
+GEOMETRIES = ("box", "cylinder", "sphere", "capsule", "mesh")
+Color = tuple[float, ...]
+"""Red, green, blue and opacity."""
+Colors = Mapping[str, Color | None]
+"""Of materials by name; None of those that have only a texture."""
+WHOLE = ("links", "discs")
+"""Attributes that are whole numbers."""
+OLD_FRAMES = {"wj": "webster"}
+MOMENTS, PRODUCTS = ("ixx", "iyy", "izz"), ("ixy", "ixz", "iyz")
+RANGE = ("initial_value", "min", "max")
+"""Parameters of an interface that are kept."""
 
 
 def read_robot(path: str | Path) -> Robot:
@@ -132,13 +155,181 @@ def _set_joints(joints: list[dict[str, Any]], settings: Settings) -> None:
         by_name[name].update(fields(str(by_name[name].get("type"))))
 
 
-# --------------------
-# ``<joint>`` elements as plain data for a ``RigidJoint``.
+# Links
+def colors(robot: Element) -> dict[str, Color | None]:
+    """The materials that the whole robot may name: those at the top, then those in links.
+
+    Raises:
+        DescriptionError: A colour is not four numbers.
+    """
+    colors_by_name: dict[str, Color | None] = {}
+    for material in (*robot.findall("material"), *robot.iterfind("link/*/material")):
+        rgba = _stated_color(material)
+        if rgba is not None or only(material, "texture") is not None:
+            colors_by_name.setdefault(material.get("name", ""), rgba)
+    return colors_by_name
 
 
-BOUNDED = ("revolute", "prismatic")
+def link_tree(element: Element, directory: Path, materials: Colors) -> dict[str, Any]:
+    """Fields of a ``Link``.
+
+    Args:
+        element: The ``<link>``.
+        directory: Where relative mesh files lie.
+        materials: Colours that its shapes may name.
+
+    Raises:
+        DescriptionError: Something in it is missing, stands twice, or is none of what URDF has.
+    """
+
+    def shapes(tag: str) -> list[dict[str, Any]]:
+        return [_shape_tree(part, directory, materials) for part in element.findall(tag)]
+
+    return {
+        **present_attributes(element, "name"),
+        **inertial_tree(element),
+        "visuals": shapes("visual"),
+        "collisions": shapes("collision"),
+    }
 
 
+def origin_tree(element: Element) -> dict[str, Any]:
+    """The field ``origin`` of what has an ``<origin>``, nothing where there is none.
+
+    Raises:
+        DescriptionError: It stands twice, or does not hold three numbers.
+    """
+    origin = only(element, "origin")
+    if origin is None:
+        return {}
+    origin_fields = {key: numbers(origin, key, 3) for key in ("xyz", "rpy") if key in origin.attrib}
+    return {"origin": origin_fields}
+
+
+def inertial_tree(element: Element) -> dict[str, Any]:
+    """The field ``inertial`` of what has an ``<inertial>``, nothing where there is none.
+
+    Raises:
+        DescriptionError: A part is missing, stands twice, or holds something else than numbers.
+    """
+    inertial = only(element, "inertial")
+    if inertial is None:
+        return {}
+    mass, inertia = only(inertial, "mass"), only(inertial, "inertia")
+    tree = origin_tree(inertial)
+    if mass is not None and "value" in mass.attrib:
+        tree["mass"] = number(mass, "value")
+    if inertia is not None:
+        tree["inertia"] = _inertia(inertia)
+    return {"inertial": tree}
+
+
+def _inertia(element: Element) -> tuple[float, ...]:
+    """Moments and products of inertia; products that are not given are 0."""
+    values = present_numbers(element, *MOMENTS, *PRODUCTS)
+    for name in MOMENTS:
+        if name not in values:
+            raise mistake(element, "this attribute is missing; expected a number", name)
+    return tuple(values.get(name, 0.0) for name in (*MOMENTS, *PRODUCTS))
+
+
+def _shape_tree(element: Element, directory: Path, materials: Colors) -> dict[str, Any]:
+    tree = {
+        **present_attributes(element, "name"),
+        **origin_tree(element),
+        "shape": _geometry(element, directory),
+    }
+    material = only(element, "material")
+    if material is not None:
+        tree["rgba"] = _color(material, materials)
+    return tree
+
+
+def _geometry(element: Element, directory: Path) -> dict[str, Any]:
+    geometry = only(element, "geometry")
+    if geometry is None:
+        raise mistake(element, "expected <geometry> inside, found none")
+    shapes = list(geometry.iterchildren("*"))
+    if len(shapes) != 1 or shapes[0].tag not in GEOMETRIES:
+        tags = ", ".join(f"<{shape.tag}>" for shape in shapes) or "none"
+        raise mistake(geometry, f"expected one of {', '.join(GEOMETRIES)}, found {tags}")
+    shape = shapes[0]
+    match shape.tag:
+        case "box":
+            return {"type": "cuboid", "size": numbers(_with(shape, "size"), "size", 3)}
+        case "sphere":
+            return {"type": "sphere", **present_numbers(shape, "radius")}
+        case "mesh":
+            return _mesh(shape, directory)
+    size = present_numbers(shape, "radius", "length")
+    if shape.tag == "cylinder" and "length" in size:
+        size["height"] = size.pop("length")
+    return {"type": shape.tag, **size}
+
+
+def _mesh(element: Element, directory: Path) -> dict[str, Any]:
+    tree: dict[str, Any] = {
+        "type": "mesh",
+        "file": mesh_name(_with(element, "filename"), directory),
+    }
+    if "scale" in element.attrib:
+        tree["scale"] = numbers(element, "scale", 3)
+    return tree
+
+
+def _color(material: Element, materials: Colors) -> Color | None:
+    stated, name = _stated_color(material), material.get("name", "")
+    if stated is not None or name in materials:
+        return stated or materials[name]
+    hint = f"; {did_you_mean(name, materials)}" if materials else ""
+    raise mistake(material, f"expected a material that has a colour, found '{name}'{hint}")
+
+
+def _stated_color(material: Element) -> Color | None:
+    color = only(material, "color")
+    return None if color is None else numbers(_with(color, "rgba"), "rgba", 4)
+
+
+def _with(element: Element, attribute: str) -> Element:
+    """The element, if it has the attribute."""
+    if attribute not in element.attrib:
+        raise mistake(element, "this attribute is missing", attribute)
+    return element
+
+
+def drawable(visual: Element) -> bool:
+    """Whether a shape can be read; Collada meshes cannot."""
+    mesh = visual.find("geometry/mesh")
+    return mesh is None or is_readable(mesh.get("filename", ""))
+
+
+def drop_undrawable(robot: Element) -> None:
+    """Take shapes that cannot be read off the links that they would show."""
+    for link in robot.findall("link"):
+        for visual in link.findall("visual"):
+            if not drawable(visual):
+                link.remove(visual)
+
+
+def drop_missing_visuals(robot: Element, directory: Path) -> str:
+    """Take visual meshes whose files are not there off links that have collision shapes.
+
+    Returns:
+        What was taken off, in words with lines; "" for nothing.
+    """
+    missing = []
+    for link in robot.findall("link"):
+        for visual in link.findall("visual") if link.find("collision") is not None else ():
+            mesh = visual.find("geometry/mesh")
+            if mesh is not None and "filename" in mesh.attrib and not locate_mesh(mesh, directory):
+                missing.append(
+                    f"<visual> '{mesh.get('filename')}' (line {line_of(mesh)}), no such file"
+                )
+                link.remove(visual)
+    return ", ".join(missing)
+
+
+# Joints
 def joint_tree(element: Element) -> dict[str, Any]:
     """Fields of a ``RigidJoint``.
 
@@ -174,8 +365,34 @@ def _link(element: Element, end: str) -> str:
     return str(child.get("link"))
 
 
-# --------------------
-# ``<hydraulics>`` elements as plain data for a ``Hydraulics``.
+# Bendables and hydraulics
+def bendable_tree(element: Element) -> dict[str, Any]:
+    """Fields of a ``Bendable``.
+
+    Raises:
+        DescriptionError: The schema does not allow the element.
+    """
+    check_schema(element)
+    model = _child(element, "curvature/model")
+    tree: dict[str, Any] = {
+        "name": element.get("name"),
+        "parent": _child(element, "parent").get("link"),
+        "child": _child(element, "child").get("link"),
+        "model": model.get("type"),
+        "limits": _attributes(_child(model, "limits")),
+        "backbone": _attributes(_child(model, "backbone")),
+        "actuation": [
+            {"type": part.tag, **_attributes(part)} for part in element.iterfind("actuation/*")
+        ],
+        **origin_tree(element),
+        **inertial_tree(element),
+    }
+    if "degree" in model.attrib:
+        tree["degree"] = int(model.attrib["degree"])
+    if "frame" in model.attrib:
+        frame = str(model.get("frame"))
+        tree["frame"] = OLD_FRAMES.get(frame, frame)
+    return tree
 
 
 def hydraulics_tree(robot: Element) -> dict[str, Any]:
@@ -210,20 +427,61 @@ def _part(element: Element) -> dict[str, Any]:
     return present_numbers(element, *names) | present_attributes(element, "flow")
 
 
-# --------------------
-# What of URDF is kept; everything else in a file is named in a warning.
+def _attributes(element: Element) -> dict[str, float | int]:
+    """All attributes as numbers; the schema has allowed them."""
+    values: dict[str, float | int] = dict(present_numbers(element, *map(str, element.attrib)))
+    return values | {name: int(values[name]) for name in WHOLE if name in values}
 
 
-ATTRIBUTES = "@"
-"""Key of the attributes in a grammar; all other keys are the tags of children."""
-MAX_LINES = 3
-"""Lines that are named of one thing that is left out."""
-OF_SCHEMA = ("bendable", "hydraulics")
-"""Children of the robot that the schema judges."""
-
-Grammar = Mapping[str, Any]
+def _child(element: Element, path: str) -> Element:
+    """An element that the schema has seen."""
+    child = element.find(path)
+    assert child is not None
+    return child
 
 
+# ros2_control
+def control_tree(element: Element) -> dict[str, Any]:
+    """Fields of a ``ControlSystem``.
+
+    Raises:
+        DescriptionError: Something stands twice, or a parameter that has to be a number is none.
+    """
+    tree: dict[str, Any] = {
+        **present_attributes(element, "name", "type"),
+        "joints": [_joint_tree(joint) for joint in element.findall("joint")],
+    }
+    hardware = only(element, "hardware")
+    if hardware is not None:
+        plugin = only(hardware, "plugin")
+        if plugin is not None:
+            tree["plugin"] = plugin.text or ""
+        tree["params"] = [
+            (part.get("name", ""), part.text or "") for part in hardware.findall("param")
+        ]
+    return tree
+
+
+def _joint_tree(element: Element) -> dict[str, Any]:
+    return {
+        **present_attributes(element, "name"),
+        "commands": [_interface(part) for part in element.findall("command_interface")],
+        "states": [_interface(part) for part in element.findall("state_interface")],
+    }
+
+
+def _interface(element: Element) -> dict[str, Any]:
+    params: dict[str, float] = {}
+    for part in element.findall("param"):
+        name = part.get("name", "")
+        if name in params:
+            raise mistake(part, "expected it once, found another")
+        if name in RANGE:
+            params[name] = number_inside(part)
+    return {**present_attributes(element, "name"), **params}
+
+
+# Elements that are not read
 def _leaf(*attributes: str) -> Grammar:
     return {ATTRIBUTES: attributes}
 
@@ -330,288 +588,3 @@ def _is_other_param(element: Element) -> bool:
 def _near(word: str, known: Any) -> str:
     near = get_close_matches(word, list(known), n=1)
     return f"; did you mean {near[0]}?" if near else ""
-
-
-# --------------------
-# ``<link>`` elements as plain data for a ``Link``: inertia, shapes, meshes and colours.
-
-
-GEOMETRIES = ("box", "cylinder", "sphere", "capsule", "mesh")
-
-Color = tuple[float, ...]
-"""Red, green, blue and opacity."""
-Colors = Mapping[str, Color | None]
-"""Of materials by name; None of those that have only a texture."""
-
-
-def colors(robot: Element) -> dict[str, Color | None]:
-    """The materials that the whole robot may name: those at the top, then those in links.
-
-    Raises:
-        DescriptionError: A colour is not four numbers.
-    """
-    colors_by_name: dict[str, Color | None] = {}
-    for material in (*robot.findall("material"), *robot.iterfind("link/*/material")):
-        rgba = _stated_color(material)
-        if rgba is not None or only(material, "texture") is not None:
-            colors_by_name.setdefault(material.get("name", ""), rgba)
-    return colors_by_name
-
-
-def link_tree(element: Element, directory: Path, materials: Colors) -> dict[str, Any]:
-    """Fields of a ``Link``.
-
-    Args:
-        element: The ``<link>``.
-        directory: Where relative mesh files lie.
-        materials: Colours that its shapes may name.
-
-    Raises:
-        DescriptionError: Something in it is missing, stands twice, or is none of what URDF has.
-    """
-
-    def shapes(tag: str) -> list[dict[str, Any]]:
-        return [_shape_tree(part, directory, materials) for part in element.findall(tag)]
-
-    return {
-        **present_attributes(element, "name"),
-        **inertial_tree(element),
-        "visuals": shapes("visual"),
-        "collisions": shapes("collision"),
-    }
-
-
-def drawable(visual: Element) -> bool:
-    """Whether a shape can be read; Collada meshes cannot."""
-    mesh = visual.find("geometry/mesh")
-    return mesh is None or is_readable(mesh.get("filename", ""))
-
-
-def drop_undrawable(robot: Element) -> None:
-    """Take shapes that cannot be read off the links that they would show."""
-    for link in robot.findall("link"):
-        for visual in link.findall("visual"):
-            if not drawable(visual):
-                link.remove(visual)
-
-
-def drop_missing_visuals(robot: Element, directory: Path) -> str:
-    """Take visual meshes whose files are not there off links that have collision shapes.
-
-    Returns:
-        What was taken off, in words with lines; "" for nothing.
-    """
-    missing = []
-    for link in robot.findall("link"):
-        for visual in link.findall("visual") if link.find("collision") is not None else ():
-            mesh = visual.find("geometry/mesh")
-            if mesh is not None and "filename" in mesh.attrib and not locate_mesh(mesh, directory):
-                missing.append(
-                    f"<visual> '{mesh.get('filename')}' (line {line_of(mesh)}), no such file"
-                )
-                link.remove(visual)
-    return ", ".join(missing)
-
-
-def _shape_tree(element: Element, directory: Path, materials: Colors) -> dict[str, Any]:
-    tree = {
-        **present_attributes(element, "name"),
-        **origin_tree(element),
-        "shape": _geometry(element, directory),
-    }
-    material = only(element, "material")
-    if material is not None:
-        tree["rgba"] = _color(material, materials)
-    return tree
-
-
-def _geometry(element: Element, directory: Path) -> dict[str, Any]:
-    geometry = only(element, "geometry")
-    if geometry is None:
-        raise mistake(element, "expected <geometry> inside, found none")
-    shapes = list(geometry.iterchildren("*"))
-    if len(shapes) != 1 or shapes[0].tag not in GEOMETRIES:
-        tags = ", ".join(f"<{shape.tag}>" for shape in shapes) or "none"
-        raise mistake(geometry, f"expected one of {', '.join(GEOMETRIES)}, found {tags}")
-    shape = shapes[0]
-    match shape.tag:
-        case "box":
-            return {"type": "cuboid", "size": numbers(_with(shape, "size"), "size", 3)}
-        case "sphere":
-            return {"type": "sphere", **present_numbers(shape, "radius")}
-        case "mesh":
-            return _mesh(shape, directory)
-    size = present_numbers(shape, "radius", "length")
-    if shape.tag == "cylinder" and "length" in size:
-        size["height"] = size.pop("length")
-    return {"type": shape.tag, **size}
-
-
-def _mesh(element: Element, directory: Path) -> dict[str, Any]:
-    tree: dict[str, Any] = {
-        "type": "mesh",
-        "file": mesh_name(_with(element, "filename"), directory),
-    }
-    if "scale" in element.attrib:
-        tree["scale"] = numbers(element, "scale", 3)
-    return tree
-
-
-def _color(material: Element, materials: Colors) -> Color | None:
-    stated, name = _stated_color(material), material.get("name", "")
-    if stated is not None or name in materials:
-        return stated or materials[name]
-    hint = f"; {did_you_mean(name, materials)}" if materials else ""
-    raise mistake(material, f"expected a material that has a colour, found '{name}'{hint}")
-
-
-def _stated_color(material: Element) -> Color | None:
-    color = only(material, "color")
-    return None if color is None else numbers(_with(color, "rgba"), "rgba", 4)
-
-
-def _with(element: Element, attribute: str) -> Element:
-    """The element, if it has the attribute."""
-    if attribute not in element.attrib:
-        raise mistake(element, "this attribute is missing", attribute)
-    return element
-
-
-# --------------------
-# ``<bendable>`` elements as plain data for a ``Bendable``.
-
-
-WHOLE = ("links", "discs")
-"""Attributes that are whole numbers."""
-OLD_FRAMES = {"wj": "webster"}
-MOMENTS, PRODUCTS = ("ixx", "iyy", "izz"), ("ixy", "ixz", "iyz")
-
-
-def bendable_tree(element: Element) -> dict[str, Any]:
-    """Fields of a ``Bendable``.
-
-    Raises:
-        DescriptionError: The schema does not allow the element.
-    """
-    check_schema(element)
-    model = _child(element, "curvature/model")
-    tree: dict[str, Any] = {
-        "name": element.get("name"),
-        "parent": _child(element, "parent").get("link"),
-        "child": _child(element, "child").get("link"),
-        "model": model.get("type"),
-        "limits": _attributes(_child(model, "limits")),
-        "backbone": _attributes(_child(model, "backbone")),
-        "actuation": [
-            {"type": part.tag, **_attributes(part)} for part in element.iterfind("actuation/*")
-        ],
-        **origin_tree(element),
-        **inertial_tree(element),
-    }
-    if "degree" in model.attrib:
-        tree["degree"] = int(model.attrib["degree"])
-    if "frame" in model.attrib:
-        frame = str(model.get("frame"))
-        tree["frame"] = OLD_FRAMES.get(frame, frame)
-    return tree
-
-
-def origin_tree(element: Element) -> dict[str, Any]:
-    """The field ``origin`` of what has an ``<origin>``, nothing where there is none.
-
-    Raises:
-        DescriptionError: It stands twice, or does not hold three numbers.
-    """
-    origin = only(element, "origin")
-    if origin is None:
-        return {}
-    origin_fields = {key: numbers(origin, key, 3) for key in ("xyz", "rpy") if key in origin.attrib}
-    return {"origin": origin_fields}
-
-
-def inertial_tree(element: Element) -> dict[str, Any]:
-    """The field ``inertial`` of what has an ``<inertial>``, nothing where there is none.
-
-    Raises:
-        DescriptionError: A part is missing, stands twice, or holds something else than numbers.
-    """
-    inertial = only(element, "inertial")
-    if inertial is None:
-        return {}
-    mass, inertia = only(inertial, "mass"), only(inertial, "inertia")
-    tree = origin_tree(inertial)
-    if mass is not None and "value" in mass.attrib:
-        tree["mass"] = number(mass, "value")
-    if inertia is not None:
-        tree["inertia"] = _inertia(inertia)
-    return {"inertial": tree}
-
-
-def _inertia(element: Element) -> tuple[float, ...]:
-    """Moments and products of inertia; products that are not given are 0."""
-    values = present_numbers(element, *MOMENTS, *PRODUCTS)
-    for name in MOMENTS:
-        if name not in values:
-            raise mistake(element, "this attribute is missing; expected a number", name)
-    return tuple(values.get(name, 0.0) for name in (*MOMENTS, *PRODUCTS))
-
-
-def _attributes(element: Element) -> dict[str, float | int]:
-    """All attributes as numbers; the schema has allowed them."""
-    values: dict[str, float | int] = dict(present_numbers(element, *map(str, element.attrib)))
-    return values | {name: int(values[name]) for name in WHOLE if name in values}
-
-
-def _child(element: Element, path: str) -> Element:
-    """An element that the schema has seen."""
-    child = element.find(path)
-    assert child is not None
-    return child
-
-
-# --------------------
-# ``<ros2_control>`` elements as plain data for a ``ControlSystem``.
-
-
-RANGE = ("initial_value", "min", "max")
-"""Parameters of an interface that are kept."""
-
-
-def control_tree(element: Element) -> dict[str, Any]:
-    """Fields of a ``ControlSystem``.
-
-    Raises:
-        DescriptionError: Something stands twice, or a parameter that has to be a number is none.
-    """
-    tree: dict[str, Any] = {
-        **present_attributes(element, "name", "type"),
-        "joints": [_joint_tree(joint) for joint in element.findall("joint")],
-    }
-    hardware = only(element, "hardware")
-    if hardware is not None:
-        plugin = only(hardware, "plugin")
-        if plugin is not None:
-            tree["plugin"] = plugin.text or ""
-        tree["params"] = [
-            (part.get("name", ""), part.text or "") for part in hardware.findall("param")
-        ]
-    return tree
-
-
-def _joint_tree(element: Element) -> dict[str, Any]:
-    return {
-        **present_attributes(element, "name"),
-        "commands": [_interface(part) for part in element.findall("command_interface")],
-        "states": [_interface(part) for part in element.findall("state_interface")],
-    }
-
-
-def _interface(element: Element) -> dict[str, Any]:
-    params: dict[str, float] = {}
-    for part in element.findall("param"):
-        name = part.get("name", "")
-        if name in params:
-            raise mistake(part, "expected it once, found another")
-        if name in RANGE:
-            params[name] = number_inside(part)
-    return {**present_attributes(element, "name"), **params}

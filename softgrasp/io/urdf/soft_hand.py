@@ -1,4 +1,8 @@
-"""A U(C)RDF robot with soft fingers as a hand that grasps."""
+"""Soft hands from U(C)RDF robots: the link that carries all bendables is the palm.
+
+The hand's frame lies between the bases of the fingers, which point towards -z. Each bendable is one
+finger, actuated by those of its chambers that bend it towards its phi.
+"""
 
 from __future__ import annotations
 
@@ -22,29 +26,27 @@ from softgrasp.mechanics.transforms import Array, position_of, quaternion_of, ro
 FINGER_IN_BENDABLE = np.array([[0.0, 0.0, -1.0], [0.0, 1.0, 0.0], [1.0, 0.0, 0.0]])
 """Axes of a finger in the frame of a bendable that bends towards its x: +x along z, −z along x."""
 SKIN = Contact(stiffness=5e3, damping=20.0, static_friction=0.9)
-"""A wall of silicone, as that of our own soft hands; U(C)RDF says nothing of contact."""
+"""Contact of silicone walls, as of the shipped soft hands; U(C)RDF has no contact parameters."""
 CENTER_FRACTION = 0.6
-"""Where the object goes, over the length of the fingers."""
+"""Distance of the object from the palm over the finger length [–]."""
 CLOSING_TIME = 2.5
-"""In which the pressure reaches its limit [s]."""
+"""Time in which the pressure reaches its limit [s]."""
 PRECISION_FRACTION = 0.5
-"""Of the pressure limit."""
+"""Pressure of a precision grasp over the limit [–]."""
 ALONG = 1e-9
-"""Directions that differ by less are one."""
+"""Difference below which directions are equal [–]."""
 
 
 def soft_hand(robot: Robot) -> Hand:
-    """The hand whose palm is the link that carries all bendables.
+    """Make a hand whose palm is the link that carries all bendables.
 
-    Its frame stands between the bases of the fingers, which point towards −z. Each bendable is one
-    finger, driven by those of its chambers together that bend it towards its phi. Grasps are ours:
-    the object stands in the middle of the fingers, ``power`` closes with the highest pressure and
-    ``precision`` with half of it.
+    U(C)RDF has no grasps: the object is put in the middle of the fingers, ``power`` closes with the
+    highest pressure and ``precision`` with half of it.
 
     Raises:
-        DescriptionError: No bendables, they hang on different links or on one another, rigid joints
-            move beyond the palm, or a bendable is not planar, has no chambers that bend it towards
-            phi, or no highest pressure.
+        DescriptionError: There are no bendables, they are on different links or on one another, a
+            moving joint is on the palm, or a bendable is not planar, has no chambers that bend it
+            towards phi, or no pressure limit.
 
     Warns:
         SoftgraspWarning: Joints that carry the palm, links fixed to it, or a shape are left out.
@@ -76,8 +78,33 @@ def soft_hand(robot: Robot) -> Hand:
     )
 
 
+def with_tip(finger: SoftFinger, link: Link, axis: Array) -> SoftFinger:
+    """Add the end link of a bendable to the last link of a soft finger.
+
+    A soft link is a box about its centre of mass: the centre of mass of the end link is replaced by
+    that of the extended box.
+
+    Args:
+        finger: Finger of the bendable.
+        link: Link at its end.
+        axis: Direction of the finger in the link's frame, (3,).
+
+    Warns:
+        SoftgraspWarning: The link has a collision mesh, which is left out.
+    """
+    last, end = finger.links[-1], finger.tip[0]
+    begin = last.center[0] - 0.5 * last.size[0]
+    end += max([0.0, *(_reach(part, axis, link.name) for part in link.collisions)])
+    longer = SoftLink(
+        center=(0.5 * (begin + end), 0.0, 0.0),
+        mass=last.mass + (link.inertial.mass if link.inertial is not None else 0.0),
+        size=(end - begin, *last.size[1:]),
+    )
+    return finger.replace(links=(*finger.links[:-1], longer), tip=(end, 0.0, 0.0))
+
+
 def _palm_of(robot: Robot) -> Link:
-    """The one link that carries all bendables; nothing else may hang on it or on the fingers."""
+    """Find the link that carries all bendables and nothing else that moves."""
     if not robot.bendables:
         raise DescriptionError(
             f"expected bendables as soft fingers of '{robot.name}', found none; rigid hands are "
@@ -104,7 +131,7 @@ def _palm_of(robot: Robot) -> Link:
     left = [f"'{joint.name}'" for joint in robot.joints]
     if left:
         warnings.warn(
-            f"robot '{robot.name}': expected a hand only; what its palm hangs on, and what is "
+            f"robot '{robot.name}': expected a hand only; what carries its palm, and what is "
             f"fixed to palm and fingers, is left out: {', '.join(left)}",
             SoftgraspWarning,
             stacklevel=3,
@@ -118,7 +145,7 @@ def _finger(robot: Robot, part: Bendable) -> SoftFinger:
 
 
 def _closing(part: Bendable) -> list[int]:
-    """Numbers of the chambers that bend a finger towards its phi; the others stay empty."""
+    """Indices of the chambers that bend a finger towards its phi; the others stay empty."""
     where = f"bendable '{part.name}'"
     if not part.planar:
         raise DescriptionError(
@@ -145,7 +172,7 @@ def _closing(part: Bendable) -> list[int]:
 
 
 def _pressures(part: Bendable) -> tuple[float, float]:
-    """Range in which all closing chambers may be together [Pa]."""
+    """Pressure range common to all closing chambers [Pa]."""
     chambers = [part.actuation[index] for index in _closing(part)]
     limits = [(c.pressure_min, c.pressure_max) for c in chambers if isinstance(c, Chamber)]
     known = [high for _, high in limits if high is not None]
@@ -157,10 +184,10 @@ def _pressures(part: Bendable) -> tuple[float, float]:
 
 
 def _hand_frame(bases: Array, along: Array, name: str) -> Array:
-    """Between the bases, with −z along the fingers and x away from the first one, (4, 4)."""
+    """Frame between the bases, -z along the fingers and x away from the first one, (4, 4)."""
     if np.linalg.norm(along) < ALONG:
         raise DescriptionError(
-            f"expected fingers of '{name}' that point to one side, found them opposite",
+            f"expected fingers of '{name}' that point in one direction, found opposite ones",
             field="bendable",
         )
     frame = np.eye(4)
@@ -187,7 +214,7 @@ def _pose(frame: Array) -> Pose:
 
 
 def _palm(link: Link, inverse: Array) -> Palm:
-    """The first primitive that touches; a solid around the finger bases where there is none."""
+    """The collision primitive, if there is exactly one; else a solid around the finger bases."""
     shapes: list[LinkShape] = [s for s in link.collisions if not isinstance(s.shape, Mesh)]
     if len(shapes) != 1 or len(link.collisions) != 1:
         return Palm()
@@ -205,37 +232,8 @@ def _grasps(digits: tuple[MountedSoftFinger, ...]) -> Grasps:
     return Grasps(power=preset, precision=preset.replace(pressure=PRECISION_FRACTION * highest))
 
 
-# --------------------
-# The end link of a bendable as a part of the soft finger's last link.
-
-
-def with_tip(finger: SoftFinger, link: Link, axis: Array) -> SoftFinger:
-    """The finger with its end link's mass, and as long as what touches of it.
-
-    A soft link is a box about its centre of mass: the end link's own centre gives way to that of
-    the longer box.
-
-    Args:
-        finger: Made from the bendable.
-        link: What hangs at its end.
-        axis: Direction of the finger in the link's frame, (3,).
-
-    Warns:
-        SoftgraspWarning: The link touches by a mesh, which is left out.
-    """
-    last, end = finger.links[-1], finger.tip[0]
-    begin = last.center[0] - 0.5 * last.size[0]
-    end += max([0.0, *(_reach(part, axis, link.name) for part in link.collisions)])
-    longer = SoftLink(
-        center=(0.5 * (begin + end), 0.0, 0.0),
-        mass=last.mass + (link.inertial.mass if link.inertial is not None else 0.0),
-        size=(end - begin, *last.size[1:]),
-    )
-    return finger.replace(links=(*finger.links[:-1], longer), tip=(end, 0.0, 0.0))
-
-
 def _reach(part: LinkShape, axis: Array, name: str) -> float:
-    """How far a shape reaches along a direction from the link's frame [m]."""
+    """Extent of a shape along a direction from the link frame [m]."""
     frame = origin_frame(part.origin)
     along = frame[:3, :3].T @ axis
     return float(frame[:3, 3] @ axis) + _half(part.shape, along, name)

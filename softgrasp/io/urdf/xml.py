@@ -1,4 +1,9 @@
-"""An XML file as a tree of elements that know their lines; nothing is fetched or expanded."""
+"""XML documents of robots: parsing, xacro expansion, mesh file names, schema and error locations.
+
+Nothing is fetched, document types are refused, and elements keep their lines through the expansion
+of xacro macros. Messages about ``<bendable>`` and ``<hydraulics>`` are made from the declarations
+and documentation in ``bendable.xsd``.
+"""
 
 from __future__ import annotations
 
@@ -31,171 +36,58 @@ from softgrasp.io.mesh_files import MESH_SUFFIXES
 from softgrasp.io.object import absolute_name
 from softgrasp.io.xml_elements import Element, line_of, mistake
 
-# --------------------
-# xacro files: macros expanded by the ``xacro`` package, lines kept.
-
-
 MARK = "softgrasp-line"
 """An attribute that carries an element's line through the expansion."""
-
-
-def expanded(path: Path) -> Element:
-    """The root element of a xacro file after all macros, conditions and expressions.
-
-    An element has the line of the macro's body that wrote it; one that comes from an included
-    file has none.
-
-    Raises:
-        BackendUnavailable: The ``xacro`` package is not installed.
-        DescriptionError: The file is not XML, or cannot be expanded.
-    """
-    xacro = _package()
-    root = read_document(path)
-    for element in root.iter("*"):
-        if XACRO not in (etree.QName(element).namespace or ""):
-            element.set(MARK, str(line_of(element)))
-    return _with_lines(parsed(_expand(xacro, path, etree.tostring(root))))
-
-
-def _package() -> ModuleType:
-    try:
-        return import_module("xacro")
-    except ImportError:
-        raise BackendUnavailable(
-            "a .xacro file needs the package xacro; install it: pip install 'softgrasp[xacro]'"
-        ) from None
-
-
-def _expand(xacro: Any, path: Path, content: bytes) -> bytes:
-    output = io.StringIO()
-    xacro.init_stacks(str(path))
-    try:
-        with redirect_stderr(output), redirect_stdout(output):
-            document = xacro.parse(content.decode())
-            xacro.process_doc(document)
-    except Exception as error:  # noqa: BLE001 - an expression in the file may raise anything
-        inside = [macro.body.getAttribute("name") for macro in xacro.macrostack]
-        where = f"macro '{inside[-1]}': " if inside else ""
-        message = " ".join(str(error).split()) or type(error).__name__
-        raise DescriptionError(f"{where}expected macros that expand, found: {message}") from None
-    if output.getvalue().strip():
-        message = " ".join(output.getvalue().split())
-        warnings.warn(f"{path}: xacro says: {message}", SoftgraspWarning, stacklevel=2)
-    return bytes(document.toxml(encoding="utf-8"))
-
-
-def _with_lines(root: Element) -> Element:
-    for element in root.iter("*"):
-        line = element.attrib.pop(MARK, "")
-        writable: Any = element  # the stubs know no setter
-        writable.sourceline = int(line or 0)  # 0 is an unknown line
-    return root
-
-
-# --------------------
-# Names of mesh files as URDF writes them, as names that hold from anywhere.
-
-
+XACRO = "xacro"
+"""Part of every name that the namespace of xacro has had."""
+_DOCTYPE = re.compile(rb"(?>\s|\xef\xbb\xbf|<\?.*?\?>|<!--.*?-->)*+<!DOCTYPE", re.DOTALL)
 IN_PACKAGE = ("package://", "model://")
 IN_FILE = "file://"
 MANIFESTS = ("package.xml", "manifest.xml")
 """Files that make a folder the root of a ROS package."""
 ROS_PATH = "ROS_PACKAGE_PATH"
 """Environment variable with folders of packages."""
-
-
-def is_readable(name: str) -> bool:
-    """Whether a mesh's file is of a kind that is read; Collada is not."""
-    return Path(name).suffix.lower() in MESH_SUFFIXES
-
-
-def mesh_name(element: Element, directory: Path) -> str:
-    """The library's name or the absolute path of the file that a ``<mesh>`` names.
-
-    Args:
-        element: The ``<mesh>``; ``package://`` is looked for in the package's folder.
-        directory: Where relative files lie.
-
-    Raises:
-        DescriptionError: There is no such file, or it is no mesh that can be read.
-    """
-    file_name = str(element.get("filename"))
-    if not is_readable(file_name):
-        known = ", ".join(MESH_SUFFIXES)
-        raise mistake(element, f"expected a mesh as {known}, found '{file_name}'", "filename")
-    path = locate_mesh(element, directory)
-    if path is None:
-        raise mistake(
-            element,
-            f"expected a mesh file, found no '{file_name}' in {_searched(file_name, directory)}",
-            "filename",
-        )
-    return path
-
-
-def locate_mesh(element: Element, directory: Path) -> str | None:
-    """The library's name or the absolute path of a ``<mesh>``, None where there is no such file.
-
-    Args:
-        element: The ``<mesh>``.
-        directory: Where relative files lie.
-    """
-    file_name = str(element.get("filename"))
-    if assets.shipped_file(file_name) is not None:
-        return file_name
-    for candidate in _candidates(file_name, directory.absolute()):
-        if candidate.is_file():
-            return absolute_name(str(candidate), directory)
-    return None
-
-
-def _searched(file_name: str, directory: Path) -> str:
-    """Where a file was looked for, in words."""
-    around = f"{directory.absolute()}"
-    if not file_name.startswith(IN_PACKAGE):
-        return around
-    roots = os.environ.get(ROS_PATH, "")
-    return f"{around} or above it" + (f", nor in {ROS_PATH} ({roots})" if roots else "")
-
-
-def _candidates(file_name: str, directory: Path) -> Iterator[Path]:
-    """Where a file may be, the likeliest place first."""
-    if file_name.startswith(IN_FILE):
-        yield Path(unquote(file_name.removeprefix(IN_FILE)))
-        return
-    scheme = next((scheme for scheme in IN_PACKAGE if file_name.startswith(scheme)), None)
-    if scheme is None:
-        yield directory / file_name
-        return
-    package, _, inner = file_name.removeprefix(scheme).partition("/")
-    above = (directory, *directory.parents)
-    yield from (top / inner for top in above if _is_package(top, package))
-    yield from (top / package / inner for top in above)
-    for root in filter(None, os.environ.get(ROS_PATH, "").split(os.pathsep)):
-        yield from (Path(root) / package / inner, Path(root) / inner)
-        yield Path(root) / "share" / package / inner
-    yield from (top / inner for top in above)
-
-
-def _is_package(directory: Path, name: str) -> bool:
-    """Whether a folder is the root of a ROS package of that name."""
-    for about in MANIFESTS:
-        if (directory / about).is_file():
-            return directory.name == name or name in _names_in(directory / about)
-    return False
-
-
-def _names_in(manifest: Path) -> list[str]:
-    try:
-        return [(part.text or "").strip() for part in read_document(manifest).findall("name")]
-    except DescriptionError:
-        return []  # its folder's name is what counts then
-
-
-XACRO = "xacro"
-"""Part of every name that the namespace of xacro has had."""
-
-_DOCTYPE = re.compile(rb"(?>\s|\xef\xbb\xbf|<\?.*?\?>|<!--.*?-->)*+<!DOCTYPE", re.DOTALL)
+SCHEMA_FILE = Path(__file__).with_name("bendable.xsd")
+_NS = {"xs": "http://www.w3.org/2001/XMLSchema"}
+_DECLARED = "xs:element[@name=$tag]/xs:complexType"
+_UNKNOWN = "SCHEMAV_CVC_COMPLEX_TYPE_3_2_1"
+_MISSING = "SCHEMAV_CVC_COMPLEX_TYPE_4"
+_CHILDREN = "SCHEMAV_ELEMENT_CONTENT"
+_CONTENT = ("SCHEMAV_CVC_COMPLEX_TYPE_2_1", "SCHEMAV_CVC_COMPLEX_TYPE_2_3")
+_NOT_EXPECTED = "This element is not expected"
+LISTS = {
+    "links": "link",
+    "joints": "joint",
+    "bendables": "bendable",
+    "control": "ros2_control",
+    "visuals": "visual",
+    "collisions": "collision",
+    "actuation": "actuation/*",
+    "params": "hardware/param",
+    "commands": "command_interface",
+    "states": "state_interface",
+}
+"""Elements of a field that is a list."""
+INSIDE = {
+    "limits": "curvature/model/limits",
+    "backbone": "curvature/model/backbone",
+    "model": "curvature/model",
+    "degree": "curvature/model",
+    "frame": "curvature/model",
+    "shape": "geometry/*",
+    "rgba": "material/color",
+    "lower": "limit",
+    "upper": "limit",
+    "effort": "limit",
+    "velocity": "limit",
+    "damping": "dynamics",
+    "friction": "dynamics",
+    "plugin": "hardware/plugin",
+    "min": "param[@name='min']",
+    "max": "param[@name='max']",
+    "initial_value": "param[@name='initial_value']",
+}
+"""Elements of a field that is one; a field that is not named here has an element of its name."""
 
 
 def read_document(path: Path) -> Element:
@@ -262,23 +154,150 @@ def _syntax(error: etree.XMLSyntaxError) -> str:
     return f"expected XML, found: {message}"
 
 
-# --------------------
-# The schema of ``<bendable>`` and ``<hydraulics>``, and its complaints as sentences.
-#
-# The schema decides; what is said about it comes from its own declarations and documentation.
+# xacro
+def expanded(path: Path) -> Element:
+    """The root element of a xacro file after all macros, conditions and expressions.
+
+    An element has the line of the macro's body that wrote it; one that comes from an included
+    file has none.
+
+    Raises:
+        BackendUnavailable: The ``xacro`` package is not installed.
+        DescriptionError: The file is not XML, or cannot be expanded.
+    """
+    xacro = _package()
+    root = read_document(path)
+    for element in root.iter("*"):
+        if XACRO not in (etree.QName(element).namespace or ""):
+            element.set(MARK, str(line_of(element)))
+    return _with_lines(parsed(_expand(xacro, path, etree.tostring(root))))
 
 
-SCHEMA_FILE = Path(__file__).with_name("bendable.xsd")
-
-_NS = {"xs": "http://www.w3.org/2001/XMLSchema"}
-_DECLARED = "xs:element[@name=$tag]/xs:complexType"
-_UNKNOWN = "SCHEMAV_CVC_COMPLEX_TYPE_3_2_1"
-_MISSING = "SCHEMAV_CVC_COMPLEX_TYPE_4"
-_CHILDREN = "SCHEMAV_ELEMENT_CONTENT"
-_CONTENT = ("SCHEMAV_CVC_COMPLEX_TYPE_2_1", "SCHEMAV_CVC_COMPLEX_TYPE_2_3")
-_NOT_EXPECTED = "This element is not expected"
+def _package() -> ModuleType:
+    try:
+        return import_module("xacro")
+    except ImportError:
+        raise BackendUnavailable(
+            "a .xacro file needs the package xacro; install it: pip install 'softgrasp[xacro]'"
+        ) from None
 
 
+def _expand(xacro: Any, path: Path, content: bytes) -> bytes:
+    output = io.StringIO()
+    xacro.init_stacks(str(path))
+    try:
+        with redirect_stderr(output), redirect_stdout(output):
+            document = xacro.parse(content.decode())
+            xacro.process_doc(document)
+    except Exception as error:  # noqa: BLE001 - an expression in the file may raise anything
+        inside = [macro.body.getAttribute("name") for macro in xacro.macrostack]
+        where = f"macro '{inside[-1]}': " if inside else ""
+        message = " ".join(str(error).split()) or type(error).__name__
+        raise DescriptionError(f"{where}expected macros that expand, found: {message}") from None
+    if output.getvalue().strip():
+        message = " ".join(output.getvalue().split())
+        warnings.warn(f"{path}: xacro says: {message}", SoftgraspWarning, stacklevel=2)
+    return bytes(document.toxml(encoding="utf-8"))
+
+
+def _with_lines(root: Element) -> Element:
+    for element in root.iter("*"):
+        line = element.attrib.pop(MARK, "")
+        writable: Any = element  # the stubs know no setter
+        writable.sourceline = int(line or 0)  # 0 is an unknown line
+    return root
+
+
+# Mesh files
+def mesh_name(element: Element, directory: Path) -> str:
+    """The library's name or the absolute path of the file that a ``<mesh>`` names.
+
+    Args:
+        element: The ``<mesh>``; ``package://`` is looked for in the package's folder.
+        directory: Where relative files lie.
+
+    Raises:
+        DescriptionError: There is no such file, or it is no mesh that can be read.
+    """
+    file_name = str(element.get("filename"))
+    if not is_readable(file_name):
+        known = ", ".join(MESH_SUFFIXES)
+        raise mistake(element, f"expected a mesh as {known}, found '{file_name}'", "filename")
+    path = locate_mesh(element, directory)
+    if path is None:
+        raise mistake(
+            element,
+            f"expected a mesh file, found no '{file_name}' in {_searched(file_name, directory)}",
+            "filename",
+        )
+    return path
+
+
+def locate_mesh(element: Element, directory: Path) -> str | None:
+    """The library's name or the absolute path of a ``<mesh>``, None where there is no such file.
+
+    Args:
+        element: The ``<mesh>``.
+        directory: Where relative files lie.
+    """
+    file_name = str(element.get("filename"))
+    if assets.shipped_file(file_name) is not None:
+        return file_name
+    for candidate in _candidates(file_name, directory.absolute()):
+        if candidate.is_file():
+            return absolute_name(str(candidate), directory)
+    return None
+
+
+def is_readable(name: str) -> bool:
+    """Whether a mesh's file is of a kind that is read; Collada is not."""
+    return Path(name).suffix.lower() in MESH_SUFFIXES
+
+
+def _searched(file_name: str, directory: Path) -> str:
+    """Where a file was looked for, in words."""
+    around = f"{directory.absolute()}"
+    if not file_name.startswith(IN_PACKAGE):
+        return around
+    roots = os.environ.get(ROS_PATH, "")
+    return f"{around} or above it" + (f", nor in {ROS_PATH} ({roots})" if roots else "")
+
+
+def _candidates(file_name: str, directory: Path) -> Iterator[Path]:
+    """Where a file may be, the likeliest place first."""
+    if file_name.startswith(IN_FILE):
+        yield Path(unquote(file_name.removeprefix(IN_FILE)))
+        return
+    scheme = next((scheme for scheme in IN_PACKAGE if file_name.startswith(scheme)), None)
+    if scheme is None:
+        yield directory / file_name
+        return
+    package, _, inner = file_name.removeprefix(scheme).partition("/")
+    above = (directory, *directory.parents)
+    yield from (top / inner for top in above if _is_package(top, package))
+    yield from (top / package / inner for top in above)
+    for root in filter(None, os.environ.get(ROS_PATH, "").split(os.pathsep)):
+        yield from (Path(root) / package / inner, Path(root) / inner)
+        yield Path(root) / "share" / package / inner
+    yield from (top / inner for top in above)
+
+
+def _is_package(directory: Path, name: str) -> bool:
+    """Whether a folder is the root of a ROS package of that name."""
+    for about in MANIFESTS:
+        if (directory / about).is_file():
+            return directory.name == name or name in _names_in(directory / about)
+    return False
+
+
+def _names_in(manifest: Path) -> list[str]:
+    try:
+        return [(part.text or "").strip() for part in read_document(manifest).findall("name")]
+    except DescriptionError:
+        return []  # its folder's name is what counts then
+
+
+# Schema
 def check_schema(element: Element) -> None:
     """Refuse a ``<bendable>`` or ``<hydraulics>`` that the schema does not allow.
 
@@ -385,45 +404,7 @@ def _declared(path: str, **variables: Any) -> list[str]:
     return [str(text) for text in texts]
 
 
-# --------------------
-# From a field of a ``Robot`` to the XML element that it was read from.
-
-
-LISTS = {
-    "links": "link",
-    "joints": "joint",
-    "bendables": "bendable",
-    "control": "ros2_control",
-    "visuals": "visual",
-    "collisions": "collision",
-    "actuation": "actuation/*",
-    "params": "hardware/param",
-    "commands": "command_interface",
-    "states": "state_interface",
-}
-"""Elements of a field that is a list."""
-INSIDE = {
-    "limits": "curvature/model/limits",
-    "backbone": "curvature/model/backbone",
-    "model": "curvature/model",
-    "degree": "curvature/model",
-    "frame": "curvature/model",
-    "shape": "geometry/*",
-    "rgba": "material/color",
-    "lower": "limit",
-    "upper": "limit",
-    "effort": "limit",
-    "velocity": "limit",
-    "damping": "dynamics",
-    "friction": "dynamics",
-    "plugin": "hardware/plugin",
-    "min": "param[@name='min']",
-    "max": "param[@name='max']",
-    "initial_value": "param[@name='initial_value']",
-}
-"""Elements of a field that is one; a field that is not named here has an element of its name."""
-
-
+# Error locations
 def placed(error: DescriptionError, robot: Element) -> DescriptionError:
     """The error at the element of the field that it complains about, or at the nearest around it.
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
-from softgrasp.io.scene import load_arm
+from softgrasp.io.arm import load_arm
 from softgrasp.mechanics.hand_kinematics import forward_kinematics
 from tests.support.mjcf_hands import LOOP, TENDON, written
 
@@ -88,8 +88,8 @@ def test_branches_are_refused(tmp_path: Path) -> None:
     with pytest.raises(sg.DescriptionError) as refused:
         load_arm(file)
     assert str(refused.value) == (
-        f"{file}: expected an arm whose joints are one chain, found branches; a hand is loaded "
-        "by itself"
+        f"{file}: expected an arm whose joints are one chain, found branches; load a hand "
+        "separately"
     )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
-from softgrasp.io.scene import load_arm
+from softgrasp.io.arm import load_arm
 from softgrasp.mechanics.hand_kinematics import forward_kinematics, row_transform
 from softgrasp.mechanics.robot_kinematics import origin_of
 from softgrasp.mechanics.transforms import rotate_about, transform
@@ -111,14 +111,14 @@ def test_a_side_file(tmp_path: Path) -> None:
     [
         (
             link("twig") + joint("branch", "upper", "twig", "0 0 0", inside=LIMIT),
-            "14: joint 'branch': parent: expected an arm whose joints stand one on the other, "
+            "14: joint 'branch': parent: expected an arm whose joints are in series, "
             "found 'second', 'branch' on 'upper'",
         ),
         (
             link("more") + joint("slave", "wrist", "more", "0 0 0", inside=LIMIT + "<mimic "
                                  'joint="first"/>'),
-            "14: joint 'slave': mimic: expected joints with drives of their own, found 'slave', "
-            "which follows",
+            "14: joint 'slave': mimic: expected joints without mimic, found 'slave', which "
+            "follows another joint",
         ),
     ],
 )  # fmt: skip
@@ -133,7 +133,7 @@ def test_words_that_do_not_fit(tmp_path: Path) -> None:
     path = arm_file(tmp_path)
     with pytest.raises(sg.DescriptionError) as caught:
         load_arm(path, start=(0.0,))
-    assert str(caught.value) == f"{path}: start: expected 3 numbers, one a joint, found 1"
+    assert str(caught.value) == f"{path}: start: expected 3 numbers, one per joint, found 1"
     with pytest.raises(sg.DescriptionError) as caught:
         load_arm(path, tool_link="tool")
     assert str(caught.value) == (
@@ -143,7 +143,7 @@ def test_words_that_do_not_fit(tmp_path: Path) -> None:
     with pytest.raises(sg.DescriptionError) as caught:
         load_arm("ur3e", start=(0.0,))
     assert str(caught.value) == (
-        "expected start, tool and tool_link only with a robot's file, found 'ur3e'"
+        "expected start, tool and tool_link only with a URDF or xacro file, found 'ur3e'"
     )
 
 

@@ -12,7 +12,7 @@ import pytest
 
 import softgrasp as sg
 from softgrasp.description.hand import Hand
-from softgrasp.io.urdf.kinematic_tree import frame_along
+from softgrasp.io.urdf.links import frame_along
 from softgrasp.io.urdf.reader import read_robot
 from softgrasp.mechanics.robot_kinematics import fused
 from softgrasp.model.hand import build_hand_spec
@@ -206,8 +206,8 @@ def test_an_effort_that_cannot_be_true(effort: str, tmp_path: Path) -> None:
         effort, "an effort of 1000 N·m"
     )
     assert hand.notes == (
-        f"joint 'left_1' states {result}: its drive gives up to {15.0 * lever:.3g} N·m, 15 N at the "
-        "end of each chain that it moves",
+        f"joint 'left_1' states {result}: its actuator is limited to {15.0 * lever:.3g} N·m, 15 N "
+        "at the end of each chain that it moves",
     )
 
 
@@ -220,9 +220,9 @@ def test_no_drive_is_faster_than_its_joint(tmp_path: Path) -> None:
 def test_masses_that_no_hand_has(tmp_path: Path) -> None:
     text = GRIPPER.replace('<mass value="0.05"/>', '<mass value="5e4"/>')
     caught = (
-        "robot 'gripper': expected a hand of less than 50 kg, found 200,000 kg; its masses are not "
-        "believed: its links weigh what their collision shapes weigh at 1300 kg/m³ (density in a "
-        "side file says otherwise)"
+        "robot 'gripper': expected a hand of less than 50 kg, found 200,000 kg; its masses are "
+        "replaced by those of its collision shapes at 1300 kg/m³ (a YAML file with `model:` can "
+        "set another density)"
     )
     with pytest.warns(sg.SoftgraspWarning, match=f"^{re.escape(caught)}$"):
         hand = hand_of(tmp_path, text)
@@ -235,8 +235,8 @@ def test_inertias_that_no_body_has(tmp_path: Path) -> None:
     text = GRIPPER.replace('ixx="2e-5"', 'ixx="9e-5"', 1)
     hand = hand_of(tmp_path, text)
     assert hand.notes == (
-        "link 'left_near' states principal moments of inertia 4e-06, 2e-05, 9e-05 kg·m², which no "
-        "body has; its inertia is that of its shape",
+        "link 'left_near' states principal moments of inertia 4e-06, 2e-05, 9e-05 kg·m², which "
+        "are not physical; its inertia is that of its shape",
     )
     model = build_hand_spec(hand).compile()
     assert model.body("left_near").mass[0] == 0.05
@@ -248,13 +248,13 @@ def test_inertias_that_no_body_has(tmp_path: Path) -> None:
 def test_links_without_collision(tmp_path: Path) -> None:
     seen = BOX.replace("collision", "visual")
     only_seen = hand_of(tmp_path, GRIPPER.replace(BODY + BOX, BODY + seen, 1))
-    assert only_seen.notes == ("link 'left_near' has no <collision>: what is seen touches",)
+    assert only_seen.notes == ("link 'left_near' has no <collision>; its visuals are used",)
     bare = hand_of(tmp_path, GRIPPER.replace(BODY + BOX, BODY, 1))
-    assert bare.notes == ("link 'left_near' has a mass but no shape: it touches nothing",)
+    assert bare.notes == ("link 'left_near' has a mass but no shape: it cannot collide",)
     assert bare.fingers[0].has_body == (False, True)
     assert build_hand_spec(bare).compile().body("left_near").mass[0] == 0.05
     empty = hand_of(tmp_path, GRIPPER.replace(BODY + BOX, "", 1))
-    assert empty.notes == ("link 'left_near' has no body; it weighs 0.001 g",)
+    assert empty.notes == ("link 'left_near' has no body; its mass is set to 0.001 g",)
 
 
 def test_a_picture_that_is_missing_is_left_out(tmp_path: Path) -> None:
@@ -272,15 +272,15 @@ def test_a_picture_that_is_missing_is_left_out(tmp_path: Path) -> None:
         (
             BODY + BOX,
             BOX,
-            "3: link 'left_near': expected an <inertial>, as the link moves, found none; a side "
-            "file can give a density [kg/m³] for all links",
+            "3: link 'left_near': expected an <inertial>, as the link moves, found none; a YAML "
+            "file with `model:` can set a density [kg/m³] for all links",
         ),
         (
             f'type="revolute">{LEFT_1}',
             f'type="continuous">{LEFT_1.replace(LIMIT, "")}',
-            "5: joint 'left_1': type: expected limits of joint 'left_1', which has a drive, found "
-            "a continuous joint without; a side file can give them: joints: {left_1: {limits: "
-            "[low, high]}}",
+            "5: joint 'left_1': type: expected limits of joint 'left_1', which is actuated, found "
+            "a continuous joint without; a YAML file with `model:` can set them: joints: {left_1: "
+            "{limits: [low, high]}}",
         ),
         (
             LIMIT,
@@ -326,7 +326,7 @@ def test_mimics_in_a_circle(tmp_path: Path) -> None:
     text = GRIPPER.replace(LIMIT, LIMIT + '<mimic joint="left_2"/>', 1)
     text = text.replace(LIMIT + "</joint>", LIMIT + '<mimic joint="left_1"/></joint>', 1)
     assert refused(tmp_path, text) == (
-        "5: joint 'left_1': mimic.joint: expected a leader that does not follow it, found a circle "
+        "5: joint 'left_1': mimic.joint: expected a leader that does not follow it, found a cycle "
         "through 'left_1'"
     )
 

@@ -67,11 +67,11 @@ def test_a_chain_of_mimics_is_told_by_its_first_leader(tmp_path: Path) -> None:
     assert (b, c) == (pytest.approx(0.5 * a + 0.1, abs=2e-3), pytest.approx(a + 0.1, abs=4e-3))
 
 
-def test_where_ranges_share_nothing_the_mechanism_is_believed(tmp_path: Path) -> None:
+def test_where_ranges_share_nothing_the_mechanism_is_replaced(tmp_path: Path) -> None:
     text = (
         "joint 'right_1' follows -1 · 'left_1' over [-1.2, 0.2] rad ([-68.7549, 11.4592]°), but "
-        "its own range is [0.2, 1] rad ([11.4592, 57.2958]°), which allows 0 % of the leader's "
-        "way; the mechanism is believed, its limits become [-1.2, 0.2] rad ([-68.7549, 11.4592]°)"
+        "its limits are [0.2, 1] rad ([11.4592, 57.2958]°), which allows 0 % of the leader's "
+        "range; the limits are replaced by [-1.2, 0.2] rad ([-68.7549, 11.4592]°)"
     )
     right = follower(0.2, 1, '<mimic joint="left_1" multiplier="-1"/>')
     right = right.replace('"0 -1 0"', '"0 1 0"', 1)
@@ -84,7 +84,7 @@ def test_where_ranges_share_nothing_the_mechanism_is_believed(tmp_path: Path) ->
 def test_where_ranges_share_most_the_leader_stops(tmp_path: Path) -> None:
     text = (
         "joint 'right_1' follows 1 · 'left_1' over [-0.2, 1.2] rad ([-11.4592, 68.7549]°), but its "
-        "own range is [0, 1] rad ([0, 57.2958]°); 'left_1' stops at [0, 1] rad ([0, 57.2958]°) "
+        "limits are [0, 1] rad ([0, 57.2958]°); 'left_1' stops at [0, 1] rad ([0, 57.2958]°) "
         "instead of [-0.2, 1.2] rad ([-11.4592, 68.7549]°)"
     )
     with pytest.warns(sg.SoftgraspWarning, match=f"^{re.escape(text)}$"):
@@ -108,10 +108,10 @@ def test_a_continuous_follower_needs_no_limits(tmp_path: Path) -> None:
 
 def test_the_pads_of_the_real_gripper_stay_parallel() -> None:
     """Its printed limits would keep three joints at 0; its multipliers close it as the real one."""
-    with pytest.warns(sg.SoftgraspWarning, match="the mechanism is believed") as message:
+    with pytest.warns(sg.SoftgraspWarning, match="the limits are replaced") as message:
         hand = sg.load_hand(real_hand(ROBOTIQ))
-    believed = [str(one.message) for one in message if "mechanism is believed" in str(one.message)]
-    assert len(believed) == 3
+    replaced = [str(one.message) for one in message if "limits are replaced" in str(one.message)]
+    assert len(replaced) == 3
     assert [actuator.name for actuator in hand.actuators] == ["finger_joint"]
     model = build_hand_spec(hand).compile()
     data = mujoco.MjData(model)

@@ -25,9 +25,9 @@ from softgrasp.description.bendable import (
 from softgrasp.description.geometry import Capsule, Cuboid, Cylinder, Mesh
 from softgrasp.description.robot import Link, Mimic, RigidJoint, Robot
 from softgrasp.errors import DescriptionError, SoftgraspWarning
-from softgrasp.io.robot import load_robot
+from softgrasp.io.load import load_robot
 from softgrasp.io.urdf import lowered, read_robot, rigid_urdf
-from softgrasp.io.urdf.writer import BentState, frames_along
+from softgrasp.io.urdf.rigid import BentState, frames_along
 from softgrasp.mechanics.transforms import rotation_from_euler
 from tests.support.robots import ARM, HINGE, TETRAHEDRON, needs_xacro, outside_robot, written
 

@@ -20,7 +20,7 @@ from softgrasp.mechanics.robot_kinematics import origin_frame
 from softgrasp.mechanics.transforms import transform
 
 WRIST = (
-    "robot 'soft_gripper_two': expected a hand only; what its palm hangs on, and what is fixed to "
+    "robot 'soft_gripper_two': expected a hand only; what carries its palm, and what is fixed to "
     "palm and fingers, is left out: 'wrist'"
 )
 
@@ -111,8 +111,13 @@ def test_tips_are_part_of_the_last_links() -> None:
 def test_it_grasps() -> None:
     hand = soft_hand(gripper())
     ball = sg.GraspObject(name="ball", shape=sg.Sphere(radius=0.02), mass=0.03)
-    scene = sg.GraspScene(hand=hand, object=ball, surroundings=(sg.Table(),), lift=sg.description.Lift(),
-                          gravity=True)  # fmt: skip
+    scene = sg.GraspScene(
+        hand=hand,
+        object=ball,
+        surroundings=(sg.Table(),),
+        lift=sg.description.Lift(),
+        gravity=True,
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", sg.SoftgraspWarning)
         result = sg.simulate(scene)
@@ -164,8 +169,8 @@ LEFT = "bendable 'left_finger': "
         ),
         (
             opposite(gripper()),
-            "bendable: expected fingers of 'soft_gripper_two' that point to one side, found them "
-            "opposite",
+            "bendable: expected fingers of 'soft_gripper_two' that point in one direction, found "
+            "opposite ones",
         ),
         (gripper(actuation=TENDONS), LEFT + "expected chambers, found tendons"),
         (gripper(actuation=()), LEFT + "expected chambers, found no actuation"),

@@ -16,9 +16,9 @@ from softgrasp.description.bendable import Backbone, Bendable, CurvatureLimits, 
 from softgrasp.description.geometry import Cuboid, Mesh, Sphere
 from softgrasp.description.robot import Link, LinkShape, Robot
 from softgrasp.errors import DescriptionError
-from softgrasp.io.robot import load_robot
+from softgrasp.io.load import load_robot
 from softgrasp.io.urdf import read_robot, robot_xml, write_robot
-from softgrasp.io.urdf.writer import BentState, frames_along
+from softgrasp.io.urdf.rigid import BentState, frames_along
 from tests.support.robots import ARM, HINGE, TETRAHEDRON, outside_robot, robots, written
 
 SHARES = np.array([0.1, 0.25, 0.6, 1.0])

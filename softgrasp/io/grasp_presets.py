@@ -1,0 +1,216 @@
+"""Grasp presets of imported hands: input and output of grasp synthesis.
+
+``link_surfaces`` samples points on the collision shapes of links and inside the palm;
+``grasp_synthesis`` closes the fingers on balls with them; ``preset_of`` makes the synthesized
+grasp a preset of the hand. All points come from convex hulls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from softgrasp.description.actuation import Rates
+from softgrasp.description.finger import Phalanx
+from softgrasp.description.geometry import (
+    Capsule,
+    Cuboid,
+    Cylinder,
+    Ellipsoid,
+    Mesh,
+    Pose,
+    Shape,
+    Sphere,
+    Superellipsoid,
+)
+from softgrasp.description.hand import GraspPreset, Hand
+from softgrasp.grasp_synthesis import SynthesizedGrasp
+from softgrasp.io.mesh import load_mesh
+from softgrasp.io.mesh_repair import Hull, hull_of
+from softgrasp.mechanics import geometry
+from softgrasp.mechanics.geometry import ball_points
+from softgrasp.mechanics.hand_kinematics import Link, chain_links
+from softgrasp.mechanics.transforms import Array, transform
+
+if TYPE_CHECKING:
+    pass
+
+
+Placed = tuple[Shape, Pose]
+ALONG_Z = 0.5
+"""Mean part of the finger forces along z above which upright objects are laid across [–]."""
+SPACING = 3e-3
+"""Spacing of points on a surface [m]."""
+INNER_SPACING = 8e-3
+"""Spacing of points inside [m]."""
+MAX_CELLS = 100_000
+"""Cells of the grid around one hull; the spacing grows for larger hulls."""
+MAX_POINTS = 1500
+"""Points on one hull; the spacing grows for larger hulls."""
+
+
+# Surface points
+def link_surfaces(hand: Hand) -> dict[str, Array]:
+    """Sample points (n, 3) [m] on the collision shapes of rigid fingers, in link frames.
+
+    ``palm`` has points on and inside the palm, in the hand's frame.
+    """
+    points = {}
+    for finger in hand.fingers:
+        links = chain_links(finger)
+        for row, link, body in zip(finger.phalanges, links, finger.has_body, strict=True):
+            if body:
+                points[finger.body_of(row)] = surface_points(row_shapes(row, link))
+    if hand.palm.shape is not None:
+        first = [(hand.palm.shape, hand.palm.pose)]
+        shapes = first + [(part.shape, part.pose) for part in hand.palm.parts]
+        points["palm"] = np.vstack([surface_points(shapes), *map(_inner_points, shapes)])
+    return points
+
+
+def row_shapes(row: Phalanx, link: Link) -> list[Placed]:
+    """Shapes of a phalanx, or the capsule along it."""
+    shapes = [] if row.shape is None else [(row.shape, row.shape_pose)]
+    shapes += [(part.shape, part.pose) for part in row.parts]
+    if shapes:
+        return shapes
+    x, y, z = (link.end / 2).tolist()
+    length = float(np.linalg.norm(link.end))
+    # quaternion of a rotation from z to the link
+    w = np.array([length + link.end[2], -link.end[1], link.end[0], 0.0])
+    quaternion = tuple((w if np.linalg.norm(w) > 0.0 else np.array([0.0, 1.0, 0.0, 0.0])).tolist())
+    return [
+        (Capsule(radius=row.radius, length=length), Pose(position=(x, y, z), quaternion=quaternion))
+    ]
+
+
+def surface_points(shapes: Sequence[Placed]) -> Array:
+    """Sample the convex hulls of shapes, (n, 3) [m]; the pose of a mesh is that of its file."""
+    return np.vstack([_moved(on_faces(hull), pose) for s, pose in shapes for hull in _hulls(s)])
+
+
+def on_faces(hull: Hull) -> Array:
+    """Sample the faces of a hull, its corners included, (n, 3) [m]."""
+    triangles = hull.vertices[hull.faces]
+    edges = np.linalg.norm(triangles - np.roll(triangles, 1, axis=1), axis=2).max(axis=1)
+    areas = np.linalg.norm(
+        np.cross(*(triangles[:, 1:] - triangles[:, :1]).transpose(1, 0, 2)), axis=1
+    )
+    spacing = max(SPACING, float(np.sqrt(areas.sum() / 2.0 / MAX_POINTS)))
+    points = [hull.vertices]
+    steps = np.ceil(edges / spacing).astype(int)
+    for count in np.unique(steps[steps > 1]):
+        first, second = np.meshgrid(np.arange(count + 1), np.arange(count + 1), indexing="ij")
+        kept = first + second <= count
+        weights = np.stack([first[kept], second[kept], (count - first - second)[kept]], -1) / count
+        points.append((weights @ triangles[steps == count]).reshape(-1, 3))
+    return _apart(np.vstack(points), spacing / 2.0)
+
+
+def inside(hull: Hull) -> Array:
+    """Sample a grid inside a hull, (n, 3) [m]."""
+    low, high = hull.vertices.min(axis=0), hull.vertices.max(axis=0)
+    step = max(INNER_SPACING, float(np.prod(high - low) / MAX_CELLS) ** (1.0 / 3.0))
+    axes = [np.arange(a + step / 2, b, step) for a, b in zip(low, high, strict=True)]
+    grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)
+    a, b, c = hull.vertices[hull.faces].transpose(1, 0, 2)
+    normals = np.cross(b - a, c - a)
+    within = (grid @ normals.T <= np.einsum("ij,ij->i", normals, a)).all(axis=1)
+    return np.asarray(grid[within])
+
+
+def corners(shape: Shape) -> Array:
+    """Points whose convex hull is a primitive; round shapes are faceted, (n, 3) [m]."""
+    signs = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], dtype=float)
+    angles = np.linspace(0.0, 2.0 * np.pi, 24, endpoint=False)
+    match shape:
+        case Cuboid(size=size):
+            return np.asarray(signs * np.array(size) / 2.0)
+        case Cylinder(radius=radius, height=height):
+            ring = np.stack([radius * np.cos(angles), radius * np.sin(angles), 0 * angles], -1)
+            up = np.array([0.0, 0.0, height / 2])
+            return np.vstack([ring + up, ring - up])
+        case Capsule(radius=radius, length=length):
+            ball = ball_points(radius, 16, 7)
+            up = np.array([0.0, 0.0, length / 2])
+            return np.vstack([ball + up, ball - up])
+        case Sphere(radius=radius):
+            return ball_points(radius, 16, 7)
+        case Ellipsoid(radii=radii):
+            return np.asarray(ball_points(1.0, 16, 7) * np.array(radii))
+        case Superellipsoid(radii=radii, exponents=exponents):
+            return np.asarray(geometry.triangles(radii, exponents)[0])
+    raise AssertionError(shape)
+
+
+def _apart(points: Array, spacing: float) -> Array:
+    """Keep one point per cell of a grid."""
+    cells = np.round((points - points.min(axis=0)) / spacing).astype(np.int64)
+    sides = cells.max(axis=0) + 1
+    key = (cells[:, 0] * sides[1] + cells[:, 1]) * sides[2] + cells[:, 2]
+    _, first = np.unique(key, return_index=True)
+    return points[np.sort(first)]
+
+
+def _inner_points(placed: Placed) -> Array:
+    """Sample a grid inside the convex hulls of a shape, (n, 3) [m]."""
+    shape, pose = placed
+    return np.vstack([np.empty((0, 3)), *(_moved(inside(hull), pose) for hull in _hulls(shape))])
+
+
+def _moved(points: Array, pose: Pose) -> Array:
+    frame = transform(pose.position, pose.quaternion)
+    return np.asarray(points @ frame[:3, :3].T + frame[:3, 3])
+
+
+def _hulls(shape: Shape) -> list[Hull]:
+    """Convex parts of a shape in its frame; of a mesh, in the frame of its file."""
+    if isinstance(shape, Mesh):
+        body = load_mesh(shape)
+        return [Hull(v + body.center_of_mass, f, 0.0) for v, f in body.parts]
+    return [hull_of(corners(shape))]
+
+
+# Presets
+def preset_of(grasp: SynthesizedGrasp) -> GraspPreset:
+    """Make a preset from a synthesized grasp; long objects are rotated to lie in the hand.
+
+    Args:
+        grasp: Grasp in the hand's frame, whose z axis is up.
+    """
+    across = _euler(grasp)
+    upwards = grasp.normals and float(np.abs(np.array(grasp.normals)[:, 2]).mean()) > ALONG_Z
+    return GraspPreset(
+        center=grasp.center,
+        rates=Rates(grasp.rates),
+        object_euler=across,
+        upright_euler=across if upwards else None,
+        start=grasp.start,
+    )
+
+
+def in_frame(grasp: SynthesizedGrasp, frame: Array) -> SynthesizedGrasp:
+    """Transform a grasp into the hand's frame; ``frame`` (4, 4) is its frame in the hand's."""
+    x, y, z = (frame @ [*grasp.center, 1.0])[:3].round(6).tolist()
+    axis = frame[:3, :3] @ np.array(grasp.object_axis.axis)
+    along = (axis if axis[2] >= 0.0 else -axis).round(9) + 0.0
+    normals = (np.array(grasp.normals).reshape(-1, 3) @ frame[:3, :3].T).tolist()
+    return replace(
+        grasp,
+        center=(x, y, z),
+        normals=tuple((a, b, c) for a, b, c in normals),
+        object_axis=grasp.object_axis._replace(axis=tuple(along.tolist())),
+    )
+
+
+def _euler(grasp: SynthesizedGrasp) -> tuple[float, float, float]:
+    """Euler angles that lay the z axis of an object along the axis of long objects [rad]."""
+    rotation, _ = Rotation.align_vectors(
+        np.array([grasp.object_axis.axis]), np.array([[0.0, 0.0, 1.0]])
+    )
+    about_z, about_y, about_x = np.round(rotation.as_euler("ZYX"), 6).tolist()
+    return (about_x, about_y, about_z)

@@ -1,0 +1,344 @@
+"""Kinematic tree of a compiled model: the palm, the chains of joints on it, and postures.
+
+Bodies that are rigidly connected form a group, named by its first body. The palm is the first group
+on which several chains stand. ``fingers_of`` makes the chains fingers of placed joints; ``closed``
+moves joints until all equality constraints (closed linkages, coupled joints) hold.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from softgrasp.description.bendable import Inertial, Origin
+from softgrasp.description.finger import Finger, Phalanx
+from softgrasp.description.geometry import Pose
+from softgrasp.io.mjcf.model import BASE, BOTH_GROUP, MOVING, TOUCHED_GROUP
+from softgrasp.mechanics.transforms import Array, position_of, quaternion_of, transform
+
+FREE_ANGLE, FREE_TRAVEL = (-math.pi, math.pi), (-0.1, 0.1)
+"""Range of a hinge [rad] and of a slide [m] without limits."""
+WRIST = "wrist"
+ITERATIONS, TOLERANCE = 30, 1e-10
+LONGEST_STEP = 0.3
+"""Largest change of a joint in one iteration [rad or m]."""
+
+
+@dataclass
+class MjcfTree:
+    """Groups of rigidly connected bodies of a compiled model."""
+
+    model: mujoco.MjModel
+    data: mujoco.MjData
+    """State with all joints at zero."""
+    palm: int = 0
+    """First body of the group that carries the fingers; 0 if it is fixed."""
+    children: dict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
+    """Child groups of each group, by first bodies."""
+    members: dict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
+    """Bodies of each group."""
+
+    def touching(self, group: int) -> list[str]:
+        """Names of the bodies of a group that can collide."""
+        return [self.model.body(index).name for index in self.members[group] if self._can(index)]
+
+    def _can(self, body: int) -> bool:
+        first, count = int(self.model.body_geomadr[body]), int(self.model.body_geomnum[body])
+        groups = self.model.geom_group[first : first + count]
+        return bool(np.isin(groups, (BOTH_GROUP, TOUCHED_GROUP)).any()) if count else False
+
+    def joints(self, group: int) -> list[int]:
+        """Hinges and slides between a group and its parent."""
+        first, count = int(self.model.body_jntadr[group]), int(self.model.body_jntnum[group])
+        return [j for j in range(first, first + count) if int(self.model.jnt_type[j]) in MOVING]
+
+    def below(self, group: int) -> list[int]:
+        """A group and all its descendants."""
+        return [group, *(part for child in self.children[group] for part in self.below(child))]
+
+
+def tree_of(model: mujoco.MjModel) -> MjcfTree:
+    """Build the groups of a model that is fixed to the world, and find its palm."""
+    tree = MjcfTree(model, at_zero(model))
+    for body in range(1, model.nbody):
+        group = int(model.body_weldid[body])
+        tree.members[group].append(body)
+        if group == body:
+            parent = int(model.body_weldid[model.body_parentid[body]])
+            tree.children[parent].append(body)
+    while len(tree.children[tree.palm]) == 1:
+        (only,) = tree.children[tree.palm]
+        if all(len(tree.children[group]) <= 1 for group in tree.below(only)):
+            break
+        tree.palm = only
+    if tree.palm and len(tree.children[tree.palm]) < 2:
+        tree.palm = 0
+    return tree
+
+
+def at_zero(model: mujoco.MjModel) -> mujoco.MjData:
+    """Return the state with all hinges and slides at zero."""
+    data = mujoco.MjData(model)
+    plain = np.isin(model.jnt_type, MOVING)
+    data.qpos[model.jnt_qposadr[plain]] = 0.0
+    mujoco.mj_kinematics(model, data)
+    mujoco.mj_comPos(model, data)
+    return data
+
+
+def palm_name(tree: MjcfTree) -> str:
+    """Name of the palm: the heaviest body of its group."""
+    members = tree.members[tree.palm]
+    heaviest = max(members, key=lambda body: float(tree.model.body_mass[body]), default=0)
+    return str(tree.model.body(heaviest).name) if members else BASE
+
+
+def touching_bodies(tree: MjcfTree) -> tuple[str, ...]:
+    """Names of all bodies that can collide, those of the palm first."""
+    groups = [tree.palm, *(g for g in sorted(tree.members) if g != tree.palm)]
+    return tuple(body for group in groups for body in tree.touching(group))
+
+
+def fingers_of(
+    tree: MjcfTree, starts: Mapping[str, float], tips: Mapping[int, Array], driven: set[str]
+) -> tuple[Finger, ...]:
+    """Make fingers of placed phalanges from the chains of a model, in the file's world frame.
+
+    Args:
+        tree: The model.
+        starts: Joint variables at the start, by name [rad or m].
+        tips: Farthest point of each group that can collide, in the world with all joints at zero
+            [m], by its first body.
+        driven: Names of the actuated joints.
+    """
+    chains: list[tuple[list[int], str]] = []
+    carry: list[int] = []
+    group = tree.palm
+    while group:
+        carry.insert(0, group)
+        group = int(tree.model.body_weldid[tree.model.body_parentid[group]])
+    if carry:
+        chains.append((carry, ""))
+    on = _group_name(tree, carry[-1]) if carry else ""
+    for child in tree.children[tree.palm]:
+        _branch(tree, child, on, chains)
+    names = _finger_names(tree, [chain for chain, _ in chains], bool(carry))
+    return tuple(
+        _finger(tree, chain, on, name, starts, tips, driven)
+        for (chain, on), name in zip(chains, names, strict=True)
+        if any(tree.joints(group) for group in chain)
+    )
+
+
+def closed(model: mujoco.MjModel, data: mujoco.MjData, held: NDArray[np.bool_]) -> bool:
+    """Move the free joints until all equality constraints hold, by Gauss-Newton iteration.
+
+    Args:
+        model: The model.
+        data: State; ``qpos`` and kinematics are updated.
+        held: Degrees of freedom that are fixed, booleans (nv,).
+
+    Returns:
+        Whether the constraints hold to 0.1 mm or mrad.
+    """
+    if not model.neq:
+        mujoco.mj_kinematics(model, data)
+        return True
+    residual = np.zeros(0)
+    for _ in range(ITERATIONS):
+        mujoco.mj_fwdPosition(model, data)
+        rows = data.efc_type == mujoco.mjtConstraint.mjCNSTR_EQUALITY
+        residual = np.array(data.efc_pos[rows])
+        if not len(residual) or np.abs(residual).max() < TOLERANCE:
+            return True
+        jacobian = _jacobian(model, data)[rows][:, ~held]
+        correction = np.linalg.lstsq(jacobian, -residual, rcond=1e-8)[0]
+        step = np.zeros(model.nv)
+        step[~held] = correction * min(
+            1.0, LONGEST_STEP / max(np.abs(correction).max(initial=0.0), 1e-12)
+        )
+        mujoco.mj_integratePos(model, data.qpos, step, 1.0)
+    mujoco.mj_kinematics(model, data)
+    return bool(np.abs(residual).max(initial=0.0) < 1e-4)
+
+
+def joint_frame(tree: MjcfTree, joint: int) -> Array:
+    """Frame at a joint, z along its axis, with all joints at zero, (4, 4)."""
+    body = int(tree.model.jnt_bodyid[joint])
+    rotation = tree.data.xmat[body].reshape(3, 3)
+    axis = rotation.T @ tree.data.xaxis[joint]
+    frame = np.eye(4)
+    frame[:3, :3] = rotation @ rotation_from_z(axis)
+    frame[:3, 3] = tree.data.xanchor[joint]
+    return frame
+
+
+def joint_range(model: mujoco.MjModel, joint: int) -> tuple[float, float]:
+    """Limits of a joint, or the default range without limits [rad or m]."""
+    is_hinge = int(model.jnt_type[joint]) == mujoco.mjtJoint.mjJNT_HINGE
+    if not model.jnt_limited[joint]:
+        return FREE_ANGLE if is_hinge else FREE_TRAVEL
+    low, high = model.jnt_range[joint].tolist()
+    return low, high
+
+
+def rotation_from_z(axis: Array) -> Array:
+    """Smallest rotation that takes z to a unit vector, (3, 3)."""
+    x, y, z = axis.tolist()
+    quaternion = (0.0, 1.0, 0.0, 0.0) if z < -1 + 1e-12 else (1.0 + z, -y, x, 0.0)
+    return np.asarray(transform(quaternion=quaternion)[:3, :3])
+
+
+# Chains
+def _branch(tree: MjcfTree, group: int, on: str, chains: list[tuple[list[int], str]]) -> None:
+    """Follow a chain until it branches or ends; append it and its children."""
+    chain = [group]
+    while len(tree.children[chain[-1]]) == 1:
+        chain.append(tree.children[chain[-1]][0])
+    chains.append((chain, on))
+    moved = [part for part in chain if tree.joints(part)]
+    below = _group_name(tree, moved[-1]) if moved else on
+    for child in tree.children[chain[-1]]:
+        _branch(tree, child, below, chains)
+
+
+def _group_name(tree: MjcfTree, group: int) -> str:
+    return str(tree.model.body(group).name)
+
+
+def _finger_names(tree: MjcfTree, chains: list[list[int]], has_wrist: bool) -> list[str]:
+    """Common prefix of the body names of each chain, or the first body if that is not unique."""
+    first = [str(tree.model.body(chain[0]).name) for chain in chains]
+    common = []
+    for chain, name in zip(chains, first, strict=True):
+        bodies = [tree.model.body(b).name for g in chain for b in tree.members[g]]
+        shared = re.sub(r"[\W_]+$", "", _beginning(bodies))
+        common.append(shared if len(bodies) > 1 and len(shared) > 1 else name)
+    if has_wrist:
+        common[0] = WRIST
+    return [
+        name if common.count(name) == 1 else unique_name
+        for name, unique_name in zip(common, first, strict=True)
+    ]
+
+
+def _beginning(names: Sequence[str]) -> str:
+    """Common prefix of names."""
+    first, last = min(names), max(names)
+    same = itertools.takewhile(lambda pair: pair[0] == pair[1], zip(first, last, strict=False))
+    return "".join(letter for letter, _ in same)
+
+
+# Fingers
+def _finger(
+    tree: MjcfTree,
+    chain: Sequence[int],
+    on: str,
+    name: str,
+    starts: Mapping[str, float],
+    tips: Mapping[int, Array],
+    driven: set[str],
+) -> Finger:
+    carry = np.eye(4) if not on else joint_frame(tree, tree.joints(tree.model.body(on).id)[-1])
+    base = joint_frame(tree, next(j for group in chain for j in tree.joints(group)))
+    stand = np.linalg.inv(carry) @ base
+    rows, before = [], base
+    for group in chain:
+        joints = tree.joints(group)
+        for joint in joints:
+            frame = joint_frame(tree, joint)
+            is_last = joint == joints[-1]
+            rows.append(
+                _row(tree, group if is_last else None, joint, np.linalg.inv(before) @ frame, starts)
+            )
+            before = frame
+    rows = [row.replace(driven=row.joint_name in driven) for row in rows]
+    last = next((group for group in reversed(chain) if group in tips), None)
+    tip = (0.0, 0.0, 0.0)
+    if last is not None:
+        x, y, z = (np.linalg.inv(before) @ [*tips[last], 1.0])[:3].tolist()
+        tip = (x, y, z)
+    return Finger(
+        name=name,
+        base=Pose(position=position_of(stand), quaternion=quaternion_of(stand)),
+        on=on,
+        convention="placed",
+        phalanges=tuple(rows),
+        tip=tip,
+        verbatim_names=True,
+    )
+
+
+def _row(
+    tree: MjcfTree, group: int | None, joint: int, origin: Array, starts: Mapping[str, float]
+) -> Phalanx:
+    """One joint, with the bodies of its group if it is the last joint of the group."""
+    model = tree.model
+    name, dof = str(model.joint(joint).name), int(model.jnt_dofadr[joint])
+    low, high = joint_range(model, joint)
+    is_hinge = int(model.jnt_type[joint]) == mujoco.mjtJoint.mjJNT_HINGE
+    bodies = {} if group is None else {"bodies": tuple(_bodies_of_group(tree, group))}
+    weight = {} if group is None else {"inertial": _inertial(tree, group, joint)}
+    return Phalanx(
+        name=f"{name}_link" if group is None else _group_name(tree, group),
+        joint_name=name,
+        joint="revolute" if is_hinge else "prismatic",
+        origin=Pose(position=position_of(origin), quaternion=quaternion_of(origin)),
+        limits=(low, high),
+        start=min(max(starts[name], low), high),
+        damping=float(np.ravel(model.dof_damping[dof])[0]),
+        stiffness=float(np.ravel(model.jnt_stiffness[joint])[0]),
+        rest_angle=float(model.qpos_spring[model.jnt_qposadr[joint]]),
+        friction_loss=float(model.dof_frictionloss[dof]),
+        armature=float(model.dof_armature[dof]),
+        **bodies,
+        **weight,
+    )
+
+
+def _bodies_of_group(tree: MjcfTree, group: int) -> list[str]:
+    """Colliding bodies of a phalanx; the palm is not a phalanx."""
+    return [] if group == tree.palm else tree.touching(group)
+
+
+def _inertial(tree: MjcfTree, group: int, joint: int) -> Inertial | None:
+    """Mass and inertia of a group in the frame of its last joint."""
+    model, data = tree.model, tree.data
+    members = tree.members[group]
+    masses = model.body_mass[members]
+    total = float(masses.sum())
+    if total <= 0.0:
+        return None
+    centre = masses @ data.xipos[members] / total
+    inertia = np.zeros((3, 3))
+    for body, mass in zip(members, masses, strict=True):
+        rotated = data.ximat[body].reshape(3, 3)
+        away = data.xipos[body] - centre
+        inertia += rotated @ np.diag(model.body_inertia[body]) @ rotated.T
+        inertia += mass * (away @ away * np.eye(3) - np.outer(away, away))
+    frame = joint_frame(tree, joint)
+    rotated = frame[:3, :3].T @ inertia @ frame[:3, :3]
+    x, y, z = (frame[:3, :3].T @ (centre - frame[:3, 3])).tolist()
+    ixx, iyy, izz, ixy, ixz, iyz = rotated[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]].tolist()
+    return Inertial(
+        mass=total, origin=Origin(xyz=(x, y, z)), inertia=(ixx, iyy, izz, ixy, ixz, iyz)
+    )
+
+
+def _jacobian(model: mujoco.MjModel, data: mujoco.MjData) -> Array:
+    """Jacobian of all constraints, (nefc, nv)."""
+    if not mujoco.mj_isSparse(model):
+        return np.array(data.efc_J).reshape(data.nefc, model.nv)
+    dense = np.zeros((data.nefc, model.nv))
+    mujoco.mju_sparse2dense(
+        dense, data.efc_J, data.efc_J_rownnz, data.efc_J_rowadr, data.efc_J_colind
+    )
+    return dense
