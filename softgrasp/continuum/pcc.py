@@ -1,15 +1,16 @@
 """Piecewise constant curvature: continuum segments as circular arcs.
 
-A segment of length ℓ bends with curvature κ in the plane that stands at the angle φ about its base
-z axis. Everything is computed from u = θ cos φ and v = θ sin φ with θ = κℓ, which are smooth where
-the segment is straight.
+A segment of length ℓ bends with curvature κ in the plane at the angle φ about its base z axis. All
+functions compute with u = θ cos φ and v = θ sin φ, θ = κℓ, which are smooth where the segment is
+straight; ``arc_functions`` are the five functions of θ that this needs.
 
-Frames at the end of a segment (they share position and z axis, not the turn about z):
+Frames at the end of a segment (they have the same position and z axis, and differ by a rotation
+about z):
 
-- ``bishop``: turned about the normal of the bending plane only, so a straight segment does not
-  turn (papers 002 eq 3 and 003 eq 3, corrected in docs/pcc.md); the default.
-- ``webster``: Rz(φ) of the bending plane is kept (paper 001 eq 5; Webster and Jones 2010); it has
-  no limit at κ = 0 that is free of φ.
+- ``bishop``: rotated about the normal of the bending plane only, so a straight segment does not
+  rotate (papers 002 eq 3 and 003 eq 3, corrected in docs/pcc.md); the default.
+- ``webster``: Rz(φ) of the bending plane is kept (paper 001 eq 5; Webster and Jones 2010); its
+  limit at κ = 0 depends on φ.
 """
 
 from __future__ import annotations
@@ -41,44 +42,132 @@ __all__ = [
     "to_bishop",
     "to_webster",
 ]
-
-
-# --------------------
-# Which curvatures bring the end of a segment or of a chain where it is wanted.
-
-
+Frame = Literal["bishop", "webster"]
+"""Convention of end frames."""
+SMALL = 0.1
+"""Angle below which the power series are used [rad]: seven terms are exact to rounding."""
 STARTS = 8
-"""A chain is tried from so many shapes: from one, one pose in thirty is missed."""
+"""Start shapes of the inverse of a chain: with one, one pose in thirty is missed."""
 FIRST_BEND = 0.3
-"""Largest bending angle of the shapes to start from, after the straight one, over the limit."""
+"""Largest bending angle of the start shapes after the straight one, over the limit [–]."""
 WALL = 10.0
 """Weight of an angle beyond its limit [1/rad, in chain lengths]."""
+_TERMS = range(7)
 
 
-@dataclass(frozen=True)
-class ChainPose:
-    """A shape of a chain that brings its end to a target, or as near as it can be.
+# One segment.
+
+
+def segment_transform(
+    kappa: ArrayLike, phi: ArrayLike, length: ArrayLike, frame: Frame = "bishop"
+) -> Array:
+    """Compute the end frame of a segment in its base frame, (..., 4, 4); arguments broadcast.
+
+    Papers 002 (eq 2, 3), 003 (eq 3) and 001 (eq 5), with their errata corrected.
 
     Args:
-        kappas: Curvatures [1/m], shape (n,).
-        phis: Angles of the bending planes, ``bishop`` frames [rad], (n,).
-        position_error: Distance of the end from the target [m].
-        rotation_error: Angle between end and target frame [rad]; 0 where only a position was asked.
-        reached: Whether both are within the tolerance.
-    """
+        kappa: Curvature [1/m].
+        phi: Angle of the bending plane about the base z axis, 0 bends towards +x [rad].
+        length: Arc length [m].
+        frame: Rotation of the end frame about its z axis.
 
-    kappas: Array
-    phis: Array
-    position_error: float
-    rotation_error: float
-    reached: bool
+    Raises:
+        DescriptionError: A length is not positive, a number is not finite, or no such frame.
+    """
+    kappa, phi, length = _checked(kappa, phi, length, frame)
+    theta = kappa * length
+    end = bend_transform(theta * np.cos(phi), theta * np.sin(phi), length)
+    return end if frame == "bishop" else end @ rotate_about("z", phi)
+
+
+def bend_transform(u: ArrayLike, v: ArrayLike, length: ArrayLike) -> Array:
+    """Compute the end frame (``bishop``) of a segment bent by (u, v) = θ (cos φ, sin φ).
+
+    Smooth everywhere, the straight segment included.
+
+    Args:
+        u: Component of the bending angle towards x [rad].
+        v: Component of the bending angle towards y [rad].
+        length: Arc length [m].
+
+    Returns:
+        Shape (..., 4, 4).
+    """
+    u, v, length = np.broadcast_arrays(*(np.asarray(part, dtype=float) for part in (u, v, length)))
+    theta = np.hypot(u, v)
+    f = arc_functions(theta)
+    end = np.zeros((*theta.shape, 4, 4))
+    end[..., 0, :] = np.stack([1 - f.b * u**2, -f.b * u * v, f.a * u, length * f.b * u], axis=-1)
+    end[..., 1, :] = np.stack([-f.b * u * v, 1 - f.b * v**2, f.a * v, length * f.b * v], axis=-1)
+    end[..., 2, :] = np.stack([-f.a * u, -f.a * v, np.cos(theta), length * f.a], axis=-1)
+    end[..., 3, 3] = 1.0
+    return end
+
+
+def strain_transform(strains: ArrayLike, rest_length: ArrayLike) -> Array:
+    """Compute the end frame of a segment of constant bending, torsion and elongation, (..., 4, 4).
+
+    The segment bends first and is then twisted (paper 003, eq 3); a rod of constant strain would
+    form a helix, which differs by some percent of the length.
+
+    Args:
+        strains: Curvatures about the x and the y axis and torsion [1/m], and elongation [–], shape
+            (..., 4). Bending about +y leans towards +x.
+        rest_length: Length without elongation [m].
+    """
+    kx, ky, kz, elongation = np.moveaxis(np.asarray(strains, dtype=float), -1, 0)
+    length = (1.0 + elongation) * np.asarray(rest_length, dtype=float)
+    return bend_transform(length * ky, -length * kx, length) @ rotate_about("z", length * kz)
+
+
+def jacobian(kappa: ArrayLike, phi: ArrayLike, length: ArrayLike, frame: Frame = "bishop") -> Array:
+    """Compute the Jacobian of the end of a segment over (κ, φ, ℓ), (..., 6, 3).
+
+    Rows: velocity of the end's origin [m/s], angular velocity of the end frame [rad/s], both in the
+    base frame. The column of φ vanishes where the segment is straight; ``bend_jacobian`` is regular
+    there.
+
+    Raises:
+        DescriptionError: As ``segment_transform``.
+    """
+    kappa, phi, length = _checked(kappa, phi, length, frame)
+    theta, cosine, sine = kappa * length, np.cos(phi), np.sin(phi)
+    inner = np.zeros((*theta.shape, 3, 3))  # d(u, v, ℓ) / d(κ, φ, ℓ)
+    inner[..., 0, :] = np.stack([length * cosine, -theta * sine, kappa * cosine], axis=-1)
+    inner[..., 1, :] = np.stack([length * sine, theta * cosine, kappa * sine], axis=-1)
+    inner[..., 2, 2] = 1.0
+    whole = bend_jacobian(theta * cosine, theta * sine, length) @ inner
+    if frame == "webster":
+        end = bend_transform(theta * cosine, theta * sine, length)
+        whole[..., 3:, 1] += end[..., :3, 2]
+    return np.asarray(whole)
+
+
+def bend_jacobian(u: ArrayLike, v: ArrayLike, length: ArrayLike) -> Array:
+    """Compute the Jacobian of the end over (u, v, ℓ), (..., 6, 3); rows as in ``jacobian``.
+
+    The angular part is the left Jacobian of the rotation vector (−v, u, 0); paper 003 (eq 5, 6)
+    prints the rate of the vector itself, which is wrong by 26 % at 30° where φ changes.
+    """
+    u, v, length = np.broadcast_arrays(*(np.asarray(part, dtype=float) for part in (u, v, length)))
+    f = arc_functions(np.hypot(u, v))
+    zero = np.zeros_like(u)
+    rows = [
+        [length * (f.b + u**2 * f.e), length * u * v * f.e, u * f.b],
+        [length * u * v * f.e, length * (f.b + v**2 * f.e), v * f.b],
+        [length * u * f.d, length * v * f.d, f.a],
+        [-f.c * u * v, f.c * u**2 - 1.0, zero],
+        [1.0 - f.c * v**2, f.c * u * v, zero],
+        [-f.b * v, f.b * u, zero],
+    ]
+    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
 
 
 def segment_inverse(position: ArrayLike) -> tuple[float, float, float]:
-    """Curvature [1/m], plane angle [rad] and length [m] of the arc that ends at a position.
+    """Compute curvature [1/m], plane angle [rad] and length [m] of the arc to a position.
 
-    The arc leaves the origin along +z; every position but those with x = y = 0 and z ≤ 0 is the
-    end of exactly one that bends by less than a full turn.
+    The arc leaves the origin along +z; every position except those with x = y = 0 and z ≤ 0 is the
+    end of exactly one arc that bends by less than a full turn.
 
     Args:
         position: (x, y, z) [m].
@@ -98,6 +187,141 @@ def segment_inverse(position: ArrayLike) -> tuple[float, float, float]:
     return 2.0 * half / length, float(np.arctan2(y, x)), length
 
 
+def _checked(
+    kappa: ArrayLike, phi: ArrayLike, length: ArrayLike, frame: str
+) -> tuple[Array, Array, Array]:
+    if frame not in get_args(Frame):
+        hint = did_you_mean(frame, get_args(Frame))
+        raise DescriptionError(f"expected a frame of a segment, found '{frame}'; {hint}")
+    parts = {"kappa": kappa, "phi": phi, "length": length}
+    arrays = {name: np.asarray(part, dtype=float) for name, part in parts.items()}
+    for name, array in arrays.items():
+        if not np.isfinite(array).all():
+            raise DescriptionError(f"expected finite numbers, found {array}", field=name)
+    if not (arrays["length"] > 0.0).all():
+        raise DescriptionError(
+            f"expected lengths above 0, found {arrays['length']}", field="length"
+        )
+    kappa, phi, length = np.broadcast_arrays(*arrays.values())
+    return kappa, phi, length
+
+
+# Chains of segments.
+
+
+def chain_transform(
+    kappas: ArrayLike, phis: ArrayLike, lengths: ArrayLike, frame: Frame = "bishop"
+) -> Array:
+    """Compute the end frame of a chain in its base frame, (4, 4).
+
+    Args:
+        kappas: Curvatures from the base outwards [1/m], shape (n,).
+        phis: Angles of the bending planes, each about the z axis of the previous frame [rad], (n,).
+        lengths: Arc lengths [m], (n,).
+        frame: Rotation of each end frame about its z axis, which also rotates the next plane.
+
+    Raises:
+        DescriptionError: Different numbers of values, or as ``segment_transform``.
+    """
+    return np.asarray(chain_frames(kappas, phis, lengths, frame)[-1])
+
+
+def chain_frames(
+    kappas: ArrayLike, phis: ArrayLike, lengths: ArrayLike, frame: Frame = "bishop"
+) -> Array:
+    """Compute the base and all segments' end frames, (n + 1, 4, 4), as ``chain_transform``."""
+    kappas, phis, lengths = of_one_length(kappas=kappas, phis=phis, lengths=lengths)
+    steps = segment_transform(kappas, phis, lengths, frame)
+    return frames_along(steps)
+
+
+def chain_jacobian(u: ArrayLike, v: ArrayLike, lengths: ArrayLike) -> Array:
+    """Compute the Jacobian of the end of a chain of ``bishop`` frames, (6, 3n).
+
+    Rows: velocity of the end's origin, angular velocity of the end frame, in the base frame.
+    Columns: u₁, v₁, ℓ₁, u₂, ….
+
+    Args:
+        u: Components of the bending angles towards x [rad], shape (n,).
+        v: Components of the bending angles towards y [rad], (n,).
+        lengths: Arc lengths [m], (n,).
+
+    Raises:
+        DescriptionError: Different numbers of values.
+    """
+    u, v, lengths = of_one_length(u=u, v=v, lengths=lengths)
+    frames = frames_along(bend_transform(u, v, lengths))
+    segment_jacobian = bend_jacobian(u, v, lengths)
+    base = frames[:-1, :3, :3]
+    linear, angular = base @ segment_jacobian[:, :3], base @ segment_jacobian[:, 3:]
+    # everything beyond a segment's end rotates with it
+    arms = frames[-1, :3, 3] - frames[1:, :3, 3]
+    carried = np.cross(angular, arms[:, :, None], axisa=1, axisb=1, axisc=1)
+    whole = np.concatenate([linear + carried, angular], axis=1)
+    return np.asarray(whole.transpose(1, 0, 2).reshape(6, -1))
+
+
+def to_bishop(phis: ArrayLike) -> Array:
+    """Convert plane angles of ``webster`` frames to those of ``bishop`` frames, (n,) [rad].
+
+    The chains have the same positions and z axes; the ``webster`` end frame is rotated about its z
+    axis by the last of these angles. Exact: the product of the ``webster`` segments is that of the
+    ``bishop`` segments at the summed angles, times Rz of their sum.
+    """
+    return np.asarray(np.cumsum(np.asarray(phis, dtype=float), axis=-1))
+
+
+def to_webster(phis: ArrayLike) -> Array:
+    """Convert plane angles of ``bishop`` frames to those of ``webster`` frames, (n,) [rad]."""
+    return np.diff(np.asarray(phis, dtype=float), axis=-1, prepend=0.0)
+
+
+def frames_along(steps: Array) -> Array:
+    """Multiply successive transforms: the base and every frame after it, (n + 1, 4, 4)."""
+    frames = [np.eye(4)]
+    for step in steps:
+        frames.append(frames[-1] @ step)
+    return np.stack(frames)
+
+
+def of_one_length(**series: ArrayLike) -> list[Array]:
+    """Return series of one number per segment as arrays (n,).
+
+    Raises:
+        DescriptionError: They have different numbers of values.
+    """
+    arrays = {name: np.atleast_1d(np.asarray(part, dtype=float)) for name, part in series.items()}
+    sizes = {name: array.shape for name, array in arrays.items()}
+    if len(set(sizes.values())) != 1 or len(next(iter(sizes.values()))) != 1:
+        shapes_text = ", ".join(f"{name} {shape}" for name, shape in sizes.items())
+        raise DescriptionError(
+            f"expected one value per segment in each, found shapes {shapes_text}"
+        )
+    return list(arrays.values())
+
+
+# Inverse kinematics of chains.
+
+
+@dataclass(frozen=True)
+class ChainPose:
+    """A shape of a chain whose end is at a target, or as near to it as possible.
+
+    Args:
+        kappas: Curvatures [1/m], shape (n,).
+        phis: Angles of the bending planes, ``bishop`` frames [rad], (n,).
+        position_error: Distance of the end from the target [m].
+        rotation_error: Angle between end and target frame [rad]; 0 for a target position.
+        reached: Whether both are within the tolerance.
+    """
+
+    kappas: Array
+    phis: Array
+    position_error: float
+    rotation_error: float
+    reached: bool
+
+
 def chain_inverse(
     target: ArrayLike,
     lengths: ArrayLike,
@@ -106,17 +330,17 @@ def chain_inverse(
     tolerance: float = 1e-8,
     seed: int = 0,
 ) -> ChainPose:
-    """A shape of a chain of segments of fixed length that brings its end to a target.
+    """Compute a shape of a chain of segments of fixed length whose end is at a target.
 
-    A position has many such shapes; the one nearest to straight in the order of trial is returned.
-    A shape within the limits is found by least squares from several starts.
+    A position has many such shapes; the first one found is returned, starting from the straight
+    chain. Shapes within the limits are found by least squares from several starts.
 
     Args:
         target: A position (3,) [m], or a frame (4, 4), in the base frame.
         lengths: Arc lengths [m], shape (n,).
         max_bending: Largest bending angle θ of a segment [rad].
         tolerance: Distance [m] and angle [rad] within which the target counts as reached.
-        seed: Of the shapes to start from.
+        seed: Seed of the start shapes.
 
     Raises:
         DescriptionError: The target is neither a position nor a frame, or a limit is not positive.
@@ -162,7 +386,7 @@ class _Task:
         self._target_position = goal[:3, 3] if self._oriented else goal
 
     def solve(self, start: Array, tolerance: float) -> ChainPose:
-        """The nearest least-squares shape from a start."""
+        """Return the least-squares shape from a start."""
         fit: OptimizeResult = least_squares(
             self._residuals, start, self._slopes, method="trf", xtol=1e-15, ftol=1e-15, gtol=1e-15
         )
@@ -191,7 +415,7 @@ class _Task:
         return np.asarray(frames_along(steps)[-1])
 
     def _rotation_error_vector(self, end: Array) -> Array:
-        """Rotation vector from the target to the end frame, in the base frame [rad]."""
+        """Return the rotation vector from the target to the end frame, in the base frame [rad]."""
         return np.asarray(Rotation.from_matrix(end[:3, :3] @ self._goal[:3, :3].T).as_rotvec())
 
     def _residuals(self, flat: Array) -> Array:
@@ -226,7 +450,7 @@ class _Task:
 
 
 def _inverse_left_jacobian(rotation_vector: Array) -> Array:
-    """From angular velocity to the rate of a rotation vector, (3, 3)."""
+    """Return the matrix from angular velocity to the rate of a rotation vector, (3, 3)."""
     angle = float(np.linalg.norm(rotation_vector))
     x, y, z = rotation_vector
     skew = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
@@ -236,240 +460,13 @@ def _inverse_left_jacobian(rotation_vector: Array) -> Array:
     return np.asarray(np.eye(3) - 0.5 * skew + factor * skew @ skew)
 
 
-# --------------------
-# Segments one after another.
-
-
-def chain_transform(
-    kappas: ArrayLike, phis: ArrayLike, lengths: ArrayLike, frame: Frame = "bishop"
-) -> Array:
-    """End frame of a chain in its base frame, (4, 4).
-
-    Args:
-        kappas: Curvatures from the base outwards [1/m], shape (n,).
-        phis: Angles of the bending planes, each about the z axis of the frame before [rad], (n,).
-        lengths: Arc lengths [m], (n,).
-        frame: How each end frame is turned about its z axis, and with it the next plane.
-
-    Raises:
-        DescriptionError: Different numbers of values, or as ``segment_transform``.
-    """
-    return np.asarray(chain_frames(kappas, phis, lengths, frame)[-1])
-
-
-def chain_frames(
-    kappas: ArrayLike, phis: ArrayLike, lengths: ArrayLike, frame: Frame = "bishop"
-) -> Array:
-    """The base and the end frame of every segment, (n + 1, 4, 4); as ``chain_transform``."""
-    kappas, phis, lengths = of_one_length(kappas=kappas, phis=phis, lengths=lengths)
-    steps = segment_transform(kappas, phis, lengths, frame)
-    return frames_along(steps)
-
-
-def chain_jacobian(u: ArrayLike, v: ArrayLike, lengths: ArrayLike) -> Array:
-    """How the end of a chain of ``bishop`` frames moves, (6, 3n), columns (u₁, v₁, ℓ₁, u₂, …).
-
-    Rows: velocity of the end's origin, angular velocity of the end frame, in the base frame.
-
-    Args:
-        u: Parts of the bending angles towards x [rad], shape (n,).
-        v: Parts of the bending angles towards y [rad], (n,).
-        lengths: Arc lengths [m], (n,).
-
-    Raises:
-        DescriptionError: Different numbers of values.
-    """
-    u, v, lengths = of_one_length(u=u, v=v, lengths=lengths)
-    frames = frames_along(bend_transform(u, v, lengths))
-    segment_jacobian = bend_jacobian(u, v, lengths)
-    base = frames[:-1, :3, :3]
-    linear, angular = base @ segment_jacobian[:, :3], base @ segment_jacobian[:, 3:]
-    # what lies behind a segment's end is carried around with it
-    arms = frames[-1, :3, 3] - frames[1:, :3, 3]
-    carried = np.cross(angular, arms[:, :, None], axisa=1, axisb=1, axisc=1)
-    whole = np.concatenate([linear + carried, angular], axis=1)
-    return np.asarray(whole.transpose(1, 0, 2).reshape(6, -1))
-
-
-def to_bishop(phis: ArrayLike) -> Array:
-    """Plane angles of ``webster`` frames as those of ``bishop`` frames, (n,) [rad].
-
-    The chains have the same positions and z axes; the ``webster`` end frame is turned about its
-    z axis by the last of these angles. Exact: the product of the ``webster`` segments is that of
-    the ``bishop`` segments at the summed angles, times Rz of their sum.
-    """
-    return np.asarray(np.cumsum(np.asarray(phis, dtype=float), axis=-1))
-
-
-def to_webster(phis: ArrayLike) -> Array:
-    """Plane angles of ``bishop`` frames as those of ``webster`` frames; undoes ``to_bishop``."""
-    return np.diff(np.asarray(phis, dtype=float), axis=-1, prepend=0.0)
-
-
-def frames_along(steps: Array) -> Array:
-    """The base and every frame after it, (n + 1, 4, 4), of steps from one to the next."""
-    frames = [np.eye(4)]
-    for step in steps:
-        frames.append(frames[-1] @ step)
-    return np.stack(frames)
-
-
-def of_one_length(**series: ArrayLike) -> list[Array]:
-    """Series of one number a segment as arrays (n,).
-
-    Raises:
-        DescriptionError: They have different numbers of values.
-    """
-    arrays = {name: np.atleast_1d(np.asarray(part, dtype=float)) for name, part in series.items()}
-    sizes = {name: array.shape for name, array in arrays.items()}
-    if len(set(sizes.values())) != 1 or len(next(iter(sizes.values()))) != 1:
-        shapes_text = ", ".join(f"{name} {shape}" for name, shape in sizes.items())
-        raise DescriptionError(f"expected one value a segment in each, found shapes {shapes_text}")
-    return list(arrays.values())
-
-
-# --------------------
-# One segment of constant curvature: its end frame, and how that moves.
-
-
-Frame = Literal["bishop", "webster"]
-
-
-def segment_transform(
-    kappa: ArrayLike, phi: ArrayLike, length: ArrayLike, frame: Frame = "bishop"
-) -> Array:
-    """End frame of a segment in its base frame, shape (..., 4, 4); arguments broadcast.
-
-    Args:
-        kappa: Curvature [1/m].
-        phi: Angle of the bending plane about the base z axis, 0 bends towards +x [rad].
-        length: Arc length [m].
-        frame: How the end frame is turned about its z axis.
-
-    Raises:
-        DescriptionError: A length is not positive, a number is not finite, or no such frame.
-
-    Papers 002 (eq 2, 3), 003 (eq 3) and 001 (eq 5), with their printed errors corrected.
-    """
-    kappa, phi, length = _checked(kappa, phi, length, frame)
-    theta = kappa * length
-    end = bend_transform(theta * np.cos(phi), theta * np.sin(phi), length)
-    return end if frame == "bishop" else end @ rotate_about("z", phi)
-
-
-def bend_transform(u: ArrayLike, v: ArrayLike, length: ArrayLike) -> Array:
-    """End frame (``bishop``) of a segment bent by (u, v) = θ (cos φ, sin φ), shape (..., 4, 4).
-
-    Smooth everywhere, the straight segment included.
-
-    Args:
-        u: Part of the bending angle towards x [rad].
-        v: Part of the bending angle towards y [rad].
-        length: Arc length [m].
-    """
-    u, v, length = np.broadcast_arrays(*(np.asarray(part, dtype=float) for part in (u, v, length)))
-    theta = np.hypot(u, v)
-    f = arc_functions(theta)
-    end = np.zeros((*theta.shape, 4, 4))
-    end[..., 0, :] = np.stack([1 - f.b * u**2, -f.b * u * v, f.a * u, length * f.b * u], axis=-1)
-    end[..., 1, :] = np.stack([-f.b * u * v, 1 - f.b * v**2, f.a * v, length * f.b * v], axis=-1)
-    end[..., 2, :] = np.stack([-f.a * u, -f.a * v, np.cos(theta), length * f.a], axis=-1)
-    end[..., 3, 3] = 1.0
-    return end
-
-
-def strain_transform(strains: ArrayLike, rest_length: ArrayLike) -> Array:
-    """End frame of a segment with constant bending, torsion and elongation, shape (..., 4, 4).
-
-    The segment bends first and is then twisted (paper 003, eq 3); a rod of constant strain would
-    wind as a helix, which differs by some percent of the length.
-
-    Args:
-        strains: Curvatures about the x and the y axis and torsion [1/m], and elongation [–], shape
-            (..., 4). Bending about +y leans towards +x.
-        rest_length: Length without elongation [m].
-    """
-    kx, ky, kz, elongation = np.moveaxis(np.asarray(strains, dtype=float), -1, 0)
-    length = (1.0 + elongation) * np.asarray(rest_length, dtype=float)
-    return bend_transform(length * ky, -length * kx, length) @ rotate_about("z", length * kz)
-
-
-def jacobian(kappa: ArrayLike, phi: ArrayLike, length: ArrayLike, frame: Frame = "bishop") -> Array:
-    """How the end of a segment moves with (κ, φ, ℓ), shape (..., 6, 3).
-
-    Rows: velocity of the end's origin [m/s], angular velocity of the end frame [rad/s], both in
-    the base frame. The column of φ vanishes where the segment is straight; ``bend_jacobian`` is
-    regular there.
-
-    Raises:
-        DescriptionError: As ``segment_transform``.
-    """
-    kappa, phi, length = _checked(kappa, phi, length, frame)
-    theta, cosine, sine = kappa * length, np.cos(phi), np.sin(phi)
-    inner = np.zeros((*theta.shape, 3, 3))  # d(u, v, ℓ) / d(κ, φ, ℓ)
-    inner[..., 0, :] = np.stack([length * cosine, -theta * sine, kappa * cosine], axis=-1)
-    inner[..., 1, :] = np.stack([length * sine, theta * cosine, kappa * sine], axis=-1)
-    inner[..., 2, 2] = 1.0
-    whole = bend_jacobian(theta * cosine, theta * sine, length) @ inner
-    if frame == "webster":
-        end = bend_transform(theta * cosine, theta * sine, length)
-        whole[..., 3:, 1] += end[..., :3, 2]
-    return np.asarray(whole)
-
-
-def bend_jacobian(u: ArrayLike, v: ArrayLike, length: ArrayLike) -> Array:
-    """How the end of a segment moves with (u, v, ℓ), shape (..., 6, 3); rows as ``jacobian``.
-
-    The angular part is the left Jacobian of the rotation vector (−v, u, 0); paper 003 (eq 5, 6)
-    prints the vector's own rate, which is wrong by 26 % at 30° where φ changes.
-    """
-    u, v, length = np.broadcast_arrays(*(np.asarray(part, dtype=float) for part in (u, v, length)))
-    f = arc_functions(np.hypot(u, v))
-    zero = np.zeros_like(u)
-    rows = [
-        [length * (f.b + u**2 * f.e), length * u * v * f.e, u * f.b],
-        [length * u * v * f.e, length * (f.b + v**2 * f.e), v * f.b],
-        [length * u * f.d, length * v * f.d, f.a],
-        [-f.c * u * v, f.c * u**2 - 1.0, zero],
-        [1.0 - f.c * v**2, f.c * u * v, zero],
-        [-f.b * v, f.b * u, zero],
-    ]
-    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
-
-
-def _checked(
-    kappa: ArrayLike, phi: ArrayLike, length: ArrayLike, frame: str
-) -> tuple[Array, Array, Array]:
-    if frame not in get_args(Frame):
-        hint = did_you_mean(frame, get_args(Frame))
-        raise DescriptionError(f"expected a frame of a segment, found '{frame}'; {hint}")
-    parts = {"kappa": kappa, "phi": phi, "length": length}
-    arrays = {name: np.asarray(part, dtype=float) for name, part in parts.items()}
-    for name, array in arrays.items():
-        if not np.isfinite(array).all():
-            raise DescriptionError(f"expected finite numbers, found {array}", field=name)
-    if not (arrays["length"] > 0.0).all():
-        raise DescriptionError(
-            f"expected lengths above 0, found {arrays['length']}", field="length"
-        )
-    kappa, phi, length = np.broadcast_arrays(*arrays.values())
-    return kappa, phi, length
-
-
-# --------------------
-# The five functions of an arc's angle that constant curvature needs, exact at zero.
-
-
-SMALL = 0.1
-"""Below this angle [rad] the power series are used: seven terms are exact to rounding."""
-_TERMS = range(7)
+# Functions of an arc's angle.
 
 
 class ArcFunctions(NamedTuple):
     """Functions of the angle t of an arc, each of the angle's shape.
 
-    With the power series of sin and cos: ``a`` = sin t / t, ``b`` = (1 − cos t)/t²,
-    ``c`` = (t − sin t)/t³, ``d`` = a′/t, ``e`` = b′/t.
+    ``a`` = sin t / t, ``b`` = (1 − cos t)/t², ``c`` = (t − sin t)/t³, ``d`` = a′/t, ``e`` = b′/t.
     """
 
     a: Array
@@ -480,7 +477,7 @@ class ArcFunctions(NamedTuple):
 
 
 def arc_functions(angle: ArrayLike) -> ArcFunctions:
-    """The five functions at angles of any shape [rad]."""
+    """Compute the five functions at angles of any shape [rad], exact at zero."""
     angle = np.asarray(angle, dtype=float)
     near = np.abs(angle) < SMALL
     far = _closed(np.where(near, 1.0, angle))

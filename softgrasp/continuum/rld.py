@@ -1,7 +1,16 @@
 """Rigid-link discretisation: a beam becomes rigid links with springs between them.
 
-Where the joints go matters more than how many there are: joints in the middle of their cells
-converge with the square of the cell length, joints at the ends of cells only with the length.
+The positions of the joints matter more than their number: joints in the middle of their cells
+converge with the square of the cell length, joints at the ends of cells only linearly.
+
+``finger_from_bendable`` discretises a bendable segment of a U(C)RDF robot. The frames differ: the
+backbone of a bendable lies along z and bends at φ towards (cos φ, sin φ, 0); a finger lies along +x
+and bends towards −z at positive angles:
+
+    finger        +x      −z                  +y
+    bendable      +z      (cos φ, sin φ, 0)   (−sin φ, cos φ, 0)
+
+where φ is the plane of a planar bendable, and 0 of a spatial one.
 """
 
 from __future__ import annotations
@@ -20,37 +29,165 @@ from softgrasp.description.soft_finger import SoftFinger, SoftJoint, SoftLink
 from softgrasp.errors import DescriptionError, SoftgraspWarning, did_you_mean
 from softgrasp.mechanics.transforms import Array
 
-# --------------------
-# A bendable segment of a U(C)RDF robot as a soft finger of rigid links.
-#
-# The frames differ: a bendable's backbone runs along its z axis and bends at φ towards
-# (cos φ, sin φ, 0); a finger lies along its +x axis and bends towards −z at positive angles. So::
-#
-#     finger        +x      −z                  +y
-#     bendable      +z      (cos φ, sin φ, 0)   (−sin φ, cos φ, 0)
-#
-# where φ is the plane of a planar bendable, and 0 for one that may bend to all sides.
+__all__ = ["discretise", "finger_from_bendable", "joint_compliances", "refined"]
+
+Layout = Literal["midpoint", "interfaces", "interfaces_corrected"]
+"""Positions of joints; see ``discretise``."""
+SLENDERNESS = 0.1
+"""Width and height over length of a finger without a specified section."""
+MIN_MASS = 1e-12
+"""Mass of a link in a gap between the links of the coarser chain [kg]."""
+
+
+# Uniform beams.
+
+
+def discretise(
+    length: float,
+    bending_stiffness: float,
+    mass: float,
+    joints: int = 8,
+    layout: Layout = "midpoint",
+    planar: bool = True,
+    *,
+    bending_damping: float = 0.0,
+    section: tuple[float, float] | None = None,
+    pressure_moment: float = 0.0,
+    pressure_area: float = 0.0,
+    tendon_arm: float = 0.0,
+    tendon_pull: float | None = None,
+    torsion_stiffness: float | None = None,
+    axial_stiffness: float | None = None,
+    name: str = "finger",
+) -> SoftFinger:
+    """Discretise a uniform beam, clamped at the origin and straight along +x.
+
+    Args:
+        length: [m]
+        bending_stiffness: EI [N·m²].
+        mass: Mass of the whole beam [kg]; any mass above zero.
+        joints: Number of joints.
+        layout: ``midpoint``: each joint in the middle of one of n equal cells, k = EI/cell; the tip
+            of a bent finger is exact to second order, its angle under a moment exactly.
+            ``interfaces``: between n + 1 equal links with k = EI/link, as in paper 000; first
+            order. ``interfaces_corrected``: the same links, where the end joints bend for one and a
+            half of them.
+        planar: Whether it bends in the x–z plane only.
+        bending_damping: Moment over rate of curvature [N·m²·s].
+        section: Width (y) and height (z) of the links [m]; a tenth of the length by default.
+        pressure_moment: Bending moment over pressure, the same along the finger [N·m/Pa].
+        pressure_area: Force along the finger over pressure [m²]; effective with
+            ``axial_stiffness``.
+        tendon_arm: Bending moment over the tension of a tendon along the finger [m].
+        tendon_pull: Force along the finger over tension; by default 1 with a ``tendon_arm``.
+        torsion_stiffness: GJ [N·m²]; infinite by default.
+        axial_stiffness: EA [N]; infinite by default.
+        name: Name of the finger.
+
+    Raises:
+        DescriptionError: A number is out of range, or there is no such layout.
+    """
+    needed = {"length": length, "bending_stiffness": bending_stiffness, "mass": mass}
+    optional = {"torsion_stiffness": torsion_stiffness, "axial_stiffness": axial_stiffness}
+    specified = {field: value for field, value in optional.items() if value is not None}
+    for field, value in (needed | specified).items():
+        _check(field, value, above=True)
+    _check("bending_damping", bending_damping, above=False)
+    for edge in () if section is None else _pair(section):
+        _check("section", edge, above=True)
+    count: object = joints
+    if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1:
+        raise DescriptionError(f"expected a whole number from 1 on, found {joints}", field="joints")
+    cells = _cells(joints, layout)
+    width, height = section or (SLENDERNESS * length,) * 2
+    bounds = np.concatenate([[0.0], cells.positions, [1.0]]) * length
+    links = [
+        SoftLink(
+            center=(0.5 * (begin + end), 0.0, 0.0),
+            mass=mass * (end - begin) / length,
+            size=(end - begin, width, height),
+        )
+        for begin, end in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)
+    ]
+    bends = [
+        SoftJoint(
+            position=(position * length, 0.0, 0.0),
+            stiffness=bending_stiffness / (fraction * length),
+            damping=bending_damping / (fraction * length),
+            pressure_gain=pressure_moment,
+            pressure_area=pressure_area,
+            tendon_arm=tendon_arm,
+            tendon_pull=float(tendon_arm != 0.0) if tendon_pull is None else tendon_pull,
+            torsion_stiffness=torsion_stiffness and torsion_stiffness / (fraction * length),
+            axial_stiffness=axial_stiffness and axial_stiffness / (fraction * length),
+        )
+        for position, fraction in zip(
+            cells.positions.tolist(), cells.fractions.tolist(), strict=True
+        )
+    ]
+    return SoftFinger(
+        name=name, joints=tuple(bends), links=tuple(links), tip=(length, 0.0, 0.0), planar=planar
+    )
+
+
+class _Cells(NamedTuple):
+    """Positions of joints, and the bending length of each, over the length."""
+
+    positions: Array
+    fractions: Array
+
+
+def _cells(joints: int, layout: str) -> _Cells:
+    if layout == "midpoint":
+        return _Cells((np.arange(joints) + 0.5) / joints, np.full(joints, 1.0 / joints))
+    if layout not in get_args(Layout):
+        hint = did_you_mean(layout, get_args(Layout))
+        raise DescriptionError(f"expected a layout, found '{layout}'; {hint}", field="layout")
+    links = joints + 1
+    fractions = np.full(joints, 1.0 / links)
+    if layout == "interfaces_corrected":
+        fractions[0] += 0.5 / links
+        fractions[-1] += 0.5 / links
+    return _Cells(np.arange(1, links) / links, fractions)
+
+
+def _check(field: str, value: object, *, above: bool) -> None:
+    """Refuse anything except a finite number above zero, or at least zero."""
+    good = isinstance(value, float | int | np.number) and not isinstance(value, bool)
+    if not good or not (0.0 < value < np.inf or (not above and value == 0.0)):  # type: ignore[operator]
+        condition = "above 0" if above else "of at least 0"
+        raise DescriptionError(f"expected a number {condition}, found {value!r}", field=field)
+
+
+def _pair(section: object) -> tuple[object, object]:
+    if not isinstance(section, tuple | list | np.ndarray) or len(section) != 2:
+        raise DescriptionError(f"expected width and height, found {section!r}", field="section")
+    return section[0], section[1]
+
+
+# Bendable segments.
 
 
 def finger_from_bendable(bendable: Bendable, *, driven: Sequence[int] | None = None) -> SoftFinger:
-    """A bendable as a uniform beam of rigid links, joints in the middle of its cells.
+    """Discretise a bendable as a uniform beam, joints in the middle of its cells.
 
-    The springs are n·EI/length, the dampers n·damping/length (paper 002 has no dynamics; these are
-    the midpoint rule of rigid-link discretisation). A chamber at angle α and radius r pushes its
-    side out, so that a pressure P bends the segment by the moment −P·area·r·cos(α − φ); a tendon
-    there pulls, so that a tension T bends it by T·r·cos(α − φ).
+    The springs are n·EI/length, the dampers n·damping/length (paper 002 has no dynamics; this is
+    the midpoint rule of rigid-link discretisation). A pressure P in a chamber at angle α and radius
+    r bends the segment by the moment −P·area·r·cos(α − φ); a tension T of a tendon there by
+    T·r·cos(α − φ).
 
     Args:
         bendable: With a ``bending_stiffness`` and a mass.
-        driven: Numbers of the chambers or tendons that act together, from 0; all where not given.
-            Only a planar bendable gets their gains.
+        driven: Indices from 0 of the chambers or tendons that act together; all by default. Only a
+            planar bendable has their gains.
 
     Raises:
-        DescriptionError: The bending stiffness or the mass is missing, or there is no such drive.
+        DescriptionError: The bending stiffness or the mass is missing, or there is no such chamber
+            or tendon.
 
     Warns:
-        SoftgraspWarning: The bendable has what a soft finger has not: drives that bend it to all
-            sides, or an inertia of its own.
+        SoftgraspWarning: The bendable has properties that a soft finger cannot have: actuators that
+            bend it to all sides, limits of elongation, or an inertia.
     """
     backbone, name = bendable.backbone, bendable.name
     if not backbone.bending_stiffness:
@@ -67,7 +204,7 @@ def finger_from_bendable(bendable: Bendable, *, driven: Sequence[int] | None = N
     lost = _lost(bendable)
     if lost:
         warnings.warn(
-            f"bendable '{name}': a soft finger has no {', no '.join(lost)}; left out",
+            f"bendable '{name}': a soft finger has no {', no '.join(lost)}; ignored",
             SoftgraspWarning,
             stacklevel=2,
         )
@@ -114,166 +251,40 @@ def _driven(bendable: Bendable, numbers: Sequence[int] | None) -> list[Chamber |
 
 
 def _lost(bendable: Bendable) -> list[str]:
-    """What the bendable has and a soft finger has not."""
+    """List the properties of the bendable that a soft finger cannot have."""
     inertial = bendable.inertial
     has = {
-        "drives that bend it to all sides": bool(bendable.actuation) and not bendable.planar,
+        "actuators that bend it to all sides": bool(bendable.actuation) and not bendable.planar,
         "limits of its elongation (eps_min, eps_max)": bendable.limits.eps_min is not None
         and bool(bendable.backbone.axial_stiffness),
-        "inertia of its own": inertial is not None and inertial.inertia is not None,
+        "specified inertia": inertial is not None and inertial.inertia is not None,
     }
-    return [what for what, there in has.items() if there]
+    return [what for what, present in has.items() if present]
 
 
-__all__ = ["discretise", "finger_from_bendable", "joint_compliances", "refined"]
-
-Layout = Literal["midpoint", "interfaces", "interfaces_corrected"]
-
-SLENDERNESS = 0.1
-"""Width and height over length of a finger whose section is not given."""
-
-
-class _Cells(NamedTuple):
-    """Where joints are, and how much of the beam's length bends at each, over the length."""
-
-    positions: Array
-    fractions: Array
-
-
-def discretise(
-    length: float,
-    bending_stiffness: float,
-    mass: float,
-    joints: int = 8,
-    layout: Layout = "midpoint",
-    planar: bool = True,
-    *,
-    bending_damping: float = 0.0,
-    section: tuple[float, float] | None = None,
-    pressure_moment: float = 0.0,
-    pressure_area: float = 0.0,
-    tendon_arm: float = 0.0,
-    tendon_pull: float | None = None,
-    torsion_stiffness: float | None = None,
-    axial_stiffness: float | None = None,
-    name: str = "finger",
-) -> SoftFinger:
-    """A uniform beam, clamped at the origin and straight along +x, as rigid links.
-
-    Args:
-        length: [m]
-        bending_stiffness: EI [N·m²].
-        mass: Of the whole beam [kg]; any mass above zero.
-        joints: Number of joints.
-        layout: ``midpoint``: each joint in the middle of one of n equal cells, k = EI/cell; the
-            tip of a bent finger is exact to second order, its angle under a moment exactly.
-            ``interfaces``: between n + 1 equal links with k = EI/link, as paper 000; first order.
-            ``interfaces_corrected``: the same links, where the end joints bend for one and a half
-            of them.
-        planar: Whether it bends in the x–z plane only.
-        bending_damping: Moment over rate of curvature [N·m²·s].
-        section: Width (y) and height (z) of the links [m]; a tenth of the length where not given.
-        pressure_moment: Bending moment over pressure, the same along the finger [N·m/Pa].
-        pressure_area: Force along the finger over pressure [m²]; counts where it stretches.
-        tendon_arm: Bending moment over the tension of a tendon along the finger [m].
-        tendon_pull: Force along the finger over tension; 1 where there is an arm, if not given.
-        torsion_stiffness: GJ [N·m²]; the finger does not twist where not given.
-        axial_stiffness: EA [N]; it does not stretch where not given.
-        name: Of the finger.
-
-    Raises:
-        DescriptionError: A number is out of range, or there is no such layout.
-    """
-    needed = {"length": length, "bending_stiffness": bending_stiffness, "mass": mass}
-    optional = {"torsion_stiffness": torsion_stiffness, "axial_stiffness": axial_stiffness}
-    there = {field: value for field, value in optional.items() if value is not None}
-    for field, value in (needed | there).items():
-        _check(field, value, above=True)
-    _check("bending_damping", bending_damping, above=False)
-    for edge in () if section is None else _pair(section):
-        _check("section", edge, above=True)
-    count: object = joints
-    if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1:
-        raise DescriptionError(f"expected a whole number from 1 on, found {joints}", field="joints")
-    cells = _cells(joints, layout)
-    width, height = section or (SLENDERNESS * length,) * 2
-    bounds = np.concatenate([[0.0], cells.positions, [1.0]]) * length
-    links = [
-        SoftLink(
-            center=(0.5 * (begin + end), 0.0, 0.0),
-            mass=mass * (end - begin) / length,
-            size=(end - begin, width, height),
-        )
-        for begin, end in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)
-    ]
-    bends = [
-        SoftJoint(
-            position=(position * length, 0.0, 0.0),
-            stiffness=bending_stiffness / (fraction * length),
-            damping=bending_damping / (fraction * length),
-            pressure_gain=pressure_moment,
-            pressure_area=pressure_area,
-            tendon_arm=tendon_arm,
-            tendon_pull=float(tendon_arm != 0.0) if tendon_pull is None else tendon_pull,
-            torsion_stiffness=torsion_stiffness and torsion_stiffness / (fraction * length),
-            axial_stiffness=axial_stiffness and axial_stiffness / (fraction * length),
-        )
-        for position, fraction in zip(
-            cells.positions.tolist(), cells.fractions.tolist(), strict=True
-        )
-    ]
-    return SoftFinger(
-        name=name, joints=tuple(bends), links=tuple(links), tip=(length, 0.0, 0.0), planar=planar
-    )
-
-
-def _check(field: str, value: object, *, above: bool) -> None:
-    """Refuse what is no finite number above zero, or at least zero."""
-    good = isinstance(value, float | int | np.number) and not isinstance(value, bool)
-    if not good or not (0.0 < value < np.inf or (not above and value == 0.0)):  # type: ignore[operator]
-        condition = "above 0" if above else "of at least 0"
-        raise DescriptionError(f"expected a number {condition}, found {value!r}", field=field)
-
-
-def _pair(section: object) -> tuple[object, object]:
-    if not isinstance(section, tuple | list | np.ndarray) or len(section) != 2:
-        raise DescriptionError(f"expected width and height, found {section!r}", field="section")
-    return section[0], section[1]
-
-
-def _cells(joints: int, layout: str) -> _Cells:
-    if layout == "midpoint":
-        return _Cells((np.arange(joints) + 0.5) / joints, np.full(joints, 1.0 / joints))
-    if layout not in get_args(Layout):
-        hint = did_you_mean(layout, get_args(Layout))
-        raise DescriptionError(f"expected a layout, found '{layout}'; {hint}", field="layout")
-    links = joints + 1
-    fractions = np.full(joints, 1.0 / links)
-    if layout == "interfaces_corrected":
-        fractions[0] += 0.5 / links
-        fractions[-1] += 0.5 / links
-    return _Cells(np.arange(1, links) / links, fractions)
+# Beams whose stiffness varies.
 
 
 def joint_compliances(
     joints: ArrayLike, positions: ArrayLike, bending_stiffness: ArrayLike
 ) -> Array:
-    """How far each joint of a chain turns under a moment, for a beam whose EI varies.
+    """Compute the compliance of each joint of a chain, for a beam whose EI varies.
 
     A joint bends for its cell, which reaches half way to its neighbours and to the ends of the
-    beam: 1/k = ∫ ds/EI over the cell. So the sum over the joints is ∫ ds/EI of the whole beam.
+    beam: 1/k = ∫ ds/EI over the cell, so the sum over the joints is ∫ ds/EI of the whole beam.
 
     Args:
-        joints: Places of the joints along the beam, ascending [m], (n,).
-        positions: Where EI is given, from one end of the beam to the other, ascending [m], (m,).
-        bending_stiffness: EI there; 1/EI is linear between [N·m²], (m,).
+        joints: Positions of the joints along the beam, ascending [m], (n,).
+        positions: Positions of the values of EI, from one end of the beam to the other, ascending
+            [m], (m,).
+        bending_stiffness: EI there; 1/EI is interpolated linearly [N·m²], (m,).
 
     Returns:
         1/k [rad/(N·m)], (n,).
 
     Raises:
-        DescriptionError: Places are not ascending, joints lie outside the beam, or EI is not above
-            zero.
+        DescriptionError: Positions are not ascending, joints lie outside the beam, or EI is not
+            above zero.
     """
     bends, along = np.asarray(joints, dtype=float), np.asarray(positions, dtype=float)
     for field, line in {"joints": bends, "positions": along}.items():
@@ -293,7 +304,7 @@ def joint_compliances(
         )
     if bends[0] < along[0] or bends[-1] > along[-1]:
         raise DescriptionError(
-            f"expected places from {along[0]:g} to {along[-1]:g} m, found joints from "
+            f"expected positions from {along[0]:g} to {along[-1]:g} m, found joints from "
             f"{bends[0]:g} to {bends[-1]:g} m",
             field="joints",
         )
@@ -304,21 +315,16 @@ def joint_compliances(
     return np.add.reduceat(pieces, np.searchsorted(grid, bounds[:-1]))
 
 
-# --------------------
-# The same soft finger with twice as many joints, to know how far a chain is from its beam.
-
-
-MIN_MASS = 1e-12
-"""Mass of a link that falls into a gap between the links of the coarser chain [kg]."""
+# Refinement.
 
 
 def refined(finger: SoftFinger) -> SoftFinger:
-    """The finger with two joints in the place of each.
+    """Return the finger with two joints in place of each.
 
     The compliance of a joint belongs to its cell, which reaches half way to its neighbours and to
-    the two ends of the finger. Each half of a cell gets a joint in its middle with half of the
-    compliance, so the sum of 1/k stays; repeated, this converges to the beam that the finger's
-    compliances describe.
+    the two ends of the finger. Each half of a cell has a joint in its middle with half of the
+    compliance, so the sum of 1/k is unchanged; repeated, this converges to the beam that the
+    finger's compliances describe, which shows how far a chain is from its beam.
     """
     positions = np.array([joint.position for joint in finger.joints])
     along = positions[:, 0]
@@ -336,14 +342,14 @@ def refined(finger: SoftFinger) -> SoftFinger:
 
 
 def _halved(joint: SoftJoint) -> dict[str, float]:
-    """What gives half as much: twice as stiff in all directions."""
+    """Return twice the stiffness in all directions."""
     names = ("stiffness", "damping", "torsion_stiffness", "axial_stiffness")
     values = {name: getattr(joint, name) for name in names}
     return {name: 2.0 * value for name, value in values.items() if value is not None}
 
 
 def _cut(links: tuple[SoftLink, ...], at: Array) -> tuple[SoftLink, ...]:
-    """The links cut at places along x [m] and joined again between them."""
+    """Cut the links at positions along x [m] and join the parts between them."""
     begins = np.array([link.center[0] - 0.5 * link.size[0] for link in links])
     ends = np.array([link.center[0] + 0.5 * link.size[0] for link in links])
     bounds = [min(begins.min(), at[0]), *at.tolist(), max(ends.max(), at[-1])]
@@ -353,7 +359,7 @@ def _cut(links: tuple[SoftLink, ...], at: Array) -> tuple[SoftLink, ...]:
 def _joined(
     links: tuple[SoftLink, ...], begins: Array, ends: Array, low: float, high: float
 ) -> SoftLink:
-    """What lies between two places of links that are uniform along x."""
+    """Join the parts between two positions of links that are uniform along x."""
     first, last = np.clip(begins, low, high), np.clip(ends, low, high)
     masses = np.array([link.mass for link in links]) * (last - first) / (ends - begins)
     whole = float(masses.sum())

@@ -1,22 +1,25 @@
-"""When a released finger has settled, and how often it overshot: rules on the height of its tip.
+"""Settling of a released finger: overshoots and settling time of the height of its tip.
 
-Published numbers depend on the rule as much as on the finger, so each has a name (``RULES``):
+Published numbers depend on the rule as much as on the finger, so each rule has a name (``RULES``):
 
 ``paper000``
-    That of the public repository of paper 000. The height, at 960 samples a second, is smoothed by
-    a Gaussian of 4 samples. Extrema are the first sample, and the peaks and valleys that are 0.9 mm
-    prominent and 30 samples from the next of their kind. The first one counts; another counts where
-    it is more than 1 mm above or below both its neighbours, and so the last one found, which has
-    one neighbour only, does not. Overshoots are those that count but the first; the time is that
+    That of the public repository of paper 000. The height, at 960 samples per second, is smoothed
+    by a Gaussian of 4 samples. Extrema are the first sample, and peaks and valleys with a
+    prominence of 0.9 mm, 30 samples from the next of their kind. The first one counts; another
+    counts where it is more than 1 mm above or below both its neighbours, so the last one, which has
+    only one neighbour, does not. Overshoots are those that count except the first; the time is that
     of the last plus half the interval before it.
 ``extrema-1mm``
-    The paper's own words, on the same extrema: an overshoot is an extremum more than 1 mm above or
-    below the one before. The time is that of the last.
+    The text of the paper, on the same extrema: an overshoot is an extremum more than 1 mm above or
+    below the previous one. The time is that of the last.
 ``band-2%``, ``band-5%``, ``band-1mm``
     The time from which on the height stays within 2 or 5 % of the initial deflection, or 1 mm, of
     its final value: the mean of the last tenth of the motion. The initial deflection is that of the
     first sample from the final value. An overshoot is a swing out of the band, on the other side
-    than the swing before; its extremum is where it goes farthest.
+    than the previous swing; its extremum is its largest deflection.
+
+``from_webots`` converts dampers that were identified in an engine with implicit springs, such as
+ODE in Webots: a spring k that acts at the end of a step h, k·(q + h·q̇), adds a damping of h·k.
 """
 
 from __future__ import annotations
@@ -33,53 +36,57 @@ from softgrasp.errors import DescriptionError, did_you_mean
 from softgrasp.mechanics.transforms import Array
 
 RATE = 960.0
-"""Samples a second for which paper 000 states its rule; other signals are resampled to it [1/s]."""
+"""Sampling rate of the rule of paper 000; other signals are resampled to it [1/s]."""
 SMOOTHING = 4.0 / RATE
 """Standard deviation of the Gaussian of paper 000 [s]."""
-APART = 30.0 / RATE
-"""Two peaks are at least so far from each other, and so are two valleys [s]."""
+MIN_INTERVAL = 30.0 / RATE
+"""Shortest time between two peaks, and between two valleys [s]."""
 PROMINENCE, SWING = 0.9e-3, 1e-3
-"""An extremum stands out by at least, and counts above [m]."""
-ENDING = 0.1
-"""Part of the motion whose mean is the final value [–]."""
-STILL = 1.5
-"""Half swings that a motion must be watched after its last extremum before it counts as settled."""
+"""Smallest prominence of an extremum, and smallest swing that counts [m]."""
+FINAL_FRACTION = 0.1
+"""Fraction of the motion whose mean is the final value [–]."""
+MIN_HALF_SWINGS = 1.5
+"""Half swings that have to be recorded after the last extremum of a settled motion."""
 ROUNDING = 1e-12
-"""A height that stands still strays by so much of itself [–]."""
+"""Relative rounding error of a constant height [–]."""
 BANDS = {"band-2%": 0.02, "band-5%": 0.05}
 """Half widths over the initial deflection [–]."""
 RULES = ("paper000", "extrema-1mm", *BANDS, "band-1mm")
+"""Names of the rules."""
+
+
+# Overshoots and settling time.
 
 
 class Settling(NamedTuple):
-    """How a motion came to rest."""
+    """Settling of a motion."""
 
     overshoots: int
-    """How many; 0 for a signal that is not finite."""
+    """Number of overshoots; 0 for a signal that is not finite."""
     time: float
-    """From the first sample on [s]; NaN where the signal is not finite or ends before it settled,
-    and then the overshoots are those so far."""
+    """Settling time from the first sample on [s]; NaN where the signal is not finite or ends before
+    it has settled, and then the overshoots are those so far."""
     extremum_times: Array
-    """Of the first sample and of the overshoots, as the signal's own times [s], (n + 1,)."""
+    """Times of the first sample and of the overshoots, in the time of the signal [s], (n + 1,)."""
     extremum_heights: Array
-    """There, smoothed as the rule was applied [m], (n + 1,)."""
+    """Their heights, smoothed as the rule requires [m], (n + 1,)."""
 
 
 def settling(
     time: ArrayLike, height: ArrayLike, rule: str = "paper000", *, smoothing: float | None = None
 ) -> Settling:
-    """Count overshoots and find the settling time of a motion (paper 000, II-B and Fig 4).
+    """Count overshoots and compute the settling time of a motion (paper 000, II-B and Fig 4).
 
-    The answer does not depend on the sampling rate, the sign or the origin of the height: times
-    are found between samples. Without an overshoot the two rules on extrema say nothing of the
-    time, and that of ``band-1mm`` is given; without motion it is 0.
+    The result does not depend on the sampling rate, the sign or the origin of the height: times are
+    interpolated between samples. Without an overshoot the two rules on extrema define no time, and
+    that of ``band-1mm`` is returned; without motion it is 0.
 
     Args:
         time: Ascending [s], (T,).
-        height: Of the tip [m], (T,).
-        rule: One of ``RULES``; the module says what each means.
-        smoothing: Standard deviation of a Gaussian [s]; where not given, 4/960 s for the rules on
-            extrema and none for the bands.
+        height: Height of the tip [m], (T,).
+        rule: One of ``RULES``; see the module.
+        smoothing: Standard deviation of a Gaussian [s]; by default 4/960 s for the rules on extrema
+            and none for the bands.
 
     Raises:
         DescriptionError: No such rule, times that do not ascend, other shapes, fewer than three
@@ -114,7 +121,7 @@ def _checked(time: ArrayLike, height: ArrayLike) -> tuple[Array, Array]:
 
 
 def _smoothed(times: Array, heights: Array, smoothing: float) -> tuple[Array, Array]:
-    """Both at 960 samples a second: the rule is stated there, and fewer samples are faster."""
+    """Resample to the rate of the rule, 960 samples per second, and smooth."""
     count = max(int((times[-1] - times[0]) * RATE + 1e-6) + 1, 3)
     even = times[0] + np.arange(count) / RATE
     sampled = np.interp(even, times, heights)
@@ -134,16 +141,16 @@ def _by_extrema(times: Array, heights: Array, rule: str) -> Settling:
         end = _by_band(times, heights, "band-1mm").time
     else:
         half = 0.5 * (kept[-1] - kept[-2]) if rule == "paper000" else 0.0
-        # where the motion could have gone on unseen nothing can be said
-        seen = times[-1] - at[-1] >= STILL * (at[-1] - at[-2])
+        # no result where the motion may continue after the recording
+        seen = times[-1] - at[-1] >= MIN_HALF_SWINGS * (at[-1] - at[-2])
         end = float(kept[-1] + half - times[0]) if seen else np.nan
     return Settling(len(kept) - 1, end, kept, values)
 
 
 def _extrema(times: Array, heights: Array) -> tuple[Array, Array]:
-    """First sample, peaks and valleys in order, each at the top of a parabola through three."""
+    """Return the first sample, peaks and valleys, each at the vertex of a parabola."""
     extrema = [
-        find_peaks(signal, prominence=PROMINENCE, distance=APART * RATE)[0]
+        find_peaks(signal, prominence=PROMINENCE, distance=MIN_INTERVAL * RATE)[0]
         for signal in (heights, -heights)
     ]
     indices: NDArray[np.intp] = np.sort(np.concatenate(extrema))
@@ -156,7 +163,7 @@ def _extrema(times: Array, heights: Array) -> tuple[Array, Array]:
 
 
 def _by_band(times: Array, heights: Array, rule: str) -> Settling:
-    ending = times >= times[-1] - ENDING * (times[-1] - times[0])
+    ending = times >= times[-1] - FINAL_FRACTION * (times[-1] - times[0])
     final = float(heights[ending].mean())
     away = heights - final
     width = BANDS[rule] * abs(float(away[0])) if rule in BANDS else SWING
@@ -175,33 +182,22 @@ def _by_band(times: Array, heights: Array, rule: str) -> Settling:
     return Settling(len(swings) - 1, end, times[tops], heights[tops])
 
 
-# --------------------
-# Dampers in engines that take springs implicitly, such as ODE in Webots, and elsewhere.
-#
-# A spring k that is taken at the end of a step h, k·(q + h·q̇), damps by h·k besides. So a
-# damping
-# that was identified there belongs to its time step.
+# Damping of engines with implicit springs.
 
 
 def from_webots(finger: SoftFinger, timestep: float) -> SoftFinger:
-    """The finger with all of its damping, c + h·k, from one identified at a time step.
+    """Return the finger with its total damping, c + h·k, from one identified at a time step.
 
     Args:
-        finger: With dampers as they stand in Webots.
+        finger: With dampers as in Webots.
         timestep: Basic time step h there [s].
 
     Raises:
         DescriptionError: The time step is negative.
     """
-    _check(timestep)
-    return _with(finger, [j.damping + timestep * j.stiffness for j in finger.joints])
-
-
-def _with(finger: SoftFinger, damping: list[float]) -> SoftFinger:
-    pairs = zip(finger.joints, damping, strict=True)
-    return finger.replace(joints=tuple(joint.replace(damping=c) for joint, c in pairs))
-
-
-def _check(timestep: float) -> None:
     if not timestep >= 0.0:
         raise DescriptionError(f"expected a time of at least 0, found {timestep}", field="timestep")
+    joints = (
+        joint.replace(damping=joint.damping + timestep * joint.stiffness) for joint in finger.joints
+    )
+    return finger.replace(joints=tuple(joints))

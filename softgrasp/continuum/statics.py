@@ -1,8 +1,8 @@
-"""Rest shapes of planar fingers, thousands at once: Newton's method on closed forms.
+"""Statics of planar fingers: rest shapes of thousands of fingers at once by Newton's method.
 
-Turns of the links against the ground are sums of joint angles, and in them the potential of every
-weight and tip force is a sum of one cosine and one sine a link: gradient and second derivative need
-no kinematics.
+Absolute angles of the links are sums of joint angles, and in them the potential of every weight and
+tip force is a sum of one cosine and one sine per link: gradient and second derivative need no
+kinematics. ``joint_positions`` is the forward kinematics, also of spatial fingers.
 """
 
 from __future__ import annotations
@@ -24,19 +24,24 @@ from softgrasp.mechanics.transforms import Array
 GRAVITY = -STANDARD_GRAVITY[2]
 """[m/s²]"""
 STEPS = 40
-"""Newton steps at one load before it is approached in smaller ones."""
+"""Largest number of Newton steps at one load; then it is approached in smaller load steps."""
 LONGEST_STEP = 0.5
-"""A Newton step turns no joint by more [rad]."""
+"""Largest rotation of a joint in a Newton step [rad]."""
 TOLERANCE = 1e-12
-"""Largest moment that is left over the largest stiffness [rad]."""
+"""Largest residual moment over the largest stiffness [rad]."""
 PRESSING = 8
-"""Steps in which drives grow where the tip is on a plate."""
+"""Number of steps in which actuator moments grow where the tip is on a plate."""
 PARTS = (1, 4, 16)
-"""Load steps that are tried one after the other where Newton's method does not arrive."""
+"""Numbers of load steps that are tried in succession where Newton's method does not converge."""
+AXES = {"twist": "X", "y": "Y", "z": "Z"}
+"""Rotation axis of each freedom."""
+
+
+# Chains, loads and equilibria.
 
 
 class Loads(NamedTuple):
-    """Potential of loads over turns φ of the links: Σ cosine·cos φ + sine·sin φ [J]."""
+    """Potential of loads over absolute angles φ of the links: Σ cosine·cos φ + sine·sin φ [J]."""
 
     cosine: Array
     """(..., n)."""
@@ -44,23 +49,23 @@ class Loads(NamedTuple):
     """(..., n)."""
 
     def plus(self, other: Loads) -> Loads:
-        """Both together."""
+        """Return the sum of two potentials."""
         return Loads(self.cosine + other.cosine, self.sine + other.sine)
 
     def times(self, factor: float | Array) -> Loads:
-        """A part of them; ``factor`` is broadcast against (..., n)."""
+        """Scale the loads; ``factor`` is broadcast against (..., n)."""
         return Loads(self.cosine * factor, self.sine * factor)
 
 
 @dataclass(frozen=True)
 class PlanarChain:
-    """What statics needs of a planar finger: steps from joint to joint and to the tip, weights.
+    """Geometry and masses of a planar finger.
 
     Args:
         steps: From each joint to the next one, the last to the tip, along x and z in the straight
             finger [m], (n, 2).
         centres: From each joint to the centre of mass of its link [m], (n, 2).
-        masses: Of the moving links [kg], (n,).
+        masses: Masses of the moving links [kg], (n,).
     """
 
     steps: Array
@@ -69,10 +74,10 @@ class PlanarChain:
 
     @classmethod
     def of(cls, finger: SoftFinger) -> PlanarChain:
-        """The chain of a finger.
+        """Return the chain of a finger.
 
         Raises:
-            DescriptionError: The finger leaves its plane, twists or stretches.
+            DescriptionError: The finger bends out of its plane, twists or stretches.
         """
         axes = {axis for _, axis in finger.freedoms}
         if axes != {"y"}:
@@ -89,19 +94,19 @@ class PlanarChain:
 
     @property
     def weight(self) -> Loads:
-        """Of the links themselves."""
+        """Weight of the links."""
         beyond = np.cumsum(self.masses[::-1])[::-1] - self.masses
         arms = self.steps * beyond[:, None] + self.centres * self.masses[:, None]
         return _vertical(GRAVITY * arms)
 
     def at_tip(self, force: ArrayLike) -> Loads:
-        """Forces at the tip that keep their direction, (..., 2) along x and z [N]."""
+        """Return the load of tip forces with constant direction, (..., 2) along x and z [N]."""
         along, up = np.moveaxis(np.asarray(force, dtype=float)[..., None, :], -1, 0)
         x, z = self.steps.T
         return Loads(-along * x - up * z, -along * z + up * x)
 
     def tip(self, angles: Array) -> Array:
-        """Tip from the first joint on, along x and z [m], (..., 2)."""
+        """Compute the tip relative to the first joint, along x and z [m], (..., 2)."""
         absolute_angles = np.cumsum(angles, axis=-1)
         cosine, sine = np.cos(absolute_angles), np.sin(absolute_angles)
         x, z = self.steps.T
@@ -112,18 +117,18 @@ class Rest(NamedTuple):
     """Rest shapes."""
 
     angles: Array
-    """Positive towards −z [rad], (..., n); NaN where there is none nearby."""
+    """Positive towards −z [rad], (..., n); NaN without convergence."""
     slopes: Array
     """Second derivative of the potential over the angles [N·m/rad], (..., n, n)."""
 
 
 def rest(stiffness: Array, loads: Loads, moments: Array) -> Rest:
-    """Where springs, loads and moments of the drives are in balance.
+    """Compute the equilibria of springs, loads and actuator moments.
 
     Args:
-        stiffness: Of the joints [N·m/rad], (..., n).
+        stiffness: Joint stiffness [N·m/rad], (..., n).
         loads: Broadcast against it.
-        moments: Of the drives [N·m], broadcast against it.
+        moments: Actuator moments [N·m], broadcast against it.
     """
     arrays = np.broadcast_arrays(stiffness, loads.cosine, loads.sine, moments)
     shape, count = arrays[0].shape, arrays[0].shape[-1]
@@ -149,28 +154,28 @@ def rest(stiffness: Array, loads: Loads, moments: Array) -> Rest:
 
 
 class Pressed(NamedTuple):
-    """Fingers whose tips press on a level plate without friction."""
+    """Fingers whose tips press on a horizontal plate without friction."""
 
     angles: Array
-    """[rad], (..., n); NaN where no shape was found."""
+    """[rad], (..., n); NaN without convergence."""
     force: Array
-    """Of the plate on the tip, upwards [N], (...,); 0 where the tip is off it."""
+    """Force of the plate on the tip, upwards [N], (...,); 0 without contact."""
 
 
 def pressed(
     chain: PlanarChain, stiffness: Array, loads: Loads, moments: Array, plate: ArrayLike
 ) -> Pressed:
-    """Rest shapes above a plate: at rest without it, else with the tip on it.
+    """Compute equilibria above a plate: without contact, or with the tip on it.
 
-    The moments grow in steps from nothing: a strongly driven finger can also rest on the plate in
-    shapes that it never comes to.
+    The moments grow in steps from zero: a strongly driven finger also has equilibria on the plate
+    that it cannot reach.
 
     Args:
         chain: The finger.
         stiffness: [N·m/rad], (..., n).
-        loads: Besides the plate.
-        moments: Of the drives [N·m].
-        plate: Height of the plate over the first joint [m], (...,).
+        loads: Loads besides the plate.
+        moments: Actuator moments [N·m].
+        plate: Height of the plate above the first joint [m], (...,).
     """
     arrays = np.broadcast_arrays(stiffness, loads.cosine, loads.sine, moments)
     shape = arrays[0].shape
@@ -182,7 +187,7 @@ def pressed(
         partial_moments = joint_moments * (part / PRESSING)
         free = _newton(angles, k, weights, partial_moments)
         on_plate, push = _on_plate(chain, angles, force, k, weights, partial_moments, heights)
-        # a plate that would have to pull is not touched
+        # a plate that would have to pull has no contact
         off = (chain.tip(free)[:, 1] >= heights) & ~(push > 0.0)
         angles = np.where(off[:, None], free, on_plate)
         force = np.where(off, 0.0, push)
@@ -199,7 +204,7 @@ def _on_plate(
     joint_moments: Array,
     heights: Array,
 ) -> tuple[Array, Array]:
-    """Newton's method on balance and height together, from some angles and forces."""
+    """Solve equilibrium and height together by Newton's method, from start angles and forces."""
     count = angles.shape[-1]
     lever = Loads(*_vertical(chain.steps))
     system = np.zeros((len(angles), count + 1, count + 1))
@@ -217,14 +222,14 @@ def _on_plate(
         step = _solved(system, -np.concatenate([left, gap[:, None]], axis=1))
         size = np.abs(step[:, :count]).max(axis=1)
         step *= np.minimum(1.0, LONGEST_STEP / np.maximum(size, 1e-300))[:, None]
-        # those that have arrived stay, so that no row depends on the others
+        # converged rows do not change, so that no row depends on the others
         step[small] = 0.0
         angles, force = angles + step[:, :count], force + step[:, count]
     return np.where(small[:, None], angles, np.nan), np.where(small, force, np.nan)
 
 
 def _newton(angles: Array, k: Array, loads: Loads, joint_moments: Array) -> Array:
-    """Rest shapes near some angles; NaN where the steps do not lead there."""
+    """Solve for equilibria near start angles; NaN without convergence."""
     scale = k.max(axis=1)
     joint_angles = angles.copy()
     live = np.flatnonzero(np.isfinite(angles).all(axis=1))
@@ -233,7 +238,7 @@ def _newton(angles: Array, k: Array, loads: Loads, joint_moments: Array) -> Arra
         left = (
             _gradient(joint_angles[live], part) + k[live] * joint_angles[live] - joint_moments[live]
         )
-        # written so that what is not a number goes on, and is lost
+        # written so that NaN counts as not converged
         going = ~(np.abs(left).max(axis=1) <= TOLERANCE * scale[live])
         if not going.any():
             return joint_angles
@@ -249,7 +254,7 @@ def _newton(angles: Array, k: Array, loads: Loads, joint_moments: Array) -> Arra
 
 
 def _solved(systems: Array, sides: Array) -> Array:
-    """Solutions of small systems; NaN where there is none."""
+    """Solve small linear systems; NaN where one is singular."""
     try:
         return np.asarray(np.linalg.solve(systems, sides[..., None])[..., 0])
     except np.linalg.LinAlgError:
@@ -260,12 +265,12 @@ def _solved(systems: Array, sides: Array) -> Array:
 
 
 def _vertical(arms: Array) -> Loads:
-    """Terms of Σ height of arms (..., n, 2) of the straight finger: z·cos φ − x·sin φ."""
+    """Return the terms of the height of arms (..., n, 2), summed: z·cos φ − x·sin φ."""
     return Loads(arms[..., 1], -arms[..., 0])
 
 
 def _gradient(angles: Array, loads: Loads) -> Array:
-    """Of the potential of loads over the joint angles [N·m], (..., n)."""
+    """Compute the gradient of the potential of loads over the joint angles [N·m], (..., n)."""
     absolute_angles = np.cumsum(angles, axis=-1)
     return _beyond(loads.sine * np.cos(absolute_angles) - loads.cosine * np.sin(absolute_angles))
 
@@ -282,27 +287,23 @@ def _slopes(angles: Array, k: Array, loads: Loads) -> Array:
 
 
 def _beyond(values: Array) -> Array:
-    """Sum of each and all later ones along the last axis."""
+    """Sum each and all later values along the last axis."""
     return np.asarray(np.cumsum(values[..., ::-1], axis=-1)[..., ::-1])
 
 
-# --------------------
-# Where the links of a soft finger are, for joint angles of any number of instants at once.
-
-
-AXES = {"twist": "X", "y": "Y", "z": "Z"}
+# Positions of joints.
 
 
 def joint_positions(finger: SoftFinger, angles: ArrayLike) -> Array:
-    """Joints and tip in the finger's base frame, (..., n + 1, 3) [m].
+    """Compute joints and tip in the finger's base frame, (..., n + 1, 3) [m].
 
     Args:
         finger: The finger.
-        angles: Coordinates as ``SoftFinger.freedoms`` orders them [rad, or m of a stretch],
-            (..., n); of a spatial finger (..., 2n).
+        angles: Coordinates in the order of ``SoftFinger.freedoms`` [rad, or m of a stretch], (...,
+            n); of a spatial finger (..., 2n).
 
     Raises:
-        DescriptionError: Another number of angles.
+        DescriptionError: The number of angles does not fit.
     """
     angles = np.asarray(angles, dtype=float)
     expected_count = len(finger.freedoms)
@@ -321,7 +322,7 @@ def joint_positions(finger: SoftFinger, angles: ArrayLike) -> Array:
 
 
 def _rotated_in_plane(steps: Array, absolute_angles: Array) -> Array:
-    """Steps (n, 3) turned about y by angles (..., n)."""
+    """Rotate steps (n, 3) about y by angles (..., n)."""
     x, y, z = steps.T
     cosine, sine = np.cos(absolute_angles), np.sin(absolute_angles)
     return np.stack(
@@ -330,7 +331,7 @@ def _rotated_in_plane(steps: Array, absolute_angles: Array) -> Array:
 
 
 def _followed(finger: SoftFinger, start: Array, steps: Array, rows: Array) -> Array:
-    """Joints and tip for rows of coordinates (r, c), joint after joint, (r, n + 1, 3)."""
+    """Compute joints and tip for rows of coordinates (r, c), joint after joint, (r, n + 1, 3)."""
     rotation, at = Rotation.identity(len(rows)), np.tile(start, (len(rows), 1))
     points = np.empty((len(rows), len(steps) + 1, 3))
     columns = iter(rows.T)
@@ -345,11 +346,3 @@ def _followed(finger: SoftFinger, start: Array, steps: Array, rows: Array) -> Ar
         at = at + rotation.apply(steps[index])
     points[:, -1] = at
     return points
-
-
-# --------------------
-# Exact large bending of a clamped beam, to measure discretisations against.
-#
-# All numbers are dimensionless: lengths over L, forces in EI/L², moments in EI/L. The beam is
-# clamped
-# at the origin along +x and does not stretch.

@@ -2,10 +2,10 @@
 
 With x = X/Z, y = Y/Z and r² = x² + y² a point projects to, as in OpenCV,
 
-|    x' = x (1 + k1 r² + k2 r⁴ + k3 r⁶) + 2 p1 x y + p2 (r² + 2 x²)
-|    y' = y (1 + k1 r² + k2 r⁴ + k3 r⁶) + p1 (r² + 2 y²) + 2 p2 x y
-|    u = fx x' + cx,  v = fy y' + cy
-|
+    x' = x (1 + k1 r² + k2 r⁴ + k3 r⁶) + 2 p1 x y + p2 (r² + 2 x²)
+    y' = y (1 + k1 r² + k2 r⁴ + k3 r⁶) + p1 (r² + 2 y²) + 2 p2 x y
+    u = fx x' + cx,  v = fy y' + cy
+
 The inverse has no closed form; Newton's method solves the polynomial. Paper 001 (eq 1–3) prints the
 forward polynomial as the inverse, which distorts once more (measured in docs/twin_vision.md).
 ``cv2.undistortPoints`` is no replacement: OpenCV is an optional library of this package, its

@@ -275,7 +275,7 @@ def test_arguments_broadcast() -> None:
         ),
         (
             lambda: pcc.chain_transform([1, 2], [0], [1, 1]),
-            "expected one value a segment in each, found shapes kappas (2,), phis (1,), "
+            "expected one value per segment in each, found shapes kappas (2,), phis (1,), "
             "lengths (2,)",
         ),
         (

@@ -259,16 +259,16 @@ def test_it_may_bend_to_all_sides() -> None:
     [
         (
             bendable((Chamber(angle=0.0, radius=0.01, area=1e-4),), phi=None),
-            "no drives that bend it to all sides",
+            "no actuators that bend it to all sides",
         ),
         (
             bendable(inertial=Inertial(mass=0.1, inertia=(1.0, 1.0, 1.0, 0.0, 0.0, 0.0))),
-            "no inertia of its own",
+            "no specified inertia",
         ),
     ],
 )
 def test_what_a_finger_has_not_is_told(part: Bendable, lost: str) -> None:
-    sentence = f"bendable 'part': a soft finger has {lost}; left out"
+    sentence = f"bendable 'part': a soft finger has {lost}; ignored"
     with pytest.warns(sg.SoftgraspWarning, match=f"^{re.escape(sentence)}$"):
         finger = finger_from_bendable(part)
     assert {joint.pressure_gain for joint in finger.joints} == {0.0}
@@ -375,7 +375,7 @@ def test_samples_of_a_tapered_beam_converge_with_the_square_of_their_distance() 
             [0.5, 1.5],
             [0, 1],
             1.0,
-            "joints: expected places from 0 to 1 m, found joints from 0.5 to 1.5 m",
+            "joints: expected positions from 0 to 1 m, found joints from 0.5 to 1.5 m",
         ),
     ],
 )

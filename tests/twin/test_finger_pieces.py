@@ -199,7 +199,7 @@ def test_mirroring_twice_changes_nothing() -> None:
 @pytest.mark.parametrize(
     ("given_", "sentence"),
     [
-        (([0.1], [0.1, 0.2], [1.0]), "expected one value a segment in each, found shapes "
+        (([0.1], [0.1, 0.2], [1.0]), "expected one value per segment in each, found shapes "
          "thetas (1,), phis (2,), lengths (1,)"),
         (([0.1], [0.1], [0.0]), "expected finite angles and lengths above 0, found [0.1] "
          "and [0.1], lengths [0.]"),
