@@ -30,8 +30,8 @@ from softgrasp.rendering.overlay import Ball, Mark, Rgba, stamp
 from softgrasp.rendering.renderer import open_renderer
 from softgrasp.rendering.video import draw_frames, write_frames
 from softgrasp.report import style
+from softgrasp.report.formatting import signed
 from softgrasp.report.grasp_page import NO_IMAGES, embedded, embedded_image, templates
-from softgrasp.report.style import signed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -30,6 +30,7 @@ from softgrasp.comparison.runs import (
 from softgrasp.io.files import write_text
 from softgrasp.io.tables import with_numbers
 from softgrasp.report import style
+from softgrasp.report.formatting import capitalized
 from softgrasp.report.grasp_page import embedded_image, templates
 
 if TYPE_CHECKING:
@@ -148,7 +149,7 @@ def _badge(result: CrosscheckResult) -> str:
 
 def _summary(result: CrosscheckResult) -> str:
     text = result.summary.split(": ", 1)[1]
-    text = f"{text[0].upper()}{text[1:]}. Reference: {result.backends[0]}; "
+    text = f"{capitalized(text)}. Reference: {result.backends[0]}; "
     text += f"{result.wall_time:.0f} s of computation"
     emulated = [f"; {name} runs {EMULATES[name]}" for name in result.backends if name in EMULATES]
     return text + "".join(emulated) + "."

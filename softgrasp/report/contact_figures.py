@@ -28,7 +28,8 @@ from softgrasp.model.names import parts
 from softgrasp.rendering.keyframes import Playback, body_label, has_phases, key_frames
 from softgrasp.rendering.video import framing, render_key_frames
 from softgrasp.report import style
-from softgrasp.report.grasp_text import let_go_s, newtons, out_of_hand
+from softgrasp.report.formatting import newtons, signed
+from softgrasp.report.grasp_text import let_go_s, out_of_hand
 from softgrasp.report.time_series import (
     PHASE_BAR_HEIGHT,
     body_rows,
@@ -664,5 +665,5 @@ def final_poses(
 def _moved(result: GraspResult) -> str:
     if out_of_hand(result):
         return "no longer in the hand" if let_go_s(result) is not None else "never in the hand"
-    x, y, z = (style.signed(1e3 * part, 1) for part in result.object.displacement_m)
+    x, y, z = (signed(1e3 * part, 1) for part in result.object.displacement_m)
     return f"moved ({x}, {y}, {z}) mm"

@@ -30,6 +30,7 @@ from softgrasp.report.contact_figures import (
     strip_images,
     tactile_readings,
 )
+from softgrasp.report.formatting import capitalized
 from softgrasp.report.grasp_text import (
     hold_clause,
     quality_clause,
@@ -251,7 +252,7 @@ def _title(result: GraspResult) -> str:
 
 
 def _sentence(text: str) -> str:
-    return f"{text[0].upper()}{text[1:]}."
+    return f"{capitalized(text)}."
 
 
 def templates() -> Environment:

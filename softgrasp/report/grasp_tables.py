@@ -25,18 +25,15 @@ from softgrasp.model import names
 from softgrasp.model.object import object_mass
 from softgrasp.model.scene import object_pose
 from softgrasp.rendering.keyframes import has_phases, shown_phases
+from softgrasp.report.formatting import count, grouped, millimetres, signed
 from softgrasp.report.grasp_text import (
-    count,
     criterion_text,
-    grouped,
     label_of,
     let_go_s,
     limits_text,
-    millimetres,
     out_of_hand,
     phase_text,
 )
-from softgrasp.report.style import signed
 from softgrasp.sim.result import BodyContact, ContactEvent, GraspResult
 
 EMPTY = "–"

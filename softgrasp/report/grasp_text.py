@@ -23,6 +23,7 @@ from softgrasp.description.sensor import (
 from softgrasp.description.task import ClosePhase, Phase, ShakePhase, SuccessCriterion
 from softgrasp.mechanics.transforms import Array, rotation_angles
 from softgrasp.rendering.keyframes import body_label
+from softgrasp.report.formatting import capitalized, count, millimetres, newtons
 from softgrasp.sim.result import (
     BodyContact,
     DirectionTest,
@@ -238,7 +239,7 @@ def _pulls_clause(result: GraspResult, hold: HoldTest) -> str:
     if hold.directions:
         return f"{_directions_clause(result, hold)}; {pulled}"
     return (
-        f"{_weight_clause(result, hold)}; {pulled}" if hold.weight_N else f"{_capitalized(pulled)}"
+        f"{_weight_clause(result, hold)}; {pulled}" if hold.weight_N else f"{capitalized(pulled)}"
     )
 
 
@@ -325,10 +326,6 @@ def _weight_clause(result: GraspResult, hold: HoldTest) -> str:
     if result.held:
         return f"Held {weight} with {millimetres(hold.drop_m)} drop"
     return f"Did not hold {weight}: {' and '.join(_failures(result, hold, 'dropped'))}"
-
-
-def _capitalized(text: str) -> str:
-    return f"{text[0].upper()}{text[1:]}"
 
 
 def _carried_clause(result: GraspResult, hold: HoldTest) -> str:
@@ -600,24 +597,3 @@ def let_go_s(result: GraspResult) -> float | None:
 def how_it_ended(result: GraspResult) -> str:
     """Reason why an object is not in the hand."""
     return "it left the hand" if was_touched(result) else "it was never in the hand"
-
-
-def millimetres(length: float) -> str:
-    """Format a length [m] in millimetres: three decimals below 1 mm, one above."""
-    value = 1e3 * length
-    return f"{value:.3f} mm" if abs(value) < 1.0 else f"{value:.1f} mm"
-
-
-def newtons(force: float) -> str:
-    """Format a force [N] with three significant digits."""
-    return f"{grouped(force)} N" if force >= 1000.0 else f"{force:.3g} N"
-
-
-def count(number: int, noun: str) -> str:
-    """Format a count with its noun: ``1 sample``, ``10 samples``."""
-    return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
-def grouped(number: float) -> str:
-    """Format a large number in groups of three digits: ``100 751``."""
-    return f"{number:,.0f}".replace(",", "\N{NARROW NO-BREAK SPACE}")

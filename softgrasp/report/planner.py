@@ -22,6 +22,7 @@ from softgrasp.io.files import write_text
 from softgrasp.mechanics.transforms import Array
 from softgrasp.report import style
 from softgrasp.report.contact_figures import final_poses
+from softgrasp.report.formatting import signed
 from softgrasp.report.grasp_page import NO_IMAGES, REPORT, embedded_image, templates, write_report
 from softgrasp.sim.result import GraspResult
 from softgrasp.sim.simulate import simulate
@@ -352,7 +353,7 @@ def correlation_verdict(planned: PlannedGrasps) -> str:
     odds = "p < 0.001" if chance < 1e-3 else f"p = {chance:.2g}"
     return (
         f"Over {int(both.sum())} grasps {planned.plan.rank_by} {how} the {drift.name} "
-        f"(Spearman ρ = {style.signed(rho, 2)}, {odds})."
+        f"(Spearman ρ = {signed(rho, 2)}, {odds})."
     )
 
 
@@ -434,13 +435,13 @@ def ranked_rows(
     for _, row in planned.table.head(count).iterrows():
         if row["status"] == FAILED or _missing(row["rank"]):
             break
-        where = ", ".join(style.signed(float(row[f"direction_{axis}"]), 2) for axis in "xyz")
+        where = ", ".join(signed(float(row[f"direction_{axis}"]), 2) for axis in "xyz")
         offset = math.hypot(*(float(row[f"offset_{axis}_m"]) for axis in "xyz"))
         cells = [
             str(int(row["rank"])), str(int(row["row"])), f"{float(row['score']):.4g}",
             *([passed.get(int(row["row"]), "")] if passed else []),
             f"{1e3 * float(row[drift.column]):.3g}", str(int(row["contacts"])), f"({where})",
-            style.signed(math.degrees(row["roll_rad"]), 0), f"{1e3 * offset:.1f}",
+            signed(math.degrees(row["roll_rad"]), 0), f"{1e3 * offset:.1f}",
             _millimetres(row["pulled_back_m"]),
         ]  # fmt: skip
         if plan.preshapes:

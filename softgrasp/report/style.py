@@ -41,8 +41,6 @@ distal phalanx; ``EDGE``: the instant at which contact is established."""
 TOUCHING, FORCE = "#f8e7b0", "#1f2933"
 LOST = "#c8452f"
 POSITION, TARGET = "#1d5f9e", "#d1722a"
-LARGEST = 1e6
-"""Absolute value above which numbers are written with an exponent."""
 HOLD = "#eef1f5"
 """Background of a hold test."""
 AXES_COLORS = ("#c8452f", "#2f8f4e", "#2b62b5")
@@ -191,13 +189,6 @@ def set_min_span(axes: Axes, span: float) -> None:
     missing = max(span - (high - low), 0.0)
     axes.set_ylim(low - 0.5 * missing, high + 0.5 * missing)
     axes.locator_params(axis="y", nbins=6)
-
-
-def signed(value: float, digits: int) -> str:
-    """Format a number with a typographic minus sign and without negative zero."""
-    rounded = round(value, digits) + 0.0
-    text = f"{rounded:.{digits}f}" if abs(rounded) < LARGEST else f"{rounded:.1e}"
-    return text.replace("-", "\N{MINUS SIGN}")
 
 
 def drawn_numbers(figure: Figure) -> list[Row]:

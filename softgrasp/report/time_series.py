@@ -27,6 +27,7 @@ from softgrasp.mechanics.transforms import Array, euler_from_quaternions, relati
 from softgrasp.model import names
 from softgrasp.rendering.keyframes import body_label, has_phases, shown_phases
 from softgrasp.report import style
+from softgrasp.report.formatting import signed
 from softgrasp.report.grasp_text import let_go_s, out_of_hand
 from softgrasp.sim.result import GraspResult, PhaseSpan, column
 
@@ -149,7 +150,7 @@ def _draw_panel(axes: Axes, result: GraspResult, panel: ActuatorPanel, *, brief:
     axes.plot(*thinned(result.time, shown), color=style.POSITION, lw=1.3)
     style.time_limits(axes, result.time)
     axes.set_title(panel.title, fontsize=8 if brief else 9)
-    ending = f"{style.signed(panel.values[-1], 1)}{panel.unit}"
+    ending = f"{signed(panel.values[-1], 1)}{panel.unit}"
     style.annotate(axes, ending if brief else f"ends at {ending}")
 
 
@@ -218,7 +219,7 @@ def _draw_run(
     for axis, (name, color) in enumerate(zip(names, style.AXES_COLORS, strict=True)):
         # the distance of an undisturbed fall is not a property of the grasp
         fell = out_of_hand(result) and end < 0
-        label = name if fell else f"{name}: {style.signed(values[end, axis], 3)}{unit}"
+        label = name if fell else f"{name}: {signed(values[end, axis], 3)}{unit}"
         axes.plot(*thinned(result.time, values[:, axis]), color=color, label=label)
     margin = 0.3 if has_phases(result) else MARGIN  # for the phase names at the top
     axes.margins(y=margin)

@@ -17,8 +17,8 @@ from softgrasp.errors import ResultError
 from softgrasp.io.files import write_text
 from softgrasp.mechanics.transforms import Array
 from softgrasp.report import style
+from softgrasp.report.formatting import signed
 from softgrasp.report.grasp_page import NO_IMAGES, embedded, embedded_image, templates
-from softgrasp.report.style import signed
 from softgrasp.twin.accuracy import LIMIT, PAPER, AccuracyStudy, Sample
 from softgrasp.twin.files import PieceAngles, save_piece_angles, save_pressure_fit
 from softgrasp.twin.finger_pieces import TwinShape
@@ -512,7 +512,7 @@ def _draw_shapes(axes: Axes, study: AccuracyStudy, sample: Sample) -> None:
 
 
 def _kpa(pressure: float) -> str:
-    return style.signed(1e-3 * pressure, 0)
+    return signed(1e-3 * pressure, 0)
 
 
 # --------------------
