@@ -29,7 +29,7 @@ from softgrasp.sim.grasp_run import ClosureRun
 from softgrasp.sim.motion_plan import gravity_steps
 from softgrasp.sweeps.executors import Rows
 from softgrasp.sweeps.parameters import scene_of_row
-from softgrasp.sweeps.run import table_of, write_tables
+from softgrasp.sweeps.table import table_of, write_tables
 from softgrasp.sweeps.storage import SweepStore
 
 GRASPS, SIDE_BY_SIDE = 1024, 64

@@ -221,7 +221,7 @@ def _reported(
 
 def _files(directory: Path, others: list[Path]) -> list[Path]:
     from softgrasp.sweeps.planner import GRASPS, PLAN
-    from softgrasp.sweeps.run import CSV
+    from softgrasp.sweeps.table import CSV
 
     return [directory / PLAN, directory / GRASPS, directory / CSV, *others]
 

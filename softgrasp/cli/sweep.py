@@ -232,8 +232,7 @@ def _print_summary(
     plan: SweepPlan, table: pd.DataFrame, directory: Path, as_json: bool, *, report: bool
 ) -> None:
     """Say what came out, and where it is; exit code 5 where rows failed."""
-    from softgrasp.sweeps.run import CSV, PARQUET
-    from softgrasp.sweeps.storage import FAILED
+    from softgrasp.sweeps.table import CSV, FAILED, PARQUET
 
     files = [directory / CSV, directory / PARQUET]
     if report:

@@ -27,7 +27,7 @@ from softgrasp.report.grasp_page import NO_IMAGES, REPORT, embedded_image, templ
 from softgrasp.sim.result import GraspResult
 from softgrasp.sim.simulate import simulate
 from softgrasp.sweeps.planner import POSE_COLUMNS, PlannedGrasps, largest_is_best
-from softgrasp.sweeps.storage import COLUMNS, FAILED
+from softgrasp.sweeps.table import COLUMNS, FAILED
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -34,7 +34,7 @@ from softgrasp.report.grasp_text import GONE, out_of_hand
 from softgrasp.report.time_series import overlay_objects
 from softgrasp.sim.simulate import simulate
 from softgrasp.sweeps.parameters import SHORT, scene_of_row
-from softgrasp.sweeps.storage import COLUMNS, FAILED
+from softgrasp.sweeps.table import COLUMNS, FAILED
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -1,4 +1,9 @@
-"""Which scene a row of a plan means."""
+"""Scene of each row of a sweep's plan: the values of its axes, and noise of the object's start.
+
+A row is a combination of axis values (``combinations``), repeated as often as the plan has it. Its
+scene is the plan's with the values put in by their paths (``scene_of``). Samples and noise depend
+on the plan's seed and on the row alone.
+"""
 
 from __future__ import annotations
 
@@ -22,18 +27,17 @@ from softgrasp.mechanics.transforms import Array
 from softgrasp.model.scene import lowest_of_object, object_pose
 
 EVERY = "[*]"
+"""Stands for every index of a list in a path."""
 SHORT = {"closure.rate": "closure.rates", "contact.friction": "contact.static_friction"}
-"""Names that are told for longer ones; those of an object's shape may stand at the object."""
+"""Short names of paths. Fields of an object's shape may be named as fields of the object."""
 FIRST = ("scene", "hand", "object")
-"""Whole values go first, so that fields inside them can be set after them."""
-
-
+"""Paths that are set first, so that fields inside their values can be set after them."""
 NO_FIELD = ("no such field", f"expected a list before {EVERY}")
-"""In the sentences of paths that name none."""
+"""Parts of the messages about paths that name no field."""
 
 
 class StartNoise(NamedTuple):
-    """How far the object's start is off."""
+    """Offset of the object's start pose."""
 
     position: tuple[float, float, float]
     """[m]"""
@@ -41,63 +45,58 @@ class StartNoise(NamedTuple):
     """Rotation vector in the world [rad]."""
 
 
-def scene_of(plan: SweepPlan, values: Mapping[str, Any], noise: StartNoise | None) -> GraspScene:
-    """The scene of a row.
-
-    Args:
-        plan: The plan.
-        values: By the paths of its axes.
-        noise: Of the object's start; None where there is none.
-
-    Raises:
-        DescriptionError: A path names no field, or a value does not fit.
-    """
-    scene = plan.scene
-    ordered = sorted(values, key=lambda path: FIRST.index(path) if path in FIRST else len(FIRST))
-    for path in ordered:
-        try:
-            for single in expanded(scene, path):
-                scene = _with_value(scene, single, values[path])
-        except DescriptionError as error:
-            if path in str(error):
-                raise
-            raise DescriptionError(f"'{path}' = {values[path]}: {error}") from None
-    return scene if noise is None else _moved(scene, noise)
+def combinations(plan: SweepPlan) -> list[dict[str, Any]]:
+    """Return the values of all axes by their paths, in the order of the rows without repeats."""
+    paths = [axis.path for axis in plan.axes]
+    return [dict(zip(paths, values, strict=True)) for values in _combinations(plan)]
 
 
-def refuse_unknown_fields(plan: SweepPlan) -> None:
-    """Refuse a plan with an axis whose field the scenes of its first and last row do not have.
-
-    Values that do not fit fail in their rows; a name that is misspelt fails in all of them.
-
-    Raises:
-        DescriptionError: Names the field, and those that there are.
-    """
-    rows = combinations(plan)
-    for axis in plan.axes:
-        unknown = [_unknown(plan, values, axis.path) for values in (rows[0], rows[-1])]
-        if unknown[0] is not None and unknown[1] is not None:
-            raise unknown[0]
+def _combinations(plan: SweepPlan) -> Iterator[tuple[Any, ...]]:
+    if plan.method == "grid":
+        yield from product(*(_spaced(axis) for axis in plan.axes))
+    elif plan.method == "list":
+        yield from zip(*(axis.values or () for axis in plan.axes), strict=True)
+        if not plan.axes:
+            yield ()
+    else:
+        for fractions in _fractions(plan):
+            pairs = zip(plan.axes, fractions.tolist(), strict=True)
+            yield tuple(_between(axis, fraction) for axis, fraction in pairs)
 
 
-def _unknown(plan: SweepPlan, values: Mapping[str, Any], path: str) -> DescriptionError | None:
-    """What is said of a path in a row where there is no such field; whole values come first."""
-    whole = {name: value for name, value in values.items() if "." not in name}
-    try:
-        scene_of(plan, whole | {path: values[path]}, None)
-    except DescriptionError as error:
-        return error if any(words in str(error) for words in NO_FIELD) else None
-    return None
+def _spaced(axis: Axis) -> list[Any]:
+    if axis.values is not None:
+        return list(axis.values)
+    steps = axis.steps or 1
+    values = (_between(axis, index / max(steps - 1, 1)) for index in range(steps))
+    return [float(f"{value:.12g}") for value in values]  # 0.6 and not 0.6000000000000001
 
 
-def scene_of_row(plan: SweepPlan, row: int) -> GraspScene:
-    """The scene of a row by its number; raises as ``scene_of``."""
-    values = combinations(plan)[row // plan.repeats]
-    return scene_of(plan, values, start_noise(plan, row))
+def _between(axis: Axis, fraction: float) -> Any:
+    """Return the value at a fraction of the range from low to high, or of the list."""
+    if axis.values is not None:
+        return axis.values[min(int(fraction * len(axis.values)), len(axis.values) - 1)]
+    assert axis.low is not None
+    assert axis.high is not None
+    if axis.log:
+        return float(axis.low * (axis.high / axis.low) ** fraction)
+    return axis.low + (axis.high - axis.low) * fraction
+
+
+def _fractions(plan: SweepPlan) -> Array:
+    """Draw samples in the unit cube, (samples, axes)."""
+    from scipy.stats import qmc
+
+    count, generator = plan.samples or 1, np.random.default_rng(plan.seed)
+    if plan.method == "latin":
+        return np.asarray(qmc.LatinHypercube(len(plan.axes), rng=generator).random(count))
+    # Sobol points are balanced in powers of two; the first ones of the next power are taken
+    power = max(int(np.ceil(np.log2(count))), 0)
+    return np.asarray(qmc.Sobol(len(plan.axes), rng=generator).random_base2(power)[:count])
 
 
 def start_noise(plan: SweepPlan, row: int) -> StartNoise | None:
-    """Noise of one row, which depends on the plan's seed and on the row alone."""
+    """Draw the noise of a row; None where the plan has none."""
     if not (plan.noise.position or plan.noise.rotation):
         return None
     drawn = np.random.default_rng([plan.seed, row]).normal(size=6)
@@ -105,11 +104,44 @@ def start_noise(plan: SweepPlan, row: int) -> StartNoise | None:
     return StartNoise(tuple(position.tolist()), tuple(rotation.tolist()))
 
 
-def expanded(scene: GraspScene, path: str) -> Iterator[str]:
-    """The paths that one with ``[*]`` means.
+def scene_of_row(plan: SweepPlan, row: int) -> GraspScene:
+    """Return the scene of a row by its number; raises as ``scene_of``."""
+    values = combinations(plan)[row // plan.repeats]
+    return scene_of(plan, values, start_noise(plan, row))
+
+
+def scene_of(plan: SweepPlan, values: Mapping[str, Any], noise: StartNoise | None) -> GraspScene:
+    """Return the plan's scene with the values of a row.
+
+    Args:
+        plan: The plan.
+        values: Values by the paths of the plan's axes.
+        noise: Offset of the object's start; None for none.
 
     Raises:
-        DescriptionError: What stands before ``[*]`` is no list of the scene.
+        DescriptionError: A path names no field, or a value does not fit.
+    """
+    scene = plan.scene
+    for path in sorted(values, key=_rank):
+        try:
+            for single in expanded(scene, path):
+                scene = _with_value(scene, single, values[path])
+        except DescriptionError as error:
+            if path in str(error):
+                raise
+            raise DescriptionError(f"'{path}' = {values[path]}: {error}") from None
+    return scene if noise is None else _displaced(scene, noise)
+
+
+def _rank(path: str) -> int:
+    return FIRST.index(path) if path in FIRST else len(FIRST)
+
+
+def expanded(scene: GraspScene, path: str) -> Iterator[str]:
+    """Expand ``[*]`` in a path to all indices of the list before it.
+
+    Raises:
+        DescriptionError: The path before ``[*]`` names no list of the scene.
     """
     before, every, after = path.partition(EVERY)
     if not every:
@@ -145,17 +177,17 @@ def _with_value(scene: GraspScene, path: str, value: Any) -> GraspScene:
 
 
 def _object(name: str, before: GraspObject) -> GraspObject:
-    """An object by name or file; a mesh file weighs as the plan's own object says."""
+    """Load an object; a mesh file takes mass or density from the plan's object."""
     if Path(name).suffix.lower() in MESH_SUFFIXES:
         return load_object(name, mass=before.mass, density=before.density)
     return load_object(name)
 
 
-def _moved(scene: GraspScene, noise: StartNoise) -> GraspScene:
+def _displaced(scene: GraspScene, noise: StartNoise) -> GraspScene:
     pose = object_pose(scene)
     position = np.add(pose.position, noise.position)
     if scene.table is not None:
-        position[2] = pose.position[2]  # it stands on its table
+        position[2] = pose.position[2]  # it stands on the table
     rotation = Rotation.from_rotvec(noise.rotation)
     orientation = Rotation.from_quat(pose.quaternion, scalar_first=True)
     about_z, about_y, about_x = (rotation * orientation).as_euler("ZYX").tolist()
@@ -163,61 +195,32 @@ def _moved(scene: GraspScene, noise: StartNoise) -> GraspScene:
     moved = scene.replace(object_position=tuple(position.tolist()), object_euler=euler)
     if scene.table is None or scene.table.height is None:
         return moved
-    # a turned object that would reach into its table is lifted onto it
-    sunk = scene.table.height - lowest_of_object(scene.object, object_pose(moved))
-    position[2] += max(sunk, 0.0)
+    # a rotated object that would reach into its table is lifted onto it
+    depth = scene.table.height - lowest_of_object(scene.object, object_pose(moved))
+    position[2] += max(depth, 0.0)
     return moved.replace(object_position=tuple(position.tolist()))
 
 
-# --------------------
-# The values of a plan's axes, row by row.
+def refuse_unknown_fields(plan: SweepPlan) -> None:
+    """Refuse a plan with an axis that names no field in the scenes of its first and last row.
+
+    A value that does not fit fails in its row; a misspelt name would fail in all of them.
+
+    Raises:
+        DescriptionError: Names the field, and the existing ones.
+    """
+    rows = combinations(plan)
+    for axis in plan.axes:
+        unknown = [_unknown(plan, values, axis.path) for values in (rows[0], rows[-1])]
+        if unknown[0] is not None and unknown[1] is not None:
+            raise unknown[0]
 
 
-def combinations(plan: SweepPlan) -> list[dict[str, Any]]:
-    """Values of all axes by their paths, in the order of the plan; repeats not counted."""
-    paths = [axis.path for axis in plan.axes]
-    return [dict(zip(paths, values, strict=True)) for values in _combinations(plan)]
-
-
-def _combinations(plan: SweepPlan) -> Iterator[tuple[Any, ...]]:
-    if plan.method == "grid":
-        yield from product(*(_spaced(axis) for axis in plan.axes))
-    elif plan.method == "list":
-        yield from zip(*(axis.values or () for axis in plan.axes), strict=True)
-        if not plan.axes:
-            yield ()
-    else:
-        for fractions in _fractions(plan):
-            pairs = zip(plan.axes, fractions.tolist(), strict=True)
-            yield tuple(_between(axis, fraction) for axis, fraction in pairs)
-
-
-def _spaced(axis: Axis) -> list[Any]:
-    if axis.values is not None:
-        return list(axis.values)
-    steps = axis.steps or 1
-    values = (_between(axis, index / max(steps - 1, 1)) for index in range(steps))
-    return [float(f"{value:.12g}") for value in values]  # 0.6 and not 0.6000000000000001
-
-
-def _between(axis: Axis, fraction: float) -> Any:
-    """The value at a share of the way from the low to the high end, or of the list."""
-    if axis.values is not None:
-        return axis.values[min(int(fraction * len(axis.values)), len(axis.values) - 1)]
-    assert axis.low is not None
-    assert axis.high is not None
-    if axis.log:
-        return float(axis.low * (axis.high / axis.low) ** fraction)
-    return axis.low + (axis.high - axis.low) * fraction
-
-
-def _fractions(plan: SweepPlan) -> Array:
-    """Samples in the unit cube, (samples, axes)."""
-    from scipy.stats import qmc
-
-    count, generator = plan.samples or 1, np.random.default_rng(plan.seed)
-    if plan.method == "latin":
-        return np.asarray(qmc.LatinHypercube(len(plan.axes), rng=generator).random(count))
-    # Sobol points are balanced in powers of two; the first ones of the next power are taken
-    power = max(int(np.ceil(np.log2(count))), 0)
-    return np.asarray(qmc.Sobol(len(plan.axes), rng=generator).random_base2(power)[:count])
+def _unknown(plan: SweepPlan, values: Mapping[str, Any], path: str) -> DescriptionError | None:
+    """Return the error of a path that names no field in a row's scene."""
+    whole = {name: value for name, value in values.items() if "." not in name}
+    try:
+        scene_of(plan, whole | {path: values[path]}, None)
+    except DescriptionError as error:
+        return error if any(words in str(error) for words in NO_FIELD) else None
+    return None

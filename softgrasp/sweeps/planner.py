@@ -1,6 +1,8 @@
-"""The grasp planner: many hand poses around an object, closed and ranked.
+"""Grasp planner: sample hand poses around an object, close the hand in each, rank the grasps.
 
-Candidates are rows of a sweep, so workers, resuming and the table's columns are those of sweeps.
+Directions, rolls and offsets are drawn at random; a hand that would overlap the object is pulled
+back along its approach. Candidates are the rows of a sweep, so executors, resuming and the table's
+columns are those of sweeps. Grasps that ended CLOSED are ranked by any numeric column.
 """
 
 from __future__ import annotations
@@ -34,9 +36,10 @@ from softgrasp.model.arm import toward_grasp
 from softgrasp.model.pullback import PullBack
 from softgrasp.model.scene import object_pose, on_its_table
 from softgrasp.sweeps.parameters import scene_of_row
-from softgrasp.sweeps.run import Progress, require_pandas, sweep
-from softgrasp.sweeps.storage import COLUMNS, FAILED, plan_in
+from softgrasp.sweeps.run import Progress, sweep
 from softgrasp.sweeps.storage import PLAN as SWEEP_PLAN
+from softgrasp.sweeps.storage import plan_in
+from softgrasp.sweeps.table import COLUMNS, FAILED, TEXTS, require_pandas
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,63 +49,63 @@ PLAN, GRASPS = "grasp_plan.json", "grasps.csv"
 POSE_COLUMNS: dict[str, str] = {
     "rank": "1 is the best; empty where the grasp has no score",
     "row": "number of the candidate",
-    "score": "what it is ranked by; empty where it did not end CLOSED",
-    "direction_x": "where the hand is, seen from the object, in the frame of the object [–]",
+    "score": "value of the column ranked by; empty where it did not end CLOSED",
+    "direction_x": "unit vector from the object to the hand, in the frame of the object [–]",
     "direction_y": "[–]",
     "direction_z": "[–]",
-    "roll_rad": "turn of the hand about its approach [rad]",
-    "offset_x_m": "of the object's centre from where the scene has it, in the hand's frame [m]",
+    "roll_rad": "rotation of the hand about its approach [rad]",
+    "offset_x_m": "object's centre relative to its position in the scene, in the hand's frame [m]",
     "offset_y_m": "[m]",
     "offset_z_m": "[m]",
-    "pulled_back_m": "how far the hand was pulled back to stand clear of the object [m]; empty "
-    "where no way led out",
-    "preshape": "posture that it started from; empty where the scene's own",
+    "pulled_back_m": "distance that the hand was pulled back to clear the object [m]; empty where "
+    "none was enough",
+    "preshape": "start posture; empty for that of the scene",
 }
 """Columns before those of sweeps, in this order, with their meaning."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PlannedGrasps:
-    """What came out of a search for grasps."""
+    """Result of a search for grasps."""
 
     plan: GraspPlan
     sweep_plan: SweepPlan
     """The sweep in which every candidate is a row."""
     table: pd.DataFrame
-    """A row a candidate, the best first; columns ``POSE_COLUMNS``, then those of sweeps."""
+    """One row per candidate, the best first; columns ``POSE_COLUMNS``, then those of sweeps."""
 
     @property
     def ranked(self) -> int:
-        """How many candidates have a score."""
+        """Number of candidates with a score."""
         return int(self.table["rank"].notna().sum())
 
     @property
     def failed(self) -> int:
-        """How many could not be simulated; ``error`` says why."""
+        """Number of candidates that could not be simulated; ``error`` has the reason."""
         return int((self.table["status"] == FAILED).sum())
 
     @property
     def pulled_back(self) -> int:
-        """How many would have started inside the hand and were pulled back."""
+        """Number of candidates that would have started in the object and were pulled back."""
         return int((self.table["pulled_back_m"] > 0.0).sum())
 
     @property
     def best_rows(self) -> list[int]:
-        """Numbers of the best candidates, ``plan.top`` at most, the best first."""
+        """Rows of the best candidates, at most ``plan.top``, the best first."""
         count = min(self.plan.top, self.ranked)
         return [int(row) for row in self.table["row"].iloc[:count]]
 
     @cached_property
     def top(self) -> tuple[GraspScene, ...]:
-        """Their scenes, ready to be simulated: with the same trajectories as in the table."""
+        """Scenes of the best candidates; simulated, they repeat the trajectories of the table."""
         return tuple(self.scene(row) for row in self.best_rows)
 
     def scene(self, row: int) -> GraspScene:
-        """The scene of a candidate by its number."""
+        """Return the scene of a candidate by its row."""
         return scene_of_row(self.sweep_plan, row)
 
     def tested(self, row: int) -> GraspScene:
-        """The same with what the plan's ``test`` asks of the grasp after it has closed."""
+        """Return the scene of a candidate with the plan's ``test`` as its criterion."""
         scene, test = self.scene(row), self.plan.test
         return scene if test is None else scene.replace(success=test, lift=None)
 
@@ -116,20 +119,20 @@ def plan_grasps(
     """Try hand poses around an object, close the hand in each, and rank the grasps.
 
     Poses are drawn from the plan's seed; a hand that would stand in the object is pulled back
-    along its approach. Whether the way to a pose is free is not asked. Nothing but columns with
+    along its approach. Collisions on the path to a pose are not checked. Nothing but columns with
     ``wall`` in their name depends on the number of workers.
 
     Args:
         plan: The plan.
-        out: Folder for the plan, rows and tables; finished rows that it has are not computed
-            again. Nothing is written where it is not given.
-        workers: Processes; as many as cores where not given, and fewer for few candidates.
-        progress: Called with finished and all candidates.
+        out: Directory for the plan, rows and tables; its finished rows are not computed again.
+            Nothing is written without it.
+        workers: Number of processes; by default one per core, fewer for few candidates.
+        progress: Called with the number of finished candidates and of all.
 
     Raises:
         DescriptionError: ``rank_by`` is no numeric column, or it is not known which end is best.
         BuildError: The hand cannot be built.
-        ResultError: The folder cannot be written, is in use, or belongs to another plan.
+        ResultError: The directory cannot be written, is in use, or belongs to another plan.
         BackendUnavailable: pandas is not installed.
         SimulationError: No worker can start.
     """
@@ -139,7 +142,7 @@ def plan_grasps(
     candidates = candidates_of(plan)
     swept = sweep_plan_of(plan, candidates)
     if out is not None:
-        swept = _as_kept(swept, Path(out))
+        swept = _as_stored(swept, Path(out))
     rows = sweep(swept, out, workers=workers, progress=progress)
     table = ranked_table(plan, candidates, rows)
     if out is not None:
@@ -150,11 +153,11 @@ def plan_grasps(
 def ranked_table(
     plan: GraspPlan, candidates: Sequence[Candidate], rows: pd.DataFrame
 ) -> pd.DataFrame:
-    """Candidates and what became of them, the best first.
+    """Join candidates with the table of their sweep, the best first.
 
     Args:
         plan: The plan.
-        candidates: In their order.
+        candidates: All candidates, by their rows.
         rows: The table of their sweep.
     """
     import pandas as pd
@@ -170,16 +173,16 @@ def ranked_table(
     return table[[*POSE_COLUMNS, *COLUMNS]]
 
 
-def _as_kept(swept: SweepPlan, directory: Path) -> SweepPlan:
-    """The sweep of a folder where it has all that is asked for, and ε besides."""
+def _as_stored(swept: SweepPlan, directory: Path) -> SweepPlan:
+    """Return the plan stored in a directory where it has ε in addition, else ``swept``."""
     if (directory / SWEEP_PLAN).exists():
-        kept = plan_in(directory)
-        if kept.quality and kept == swept.replace(quality=True):
-            return kept
-        if swept.quality and kept == swept.replace(quality=False):
+        stored = plan_in(directory)
+        if stored.quality and stored == swept.replace(quality=True):
+            return stored
+        if swept.quality and stored == swept.replace(quality=False):
             raise ResultError(
                 f"{directory}: expected grasps with ε to rank them by quality_epsilon, found ones "
-                "without: choose another folder"
+                "without; choose another directory"
             )
     return swept
 
@@ -206,30 +209,29 @@ def _write(plan: GraspPlan, table: pd.DataFrame, directory: Path) -> None:
         table.to_csv(path, index=False, lineterminator="\n")
 
 
-# --------------------
-# The hand poses of a grasp plan: drawn at random, pulled back where hand and object overlap.
+# Candidates: hand poses drawn at random, pulled back where hand and object overlap.
 
 
 class Candidate(NamedTuple):
-    """One pose of the hand that is tried."""
+    """A hand pose relative to the object."""
 
     row: int
     direction: Array
-    """Where the hand is, seen from the object: unit vector against the approach, in the frame of
-    the object, (3,)."""
+    """Unit vector from the object to the hand, against the approach, in the frame of the object,
+    (3,)."""
     roll: float
-    """Turn of the hand about its approach [rad]."""
+    """Rotation of the hand about its approach [rad]."""
     offset: Array
-    """Of the object's centre from where the scene has it, in the hand's frame [m], (3,)."""
+    """Object's centre relative to its position in the scene, in the hand's frame [m], (3,)."""
     preshape: str | None
     pulled_back: float | None
-    """How far the hand was pulled back [m]; None where no way led out of the object."""
+    """Distance that the hand was pulled back [m]; None where none was enough."""
     pose: Array
     """Of the object in the hand's frame, ``T_hand_object``, (4, 4)."""
 
 
 def candidates_of(plan: GraspPlan) -> list[Candidate]:
-    """All candidates of a plan, in their order; the same for the same plan.
+    """Draw all candidates of a plan; the same for the same plan.
 
     Raises:
         BuildError: The hand, or the object, cannot be built.
@@ -258,18 +260,18 @@ def _candidates(plan: GraspPlan) -> Iterator[Candidate]:
 def _drawn_rotation(
     plan: GraspPlan, reference: Array, random: np.random.Generator
 ) -> tuple[Array, Array, float]:
-    """Orientation of the object in the hand (3, 3), direction in its frame (3,) and roll.
+    """Draw the object's orientation in the hand (3, 3), a direction in its frame (3,) and a roll.
 
-    The hand is turned about its approach and then tilted until it looks from a direction: for a
-    whole sphere and whole turns that is uniform over all rotations.
+    The hand is rotated about its approach by the roll and then tilted to the direction: for the
+    whole sphere and rolls of ±π that is uniform over all rotations.
     """
     scene, poses = plan.scene, plan.poses
     back = -approach_of(scene)
-    seen_from = direction_in_cone(random, back, poses.cone)
+    direction = direction_in_cone(random, back, poses.cone)
     roll = (2.0 * random.random() - 1.0) * poses.roll
     about = Rotation.from_rotvec(roll * back).as_matrix()
-    hand = quaternion_between(back, seen_from) @ about
-    return hand.T @ reference[:3, :3], reference[:3, :3].T @ seen_from, roll
+    hand = quaternion_between(back, direction) @ about
+    return hand.T @ reference[:3, :3], reference[:3, :3].T @ direction, roll
 
 
 def _preshape(plan: GraspPlan, random: np.random.Generator) -> str | None:
@@ -279,12 +281,12 @@ def _preshape(plan: GraspPlan, random: np.random.Generator) -> str | None:
 
 
 def approach_of(scene: GraspScene) -> Array:
-    """Unit vector in the hand's frame from the finger bases to the grasp's centre, (3,)."""
+    """Return the unit vector from the finger bases to the grasp's centre, hand frame, (3,)."""
     return toward_grasp(scene.hand, scene.preset.center)
 
 
 def standing(scene: GraspScene) -> GraspScene:
-    """The scene with the place of its object filled in, on its table where there is one."""
+    """Return the scene with its object's pose filled in, on the table where there is one."""
     scene = on_its_table(scene)
     pose = object_pose(scene)
     x, y, z = euler_from_quaternions(pose.quaternion).tolist()
@@ -292,44 +294,43 @@ def standing(scene: GraspScene) -> GraspScene:
 
 
 def object_in_hand(scene: GraspScene) -> Array:
-    """Pose of the object in the hand's frame as the scene has it, (4, 4)."""
+    """Return the object's pose in the hand's frame, ``T_hand_object``, (4, 4)."""
     obj = object_pose(scene)
     hand = transform(scene.hand_pose.position, scene.hand_pose.quaternion)
     return np.asarray(np.linalg.inv(hand) @ transform(obj.position, obj.quaternion))
 
 
 def sweep_plan_of(plan: GraspPlan, candidates: list[Candidate]) -> SweepPlan:
-    """The sweep that tries candidates, a row each."""
+    """Return the sweep with one row per candidate."""
     scene = standing(plan.scene)
     placed = [_fields(scene, plan.poses, candidate.pose) for candidate in candidates]
     axes = [Axis(path=path, values=tuple(one[path] for one in placed)) for path in placed[0]]
     if plan.preshapes:
         axes.append(Axis(path="preshape", values=tuple(one.preshape for one in candidates)))
-    quality = plan.rank_by == "quality_epsilon"  # it takes a tenth of a closure
+    quality = plan.rank_by == "quality_epsilon"  # costs a tenth of a closure
     return SweepPlan(scene=scene, axes=tuple(axes), method="list", seed=plan.seed, quality=quality)
 
 
 def _fields(scene: GraspScene, poses: PoseSampling, pose: Array) -> dict[str, Any]:
-    """Fields of the scene in which the object is at a pose in the hand; lists, as JSON has them."""
+    """Return the scene's fields, as lists, that put the object at a pose in the hand."""
     if poses.moves == "object":
         hand = transform(scene.hand_pose.position, scene.hand_pose.quaternion)
         object_frame = hand @ pose
         euler = euler_from_quaternions(quaternion_of(object_frame))
         return {"object_position": list(position_of(object_frame)), "object_euler": euler.tolist()}
-    stands = object_pose(scene)
-    hand = transform(stands.position, stands.quaternion) @ np.linalg.inv(pose)
+    start = object_pose(scene)
+    hand = transform(start.position, start.quaternion) @ np.linalg.inv(pose)
     pose_fields = {"position": list(position_of(hand)), "quaternion": list(quaternion_of(hand))}
     return {"hand_pose": pose_fields}
 
 
-# --------------------
-# Which of many grasps is best: by any numeric column, or by what the hold test showed.
+# Ranking: by any numeric column of sweeps, or by the outcome of the hold test.
 
 
 RANKED = "CLOSED"
-"""Only grasps that end so are ranked: the others have let go, or never touched."""
+"""Status of the grasps that are ranked; the others lost the object, or never touched it."""
 LARGEST = ("quality_", "contacts", "hold_directions", "hold_lifted_m", "hold_slip_force_N")
-"""How the names of columns begin of which more is better."""
+"""Prefixes of columns whose largest value is best."""
 SMALLEST = (
     "displacement_m",
     "rotation_rad",
@@ -338,20 +339,21 @@ SMALLEST = (
     "hold_creep_m_s",
     "contacts_lost",
 )
-"""Columns of which less is better."""
-TEXTS = ("status", "error", "contact_order", "trajectory_sha256", "held")
+"""Columns whose smallest value is best."""
 DRIFT = {PERTURBATION: "hold_drop_m"}
-"""What decides between equal scores; elsewhere how far the closure moved the object."""
+"""Column that decides between equal scores; by default the displacement of the object."""
 
 
 def largest_is_best(plan: GraspPlan) -> bool:
-    """Whether the largest number of the column that a plan ranks by is best.
+    """Return whether the largest value of the column that a plan ranks by is best.
 
     Raises:
-        DescriptionError: There is no such numeric column, or nothing says which end is best.
+        DescriptionError: There is no such numeric column, or which end is best is not known.
     """
     name = plan.rank_by
-    numeric = [column for column in COLUMNS if column not in TEXTS and "wall" not in column]
+    numeric = [
+        column for column in COLUMNS if column not in (*TEXTS, "held") and "wall" not in column
+    ]
     if name != PERTURBATION and name not in numeric:
         raise DescriptionError(
             f"expected {PERTURBATION} or a numeric column of sweeps, found '{name}'; "
@@ -390,13 +392,13 @@ def require_scored(plan: GraspPlan) -> None:
 
 
 def scores(plan: GraspPlan, table: pd.DataFrame) -> Array:
-    """What every row of a sweep is ranked by, (n,); NaN where it is not ranked."""
+    """Return the score of every row of a sweep, (n,); NaN where it is not ranked."""
     values = _numbers(table, "hold_directions" if plan.rank_by == PERTURBATION else plan.rank_by)
     return np.where((table["status"] == RANKED).to_numpy(dtype=bool), values, np.nan)
 
 
 def order(plan: GraspPlan, table: pd.DataFrame) -> list[int]:
-    """Places of rows in a sweep's table from best to worst, those without a score last.
+    """Return the indices of a sweep's rows from best to worst, those without a score last.
 
     Equal scores go by drift, and equal drifts by the number of the row.
 

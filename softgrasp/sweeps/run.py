@@ -1,38 +1,41 @@
-"""A sweep from its plan to its table."""
+"""Run a sweep from its plan to its table, whole or in shards.
+
+Rows are computed in any order by an executor, kept in the journal of the output directory as they
+finish, and put in the order of the plan at the end. Only columns whose name contains ``wall``
+differ between two runs of one plan.
+"""
 
 from __future__ import annotations
 
-import json
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from importlib.util import find_spec
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 from softgrasp.description.sweep import SweepPlan
-from softgrasp.errors import BackendUnavailable, DescriptionError, ResultError, did_you_mean
-from softgrasp.io.files import atomic_path
+from softgrasp.errors import DescriptionError, ResultError, did_you_mean
 from softgrasp.sweeps import executors
-from softgrasp.sweeps.executors import Chunk, Row, Rows, total_steps
+from softgrasp.sweeps.dataset import ExtraOutputs
+from softgrasp.sweeps.executors import Chunk, total_steps
 from softgrasp.sweeps.parameters import refuse_unknown_fields
-from softgrasp.sweeps.storage import COLUMNS, Kept, SweepStore, plan_in
+from softgrasp.sweeps.storage import SweepStore, plan_in
+from softgrasp.sweeps.table import Row, require_pandas, table_of, write_tables
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
 EXECUTORS = ("local", "dask")
-CHUNK, CHUNKS_A_WORKER = 64, 8
-"""Most rows that are handed out together, and least chunks a worker, so that none waits long."""
+CHUNK_ROWS, CHUNKS_PER_WORKER = 64, 8
+"""Maximum rows of a chunk, and minimum chunks per worker, so that no worker waits long."""
 CHUNK_STEPS = 200_000
-"""Physics steps that are handed out together, some seconds of work: a kill loses no more."""
-
-WORTHWHILE = 8
-"""Rows for which a further process is worth its start."""
+"""Maximum physics steps of a chunk, some seconds of work: a kill loses no more."""
+ROWS_PER_WORKER = 8
+"""Rows for which a further process is worth its start, which takes as long as a dozen grasps."""
 
 Progress = Callable[[int, int], None]
-"""Called with the rows that are finished and all rows."""
+"""Called with the number of finished rows and of all rows."""
 
 
 def sweep(
@@ -54,110 +57,109 @@ def sweep(
 
     Args:
         plan: The plan.
-        out: Folder for plan, rows and tables; nothing is written where it is not given.
-        workers: Processes; as many as cores where not given, and fewer for few rows. 1 computes in
+        out: Directory for plan, rows and tables; nothing is written without it.
+        workers: Number of processes; by default one per core, fewer for few rows. 1 computes in
             this process.
         executor: ``local`` processes, or ``dask``.
-        scheduler: Address of a dask scheduler, such as ``tcp://host:8786``; a cluster on this
-            machine where it is not given.
-        shard: Which part of the rows; all where not given. Its table is written where all parts
-            are merged.
-        trajectories: Whether to keep whole trajectories in ``out``.
-        dataset: Whether to keep grasps for learning in ``out``; see ``sweeps.dataset``.
+        scheduler: Address of a dask scheduler, such as ``tcp://host:8786``; by default a cluster
+            on this machine.
+        shard: Part of the rows; all by default. The table is written when all parts are merged.
+        trajectories: Whether to write whole trajectories to ``out``.
+        dataset: Whether to write grasps for learning to ``out``; see ``sweeps.dataset``.
         progress: Called when rows are finished.
 
     Returns:
-        A row a grasp, in the order of the plan; columns as ``sweep.rows.COLUMNS``.
+        One row per grasp, in the order of the plan; for columns see ``sweeps.table.COLUMNS``.
 
     Raises:
         DescriptionError: There is no such executor, or a number is out of range.
-        ResultError: The folder cannot be written, is in use, or belongs to another plan.
+        ResultError: The directory cannot be written, is in use, or belongs to another plan.
         BackendUnavailable: pandas, or what the executor needs, is not installed, or there is no
             scheduler at the address.
-        SimulationError: No worker can start, as in a script that does not wait for its turn.
+        SimulationError: No worker can start, as in a script without
+            ``if __name__ == "__main__":``.
     """
     require_pandas()
     if workers is None:
-        # a process takes as long to start as a dozen light grasps
-        workers = min(os.cpu_count() or 1, max(plan.size // WORTHWHILE, 1))
+        workers = min(os.cpu_count() or 1, max(plan.size // ROWS_PER_WORKER, 1))
     if workers < 1:
         raise DescriptionError(f"expected at least 1, found {workers}", field="workers")
     if executor not in EXECUTORS:
         raise DescriptionError(f"no executor '{executor}'; {did_you_mean(executor, EXECUTORS)}")
     if (trajectories or dataset) and out is None:
         what = "trajectories" if trajectories else "dataset"
-        raise DescriptionError(f"expected a folder for the {what}, found none", field="out")
+        raise DescriptionError(f"expected a directory for the {what}, found none", field="out")
     refuse_unknown_fields(plan)
     rows = range(plan.size) if shard is None else shard.rows(plan.size)
     directory = None if out is None else Path(out) / (shard.directory if shard else "")
-    kept = None
+    extra = None
     if directory is not None and (trajectories or dataset):
-        kept = Kept(directory, trajectories=trajectories, dataset=dataset)
+        extra = ExtraOutputs(directory, trajectories=trajectories, dataset=dataset)
 
-    def computed(left: Sequence[int]) -> Iterator[list[Row]]:
-        chunks = chunked(left, workers, max(CHUNK_STEPS // total_steps(plan.scene), 1))
+    def compute(remaining: Sequence[int]) -> Iterator[list[Row]]:
+        chunks = chunked(remaining, workers, max(CHUNK_STEPS // total_steps(plan.scene), 1))
         if executor == "dask":
-            from softgrasp.sweeps.executors import computed_by_dask
-
-            return computed_by_dask(plan, chunks, kept, workers, scheduler)
+            return executors.run_on_dask(plan, chunks, extra, workers, scheduler)
         if workers == 1:
-            return executors.serial(plan, chunks, kept)
-        return executors.LocalPool(plan, workers, kept).run(chunks)
+            return executors.serial(plan, chunks, extra)
+        return executors.LocalPool(plan, workers, extra).run(chunks)
 
     if directory is None:
-        return table_of(plan, _all(rows, computed(rows), progress))
+        return table_of(plan, _collected({}, rows, compute, progress))
     with SweepStore(directory, plan) as store:
         done = {row["row"]: row for row in store.finished()}
-        left = [row for row in rows if row not in done]
-        if progress is not None:
-            progress(len(rows) - len(left), len(rows))
-        for finished_rows in computed(left) if left else ():
-            store.add(finished_rows)
-            done |= {row["row"]: row for row in finished_rows}
-            if progress is not None:
-                progress(len(done), len(rows))
-        table = table_of(plan, list(done.values()))
+        table = table_of(plan, _collected(done, rows, compute, progress, store))
         if shard is None:
             write_tables(table, directory)
     return table
 
 
-def chunked(rows: Sequence[int], workers: int, max_chunk: int = CHUNK) -> list[Chunk]:
-    """Rows that are handed out together, at most so many."""
-    size = max(min(len(rows) // (workers * CHUNKS_A_WORKER), CHUNK, max_chunk), 1)
+def _collected(
+    done: dict[int, Row],
+    rows: Sequence[int],
+    compute: Callable[[Sequence[int]], Iterator[list[Row]]],
+    progress: Progress | None,
+    store: SweepStore | None = None,
+) -> list[Row]:
+    """Compute the rows that are not done yet, store them as they finish, and return all."""
+    remaining = [row for row in rows if row not in done]
+    if progress is not None and store is not None:
+        progress(len(done), len(rows))
+    for finished in compute(remaining) if remaining else ():
+        if store is not None:
+            store.add(finished)
+        done |= {row["row"]: row for row in finished}
+        if progress is not None:
+            progress(len(done), len(rows))
+    return list(done.values())
+
+
+def chunked(rows: Sequence[int], workers: int, max_rows: int = CHUNK_ROWS) -> list[Chunk]:
+    """Divide rows into chunks that are computed together."""
+    size = max(min(len(rows) // (workers * CHUNKS_PER_WORKER), CHUNK_ROWS, max_rows), 1)
     return [tuple(rows[start : start + size]) for start in range(0, len(rows), size)]
 
 
-def _all(rows: Sequence[int], parts: Iterator[list[Row]], progress: Progress | None) -> list[Row]:
-    done: list[Row] = []
-    for part in parts:
-        done += part
-        if progress is not None:
-            progress(len(done), len(rows))
-    return done
+# Shards, for array jobs of a cluster.
 
 
-# --------------------
-# Parts of a sweep for array jobs, and all of them together again.
-
-
-_TEXT = re.compile(r"(\d+)/(\d+)")
+_SHARD = re.compile(r"(\d+)/(\d+)")
 
 
 class Shard(NamedTuple):
-    """Every ``parts``-th row, beginning with row ``number`` − 1."""
+    """Every ``parts``-th row, beginning with row ``number`` - 1."""
 
     number: int
     parts: int
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Of a text such as ``3/8``.
+        """Read a shard from a text such as ``3/8``.
 
         Raises:
             DescriptionError: It is no such text, or the number is beyond the count.
         """
-        match = _TEXT.fullmatch(text.strip())
+        match = _SHARD.fullmatch(text.strip())
         number, parts = map(int, match.groups()) if match else (0, 0)
         if not 1 <= number <= parts:
             raise DescriptionError(
@@ -166,17 +168,17 @@ class Shard(NamedTuple):
         return cls(number, parts)
 
     def rows(self, size: int) -> range:
-        """Its rows of a plan of so many."""
+        """Return the shard's rows of a plan with ``size`` rows."""
         return range(self.number - 1, size, self.parts)
 
     @property
     def directory(self) -> str:
-        """Where its rows stand inside the sweep's folder."""
+        """Name of its directory inside the sweep's."""
         return f"shard-{self.number}-of-{self.parts}"
 
 
 def merge(directory: str | Path) -> pd.DataFrame:
-    """The table of all shards in a sweep's folder, written there.
+    """Merge all shards in a sweep's directory into one table, and write it there.
 
     Raises:
         ResultError: There are no shards, they are of different plans, or rows are missing.
@@ -203,70 +205,6 @@ def merge(directory: str | Path) -> pd.DataFrame:
             f"{directory}: expected all {plan.size} rows, found {len(rows)}; missing: {first}"
         )
     with SweepStore(directory, plan):
-        table = table_of(plan, list(rows.values()))
+        table = table_of(plan, rows.values())
         write_tables(table, directory)
     return table
-
-
-# --------------------
-# The table of a sweep, as a DataFrame and as files; the one user of pandas.
-
-
-CSV, PARQUET = "sweep.csv", "sweep.parquet"
-COUNTS = ("contacts", "contacts_lost", "warnings")
-TEXTS = ("status", "error", "contact_order", "trajectory_sha256")
-
-
-def require_pandas() -> None:
-    """Say what to install where the table's libraries are missing.
-
-    Raises:
-        BackendUnavailable: pandas or pyarrow is not installed.
-    """
-    missing = [name for name in ("pandas", "pyarrow") if find_spec(name) is None]
-    if missing:
-        raise BackendUnavailable(
-            f"a sweep needs {' and '.join(missing)}; pip install 'softgrasp[sweep]'"
-        )
-
-
-def table_of(plan: SweepPlan, rows: Iterable[Row]) -> pd.DataFrame:
-    """Rows in the order of the plan, with one type a column."""
-    import pandas as pd
-
-    ordered = sorted(rows, key=lambda row: int(row["row"]))
-    names = [*Rows(plan).inputs(0), *COLUMNS]
-    columns: dict[str, Any] = {}
-    for name in names:
-        values = [row[name] for row in ordered]
-        if name in COLUMNS:
-            columns[name] = pd.Series(values, dtype=_kind(name))
-        else:
-            columns[name] = [_plain(value) for value in values]
-    return pd.DataFrame(columns, columns=names)
-
-
-def write_tables(table: pd.DataFrame, directory: Path) -> list[Path]:
-    """Write ``sweep.csv`` and ``sweep.parquet``.
-
-    Raises:
-        ResultError: The folder cannot be written.
-    """
-    with atomic_path(directory / CSV) as path:
-        table.to_csv(path, index=False, lineterminator="\n")
-    with atomic_path(directory / PARQUET) as path:
-        table.to_parquet(path, index=False)
-    return [directory / CSV, directory / PARQUET]
-
-
-def _kind(name: str) -> Any:
-    if name == "held":
-        return "boolean"
-    if name in COUNTS:
-        return "Int64"
-    return "string" if name in TEXTS else "Float64"
-
-
-def _plain(value: Any) -> Any:
-    """Values of an axis as a table can hold them: numbers and texts, the rest as JSON."""
-    return value if isinstance(value, bool | int | float | str) else json.dumps(value)

@@ -14,7 +14,7 @@ import pytest
 
 import softgrasp as sg
 from softgrasp.cli.sweep import axis_of
-from softgrasp.sweeps.storage import dataset, trajectories
+from softgrasp.sweeps.dataset import dataset, trajectories
 from tests.conftest import Run
 from tests.support.processes import are_gone, children_of
 

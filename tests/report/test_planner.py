@@ -22,7 +22,7 @@ from softgrasp.report.planner import (
     write_planner_report,
 )
 from softgrasp.sweeps.planner import PlannedGrasps, candidates_of, ranked_table, sweep_plan_of
-from softgrasp.sweeps.storage import failed_row
+from softgrasp.sweeps.table import failed_row
 from tests.support.scenes import pinch
 
 pd = pytest.importorskip("pandas", reason="pandas is the extra 'sweep'")

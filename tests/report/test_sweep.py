@@ -26,7 +26,7 @@ from softgrasp.report.sweep import (
     values_of,
     wilson,
 )
-from softgrasp.sweeps.storage import COLUMNS
+from softgrasp.sweeps.table import COLUMNS
 from tests.support.scenes import pinch
 
 pd = pytest.importorskip("pandas", reason="pandas is the extra 'sweep'")

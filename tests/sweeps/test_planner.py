@@ -27,7 +27,8 @@ from softgrasp.sweeps.planner import (
     scores,
 )
 from softgrasp.sweeps.run import sweep
-from softgrasp.sweeps.storage import COLUMNS, FAILED, JOURNAL
+from softgrasp.sweeps.storage import JOURNAL
+from softgrasp.sweeps.table import COLUMNS, FAILED
 from tests.support.scenes import ball, pinch
 
 pd = pytest.importorskip("pandas", reason="pandas is the extra 'sweep'")
@@ -331,7 +332,7 @@ def test_grasps_with_epsilon_can_be_ranked_otherwise_and_those_without_not(tmp_p
         sg.plan_grasps(plan, tmp_path / "b", workers=1)
     assert str(message.value) == (
         f"{tmp_path / 'b'}: expected grasps with ε to rank them by quality_epsilon, found ones "
-        "without: choose another folder"
+        "without; choose another directory"
     )
 
 

@@ -18,8 +18,10 @@ import softgrasp as sg
 from softgrasp.description.sweep import Axis, PoseNoise, SweepPlan
 from softgrasp.io.json_lines import JsonLines
 from softgrasp.sweeps import run as runs
+from softgrasp.sweeps.dataset import trajectories
 from softgrasp.sweeps.run import Shard, chunked, merge, sweep
-from softgrasp.sweeps.storage import COLUMNS, FAILED, JOURNAL, SweepStore, trajectories
+from softgrasp.sweeps.storage import JOURNAL, SweepStore
+from softgrasp.sweeps.table import COLUMNS, FAILED
 from tests.support.processes import are_gone, children_of
 from tests.support.scenes import pinch
 from tests.sweeps.plans import DENSITIES, plan
@@ -92,7 +94,7 @@ def test_another_plan_or_another_writer_is_refused(tmp_path: Path) -> None:
     sweep(plan(), tmp_path, workers=1)
     sentence = (
         f"{tmp_path}: expected the results of this plan, found those of another one; choose "
-        "another folder"
+        "another directory"
     )
     with pytest.raises(sg.ResultError, match=f"^{re.escape(sentence)}$"):
         sweep(plan(seed=1), tmp_path, workers=1)
@@ -108,7 +110,7 @@ def test_a_disk_that_is_full_is_told_and_the_rows_are_safe(tmp_path: Path) -> No
     with SweepStore(tmp_path, plan()) as store:
         store.add([{"row": 0}])
         store._journal = JsonLines(Path("/dev/full"))
-        with pytest.raises(sg.ResultError, match="expected room for the finished rows, found: No"):
+        with pytest.raises(sg.ResultError, match="expected space for the finished rows, found: No"):
             store.add([{"row": 1}])
     assert list(SweepStore(tmp_path, plan()).finished()) == [{"row": 0}]
 
@@ -269,7 +271,7 @@ def test_a_sweep_that_is_killed_leaves_no_worker_and_is_resumed(tmp_path: Path) 
     [
         ({"workers": 0}, "workers: expected at least 1, found 0"),
         ({"executor": "dusk"}, "no executor 'dusk'; did you mean 'dask'? known: dask, local"),
-        ({"trajectories": True}, "out: expected a folder for the trajectories, found none"),
+        ({"trajectories": True}, "out: expected a directory for the trajectories, found none"),
     ],
 )
 def test_odd_requests(given: dict[str, Any], sentence: str) -> None:
@@ -290,7 +292,7 @@ def test_a_damaged_plan_is_told(tmp_path: Path) -> None:
 
 
 def test_libraries_that_are_missing_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    from softgrasp.sweeps import run as table
+    from softgrasp.sweeps import table
 
     monkeypatch.setattr(table, "find_spec", lambda name: None)
     with pytest.raises(sg.BackendUnavailable) as refused:

@@ -9,8 +9,8 @@ import pytest
 
 import softgrasp as sg
 from softgrasp.mechanics.transforms import transform
+from softgrasp.sweeps.dataset import ARRAYS, dataset, grasps_of
 from softgrasp.sweeps.run import sweep
-from softgrasp.sweeps.storage import ARRAYS, dataset, grasps_of
 from tests.support.pads import pads
 from tests.support.scenes import ball, pinch
 
@@ -103,7 +103,7 @@ def test_every_hand_has_files_of_its_own(tmp_path: Path) -> None:
 
 def test_a_dataset_needs_a_folder(tmp_path: Path) -> None:
     with pytest.raises(
-        sg.DescriptionError, match=r"^out: expected a folder for the dataset, found none$"
+        sg.DescriptionError, match=r"^out: expected a directory for the dataset, found none$"
     ):
         sweep(plan(), dataset=True)
 

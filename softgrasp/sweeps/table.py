@@ -1,0 +1,220 @@
+"""Table of a sweep: one row per grasp, its columns, and the files that hold it.
+
+Rows are plain data (``row_of``), as the journal keeps them; ``table_of`` makes a pandas DataFrame
+with one type per column. pandas and pyarrow are used here alone.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from softgrasp.description.sweep import SweepPlan
+from softgrasp.errors import BackendUnavailable
+from softgrasp.io.files import atomic_path
+from softgrasp.quality.contact_models import smallest_singular_value
+from softgrasp.sim.result import GraspResult, HoldTest
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Row = dict[str, Any]
+"""A grasp as plain data: its number, the values of the plan's axes, and ``COLUMNS``."""
+
+CSV, PARQUET = "sweep.csv", "sweep.parquet"
+FAILED = "FAILED"
+"""Status of a row whose grasp could not be simulated; its ``error`` has the reason."""
+COLUMNS: dict[str, str] = {
+    "status": "name of the GraspStatus, or FAILED",
+    "held": "whether the hold test or the lift was passed; empty where there was none",
+    "error": "reason for a missing result; empty where there is one",
+    "simulated_time_s": "simulated time [s]",
+    "first_touch_s": "first touch of the object [s]",
+    "all_established_s": "time at which the last contact was established [s]",
+    "contacts": "bodies of the hand in established contact at the end",
+    "contacts_lost": "number of times that an established contact was lost",
+    "contact_order": "bodies in the order of their first established contact, joined by >",
+    "largest_force_N": "largest normal force of one body [N]",
+    "final_force_N": "sum of the normal forces at the end [N]",
+    "displacement_m": "distance from the object's start position to its final one [m]",
+    "displacement_x_m": "its displacement in the world [m]",
+    "displacement_y_m": "[m]",
+    "displacement_z_m": "[m]",
+    "rotation_rad": "angle between its start orientation and its final one [rad]",
+    "final_x_m": "its final position in the world [m]",
+    "final_y_m": "[m]",
+    "final_z_m": "[m]",
+    "final_qw": "quaternion",
+    "final_qx": "quaternion",
+    "final_qy": "quaternion",
+    "final_qz": "quaternion",
+    "quality_friction_margin": "1 - friction over its limit in the contact at the end that is "
+    "nearest to slipping; empty without contacts",
+    "quality_min_singular": "smallest singular value of the grasp matrix at the end, moments over "
+    "the contacts' rms distance from the centre; 0 where some motion is not resisted",
+    "quality_epsilon": "radius of the largest ball in the wrench space of the contacts at the end, "
+    "moments over the object's reach; empty where the plan asks for no quality",
+    "hold_drop_m": "drift in the hand during the hold test or the lift [m]",
+    "hold_rotation_rad": "rotation in the hand [rad]",
+    "hold_lifted_m": "height by which it was lifted [m]",
+    "hold_creep_m_s": "creep in the hand under full load [m/s]",
+    "hold_slip_force_N": "smallest force that pulled it out of the hand [N]; empty without pulls "
+    "and where none did",
+    "hold_directions": "fraction of the criterion's directions in which it was held; empty where "
+    "it has none",
+    "stiffness_min_N_m": "lowest measured contact stiffness at the end [N/m]",
+    "stiffness_max_N_m": "highest one [N/m]",
+    "timestep_s": "time step of the physics [s]",
+    "warnings": "number of warnings",
+    "trajectory_sha256": "hash of the whole trajectory",
+    "wall_time_s": "wall time of the grasp [s]; differs from run to run",
+    "wall_build_s": "part of it for building the model, reading a mesh included [s]; differs, too",
+}
+"""Columns behind ``row`` and the plan's axes, in this order, with their meaning."""
+NOISE_COLUMNS = ("noise_x_m", "noise_y_m", "noise_z_m", "noise_rad")
+"""Columns behind the axes of a plan with noise: displacement and angle of the object's start."""
+COUNTS = ("contacts", "contacts_lost", "warnings")
+TEXTS = ("status", "error", "contact_order", "trajectory_sha256")
+"""Columns that are no floating-point numbers, besides ``held``."""
+
+
+def row_of(result: GraspResult) -> dict[str, Any]:
+    """Return the columns of a finished grasp as plain data."""
+    motion, hold = result.object, result.hold
+    established = {c.body: c.established_s[0] for c in result.contacts if c.established_s}
+    touches = [c.first_touch_s for c in result.contacts if c.first_touch_s is not None]
+    stiffness = list(result.contact_model.measured_stiffness_N_m.values())
+    start, end = np.array(motion.initial_quat_wxyz), np.array(motion.final_quat_wxyz)
+    return {
+        "status": result.status.name,
+        "held": result.held,
+        "error": "",
+        "simulated_time_s": result.simulated_time,
+        "first_touch_s": min(touches, default=None),
+        "all_established_s": max(established.values(), default=None),
+        "contacts": sum(contact.in_contact for contact in result.contacts),
+        "contacts_lost": sum(len(contact.lost_s) for contact in result.contacts),
+        "contact_order": ">".join(sorted(established, key=lambda body: (established[body], body))),
+        "largest_force_N": float(result.normal_force.max(initial=0.0)),
+        "final_force_N": float(result.normal_force[-1].sum()),
+        "displacement_m": float(np.linalg.norm(motion.displacement_m)),
+        **_named("displacement", "xyz", motion.displacement_m, "_m"),
+        "rotation_rad": float(2.0 * np.arccos(min(abs(float(start @ end)), 1.0))),
+        **_named("final", "xyz", motion.final_position_m, "_m"),
+        **_named("final_q", "wxyz", motion.final_quat_wxyz, "", ""),
+        **_quality(result),
+        "hold_drop_m": None if hold is None else hold.drop_m,
+        "hold_rotation_rad": None if hold is None else hold.rotation_rad,
+        "hold_lifted_m": None if hold is None else hold.lifted_m,
+        "hold_creep_m_s": None if hold is None else hold.creep_m_s,
+        "hold_slip_force_N": _slip_force(hold),
+        "hold_directions": _held_fraction(result),
+        "stiffness_min_N_m": min(stiffness, default=None),
+        "stiffness_max_N_m": max(stiffness, default=None),
+        "timestep_s": result.contact_model.timestep_s,
+        "warnings": len(result.warnings),
+        "trajectory_sha256": result.trajectory_sha256,
+        "wall_time_s": result.wall_time,
+    }
+
+
+def _quality(result: GraspResult) -> dict[str, float | None]:
+    touching = [contact for contact in result.contacts if contact.point_m is not None]
+    friction = result.contact_model.used.static_friction
+    used = [
+        contact.friction_force_N / (friction * contact.normal_force_N)
+        for contact in touching
+        if contact.normal_force_N > 0.0 and friction > 0.0
+    ]
+    points = np.array([contact.point_m for contact in touching])
+    centre, log = result.objects[0].final_position_m, result.quality_log
+    return {
+        "quality_friction_margin": 1.0 - max(used) if used else None,
+        "quality_min_singular": smallest_singular_value(points, centre),
+        "quality_epsilon": None if log is None else float(log.epsilon[-1]),
+    }
+
+
+def _held_fraction(result: GraspResult) -> float | None:
+    """Fraction of the directions in which the object was held; None where none was tried."""
+    tried = () if result.hold is None else result.hold.directions
+    return sum(test.held for test in tried) / len(tried) if tried else None
+
+
+def _slip_force(hold: HoldTest | None) -> float | None:
+    pulls = () if hold is None else hold.pulls
+    return min((pull.slip_force_N for pull in pulls if pull.slip_force_N is not None), default=None)
+
+
+def _named(
+    stem: str, axes: str, values: tuple[float, ...], unit: str, joint: str = "_"
+) -> dict[str, float]:
+    return {f"{stem}{joint}{axis}{unit}": value for axis, value in zip(axes, values, strict=True)}
+
+
+def failed_row(error: str) -> dict[str, Any]:
+    """Return the columns of a grasp without a result."""
+    empty = dict.fromkeys(COLUMNS)
+    return empty | {"status": FAILED, "error": error, "wall_time_s": 0.0, "wall_build_s": 0.0}
+
+
+def require_pandas() -> None:
+    """Check that the libraries of the table are installed.
+
+    Raises:
+        BackendUnavailable: One is not; names what to install.
+    """
+    missing = [name for name in ("pandas", "pyarrow") if find_spec(name) is None]
+    if missing:
+        raise BackendUnavailable(
+            f"a sweep needs {' and '.join(missing)}; pip install 'softgrasp[sweep]'"
+        )
+
+
+def table_of(plan: SweepPlan, rows: Iterable[Row]) -> pd.DataFrame:
+    """Put finished rows in the order of the plan, with one type per column."""
+    import pandas as pd
+
+    ordered = sorted(rows, key=lambda row: int(row["row"]))
+    noisy = plan.noise.position or plan.noise.rotation
+    inputs = ["row", *(axis.path for axis in plan.axes), *(NOISE_COLUMNS if noisy else ())]
+    names = [*inputs, *COLUMNS]
+    columns: dict[str, Any] = {}
+    for name in names:
+        values = [row[name] for row in ordered]
+        if name in COLUMNS:
+            columns[name] = pd.Series(values, dtype=_kind(name))
+        else:
+            columns[name] = [_plain(value) for value in values]
+    return pd.DataFrame(columns, columns=names)
+
+
+def write_tables(table: pd.DataFrame, directory: Path) -> list[Path]:
+    """Write ``sweep.csv`` and ``sweep.parquet``.
+
+    Raises:
+        ResultError: The directory cannot be written.
+    """
+    with atomic_path(directory / CSV) as path:
+        table.to_csv(path, index=False, lineterminator="\n")
+    with atomic_path(directory / PARQUET) as path:
+        table.to_parquet(path, index=False)
+    return [directory / CSV, directory / PARQUET]
+
+
+def _kind(name: str) -> Any:
+    if name == "held":
+        return "boolean"
+    if name in COUNTS:
+        return "Int64"
+    return "string" if name in TEXTS else "Float64"
+
+
+def _plain(value: Any) -> Any:
+    """Return the value of an axis as a table can hold it: a number or text, the rest as JSON."""
+    return value if isinstance(value, bool | int | float | str) else json.dumps(value)
