@@ -12,7 +12,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one verb.
 
     Args:
-        argv: Words after ``softgrasp``; those of this process where they are not given.
+        argv: Arguments after ``softgrasp``; by default those of this process.
 
     Returns:
         The exit code: 0 the job ran · 1 ``check`` or ``rerun`` found a problem · 2 wrong input ·
@@ -28,9 +28,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     if VERBOSE in words:  # before the verb or after it
         words = [VERBOSE, *(word for word in words if word != VERBOSE)]
     try:
-        # a verb answers with its exit code, one that ends without any with None
+        # None where a verb ends without an exit code
         return app(words, prog_name="softgrasp", standalone_mode=False) or 0
     except typer.TyperException as error:
-        # what a validation library puts in front of its own sentence
+        # pydantic puts "Value error" in front of the message
         terminal.show_message("error", error.format_message().replace("Value error, ", ""))
         return error.exit_code

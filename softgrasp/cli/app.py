@@ -1,4 +1,4 @@
-"""All verbs under one name."""
+"""The Typer application: all verbs with one line of help and an example each."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from softgrasp.extensions import COMMAND_GROUPS, load
 
 
 class Verb(NamedTuple):
-    """A verb with one line about it, and an example that works."""
+    """A verb with a short help text, and an example that works."""
 
     function: Callable[..., None]
     line: str
@@ -33,15 +33,15 @@ class Verb(NamedTuple):
 
 
 VERBS = {
-    "demo": Verb(demo, "Run the main job: a hand takes a strawberry.", "softgrasp demo"),
+    "demo": Verb(demo, "Run the main job: a hand grasps a strawberry.", "softgrasp demo"),
     "grasp": Verb(
         grasp,
-        "Simulate a grasp; write numbers, figures, film and page.",
+        "Simulate a grasp; write numbers, figures, video and report.",
         "softgrasp grasp four_finger strawberry --density 700 --hold",
     ),
     "view": Verb(
         view,
-        "Look at a hand or a result in the browser.",
+        "Show a hand or a result in the browser.",
         "softgrasp view four_finger --save four_finger.html",
     ),
     "sweep": Verb(
@@ -51,20 +51,18 @@ VERBS = {
     ),
     "plan": Verb(
         plan,
-        "Try many hand poses; rank the grasps and film the best.",
+        "Try many hand poses; rank the grasps, make videos of the best.",
         "softgrasp plan four_finger strawberry --candidates 50",
     ),
     "calibrate": Verb(
         calibrate,
-        "Find a soft finger's constants from what was measured on it.",
+        "Estimate a soft finger's parameters from measurements.",
         "softgrasp calibrate paper000",
     ),
     "rerun": Verb(rerun, "Repeat a result and compare it bit for bit.", "softgrasp rerun out/demo"),
     "new": Verb(new, "Write a commented template.", "softgrasp new hand my_hand"),
     "list": Verb(list_, "List hands, objects, scenes, …", "softgrasp list hands"),
-    "check": Verb(
-        check, "Tell what a file holds and what is wrong with it.", "softgrasp check four_finger"
-    ),
+    "check": Verb(check, "Check a file: contents and problems.", "softgrasp check four_finger"),
     "convert": Verb(
         convert,
         "Write hands, scenes and robots in other formats.",
@@ -76,12 +74,12 @@ VERBS = {
         "softgrasp crosscheck paper000_release --backends mujoco,ode",
     ),
     "bench": Verb(bench, "Measure the speed of the closed loop.", "softgrasp bench closure"),
-    "doctor": Verb(doctor, "Tell what is installed and what works.", "softgrasp doctor"),
+    "doctor": Verb(doctor, "Check what is installed and what works.", "softgrasp doctor"),
 }
 
 app = typer.Typer(
     name="softgrasp",
-    help="Grasp simulation on MuJoCo: from a hand and an object to contacts, forces and a film.",
+    help="Grasp simulation on MuJoCo: from a hand and an object to contacts, forces and a video.",
     epilog="Example: softgrasp demo",
     invoke_without_command=True,
     rich_markup_mode=None,
@@ -93,7 +91,7 @@ for _name, _verb in VERBS.items():
         guarded(_verb.function)
     )
 app.add_typer(
-    load(COMMAND_GROUPS["twin"]), short_help="Drive a digital twin, or its simulated devices."
+    load(COMMAND_GROUPS["twin"]), short_help="Run a digital twin, or its simulated devices."
 )
 
 
@@ -103,7 +101,7 @@ def _root(
     version: Annotated[bool, typer.Option("--version", help="Show the version.")] = False,
     verbose: Annotated[
         bool,
-        typer.Option("--verbose", help="Tell on standard error what is read, run and written."),
+        typer.Option("--verbose", help="Log on standard error what is read, run and written."),
     ] = False,
 ) -> None:
     terminal.set_up_logging(verbose=verbose)

@@ -1,10 +1,10 @@
-"""``softgrasp calibrate``: constants of a finger, or of an arm, from what was measured."""
+"""``softgrasp calibrate``: parameters of a finger, or of an arm, from measurements."""
 
 from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -21,16 +21,8 @@ if TYPE_CHECKING:
     AnyCalibrationResult = CalibrationResult | ExtensionResult
 
 
-class Method(StrEnum):
-    """How to look for parameters."""
-
-    PSO = "pso"
-    LEAST_SQUARES = "least-squares"
-    BOTH = "pso+least-squares"
-
-
-class StageChoice(StrEnum):
-    """What to look for."""
+class Stage(StrEnum):
+    """Stages of a calibration; Typer takes no list of ``Literal``."""
 
     SPRINGS = "springs"
     DAMPERS = "dampers"
@@ -49,36 +41,46 @@ def calibrate(
         Path | None, typer.Option(metavar="DIR", help="Photographs under weights; 20g.png, …")
     ] = None,
     videos: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Films of releases; 20g.avi, ….")
+        Path | None, typer.Option(metavar="DIR", help="Videos of releases; 20g.avi, …")
     ] = None,
     frame_rate: Annotated[
-        float | None, typer.Option(metavar="HZ", help="Of the films; else what they say.")
+        float | None,
+        typer.Option(metavar="HZ", help="Frame rate of the videos; else that of their files."),
     ] = None,
     length_mm: Annotated[
-        float | None, typer.Option(metavar="L", help="Of the finger in the films [mm].")
+        float | None, typer.Option(metavar="L", help="Length of the finger in the videos [mm].")
     ] = None,
     hung: Annotated[
-        Path | None, typer.Option(metavar="CSV", help="mass_g, q1_deg, … under weights.")
+        Path | None, typer.Option(metavar="CSV", help="Columns mass_g, q1_deg, … under weights.")
     ] = None,
     releases: Annotated[
-        Path | None, typer.Option(metavar="CSV", help="mass_g, overshoots, settling_s.")
+        Path | None, typer.Option(metavar="CSV", help="Columns mass_g, overshoots, settling_s.")
     ] = None,
     forces: Annotated[
-        Path | None, typer.Option(metavar="CSV", help="pressure_kPa, force_N at the tip.")
+        Path | None, typer.Option(metavar="CSV", help="Columns pressure_kPa, force_N at the tip.")
     ] = None,
-    method: Annotated[Method, typer.Option(help="How.")] = Method.LEAST_SQUARES,
+    method: Annotated[
+        Literal["pso", "least-squares", "pso+least-squares"],
+        typer.Option(help="Particle swarm, least squares, or one after the other."),
+    ] = "least-squares",
     stage: Annotated[
-        list[StageChoice] | None, typer.Option(help="Only this stage; repeatable.")
+        list[Stage] | None,
+        typer.Option(help="Only this stage; repeatable."),
     ] = None,
     together: Annotated[
-        bool, typer.Option("--together", help="In the end fit all stages at once.")
+        bool, typer.Option("--together", help="Finally fit all stages at once.")
     ] = False,
-    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Of the swarm.")] = 0,
-    particles: Annotated[int, typer.Option(min=2, metavar="N", help="Of the swarm.")] = 14,
-    iterations: Annotated[int, typer.Option(min=1, metavar="N", help="Of the swarm.")] = 100,
-    threads: Annotated[int, typer.Option(min=1, metavar="N", help="Of the physics.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of the swarm.")] = 0,
+    particles: Annotated[
+        int, typer.Option(min=2, metavar="N", help="Particles of the swarm.")
+    ] = 14,
+    iterations: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Iterations of the swarm.")
+    ] = 100,
+    threads: Annotated[int, typer.Option(min=1, metavar="N", help="Threads of the physics.")] = 1,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on from the evaluations that the folder has.")
+        bool,
+        typer.Option("--resume", help="Continue from the evaluations in the output directory."),
     ] = False,
     settings: Annotated[
         list[str] | None,
@@ -92,9 +94,9 @@ def calibrate(
     out: Out = None,
     json_: Json = False,
 ) -> None:
-    """Find stiffness, damping and pressure gains of a finger; write finger.yaml and a page.
+    """Estimate stiffness, damping and pressure gains of a finger; write finger.yaml and a report.
 
-    Give a problem file, or --finger with what was measured. The problem of a hydraulic arm gives
+    Name a problem file, or --finger with measurements. The problem of a hydraulic arm yields
     arm.yaml. docs/calibration.md is the tutorial.
     """
     from softgrasp.calibration.calibrate import calibrate as run
@@ -107,22 +109,22 @@ def calibrate(
     video_options = {"frame_rate": frame_rate, "finger_length": length_mm and length_mm / 1e3}
     changes = _changes(settings or [])
     with terminal.progress_bar() as update:
-        update("reading what was measured", None)
+        update("reading measurements", None)
         loaded = _loaded(problem, finger, tables, photos, videos, video_options, changes)
     directory = out or default_directory(f"calibrate_{_name(loaded.problem)}")
     require_writable(directory)
     if (directory / NAME).exists() and not resume:
         raise ResultError(
-            f"{directory}: expected no evaluations yet, found some; --resume goes on from them, --out "
-            "names another folder"
+            f"{directory}: expected no evaluations yet, found some; --resume goes on from them, "
+            "--out names another directory"
         )
     try:
         with terminal.progress_bar() as update:
             result = run(
                 loaded.problem,
-                str(method),
+                method,
                 seed,
-                stages=[str(one) for one in stage] if stage else None,
+                stages=[one.value for one in stage or ()] or None,
                 swarm=Swarm(particles=particles, iterations=iterations),
                 out=directory,
                 threads=threads,
@@ -131,7 +133,7 @@ def calibrate(
             )
     except KeyboardInterrupt:
         terminal.note(
-            f"interrupted; what was simulated is safe in {directory}, --resume goes on from it"
+            f"interrupted; the evaluations are safe in {directory}, --resume goes on from them"
         )
         raise typer.Exit(INTERRUPTED) from None
     clear_earlier(directory)
@@ -141,12 +143,12 @@ def calibrate(
         from softgrasp.report.calibration import write_calibration_report
 
         with terminal.progress_bar() as update:
-            update("drawing the page", None)
+            update("writing the report", None)
             images: list[Figure] = []
             if isinstance(result, CalibrationResult):
                 images = _evidence_images(result, loaded, directory)
             files += write_calibration_report(result, directory, images)
-    (directory / NAME).unlink(missing_ok=True)  # all is done; there is nothing to go on from
+    (directory / NAME).unlink(missing_ok=True)  # nothing is left to resume
     _print_summary(result, files, json_)
 
 
@@ -180,14 +182,14 @@ def _loaded(
 
 
 def _name(problem: CalibrationProblem | ExtensionProblem) -> str:
-    """Of what is calibrated."""
+    """Name of the finger or arm."""
     from softgrasp.description.calibration import CalibrationProblem
 
     return problem.finger.name if isinstance(problem, CalibrationProblem) else problem.name
 
 
 def _changes(settings: list[str]) -> dict[str, Any]:
-    """Fields of the problem that ``--set`` names."""
+    """Read the fields of the problem from ``--set``."""
     from softgrasp.cli.scene_args import plain_value
     from softgrasp.description.calibration import CalibrationProblem
     from softgrasp.extensions import CALIBRATIONS, load
@@ -208,7 +210,7 @@ def _changes(settings: list[str]) -> dict[str, Any]:
 def _evidence_images(
     result: CalibrationResult, loaded: LoadedProblem, directory: Path
 ) -> list[Figure]:
-    """Steps of the photographs, outlines over them, and the tips of the films, as files."""
+    """Write images of the photographs' outlines and of the tips in the videos."""
     if not (loaded.photos or loaded.tracks):
         return []
     from softgrasp.calibration.result import draw_evidence
@@ -225,7 +227,6 @@ def _evidence_images(
 
 def _print_summary(result: AnyCalibrationResult, files: list[Path], as_json: bool) -> None:
     from softgrasp.calibration.result import document
-    from softgrasp.calibration.uncertainty import HUGE
 
     for text in result.warnings:
         terminal.show_message("warning", text)
@@ -234,16 +235,7 @@ def _print_summary(result: AnyCalibrationResult, files: list[Path], as_json: boo
         del whole["problem"]
         terminal.put_json(whole | {"files": [str(file) for file in files]})
         return
-    rows = []
-    unknown = set(result.undetermined)
-    for stage in result.stages:
-        for name, unit, value, part in zip(
-            stage.names, stage.units, stage.values, stage.uncertainty.relative, strict=True
-        ):
-            error = "–" if not part < HUGE else f"{100 * part:.2g} %" if unit else f"{part:.2g}"
-            remark = "on its bound" if name in stage.on_bound else ""
-            remark = remark or ("not determined" if name in unknown else "")
-            rows.append([stage.name, name, f"{value:.4g}", unit, error, remark])
+    rows = [row for stage in result.stages for row in _stage_rows(stage, set(result.undetermined))]
     terminal.put_table(["stage", "parameter", "value", "unit", "error", ""], rows)
     for stage in result.stages:
         held = stage.held_out_residual
@@ -251,5 +243,20 @@ def _print_summary(result: AnyCalibrationResult, files: list[Path], as_json: boo
         terminal.put(
             f"{stage.name:<10}residual {stage.residual:.3g} {stage.residual_unit} rms{held_out}"
         )
-    for index, file in enumerate(files):
-        terminal.put(f"{'files' if index == 0 else '':<10}{file}")
+    terminal.put_files(files)
+
+
+def _stage_rows(stage: Any, undetermined: set[str]) -> list[list[str]]:
+    from softgrasp.calibration.uncertainty import HUGE
+
+    rows = []
+    for name, unit, value, relative in zip(
+        stage.names, stage.units, stage.values, stage.uncertainty.relative, strict=True
+    ):
+        digits = f"{100 * relative:.2g} %" if unit else f"{relative:.2g}"
+        error = digits if relative < HUGE else "–"
+        remark = "not determined" if name in undetermined else ""
+        if name in stage.on_bound:
+            remark = "on its bound"
+        rows.append([stage.name, name, f"{value:.4g}", unit, error, remark])
+    return rows

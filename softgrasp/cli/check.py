@@ -1,4 +1,4 @@
-"""``softgrasp check``: what a file holds, what was measured, and what is wrong with it."""
+"""``softgrasp check``: properties of a file, checks of what it describes, and repairs of robots."""
 
 from __future__ import annotations
 
@@ -9,51 +9,60 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
-import mujoco
-import numpy as np
 import typer
 
-from softgrasp.checks.robot import total_mass
 from softgrasp.cli import terminal
 from softgrasp.cli.options import PROBLEMS, Json, Units
-from softgrasp.description.bendable import Bendable
+from softgrasp.cli.properties import (
+    bendable_line,
+    built_properties,
+    control_line,
+    coupling_line,
+    criterion_properties,
+    finger_line,
+    hand_properties,
+    joint_line,
+    mesh_properties,
+    object_properties,
+    release_properties,
+    robot_properties,
+    scene_properties,
+    soft_finger_line,
+)
 from softgrasp.description.calibration import FingerRelease
-from softgrasp.description.finger import Finger, Phalanx
 from softgrasp.description.geometry import Mesh
-from softgrasp.description.hand import GraspPreset, Hand, HandModel
-from softgrasp.description.object import GraspObject
-from softgrasp.description.robot import ControlSystem, RigidJoint, Robot
+from softgrasp.description.hand import Hand
+from softgrasp.description.robot import Robot
 from softgrasp.description.scene import GraspScene
-from softgrasp.description.soft_finger import MountedSoftFinger
-from softgrasp.description.task import SuccessCriterion
 from softgrasp.errors import BuildError, DescriptionError, SoftgraspError, SoftgraspWarning
-from softgrasp.io.mesh import cut_or_hull, load_mesh
-from softgrasp.model.compile import compiled
-from softgrasp.model.hand import build_hand_spec
-from softgrasp.model.object import object_mass
-from softgrasp.model.scene import BuiltScene
-from softgrasp.model.shapes import extent, mass_properties
-from softgrasp.report.grasp_text import criterion_text, limits_text
 from softgrasp.sim.soft_dynamics import LinearMode, linear_mode
-from softgrasp.sim.soft_statics import damped_finger, equilibrium, loaded_shape
+from softgrasp.sim.soft_statics import damped_finger, loaded_shape
 
 if TYPE_CHECKING:
     from softgrasp.checks.report import Inspection
     from softgrasp.cli.scene_args import Kind
     from softgrasp.description.geometry import LengthUnit
 
-Properties = dict[str, Any]
+SENTENCES = ("checks", "findings", "problems", "remarks", "repairs", "verdict")
+"""Parts of the document that come after the properties."""
+PLAIN, WITH_BENDABLES = ".urdf", ".ucrdf"
+REPAIRABLE = (
+    "it repairs units of masses and inertias, inertias that are missing or that no body has, and "
+    "limits of followers that their leader leaves"
+)
+MIN_DECAY_TIMES = 3.0
+"""Minimum duration of a release over the time in which its first mode decays to 1/e."""
 
 
 class Checked(NamedTuple):
-    """What a file holds, and what was found."""
+    """Properties and problems of a file."""
 
     properties: dict[str, Any]
     problems: list[str]
-    """Of what is built or read without an inspection of its own."""
+    """Problems of files without an inspection."""
     inspection: Inspection | None = None
     known_warnings: tuple[str, ...] = ()
-    """Warnings that the inspection tells with its own words."""
+    """Warnings that the inspection reports in its own words."""
 
 
 def check(
@@ -74,23 +83,23 @@ def check(
     ] = False,
     mass: Annotated[
         float | None,
-        typer.Option(metavar="KG", help="With --fix: what all links together weigh in truth."),
+        typer.Option(metavar="KG", help="With --fix: known mass of all links together."),
     ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
             "--out",
             metavar="DIR|FILE.urdf|FILE.ucrdf",
-            help="Folder for check.json; with --fix, the repaired robot: .urdf, or .ucrdf (URDF "
+            help="Directory for check.json; with --fix, the repaired robot: .urdf, or .ucrdf (URDF "
             "with bendable segments).",
         ),
     ] = None,
     json: Json = False,
 ) -> None:
-    """Read a hand, object, scene, release, robot, mesh or Webots world; tell what was found.
+    """Check a hand, object, scene, release, robot, mesh or Webots world; print its properties.
 
-    Exits with 0 where all is well, with 1 where it can be read but has problems, and with 2 where
-    it cannot be read as what it claims to be. With --fix, what counts is the file that was written.
+    Exits with 0 without problems, with 1 where it can be read but has problems, and with 2 where
+    it cannot be read as what it claims to be. With --fix, the written file is checked.
     """
     from softgrasp.cli.scene_args import kind_of
     from softgrasp.io.files import listening
@@ -102,10 +111,7 @@ def check(
         raise DescriptionError("--mass: expected --fix beside it, found none")
     with terminal.progress_bar() as update, listening(update):
         update(f"reading {what}", None)
-        if fix:
-            document = fix_robot(kind, what, out, mass)
-        else:
-            document = _document(kind, what, "m" if units is None else units.value)
+        document = fix_robot(kind, what, out, mass) if fix else _document(kind, what, units or "m")
     if out is not None and not fix:
         terminal.save_json(document, out / "check.json")
     if json:
@@ -117,7 +123,7 @@ def check(
 
 
 def _document(kind: Kind, what: str, units: LengthUnit) -> dict[str, Any]:
-    """Everything that is told, as plain data."""
+    """Return properties, checks and problems as plain data."""
     from softgrasp.checks.report import summary
 
     with warnings.catch_warnings(record=True) as warned:
@@ -140,10 +146,9 @@ def _document(kind: Kind, what: str, units: LengthUnit) -> dict[str, Any]:
 
 
 def _checked(kind: Kind, what: str, units: LengthUnit) -> Checked:
-    """Facts and findings; warnings are raised besides."""
+    """Return properties and inspection; warnings are raised as usual."""
     from softgrasp import assets as library
     from softgrasp.checks.inspect import inspect
-    from softgrasp.description.geometry import Mesh
     from softgrasp.extensions import WORLD_FACTS, load
     from softgrasp.io.hand_sanity import hand_doubts
     from softgrasp.io.load import load_hand, load_object, load_robot
@@ -152,7 +157,7 @@ def _checked(kind: Kind, what: str, units: LengthUnit) -> Checked:
     match kind:
         case "hand":
             hand = load_hand(what)
-            return Checked(_properties_of(hand), [], inspect(hand), tuple(hand_doubts(hand)))
+            return Checked(_properties_if_built(hand), [], inspect(hand), tuple(hand_doubts(hand)))
         case "object":
             obj = load_object(what)
             hand_warnings = _mesh_warnings(obj.shape) if isinstance(obj.shape, Mesh) else ()
@@ -177,16 +182,16 @@ def _checked(kind: Kind, what: str, units: LengthUnit) -> Checked:
 
 
 def _mesh_warnings(shape: Mesh) -> tuple[str, ...]:
-    """What reading a mesh has to say."""
+    """Return the warnings of reading a mesh."""
     from softgrasp.io.mesh import cut_or_hull, load_mesh
 
     return load_mesh(cut_or_hull(shape)[0]).warnings
 
 
 def _as_hand(what: str, robot: Robot) -> dict[str, Any]:
-    """What is found of a robot of rigid links that is taken as a hand, with what is told of it.
+    """Return a robot's properties as a hand of rigid links, and the warnings of reading it so.
 
-    One chain alone is rather an arm. What is wrong with the robot itself its inspection tells.
+    One chain alone is rather an arm. Problems of the robot itself are left to its inspection.
     """
     from softgrasp.io.load import load_hand
 
@@ -204,15 +209,15 @@ def _as_hand(what: str, robot: Robot) -> dict[str, Any]:
     properties = hand_properties(hand)
     kept = ("couplings", "fingers", "grasps", "notes")
     messages = [str(warning.message) for warning in caught]
-    return {"as_a_hand": f"{len(hand.fingers)} chains, {len(hand.actuators)} drives"} | {
+    return {"as_a_hand": f"{len(hand.fingers)} chains, {len(hand.actuators)} actuators"} | {
         key: value
         for key, value in [*((key, properties.get(key)) for key in kept), ("warnings", messages)]
         if value
     }
 
 
-def _properties_of(hand: Hand) -> dict[str, Any]:
-    """Facts of a hand; only its name where it cannot be built, as the inspection then tells."""
+def _properties_if_built(hand: Hand) -> dict[str, Any]:
+    """Return a hand's properties; only its name where it cannot be built, which is a problem."""
     try:
         return hand_properties(hand)
     except BuildError:
@@ -228,22 +233,47 @@ def _build(scene: GraspScene) -> tuple[dict[str, Any], list[str]]:
         return {}, [str(error)]
 
 
-# --------------------
-# What ``softgrasp check`` found, as text for people.
+def release_problems(release: FingerRelease) -> list[str]:
+    """Return problems of weight, sample period and duration that prevent a comparison."""
+    try:
+        loaded_shape(release)
+    except SoftgraspError as error:
+        return [str(error)]
+    mode = linear_mode(damped_finger(release))
+    return [*_too_short(release, mode), *_too_coarse(release, mode)]
 
 
-SENTENCES = ("checks", "findings", "problems", "remarks", "repairs", "verdict")
-"""Parts of the document that come after the facts."""
+def _too_short(release: FingerRelease, mode: LinearMode) -> list[str]:
+    needed = MIN_DECAY_TIMES / mode.decay if mode.decay > 0.0 else math.inf
+    if math.isnan(mode.decay) or release.duration >= needed:
+        return []
+    return [
+        f"duration: expected at least {needed:.2g} s, in which the first mode decays, found "
+        f"{release.duration:g} s"
+    ]
+
+
+def _too_coarse(release: FingerRelease, mode: LinearMode) -> list[str]:
+    period = 1.0 / mode.frequency if mode.frequency > 0.0 else math.inf
+    if 10.0 * release.sample_period <= period:
+        return []
+    return [
+        f"sample_period: expected at most a tenth of the first mode's period of {period:.3g} s, "
+        f"found {release.sample_period:g} s"
+    ]
+
+
+# Output.
 
 
 def print_document(document: dict[str, Any]) -> None:
-    """Facts, a table of the checks, remarks, problems and the verdict on standard output."""
+    """Print properties, a table of the checks, remarks, problems and the verdict."""
     lines: dict[str, Callable[[Any], str]] = {
-        "fingers": _finger_line,
-        "couplings": _coupling_line,
+        "fingers": finger_line,
+        "couplings": coupling_line,
         "notes": str,
         "warnings": str,
-        "soft_fingers": _soft_line,
+        "soft_fingers": soft_finger_line,
         "bendables": bendable_line,
         "rigid_joints": joint_line,
         "control": control_line,
@@ -269,32 +299,6 @@ def print_document(document: dict[str, Any]) -> None:
     terminal.put(document["verdict"])
 
 
-def _soft_line(finger: dict[str, Any]) -> str:
-    low, high = (1e-3 * limit for limit in finger["pressure_limits_Pa"])
-    return (
-        f"{finger['name']}: {finger['finger']}, {finger['joints']} joints, "
-        f"{1e3 * finger['length_m']:.3g} mm, {1e3 * finger['mass_kg']:.3g} g; {low:g}…{high:g} "
-        f"kPa, {math.degrees(finger['bending_rad']):.0f}° at the highest"
-    )
-
-
-def _coupling_line(coupling: dict[str, Any]) -> str:
-    plus = f" {coupling['offset']:+g}" if coupling["offset"] else ""
-    return f"{coupling['joint']} = {coupling['ratio']:g} · {coupling['leader']}{plus}"
-
-
-def _finger_line(finger: dict[str, Any]) -> str:
-    limits = ", ".join(
-        f"{name} {low:.4g}…{high:.4g}"
-        for name, (low, high) in zip(finger["joints"], finger["limits"], strict=True)
-    )
-    return (
-        f"{finger['name']}: {len(finger['joints'])} joints, {len(finger['phalanges'])} phalanges, "
-        f"{1e3 * finger['length_m']:.4g} mm, {1e3 * finger['mass_kg']:.4g} g, "
-        f"{finger['convention']} convention; limits [rad or m] {limits}"
-    )
-
-
 def _text(value: Any) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{name} {_text(part)}" for name, part in value.items())
@@ -303,25 +307,17 @@ def _text(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
-# --------------------
-# ``softgrasp check --fix``: a robot with its units, inertia and followers put right.
-
-
-REPAIRABLE = (
-    "it repairs units of masses and inertias, inertias that are missing or that no body has, and "
-    "limits of followers that their leader leaves"
-)
-PLAIN, WITH_BENDABLES = ".urdf", ".ucrdf"
+# Repairs.
 
 
 def fix_robot(kind: Kind, what: str, out: Path | None, mass: float | None) -> dict[str, Any]:
-    """Write a repaired robot and return what was done, as plain data.
+    """Write a repaired robot and return the repairs as plain data.
 
     Args:
-        kind: What the name or file holds.
-        what: The name or file.
-        out: The file to write.
-        mass: What all links together weigh [kg], where that is known.
+        kind: Kind of what the name or file holds.
+        what: Name or file.
+        out: File to write.
+        mass: Known mass of all links together [kg]; None where it is not known.
 
     Raises:
         DescriptionError: It is no robot, or ``out`` names no file of the right kind.
@@ -342,7 +338,7 @@ def fix_robot(kind: Kind, what: str, out: Path | None, mass: float | None) -> di
     for one in caught:
         terminal.show_message("warning", str(one.message))
     if not changes:
-        return _unwritten(robot, before)
+        return _without_repairs(robot, before)
     write_robot(repaired(robot, total_mass=mass), file)
     terminal.note(f"wrote {file}")
     written = load_robot(file)
@@ -366,8 +362,8 @@ def fix_robot(kind: Kind, what: str, out: Path | None, mass: float | None) -> di
     }
 
 
-def _unwritten(robot: Robot, inspection: Inspection) -> dict[str, Any]:
-    """What is told where there is nothing to repair; no file is written."""
+def _without_repairs(robot: Robot, inspection: Inspection) -> dict[str, Any]:
+    """Return the document where there is nothing to repair; no file is written."""
     from softgrasp.checks.robot import total_mass
 
     plain = inspection.as_dict()
@@ -382,16 +378,16 @@ def _unwritten(robot: Robot, inspection: Inspection) -> dict[str, Any]:
         "findings": plain["findings"],
         "problems": [one.sentence for one in inspection.problems],
         "remarks": [one.sentence for one in inspection.remarks],
-        "verdict": f"{inspection.verdict}; nothing that --fix can repair was found ({REPAIRABLE}), and "
-        "no file was written",
+        "verdict": f"{inspection.verdict}; nothing that --fix can repair was found ({REPAIRABLE}), "
+        "and no file was written",
     }
 
 
 def _target(out: Path | None, bendable: bool, source: Path) -> Path:
-    """The file to write.
+    """Check the file to write.
 
     Raises:
-        DescriptionError: It is not given, has another suffix, or is the source.
+        DescriptionError: It is missing, has another suffix, or is the source.
     """
     suffixes = (WITH_BENDABLES,) if bendable else (PLAIN, WITH_BENDABLES)
     known = " or ".join(f"FILE{suffix}" for suffix in suffixes)
@@ -402,358 +398,3 @@ def _target(out: Path | None, bendable: bool, source: Path) -> Path:
     if out.exists() and source.exists() and out.samefile(source):
         raise DescriptionError(f"--out: expected another file than the source, found '{out}'")
     return out
-
-
-# --------------------
-# What a hand, an object, a mesh or a scene is, in numbers.
-
-
-def hand_properties(hand: Hand) -> Properties:
-    """Fingers with joints, lengths, masses and limits; palm and grasps."""
-    model = compiled(build_hand_spec(hand), hand.name)
-    fingers = [_finger_properties(model, finger) for finger in hand.fingers]
-    soft = [_soft_finger_properties(digit) for digit in hand.soft_fingers]
-    return {
-        "name": hand.name,
-        "fingers": fingers,
-        "joints": len(hand.joints),
-        **({"soft_fingers": soft} if soft else {}),
-        "mass_kg": float(model.body_mass.sum())
-        if hand.model
-        else sum(finger["mass_kg"] for finger in fingers + soft),
-        **({"couplings": [dict(one) for one in hand.couplings]} if hand.couplings else {}),
-        "palm": hand.palm.kind if hand.model is None else hand.model.palm,
-        **({"model": _model_properties(hand.model)} if hand.model else {}),
-        "grasps": {name: _grasp_properties(preset) for name, preset in hand.grasps},
-        "source": hand.source,
-        "notes": list(hand.notes),
-    }
-
-
-def _grasp_properties(preset: GraspPreset) -> Properties:
-    start = {} if preset.start is None else {"start": list(preset.start)}
-    return {"center_m": list(preset.center), "rates": list(preset.rates), **start}
-
-
-def _model_properties(model: HandModel) -> Properties:
-    """The file, and what its actuators command."""
-    return {
-        "file": model.file,
-        "sha256": model.sha256,
-        "actuators": {
-            actuator.actuator: {
-                "unit": actuator.unit or "none",
-                "limits": list(actuator.limits),
-                "moves": [move.joint for move in actuator.moves],
-            }
-            for actuator in model.actuators
-        },
-    }
-
-
-def _finger_properties(model: mujoco.MjModel, finger: Finger) -> Properties:
-    return {
-        "name": finger.name,
-        "convention": finger.convention,
-        "phalanges": [body for row in finger.phalanges for body in finger.bodies_of(row)],
-        "joints": [row.joint_name for row in finger.phalanges],
-        "limits": [list(row.limits) for row in finger.phalanges],
-        "length_m": float(sum(np.linalg.norm(end) for end in finger.link_ends)),
-        "mass_kg": float(sum(_row_mass(model, finger, row) for row in finger.phalanges)),
-    }
-
-
-def _row_mass(model: mujoco.MjModel, finger: Finger, row: Phalanx) -> float:
-    """Of a link; of a hand's own model, with all that is fixed to it [kg]."""
-    if row.inertial is not None:
-        return row.inertial.mass
-    return float(model.body(finger.body_of(row)).mass[0])
-
-
-def _soft_finger_properties(digit: MountedSoftFinger) -> Properties:
-    """A soft finger, and how far the highest pressure bends it where nothing is in its way."""
-    _, high = digit.limits
-    rest = equilibrium(digit.finger, pressure=high, gravity=False, error_estimate=False)
-    return {
-        "name": digit.name,
-        "finger": digit.finger.name,
-        "joints": len(digit.finger.joints),
-        "length_m": digit.length,
-        "mass_kg": sum(link.mass for link in digit.finger.links),
-        "pressure_limits_Pa": list(digit.limits),
-        "bending_rad": rest.tip_angle,
-    }
-
-
-def object_properties(obj: GraspObject) -> Properties:
-    """Shape, size, mass and material."""
-    parts: Properties = {}
-    if isinstance(obj.shape, Mesh):
-        parts = _part_properties(obj.shape)
-        obj = obj.replace(shape=cut_or_hull(obj.shape)[0])
-    volume = mass_properties(obj.shape).volume
-    mass = object_mass(obj)
-    properties: Properties = {
-        "name": obj.name,
-        "shape": obj.shape.type,
-        "size_m": list(extent(obj.shape)),
-        "volume_m3": volume,
-        "mass_kg": mass,
-        "density_kg_m3": mass / volume,
-    }
-    properties |= parts
-    if obj.material is not None:
-        properties["material"] = obj.material.model_dump(exclude_none=True)
-    return properties | {"source": obj.source}
-
-
-def mesh_properties(shape: Mesh) -> Properties:
-    """Size, volume, centre and convex parts of a mesh file."""
-    parts, (shape, _) = _part_properties(shape), cut_or_hull(shape)
-    body = load_mesh(shape)
-    return {
-        "file": shape.file,
-        "vertices": len(body.vertices),
-        "faces": len(body.faces),
-        "size_m": list(extent(shape)),
-        "volume_m3": body.volume,
-        "center_of_mass_m": body.center_of_mass.tolist(),
-        **parts,
-        "sha256": body.sha256,
-    }
-
-
-def _part_properties(shape: Mesh) -> Properties:
-    shape, uncut = cut_or_hull(shape)
-    return {"convex_parts": uncut.partition(":")[0] or len(load_mesh(shape).parts)}
-
-
-def scene_properties(scene: GraspScene) -> Properties:
-    """What can be said of a scene before it is built."""
-    contact = scene.requested_contact
-    return {
-        "name": scene.name,
-        "hand": scene.hand.name,
-        "object": scene.object.name,
-        "object_mass_kg": object_mass(scene.object),
-        "mount": scene.object_mount,
-        **_further_properties(scene),
-        "grasp": scene.grasp,
-        "actuation": scene.actuation,
-        "contact": contact.model_dump(exclude_none=True),
-        "largest_timestep_s": contact.largest_timestep,
-        "control_period_s": scene.control_period,
-        "hold_test": scene.success is not None,
-        "source": scene.source,
-    }
-
-
-def _further_properties(scene: GraspScene) -> Properties:
-    """Further objects and what stands around, where there are some."""
-    properties: Properties = {}
-    if scene.objects:
-        named = zip(scene.object_names[1:], scene.objects, strict=True)
-        properties["further_objects_kg"] = {n: object_mass(placed.object) for n, placed in named}
-    if scene.surroundings:
-        properties["surroundings"] = list(scene.surrounding_names)
-    return properties
-
-
-def criterion_properties(criterion: SuccessCriterion) -> Properties:
-    """What a success criterion does and allows."""
-    return {
-        "name": criterion.name,
-        "test": criterion_text(criterion),
-        "passes": limits_text(criterion),
-        "longest_s": criterion.max_duration,
-        "source": criterion.source,
-        "deviations": criterion.deviations,
-    }
-
-
-def built_properties(built: BuiltScene) -> Properties:
-    """What building a scene has decided."""
-    return {
-        "timestep_s": float(built.model.opt.timestep),
-        "contact_stiffness_N_m": built.contact.stiffness,
-        "contact_pairs": int(built.model.npair),
-        "sensing_bodies": len(built.bodies),
-        "degrees_of_freedom": int(built.model.nv),
-    }
-
-
-# --------------------
-# What a robot is, in numbers and in lines of text.
-
-
-def robot_properties(robot: Robot) -> Properties:
-    """Links, segments with lengths, angles, masses and drives, joints, control interfaces."""
-    return {
-        "name": robot.name,
-        "root": robot.root,
-        "links": [link.name for link in robot.links],
-        "bendables": [_bendable_properties(part) for part in robot.bendables],
-        "rigid_joints": [_joint_properties(joint) for joint in robot.joints],
-        "mass_kg": total_mass(robot),
-        "control": [_control_properties(system) for system in robot.control],
-        "source": robot.source,
-    }
-
-
-def _bendable_properties(part: Bendable) -> Properties:
-    limits, backbone = part.limits, part.backbone
-    return {
-        "name": part.name,
-        "parent": part.parent,
-        "child": part.child,
-        "model": part.model,
-        "degree": part.degree,
-        "frame": part.frame,
-        "length_m": backbone.length,
-        "radius_m": backbone.radius,
-        "mass_kg": None if part.inertial is None else part.inertial.mass,
-        "kappa_max_per_m": part.kappa_max,
-        "theta_max_rad": part.theta_max,
-        "phi_range_rad": None if limits.phi_min is None else [limits.phi_min, limits.phi_max],
-        "kappa_dot_max_per_m_s": limits.kappa_dot_max,
-        "phi_dot_max_rad_s": limits.phi_dot_max,
-        "bending_stiffness_N_m2": backbone.bending_stiffness,
-        "damping_N_m2_s": backbone.damping,
-        "simulated_links": backbone.links,
-        "discs": backbone.discs,
-        "actuation": part.actuation[0].type if part.actuation else None,
-        "actuator_angles_rad": [actuator.angle for actuator in part.actuation],
-    }
-
-
-def _joint_properties(joint: RigidJoint) -> Properties:
-    limits = None if joint.lower is None else [joint.lower, joint.upper]
-    return {
-        "name": joint.name,
-        "type": joint.type,
-        "parent": joint.parent,
-        "child": joint.child,
-        "limits": limits,
-    }
-
-
-def _control_properties(system: ControlSystem) -> Properties:
-    return {
-        "name": system.name,
-        "plugin": system.plugin,
-        "commands": [f"{j.name}/{part.name}" for j in system.joints for part in j.commands],
-        "states": [f"{j.name}/{part.name}" for j in system.joints for part in j.states],
-    }
-
-
-def bendable_line(properties: Properties) -> str:
-    """A bendable in one line."""
-    theta = math.degrees(properties["theta_max_rad"])
-    degree = f" of degree {properties['degree']}" if properties["model"] == "ppc" else ""
-    return "; ".join(
-        [
-            f"{properties['name']}: {properties['parent']} → {properties['child']}, "
-            f"{properties['model']}{degree}, {properties['frame']} frames",
-            f"{1e3 * properties['length_m']:.4g} mm long, radius {1e3 * properties['radius_m']:.4g} mm, "
-            f"{_mass(properties['mass_kg'])}",
-            f"up to {properties['kappa_max_per_m']:.4g} 1/m = {theta:.4g}°, {_plane(properties)}",
-            f"{_stiffness(properties['bending_stiffness_N_m2'])}, {properties['simulated_links']} links",
-            _actuators_text(properties),
-        ]
-    )
-
-
-def joint_line(properties: Properties) -> str:
-    """A rigid joint in one line."""
-    unit = "m" if properties["type"] == "prismatic" else "rad"
-    limits = properties["limits"]
-    moves = "" if limits is None else f", {limits[0]:.4g} … {limits[1]:.4g} {unit}"
-    return f"{properties['name']}: {properties['parent']} → {properties['child']}, {properties['type']}{moves}"
-
-
-def control_line(properties: Properties) -> str:
-    """A ``ros2_control`` element in one line."""
-    commands, states = (", ".join(properties[kind]) or "none" for kind in ("commands", "states"))
-    return f"{properties['name']}: {properties['plugin']}; commands {commands}; states {states}"
-
-
-def _mass(mass: float | None) -> str:
-    return "no mass" if mass is None else f"{1e3 * mass:.4g} g"
-
-
-def _stiffness(stiffness: float | None) -> str:
-    return "no stiffness" if stiffness is None else f"EI {stiffness:.4g} N·m²"
-
-
-def _plane(properties: Properties) -> str:
-    if properties["phi_range_rad"] is None:
-        return "in every plane"
-    low, high = map(math.degrees, properties["phi_range_rad"])
-    return (
-        f"in the plane at {low:.4g}°" if low == high else f"planes from {low:.4g}° to {high:.4g}°"
-    )
-
-
-def _actuators_text(properties: Properties) -> str:
-    angles = properties["actuator_angles_rad"]
-    if not angles:
-        return "no actuators"
-    number = f"{len(angles)} {properties['actuation']}{'' if len(angles) == 1 else 's'}"
-    return f"{number} at {', '.join(f'{math.degrees(angle):.4g}°' for angle in angles)}"
-
-
-# --------------------
-# What the release of a finger is, in numbers.
-
-
-ENDURES = 3.0
-"""A recording should last so many times as long as the first mode takes to fall to 1/e."""
-
-
-def release_properties(release: FingerRelease) -> dict[str, Any]:
-    """Finger, weight, pose at rest under it and the first mode."""
-    mode = linear_mode(damped_finger(release))
-    return {
-        "name": release.name,
-        "finger": release.finger.name,
-        "joints": len(release.finger.joints),
-        "tip_mass_kg": release.tip_mass,
-        "webots_timestep_s": release.webots_timestep,
-        "timestep_s": release.timestep,
-        "duration_s": release.duration,
-        "sample_period_s": release.sample_period,
-        "tip_angle_rad": float(loaded_shape(release).sum()),
-        "first_mode_Hz": mode.frequency,
-        "damping_ratio": mode.ratio,
-        "source": release.source,
-    }
-
-
-def release_problems(release: FingerRelease) -> list[str]:
-    """Weights, time steps and durations that make no comparison."""
-    try:
-        loaded_shape(release)
-    except SoftgraspError as error:
-        return [str(error)]
-    mode = linear_mode(damped_finger(release))
-    return [*_too_short(release, mode), *_too_coarse(release, mode)]
-
-
-def _too_short(release: FingerRelease, mode: LinearMode) -> list[str]:
-    needed = ENDURES / mode.decay if mode.decay > 0.0 else math.inf
-    if math.isnan(mode.decay) or release.duration >= needed:
-        return []
-    return [
-        f"duration: expected at least {needed:.2g} s, in which the first mode dies away, found "
-        f"{release.duration:g} s"
-    ]
-
-
-def _too_coarse(release: FingerRelease, mode: LinearMode) -> list[str]:
-    period = 1.0 / mode.frequency if mode.frequency > 0.0 else math.inf
-    if 10.0 * release.sample_period <= period:
-        return []
-    return [
-        f"sample_period: expected at most a tenth of the first mode's period of {period:.3g} s, "
-        f"found {release.sample_period:g} s"
-    ]

@@ -1,9 +1,8 @@
-"""``softgrasp convert``: hands, scenes, robots and results in other formats."""
+"""``softgrasp convert``: write hands, scenes, robots and results in other formats."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -30,21 +29,12 @@ SUFFIXES: dict[Kind | Literal["result"], tuple[str, ...]] = {
     "robot": (MODEL, URDF, UCRDF),
     "result": (CSV,),
 }
-"""What each kind can become."""
+"""Suffixes of the target by the kind of the source."""
 
-
-class Discs(StrEnum):
-    """Joints of the discs that stand for a bendable in plain URDF."""
-
-    FIXED = "fixed"
-    FLOATING = "floating"
-
-
-class Rows(StrEnum):
-    """Denavit-Hartenberg conventions."""
-
-    STANDARD = "standard"
-    MODIFIED = "modified"
+Discs = Literal["fixed", "floating"]
+"""Joints of the discs that represent a bendable in plain URDF."""
+States = dict[str, tuple[float, ...]]
+"""States of bendables by their names."""
 
 
 def convert(
@@ -52,7 +42,7 @@ def convert(
         str,
         typer.Argument(
             metavar="IN",
-            help="Name or file of a hand, scene, release or robot; or the folder of a result.",
+            help="Name or file of a hand, scene, release or robot; or the directory of a result.",
         ),
     ],
     target: Annotated[
@@ -78,13 +68,13 @@ def convert(
     max_faces: Annotated[
         int | None,
         typer.Option(
-            min=4, metavar="N", help="Make meshes in .wbt coarser that have more triangles."
+            "--max-faces", min=4, metavar="N", help="Maximum triangles of a mesh in .wbt."
         ),
     ] = None,
     convention: Annotated[
-        Rows | None,
+        Literal["standard", "modified"] | None,
         typer.Option(
-            help="Denavit-Hartenberg convention of a hand's rows in .yaml; else as it is."
+            help="Denavit-Hartenberg convention of a hand's links in .yaml; else unchanged."
         ),
     ] = None,
     out: Out = None,
@@ -122,11 +112,9 @@ def convert(
         if kind == "result":
             files = [result_file(source, destination)]
         elif kind == "hand" and target.suffix in (URDF, YAML):
-            files = hand_files(
-                source, destination, None if convention is None else convention.value
-            )
+            files = hand_files(source, destination, convention)
         elif kind == "robot":
-            text = _robot_text(source, target.suffix, discs or Discs.FIXED, at or [])
+            text = _robot_text(source, target.suffix, discs or "fixed", at or [])
             files = [write_text(destination, text)]
         else:
             files = [write_text(destination, _model_text(source, is_hand=kind == "hand"))]
@@ -161,7 +149,7 @@ def _print_summary(kind: str, files: list[Path], *, json: bool) -> None:
 
 
 def _model_text(source: str, *, is_hand: bool) -> str:
-    """A hand or a scene as MJCF, meshes and start state included."""
+    """Return a hand or a scene as MJCF, meshes and start state included."""
     from softgrasp.io.load import load_hand
     from softgrasp.io.scene import load_scene
     from softgrasp.model.hand import hand_to_mjcf
@@ -171,13 +159,13 @@ def _model_text(source: str, *, is_hand: bool) -> str:
 
 
 def _robot_text(source: str, suffix: str, discs: Discs, at: list[str]) -> str:
-    """A robot as MJCF, as plain URDF, or as U(C)RDF."""
+    """Return a robot as MJCF, as plain URDF, or as U(C)RDF."""
     from softgrasp.io.load import load_robot
     from softgrasp.io.urdf import rigid_urdf, robot_xml
 
     robot = load_robot(source)
     if suffix == URDF:
-        return rigid_urdf(robot, states_from(robot, at), discs.value)
+        return rigid_urdf(robot, states_from(robot, at), discs)
     if suffix == UCRDF:
         return robot_xml(robot)
     from softgrasp.model.compile import compiled
@@ -188,12 +176,8 @@ def _robot_text(source: str, suffix: str, discs: Discs, at: list[str]) -> str:
     return str(spec.to_xml())
 
 
-# --------------------
-# Hands as URDF and YAML, and results as joint states, for ``softgrasp convert``.
-
-
 def is_result(source: str) -> bool:
-    """Whether a word of the command line names a result: its folder, or its ``result.json``."""
+    """Return whether a word names a result: its directory, or its ``result.json``."""
     from softgrasp.io.result import RESULT_FILE
 
     path = Path(source)
@@ -212,9 +196,9 @@ def hand_files(source: str, path: Path, convention: Convention | None) -> list[P
     """Write a hand as URDF or YAML and return the paths of all files.
 
     Args:
-        source: Its name or file.
-        path: The file to write; its suffix says which.
-        convention: Of the rows in YAML; as they are where it is not given.
+        source: Name or file of the hand.
+        path: The file to write, .urdf or .yaml.
+        convention: Convention of the links in YAML; None leaves it unchanged.
     """
     from softgrasp.io.hand import save_hand
     from softgrasp.io.load import load_hand
@@ -226,20 +210,13 @@ def hand_files(source: str, path: Path, convention: Convention | None) -> list[P
     return [save_hand(hand if convention is None else with_convention(hand, convention), path)]
 
 
-# --------------------
-# ``--at``: states of bendables as words, such as ``segment1:kappa=2,phi=0.5``.
-
-
-States = dict[str, tuple[float, ...]]
-
-
 def states_from(robot: Robot, words: Sequence[str]) -> States:
-    """States of a robot's bendables.
+    """Read the states of a robot's bendables from ``--at``.
 
     Args:
         robot: The robot.
-        words: ``NAME:kappa=2,phi=0.5``, or without a name for all bendables; later words change
-            what earlier ones said. What is not named stays 0, a length at rest.
+        words: Texts such as ``segment1:kappa=2,phi=0.5``, or without a name for all bendables;
+            later ones override earlier ones. Other quantities are 0, a length its rest length.
 
     Raises:
         DescriptionError: A word names no bendable, or no quantity of its model, or is no number.
@@ -264,7 +241,7 @@ def _numbers(part: Bendable, word: str, text: str) -> dict[str, float]:
         name, equals, number = (piece.strip() for piece in pair.partition("="))
         known = curvature_interfaces(part)
         if not equals:
-            raise DescriptionError(f"--at: expected kappa=2,phi=0.5 or alike, found '{word}'")
+            raise DescriptionError(f"--at: expected kappa=2,phi=0.5 for instance, found '{word}'")
         if name not in known:
             hint = did_you_mean(name, known)
             raise DescriptionError(f"--at: '{part.name}' has no '{name}'; {hint}")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from softgrasp.cli import terminal
-from softgrasp.cli.options import DIVERGED, PROBLEMS, Json, NoReport, Out
+from softgrasp.cli.options import DIVERGED, PROBLEMS, Json, NoReport, Out, SceneOptions
 from softgrasp.errors import DescriptionError, did_you_mean
 
 if TYPE_CHECKING:
@@ -26,10 +26,11 @@ def crosscheck(
     ],
     *,
     backends: Annotated[
-        str, typer.Option(metavar="A,B[,…]", help="Engines; the first is what others are held to.")
+        str, typer.Option(metavar="A,B[,…]", help="Engines; the first is the reference.")
     ] = "mujoco,ode",
     timestep: Annotated[
-        float | None, typer.Option(metavar="S", help="Of the physics [s]; else the scene's.")
+        float | None,
+        typer.Option(metavar="S", help="Time step of the physics [s]; else the scene's."),
     ] = None,
     tolerance: Annotated[
         list[str] | None,
@@ -38,7 +39,7 @@ def crosscheck(
         ),
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Leave out other time steps and critical loads.")
+        bool, typer.Option("--quick", help="Skip other time steps and critical loads.")
     ] = False,
     no_report: NoReport = False,
     out: Out = None,
@@ -48,7 +49,7 @@ def crosscheck(
 
     Exits with 0 where all differences are within their tolerances, with 1 where one is beyond, and
     with 4 where a simulation diverged.
-    docs/crosscheck.md tells what is compared, and where the tolerances come from.
+    docs/crosscheck.md explains what is compared, and the tolerances.
     """
     from softgrasp.cli.terminal import default_directory, require_writable
     from softgrasp.comparison.compare import clear_earlier, command_line, save_crosscheck
@@ -70,13 +71,13 @@ def crosscheck(
         from softgrasp.report.comparison import write_crosscheck_report
 
         with terminal.progress_bar() as update:
-            update("drawing the page", None)
+            update("writing the report", None)
             files += write_crosscheck_report(result, directory)
     _print_summary(result, files, json_)
-    _leave(result)
+    _exit_with_code(result)
 
 
-def _leave(result: CrosscheckResult) -> None:
+def _exit_with_code(result: CrosscheckResult) -> None:
     """End with the exit code of the verdict."""
     if result.diverged:
         terminal.show_message(
@@ -88,7 +89,7 @@ def _leave(result: CrosscheckResult) -> None:
 
 
 def _subject(name: str, timestep: float | None) -> GraspScene | FingerRelease:
-    from softgrasp.cli.scene_args import SceneOptions, kind_of, scene_of
+    from softgrasp.cli.scene_args import kind_of, scene_of
     from softgrasp.io.scene import load_release
 
     kind = kind_of(name)
@@ -125,21 +126,20 @@ def _print_summary(result: CrosscheckResult, files: list[Path], as_json: bool) -
     if as_json:
         terminal.put_json(document(result) | {"files": [str(file) for file in files]})
         return
-    beside = [name for finding in result.findings for name in finding.values]
-    columns = list(dict.fromkeys([*result.backends, *beside]))
+    named = [name for finding in result.findings for name in finding.values]
+    columns = list(dict.fromkeys([*result.backends, *named]))
     heads = ["quantity", *columns, "difference", "tolerance", ""]
     terminal.put_table(heads, [_row(finding, columns) for finding in result.findings])
     for finding in result.failed:
         terminal.put(f"beyond    {finding.sentence}")
     terminal.put(f"verdict   {result.summary}")
-    for index, file in enumerate(files):
-        terminal.put(f"{'files' if index == 0 else '':<10}{file}")
+    terminal.put_files(files)
 
 
 def _row(finding: Finding, columns: list[str]) -> list[str]:
     from softgrasp.report.comparison import number, verdict, with_unit
 
     cells = [number(finding.values.get(name, "")) for name in columns]
-    named = f"{finding.quantity}{f' [{finding.unit}]' if finding.unit else ''}"
+    quantity = f"{finding.quantity}{f' [{finding.unit}]' if finding.unit else ''}"
     limits = [with_unit(value, finding) for value in (finding.difference, finding.tolerance)]
-    return [named, *cells, *limits, verdict(finding)]
+    return [quantity, *cells, *limits, verdict(finding)]

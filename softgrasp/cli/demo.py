@@ -1,4 +1,4 @@
-"""``softgrasp demo``: the main job without any argument."""
+"""``softgrasp demo``: the main job, or another demonstration, without any argument."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from softgrasp.cli.options import Json, NoReport, NoVideo, Out, Renderer, RendererChoice
+from softgrasp.cli.options import Json, NoReport, NoVideo, Out, Renderer
 from softgrasp.errors import DescriptionError
 from softgrasp.extensions import DEMOS as EXTENSION_DEMOS
 from softgrasp.extensions import load
@@ -23,17 +23,17 @@ def demo(
     ] = "main",
     torques: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="hydraulic: torques in CSV, time_s, torque_1, …."),
+        typer.Option(metavar="FILE", help="hydraulic: torques in CSV: time_s, torque_1, …"),
     ] = None,
     out: Out = None,
-    renderer: Renderer = RendererChoice.AUTO,
+    renderer: Renderer = "auto",
     no_video: NoVideo = False,
     no_report: NoReport = False,
     json: Json = False,
 ) -> None:
-    """Show the main job: a four-fingered hand takes a strawberry and holds it.
+    """Run the main job: a four-fingered hand grasps a strawberry and holds it.
 
-    soft: two pneumatic fingers take the strawberry from a table and lift it.
+    soft: two pneumatic fingers grasp the strawberry on a table and lift it.
     hydraulic: an arm of two sections bends under the water that motors press into its chambers.
     twin: a digital twin follows a pneumatic gripper on a robot over Modbus TCP.
     """

@@ -1,4 +1,4 @@
-"""``softgrasp doctor``: what is installed, and what to do about what is not."""
+"""``softgrasp doctor`` and ``softgrasp bench``: what is installed, and how fast it runs here."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from softgrasp.cli import terminal
 from softgrasp.cli.options import Json, Out
 
 REQUIRED = ("mujoco", "numpy", "scipy", "matplotlib", "trimesh", "typer")
-"""Libraries without which nothing works; those whose versions tell most."""
+"""Required libraries whose versions matter."""
 OPTIONAL = {
-    "opencv-python-headless": ("calibrate", "photographs and films of fingers"),
+    "opencv-python-headless": ("calibrate", "photographs and videos of fingers"),
     "pandas": ("sweep", "sweeps, plans and their tables"),
     "pyarrow": ("sweep", "sweeps, plans and their tables"),
     "distributed": ("cluster", "sweeps on a Dask cluster"),
     "viser": ("view", "scenes in the browser"),
-    "pymodbus": ("twin", "pumps and valves on the wire"),
+    "pymodbus": ("twin", "pumps and valves over Modbus TCP"),
     "panda3d": ("ode", "an Open Dynamics Engine, where the system has none"),
     "coacd": ("mesh", "convex parts of meshes"),
     "fast-simplification": ("mesh", "coarser meshes"),
@@ -33,19 +33,21 @@ OPTIONAL = {
     "dm-control": ("dm", "environments of dm_control; Python 3.11 or 3.12"),
     "xacro": ("xacro", ".xacro files"),
 }
-"""Optional libraries, the extra that brings each, and what for."""
-STAND_INS = {
+"""Optional libraries: the extra that installs each, and its purpose."""
+ALTERNATIVES = {
     "opencv-python-headless": (
         "opencv-python", "opencv-contrib-python", "opencv-contrib-python-headless",
     ),
 }  # fmt: skip
-"""Packages that bring the same module as an optional one."""
+"""Packages that install the same module as an optional one."""
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
-"""Variables that bound the threads of libraries."""
+"""Variables that limit the threads of libraries."""
+BENCHMARKS = {"closure": "demo"}
+"""Benchmarks, and the scene of each."""
 
 
 class Finding(NamedTuple):
-    """One line of the examination."""
+    """One line of the check."""
 
     what: str
     value: str
@@ -53,7 +55,7 @@ class Finding(NamedTuple):
 
 
 def doctor(out: Out = None, json: Json = False) -> None:
-    """Tell versions, what can draw, where things lie, and how to get what is missing."""
+    """Print versions, renderers and directories, and how to install what is missing."""
     findings = [*_versions(), *_engines(), *_drawing(), *_directories()]
     document = [finding._asdict() for finding in findings]
     if out is not None:
@@ -72,7 +74,7 @@ def _versions() -> list[Finding]:
     ]
     findings += [Finding(name, _version(name) or "missing") for name in REQUIRED]
     for name, (extra, purpose) in OPTIONAL.items():
-        installed = _version(name) or _stand_in(name)
+        installed = _version(name) or _alternative(name)
         if installed is None:
             text = f"not installed; for {purpose}"
             findings.append(Finding(name, text, f"pip install 'softgrasp[{extra}]'"))
@@ -87,7 +89,7 @@ def _versions() -> list[Finding]:
 
 
 def _engines() -> list[Finding]:
-    """The backends beside MuJoCo."""
+    """Check the engines other than MuJoCo."""
     from softgrasp.errors import BackendUnavailable
     from softgrasp.extensions import ENGINES
     from softgrasp.sim.simulate import external_engine
@@ -112,7 +114,7 @@ def _drawing() -> list[Finding]:
         Finding("OpenGL", ", ".join(kinds))
         if kinds
         else Finding("OpenGL", "none works", gl.INSTALL_COMMAND),
-        Finding("ray caster", "always there"),
+        Finding("ray caster", "available"),
     ]
     try:
         findings.append(Finding("ffmpeg", ffmpeg_program()))
@@ -134,24 +136,24 @@ def _directories() -> list[Finding]:
         Finding(
             "cache",
             f"{cache}{'' if writable else ', cannot be written'}",
-            "" if writable else f"set {CACHE_VARIABLE} to a folder that can be written",
+            "" if writable else f"set {CACHE_VARIABLE} to a directory that can be written",
         ),
         Finding("YCB meshes", os.environ.get(ROOT_VARIABLE) or f"{ROOT_VARIABLE} is not set"),
     ]
 
 
 def _system() -> str:
-    """The operating system, and whether softgrasp is tested on it."""
+    """Return the operating system, and whether softgrasp is tested on it."""
     name = f"{platform.system()} {platform.machine()}"
     return name if platform.system() == "Linux" else f"{name}, on which softgrasp is untested"
 
 
 def _threads() -> str:
-    """How many cores this process may use, and what bounds libraries further."""
+    """Return the cores that this process may use, and limits of libraries' threads."""
     affinity = getattr(os, "sched_getaffinity", None)  # not on macOS and Windows
     usable = len(affinity(0)) if affinity is not None else os.cpu_count()
-    bounds = [f"{name}={os.environ[name]}" for name in THREADS if os.environ.get(name)]
-    return ", ".join([f"{usable} usable", *bounds])
+    limits = [f"{name}={os.environ[name]}" for name in THREADS if os.environ.get(name)]
+    return ", ".join([f"{usable} usable", *limits])
 
 
 def _version(distribution: str) -> str | None:
@@ -161,16 +163,16 @@ def _version(distribution: str) -> str | None:
         return None
 
 
-def _stand_in(distribution: str) -> str | None:
-    """Another package that brings the same module, such as ``opencv-python``."""
+def _alternative(distribution: str) -> str | None:
+    """Return another package with the same module, such as ``opencv-python``."""
     return next(
-        (f"{there}, of {name}" for name in STAND_INS.get(distribution, ())
-         if (there := _version(name)) is not None), None,
+        (f"{found}, of {name}" for name in ALTERNATIVES.get(distribution, ())
+         if (found := _version(name)) is not None), None,
     )  # fmt: skip
 
 
 def _can_write(directory: Path) -> bool:
-    """Whether files can be written there, or would be if the folder were made."""
+    """Return whether a directory can be written, or created."""
     parent = next(path for path in (directory, *directory.parents) if path.exists())
     try:
         with tempfile.TemporaryFile(dir=parent):
@@ -179,24 +181,16 @@ def _can_write(directory: Path) -> bool:
         return False
 
 
-# --------------------
-# ``softgrasp bench``: how fast it is on this machine.
-
-
-BENCHMARKS = {"closure": "demo"}
-"""Benchmarks, and the scene of each."""
-
-
 def bench(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Which one: closure.")] = "closure",
-    rounds: Annotated[int, typer.Option(min=1, help="How often each way is run.")] = 25,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Benchmark: closure.")] = "closure",
+    rounds: Annotated[int, typer.Option(min=1, help="Repetitions of each loop.")] = 25,
     out: Out = None,
     json: Json = False,
 ) -> None:
     """Measure the closed loop against the same physics without a controller.
 
-    Raw is the same compiled model, the same recorded controls and the same number of steps, all
-    in one run; plain is the closed loop. The closure is measured, without the hold test.
+    Raw is the same compiled model with the same recorded controls and number of steps, in one
+    call; plain is the closed loop. Only the closure is measured, without the hold test.
     """
     from softgrasp.cli.scene_args import require_known
     from softgrasp.io.files import listening

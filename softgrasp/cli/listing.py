@@ -1,31 +1,77 @@
-"""``softgrasp list``: what there is."""
+"""``softgrasp list`` and ``softgrasp new``: what the library has, and templates to start from."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
 from softgrasp import assets
 from softgrasp.cli import terminal
-from softgrasp.cli.options import KINDS, Json, ListedKind, Out
+from softgrasp.cli.options import Json, Out
 from softgrasp.extensions import LISTS as EXTENSION_LISTS
 from softgrasp.extensions import load
 
 Row = dict[str, Any]
+"""A listed item; the keys are the heads of the table."""
+FINGER = "paper000"
+"""Finger of the sample photographs."""
+SUFFIXES = (".yaml", ".yml")
+
+
+class ListedKind(StrEnum):
+    """Kinds that can be listed."""
+
+    HANDS = "hands"
+    OBJECTS = "objects"
+    SCENES = "scenes"
+    ROBOTS = "robots"
+    HYDRAULIC_ARMS = "hydraulic-arms"
+    FINGERS = "fingers"
+    ARMS = "arms"
+    TWINS = "twins"
+    PRESSURE_FITS = "pressure-fits"
+    REGISTER_MAPS = "register-maps"
+    ROBOT_PROGRAMS = "robot-programs"
+    PROBLEMS = "problems"
+    CRITERIA = "criteria"
+    BACKENDS = "backends"
+    CLOSURES = "closures"
+    CONTACT_MODELS = "contact-models"
+    SENSORS = "sensors"
+
+
+KINDS = {
+    ListedKind.HANDS: "shipped hands, for grasp, view, plan and sweep",
+    ListedKind.OBJECTS: "shipped objects",
+    ListedKind.SCENES: "shipped scenes: a hand, an object and their settings",
+    ListedKind.ROBOTS: "robots in U(C)RDF",
+    ListedKind.HYDRAULIC_ARMS: "arms of soft sections with hydraulic drives",
+    ListedKind.FINGERS: "soft fingers, for --finger and calibrate",
+    ListedKind.ARMS: "arms that a hand is mounted on",
+    ListedKind.TWINS: "digital twins, for twin run",
+    ListedKind.PRESSURE_FITS: "bending of a twin's finger against pressure",
+    ListedKind.REGISTER_MAPS: "registers of pressure controllers on Modbus TCP",
+    ListedKind.ROBOT_PROGRAMS: "motions of the simulated robot of a twin",
+    ListedKind.PROBLEMS: "calibration problems",
+    ListedKind.CRITERIA: "success criteria, for --criterion",
+    ListedKind.BACKENDS: "engines, for --backend",
+    ListedKind.CLOSURES: "closing motions of a hand, for --closure",
+    ListedKind.CONTACT_MODELS: "contact models, for --contact-model",
+    ListedKind.SENSORS: "sensors, for --sensor",
+}
+"""Description of each kind."""
 
 
 def list_(
-    kind: Annotated[
-        ListedKind | None, typer.Argument(help="What to list; else the kinds that there are.")
-    ] = None,
+    kind: Annotated[ListedKind | None, typer.Argument(help="Kind to list; else all kinds.")] = None,
     out: Out = None,
     json: Json = False,
 ) -> None:
-    """List what can be named on the command line, one line each."""
+    """List what the command line can name, one line each."""
     rows = _kinds() if kind is None else _rows(kind)
     if out is not None:
         terminal.save_json(rows, out / f"{kind or 'kinds'}.json")
@@ -104,7 +150,7 @@ def _scene(name: str) -> Row:
 
 
 def _release(name: str) -> Row:
-    """A finger that is let go, for softgrasp crosscheck: no hand, and nothing that is grasped."""
+    """A released finger, for softgrasp crosscheck, which has neither hand nor object."""
     from softgrasp.io.scene import load_release
 
     release = load_release(name)
@@ -277,45 +323,30 @@ def _text(field: str, value: Any) -> str:
 
 
 def _plain(value: Any) -> str:
-    """A default as ``--set`` would take it."""
+    """Return a default as ``--set`` takes it."""
     texts = {None: "…", True: "true", False: "false"}
     return texts[value] if value is None or isinstance(value, bool) else str(value)
 
 
-# --------------------
-# ``softgrasp new``: a commented template to start from.
-
-
-FINGER = "paper000"
-"""Of the sample photographs."""
-SUFFIXES = (".yaml", ".yml")
-
-
-class TemplateKind(StrEnum):
-    """What a template describes."""
-
-    HAND = "hand"
-    OBJECT = "object"
-    SCENE = "scene"
-    PHOTOS = "photos"
-
-
 def new(
-    kind: Annotated[TemplateKind, typer.Argument(help="What to describe, or photos.")],
-    name: Annotated[str, typer.Argument(help="Its name.")],
+    kind: Annotated[
+        Literal["hand", "object", "scene", "photos"],
+        typer.Argument(help="What to describe, or photos."),
+    ],
+    name: Annotated[str, typer.Argument(help="Name of the new item.")],
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="DIR|FILE", help="Folder, or .yaml file.")
+        Path | None, typer.Option("--out", metavar="DIR|FILE", help="Directory, or .yaml file.")
     ] = None,
     json: Json = False,
 ) -> None:
-    """Write a commented template that works as it stands; never over a file that exists.
+    """Write a commented template that works unchanged; existing files are never overwritten.
 
-    photos: a folder with photographs of the finger paper000 under weights and its tip forces, all
-    simulated, to try calibrations on.
+    photos: a directory with photographs of the finger paper000 under weights and its tip forces,
+    all simulated, to try calibrations on.
     """
     from softgrasp.io.files import write_template
 
-    if kind is TemplateKind.PHOTOS:
+    if kind == "photos":
         _photos((out or Path()) / name, json=json)
         return
     target = out or Path()
@@ -326,9 +357,9 @@ def new(
         terminal.put_json({"file": str(file)})
         return
     run = {
-        TemplateKind.HAND: f"softgrasp grasp {file} sphere",
-        TemplateKind.OBJECT: f"softgrasp grasp four_finger {file}",
-        TemplateKind.SCENE: f"softgrasp grasp {file}",
+        "hand": f"softgrasp grasp {file} sphere",
+        "object": f"softgrasp grasp four_finger {file}",
+        "scene": f"softgrasp grasp {file}",
     }
     terminal.put(f"wrote {file}; try it: {run[kind]}")
 
@@ -346,6 +377,6 @@ def _photos(directory: Path, *, json: bool) -> None:
     terminal.put(
         f"wrote {len(files) - 2} photographs and {directory / 'forces.csv'}; try them: softgrasp "
         f"calibrate --finger {FINGER} --photos {directory / 'photos'} "
-        f"--forces {directory / 'forces.csv'} --set gain_model=uniform; what is to be found stands in "
-        f"{directory / 'truth.csv'}"
+        f"--forces {directory / 'forces.csv'} --set gain_model=uniform; the true values "
+        f"are in {directory / 'truth.csv'}"
     )

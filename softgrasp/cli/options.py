@@ -1,18 +1,25 @@
-"""Options that several verbs share."""
+"""Options that several verbs share, the one table of scene options, and exit codes.
+
+``SceneOptions`` is that table: a dataclass whose fields are the Typer options that change a scene.
+``with_scene_options`` gives a verb one option per field; names, types, units and help texts stand
+nowhere else.
+"""
 
 from __future__ import annotations
 
 import functools
+import inspect
 import math
 import warnings
 from collections.abc import Callable
-from enum import StrEnum
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Annotated, ParamSpec
+from typing import Annotated, Any, Literal, ParamSpec, get_args, get_type_hints
 
 import typer
 
 from softgrasp.cli import terminal
+from softgrasp.description.geometry import LengthUnit
 from softgrasp.errors import (
     BackendUnavailable,
     DescriptionError,
@@ -21,62 +28,279 @@ from softgrasp.errors import (
     SoftgraspWarning,
 )
 
+PROBLEMS, WRONG_INPUT, MISSING, DIVERGED, NOT_HELD, INTERRUPTED = 1, 2, 3, 4, 5, 130
+"""Exit codes; 0 where the job ran, whatever the result."""
+
 Json = Annotated[
     bool, typer.Option("--json", help="One JSON document on standard output, nothing else there.")
 ]
-Out = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Folder for the files.")]
-
-
-class Unit(StrEnum):
-    """Units of length."""
-
-    M = "m"
-    DM = "dm"
-    CM = "cm"
-    MM = "mm"
-    IN = "in"
-
-
-Units = Annotated[Unit | None, typer.Option(help="Unit of a mesh file's numbers; else m.")]
-Mass = Annotated[float | None, typer.Option(metavar="M", help="Mass of the object [kg].")]
-Density = Annotated[float | None, typer.Option(metavar="R", help="Density of the object [kg/m³].")]
-
-
-class RendererChoice(StrEnum):
-    """Who draws the pictures."""
-
-    AUTO = "auto"
-    GL = "gl"
-    RAYCAST = "raycast"
-    NONE = "none"
-
-
+Out = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Output directory.")]
+NoVideo = Annotated[bool, typer.Option("--no-video", help="Make no video.")]
+NoReport = Annotated[bool, typer.Option("--no-report", help="Draw no figures, write no report.")]
 Renderer = Annotated[
-    RendererChoice,
-    typer.Option(help="auto: OpenGL where it works, else the ray caster; none: no film, no strip."),
+    Literal["auto", "gl", "raycast", "none"],
+    typer.Option(
+        help="auto: OpenGL where it works, else the ray caster; none: no video, no key frames."
+    ),
 ]
-NoVideo = Annotated[bool, typer.Option("--no-video", help="Make no film.")]
-NoReport = Annotated[bool, typer.Option("--no-report", help="Draw no figures, write no page.")]
+Units = Annotated[
+    LengthUnit | None, typer.Option(help="Unit of the numbers in a mesh file; else m.")
+]
+Density = Annotated[float | None, typer.Option(metavar="R", help="Density of the object [kg/m³].")]
+Mass = Annotated[float | None, typer.Option(metavar="M", help="Mass of the object [kg].")]
+Resume = Annotated[
+    bool, typer.Option("--resume", help="Continue from the rows in the output directory.")
+]
+Workers = Annotated[
+    int | None,
+    typer.Option(metavar="N", help="Processes; else one per core, fewer for few grasps."),
+]
+
+GraspName = Literal["power", "precision"]
+Triple = tuple[float, float, float]
 
 
-# --------------------
-# What all verbs have in common: errors become sentences and exit codes.
+@dataclass(frozen=True, kw_only=True)
+class SceneOptions:
+    """Options of the command line that change a scene; None leaves a field as it is."""
+
+    units: Units = None
+    finger: Annotated[
+        str | None,
+        typer.Option(metavar="NAME|FILE", help="Soft finger that replaces each of the hand's."),
+    ] = None
+    density: Density = None
+    mass: Mass = None
+    grasp: Annotated[
+        GraspName | None,
+        typer.Option(
+            help="Which of the hand's two grasps; else power, or precision within its payload."
+        ),
+    ] = None
+    position: Annotated[
+        Triple | None,
+        typer.Option(
+            metavar="X Y Z", help="Centre of the object in the world [m]; else the grasp's."
+        ),
+    ] = None
+    euler_deg: Annotated[
+        Triple | None,
+        typer.Option(
+            metavar="R P Y", help="Rotation of the object about x, y, z [deg]; else the grasp's."
+        ),
+    ] = None
+    hand_euler_deg: Annotated[
+        Triple | None,
+        typer.Option(
+            metavar="R P Y",
+            help="Rotation of the hand about x, y, z [deg]; 180 0 0 turns it upside down.",
+        ),
+    ] = None
+    mount: Annotated[
+        Literal["free", "fixed", "planar"] | None,
+        typer.Option(help="How the object can move; else free."),
+    ] = None
+    gravity: Annotated[
+        bool | None,
+        typer.Option(
+            "--gravity/--no-gravity",
+            help="9.81 m/s² down while closing; else none. A hand that grasps from above then "
+            "takes the object from a table and lifts it.",
+        ),
+    ] = None
+    gravity_vector: Annotated[
+        Triple | None,
+        typer.Option(
+            metavar="X Y Z",
+            help="Gravity of any direction while closing and in the hold test [m/s²]; with "
+            "--no-gravity in the hold test only.",
+        ),
+    ] = None
+    objects: Annotated[
+        tuple[str, ...],
+        typer.Option(
+            "--object",
+            metavar="NAME@X,Y,Z",
+            help="Further object, with its centre in the world [m]; repeatable.",
+        ),
+    ] = ()
+    table: Annotated[
+        bool | None,
+        typer.Option("--table/--no-table", help="A table right under the object, or none."),
+    ] = None
+    walls: Annotated[
+        tuple[str, ...],
+        typer.Option(
+            "--wall",
+            metavar="X,Y,Z,NX,NY,NZ",
+            help="Wall of 0.3 m by 0.3 m: centre of its face [m] and normal; repeatable.",
+        ),
+    ] = ()
+    self_contact: Annotated[
+        bool | None,
+        typer.Option("--self-contact/--no-self-contact", help="Contact between parts of the hand."),
+    ] = None
+    actuation: Annotated[
+        Literal["servo", "prescribed"] | None,
+        typer.Option(help="Servos with a force limit, or joints that follow their targets."),
+    ] = None
+    closure: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="How the hand closes: softgrasp list closures; parameters by --set closure.…",
+        ),
+    ] = None
+    pressure: Annotated[
+        float | None,
+        typer.Option(metavar="PA", help="Working pressure of soft fingers [Pa]; else the grasp's."),
+    ] = None
+    hold: Annotated[
+        bool | None,
+        typer.Option("--hold/--no-hold", help="Hold test: increase gravity after the closure."),
+    ] = None
+    sequence: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PHASE,…",
+            help="Phases of wrist and fingers: approach, preshape, close, hold, lift, move, shake, "
+            "with their defaults.",
+        ),
+    ] = None
+    criterion: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME|FILE", help="What counts as held: softgrasp list criteria, or a file."
+        ),
+    ] = None
+    preshape: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Start posture of the hand; else the grasp's."),
+    ] = None
+    lift: Annotated[
+        bool | None,
+        typer.Option("--lift/--no-lift", help="Take the object from a table and lift it 100 mm."),
+    ] = None
+    contact_model: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Contact model: softgrasp list contact-models."),
+    ] = None
+    sensors: Annotated[
+        tuple[str, ...],
+        typer.Option(
+            "--sensor",
+            metavar="NAME",
+            help="Sensor of the hand: softgrasp list sensors; repeatable.",
+        ),
+    ] = ()
+    contact_stiffness: Annotated[
+        float | None, typer.Option(metavar="K", help="Force over penetration [N/m]; else 1e5.")
+    ] = None
+    contact_damping: Annotated[
+        float | None, typer.Option(metavar="D", help="Damping of the contact [N·s/m]; else 300.")
+    ] = None
+    friction: Annotated[
+        float | None,
+        typer.Option(
+            metavar="MU",
+            help="Static and dynamic friction; else that of the object's material.",
+        ),
+    ] = None
+    allow_softer_contact: Annotated[
+        bool | None,
+        typer.Option(
+            "--allow-softer-contact",
+            help="Lower the contact stiffness where the time step is too large for K and D.",
+        ),
+    ] = None
+    timestep: Annotated[
+        float | None,
+        typer.Option(metavar="S", help="Time step of the physics [s]; else chosen for K and D."),
+    ] = None
+    duration: Annotated[
+        float | None,
+        typer.Option(
+            metavar="S", help="Duration of the closure [s]; else until the hand stands still."
+        ),
+    ] = None
+    seed: Annotated[int | None, typer.Option(metavar="N", help="Random seed.")] = None
+    settings: Annotated[
+        tuple[str, ...],
+        typer.Option(
+            "--set",
+            metavar="FIELD=VALUE",
+            help="Any field of the scene, such as closure.samples=5 or "
+            "hand.fingers[0].phalanges[1].radius=0.01, set after all other options; repeatable.",
+        ),
+    ] = ()
+
+    @property
+    def changed(self) -> bool:
+        """Whether any option is given."""
+        return self != SceneOptions()
 
 
-PROBLEMS, WRONG_INPUT, MISSING, DIVERGED, NOT_HELD, INTERRUPTED = 1, 2, 3, 4, 5, 130
-"""Exit codes; 0 where the job ran, whatever came out."""
+def with_scene_options(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Replace a verb's parameter ``options: SceneOptions`` by one parameter per field.
+
+    Typer reads the signature that this decorator sets. The options appear in the help where
+    ``options`` stands in the verb's own signature.
+
+    Args:
+        names: Fields of ``SceneOptions`` that the verb has; all by default.
+    """
+    table = _scene_parameters()
+    selected = [table[name] for name in names] if names else list(table.values())
+
+    def decorate(verb: Callable[..., None]) -> Callable[..., None]:
+        parameters: list[inspect.Parameter] = []
+        for parameter in inspect.signature(verb, eval_str=True).parameters.values():
+            parameters += selected if parameter.name == "options" else [parameter]
+
+        @functools.wraps(verb)
+        def run(**values: Any) -> None:
+            given = {one.name: values.pop(one.name) for one in selected}
+            options = {name: _fixed(value) for name, value in given.items() if value is not None}
+            verb(**values, options=SceneOptions(**options))
+
+        run.__annotations__ = {}
+        run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+            [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in parameters]
+        )
+        return run
+
+    return decorate
+
+
+def _scene_parameters() -> dict[str, inspect.Parameter]:
+    """Fields of ``SceneOptions`` as parameters; a tuple of any length as Typer's ``list``."""
+    hints = get_type_hints(SceneOptions, include_extras=True)
+    parameters = {}
+    for field in fields(SceneOptions):
+        hint, default = hints[field.name], field.default
+        if default == ():
+            hint, default = Annotated[list[str] | None, get_args(hint)[1]], None
+        parameters[field.name] = inspect.Parameter(
+            field.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hint
+        )
+    return parameters
+
+
+def _fixed(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
+
 
 P = ParamSpec("P")
 
 
 def guarded(verb: Callable[P, None]) -> Callable[P, None]:
-    """A verb that tells the user's mistakes and softgrasp's warnings in one line each."""
+    """Make a verb report errors and softgrasp's warnings in one line each, with an exit code."""
 
     @functools.wraps(verb)
     def run(*args: P.args, **options: P.kwargs) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("always", SoftgraspWarning)
-            warnings.showwarning = _teller(warnings.showwarning)
+            warnings.showwarning = _warning_reporter(warnings.showwarning)
             try:
                 verb(*args, **options)
             except SoftgraspError as error:
@@ -98,8 +322,8 @@ def _exit_code(error: SoftgraspError) -> int:
     return DIVERGED if isinstance(error, DivergedError) else WRONG_INPUT
 
 
-def _teller(other: Callable[..., None]) -> Callable[..., None]:
-    """Shows our warnings as one line, once each; leaves the rest to ``other``."""
+def _warning_reporter(other: Callable[..., None]) -> Callable[..., None]:
+    """Show softgrasp's warnings as one line, once each; leave the rest to ``other``."""
     shown: set[str] = set()
 
     def show_once(message: Warning | str, category: type[Warning], *context: object) -> None:
@@ -112,62 +336,11 @@ def _teller(other: Callable[..., None]) -> Callable[..., None]:
     return show_once
 
 
-# --------------------
-# Kinds of things that the command line names.
-
-
-class ListedKind(StrEnum):
-    """What can be listed."""
-
-    HANDS = "hands"
-    OBJECTS = "objects"
-    SCENES = "scenes"
-    ROBOTS = "robots"
-    HYDRAULIC_ARMS = "hydraulic-arms"
-    FINGERS = "fingers"
-    ARMS = "arms"
-    TWINS = "twins"
-    PRESSURE_FITS = "pressure-fits"
-    REGISTER_MAPS = "register-maps"
-    ROBOT_PROGRAMS = "robot-programs"
-    PROBLEMS = "problems"
-    CRITERIA = "criteria"
-    BACKENDS = "backends"
-    CLOSURES = "closures"
-    CONTACT_MODELS = "contact-models"
-    SENSORS = "sensors"
-
-
-KINDS = {
-    ListedKind.HANDS: "shipped hands, for grasp, view, plan and sweep",
-    ListedKind.OBJECTS: "shipped objects",
-    ListedKind.SCENES: "shipped scenes: a hand with an object and all else",
-    ListedKind.ROBOTS: "robots in U(C)RDF",
-    ListedKind.HYDRAULIC_ARMS: "arms of soft sections that water drives",
-    ListedKind.FINGERS: "soft fingers, for --finger and calibrate",
-    ListedKind.ARMS: "arms that carry a hand",
-    ListedKind.TWINS: "digital twins, for twin run",
-    ListedKind.PRESSURE_FITS: "bends of a twin's finger against pressure",
-    ListedKind.REGISTER_MAPS: "registers of pressure controllers on Modbus TCP",
-    ListedKind.ROBOT_PROGRAMS: "motions of the simulated robot of a twin",
-    ListedKind.PROBLEMS: "calibration problems",
-    ListedKind.CRITERIA: "what held means, for --criterion",
-    ListedKind.BACKENDS: "engines, for --backend",
-    ListedKind.CLOSURES: "ways to close a hand, for --closure",
-    ListedKind.CONTACT_MODELS: "contact models, for --contact-model",
-    ListedKind.SENSORS: "sensors, for --sensor",
-}
-
-
-# --------------------
-# Options that take several numbers: ``14,14,12.32,15.39``.
-
-
 def number_list(option: str, text: str) -> list[float]:
-    """The numbers of an option, separated by commas.
+    """Read the value of an option with several numbers, such as ``14,14,12.32``.
 
     Raises:
-        DescriptionError: Something is no number, or there is none.
+        DescriptionError: A part is no number.
     """
     numbers = []
     for part in text.split(","):
@@ -184,10 +357,10 @@ def number_list(option: str, text: str) -> list[float]:
 
 
 def lengths_from_mm(option: str, text: str) -> list[float]:
-    """Lengths of pieces in m from an option in mm, without the digits that a division adds.
+    """Read lengths in m from an option in mm, without the digits that a division adds.
 
     Raises:
-        DescriptionError: Something is no number above 0.
+        DescriptionError: A part is no number above 0.
     """
     numbers = number_list(option, text)
     for number in numbers:

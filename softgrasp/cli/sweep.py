@@ -4,17 +4,27 @@ from __future__ import annotations
 
 import json
 import math
-from enum import StrEnum
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import typer
 
 from softgrasp.cli import terminal
-from softgrasp.cli.grasp import GraspName
-from softgrasp.cli.options import INTERRUPTED, NOT_HELD, Json, Mass, NoReport, Out, Units
-from softgrasp.cli.scene_args import SceneOptions, plain_value, scene_of
-from softgrasp.cli.terminal import Pace
+from softgrasp.cli.options import (
+    INTERRUPTED,
+    NOT_HELD,
+    Json,
+    NoReport,
+    Out,
+    Resume,
+    SceneOptions,
+    Workers,
+    with_scene_options,
+)
+from softgrasp.cli.scene_args import plain_value, scene_of
+from softgrasp.cli.terminal import Pace, default_directory
 from softgrasp.description.sweep import Axis, PoseNoise, SweepPlan
 from softgrasp.errors import DescriptionError, ResultError
 from softgrasp.io.load import YAML_SUFFIXES
@@ -23,36 +33,24 @@ from softgrasp.io.object import expand_directories
 from softgrasp.io.scene import load_plan
 from softgrasp.sweeps import parameters
 from softgrasp.sweeps.parameters import combinations
+from softgrasp.sweeps.storage import count_finished, plan_in
 
 if TYPE_CHECKING:
     import pandas as pd
 
-
-class Executor(StrEnum):
-    """Who computes."""
-
-    LOCAL = "local"
-    DASK = "dask"
+R = TypeVar("R")
 
 
-class Sampling(StrEnum):
-    """How samples are drawn between the ends of axes."""
-
-    LATIN = "latin"
-    SOBOL = "sobol"
-
-
+@with_scene_options("units", "mass", "grasp", "gravity", "hold", "lift", "settings")
 def sweep(
     what: Annotated[
         str | None, typer.Argument(metavar="HAND|SCENE|PLAN", help="Hand, scene, or plan in YAML.")
     ] = None,
     object_name: Annotated[str | None, typer.Argument(metavar="OBJECT", help="Object.")] = None,
     *,
-    units: Units = None,
     density: Annotated[
         str | None, typer.Option(metavar="R1,R2,…", help="Densities of the object [kg/m³].")
     ] = None,
-    mass: Mass = None,
     vary: Annotated[
         list[str] | None,
         typer.Option(
@@ -61,44 +59,42 @@ def sweep(
         ),
     ] = None,
     sample: Annotated[
-        Sampling | None, typer.Option(help="Draw samples between the ends; else the full grid.")
+        Literal["latin", "sobol"] | None,
+        typer.Option(help="Draw samples between the ends; else the full grid."),
     ] = None,
-    samples: Annotated[int | None, typer.Option(metavar="N", help="How many samples.")] = None,
-    repeats: Annotated[int, typer.Option(metavar="N", help="Each combination so often.")] = 1,
+    samples: Annotated[int | None, typer.Option(metavar="N", help="Number of samples.")] = None,
+    repeats: Annotated[
+        int, typer.Option(metavar="N", help="Number of grasps per combination.")
+    ] = 1,
     noise: Annotated[
-        float, typer.Option(metavar="M", help="Standard deviation of the object's start [m].")
+        float,
+        typer.Option(
+            metavar="M", help="Standard deviation of the object's start position, per axis [m]."
+        ),
     ] = 0.0,
     noise_deg: Annotated[
-        float, typer.Option(metavar="A", help="Of its orientation about each axis [deg].")
+        float,
+        typer.Option(
+            metavar="A", help="Standard deviation of its orientation about each axis [deg]."
+        ),
     ] = 0.0,
-    seed: Annotated[int, typer.Option(metavar="S", help="Of samples and noise.")] = 0,
+    seed: Annotated[int, typer.Option(metavar="S", help="Seed of samples and noise.")] = 0,
     quality: Annotated[bool, typer.Option(help="A column with ε of the final contacts.")] = False,
-    grasp: Annotated[GraspName | None, typer.Option(help="Which of the hand's two grasps.")] = None,
-    gravity: Annotated[bool | None, typer.Option(help="Weight during the closure.")] = None,
-    hold: Annotated[
-        bool | None, typer.Option(help="Whether to load the grasp with gravity at the end.")
-    ] = None,
-    lift: Annotated[bool | None, typer.Option(help="Whether to lift from a table.")] = None,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="FIELD=VALUE", help="Any field of the scene; repeatable."),
-    ] = None,
-    workers: Annotated[
-        int | None,
-        typer.Option(metavar="N", help="Processes; else a core each, fewer for few rows."),
-    ] = None,
-    executor: Annotated[Executor, typer.Option(help="Who computes.")] = Executor.LOCAL,
+    options: SceneOptions,
+    workers: Workers = None,
+    executor: Annotated[
+        Literal["local", "dask"], typer.Option(help="Processes of this machine, or dask workers.")
+    ] = "local",
     scheduler: Annotated[
-        str | None, typer.Option(metavar="ADDRESS", help="Of dask, such as tcp://host:8786.")
+        str | None,
+        typer.Option(metavar="ADDRESS", help="Scheduler of dask, such as tcp://host:8786."),
     ] = None,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Go on from the rows that the folder has.")
-    ] = False,
+    resume: Resume = False,
     shard: Annotated[
         str | None, typer.Option(metavar="I/N", help="Only part I of N, for array jobs.")
     ] = None,
     merge: Annotated[
-        bool, typer.Option("--merge", help="Only put the parts in --out together.")
+        bool, typer.Option("--merge", help="Only merge the parts in --out into one table.")
     ] = False,
     video_rows: Annotated[
         list[int] | None,
@@ -110,103 +106,109 @@ def sweep(
         bool, typer.Option("--strict", help="Check all rows first; stop where one is wrong.")
     ] = False,
     dataset: Annotated[
-        bool, typer.Option("--dataset", help="Keep grasps for learning, seen from the object.")
+        bool, typer.Option("--dataset", help="Write grasps for learning, in the object's frame.")
     ] = False,
     trajectories: Annotated[
-        bool, typer.Option("--trajectories", help="Keep whole trajectories, compressed.")
+        bool, typer.Option("--trajectories", help="Write whole trajectories, compressed.")
     ] = False,
     no_report: NoReport = False,
     out: Out = None,
     json_: Json = False,
 ) -> None:
-    """Simulate many grasps that differ in some fields; write a table and a page.
+    """Simulate many grasps that differ in some fields; write a table and a report.
 
-    Columns are explained in docs/sweeps.md. An interrupted sweep goes on with --resume.
+    Columns are explained in docs/sweeps.md. An interrupted sweep continues with --resume.
     """
-    from softgrasp.cli.terminal import default_directory
-    from softgrasp.sweeps.run import Shard
-    from softgrasp.sweeps.run import merge as merged
-    from softgrasp.sweeps.run import sweep as run
+    from softgrasp.sweeps import run
 
     if video_rows:
-        if out is None:
-            raise DescriptionError("--video: expected --out with the sweep's folder, found none")
-        return _make_videos(out, video_rows, json_)
+        _make_videos(_directory_of("--video", "the sweep", out), video_rows, json_)
+        return
     if merge:
-        if out is None:
-            raise DescriptionError("--merge: expected --out with the shards' folder, found none")
-        table, directory = merged(out), out
-        plan = _plan_in(directory)
-    else:
-        if what is None:
-            raise DescriptionError("expected HAND OBJECT, a SCENE or a PLAN, found nothing")
-        options = {
-            "units": None if units is None else units.value, "mass": mass,
-            "grasp": grasp, "gravity": gravity, "hold": hold, "lift": lift,
-        }  # fmt: skip
-        plan = plan_of(what, object_name, options, tuple(settings or ()), density, vary or [], {
-            "method": str(sample or "grid"), "samples": samples, "repeats": repeats, "seed": seed,
-            "quality": quality,
-            "noise": {"position": noise, "rotation_deg": noise_deg},
-        })  # fmt: skip
-        if strict:
-            check_rows(plan)
-        directory = out or default_directory(
-            f"sweep_{plan.scene.hand.name}_{plan.scene.object.name}"
-        )
-        part = None if shard is None else Shard.parse(shard)
-        refuse_started(directory / (part.directory if part else ""), resume)
-        pace = Pace()
-        with terminal.progress_bar() as update:
-
-            def progress(done: int, whole: int) -> None:
-                update(pace.text(done, whole), done / whole)
-
-            try:
-                table = run(
-                    plan, directory, workers=workers, executor=str(executor), scheduler=scheduler,
-                    shard=part, trajectories=trajectories, dataset=dataset, progress=progress,
-                )  # fmt: skip
-            except KeyboardInterrupt:
-                rows = finished(directory / (part.directory if part else ""))
-                terminal.note(
-                    f"interrupted; {rows} finished grasps are safe in {directory}, --resume goes "
-                    "on from them"
-                )
-                raise typer.Exit(INTERRUPTED) from None
+        directory = _directory_of("--merge", "the shards", out)
+        table, plan = run.merge(directory), plan_in(directory)
+        _print_summary(plan, table, directory, json_, report=not no_report)
+        return
+    if what is None:
+        raise DescriptionError("expected HAND OBJECT, a SCENE or a PLAN, found nothing")
+    plan = plan_of(
+        what, object_name, options, density, vary or [],
+        method=sample or "grid", samples=samples, repeats=repeats, seed=seed, quality=quality,
+        noise=PoseNoise(position=noise, rotation=math.radians(noise_deg)),
+    )  # fmt: skip
+    if strict:
+        check_rows(plan)
+    directory = out or default_directory(f"sweep_{plan.scene.hand.name}_{plan.scene.object.name}")
+    part = None if shard is None else run.Shard.parse(shard)
+    journal = directory / (part.directory if part else "")
+    refuse_finished_rows(journal, resume)
+    table = run_rows(
+        lambda progress: run.sweep(
+            plan, directory, workers=workers, executor=executor, scheduler=scheduler, shard=part,
+            trajectories=trajectories, dataset=dataset, progress=progress,
+        ),
+        journal,
+    )  # fmt: skip
     _print_summary(plan, table, directory, json_, report=not no_report and shard is None)
-    return None
 
 
-def finished(directory: Path) -> int:
-    """Rows in the journal of a folder."""
-    from softgrasp.sweeps.storage import JOURNAL
+def _directory_of(option: str, content: str, out: Path | None) -> Path:
+    if out is None:
+        raise DescriptionError(
+            f"{option}: expected --out with the directory of {content}, found none"
+        )
+    return out
 
-    path = directory / JOURNAL
-    return path.read_bytes().count(b"\n") if path.exists() else 0
 
-
-def refuse_started(directory: Path, resume: bool) -> None:
-    """Refuse a folder that has rows already, unless they are to be gone on from.
+def refuse_finished_rows(directory: Path, resume: bool) -> None:
+    """Refuse a directory that has finished rows, unless ``--resume`` is given.
 
     Raises:
         ResultError: It has.
     """
-    rows = finished(directory)
+    rows = count_finished(directory)
     if rows and not resume:
         raise ResultError(
             f"{directory}: expected no rows yet, found {rows}; --resume goes on from them, --out "
-            "names another folder"
+            "names another directory"
         )
 
 
+def run_rows(
+    work: Callable[[Callable[[int, int], None]], R], directory: Path, first: str | None = None
+) -> R:
+    """Run a sweep with a progress bar; an interrupt reports the rows that are safe.
+
+    Args:
+        work: Function of a progress callback.
+        directory: Directory of the journal.
+        first: Text of the progress bar before the first row.
+
+    Raises:
+        typer.Exit: It was interrupted.
+    """
+    pace = Pace()
+    with terminal.progress_bar() as update:
+        if first is not None:
+            update(first, None)
+        try:
+            return work(lambda done, total: update(pace.text(done, total), done / total))
+        except KeyboardInterrupt:
+            rows = count_finished(directory)
+            terminal.note(
+                f"interrupted; {rows} finished grasps are safe in {directory}, --resume goes on "
+                "from them"
+            )
+            raise typer.Exit(INTERRUPTED) from None
+
+
 def _make_videos(directory: Path, rows: list[int], as_json: bool) -> None:
-    """Simulate rows again, and write them as ``softgrasp grasp`` does."""
+    """Simulate rows again, and write their files as ``softgrasp grasp`` does."""
     from softgrasp.report.grasp_page import write_report
     from softgrasp.sim.simulate import simulate
     from softgrasp.sweeps.parameters import scene_of_row
 
-    plan = _plan_in(directory)
+    plan = plan_in(directory)
     for row in rows:
         if not 0 <= row < plan.size:
             raise DescriptionError(
@@ -222,16 +224,10 @@ def _make_videos(directory: Path, rows: list[int], as_json: bool) -> None:
             terminal.put(str(file))
 
 
-def _plan_in(directory: Path) -> SweepPlan:
-    from softgrasp.sweeps.storage import plan_in
-
-    return plan_in(directory)
-
-
 def _print_summary(
     plan: SweepPlan, table: pd.DataFrame, directory: Path, as_json: bool, *, report: bool
 ) -> None:
-    """Say what came out, and where it is; exit code 5 where rows failed."""
+    """Print result and files; exit with 5 where rows failed."""
     from softgrasp.sweeps.table import CSV, FAILED, PARQUET
 
     files = [directory / CSV, directory / PARQUET]
@@ -239,7 +235,7 @@ def _print_summary(
         from softgrasp.report.sweep import write_sweep_report
 
         with terminal.progress_bar() as update:
-            update("writing the page", None)
+            update("writing the report", None)
             files.append(write_sweep_report(plan, table, directory))
     failed = int((table["status"] == FAILED).sum())
     counts = {str(key): int(value) for key, value in table["status"].value_counts().items()}
@@ -255,8 +251,8 @@ def _print_summary(
     if warned:
         terminal.show_message(
             "warning",
-            f"{warned} of {len(table)} rows have warnings of their own (column 'warnings'); "
-            f"softgrasp sweep --out {directory} --video ROW tells those of a row",
+            f"{warned} of {len(table)} rows have warnings (column 'warnings'); "
+            f"softgrasp sweep --out {directory} --video ROW prints those of a row",
         )
     if failed:
         first = table.loc[table["status"] == FAILED, "error"].iloc[0]
@@ -277,60 +273,47 @@ def _put_summary(
     simulated = float(table["simulated_time_s"].sum())
     models = float(table["wall_build_s"].sum())
     terminal.put(
-        f"cost      {simulated:.1f} s simulated in {wall:.1f} s of work, {models:.1f} s of it for "
-        "models"
+        f"cost      {simulated:.1f} s simulated in {wall:.1f} s of wall time, {models:.1f} s of it "
+        "for models"
     )
-    there = [str(file) for file in files if file.exists()]
-    for index, file in enumerate(there):
-        terminal.put(f"{'files' if index == 0 else '':<10}{file}")
-
-
-# --------------------
-# From the words of ``softgrasp sweep`` to a plan.
+    terminal.put_files([file for file in files if file.exists()])
 
 
 def plan_of(
     what: str,
     object_name: str | None,
-    options: dict[str, Any],
-    settings: tuple[str, ...],
+    options: SceneOptions,
     density: str | None,
     vary: list[str],
-    rest: dict[str, Any],
+    **fields: Any,
 ) -> SweepPlan:
-    """The plan that a command line means.
+    """Make the plan of a command line.
 
     Args:
         what: Hand, scene or plan.
         object_name: Object, where there is one.
-        options: Of the scene; see ``SceneOptions``.
-        settings: ``--set``.
-        density: Values of the object's density, separated by commas.
-        vary: ``--vary``.
-        rest: Further fields of the plan; ``noise`` with ``position`` [m] and ``rotation_deg``.
+        options: Options that change the scene.
+        density: Densities of the object, separated by commas.
+        vary: Texts of ``--vary``.
+        fields: Further fields of the plan.
 
     Raises:
-        DescriptionError: Something does not exist or does not fit.
+        DescriptionError: A name does not exist, or an option does not fit.
     """
     axes = [axis_of(f"object.density={density}")] if density is not None else []
     axes += [axis_of(text) for text in vary]
     if object_name is None and Path(what).suffix.lower() in YAML_SUFFIXES and _is_plan(Path(what)):
-        if axes or settings or any(value is not None for value in options.values()):
+        if axes or options.changed:
             raise DescriptionError(
                 f"{what}: expected all of the plan in its file, found options that change it"
             )
         return load_plan(what)
     densities = _densities(axes[0]) if density is not None else []
     if densities and object_name is not None and Path(object_name).suffix.lower() in MESH_SUFFIXES:
-        options["density"] = max(densities)  # it needs one, and the heaviest decides the grasp
-    scene = scene_of(what, object_name, SceneOptions(settings=settings, **options))
-    noise = rest.pop("noise")
-    return SweepPlan(
-        scene=scene,
-        axes=tuple(Axis(**axis) for axis in axes),
-        noise=PoseNoise(position=noise["position"], rotation=math.radians(noise["rotation_deg"])),
-        **rest,
-    )
+        # a mesh file needs one, and the heaviest object decides the grasp
+        options = replace(options, density=max(densities))
+    scene = scene_of(what, object_name, options)
+    return SweepPlan(scene=scene, axes=tuple(Axis(**axis) for axis in axes), **fields)
 
 
 def _is_plan(path: Path) -> bool:
@@ -342,10 +325,10 @@ def _is_plan(path: Path) -> bool:
 
 
 def axis_of(text: str) -> dict[str, Any]:
-    """The fields of an axis that ``--vary`` means.
+    """Return the fields of an axis of ``--vary``.
 
     Raises:
-        DescriptionError: It is no FIELD=VALUES.
+        DescriptionError: The text is no FIELD=VALUES.
     """
     path, equals, values = text.partition("=")
     if not equals or not values.strip():
@@ -365,7 +348,7 @@ def axis_of(text: str) -> dict[str, Any]:
 
 
 def _densities(axis: dict[str, Any]) -> list[float]:
-    """Values of an axis of densities, or its ends [kg/m³].
+    """Return the values of an axis of densities, or its ends [kg/m³].
 
     Raises:
         DescriptionError: Not all of them are numbers above 0.
@@ -378,7 +361,7 @@ def _densities(axis: dict[str, Any]) -> list[float]:
 
 
 def _values(text: str) -> list[Any]:
-    """Values between commas, each JSON or a text; brackets keep their commas."""
+    """Split values at commas outside brackets; each is JSON or a text."""
     try:
         return list(json.loads(f"[{text}]"))
     except json.JSONDecodeError:
@@ -386,10 +369,10 @@ def _values(text: str) -> list[Any]:
 
 
 def check_rows(plan: SweepPlan) -> None:
-    """Look at the scenes of all rows, as ``--strict`` asks.
+    """Check the scenes of all rows, for ``--strict``.
 
     Raises:
-        DescriptionError: One cannot be; names the row.
+        DescriptionError: A scene cannot be made; names the row.
     """
     for index, values in enumerate(combinations(plan)):
         try:

@@ -1,4 +1,4 @@
-"""``softgrasp view``: look at a hand or a result in the browser."""
+"""``softgrasp view``: a hand or a result in the browser, or in MuJoCo's viewer."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ import socket
 import webbrowser
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Protocol
+from typing import TYPE_CHECKING, Annotated, Protocol, cast
 
 import typer
 
 from softgrasp.cli import terminal
-from softgrasp.cli.options import Json, Unit, Units
-from softgrasp.cli.scene_args import SceneOptions, kind_of, scene_of
+from softgrasp.cli.options import Density, GraspName, Json, SceneOptions, Units
+from softgrasp.cli.scene_args import kind_of, scene_of
+from softgrasp.description.geometry import LengthUnit
 from softgrasp.description.scene import GraspScene
 from softgrasp.errors import DescriptionError
 from softgrasp.io.mesh_files import MESH_SUFFIXES
@@ -25,22 +26,22 @@ if TYPE_CHECKING:
 
 LOOPBACK = "127.0.0.1"
 HTML = (".html", ".htm")
+HANDS = ("hand", "robot")
+"""Kinds that are shown as hands."""
 
 
 def view(
     first: Annotated[
         str,
         typer.Argument(
-            metavar="HAND|RESULT_DIR", help="Name or file of a hand, or a folder with a result."
+            metavar="HAND|RESULT_DIR", help="Name or file of a hand, or a directory with a result."
         ),
     ],
     second: Annotated[
         str | None,
-        typer.Argument(metavar="OBJECT", help="Name or file of an object before the hand."),
+        typer.Argument(metavar="OBJECT", help="Name or file of an object in front of the hand."),
     ] = None,
-    density: Annotated[
-        float | None, typer.Option(metavar="R", help="Density of the object [kg/m³].")
-    ] = None,
+    density: Density = None,
     units: Units = None,
     port: Annotated[
         int,
@@ -50,8 +51,8 @@ def view(
         str,
         typer.Option(
             metavar="ADDRESS",
-            help="Address to listen on. Others than this machine's own let in who has the "
-            "address that is printed, with its token.",
+            help="Address to listen on. Any other than this machine's admits everybody who has "
+            "the printed address with its token.",
         ),
     ] = LOOPBACK,
     save: Annotated[
@@ -60,7 +61,7 @@ def view(
             "--save",
             "--out",
             metavar="FILE.html",
-            help="Write the moving scene as one file, and end.",
+            help="Write the animated scene as one file, and exit.",
         ),
     ] = None,
     browser: Annotated[
@@ -71,17 +72,17 @@ def view(
     ] = False,
     json: Json = False,
 ) -> None:
-    """Look at a hand, alone or before an object, or at a finished run, in the browser.
+    """Show a hand, alone or with an object, or a finished run, in the browser.
 
-    A hand's joints are moved with sliders, and a form starts grasps. A run is scrubbed in time,
-    with contacts, forces and curves. The page is seen on this machine only, until Ctrl-C ends it.
+    Sliders move a hand's joints, and a form starts grasps. A run is played with contacts, forces
+    and curves. The page can be reached from this machine only, until Ctrl-C ends it.
     """
     from softgrasp.viewer.page import require_viser
 
     if save is not None and save.suffix.lower() not in HTML:
         raise DescriptionError(f"--save: expected a file name ending in .html, found '{save}'")
     if native and save is not None:
-        raise DescriptionError("--save: expected no --native beside it, which has no page to save")
+        raise DescriptionError("--save: expected no --native, which has no page to save")
     if native:
         from softgrasp.viewer.native import require_display
 
@@ -91,7 +92,7 @@ def view(
     if is_result(first):
         if second is not None or density is not None or units is not None:
             raise DescriptionError(
-                f"{first}: expected nothing beside the folder of a result, found an OBJECT, "
+                f"{first}: expected nothing after the directory of a result, found an OBJECT, "
                 "--density or --units"
             )
         shown: Shown = _ResultShown(Path(first))
@@ -105,17 +106,17 @@ def view(
 
 
 class Shown(Protocol):
-    """What a page shows."""
+    """A hand or a result."""
 
     def native(self) -> None:
         """Show it in MuJoCo's viewer."""
 
-    def show_on(self, page: Page) -> Moving:
-        """Put it on a page."""
+    def show_on(self, page: Page) -> View:
+        """Add it to a page."""
 
 
-class Moving(Protocol):
-    """What stands on a page."""
+class View(Protocol):
+    """A hand or a result on a page."""
 
     def serve(self) -> None:
         """Answer until interrupted."""
@@ -136,7 +137,7 @@ class _ResultShown:
 
         show_result(Playback(self._result))
 
-    def show_on(self, page: Page) -> Moving:
+    def show_on(self, page: Page) -> View:
         from softgrasp.report.grasp_text import summary
         from softgrasp.viewer.views import ResultView
 
@@ -153,7 +154,7 @@ class _HandShown:
 
         show_hand(*chosen_hand(self._choices, self._make_scene))
 
-    def show_on(self, page: Page) -> Moving:
+    def show_on(self, page: Page) -> View:
         from softgrasp.report.grasp_text import summary
         from softgrasp.viewer.views import Workbench
 
@@ -166,9 +167,9 @@ def _serve(
     from softgrasp.viewer.page import Page
 
     with Page("softgrasp", port, host) as page:
-        moving = shown.show_on(page)
+        content = shown.show_on(page)
         if save is not None:
-            file = moving.save(save)
+            file = content.save(save)
             if json:
                 terminal.put_json({"files": [str(file)]})
             else:
@@ -176,12 +177,12 @@ def _serve(
             return
         _print_address(page, browser=browser, json=json)
         with suppress(KeyboardInterrupt):
-            moving.serve()
+            content.serve()
         terminal.note("closed the page")
 
 
 def _print_address(page: Page, *, browser: bool, json: bool) -> None:
-    """Say where the page is, and open a browser where there is one."""
+    """Print the page's address, and open a browser where there is one."""
     from softgrasp.viewer.native import has_display
 
     if json:
@@ -200,16 +201,8 @@ def _print_address(page: Page, *, browser: bool, json: bool) -> None:
         terminal.note("found no browser that could be opened; --no-browser leaves it closed")
 
 
-# --------------------
-# What the words of ``softgrasp view`` name, and the scenes that its form asks for.
-
-
-HANDS = ("hand", "robot")
-"""Kinds that are shown as hands."""
-
-
 def is_result(word: str) -> bool:
-    """Whether a word means the folder of a result: a folder, or what could be none else."""
+    """Return whether a word names a result: a directory, or a path that can be nothing else."""
     path = Path(word)
     if path.name == RESULT_FILE or path.is_dir():
         return True
@@ -217,22 +210,22 @@ def is_result(word: str) -> bool:
 
 
 def hand_choices(
-    hand: str, object_name: str | None, density: float | None, units: Unit | None
+    hand: str, object_name: str | None, density: float | None, units: LengthUnit | None
 ) -> tuple[Choices, MakeScene]:
-    """What is shown of a hand first, and how its scenes are made.
+    """Return the first selection of the page, and the function that makes its scenes.
 
     Raises:
-        DescriptionError: It is no hand, or there is nothing of that name.
+        DescriptionError: ``hand`` names no hand.
     """
     kind = kind_of(hand)
     if kind not in HANDS:
         article = "an" if kind == "object" else "a"
         hint = {
             "object": f"; name the hand first: softgrasp view four_finger {hand}",
-            "scene": f"; simulate it, then look: softgrasp grasp {hand} --out DIR",
+            "scene": f"; simulate it first: softgrasp grasp {hand} --out DIR",
         }.get(kind, "")
         raise DescriptionError(
-            f"{hand}: expected a hand or the folder of a result, found {article} {kind}{hint}"
+            f"{hand}: expected a hand or the directory of a result, found {article} {kind}{hint}"
         )
     if object_name is None and density is not None:
         raise DescriptionError("--density: expected an OBJECT beside it, found none")
@@ -240,9 +233,9 @@ def hand_choices(
     def make_scene(choices: Choices) -> GraspScene:
         is_mesh = Path(choices.object or "").suffix.lower() in MESH_SUFFIXES
         options = SceneOptions(
-            units=units.value if units is not None and is_mesh else None,
+            units=units if is_mesh else None,
             density=choices.density,
-            grasp=choices.grasp,
+            grasp=cast("GraspName | None", choices.grasp),
             friction=choices.friction,
             closure=choices.closure,
             gravity=choices.gravity or None,

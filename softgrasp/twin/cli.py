@@ -20,7 +20,6 @@ from softgrasp.cli.options import (
     NoReport,
     Out,
     Renderer,
-    RendererChoice,
     guarded,
 )
 from softgrasp.cli.terminal import require_writable
@@ -140,7 +139,7 @@ def run(
         str, typer.Option(metavar="HOST:PORT", help="Another place of the controller.")
     ] = "",
     no_view: Annotated[bool, typer.Option("--no-view", help="Serve no page.")] = False,
-    renderer: Renderer = RendererChoice.AUTO,
+    renderer: Renderer = "auto",
     no_report: NoReport = False,
     out: Out = None,
     json: Json = False,
@@ -175,7 +174,7 @@ def run(
     assert not (directory / JOURNAL).exists()
     written = [directory / TABLE]
     if not no_report:
-        written += write_twin_report(record, directory, renderer=renderer.value)
+        written += write_twin_report(record, directory, renderer=renderer)
     print_record(record, written, json=json)
 
 
@@ -187,7 +186,7 @@ def replay(
         float | None, typer.Option(help="Instant of the image [s]; else the end.")
     ] = None,
     video: Annotated[bool, typer.Option("--video", help="Make a video, too.")] = False,
-    renderer: Renderer = RendererChoice.AUTO,
+    renderer: Renderer = "auto",
     out: Out = None,
     json: Json = False,
 ) -> None:
@@ -207,7 +206,7 @@ def replay(
             record,
             target,
             at=at,
-            renderer=renderer.value,
+            renderer=renderer,
             video=video,
             progress=lambda done: update("filming", done),
         )

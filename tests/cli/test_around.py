@@ -91,7 +91,7 @@ def test_self_contact_can_be_left_out(run: Run) -> None:
         ),
         (
             ("--wall", "1,2,3"),
-            "--wall: expected X,Y,Z,NX,NY,NZ, the middle of its face [m] and the normal out of it, "
+            "--wall: expected X,Y,Z,NX,NY,NZ, the centre of its face [m] and the normal out of it, "
             "such as -0.05,0,-0.08,1,0,0, found '1,2,3'",
         ),
         (

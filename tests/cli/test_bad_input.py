@@ -316,9 +316,9 @@ def test_a_mesh_a_thousand_times_too_large_is_told_with_a_guess(run: Run, tmp_pa
 def test_a_folder_that_cannot_be_written(run: Run, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
     result = refused(run, tmp_path, "grasp", "four_finger", "sphere", "--out", "file/run", *QUICK)
-    assert result == "file/run: expected a folder that can be written, found: Not a directory"
+    assert result == "file/run: expected a directory that can be written, found: Not a directory"
     assert refused(run, tmp_path, "demo", "--out", "file") == (
-        "file: expected a folder that can be written, found: File exists"
+        "file: expected a directory that can be written, found: File exists"
     )
 
 

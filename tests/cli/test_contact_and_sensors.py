@@ -23,7 +23,7 @@ def test_a_grasp_by_each_model(run: Run, model: str) -> None:
     scene = sg.load_result("o").scene
     if model == "deformable":
         assert scene.object.elasticity == sg.description.Elasticity(young=1e5)
-        assert "contact stiffness not asked for" in done.out
+        assert "contact stiffness not requested" in done.out
     else:
         assert scene.requested_contact.model == model
 
@@ -60,7 +60,7 @@ def test_sensors_by_name(run: Run) -> None:
         ),
         (
             ("--sensor", "wrist:palm"),
-            "--sensor: expected a body behind a colon for tactile and force only, found "
+            "--sensor: expected a body after a colon for tactile and force only, found "
             "'wrist:palm'",
         ),
     ],

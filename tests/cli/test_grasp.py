@@ -159,7 +159,7 @@ def test_figures_page_and_film_are_asked_for_one_by_one(
               "--no-video", *words)  # fmt: skip
     del requested["progress"]
     assert requested == {"renderer": "raycast", "video": False, "report": page}
-    assert ("pictures  drawn by the built-in ray caster, as requested\n" in ran.out) is page
+    assert ("images    drawn by the built-in ray caster, as requested\n" in ran.out) is page
 
 
 def test_who_draws_is_found_out_before_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -167,7 +167,7 @@ def test_who_draws_is_found_out_before_the_run(monkeypatch: pytest.MonkeyPatch) 
 
     monkeypatch.setattr(gl, "gl_available", lambda kind: False)
     requested = grasp.Job(directory=Path("x"))
-    assert grasp._drawn(requested) == (
+    assert grasp._renderer_text(requested) == (
         "drawn by the built-in ray caster: no OpenGL on this host; for the faster renderer: "
         + gl.INSTALL_COMMAND
     )
@@ -182,7 +182,7 @@ def test_the_demo_makes_every_file(run: Run, tmp_path: Path) -> None:
     assert sorted(names) == files_in(tmp_path / "out" / "demo")
     assert all(f"out/demo/{name}" in ran.out for name in names)
     assert "Held 0.35 N of weight" in ran.out
-    assert "pictures  drawn " in ran.out
+    assert "images    drawn " in ran.out
 
 
 def test_the_demo_is_the_scene_of_that_name(run: Run) -> None:

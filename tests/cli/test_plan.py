@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 import softgrasp as sg
-from softgrasp.cli import main, sweep
+from softgrasp.cli import main
 from softgrasp.cli.options import INTERRUPTED, NOT_HELD
+from softgrasp.sweeps.storage import count_finished
 from softgrasp.report import planner
 from tests.conftest import Run
 
@@ -95,7 +96,7 @@ def test_an_interrupted_search_says_how_it_goes_on(
     ran = run(*SHORT, "--out", tmp_path / "out")
     assert ran.code == INTERRUPTED
     assert "0 finished grasps are safe in" in ran.err
-    assert sweep.finished(tmp_path / "out") == 0
+    assert count_finished(tmp_path / "out") == 0
 
 
 @pytest.mark.parametrize(

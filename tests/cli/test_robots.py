@@ -258,7 +258,7 @@ def test_convert_to_a_model_that_loads(name: str, run: Run) -> None:
         ),
         (
             "three_segment_arm arm.urdf --at straight",
-            "--at: expected kappa=2,phi=0.5 or alike, found 'straight'",
+            "--at: expected kappa=2,phi=0.5 for instance, found 'straight'",
         ),
         (
             "three_segment_arm arm.urdf --at l=0",

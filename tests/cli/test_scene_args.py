@@ -9,7 +9,8 @@ import pytest
 
 import softgrasp as sg
 from softgrasp.cli import main
-from softgrasp.cli.scene_args import SceneOptions, scene_of
+from softgrasp.cli.options import SceneOptions
+from softgrasp.cli.scene_args import scene_of
 from softgrasp.description.closure import CLOSURES
 from softgrasp.errors import DescriptionError
 

@@ -10,7 +10,8 @@ import pytest
 import softgrasp as sg
 from softgrasp import assets
 from softgrasp.cli import main
-from softgrasp.cli.scene_args import SceneOptions, scene_of
+from softgrasp.cli.options import SceneOptions
+from softgrasp.cli.scene_args import scene_of
 
 
 def requested(**options: object) -> sg.GraspScene:

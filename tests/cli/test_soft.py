@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 import softgrasp as sg
-from softgrasp.cli.scene_args import SceneOptions, scene_of
+from softgrasp.cli.options import SceneOptions
+from softgrasp.cli.scene_args import scene_of
 from tests.conftest import QUICK, Run
 
 

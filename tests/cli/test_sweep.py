@@ -104,7 +104,7 @@ def test_rows_that_fail_end_with_code_5_and_with_strict_before_the_start(
         (("four_finger", "sphere", "--vary", "object.density="), "--vary: expected FIELD=V1,V2,…"),
         (("four_finger", "sphere", "--vary", "seed"), "--vary: expected FIELD=V1,V2,…"),
         (("four_finger", "sphere", "--shard", "3/2"), "--shard: expected I/N"),
-        (("--merge",), "--merge: expected --out with the shards' folder, found none"),
+        (("--merge",), "--merge: expected --out with the directory of the shards, found none"),
         ((), "expected HAND OBJECT, a SCENE or a PLAN, found nothing"),
         (("four_finger", "sphere", "--sample", "latin", "--vary", "object.density=1:2"),
          "samples: expected samples exactly with latin and sobol, found none with latin"),

@@ -13,7 +13,7 @@ import pytest
 import softgrasp as sg
 from softgrasp import assets
 from softgrasp.cli.app import VERBS
-from softgrasp.cli.options import ListedKind
+from softgrasp.cli.listing import ListedKind
 from softgrasp.io.files import template
 from tests.conftest import QUICK, Run, files_in
 from tests.support.scenes import pinch
@@ -60,7 +60,7 @@ def test_rerun_tells_what_differs_and_who_made_it(run: Run, stored: Path) -> Non
     message = run("rerun", stored)
     assert message.code == 1
     assert "different: trajectory" in message.out
-    assert "  object_position: by 0.0" in message.out
+    assert "  object_position: up to 0.0" in message.out
 
 
 def test_rerun_refuses_results_with_older_field_names(run: Run, stored: Path) -> None:
@@ -375,7 +375,7 @@ def test_doctor_sees_a_cache_that_cannot_be_written(
     monkeypatch.setenv("SOFTGRASP_CACHE", str(tmp_path / "file" / "cache"))
     result = {row["what"]: row for row in run("doctor", "--json").json}
     assert result["cache"]["value"].endswith("file/cache, cannot be written")
-    assert result["cache"]["cure"] == "set SOFTGRASP_CACHE to a folder that can be written"
+    assert result["cache"]["cure"] == "set SOFTGRASP_CACHE to a directory that can be written"
 
 
 @pytest.mark.parametrize("verb", VERBS)

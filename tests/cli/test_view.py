@@ -116,18 +116,18 @@ def test_a_browser_is_opened_where_there_is_a_screen(
     ("words", "sentence"),
     [
         ("four_fingr", "no hand, object, scene or robot 'four_fingr'; did you mean 'four_finger'?"),
-        ("sphere", "sphere: expected a hand or the folder of a result, found an object; name the "
+        ("sphere", "sphere: expected a hand or the directory of a result, found an object; name the "
          "hand first: softgrasp view four_finger sphere"),
-        ("demo", "demo: expected a hand or the folder of a result, found a scene; simulate it, "
-         "then look: softgrasp grasp demo --out DIR"),
+        ("demo", "demo: expected a hand or the directory of a result, found a scene; simulate it "
+         "first: softgrasp grasp demo --out DIR"),
         ("out/none", "out/none/result.json: expected a result, found: no such file; "
          "softgrasp grasp writes one"),
         ("four_finger spher", "no object 'spher'; did you mean 'sphere'?"),
         ("four_finger --density 3", "--density: expected an OBJECT beside it, found none"),
         ("four_finger --save a.mp4", "--save: expected a file name ending in .html, found 'a.mp4'"),
-        ("run sphere", "run: expected nothing beside the folder of a result, found an OBJECT, "
+        ("run sphere", "run: expected nothing after the directory of a result, found an OBJECT, "
          "--density or --units"),
-        ("four_finger --native --save a.html", "--save: expected no --native beside it, which has "
+        ("four_finger --native --save a.html", "--save: expected no --native, which has "
          "no page to save"),
     ],
 )  # fmt: skip

@@ -1,0 +1,381 @@
+"""Properties of hands, objects, robots and other files, as plain data and as lines of text.
+
+``softgrasp check`` prints them. Keys end in their unit, as in ``result.json``.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from softgrasp.checks.robot import total_mass
+from softgrasp.description.bendable import Bendable
+from softgrasp.description.calibration import FingerRelease
+from softgrasp.description.finger import Finger, Phalanx
+from softgrasp.description.geometry import Mesh
+from softgrasp.description.hand import GraspPreset, Hand, HandModel
+from softgrasp.description.object import GraspObject
+from softgrasp.description.robot import ControlSystem, RigidJoint, Robot
+from softgrasp.description.scene import GraspScene
+from softgrasp.description.soft_finger import MountedSoftFinger
+from softgrasp.description.task import SuccessCriterion
+from softgrasp.io.mesh import cut_or_hull, load_mesh
+from softgrasp.model.compile import compiled
+from softgrasp.model.hand import build_hand_spec
+from softgrasp.model.object import object_mass
+from softgrasp.model.scene import BuiltScene
+from softgrasp.model.shapes import extent, mass_properties
+from softgrasp.report.grasp_text import criterion_text, limits_text
+from softgrasp.sim.soft_dynamics import linear_mode
+from softgrasp.sim.soft_statics import damped_finger, equilibrium, loaded_shape
+
+Properties = dict[str, Any]
+
+
+def hand_properties(hand: Hand) -> Properties:
+    """Return fingers with joints, lengths, masses and limits; palm and grasps."""
+    model = compiled(build_hand_spec(hand), hand.name)
+    fingers = [_finger_properties(model, finger) for finger in hand.fingers]
+    soft = [_soft_finger_properties(finger) for finger in hand.soft_fingers]
+    return {
+        "name": hand.name,
+        "fingers": fingers,
+        "joints": len(hand.joints),
+        **({"soft_fingers": soft} if soft else {}),
+        "mass_kg": float(model.body_mass.sum())
+        if hand.model
+        else sum(finger["mass_kg"] for finger in fingers + soft),
+        **({"couplings": [dict(one) for one in hand.couplings]} if hand.couplings else {}),
+        "palm": hand.palm.kind if hand.model is None else hand.model.palm,
+        **({"model": _model_properties(hand.model)} if hand.model else {}),
+        "grasps": {name: _grasp_properties(preset) for name, preset in hand.grasps},
+        "source": hand.source,
+        "notes": list(hand.notes),
+    }
+
+
+def _grasp_properties(preset: GraspPreset) -> Properties:
+    start = {} if preset.start is None else {"start": list(preset.start)}
+    return {"center_m": list(preset.center), "rates": list(preset.rates), **start}
+
+
+def _model_properties(model: HandModel) -> Properties:
+    """Return the file of a hand's MuJoCo model, and the joints that its actuators move."""
+    return {
+        "file": model.file,
+        "sha256": model.sha256,
+        "actuators": {
+            actuator.actuator: {
+                "unit": actuator.unit or "none",
+                "limits": list(actuator.limits),
+                "moves": [move.joint for move in actuator.moves],
+            }
+            for actuator in model.actuators
+        },
+    }
+
+
+def _finger_properties(model: mujoco.MjModel, finger: Finger) -> Properties:
+    return {
+        "name": finger.name,
+        "convention": finger.convention,
+        "phalanges": [body for link in finger.phalanges for body in finger.bodies_of(link)],
+        "joints": [link.joint_name for link in finger.phalanges],
+        "limits": [list(link.limits) for link in finger.phalanges],
+        "length_m": float(sum(np.linalg.norm(end) for end in finger.link_ends)),
+        "mass_kg": float(sum(_link_mass(model, finger, link) for link in finger.phalanges)),
+    }
+
+
+def _link_mass(model: mujoco.MjModel, finger: Finger, link: Phalanx) -> float:
+    """Return the mass of a link; in a MuJoCo model with all that is fixed to it [kg]."""
+    if link.inertial is not None:
+        return link.inertial.mass
+    return float(model.body(finger.body_of(link)).mass[0])
+
+
+def _soft_finger_properties(mounted: MountedSoftFinger) -> Properties:
+    """Return a soft finger's properties, and its free bending angle at the highest pressure."""
+    _, high = mounted.limits
+    rest = equilibrium(mounted.finger, pressure=high, gravity=False, error_estimate=False)
+    return {
+        "name": mounted.name,
+        "finger": mounted.finger.name,
+        "joints": len(mounted.finger.joints),
+        "length_m": mounted.length,
+        "mass_kg": sum(link.mass for link in mounted.finger.links),
+        "pressure_limits_Pa": list(mounted.limits),
+        "bending_rad": rest.tip_angle,
+    }
+
+
+def object_properties(obj: GraspObject) -> Properties:
+    """Return shape, size, mass and material."""
+    parts: Properties = {}
+    if isinstance(obj.shape, Mesh):
+        parts = _part_properties(obj.shape)
+        obj = obj.replace(shape=cut_or_hull(obj.shape)[0])
+    volume = mass_properties(obj.shape).volume
+    mass = object_mass(obj)
+    properties: Properties = {
+        "name": obj.name,
+        "shape": obj.shape.type,
+        "size_m": list(extent(obj.shape)),
+        "volume_m3": volume,
+        "mass_kg": mass,
+        "density_kg_m3": mass / volume,
+    }
+    properties |= parts
+    if obj.material is not None:
+        properties["material"] = obj.material.model_dump(exclude_none=True)
+    return properties | {"source": obj.source}
+
+
+def mesh_properties(shape: Mesh) -> Properties:
+    """Return size, volume, centre and convex parts of a mesh file."""
+    parts, (shape, _) = _part_properties(shape), cut_or_hull(shape)
+    body = load_mesh(shape)
+    return {
+        "file": shape.file,
+        "vertices": len(body.vertices),
+        "faces": len(body.faces),
+        "size_m": list(extent(shape)),
+        "volume_m3": body.volume,
+        "center_of_mass_m": body.center_of_mass.tolist(),
+        **parts,
+        "sha256": body.sha256,
+    }
+
+
+def _part_properties(shape: Mesh) -> Properties:
+    shape, uncut = cut_or_hull(shape)
+    return {"convex_parts": uncut.partition(":")[0] or len(load_mesh(shape).parts)}
+
+
+def scene_properties(scene: GraspScene) -> Properties:
+    """Return a scene's properties before it is built."""
+    contact = scene.requested_contact
+    return {
+        "name": scene.name,
+        "hand": scene.hand.name,
+        "object": scene.object.name,
+        "object_mass_kg": object_mass(scene.object),
+        "mount": scene.object_mount,
+        **_further_properties(scene),
+        "grasp": scene.grasp,
+        "actuation": scene.actuation,
+        "contact": contact.model_dump(exclude_none=True),
+        "largest_timestep_s": contact.largest_timestep,
+        "control_period_s": scene.control_period,
+        "hold_test": scene.success is not None,
+        "source": scene.source,
+    }
+
+
+def _further_properties(scene: GraspScene) -> Properties:
+    """Return further objects and surroundings, where there are any."""
+    properties: Properties = {}
+    if scene.objects:
+        named = zip(scene.object_names[1:], scene.objects, strict=True)
+        properties["further_objects_kg"] = {n: object_mass(placed.object) for n, placed in named}
+    if scene.surroundings:
+        properties["surroundings"] = list(scene.surrounding_names)
+    return properties
+
+
+def criterion_properties(criterion: SuccessCriterion) -> Properties:
+    """Return the test of a success criterion and its limits."""
+    return {
+        "name": criterion.name,
+        "test": criterion_text(criterion),
+        "passes": limits_text(criterion),
+        "longest_s": criterion.max_duration,
+        "source": criterion.source,
+        "deviations": criterion.deviations,
+    }
+
+
+def built_properties(built: BuiltScene) -> Properties:
+    """Return what building a scene has decided."""
+    return {
+        "timestep_s": float(built.model.opt.timestep),
+        "contact_stiffness_N_m": built.contact.stiffness,
+        "contact_pairs": int(built.model.npair),
+        "sensing_bodies": len(built.bodies),
+        "degrees_of_freedom": int(built.model.nv),
+    }
+
+
+def release_properties(release: FingerRelease) -> Properties:
+    """Return finger, weight, static tip angle under it and the first mode."""
+    mode = linear_mode(damped_finger(release))
+    return {
+        "name": release.name,
+        "finger": release.finger.name,
+        "joints": len(release.finger.joints),
+        "tip_mass_kg": release.tip_mass,
+        "webots_timestep_s": release.webots_timestep,
+        "timestep_s": release.timestep,
+        "duration_s": release.duration,
+        "sample_period_s": release.sample_period,
+        "tip_angle_rad": float(loaded_shape(release).sum()),
+        "first_mode_Hz": mode.frequency,
+        "damping_ratio": mode.ratio,
+        "source": release.source,
+    }
+
+
+# Robots.
+
+
+def robot_properties(robot: Robot) -> Properties:
+    """Return links, bendable segments with their actuators, joints and control interfaces."""
+    return {
+        "name": robot.name,
+        "root": robot.root,
+        "links": [link.name for link in robot.links],
+        "bendables": [_bendable_properties(part) for part in robot.bendables],
+        "rigid_joints": [_joint_properties(joint) for joint in robot.joints],
+        "mass_kg": total_mass(robot),
+        "control": [_control_properties(system) for system in robot.control],
+        "source": robot.source,
+    }
+
+
+def _bendable_properties(part: Bendable) -> Properties:
+    limits, backbone = part.limits, part.backbone
+    return {
+        "name": part.name,
+        "parent": part.parent,
+        "child": part.child,
+        "model": part.model,
+        "degree": part.degree,
+        "frame": part.frame,
+        "length_m": backbone.length,
+        "radius_m": backbone.radius,
+        "mass_kg": None if part.inertial is None else part.inertial.mass,
+        "kappa_max_per_m": part.kappa_max,
+        "theta_max_rad": part.theta_max,
+        "phi_range_rad": None if limits.phi_min is None else [limits.phi_min, limits.phi_max],
+        "kappa_dot_max_per_m_s": limits.kappa_dot_max,
+        "phi_dot_max_rad_s": limits.phi_dot_max,
+        "bending_stiffness_N_m2": backbone.bending_stiffness,
+        "damping_N_m2_s": backbone.damping,
+        "simulated_links": backbone.links,
+        "discs": backbone.discs,
+        "actuation": part.actuation[0].type if part.actuation else None,
+        "actuator_angles_rad": [actuator.angle for actuator in part.actuation],
+    }
+
+
+def _joint_properties(joint: RigidJoint) -> Properties:
+    limits = None if joint.lower is None else [joint.lower, joint.upper]
+    return {
+        "name": joint.name,
+        "type": joint.type,
+        "parent": joint.parent,
+        "child": joint.child,
+        "limits": limits,
+    }
+
+
+def _control_properties(system: ControlSystem) -> Properties:
+    return {
+        "name": system.name,
+        "plugin": system.plugin,
+        "commands": [f"{j.name}/{part.name}" for j in system.joints for part in j.commands],
+        "states": [f"{j.name}/{part.name}" for j in system.joints for part in j.states],
+    }
+
+
+# Lines of text.
+
+
+def finger_line(finger: dict[str, Any]) -> str:
+    """Describe a finger in one line."""
+    limits = ", ".join(
+        f"{name} {low:.4g}…{high:.4g}"
+        for name, (low, high) in zip(finger["joints"], finger["limits"], strict=True)
+    )
+    return (
+        f"{finger['name']}: {len(finger['joints'])} joints, {len(finger['phalanges'])} phalanges, "
+        f"{1e3 * finger['length_m']:.4g} mm, {1e3 * finger['mass_kg']:.4g} g, "
+        f"{finger['convention']} convention; limits [rad or m] {limits}"
+    )
+
+
+def coupling_line(coupling: dict[str, Any]) -> str:
+    """Describe a coupling in one line."""
+    plus = f" {coupling['offset']:+g}" if coupling["offset"] else ""
+    return f"{coupling['joint']} = {coupling['ratio']:g} · {coupling['leader']}{plus}"
+
+
+def soft_finger_line(finger: dict[str, Any]) -> str:
+    """Describe a soft finger in one line."""
+    low, high = (1e-3 * limit for limit in finger["pressure_limits_Pa"])
+    return (
+        f"{finger['name']}: {finger['finger']}, {finger['joints']} joints, "
+        f"{1e3 * finger['length_m']:.3g} mm, {1e3 * finger['mass_kg']:.3g} g; {low:g}…{high:g} "
+        f"kPa, {math.degrees(finger['bending_rad']):.0f}° at the highest"
+    )
+
+
+def bendable_line(properties: Properties) -> str:
+    """Describe a bendable in one line."""
+    theta = math.degrees(properties["theta_max_rad"])
+    degree = f" of degree {properties['degree']}" if properties["model"] == "ppc" else ""
+    return "; ".join(
+        [
+            f"{properties['name']}: {properties['parent']} → {properties['child']}, "
+            f"{properties['model']}{degree}, {properties['frame']} frames",
+            f"{1e3 * properties['length_m']:.4g} mm long, "
+            f"radius {1e3 * properties['radius_m']:.4g} mm, {_mass(properties['mass_kg'])}",
+            f"up to {properties['kappa_max_per_m']:.4g} 1/m = {theta:.4g}°, {_plane(properties)}",
+            f"{_stiffness(properties['bending_stiffness_N_m2'])}, "
+            f"{properties['simulated_links']} links",
+            _actuators_text(properties),
+        ]
+    )
+
+
+def joint_line(properties: Properties) -> str:
+    """Describe a rigid joint in one line."""
+    unit = "m" if properties["type"] == "prismatic" else "rad"
+    limits = properties["limits"]
+    moves = "" if limits is None else f", {limits[0]:.4g} … {limits[1]:.4g} {unit}"
+    name, parent, child = (properties[key] for key in ("name", "parent", "child"))
+    return f"{name}: {parent} → {child}, {properties['type']}{moves}"
+
+
+def control_line(properties: Properties) -> str:
+    """Describe a ``ros2_control`` element in one line."""
+    commands, states = (", ".join(properties[kind]) or "none" for kind in ("commands", "states"))
+    return f"{properties['name']}: {properties['plugin']}; commands {commands}; states {states}"
+
+
+def _mass(mass: float | None) -> str:
+    return "no mass" if mass is None else f"{1e3 * mass:.4g} g"
+
+
+def _stiffness(stiffness: float | None) -> str:
+    return "no stiffness" if stiffness is None else f"EI {stiffness:.4g} N·m²"
+
+
+def _plane(properties: Properties) -> str:
+    if properties["phi_range_rad"] is None:
+        return "in every plane"
+    low, high = map(math.degrees, properties["phi_range_rad"])
+    return (
+        f"in the plane at {low:.4g}°" if low == high else f"planes from {low:.4g}° to {high:.4g}°"
+    )
+
+
+def _actuators_text(properties: Properties) -> str:
+    angles = properties["actuator_angles_rad"]
+    if not angles:
+        return "no actuators"
+    number = f"{len(angles)} {properties['actuation']}{'' if len(angles) == 1 else 's'}"
+    return f"{number} at {', '.join(f'{math.degrees(angle):.4g}°' for angle in angles)}"
