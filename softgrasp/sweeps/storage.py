@@ -2,8 +2,8 @@
 
 A finished row is one line of JSON at the end of ``rows.jsonl``, on the disk before the next one is
 accepted (``io.json_lines``). A line that a crash has cut short is removed when the sweep is
-resumed, so a kill costs only the grasps that were in work. The lock is that of the operating system (``flock``), which no
-kill leaves behind.
+resumed, so a kill costs only the grasps that were in work. The lock is that of the operating system
+(``flock``), which no kill leaves behind.
 """
 
 from __future__ import annotations
@@ -121,6 +121,7 @@ class SweepStore:
             "plan": self.plan.model_dump(mode="json"),
         }
         write_text(path, json.dumps(content, indent=1) + "\n")
+
 
 def plan_in(directory: Path) -> SweepPlan:
     """Read the plan of a sweep's directory.

@@ -10,8 +10,8 @@ import pytest
 import softgrasp as sg
 from softgrasp.cli import main
 from softgrasp.cli.options import INTERRUPTED, NOT_HELD
-from softgrasp.sweeps.storage import count_finished
 from softgrasp.report import planner
+from softgrasp.sweeps.storage import count_finished
 from tests.conftest import Run
 
 pd = pytest.importorskip("pandas", reason="pandas is the extra 'sweep'")

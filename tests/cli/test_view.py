@@ -116,8 +116,8 @@ def test_a_browser_is_opened_where_there_is_a_screen(
     ("words", "sentence"),
     [
         ("four_fingr", "no hand, object, scene or robot 'four_fingr'; did you mean 'four_finger'?"),
-        ("sphere", "sphere: expected a hand or the directory of a result, found an object; name the "
-         "hand first: softgrasp view four_finger sphere"),
+        ("sphere", "sphere: expected a hand or the directory of a result, found an object; name "
+         "the hand first: softgrasp view four_finger sphere"),
         ("demo", "demo: expected a hand or the directory of a result, found a scene; simulate it "
          "first: softgrasp grasp demo --out DIR"),
         ("out/none", "out/none/result.json: expected a result, found: no such file; "
