@@ -165,10 +165,10 @@ def _loaded(
 
     tree: dict[str, Any] = {key: str(path.resolve()) for key, path in tables.items() if path}
     if photos is not None:
-        tree["photos"] = {"directory": str(photos.resolve())}
+        tree["photos"] = {"folder": str(photos.resolve())}
     if videos is not None:
         options = {key: value for key, value in video_options.items() if value is not None}
-        tree["videos"] = {"directory": str(videos.resolve())} | options
+        tree["videos"] = {"folder": str(videos.resolve())} | options
     if problem is not None:
         if tree or finger:
             raise DescriptionError("expected a problem or --finger with measurements, found both")

@@ -342,8 +342,9 @@ def test_a_folder_that_cannot_be_written(run: Run, tmp_path: Path) -> None:
          "list before [*], found none"),
         ("grasp four_finger sphere --hand-euler-deg nan 0 0", "--hand-euler-deg: expected numbers, "
          "found nan"),
-        ("sweep four_finger sphere --vary contact.friction=0.1:0.2", "axes[0].steps: expected how "
-         "many steps from low to high, found none; as contact.friction=0.1:0.2:5 has"),
+        ("sweep four_finger sphere --vary contact.friction=0.1:0.2", "axes[0].steps: expected the "
+         "number of steps from low to high, found none; for example "
+         "contact.friction=0.1:0.2:5"),
         ("convert four_finger hand.ucrdf", "hand.ucrdf: expected a file name ending in .xml, "
          ".urdf, .yaml or .wbt, found '.ucrdf'"),
         ("convert strawberry it.xml", "strawberry: expected a hand, a scene, a release, a robot or "

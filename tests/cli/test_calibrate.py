@@ -93,7 +93,7 @@ def test_an_empty_folder_of_photographs_is_told(run: Run, tmp_path: Path) -> Non
     words = ("calibrate", "--finger", "paper000", "--photos", str(photos))
     ran = run(*words)
     assert ran.code == 2
-    assert f"{photos}: expected pictures or films, found none" in ran.err
+    assert f"{photos}: expected images or videos, found none" in ran.err
     (photos / "20g.png").write_bytes(b"no picture")
     ran = run(*words)
     assert ran.code == 2

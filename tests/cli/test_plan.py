@@ -48,8 +48,8 @@ def test_the_page_tells_the_verdicts_beside_the_pictures(made: Path) -> None:
     assert "3 of 3 hand poses ended with the hand closed on the object" in page
     assert ("Of the best 1, 1 passed" if best.held else "Of the best 1, 0 passed") in page
     assert 'href="top-1/report.html"' in page
-    assert "over the sphere: their mean has length" in page
-    assert "Too little to compare quality_min_singular with the displacement" in page
+    assert "over the sphere: mean resultant length" in page
+    assert "Too few data to compare quality_min_singular with the displacement" in page
 
 
 def test_the_best_is_what_the_table_says_with_the_test_behind_it(made: Path) -> None:
