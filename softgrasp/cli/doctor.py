@@ -40,7 +40,7 @@ ALTERNATIVES = {
     ),
 }  # fmt: skip
 """Packages that install the same module as an optional one."""
-THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 """Variables that limit the threads of libraries."""
 BENCHMARKS = {"closure": "demo"}
 """Benchmarks, and the scene of each."""
