@@ -29,8 +29,8 @@ from softgrasp.sim.grasp_run import ClosureRun
 from softgrasp.sim.motion_plan import gravity_steps
 from softgrasp.sweeps.executors import Rows
 from softgrasp.sweeps.parameters import scene_of_row
-from softgrasp.sweeps.table import table_of, write_tables
 from softgrasp.sweeps.storage import SweepStore
+from softgrasp.sweeps.table import table_of, write_tables
 
 GRASPS, SIDE_BY_SIDE = 1024, 64
 DENSITIES = (160.0, 700.0, 2300.0, 7860.0, 19250.0)
