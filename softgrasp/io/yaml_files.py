@@ -10,6 +10,7 @@ import io
 import logging
 import warnings
 from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -132,7 +133,7 @@ def _parse(path: Path) -> CommentedMap:
             f"expected a readable YAML file, found: {reason(error)}", file=path
         ) from error
     try:
-        tree = YAML(typ="rt").load(text)
+        tree = _tree_of(text)
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         raise DescriptionError(
@@ -146,6 +147,12 @@ def _parse(path: Path) -> CommentedMap:
         kind = {type(None): "nothing", CommentedSeq: "a list"}.get(type(tree), "a single value")
         raise DescriptionError(f"expected a mapping of fields, found {kind}", file=path)
     return tree
+
+
+@lru_cache(maxsize=128)
+def _tree_of(text: str) -> Tree:
+    """Parse YAML; equal texts share a tree, which nobody changes (parsing a hand takes 50 ms)."""
+    return YAML(typ="rt").load(text)
 
 
 def _first_line(error: MarkedYAMLError) -> str:
