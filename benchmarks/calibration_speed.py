@@ -16,7 +16,9 @@ from softgrasp.calibration.calibrate import calibrate
 from softgrasp.calibration.files import load_problem
 from softgrasp.calibration.stages import VirtualExperiments
 from softgrasp.description.calibration import HungAngles
-from softgrasp.model.soft_finger import dead_weight_rig
+from softgrasp.description.scene import STANDARD_GRAVITY
+from softgrasp.model.shapes import set_inertia
+from softgrasp.model.soft_finger import TIP, finger_spec
 
 PARTICLES, MASSES = 1000, (0.0, 0.02, 0.04)
 STILL = 1e-3
@@ -50,11 +52,21 @@ def lines() -> Iterator[Line]:
                f"{taken:.1f}")  # fmt: skip
 
 
+def weighted_model(finger: object, mass: float) -> mujoco.MjModel:
+    """Compile a horizontal finger with a weight at its tip."""
+    spec = finger_spec(finger)
+    spec.option.gravity = list(STANDARD_GRAVITY)
+    if mass > 0.0:
+        weight = spec.body(f"link{len(finger.joints)}").add_body(pos=spec.site(TIP).pos)
+        set_inertia(weight, mass, 1e-6 * mass * np.eye(3))
+    return spec.compile()
+
+
 def stepped_seconds(finger: object, stiffness: np.ndarray) -> float:
     """Wall time of stepping every set to rest under every weight [s]."""
     taken = 0.0
     for mass in MASSES:
-        model = dead_weight_rig(finger, mass).compile()
+        model = weighted_model(finger, mass)
         model.opt.timestep = 2e-4
         for row in stiffness:
             model.jnt_stiffness[:] = row

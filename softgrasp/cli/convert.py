@@ -202,7 +202,8 @@ def hand_files(source: str, path: Path, convention: Convention | None) -> list[P
     """
     from softgrasp.io.hand import save_hand
     from softgrasp.io.load import load_hand
-    from softgrasp.model.export import save_urdf, with_convention
+    from softgrasp.model.dh_convention import with_convention
+    from softgrasp.model.export import save_urdf
 
     hand = load_hand(source)
     if path.suffix == ".urdf":

@@ -36,7 +36,8 @@ from softgrasp.mechanics.transforms import Array
 from softgrasp.model.hand import add_hand
 from softgrasp.model.names import OBJECT, contact_sensor
 from softgrasp.model.object import add_object
-from softgrasp.model.scene import BuiltScene, build, object_pose
+from softgrasp.model.placement import object_pose
+from softgrasp.model.scene import BuiltScene, build
 from softgrasp.model.sensors import contact_layout
 
 HAND, OBJECT_NAME = "hand/", f"{OBJECT}/{OBJECT}"

@@ -1,11 +1,11 @@
-"""Descriptions to MuJoCo models."""
+"""Conversion of descriptions to MuJoCo models."""
 
 from __future__ import annotations
 
 from softgrasp._lazy import lazy_names
 
 NAMES = {
-    "model.export": ("with_convention",),
+    "model.dh_convention": ("with_convention",),
     "model.scene": ("build_spec", "compile_model", "to_mjcf"),
 }
 """Public names by the module that defines them; ``=name`` is the module itself."""

@@ -1,4 +1,9 @@
-"""A serial arm that carries the hand: links to look at, joints with servos."""
+"""Carriers of a hand in a model: serial arm, lifting wrist, six-axis wrist; and their targets.
+
+A wrist that lifts is a slide along z of the world. A wrist that moves through a sequence has three
+slides along the axes of the world and then three hinges about z, y and x, whose axes are those of
+the world at the home pose. All have stiff position servos.
+"""
 
 from __future__ import annotations
 
@@ -28,6 +33,7 @@ from softgrasp.mechanics.transforms import (
 )
 from softgrasp.model import names
 from softgrasp.model.hand import (
+    PRESCRIBED_ARMATURE,
     Actuation,
     add_bodyless,
     add_hand,
@@ -40,117 +46,24 @@ from softgrasp.model.hand_carrier import carrier_model
 from softgrasp.model.names import WRIST, WRIST_JOINTS, hand_body
 from softgrasp.model.shapes import VISUAL_GROUP, set_inertia
 
-# --------------------
-# What carries a hand through the world: from poses of the hand to targets of a wrist or an arm.
-
-
 APPROACH = 0.10
-"""How far an approach without an offset of its own begins from the hand's place [m]."""
+"""Length of an approach without a specified offset [m]."""
 STEP = 2e-3
-"""Distance of the poses through which an arm is followed to the beginning of an approach [m]."""
+"""Distance between poses on the path of an arm to the start of an approach [m]."""
 KNOTS = 8e-3
-"""Time between the samples at which an arm's joints are solved for [s]; a cubic spline between
-them is off by less than a micrometre for a shake of 20 mm at 3 Hz."""
+"""Time between samples of inverse kinematics of an arm [s]; the cubic spline between them has an
+error below 1 µm for a shake of 20 mm at 3 Hz."""
+RGBA = (0.72, 0.75, 0.78, 1.0)
+"""Colour of the links of an arm."""
+CARRIED_MASS = 0.5
+"""Mass of palm and flange [kg], as palms have no described mass."""
+FREQUENCY = 30.0
+"""Natural frequency of the servos [Hz], which sag by 0.3 mm under the weight of the hand."""
+CARRIED_INERTIA = 5e-3
+"""Inertia of the rotating palm [kg·m²]: the mass above at 0.1 m. With the natural frequency the
+servo stiffness is 180 N·m/rad, a deflection of 0.3° under 1 N·m."""
 
-
-def carrier_targets(scene: GraspScene, poses: Array, before: Array) -> Array:
-    """Targets of what carries the hand that take it through poses, (n, nc) [m or rad].
-
-    Args:
-        scene: A scene whose hand is on a wrist or on an arm.
-        poses: Poses of the hand in the world at the coming samples, from rest to rest, (n, 4, 4).
-        before: The targets right before, (nc,).
-
-    Raises:
-        BuildError: The arm does not reach, or the wrist would turn too far.
-    """
-    if isinstance(scene.arm, HandCarrier):  # whose scenes have no way to go
-        return np.tile(before, (len(poses), 1))
-    if scene.arm is None:
-        return wrist_values(home_pose(scene), poses, before)
-    every = max(int(KNOTS / scene.control_period), 1)
-    rows = np.unique([*range(every - 1, len(poses), every), len(poses) - 1])
-    knots = _arm_targets(scene.arm, scene.hand_pose, poses[rows], before)
-    through = CubicSpline([-1, *rows], np.vstack([before, knots]), bc_type="clamped")
-    return np.asarray(through(np.arange(len(poses))))
-
-
-def with_carried_pose(scene: GraspScene) -> GraspScene:
-    """Return the scene with the hand's pose at rest on a carrier that is mounted in the world."""
-    if not isinstance(scene.arm, HandCarrier) or not scene.arm.mounted:
-        return scene
-    return scene.replace(hand_pose=carrier_model(scene.arm).rest(scene).hand)
-
-
-def home_pose(scene: GraspScene) -> Array:
-    """Where the scene has the hand, (4, 4) in the world."""
-    return transform(scene.hand_pose.position, scene.hand_pose.quaternion)
-
-
-def approach_offset(scene: GraspScene) -> Array:
-    """Where the hand comes from, in its own frame [m], (3,); zero without an approach."""
-    first = scene.phases[0]
-    if not isinstance(first, ApproachPhase):
-        return np.zeros(3)
-    if first.offset is not None:
-        return np.array(first.offset)
-    return -APPROACH * toward_grasp(scene.hand, scene.preset.center)
-
-
-def start_pose(scene: GraspScene) -> Array:
-    """Where the hand is at the start of a run, (4, 4) in the world."""
-    home = home_pose(scene)
-    home[:3, 3] += home[:3, :3] @ approach_offset(scene)
-    return home
-
-
-def carrier_start(scene: GraspScene) -> list[float]:
-    """Targets of what carries the hand at the start of a run [m, rad, or as its actuators say].
-
-    Raises:
-        BuildError: The arm does not reach.
-    """
-    if isinstance(scene.arm, HandCarrier):
-        return list(scene.arm.start)
-    offset = approach_offset(scene)
-    if scene.arm is not None:
-        return list(_arm_start(scene.arm, scene.hand_pose, tuple(offset.tolist())))
-    if not scene.on_wrist:
-        return [0.0] if scene.lift is not None else []
-    return [*(home_pose(scene)[:3, :3] @ offset).tolist(), 0.0, 0.0, 0.0]
-
-
-def toward_grasp(hand: Hand, center: tuple[float, float, float]) -> Array:
-    """Unit vector in the hand's frame from the middle of the finger bases to a grasp's centre."""
-    rigid = [finger.base.position for finger in hand.fingers if not finger.on]
-    bases = np.mean([*rigid, *(digit.base.position for digit in hand.soft_fingers)], axis=0)
-    displacement = np.array(center) - bases
-    length = float(np.linalg.norm(displacement))
-    return np.asarray(displacement / length if length > 0.0 else np.array([0.0, 0.0, -1.0]))
-
-
-@lru_cache(maxsize=8)
-def _arm_start(arm: Arm, hand_pose: Pose, offset: tuple[float, float, float]) -> tuple[float, ...]:
-    """Joints of an arm at the beginning of an approach, followed there from its own start."""
-    start = np.array([row.start for row in arm.chain.phalanges])
-    length = float(np.linalg.norm(offset))
-    if length == 0.0:
-        return tuple(start.tolist())
-    home = transform(hand_pose.position, hand_pose.quaternion)
-    steps = np.linspace(0.0, 1.0, max(round(length / STEP), 1) + 1)[1:]
-    poses = np.tile(home, (len(steps), 1, 1))
-    poses[:, :3, 3] += steps[:, None] * (home[:3, :3] @ offset)
-    return tuple(_arm_targets(arm, hand_pose, poses, start)[-1].tolist())
-
-
-def _arm_targets(arm: Arm, hand_pose: Pose, poses: Array, before: Array) -> Array:
-    tool = np.linalg.inv(transform(arm.tool.position, arm.tool.quaternion))
-    goals = np.linalg.inv(arm_base(arm, hand_pose)) @ poses @ tool
-    return joint_path(arm.chain, before.tolist(), goals, "the sequence")
-
-
-# --------------------
-# The hand with the wrist or the arm that carries it; a sweep has one for all its grasps.
+# Hand with its carrier
 
 
 @lru_cache(maxsize=8)
@@ -163,10 +76,10 @@ def carried_hand(
     on_wrist: bool,
     base: Pose | None = None,
 ) -> tuple[mujoco.MjSpec, tuple[str, ...]]:
-    """The hand with what carries it, to be copied, and its bodies that can touch.
+    """Build the hand with its carrier, to be copied, and return its bodies that can touch.
 
-    A sweep asks for the same one with every grasp. The base is that of a compliant carrier at
-    rest, whose hand is then where it is.
+    Cached, as the grasps of a sweep have the same hand. ``base`` is the pose of a compliant carrier
+    at rest.
     """
     if isinstance(arm, HandCarrier):
         return carrier_model(arm).with_hand(mechanism, base or Pose())
@@ -189,23 +102,123 @@ def carried_hand(
 
 
 def hand_posture(scene: GraspScene, targets: tuple[float, ...] | list[float]) -> dict[str, float]:
-    """Joints of the hand, and sliders, with the drives at their targets, (nd,)."""
+    """Return the joints of the hand, and sliders, for actuator targets (nd,)."""
     sliders = {slider.name for slider in scene.mechanism.sliders}
     slid = {
         actuator.name: actuator.start for actuator in scene.actuators if actuator.name in sliders
     }
-    # where a closure moves joints otherwise than by their servos, no phase moves them before it
+    # no phase before the closure moves joints that a mechanism actuates
     hand_targets = (
         scene.closing_motion.start if scene.mechanism.actuators else targets[: len(scene.actuators)]
     )
     return scene.hand.posture(hand_targets) | slid
 
 
-RGBA = (0.72, 0.75, 0.78, 1.0)
+# Targets of the carrier
+
+
+def carrier_targets(scene: GraspScene, poses: Array, before: Array) -> Array:
+    """Compute the carrier targets that move the hand through poses, (n, nc) [m or rad].
+
+    Args:
+        scene: A scene whose hand is on a wrist or on an arm.
+        poses: Poses of the hand at the next samples, from rest to rest, (n, 4, 4), world frame.
+        before: Previous targets, (nc,).
+
+    Raises:
+        BuildError: The arm cannot reach a pose, or the wrist would rotate too far.
+    """
+    if isinstance(scene.arm, HandCarrier):  # whose scenes have no sequence
+        return np.tile(before, (len(poses), 1))
+    if scene.arm is None:
+        return wrist_values(home_pose(scene), poses, before)
+    every = max(int(KNOTS / scene.control_period), 1)
+    rows = np.unique([*range(every - 1, len(poses), every), len(poses) - 1])
+    knots = _arm_targets(scene.arm, scene.hand_pose, poses[rows], before)
+    through = CubicSpline([-1, *rows], np.vstack([before, knots]), bc_type="clamped")
+    return np.asarray(through(np.arange(len(poses))))
+
+
+def carrier_start(scene: GraspScene) -> list[float]:
+    """Return the carrier targets at the start of a run [m, rad, or the unit of its actuators].
+
+    Raises:
+        BuildError: The arm cannot reach the start pose.
+    """
+    if isinstance(scene.arm, HandCarrier):
+        return list(scene.arm.start)
+    offset = approach_offset(scene)
+    if scene.arm is not None:
+        return list(_arm_start(scene.arm, scene.hand_pose, tuple(offset.tolist())))
+    if not scene.on_wrist:
+        return [0.0] if scene.lift is not None else []
+    return [*(home_pose(scene)[:3, :3] @ offset).tolist(), 0.0, 0.0, 0.0]
+
+
+def with_carried_pose(scene: GraspScene) -> GraspScene:
+    """Return the scene with the pose of the hand at rest on a carrier mounted in the world."""
+    if not isinstance(scene.arm, HandCarrier) or not scene.arm.mounted:
+        return scene
+    return scene.replace(hand_pose=carrier_model(scene.arm).rest(scene).hand)
+
+
+def home_pose(scene: GraspScene) -> Array:
+    """Return the home pose of the hand, (4, 4), world frame."""
+    return transform(scene.hand_pose.position, scene.hand_pose.quaternion)
+
+
+def start_pose(scene: GraspScene) -> Array:
+    """Return the pose of the hand at the start of a run, (4, 4), world frame."""
+    home = home_pose(scene)
+    home[:3, 3] += home[:3, :3] @ approach_offset(scene)
+    return home
+
+
+def approach_offset(scene: GraspScene) -> Array:
+    """Return the offset from which the hand approaches, (3,) [m], hand frame; else zero."""
+    first = scene.phases[0]
+    if not isinstance(first, ApproachPhase):
+        return np.zeros(3)
+    if first.offset is not None:
+        return np.array(first.offset)
+    return -APPROACH * toward_grasp(scene.hand, scene.preset.center)
+
+
+def toward_grasp(hand: Hand, center: tuple[float, float, float]) -> Array:
+    """Compute the unit vector from the middle of the finger bases to a grasp centre, hand frame."""
+    rigid = [finger.base.position for finger in hand.fingers if not finger.on]
+    bases = np.mean([*rigid, *(digit.base.position for digit in hand.soft_fingers)], axis=0)
+    displacement = np.array(center) - bases
+    length = float(np.linalg.norm(displacement))
+    return np.asarray(displacement / length if length > 0.0 else np.array([0.0, 0.0, -1.0]))
+
+
+@lru_cache(maxsize=8)
+def _arm_start(arm: Arm, hand_pose: Pose, offset: tuple[float, float, float]) -> tuple[float, ...]:
+    """Solve the joints of an arm at the start of an approach along the path from its home."""
+    start = np.array([row.start for row in arm.chain.phalanges])
+    length = float(np.linalg.norm(offset))
+    if length == 0.0:
+        return tuple(start.tolist())
+    home = transform(hand_pose.position, hand_pose.quaternion)
+    steps = np.linspace(0.0, 1.0, max(round(length / STEP), 1) + 1)[1:]
+    poses = np.tile(home, (len(steps), 1, 1))
+    poses[:, :3, 3] += steps[:, None] * (home[:3, :3] @ offset)
+    return tuple(_arm_targets(arm, hand_pose, poses, start)[-1].tolist())
+
+
+def _arm_targets(arm: Arm, hand_pose: Pose, poses: Array, before: Array) -> Array:
+    """Solve the inverse kinematics of an arm for poses of the hand, (n, nj)."""
+    tool = np.linalg.inv(transform(arm.tool.position, arm.tool.quaternion))
+    goals = np.linalg.inv(arm_base(arm, hand_pose)) @ poses @ tool
+    return joint_path(arm.chain, before.tolist(), goals, "the sequence")
+
+
+# Arm
 
 
 def arm_base(arm: Arm, hand_pose: Pose) -> Array:
-    """Where the arm stands so that the hand starts at its pose, (4, 4) in the world."""
+    """Compute the arm base pose for which the hand is at its home pose, (4, 4), world frame."""
     start = [row.start for row in arm.chain.phalanges]
     tool = transform(arm.tool.position, arm.tool.quaternion)
     hand = transform(hand_pose.position, hand_pose.quaternion)
@@ -220,8 +233,8 @@ def add_arm(
     Args:
         spec: The model to extend.
         arm: The arm.
-        hand_pose: Pose of the hand in the world at the start.
-        actuation: As for the hand.
+        hand_pose: Home pose of the hand in the world.
+        actuation: ``servo`` or ``prescribed``, as for the hand.
 
     Returns:
         The last link, and the pose of the hand in its frame.
@@ -246,14 +259,8 @@ def add_arm(
     return body, _hand_in_last_link(arm)
 
 
-def add_arm_servos(spec: mujoco.MjSpec, arm: Arm, actuation: Actuation) -> None:
-    """Give the joints of an arm their servos; behind the hand's, in the order of the targets."""
-    for row in arm.chain.phalanges:
-        add_servo(spec, names.arm_joint(row.joint_name), row, actuation)
-
-
 def _hand_in_last_link(arm: Arm) -> Pose:
-    """The hand in the last link's frame, which stands at the last joint."""
+    """Compute the pose of the hand in the frame of the last link, which is at the last joint."""
     chain = arm.chain
     start = [row.start for row in chain.phalanges]
     frames = forward_kinematics(chain, start)
@@ -266,36 +273,26 @@ def _hand_in_last_link(arm: Arm) -> Pose:
     return Pose(position=position_of(within), quaternion=quaternion_of(within))
 
 
-# --------------------
-# The wrist that carries a hand: slides and hinges with stiff position servos.
-#
-# To lift, a slide along z of the world is enough. A sequence has three slides along the axes of
-# the
-# world and then three hinges about z, y and x, whose axes are those of the world at home.
+def add_arm_servos(spec: mujoco.MjSpec, arm: Arm, actuation: Actuation) -> None:
+    """Add the servos of an arm after those of the hand, in the order of the targets."""
+    for row in arm.chain.phalanges:
+        add_servo(spec, names.arm_joint(row.joint_name), row, actuation)
 
 
-CARRIED_MASS = 0.5
-"""Mass of palm and flange [kg]; a palm has none of its own."""
-FREQUENCY = 30.0
-"""Natural frequency of the servo [Hz]: it sags by 0.3 mm under the hand's weight."""
-HELD_ARMATURE = 1e4
-"""Inertia [kg or kg·m²] that keeps a prescribed wrist on its path whatever hangs from it."""
-CARRIED_INERTIA = 5e-3
-"""Inertia of what turns with the palm [kg·m²]: the mass above at 0.1 m. With the servo's frequency
-it is as stiff as 180 N·m/rad: it gives way by 0.3° under 1 N·m."""
+# Wrist
 
 
 def add_wrist(
     spec: mujoco.MjSpec, palm_name: str, pose: Pose, height: float, *, prescribed: bool
 ) -> None:
-    """Let the palm of a hand slide up.
+    """Add a vertical slide joint to the palm of a hand.
 
     Args:
-        spec: The model; it holds a hand already.
-        palm_name: The body in the hand's frame.
+        spec: The model with a hand.
+        palm_name: Body with the hand frame.
         pose: Pose of the hand in the world.
-        height: How far it is lifted [m].
-        prescribed: Whether the joint obeys its targets whatever the load.
+        height: Height of the lift [m].
+        prescribed: Whether the joint follows its targets under any load.
     """
     palm = spec.body(palm_name)
     upright = transform(quaternion=pose.quaternion)[:3, :3]
@@ -303,16 +300,16 @@ def add_wrist(
         name=WRIST,
         type=mujoco.mjtJoint.mjJNT_SLIDE,
         axis=(upright.T @ [0.0, 0.0, 1.0]).tolist(),
-        armature=HELD_ARMATURE if prescribed else 0.0,
+        armature=PRESCRIBED_ARMATURE if prescribed else 0.0,
     )
-    _weigh(palm)
+    _set_palm_inertia(palm)
     actuator = _servo(spec, WRIST, CARRIED_MASS, prescribed=prescribed)
     actuator.ctrlrange = [0.0, height]
     actuator.ctrllimited = True
 
 
 def add_free_wrist(spec: mujoco.MjSpec, palm_name: str, pose: Pose, *, prescribed: bool) -> None:
-    """Let the palm of a hand move and turn; arguments as for ``add_wrist``."""
+    """Add three slides and three hinges to the palm; arguments as for ``add_wrist``."""
     palm = spec.body(palm_name)
     axes = transform(quaternion=pose.quaternion)[:3, :3]  # row k: axis k of the world in the palm
     slide, hinge = mujoco.mjtJoint.mjJNT_SLIDE, mujoco.mjtJoint.mjJNT_HINGE
@@ -323,13 +320,14 @@ def add_free_wrist(spec: mujoco.MjSpec, palm_name: str, pose: Pose, *, prescribe
             name=name,
             type=hinge if is_hinge else slide,
             axis=axes[axis].tolist(),
-            armature=HELD_ARMATURE if prescribed else armature,
+            armature=PRESCRIBED_ARMATURE if prescribed else armature,
         )
         _servo(spec, name, CARRIED_INERTIA if is_hinge else CARRIED_MASS, prescribed=prescribed)
-    _weigh(palm)
+    _set_palm_inertia(palm)
 
 
-def _weigh(palm: mujoco.MjsBody) -> None:
+def _set_palm_inertia(palm: mujoco.MjsBody) -> None:
+    """Set mass and inertia of the palm, without effect of gravity."""
     palm.gravcomp = 1.0
     set_inertia(palm, CARRIED_MASS, np.eye(3) * CARRIED_MASS * 0.02**2, (0.0, 0.0, 0.0))
 
@@ -337,7 +335,7 @@ def _weigh(palm: mujoco.MjsBody) -> None:
 def _servo(
     spec: mujoco.MjSpec, joint: str, inertia: float, *, prescribed: bool
 ) -> mujoco.MjsActuator:
-    """A critically damped position servo, or one that pulls at nothing for a prescribed joint."""
+    """Add a critically damped position servo, or one without force for a prescribed joint."""
     actuator = spec.add_actuator(name=joint, target=joint, trntype=mujoco.mjtTrn.mjTRN_JOINT)
     if prescribed:
         actuator.gainprm[0] = 0.0

@@ -1,4 +1,4 @@
-"""Compiling a spec, with MuJoCo's complaints turned into sentences."""
+"""Compilation of specs, with MuJoCo errors as messages about the described item."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ def compiled(spec: mujoco.MjSpec, what: str) -> mujoco.MjModel:
 
     Args:
         spec: The spec.
-        what: What it describes, for the sentence.
+        what: Name of the item that it describes, for the message.
 
     Raises:
-        BuildError: MuJoCo refuses it.
+        BuildError: MuJoCo rejects it.
     """
     try:
         return spec.compile()
@@ -27,12 +27,13 @@ def compiled(spec: mujoco.MjSpec, what: str) -> mujoco.MjModel:
         raise BuildError(f"{what}: {_explained(' '.join(str(error).split()))}") from error
 
 
-def _explained(words: str) -> str:
-    element = re.search(r"Element name '([^']*)'", words)
+def _explained(message: str) -> str:
+    """Explain a message of MuJoCo."""
+    element = re.search(r"Element name '([^']*)'", message)
     where = f"'{element[1]}': " if element else ""
-    if any(mark in words for mark in _TOO_LIGHT):
+    if any(mark in message for mark in _TOO_LIGHT):
         return (
             f"{where}expected a body that MuJoCo can move (mass and moments of inertia above "
             "1e-15 kg and kg·m²), found a smaller one; give it more mass, or a larger size"
         )
-    return f"{where}MuJoCo refuses the model: {words.removeprefix('Error: ')}"
+    return f"{where}MuJoCo rejects the model: {message.removeprefix('Error: ')}"

@@ -1,9 +1,9 @@
-"""A deformable object → a flex of MuJoCo: nodes that carry its mass, and a skin that shows it.
+"""Deformable objects as MuJoCo flexes: nodes with the mass, and a skin that shows the surface.
 
-The nodes are bodies of their own on three slides each, children of the body ``object``, which stays
-where the object started. They lie on the corners of one trilinear cell around the object, or of a
-few. What is seen is a skin that the nodes carry with the same shape functions, so it deforms as the
-solid does; the flex itself is not drawn.
+The nodes are bodies on three slides each, children of the body ``object``, which stays at the start
+pose. They are on the corners of one trilinear cell around the object, or of a few. The visible
+surface is a skin with the same shape functions, so it deforms as the solid does; the flex itself is
+hidden.
 """
 
 from __future__ import annotations
@@ -25,15 +25,17 @@ from softgrasp.model.object import object_mass
 from softgrasp.model.shapes import SKINNED_GROUP, TOUCHING_GROUPS, surface_of
 
 COLLIDES = 2
-"""Bit of contype by which a flex touches the geoms of hand and table; all else is in pairs."""
+"""Bit of contype with which a flex touches hand and table; all other contacts are pairs."""
 POINTS_OF_A_CELL, MIN_POINTS = 2, 4
-"""Surface points along an edge: intervals of a cell, and least of all."""
+"""Intervals of surface points along the edge of a cell, and smallest number of points."""
 ROUNDED = 1e-3
-"""Radius by which the surface is rounded; its points lie this far inside [m]."""
+"""Rounding radius of the surface, by which its points are inside [m]."""
 HIDDEN_GROUP = 5
-
+"""Geom group that is not drawn."""
 FLEX_TYPES = {"cuboid": "grid", "sphere": "ellipsoid", "ellipsoid": "ellipsoid"}
-"""Types of MuJoCo's flexes for shapes that have another name there."""
+"""Types of MuJoCo flexes for shapes with another name."""
+
+# Model
 
 
 def add_deformable(
@@ -42,11 +44,11 @@ def add_deformable(
     """Add a deformable object.
 
     Args:
-        spec: The model, with everything that the object can touch.
+        spec: The model with everything that the object can touch.
         described: The object, with an elasticity.
-        pose: Of its centre of mass frame in the world.
-        contact: Gives friction; stiffness is that of the elasticity and MuJoCo's own contact.
-        solver: Gives the contact dimension.
+        pose: Pose of its frame at the centre of mass in the world.
+        contact: Friction; the stiffness is that of the elasticity and the native contact.
+        solver: Contact dimension.
     """
     elastic = described.elasticity
     assert elastic is not None
@@ -68,7 +70,7 @@ def add_deformable(
 
 
 def full_size(shape: Shape) -> Array:
-    """Edges of the box around a shape that can be deformable [m], (3,)."""
+    """Compute the size of the bounding box of a deformable shape, (3,) [m]."""
     match shape:
         case Sphere():
             return np.full(3, 2.0 * shape.radius)
@@ -81,59 +83,12 @@ def full_size(shape: Shape) -> Array:
     raise TypeError(f"expected a shape that can be deformable, found {shape.type}")
 
 
-def node_bodies(model: mujoco.MjModel) -> list[int]:
-    """Bodies of the nodes; none of a rigid object."""
-    if model.nflex == 0:
-        return []
-    return [i for i in range(model.nbody) if model.body_parentid[i] == model.body(OBJECT).id]
-
-
-def node_track(model: mujoco.MjModel, qpos: Array) -> Array:
-    """Places of the nodes in the world at every row of positions [m], (T, nn, 3)."""
-    nodes, obj = node_bodies(model), model.body(OBJECT)
-    columns = [int(model.jnt_qposadr[model.body_jntadr[node]]) + np.arange(3) for node in nodes]
-    local = model.body_pos[nodes] + qpos[:, np.array(columns)]
-    rotation = Rotation.from_quat(obj.quat, scalar_first=True).as_matrix()
-    return np.asarray(local @ rotation.T + obj.pos)
-
-
-def node_positions(model: mujoco.MjModel, positions: Array) -> Array:
-    """``qpos`` of the nodes, (nn, 3), at places in the world, (nn, 3) [m]."""
-    nodes, obj = node_bodies(model), model.body(OBJECT)
-    rotation = Rotation.from_quat(obj.quat, scalar_first=True).as_matrix()
-    return np.asarray((positions - obj.pos) @ rotation - model.body_pos[nodes])
-
-
-def node_columns(model: mujoco.MjModel) -> Any:
-    """Columns of the nodes in ``qpos``, (nn, 3)."""
-    first = [int(model.jnt_qposadr[model.body_jntadr[node]]) for node in node_bodies(model)]
-    return np.array(first)[:, None] + np.arange(3)
-
-
-def rigid_track(model: mujoco.MjModel, positions: Array) -> tuple[Array, Array]:
-    """Centre of mass, (T, 3) [m], and the turn, (T, 4), that fits the nodes best (Kabsch 1976).
-
-    Args:
-        model: The model.
-        positions: Of the nodes in the world, (T, nn, 3) [m].
-    """
-    nodes, obj = node_bodies(model), model.body(OBJECT)
-    mass = model.body_mass[nodes] / model.body_mass[nodes].sum()
-    centre = np.einsum("n,tnx->tx", mass, positions)
-    rest = model.body_pos[nodes] - mass @ model.body_pos[nodes]
-    spread = np.einsum("n,tnx,ny->txy", mass, positions - centre[:, None], rest)
-    left, _, right = np.linalg.svd(spread)
-    left[:, :, 2] *= np.sign(np.linalg.det(left @ right))[:, None]
-    quaternions = Rotation.from_matrix(left @ right).as_quat(scalar_first=True)
-    quaternions[(quaternions @ np.asarray(obj.quat)) < 0.0] *= -1.0
-    return centre, np.asarray(quaternions)
-
-
 def _grid(described: GraspObject, elastic: Elasticity, size: Array) -> dict[str, Any]:
+    """Return the options of ``make_flex`` for the grid of an object."""
     kind = described.shape.type
     count = [max(POINTS_OF_A_CELL * cells + 1, MIN_POINTS) for cells in elastic.cells]
     if kind != "cuboid":
-        count = [max(count) + 1] * 3  # what is round needs more points
+        count = [max(count) + 1] * 3  # round shapes need more points
     inner = size - 2.0 * ROUNDED
     grid: dict[str, Any] = {
         "type": FLEX_TYPES.get(kind, kind),
@@ -148,7 +103,7 @@ def _grid(described: GraspObject, elastic: Elasticity, size: Array) -> dict[str,
 
 
 def _add_shade(nodes: list[Any], shape: Shape, size: Array) -> None:
-    """Geoms under the skin, one an outer corner: what throws a shadow and frames a picture."""
+    """Add geoms under the skin at outer corners, for shadows and for the framing of images."""
     box = isinstance(shape, Cuboid)
     corners = [node for node in nodes if (np.abs(node.pos) > 0.8 * 0.5 * size).all()]
     for node in corners:
@@ -165,10 +120,11 @@ def _add_shade(nodes: list[Any], shape: Shape, size: Array) -> None:
 
 
 def _add_skin(spec: mujoco.MjSpec, described: GraspObject, nodes: list[Any]) -> None:
+    """Add the skin that the nodes carry."""
     vertices, faces = surface_of(described.shape)
     positions = np.array([node.pos for node in nodes])
     weights = _shape_functions(vertices, positions)
-    # a node inside carries nothing of the surface
+    # an inner node carries no part of the surface
     kept = np.flatnonzero(weights.any(axis=0))
     weights, positions = weights[:, kept], positions[kept]
     nodes = [nodes[index] for index in kept.tolist()]
@@ -189,9 +145,9 @@ def _add_skin(spec: mujoco.MjSpec, described: GraspObject, nodes: list[Any]) -> 
 
 
 def _shape_functions(points: Array, nodes: Array) -> Array:
-    """Trilinear weights of nodes on a grid for points inside it, (n, nn).
+    """Compute the trilinear weights of grid nodes for points inside the grid, (n, nn).
 
-    Points outside, by no more than the rounding of the surface, move with the border.
+    Points outside, by at most the rounding of the surface, move with the border.
     """
     weights = np.ones((len(points), len(nodes)))
     for axis in range(3):
@@ -200,3 +156,56 @@ def _shape_functions(points: Array, nodes: Array) -> Array:
         hats = np.array([np.interp(inside, levels, row) for row in np.eye(len(levels))])
         weights *= hats[np.abs(levels[:, None] - nodes[:, axis]).argmin(axis=0)].T
     return weights
+
+
+# Motion of the nodes
+
+
+def node_bodies(model: mujoco.MjModel) -> list[int]:
+    """Return the bodies of the nodes; empty for a rigid object."""
+    if model.nflex == 0:
+        return []
+    return [i for i in range(model.nbody) if model.body_parentid[i] == model.body(OBJECT).id]
+
+
+def node_columns(model: mujoco.MjModel) -> Any:
+    """Return the columns of the nodes in ``qpos``, (nn, 3)."""
+    first = [int(model.jnt_qposadr[model.body_jntadr[node]]) for node in node_bodies(model)]
+    return np.array(first)[:, None] + np.arange(3)
+
+
+def node_track(model: mujoco.MjModel, qpos: Array) -> Array:
+    """Compute the positions of the nodes for rows of ``qpos``, (T, nn, 3) [m], world frame."""
+    nodes, obj = node_bodies(model), model.body(OBJECT)
+    columns = [int(model.jnt_qposadr[model.body_jntadr[node]]) + np.arange(3) for node in nodes]
+    local = model.body_pos[nodes] + qpos[:, np.array(columns)]
+    rotation = Rotation.from_quat(obj.quat, scalar_first=True).as_matrix()
+    return np.asarray(local @ rotation.T + obj.pos)
+
+
+def node_positions(model: mujoco.MjModel, positions: Array) -> Array:
+    """Compute ``qpos`` of the nodes, (nn, 3), from positions in the world, (nn, 3) [m]."""
+    nodes, obj = node_bodies(model), model.body(OBJECT)
+    rotation = Rotation.from_quat(obj.quat, scalar_first=True).as_matrix()
+    return np.asarray((positions - obj.pos) @ rotation - model.body_pos[nodes])
+
+
+def rigid_track(model: mujoco.MjModel, positions: Array) -> tuple[Array, Array]:
+    """Fit rigid motions to the nodes: centre of mass, (T, 3) [m], and quaternion, (T, 4).
+
+    The rotation is that of Kabsch (1976).
+
+    Args:
+        model: The model.
+        positions: Positions of the nodes, (T, nn, 3) [m], world frame.
+    """
+    nodes, obj = node_bodies(model), model.body(OBJECT)
+    mass = model.body_mass[nodes] / model.body_mass[nodes].sum()
+    centre = np.einsum("n,tnx->tx", mass, positions)
+    rest = model.body_pos[nodes] - mass @ model.body_pos[nodes]
+    spread = np.einsum("n,tnx,ny->txy", mass, positions - centre[:, None], rest)
+    left, _, right = np.linalg.svd(spread)
+    left[:, :, 2] *= np.sign(np.linalg.det(left @ right))[:, None]
+    quaternions = Rotation.from_matrix(left @ right).as_quat(scalar_first=True)
+    quaternions[(quaternions @ np.asarray(obj.quat)) < 0.0] *= -1.0
+    return centre, np.asarray(quaternions)

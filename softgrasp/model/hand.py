@@ -1,4 +1,4 @@
-"""Hand → bodies, joints and actuators."""
+"""Hands in a model: fingers, palms, servos, couplings, attached models and closure mechanisms."""
 
 from __future__ import annotations
 
@@ -24,16 +24,40 @@ from softgrasp.mechanics.transforms import Array, position_of, quaternion_of, ro
 from softgrasp.model import names
 from softgrasp.model.compile import compiled
 from softgrasp.model.names import PALM
-from softgrasp.model.shapes import add_shape, joined_inertia, part_name, part_pose, set_inertia
+from softgrasp.model.shapes import (
+    add_shape,
+    inertia_tensor,
+    joined_inertia,
+    part_name,
+    part_pose,
+    set_inertia,
+)
 from softgrasp.model.soft_finger import add_soft_digit
 from softgrasp.model.visual import FLOOR_GAP, PALM_RGBA, add_visuals, phalanx_rgba
 
-# --------------------
-# A hand alone as a MuJoCo model, to look at or to use elsewhere.
+MASSLESS = 1e-6
+"""Mass of a link without a body [kg], as moving bodies need some in MuJoCo."""
+LOCKED = 1e-9
+"""Width of the range of a joint whose limits coincide [rad or m], as MuJoCo rejects empty ones."""
+COUPLING_SOLREF = [4e-3, 1.0]
+"""Time constant [s] and damping ratio of joint couplings, stiffer than any servo."""
+COUPLING_SOLIMP = [0.95, 0.99, 1e-3, 0.5, 2.0]
+"""Impedance of joint couplings."""
+COINCIDENT = 1e-4
+"""Extent of the finger bases below which there is no automatic palm [m]."""
+MARGIN_PER_RADIUS = 0.9
+"""Margin of an automatic palm around the finger bases over the finger radius [–]."""
+PRESCRIBED_ARMATURE = 1e4
+"""Inertia that keeps a prescribed joint on its trajectory under any load [kg·m² or kg]."""
+Actuation = Literal["servo", "prescribed"]
+SLIDER_MASS = 1e-6
+"""Mass of the body of a slider [kg], as moving bodies need some in MuJoCo."""
+
+# Hand without a scene
 
 
 def build_hand_spec(hand: Hand) -> mujoco.MjSpec:
-    """The hand with its position servos, without an object; keyframe 0 is its start posture."""
+    """Build the spec of a hand with its servos, without an object; keyframe 0 is its start."""
     spec = mujoco.MjSpec()
     spec.modelname = hand.name
     spec.compiler.degree = False
@@ -54,7 +78,7 @@ def build_hand_spec(hand: Hand) -> mujoco.MjSpec:
 
 
 def _settled(spec: mujoco.MjSpec, hand: Hand, joints: dict[str, float]) -> list[float]:
-    """``qpos`` of an attached model with its joints where they start."""
+    """Compute ``qpos`` of an attached model with joints at their start."""
     model = compiled(spec, hand.name)
     position = np.array(model.qpos0)
     for name, value in joints.items():
@@ -64,27 +88,17 @@ def _settled(spec: mujoco.MjSpec, hand: Hand, joints: dict[str, float]) -> list[
 
 
 def hand_to_mjcf(hand: Hand) -> str:
-    """The hand alone as MJCF text.
+    """Return a hand without a scene as MJCF text.
 
     Raises:
-        BuildError: MuJoCo refuses the hand.
+        BuildError: MuJoCo rejects the hand.
     """
     spec = build_hand_spec(hand)
     compiled(spec, hand.name)
     return str(spec.to_xml())
 
 
-MASSLESS = 1e-6
-"""Mass [kg] of a link without a body: MuJoCo needs moving bodies to have some."""
-
-LOCKED = 1e-9
-"""Width [rad or m] of the range of a joint whose limits coincide: MuJoCo refuses an empty one."""
-
-COUPLING_SOLREF = [4e-3, 1.0]
-"""Time constant [s] and damping ratio with which a joint follows: stiffer than any servo."""
-COUPLING_SOLIMP = [0.95, 0.99, 1e-3, 0.5, 2.0]
-
-Actuation = Literal["servo", "prescribed"]
+# Hand in a scene
 
 
 def add_hand(
@@ -99,9 +113,9 @@ def add_hand(
     Args:
         spec: The model to extend.
         hand: The hand.
-        pose: Pose of the hand's frame in the world, or in the frame of what carries it.
+        pose: Pose of the hand frame in the world, or in the frame of its carrier.
         actuation: ``servo`` or ``prescribed`` (see ``GraspScene.actuation``).
-        carrier: The body that carries it, where there is one.
+        carrier: Body that carries the hand; None for the world.
     """
     base = (carrier or spec.worldbody).add_body(
         name=names.hand_body(hand), pos=list(pose.position), quat=list(pose.quaternion)
@@ -109,13 +123,13 @@ def add_hand(
     if hand.model is not None:
         return add_model(spec, base, hand.model, actuation)
     touching = add_palms(spec, base, hand)
-    stands = {name: palm.name for palm in hand.more_palms for name in palm.fingers}
+    palm_of = {name: palm.name for palm in hand.more_palms for name in palm.fingers}
     for finger in hand.fingers:
-        parent = spec.body(finger.on or stands.get(finger.name, names.PALM))
+        parent = spec.body(finger.on or palm_of.get(finger.name, names.PALM))
         touching += _add_finger(spec, parent, finger, actuation)
     _add_couplings(spec, hand)
     for digit in hand.soft_fingers:
-        palm = spec.body(stands.get(digit.name, names.PALM))
+        palm = spec.body(palm_of.get(digit.name, names.PALM))
         touching += add_soft_digit(spec, palm, digit)
     return touching
 
@@ -123,6 +137,7 @@ def add_hand(
 def _add_finger(
     spec: mujoco.MjSpec, parent: mujoco.MjsBody, finger: Finger, actuation: Actuation
 ) -> list[str]:
+    """Add the links of a finger and return those that can touch."""
     touching = []
     rows = zip(finger.phalanges, chain_links(finger), finger.has_body, strict=True)
     for index, (row, link, has_body) in enumerate(rows):
@@ -154,7 +169,7 @@ def add_link_body(
     link: Link,
     rgba: tuple[float, ...],
 ) -> None:
-    """Give a link its shapes, mass and inertia."""
+    """Add shapes, mass and inertia to the body of a link."""
     shapes = link_shapes(row, link)
     for index, (shape, pose) in enumerate(shapes):
         add_shape(spec, body, part_name(name, index), shape, pose, rgba=rgba)
@@ -165,15 +180,22 @@ def add_link_body(
 
 
 def add_bodyless(body: mujoco.MjsBody, row: Phalanx) -> None:
-    """Give a link without shapes the inertia that it states, or next to none."""
+    """Set the inertia of a link without shapes: described, or a negligible one."""
     if row.inertial is not None:
         _set_inertial(body, row.inertial)
         return
     set_inertia(body, MASSLESS, np.eye(3) * MASSLESS * row.radius**2, (0.0, 0.0, 0.0))
 
 
+def _set_inertial(body: mujoco.MjsBody, inertial: Inertial) -> None:
+    """Set a described inertia."""
+    rotation = rotation_from_euler(inertial.origin.rpy)
+    about = inertia_tensor(inertial.inertia or (0.0,) * 6)
+    set_inertia(body, inertial.mass, rotation @ about @ rotation.T, inertial.origin.xyz)
+
+
 def link_shapes(row: Phalanx, link: Link) -> list[tuple[Shape, Pose]]:
-    """The shapes of a link and where their centres stand: its own ones, or a capsule along it."""
+    """Return the shapes of a link with the poses of their centres; by default a capsule."""
     if row.shape is not None or row.parts:
         link_shape = (
             [] if row.shape is None else [(row.shape, part_pose(row.shape, row.shape_pose))]
@@ -183,7 +205,7 @@ def link_shapes(row: Phalanx, link: Link) -> list[tuple[Shape, Pose]]:
 
 
 def link_capsule(row: Phalanx, link: Link) -> tuple[Shape, Pose]:
-    """The capsule along a link, and where its centre stands."""
+    """Return the capsule along a link and the pose of its centre."""
     length = float(np.linalg.norm(link.end))
     along = link.end / length
     pose = Pose(position=tuple(link.end / 2), quaternion=_quaternion_from_z(along))
@@ -191,7 +213,7 @@ def link_capsule(row: Phalanx, link: Link) -> tuple[Shape, Pose]:
 
 
 def _quaternion_from_z(direction: Array) -> tuple[float, float, float, float]:
-    """The shortest turn that takes z to a unit vector."""
+    """Compute the quaternion of the shortest rotation from z to a unit vector."""
     x, y, z = direction.tolist()
     if z < -1 + 1e-12:
         return (0.0, 1.0, 0.0, 0.0)
@@ -199,15 +221,15 @@ def _quaternion_from_z(direction: Array) -> tuple[float, float, float, float]:
 
 
 def add_joint(body: mujoco.MjsBody, name: str, row: Phalanx, actuation: Actuation) -> None:
-    """Give a link the joint of its row."""
+    """Add the joint of a phalanx to its body."""
     prescribed = actuation == "prescribed"
-    turning = row.joint == "revolute"
+    is_hinge = row.joint == "revolute"
     body.add_joint(
         name=name,
-        type=mujoco.mjtJoint.mjJNT_HINGE if turning else mujoco.mjtJoint.mjJNT_SLIDE,
+        type=mujoco.mjtJoint.mjJNT_HINGE if is_hinge else mujoco.mjtJoint.mjJNT_SLIDE,
         axis=[0, 0, 1],
         range=_range(row),
-        # a prescribed joint obeys its targets, which keep to the limits themselves
+        # the targets of a prescribed joint are within its limits
         limited=not prescribed,
         damping=0.0 if prescribed else row.damping,
         frictionloss=0.0 if prescribed else row.friction_loss,
@@ -218,7 +240,7 @@ def add_joint(body: mujoco.MjsBody, name: str, row: Phalanx, actuation: Actuatio
 
 
 def add_servo(spec: mujoco.MjSpec, name: str, row: Phalanx, actuation: Actuation) -> None:
-    """Give a joint its position servo; actuators are numbered in the order of these calls."""
+    """Add the position servo of a joint; the order of calls is the order of actuators."""
     actuator = spec.add_actuator(
         name=name,
         target=name,
@@ -227,23 +249,21 @@ def add_servo(spec: mujoco.MjSpec, name: str, row: Phalanx, actuation: Actuation
         ctrllimited=True,
     )
     if actuation == "prescribed":
-        actuator.gainprm[0] = 0.0  # it pulls at nothing: its control records the joint's target
+        actuator.gainprm[0] = 0.0  # no force: its control records the target of the joint
         return
     actuator.set_to_position(kp=row.servo_stiffness, dampratio=row.servo_damping_ratio)
     actuator.forcerange = [-row.force_limit, row.force_limit]
     actuator.forcelimited = True
 
 
-def _set_inertial(body: mujoco.MjsBody, inertial: Inertial) -> None:
-    """State the inertia of a link that says it."""
-    rotation = rotation_from_euler(inertial.origin.rpy)
-    ixx, iyy, izz, ixy, ixz, iyz = inertial.inertia or (0.0,) * 6
-    about = np.array([[ixx, ixy, ixz], [ixy, iyy, iyz], [ixz, iyz, izz]])
-    set_inertia(body, inertial.mass, rotation @ about @ rotation.T, inertial.origin.xyz)
+def _range(row: Phalanx) -> list[float]:
+    """Return the limits of a joint, at least ``LOCKED`` apart."""
+    low, high = row.limits
+    return [low, max(high, low + LOCKED)]
 
 
 def _add_couplings(spec: mujoco.MjSpec, hand: Hand) -> None:
-    """Let joints follow others; MuJoCo's ``mimic`` of URDF is the same equality."""
+    """Couple joints to their leaders by equalities, as MuJoCo does for ``mimic`` of URDF."""
     for coupling in hand.couplings:
         equality = spec.add_equality(
             name=names.coupling(coupling.joint),
@@ -257,27 +277,15 @@ def _add_couplings(spec: mujoco.MjSpec, hand: Hand) -> None:
         equality.data[:2] = [coupling.offset, coupling.ratio]
 
 
-def _range(row: Phalanx) -> list[float]:
-    low, high = row.limits
-    return [low, max(high, low + LOCKED)]
-
-
-# --------------------
-# The palm: a solid around the finger bases, or the shape that a hand names.
-
-
-COINCIDENT = 1e-4
-"""Finger bases nearer to one another than this [m] leave no room for a palm."""
-MARGIN_PER_RADIUS = 0.9
-"""An automatic palm is a little thinner than the fingers that stand on it."""
+# Palms
 
 
 def palm_points(hand: Hand, palm: Palm | None = None) -> Array | None:
-    """Corners (n, 3) [m] of an automatic palm in the hand's frame, None where bases coincide.
+    """Compute the vertices of an automatic palm, (n, 3) [m], hand frame; None if bases coincide.
 
     Args:
         hand: The hand.
-        palm: One of its palms; the first one where it is not given.
+        palm: One of its palms; None for the first one.
     """
     palm = palm or hand.palm
     fingers = [one for one in hand.fingers if not palm.fingers or one.name in palm.fingers]
@@ -294,10 +302,10 @@ def palm_points(hand: Hand, palm: Palm | None = None) -> Array | None:
 
 
 def add_palms(spec: mujoco.MjSpec, base: mujoco.MjsBody, hand: Hand) -> list[str]:
-    """Put the palm's geoms on the hand's base body, and further palms on bodies of their own.
+    """Add the palm to the base body of the hand, and further palms as separate bodies.
 
     Returns:
-        The bodies of those that there are.
+        The bodies with geoms.
     """
     bodies = [PALM] if _add_palm(spec, base, hand, hand.palm, PALM) else []
     for palm in hand.more_palms:
@@ -308,7 +316,7 @@ def add_palms(spec: mujoco.MjSpec, base: mujoco.MjsBody, hand: Hand) -> list[str
 
 
 def _add_palm(spec: mujoco.MjSpec, body: mujoco.MjsBody, hand: Hand, palm: Palm, name: str) -> bool:
-    """Put the geoms of a palm on a body; says whether there are any."""
+    """Add the geoms of a palm to a body; return whether there are any."""
     rgba = hand.palm_rgba or PALM_RGBA
     if palm.kind == "shape" and palm.shape is not None:
         first = Part(shape=palm.shape, pose=palm.pose)
@@ -332,12 +340,7 @@ def _add_palm(spec: mujoco.MjSpec, body: mujoco.MjsBody, hand: Hand, palm: Palm,
     return True
 
 
-# --------------------
-# A hand with a model of its own, attached to a scene as it is.
-
-
-PRESCRIBED_ARMATURE = 1e4
-"""Inertia [kg·m² or kg] that keeps a prescribed joint on its path whatever touches it."""
+# Attached hand models
 
 
 def add_model(
@@ -346,16 +349,16 @@ def add_model(
     model: HandModel,
     actuation: Literal["servo", "prescribed"],
 ) -> list[str]:
-    """Attach a hand's own model to a body and return its bodies that can touch.
+    """Attach the model of a hand to a body and return its bodies that can touch.
 
     Args:
         spec: The scene; to be copied before it is compiled.
-        base: What carries the model.
+        base: Body that carries the model.
         model: The model.
-        actuation: Where it is ``prescribed``, joints lose their servos, springs and friction.
+        actuation: If ``prescribed``, joints lose their servos, springs and friction.
 
     Raises:
-        DescriptionError: Its file is missing, wrong, or has changed.
+        DescriptionError: The file is missing, invalid, or has changed.
     """
     attach(spec, source_model(model), base, model.pose, model.servos)
     for name in (
@@ -374,10 +377,10 @@ def add_model(
 
 
 def silence(spec: mujoco.MjSpec, bodies: Iterable[str]) -> None:
-    """Leave contact to the scene's explicit pairs: none of the model's own is made any more.
+    """Disable the contacts of an attached hand model, as the scene has explicit pairs.
 
     Args:
-        spec: A scene that holds a hand's own model; changed.
+        spec: A scene with an attached hand model; changed.
         bodies: Its bodies that can touch.
     """
     for body in bodies:
@@ -388,7 +391,7 @@ def silence(spec: mujoco.MjSpec, bodies: Iterable[str]) -> None:
 
 
 def settle(model: mujoco.MjModel, hand: Hand, position: Array) -> Array:
-    """A posture in which the hand's own equalities hold, with its drives where they are.
+    """Compute a posture that satisfies the equalities of the hand, with its actuators fixed.
 
     Args:
         model: The compiled scene.
@@ -402,7 +405,7 @@ def settle(model: mujoco.MjModel, hand: Hand, position: Array) -> Array:
     hand_joints = [name for f in hand.fingers for name in map(f.joint_of, f.phalanges)]
     led = {move.joint for model_actuator in hand.model.actuators for move in model_actuator.moves}
     held = np.ones(model.nv, dtype=bool)
-    # joints of the model that no row tells of, balls, may move too
+    # joints of the model that have no phalanx, such as ball joints, may move too
     for joint in range(model.njnt):
         name = model.joint(joint).name
         if name in hand_joints and name not in led:
@@ -411,20 +414,15 @@ def settle(model: mujoco.MjModel, hand: Hand, position: Array) -> Array:
     return np.array(data.qpos)
 
 
-# --------------------
-# What a closure puts on a hand: sliders, tendons, and the motors and servos that pull them.
-
-
-SLIDER_MASS = 1e-6
-"""Mass [kg] of the body of a slider: MuJoCo needs moving bodies to have some."""
+# Closure mechanisms: sliders, tendons and their actuators
 
 
 def add_mechanism(spec: mujoco.MjSpec, mechanism: ActuationModel) -> None:
-    """Add what a closure moves beside the servos of the joints.
+    """Add the sliders, tendons and actuators of a closure.
 
     Args:
-        spec: A model with the hand; its actuators come first.
-        mechanism: The closure's.
+        spec: A model with the hand, whose actuators come first.
+        mechanism: Mechanism of the closure.
     """
     if not mechanism.actuators:
         return
@@ -436,6 +434,7 @@ def add_mechanism(spec: mujoco.MjSpec, mechanism: ActuationModel) -> None:
 
 
 def _add_slider(spec: mujoco.MjSpec, slider: Slider) -> None:
+    """Add a body on a slide joint."""
     body = spec.worldbody.add_body(name=slider.name, gravcomp=1)
     body.mass = SLIDER_MASS
     body.inertia = [SLIDER_MASS] * 3
@@ -449,7 +448,7 @@ def _add_slider(spec: mujoco.MjSpec, slider: Slider) -> None:
 
 
 def _joint_inertia(spec: mujoco.MjSpec) -> dict[str, float]:
-    """Inertia about each joint with the model in its zero posture [kg·m² or kg]."""
+    """Compute the inertia about each joint in the zero posture [kg·m² or kg]."""
     model = spec.compile()
     joints = (model.joint(index) for index in range(model.njnt))
     return {joint.name: float(model.dof_M0[joint.dofadr[0]]) for joint in joints}
@@ -458,30 +457,31 @@ def _joint_inertia(spec: mujoco.MjSpec) -> dict[str, float]:
 def _add_actuator(
     spec: mujoco.MjSpec, actuator: ClosureActuator, inertia: Mapping[str, float]
 ) -> None:
+    """Add a tendon with its motor or position servo."""
     name, (low, high) = actuator.actuator.name, actuator.actuator.limits
     tendon = spec.add_tendon(name=name)
     for joint, arm in actuator.arms:
         tendon.wrap_joint(joint, arm)
-    made = spec.add_actuator(
+    element = spec.add_actuator(
         name=name,
         target=name,
         trntype=mujoco.mjtTrn.mjTRN_TENDON,
-        ctrlrange=[low, max(high, low + 1e-9)],
+        ctrlrange=[low, max(high, low + LOCKED)],
         ctrllimited=True,
         forcerange=list(actuator.force_limits),
         forcelimited=True,
     )
     if not actuator.stiffness:
-        made.set_to_motor()
+        element.set_to_motor()
         return
     stiffness = actuator.stiffness
-    made.gaintype = mujoco.mjtGain.mjGAIN_FIXED
-    made.biastype = mujoco.mjtBias.mjBIAS_AFFINE
-    made.gainprm[0] = stiffness
-    made.biasprm[:3] = [stiffness * actuator.zero, -stiffness, -_damping(actuator, inertia)]
+    element.gaintype = mujoco.mjtGain.mjGAIN_FIXED
+    element.biastype = mujoco.mjtBias.mjBIAS_AFFINE
+    element.gainprm[0] = stiffness
+    element.biasprm[:3] = [stiffness * actuator.zero, -stiffness, -_damping(actuator, inertia)]
 
 
 def _damping(actuator: ClosureActuator, inertia: Mapping[str, float]) -> float:
-    """Velocity gain of a servo: 2 ζ √(k m), m the inertia along its length, 1/Σ(arm²/M)."""
+    """Compute the velocity gain 2 ζ √(k m) of a servo with m = 1/Σ(arm²/M) along its tendon."""
     mobility = sum(arm**2 / inertia[joint] for joint, arm in actuator.arms)
     return 2.0 * actuator.damping_ratio * math.sqrt(actuator.stiffness / mobility)

@@ -1,4 +1,4 @@
-"""Interface of the models of compliant hand carriers, which extensions implement."""
+"""Interface of models of compliant hand carriers, which extensions implement."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from softgrasp.description.scene import GraspScene
 from softgrasp.extensions import CARRIERS, load
 
 Posture = tuple[tuple[str, float], ...]
-"""Joints and their variables [rad or m]."""
+"""Joint names and variables [rad or m]."""
 
 
 class CarrierRest(NamedTuple):

@@ -1,4 +1,4 @@
-"""Names of everything in a generated model, in one place."""
+"""Names of the bodies, joints, actuators, sensors and keyframes of generated models."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from softgrasp.io.mjcf.model import BASE
 from softgrasp.model.hand_carrier import carrier_model
 
 OBJECT = "object"
-"""Body of the one to be grasped; further ones are ``object2``, ``object3`` and so on."""
+"""Body of the object to be grasped; further ones are ``object2``, ``object3`` and so on."""
 PALM = "palm"
 ARM = "arm"
 """Base body of an arm; the names of all its other elements begin with it."""
@@ -20,117 +20,118 @@ TABLE = "table"
 WRIST = "wrist"
 """Joint, and its actuator, that lifts the hand."""
 WRIST_JOINTS = ("wrist_x", "wrist_y", "wrist_z", "wrist_turn_z", "wrist_turn_y", "wrist_turn_x")
-"""Joints, and their actuators, of a wrist that goes through a sequence, from the world on."""
+"""Joints, and their actuators, of a wrist that moves through a sequence, from the world on."""
 MODEL_BASE = BASE
-"""Body that carries a hand's own model; its palm is one of its own bodies."""
+"""Body that carries an attached hand model, whose palm is one of its bodies."""
 START = "start"
 """Keyframe 0: the state from which the hand closes."""
 _OBJECT = re.compile(rf"{OBJECT}\d*")
-_AROUND = re.compile(r"(table|wall|block)\d*")
+_SURROUNDING = re.compile(r"(table|wall|block)\d*")
 
 
 def object_body(index: int) -> str:
-    """Body of an object: ``object`` for the first one, ``object2`` for the next."""
+    """Return the body of an object: ``object`` for the first one, ``object2`` for the next."""
     return _counted(OBJECT, index)
 
 
 def object_bodies(scene: GraspScene) -> list[str]:
-    """Bodies of all objects, that of the one to be grasped first."""
+    """Return the bodies of all objects, the object to be grasped first."""
     return [object_body(index) for index in range(1 + len(scene.objects))]
 
 
 def surrounding_bodies(scene: GraspScene) -> list[str]:
-    """Bodies, and geoms, of what stands around, such as ``table``, ``wall`` and ``wall2``."""
+    """Return the bodies (and geoms) of surroundings, such as ``table``, ``wall`` and ``wall2``."""
     kinds = [part.type for part in scene.surroundings]
     return [_counted(kind, kinds[:index].count(kind)) for index, kind in enumerate(kinds)]
 
 
 def display_names(scene: GraspScene) -> dict[str, str]:
-    """What the bodies of objects and surroundings are called in the scene."""
+    """Map the bodies of objects and surroundings to their names in the scene."""
     objects = zip(object_bodies(scene), scene.object_names, strict=True)
     return dict([*objects, *zip(surrounding_bodies(scene), scene.surrounding_names, strict=True)])
 
 
 def is_object(body: str) -> bool:
-    """Whether a body is an object's."""
+    """Whether a body is that of an object."""
     return _OBJECT.fullmatch(body) is not None
 
 
 def is_around(body: str) -> bool:
-    """Whether a body is one of what stands around."""
-    return _AROUND.fullmatch(body) is not None
+    """Whether a body is one of the surroundings."""
+    return _SURROUNDING.fullmatch(body) is not None
 
 
 def object_joints(body: str) -> tuple[str, str, str]:
-    """Joints of a planar object: along x and z of the world, and about y."""
+    """Return the joints of a planar object: along x and z of the world, and about y."""
     return (f"{body}_x", f"{body}_z", f"{body}_turn")
 
 
 def _counted(word: str, index: int) -> str:
+    """Append a number to a name, from the second one on."""
     return word if index == 0 else f"{word}{index + 1}"
 
 
 def arm_body(link: str) -> str:
-    """Body of a link of the arm: ``arm_L2``."""
+    """Return the body of a link of the arm, such as ``arm_L2``."""
     return f"{ARM}_{link}"
 
 
 def arm_joint(joint_name: str) -> str:
-    """Joint of the arm, and its actuator: ``arm_J2``."""
+    """Return a joint of the arm and its actuator, such as ``arm_J2``."""
     return f"{ARM}_{joint_name}"
 
 
 def soft_link(finger: str, index: int) -> str:
-    """Body, and geom, of a soft finger's link, ``L0`` at the palm: ``F1_L0``."""
+    """Return the body and geom of a link of a soft finger, such as ``F1_L0`` at the palm."""
     return f"{finger}_L{index}"
 
 
 def tip_site(finger: str) -> str:
-    """Site at the fingertip: ``F1_tip``."""
+    """Return the site at the fingertip, such as ``F1_tip``."""
     return f"{finger}_tip"
 
 
 def coupling(joint: str) -> str:
-    """Equality that makes a joint follow another: ``F1_J3_follows``."""
+    """Return the equality that couples a joint to another, such as ``F1_J3_follows``."""
     return f"{joint}_follows"
 
 
 def contact_sensor(body: str, index: int = 0) -> str:
-    """Sensor of the contact forces between a body of the hand and an object."""
+    """Return the sensor of the contact forces between a body of the hand and an object."""
     return _counted(f"{body}_contact", index)
 
 
 def sensor_site(sensor: str) -> str:
-    """Frame of a force and torque sensor: ``sensor_wrist``."""
+    """Return the site of a force and torque sensor, such as ``sensor_wrist``."""
     return f"sensor_{sensor}"
 
 
 def sensor_part(sensor: str, part: str) -> str:
-    """Force, or torque, of a force and torque sensor: ``sensor_wrist_force``."""
+    """Return the force or torque of a sensor, such as ``sensor_wrist_force``."""
     return f"sensor_{sensor}_{part}"
 
 
 def hand_body(hand: Hand) -> str:
-    """The body whose frame is the hand's: the palm, or what carries an attached model."""
+    """Return the body with the hand frame: the palm, or the carrier of an attached model."""
     return PALM if hand.model is None else MODEL_BASE
 
 
 def joint_names(hand: Hand) -> list[str]:
-    """All joints, finger by finger, those of the soft fingers last."""
+    """Return all joints of a hand, finger by finger, soft fingers last."""
     rigid = [finger.joint_of(row) for finger in hand.fingers for row in finger.phalanges]
     return rigid + [name for digit in hand.soft_fingers for name in soft_joint_names(digit)]
 
 
 def soft_joint_names(digit: MountedSoftFinger, only: Freedom | None = None) -> list[str]:
-    """The joints of a soft finger: ``F1_J1``, or as ``finger_joint_names`` calls them."""
+    """Return the joints of a soft finger: the finger name and one of ``finger_joint_names``."""
     return [f"{digit.name}_{joint_name}" for joint_name in finger_joint_names(digit.finger, only)]
 
 
 def finger_joint_names(finger: SoftFinger, only: Freedom | None = None) -> list[str]:
-    """The coordinates of a soft finger that belongs to no hand, or those of one kind.
+    """Return the joints of a soft finger outside a hand, or those of one kind.
 
-    ``J1`` bends in the plane, ``J1y`` and ``J1z`` those of a spatial finger, ``J1t`` twists, and
-    ``J1s`` stretches.
+    ``J1`` bends a planar finger, ``J1y`` and ``J1z`` bend a spatial one, ``J1t`` twists and ``J1s``
+    stretches.
     """
     ends = {"y": "" if finger.planar else "y", "z": "z", "twist": "t", "stretch": "s"}
     freedoms = [one for one in finger.freedoms if only in (None, one[1])]
@@ -138,7 +139,7 @@ def finger_joint_names(finger: SoftFinger, only: Freedom | None = None) -> list[
 
 
 def carrier_joints(scene: GraspScene) -> list[str]:
-    """Joints of what carries the hand: an arm, or a wrist."""
+    """Return the joints of the carrier of the hand: an arm or a wrist."""
     if isinstance(scene.arm, HandCarrier):
         return carrier_model(scene.arm).joints()
     if scene.arm is not None:
@@ -149,25 +150,25 @@ def carrier_joints(scene: GraspScene) -> list[str]:
 
 
 def carrier_actuators(scene: GraspScene) -> list[str]:
-    """Actuators of what carries the hand: called as their joints, but for a compliant carrier."""
+    """Return the actuators of the carrier, named as their joints except for compliant carriers."""
     if isinstance(scene.arm, HandCarrier):
         return carrier_model(scene.arm).actuators()
     return carrier_joints(scene)
 
 
 def scene_joints(scene: GraspScene) -> list[str]:
-    """All joints that a run records: the hand's, sliders, then those of what carries it."""
+    """Return all recorded joints: hand, sliders, then carrier."""
     sliders = [slider.name for slider in scene.mechanism.sliders]
     return joint_names(scene.hand) + sliders + carrier_joints(scene)
 
 
 def scene_actuators(scene: GraspScene) -> list[str]:
-    """All actuators of a scene in the order of their targets: the hand's, then the carrier's."""
+    """Return all actuators of a scene in the order of their targets: hand, then carrier."""
     return [actuator.name for actuator in scene.actuators] + carrier_actuators(scene)
 
 
 def parts(hand: Hand) -> dict[str, tuple[str, str]]:
-    """(finger, phalanx or soft link) of every body that can touch, the palm left out."""
+    """Map every body that can touch, except the palm, to (finger, phalanx or soft link)."""
     parts_by_name = {
         body: (finger.name, body.removeprefix(f"{finger.name}_") if row.bodies else row.name)
         for finger in hand.fingers

@@ -1,4 +1,4 @@
-"""How far a hand has to be pulled back from an object that it would stand in."""
+"""Retreat distance of a hand that would penetrate an object at the start."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from softgrasp.model.contact_pairs import Pair, object_pairs
 from softgrasp.model.scene import build
 
 MAX_DISTANCE = 0.15
-"""How far a hand is pulled back at most [m]."""
+"""Largest retreat of a hand [m]."""
 STEP = 2e-4
-"""Least step of the search, and so the most by which a way is too long [m]."""
+"""Smallest step of the search, which bounds the excess of a result [m]."""
 ASIDE = 10.0
-"""Where the object waits while the model is built [m]."""
+"""Height of the object while the model is built [m]."""
 
 
 class PullBack:
-    """Asks how far a hand in its start posture stands clear of an object.
+    """Search for the retreat distance of a hand in its start posture from an object.
 
-    The object is taken as rigid, and everything else of the scene is left out.
+    The object is rigid; everything else of the scene is left out.
     """
 
     def __init__(self, scene: GraspScene) -> None:
         """Build the model of hand and object.
 
         Args:
-            scene: The scene, whose poses play no part.
+            scene: The scene; its poses are ignored.
         """
         model = build(_bare(scene)).model
         self._model, self._data = model, mujoco.MjData(model)
@@ -44,17 +44,17 @@ class PullBack:
         """Unit vector in the hand's frame from the finger bases to the grasp's centre, (3,)."""
 
     def distance(self, pose: Array, gap: float) -> float | None:
-        """How far the object goes along the approach, or the hand back, until it is clear [m].
+        """Compute the retreat of the hand along its approach until the object is clear [m].
 
-        Two convex bodies that stand in each other by a depth have to be moved at least so far in
-        any direction, so the search takes no step beyond the first clear place but ``STEP``.
+        Two convex bodies with a penetration depth have to be displaced at least by that depth in
+        any direction, so the result exceeds the smallest one by at most ``STEP``.
 
         Args:
-            pose: Of the object in the hand's frame, (4, 4).
-            gap: What has to be between them [m].
+            pose: Pose of the object in the hand frame, (4, 4).
+            gap: Required gap between hand and object [m].
 
         Returns:
-            0 where it is clear as it is; None where it is not within ``MAX_DISTANCE``.
+            0 where the object is clear already; None where it is not within ``MAX_DISTANCE``.
         """
         self._object_pose[3:] = quaternion_of(pose)
         distance, start = 0.0, pose[:3, 3]
@@ -67,7 +67,7 @@ class PullBack:
         return None
 
     def _distance(self, max_distance: float) -> float:
-        """Between hand and object [m], at most ``max_distance``; negative where they overlap."""
+        """Compute the distance of hand and object [m], capped; negative inside."""
         mujoco.mj_kinematics(self._model, self._data)
         reach = max(max_distance, 1e-6)
         distances = [
@@ -77,21 +77,22 @@ class PullBack:
         return float(min(distances, default=reach))
 
     def _near(self, reach: float) -> list[tuple[int, int]]:
-        """Pairs whose bounding balls are so near."""
+        """Return the pairs whose bounding spheres are within a distance."""
         first, second = np.array(self._pairs).T
         radius, centre = self._model.geom_rbound, self._data.geom_xpos
         apart = np.linalg.norm(centre[first] - centre[second], axis=1)
         near = apart <= radius[first] + radius[second] + reach
-        near |= (radius[first] == 0.0) | (radius[second] == 0.0)  # a plane has no ball
+        near |= (radius[first] == 0.0) | (radius[second] == 0.0)  # a plane has no bounding sphere
         return [self._pairs[index] for index in np.flatnonzero(near)]
 
 
 def _ids(model: mujoco.MjModel, pair: Pair) -> tuple[int, int]:
+    """Return the geom ids of a pair."""
     return int(model.geom(pair.first).id), int(model.geom(pair.second).id)
 
 
 def _bare(scene: GraspScene) -> GraspScene:
-    """Hand and object alone, far from each other, the hand where it closes from."""
+    """Return the scene with hand and object only, far from each other, the hand open."""
     shaped = [phase.preshape for phase in scene.sequence if isinstance(phase, PreshapePhase)]
     return scene.replace(
         object=scene.object.replace(elasticity=None),

@@ -1,4 +1,12 @@
-"""A robot of rigid links and bendable segments → an MjSpec."""
+"""Robots of rigid links and bendable segments as MuJoCo models.
+
+A bendable segment is a chain of rigid cells with springs; joints are in the middle of their cells,
+so that the end of a chain of n is off by θ²/(12 n²) of the length under a constant moment, and both
+bending axes pass through one point. As rotations about different axes do not commute, every other
+cell has its joints in the opposite order, so that the rotation about the backbone and the lateral
+displacement of a pair of cells cancel to second order. Fixed tendons with the lengths of its
+tendons or chambers actuate the segment.
+"""
 
 from __future__ import annotations
 
@@ -22,32 +30,57 @@ from softgrasp.mechanics.transforms import (
     rotation_from_euler,
 )
 from softgrasp.model.compile import compiled
-from softgrasp.model.shapes import COLLISION_GROUP, VISUAL_GROUP, add_shape, part_pose, set_inertia
+from softgrasp.model.shapes import (
+    COLLISION_GROUP,
+    VISUAL_GROUP,
+    add_shape,
+    inertia_tensor,
+    part_pose,
+    set_inertia,
+)
 from softgrasp.model.visual import PHALANX_RGBA, SILICONE_RGBA, Rgba, add_visuals
 
 LOCKED = 1e-9
-"""Width [rad or m] of the range of a joint whose limits coincide: MuJoCo refuses an empty one."""
-
-
+"""Width of the range of a joint whose limits coincide [rad or m], as MuJoCo rejects empty ones."""
 FLOOR_GAP = 0.1
-"""The floor of a picture lies this far below the lowest point [m]."""
+"""Distance of the floor below the straight robot [m]."""
+MIN_MASS, MIN_INERTIA = 1e-6, 1e-9
+"""Mass and inertia of a moving link without an inertial [kg, kg·m²], as MuJoCo needs some."""
+WATER = 1000.0
+"""Density of the ball whose inertia a link with a mass only has [kg/m³]."""
+SERVO_RATE = 100.0
+"""Natural frequency of the servos [rad/s]."""
+CORE_FRACTION = 0.35
+"""Radius of the drawn backbone over that of the segment [–]."""
+DISC_FRACTION = 0.12
+"""Thickness of a drawn disc over the distance between discs [–]."""
+MIN_CELL_MASS = 1e-6
+"""Mass of a segment without a described mass [kg], as moving bodies need some in MuJoCo."""
+DISC_RGBA: Rgba = (0.42, 0.49, 0.58, 1.0)
+"""Colour of discs."""
+UNLIMITED = 1e9
+"""Maximum tension [N] or pressure [Pa] of an actuator without a limit, as MuJoCo needs one."""
+LOCKED_PRESSURE = 1e-3
+"""Width of the range of a constant pressure [Pa], as MuJoCo rejects empty ones."""
+
+# Robots
 
 
 def robot_spec(robot: Robot) -> mujoco.MjSpec:
-    """The robot with its root link fixed to the world, straight.
+    """Build the spec of a robot with its root link fixed to the world, bendables straight.
 
-    Bendables are chains of joints in mid-cell (``model/robot.py``); the child link of one rides
-    on its end. Frames named ``webster`` differ from ``bishop`` by a turn about the backbone that
-    follows the bending plane; no body does that, so bodies are those of ``bishop``, with a warning.
-    A planar bendable's plane stands still, and its child link is turned by it.
+    The child link of a bendable is fixed to its end. Frames named ``webster`` differ from
+    ``bishop`` by a rotation about the backbone that follows the bending plane, which no body does;
+    bodies have ``bishop`` frames, with a warning. The plane of a planar bendable is constant, and
+    its child link is rotated by it.
 
-    Rigid joints, but those that follow another, have servos: ``ctrl`` is a position [rad or m].
+    Rigid joints, except those that mimic another, have servos: ``ctrl`` is a position [rad or m].
 
     Raises:
-        BuildError: A bendable does not say how stiff it is, or MuJoCo refuses the robot.
+        BuildError: A bendable has no stiffness, or MuJoCo rejects the robot.
 
     Warns:
-        SoftgraspWarning: A frame is taken as ``bishop``, or something that moves has no mass.
+        SoftgraspWarning: A frame is taken as ``bishop``, or a moving item has no mass.
     """
     spec = mujoco.MjSpec()
     spec.modelname = robot.name
@@ -57,7 +90,7 @@ def robot_spec(robot: Robot) -> mujoco.MjSpec:
     spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_AUTORESET
     if any(part.frame == "webster" and not part.planar for part in robot.bendables):
         warnings.warn(
-            f"{robot.name}: bodies turn as 'bishop' frames do; 'webster' frames turn with the "
+            f"{robot.name}: bodies have 'bishop' frames; 'webster' frames rotate with the "
             "bending plane, which no body does",
             SoftgraspWarning,
             stacklevel=2,
@@ -75,10 +108,10 @@ def robot_spec(robot: Robot) -> mujoco.MjSpec:
 
 
 def robot_model(robot: Robot) -> mujoco.MjModel:
-    """The robot as a compiled model; see ``robot_spec``.
+    """Compile a robot; see ``robot_spec``.
 
     Raises:
-        BuildError: MuJoCo refuses it, or a bendable does not say how stiff it is.
+        BuildError: MuJoCo rejects it, or a bendable has no stiffness.
     """
     return compiled(robot_spec(robot), robot.name)
 
@@ -86,7 +119,7 @@ def robot_model(robot: Robot) -> mujoco.MjModel:
 def _children(
     spec: mujoco.MjSpec, robot: Robot, link: str, body: mujoco.MjsBody
 ) -> list[tuple[str, mujoco.MjsBody]]:
-    """Add what hangs on a link; returns the links at the other ends and their bodies."""
+    """Add the joints and bendables of a link; return the child links and their bodies."""
     children = []
     for joint in robot.joints:
         if joint.parent == link:
@@ -106,36 +139,30 @@ def _children(
 
 
 def _child_body(parent: mujoco.MjsBody, name: str, frame: Array) -> mujoco.MjsBody:
+    """Add a body at a frame."""
     return parent.add_body(name=name, pos=position_of(frame), quat=quaternion_of(frame))
 
 
 def _end_rotation(part: Bendable) -> Array:
-    """How the child link is turned about the end of the backbone, (4, 4)."""
+    """Return the rotation of the child link about the end of the backbone, (4, 4)."""
     is_rotated = part.frame == "webster" and part.planar
     return rotate_about("z", (part.limits.phi_min or 0.0) if is_rotated else 0.0)
 
 
-# --------------------
-# Rigid links of a robot: shapes that are seen or touched, mass and inertia.
-
-
-MIN_MASS, MIN_INERTIA = 1e-6, 1e-9
-"""What a moving link without an inertial gets [kg, kg·m²]: MuJoCo needs some."""
-WATER = 1000.0
-"""Density of the ball whose inertia a link has that gives its mass only [kg/m³]."""
+# Rigid links
 
 
 def add_link(spec: mujoco.MjSpec, body: mujoco.MjsBody, link: Link, *, moves: bool) -> None:
-    """Give a body the shapes and the inertia of a link.
+    """Add the shapes and the inertia of a link to a body.
 
     Args:
         spec: The model.
         body: The body.
         link: The link.
-        moves: Whether a joint of its own moves it, so that MuJoCo wants a mass.
+        moves: Whether a joint moves it, so that MuJoCo needs a mass.
 
     Warns:
-        SoftgraspWarning: It has no inertia, or moves and has no mass.
+        SoftgraspWarning: It has no inertia, or moves without a mass.
     """
     for kind, group, shapes in (
         ("visual", VISUAL_GROUP, link.visuals),
@@ -150,7 +177,7 @@ def add_link(spec: mujoco.MjSpec, body: mujoco.MjsBody, link: Link, *, moves: bo
         set_inertia(body, link.inertial.mass, rotated, position_of(frame))
     elif moves:
         warnings.warn(
-            f"link '{link.name}': expected an inertial of what moves, found none; it gets "
+            f"link '{link.name}': expected an inertial, as it moves, found none; it gets "
             f"{MIN_MASS:g} kg",
             SoftgraspWarning,
             stacklevel=2,
@@ -161,6 +188,7 @@ def add_link(spec: mujoco.MjSpec, body: mujoco.MjsBody, link: Link, *, moves: bo
 def _add_part(
     spec: mujoco.MjSpec, body: mujoco.MjsBody, name: str, part: LinkShape, group: int
 ) -> None:
+    """Add a shape to the visual or the collision group."""
     frame = origin_frame(part.origin)
     pose = Pose(position=position_of(frame), quaternion=quaternion_of(frame))
     before = len(body.geoms)
@@ -168,7 +196,7 @@ def _add_part(
         spec, body, name, part.shape, part_pose(part.shape, pose), rgba=part.rgba or PHALANX_RGBA[0]
     )
     for geom in body.geoms[before:]:
-        # a mesh comes with the convex parts that stand for it where it is touched
+        # a mesh has convex parts for contacts
         if isinstance(part.shape, Mesh) and (geom.name in touching) == (group == VISUAL_GROUP):
             spec.delete(geom)
         else:
@@ -176,7 +204,7 @@ def _add_part(
 
 
 def _tensor(link: str, inertial: Inertial) -> Array:
-    """Inertia (3, 3) [kg·m²] of a link about its centre of mass, in the axes of its inertial."""
+    """Return the inertia of a link about its centre of mass in inertial axes, (3, 3) [kg·m²]."""
     if inertial.inertia is None:
         moment = 0.4 * inertial.mass * (3.0 * inertial.mass / (4.0 * np.pi * WATER)) ** (2.0 / 3.0)
         warnings.warn(
@@ -186,20 +214,14 @@ def _tensor(link: str, inertial: Inertial) -> Array:
             stacklevel=2,
         )
         return np.diag([moment] * 3)
-    xx, yy, zz, xy, xz, yz = inertial.inertia
-    return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    return inertia_tensor(inertial.inertia)
 
 
-# --------------------
-# Rigid joints of a robot, their servos, and joints that follow others.
-
-
-SERVO_RATE = 100.0
-"""Natural frequency of a joint's servo [rad/s]."""
+# Rigid joints
 
 
 def add_joint(spec: mujoco.MjSpec, body: mujoco.MjsBody, joint: RigidJoint) -> None:
-    """Let a link's body move as its joint does; one that follows no other gets a servo."""
+    """Add a joint to the body of a link, with a servo unless it mimics another joint."""
     slides = joint.type == "prismatic"
     joint_element = body.add_joint(
         name=joint.name,
@@ -222,12 +244,12 @@ def add_joint(spec: mujoco.MjSpec, body: mujoco.MjsBody, joint: RigidJoint) -> N
 
 
 def tune_servos(spec: mujoco.MjSpec, robot: Robot) -> None:
-    """Make servos equally quick and critically damped, whatever they carry.
+    """Set the gains of servos to one natural frequency with critical damping.
 
-    A U(C)RDF gives no gains, so the stiffness comes from the inertia at the straight pose.
+    A U(C)RDF has no gains, so the stiffness is computed from the inertia at the straight pose.
 
     Raises:
-        BuildError: MuJoCo refuses the robot.
+        BuildError: MuJoCo rejects the robot.
     """
     moving = [joint.name for joint in robot.joints if spec.actuator(joint.name)]
     if not moving:
@@ -239,10 +261,10 @@ def tune_servos(spec: mujoco.MjSpec, robot: Robot) -> None:
 
 
 def add_mimics(spec: mujoco.MjSpec, robot: Robot) -> None:
-    """Make joints follow those that they mimic.
+    """Couple joints to those that they mimic.
 
     Raises:
-        BuildError: One would follow a joint that is fixed.
+        BuildError: A joint mimics a fixed joint.
     """
     kinds = {joint.name: joint.type for joint in robot.joints}
     for joint in robot.joints:
@@ -262,24 +284,7 @@ def add_mimics(spec: mujoco.MjSpec, robot: Robot) -> None:
             equality.data[:2] = joint.mimic.offset, joint.mimic.multiplier
 
 
-# --------------------
-# A bendable segment → a chain of rigid cells with springs, and the tendons that drive it.
-#
-# Joints stand in the middle of their cells, so that the end of a chain of n is off by θ²/(12 n²)
-# of
-# the length under a constant moment; both bending axes go through one point. Turns about
-# different
-# axes do not commute: every other cell takes its joints in the opposite order, and what a pair of
-# cells turns too far about the backbone, or shifts aside, cancels to second order as well.
-
-
-CORE_FRACTION = 0.35
-"""Radius of the drawn backbone over that of the segment."""
-DISC_FRACTION = 0.12
-"""Thickness of a drawn disc over the distance of two."""
-MIN_CELL_MASS = 1e-6
-"""Mass of a segment that has none of its own [kg]: MuJoCo needs moving bodies to have some."""
-DISC_RGBA: Rgba = (0.42, 0.49, 0.58, 1.0)
+# Bendable segments
 
 
 def add_bendable(
@@ -290,25 +295,25 @@ def add_bendable(
     *,
     driven: bool = True,
 ) -> tuple[mujoco.MjsBody, Array]:
-    """Add a segment to a body.
+    """Add a bendable segment to a body.
 
     Args:
         spec: The model to extend.
-        parent: The body that carries it.
+        parent: Body that carries it.
         part: The segment.
-        frame: Its base in the parent's frame, (4, 4).
-        driven: Whether to add its drives, too; their order is that of the actuators.
+        frame: Base of the segment in the parent frame, (4, 4).
+        driven: Whether to add its actuators, in their order.
 
     Returns:
-        The body of its last cell, and the segment's end in that body's frame (4, 4).
+        The body of its last cell, and the end of the segment in the frame of that body, (4, 4).
 
     Raises:
-        BuildError: It does not say how stiff it is, or no body has the inertia that it asks for.
+        BuildError: It has no stiffness, or an inertia that no body can have.
 
     Warns:
         SoftgraspWarning: It has no mass.
     """
-    _refuse_limp(part)
+    _check_stiffness(part)
     backbone = part.backbone
     cells, cell = backbone.links, backbone.length / backbone.links
     lengths = [0.5 * cell, *[cell] * (cells - 1), 0.5 * cell]
@@ -327,8 +332,8 @@ def add_bendable(
     return body, end
 
 
-def _refuse_limp(part: Bendable) -> None:
-    """Refuse a segment that nothing straightens, lengthens back or turns back."""
+def _check_stiffness(part: Bendable) -> None:
+    """Reject a segment with a zero bending, axial or torsion stiffness."""
     backbone = part.backbone
     if not backbone.bending_stiffness:
         raise BuildError(
@@ -338,12 +343,13 @@ def _refuse_limp(part: Bendable) -> None:
     for name in ("axial_stiffness", "torsion_stiffness"):
         if getattr(backbone, name) == 0.0:
             raise BuildError(
-                f"bendable '{part.name}': expected {name} above 0, or none for a segment that does "
-                "not give way, found 0"
+                f"bendable '{part.name}': expected {name} above 0, or none for a rigid segment, "
+                "found 0"
             )
 
 
 def _mass(part: Bendable) -> float:
+    """Return the mass of a segment, with a warning where it has none."""
     if part.inertial is not None:
         return part.inertial.mass
     warnings.warn(
@@ -354,7 +360,55 @@ def _mass(part: Bendable) -> float:
     return MIN_CELL_MASS
 
 
+def cell_inertias(
+    part: Bendable, mass: float, lengths: Sequence[float]
+) -> list[tuple[float, Array]]:
+    """Compute mass [kg] and central inertia (3, 3) [kg·m²] of every cell, base first.
+
+    The mass is uniform along the segment. Without a described inertia the segment is a uniform
+    cylinder. With one, the cells have parts of it such that the straight segment has it about its
+    middle, after subtraction of the parallel axis terms.
+
+    Args:
+        part: The segment.
+        mass: Mass of the whole segment [kg].
+        lengths: Lengths of the cells [m], with the length of the segment as sum.
+
+    Raises:
+        BuildError: The inertia is smaller than the parallel axis terms, or no body can have it.
+    """
+    sizes = np.asarray(lengths, dtype=float)
+    masses = mass * sizes / sizes.sum()
+    if part.inertial is None or part.inertial.inertia is None:
+        across = masses * (part.backbone.radius**2 / 4.0 + sizes**2 / 12.0)
+        along = masses * part.backbone.radius**2 / 2.0
+        moments = np.stack([across, across, along], axis=1)
+        return [
+            (cell_mass, np.diag(row))
+            for cell_mass, row in zip(masses.tolist(), moments, strict=True)
+        ]
+    centres = np.cumsum(sizes) - 0.5 * sizes - 0.5 * sizes.sum()
+    apart = float(masses @ centres**2)
+    rest = _inertia_about_center(part, part.inertial.inertia) - apart * np.diag([1.0, 1.0, 0.0])
+    moments = np.linalg.eigvalsh(rest)
+    if moments[0] <= 0.0 or moments[2] > moments[0] + moments[1]:
+        raise BuildError(
+            f"bendable '{part.name}': expected an inertia about its middle that a body of its "
+            f"length and mass can have, found {part.inertial.inertia}; without one it is that of "
+            "a uniform cylinder"
+        )
+    return [(cell_mass, cell_mass / mass * rest) for cell_mass in masses.tolist()]
+
+
+def _inertia_about_center(part: Bendable, inertia: tuple[float, ...]) -> Array:
+    """Return the described inertia in the base axes of the segment, (3, 3) [kg·m²]."""
+    assert part.inertial is not None  # checked by the caller
+    rotation = rotation_from_euler(part.inertial.origin.rpy)
+    return np.asarray(rotation @ inertia_tensor(inertia) @ rotation.T)
+
+
 def _set_pose(body: mujoco.MjsBody, frame: Array) -> None:
+    """Set the pose of a body."""
     quaternion = np.zeros(4)
     mujoco.mju_mat2Quat(quaternion, frame[:3, :3].ravel())
     body.pos, body.quat = frame[:3, 3], quaternion
@@ -363,7 +417,7 @@ def _set_pose(body: mujoco.MjsBody, frame: Array) -> None:
 def _fill(
     body: mujoco.MjsBody, part: Bendable, begin: float, length: float, inertia: tuple[float, Array]
 ) -> None:
-    """The piece of the segment that lies from a body's origin on along z."""
+    """Add inertia and geoms of one cell, which extends from the body origin along z."""
     backbone = part.backbone
     set_inertia(body, *inertia, (0.0, 0.0, 0.5 * length))
     common = {"pos": [0.0, 0.0, 0.5 * length], "mass": 0.0, "contype": 0, "conaffinity": 0}
@@ -386,6 +440,7 @@ def _fill(
 
 
 def _add_discs(body: mujoco.MjsBody, part: Bendable, begin: float, length: float) -> None:
+    """Add the discs within one cell."""
     discs = part.backbone.discs
     if not discs:
         return
@@ -405,7 +460,7 @@ def _add_discs(body: mujoco.MjsBody, part: Bendable, begin: float, length: float
 
 
 def _add_joints(body: mujoco.MjsBody, part: Bendable, index: int) -> None:
-    """Slide, twist and bend of one cell, where the segment has them."""
+    """Add the slide, twist and bending joints of one cell."""
     backbone, per_cell = part.backbone, part.backbone.links / part.backbone.length
     hinge, slide = mujoco.mjtJoint.mjJNT_HINGE, mujoco.mjtJoint.mjJNT_SLIDE
     along = (0.0, 0.0, 1.0)
@@ -433,18 +488,11 @@ def _add_joints(body: mujoco.MjsBody, part: Bendable, index: int) -> None:
             joint.limited, joint.range = True, [low, max(high, low + LOCKED)]
 
 
-# --------------------
-# What bends a segment: fixed tendons whose lengths are those of its tendons or chambers.
-
-
-UNLIMITED = 1e9
-"""Largest tension [N] or pressure [Pa] of a drive that has no limit: a range has two ends."""
-LOCKED_DRIVE = 1e-3
-"""Width [Pa] of the range of a pressure that cannot change: MuJoCo refuses an empty one."""
+# Actuators of segments
 
 
 def add_segment_actuators(spec: mujoco.MjSpec, part: Bendable) -> None:
-    """Fixed tendons: l − r (u cos α + v sin α) an element, or the bending angles themselves."""
+    """Add fixed tendons of length l − r (u cos α + v sin α), or of the bending angles."""
     directions = [(math.cos(d.angle), math.sin(d.angle)) for d in part.actuation]
     factors = [-actuator_part.radius for actuator_part in part.actuation]
     if not part.actuation:
@@ -465,78 +513,25 @@ def add_segment_actuators(spec: mujoco.MjSpec, part: Bendable) -> None:
 
 
 def _set_limits(actuator: mujoco.MjsActuator, actuator_part: object) -> None:
-    """A chamber pushes with pressure · area; a tendon pulls with its tension."""
+    """Set gain and range: a chamber pushes with pressure · area, a tendon pulls."""
     actuator.ctrllimited = True
     if isinstance(actuator_part, Chamber):
         actuator.gainprm[0] = actuator_part.area
         high = UNLIMITED if actuator_part.pressure_max is None else actuator_part.pressure_max
         actuator.ctrlrange = [
             actuator_part.pressure_min,
-            max(high, actuator_part.pressure_min + LOCKED_DRIVE),
+            max(high, actuator_part.pressure_min + LOCKED_PRESSURE),
         ]
     else:
         actuator.gainprm[0] = -1.0
         actuator.ctrlrange = [0.0, UNLIMITED]
 
 
-# --------------------
-# Mass and inertia of the cells that a bendable segment is cut into.
-
-
-def cell_inertias(
-    part: Bendable, mass: float, lengths: Sequence[float]
-) -> list[tuple[float, Array]]:
-    """Mass [kg] and inertia about the own centre (3, 3) [kg·m²] of every cell, base first.
-
-    The mass is spread evenly along the segment. Without an inertia of its own the segment is a
-    uniform cylinder. With one, the cells get shares of it such that the straight segment has it
-    about its middle: what their distances from the middle account for is left out.
-
-    Args:
-        part: The segment.
-        mass: Of the whole segment [kg].
-        lengths: Of the cells [m]; they add up to the segment's.
-
-    Raises:
-        BuildError: The inertia is less than these distances account for, or no body has it.
-    """
-    sizes = np.asarray(lengths, dtype=float)
-    masses = mass * sizes / sizes.sum()
-    if part.inertial is None or part.inertial.inertia is None:
-        across = masses * (part.backbone.radius**2 / 4.0 + sizes**2 / 12.0)
-        along = masses * part.backbone.radius**2 / 2.0
-        moments = np.stack([across, across, along], axis=1)
-        return [
-            (cell_mass, np.diag(row))
-            for cell_mass, row in zip(masses.tolist(), moments, strict=True)
-        ]
-    centres = np.cumsum(sizes) - 0.5 * sizes - 0.5 * sizes.sum()
-    apart = float(masses @ centres**2)
-    rest = _inertia_about_center(part, part.inertial.inertia) - apart * np.diag([1.0, 1.0, 0.0])
-    moments = np.linalg.eigvalsh(rest)
-    if moments[0] <= 0.0 or moments[2] > moments[0] + moments[1]:
-        raise BuildError(
-            f"bendable '{part.name}': expected an inertia about its middle that a body of its "
-            f"length and mass can have, found {part.inertial.inertia}; without one it is that of "
-            "a uniform cylinder"
-        )
-    return [(cell_mass, cell_mass / mass * rest) for cell_mass in masses.tolist()]
-
-
-def _inertia_about_center(part: Bendable, inertia: tuple[float, ...]) -> Array:
-    """The segment's own inertia in its base axes, (3, 3) [kg·m²]."""
-    assert part.inertial is not None  # it is what holds the inertia
-    xx, yy, zz, xy, xz, yz = inertia
-    rotation = rotation_from_euler(part.inertial.origin.rpy)
-    return np.asarray(rotation @ np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) @ rotation.T)
-
-
-# --------------------
-# Names of the joints, tendons and actuators of a bendable segment in a generated model.
+# Names of joints and actuators of segments
 
 
 def bend_joints(part: Bendable) -> list[tuple[str, tuple[float, float]]]:
-    """Names of the bending joints, each with the part of its angle towards x and towards y."""
+    """Return the bending joints, each with the components of its angle towards x and y."""
     if part.planar:
         phi = part.limits.phi_min or 0.0
         return [(f"{part.name}_J{k}", (math.cos(phi), math.sin(phi))) for k in cell_numbers(part)]
@@ -549,21 +544,21 @@ def bend_joints(part: Bendable) -> list[tuple[str, tuple[float, float]]]:
 
 
 def slide_joints(part: Bendable) -> list[str]:
-    """Names of the joints that lengthen it; none without an axial stiffness."""
+    """Return the axial slide joints; none without an axial stiffness."""
     return (
         [f"{part.name}_S{k}" for k in cell_numbers(part)] if part.backbone.axial_stiffness else []
     )
 
 
 def twist_joints(part: Bendable) -> list[str]:
-    """Names of the joints that twist it; none without a torsion stiffness."""
+    """Return the torsion joints; none without a torsion stiffness."""
     return (
         [f"{part.name}_T{k}" for k in cell_numbers(part)] if part.backbone.torsion_stiffness else []
     )
 
 
 def segment_actuator_names(part: Bendable) -> list[str]:
-    """Its tendons and actuators: one an actuation element, else the two bending moments."""
+    """Return the tendons and actuators: actuation elements, else bending moments."""
     if part.actuation:
         return [
             f"{part.name}_{actuator.type}{k}" for k, actuator in enumerate(part.actuation, start=1)
@@ -572,5 +567,5 @@ def segment_actuator_names(part: Bendable) -> list[str]:
 
 
 def cell_numbers(part: Bendable) -> range:
-    """Numbers of the cells that have joints; the half cell at the base, 0, has none."""
+    """Return the numbers of the cells with joints, without the half cell 0 at the base."""
     return range(1, part.backbone.links + 1)

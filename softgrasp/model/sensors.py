@@ -1,4 +1,8 @@
-"""Contact sensors: the forces between each body of the hand and each object."""
+"""Contact sensors between hand and objects, and force and torque sensors.
+
+A contact sensor reports the forces between one body of the hand and one object in a fixed number of
+slots, (normal, friction, friction) [N] each, largest forces first.
+"""
 
 from __future__ import annotations
 
@@ -19,23 +23,28 @@ BY_LARGEST_FORCE = 2
 """MuJoCo's ``reduce="maxforce"``: keep the contacts with the largest forces."""
 COMPONENTS = 3
 """Normal force and the two friction components of a contact [N]."""
-
-
 POINTS_OF_A_PAIR = 8
-"""Most contact points of two convex geoms: two boxes, face on face."""
+"""Largest number of contact points of two convex geoms: two boxes, face on face."""
 MAX_SLOTS = 64
+"""Largest number of slots of one sensor."""
+PARTS = (
+    ("force", mujoco.mjtSensor.mjSENS_FORCE),
+    ("torque", mujoco.mjtSensor.mjSENS_TORQUE),
+)
+
+# Contact forces
 
 
 def contact_slots(spec: mujoco.MjSpec, bodies: list[str], geoms: list[str]) -> int:
-    """Contacts that one body of the hand can report; a run warns where they were all taken.
+    """Compute the number of slots for one object; a run warns where all of them were used.
 
     Args:
         spec: The scene.
         bodies: Bodies of the hand that can touch.
-        geoms: Of an object; none of a deformable one.
+        geoms: Geoms of the object; empty for a deformable one.
     """
     if not geoms:
-        return MAX_SLOTS  # a deformable object, which a phalanx touches in many points
+        return MAX_SLOTS  # a phalanx touches a deformable object in many points
     if all(spec.geom(geom).type == mujoco.mjtGeom.mjGEOM_SPHERE for geom in geoms):
         # a ball touches a convex geom in one point
         return min(len(geoms) * max(len(spec.body(body).geoms) for body in bodies), MAX_SLOTS)
@@ -43,17 +52,17 @@ def contact_slots(spec: mujoco.MjSpec, bodies: list[str], geoms: list[str]) -> i
 
 
 def add_contact_sensors(spec: mujoco.MjSpec, bodies: list[str], slots: Sequence[int]) -> None:
-    """One sensor a body and object, slots × (normal, friction, friction) [N]; empty ones are zero.
+    """Add a sensor for each body and object; empty slots are zero.
 
     Args:
         spec: The scene.
         bodies: Bodies of the hand that can touch.
-        slots: Contacts that a body can report with each object.
+        slots: Number of slots for each object.
     """
     rigid, tree = mujoco.mjtObj.mjOBJ_BODY, mujoco.mjtObj.mjOBJ_XBODY
     for body in bodies:
         for index, count in enumerate(slots):
-            # the nodes of a deformable object, which is the first one, are found below its body
+            # the nodes of a deformable object, which is the first one, are children of its body
             deformable = index == 0 and bool(spec.flexes)
             sensor = spec.add_sensor(
                 name=contact_sensor(body, index),
@@ -69,16 +78,16 @@ def add_contact_sensors(spec: mujoco.MjSpec, bodies: list[str], slots: Sequence[
 def contact_layout(
     model: mujoco.MjModel, bodies: list[str], objects: int
 ) -> tuple[int, tuple[int, ...], Array]:
-    """Where the contact forces stand in ``sensordata``.
+    """Return the layout of the contact forces in ``sensordata``.
 
     Args:
         model: The compiled scene.
         bodies: Bodies of the hand that can touch.
-        objects: How many there are.
+        objects: Number of objects.
 
     Returns:
-        First index, number of slots a body with each object, and the matrix (nb, nb·slots·3) that
-        sums the normal forces of each body.
+        First index, number of slots for each object, and the matrix (nb, nb·slots·3) that sums the
+        normal forces of each body.
     """
     first = int(model.sensor(contact_sensor(bodies[0])).adr[0])
     names = [contact_sensor(bodies[0], index) for index in range(objects)]
@@ -88,23 +97,17 @@ def contact_layout(
 
 @lru_cache(maxsize=16)
 def _normal_sums(bodies: int, slots: int) -> Array:
+    """Compute the matrix that sums the normal forces of each body."""
     sums = np.kron(np.eye(bodies), np.tile([1.0, 0.0, 0.0], slots))
     sums.flags.writeable = False
     return sums
 
 
-# --------------------
-# Force and torque sensors: a site on a body, and MuJoCo's forces between it and its carrier.
-
-
-PARTS = (
-    ("force", mujoco.mjtSensor.mjSENS_FORCE),
-    ("torque", mujoco.mjtSensor.mjSENS_TORQUE),
-)
+# Force and torque sensors
 
 
 def add_force_sensors(spec: mujoco.MjSpec, scene: GraspScene) -> None:
-    """Add the force and torque sensors of a scene; they have no say in its motion."""
+    """Add the force and torque sensors of a scene, which do not affect its motion."""
     for sensor in scene.sensors:
         if isinstance(sensor, ForceTorqueSensor):
             site = spec.body(sensor.body).add_site(

@@ -1,4 +1,4 @@
-"""Shapes → geoms, with masses and inertias that come from the solid itself."""
+"""Shapes as geoms, exact mass properties of solids, and closed surfaces of primitive shapes."""
 
 from __future__ import annotations
 
@@ -28,145 +28,25 @@ from softgrasp.mechanics.transforms import Array, transform
 
 GEOM = mujoco.mjtGeom
 VISUAL_GROUP, COLLISION_GROUP, SKINNED_GROUP = 2, 3, 4
-"""Geoms only to be seen, and geoms only to be touched; those that are both are in group 0. Those of
-the last one touch and throw shadows, and a skin is seen in their place."""
+"""Groups of visual geoms, of collision geoms, and of collision geoms that throw shadows while a
+skin is drawn instead of them. Geoms for all purposes are in group 0."""
 TOUCHING_GROUPS = (0, COLLISION_GROUP, SKINNED_GROUP)
+"""Groups of geoms that can touch."""
+EDGE = 13
+"""Points along an edge of the cube from which all surfaces are made."""
+Faces = NDArray[np.int64]
 
 
 class MassProperties(NamedTuple):
     """Mass properties of a solid at unit density about its centre of mass."""
 
     volume: float
-    """[m³]"""
+    """Volume [m³]."""
     inertia: Array
-    """(3, 3) [m⁵]"""
+    """Inertia at unit density, (3, 3) [m⁵]."""
 
 
-def geom_of(shape: Primitive) -> dict[str, Any]:
-    """MuJoCo's geom type and size of a primitive."""
-    match shape:
-        case Sphere():
-            return {"type": GEOM.mjGEOM_SPHERE, "size": [shape.radius, 0, 0]}
-        case Cylinder():
-            return {"type": GEOM.mjGEOM_CYLINDER, "size": [shape.radius, shape.height / 2, 0]}
-        case Cuboid():
-            return {"type": GEOM.mjGEOM_BOX, "size": [edge / 2 for edge in shape.size]}
-        case Capsule():
-            return {"type": GEOM.mjGEOM_CAPSULE, "size": [shape.radius, shape.length / 2, 0]}
-        case Ellipsoid():
-            return {"type": GEOM.mjGEOM_ELLIPSOID, "size": list(shape.radii)}
-
-
-def mass_properties(shape: Shape) -> MassProperties:
-    """Volume [m³] and inertia at unit density [m⁵] about the centre of mass, in its frame."""
-    if isinstance(shape, Mesh):
-        body = load_mesh(shape)
-        return MassProperties(body.volume, body.inertia_per_density)
-    if isinstance(shape, Superellipsoid):
-        form = (shape.radii, shape.exponents)
-        return MassProperties(geometry.volume(*form), np.diag(geometry.moments(*form)))
-    volume, moments = _primitive_moments(shape)
-    return MassProperties(volume, np.diag(moments))
-
-
-def extent(shape: Shape) -> tuple[float, float, float]:
-    """Size of a shape along x, y and z of its own frame [m]."""
-    match shape:
-        case Sphere(radius=r):
-            return (2 * r, 2 * r, 2 * r)
-        case Cylinder(radius=r, height=h):
-            return (2 * r, 2 * r, h)
-        case Capsule(radius=r, length=h):
-            return (2 * r, 2 * r, h + 2 * r)
-        case Cuboid(size=size):
-            return size
-        case Ellipsoid(radii=(a, b, c)) | Superellipsoid(radii=(a, b, c)):
-            return (2 * a, 2 * b, 2 * c)
-        case Mesh():
-            x, y, z = np.ptp(load_mesh(shape).vertices, axis=0).tolist()
-            return (x, y, z)
-
-
-def _primitive_moments(shape: Primitive) -> tuple[float, list[float]]:
-    match shape:
-        case Sphere(radius=r):
-            volume = 4 / 3 * math.pi * r**3
-            return volume, [0.4 * volume * r * r] * 3
-        case Ellipsoid(radii=(a, b, c)):
-            volume = 4 / 3 * math.pi * a * b * c
-            squares = (b * b + c * c, a * a + c * c, a * a + b * b)
-            return volume, [volume / 5 * square for square in squares]
-        case Cuboid(size=(a, b, c)):
-            volume = a * b * c
-            squares = (b * b + c * c, a * a + c * c, a * a + b * b)
-            return volume, [volume / 12 * square for square in squares]
-        case Cylinder(radius=r, height=h):
-            volume = math.pi * r * r * h
-            across = volume * (3 * r * r + h * h) / 12
-            return volume, [across, across, volume * r * r / 2]
-        case Capsule(radius=r, length=h):
-            tube, ball = math.pi * r * r * h, 4 / 3 * math.pi * r**3
-            axial = tube * r * r / 2 + 0.4 * ball * r * r
-            # half balls: parallel axes from their own centroid at 3/8 r above the tube's end
-            across = tube * (3 * r * r + h * h) / 12
-            across += ball * (0.4 * r * r + h * h / 4 + 3 / 8 * h * r)
-            return tube + ball, [across, across, axial]
-
-
-def part_pose(shape: Shape, pose: Pose) -> Pose:
-    """Where the centre of a hand's part stands; of a mesh, ``pose`` places the file's own frame.
-
-    A mesh of a phalanx or palm comes drawn in the frame of its link, as in URDF.
-    """
-    if not isinstance(shape, Mesh):
-        return pose
-    frame = transform(pose.position, pose.quaternion)
-    centre = frame[:3, :3] @ load_mesh(shape).center_of_mass + frame[:3, 3]
-    return pose.replace(position=tuple(centre.tolist()))
-
-
-def part_name(body: str, index: int) -> str:
-    """What one of several shapes of a body is called; the first one as the body."""
-    return body if index == 0 else f"{body}_part{index + 1}"
-
-
-def joined_inertia(
-    shapes: Sequence[tuple[Shape, Pose]], *, mass: float | None, density: float
-) -> tuple[float, Array, tuple[float, float, float]]:
-    """Mass [kg], inertia about the centre of mass [kg·m²] and that centre [m] of several shapes.
-
-    Args:
-        shapes: Each with the pose of its centre.
-        mass: Of all together [kg]; from the density where it is not given.
-        density: [kg/m³]
-    """
-    frames = [transform(pose.position, pose.quaternion) for _, pose in shapes]
-    solids = [mass_properties(shape) for shape, _ in shapes]
-    volumes = np.array([solid.volume for solid in solids])
-    whole = float(volumes.sum())
-    centers = np.array([frame[:3, 3] for frame in frames])
-    # of one shape its own centre, to the last bit
-    centre = centers[0] if len(centers) == 1 else volumes @ centers / whole
-    inertia = np.zeros((3, 3))
-    for solid, frame in zip(solids, frames, strict=True):
-        rotation, away = frame[:3, :3], frame[:3, 3] - centre
-        inertia += rotation @ solid.inertia @ rotation.T
-        inertia += solid.volume * (away @ away * np.eye(3) - np.outer(away, away))
-    total = mass if mass is not None else whole * density
-    x, y, z = centre.tolist()
-    return total, inertia * (total / whole), (x, y, z)
-
-
-def set_inertia(
-    body: mujoco.MjsBody, mass: float, inertia: Array, centre: Sequence[float] = (0.0, 0.0, 0.0)
-) -> None:
-    """State a body's mass [kg], inertia (3, 3) [kg·m²] about its centre of mass, and that centre.
-
-    MuJoCo's inertia from geoms is not used: it is not exact for meshes.
-    """
-    body.mass, body.ipos = mass, list(centre)
-    body.fullinertia = inertia[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]].tolist()
-    body.explicitinertial = True
+# Geoms
 
 
 def add_shape(
@@ -178,9 +58,9 @@ def add_shape(
     *,
     rgba: Sequence[float],
 ) -> list[str]:
-    """Add a shape to a body and return the names of the geoms that can touch.
+    """Add a shape to a body and return the names of its geoms that can touch.
 
-    The geoms have no mass of their own and touch nothing until a pair names them.
+    The geoms have no mass and touch nothing until a pair contains them.
     """
     common = {
         "pos": list(pose.position),
@@ -207,10 +87,11 @@ def _add_mesh(
     common: dict[str, Any],
     rgba: Sequence[float],
 ) -> list[str]:
-    _add_vertices(spec, f"{name}_seen", mesh.vertices, mesh.faces)
-    seen = f"{name}_seen"
+    """Add a mesh to be drawn, and its convex parts to be touched."""
+    visual = f"{name}_seen"
+    _add_vertices(spec, visual, mesh.vertices, mesh.faces)
     body.add_geom(
-        name=seen, type=GEOM.mjGEOM_MESH, meshname=seen, group=VISUAL_GROUP, rgba=rgba, **common
+        name=visual, type=GEOM.mjGEOM_MESH, meshname=visual, group=VISUAL_GROUP, rgba=rgba, **common
     )
     names = []
     for index, (vertices, faces) in enumerate(mesh.parts):
@@ -229,27 +110,166 @@ def _add_mesh(
 
 
 def _add_vertices(spec: mujoco.MjSpec, name: str, vertices: Array, faces: Any) -> None:
+    """Add a mesh asset."""
     spec.add_mesh(name=name, uservert=vertices.ravel(), userface=np.asarray(faces).ravel())
 
 
-# --------------------
-# Closed surfaces of primitive shapes as triangles, for the skin of what deforms.
+def geom_of(shape: Primitive) -> dict[str, Any]:
+    """Return the MuJoCo geom type and size of a primitive."""
+    match shape:
+        case Sphere():
+            return {"type": GEOM.mjGEOM_SPHERE, "size": [shape.radius, 0, 0]}
+        case Cylinder():
+            return {"type": GEOM.mjGEOM_CYLINDER, "size": [shape.radius, shape.height / 2, 0]}
+        case Cuboid():
+            return {"type": GEOM.mjGEOM_BOX, "size": [edge / 2 for edge in shape.size]}
+        case Capsule():
+            return {"type": GEOM.mjGEOM_CAPSULE, "size": [shape.radius, shape.length / 2, 0]}
+        case Ellipsoid():
+            return {"type": GEOM.mjGEOM_ELLIPSOID, "size": list(shape.radii)}
 
 
-Faces = NDArray[np.int64]
+def part_pose(shape: Shape, pose: Pose) -> Pose:
+    """Return the pose of the centre of a part; for a mesh ``pose`` is that of the file frame.
 
-EDGE = 13
-"""Points along an edge of the cube that every surface is made of."""
+    A mesh of a phalanx or palm has its vertices in the link frame, as in URDF.
+    """
+    if not isinstance(shape, Mesh):
+        return pose
+    frame = transform(pose.position, pose.quaternion)
+    centre = frame[:3, :3] @ load_mesh(shape).center_of_mass + frame[:3, 3]
+    return pose.replace(position=tuple(centre.tolist()))
+
+
+def part_name(body: str, index: int) -> str:
+    """Return the name of one of several shapes of a body; the first one is named as the body."""
+    return body if index == 0 else f"{body}_part{index + 1}"
+
+
+def extent(shape: Shape) -> tuple[float, float, float]:
+    """Return the size of a shape along x, y and z of its frame [m]."""
+    match shape:
+        case Sphere(radius=r):
+            return (2 * r, 2 * r, 2 * r)
+        case Cylinder(radius=r, height=h):
+            return (2 * r, 2 * r, h)
+        case Capsule(radius=r, length=h):
+            return (2 * r, 2 * r, h + 2 * r)
+        case Cuboid(size=size):
+            return size
+        case Ellipsoid(radii=(a, b, c)) | Superellipsoid(radii=(a, b, c)):
+            return (2 * a, 2 * b, 2 * c)
+        case Mesh():
+            x, y, z = np.ptp(load_mesh(shape).vertices, axis=0).tolist()
+            return (x, y, z)
+
+
+# Mass properties
+
+
+def mass_properties(shape: Shape) -> MassProperties:
+    """Compute volume and inertia at unit density about the centre of mass, in the shape frame."""
+    if isinstance(shape, Mesh):
+        body = load_mesh(shape)
+        return MassProperties(body.volume, body.inertia_per_density)
+    if isinstance(shape, Superellipsoid):
+        form = (shape.radii, shape.exponents)
+        return MassProperties(geometry.volume(*form), np.diag(geometry.moments(*form)))
+    volume, moments = _primitive_moments(shape)
+    return MassProperties(volume, np.diag(moments))
+
+
+def _primitive_moments(shape: Primitive) -> tuple[float, list[float]]:
+    """Compute volume [m³] and principal moments at unit density [m⁵]."""
+    match shape:
+        case Sphere(radius=r):
+            volume = 4 / 3 * math.pi * r**3
+            return volume, [0.4 * volume * r * r] * 3
+        case Ellipsoid(radii=(a, b, c)):
+            volume = 4 / 3 * math.pi * a * b * c
+            squares = (b * b + c * c, a * a + c * c, a * a + b * b)
+            return volume, [volume / 5 * square for square in squares]
+        case Cuboid(size=(a, b, c)):
+            volume = a * b * c
+            squares = (b * b + c * c, a * a + c * c, a * a + b * b)
+            return volume, [volume / 12 * square for square in squares]
+        case Cylinder(radius=r, height=h):
+            volume = math.pi * r * r * h
+            across = volume * (3 * r * r + h * h) / 12
+            return volume, [across, across, volume * r * r / 2]
+        case Capsule(radius=r, length=h):
+            tube, ball = math.pi * r * r * h, 4 / 3 * math.pi * r**3
+            axial = tube * r * r / 2 + 0.4 * ball * r * r
+            # half balls: parallel axes from their centroid at 3/8 r above the end of the tube
+            across = tube * (3 * r * r + h * h) / 12
+            across += ball * (0.4 * r * r + h * h / 4 + 3 / 8 * h * r)
+            return tube + ball, [across, across, axial]
+
+
+def joined_inertia(
+    shapes: Sequence[tuple[Shape, Pose]], *, mass: float | None, density: float
+) -> tuple[float, Array, tuple[float, float, float]]:
+    """Compute mass [kg], inertia about the centre of mass [kg·m²] and that centre [m] of shapes.
+
+    Args:
+        shapes: Shapes with the poses of their centres.
+        mass: Total mass [kg]; None to compute it from the density.
+        density: Density [kg/m³].
+    """
+    frames = [transform(pose.position, pose.quaternion) for _, pose in shapes]
+    solids = [mass_properties(shape) for shape, _ in shapes]
+    volumes = np.array([solid.volume for solid in solids])
+    whole = float(volumes.sum())
+    centers = np.array([frame[:3, 3] for frame in frames])
+    # a single shape keeps its centre without rounding
+    centre = centers[0] if len(centers) == 1 else volumes @ centers / whole
+    inertia = np.zeros((3, 3))
+    for solid, frame in zip(solids, frames, strict=True):
+        rotation, away = frame[:3, :3], frame[:3, 3] - centre
+        inertia += rotation @ solid.inertia @ rotation.T
+        inertia += solid.volume * (away @ away * np.eye(3) - np.outer(away, away))
+    total = mass if mass is not None else whole * density
+    x, y, z = centre.tolist()
+    return total, inertia * (total / whole), (x, y, z)
+
+
+def set_inertia(
+    body: mujoco.MjsBody, mass: float, inertia: Array, centre: Sequence[float] = (0.0, 0.0, 0.0)
+) -> None:
+    """Set mass [kg], inertia (3, 3) [kg·m²] about the centre of mass, and that centre [m].
+
+    MuJoCo's inertia from geoms is not used, as it is not exact for meshes.
+    """
+    body.mass, body.ipos = mass, list(centre)
+    body.fullinertia = list(inertia_components(inertia))
+    body.explicitinertial = True
+
+
+def inertia_tensor(components: Sequence[float]) -> Array:
+    """Return the inertia tensor (3, 3) of (ixx, iyy, izz, ixy, ixz, iyz) [kg·m²]."""
+    xx, yy, zz, xy, xz, yz = components
+    return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+
+
+def inertia_components(
+    inertia: Array,
+) -> tuple[float, float, float, float, float, float]:
+    """Return (ixx, iyy, izz, ixy, ixz, iyz) of an inertia tensor (3, 3) [kg·m²]."""
+    xx, yy, zz, xy, xz, yz = inertia[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]].tolist()
+    return (xx, yy, zz, xy, xz, yz)
+
+
+# Surfaces as triangles, for the skin of deformable objects
 
 
 def surface_of(shape: Shape) -> tuple[Array, Faces]:
-    """Vertices (n, 3) [m] and triangles (m, 3), counterclockwise from outside.
+    """Compute vertices (n, 3) [m] and triangles (m, 3), counterclockwise from outside.
 
     Args:
         shape: A cuboid, cylinder, ellipsoid or sphere.
 
     Raises:
-        TypeError: It is none of these.
+        TypeError: Another shape.
     """
     cube, faces = _cube()
     match shape:
@@ -265,7 +285,7 @@ def surface_of(shape: Shape) -> tuple[Array, Faces]:
 
 
 def _cube() -> tuple[Array, Faces]:
-    """A cube from −1 to 1, six faces of EDGE × EDGE points each; edges have points of both."""
+    """Compute a cube from −1 to 1: six faces of EDGE × EDGE points, with the edges on both."""
     line = np.linspace(-1.0, 1.0, EDGE)
     across, along = (grid.ravel() for grid in np.meshgrid(line, line, indexing="ij"))
     number = np.arange(EDGE * EDGE).reshape(EDGE, EDGE)
@@ -284,7 +304,7 @@ def _cube() -> tuple[Array, Faces]:
 
 
 def _welded(points: Array, faces: Faces, *, caps: bool = False) -> tuple[Array, Faces]:
-    """One point for those in one place, so that light sees no seam; caps keep their edges."""
+    """Merge coincident points, so that shading has no seams; caps keep their edges."""
     sheet = np.arange(len(points)) // (EDGE * EDGE)
     apart = np.where(caps & (sheet >= 4), 1.0, 0.0)
     keys = np.column_stack([points.round(9), apart])
@@ -295,13 +315,13 @@ def _welded(points: Array, faces: Faces, *, caps: bool = False) -> tuple[Array, 
 
 
 def _ball(cube: Array) -> Array:
-    """The cube's points on the unit ball, evenly by angle."""
+    """Map the points of the cube to the unit ball, evenly by angle."""
     bent = np.tan(0.25 * np.pi * cube)
     return np.asarray(bent / np.linalg.norm(bent, axis=1, keepdims=True))
 
 
 def _drum(cube: Array) -> Array:
-    """The cube's points on a cylinder of radius 1 from −1 to 1."""
+    """Map the points of the cube to a cylinder of radius 1 from −1 to 1."""
     flat = np.abs(cube[:, :2]).max(axis=1, keepdims=True)
     length = np.maximum(np.linalg.norm(np.tan(0.25 * np.pi * cube[:, :2]), axis=1), 1e-12)
     round_ = np.tan(0.25 * np.pi * cube[:, :2]) / length[:, None] * flat

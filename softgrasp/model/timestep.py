@@ -1,4 +1,8 @@
-"""The time step that a contact needs, and what a given one can honour."""
+"""Time step of a scene: largest step for contact, control period, soft fingers and springs.
+
+A contact of stiffness K and damping D needs dt ≤ D/(2K); semi-implicit joint springs need dt ≤ 2/ω
+of their fastest mode.
+"""
 
 from __future__ import annotations
 
@@ -18,24 +22,29 @@ from softgrasp.mechanics.transforms import Array
 from softgrasp.model.hand_carrier import carrier_model
 
 STEPS = (1e-3, 5e-4, 2e-4, 1e-4, 5e-5, 2e-5, 1e-5, 5e-6, 2e-6, 1e-6)
-"""Time steps to choose from [s]."""
+"""Time steps that are chosen from, in descending order [s]."""
 ROUNDING = 1e-9
+"""Relative tolerance of a limit."""
 SOFT_STEP = 5e-4
-"""Longest step that is chosen for soft fingers [s]: with 1 ms some grasps of paper 000's finger,
-which alone would be stable up to 1.4 ms, diverge at a contact."""
+"""Largest step that is chosen for soft fingers [s]: with 1 ms some grasps of the finger
+``paper000``, which without contact is stable up to 1.4 ms, diverge."""
+LONGEST, PRECISE = 1.0, 1e-3
+"""Largest step of the search [s], and relative precision of a limit with damping."""
+
+# Contact and control period
 
 
 def resolved_timestep(scene: GraspScene) -> float:
-    """The scene's time step [s]: given, or the largest that the contact and the controller allow.
+    """Return the time step of a scene [s]: specified, or the largest one that is possible.
 
     Raises:
-        BuildError: It is too large for the contact, or the control period is no multiple of it.
+        BuildError: It is too large for the contact, or the control period is not a multiple of it.
     """
     limit = _limit(_strictest(scene.requested_contacts))
     if scene.timestep is None:
         return _chosen(scene, limit)
     _check_carrier(scene)
-    # a native contact is changed by MuJoCo itself, with a warning of ours
+    # MuJoCo changes a native contact by itself; ``resolved_contact`` warns
     converted = [contact for contact in scene.requested_contacts if contact.converted]
     if converted and not scene.allow_softer_contact:
         strictest = _strictest(converted)
@@ -43,37 +52,16 @@ def resolved_timestep(scene: GraspScene) -> float:
             raise BuildError(_too_large(strictest, scene.timestep))
     if not _divides(scene.timestep, scene.control_period):
         fitting = [step for step in STEPS if step <= limit and _divides(step, scene.control_period)]
-        cure = f"use {fitting[0]:g} s, or another" if fitting else "use another"
+        remedy = f"use {fitting[0]:g} s, or another" if fitting else "use another"
         raise BuildError(
             f"timestep: expected a whole number of time steps in the control period of "
-            f"{scene.control_period:g} s, found {scene.timestep:g} s; {cure} control_period"
+            f"{scene.control_period:g} s, found {scene.timestep:g} s; {remedy} control_period"
         )
     return scene.timestep
 
 
-def resolved_contact(contact: Contact, timestep: float) -> Contact:
-    """The contact that a time step can honour: as asked, or with K lowered to D/(2·dt)."""
-    if timestep <= _limit(contact):
-        return contact
-    if not contact.converted:
-        warnings.warn(
-            f"contact.native.timeconst: {contact.native.timeconst:g} s is shorter than two time "
-            f"steps of {timestep:g} s; MuJoCo lifts it to {2 * timestep:g} s",
-            SoftgraspWarning,
-            stacklevel=2,
-        )
-        return contact
-    softer = contact.damping / (2 * timestep)
-    warnings.warn(
-        f"timestep: {timestep:g} s cannot honour a contact of {contact.stiffness:g} N/m with "
-        f"{contact.damping:g} N·s/m; the stiffness is lowered to {softer:g} N/m",
-        SoftgraspWarning,
-        stacklevel=2,
-    )
-    return contact.replace(stiffness=softer)
-
-
 def _chosen(scene: GraspScene, limit: float) -> float:
+    """Choose the largest of ``STEPS`` that the scene allows."""
     if scene.hand.soft_fingers:
         limit = min(limit, SOFT_STEP)
     if isinstance(scene.arm, HandCarrier):
@@ -89,15 +77,15 @@ def _chosen(scene: GraspScene, limit: float) -> float:
             f"{scene.control_period:g} s; expected a longer one, or a timestep"
         )
     raise BuildError(
-        f"contact: no time step from {STEPS[-1]:g} to {STEPS[0]:g} s honours {contact.stiffness:g} "
-        f"N/m with {contact.damping:g} N·s/m and divides the control period of "
-        f"{scene.control_period:g} s; expected damping of at least "
+        f"contact: no time step from {STEPS[-1]:g} to {STEPS[0]:g} s is small enough for "
+        f"{contact.stiffness:g} N/m with {contact.damping:g} N·s/m and divides the control "
+        f"period of {scene.control_period:g} s; expected damping of at least "
         f"{2 * STEPS[-1] * contact.stiffness:g} N·s/m, or a timestep with allow_softer_contact"
     )
 
 
 def _check_carrier(scene: GraspScene) -> None:
-    """Refuse a time step at which the springs of a compliant carrier are unstable."""
+    """Reject a time step at which the springs of a compliant carrier are unstable."""
     if not isinstance(scene.arm, HandCarrier) or scene.timestep is None:
         return
     model = carrier_model(scene.arm)
@@ -110,44 +98,62 @@ def _check_carrier(scene: GraspScene) -> None:
 
 
 def _too_large(contact: Contact, timestep: float) -> str:
+    """Format the message about a time step that is too large for a contact."""
     fitting = [s for s in STEPS if s <= _limit(contact)]
-    cure = f"use {fitting[0]:g} s" if fitting else "give the contact more damping"
+    remedy = f"use {fitting[0]:g} s" if fitting else "use a contact with more damping"
     return (
         f"timestep: expected at most D/(2K) = {contact.largest_timestep:g} s for a contact of "
-        f"{contact.stiffness:g} N/m with {contact.damping:g} N·s/m, found {timestep:g} s; {cure}, "
-        f"or allow a softer contact (allow_softer_contact, --allow-softer-contact)"
+        f"{contact.stiffness:g} N/m with {contact.damping:g} N·s/m, found {timestep:g} s; "
+        f"{remedy}, or allow a softer contact (allow_softer_contact, --allow-softer-contact)"
     )
 
 
+def resolved_contact(contact: Contact, timestep: float) -> Contact:
+    """Return the contact that a time step allows: as described, or with K lowered to D/(2·dt)."""
+    if timestep <= _limit(contact):
+        return contact
+    if not contact.converted:
+        warnings.warn(
+            f"contact.native.timeconst: {contact.native.timeconst:g} s is shorter than two time "
+            f"steps of {timestep:g} s; MuJoCo raises it to {2 * timestep:g} s",
+            SoftgraspWarning,
+            stacklevel=2,
+        )
+        return contact
+    softer = contact.damping / (2 * timestep)
+    warnings.warn(
+        f"timestep: {timestep:g} s is too large for a contact of {contact.stiffness:g} N/m with "
+        f"{contact.damping:g} N·s/m; the stiffness is lowered to {softer:g} N/m",
+        SoftgraspWarning,
+        stacklevel=2,
+    )
+    return contact.replace(stiffness=softer)
+
+
 def _strictest(contacts: Sequence[Contact]) -> Contact:
-    """The contact that needs the smallest time step."""
+    """Return the contact that needs the smallest time step."""
     return min(contacts, key=lambda contact: contact.largest_timestep)
 
 
 def _limit(contact: Contact) -> float:
-    """Largest time step of a contact [s], with room for rounding."""
+    """Return the largest time step of a contact [s], with a tolerance for rounding."""
     return contact.largest_timestep * (1 + ROUNDING)
 
 
 def _divides(step: float, period: float) -> bool:
+    """Whether a period is a whole number of steps."""
     ratio = period / step
     return ratio > 1 - ROUNDING and abs(ratio - round(ratio)) < 1e-6
 
 
-# --------------------
-# The largest time step that the springs of a model bear.
-
-
-LONGEST, PRECISE = 1.0, 1e-3
-"""Longest step that is looked at [s], and the relative precision of a limit with damping."""
+# Joint springs
 
 
 def spring_limit(model: mujoco.MjModel) -> float:
-    """2/ω of the fastest mode of a model's joint springs in its straight state [s].
+    """Compute 2/ω of the fastest mode of the joint springs at the reference configuration [s].
 
-    Semi-implicit steps (``euler``, ``implicitfast``) are stable below it without damping, and with
-    damping that they take implicitly further; found at once where ``stable_timestep`` takes long.
-    Infinite without springs.
+    Semi-implicit integrators (``euler``, ``implicitfast``) are stable below it without damping, and
+    above it with implicit damping. Much faster than ``stable_timestep``. Infinite without springs.
     """
     inertia, stiffness = _joint_springs(model)
     fastest = float(eigh(np.diag(stiffness), inertia, eigvals_only=True)[-1])
@@ -155,14 +161,14 @@ def spring_limit(model: mujoco.MjModel) -> float:
 
 
 def damped_spring_limit(model: mujoco.MjModel, explicit: Array | None = None) -> float:
-    """The largest stable step of a model's joint springs and dampers in its straight state [s].
+    """Compute the largest stable step of joint springs and dampers at the reference state [s].
 
-    Of semi-implicit steps that take damping D implicitly (``implicitfast``): a step h is stable
-    where 4 M + 2 h (D − C) − h² K is positive definite. 1 s at most.
+    A step h of an integrator with implicit damping D (``implicitfast``) is stable where
+    4 M + 2 h (D − C) − h² K is positive definite. At most 1 s.
 
     Args:
         model: The model.
-        explicit: C, damping that is applied as a force [N·m·s/rad], (nv, nv).
+        explicit: C, damping that is applied as a force, (nv, nv) [N·m·s/rad].
     """
     inertia, stiffness = _joint_springs(model)
     damping = np.diag(model.dof_damping)
@@ -182,10 +188,10 @@ def damped_spring_limit(model: mujoco.MjModel, explicit: Array | None = None) ->
 
 
 def _surely_stable(inertia: Array, stiffness: Array, explicit: Array | None) -> float:
-    """A step at which no mode is unstable, whatever damping is taken implicitly [s].
+    """Compute a step at which all modes are stable for any implicit damping [s].
 
-    A mode ω with the rate λ of explicit damping is stable where ω² h² + 2 λ h < 4, taken here with
-    the largest of both.
+    A mode ω with the rate λ of explicit damping is stable where ω² h² + 2 λ h < 4, which is solved
+    for the largest ω and λ.
     """
     fastest = math.sqrt(max(float(eigh(np.diag(stiffness), inertia, eigvals_only=True)[-1]), 0.0))
     drag = np.zeros_like(inertia) if explicit is None else explicit
@@ -195,7 +201,7 @@ def _surely_stable(inertia: Array, stiffness: Array, explicit: Array | None) -> 
 
 
 def _joint_springs(model: mujoco.MjModel) -> tuple[Array, Array]:
-    """Mass matrix in the straight state (nv, nv) and stiffness of the joints (nv,)."""
+    """Compute the mass matrix (nv, nv) and the stiffness of the joints (nv,) at the reference."""
     data = mujoco.MjData(model)
     mujoco.mj_forward(model, data)
     inertia, stiffness = np.zeros((model.nv, model.nv)), np.zeros(model.nv)

@@ -1,4 +1,4 @@
-"""What a scene looks like: palette, sky, floor and lights, with no say in the physics."""
+"""Visual elements of a scene without effect on the physics: colours, sky, floor and lights."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ Rgba = tuple[float, float, float, float]
 
 PALM_RGBA: Rgba = (0.30, 0.36, 0.43, 1.0)
 PHALANX_RGBA: tuple[Rgba, Rgba] = ((0.62, 0.69, 0.77, 1.0), (0.42, 0.49, 0.58, 1.0))
-"""Phalanges alternate between these two, from the palm outwards, so that joints can be seen."""
+"""Alternating colours of phalanges from the palm outwards, so that joints are visible."""
 SILICONE_RGBA: Rgba = (0.90, 0.86, 0.78, 1.0)
 IN_CONTACT_RGBA: Rgba = (0.20, 0.62, 0.60, 1.0)
-"""A phalanx whose contact is established."""
+"""Colour of a phalanx with established contact."""
 OBJECT_RGBA: Rgba = (0.86, 0.36, 0.24, 1.0)
 AROUND_RGBA: dict[str, Rgba] = {
     "table": (0.80, 0.76, 0.70, 1.0),
     "wall": (0.90, 0.87, 0.82, 1.0),
     "block": (0.72, 0.66, 0.58, 1.0),
 }
-"""What stands around, by its kind."""
+"""Colours of surroundings by type."""
 CONTACT_RGBA: Rgba = (0.98, 0.80, 0.12, 1.0)
-"""Marks at contact points and of contact forces."""
+"""Colour of contact points and contact forces."""
 FLOOR_RGBA: tuple[Rgba, Rgba] = ((0.86, 0.88, 0.90, 1.0), (0.78, 0.81, 0.84, 1.0))
 SKY_RGB: tuple[tuple[float, float, float], tuple[float, float, float]] = (
     (0.74, 0.82, 0.90),
@@ -30,30 +30,30 @@ SKY_RGB: tuple[tuple[float, float, float], tuple[float, float, float]] = (
 """Zenith and nadir; the horizon is halfway between."""
 
 SKY_PIXELS, FLOOR_PIXELS = 64, 128
-"""Sides of a face of the sky and of four floor squares; large ones cost as much as the rest of a
-model."""
+"""Texture sizes of a face of the sky and of four floor squares; large textures take as much memory
+as the rest of a model."""
 
 FLOOR_NAME = "floor"
 FLOOR_SQUARE = 0.02
-"""Side of a floor square [m]: the floor is also a ruler."""
+"""Side of a floor square [m], which also serves as a length scale."""
 FLOOR_GROUP = 1
 FLOOR_GAP = 0.02
-"""The floor lies this far below everything else [m]."""
+"""Distance of the floor below everything else [m]."""
 LIGHT_DIRECTION = (0.0, 0.75, -1.0)
-"""Where the key light shines to. It has no x part because MuJoCo's OpenGL shadow map, whose sides
-lie along x and across, speckles planes that slope along both of its sides."""
+"""Direction of the key light. It has no x component because MuJoCo's OpenGL shadow map, whose sides
+are along x and across, has artefacts on planes that slope along both of its sides."""
 
 
 def phalanx_rgba(index: int) -> Rgba:
-    """Colour of the phalanx with this index, counted from the palm outwards."""
+    """Return the colour of a phalanx by its index from the palm outwards."""
     return PHALANX_RGBA[index % len(PHALANX_RGBA)]
 
 
 def add_visuals(spec: mujoco.MjSpec, floor_height: float) -> None:
-    """Add sky, floor and lights to a scene; none of them takes part in contacts or in mass.
+    """Add sky, floor and lights without contacts and mass.
 
     Args:
-        spec: The scene to dress; changed in place.
+        spec: The scene; changed in place.
         floor_height: World z of the floor [m].
     """
     _set_quality(spec)
@@ -63,17 +63,19 @@ def add_visuals(spec: mujoco.MjSpec, floor_height: float) -> None:
 
 
 def _set_quality(spec: mujoco.MjSpec) -> None:
+    """Set image size, shadows, haze and headlight."""
     visual = spec.visual
     visual.global_.offwidth, visual.global_.offheight = 1920, 1080
     visual.quality.shadowsize, visual.quality.offsamples = 1024, 4
     visual.rgba.haze[:] = (*np.mean(SKY_RGB, axis=0), 1.0)
-    visual.map.haze = 0.6  # hides where the floor ends
+    visual.map.haze = 0.6  # hides the border of the floor
     visual.headlight.ambient[:] = (0.42, 0.42, 0.43)
     visual.headlight.diffuse[:] = (0.20, 0.20, 0.20)
     visual.headlight.specular[:] = (0.0, 0.0, 0.0)
 
 
 def _add_sky(spec: mujoco.MjSpec) -> None:
+    """Add a gradient from zenith to nadir."""
     zenith, nadir = SKY_RGB
     spec.add_texture(
         name="sky",
@@ -87,6 +89,7 @@ def _add_sky(spec: mujoco.MjSpec) -> None:
 
 
 def _add_floor(spec: mujoco.MjSpec, height: float) -> None:
+    """Add a checkered plane that touches nothing."""
     spec.add_texture(
         name=FLOOR_NAME,
         type=mujoco.mjtTexture.mjTEXTURE_2D,
@@ -120,6 +123,7 @@ def _add_floor(spec: mujoco.MjSpec, height: float) -> None:
 
 
 def _add_lights(spec: mujoco.MjSpec) -> None:
+    """Add the key light."""
     spec.worldbody.add_light(
         name="key",
         type=mujoco.mjtLightType.mjLIGHT_DIRECTIONAL,

@@ -23,7 +23,7 @@ from softgrasp.description.task import SuccessCriterion
 from softgrasp.mechanics.transforms import euler_from_quaternions
 from softgrasp.model import names
 from softgrasp.model.object import object_mass
-from softgrasp.model.scene import object_pose
+from softgrasp.model.placement import object_pose
 from softgrasp.rendering.keyframes import has_phases, shown_phases
 from softgrasp.report.formatting import count, grouped, millimetres, signed
 from softgrasp.report.grasp_text import (

@@ -15,7 +15,7 @@ from softgrasp import quality
 from softgrasp.errors import DescriptionError, ResultError
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model import names
-from softgrasp.model.contact_pairs import actuator_moments, tendon_moments
+from softgrasp.model.effective_mass import actuator_moments, tendon_moments
 from softgrasp.quality import Graspability
 from softgrasp.sim.contacts import GraspContactReader, GraspContacts, object_reach
 from softgrasp.sim.quality_log import measures_of

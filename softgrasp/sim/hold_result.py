@@ -22,7 +22,7 @@ from softgrasp.mechanics.transforms import (
 )
 from softgrasp.model import names
 from softgrasp.model.deformable import node_track, rigid_track
-from softgrasp.model.scene import PlacedItem, placed_items
+from softgrasp.model.placement import PlacedItem, placed_items
 from softgrasp.sim.hold_test import Pulled, Trial, direction_label
 from softgrasp.sim.result import DirectionTest, HoldTest, ObjectMotion, OtherHeld, PullTest
 from softgrasp.sim.run_record import FinishedRun

@@ -20,7 +20,8 @@ from softgrasp.mechanics.transforms import Array, rotation_from_euler, transform
 from softgrasp.model import names
 from softgrasp.model.arm import arm_base, home_pose
 from softgrasp.model.deformable import node_columns, node_positions
-from softgrasp.model.scene import PlacedItem, compile_model, placed_items
+from softgrasp.model.placement import PlacedItem, placed_items
+from softgrasp.model.scene import compile_model
 from softgrasp.sim.quality_log import QualityLog
 from softgrasp.sim.result import (
     ADDED_KEYS,

@@ -24,7 +24,7 @@ from softgrasp.io.load import load_hand, load_object
 from softgrasp.io.mesh_files import MESH_SUFFIXES
 from softgrasp.io.scene import load_scene
 from softgrasp.mechanics.transforms import Array
-from softgrasp.model.scene import lowest_of_object, object_pose
+from softgrasp.model.placement import lowest_of_object, object_pose
 
 EVERY = "[*]"
 """Stands for every index of a list in a path."""

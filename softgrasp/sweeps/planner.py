@@ -33,8 +33,8 @@ from softgrasp.mechanics.transforms import (
     transform,
 )
 from softgrasp.model.arm import toward_grasp
+from softgrasp.model.placement import object_pose, on_its_table
 from softgrasp.model.pullback import PullBack
-from softgrasp.model.scene import object_pose, on_its_table
 from softgrasp.sweeps.parameters import scene_of_row
 from softgrasp.sweeps.run import Progress, sweep
 from softgrasp.sweeps.storage import PLAN as SWEEP_PLAN

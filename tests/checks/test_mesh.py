@@ -180,14 +180,14 @@ def test_the_mug_of_one_hull_is_full() -> None:
         (
             {"shape": sg.Sphere(radius=30.0), "density": None, "mass": 0.1},
             "density",
-            "is its size in millimetres? Read so, it has 884.2 kg/m³ (units: mm)",
+            "is its size in millimetres? Then it has 884.2 kg/m³ (units: mm)",
         ),
         (
             {"density": None, "mass": 79.0},
             "density",
-            "is its mass in grams? Read so, it has 698.5 kg/m³",
+            "is its mass in grams? Then it has 698.5 kg/m³",
         ),
-        ({"density": 0.7}, "density", "is its density in g/cm³? Read so, it has 700 kg/m³"),
+        ({"density": 0.7}, "density", "is its density in g/cm³? Then it has 700 kg/m³"),
     ],
 )
 def test_sizes_masses_and_densities(change: dict[str, object], check: str, advice: str) -> None:

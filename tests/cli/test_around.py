@@ -96,12 +96,12 @@ def test_self_contact_can_be_left_out(run: Run) -> None:
         ),
         (
             ("--object", "sphere_25@0,0.05,-0.085"),
-            "expected a start in which nothing stands in anything else, found object 'sphere' 5.00 "
+            "expected a start without overlaps, found object 'sphere' 5.00 "
             "mm inside object 'sphere_25'; move one of them",
         ),
         (
             ("--wall", "0,0.015,-0.085,0,-1,0", "--set", "surroundings[0].size=[0.02,0.02]"),
-            "expected a start in which nothing stands in anything else, found object 'sphere' "
+            "expected a start without overlaps, found object 'sphere' "
             "15.00 mm inside the wall; move one of them",
         ),
     ],

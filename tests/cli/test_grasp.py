@@ -117,7 +117,7 @@ def test_a_softer_contact_is_allowed_with_a_warning(run: Run) -> None:
               "--allow-softer-contact")  # fmt: skip
     assert ran.code == 0
     assert ran.err == (
-        "softgrasp: warning: timestep: 0.002 s cannot honour a contact of 100000 N/m with 300 "
+        "softgrasp: warning: timestep: 0.002 s is too large for a contact of 100000 N/m with 300 "
         "N·s/m; the stiffness is lowered to 75000 N/m\n"
     )
 

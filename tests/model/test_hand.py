@@ -20,7 +20,7 @@ from softgrasp.backends.webots.world import hand_world
 from softgrasp.continuum.statics import joint_positions
 from softgrasp.mechanics.hand_kinematics import link_frames
 from softgrasp.mechanics.transforms import transform
-from softgrasp.model import contact_pairs, names
+from softgrasp.model import effective_mass, names
 from softgrasp.model.arm import carried_hand
 from softgrasp.model.hand import LOCKED, MARGIN_PER_RADIUS, PRESCRIBED_ARMATURE, palm_points, settle
 from softgrasp.model.names import PALM
@@ -674,7 +674,7 @@ def test_models_are_the_same_bytes_whatever_was_built_before(hand: str) -> None:
     ]
     fresh = []
     for scene in scenes:
-        contact_pairs._KNOWN.clear()
+        effective_mass._CACHE.clear()
         carried_hand.cache_clear()
         fresh.append(content(scene))
     assert [content(scene) for scene in scenes] == fresh

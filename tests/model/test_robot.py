@@ -184,7 +184,7 @@ def test_what_cannot_be_simulated_is_said() -> None:
     assert str(caught.value) == (
         "bendable 's1': expected a bending_stiffness above 0 to simulate it, found None"
     )
-    with pytest.warns(sg.SoftgraspWarning, match="arm: bodies turn as 'bishop' frames do"):
+    with pytest.warns(sg.SoftgraspWarning, match="arm: bodies have 'bishop' frames"):
         robot_model(arm(segment(frame="webster")))
 
 
@@ -239,7 +239,7 @@ def test_a_mesh_is_seen_as_it_is_and_touched_by_its_convex_parts(tmp_path: Path)
 
 
 def test_what_is_repaired_is_told() -> None:
-    with pytest.warns(sg.SoftgraspWarning, match="link 'a': expected an inertial of what moves"):
+    with pytest.warns(sg.SoftgraspWarning, match="link 'a': expected an inertial, as it moves"):
         robot_model(rigid(None, turning()))
     with pytest.warns(sg.SoftgraspWarning) as caught:
         model = robot_model(rigid(Inertial(mass=0.1), turning()))
@@ -397,13 +397,12 @@ def test_the_child_of_a_planar_webster_frame_is_turned_with_the_plane() -> None:
     [
         (
             stretchy(backbone={"axial_stiffness": 0.0}),
-            "bendable 's1': expected axial_stiffness above 0, or none for a segment that does not "
-            "give way, found 0",
+            "bendable 's1': expected axial_stiffness above 0, or none for a rigid segment, found 0",
         ),
         (
             stretchy(backbone={"torsion_stiffness": 0.0}),
-            "bendable 's1': expected torsion_stiffness above 0, or none for a segment that does "
-            "not give way, found 0",
+            "bendable 's1': expected torsion_stiffness above 0, or none for a rigid segment, "
+            "found 0",
         ),
         (
             segment(inertial=Inertial(mass=0.3, inertia=(1e-4, 1e-4, 1e-4, 0, 0, 0))),

@@ -8,7 +8,8 @@ import pytest
 
 import softgrasp as sg
 from softgrasp.model.contact_pairs import object_pairs, penetration, self_pairs
-from softgrasp.model.scene import build, object_pose
+from softgrasp.model.placement import object_pose
+from softgrasp.model.scene import build
 from tests.support.scenes import ball, pinch, plate
 
 
@@ -92,7 +93,7 @@ def test_an_object_that_does_not_fit_at_the_grasp_centre_starts_farther_away(mou
         built = build(scene)
     assert [str(warning.message) for warning in message] == [
         "the object starts 9 mm farther from the palm than the grasp's centre, where 'mug' would "
-        "be 7.57 mm inside palm; object_position (--position) chooses another place"
+        "be 7.57 mm inside palm; object_position (--position) selects another position"
     ]
     assert built.scene.object_position is not None
     way = np.subtract(built.scene.object_position, object_pose(scene).position)
@@ -121,12 +122,12 @@ def test_bodies_that_overlap_at_the_start_are_told_and_do_not_touch() -> None:
     with pytest.warns(sg.SoftgraspWarning) as message:
         model = sg.compile_model(crowded)
     assert "hand 'four_finger': " in str(message[0].message)
-    assert "overlap in the start posture, most F1_P1 and F2_P1 by" in str(message[0].message)
+    assert "overlap in the start posture, the deepest F1_P1 and F2_P1 by" in str(message[0].message)
     assert "F1_P1|F2_P1" not in {model.pair(index).name for index in range(model.npair)}
 
 
 def test_an_upright_object_stands_and_any_other_lies_as_the_grasp_says() -> None:
-    from softgrasp.model.scene import object_pose
+    from softgrasp.model.placement import object_pose
 
     bar = sg.GraspObject(name="bar", shape=sg.Cylinder(radius=0.02, height=0.1), mass=0.1)
     lying = object_pose(pinch(object=bar)).quaternion
@@ -136,7 +137,7 @@ def test_an_upright_object_stands_and_any_other_lies_as_the_grasp_says() -> None
 
 
 def test_the_object_starts_at_the_grasp_centre_of_a_moved_hand() -> None:
-    from softgrasp.model.scene import object_pose
+    from softgrasp.model.placement import object_pose
 
     half = np.sqrt(0.5)
     pose = sg.Pose(position=(1, 2, 3), quaternion=(half, half, 0, 0))
@@ -178,6 +179,7 @@ def test_a_control_period_must_be_a_whole_number_of_steps() -> None:
 def test_a_contact_that_no_step_honours_is_refused() -> None:
     with pytest.raises(sg.BuildError) as refused:
         sg.compile_model(pinch(contact=sg.Contact(stiffness=1e5, damping=0.1)))
-    assert "no time step from 1e-06 to 0.001 s honours 100000 N/m with 0.1 N·s/m" in str(
-        refused.value
+    assert (
+        "no time step from 1e-06 to 0.001 s is small enough for 100000 N/m with 0.1 N·s/m"
+        in str(refused.value)
     )

@@ -1,4 +1,4 @@
-"""The benches as MuJoCo scenes: what they show is what calibration solves in closed form."""
+"""Test rigs against the statics in closed form, and the skin of soft fingers."""
 
 from __future__ import annotations
 
@@ -8,30 +8,28 @@ import pytest
 
 import softgrasp as sg
 from softgrasp.continuum.statics import PlanarChain, joint_positions, pressed, rest
-from softgrasp.model.soft_finger import (
-    PLATE_FORCE,
-    SIDES,
-    add_finger_skin,
-    dead_weight_rig,
-    finger_spec,
-    finger_surface,
-    tip_force_rig,
-)
+from softgrasp.model.soft_finger import SIDES, add_finger_skin, finger_spec, finger_surface
 from softgrasp.rendering.shading import Skin, skins_of
+from tests.support.finger_rigs import PLATE_FORCE, dead_weight_rig, tip_force_rig
 
 FINGER = sg.io.load_finger("paper000")
 CHAIN = PlanarChain.of(FINGER)
 STIFFNESS = np.array([joint.stiffness for joint in FINGER.joints])
 GAINS = np.array([joint.pressure_gain for joint in FINGER.joints])
-SLUGGISH = 30.0
-"""Dampers so many times stronger: the finger comes to rest soon."""
+DAMPING_FACTOR = 30.0
+"""Factor of all damping, with which the finger comes to rest sooner."""
+FINGERS = {
+    "paper000": sg.io.load_finger("paper000"),
+    "spatial": sg.rld.discretise(0.1, 1e-3, 0.02, 6, planar=False, section=(0.02, 0.02)),
+}
 
 
 def at_rest(
     spec: mujoco.MjSpec, moments: np.ndarray | None = None, slow: float = 1e-4
 ) -> mujoco.MjData:
+    """Step a rig until it is at rest."""
     model = spec.compile()
-    model.dof_damping *= SLUGGISH
+    model.dof_damping *= DAMPING_FACTOR
     data = mujoco.MjData(model)
     if moments is not None:
         data.ctrl[:] = moments
@@ -40,7 +38,7 @@ def at_rest(
     return data
 
 
-def test_a_dead_weight_hangs_where_the_balance_says() -> None:
+def test_dead_weight_is_at_the_static_equilibrium() -> None:
     data = at_rest(dead_weight_rig(FINGER, 0.04))
     loads = CHAIN.weight.plus(CHAIN.at_tip((0.0, -0.04 * 9.81)))
     result = rest(STIFFNESS, loads, np.zeros(7)).angles
@@ -49,7 +47,7 @@ def test_a_dead_weight_hangs_where_the_balance_says() -> None:
 
 
 @pytest.mark.parametrize("pressure", [2e4, 1e5])
-def test_the_plate_feels_the_force_of_the_balance(pressure: float) -> None:
+def test_plate_force_equals_the_static_one(pressure: float) -> None:
     height = float(CHAIN.tip(rest(STIFFNESS, CHAIN.weight, np.zeros(7)).angles)[1])
     data = at_rest(tip_force_rig(FINGER, height), pressure * GAINS)
     result = pressed(CHAIN, STIFFNESS, CHAIN.weight, pressure * GAINS, height)
@@ -58,7 +56,7 @@ def test_the_plate_feels_the_force_of_the_balance(pressure: float) -> None:
     assert (across, along) == pytest.approx((0.0, 0.0), abs=1e-9)
 
 
-def test_friction_holds_the_tip_back() -> None:
+def test_friction_at_the_tip() -> None:
     height = float(CHAIN.tip(rest(STIFFNESS, CHAIN.weight, np.zeros(7)).angles)[1])
     # the tip still creeps a little
     data = at_rest(tip_force_rig(FINGER, height, friction=0.5), 6e4 * GAINS, slow=2e-3)
@@ -66,17 +64,8 @@ def test_friction_holds_the_tip_back() -> None:
     assert 0.1 * up < abs(across) <= 0.5 * up * 1.001
 
 
-# --------------------
-# The skin of a soft finger is a closed surface that follows its links.
-
-
-FINGERS = {
-    "paper000": sg.io.load_finger("paper000"),
-    "spatial": sg.rld.discretise(0.1, 1e-3, 0.02, 6, planar=False, section=(0.02, 0.02)),
-}
-
-
 def skinned(finger: sg.SoftFinger) -> tuple[mujoco.MjModel, mujoco.MjData, Skin]:
+    """Compile a finger with its skin."""
     spec = finger_spec(finger)
     bodies = [f"link{index}" for index in range(len(finger.links))]
     add_finger_skin(spec, "skin", finger, bodies, (1.0, 1.0, 1.0, 1.0))
@@ -87,18 +76,19 @@ def skinned(finger: sg.SoftFinger) -> tuple[mujoco.MjModel, mujoco.MjData, Skin]
 
 
 def volume(skin: Skin, vertices: np.ndarray) -> float:
+    """Compute the volume within a skin."""
     a, b, c = (vertices[skin.faces[:, k]] for k in range(3))
     return float(np.einsum("ni,ni->", a, np.cross(b, c)) / 6.0)
 
 
 @pytest.mark.parametrize("name", FINGERS)
-def test_a_straight_finger_has_the_skin_as_it_was_bound(name: str) -> None:
+def test_skin_of_a_straight_finger_is_the_bind_pose(name: str) -> None:
     _, data, skin = skinned(FINGERS[name])
     assert skin.bent(data) == pytest.approx(skin.vertices, abs=1e-7)
 
 
 @pytest.mark.parametrize("name", FINGERS)
-def test_the_skin_is_closed_and_looks_outwards(name: str) -> None:
+def test_skin_is_closed_and_oriented(name: str) -> None:
     _, data, skin = skinned(FINGERS[name])
     edges = np.concatenate([skin.faces[:, [k, (k + 1) % 3]] for k in range(3)])
     assert len(np.unique(edges, axis=0)) == len(edges)
@@ -109,7 +99,7 @@ def test_the_skin_is_closed_and_looks_outwards(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", FINGERS)
-def test_the_weights_of_a_vertex_sum_to_one(name: str) -> None:
+def test_weights_sum_to_one(name: str) -> None:
     _, _, skin = skinned(FINGERS[name])
     assert skin.weights.sum(axis=1) == pytest.approx(1.0)
     assert (skin.weights >= 0.0).all()
@@ -117,7 +107,7 @@ def test_the_weights_of_a_vertex_sum_to_one(name: str) -> None:
 
 
 @pytest.mark.parametrize("bend", [0.05, 0.2])
-def test_equal_bends_make_the_skin_an_arc(bend: float) -> None:
+def test_equal_angles_make_an_arc(bend: float) -> None:
     section, joints = 0.02, 8
     finger = sg.rld.discretise(0.1, 1e-3, 0.02, joints, section=(section, section))
     _, data, skin = skinned(finger)
@@ -126,7 +116,7 @@ def test_equal_bends_make_the_skin_an_arc(bend: float) -> None:
     inner = np.abs(skin.vertices[:, 2] + section / 2) < 1e-4
     middle = (skin.vertices[:, 0] > 0.02) & (skin.vertices[:, 0] < 0.08)
     x, _, z = skin.bent(data)[inner & middle].T
-    # the circle of least squares: x² + z² = 2 a x + 2 b z + c
+    # least-squares circle: x² + z² = 2 a x + 2 b z + c
     columns = np.column_stack([2 * x, 2 * z, np.ones_like(x)])
     a, b, c = np.linalg.lstsq(columns, x**2 + z**2, rcond=None)[0]
     radius = np.sqrt(c + a**2 + b**2)
@@ -135,7 +125,7 @@ def test_equal_bends_make_the_skin_an_arc(bend: float) -> None:
 
 
 @pytest.mark.parametrize("pressure", [1e5, 2e5])
-def test_no_triangle_turns_over_in_a_bent_skin(pressure: float) -> None:
+def test_no_triangle_flips_in_a_bent_skin(pressure: float) -> None:
     _, data, skin = skinned(FINGERS["paper000"])
     rest = sg.equilibrium(
         FINGERS["paper000"], pressure=pressure, gravity=False, error_estimate=False
@@ -152,7 +142,7 @@ def test_no_triangle_turns_over_in_a_bent_skin(pressure: float) -> None:
     assert (np.einsum("ni,ni->n", rotated, flat(skin.bent(data))) > 0.0).all()
 
 
-def test_a_joint_at_the_very_end_of_a_finger_is_covered_too() -> None:
+def test_joint_at_the_end_of_a_finger_is_covered() -> None:
     finger = FINGERS["paper000"]
     first = finger.links[0].replace(center=(0.0045, 0.0, 0.0))
     _, data, skin = skinned(finger.replace(links=(first, *finger.links[1:])))
@@ -160,7 +150,7 @@ def test_a_joint_at_the_very_end_of_a_finger_is_covered_too() -> None:
     assert skin.weights.sum(axis=1) == pytest.approx(1.0)
 
 
-def test_only_planar_fingers_have_folds_and_only_where_they_are_asked_for() -> None:
+def test_folds_of_planar_fingers() -> None:
     finger = FINGERS["paper000"]
     smooth, _ = finger_surface(finger, ripple=False)
     folded, _ = finger_surface(finger)
@@ -174,7 +164,7 @@ def test_only_planar_fingers_have_folds_and_only_where_they_are_asked_for() -> N
     assert np.array_equal(finger_surface(spatial)[0], finger_surface(spatial, ripple=False)[0])
 
 
-def test_turning_the_base_turns_every_vertex() -> None:
+def test_skin_moves_with_the_base() -> None:
     finger = FINGERS["paper000"]
     spec = finger_spec(finger)
     bodies = [f"link{index}" for index in range(len(finger.links))]
@@ -190,7 +180,7 @@ def test_turning_the_base_turns_every_vertex() -> None:
 
 
 @pytest.mark.parametrize("pressure", [0.5e5, 1e5, 2.5e5])
-def test_a_bent_skin_follows_the_joints_and_does_not_fold(pressure: float) -> None:
+def test_bent_skin_follows_the_joints(pressure: float) -> None:
     finger = FINGERS["paper000"]
     model, data, skin = skinned(finger)
     rest = sg.equilibrium(finger, pressure=pressure, gravity=False, error_estimate=False)

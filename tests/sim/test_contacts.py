@@ -160,7 +160,7 @@ def test_a_softer_contact_is_what_the_timestep_honours_and_is_told() -> None:
     scene = pinch(contact=contact, timestep=1e-3, allow_softer_contact=True)
     result = sg.simulate(scene)
     assert result.warnings == (
-        "timestep: 0.001 s cannot honour a contact of 1e+06 N/m with 1000 N·s/m; the stiffness is "
+        "timestep: 0.001 s is too large for a contact of 1e+06 N/m with 1000 N·s/m; the stiffness is "
         "lowered to 500000 N/m",
     )
     assert result.contact_model.used.stiffness == 5e5

@@ -43,8 +43,8 @@ def test_a_density_that_no_material_has_is_doubted() -> None:
     with pytest.warns(sg.SoftgraspWarning) as warned:
         sg.compile_model(pinch(object=ball(density=7.86)))
     assert [str(one.message) for one in warned] == [
-        "object 'ball': a density of 7.86 kg/m³ is none that a material has; is its density in "
-        "g/cm³? Read so, it has 7860 kg/m³"
+        "object 'ball': a density of 7.86 kg/m³ is that of no material; is its density in "
+        "g/cm³? Then it has 7860 kg/m³"
     ]
 
 
@@ -54,7 +54,7 @@ def test_a_hand_that_points_up_is_told_to_turn_over_before_a_table() -> None:
     with pytest.raises(sg.BuildError) as refused:
         sg.compile_model(scene)
     assert str(refused.value).endswith(
-        "; the hand's fingers point up, and things are taken from a table from above: turn it over "
+        "; the hand's fingers point up, and objects on a table are grasped from above: flip the hand "
         "with hand_pose.quaternion [1, 0, 0, 0] (--hand-euler-deg 0 0 0)"
     )
     rotated = scene.replace(hand_pose=sg.Pose(quaternion=(1.0, 0.0, 0.0, 0.0)))

@@ -15,7 +15,8 @@ import softgrasp as sg
 from softgrasp.backends.wbt import parse_world, problems, world_text
 from softgrasp.backends.webots.world import scene_world
 from softgrasp.errors import BuildError
-from softgrasp.model.scene import build, wall_frame
+from softgrasp.model.placement import wall_frame
+from softgrasp.model.scene import build
 from softgrasp.sim.batch import can_be_batched, run_batch
 from softgrasp.sim.grasp_run import ClosureRun
 from tests.sim.engines import require_engine
@@ -293,7 +294,7 @@ def test_objects_in_one_another_are_refused_with_names_and_depth() -> None:
     with pytest.raises(sg.BuildError) as refused:
         sg.compile_model(pinch(objects=(other,)))
     assert str(refused.value) == (
-        "expected a start in which nothing stands in anything else, found object 'ball' 5.00 mm "
+        "expected a start without overlaps, found object 'ball' 5.00 mm "
         "inside object 'other'; move one of them"
     )
 
@@ -464,7 +465,7 @@ def test_a_wall_in_the_object_or_in_the_hand_is_refused() -> None:
     with pytest.raises(sg.BuildError) as refused:
         sg.compile_model(pinch(surroundings=(wall,)))
     assert str(refused.value) == (
-        "expected a start in which nothing stands in anything else, found object 'ball' 5.00 mm "
+        "expected a start without overlaps, found object 'ball' 5.00 mm "
         "inside wall 'left'; move one of them"
     )
     across = sg.description.Wall(point=(0.06, 0, -0.02), normal=(1, 0, 0))

@@ -124,7 +124,7 @@ def test_noise_depends_on_seed_and_row_alone() -> None:
 def test_noise_moves_and_turns_the_object() -> None:
     clean = scene_of(plan(), {}, None)
     moved = scene_of(plan(), {}, StartNoise((0.001, 0.002, -0.001), (0.0, 0.0, 0.2)))
-    from softgrasp.model.scene import object_pose
+    from softgrasp.model.placement import object_pose
 
     before, after = object_pose(clean), object_pose(moved)
     assert np.subtract(after.position, before.position) == pytest.approx([0.001, 0.002, -0.001])

@@ -54,7 +54,8 @@ from softgrasp.extensions import ENGINES, load
 from softgrasp.mechanics.transforms import Array, transform
 from softgrasp.model import names
 from softgrasp.model.object import PLANAR_JOINTS
-from softgrasp.model.scene import BuiltScene, build, object_pose
+from softgrasp.model.placement import object_pose
+from softgrasp.model.scene import BuiltScene, build
 from softgrasp.sim.contacts import ContactPoint, OtherPoint, contact_points
 from softgrasp.sim.controller import ClosureState, Recording, closure_layout
 from softgrasp.sim.grasp_run import Progress, max_rows

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
-from softgrasp.model.contact_pairs import POSTURES, closing_postures, inverse_masses, object_pairs
+from softgrasp.model.contact_pairs import object_pairs
+from softgrasp.model.effective_mass import POSTURES, closing_postures, inverse_masses
 from softgrasp.model.scene import build
 from softgrasp.sim.grasp_run import ClosureRun
 from tests.support.scenes import pinch

@@ -1,0 +1,223 @@
+"""Inverse effective mass of contact pairs as MuJoCo's contact model uses it.
+
+A stiffness in N/m has to be converted with it (decision 0004). Under the ``discrete`` integrator
+the engine scales its estimate by Σ J²/M̂ᵢᵢ over Σ J²/Mᵢᵢ, with J the contact's row of the Jacobian
+and M̂ = M + h·D + h²·K (verified to eight digits). J depends on the contact point, so each pair is
+evaluated in the posture in which the closing hand first reaches the object.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import NamedTuple
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from softgrasp.description.scene import GraspScene
+from softgrasp.mechanics.contact import implicit_inertia
+from softgrasp.mechanics.transforms import Array
+from softgrasp.model import names
+
+POSTURES = 12
+"""Number of postures from open to closed in which each pair is evaluated."""
+FAR = 1.0
+"""Largest distance of two geoms that is computed [m]."""
+MAX_CACHED = 16
+"""Number of cached results."""
+_CACHE: dict[Hashable, Array] = {}
+"""Results by cache key: the grasps of a sweep have the same hand."""
+
+
+class Touch(NamedTuple):
+    """Nearest points of two geoms in one posture."""
+
+    distance: float
+    """Distance [m]; negative where they overlap."""
+    posture: int
+    """Index of the posture."""
+    points: Array
+    """Nearest points of the first and the second geom, (2, 3) [m], world frame."""
+
+
+# Inverse masses
+
+
+def inverse_masses(
+    model: mujoco.MjModel,
+    pairs: Sequence[tuple[str, str]],
+    postures: Array,
+    cache_key: Hashable = None,
+) -> Array:
+    """Compute the inverse effective mass of each pair, (np,) [1/kg].
+
+    Args:
+        model: The compiled scene.
+        pairs: Names of two geoms each.
+        postures: Rows of ``qpos`` from open to closed, (n, nq).
+        cache_key: Everything besides the pairs that determines the masses; None to compute anew.
+    """
+    if cache_key is None:
+        return _inverse_masses(model, pairs, postures)
+    key = (cache_key, tuple(pairs))
+    if key not in _CACHE:
+        while len(_CACHE) >= MAX_CACHED:
+            del _CACHE[next(iter(_CACHE))]
+        _CACHE[key] = _inverse_masses(model, pairs, postures)
+    return _CACHE[key]
+
+
+def _inverse_masses(
+    model: mujoco.MjModel, pairs: Sequence[tuple[str, str]], postures: Array
+) -> Array:
+    """Compute the inverse masses without the cache."""
+    geoms = [(model.geom(one).id, model.geom(other).id) for one, other in pairs]
+    bodies = model.geom_bodyid[np.array(geoms, dtype=int).reshape(-1, 2)]
+    weights = np.asarray(model.body_invweight0[:, 0][bodies].sum(axis=1))
+    if model.opt.integrator != mujoco.mjtIntegrator.mjINT_DISCRETE:
+        return weights
+    return weights * _implicit_ratios(model, geoms, postures)
+
+
+def closing_postures(model: mujoco.MjModel, scene: GraspScene, start: Array) -> Array:
+    """Compute postures of the empty hand from open to closed, rows of ``qpos`` (n, nq).
+
+    Joints move at their rates to their limits; soft fingers are in equilibrium with their pressure,
+    without gravity.
+    """
+    motion = scene.closing_motion
+    times = np.linspace(0.0, motion.time, POSTURES)
+    rates, (low, high) = np.array(motion.rates), np.array(motion.limits).T
+    targets = np.clip(np.array(motion.start) + times[:, None] * rates, low, high)
+    postures = np.tile(start, (POSTURES, 1))
+    for row, target in zip(postures, targets.tolist(), strict=True):
+        for name, value in scene.hand.posture(target).items():
+            row[model.joint(name).qposadr[0]] = value
+    rigid = len(scene.hand.actuators) - len(scene.hand.soft_fingers)
+    for column, digit in enumerate(scene.hand.soft_fingers, start=rigid):
+        about_y = names.soft_joint_names(digit, "y")
+        for name, joint in zip(about_y, digit.finger.joints, strict=True):
+            bend = joint.pressure_gain / joint.stiffness
+            postures[:, model.joint(name).qposadr[0]] = bend * targets[:, column]
+    return postures
+
+
+def _implicit_ratios(model: mujoco.MjModel, geoms: list[tuple[int, int]], postures: Array) -> Array:
+    """Compute Σ J²/M̂ᵢᵢ over Σ J²/Mᵢᵢ of each pair at its first contact, (np,)."""
+    data = mujoco.MjData(model)
+    touches: list[Touch | None] = [None] * len(geoms)
+    for index, posture in enumerate(postures):
+        data.qpos[:] = posture
+        mujoco.mj_kinematics(model, data)
+        for pair_index, pair in enumerate(geoms):
+            best = touches[pair_index]
+            if best is None or best.distance > 0.0:
+                touches[pair_index] = _nearer(best, _touch(model, data, pair, index))
+    ratios = np.ones(len(geoms))
+    for index in sorted({touch.posture for touch in touches if touch is not None}):
+        data.qpos[:] = postures[index]
+        mujoco.mj_forward(model, data)
+        inertia, extra = _inertia_diagonal(model, data), _implicit_inertia(model, data)
+        for pair_index, touch in enumerate(touches):
+            if touch is not None and touch.posture == index:
+                squares = _row(model, data, geoms[pair_index], touch) ** 2
+                bare = float((squares / inertia).sum())
+                implicit = float((squares / (inertia + extra)).sum())
+                ratios[pair_index] = implicit / bare if bare > 0.0 else 1.0
+    return ratios
+
+
+def _touch(
+    model: mujoco.MjModel, data: mujoco.MjData, pair: tuple[int, int], posture: int
+) -> Touch:
+    """Compute the nearest points of a pair in the current posture."""
+    points = np.zeros(6)
+    distance = float(mujoco.mj_geomDistance(model, data, *pair, FAR, points))
+    return Touch(distance, posture, points.reshape(2, 3))
+
+
+def _nearer(best: Touch | None, candidate: Touch) -> Touch:
+    """Return the nearer one, with the last points before an overlap, where points may coincide."""
+    if best is None or candidate.distance >= best.distance:
+        return candidate if best is None else best
+    if candidate.distance <= 0.0 < best.distance:
+        return best._replace(distance=candidate.distance)
+    return candidate
+
+
+def _row(model: mujoco.MjModel, data: mujoco.MjData, pair: tuple[int, int], touch: Touch) -> Array:
+    """Compute the row of the Jacobian along the line between two geoms, (nv,)."""
+    displacement = touch.points[1] - touch.points[0]
+    length = float(np.linalg.norm(displacement))
+    if length == 0.0:  # they touch at the start, or never
+        displacement = data.geom_xpos[pair[1]] - data.geom_xpos[pair[0]]
+        length = float(np.linalg.norm(displacement)) or 1.0
+    rows = []
+    for geom, point in zip(pair, touch.points, strict=True):
+        jacobian = np.zeros((3, model.nv))
+        mujoco.mj_jac(model, data, jacobian, None, point, model.geom_bodyid[geom])
+        rows.append(displacement / length @ jacobian)
+    return np.asarray(rows[1] - rows[0])
+
+
+# Implicit inertia
+
+
+def _inertia_diagonal(model: mujoco.MjModel, data: mujoco.MjData) -> Array:
+    """Compute the diagonal of M, (nv,) [kg·m² or kg]."""
+    full = np.zeros((model.nv, model.nv))
+    mujoco.mj_fullM(model, data, full)
+    return np.asarray(np.diag(full))
+
+
+def _implicit_inertia(model: mujoco.MjModel, data: mujoco.MjData) -> Array:
+    """Compute the inertia that the implicit step adds, (nv,) [kg·m² or kg].
+
+    A spring of stiffness k along a length l(q) adds k·(∂l/∂qᵢ)²; so do tendons and the actuators
+    on them.
+    """
+    gain, rate = np.zeros(model.nv), np.array(model.dof_damping)
+    gain[model.jnt_dofadr] += model.jnt_stiffness
+    moments = actuator_moments(model, data)
+    for index in np.flatnonzero(~_ends_at_rest(model)).tolist():
+        gain -= model.actuator_biasprm[index, 1] * moments[index] ** 2
+        rate -= model.actuator_biasprm[index, 2] * moments[index] ** 2
+    for index, arm in enumerate(tendon_moments(model, data)):
+        gain += model.tendon_stiffness[index] * arm**2
+        rate += model.tendon_damping[index] * arm**2
+    return implicit_inertia(model.opt.timestep, gain, rate)
+
+
+def _ends_at_rest(model: mujoco.MjModel) -> NDArray[np.bool_]:
+    """Mask of servos that can only pull on a tendon, (nu,).
+
+    The engine ignores a servo whose force is at a limit, as it is for these in a hand at rest.
+    """
+    pulls = (model.actuator_forcerange[:, 0] == 0.0) & (model.actuator_forcelimited != 0)
+    on_tendon = model.actuator_trntype == mujoco.mjtTrn.mjTRN_TENDON
+    return np.asarray(pulls & on_tendon, dtype=bool)
+
+
+def actuator_moments(model: mujoco.MjModel, data: mujoco.MjData) -> Array:
+    """Compute the moment arms of actuators, d(length)/dq, (nu, nv) [m or rad]."""
+    return _dense_rows(
+        model, data.actuator_moment, data.moment_rownnz, data.moment_rowadr, data.moment_colind
+    )
+
+
+def tendon_moments(model: mujoco.MjModel, data: mujoco.MjData) -> Array:
+    """Compute the moment arms of tendons, d(length)/dq, (nt, nv) [m or rad]."""
+    return _dense_rows(
+        model, data.ten_J, model.ten_J_rownnz, model.ten_J_rowadr, model.ten_J_colind
+    )
+
+
+def _dense_rows(
+    model: mujoco.MjModel, values: Array, counts: Array, addresses: Array, columns: Array
+) -> Array:
+    """Convert sparse rows over the degrees of freedom to dense ones, (n, nv)."""
+    rows = np.zeros((len(counts), model.nv))
+    if rows.size:
+        mujoco.mju_sparse2dense(rows, values.ravel(), counts, addresses, columns.ravel())
+    return rows
