@@ -1,9 +1,12 @@
-"""How far the tip of the twin's model is from that of the finger, after Xiang et al. (2024).
+"""Measure the tip error of the twin's model on a simulated finger, after Xiang et al. (2024).
 
-A finger is photographed at one pressure after another, its pieces' angles are picked, a cubic fit
-is made of them, and the model of constant curvatures is posed by the fit. Its tip is compared with
-the true one. The finger is simulated (``reference_finger``): nothing here was measured on a real
-one.
+``accuracy_study`` photographs a finger at one pressure after another, picks the angles of its
+pieces, fits a cubic polynomial of pressure to them, and compares the tip of the
+constant-curvature model with the true one. Nothing here was measured on a real finger.
+
+The reference finger differs from the fitted model: a chain of many links in MuJoCo whose bending
+stiffness varies within every piece, as in a finger with chambers, which sags under its weight,
+and whose moment is not proportional to the pressure.
 """
 
 from __future__ import annotations
@@ -37,68 +40,74 @@ from softgrasp.twin.point_picking import (
 from softgrasp.twin.synthetic_rgbd import MARKS, RgbdTestRig, SeenMarks
 from softgrasp.vision.image import Image
 
-# --------------------
-# The finger that stands for the real one where the twin's accuracy is measured, in simulation.
-#
-# It is not the model that is fitted: a chain of many links in MuJoCo, whose bending stiffness
-# varies
-# within every piece as that of a finger with chambers does, which sags under its weight, and
-# whose
-# moment does not grow in proportion to the pressure.
-
+Seen = tuple[PickMeasurement, Image | None]
+Noise = tuple[float, float]
 
 LENGTHS = (0.014, 0.014, 0.01232, 0.01539)
 """Arcs of the pieces, base first (Xiang et al. 2024, III-C) [m]."""
 JOINTS = 10
-"""Joints a piece."""
+"""Joints per piece."""
 STIFFNESS = 6e-3
-"""EI, averaged over a piece [N·m²]."""
+"""Bending stiffness EI, averaged over a piece [N·m²]."""
 MASS = 0.022
-"""Of the whole finger [kg]."""
+"""Mass of the whole finger [kg]."""
 SECTION = (0.020, 0.018)
 """Width and height [m]."""
 GAINS = (0.62e-6, 0.95e-6, 1.15e-6, 0.90e-6)
 """Bending moment over pressure, by piece [N·m/Pa]."""
 CHAMBERS, CONTRAST, DRIFT = 2, 0.35, 0.25
-"""Chambers a piece; how far EI is up and down along one; how much it falls along a piece [–]."""
+"""Chambers per piece; relative variation of EI along a chamber; relative decrease of EI along a
+piece [–]."""
 SATURATION = 3.0e5
-"""The moment grows like the exponential of the pressure over this [Pa]."""
+"""Pressure scale of the exponential growth of the moment [Pa]."""
+LOWEST, HIGHEST = -90e3, 120e3
+"""Range of pressures in Xiang et al. (2024) [Pa]."""
+STEP = 5e3
+"""Step of the pressures; 5 kPa gives 43 samples [Pa]."""
+PAPER = {-90e3: 0.023, 50e3: 0.008, 100e3: 0.015, 120e3: 0.034}
+"""Tip error E by pressure [Pa] (Xiang et al. 2024, Table I), of a real finger and motion capture
+[–]."""
+LIMIT = 0.04
+"""Tip error that Xiang et al. (2024) state as an upper bound [–]."""
+Protocol = Literal["edges", "chords"]
+"""Pick both edges of each cut, or one point on the middle line."""
+ProgressCallback = Callable[[str, float | None], None]
 
 
 class ReferenceFinger(NamedTuple):
-    """A chain of links, and the arcs into which its pieces are cut."""
+    """A chain of links, and the arcs of its pieces."""
 
     finger: SoftFinger
     lengths: tuple[float, ...]
-    """[m]"""
+    """Lengths of the pieces, base first [m]."""
 
     @property
     def stations(self) -> Array:
-        """Where the cuts are along the straight finger, base and tip included [m], (n + 1,)."""
+        """Positions of the cuts along the straight finger, base and tip included [m], (n + 1,)."""
         return np.concatenate([[0.0], np.cumsum(self.lengths)])
 
 
 class ReferenceShape(NamedTuple):
-    """The reference finger at rest, in its base frame: straight along +x, z up."""
+    """The reference finger in equilibrium, in its base frame: straight along +x, z up."""
 
     joint_angles: Array
-    """Positive towards −z [rad], (m,)."""
+    """Joint angles, positive towards −z [rad], (m,)."""
     piece_angles: Array
-    """How far each piece turns, the truth of what is measured [rad], (n,)."""
+    """True bending angle of each piece [rad], (n,)."""
     tip: Array
-    """[m], (3,)."""
+    """Position of the tip [m], (3,)."""
 
 
 def reference_finger(joints: int = JOINTS, lengths: ArrayLike = LENGTHS) -> ReferenceFinger:
-    """The reference finger, clamped level; its numbers are chosen, none is of a real finger.
+    """Make the reference finger, clamped level; its numbers are chosen, not measured.
 
     Args:
-        joints: Joints a piece, in the middle of equal cells; four pieces of 8 or more are the 32
-            links that the chain needs at least.
-        lengths: Of the pieces, base first [m].
+        joints: Joints per piece, in the middle of equal cells; the study needs at least 32
+            links, which are 8 joints in each of four pieces.
+        lengths: Lengths of the pieces, base first [m].
 
     Raises:
-        DescriptionError: Another number of pieces than there are gains.
+        DescriptionError: The number of pieces differs from that of the gains.
     """
     pieces = tuple(np.asarray(lengths, dtype=float).tolist())
     if len(pieces) != len(GAINS):
@@ -114,37 +123,8 @@ def reference_finger(joints: int = JOINTS, lengths: ArrayLike = LENGTHS) -> Refe
     return ReferenceFinger(finger, pieces)
 
 
-def driving_pressure(pressure: float) -> float:
-    """Pressure that would bend a linear finger as far: p_s (exp(p/p_s) − 1) [Pa]."""
-    return SATURATION * float(np.expm1(pressure / SATURATION))
-
-
-def shape_at(reference: ReferenceFinger, pressure: float) -> ReferenceShape:
-    """The finger at rest under its weight and a pressure [Pa], by MuJoCo's own joint forces.
-
-    Raises:
-        DescriptionError: No rest shape was found.
-    """
-    driving = driving_pressure(pressure)
-    rest = equilibrium(reference.finger, pressure=driving, error_estimate=False)
-    if not rest.converged:
-        raise DescriptionError(
-            f"expected a rest shape of the reference finger at {pressure / 1e3:g} kPa, found none"
-        )
-    positions = [joint.position[0] for joint in reference.finger.joints]
-    owners = np.searchsorted(reference.stations[1:-1], positions)
-    angles = np.bincount(owners, weights=rest.joint_angles, minlength=len(reference.lengths))
-    return ReferenceShape(rest.joint_angles, np.asarray(angles, float), rest.tip_position)
-
-
-def _stiffness(fractions: Array) -> Array:
-    """EI along a piece, soft in its chambers and stiff between them [N·m²]."""
-    chambers = 1.0 - CONTRAST * np.cos(2.0 * np.pi * CHAMBERS * fractions)
-    return np.asarray(STIFFNESS * chambers * (1.0 + DRIFT * (0.5 - fractions)))
-
-
 def _joints(count: int, pieces: tuple[float, ...]) -> list[SoftJoint]:
-    """Joints in the middle of equal cells of each piece."""
+    """Make joints in the middle of equal cells of each piece."""
     fractions = (np.arange(count) + 0.5) / count
     springs, start = _stiffness(fractions).tolist(), 0.0
     bends = []
@@ -162,8 +142,14 @@ def _joints(count: int, pieces: tuple[float, ...]) -> list[SoftJoint]:
     return bends
 
 
+def _stiffness(fractions: Array) -> Array:
+    """Return EI along a piece, soft in its chambers and stiff between them [N·m²]."""
+    chambers = 1.0 - CONTRAST * np.cos(2.0 * np.pi * CHAMBERS * fractions)
+    return np.asarray(STIFFNESS * chambers * (1.0 + DRIFT * (0.5 - fractions)))
+
+
 def _links(bends: list[SoftJoint], whole: float) -> tuple[SoftLink, ...]:
-    """Links from joint to joint, with their parts of the mass."""
+    """Make links from joint to joint, with their parts of the mass."""
     bounds = [0.0, *(joint.position[0] for joint in bends), whole]
     return tuple(
         SoftLink(
@@ -175,29 +161,42 @@ def _links(bends: list[SoftJoint], whole: float) -> tuple[SoftLink, ...]:
     )
 
 
-LOWEST, HIGHEST = -90e3, 120e3
-"""Pressures that Xiang et al. (2024) goes through [Pa]."""
-STEP = 5e3
-"""One sample every 5 kPa: 43 of them [Pa]."""
-PAPER = {-90e3: 0.023, 50e3: 0.008, 100e3: 0.015, 120e3: 0.034}
-"""E of Xiang et al., Table I, by pressure [Pa]; of a real finger and a motion capture system."""
-LIMIT = 0.04
-"""What Xiang et al. (2024) claims to stay below [–]."""
-Protocol = Literal["edges", "chords"]
-"""Picks at both edges of each cut, or one on the middle line."""
-ProgressCallback = Callable[[str, float | None], None]
+def driving_pressure(pressure: float) -> float:
+    """Convert to the pressure that bends a linear finger as far, p_s (exp(p/p_s) − 1) [Pa]."""
+    return SATURATION * float(np.expm1(pressure / SATURATION))
+
+
+def shape_at(reference: ReferenceFinger, pressure: float) -> ReferenceShape:
+    """Compute the equilibrium under weight and a pressure [Pa], with MuJoCo's joint forces.
+
+    Raises:
+        DescriptionError: The equilibrium did not converge.
+    """
+    driving = driving_pressure(pressure)
+    rest = equilibrium(reference.finger, pressure=driving, error_estimate=False)
+    if not rest.converged:
+        raise DescriptionError(
+            f"expected an equilibrium of the reference finger at {pressure / 1e3:g} kPa, found none"
+        )
+    positions = [joint.position[0] for joint in reference.finger.joints]
+    owners = np.searchsorted(reference.stations[1:-1], positions)
+    angles = np.bincount(owners, weights=rest.joint_angles, minlength=len(reference.lengths))
+    return ReferenceShape(rest.joint_angles, np.asarray(angles, float), rest.tip_position)
+
+
+# Study
 
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """The finger at one pressure, and what was picked of it."""
+    """The finger at one pressure, and the picks in its image."""
 
     pressure: float
-    """[Pa]"""
+    """Pressure [Pa]."""
     shape: ReferenceShape
     measured: PickMeasurement
     image: Image | None
-    """(height, width, 3); None where marks were projected and no image was drawn."""
+    """RGB image, (height, width, 3); None where marks were projected and no image was rendered."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,58 +211,43 @@ class AccuracyStudy:
 
     @property
     def pressures(self) -> Array:
-        """[Pa], (m,)."""
+        """Pressures [Pa], (m,)."""
         return np.array([sample.pressure for sample in self.samples])
 
     @property
     def true_angles(self) -> Array:
-        """[rad], (m, n)."""
+        """True bending angles [rad], (m, n)."""
         return np.array([sample.shape.piece_angles for sample in self.samples])
 
     @property
     def true_tips(self) -> Array:
-        """In the finger's base frame, along +x, z up [m], (m, 3)."""
+        """True tips in the finger's base frame, along +x, z up [m], (m, 3)."""
         return np.array([sample.shape.tip for sample in self.samples])
 
     @property
     def model_tips(self) -> Array:
-        """Of the model that the fit poses, in the same frame [m], (m, 3)."""
+        """Tips of the fitted model, in the same frame [m], (m, 3)."""
         return np.array([self.model_shape(pressure)[-1] for pressure in self.pressures])
 
     @property
     def errors(self) -> Array:
-        """E = ‖tip − true tip‖ / Σℓ at each pressure [–], (m,)."""
+        """Tip error E = ‖tip − true tip‖ / Σℓ at each pressure [–], (m,)."""
         return tip_error(self.model_tips, self.true_tips, self.reference.lengths)
 
     def model_shape(self, pressure: float, points: int = 1) -> Array:
-        """The model's axis at a pressure [Pa], ``points`` a piece, (n · points + 1, 3) [m].
+        """Return the model's axis at a pressure [Pa], (n · points + 1, 3) [m].
 
         Raises:
-            DescriptionError: The pressure lies outside those that were measured.
+            DescriptionError: The pressure is outside the measured range.
         """
         angles = angles_at(self.report.fit, pressure)
         return constant_curvature_axis(angles, self.reference.lengths, points)
 
 
 def protocol_pressures(step: float = STEP) -> Array:
-    """Pressures of the samples, with those of the paper's table always among them [Pa], (m,)."""
+    """Return the pressures of the samples, including those of the paper's table [Pa], (m,)."""
     even = np.arange(LOWEST, HIGHEST + 1.0, step)
     return np.union1d(even, list(PAPER))
-
-
-def constant_curvature_axis(angles: ArrayLike, lengths: ArrayLike, points: int = 1) -> Array:
-    """Axis of pieces that bend by angles, in the frame of soft fingers, (n · points + 1, 3) [m].
-
-    Args:
-        angles: Positive towards −z [rad], (n,).
-        lengths: [m], (n,).
-        points: A piece.
-    """
-    arcs, bends = np.asarray(lengths, dtype=float), np.asarray(angles, dtype=float)
-    parts = np.repeat(arcs, points) / points
-    frames = chain_frames(np.repeat(bends / arcs, points), np.zeros(len(parts)), parts)
-    # a segment stands along +z and bends towards +x
-    return np.asarray(frames[:, :3, 3] @ [[0.0, 0.0, -1.0], [0.0, 1.0, 0.0], [1.0, 0.0, 0.0]])
 
 
 def accuracy_study(
@@ -277,19 +261,19 @@ def accuracy_study(
     reference: ReferenceFinger | None = None,
     progress: ProgressCallback | None = None,
 ) -> AccuracyStudy:
-    """Photograph, pick, fit, pose and compare.
+    """Photograph, pick, fit and compare at all pressures.
 
     Args:
-        pressures: At which the finger is photographed, ``protocol_pressures`` where not given
-            [Pa], (m,).
+        pressures: Pressures at which the finger is photographed [Pa], (m,); default:
+            ``protocol_pressures``.
         protocol: How cuts are picked.
-        image_pressures: Pressures at which an image is drawn, in which marks are found, None for
-            all; elsewhere the marks are projected, which differs by at most 0.2 pixels.
+        image_pressures: Pressures at which an image is rendered and marks are detected in it,
+            None for all; elsewhere the marks are projected, which differs by at most 0.2 pixels.
         pick_noise: Standard deviation added to every pick in column and in row [pixels].
         depth_noise: Standard deviation added to the depth of every pixel [m].
-        seed: Of the noise.
-        reference: The finger; else the shipped one.
-        progress: Called with what is done and how much of it, 0 to 1.
+        seed: Seed of the noise.
+        reference: Finger; default: the shipped reference finger.
+        progress: Called with a description and the completed fraction, 0 to 1.
 
     Raises:
         DescriptionError: No such protocol, or as ``fit_pressures``.
@@ -309,7 +293,7 @@ def accuracy_study(
         shape = shape_at(finger, pressure)
         rng = np.random.default_rng([seed, index])
         noise = (pick_noise, depth_noise)
-        measured, image = (_pictured if drawn else _projected)(
+        measured, image = (_rendered if drawn else _projected)(
             test_rig, shape, protocol, noise, rng
         )
         samples.append(Sample(pressure, shape, measured, image))
@@ -323,18 +307,14 @@ def accuracy_study(
     return AccuracyStudy(finger, tuple(samples), report, protocol, seed)
 
 
-Seen = tuple[PickMeasurement, Image | None]
-Noise = tuple[float, float]
-
-
-def _pictured(
+def _rendered(
     test_rig: RgbdTestRig,
     shape: ReferenceShape,
     protocol: Protocol,
     noise: Noise,
     rng: np.random.Generator,
 ) -> Seen:
-    """Draw the image, find the marks in it, and pick them with noise."""
+    """Render the image, detect the marks in it, and add noise to the picks."""
     seed = int(rng.integers(2**32))
     seen = test_rig.image(shape.joint_angles, depth_noise=noise[1], seed=seed)
     spots = find_marks(seen.image, MARKS)
@@ -348,25 +328,6 @@ def _pictured(
     return measurement, seen.image
 
 
-def _projected(
-    test_rig: RgbdTestRig,
-    shape: ReferenceShape,
-    protocol: Protocol,
-    noise: Noise,
-    rng: np.random.Generator,
-) -> Seen:
-    """The same without an image: true places of the marks, and noise."""
-    seen: SeenMarks = test_rig.marks(shape.joint_angles)
-    picks = _noisy(seen.pixels, protocol, noise[0], rng)
-    # what the median over a window leaves of the noise of a pixel
-    left = noise[1] * np.sqrt(0.5 * np.pi) / (2 * WINDOW + 1)
-    rows = ("upper", "lower") if protocol == "edges" else ("middle",)
-    depths = np.stack([seen.depths[row] for row in rows], axis=1)
-    picks = picks._replace(depths=(depths + rng.normal(0.0, left, depths.shape)).ravel())
-    joint_angles = picked_angles(test_rig.camera, picks, pick_noise=noise[0], depth_noise=left)
-    return PickMeasurement(picks, joint_angles.angles, joint_angles.sigmas), None
-
-
 def _noisy(
     rows: dict[str, Array], protocol: Protocol, noise: float, rng: np.random.Generator
 ) -> Picks:
@@ -376,3 +337,37 @@ def _noisy(
         cuts = rows["middle"]
     line = rows["line"]
     return Picks(cuts + rng.normal(0.0, noise, cuts.shape), line + rng.normal(0.0, noise, (2, 2)))
+
+
+def _projected(
+    test_rig: RgbdTestRig,
+    shape: ReferenceShape,
+    protocol: Protocol,
+    noise: Noise,
+    rng: np.random.Generator,
+) -> Seen:
+    """Project the marks without an image, and add noise."""
+    seen: SeenMarks = test_rig.marks(shape.joint_angles)
+    picks = _noisy(seen.pixels, protocol, noise[0], rng)
+    # standard deviation of the median over a window
+    left = noise[1] * np.sqrt(0.5 * np.pi) / (2 * WINDOW + 1)
+    rows = ("upper", "lower") if protocol == "edges" else ("middle",)
+    depths = np.stack([seen.depths[row] for row in rows], axis=1)
+    picks = picks._replace(depths=(depths + rng.normal(0.0, left, depths.shape)).ravel())
+    joint_angles = picked_angles(test_rig.camera, picks, pick_noise=noise[0], depth_noise=left)
+    return PickMeasurement(picks, joint_angles.angles, joint_angles.sigmas), None
+
+
+def constant_curvature_axis(angles: ArrayLike, lengths: ArrayLike, points: int = 1) -> Array:
+    """Return the axis of bent pieces in the frame of soft fingers, (n · points + 1, 3) [m].
+
+    Args:
+        angles: Bending angles, positive towards −z [rad], (n,).
+        lengths: Lengths of the pieces [m], (n,).
+        points: Points per piece.
+    """
+    arcs, bends = np.asarray(lengths, dtype=float), np.asarray(angles, dtype=float)
+    parts = np.repeat(arcs, points) / points
+    frames = chain_frames(np.repeat(bends / arcs, points), np.zeros(len(parts)), parts)
+    # a segment is straight along +z and bends towards +x
+    return np.asarray(frames[:, :3, 3] @ [[0.0, 0.0, -1.0], [0.0, 1.0, 0.0], [1.0, 0.0, 0.0]])

@@ -1,4 +1,9 @@
-"""``softgrasp twin``: the verbs of the digital twin."""
+"""Verbs of ``softgrasp twin``: serve, run, replay and robot; and ``softgrasp demo twin``.
+
+``serve`` simulates a pneumatic controller on Modbus TCP, ``robot`` a robot that reports its
+flange pose, ``run`` runs the loop of a twin, ``replay`` shows a record again. The tools ``fit``,
+``poses``, ``pick`` and ``accuracy`` are in ``cli_tools``.
+"""
 
 from __future__ import annotations
 
@@ -28,20 +33,22 @@ from softgrasp.twin.cli_tools import accuracy, fit, pick, poses
 if TYPE_CHECKING:
     from softgrasp.twin.description import RegisterMap, Twin, UdpFlange
     from softgrasp.twin.flange_server import RobotServer
-    from softgrasp.twin.loop import Command, CommandBox, Shown, TwinLoop
+    from softgrasp.twin.loop import Command, CommandBox, RowCallback, TwinLoop
     from softgrasp.twin.modbus_server import ControllerServer
     from softgrasp.twin.record import TwinRecord, TwinRow
 
 
-# --------------------
-# ``softgrasp demo twin``: controller, robot and twin on one machine, over a real wire.
-
-
 SECONDS = 8.0
+"""Duration of the demonstration [s]."""
+LONGEST = 1e7
+"""Longest duration [s]: four months."""
+TOKEN_VARIABLE = "SOFTGRASP_TWIN_TOKEN"
+
+# softgrasp demo twin
 
 
 def run_twin_demo(directory: Path, *, renderer: str, video: bool, report: bool, json: bool) -> None:
-    """Close, open and vent a simulated gripper for some seconds, and tell what happened.
+    """Close, open and vent a simulated gripper for some seconds, and print a summary.
 
     Raises:
         SoftgraspError: Something is wrong or missing.
@@ -64,9 +71,21 @@ def run_twin_demo(directory: Path, *, renderer: str, video: bool, report: bool, 
                 at=3.0,
                 renderer=renderer,
                 video=video,
-                progress=lambda done: update("filming", done),
+                progress=lambda done: update("rendering the video", done),
             )
     print_record(record, written, json=json)
+
+
+def _clear_earlier_twin_files(directory: Path) -> None:
+    """Remove the record of an earlier demonstration; other directories are not changed."""
+    from softgrasp.twin.record import JOURNAL, TABLE, TWIN_FILE
+    from softgrasp.twin.report import IMAGE, PACE, PRESSURE, REPORT, TIPS, VIDEO
+
+    if (directory / TWIN_FILE).is_file():
+        figures = [directory / name for name in (PRESSURE, TIPS, PACE)]
+        written = [directory / name for name in (TWIN_FILE, JOURNAL, TABLE, REPORT, IMAGE, VIDEO)]
+        for path in [*written, *figures, *(figure.with_suffix(".csv") for figure in figures)]:
+            path.unlink(missing_ok=True)
 
 
 async def _served(twin: Twin, directory: Path) -> None:
@@ -81,8 +100,8 @@ async def _served(twin: Twin, directory: Path) -> None:
         await run_twin(twin, directory, cycles=cycles, watching=_hand)
 
 
-def _hand(box: CommandBox, _loop: TwinLoop) -> Shown:
-    """Presses the buttons at their times."""
+def _hand(box: CommandBox, _loop: TwinLoop) -> RowCallback:
+    """Return a callback that sends commands at their times."""
     waiting = _program()
 
     def press(row: TwinRow) -> None:
@@ -101,44 +120,30 @@ def _program() -> list[tuple[float, Command]]:
     return [(1.0, close), (3.5, wide), (5.0, half), (6.5, VENT)]
 
 
-def _clear_earlier_twin_files(directory: Path) -> None:
-    """Remove the record of an earlier demonstration; other directories stay as they are."""
-    from softgrasp.twin.record import JOURNAL, TABLE, TWIN_FILE
-    from softgrasp.twin.report import IMAGE, PACE, PRESSURE, REPORT, TIPS, VIDEO
-
-    if (directory / TWIN_FILE).is_file():
-        figures = [directory / name for name in (PRESSURE, TIPS, PACE)]
-        written = [directory / name for name in (TWIN_FILE, JOURNAL, TABLE, REPORT, IMAGE, VIDEO)]
-        for path in [*written, *figures, *(figure.with_suffix(".csv") for figure in figures)]:
-            path.unlink(missing_ok=True)
-
-
-# --------------------
-# ``softgrasp twin run``: the loop of a digital twin, its record and its page in the browser.
-
-
-LONGEST = 1e7
-"""Longest run with an end of its own [s]: four months."""
+# softgrasp twin run, replay
 
 
 def run(
     twin: Annotated[
-        str, typer.Argument(metavar="[CONFIG.yaml|NAME]", help="The twin; a shipped one by name.")
+        str,
+        typer.Argument(
+            metavar="[CONFIG.yaml|NAME]", help="Twin: a file, or the name of a shipped one."
+        ),
     ] = "three_fingers",
     duration: Annotated[
-        float | None, typer.Option(min=0.02, help="End after so many seconds; else with Ctrl-C.")
+        float | None, typer.Option(min=0.02, help="Duration [s]; default: until Ctrl-C.")
     ] = None,
     port: Annotated[
-        int, typer.Option(min=0, max=65535, help="Of the page; 0: any that is free.")
+        int, typer.Option(min=0, max=65535, help="Port of the web page; 0: any free one.")
     ] = 8080,
     host: Annotated[
         str,
-        typer.Option(help="Of the page; others than this machine's own get a token to open it."),
+        typer.Option(help="Address of the web page; one that others reach gets a token."),
     ] = "127.0.0.1",
     controller: Annotated[
-        str, typer.Option(metavar="HOST:PORT", help="Another place of the controller.")
+        str, typer.Option(metavar="HOST:PORT", help="Another address of the controller.")
     ] = "",
-    no_view: Annotated[bool, typer.Option("--no-view", help="Serve no page.")] = False,
+    no_view: Annotated[bool, typer.Option("--no-view", help="Serve no web page.")] = False,
     renderer: Renderer = "auto",
     no_report: NoReport = False,
     out: Out = None,
@@ -146,9 +151,9 @@ def run(
 ) -> None:
     """Run a digital twin: pressure and flange pose in, shape of the fingers out.
 
-    Asks the controller over Modbus TCP at the rate of the twin, records every turn, and serves a
-    page on this machine with the arm, the fingers, curves, events and commands. Start a simulated
-    controller in another terminal with `softgrasp twin serve`.
+    Polls the controller over Modbus TCP at the rate of the twin, records every cycle, and serves
+    a web page on this machine with the arm, the fingers, curves, events and commands. Start a
+    simulated controller in another terminal with `softgrasp twin serve`.
     """
     from softgrasp.cli.terminal import default_directory, require_writable
     from softgrasp.errors import DescriptionError
@@ -163,7 +168,7 @@ def run(
     if duration is not None and not duration <= LONGEST:
         raise DescriptionError(f"--duration: expected at most {LONGEST:g} s, found {duration:g}")
     cycles = None if duration is None else max(1, round(duration * described.rate))
-    close, watching = (None, None) if no_view else _open_page(described, port, host)
+    close, watching = (None, None) if no_view else _open_viewer(described, port, host)
     try:
         files = Path(twin).parent if Path(twin).suffix else None
         asyncio.run(_until_stopped(run_twin, described, directory, cycles, watching, files))
@@ -178,58 +183,8 @@ def run(
     print_record(record, written, json=json)
 
 
-def replay(
-    directory: Annotated[
-        Path, typer.Argument(metavar="RECORD_DIR", help="Folder that holds a record.")
-    ],
-    at: Annotated[
-        float | None, typer.Option(help="Instant of the image [s]; else the end.")
-    ] = None,
-    video: Annotated[bool, typer.Option("--video", help="Make a video, too.")] = False,
-    renderer: Renderer = "auto",
-    out: Out = None,
-    json: Json = False,
-) -> None:
-    """Show a record again: the image of an instant, the figures, the video and the page.
-
-    A record that was cut off, as by a power failure, is read too.
-    """
-    from softgrasp.cli.terminal import require_writable
-    from softgrasp.twin.record import read_twin_record
-    from softgrasp.twin.report import write_twin_report
-
-    record = read_twin_record(directory)
-    target = out if out is not None else directory
-    require_writable(target)
-    with terminal.progress_bar() as update:
-        written = write_twin_report(
-            record,
-            target,
-            at=at,
-            renderer=renderer,
-            video=video,
-            progress=lambda done: update("filming", done),
-        )
-    print_record(record, written, json=json)
-
-
-def print_record(record: TwinRecord, written: list[Path], *, json: bool) -> None:
-    """Say what happened, and which files there are."""
-    from softgrasp.twin.report import key_numbers, twin_words
-
-    words, keys = twin_words(record), key_numbers(record)
-    if json:
-        files = [str(path) for path in written]
-        terminal.put_json({"words": words, "cycles": len(record.rows), "files": files} | dict(keys))
-        return
-    terminal.put(words)
-    for name, value in keys:
-        terminal.put(f"{name}: {value}")
-    terminal.put("files     " + "\n          ".join(map(str, written)))
-
-
 def _at(twin: Twin, address: str) -> Twin:
-    """The twin with its controller at another place."""
+    """Return the twin with another address of its controller."""
     from softgrasp.errors import DescriptionError
 
     if not address:
@@ -244,7 +199,7 @@ def _at(twin: Twin, address: str) -> Twin:
 
 
 def _free(directory: Path) -> Path:
-    """The directory, or the first one with a number behind it that holds no record."""
+    """Return the directory, or the first numbered one without a record."""
     from softgrasp.twin.record import TWIN_FILE
 
     numbered = (directory.with_name(f"{directory.name}_{number}") for number in range(2, 10_000))
@@ -252,10 +207,10 @@ def _free(directory: Path) -> Path:
     return next(free, directory)
 
 
-def _open_page(
+def _open_viewer(
     twin: Twin, port: int, host: str
-) -> tuple[Callable[[], None], Callable[[CommandBox, TwinLoop], Shown]]:
-    """How the page is closed, and who is shown the rows."""
+) -> tuple[Callable[[], None], Callable[[CommandBox, TwinLoop], RowCallback]]:
+    """Open the web page; return how to close it, and its viewer."""
     from softgrasp.twin.loop import CommandQueue
     from softgrasp.viewer.page import require_viser
 
@@ -266,7 +221,7 @@ def _open_page(
     page, key = Page(f"twin '{twin.name}'", port, host), secrets.token_hex(4)
     terminal.note(f"{page.words}; the key for its commands is {key}")
 
-    def watching(box: CommandBox, loop: TwinLoop) -> Shown:
+    def watching(box: CommandBox, loop: TwinLoop) -> RowCallback:
         queue = CommandQueue(box, lambda: loop.watchdog.may_command)
         shown.append(TwinView(page, twin, queue, lambda: loop.watchdog.state, key))
         return shown[0]
@@ -289,7 +244,7 @@ async def _until_stopped(
     watching: object,
     files: Path | None,
 ) -> None:
-    """Run until the time is over, or the first Ctrl-C; the loop then stops safely."""
+    """Run until the duration is over, or Ctrl-C; the loop then stops safely."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -300,8 +255,55 @@ async def _until_stopped(
     )
 
 
-# --------------------
-# ``softgrasp twin serve``: a simulated pneumatic controller on Modbus TCP.
+def replay(
+    directory: Annotated[Path, typer.Argument(metavar="RECORD_DIR", help="Directory of a record.")],
+    at: Annotated[
+        float | None, typer.Option(help="Time of the image [s]; default: the end.")
+    ] = None,
+    video: Annotated[bool, typer.Option("--video", help="Also make a video.")] = False,
+    renderer: Renderer = "auto",
+    out: Out = None,
+    json: Json = False,
+) -> None:
+    """Show a record again: the image of one time, the figures, the video and the HTML report.
+
+    An incomplete record, as after a power failure, is read, too.
+    """
+    from softgrasp.cli.terminal import require_writable
+    from softgrasp.twin.record import read_twin_record
+    from softgrasp.twin.report import write_twin_report
+
+    record = read_twin_record(directory)
+    target = out if out is not None else directory
+    require_writable(target)
+    with terminal.progress_bar() as update:
+        written = write_twin_report(
+            record,
+            target,
+            at=at,
+            renderer=renderer,
+            video=video,
+            progress=lambda done: update("rendering the video", done),
+        )
+    print_record(record, written, json=json)
+
+
+def print_record(record: TwinRecord, written: list[Path], *, json: bool) -> None:
+    """Print what happened, and the files."""
+    from softgrasp.twin.report import key_numbers, twin_words
+
+    words, keys = twin_words(record), key_numbers(record)
+    if json:
+        files = [str(path) for path in written]
+        terminal.put_json({"words": words, "cycles": len(record.rows), "files": files} | dict(keys))
+        return
+    terminal.put(words)
+    for name, value in keys:
+        terminal.put(f"{name}: {value}")
+    terminal.put("files     " + "\n          ".join(map(str, written)))
+
+
+# softgrasp twin serve
 
 
 def serve(
@@ -309,32 +311,32 @@ def serve(
         str, typer.Option("--map", metavar="NAME|FILE", help="Register map: a name, or a file.")
     ] = "softgrasp_default",
     host: Annotated[
-        str, typer.Option(help="Address to listen on; any but this machine's own needs --token.")
+        str, typer.Option(help="Address to listen on; one that others reach needs --token.")
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="0: a free one.")] = 5020,
     token: Annotated[
         str | None,
         typer.Option(
             envvar="SOFTGRASP_TWIN_TOKEN",
-            help="What a connection must know before it may write; better in the environment.",
+            help="Token that permits writing; better in the environment.",
         ),
     ] = None,
-    time_constant: Annotated[float, typer.Option(help="Of the valve [s].")] = 0.15,
-    noise: Annotated[float, typer.Option(help="Of the sensor, standard deviation [Pa].")] = 0.0,
-    seed: Annotated[int, typer.Option(help="Of the sensor's noise.")] = 0,
+    time_constant: Annotated[float, typer.Option(help="Time constant of the valve [s].")] = 0.15,
+    noise: Annotated[float, typer.Option(help="Standard deviation of the sensor [Pa].")] = 0.0,
+    seed: Annotated[int, typer.Option(help="Seed of the sensor's noise.")] = 0,
     watchdog: Annotated[
         float,
         typer.Option(
-            min=0.0, help="Both triggers go off after so long without a request [s]; 0: they stay."
+            min=0.0, help="Time without a request after which both triggers go off [s]; 0: never."
         ),
     ] = 2.0,
     json: Json = False,
 ) -> None:
     """Run a simulated pneumatic controller until it is interrupted.
 
-    Two triggers choose a positive or a negative target pressure, and a valve of first order goes
-    there; without a trigger, and with both, it goes to the pressure of the air around. Modbus
-    encrypts nothing: a token keeps strangers from writing, not from reading.
+    Two triggers select a positive or a negative target pressure, and a first-order valve
+    approaches it; without a trigger, and with both, it approaches ambient pressure. Modbus is
+    not encrypted: a token prevents writing, not reading.
     """
     from softgrasp.twin.files import load_register_map
     from softgrasp.twin.modbus_server import Valve, controller_server
@@ -344,7 +346,7 @@ def serve(
     server = controller_server(registers, valve, token=token, watchdog=watchdog or None)
     asyncio.run(_serve(server, host, port, registers, json=json))
     counts = ", ".join(f"{count} {name}" for name, count in asdict(server.counts).items() if count)
-    terminal.note(f"stopped; {counts or 'nobody came'}")
+    terminal.note(f"stopped; {counts or 'no connections'}")
 
 
 async def _serve(
@@ -358,22 +360,12 @@ async def _serve(
 
 
 def _stop_on_signals() -> asyncio.Event:
-    """Set when the process is interrupted or told to end."""
+    """Return an event that is set when the process is interrupted or terminated."""
     loop = asyncio.get_running_loop()
     stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
     return stop
-
-
-def _document(server: ControllerServer, registers: RegisterMap) -> dict[str, Any]:
-    host, port = server.address
-    return {
-        "host": host,
-        "port": port,
-        "token": server.needs_token,
-        "map": registers.model_dump(mode="json"),
-    }
 
 
 def _print_summary(document: dict[str, Any]) -> None:
@@ -412,40 +404,46 @@ def _limits(register: dict[str, Any]) -> str:
     return " to ".join(f"{limit / 1e3:g}" for limit in register["limits"])
 
 
-# --------------------
-# ``softgrasp twin robot``: a simulated robot that tells where its flange is.
+def _document(server: ControllerServer, registers: RegisterMap) -> dict[str, Any]:
+    host, port = server.address
+    return {
+        "host": host,
+        "port": port,
+        "token": server.needs_token,
+        "map": registers.model_dump(mode="json"),
+    }
 
 
-TOKEN_VARIABLE = "SOFTGRASP_TWIN_TOKEN"
+# softgrasp twin robot
 
 
 def robot(
     host: Annotated[
         str, typer.Option(help="Address to listen on; one that others reach needs a token.")
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0: any that is free.")] = 8610,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0: any free one.")] = 8610,
     rate: Annotated[
-        float, typer.Option(min=0.1, max=1000.0, help="New poses a second [Hz].")
+        float, typer.Option(min=0.1, max=1000.0, help="New poses per second [Hz].")
     ] = 250.0,
     token: Annotated[
         str,
-        typer.Option(envvar=TOKEN_VARIABLE, help="What clients have to show as a bearer token."),
+        typer.Option(envvar=TOKEN_VARIABLE, help="Bearer token of clients."),
     ] = "",
     udp: Annotated[
-        str, typer.Option(metavar="HOST:PORT", help="Send the poses there by UDP, too.")
+        str, typer.Option(metavar="HOST:PORT", help="Also send the poses there by UDP.")
     ] = "",
     program: Annotated[
-        str, typer.Option(metavar="NAME|FILE", help="What the robot does.")
+        str, typer.Option(metavar="NAME|FILE", help="Program of the robot.")
     ] = "pick_and_place",
     duration: Annotated[
-        float | None, typer.Option(min=0.0, help="End after so many seconds; else with Ctrl-C.")
+        float | None, typer.Option(min=0.0, help="Duration [s]; default: until Ctrl-C.")
     ] = None,
 ) -> None:
-    """Simulate a robot that tells the pose of its flange.
+    """Simulate a robot that reports the pose of its flange.
 
-    It answers over HTTP in the way of Robot Web Services: the pose at
+    It answers over HTTP like Robot Web Services: the pose at
     /rw/motionsystem/mechunits/ROB_1/cartesian, the joints at …/jointtarget, and /health. The
-    robot goes through its program for ever.
+    robot repeats its program until it is stopped.
     """
     from softgrasp.twin.files import load_robot_program
     from softgrasp.twin.flange_server import RobotServer, SimulatedRobot
@@ -454,20 +452,6 @@ def robot(
     simulated = SimulatedRobot(load_robot_program(program))
     server = RobotServer(simulated, host=host, port=port, rate=rate, token=token)
     asyncio.run(_run(server, target, duration))
-
-
-async def _run(server: RobotServer, target: UdpFlange | None, duration: float | None) -> None:
-    from softgrasp.twin.flange_server import send_poses
-
-    async with server:
-        arm = server.robot.program.arm.name
-        terminal.note(f"the robot '{arm}' tells its pose at {server.url}; Ctrl-C ends it")
-        with suppress(TimeoutError):
-            async with asyncio.timeout(duration):
-                if target is None:
-                    await asyncio.Event().wait()
-                else:
-                    await send_poses(server.robot, target, rate=server.rate)
 
 
 def _target(text: str) -> UdpFlange | None:
@@ -485,11 +469,28 @@ def _target(text: str) -> UdpFlange | None:
         raise DescriptionError(f"--udp: {error}") from None
 
 
+async def _run(server: RobotServer, target: UdpFlange | None, duration: float | None) -> None:
+    from softgrasp.twin.flange_server import send_poses
+
+    async with server:
+        arm = server.robot.program.arm.name
+        terminal.note(f"the robot '{arm}' reports its pose at {server.url}; Ctrl-C ends it")
+        with suppress(TimeoutError):
+            async with asyncio.timeout(duration):
+                if target is None:
+                    await asyncio.Event().wait()
+                else:
+                    await send_poses(server.robot, target, rate=server.rate)
+
+
+# Registration
+
+
 VERBS: dict[str, tuple[Callable[..., None], str, str]] = {
     "serve": (serve, "Simulate a pneumatic controller on Modbus TCP.", "serve --port 5020"),
-    "run": (run, "Run the loop of a twin; record it, show it.", "run --duration 10"),
+    "run": (run, "Run the loop of a twin; record and show it.", "run --duration 10"),
     "replay": (replay, "Show a record again.", "replay out/twin_three_fingers --at 2"),
-    "robot": (robot, "Simulate a robot that tells its flange pose.", "robot --duration 10"),
+    "robot": (robot, "Simulate a robot that reports its flange pose.", "robot --duration 10"),
     "fit": (
         fit,
         "Fit bends of a finger's pieces against pressure.",
@@ -498,7 +499,7 @@ VERBS: dict[str, tuple[Callable[..., None], str, str]] = {
     "poses": (poses, "Compare a finger's arcs with rigid pieces.", "poses --out out/poses"),
     "pick": (
         pick,
-        "Pick points in an image of a finger; tell how its pieces bend.",
+        "Measure bending angles from points picked in an image.",
         'pick finger.png --camera cam.yaml --line "57,413 319,413" '
         '--points "351,414 567,438 766,525 902,658 1000,874"',
     ),
@@ -508,7 +509,6 @@ VERBS: dict[str, tuple[Callable[..., None], str, str]] = {
         "accuracy --quick --out out/accuracy",
     ),
 }
-
 twin = typer.Typer(
     name="twin",
     help="The digital twin of a pneumatic gripper: simulated devices, and the loop.",

@@ -1,4 +1,9 @@
-"""``softgrasp twin fit``: measured bends of a finger's pieces, and their curves over pressure."""
+"""Tools of ``softgrasp twin``: fit, pick, poses and accuracy; and twins in ``softgrasp list``.
+
+``fit`` fits measured bending angles over pressure, ``pick`` measures them in an image, ``poses``
+compares arcs with rigid pieces, ``accuracy`` measures the tip error of the model on a simulated
+finger.
+"""
 
 from __future__ import annotations
 
@@ -23,12 +28,19 @@ if TYPE_CHECKING:
     from softgrasp.vision.image import Image
 
 
+THETAS, PHIS, LENGTHS = "10,15,20,25", "12,8.8,6,3.3", "14,14,12.32,15.39"
+Measure = Callable[["Picks"], "PickMeasurement"]
+Row = dict[str, Any]
+
+# softgrasp twin fit
+
+
 def fit(
     angles: Annotated[
         str,
         typer.Argument(
             metavar="ANGLES.csv",
-            help="Table pressure_kpa, angle_1_deg, …, one line a pressure; or a shipped one.",
+            help="Table pressure_kpa, angle_1_deg, …, one line per pressure; or a shipped one.",
         ),
     ],
     lengths_mm: Annotated[
@@ -39,21 +51,21 @@ def fit(
     ] = "",
     sigma_deg: Annotated[
         float | None,
-        typer.Option(help="Standard deviation of a measured angle; the fit is judged by it."),
+        typer.Option(help="Standard deviation of a measured angle; decides on acceptance."),
     ] = None,
     monotonic: Annotated[
         bool, typer.Option("--monotonic", help="Refuse curves that bend back.")
     ] = False,
-    name: Annotated[str, typer.Option(help="Of the fit; else that of the table.")] = "",
-    source: Annotated[str, typer.Option(help="Where the angles come from, in words.")] = "",
+    name: Annotated[str, typer.Option(help="Name of the fit; default: that of the table.")] = "",
+    source: Annotated[str, typer.Option(help="Source of the angles, in words.")] = "",
     no_report: NoReport = False,
     out: Out = None,
     json: Json = False,
 ) -> None:
-    """Fit a cubic polynomial of pressure to the bend of each piece of a finger.
+    """Fit a cubic polynomial of pressure to the bending angle of each piece of a finger.
 
-    Writes the fit as YAML, its figure, and result.json with all residuals. Where --sigma-deg is
-    given, it is accepted when its curves are expected within 0.4 sigma of the true ones.
+    Writes the fit as YAML, its figure, and result.json with all residuals. With --sigma-deg it
+    is accepted when its curves are expected within 0.4 sigma of the true ones.
     """
     from softgrasp.cli.terminal import default_directory, require_writable
     from softgrasp.twin.files import load_piece_angles
@@ -83,7 +95,7 @@ def fit(
 
 
 def _lengths(lengths_mm: str, table: str, pieces: int) -> list[float]:
-    """Of the pieces [m]: as given, or those of the shipped fit of the same name."""
+    """Return the lengths of the pieces [m], as specified or of the shipped fit with that name."""
     from softgrasp import assets as library
     from softgrasp.cli.options import lengths_from_mm
     from softgrasp.errors import DescriptionError
@@ -121,11 +133,7 @@ def _print_summary(report: FitReport) -> None:
     terminal.put_table(heads, [[f"{row[key]:.4g}" for key in keys] for row in piece_rows(report)])
 
 
-# --------------------
-# ``softgrasp twin pick``: how the pieces of a finger bend, from points picked in its image.
-
-
-Measure = Callable[["Picks"], "PickMeasurement"]
+# softgrasp twin pick
 
 
 def pick(
@@ -141,7 +149,7 @@ def pick(
         str | None,
         typer.Option(
             metavar='"X,Y X,Y …"',
-            help="Cuts from the base to the tip [pixels]; without it a page opens to click on.",
+            help="Cuts from the base to the tip [pixels]; default: click on a web page.",
         ),
     ] = None,
     line: Annotated[
@@ -149,11 +157,13 @@ def pick(
         typer.Option(metavar='"X,Y X,Y"', help="Reference line, along the finger at its base."),
     ] = None,
     edges: Annotated[
-        bool, typer.Option("--edges", help="Two picks a cut, at both edges: far less noise.")
+        bool, typer.Option("--edges", help="Two picks per cut, at both edges: far less noise.")
     ] = False,
-    pieces: Annotated[int, typer.Option(min=1, max=64, help="Of the finger, on the page.")] = 4,
+    pieces: Annotated[
+        int, typer.Option(min=1, max=64, help="Pieces of the finger, on the web page.")
+    ] = 4,
     anticlockwise: Annotated[
-        bool, typer.Option("--anticlockwise", help="Count bends against the clock as positive.")
+        bool, typer.Option("--anticlockwise", help="Positive angles are anticlockwise.")
     ] = False,
     pick_noise_px: Annotated[
         float, typer.Option(metavar="PX", help="Standard deviation of a pick.")
@@ -171,14 +181,14 @@ def pick(
         Path | None, typer.Option(metavar="PNG", help="Image with the picks and angles.")
     ] = None,
     port: Annotated[
-        int, typer.Option(min=0, max=65535, help="Of the page; 0: any that is free.")
+        int, typer.Option(min=0, max=65535, help="Port of the web page; 0: any free one.")
     ] = 0,
     json: Json = False,
 ) -> None:
-    """Tell how the pieces of a finger bend, from picks at the cuts between them.
+    """Measure how the pieces of a finger bend, from picks at the cuts between them.
 
-    Each angle comes with its standard deviation from the noise of the picks. The page listens on
-    this machine only.
+    Each angle has a standard deviation from the noise of the picks. The web page listens on this
+    machine only.
     """
     from softgrasp.twin.files import load_camera
     from softgrasp.twin.point_picking import measure_picks, read_depth
@@ -203,7 +213,9 @@ def pick(
 
     if points is None:
         if line is not None:
-            raise DescriptionError("--line: expected it only with --points; the page asks for it")
+            raise DescriptionError(
+                "--line: expected only with --points; on the web page the line is clicked"
+            )
         picks = _clicked(image_array, pieces, edges, measure, port)
     else:
         picks = _scripted(points, line, edges)
@@ -218,6 +230,29 @@ def _check_table(pressure_kpa: float | None, append: Path | None) -> None:
         raise DescriptionError(f"expected --pressure-kpa and --append together, found no {missing}")
 
 
+def _clicked(image_array: Image, pieces: int, edges: bool, measure: Measure, port: int) -> Picks:
+    """Serve the web page until the user finishes."""
+    from softgrasp.twin.point_picking import PickServer, PickTarget, pick_overlay
+
+    def preview(picks: Picks) -> tuple[str, Image]:
+        result = measure(picks)
+        return _angles_text(result), pick_overlay(image_array, result)
+
+    with PickServer(image_array, PickTarget(pieces, edges, line=True), preview, port) as page:
+        terminal.note(f"click on the image at {page.url} (Ctrl-C cancels)")
+        picks = page.wait()
+    assert picks is not None  # wait() without a timeout returns picks
+    return picks
+
+
+def _angles_text(result: PickMeasurement) -> str:
+    import numpy as np
+
+    pairs = zip(np.degrees(result.angles), np.degrees(result.sigmas), strict=True)
+    text = ", ".join(f"{angle:.2f}° ± {sigma:.2f}°" for angle, sigma in pairs)
+    return f"pieces bend, base first: {text}"
+
+
 def _scripted(points: str, line: str | None, edges: bool) -> Picks:
     from softgrasp.twin.point_picking import Picks
 
@@ -225,7 +260,7 @@ def _scripted(points: str, line: str | None, edges: bool) -> Picks:
     if edges:
         if len(cuts) % 2:
             raise DescriptionError(
-                f"--points: expected two picks a cut with --edges, found {len(cuts)} picks"
+                f"--points: expected two picks per cut with --edges, found {len(cuts)} picks"
             )
         cuts = cuts.reshape(-1, 2, 2)
     return Picks(cuts, None if line is None else _points("--line", line))
@@ -245,23 +280,8 @@ def _points(option: str, text: str) -> Array:
             raise DescriptionError(f"{option}: expected points as column,row, found '{word}'")
         points.append(numbers)
     if not points:
-        raise DescriptionError(f"{option}: expected points as column,row, found nothing")
+        raise DescriptionError(f"{option}: expected points as column,row, found none")
     return np.array(points)
-
-
-def _clicked(image_array: Image, pieces: int, edges: bool, measure: Measure, port: int) -> Picks:
-    """Serve the page until somebody is done."""
-    from softgrasp.twin.point_picking import PickServer, PickTarget, pick_overlay
-
-    def preview(picks: Picks) -> tuple[str, Image]:
-        result = measure(picks)
-        return _angles_text(result), pick_overlay(image_array, result)
-
-    with PickServer(image_array, PickTarget(pieces, edges, line=True), preview, port) as page:
-        terminal.note(f"click on the image at {page.url} (Ctrl-C gives up)")
-        picks = page.wait()
-    assert picks is not None  # it waits until there are some
-    return picks
 
 
 def _written(
@@ -284,14 +304,6 @@ def _written(
     return files
 
 
-def _angles_text(result: PickMeasurement) -> str:
-    import numpy as np
-
-    pairs = zip(np.degrees(result.angles), np.degrees(result.sigmas), strict=True)
-    text = ", ".join(f"{angle:.2f}° ± {sigma:.2f}°" for angle, sigma in pairs)
-    return f"pieces bend, base first: {text}"
-
-
 def _print_picks(result: PickMeasurement, written: list[Path], json: bool) -> None:
     import numpy as np
 
@@ -309,25 +321,21 @@ def _print_picks(result: PickMeasurement, written: list[Path], json: bool) -> No
         terminal.put(f"wrote {file}")
 
 
-# --------------------
-# ``softgrasp twin poses``: a finger as arcs and as rigid pieces, after Xiang et al. (2024).
-
-
-THETAS, PHIS, LENGTHS = "10,15,20,25", "12,8.8,6,3.3", "14,14,12.32,15.39"
+# softgrasp twin poses
 
 
 def poses(
     fit: Annotated[
-        str, typer.Option(metavar="NAME|FILE", help="Bends of a fit, at --pressure-kpa.")
+        str, typer.Option(metavar="NAME|FILE", help="Bending angles of a fit, at --pressure-kpa.")
     ] = "",
     pressure_kpa: Annotated[
-        float | None, typer.Option(help="Pressure at which a fit is taken.")
+        float | None, typer.Option(help="Pressure at which a fit is evaluated.")
     ] = None,
     theta_deg: Annotated[
-        str, typer.Option(metavar="T1,T2,…", help="Bends of the pieces, base first.")
+        str, typer.Option(metavar="T1,T2,…", help="Bending angles of the pieces, base first.")
     ] = "",
     phi_deg: Annotated[
-        str, typer.Option(metavar="P1,P2,…", help="Turns about z; Xiang et al. forces these.")
+        str, typer.Option(metavar="P1,P2,…", help="Angles of the bending planes.")
     ] = PHIS,
     lengths_mm: Annotated[
         str, typer.Option(metavar="L1,L2,…", help="Lengths of the pieces, base first.")
@@ -341,7 +349,7 @@ def poses(
     out: Out = None,
     json: Json = False,
 ) -> None:
-    """Compare arcs with rigid pieces: where the tip is, and how far apart the models are.
+    """Compare arcs with rigid pieces: positions of the tip, and distances between the models.
 
     Without --fit and --theta-deg the pieces bend by 10, 15, 20 and 25 degrees. Measured tips are
     compared with each model at their mean.
@@ -365,7 +373,7 @@ def poses(
 def _finger(
     fit: str, pressure_kpa: float | None, theta_deg: str, phi_deg: str, lengths_mm: str
 ) -> tuple[list[float], list[float], list[float]]:
-    """Bends and turns [rad] and lengths [m] of the pieces."""
+    """Return bending angles and plane angles [rad] and lengths [m] of the pieces."""
     from math import radians
 
     from softgrasp.cli.options import lengths_from_mm, number_list
@@ -377,7 +385,7 @@ def _finger(
         raise DescriptionError("--fit and --pressure-kpa: expected both or none, found one")
     if fit and (theta_deg or lengths_mm):
         other = "--theta-deg" if theta_deg else "--lengths-mm"
-        raise DescriptionError(f"{other}: a fit has its own; expected it or --fit, found both")
+        raise DescriptionError(f"{other}: expected it or --fit, found both")
     if fit and pressure_kpa is not None:
         pressure_fit = load_pressure_fit(fit)
         lengths = list(pressure_fit.lengths)
@@ -410,8 +418,7 @@ def _print_poses(document: dict[str, Any], measured: bool) -> None:
     terminal.put_table(heads, rows)
 
 
-# --------------------
-# ``softgrasp twin accuracy``: the error of the twin's tip, after the protocol of Xiang et al..
+# softgrasp twin accuracy
 
 
 class Picking(StrEnum):
@@ -423,16 +430,16 @@ class Picking(StrEnum):
 
 def accuracy(
     picks: Annotated[
-        Picking, typer.Option(help="Two picks a cut at the edges, or one on the middle line.")
+        Picking, typer.Option(help="Two picks per cut at the edges, or one on the middle line.")
     ] = Picking.EDGES,
     step_kpa: Annotated[
-        float, typer.Option(min=1.0, max=50.0, metavar="P", help="One sample every so many kPa.")
+        float, typer.Option(min=1.0, max=50.0, metavar="P", help="Step of the pressures.")
     ] = 5.0,
     quick: Annotated[
         bool,
-        typer.Option("--quick", help="Draw images at the paper's four pressures only."),
+        typer.Option("--quick", help="Render images at the paper's four pressures only."),
     ] = False,
-    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Of the noise.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of the noise.")] = 0,
     no_report: NoReport = False,
     out: Out = None,
     json: Json = False,
@@ -485,15 +492,11 @@ def _print_accuracy(study: AccuracyStudy, files: list[Path]) -> None:
     terminal.put("files     " + "\n          ".join(map(str, files)))
 
 
-# --------------------
-# What there is for a digital twin, for ``softgrasp list``.
-
-
-Row = dict[str, Any]
+# softgrasp list
 
 
 def twins() -> list[Row]:
-    """Twins with their parts."""
+    """List twins with their parts."""
     from softgrasp.twin.files import load_twin
 
     return [
@@ -510,7 +513,7 @@ def twins() -> list[Row]:
 
 
 def pressure_fits() -> list[Row]:
-    """Fits of bends against pressure."""
+    """List fits of bending angles over pressure."""
     from softgrasp.twin.files import load_pressure_fit
 
     return [
@@ -526,7 +529,7 @@ def pressure_fits() -> list[Row]:
 
 
 def register_maps() -> list[Row]:
-    """Register maps of controllers."""
+    """List register maps of controllers."""
     from softgrasp.twin.files import load_register_map
 
     return [
@@ -537,7 +540,7 @@ def register_maps() -> list[Row]:
 
 
 def robot_programs() -> list[Row]:
-    """Programs of simulated robots."""
+    """List programs of simulated robots."""
     from softgrasp.twin.files import load_robot_program
 
     return [

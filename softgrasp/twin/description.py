@@ -1,7 +1,10 @@
-"""The digital twin of a pneumatic gripper on a robot: what is read, from where, and what it means.
+"""Description of a digital twin: pneumatic gripper, controller registers and robot flange.
 
 A controller reports the pressure, a robot the pose of its flange; the shape of the fingers
-follows from both.
+follows from both (Xiang et al. 2024). ``Twin`` combines a ``PressureFit`` of the finger, a
+``GripperMount``, a ``ControllerAddress`` with its ``RegisterMap``, and a ``FlangeSource``. The
+paper (§III-B) names five values that are read and four that are written, but not their
+registers.
 """
 
 from __future__ import annotations
@@ -33,37 +36,58 @@ from softgrasp.description.base import (
 from softgrasp.description.geometry import Pose
 from softgrasp.errors import DescriptionError
 
-# --------------------
-# The pose of a robot's flange at an instant, and where a stream of such poses comes from.
-
-
 NORM_TOLERANCE = 1e-3
-"""A quaternion whose norm is farther than this from 1 is a mistake, not rounding [–]."""
+"""Largest deviation of a quaternion's norm from 1; more is an error, not rounding [–]."""
 RWS_PORT, UDP_PORT = 8610, 8611
-"""Ports of the simulated robot where nothing else is said."""
+"""Default ports of the simulated robot."""
 RWS_PATH = "/rw/motionsystem/mechunits/{unit}/cartesian"
-"""Where Robot Web Services have the pose of a mechanical unit."""
-
+"""Path of the pose of a mechanical unit in Robot Web Services."""
+PIECES = Field(min_length=1)
+BIT_KINDS = ("coil", "discrete")
+WRITABLE_KINDS = ("holding", "coil")
+WIDTHS = {"bit": 1, "int16": 1, "uint16": 1, "int32": 2, "uint32": 2, "float32": 2}
+"""Number of addresses that a value occupies."""
+RANGES: dict[str, tuple[float, float]] = {
+    "bit": (0, 1),
+    "int16": (-(2**15), 2**15 - 1),
+    "uint16": (0, 2**16 - 1),
+    "int32": (-(2**31), 2**31 - 1),
+    "uint32": (0, 2**32 - 1),
+    "float32": (-3.4e38, 3.4e38),
+}
+"""Smallest and largest count of a type."""
+CHALLENGE_WORDS, ANSWER_WORDS = 8, 16
+"""Registers of a handshake: the server's challenge, followed by the client's answer."""
+SLACK = 1e-9
+"""Fraction of a count by which a limit may miss an integer count through rounding [–]."""
+SLOWEST, FASTEST = 1.0, 1000.0
+"""Range of the loop rate [Hz]."""
 Port = Annotated[int, Field(strict=True, ge=0, le=65535)]
-"""A port; 0 leaves the choice to the operating system."""
+"""A port; 0 lets the operating system choose."""
 KeyPath = Annotated[tuple[str | int, ...], Field(strict=False)]
-"""Keys and places that lead through a JSON document."""
+"""Keys and indices that lead through a JSON document."""
+Address = Annotated[int, Field(strict=True, ge=0, le=0xFFFF)]
+DeviceId = Annotated[int, Field(strict=True, ge=0, le=255)]
+Kind = Literal["holding", "input", "coil", "discrete"]
+WordType = Literal["bit", "int16", "uint16", "int32", "uint32", "float32"]
+
+# Flange poses
 
 
 class FlangeSample(Description):
-    """Where the flange stands in the frame of the robot's base at one instant.
+    """Pose of the flange in the robot's base frame at one time.
 
     Raises:
-        DescriptionError: A number is not finite, or the quaternion is farther than 1e-3 from a
-            unit one; a nearer one is normalised.
+        DescriptionError: A number is not finite, or the norm of the quaternion differs from 1 by
+            more than 1e-3; otherwise it is normalised.
     """
 
     time: Number
-    """[s], on the clock of whoever measured it."""
+    """Time [s], on the clock of the measuring device."""
     position: Vec3
     """Origin of the flange [m]."""
     quaternion: Vec4
-    """(w, x, y, z)"""
+    """Rotation (w, x, y, z)."""
 
     @field_validator("quaternion")
     @classmethod
@@ -81,40 +105,40 @@ class FlangeSample(Description):
 
     @property
     def pose(self) -> Pose:
-        """The same without the time, ``T_base_flange``."""
+        """Pose without the time, ``T_base_flange``."""
         return Pose(position=self.position, quaternion=self.quaternion)
 
 
 class CartesianFields(Description):
-    """Which key of a JSON answer holds what; without changes that of Robot Web Services 1.0."""
+    """Keys of a JSON answer; the defaults are those of Robot Web Services 1.0."""
 
     state: KeyPath = ("_embedded", "_state", 0)
-    """Leads from the top of the document to the object with the numbers; ``(state, 0)`` in 2.0."""
+    """Path from the top of the document to the object with the numbers; ``(state, 0)`` in 2.0."""
     position: tuple[str, str, str] = ("x", "y", "z")
     quaternion: tuple[str, str, str, str] = ("q1", "q2", "q3", "q4")
-    """In the order w, x, y, z."""
+    """Keys in the order w, x, y, z."""
     length: Positive = 1e-3
-    """Metres in one unit of the position."""
+    """Unit of the position [m]."""
     time: str = ""
-    """Key of the time [s]; without it a sample has the time at which its answer came."""
+    """Key of the time [s]; without it a sample has the time at which its answer arrived."""
 
 
 class HttpFlange(Description):
-    """Poses asked for over HTTP, again and again over one connection that is kept open."""
+    """Poses polled over HTTP on one persistent connection."""
 
     type: Literal["http"] = "http"
     url: str = f"http://127.0.0.1:{RWS_PORT}{RWS_PATH.format(unit='ROB_1')}?json=1"
     rate: Positive = 50.0
-    """Questions a second [Hz]."""
+    """Requests per second [Hz]."""
     timeout: Positive = 0.5
     """Longest wait for one answer [s]."""
     stale_after: Positive = 1.0
-    """Without a new pose for so long the stream is stale [s]."""
+    """Time without a new pose after which the stream is stale [s]."""
     pause: NonNegative = 0.05
-    """Before the next try after a lost connection [s]."""
+    """Pause before the next attempt after a lost connection [s]."""
     fields: CartesianFields = CartesianFields()
     token_variable: str = ""
-    """Environment variable with the token that the server wants; tokens do not stand in files."""
+    """Environment variable with the token of the server; tokens are not stored in files."""
 
     @field_validator("url")
     @classmethod
@@ -131,84 +155,83 @@ class HttpFlange(Description):
             )
         if parts.username is not None or parts.password is not None:
             raise ValueError(
-                "expected an address without a name and a password, which would be told in events "
-                "and records; a token goes into the environment, see token_variable"
+                "expected an address without user name and password, which would appear in events "
+                "and records; store a token in the environment, see token_variable"
             )
         return value
 
 
 class FileFlange(Description):
-    """Poses that were recorded, in CSV or in JSON lines."""
+    """Recorded poses, in CSV or JSON Lines."""
 
     type: Literal["file"] = "file"
     path: Annotated[str, Field(min_length=1)]
     pace: Literal["recorded", "fast"] = "recorded"
-    """``recorded``: at the times of the record; ``fast``: one after the other."""
+    """``recorded``: at the recorded times; ``fast``: without waiting."""
 
 
 class UdpFlange(Description):
-    """Poses that come by UDP from this machine, one JSON object a datagram."""
+    """Poses received by UDP from this machine, one JSON object per datagram."""
 
     type: Literal["udp"] = "udp"
     host: str = "127.0.0.1"
     port: Port = UDP_PORT
     stale_after: Positive = 1.0
-    """Without a new pose for so long the stream is stale [s]."""
+    """Time without a new pose after which the stream is stale [s]."""
 
     @field_validator("host")
     @classmethod
     def _local_address(cls, value: str) -> str:
         if not is_loopback(value):
             raise ValueError(
-                f"expected a loopback address such as 127.0.0.1, since a datagram does not prove "
-                f"who sent it, found {short(value)}"
+                f"expected a loopback address such as 127.0.0.1, since the sender of a datagram "
+                f"cannot be verified, found {short(value)}"
             )
         return value
 
 
 class SimulatedFlange(Description):
-    """Poses of a robot that is simulated in the same process."""
+    """Poses of a robot simulated in the same process."""
 
     type: Literal["robot"] = "robot"
     program: RobotProgram
     rate: Positive = 50.0
-    """Samples a second [Hz]."""
+    """Samples per second [Hz]."""
 
 
 FlangeSource = Annotated[
     HttpFlange | FileFlange | UdpFlange | SimulatedFlange, Field(discriminator="type")
 ]
 
-
-# --------------------
-# Where a gripper stands on a robot's flange, and where its fingers stand in it.
+# Gripper
 
 
 class MountedPose(Pose):
-    """A pose whose quaternion has to be of unit length within 1e-3; it is normalised then."""
+    """A pose whose quaternion has unit norm within 1e-3 and is normalised."""
 
     @field_validator("quaternion", mode="before")
     @classmethod
     def _near_unit(cls, value: Any) -> Any:
         numbers = isinstance(value, list | tuple) and len(value) == 4
         if not numbers or not all(type(part) in (int, float) for part in value):
-            return value  # told by the field's own check
+            return value  # reported by the check of the field
         w, x, y, z = (float(part) for part in value)
         return unit_quaternion((w, x, y, z)) if math.isfinite(w + x + y + z) else value
 
 
 class GripperMount(Description):
-    """Fingers on a base that is screwed to a flange.
+    """Fingers on a base that is mounted on a flange.
 
-    The frame of a finger stands at its root, z along the straight finger, x the way in which it
-    bends under pressure.
+    The frame of a finger is at its root, z along the straight finger, x in the direction in
+    which it bends under pressure.
     """
 
     name: Annotated[str, Field(min_length=1)] = "gripper"
     mount: MountedPose = MountedPose()
-    """Of the gripper's base in the flange; Xiang et al. (2024) (eq 6) needs it and gives none."""
+    """Pose of the gripper's base in the flange frame; Xiang et al. (2024, eq 6) need it but do not
+    state it."""
     fingers: Annotated[tuple[MountedPose, ...], Field(min_length=1)]
-    """Of the fingers' roots in the gripper's base."""
+    """Poses of the fingers' roots in the gripper's base frame."""
 
     @classmethod
     def around_axis(
@@ -221,17 +244,17 @@ class GripperMount(Description):
         mount: MountedPose | None = None,
         name: str = "gripper",
     ) -> Self:
-        """Fingers at even angles around the z axis of the gripper, the first one on +x.
+        """Arrange fingers at equal angles around the z axis of the gripper, the first one on +x.
 
         Without tilt they are parallel to the axis, and bend towards it.
 
         Args:
-            count: Of the fingers.
-            radius: Of the circle on which their roots stand [m].
-            height: Of the roots along the axis [m].
-            tilt: By which a straight finger leans outwards, away from the axis [rad].
-            mount: Of the gripper in the flange; both are the same where it is not given.
-            name: Of the gripper.
+            count: Number of fingers.
+            radius: Radius of the circle of their roots [m].
+            height: Position of the roots along the axis [m].
+            tilt: Angle by which a straight finger leans outwards, away from the axis [rad].
+            mount: Pose of the gripper in the flange frame; default: identity.
+            name: Name of the gripper.
 
         Raises:
             DescriptionError: There is no finger, or a number is out of range.
@@ -251,7 +274,7 @@ def _on_circle(angle: float, radius: float, height: float) -> Vec3:
 
 
 def _facing(angle: float, tilt: float) -> Vec4:
-    """Rz(turn + π)·Ry(−tilt): x towards the axis, z leaning away from it."""
+    """Return Rz(angle + π)·Ry(−tilt): x towards the axis, z leaning away from it."""
     half, lean = 0.5 * (angle + math.pi), -0.5 * tilt
     return (
         math.cos(half) * math.cos(lean),
@@ -261,33 +284,29 @@ def _facing(angle: float, tilt: float) -> Vec4:
     )
 
 
-# --------------------
-# How far the pieces of a pneumatic finger bend at a pressure: a cubic polynomial a piece.
-
-
-PIECES = Field(min_length=1)
+# Finger
 
 
 class PressureFit(Description):
     """Bending angles θ = Σ cₖ (p / scale)ᵏ, k = 0 … 3, of the pieces of a finger.
 
-    Each piece is an arc of fixed length that bends by θ [rad]; its curvature is θ over the length
-    (Xiang et al. 2024, eq 4, with the angle in radians).
+    Each piece is an arc of fixed length that bends by θ [rad]; its curvature is θ over the
+    length (Xiang et al. 2024, eq 4, with the angle in radians).
     """
 
     name: Annotated[str, Field(min_length=1)] = "pressure_fit"
     source: str = ""
-    """Where the measured angles come from, in words."""
+    """Source of the measured angles, in words."""
     lengths: Annotated[tuple[Positive, ...], PIECES]
-    """Of the arcs, from the base outwards [m]."""
+    """Lengths of the arcs, from the base outwards [m]."""
     coefficients: Annotated[tuple[Vec4, ...], PIECES]
-    """One row a piece, from the constant one to the cubic one [rad]."""
+    """One row per piece, from the constant to the cubic coefficient [rad]."""
     scale: Positive = 1e5
-    """The pressure that counts as 1 in the polynomials [Pa]."""
+    """Pressure that corresponds to 1 in the polynomials [Pa]."""
     pressures: tuple[Number, Number]
-    """Lowest and highest that were measured [Pa]: the polynomials say nothing outside."""
+    """Lowest and highest measured pressure [Pa]; the polynomials are not valid outside."""
     residuals: tuple[NonNegative, ...] = ()
-    """Root mean square of what each piece's polynomial leaves [rad]; none where not known."""
+    """Root mean square of the residuals of each piece [rad]; empty where unknown."""
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
@@ -307,46 +326,18 @@ class PressureFit(Description):
         return self
 
 
-# --------------------
-# Where a pneumatic controller keeps its values: Modbus registers as data.
-#
-# The paper (001, §III-B) names five values that are read and four that are written, not their
-# places.
-
-
-Address = Annotated[int, Field(strict=True, ge=0, le=0xFFFF)]
-DeviceId = Annotated[int, Field(strict=True, ge=0, le=255)]
-Kind = Literal["holding", "input", "coil", "discrete"]
-WordType = Literal["bit", "int16", "uint16", "int32", "uint32", "float32"]
-
-BIT_KINDS = ("coil", "discrete")
-WRITABLE_KINDS = ("holding", "coil")
-WIDTHS = {"bit": 1, "int16": 1, "uint16": 1, "int32": 2, "uint32": 2, "float32": 2}
-"""Places that a value takes."""
-RANGES: dict[str, tuple[float, float]] = {
-    "bit": (0, 1),
-    "int16": (-(2**15), 2**15 - 1),
-    "uint16": (0, 2**16 - 1),
-    "int32": (-(2**31), 2**31 - 1),
-    "uint32": (0, 2**32 - 1),
-    "float32": (-3.4e38, 3.4e38),
-}
-"""Lowest and highest count that a type holds."""
-CHALLENGE_WORDS, ANSWER_WORDS = 8, 16
-"""The places of a handshake: what the server asks, and behind it what the client answers."""
-SLACK = 1e-9
-"""Part of a count by which a limit may miss a whole count through rounding."""
+# Controller registers
 
 
 class Register(Description):
-    """One place, or two neighbouring ones, that hold a value."""
+    """One address, or two adjacent ones, that hold a value."""
 
     kind: Kind = "holding"
     address: Address
-    """Counted from 0, as it goes over the wire."""
+    """Counted from 0, as in the protocol."""
     type: WordType = "int16"
     word_order: Literal["big", "little"] = "big"
-    """Which word of a value of two comes first: the high one (big) or the low one."""
+    """Which word of a two-word value comes first: the high one (big) or the low one."""
 
     @model_validator(mode="before")
     @classmethod
@@ -373,22 +364,22 @@ class Register(Description):
 
     @property
     def width(self) -> int:
-        """How many places it takes."""
+        """Number of addresses that it occupies."""
         return WIDTHS[self.type]
 
     @property
     def address_text(self) -> str:
-        """``holding 2``, as errors tell it."""
+        """``holding 2``, as in error messages."""
         return f"{self.kind} {self.address}"
 
 
 class PressureRegister(Register):
-    """A pressure over that of the air around: counts times a scale."""
+    """A gauge pressure: counts times a scale."""
 
     scale: Number
     """Pressure of one count [Pa]; negative where a device counts vacuum upwards."""
     limits: tuple[Number, Number]
-    """Lowest and highest pressure that it may hold [Pa]."""
+    """Smallest and largest permitted pressure [Pa]."""
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
@@ -414,7 +405,7 @@ class PressureRegister(Register):
 
     @property
     def counts(self) -> tuple[float, float]:
-        """Lowest and highest count inside the limits; whole ones where the type is whole."""
+        """Smallest and largest count inside the limits; integers for integer types."""
         low, high = sorted(limit / self.scale for limit in self.limits)
         if self.type == "float32":
             return low, high
@@ -422,7 +413,7 @@ class PressureRegister(Register):
 
 
 class Commands(Description):
-    """What is written: both triggers and both targets."""
+    """Registers that are written: both triggers and both targets."""
 
     positive_on: Register
     """Trigger of positive pressure, 0 or 1."""
@@ -443,16 +434,16 @@ class Commands(Description):
 
 
 class Readings(Description):
-    """What is read: both triggers, both targets, and the pressure that is there."""
+    """Registers that are read: both triggers, both targets, and the measured pressure."""
 
     positive_on: Register
     negative_on: Register
     positive_target: PressureRegister
     negative_target: PressureRegister
     pressure: PressureRegister
-    """The pressure that the controller measures."""
+    """Measured pressure."""
     counter: Register | None = None
-    """Number that changes while the controller measures, where it has one."""
+    """Number that changes while the controller measures, where there is one."""
 
     @model_validator(mode="after")
     def _counts_whole(self) -> Self:
@@ -464,29 +455,23 @@ class Readings(Description):
         return self
 
 
-class _Entry(NamedTuple):
-    path: FieldPath
-    register: Register
-
-
 class RegisterMap(Description):
-    """The registers of one controller, and its number on the wire.
+    """Registers and unit identifier of a controller.
 
     Raises:
-        DescriptionError: Two values take the same place, limits do not fit a type, or a name is
-            not known.
+        DescriptionError: Two values overlap, limits do not fit a type, or a name is unknown.
     """
 
     name: str = ""
     source: str = ""
-    """Where the map comes from."""
+    """Source of the map."""
     device_id: DeviceId = 1
-    """The unit identifier of its frames."""
+    """Unit identifier in Modbus frames."""
     reads: Readings
     writes: Commands
     handshake: Address = 0xF000
-    """First of the holding registers in which softgrasp's own server asks for its token; no other
-    device has them, and a client without a token never touches them."""
+    """First holding register of the token handshake of softgrasp's own server; other devices do not
+    have it, and a client without a token never accesses it."""
 
     @model_validator(mode="after")
     def _apart(self) -> Self:
@@ -499,8 +484,8 @@ class RegisterMap(Description):
         for one, other in combinations(self._entries(), 2):
             if _overlap(one, other) and not _same_value(one, other):
                 raise FieldError(
-                    f"expected a place of its own, found {other.register.address_text}, where "
-                    f"{path_text(one.path)} is",
+                    f"expected a separate address, found {other.register.address_text}, which is "
+                    f"{path_text(one.path)}",
                     *other.path,
                 )
         return self
@@ -521,18 +506,22 @@ def _overlap(one: _Entry, other: _Entry) -> bool:
     return first.address + first.width > second.address
 
 
+class _Entry(NamedTuple):
+    path: FieldPath
+    register: Register
+
+
 def _same_value(one: _Entry, other: _Entry) -> bool:
-    """Whether both are one value, which is read where it is written, in one form."""
+    """Return whether both are the same value, read and written in the same format."""
     forms = [entry.register.model_dump(exclude={"limits"}) for entry in (one, other)]
     return one.path[-1] == other.path[-1] and forms[0] == forms[1]
 
 
-SLOWEST, FASTEST = 1.0, 1000.0
-"""Turns of the loop a second [Hz]."""
+# Twin
 
 
 class ControllerAddress(Description):
-    """Where the controller listens, and in which registers it has its values."""
+    """Network address of a controller, and its register map."""
 
     host: Annotated[str, Field(min_length=1)] = "127.0.0.1"
     port: Annotated[int, Field(strict=True, ge=1, le=65535)] = 5020
@@ -540,57 +529,57 @@ class ControllerAddress(Description):
     timeout: Positive = 0.2
     """Longest wait for an answer [s]."""
     token_variable: str = ""
-    """Environment variable with the token for writing; tokens do not stand in files."""
+    """Environment variable with the token for writing; tokens are not stored in files."""
 
 
 class TwinDynamics(Description):
-    """The fingers as chains of rigid links in MuJoCo, which have mass and sag."""
+    """The fingers as chains of rigid links in MuJoCo, with mass and damping."""
 
     bending_stiffness: Positive
-    """EI of a finger [N·m²]."""
+    """Bending stiffness EI of a finger [N·m²]."""
     mass: Positive
-    """Of a finger [kg]."""
+    """Mass of a finger [kg]."""
     links: Count = 4
-    """A piece."""
+    """Links per piece."""
     damping_time: Positive = 0.02
     """Bending damping over bending stiffness [s]."""
     timestep: Positive = 1e-3
-    """[s]"""
+    """Time step [s]."""
 
 
 class Twin(Description):
-    """A gripper whose fingers bend alike, on a robot's flange.
+    """A gripper with equally bent fingers on a robot's flange.
 
-    Everything is drawn and computed in the frame of the robot's base.
+    Everything is computed in the frame of the robot's base.
     """
 
     name: Annotated[str, Field(min_length=1)]
     source: str = ""
-    """Where the numbers come from."""
+    """Source of the numbers."""
     finger: PressureFit
-    """How far the pieces of a finger bend at a pressure."""
+    """Bending angles of the pieces of a finger by pressure."""
     phis: tuple[Number, ...] = ()
-    """Forced angles of the bending planes, one a piece [rad]; none: all 0."""
+    """Prescribed angles of the bending planes, one per piece [rad]; empty: all 0."""
     frame: Literal["bishop", "webster"] = "webster"
-    """How the end of a piece is turned about its axis; Xiang et al. (eq 5) has ``webster``."""
+    """Rotation of a piece's end frame about its axis; Xiang et al. (2024, eq 5) use ``webster``."""
     finger_radius: Positive
-    """[m]"""
+    """Radius of the fingers [m]."""
     gripper: GripperMount
     arm: Arm | None = None
-    """Is drawn under the flange."""
+    """Arm that is drawn below the flange."""
     controller: ControllerAddress
     flange: FlangeSource
     rate: Annotated[float, Field(strict=True, ge=SLOWEST, le=FASTEST)] = 50.0
-    """Turns of the loop a second [Hz]."""
+    """Cycles of the loop per second [Hz]."""
     stale_after: Positive = 0.5
-    """Without a reading for so long the connection is lost [s]."""
+    """Time without a reading after which the connection counts as lost [s]."""
     safe_stop: Literal["vent", "hold"] = "vent"
-    """When a lost connection comes back, and at the end: ``vent`` switches both triggers off,
-    ``hold`` leaves the controller as it is, for grippers that must not let go."""
+    """Action at the end and when a lost connection returns: ``vent`` switches both triggers off,
+    ``hold`` leaves the controller unchanged, for grippers that must not release."""
     dynamics: TwinDynamics | None = None
-    """Run the fingers in MuJoCo too."""
+    """Also simulate the fingers in MuJoCo."""
     margin: NonNegative = 500.0
-    """A pressure that lies outside of what was measured by less is taken for its end [Pa]."""
+    """Largest excess of a pressure over the measured range that is clipped to its end [Pa]."""
 
     @model_validator(mode="after")
     def _answers_before_it_is_lost(self) -> Self:

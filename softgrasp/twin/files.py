@@ -1,4 +1,12 @@
-"""Pinhole cameras in YAML: fx, fy, cx, cy, k1, k2, p1, p2, k3, width and height, all in pixels."""
+"""Files of digital twins, in YAML, CSV and JSON Lines.
+
+Cameras, twins, pressure fits, register maps and robot programs are YAML files; shipped ones have
+names. Flange poses are CSV tables or JSON Lines with the columns ``time_s, x_mm, y_mm, z_mm, qw,
+qx, qy, qz``; measured bending angles of a finger's pieces are CSV tables with ``pressure_kpa``
+and ``angle_1_deg``, ``angle_2_deg``, … from the base outwards, where lines that begin with # are
+comments; measured tips are CSV tables with ``time_s, x_m, y_m, z_m``. Numbers are written with
+all digits.
+"""
 
 from __future__ import annotations
 
@@ -35,13 +43,31 @@ from softgrasp.twin.description import FlangeSample, GripperMount, PressureFit, 
 from softgrasp.units import ANGLE_UNITS, LENGTH_UNITS, PRESSURE_UNITS
 
 SUFFIXES = (".yaml", ".yml")
+COLUMNS = ("time_s", "x_mm", "y_mm", "z_mm", "qw", "qx", "qy", "qz")
+FLANGE_SUFFIXES = (".csv", ".jsonl")
+MILLIMETRE = LENGTH_UNITS["mm"]
+PRESSURE, ANGLE, SUFFIX = "pressure_kpa", "angle_{}_deg", ".csv"
+KPA = PRESSURE_UNITS["kPa"]
+ANGLE_COLUMNS = (
+    Column("pressure", {"kpa": KPA}),
+    Column("angle_", {"deg": ANGLE_UNITS["deg"]}, numbered=True),
+)
+TIP_COLUMNS = ["time_s", "x_m", "y_m", "z_m"]
+TWIN_KIND, DEFAULT_TWIN = "twins", "three_fingers"
+CIRCLE = ("count", "radius", "height", "tilt")
+"""Fields of fingers arranged on a circle."""
+DEFAULT = "softgrasp_default"
+KIND = "robot_programs"
+DEFAULT_PROGRAM = "pick_and_place"
+
+# Cameras
 
 
 def load_camera(path: str | Path) -> PinholeCamera:
-    """A camera from a YAML file.
+    """Load a pinhole camera from YAML; parameters are in pixels.
 
     Raises:
-        DescriptionError: There is no such file, or it is wrong; names file, line and field.
+        DescriptionError: There is no such file, or it is invalid; names file, line and field.
     """
     file = Path(path)
     return YamlFile(file).read(lambda data: PinholeCamera(**({"name": file.stem} | data)))
@@ -51,33 +77,24 @@ def save_camera(camera: PinholeCamera, path: str | Path) -> Path:
     """Write a camera as YAML from which ``load_camera`` makes an equal one.
 
     Raises:
-        DescriptionError: ``path`` has no suffix of a YAML file.
-        ResultError: The place cannot be written.
+        DescriptionError: ``path`` does not have the suffix of a YAML file.
+        ResultError: The file cannot be written.
     """
     if Path(path).suffix.lower() not in SUFFIXES:
         raise DescriptionError(f"expected a .yaml file, found '{path}'", field="path")
     return write_text(path, dump(camera.model_dump(exclude_defaults=True)))
 
 
-# --------------------
-# Flange poses in CSV (``time_s,x_mm,y_mm,z_mm,qw,qx,qy,qz``) and as JSON objects.
-#
-# A file of JSON lines has one object a line, with the same names as keys; a datagram has one
-# object.
-# Numbers have all digits.
-
-
-COLUMNS = ("time_s", "x_mm", "y_mm", "z_mm", "qw", "qx", "qy", "qz")
-FLANGE_SUFFIXES = (".csv", ".jsonl")
-MILLIMETRE = LENGTH_UNITS["mm"]
+# Flange poses
 
 
 def load_flange_samples(path: str | Path) -> tuple[FlangeSample, ...]:
-    """Read a record of flange poses, from ``.csv`` or ``.jsonl``.
+    """Load recorded flange poses, from ``.csv`` or ``.jsonl``.
 
     Raises:
-        DescriptionError: The file cannot be read, a column or key is missing, a number is none,
-            a quaternion is not a unit one, times do not rise; names file and line.
+        DescriptionError: The file cannot be read, a column or key is missing, a number is
+            invalid, a quaternion does not have unit norm, times do not increase; names file and
+            line.
     """
     path = Path(path)
     read = _csv_rows if _suffix(path) == ".csv" else _json_rows
@@ -95,96 +112,6 @@ def load_flange_samples(path: str | Path) -> tuple[FlangeSample, ...]:
     if not samples:
         raise DescriptionError("expected flange poses, found none", file=path)
     return tuple(samples)
-
-
-def save_flange_samples(samples: Iterable[FlangeSample], path: str | Path) -> Path:
-    """Write flange poses, as ``.csv`` or ``.jsonl`` after the name of the file.
-
-    Raises:
-        DescriptionError: The name ends in neither.
-        ResultError: The place cannot be written.
-    """
-    path = Path(path)
-    rows = [row_of(sample) for sample in samples]
-    if _suffix(path) == ".jsonl":
-        return write_text(path, "".join(f"{json.dumps(row)}\n" for row in rows))
-    stream = io.StringIO()
-    writer = csv.DictWriter(stream, COLUMNS, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return write_text(path, stream.getvalue())
-
-
-def row_of(sample: FlangeSample) -> dict[str, float]:
-    """A sample with the names of the columns."""
-    numbers = (sample.time, *(part / MILLIMETRE for part in sample.position), *sample.quaternion)
-    return dict(zip(COLUMNS, numbers, strict=True))
-
-
-def sample_from(row: Mapping[str, Any]) -> FlangeSample:
-    """The sample of a row.
-
-    Raises:
-        DescriptionError: A column is missing or unknown, or holds no number; the quaternion is
-            not a unit one.
-    """
-    for name in COLUMNS:
-        if name not in row:
-            raise DescriptionError(f"expected {', '.join(COLUMNS)}, found no {name}", field=name)
-    for name in row:
-        if name not in COLUMNS:
-            raise DescriptionError(f"no such field; {did_you_mean(str(name), COLUMNS)}", field=name)
-    time, x, y, z, *quaternion = (_real(name, row[name]) for name in COLUMNS)
-    return FlangeSample(
-        time=time, position=[part * MILLIMETRE for part in (x, y, z)], quaternion=quaternion
-    )
-
-
-def json_object(text: str | bytes) -> dict[str, Any]:
-    """A JSON object of any text, with finite numbers of ordinary size only.
-
-    Raises:
-        DescriptionError: It is none.
-    """
-    try:
-        value = json.loads(text, parse_constant=_refuse)
-    except (ValueError, RecursionError) as error:
-        raise DescriptionError(f"expected a JSON object, found: {error}") from None
-    if not isinstance(value, dict):
-        raise DescriptionError(f"expected a JSON object, found {short(value)}")
-    return value
-
-
-def _refuse(constant: str) -> None:
-    raise ValueError(f"{constant} is no finite number")
-
-
-def _suffix(path: Path) -> str:
-    suffix = path.suffix.lower()
-    if suffix not in FLANGE_SUFFIXES:
-        raise DescriptionError(
-            f"expected a file of flange poses that ends in {' or '.join(FLANGE_SUFFIXES)}, "
-            f"found '{path.name}'"
-        )
-    return suffix
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise DescriptionError(f"expected flange poses, cannot read: {reason}", file=path) from None
-
-
-def _json_rows(path: Path, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    for line, content in enumerate(text.split("\n"), start=1):
-        if content.strip():
-            try:
-                row = json_object(content)
-            except DescriptionError as error:
-                raise error.located(file=path, line=line) from None
-            yield line, row
 
 
 def _csv_rows(path: Path, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -222,6 +149,85 @@ def _head(path: Path, line: int, cells: list[str]) -> list[str]:
     return head
 
 
+def _number(cell: str) -> Any:
+    """Convert a cell to a number; return the cell itself for the error message otherwise."""
+    try:
+        return float(cell)
+    except ValueError:
+        return cell
+
+
+def _suffix(path: Path) -> str:
+    suffix = path.suffix.lower()
+    if suffix not in FLANGE_SUFFIXES:
+        raise DescriptionError(
+            f"expected a file of flange poses that ends in {' or '.join(FLANGE_SUFFIXES)}, "
+            f"found '{path.name}'"
+        )
+    return suffix
+
+
+def _json_rows(path: Path, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    for line, content in enumerate(text.split("\n"), start=1):
+        if content.strip():
+            try:
+                row = json_object(content)
+            except DescriptionError as error:
+                raise error.located(file=path, line=line) from None
+            yield line, row
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise DescriptionError(f"expected flange poses, cannot read: {reason}", file=path) from None
+
+
+def save_flange_samples(samples: Iterable[FlangeSample], path: str | Path) -> Path:
+    """Write flange poses, as ``.csv`` or ``.jsonl`` after the suffix of the file.
+
+    Raises:
+        DescriptionError: Another suffix.
+        ResultError: The file cannot be written.
+    """
+    path = Path(path)
+    rows = [row_of(sample) for sample in samples]
+    if _suffix(path) == ".jsonl":
+        return write_text(path, "".join(f"{json.dumps(row)}\n" for row in rows))
+    stream = io.StringIO()
+    writer = csv.DictWriter(stream, COLUMNS, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return write_text(path, stream.getvalue())
+
+
+def row_of(sample: FlangeSample) -> dict[str, float]:
+    """Convert a sample to a row with the names of the columns."""
+    numbers = (sample.time, *(part / MILLIMETRE for part in sample.position), *sample.quaternion)
+    return dict(zip(COLUMNS, numbers, strict=True))
+
+
+def sample_from(row: Mapping[str, Any]) -> FlangeSample:
+    """Convert a row to a sample.
+
+    Raises:
+        DescriptionError: A column is missing or unknown, or is not a number; the quaternion does
+            not have unit norm.
+    """
+    for name in COLUMNS:
+        if name not in row:
+            raise DescriptionError(f"expected {', '.join(COLUMNS)}, found no {name}", field=name)
+    for name in row:
+        if name not in COLUMNS:
+            raise DescriptionError(f"no such field; {did_you_mean(str(name), COLUMNS)}", field=name)
+    time, x, y, z, *quaternion = (_real(name, row[name]) for name in COLUMNS)
+    return FlangeSample(
+        time=time, position=[part * MILLIMETRE for part in (x, y, z)], quaternion=quaternion
+    )
+
+
 def _real(name: str, value: Any) -> float:
     if isinstance(value, int | float) and not isinstance(value, bool):
         try:
@@ -231,28 +237,26 @@ def _real(name: str, value: Any) -> float:
     raise DescriptionError(f"expected a number, found {short(value)}", field=name)
 
 
-def _number(cell: str) -> Any:
-    """The number of a cell, or the cell itself, which is then told in the sentence."""
+def json_object(text: str | bytes) -> dict[str, Any]:
+    """Parse untrusted text as a JSON object with finite numbers.
+
+    Raises:
+        DescriptionError: It is not one.
+    """
     try:
-        return float(cell)
-    except ValueError:
-        return cell
+        value = json.loads(text, parse_constant=_refuse)
+    except (ValueError, RecursionError) as error:
+        raise DescriptionError(f"expected a JSON object, found: {error}") from None
+    if not isinstance(value, dict):
+        raise DescriptionError(f"expected a JSON object, found {short(value)}")
+    return value
 
 
-# --------------------
-# Measured bending angles of a finger's pieces in CSV, one line a pressure.
-#
-# Columns: ``pressure_kpa``, then ``angle_1_deg``, ``angle_2_deg``, … from the base outwards; each
-# is
-# how far the piece's arc bends. Lines that begin with # are remarks.
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is not a finite number")
 
 
-PRESSURE, ANGLE, SUFFIX = "pressure_kpa", "angle_{}_deg", ".csv"
-KPA = PRESSURE_UNITS["kPa"]
-ANGLE_COLUMNS = (
-    Column("pressure", {"kpa": KPA}),
-    Column("angle_", {"deg": ANGLE_UNITS["deg"]}, numbered=True),
-)
+# Bending angles
 
 
 @dataclass(frozen=True, eq=False)
@@ -260,17 +264,16 @@ class PieceAngles:
     """Bending angles at some pressures; m samples in any order, n pieces."""
 
     pressures: Array
-    """[Pa], (m,)."""
+    """Pressures [Pa], (m,)."""
     angles: Array
-    """From the base outwards [rad], (m, n)."""
+    """Bending angles from the base outwards [rad], (m, n)."""
 
 
 def load_piece_angles(name: str | Path) -> PieceAngles:
-    """Measured angles from a CSV file, or shipped ones by name (``four_piece``).
+    """Load measured angles from a CSV file, or shipped ones by name (``four_piece``).
 
     Raises:
-        DescriptionError: There is no such table, or it is wrong: other columns, a cell without a
-            number; names file, line and column.
+        DescriptionError: There is no such table, or it is invalid; names file, line and column.
     """
     path = Path(name)
     if path.suffix.lower() != SUFFIX:
@@ -279,16 +282,24 @@ def load_piece_angles(name: str | Path) -> PieceAngles:
     return PieceAngles(table["pressure"], table["angle_"])
 
 
+def _shipped(name: str) -> Path:
+    directory = assets.directory("pressure_fits")
+    known = sorted(path.stem for path in directory.glob(f"*{SUFFIX}"))
+    if name not in known:
+        raise DescriptionError(f"no table of angles '{name}'; {did_you_mean(name, known)}")
+    return directory / f"{name}{SUFFIX}"
+
+
 def save_piece_angles(table: PieceAngles, path: str | Path, *, remarks: str = "") -> Path:
     """Write measured angles as CSV and return the path.
 
     Args:
-        table: The angles.
-        path: A ``.csv`` file.
-        remarks: Lines before the table, without their #.
+        table: Bending angles.
+        path: ``.csv`` file.
+        remarks: Comment lines before the table, without #.
 
     Raises:
-        ResultError: The place cannot be written.
+        ResultError: The file cannot be written.
     """
     stream = io.StringIO()
     stream.writelines(f"# {line}\n" for line in remarks.splitlines())
@@ -303,27 +314,19 @@ def _columns(count: int) -> list[str]:
     return [PRESSURE, *(ANGLE.format(k) for k in range(1, max(count, 2)))]
 
 
-def _shipped(name: str) -> Path:
-    directory = assets.directory("pressure_fits")
-    known = sorted(path.stem for path in directory.glob(f"*{SUFFIX}"))
-    if name not in known:
-        raise DescriptionError(f"no table of angles '{name}'; {did_you_mean(name, known)}")
-    return directory / f"{name}{SUFFIX}"
-
-
 def append_piece_angles(path: str | Path, pressure: float, angles: Array) -> Path:
-    """Add one line to measured angles in CSV; the file and its header are made where missing.
+    """Append one line to measured angles in CSV; create the file where missing.
 
-    What stands there stays as it is, remarks included.
+    Existing lines, comments included, do not change.
 
     Args:
-        path: A ``.csv`` file.
-        pressure: [Pa]
-        angles: From the base outwards [rad], (n,).
+        path: ``.csv`` file.
+        pressure: Pressure [Pa].
+        angles: Bending angles from the base outwards [rad], (n,).
 
     Raises:
-        DescriptionError: The file is no such table, or has another number of pieces.
-        ResultError: The place cannot be written.
+        DescriptionError: The file is not such a table, or has another number of pieces.
+        ResultError: The file cannot be written.
     """
     file, row = Path(path), np.asarray(angles, dtype=float)
     if file.suffix.lower() != SUFFIX:
@@ -340,29 +343,25 @@ def append_piece_angles(path: str | Path, pressure: float, angles: Array) -> Pat
     return write_text(file, text + ("" if text.endswith("\n") else "\n") + cells + "\n")
 
 
-# --------------------
-# Measured tips of a finger in CSV, such as motion capture writes: ``time_s,x_m,y_m,z_m``.
-
-
-TIP_COLUMNS = ["time_s", "x_m", "y_m", "z_m"]
+# Tips
 
 
 @dataclass(frozen=True, eq=False)
 class TipPoints:
-    """A tip over time, in the frame of the finger's base; m samples."""
+    """Position of a tip over time, in the frame of the finger's base; m samples."""
 
     time: Array
-    """Rising [s], (m,)."""
+    """Increasing times [s], (m,)."""
     position: Array
-    """[m], (m, 3)."""
+    """Positions [m], (m, 3)."""
 
 
 def load_tip_points(path: str | Path) -> TipPoints:
-    """Read measured tips.
+    """Load measured tips.
 
     Raises:
-        DescriptionError: It cannot be read, has other columns, a cell without a number, or times
-            that do not rise; names file, line and column.
+        DescriptionError: The file cannot be read, has other columns, a cell is not a number, or
+            times do not increase; names file, line and column.
     """
     path = Path(path)
     table = read_table(
@@ -372,37 +371,19 @@ def load_tip_points(path: str | Path) -> TipPoints:
     return TipPoints(table["time"], np.stack([table["x"], table["y"], table["z"]], -1))
 
 
-def save_tip_points(points: TipPoints, path: str | Path) -> Path:
-    """Write what ``load_tip_points`` reads back to the last digit, and return the path.
-
-    Raises:
-        ResultError: The place cannot be written.
-    """
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(TIP_COLUMNS)
-    writer.writerows(np.column_stack([points.time, points.position]).tolist())
-    return write_text(path, stream.getvalue())
-
-
-# --------------------
-# Digital twins in YAML: the parts by name or file, the gripper by its measures.
-
-
-TWIN_KIND, DEFAULT_TWIN = "twins", "three_fingers"
-CIRCLE = ("count", "radius", "height", "tilt")
-"""Fields of fingers that stand on a circle."""
+# Twins
 
 
 def load_twin(name: str | Path = DEFAULT_TWIN) -> Twin:
-    """A shipped twin by name (``three_fingers``), or one from a YAML file.
+    """Load a shipped twin by name (``three_fingers``), or one from a YAML file.
 
     ``finger``, ``arm``, ``controller.map`` and ``flange.program`` are names of shipped ones or
-    files beside it. ``units: {length: mm, angle: deg}`` is for the gripper, ``finger_radius`` and
-    ``phis``; all else is in SI.
+    of files beside it. ``units: {length: mm, angle: deg}`` applies to the gripper,
+    ``finger_radius`` and ``phis``; everything else is in SI.
 
     Raises:
-        DescriptionError: There is no such twin, or its file is wrong; names file, line and field.
+        DescriptionError: There is no such twin, or its file is invalid; names file, line and
+            field.
     """
     path = Path(name)
     if path.suffix.lower() not in SUFFIXES:
@@ -411,14 +392,14 @@ def load_twin(name: str | Path = DEFAULT_TWIN) -> Twin:
 
 
 def twin_from(data: dict[str, Tree], directory: Path = Path()) -> Twin:
-    """Make a twin of a YAML tree.
+    """Make a twin from a YAML tree.
 
     Args:
-        data: The tree.
-        directory: Where the files lie that it names.
+        data: YAML tree.
+        directory: Directory of the files that it names.
 
     Raises:
-        DescriptionError: Something in the tree is wrong; knows its location.
+        DescriptionError: Something in the tree is invalid; with its location.
     """
     rest, length, angle = take_units(data)
     fields: dict[str, Any] = dict(rest)
@@ -460,7 +441,7 @@ def _put(
 
 
 def _gripper(tree: Tree, length: float, angle: float) -> Tree | GripperMount:
-    """A gripper: fingers on a circle, or each with a pose of its own."""
+    """Convert a gripper: fingers on a circle, or each with its pose."""
     if not isinstance(tree, dict):
         return tree
     location = ("gripper",)
@@ -492,15 +473,15 @@ def _gripper(tree: Tree, length: float, angle: float) -> Tree | GripperMount:
 
 
 def _numbers(circle: dict[str, Any]) -> dict[str, Any]:
-    """The measures of a circle of fingers, checked before they are used.
+    """Check the dimensions of a circle of fingers.
 
     Raises:
-        DescriptionError: One is missing or no number.
+        DescriptionError: One is missing or not a number.
     """
     for key in ("count", "radius"):
         if key not in circle:
             raise DescriptionError(
-                "expected a number, found nothing",
+                "expected a number, found no value",
                 field=f"gripper.fingers.{key}",
                 location=("gripper", "fingers"),
             )
@@ -516,39 +497,22 @@ def _numbers(circle: dict[str, Any]) -> dict[str, Any]:
     return circle
 
 
-# --------------------
-# Fits of bending angles against pressure in YAML.
+# Pressure fits
 
 
 def load_pressure_fit(name: str | Path) -> PressureFit:
-    """A shipped fit by name (``four_piece``), or one from a YAML file.
+    """Load a shipped fit by name (``four_piece``), or one from a YAML file.
 
     Numbers are in SI, or in ``units: {length: mm, angle: deg, pressure: kPa}``.
 
     Raises:
-        DescriptionError: There is no such fit, or its file is wrong; names file, line and field.
+        DescriptionError: There is no such fit, or its file is invalid; names file, line and
+            field.
     """
     path = Path(name)
     if path.suffix.lower() not in SUFFIXES:
         path = assets.find("pressure_fits", str(name))
     return YamlFile(path).read(lambda data: _fit_from({"name": path.stem} | data))
-
-
-def save_pressure_fit(fit: PressureFit, path: str | Path, *, comment: str = "") -> Path:
-    """Write a fit as YAML in SI, from which ``load_pressure_fit`` makes an equal one.
-
-    Args:
-        fit: The fit.
-        path: A ``.yaml`` file.
-        comment: Lines of remarks at its head.
-
-    Raises:
-        DescriptionError: ``path`` has no suffix by which ``load_pressure_fit`` knows a file.
-        ResultError: The place cannot be written.
-    """
-    if Path(path).suffix.lower() not in SUFFIXES:
-        raise DescriptionError(f"expected a .yaml file, found '{path}'", field="path")
-    return write_text(path, dump(fit.model_dump(), comment))
 
 
 def _fit_from(data: dict[str, Tree]) -> PressureFit:
@@ -564,21 +528,34 @@ def _fit_from(data: dict[str, Tree]) -> PressureFit:
     return PressureFit(**{key: scaled(value, factors.get(key, 1.0)) for key, value in rest.items()})
 
 
-# --------------------
-# Register maps of controllers in YAML: pressures in the unit that the file names.
+def save_pressure_fit(fit: PressureFit, path: str | Path, *, comment: str = "") -> Path:
+    """Write a fit as YAML in SI, from which ``load_pressure_fit`` makes an equal one.
+
+    Args:
+        fit: Pressure fit.
+        path: ``.yaml`` file.
+        comment: Comment lines at its head.
+
+    Raises:
+        DescriptionError: ``path`` does not have the suffix of a YAML file.
+        ResultError: The file cannot be written.
+    """
+    if Path(path).suffix.lower() not in SUFFIXES:
+        raise DescriptionError(f"expected a .yaml file, found '{path}'", field="path")
+    return write_text(path, dump(fit.model_dump(), comment))
 
 
-DEFAULT = "softgrasp_default"
+# Register maps
 
 
 def load_register_map(name: str | Path = DEFAULT) -> RegisterMap:
-    """A shipped register map by name, or one from a YAML file.
+    """Load a shipped register map by name, or one from a YAML file.
 
-    ``unit`` in the file is that of ``scale`` and ``limits``; without it they are in Pa.
+    ``unit`` in the file is that of ``scale`` and ``limits``; the default is Pa.
 
     Raises:
-        DescriptionError: There is no such map, or its file is wrong: places overlap, limits do not
-            fit a type, a name is not known; names file, line and field.
+        DescriptionError: There is no such map, or its file is invalid: registers overlap, limits
+            do not fit a type, a name is unknown; names file, line and field.
     """
     path = Path(name)
     if path.suffix.lower() not in SUFFIXES:
@@ -587,10 +564,10 @@ def load_register_map(name: str | Path = DEFAULT) -> RegisterMap:
 
 
 def register_map_from(data: dict[str, Tree]) -> RegisterMap:
-    """Make a register map of a YAML tree.
+    """Make a register map from a YAML tree.
 
     Raises:
-        DescriptionError: Something in the tree is wrong; knows its location.
+        DescriptionError: Something in the tree is invalid; with its location.
     """
     rest = {key: value for key, value in data.items() if key != "unit"}
     unit = data.get("unit", "Pa")
@@ -612,38 +589,34 @@ def _in_pascals(data: Tree, factor: float) -> Tree:
     }
 
 
-# --------------------
-# Programs of simulated robots in YAML: an arm, and the postures that it goes through.
-
-
-KIND = "robot_programs"
-DEFAULT_PROGRAM = "pick_and_place"
+# Robot programs
 
 
 def load_robot_program(name: str | Path = DEFAULT_PROGRAM) -> RobotProgram:
-    """A shipped program by name (``pick_and_place``), or one from a YAML file.
+    """Load a shipped robot program by name (``pick_and_place``), or one from a YAML file.
 
-    Its ``arm`` is the name of a shipped arm, or a file beside it. ``units: {angle: deg}`` is for
-    its postures.
+    A program has an arm and the postures that it moves through. ``arm`` is the name of a shipped
+    arm, or a file beside it. ``units: {angle: deg}`` applies to the postures.
 
     Raises:
-        DescriptionError: There is no such program, or its file is wrong; names file, line, field.
+        DescriptionError: There is no such program, or its file is invalid; names file, line and
+            field.
     """
     path = Path(name)
-    if path.suffix.lower() not in (".yaml", ".yml"):
+    if path.suffix.lower() not in SUFFIXES:
         path = assets.find(KIND, str(name))
     return YamlFile(path).read(lambda data: robot_program_from(data, directory=path.parent))
 
 
 def robot_program_from(data: dict[str, Tree], *, directory: Path | None = None) -> RobotProgram:
-    """Make a program of a YAML tree.
+    """Make a program from a YAML tree.
 
     Args:
-        data: The tree.
-        directory: Where the file of its arm lies.
+        data: YAML tree.
+        directory: Directory of the file of its arm.
 
     Raises:
-        DescriptionError: Something in the tree is wrong; knows its location.
+        DescriptionError: Something in the tree is invalid; with its location.
     """
     rest, _, angle = take_units(data)
     if "arm" in rest:

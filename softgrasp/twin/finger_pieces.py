@@ -1,4 +1,18 @@
-"""The shape of a gripper's fingers at a pressure and a flange pose (Xiang et al., eq 4 to 8)."""
+"""Shape of a gripper's fingers at a pressure and a flange pose (Xiang et al. 2024, eq 4 to 8).
+
+``twin_shape`` computes the fingers as constant-curvature arcs on the flange, T_F = T_R · T_mount
+· T_base · T_finger, with the mount frames that the paper omits. ``compared_models`` sets the
+paper's two kinematic models side by side.
+
+The paper's second model (III-C2) cuts a finger into rigid pieces, each a child of the previous
+one, whose ``localEulerAngles`` in Unity are the bending angle θ about y and φ about z. Unity
+rotates about z first, then x, then y, all of them axes of the parent, so the rotation is R =
+Ry(θ)·Rz(φ). An arc (eq 5) has Rz(φ)·Ry(θ)·…: there φ rotates the plane in which the piece itself
+bends, here only those of the following pieces. And a straight piece rotated by all of θ at its
+bottom is not the chord of an arc, which leans by θ/2; ``chord_pieces`` leans so and ends where
+the arc ends. Unity's axes are left-handed: a rotation has the same matrix there but looks
+mirrored; ``mirrored`` converts frames of the same shape to right-handed axes.
+"""
 
 from __future__ import annotations
 
@@ -23,49 +37,52 @@ from softgrasp.mechanics.transforms import Array, rotate_about, transform
 from softgrasp.twin.description import FlangeSample, GripperMount, Twin
 from softgrasp.twin.piecewise_bending import KPA, angles_at
 
+POINTS = 16
+"""Points per arc, without its base."""
+
 
 class TwinShape(NamedTuple):
     """Fingers of n pieces, all bent alike."""
 
     angles: Array
-    """Of the pieces [rad], (n,)."""
+    """Bending angles of the pieces [rad], (n,)."""
     curvatures: Array
-    """[1/m], (n,)"""
+    """Curvatures of the pieces [1/m], (n,)."""
     planes: Array
     """Angles of the bending planes [rad], (n,)."""
     frames: Array
-    """From the root to the tip, in the frame of a finger's root, (n + 1, 4, 4)."""
+    """Frames from the root to the tip, in the frame of a finger's root, (n + 1, 4, 4)."""
     roots: Array
-    """Of the k fingers, in the base of the robot, (k, 4, 4)."""
+    """Frames of the k fingers' roots in the robot's base frame, (k, 4, 4)."""
 
     @property
     def tips(self) -> Array:
-        """In the base of the robot [m], (k, 3)."""
+        """Tips in the robot's base frame [m], (k, 3)."""
         return np.asarray((self.roots @ self.frames[-1])[:, :3, 3])
 
     @property
     def bend(self) -> float:
-        """Of a whole finger [rad]."""
+        """Bending angle of a whole finger [rad]."""
         return float(self.angles.sum())
 
 
 def twin_shape(twin: Twin, pressure: float, flange: FlangeSample) -> TwinShape:
-    """The fingers at a pressure, on a flange.
+    """Compute the fingers at a pressure, on a flange.
 
     Args:
-        twin: The gripper.
-        pressure: Over that of the air around [Pa].
-        flange: Where the flange stands.
+        twin: Digital twin.
+        pressure: Gauge pressure [Pa].
+        flange: Pose of the flange.
 
     Raises:
-        DescriptionError: The pressure lies farther outside of what was measured than the margin
-            of the twin: nothing is extrapolated.
+        DescriptionError: The pressure exceeds the measured range by more than the margin of the
+            twin; values are not extrapolated.
     """
     low, high = twin.finger.pressures
     if not low - twin.margin <= pressure <= high + twin.margin:
         raise DescriptionError(
-            f"finger '{twin.finger.name}': expected a pressure of {KPA * low:g} to "
-            f"{KPA * high:g} kPa, which was measured; found {KPA * pressure:.4g} kPa"
+            f"finger '{twin.finger.name}': expected a measured pressure, {KPA * low:g} to "
+            f"{KPA * high:g} kPa, found {KPA * pressure:.4g} kPa"
         )
     lengths = np.array(twin.finger.lengths)
     angles = angles_at(twin.finger, min(max(pressure, low), high))
@@ -81,15 +98,15 @@ def twin_shape(twin: Twin, pressure: float, flange: FlangeSample) -> TwinShape:
 
 
 def arm_joints(twin: Twin, flange: FlangeSample, before: Array | None) -> Array | None:
-    """Joints of the arm that have its flange at a pose [rad], (nj,).
+    """Solve the inverse kinematics of the arm for a flange pose [rad], (nj,).
 
     Args:
-        twin: With the arm.
-        flange: Where the flange stands.
-        before: The joints a moment ago; those at which the arm starts where they are not known.
+        twin: Digital twin with the arm.
+        flange: Pose of the flange.
+        before: Previous joint angles; None to begin at the start angles of the arm.
 
     Returns:
-        The joints; None where there is no arm, or it does not reach.
+        Joint angles; None without an arm, or where the pose is out of reach.
     """
     if twin.arm is None:
         return None
@@ -97,28 +114,25 @@ def arm_joints(twin: Twin, flange: FlangeSample, before: Array | None) -> Array 
     near = [row.start for row in chain.phalanges] if before is None else before.tolist()
     goal = flange_transform(flange.position, flange.quaternion)
     try:
-        path = joint_path(chain, near, goal[None], "the flange's way")
+        path = joint_path(chain, near, goal[None], "the flange's path")
     except BuildError:
         return None
     return np.asarray(path[0])
 
 
-# --------------------
-# Where the fingers of a gripper are for a robot: T_F = T_R · T_mount · T_base · T_finger.
-#
-# Xiang et al. (2024) (eq 6 to 8), with the frames that it leaves out.
+# Mount on the flange
 
 
 def flange_transform(position: ArrayLike, quaternion: ArrayLike) -> Array:
-    """T_R, frame of a flange in the robot's base, (4, 4); Xiang et al. (2024), eq 7.
+    """Return T_R, the frame of a flange in the robot's base frame, (4, 4); eq 7.
 
     Args:
-        position: [m], (3,).
-        quaternion: (w, x, y, z) of unit length within 1e-3, (4,); it is normalised, as the printed
-            matrix is a rotation for unit quaternions only.
+        position: Origin [m], (3,).
+        quaternion: (w, x, y, z) of unit norm within 1e-3, (4,); it is normalised, because the
+            printed matrix is a rotation only for unit quaternions.
 
     Raises:
-        DescriptionError: It is longer or shorter, or the numbers are not finite or too few.
+        DescriptionError: Another norm, another number of values, or values that are not finite.
     """
     translation, rotation = np.asarray(position, dtype=float), np.asarray(quaternion, dtype=float)
     if (
@@ -138,8 +152,12 @@ def flange_transform(position: ArrayLike, quaternion: ArrayLike) -> Array:
 
 
 def roots_in_flange(gripper: GripperMount) -> Array:
-    """T_mount · T_base of every finger, (k, 4, 4)."""
+    """Return T_mount · T_base of every finger, (k, 4, 4)."""
     return np.stack([_matrix(gripper.mount) @ _matrix(finger) for finger in gripper.fingers])
+
+
+def _matrix(pose: Pose) -> Array:
+    return transform(pose.position, pose.quaternion)
 
 
 def mounted_fingers(
@@ -150,18 +168,18 @@ def mounted_fingers(
     lengths: ArrayLike,
     frame: Frame = "webster",
 ) -> Array:
-    """Frames along every finger in the robot's base, (k, n + 1, 4, 4): roots, then piece by piece.
+    """Return frames along every finger in the robot's base frame, root to tip, (k, n + 1, 4, 4).
 
     Args:
-        flange: T_R, frame of the flange in the robot's base, (4, 4).
-        gripper: With k fingers.
+        flange: T_R, frame of the flange in the robot's base frame, (4, 4).
+        gripper: Gripper with k fingers.
         thetas: Bending angles of the n pieces [rad], (n,) for all fingers or (k, n) for each.
         phis: Angles of the bending planes [rad], (n,) or (k, n).
-        lengths: Of the pieces, the same for all fingers [m], (n,).
-        frame: Rotation of the end frame of a piece about z; Xiang et al. has ``webster``.
+        lengths: Lengths of the pieces, the same for all fingers [m], (n,).
+        frame: Rotation of the end frame of a piece about z; the paper uses ``webster``.
 
     Raises:
-        DescriptionError: Shapes that do not go together, or as ``pcc.segment_transform``.
+        DescriptionError: Inconsistent shapes, or as ``pcc.segment_transform``.
     """
     arcs = np.asarray(lengths, dtype=float)
     expected_shape = (len(gripper.fingers), *arcs.shape)
@@ -181,28 +199,23 @@ def mounted_fingers(
     return np.asarray(base @ roots_in_flange(gripper)[:, None] @ fingers)
 
 
-def _matrix(pose: Pose) -> Array:
-    return transform(pose.position, pose.quaternion)
+# Kinematic models
 
 
-# --------------------
-# The two kinematic models of Xiang et al. (2024) side by side, and what mends the second one.
-
-
-POINTS = 16
-"""Of an arc, its base not counted."""
+Order = Literal["unity", "plane"]
+"""``unity``: R = Ry(θ)·Rz(φ); ``plane``: R = Rz(φ)·Ry(θ), in which φ turns the bending plane."""
 
 
 @dataclass(frozen=True, eq=False)
 class ModelPose:
-    """The shape of a finger after one of the models."""
+    """Shape of a finger in one of the models."""
 
     name: str
-    """Short, such as ``arcs_webster``."""
+    """Short name, such as ``arcs_webster``."""
     label: str
-    """In words."""
+    """Description."""
     line: Array
-    """Along the finger from the base to the tip [m], (k, 3)."""
+    """Points along the finger from the base to the tip [m], (k, 3)."""
     ends: Array
     """Base, and ends of the pieces [m], (n + 1, 3)."""
     axis: Array
@@ -214,24 +227,43 @@ class ModelPose:
 
     @property
     def tip(self) -> Array:
-        """In the base frame [m], (3,)."""
+        """Tip in the base frame [m], (3,)."""
         return np.asarray(self.ends[-1])
 
 
-def compared_models(thetas: ArrayLike, phis: ArrayLike, lengths: ArrayLike) -> list[ModelPose]:
-    """A finger after eq 5 of Xiang et al., with frames that do not turn, and as rigid pieces.
+class Pieces(NamedTuple):
+    """Frames of n rigid pieces, from the base outwards."""
 
-    - ``arcs_webster``: eq 5, φ turns the bending plane and all that follows; the others are
-      compared with it.
-    - ``arcs_bishop``: φ counts in frames that a straight piece does not turn (papers 002, 003).
-    - ``rigid_unity``: rigid pieces turned at the bottom by θ and φ in Unity's order (III-C2).
+    bottoms: Array
+    """Frames at the bottoms, z along each piece, (n, 4, 4)."""
+    tops: Array
+    """Frames at the tops, where the next pieces begin, (n, 4, 4)."""
+
+    @property
+    def tip(self) -> Array:
+        """End of the last piece in the base frame [m], (3,)."""
+        return np.asarray(self.tops[-1, :3, 3])
+
+    @property
+    def points(self) -> Array:
+        """Base, and tops of all pieces [m], (n + 1, 3)."""
+        return np.concatenate([self.bottoms[:1, :3, 3], self.tops[:, :3, 3]])
+
+
+def compared_models(thetas: ArrayLike, phis: ArrayLike, lengths: ArrayLike) -> list[ModelPose]:
+    """Compute a finger as arcs after eq 5, as arcs in untwisted frames, and as rigid pieces.
+
+    - ``arcs_webster``: eq 5, φ rotates the bending plane and all following pieces; the
+      reference.
+    - ``arcs_bishop``: φ is measured in frames that a straight piece does not rotate.
+    - ``rigid_unity``: rigid pieces rotated at the bottom by θ and φ in Unity's order (III-C2).
     - ``rigid_plane``: the same, with φ before θ as in eq 5.
     - ``rigid_chord``: rigid pieces that keep their length and lean by θ/2.
 
     Args:
         thetas: Bending angles [rad], (n,).
-        phis: [rad], (n,).
-        lengths: [m], (n,).
+        phis: Angles of the bending planes [rad], (n,).
+        lengths: Lengths of the pieces [m], (n,).
 
     Raises:
         DescriptionError: Different numbers of values, a length that is not positive, or a number
@@ -253,17 +285,8 @@ def compared_models(thetas: ArrayLike, phis: ArrayLike, lengths: ArrayLike) -> l
     return [_pose(name, label, line, ends, reference, length) for name, label, line, ends in shapes]
 
 
-def _pose(
-    name: str, label: str, line: Array, frames: Array, reference: Array, lengths: Array
-) -> ModelPose:
-    tip = frames[-1, :3, 3]
-    apart = float(np.linalg.norm(tip - reference))
-    fraction = float(tip_error(tip, reference, lengths))
-    return ModelPose(name, label, line, frames[:, :3, 3], frames[-1, :3, 2], apart, fraction)
-
-
 def _arcs(theta: Array, phi: Array, length: Array, frame: Frame) -> tuple[Array, Array]:
-    """Points along arcs, and the frames at their ends."""
+    """Return points along arcs, and the frames at their ends."""
     frames = chain_frames(theta / length, phi, length, frame)
     parts = np.arange(1, POINTS + 1)[:, None] / POINTS
     inner = segment_transform(theta / length, phi, parts * length)
@@ -276,58 +299,25 @@ def _straight(pieces: Pieces) -> tuple[Array, Array]:
     return pieces.points, frames
 
 
-# --------------------
-# Fingers cut into rigid pieces, each turned about its bottom: what Xiang et al. shows (III-C2).
-#
-# There a piece is a child of the one before it and stands on its top; its ``localEulerAngles`` in
-# Unity are set to the bending angle θ about y and to φ about z. Two things follow.
-#
-# Unity turns about z first, then about x, then about y, all of them axes of the parent, so the
-# turn
-# is R = Ry(θ)·Rz(φ). An arc (eq 5) has Rz(φ)·Ry(θ)·…: there φ turns the plane in which
-# the piece itself bends, here only those of the pieces after it.
-#
-# A straight piece that is turned by all of θ at its bottom is no arc, whose chord leans by θ/2.
-# ``chord_pieces`` leans so, and ends where the arc ends.
-#
-# Unity's axes are left-handed. A turn has the same matrix in left-handed axes; what it looks like
-# is
-# mirrored. ``mirrored`` gives the numbers of the same shape in right-handed axes.
-
-
-Order = Literal["unity", "plane"]
-"""``unity``: R = Ry(θ)·Rz(φ); ``plane``: R = Rz(φ)·Ry(θ), in which φ turns the bending plane."""
-
-
-class Pieces(NamedTuple):
-    """Where the pieces of a finger are; n of them, from the base outwards."""
-
-    bottoms: Array
-    """Frames at the bottoms, turned as the pieces are: z runs along each, (n, 4, 4)."""
-    tops: Array
-    """Frames at the tops, on which the next pieces stand, (n, 4, 4)."""
-
-    @property
-    def tip(self) -> Array:
-        """End of the last one in the base frame [m], (3,)."""
-        return np.asarray(self.tops[-1, :3, 3])
-
-    @property
-    def points(self) -> Array:
-        """Base, and tops of all pieces [m], (n + 1, 3)."""
-        return np.concatenate([self.bottoms[:1, :3, 3], self.tops[:, :3, 3]])
+def _pose(
+    name: str, label: str, line: Array, frames: Array, reference: Array, lengths: Array
+) -> ModelPose:
+    tip = frames[-1, :3, 3]
+    apart = float(np.linalg.norm(tip - reference))
+    fraction = float(tip_error(tip, reference, lengths))
+    return ModelPose(name, label, line, frames[:, :3, 3], frames[-1, :3, 2], apart, fraction)
 
 
 def rigid_pieces(
     thetas: ArrayLike, phis: ArrayLike, lengths: ArrayLike, order: Order = "unity"
 ) -> Pieces:
-    """Rigid pieces that are turned about their bottoms by all of θ (Xiang et al. 2024, III-C2).
+    """Compute rigid pieces that are rotated about their bottoms by all of θ (III-C2).
 
     Args:
         thetas: Bending angles about y [rad], (n,).
-        phis: Turns about z [rad], (n,).
-        lengths: [m], (n,).
-        order: Which of the turns comes first.
+        phis: Rotations about z [rad], (n,).
+        lengths: Lengths of the pieces [m], (n,).
+        order: Order of the rotations.
 
     Raises:
         DescriptionError: Different numbers of values, a length that is not positive, or no such
@@ -335,52 +325,11 @@ def rigid_pieces(
     """
     if order not in get_args(Order):
         hint = did_you_mean(order, get_args(Order))
-        raise DescriptionError(f"expected an order of turns, found '{order}'; {hint}")
+        raise DescriptionError(f"expected an order of rotations, found '{order}'; {hint}")
     theta, phi, length = _checked(thetas, phis, lengths)
     bend, twist = rotate_about("y", theta), rotate_about("z", phi)
     rotations = bend @ twist if order == "unity" else twist @ bend
     return _stacked(rotations, length, np.broadcast_to(np.eye(4), rotations.shape))
-
-
-def chord_pieces(
-    thetas: ArrayLike, phis: ArrayLike, lengths: ArrayLike, *, shorten: bool = True
-) -> Pieces:
-    """Rigid pieces that lean by θ/2, as the chords of arcs do; the next one turns by the rest.
-
-    With ``shorten`` they are the chords, and the tops are the ends of the arcs to the last digit
-    (``pcc.chain_frames`` in the frame ``webster``). Without it pieces keep their length, as rigid
-    ones do, and are too long by about θ²/24 of it.
-
-    Args:
-        thetas: Bending angles [rad], (n,).
-        phis: Angles of the bending planes about the z axis of the frame before [rad], (n,).
-        lengths: Of the arcs [m], (n,).
-        shorten: Whether a piece is as long as its chord.
-
-    Raises:
-        DescriptionError: Different numbers of values, or a length that is not positive.
-    """
-    theta, phi, length = _checked(thetas, phis, lengths)
-    half = rotate_about("y", 0.5 * theta)
-    chord = length * np.sinc(0.5 * theta / np.pi) if shorten else length
-    return _stacked(rotate_about("z", phi) @ half, chord, half)
-
-
-def mirrored(frames: ArrayLike, axis: Literal["x", "y", "z"] = "y") -> Array:
-    """Frames, or points, of left-handed axes in right-handed ones, or back: one axis is reversed.
-
-    Turns about the reversed axis stay, those about the others change their sign.
-
-    Args:
-        frames: Frames (..., 4, 4) or points (..., 3); an array (..., 4, 4) holds frames.
-        axis: The one that is reversed.
-    """
-    frame_array = np.asarray(frames, dtype=float)
-    signs = np.where(np.array(list("xyz")) == axis, -1.0, 1.0)
-    if frame_array.shape[-2:] != (4, 4):
-        return np.asarray(frame_array * signs)
-    whole = np.append(signs, 1.0)
-    return np.asarray(frame_array * whole[:, None] * whole)
 
 
 def _checked(thetas: ArrayLike, phis: ArrayLike, lengths: ArrayLike) -> list[Array]:
@@ -394,30 +343,70 @@ def _checked(thetas: ArrayLike, phis: ArrayLike, lengths: ArrayLike) -> list[Arr
 
 
 def _stacked(rotations: Array, lengths: Array, ends: Array) -> Pieces:
-    """Pieces one on another: turned at the bottom, then along z, then turned at the top."""
+    """Chain pieces: a rotation at the bottom, a translation along z, a rotation at the top."""
     along = np.broadcast_to(np.eye(4), rotations.shape).copy()
     along[:, 2, 3] = lengths
     frames = frames_along(rotations @ along @ ends)
     return Pieces(frames[:-1] @ rotations, frames[1:])
 
 
-# --------------------
-# How far the tip of a model is from where it was measured, over the length of the finger.
+def chord_pieces(
+    thetas: ArrayLike, phis: ArrayLike, lengths: ArrayLike, *, shorten: bool = True
+) -> Pieces:
+    """Compute rigid pieces that lean by θ/2, like the chords of arcs.
+
+    With ``shorten`` they are the chords, and the tops are the ends of the arcs exactly
+    (``pcc.chain_frames`` in the frame ``webster``). Without it pieces keep their length, and are
+    too long by about θ²/24 of it.
+
+    Args:
+        thetas: Bending angles [rad], (n,).
+        phis: Angles of the bending planes about the z axis of the previous frame [rad], (n,).
+        lengths: Lengths of the arcs [m], (n,).
+        shorten: Whether a piece is as long as its chord.
+
+    Raises:
+        DescriptionError: Different numbers of values, or a length that is not positive.
+    """
+    theta, phi, length = _checked(thetas, phis, lengths)
+    half = rotate_about("y", 0.5 * theta)
+    chord = length * np.sinc(0.5 * theta / np.pi) if shorten else length
+    return _stacked(rotate_about("z", phi) @ half, chord, half)
+
+
+def mirrored(frames: ArrayLike, axis: Literal["x", "y", "z"] = "y") -> Array:
+    """Convert frames or points between left-handed and right-handed axes by reversing one axis.
+
+    Rotations about the reversed axis do not change, those about the others change their sign.
+
+    Args:
+        frames: Frames (..., 4, 4) or points (..., 3); an array (..., 4, 4) is taken as frames.
+        axis: Reversed axis.
+    """
+    frame_array = np.asarray(frames, dtype=float)
+    signs = np.where(np.array(list("xyz")) == axis, -1.0, 1.0)
+    if frame_array.shape[-2:] != (4, 4):
+        return np.asarray(frame_array * signs)
+    whole = np.append(signs, 1.0)
+    return np.asarray(frame_array * whole[:, None] * whole)
+
+
+# Tip error
 
 
 def tip_error(tip: ArrayLike, reference: ArrayLike, lengths: ArrayLike) -> Array:
-    """E = ‖tip − reference‖ / Σℓ of tips and where they were measured, (...) [–].
+    """Compute E = ‖tip − reference‖ / Σℓ, (...) [–].
 
-    Xiang et al. calls its E (Table I) an error in task space, and then a difference of curvatures;
-    this is the one that its table can mean.
+    The paper describes its E (Table I) as an error in task space, and then as a difference of
+    curvatures; only the first agrees with its table.
 
     Args:
-        tip: Of the model [m], (..., 3).
-        reference: Measured, in the same frame [m], (..., 3).
-        lengths: Of the pieces [m], (n,).
+        tip: Tips of the model [m], (..., 3).
+        reference: Measured tips, in the same frame [m], (..., 3).
+        lengths: Lengths of the pieces [m], (n,).
 
     Raises:
-        DescriptionError: Something is no point, or the lengths are not positive.
+        DescriptionError: Points of another shape, or lengths that are not positive.
     """
     model, measured = (np.asarray(part, dtype=float) for part in (tip, reference))
     arcs = np.asarray(lengths, dtype=float)
@@ -430,40 +419,3 @@ def tip_error(tip: ArrayLike, reference: ArrayLike, lengths: ArrayLike) -> Array
     if arcs.size == 0 or not ((arcs > 0.0) & (arcs < np.inf)).all():
         raise DescriptionError(f"expected lengths above 0, found {arcs}", field="lengths")
     return np.asarray(np.linalg.norm(model - measured, axis=-1) / arcs.sum())
-
-
-def track_errors(
-    times: ArrayLike,
-    tips: ArrayLike,
-    measured_times: ArrayLike,
-    measured: ArrayLike,
-    lengths: ArrayLike,
-) -> Array:
-    """E at the instants of a model, with measured tips in between taken on straight lines, (t,).
-
-    Args:
-        times: Of the model [s], (t,).
-        tips: Of the model [m], (t, 3).
-        measured_times: Rising [s], (m,); they have to cover the model's.
-        measured: [m], (m, 3).
-        lengths: Of the pieces [m], (n,).
-
-    Raises:
-        DescriptionError: As ``tip_error``, or an instant lies before or after all measured ones.
-    """
-    requested, known = np.asarray(times, dtype=float), np.asarray(measured_times, dtype=float)
-    points = np.asarray(measured, dtype=float)
-    if points.shape != (len(known), 3):
-        raise DescriptionError(
-            f"expected a point (3,) for each of {len(known)} times, found shape {points.shape}",
-            field="measured",
-        )
-    outside = requested[~((requested >= known[0]) & (requested <= known[-1]))]
-    if outside.size:
-        raise DescriptionError(
-            f"expected times from {known[0]:g} to {known[-1]:g} s, which is what was measured, "
-            f"found {outside[0]:g} s",
-            field="times",
-        )
-    between = np.column_stack([np.interp(requested, known, part) for part in points.T])
-    return tip_error(tips, between, lengths)

@@ -1,4 +1,8 @@
-"""A finger after the kinematic models of Xiang et al.: arcs and rigid pieces, side by side."""
+"""Figures and files of bending fits and of compared kinematic models (Xiang et al. 2024).
+
+``write_fit_report`` writes a pressure fit with its curves and residuals (Fig. 3c of the paper);
+``write_poses_report`` writes a finger as arcs and as rigid pieces side by side.
+"""
 
 from __future__ import annotations
 
@@ -22,15 +26,192 @@ from softgrasp.twin.piecewise_bending import MAX_CURVE_ERROR, FitReport, angles_
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+
 SCHEMA_VERSION = 2
 KPA = 1e-3
-
-
-# --------------------
-# A finger after the kinematic models of Xiang et al. (2024) as files.
-
-
 FIGURE = "poses.png"
+HEIGHT = 4.2
+"""Height of the figure [in]."""
+MM = 1e3
+LINE_STYLES: dict[str, dict[str, Any]] = {
+    "arcs_webster": {"color": style.POSITION, "linewidth": 2.6},
+    "arcs_bishop": {"color": style.AXES_COLORS[1], "linewidth": 1.8},
+    "rigid_unity": {"color": style.LOST, "linewidth": 1.6, "linestyle": (0, (4, 1.5))},
+    "rigid_plane": {"color": style.TARGET, "linewidth": 1.4, "linestyle": (0, (1.5, 1.2))},
+    "rigid_chord": {"color": style.INK, "linewidth": 0.8},
+}
+VIEWS = (((0, 2), "from the side"), ((1, 2), "from the front"), ((0, 1), "along the axis"))
+"""Horizontal and vertical axis, and name of the view."""
+MARGIN, MIN_SIZE = 3.0, 8.0
+"""Margin around the drawn points, and half of the smallest width of a panel [mm]."""
+FIT, PRESSURE_FIT_FIGURE = "pressure_fit.yaml", "pressure_fit.png"
+PRESSURE_FIT_HEIGHT, WIDTH = 5.6, 8.0
+"""Height and width of the figure [in]."""
+POINTS = 200
+MARKERS = "osD^v<>p"
+
+# Pressure fits
+
+
+def write_fit_report(
+    report: FitReport, directory: str | Path, *, figure: bool = True
+) -> list[Path]:
+    """Write ``pressure_fit.yaml``, ``result.json`` and the figure; return their paths.
+
+    Args:
+        report: Fit report.
+        directory: Output directory; created where missing.
+        figure: Whether to draw; without it the figure of an earlier fit is removed.
+
+    Raises:
+        ResultError: The directory cannot be written.
+    """
+    directory = Path(directory)
+    comment = "SI: m, rad, Pa; angle = sum of c_k (pressure / scale)^k, one row per piece."
+    text = json.dumps(fit_document(report), indent=2, ensure_ascii=False, allow_nan=False)
+    written = [
+        save_pressure_fit(report.fit, directory / FIT, comment=comment),
+        write_text(directory / RESULT_FILE, text + "\n"),
+    ]
+    if figure:
+        return [*written, draw_pressure_fit(report, directory / PRESSURE_FIT_FIGURE)]
+    for earlier in (
+        directory / PRESSURE_FIT_FIGURE,
+        (directory / PRESSURE_FIT_FIGURE).with_suffix(".csv"),
+    ):
+        earlier.unlink(missing_ok=True)
+    return written
+
+
+def fit_document(report: FitReport) -> dict[str, Any]:
+    """Convert a fit to the content of ``result.json``, in SI except for ``pieces``."""
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "softgrasp_version": __version__,
+        "kind": "pressure_fit",
+        "fit": report.fit.model_dump(mode="json"),
+        "samples": len(report.pressures),
+        "condition_scaled": report.condition,
+        "condition_kpa": report.condition_kpa,
+        "sigma_rad": report.sigma,
+        "accepted": report.accepted,
+        "pieces": piece_rows(report),
+        "reversals": [one._asdict() for one in report.reversals],
+        "pressures_Pa": report.pressures.tolist(),
+        "angles_rad": report.angles.tolist(),
+        "residuals_rad": report.residuals.tolist(),
+    }
+
+
+def piece_rows(report: FitReport) -> list[dict[str, Any]]:
+    """Return the residuals of each piece: lengths in mm, angles in degrees."""
+    errors = report.curve_errors
+    return [
+        {
+            "piece": piece + 1,
+            "length_mm": round(1e3 * length, 9),
+            "rms_deg": float(np.degrees(report.rms[piece])),
+            "max_deg": float(np.degrees(report.largest[piece])),
+            "sigma_deg": float(np.degrees(report.scatter[piece])),
+            "r_squared": float(report.r_squared[piece]),
+            "curve_error_deg": None if errors is None else float(np.degrees(errors[piece])),
+        }
+        for piece, length in enumerate(report.fit.lengths)
+    ]
+
+
+def range_clause(report: FitReport) -> str:
+    """Describe the number of samples and pieces, and the valid pressures."""
+    low, high = report.fit.pressures
+    count = len(report.fit.lengths)
+    return (
+        f"{len(report.pressures)} samples of {count} piece{'s' * (count > 1)}, valid from "
+        f"{KPA * low:g} to {KPA * high:g} kPa"
+    )
+
+
+def condition_clause(report: FitReport) -> str:
+    """Describe the condition number with and without scaling."""
+    return (
+        f"{report.condition:.2g} with pressures over {KPA * report.fit.scale:g} kPa, "
+        f"{report.condition_kpa:.2g} with them in kPa"
+    )
+
+
+def reversal_words(report: FitReport) -> str:
+    """Describe where curves are not monotonic."""
+    reversals = report.reversals
+    return (
+        "no: " + "; ".join(reversal_clause(report.fit, one) for one in reversals)
+        if reversals
+        else "yes"
+    )
+
+
+def verdict_clause(report: FitReport) -> str:
+    """Describe whether the fit is accepted, and why."""
+    errors = report.curve_errors
+    if errors is None or report.sigma is None:
+        return "not assessed: the sigma of a measurement is unknown (--sigma-deg)"
+    worst, sigma = float(errors.max()), report.sigma
+    verdict = "accepted" if report.accepted else "not accepted"
+    return (
+        f"{verdict}: expected {np.degrees(worst):.3g}° from the truth at worst, "
+        f"{worst / sigma:.3g} sigma; the limit is {MAX_CURVE_ERROR:g} sigma"
+    )
+
+
+def draw_pressure_fit(report: FitReport, path: str | Path) -> Path:
+    """Draw measured angles with their curves, and below them the residuals.
+
+    Args:
+        report: Fit report.
+        path: ``.png`` file to write.
+
+    Raises:
+        ResultError: The file cannot be written.
+    """
+    with style.figure(path, PRESSURE_FIT_HEIGHT, WIDTH) as figure:
+        grid = figure.add_gridspec(
+            2, 1, height_ratios=(2.2, 1.0), left=0.085, right=0.98, bottom=0.085, top=0.9,
+            hspace=0.16,
+        )  # fmt: skip
+        upper = figure.add_subplot(grid[0])
+        lower = figure.add_subplot(grid[1], sharex=upper)
+        _draw_curves(upper, report)
+        _draw_residuals(lower, report)
+        upper.tick_params(labelbottom=False)
+        style.legend(figure, upper.get_lines()[1::2])
+        lower.set_xlabel("pressure [kPa]")
+    return Path(path)
+
+
+def _draw_curves(axes: Axes, report: FitReport) -> None:
+    between = np.linspace(*report.fit.pressures, POINTS)
+    curves = np.degrees(angles_at(report.fit, between))
+    styles = zip(report.fit.lengths, cycle(style.SERIES), cycle(MARKERS), strict=False)
+    for piece, (length, color, marker) in enumerate(styles):
+        axes.plot(KPA * between, curves[:, piece], color=color, linewidth=1.2)
+        axes.plot(KPA * report.pressures, np.degrees(report.angles[:, piece]), marker, color=color,
+                  markersize=3.6, markeredgecolor="white", markeredgewidth=0.4,
+                  label=f"piece {piece + 1} ({1e3 * length:.4g} mm)")  # fmt: skip
+    axes.set_title("bend of each piece [°]: measured, and cubic fit")
+
+
+def _draw_residuals(axes: Axes, report: FitReport) -> None:
+    if report.sigma is not None:
+        sigma = float(np.degrees(report.sigma))
+        axes.axhspan(-sigma, sigma, color=style.HOLD, zorder=0, linewidth=0)
+        style.annotate(axes, f"grey: ±σ of a measurement, {sigma:.3g}°")
+    styles = zip(np.degrees(report.residuals).T, cycle(style.SERIES), cycle(MARKERS), strict=False)
+    for left, color, marker in styles:
+        axes.plot(KPA * report.pressures, left, marker, color=color, markersize=3.6,
+                  markeredgecolor="white", markeredgewidth=0.4)  # fmt: skip
+    axes.axhline(0.0, color=style.MUTED, linewidth=0.6)
+    axes.set_title("measured less fitted [°]")
+
+
+# Compared models
 
 
 def write_poses_report(
@@ -43,11 +224,11 @@ def write_poses_report(
     """Compare the models without φ and with it; write ``result.json`` and the figure.
 
     Args:
-        thetas: Bends of the pieces, base first [rad], (n,).
-        phis: Turns about z [rad], (n,).
-        lengths: Of the pieces [m], (n,).
-        directory: Where to; it is made when it is missing.
-        measured: Where the tip with φ was measured, in the frame of the finger's base.
+        thetas: Bending angles of the pieces, base first [rad], (n,).
+        phis: Angles of the bending planes [rad], (n,).
+        lengths: Lengths of the pieces [m], (n,).
+        directory: Output directory; created where missing.
+        measured: Measured tips with φ, in the frame of the finger's base.
 
     Returns:
         The content of ``result.json``, and the files.
@@ -88,27 +269,11 @@ def _row(pose: ModelPose) -> dict[str, Any]:
 def _from_measured(
     pose: ModelPose, lengths: Sequence[float], measured: TipPoints | None
 ) -> dict[str, float]:
-    """E of a model against the mean of the measured tips."""
+    """Return E of a model against the mean of the measured tips."""
     if measured is None:
         return {}
     mean = measured.position.mean(axis=0)
     return {"from_measured_fraction": float(tip_error(pose.tip, mean, lengths))}
-
-
-HEIGHT = 4.2
-"""[in]"""
-MM = 1e3
-LINE_STYLES: dict[str, dict[str, Any]] = {
-    "arcs_webster": {"color": style.POSITION, "linewidth": 2.6},
-    "arcs_bishop": {"color": style.AXES_COLORS[1], "linewidth": 1.8},
-    "rigid_unity": {"color": style.LOST, "linewidth": 1.6, "linestyle": (0, (4, 1.5))},
-    "rigid_plane": {"color": style.TARGET, "linewidth": 1.4, "linestyle": (0, (1.5, 1.2))},
-    "rigid_chord": {"color": style.INK, "linewidth": 0.8},
-}
-VIEWS = (((0, 2), "from the side"), ((1, 2), "from the front"), ((0, 1), "along the axis"))
-"""Axes to the right and up, and what it is seen from."""
-MARGIN, MIN_SIZE = 3.0, 8.0
-"""Around what is drawn, and half of the least width of a panel [mm]."""
 
 
 def draw_piece_poses(
@@ -120,13 +285,13 @@ def draw_piece_poses(
     """Draw a finger that bends in a plane, and beside it the same with φ, from three sides.
 
     Args:
-        flat: After each of the models, without φ.
-        forced: The same with φ.
-        path: The ``.png`` to write.
-        measured: Where the tip with φ was measured [m], (m, 3).
+        flat: The models without φ.
+        forced: The models with φ.
+        path: ``.png`` file to write.
+        measured: Measured tips with φ [m], (m, 3).
 
     Raises:
-        ResultError: The place cannot be written.
+        ResultError: The file cannot be written.
     """
     panels = [(flat, *VIEWS[0], "φ = 0"), *((forced, *view, "φ given") for view in VIEWS)]
     boxes = [_box(poses, sides) for poses, sides, _, _ in panels]
@@ -144,10 +309,17 @@ def draw_piece_poses(
             axes.set_ylim(middle[1] - half[1], middle[1] + half[1])
             axes.set_aspect("equal", adjustable="box", anchor="S")
             axes.set_title(f"{title}, {view}")
-        figure.axes[0].text(0.97, 0.03, _flat_note(flat), transform=figure.axes[0].transAxes,
+        figure.axes[0].text(0.97, 0.03, _deviation_label(flat), transform=figure.axes[0].transAxes,
                             ha="right", color=style.MUTED, fontsize=7.5)  # fmt: skip
         style.legend(figure, _keys(forced, measured is not None), columns=3)
     return Path(path)
+
+
+def _box(poses: Sequence[ModelPose], sides: tuple[int, int]) -> tuple[Array, Array]:
+    """Return the middle and half the size of the drawn points, with a margin [mm]."""
+    every = MM * np.concatenate([pose.line for pose in poses])[:, list(sides)]
+    half = np.maximum(0.5 * np.ptp(every, axis=0) + MARGIN, MIN_SIZE)
+    return 0.5 * (every.max(axis=0) + every.min(axis=0)), half
 
 
 def _draw(axes: Axes, poses: Sequence[ModelPose], sides: tuple[int, int]) -> None:
@@ -161,14 +333,7 @@ def _draw(axes: Axes, poses: Sequence[ModelPose], sides: tuple[int, int]) -> Non
     axes.set_ylabel(f"{'xyz'[up]} [mm]", labelpad=1)
 
 
-def _box(poses: Sequence[ModelPose], sides: tuple[int, int]) -> tuple[Array, Array]:
-    """Middle and half of the edges of all that is drawn, with some room [mm]."""
-    every = MM * np.concatenate([pose.line for pose in poses])[:, list(sides)]
-    half = np.maximum(0.5 * np.ptp(every, axis=0) + MARGIN, MIN_SIZE)
-    return 0.5 * (every.max(axis=0) + every.min(axis=0)), half
-
-
-def _flat_note(poses: Sequence[ModelPose]) -> str:
+def _deviation_label(poses: Sequence[ModelPose]) -> str:
     far = {pose.name: pose for pose in poses}
     unity, chord = far["rigid_unity"], far["rigid_chord"]
     return (
@@ -192,178 +357,3 @@ def _label(pose: ModelPose) -> str:
     if pose.name == "arcs_webster":
         return text
     return f"{text}: {MM * pose.apart:.3g} mm off"
-
-
-# --------------------
-# A fit of bends against pressure as files and in words.
-
-
-FIT, PRESSURE_FIT_FIGURE = "pressure_fit.yaml", "pressure_fit.png"
-
-
-def write_fit_report(
-    report: FitReport, directory: str | Path, *, figure: bool = True
-) -> list[Path]:
-    """Write ``pressure_fit.yaml``, ``result.json`` and the figure; return their paths.
-
-    Args:
-        report: The fit.
-        directory: Where to; it is made when it is missing.
-        figure: Whether to draw; a figure of an earlier fit is removed where not.
-
-    Raises:
-        ResultError: The directory cannot be written.
-    """
-    directory = Path(directory)
-    comment = "SI: m, rad, Pa; angle = sum of c_k (pressure / scale)^k, a row a piece."
-    text = json.dumps(fit_document(report), indent=2, ensure_ascii=False, allow_nan=False)
-    written = [
-        save_pressure_fit(report.fit, directory / FIT, comment=comment),
-        write_text(directory / RESULT_FILE, text + "\n"),
-    ]
-    if figure:
-        return [*written, draw_pressure_fit(report, directory / PRESSURE_FIT_FIGURE)]
-    for earlier in (
-        directory / PRESSURE_FIT_FIGURE,
-        (directory / PRESSURE_FIT_FIGURE).with_suffix(".csv"),
-    ):
-        earlier.unlink(missing_ok=True)
-    return written
-
-
-def fit_document(report: FitReport) -> dict[str, Any]:
-    """A fit as the content of ``result.json``, in SI but for what ``pieces`` tells."""
-    return {
-        "schema_version": SCHEMA_VERSION,
-        "softgrasp_version": __version__,
-        "kind": "pressure_fit",
-        "fit": report.fit.model_dump(mode="json"),
-        "samples": len(report.pressures),
-        "condition_scaled": report.condition,
-        "condition_kpa": report.condition_kpa,
-        "sigma_rad": report.sigma,
-        "accepted": report.accepted,
-        "pieces": piece_rows(report),
-        "reversals": [one._asdict() for one in report.reversals],
-        "pressures_Pa": report.pressures.tolist(),
-        "angles_rad": report.angles.tolist(),
-        "residuals_rad": report.residuals.tolist(),
-    }
-
-
-def piece_rows(report: FitReport) -> list[dict[str, Any]]:
-    """What a fit leaves of each piece: lengths in mm, angles in degrees, as they are reported."""
-    errors = report.curve_errors
-    return [
-        {
-            "piece": piece + 1,
-            "length_mm": round(1e3 * length, 9),
-            "rms_deg": float(np.degrees(report.rms[piece])),
-            "max_deg": float(np.degrees(report.largest[piece])),
-            "sigma_deg": float(np.degrees(report.scatter[piece])),
-            "r_squared": float(report.r_squared[piece]),
-            "curve_error_deg": None if errors is None else float(np.degrees(errors[piece])),
-        }
-        for piece, length in enumerate(report.fit.lengths)
-    ]
-
-
-def range_clause(report: FitReport) -> str:
-    """How many samples of how many pieces, and between which pressures the fit holds."""
-    low, high = report.fit.pressures
-    count = len(report.fit.lengths)
-    return (
-        f"{len(report.pressures)} samples of {count} piece{'s' * (count > 1)}, valid from "
-        f"{KPA * low:g} to {KPA * high:g} kPa"
-    )
-
-
-def condition_clause(report: FitReport) -> str:
-    """The condition number with and without scaling."""
-    return (
-        f"{report.condition:.2g} with pressures over {KPA * report.fit.scale:g} kPa, "
-        f"{report.condition_kpa:.2g} with them in kPa"
-    )
-
-
-def reversal_words(report: FitReport) -> str:
-    """Where curves bend back."""
-    reversals = report.reversals
-    return (
-        "no: " + "; ".join(reversal_clause(report.fit, one) for one in reversals)
-        if reversals
-        else "yes"
-    )
-
-
-def verdict_clause(report: FitReport) -> str:
-    """Whether the fit is accepted, and by what."""
-    errors = report.curve_errors
-    if errors is None or report.sigma is None:
-        return "not judged: the sigma of a measurement is not known (--sigma-deg)"
-    worst, sigma = float(errors.max()), report.sigma
-    verdict = "accepted" if report.accepted else "not accepted"
-    return (
-        f"{verdict}: expected {np.degrees(worst):.3g}° from the truth at worst, "
-        f"{worst / sigma:.3g} sigma; at most {MAX_CURVE_ERROR:g} sigma are let through"
-    )
-
-
-# --------------------
-# Bending angles against pressure with their fit, and what the fit leaves (Xiang et al., Fig 3c).
-
-
-PRESSURE_FIT_HEIGHT, WIDTH = 5.6, 8.0
-"""[in]"""
-POINTS = 200
-MARKERS = "osD^v<>p"
-
-
-def draw_pressure_fit(report: FitReport, path: str | Path) -> Path:
-    """Draw measured angles with their curves, and below them the residuals.
-
-    Args:
-        report: The fit.
-        path: The ``.png`` to write.
-
-    Raises:
-        ResultError: The place cannot be written.
-    """
-    with style.figure(path, PRESSURE_FIT_HEIGHT, WIDTH) as figure:
-        grid = figure.add_gridspec(
-            2, 1, height_ratios=(2.2, 1.0), left=0.085, right=0.98, bottom=0.085, top=0.9,
-            hspace=0.16,
-        )  # fmt: skip
-        upper = figure.add_subplot(grid[0])
-        lower = figure.add_subplot(grid[1], sharex=upper)
-        _draw_curves(upper, report)
-        _draw_residuals(lower, report)
-        upper.tick_params(labelbottom=False)
-        style.legend(figure, upper.get_lines()[1::2])
-        lower.set_xlabel("pressure [kPa]")
-    return Path(path)
-
-
-def _draw_curves(axes: Axes, report: FitReport) -> None:
-    between = np.linspace(*report.fit.pressures, POINTS)
-    curves = np.degrees(angles_at(report.fit, between))
-    styles = zip(report.fit.lengths, cycle(style.SERIES), cycle(MARKERS), strict=False)
-    for piece, (length, color, marker) in enumerate(styles):
-        axes.plot(KPA * between, curves[:, piece], color=color, linewidth=1.2)
-        axes.plot(KPA * report.pressures, np.degrees(report.angles[:, piece]), marker, color=color,
-                  markersize=3.6, markeredgecolor="white", markeredgewidth=0.4,
-                  label=f"piece {piece + 1} ({1e3 * length:.4g} mm)")  # fmt: skip
-    axes.set_title("bend of each piece [°]: measured, and cubic fit")
-
-
-def _draw_residuals(axes: Axes, report: FitReport) -> None:
-    if report.sigma is not None:
-        sigma = float(np.degrees(report.sigma))
-        axes.axhspan(-sigma, sigma, color=style.HOLD, zorder=0, linewidth=0)
-        style.annotate(axes, f"grey: ±σ of a measurement, {sigma:.3g}°")
-    styles = zip(np.degrees(report.residuals).T, cycle(style.SERIES), cycle(MARKERS), strict=False)
-    for left, color, marker in styles:
-        axes.plot(KPA * report.pressures, left, marker, color=color, markersize=3.6,
-                  markeredgecolor="white", markeredgewidth=0.4)  # fmt: skip
-    axes.axhline(0.0, color=style.MUTED, linewidth=0.6)
-    axes.set_title("measured less fitted [°]")

@@ -1,4 +1,12 @@
-"""A simulated robot: where its joints and its flange are at any time, the same in every run."""
+"""Simulated robot that reports its flange pose over HTTP and UDP; opening of flange streams.
+
+``SimulatedRobot`` repeats a program without state: the same time always gives the same pose.
+``RobotServer`` serves the pose, the joints and its health in the format of Robot Web Services;
+``send_poses`` sends poses by UDP. ``open_flange`` opens the stream of any described source.
+
+``JsonServer`` is a small asyncio server of JSON documents with limits on connections, head
+length and time, and an optional bearer token compared in constant time.
+"""
 
 from __future__ import annotations
 
@@ -48,8 +56,20 @@ from softgrasp.twin.flange_streams import (
     joint_document,
 )
 
-# --------------------
-# From the description of a source to its stream.
+SHORTEST_TOKEN = 8
+"""Smallest number of characters of a token."""
+SEND_BUFFER = 65536
+"""Send buffer of the operating system for one client [bytes]."""
+MAX_HEAD = 8192
+"""Largest length of a request line with headers [bytes]."""
+LINE = re.compile(r"(?P<method>[A-Z]{1,16}) (?P<target>/[!-~]{0,1024}) HTTP/1\.(?P<minor>[01])")
+UNIT = "ROB_1"
+CARTESIAN = RWS_PATH.format(unit=UNIT)
+JOINTS = CARTESIAN.replace("cartesian", "jointtarget")
+HEALTH = "/health"
+Document = Mapping[str, Any]
+RequestHandler = Callable[[str], Document | None]
+"""Return the document at a path, or None where there is none."""
 
 
 def open_flange(
@@ -58,12 +78,12 @@ def open_flange(
     """Open the stream of a source, for ``async with`` and, inside, ``async for``.
 
     Args:
-        source: What gives the poses.
-        directory: Where a file lies that is named without a whole path.
-        clock: By which the stream waits; that of the machine where none is given.
+        source: Source of poses.
+        directory: Directory of recorded poses with relative paths.
+        clock: Clock of the stream; default: the system clock.
 
     Raises:
-        DescriptionError: A file of poses is wrong, or the environment lacks the named token.
+        DescriptionError: A file of poses is invalid, or a token is missing in the environment.
     """
     if isinstance(source, HttpFlange):
         return HttpStream(source, clock, _token(source.token_variable))
@@ -85,8 +105,11 @@ def _token(variable: str) -> str:
     return token
 
 
+# Robot
+
+
 class SimulatedRobot:
-    """A robot that goes through its program for ever; time 0 is when it starts.
+    """A robot that repeats its program; time 0 is its start.
 
     It has no state: the same time always gives the same pose.
     """
@@ -101,7 +124,7 @@ class SimulatedRobot:
         ]
 
     def joints_at(self, time: float) -> tuple[float, ...]:
-        """Joint variables [rad or m] at a time [s]; up to 0 those of the first posture."""
+        """Return joint variables [rad or m] at a time [s]; up to 0 those of the first posture."""
         leg = self.program.move_time + self.program.rest_time
         within = math.fmod(max(time, 0.0), self.program.period)
         index = min(int(within / leg), len(self._moves) - 1)
@@ -109,26 +132,26 @@ class SimulatedRobot:
         return tuple(self._moves[index].at(moved).tolist())
 
     def sample_at(self, time: float) -> FlangeSample:
-        """Pose of the flange in the frame of the robot's base at a time [s].
+        """Return the flange pose in the robot's base frame at a time [s].
 
-        The quaternion is the one with w ≥ 0; a stream chooses the sign that goes on.
+        The quaternion has w ≥ 0; a stream selects the sign that is continuous.
         """
         frame = forward_kinematics(self.program.arm.chain, self.joints_at(time))[-1]
         return FlangeSample(time=time, position=position_of(frame), quaternion=quaternion_of(frame))
 
 
 class RobotStream(FlangeStream):
-    """Samples of a simulated robot in this process, at an even rate, for ever."""
+    """Samples of a simulated robot in this process, at a fixed rate, without end."""
 
     def __init__(
         self, robot: SimulatedRobot, rate: float = 50.0, clock: Clock | None = None
     ) -> None:
-        """Start the robot with the first sample.
+        """Prepare the stream; the robot starts with the first sample.
 
         Args:
-            robot: The robot.
-            rate: Samples a second [Hz].
-            clock: By which it waits.
+            robot: Simulated robot.
+            rate: Samples per second [Hz].
+            clock: Clock of the stream.
         """
         super().__init__(clock)
         self.robot = robot
@@ -143,57 +166,33 @@ class RobotStream(FlangeStream):
         return self.robot.sample_at(instant - self._begin)
 
 
-# --------------------
-# A small HTTP server of JSON documents to be read: bounded in all that clients can do.
-
-
-Document = Mapping[str, Any]
-SHORTEST_TOKEN = 8
-SEND_BUFFER = 65536
-"""Bytes of answers that the operating system keeps for a client that does not take them."""
-Answer = Callable[[str], Document | None]
-"""From the path of a request to the document that is there, None where there is none."""
-
-
-@dataclass(frozen=True)
-class ServerLimits:
-    """What one client, and all of them together, can take."""
-
-    connections: int = 32
-    """At the same time; more are reported so and let go."""
-    head_time: float = 10.0
-    """For a whole request, the wait for it included [s]."""
-    answer_time: float = 5.0
-    """For a client to take an answer [s]."""
-
-
 class JsonServer:
-    """Answers GET and HEAD, over connections that stay open.
+    """Answer GET and HEAD requests on persistent connections.
 
-    A bearer token is wanted where one is given; it is compared in constant time.
+    With a token, clients must send it as a bearer token; it is compared in constant time.
     """
 
     def __init__(
         self,
-        answer: Answer,
+        answer: RequestHandler,
         *,
         host: str = "127.0.0.1",
         port: int = 0,
         token: str = "",
         limits: ServerLimits | None = None,
     ) -> None:
-        """Take what is served; ``start`` makes the socket.
+        """Set up the server; ``start`` opens the socket.
 
         Args:
-            answer: Gives the documents.
+            answer: Handler that returns the documents.
             host: Address to listen on.
-            port: Port; 0 leaves the choice to the operating system.
-            token: What clients have to show; empty: nothing.
-            limits: What clients can take.
+            port: Port; 0 lets the operating system choose.
+            token: Bearer token of clients; empty: none.
+            limits: Limits of clients.
 
         Raises:
-            DescriptionError: The address can be reached by other machines, and there is no token;
-                or the token is too short.
+            DescriptionError: The address can be reached by other machines, and there is no
+                token; or the token is too short.
         """
         if not is_loopback(host) and not token:
             raise DescriptionError(
@@ -204,20 +203,20 @@ class JsonServer:
         if token and (not visible or len(token) < SHORTEST_TOKEN):
             raise DescriptionError(
                 f"expected a token of {SHORTEST_TOKEN} visible ASCII letters or more, "
-                f"found another of {len(token)}"
+                f"found one of {len(token)}"
             )
         self._answer, self._token = answer, token.encode()
-        # the name may stand for two addresses, and each would get a port of its own
+        # the name may resolve to two addresses, and each would get another port
         self.host, self.port = "127.0.0.1" if host == "localhost" else host, port
         self.limits = limits or ServerLimits()
         self._server: asyncio.Server | None = None
         self._clients: set[asyncio.Task[None]] = set()
 
     async def start(self) -> None:
-        """Listen; from then on ``port`` is the real one.
+        """Listen; afterwards ``port`` is the actual one.
 
         Raises:
-            ConnectionLostError: The address cannot be listened on.
+            ConnectionLostError: Listening on the address failed.
         """
         try:
             self._server = await asyncio.start_server(
@@ -225,13 +224,13 @@ class JsonServer:
             )
         except OSError as error:
             raise ConnectionLostError(
-                f"http://{self.host}:{self.port}: expected an address that is free, found: "
+                f"http://{self.host}:{self.port}: expected a free address, found: "
                 f"{error.strerror or error}"
             ) from None
         self.port = self._server.sockets[0].getsockname()[1]
 
     async def close(self) -> None:
-        """Listen no more and let all clients go."""
+        """Stop listening and close all connections."""
         if self._server is not None:
             self._server.close()
         for client in tuple(self._clients):
@@ -247,10 +246,9 @@ class JsonServer:
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         client = asyncio.current_task()
-        assert client is not None  # a stream server calls this in a task
+        assert client is not None  # asyncio runs this in a task
         self._clients.add(client)
-        # a client that is slow, leaves or breaks off ends its own connection only, and the end
-        # of the server ends them all
+        # a slow or vanishing client ends only its own connection
         ends = (OSError, TimeoutError, asyncio.CancelledError)
         try:
             with contextlib.suppress(*ends):
@@ -260,7 +258,7 @@ class JsonServer:
         finally:
             self._clients.discard(client)
             if writer.transport.get_write_buffer_size():
-                writer.transport.abort()  # it does not take its answer: nothing waits for it
+                writer.transport.abort()  # the client does not receive its answer
             else:
                 writer.close()
 
@@ -321,100 +319,11 @@ class JsonServer:
             await writer.drain()
 
 
-# --------------------
-# The head of an HTTP request, read with a bound on its length and its time.
-
-
-MAX_HEAD = 8192
-"""Bytes of a request's line and headers."""
-LINE = re.compile(r"(?P<method>[A-Z]{1,16}) (?P<target>/[!-~]{0,1024}) HTTP/1\.(?P<minor>[01])")
-
-
-class Head(NamedTuple):
-    """What a client asks for."""
-
-    method: str
-    path: str
-    token: str
-    """Of ``Authorization: Bearer …``; empty where there is none."""
-    stays: bool
-    """Whether the connection is to be kept open."""
-
-
-class RefusedRequest(Exception):
-    """A request that is answered with an error, and a connection that is closed then."""
-
-    def __init__(self, status: HTTPStatus, sentence: str) -> None:
-        super().__init__(sentence)
-        self.status = status
-
-
-async def read_head(reader: asyncio.StreamReader) -> Head | None:
-    """The next request on a connection, None where the client has left.
-
-    Args:
-        reader: Has ``MOST_HEAD`` as its limit.
-
-    Raises:
-        RefusedRequest: It is too long, is none, or has a body.
-    """
-    try:
-        raw = await reader.readuntil(b"\r\n\r\n")
-    except asyncio.IncompleteReadError:
-        return None
-    except asyncio.LimitOverrunError:
-        raise RefusedRequest(
-            HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE,
-            f"expected a head of at most {MAX_HEAD} bytes, found more",
-        ) from None
-    return parse_head(raw)
-
-
-def parse_head(raw: bytes) -> Head:
-    """The head of a request from its bytes, the empty line behind it included.
-
-    Raises:
-        RefusedRequest: It is none, or has a body.
-    """
-    first, _, rest = raw.partition(b"\r\n")
-    line = LINE.fullmatch(first.decode("latin-1"))
-    if line is None:
-        raise RefusedRequest(
-            HTTPStatus.BAD_REQUEST, "expected a line such as GET /health HTTP/1.1, found another"
-        )
-    try:
-        headers = parse_headers(io.BytesIO(rest))
-    except HTTPException as error:
-        raise RefusedRequest(HTTPStatus.BAD_REQUEST, f"expected headers, found: {error}") from None
-    # a body that is not read would be taken for the next request
-    lengths = {length.strip() for length in headers.get_all("Content-Length", [])}
-    if "Transfer-Encoding" in headers or lengths - {"0"}:
-        raise RefusedRequest(HTTPStatus.BAD_REQUEST, "expected a request without a body")
-    kind, _, token = headers.get("Authorization", "").partition(" ")
-    wish = headers.get("Connection", "keep-alive" if line["minor"] == "1" else "close")
-    return Head(
-        method=line["method"],
-        path=urlsplit(line["target"]).path,
-        token=token.strip() if kind.lower() == "bearer" else "",
-        stays=wish.strip().lower() == "keep-alive",
-    )
-
-
-# --------------------
-# A simulated robot on the wire: in the way of Robot Web Services, and by UDP.
-
-
-UNIT = "ROB_1"
-CARTESIAN = RWS_PATH.format(unit=UNIT)
-JOINTS = CARTESIAN.replace("cartesian", "jointtarget")
-HEALTH = "/health"
-
-
 class RobotServer(JsonServer):
-    """Tells the pose of the flange, the joints and whether it is well.
+    """Serve the pose of the flange, the joints and the health of a robot.
 
-    The robot starts with the server, and is looked at ``rate`` times a second as a real
-    controller does: answers within one tick are equal.
+    The robot starts with the server and is sampled ``rate`` times per second like a real
+    controller: answers within one period are equal.
     """
 
     def __init__(
@@ -428,20 +337,20 @@ class RobotServer(JsonServer):
         clock: Clock | None = None,
         limits: ServerLimits | None = None,
     ) -> None:
-        """Take the robot; ``start`` makes the socket.
+        """Set up the server; ``start`` opens the socket.
 
         Args:
-            robot: The robot.
+            robot: Simulated robot.
             host: Address to listen on.
-            port: Port; 0 leaves the choice to the operating system.
-            rate: New poses a second [Hz].
-            token: What clients have to show; empty: nothing.
-            clock: By which the robot moves.
-            limits: What clients can take.
+            port: Port; 0 lets the operating system choose.
+            rate: New poses per second [Hz].
+            token: Bearer token of clients; empty: none.
+            clock: Clock of the robot.
+            limits: Limits of clients.
 
         Raises:
-            DescriptionError: The address can be reached by other machines, and there is no token;
-                or the token is too short.
+            DescriptionError: The address can be reached by other machines, and there is no
+                token; or the token is too short.
         """
         super().__init__(self._document, host=host, port=port, token=token, limits=limits)
         self.robot, self.rate = robot, rate
@@ -455,8 +364,8 @@ class RobotServer(JsonServer):
 
     @property
     def time(self) -> float:
-        """Time of the robot [s]: that of its last tick."""
-        # a millionth of a tick for rounding: a tick that is now has come
+        """Time of the robot's last sample [s]."""
+        # a millionth of a period as rounding tolerance
         ticks = int((self._clock.now() - self._begin) * self.rate + 1e-6)
         return round(ticks / self.rate, 6)
 
@@ -490,20 +399,20 @@ async def send_poses(
     count: int | None = None,
     clock: Clock | None = None,
 ) -> int:
-    """Send the poses of a robot by UDP, one JSON object a datagram, from its time 0 on.
+    """Send the poses of a robot by UDP, one JSON object per datagram, from its time 0 on.
 
     Args:
-        robot: The robot.
-        target: Where to.
-        rate: Datagrams a second [Hz].
-        count: How many; for ever where it is not given.
-        clock: By which it waits.
+        robot: Simulated robot.
+        target: Target address.
+        rate: Datagrams per second [Hz].
+        count: Number of datagrams; None: unlimited.
+        clock: Clock.
 
     Returns:
-        How many were sent.
+        Number of sent datagrams.
 
     Raises:
-        ConnectionLostError: There is no way to the target. That nobody listens there is none.
+        ConnectionLostError: The target cannot be reached. A missing receiver is no error.
     """
     clock = clock or SystemClock()
     loop, address = asyncio.get_running_loop(), (target.host, target.port)
@@ -511,7 +420,7 @@ async def send_poses(
         transport, _ = await loop.create_datagram_endpoint(_Sender, remote_addr=address)
     except OSError as error:
         raise ConnectionLostError(
-            f"udp://{target.host}:{target.port}: expected a way there, found: "
+            f"udp://{target.host}:{target.port}: expected a reachable address, found: "
             f"{error.strerror or error}"
         ) from None
     ticks, sent = Ticks(clock, rate), 0
@@ -528,4 +437,89 @@ async def send_poses(
 
 class _Sender(asyncio.DatagramProtocol):
     def error_received(self, exc: Exception) -> None:
-        """Nobody listens: the next datagram may be heard."""
+        """Ignore a missing receiver: a later datagram may be received."""
+
+
+# HTTP server
+
+
+@dataclass(frozen=True)
+class ServerLimits:
+    """Limits of one client, and of all of them together."""
+
+    connections: int = 32
+    """Largest number of connections; further clients get an error and are closed."""
+    head_time: float = 10.0
+    """Time for a whole request, including the wait for it [s]."""
+    answer_time: float = 5.0
+    """Time for a client to receive an answer [s]."""
+
+
+class Head(NamedTuple):
+    """Head of a request."""
+
+    method: str
+    path: str
+    token: str
+    """Token of ``Authorization: Bearer …``; empty where there is none."""
+    stays: bool
+    """Whether the connection stays open."""
+
+
+class RefusedRequest(Exception):
+    """A request that is answered with an error, after which the connection is closed."""
+
+    def __init__(self, status: HTTPStatus, sentence: str) -> None:
+        super().__init__(sentence)
+        self.status = status
+
+
+async def read_head(reader: asyncio.StreamReader) -> Head | None:
+    """Read the head of the next request; None where the client has closed the connection.
+
+    Args:
+        reader: Stream with ``MAX_HEAD`` as its limit.
+
+    Raises:
+        RefusedRequest: It is too long, invalid, or has a body.
+    """
+    try:
+        raw = await reader.readuntil(b"\r\n\r\n")
+    except asyncio.IncompleteReadError:
+        return None
+    except asyncio.LimitOverrunError:
+        raise RefusedRequest(
+            HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE,
+            f"expected a head of at most {MAX_HEAD} bytes, found more",
+        ) from None
+    return parse_head(raw)
+
+
+def parse_head(raw: bytes) -> Head:
+    """Parse the head of a request, including the empty line after it.
+
+    Raises:
+        RefusedRequest: It is invalid, or has a body.
+    """
+    first, _, rest = raw.partition(b"\r\n")
+    line = LINE.fullmatch(first.decode("latin-1"))
+    if line is None:
+        raise RefusedRequest(
+            HTTPStatus.BAD_REQUEST, "expected a line such as GET /health HTTP/1.1, found another"
+        )
+    try:
+        headers = parse_headers(io.BytesIO(rest))
+    except HTTPException as error:
+        raise RefusedRequest(HTTPStatus.BAD_REQUEST, f"expected headers, found: {error}") from None
+    # an unread body would be parsed as the next request
+    lengths = {length.strip() for length in headers.get_all("Content-Length", [])}
+    if "Transfer-Encoding" in headers or lengths - {"0"}:
+        raise RefusedRequest(HTTPStatus.BAD_REQUEST, "expected a request without a body")
+    kind, _, token = headers.get("Authorization", "").partition(" ")
+    wish = headers.get("Connection", "keep-alive" if line["minor"] == "1" else "close")
+    return Head(
+        method=line["method"],
+        path=urlsplit(line["target"]).path,
+        token=token.strip() if kind.lower() == "bearer" else "",
+        stays=wish.strip().lower() == "keep-alive",
+    )

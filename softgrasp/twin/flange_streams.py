@@ -1,4 +1,11 @@
-"""What all streams of flange poses share: iteration, a clean end, quaternions that go on."""
+"""Streams of flange poses: replayed from files, received by UDP, or polled over HTTP.
+
+A ``FlangeStream`` is an asynchronous iterator of ``FlangeSample`` with continuous quaternion
+signs that can be closed at any time. ``HttpStream`` polls a server with the documents of Robot
+Web Services, in which numbers are text, positions in mm, angles in degrees and quaternions q1 …
+q4 with the real part first. ``LatestPose`` reads a stream in the background. Waiting uses an
+injected ``Clock``, so that tests need no real time.
+"""
 
 from __future__ import annotations
 
@@ -29,19 +36,179 @@ from softgrasp.errors import (
 from softgrasp.twin.description import CartesianFields, FlangeSample, HttpFlange, UdpFlange
 from softgrasp.twin.files import json_object, sample_from
 
-# --------------------
-# The newest pose of a stream, for whoever does not want to wait for the next one.
-
-
 PAUSE = 0.05
-"""Before a stream that failed is asked again [s]."""
+"""Pause before a failed stream is read again [s]."""
+T = TypeVar("T")
+MAX_BYTES = 65536
+"""Largest length of an answer [bytes]."""
+FIELDS = CartesianFields()
+TIME = "time"
+"""Additional key of the simulated robot; real controllers do not report a time."""
+MAX_WAITING = 256
+"""Largest number of samples that wait to be fetched; beyond it the oldest are discarded."""
+OK, BUSY = 200, (429, 500, 502, 503, 504)
+"""Answers of a server that may do better when it is asked again."""
+JsonDocument = dict[str, Any]
+
+# Clocks
+
+
+class Clock(Protocol):
+    """A monotonic clock that can wait."""
+
+    def now(self) -> float:
+        """Return the time since an arbitrary origin [s]; never decreases."""
+        ...
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait [s]."""
+        ...
+
+
+class SystemClock:
+    """The clock of the operating system."""
+
+    def now(self) -> float:
+        """Return the monotonic time [s]."""
+        return time.monotonic()
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait [s] and let other tasks run."""
+        await asyncio.sleep(seconds)
+
+
+class Ticks:
+    """Times at a fixed rate on a clock.
+
+    The k-th one is begin + k / rate, so that delays do not accumulate. Times that have passed
+    while the caller was busy are skipped and counted.
+    """
+
+    def __init__(self, clock: Clock, rate: float) -> None:
+        """Set up the ticks; they begin with the first call of ``next``.
+
+        Args:
+            clock: Clock.
+            rate: Ticks per second [Hz].
+        """
+        self._clock, self._rate = clock, rate
+        self._begin: float | None = None
+        self._index = 0
+        self.missed = 0
+
+    async def next(self) -> float:
+        """Wait for the next tick and return its time on the clock [s]."""
+        now = self._clock.now()
+        if self._begin is None:
+            self._begin = now
+            return now
+        self._index += 1
+        # half a millionth of a tick as rounding tolerance
+        passed = int((now - self._begin) * self._rate - self._index + 1.0 - 5e-7)
+        if passed > 0:
+            self.missed += passed
+            self._index += passed
+        instant = self._begin + self._index / self._rate
+        await self._clock.sleep(max(instant - now, 0.0))
+        return instant
+
+
+# Streams
+
+
+@dataclass
+class StreamCounts:
+    """Statistics of a stream."""
+
+    samples: int = 0
+    """Returned samples."""
+    late: int = 0
+    """Discarded samples that are older than a previous one."""
+    twice: int = 0
+    """Discarded samples with the time of a previous one."""
+    refused: int = 0
+    """Discarded messages that are not poses."""
+    overrun: int = 0
+    """Discarded samples that were not fetched in time."""
+    missed: int = 0
+    """Skipped periods while waiting for an answer."""
+    reconnected: int = 0
+
+
+class FlangeStream(ABC):
+    """An asynchronous iterator of flange poses that can be closed at any time.
+
+    A quaternion and its negative are the same orientation; each sample has the one that is
+    nearer to that of the previous sample. After a ``ConnectionLostError`` or a
+    ``StaleDataError`` iteration may continue, and resumes when poses arrive again.
+    """
+
+    def __init__(self, clock: Clock | None = None) -> None:
+        """Set the clock; default: the system clock."""
+        self.clock: Clock = clock or SystemClock()
+        self.counts = StreamCounts()
+        self._last: FlangeSample | None = None
+        self._closed = asyncio.Event()
+
+    @abstractmethod
+    async def _next(self) -> FlangeSample | None:
+        """Return the next sample, None at the end."""
+
+    def _release(self) -> None:  # noqa: B027 - most streams have no connection
+        """Release connections; called once."""
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> FlangeSample:
+        sample = await self._unless_closed(self._next())
+        if sample is None:
+            await self.aclose()
+            raise StopAsyncIteration
+        self._last = sample = _near(sample, self._last)
+        self.counts.samples += 1
+        return sample
+
+    async def aclose(self) -> None:
+        """Close the stream; a pending iteration ends."""
+        if not self._closed.is_set():
+            self._closed.set()
+            self._release()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.aclose()
+
+    async def _unless_closed(self, work: Coroutine[Any, Any, T | None]) -> T | None:
+        """Await a coroutine; return None as soon as the stream is closed."""
+        if self._closed.is_set():
+            work.close()
+            return None
+        done = await first_of(work, self._closed.wait())
+        return None if self._closed.is_set() else done
+
+
+def _near(sample: FlangeSample, last: FlangeSample | None) -> FlangeSample:
+    if last is None:
+        return sample
+    along = sum(a * b for a, b in zip(sample.quaternion, last.quaternion, strict=True))
+    if along >= 0.0:
+        return sample
+    return sample.replace(quaternion=[-part for part in sample.quaternion])
 
 
 class LatestPose:
-    """Reads a stream in the background; an asynchronous context manager.
+    """Read a stream in the background; an asynchronous context manager.
 
     Args:
-        stream: The stream; it is closed at the end.
+        stream: Stream, which is closed at the end.
     """
 
     def __init__(self, stream: FlangeStream) -> None:
@@ -66,7 +233,7 @@ class LatestPose:
                 await self._task
 
     def _ended(self, task: asyncio.Task[None]) -> None:
-        """Tell what no stream should raise; whoever waits for the end is reported it again."""
+        """Report an unexpected exception of the stream."""
         if not task.cancelled() and (error := task.exception()) is not None:
             self.problem = f"the stream of poses broke: {type(error).__name__}: {error}"
 
@@ -84,90 +251,8 @@ class LatestPose:
             return
 
 
-T = TypeVar("T")
-
-
-@dataclass
-class StreamCounts:
-    """What has come so far."""
-
-    samples: int = 0
-    """Given out."""
-    late: int = 0
-    """Left out: older than one that was there before."""
-    twice: int = 0
-    """Left out: as old as one that was there before."""
-    refused: int = 0
-    """Left out: no pose."""
-    overrun: int = 0
-    """Left out: nobody fetched them in time."""
-    missed: int = 0
-    """Instants of the rate that passed while an answer was waited for."""
-    reconnected: int = 0
-
-
-class FlangeStream(ABC):
-    """An asynchronous iterator of flange poses that can be closed at any time.
-
-    A quaternion and its negative are one orientation; of the two, each sample has the one that is
-    nearer to that of the sample before. After a ``ConnectionLostError`` or a
-    ``StaleDataError`` it may be asked again, and goes on where the poses come back.
-    """
-
-    def __init__(self, clock: Clock | None = None) -> None:
-        """Take the clock by which it waits; that of the machine where none is given."""
-        self.clock: Clock = clock or SystemClock()
-        self.counts = StreamCounts()
-        self._last: FlangeSample | None = None
-        self._closed = asyncio.Event()
-
-    @abstractmethod
-    async def _next(self) -> FlangeSample | None:
-        """The next sample, None at the end."""
-
-    def _release(self) -> None:  # noqa: B027 - most have nothing to let go of
-        """Let go of connections; called once."""
-
-    def __aiter__(self) -> Self:
-        return self
-
-    async def __anext__(self) -> FlangeSample:
-        sample = await self._unless_closed(self._next())
-        if sample is None:
-            await self.aclose()
-            raise StopAsyncIteration
-        self._last = sample = _near(sample, self._last)
-        self.counts.samples += 1
-        return sample
-
-    async def aclose(self) -> None:
-        """Close it; whoever waits for a sample is reported the end."""
-        if not self._closed.is_set():
-            self._closed.set()
-            self._release()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        await self.aclose()
-
-    async def _unless_closed(self, work: Coroutine[Any, Any, T | None]) -> T | None:
-        """What the work gives, or None as soon as the stream is closed."""
-        if self._closed.is_set():
-            work.close()
-            return None
-        done = await first_of(work, self._closed.wait())
-        return None if self._closed.is_set() else done
-
-
 async def first_of(work: Coroutine[Any, Any, T], end: Coroutine[Any, Any, Any]) -> T | None:
-    """What the work gives, None where the end comes first; the other one is cancelled."""
+    """Await a coroutine; return None where ``end`` finishes first. The other one is cancelled."""
     tasks = [asyncio.ensure_future(work), asyncio.ensure_future(end)]
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -175,291 +260,12 @@ async def first_of(work: Coroutine[Any, Any, T], end: Coroutine[Any, Any, Any]) 
     finally:
         for task in tasks:
             task.cancel()
-        # an error that came beside the end is nobody's any more
+        # discard an error that occurred at the same time
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-def _near(sample: FlangeSample, last: FlangeSample | None) -> FlangeSample:
-    if last is None:
-        return sample
-    along = sum(a * b for a, b in zip(sample.quaternion, last.quaternion, strict=True))
-    if along >= 0.0:
-        return sample
-    return sample.replace(quaternion=[-part for part in sample.quaternion])
-
-
-# --------------------
-# One HTTP connection that is kept open, asked from a thread, with a deadline for each answer.
-
-
-MAX_BYTES = 65536
-"""A longer answer is no pose."""
-
-
-class Answer(NamedTuple):
-    """What a server said."""
-
-    status: int
-    reason: str
-    body: bytes
-
-
-class KeptConnection:
-    """Asks one address again and again."""
-
-    def __init__(self, url: str, timeout: float, token: str = "") -> None:
-        """Take the address; the connection is made by the first question.
-
-        Args:
-            url: What is asked for.
-            timeout: Longest wait for one answer, connecting and all of its bytes included [s].
-            token: Sent as a bearer token where it is not empty.
-        """
-        self.url, self.timeout = url, timeout
-        parts = urlsplit(url)
-        self._host, self._port = parts.hostname or "", parts.port or 80
-        self._path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-        self._headers = {"Accept": "application/json"}
-        if token:
-            self._headers["Authorization"] = f"Bearer {token}"
-        self._connection: HTTPConnection | None = None
-
-    async def get(self) -> Answer:
-        """Ask once.
-
-        Raises:
-            ConnectionLostError: There is no connection, it broke, or the answer did not come in
-                time; the next question makes a new one.
-            BadAnswerError: The answer is too long.
-        """
-        connection = self._connection or HTTPConnection(
-            self._host, self._port, timeout=self.timeout
-        )
-        self._connection = connection
-        try:
-            async with asyncio.timeout(self.timeout):
-                return await asyncio.to_thread(self._ask, connection)
-        except TimeoutError:
-            message = f"expected an answer within {self.timeout:g} s, found none"
-        except (OSError, HTTPException) as error:
-            message = f"expected an answer, found: {_reason(error)}"
-        except BaseException:
-            self.close()  # cancelled in the middle of an answer: the rest of it must not be read
-            raise
-        self.close()
-        raise ConnectionLostError(f"{self.url}: {message}")
-
-    def close(self) -> None:
-        """Cut the connection; a thread that waits for an answer is woken."""
-        connection, self._connection = self._connection, None
-        if connection is None:
-            return
-        if connection.sock is not None:
-            with contextlib.suppress(OSError):
-                connection.sock.shutdown(socket.SHUT_RDWR)
-        connection.close()
-
-    def _ask(self, connection: HTTPConnection) -> Answer:
-        connection.request("GET", self._path, headers=self._headers)
-        answer = connection.getresponse()
-        body = answer.read(MAX_BYTES + 1)
-        if len(body) > MAX_BYTES:
-            raise BadAnswerError(
-                f"{self.url}: expected an answer of at most {MAX_BYTES} bytes, found more"
-            )
-        return Answer(answer.status, answer.reason, body)
-
-
-def _reason(error: Exception) -> str:
-    reason_text = getattr(error, "strerror", None) or " ".join(str(error).split())
-    return str(reason_text or type(error).__name__)[:120]
-
-
-# --------------------
-# The JSON documents of Robot Web Services that hold the pose and the joints of a mechanical unit.
-#
-# Numbers stand in them as text; positions in mm, angles in degrees, quaternions as q1 … q4 with
-# the
-# real part first.
-
-
-FIELDS = CartesianFields()
-TIME = "time"
-"""Our simulated robot tells it besides; a real controller does not."""
-
-JsonDocument = dict[str, Any]
-
-
-def cartesian_document(sample: FlangeSample, base: str = "") -> JsonDocument:
-    """The answer to ``…/cartesian``: position to 1 nm, quaternion and time to nine and six digits.
-
-    Args:
-        sample: The pose.
-        base: Address of the mechanical unit.
-    """
-    lengths = [f"{part / FIELDS.length:.6f}" for part in sample.position]
-    parts = [f"{part:.9f}" for part in sample.quaternion]
-    keys = (*FIELDS.position, *FIELDS.quaternion)
-    state = dict(zip(keys, (*lengths, *parts), strict=True))
-    return _document("ms-mechunit-cartesian", "cartesian", state, sample.time, base)
-
-
-def joint_document(joints: Sequence[float], time: float, base: str = "") -> JsonDocument:
-    """The answer to ``…/jointtarget``: joint angles given in rad, told in degrees."""
-    state = {f"rax_{row}": f"{math.degrees(angle):.9f}" for row, angle in enumerate(joints, 1)}
-    return _document("ms-jointtarget", "jointtarget", state, time, base)
-
-
-def _document(kind: str, title: str, state: dict[str, str], time: float, base: str) -> JsonDocument:
-    entry = {"_type": kind, "_title": title, **state, TIME: f"{time:.6f}"}
-    return {"_links": {"base": {"href": base}}, "_embedded": {"_state": [entry]}}
-
-
-def sample_of(
-    body: bytes, time: float, source: str, fields: CartesianFields = FIELDS
-) -> FlangeSample:
-    """The pose in the body of an answer.
-
-    Args:
-        body: What came.
-        time: When it came [s]; the time of the sample where ``fields`` name no key for it.
-        source: Whose answer it is, for messages.
-        fields: Where what stands.
-
-    Raises:
-        BadAnswerError: It is no JSON, a key is missing, a value is no finite number, or the
-            quaternion is not a unit one; names the source and the key.
-    """
-    try:
-        state = _state(json_object(body), fields)
-        position = [_number(state, key) * fields.length for key in fields.position]
-        quaternion = [_number(state, key) for key in fields.quaternion]
-        time_stamp = _number(state, fields.time) if fields.time else time
-        return FlangeSample(time=time_stamp, position=position, quaternion=quaternion)
-    except DescriptionError as error:
-        raise BadAnswerError(f"{source}: {error}") from None
-
-
-def _state(document: JsonDocument, fields: CartesianFields) -> JsonDocument:
-    node: Any = document
-    json_path = ""
-    for key in fields.state:
-        json_path += f"[{key}]" if isinstance(key, int) else f".{key}" if json_path else key
-        try:
-            # a number is a place in a list, and text a key of an object
-            fits = isinstance(node, list if isinstance(key, int) else dict)
-            node = node[key] if fits else None
-        except (KeyError, IndexError):
-            node = None
-        if node is None:
-            raise DescriptionError("expected it in the answer, found none", field=json_path)
-    if not isinstance(node, dict):
-        raise DescriptionError(f"expected a JSON object, found {short(node)}", field=json_path)
-    return node
-
-
-def _number(state: JsonDocument, key: str) -> float:
-    if key not in state:
-        keys = short(", ".join(map(str, state)))
-        raise DescriptionError(f"expected a number, found no such key among {keys}", field=key)
-    value = state[key]
-    try:
-        if isinstance(value, str | int | float) and not isinstance(value, bool):
-            number = float(value)
-            if math.isfinite(number):
-                return number
-    except (ValueError, OverflowError):
-        pass
-    raise DescriptionError(f"expected a number, found {short(value)}", field=key)
-
-
-# --------------------
-# Clocks that are given to what waits: the real one, and one that tests move by hand.
-
-
-class Clock(Protocol):
-    """Tells the time and waits."""
-
-    def now(self) -> float:
-        """Time since some instant [s]; never goes back."""
-        ...
-
-    async def sleep(self, seconds: float) -> None:
-        """Wait [s]."""
-        ...
-
-
-class SystemClock:
-    """The clock of the machine."""
-
-    def now(self) -> float:
-        """Time of the machine's steady clock [s]."""
-        return time.monotonic()
-
-    async def sleep(self, seconds: float) -> None:
-        """Wait [s] and let others run."""
-        await asyncio.sleep(seconds)
-
-
-class ManualClock:
-    """A clock that only goes on while somebody sleeps, by exactly as much: hours take no time."""
-
-    def __init__(self, start: float = 0.0) -> None:
-        """Set the clock [s]."""
-        self.time = start
-
-    def now(self) -> float:
-        """Time to which it was set or slept [s]."""
-        return self.time
-
-    async def sleep(self, seconds: float) -> None:
-        """Go on by so much [s], at once."""
-        await asyncio.sleep(0)
-        self.time += max(seconds, 0.0)
-
-
-class Ticks:
-    """Instants at an even rate on a clock.
-
-    The k-th one is at begin + k / rate, so that errors of single waits do not add up. Instants
-    that have passed while the caller was busy are left out, and counted.
-    """
-
-    def __init__(self, clock: Clock, rate: float) -> None:
-        """Begin with the first call of ``next``.
-
-        Args:
-            clock: Whose time.
-            rate: Instants a second [Hz].
-        """
-        self._clock, self._rate = clock, rate
-        self._begin: float | None = None
-        self._index = 0
-        self.missed = 0
-
-    async def next(self) -> float:
-        """Wait for the next instant and return its time on the clock [s]."""
-        now = self._clock.now()
-        if self._begin is None:
-            self._begin = now
-            return now
-        self._index += 1
-        # half a millionth of a tick for rounding: an instant that is now has not passed
-        passed = int((now - self._begin) * self._rate - self._index + 1.0 - 5e-7)
-        if passed > 0:
-            self.missed += passed
-            self._index += passed
-        instant = self._begin + self._index / self._rate
-        await self._clock.sleep(max(instant - now, 0.0))
-        return instant
-
-
-# --------------------
-# Recorded flange poses, given out at the times of the record or one after the other.
-
-
 class ReplayStream(FlangeStream):
-    """Samples of a record; ends behind the last one."""
+    """Samples of a record."""
 
     def __init__(
         self,
@@ -467,14 +273,13 @@ class ReplayStream(FlangeStream):
         pace: Literal["recorded", "fast"] = "recorded",
         clock: Clock | None = None,
     ) -> None:
-        """Take the record.
+        """Set the record.
 
         Args:
-            samples: In the order of their times.
-            pace: ``recorded`` waits between samples as long as there was between them in the
-                record, counted from the first one, so that waits that are a little long do not
-                add up; ``fast`` does not wait.
-            clock: By which it waits.
+            samples: Samples in the order of their times.
+            pace: ``recorded`` reproduces the times of the record relative to the first sample,
+                so that delays do not accumulate; ``fast`` does not wait.
+            clock: Clock.
         """
         super().__init__(clock)
         self._samples, self._pace = tuple(samples), pace
@@ -495,29 +300,21 @@ class ReplayStream(FlangeStream):
         return sample
 
 
-# --------------------
-# Flange poses by UDP on this machine: one JSON object a datagram, the newest one counts.
-
-
-MAX_WAITING = 256
-"""Samples that wait to be fetched; of more, the oldest are left out."""
-
-
 class UdpStream(FlangeStream):
-    """Poses that a sender on this machine sends.
+    """Poses received from a sender on this machine.
 
-    Datagrams can overtake each other and come twice: what is not newer than all before is left
-    out and counted, and so is what is no pose. Without a new pose for ``stale_after`` there is a
-    ``StaleDataError`` that tells all that. A sender that was restarted counts from 0 again: after
-    a ``StaleDataError`` any time is new.
+    Datagrams can overtake each other and arrive twice: samples that are not newer than all
+    previous ones are discarded and counted, and so are datagrams that are not poses. Without a
+    new pose for ``stale_after`` a ``StaleDataError`` reports the counts. A restarted sender
+    counts from 0 again, so after a ``StaleDataError`` any time is accepted.
     """
 
     def __init__(self, source: UdpFlange, clock: Clock | None = None) -> None:
-        """Take the address; ``open`` or the first sample makes the socket.
+        """Set the address; ``open`` or the first sample opens the socket.
 
         Args:
-            source: Address and time-out.
-            clock: By which it waits.
+            source: Address and timeout.
+            clock: Clock.
         """
         super().__init__(clock)
         self.source = source
@@ -528,10 +325,10 @@ class UdpStream(FlangeStream):
         self._transport: asyncio.DatagramTransport | None = None
 
     async def open(self) -> int:
-        """Make the socket, and tell its port.
+        """Open the socket and return its port.
 
         Raises:
-            ConnectionLostError: The port is taken.
+            ConnectionLostError: The port is in use.
         """
         if self._transport is None:
             loop, address = asyncio.get_running_loop(), (self.source.host, self.source.port)
@@ -547,7 +344,7 @@ class UdpStream(FlangeStream):
         return port
 
     def take(self, datagram: bytes) -> None:
-        """Queue the sample of a datagram, or count why it is left out."""
+        """Queue the sample of a datagram, or count why it is discarded."""
         try:
             sample = sample_from(json_object(datagram))
         except DescriptionError as error:
@@ -586,7 +383,7 @@ class UdpStream(FlangeStream):
         counts = self.counts
         message = (
             f"{self._name}: expected a new pose within {self.source.stale_after:g} s, found none; "
-            f"so far {counts.late} came late, {counts.twice} twice, {counts.refused} were no poses"
+            f"so far {counts.late} arrived late, {counts.twice} twice, {counts.refused} invalid"
         )
         return f"{message} (the last: {self.last_refusal})" if self.last_refusal else message
 
@@ -603,30 +400,22 @@ class _Receiver(asyncio.DatagramProtocol):
         self._stream.take(data)
 
 
-# --------------------
-# Flange poses from a server in the way of Robot Web Services, polled at a rate.
-
-
-OK, BUSY = 200, (429, 500, 502, 503, 504)
-"""Answers of a server that may do better when it is asked again."""
-
-
 class HttpStream(FlangeStream):
-    """Poses of a mechanical unit; the time is that of the clock, or that which the server tells.
+    """Poses of a mechanical unit, with the time of the clock or that of the server.
 
-    A lost connection is made anew after ``pause``, until there was no new pose for
-    ``stale_after``; then ``ConnectionLostError`` tells why. Where the server tells the time, a pose
-    of the same time is no new one, and ``StaleDataError`` ends the wait for one. An answer that
-    holds no pose is a ``BadAnswerError`` at once, a refusal a ``RequestRefusedError``.
+    A lost connection is restored after ``pause``, until there was no new pose for
+    ``stale_after``; then ``ConnectionLostError`` states the reason. Where the server reports the
+    time, a pose with the same time is not new, and ``StaleDataError`` ends the wait for one. An
+    answer without a pose is a ``BadAnswerError`` at once, a refusal a ``RequestRefusedError``.
     """
 
     def __init__(self, source: HttpFlange, clock: Clock | None = None, token: str = "") -> None:
-        """Take the address; nothing is asked before the first sample.
+        """Set the address; the first sample sends the first request.
 
         Args:
-            source: Address, rate, time-outs, and which key holds what.
-            clock: By which it waits; time-outs of the connection are real time.
-            token: Sent as a bearer token where it is not empty.
+            source: Address, rate, timeouts, and keys.
+            clock: Clock; timeouts of the connection are in real time.
+            token: Bearer token, sent where it is not empty.
         """
         super().__init__(clock)
         self.source = source
@@ -658,7 +447,7 @@ class HttpStream(FlangeStream):
         if answer.status in BUSY:
             raise ConnectionLostError(f"{url}: expected an answer, found HTTP status {status}")
         if answer.status != OK:
-            hint = "; it wants a token" if answer.status == 401 else ""
+            hint = "; it requires a token" if answer.status == 401 else ""
             raise RequestRefusedError(f"{url}: expected HTTP status 200, found {status}{hint}")
         try:
             return sample_of(answer.body, self.clock.now(), url, self.source.fields)
@@ -678,7 +467,7 @@ class HttpStream(FlangeStream):
 
     def _give_up(self, begin: float, error: DeviceError) -> None:
         if self.clock.now() - begin >= self.source.stale_after:
-            self._newest = None  # a server that was started anew counts from 0 again
+            self._newest = None  # a restarted server counts from 0 again
             raise error
 
     def _stale(self, sample: FlangeSample) -> StaleDataError:
@@ -689,3 +478,173 @@ class HttpStream(FlangeStream):
 
     def _release(self) -> None:
         self._connection.close()
+
+
+# HTTP
+
+
+class Answer(NamedTuple):
+    """Answer of a server."""
+
+    status: int
+    reason: str
+    body: bytes
+
+
+class KeptConnection:
+    """Request one address repeatedly on a persistent HTTP connection."""
+
+    def __init__(self, url: str, timeout: float, token: str = "") -> None:
+        """Set the address; the first request connects.
+
+        Args:
+            url: Requested address.
+            timeout: Longest wait for one answer, including connecting and all of its bytes [s].
+            token: Bearer token, sent where it is not empty.
+        """
+        self.url, self.timeout = url, timeout
+        parts = urlsplit(url)
+        self._host, self._port = parts.hostname or "", parts.port or 80
+        self._path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+        self._headers = {"Accept": "application/json"}
+        if token:
+            self._headers["Authorization"] = f"Bearer {token}"
+        self._connection: HTTPConnection | None = None
+
+    async def get(self) -> Answer:
+        """Send one request.
+
+        Raises:
+            ConnectionLostError: There is no connection, it broke, or the answer did not arrive
+                in time; the next request reconnects.
+            BadAnswerError: The answer is too long.
+        """
+        connection = self._connection or HTTPConnection(
+            self._host, self._port, timeout=self.timeout
+        )
+        self._connection = connection
+        try:
+            async with asyncio.timeout(self.timeout):
+                return await asyncio.to_thread(self._ask, connection)
+        except TimeoutError:
+            message = f"expected an answer within {self.timeout:g} s, found none"
+        except (OSError, HTTPException) as error:
+            message = f"expected an answer, found: {_reason(error)}"
+        except BaseException:
+            self.close()  # cancelled in the middle of an answer: do not read its rest later
+            raise
+        self.close()
+        raise ConnectionLostError(f"{self.url}: {message}")
+
+    def close(self) -> None:
+        """Close the connection; a thread that waits for an answer is woken."""
+        connection, self._connection = self._connection, None
+        if connection is None:
+            return
+        if connection.sock is not None:
+            with contextlib.suppress(OSError):
+                connection.sock.shutdown(socket.SHUT_RDWR)
+        connection.close()
+
+    def _ask(self, connection: HTTPConnection) -> Answer:
+        connection.request("GET", self._path, headers=self._headers)
+        answer = connection.getresponse()
+        body = answer.read(MAX_BYTES + 1)
+        if len(body) > MAX_BYTES:
+            raise BadAnswerError(
+                f"{self.url}: expected an answer of at most {MAX_BYTES} bytes, found more"
+            )
+        return Answer(answer.status, answer.reason, body)
+
+
+def _reason(error: Exception) -> str:
+    reason_text = getattr(error, "strerror", None) or " ".join(str(error).split())
+    return str(reason_text or type(error).__name__)[:120]
+
+
+# Documents of Robot Web Services
+
+
+def cartesian_document(sample: FlangeSample, base: str = "") -> JsonDocument:
+    """Make the answer to ``…/cartesian``.
+
+    Positions have six digits [mm], the quaternion nine, the time six.
+
+    Args:
+        sample: Flange pose.
+        base: Address of the mechanical unit.
+    """
+    lengths = [f"{part / FIELDS.length:.6f}" for part in sample.position]
+    parts = [f"{part:.9f}" for part in sample.quaternion]
+    keys = (*FIELDS.position, *FIELDS.quaternion)
+    state = dict(zip(keys, (*lengths, *parts), strict=True))
+    return _document("ms-mechunit-cartesian", "cartesian", state, sample.time, base)
+
+
+def _document(kind: str, title: str, state: dict[str, str], time: float, base: str) -> JsonDocument:
+    entry = {"_type": kind, "_title": title, **state, TIME: f"{time:.6f}"}
+    return {"_links": {"base": {"href": base}}, "_embedded": {"_state": [entry]}}
+
+
+def joint_document(joints: Sequence[float], time: float, base: str = "") -> JsonDocument:
+    """Make the answer to ``…/jointtarget`` from joint angles [rad], in degrees."""
+    state = {f"rax_{row}": f"{math.degrees(angle):.9f}" for row, angle in enumerate(joints, 1)}
+    return _document("ms-jointtarget", "jointtarget", state, time, base)
+
+
+def sample_of(
+    body: bytes, time: float, source: str, fields: CartesianFields = FIELDS
+) -> FlangeSample:
+    """Read the pose in the body of an answer.
+
+    Args:
+        body: Body of the answer.
+        time: Arrival time [s]; the time of the sample where ``fields`` has no key for it.
+        source: Name of the source, for messages.
+        fields: Keys of the document.
+
+    Raises:
+        BadAnswerError: It is not JSON, a key is missing, a value is not a finite number, or the
+            quaternion does not have unit norm; names the source and the key.
+    """
+    try:
+        state = _state(json_object(body), fields)
+        position = [_number(state, key) * fields.length for key in fields.position]
+        quaternion = [_number(state, key) for key in fields.quaternion]
+        time_stamp = _number(state, fields.time) if fields.time else time
+        return FlangeSample(time=time_stamp, position=position, quaternion=quaternion)
+    except DescriptionError as error:
+        raise BadAnswerError(f"{source}: {error}") from None
+
+
+def _state(document: JsonDocument, fields: CartesianFields) -> JsonDocument:
+    node: Any = document
+    json_path = ""
+    for key in fields.state:
+        json_path += f"[{key}]" if isinstance(key, int) else f".{key}" if json_path else key
+        try:
+            # a number is an index of a list, a text a key of an object
+            fits = isinstance(node, list if isinstance(key, int) else dict)
+            node = node[key] if fits else None
+        except (KeyError, IndexError):
+            node = None
+        if node is None:
+            raise DescriptionError("expected a value in the answer, found none", field=json_path)
+    if not isinstance(node, dict):
+        raise DescriptionError(f"expected a JSON object, found {short(node)}", field=json_path)
+    return node
+
+
+def _number(state: JsonDocument, key: str) -> float:
+    if key not in state:
+        keys = short(", ".join(map(str, state)))
+        raise DescriptionError(f"expected a number, found no such key among {keys}", field=key)
+    value = state[key]
+    try:
+        if isinstance(value, str | int | float) and not isinstance(value, bool):
+            number = float(value)
+            if math.isfinite(number):
+                return number
+    except (ValueError, OverflowError):
+        pass
+    raise DescriptionError(f"expected a number, found {short(value)}", field=key)

@@ -1,4 +1,10 @@
-"""The loop of a digital twin: ask the controller, take the newest pose, compute, record, show."""
+"""Control loop of a digital twin: poll controller and flange, compute the shape, record.
+
+``run_twin`` opens everything that a twin needs, runs the ``TwinLoop`` at a fixed rate and closes
+it again. Every cycle leaves a row in the record, whether the controller answered or not. The
+``Watchdog`` stops all commands while the connection is lost; after it returns, and at the end,
+the controller is stopped safely. Confirmed commands wait in a thread-safe ``CommandBox``.
+"""
 
 from __future__ import annotations
 
@@ -30,58 +36,21 @@ if TYPE_CHECKING:
     from softgrasp.twin.modbus_client import ControllerClient
 
 
-# --------------------
-# From the buttons of a page to the commands of the loop.
-
-
-class CommandQueue:
-    """Puts confirmed commands into the box of the loop.
-
-    Args:
-        box: Where they wait to be sent.
-        may_command: Whether the controller hears.
-    """
-
-    def __init__(self, box: CommandBox, may_command: Callable[[], bool]) -> None:
-        self._box, self._may_command = box, may_command
-
-    def words(self, values: dict[str, float | bool]) -> str:
-        """What they do."""
-        return _command(values).words
-
-    def send(self, values: dict[str, float | bool]) -> str:
-        """Put them into the box; empty, or why they are not."""
-        if not self._may_command():
-            return "the controller does not hear"
-        self._box.put(_command(values))
-        return ""
-
-
-def _command(values: dict[str, float | bool]) -> Command:
-    return Command(**values)  # type: ignore[arg-type]
-
-
-Shown = Callable[[TwinRow], None]
-"""Is told every row."""
-
-
-class Settling(Protocol):
-    """The fingers in an engine."""
-
-    def advance(self, shape: TwinShape, seconds: float) -> Array:
-        """Go on for so long; the tips then [m], (k, 3)."""
+T = TypeVar("T")
+RowCallback = Callable[[TwinRow], None]
+"""Called with every row."""
 
 
 class TwinLoop:
-    """Runs a twin until it is reported to stop.
+    """Run a twin until it is stopped.
 
     Args:
-        twin: The twin.
-        client: Of its controller.
-        pose: Of its flange.
-        box: Commands of people.
-        settling: The fingers in an engine.
-        clock: By which it runs.
+        twin: Digital twin.
+        client: Client of its controller.
+        pose: Latest pose of its flange.
+        box: Confirmed commands of users.
+        settling: Simulation of the fingers.
+        clock: Clock of the loop.
     """
 
     def __init__(
@@ -95,7 +64,7 @@ class TwinLoop:
         clock: Clock | None = None,
     ) -> None:
         self.twin, self._client, self._pose = twin, client, pose
-        self._keep: tuple[Shown, ...] = ()
+        self._keep: tuple[RowCallback, ...] = ()
         self.box = box or CommandBox()
         self._settling, self._clock = settling, clock or SystemClock()
         self.watchdog = Watchdog(twin.stale_after)
@@ -104,25 +73,27 @@ class TwinLoop:
         self._joints: Array | None = None
         self._begin = 0.0
 
-    def keep(self, *keepers: Shown) -> None:
-        """Have them told every row, one after the other."""
+    def keep(self, *keepers: RowCallback) -> None:
+        """Add callbacks that receive every row, in their order."""
         self._keep += keepers
 
-    async def run(self, cycles: int | None = None, stop: asyncio.Event | None = None) -> None:  # noqa: D417
-        """Run; then stop safely, whatever ended it.
+    async def run(self, cycles: int | None = None, stop: asyncio.Event | None = None) -> None:
+        """Run, and stop the controller safely afterwards, whatever ended the loop.
 
         Args:
-            turns: How many there are time for; None: until ``stop`` is set.
-            stop: Set by whoever wants it to end.
+            cycles: Duration in cycles; None: until ``stop`` is set.
+            stop: Event that ends the loop.
         """
         self._begin = self._clock.now()
         period = 1.0 / self.twin.rate
         last = None if cycles is None else self._begin + (cycles - 0.5) * period
         self.watchdog = Watchdog(self.twin.stale_after, self._begin)
-        turning = poll(self._client.read, period, clock=self._clock.now, sleep=self._clock.sleep)
+        cycle_stream = poll(
+            self._client.read, period, clock=self._clock.now, sleep=self._clock.sleep
+        )
         number = -1
         try:
-            async for cycle in turning:
+            async for cycle in cycle_stream:
                 await self._watch(cycle)
                 self._put(self._row(cycle))
                 number = cycle.number
@@ -131,11 +102,11 @@ class TwinLoop:
                 ):
                     break
         finally:
-            await turning.aclose()
+            await cycle_stream.aclose()
             await self._finish(number + 1)
 
     async def _watch(self, cycle: Cycle[ControllerReading]) -> None:
-        """Follow the connection, and send what was confirmed."""
+        """Follow the connection, and send confirmed commands."""
         if cycle.value is None:
             self._report("controller", f"No reading: {cycle.error}.")
             if self.watchdog.missed(cycle.ended):
@@ -153,13 +124,13 @@ class TwinLoop:
             try:
                 await command.send(self._client)
             except DescriptionError as error:
-                self._events.append(f"It was not taken: {error}.")
+                self._events.append(f"It was not accepted: {error}.")
             except DeviceError as error:
-                self._events.append(f"It may have been taken in part: {error}.")
+                self._events.append(f"It may have been accepted in part: {error}.")
                 await self._stop_safely()
 
     async def _come_back(self) -> None:
-        """Stop safely before anything else is sent; try again in the next turn where that fails."""
+        """Stop the controller safely before anything else is sent; retry on failure."""
         self._drop_commands()
         self._report("return", "The connection is back.")
         if await self._stop_safely():
@@ -170,7 +141,7 @@ class TwinLoop:
         self._events += [f"Not sent: {command.words}." for command in self.box.take()]
 
     async def _stop_safely(self) -> bool:
-        """Whether the controller was stopped, or is to be left as it is."""
+        """Vent, unless the twin holds; return whether it succeeded."""
         if self.twin.safe_stop == "hold":
             return True
         try:
@@ -192,7 +163,9 @@ class TwinLoop:
         if shape is not None and self._settling is not None:
             tips = self._settling.advance(shape, (1 + cycle.missed) / self.twin.rate)
             if not np.isfinite(tips).all():
-                self._events.append("The fingers in MuJoCo diverged: they are left out from now.")
+                self._events.append(
+                    "The fingers in MuJoCo diverged: they are not simulated from now on."
+                )
                 self._settling = tips = None
         events, self._events = tuple(self._events), []
         return TwinRow(
@@ -219,12 +192,12 @@ class TwinLoop:
         return shape
 
     def _fresh_pose(self) -> FlangeSample | None:
-        """The newest pose; the last one stays while none comes, and that is reported."""
+        """Return the latest pose; where none arrives, keep the last one and report that."""
         self._report("flange", f"No new pose: {self._pose.problem}." if self._pose.problem else "")
         return self._pose.sample
 
     def _report(self, about: str, sentence: str) -> None:
-        """Note a sentence once, as long as it stays the same."""
+        """Add a sentence to the events once, as long as it does not change."""
         if self._reported.get(about, "") != sentence:
             self._reported[about] = sentence
             if sentence:
@@ -235,243 +208,67 @@ class TwinLoop:
             keep(row)
 
     async def _finish(self, number: int) -> None:
-        """Stop safely where the controller hears, and tell it in a last row."""
+        """Stop the controller safely if it is connected, and record that in a last row."""
         now = self._clock.now()
         if number == 0:
             return
         if self.watchdog.state in ("running", "stopping"):
             await self._stop_safely()
         else:
-            self._events.append("No safe stop: the controller does not hear.")
+            self._events.append("No safe stop: the controller is not connected.")
         self._events.append("End.")
         self._put(self._row(Cycle(number, now, now, now, None, None, 0)))
 
 
-# --------------------
-# Whether the controller can be trusted to hear: a lost connection stops all commands.
-
-
-State = Literal["waiting", "running", "lost", "stopping"]
-"""``waiting``: there was no reading yet; ``stopping``: it is back, and not stopped safely yet."""
-
-
-class Watchdog:
-    """Follows the connection from reading to reading.
-
-    Args:
-        stale_after: Without a reading for so long the connection is lost [s].
-        begin: When the first reading could have come [s].
-    """
-
-    def __init__(self, stale_after: float, begin: float = 0.0) -> None:
-        self.stale_after = stale_after
-        self.state: State = "waiting"
-        self._heard_at = begin
-
-    @property
-    def may_command(self) -> bool:
-        """Whether commands may be sent."""
-        return self.state == "running"
-
-    def heard(self, time: float) -> bool:
-        """A reading came at a time [s]; whether the controller has to be stopped safely now.
-
-        The state: connection lost, until ``stopped`` is reported, and where so much time has
-        passed since the reading before that it might have been.
-        """
-        late = self.state == "running" and time - self._heard_at >= self.stale_after
-        self._heard_at = time
-        if self.state in ("lost", "stopping") or late:
-            self.state = "stopping"
-            return True
-        self.state = "running"
-        return False
-
-    def stopped(self) -> None:
-        """The controller was stopped safely, or is to be left as it is."""
-        self.state = "running"
-
-    def missed(self, time: float) -> bool:
-        """No reading came in a turn that ended then [s]; whether the connection is lost now."""
-        if self.state == "lost" or time - self._heard_at < self.stale_after:
-            return False
-        self.state = "lost"
-        return True
-
-
-# --------------------
-# Asking at one rate: every turn leaves a record, whether it was answered or not.
-
-
-T = TypeVar("T")
-
-
-class Cycle(NamedTuple, Generic[T]):
-    """What came of asking once."""
-
-    number: int
-    """Counted from 0, without gaps."""
-    due: float
-    """When it should have begun [s]."""
-    begun: float
-    """When it began [s]."""
-    ended: float
-    """When the answer was there, or the failure [s]."""
-    value: T | None
-    """The answer; None where there is an error."""
-    error: DeviceError | None
-    """Why there is no answer."""
-    missed: int
-    """Instants since the turn before at which one was due, and none could begin."""
-
-
-async def poll(  # noqa: D417
-    ask: Callable[[], Awaitable[T]],
-    period: float,
-    *,
-    cycles: int | None = None,
-    clock: Callable[[], float] = time.monotonic,
-    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-) -> AsyncGenerator[Cycle[T], None]:
-    """Ask once a period, counted from the first turn, so that late turns do not add up.
-
-    Args:
-        ask: What is asked; a ``DeviceError`` of it is reported, any other one is raised.
-        period: Time from one turn to the next [s].
-        turns: How many; None: for ever.
-        clock: The time [s].
-        sleep: Waits; tests give one that moves their clock.
-
-    Yields:
-        One turn after the other, all of them.
-    """
-    begin, slot, index = clock(), 0, 0
-    while cycles is None or index < cycles:
-        due = begin + slot * period
-        if (wait := due - clock()) > 0:
-            await sleep(wait)
-        missed = max(0, math.floor((clock() - due) / period))
-        slot += missed
-        begun = clock()
-        value, error = None, None
-        try:
-            value = await ask()
-        except DeviceError as caught:
-            error = caught
-        yield Cycle(index, begin + slot * period, begun, clock(), value, error, missed)
-        slot, index = slot + 1, index + 1
-
-
-# --------------------
-# Commands for the controller, and where they wait to be sent.
-
-
-class Command(NamedTuple):
-    """What to change at the controller; what is None stays."""
-
-    positive_target: float | None = None
-    """[Pa]"""
-    negative_target: float | None = None
-    """[Pa]"""
-    positive_on: bool | None = None
-    negative_on: bool | None = None
-
-    @property
-    def words(self) -> str:
-        """As it is reported before it is sent, and in the record."""
-        parts = [
-            f"{sign} target {KPA * target:.4g} kPa"
-            for sign, target in (
-                ("positive", self.positive_target),
-                ("negative", self.negative_target),
-            )
-            if target is not None
-        ]
-        parts += [
-            f"{sign} trigger {'on' if on else 'off'}"
-            for sign, on in (("positive", self.positive_on), ("negative", self.negative_on))
-            if on is not None
-        ]
-        return ", ".join(parts) or "nothing"
-
-    async def send(self, client: ControllerClient) -> None:
-        """Send it: triggers that go off, then targets, then triggers that go on.
-
-        So no trigger starts towards an old target, and at no moment are both on that should not be.
-
-        Raises:
-            DescriptionError: A target is outside the limits of the controller; nothing was sent.
-            DeviceError: The controller did not take it, or not all of it.
-        """
-        client.check_targets(positive=self.positive_target, negative=self.negative_target)
-        await client.trigger(
-            positive=False if self.positive_on is False else None,
-            negative=False if self.negative_on is False else None,
-        )
-        await client.set_targets(positive=self.positive_target, negative=self.negative_target)
-        await client.trigger(
-            positive=True if self.positive_on else None,
-            negative=True if self.negative_on else None,
-        )
-
-
-VENT = Command(positive_on=False, negative_on=False)
-"""Back to the pressure of the air around."""
-
-
 class CommandBox:
-    """Where confirmed commands wait to be sent; may be used from any thread."""
+    """Confirmed commands that wait to be sent; may be used from any thread."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._confirmed: list[Command] = []
 
     def put(self, command: Command) -> None:
-        """Have a command sent with the next reading."""
+        """Add a command that is sent after the next reading."""
         with self._lock:
             self._confirmed.append(command)
 
     def take(self) -> list[Command]:
-        """The commands, in their order; they are out of the box then."""
+        """Remove and return all commands, in their order."""
         with self._lock:
             confirmed, self._confirmed = self._confirmed, []
             return confirmed
 
 
-# --------------------
-# A run of a twin from its description: opens everything, runs the loop, closes everything.
+Viewer = Callable[[CommandBox, TwinLoop], RowCallback]
+"""Make the callback of a viewer from the command box and the loop."""
 
 
-Watching = Callable[[CommandBox, TwinLoop], Shown]
-"""Makes who is shown the rows, as a page does, of the box for commands and the loop."""
-
-
-async def run_twin(  # noqa: D417
+async def run_twin(
     twin: Twin,
     directory: str | Path,
     *,
     cycles: int | None = None,
     stop: asyncio.Event | None = None,
-    watching: Watching | None = None,
+    watching: Viewer | None = None,
     files: Path | None = None,
 ) -> Path:
-    """Run a twin and record every turn.
+    """Run a twin and record every cycle.
 
     Args:
-        twin: The twin.
-        directory: Where the record goes.
-        turns: How many; None: until ``stop`` is set.
-        stop: Ends it.
-        watching: Who is shown the rows and gives commands.
-        files: Where a recorded stream of poses lies that is named without a whole path.
+        twin: Digital twin.
+        directory: Directory of the record.
+        cycles: Number of cycles; None: until ``stop`` is set.
+        stop: Event that ends the run.
+        watching: Viewer that receives the rows and sends commands.
+        files: Directory of recorded poses with relative paths.
 
     Returns:
-        The table of the record.
+        Table of the record.
 
     Raises:
         BackendUnavailable: pymodbus, pandas or pyarrow is not installed.
-        DescriptionError: The environment lacks a token that the twin names.
-        ResultError: The directory holds a record already, or cannot be written.
+        DescriptionError: A token is missing in the environment.
+        ResultError: The directory contains a record already, or cannot be written.
     """
     address = twin.controller
     client = connect_controller(
@@ -481,7 +278,7 @@ async def run_twin(  # noqa: D417
         token=_token(address.token_variable),
         timeout=address.timeout,
         attempts=1,
-        backoff=Backoff(0.25 / twin.rate, 1.0 / twin.rate),  # a turn does not wait for the next
+        backoff=Backoff(0.25 / twin.rate, 1.0 / twin.rate),  # a retry does not outlast a cycle
         stale_after=twin.stale_after,
     )
     box = CommandBox()
@@ -508,3 +305,204 @@ def _token(variable: str) -> str | None:
             field="controller.token_variable",
         )
     return token
+
+
+# Loop
+
+
+class Settling(Protocol):
+    """Simulation of the fingers in an engine."""
+
+    def advance(self, shape: TwinShape, seconds: float) -> Array:
+        """Simulate a duration [s]; return the tips [m], (k, 3)."""
+
+
+State = Literal["waiting", "running", "lost", "stopping"]
+"""``waiting``: no reading yet; ``stopping``: connected again, and not stopped safely yet."""
+
+
+class Watchdog:
+    """Track the state of the connection from reading to reading.
+
+    Args:
+        stale_after: Time without a reading after which the connection is lost [s].
+        begin: Earliest time of a reading [s].
+    """
+
+    def __init__(self, stale_after: float, begin: float = 0.0) -> None:
+        self.stale_after = stale_after
+        self.state: State = "waiting"
+        self._heard_at = begin
+
+    @property
+    def may_command(self) -> bool:
+        """Whether commands may be sent."""
+        return self.state == "running"
+
+    def heard(self, time: float) -> bool:
+        """Register a reading at a time [s]; return whether the controller must be stopped safely.
+
+        That is so after a lost connection until ``stopped`` is called, and where the time since
+        the previous reading exceeded the limit.
+        """
+        late = self.state == "running" and time - self._heard_at >= self.stale_after
+        self._heard_at = time
+        if self.state in ("lost", "stopping") or late:
+            self.state = "stopping"
+            return True
+        self.state = "running"
+        return False
+
+    def stopped(self) -> None:
+        """Register that the controller was stopped safely, or need not be stopped."""
+        self.state = "running"
+
+    def missed(self, time: float) -> bool:
+        """Register a cycle without a reading [s]; return whether the connection is lost now."""
+        if self.state == "lost" or time - self._heard_at < self.stale_after:
+            return False
+        self.state = "lost"
+        return True
+
+
+# Polling
+
+
+class Cycle(NamedTuple, Generic[T]):
+    """Result of one request."""
+
+    number: int
+    """Number from 0, without gaps."""
+    due: float
+    """Scheduled start [s]."""
+    begun: float
+    """Actual start [s]."""
+    ended: float
+    """Time of the answer or the failure [s]."""
+    value: T | None
+    """Answer; None where there is an error."""
+    error: DeviceError | None
+    """Reason of a missing answer."""
+    missed: int
+    """Number of skipped cycles since the previous one."""
+
+
+async def poll(
+    ask: Callable[[], Awaitable[T]],
+    period: float,
+    *,
+    cycles: int | None = None,
+    clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+) -> AsyncGenerator[Cycle[T], None]:
+    """Send one request per period, counted from the first one, so that delays do not accumulate.
+
+    Args:
+        ask: Request; its ``DeviceError`` is reported, any other error is raised.
+        period: Time between cycles [s].
+        cycles: Number of cycles; None: unlimited.
+        clock: Clock [s].
+        sleep: Sleep function; tests use one that advances their clock.
+
+    Yields:
+        All cycles in order.
+    """
+    begin, slot, index = clock(), 0, 0
+    while cycles is None or index < cycles:
+        due = begin + slot * period
+        if (wait := due - clock()) > 0:
+            await sleep(wait)
+        missed = max(0, math.floor((clock() - due) / period))
+        slot += missed
+        begun = clock()
+        value, error = None, None
+        try:
+            value = await ask()
+        except DeviceError as caught:
+            error = caught
+        yield Cycle(index, begin + slot * period, begun, clock(), value, error, missed)
+        slot, index = slot + 1, index + 1
+
+
+# Commands
+
+
+class Command(NamedTuple):
+    """Changes for the controller; None leaves a value unchanged."""
+
+    positive_target: float | None = None
+    """Target of positive pressure [Pa]."""
+    negative_target: float | None = None
+    """Target of negative pressure [Pa]."""
+    positive_on: bool | None = None
+    negative_on: bool | None = None
+
+    @property
+    def words(self) -> str:
+        """Description for the confirmation and the record."""
+        parts = [
+            f"{sign} target {KPA * target:.4g} kPa"
+            for sign, target in (
+                ("positive", self.positive_target),
+                ("negative", self.negative_target),
+            )
+            if target is not None
+        ]
+        parts += [
+            f"{sign} trigger {'on' if on else 'off'}"
+            for sign, on in (("positive", self.positive_on), ("negative", self.negative_on))
+            if on is not None
+        ]
+        return ", ".join(parts) or "nothing"
+
+    async def send(self, client: ControllerClient) -> None:
+        """Send the changes: triggers off, then targets, then triggers on.
+
+        So a trigger is never switched on with an old target, and both are never on
+        unintentionally.
+
+        Raises:
+            DescriptionError: A target is outside the limits of the controller; nothing was sent.
+            DeviceError: The controller did not accept the command, or only a part of it.
+        """
+        client.check_targets(positive=self.positive_target, negative=self.negative_target)
+        await client.trigger(
+            positive=False if self.positive_on is False else None,
+            negative=False if self.negative_on is False else None,
+        )
+        await client.set_targets(positive=self.positive_target, negative=self.negative_target)
+        await client.trigger(
+            positive=True if self.positive_on else None,
+            negative=True if self.negative_on else None,
+        )
+
+
+VENT = Command(positive_on=False, negative_on=False)
+"""Return to ambient pressure."""
+
+
+class CommandQueue:
+    """Put confirmed commands into the box of the loop.
+
+    Args:
+        box: Box of the loop.
+        may_command: Whether the controller accepts commands.
+    """
+
+    def __init__(self, box: CommandBox, may_command: Callable[[], bool]) -> None:
+        self._box, self._may_command = box, may_command
+
+    def words(self, values: dict[str, float | bool]) -> str:
+        """Describe a command."""
+        return _command(values).words
+
+    def send(self, values: dict[str, float | bool]) -> str:
+        """Put a command into the box; return the reason where it is refused, else nothing."""
+        if not self._may_command():
+            return "the controller is not connected"
+        self._box.put(_command(values))
+        return ""
+
+
+def _command(values: dict[str, float | bool]) -> Command:
+    return Command(**values)  # type: ignore[arg-type]

@@ -1,8 +1,14 @@
-"""The simulated controller as a Modbus TCP server that strangers may talk to.
+"""Simulated pneumatic controller on Modbus TCP, hardened against untrusted clients.
 
-The frames are read here and not by the server that pymodbus has: that one answers only the first of
-several requests in one packet, stays deaf on a connection after one wrong header, and knows neither
-time-outs nor the most connections.
+Two triggers select a positive or a negative target pressure, and a first-order valve approaches
+it: p(t + Δt) = p* + (p(t) − p*)·exp(−Δt/τ), which is exact for a constant target p*, so the
+pressure does not depend on how often it is read. ``SimulatedController`` maps this system to the
+registers of a ``RegisterMap``; a ``Session`` answers the requests of one connection;
+``ControllerServer`` serves many.
+
+Requests are decoded by pymodbus, but its server was not used (3.16.1, measured): it answers only
+the first of several requests in one packet, does not answer on a connection after one wrong
+header, and limits neither idle time nor the number of connections.
 """
 
 from __future__ import annotations
@@ -36,10 +42,10 @@ from softgrasp.description.base import (
 )
 from softgrasp.errors import BackendUnavailable, DescriptionError, DeviceError, SimulationError
 from softgrasp.twin.description import ANSWER_WORDS, CHALLENGE_WORDS, Kind, Register, RegisterMap
-from softgrasp.twin.modbus_client import (
+from softgrasp.twin.modbus_client import Backoff
+from softgrasp.twin.modbus_frames import (
     BUFFER,
     Access,
-    Backoff,
     FrameError,
     FrameReader,
     Words,
@@ -54,8 +60,64 @@ if TYPE_CHECKING:
     from softgrasp.twin.modbus_client import ControllerClient
 
 
-# --------------------
-# Both ends of the wire by one call each; pymodbus is looked for when they are used.
+LOOPBACK, PORT = "127.0.0.1", 5020
+"""Default address and port of ``softgrasp twin serve``; the standard port 502 needs privileges."""
+BACKLOG = 16
+SYSTEM_BUFFER = 2**14
+"""Send buffer of the operating system for one connection [bytes]."""
+LOG = logging.getLogger(__name__)
+REQUESTS: dict[int, type[ModbusPDU]] = {
+    request.function_code: request
+    for request in (
+        bit_message.ReadCoilsRequest,
+        bit_message.ReadDiscreteInputsRequest,
+        register_message.ReadHoldingRegistersRequest,
+        register_message.ReadInputRegistersRequest,
+        bit_message.WriteSingleCoilRequest,
+        register_message.WriteSingleRegisterRequest,
+        bit_message.WriteMultipleCoilsRequest,
+        register_message.WriteMultipleRegistersRequest,
+    )
+}
+"""Supported functions; diagnosis, files and identification are not among them."""
+KINDS: dict[int, Kind] = {
+    1: "coil",
+    5: "coil",
+    15: "coil",
+    3: "holding",
+    6: "holding",
+    16: "holding",
+    2: "discrete",
+    4: "input",
+}
+LONG_WRITES = (15, 16)
+SHORT_LENGTH = 5
+"""Length of all other requests [bytes]."""
+SINGLE_COIL, COIL_VALUES = 5, (b"\x00\x00", b"\xff\x00")
+ATMOSPHERE = 0.0
+"""All pressures are gauge pressures [Pa]."""
+TRIGGERS = ("positive_on", "negative_on")
+
+
+class ControllerState(NamedTuple):
+    """State of the controller at one time."""
+
+    time: float = 0.0
+    """Time [s]."""
+    pressure: float = ATMOSPHERE
+    """Gauge pressure in the fingers, without the sensor's error [Pa]."""
+    positive_on: bool = False
+    negative_on: bool = False
+    positive_target: float = 0.0
+    """Target [Pa]."""
+    negative_target: float = 0.0
+    """Target [Pa]."""
+
+
+CommandCallback = Callable[[ControllerState], None]
+"""Called after every command, with the new state."""
+
+# Client and server by one call each
 
 
 def connect_controller(
@@ -69,17 +131,17 @@ def connect_controller(
     backoff: Backoff | None = None,
     stale_after: float = 0.5,
 ) -> ControllerClient:
-    """A client for a pneumatic controller on Modbus TCP; it connects when it is first asked.
+    """Make a client of a pneumatic controller on Modbus TCP; it connects on the first request.
 
     Args:
         host: Name or address of the controller.
-        port: Its port.
-        registers: Where it has its values.
-        token: What softgrasp's own server asks for before anything may be written.
+        port: Port.
+        registers: Register map.
+        token: Token for writing, for softgrasp's own server.
         timeout: Longest wait for a connection, and for each answer [s].
-        attempts: How often a request is tried before it is given up; with the waits between, this
-            bounds how long one call takes.
-        backoff: Waits before it connects again.
+        attempts: Number of attempts per request; with the delays between them this limits the
+            duration of a call.
+        backoff: Delays before reconnecting.
         stale_after: Age at which a reading is too old [s].
 
     Raises:
@@ -93,6 +155,14 @@ def connect_controller(
     return ControllerClient(registers, link, token=token, stale_after=stale_after)
 
 
+def _require_modbus() -> None:
+    if find_spec("pymodbus") is None:
+        raise BackendUnavailable(
+            "expected pymodbus for a controller on Modbus TCP, found none; "
+            "pip install 'softgrasp[twin]'"
+        )
+
+
 def controller_server(
     registers: RegisterMap,
     valve: Valve | None = None,
@@ -101,14 +171,14 @@ def controller_server(
     watchdog: float | None = None,
     heard: Callable[[ControllerState], None] | None = None,
 ) -> ControllerServer:
-    """A simulated pneumatic controller for Modbus TCP, which runs in real time; not started yet.
+    """Make a simulated pneumatic controller on Modbus TCP in real time; it is not started yet.
 
     Args:
-        registers: Where it has its values.
-        valve: How it reaches a pressure.
-        token: What a connection must know before it may write; None: all may.
-        watchdog: Without a request for so long both triggers go off [s]; None: they stay.
-        heard: Called after every command, with the plant as it is then.
+        registers: Register map.
+        valve: Valve and sensor.
+        token: Token for writing; None: writing is open to all.
+        watchdog: Time without a request after which both triggers go off [s]; None: never.
+        heard: Called after every command, with the new state.
 
     Raises:
         BackendUnavailable: pymodbus is not installed.
@@ -120,46 +190,33 @@ def controller_server(
     return ControllerServer(controller, token=token)
 
 
-def _require_modbus() -> None:
-    if find_spec("pymodbus") is None:
-        raise BackendUnavailable(
-            "expected pymodbus for a controller on Modbus TCP, found none; "
-            "pip install 'softgrasp[twin]'"
-        )
-
-
-LOOPBACK, PORT = "127.0.0.1", 5020
-"""Where ``softgrasp twin serve`` listens; the standard's port 502 is for administrators."""
-BACKLOG = 16
-SYSTEM_BUFFER = 2**14
-"""Bytes of answers that wait in the system, for one connection."""
-LOG = logging.getLogger(__name__)
+# Server
 
 
 @dataclass
 class ServerCounts:
-    """What has happened at a server since it started."""
+    """Statistics of a server since it started."""
 
     connections: int = 0
     requests: int = 0
     malformed: int = 0
-    """Connections that were closed because of bytes that are no frame."""
+    """Connections closed because of invalid frames."""
     idle: int = 0
-    """Connections that were closed because they were silent."""
+    """Connections closed because they were idle."""
     displaced: int = 0
-    """Connections that were closed to make room for newer ones."""
+    """Connections closed in favour of newer ones."""
     locked_out: int = 0
-    """Connections that were closed after too many wrong answers to the token's challenge."""
+    """Connections closed after too many wrong answers to the token's challenge."""
 
 
 class ControllerServer:
-    """Serves one controller to many connections.
+    """Serve one controller to many connections.
 
     Args:
-        controller: The controller.
-        token: What a connection must know before it may write; None: all may.
-        most_connections: With more, the one that was silent for longest is closed.
-        idle_timeout: A connection on which no whole request came for so long is closed [s].
+        controller: Simulated controller.
+        token: Token for writing; None: writing is open to all.
+        max_connections: Largest number of connections; beyond it the longest idle one is closed.
+        idle_timeout: Time without a complete request after which a connection is closed [s].
 
     Raises:
         DescriptionError: The token is too short.
@@ -182,36 +239,36 @@ class ControllerServer:
 
     @property
     def address(self) -> tuple[str, int]:
-        """Host and port on which it listens.
+        """Host and port of the server.
 
         Raises:
             DeviceError: It has not been started.
         """
         if self._server is None or not self._server.sockets:
-            raise DeviceError("expected a server that listens, found one that was not started")
+            raise DeviceError("expected a started server, found one that was not started")
         host, port = self._server.sockets[0].getsockname()[:2]
         return str(host), int(port)
 
     @property
     def needs_token(self) -> bool:
-        """Whether a connection must know a token before it may write."""
+        """Whether writing needs a token."""
         return self._token is not None
 
     @property
     def open_connections(self) -> int:
-        """How many connections there are."""
+        """Number of open connections."""
         return len(self._open)
 
     async def start(self, host: str = LOOPBACK, port: int = PORT) -> None:
-        """Begin to listen.
+        """Start to listen.
 
         Args:
-            host: An address of this machine; any but loopback needs a token.
-            port: 0: the system chooses a free one, see ``address``.
+            host: Address of this machine; any but loopback needs a token.
+            port: Port; 0: any free one, see ``address``.
 
         Raises:
             DescriptionError: The host can be reached from outside, and there is no token.
-            DeviceError: The address cannot be listened on.
+            DeviceError: Listening on the address failed.
         """
         require_safe(host, self._token)
         try:
@@ -253,7 +310,7 @@ class ControllerServer:
             self.counts.displaced += 1
         self._open[task] = writer
         writer.transport.set_write_buffer_limits(high=BUFFER)
-        # answers to one who does not listen pile up in the system, too
+        # limits unread answers in the operating system, too
         plug = writer.get_extra_info("socket")
         plug.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SYSTEM_BUFFER)
         try:
@@ -261,12 +318,12 @@ class ControllerServer:
         except TimeoutError:
             self.counts.idle += 1
         except (OSError, EOFError, asyncio.CancelledError):
-            pass  # the other end has gone, or this one goes
+            pass  # the connection was closed by one of its ends
         except FrameError as error:
             self.counts.malformed += 1
             LOG.debug("closed a connection: %s", error)
         except Exception:
-            LOG.exception("a connection was closed because of a mistake in softgrasp")
+            LOG.exception("a connection was closed because of an internal error")
         finally:
             self._open.pop(task, None)
             writer.transport.abort()
@@ -293,10 +350,10 @@ class ControllerServer:
 
 
 def require_safe(host: str, token: str | None) -> None:
-    """Refuse to be reached from outside without a token.
+    """Refuse an address that other machines can reach without a token.
 
     Raises:
-        DescriptionError: The host is no loopback address, and there is no token.
+        DescriptionError: The host is not a loopback address, and there is no token.
     """
     if token is None and not is_loopback(host):
         raise DescriptionError(
@@ -306,49 +363,15 @@ def require_safe(host: str, token: str | None) -> None:
         )
 
 
-# --------------------
-# One connection's conversation with the simulated controller, without any wire.
-#
-# What is in a request is taken apart and answered by pymodbus; which requests there are, and what
-# they may touch, is decided here.
-
-
-REQUESTS: dict[int, type[ModbusPDU]] = {
-    request.function_code: request
-    for request in (
-        bit_message.ReadCoilsRequest,
-        bit_message.ReadDiscreteInputsRequest,
-        register_message.ReadHoldingRegistersRequest,
-        register_message.ReadInputRegistersRequest,
-        bit_message.WriteSingleCoilRequest,
-        register_message.WriteSingleRegisterRequest,
-        bit_message.WriteMultipleCoilsRequest,
-        register_message.WriteMultipleRegistersRequest,
-    )
-}
-"""Functions that a controller has; diagnosis, files and identification are not among them."""
-KINDS: dict[int, Kind] = {
-    1: "coil",
-    5: "coil",
-    15: "coil",
-    3: "holding",
-    6: "holding",
-    16: "holding",
-    2: "discrete",
-    4: "input",
-}
-LONG_WRITES = (15, 16)
-SHORT_LENGTH = 5
-"""Bytes of any other request."""
-SINGLE_COIL, COIL_VALUES = 5, (b"\x00\x00", b"\xff\x00")
+# Requests
 
 
 class Session:
-    """Answers requests, and remembers whether this connection may write.
+    """Answer the requests of one connection.
 
     Args:
-        controller: What is behind the registers.
-        access: Whether this connection may write.
+        controller: Simulated controller behind the registers.
+        access: Write permission of this connection.
     """
 
     def __init__(self, controller: SimulatedController, access: Access | None = None) -> None:
@@ -356,10 +379,10 @@ class Session:
         self.access = access or Access(None)
 
     async def answer(self, unit: int, pdu: bytes) -> bytes:
-        """Answer one request, whatever it is.
+        """Answer one request, valid or not.
 
         Args:
-            unit: The device that is asked.
+            unit: Requested device.
             pdu: Function code and data, one byte or more.
 
         Returns:
@@ -373,14 +396,14 @@ class Session:
         request = _request(pdu)
         if request is None:
             return _refused(function, ExcCodes.ILLEGAL_VALUE)
-        # pymodbus names a context of its own here, and calls two methods of it, which are below
+        # pymodbus expects its own context type here, and calls only the two methods below
         answer = await request.datastore_update(self, unit)  # type: ignore[arg-type]
         return _bytes(answer)
 
     async def async_getValues(
         self, _device_id: int, func_code: int, address: int, count: int = 1
     ) -> list[int] | ExcCodes:
-        """Words, or bits, as pymodbus asks for them."""
+        """Return words, or bits; called by pymodbus."""
         if KINDS[func_code] == "holding" and self._challenge_at(address):
             if not self.access.asks or func_code != 3 or count != CHALLENGE_WORDS:
                 return ExcCodes.ILLEGAL_ADDRESS
@@ -390,21 +413,29 @@ class Session:
     async def async_setValues(
         self, _device_id: int, func_code: int, address: int, values: Sequence[int]
     ) -> ExcCodes | None:
-        """Write words, or bits, as pymodbus gives them."""
+        """Write words, or bits; called by pymodbus."""
         if KINDS[func_code] == "holding" and self._challenge_at(address - CHALLENGE_WORDS):
             if not self.access.asks or len(values) != ANSWER_WORDS:
                 return ExcCodes.ILLEGAL_ADDRESS
             return None if self.access.offer(values) else ExcCodes.ILLEGAL_VALUE
         if not self.access.granted:
-            return ExcCodes.ILLEGAL_FUNCTION  # "not in this state", in the words of the standard
+            return ExcCodes.ILLEGAL_FUNCTION  # the standard: "not allowed in this state"
         return self.controller.write(KINDS[func_code], address, [int(value) for value in values])
 
     def _challenge_at(self, address: int) -> bool:
         return address == self.controller.registers.handshake
 
 
+def _refused(function: int, why: ExcCodes) -> bytes:
+    return _bytes(ExceptionResponse(function & 0x7F, why))
+
+
+def _bytes(answer: ModbusPDU) -> bytes:
+    return bytes([answer.function_code]) + answer.encode()
+
+
 def _request(pdu: bytes) -> ModbusPDU | None:
-    """The request in bytes; None where its data are not what its function needs."""
+    """Decode a request; None where its data do not fit its function."""
     function, data = pdu[0], pdu[1:]
     if function not in LONG_WRITES and len(pdu) != SHORT_LENGTH:
         return None
@@ -418,41 +449,24 @@ def _request(pdu: bytes) -> ModbusPDU | None:
     return request
 
 
-def _refused(function: int, why: ExcCodes) -> bytes:
-    return _bytes(ExceptionResponse(function & 0x7F, why))
-
-
-def _bytes(answer: ModbusPDU) -> bytes:
-    return bytes([answer.function_code]) + answer.encode()
-
-
-# --------------------
-# A pneumatic controller as mathematics: triggers choose a target, a first-order valve goes there.
-#
-# p(t + Δt) = p* + (p(t) − p*)·exp(−Δt/τ), which is exact while the target p* stays as it is, so
-# that
-# the pressure does not depend on how often it is asked for. Time is passed in.
-
-
-ATMOSPHERE = 0.0
-"""All pressures are over that of the air around [Pa]."""
+# Simulated controller
 
 
 class Valve(Description):
-    """How the simulated controller reaches a pressure, and how well it measures it."""
+    """Valve and sensor of the simulated controller."""
 
     time_constant: Positive = 0.15
-    """τ, in which 63 % of the way is gone [s]; ours, for the paper has none."""
+    """Time constant τ, after which 63 % of a step are reached [s]; the paper does not state one."""
     lowest: Number = -90e3
-    """Targets below are cut off here [Pa]."""
+    """Lower limit of targets [Pa]."""
     highest: Number = 120e3
-    """Targets above are cut off here [Pa]."""
+    """Upper limit of targets [Pa]."""
     noise: NonNegative = 0.0
     """Standard deviation of the sensor's error [Pa]."""
     sample_period: Positive = 1e-3
-    """The sensor has a new error every so often [s]."""
+    """Period of the sensor [s]."""
     seed: int = 0
-    """Of the sensor's errors: one seed and one time make one error."""
+    """Seed of the sensor's errors; an error depends on seed and time only."""
 
     @model_validator(mode="after")
     def _around_atmosphere(self) -> Self:
@@ -464,27 +478,12 @@ class Valve(Description):
         return self
 
 
-class ControllerState(NamedTuple):
-    """The controller at one instant."""
-
-    time: float = 0.0
-    """[s]"""
-    pressure: float = ATMOSPHERE
-    """In the fingers, without the sensor's error [Pa]."""
-    positive_on: bool = False
-    negative_on: bool = False
-    positive_target: float = 0.0
-    """[Pa]"""
-    negative_target: float = 0.0
-    """[Pa]"""
-
-
 def target_of(state: ControllerState, valve: Valve) -> float:
-    """The pressure that the valve goes to [Pa].
+    """Return the pressure that the valve approaches [Pa].
 
-    With neither trigger on it is that of the air around; with both on, too: two opposite commands
-    are no command, and an open valve is the state in which nothing can burst. Clamped to the
-    valve's range.
+    Without a trigger it is ambient pressure; with both on, too: two opposite commands are
+    contradictory, and an open valve is the safe state. The target is clipped to the valve's
+    range.
     """
     target = ATMOSPHERE
     if state.positive_on and not state.negative_on:
@@ -495,20 +494,20 @@ def target_of(state: ControllerState, valve: Valve) -> float:
 
 
 def advanced(state: ControllerState, time: float, valve: Valve) -> ControllerState:
-    """The controller at a later time, with commands as they are.
+    """Advance the state to a later time with constant commands.
 
     Args:
-        state: The controller before.
-        time: Not before ``state.time`` [s].
-        valve: The valve.
+        state: State before.
+        time: Later time [s].
+        valve: Valve.
 
     Raises:
-        SimulationError: Time runs backwards.
+        SimulationError: The time is before that of the state.
     """
     if not time >= state.time:
         raise SimulationError(
-            f"expected a time from {state.time:g} s on, found {time:g} s: the plant does not run "
-            "backwards"
+            f"expected a time from {state.time:g} s on, found {time:g} s: the simulation does not "
+            "run backwards"
         )
     target = target_of(state, valve)
     decay = math.exp(-(time - state.time) / valve.time_constant)
@@ -516,41 +515,31 @@ def advanced(state: ControllerState, time: float, valve: Valve) -> ControllerSta
 
 
 def sample_number(state: ControllerState, valve: Valve) -> int:
-    """How many samples the sensor has taken since time 0."""
+    """Return the number of sensor samples since time 0."""
     return math.floor(state.time / valve.sample_period)
 
 
 def measured(state: ControllerState, valve: Valve) -> float:
-    """What the sensor tells [Pa]: the pressure, and an error that is new in every sample."""
+    """Return the measured pressure [Pa], with an error that is new in every sample."""
     if valve.noise == 0:
         return state.pressure
-    # a generator a sample: the error then depends on the time and not on who asked before
+    # one generator per sample: the error depends on the time only, not on earlier requests
     generator = np.random.default_rng((valve.seed, abs(sample_number(state, valve))))
     return state.pressure + valve.noise * float(generator.standard_normal())
 
 
-# --------------------
-# The simulated controller behind its registers: one plant, one clock, one image of words.
-
-
-Heard = Callable[[ControllerState], None]
-"""Called after every command, with the plant as it is then."""
-
-TRIGGERS = ("positive_on", "negative_on")
-
-
 class SimulatedController:
-    """A plant that runs with a clock, read and written through the registers of a map.
+    """A controller with a clock, read and written through the registers of a map.
 
-    The valve's law is exact over any interval, so the plant needs no loop of its own: it is
-    brought up to the time of the clock whenever somebody looks.
+    The valve's law is exact over any interval, so no loop is needed: the state is advanced to
+    the current time on every access.
 
     Args:
-        registers: Where its values are.
-        valve: How it reaches a pressure.
-        watchdog: Without a request that is answered with values, or that writes some, for so long
-            both triggers go off [s]; None: they stay.
-        clock: The time [s]; must not run backwards.
+        registers: Register map.
+        valve: Valve and sensor.
+        watchdog: Time without a successful read or write request after which both triggers go
+            off [s]; None: never.
+        clock: Monotonic clock [s].
         heard: Called after every command.
     """
 
@@ -561,7 +550,7 @@ class SimulatedController:
         *,
         watchdog: float | None = None,
         clock: Callable[[], float] = time.monotonic,
-        heard: Heard | None = None,
+        heard: CommandCallback | None = None,
     ) -> None:
         self.registers = registers
         self.valve = valve or Valve()
@@ -574,7 +563,7 @@ class SimulatedController:
         self._written = _entries(registers.writes)
 
     def state(self) -> ControllerState:
-        """The plant now; its time counts from when the controller was made."""
+        """Return the current state; its time counts from the creation of the controller."""
         now = self._clock() - self._begin
         silent = None if self._watchdog is None else self._last_request + self._watchdog
         if silent is not None and self._state.time <= silent < now:
@@ -584,14 +573,14 @@ class SimulatedController:
         return self._state
 
     def command(self, **values: Any) -> ControllerState:
-        """Change triggers or targets from now on, by the names of ``ControllerState``."""
+        """Change triggers or targets, by the field names of ``ControllerState``."""
         self._state = self.state()._replace(**values)
         if self._heard is not None:
             self._heard(self._state)
         return self._state
 
     def words(self, kind: Kind, address: int, count: int) -> Words | ExcCodes:
-        """Words, or bits, from an address on; illegal where one of them is in no register."""
+        """Return words, or bits, from an address on; illegal where one is in no register."""
         entries = [self._read.get((kind, address + k)) for k in range(count)]
         if None in entries:
             return ExcCodes.ILLEGAL_ADDRESS
@@ -605,7 +594,7 @@ class SimulatedController:
         return register_words
 
     def write(self, kind: Kind, address: int, words: Sequence[int]) -> ExcCodes | None:
-        """Write whole values from an address on: all of them, or none and why not."""
+        """Write whole values from an address on: all of them, or none and the reason."""
         changes: dict[str, float | bool] = {}
         at = 0
         while at < len(words):
@@ -635,7 +624,7 @@ class SimulatedController:
 
 
 def _entries(part: Any) -> dict[tuple[str, int], tuple[str, Register, int]]:
-    """Which word of which value is where."""
+    """Map addresses to the name, register and word index of their value."""
     return {
         (register.kind, register.address + word): (name, register, word)
         for name, register in part

@@ -1,8 +1,10 @@
-"""The fingers of a twin as chains of rigid links in MuJoCo, on a flange that is moved by numbers.
+"""MuJoCo models of a twin: fingers as chains of rigid links, and bodies for display.
 
-Joints stand in the middle of their links (decision 0009), so that a chain ends where its arc does
-to second order. A bend that a pressure asks for is where the springs of its joints rest: servos
-whose stiffness is that of the finger, n·EI/ℓ for n links of a piece of length ℓ.
+``twin_chain`` models the fingers on a flange with prescribed motion. Joints are in the middle of
+their links (decision 0009), so that a chain ends where its arc does to second order. Joint
+servos have the stiffness of the finger, n·EI/ℓ for n links of a piece of length ℓ, and their
+targets are the bending angles at a pressure. ``TwinModel`` draws arm, flange, gripper and
+fingers without physics.
 """
 
 from __future__ import annotations
@@ -25,18 +27,30 @@ from softgrasp.twin.description import Twin, TwinDynamics
 from softgrasp.twin.finger_pieces import TwinShape, roots_in_flange
 
 FLANGE = "flange"
-
-
 AXES = {"u": (0.0, 1.0, 0.0), "v": (-1.0, 0.0, 0.0)}
-"""Turns that bend towards x, and towards y."""
+"""Axes of rotation that bend towards x, and towards y."""
+CELLS = 6
+"""Straight cells per arc."""
+FLANGE_RADIUS, FLANGE_THICKNESS = 0.03, 0.008
+"""Size of the plate at the flange [m]."""
+POST_RATIO = 0.55
+"""Radius of the post of a finger, over the finger's [–]."""
+SECOND_RGBA = (0.80, 0.75, 0.66, 1.0)
+"""Colour of every second piece."""
+SEEN: dict[str, Any] = {"group": VISUAL_GROUP, "contype": 0, "conaffinity": 0}
+"""Options of geoms for display only."""
+FLOOR = -0.02
+"""Height of the floor below the robot's base [m]."""
+
+# Dynamics
 
 
 def twin_chain(twin: Twin, dynamics: TwinDynamics) -> mujoco.MjModel:
-    """The model; controls are the angles of the joints, in the order of ``chain_targets``.
+    """Compile the chains; controls are joint angles in the order of ``chain_targets``.
 
     Args:
-        twin: The gripper.
-        dynamics: What its fingers weigh and how stiff they are.
+        twin: Digital twin.
+        dynamics: Mass and stiffness of its fingers.
 
     Raises:
         BuildError: MuJoCo refuses it.
@@ -62,12 +76,12 @@ def _add_finger(
         cell = length / dynamics.links
         stiffness = dynamics.bending_stiffness / cell
         for link in range(dynamics.links):
-            # what is behind a joint: half of its own cell, and half of the next one's
+            # behind a joint: half of its cell, and half of the next one
             end = _behind(twin, dynamics, piece, link)
             label = f"{name}_{piece * dynamics.links + link + 1}"
             body = body.add_body(name=label, pos=[0.0, 0.0, rest + 0.5 * cell])
             _add_link(body, twin.finger_radius, end, dynamics.mass * end / whole)
-            # turns about two axes do not commute: every other link has them the other way round
+            # rotations about two axes do not commute: alternate their order from link to link
             for axis in list(AXES)[:: -1 if link % 2 else 1]:
                 _add_joint(body, f"{label}_{axis}", AXES[axis], stiffness * dynamics.damping_time)
             for axis in AXES:
@@ -77,7 +91,7 @@ def _add_finger(
 
 
 def _behind(twin: Twin, dynamics: TwinDynamics, piece: int, link: int) -> float:
-    """Length of the link behind a joint [m]; the first one's own first half hangs at the root."""
+    """Return the length of the link behind a joint [m]."""
     lengths = twin.finger.lengths
     half = 0.5 * lengths[piece] / dynamics.links
     if link < dynamics.links - 1:
@@ -110,34 +124,19 @@ def _add_joint(
 
 
 def _add_spring(spec: mujoco.MjSpec, joint: str, stiffness: float) -> None:
-    """A servo whose stiffness is that of the finger; controls come in the order of these calls."""
+    """Add a servo with the stiffness of the finger; controls have the order of these calls."""
     servo: dict[str, Any] = {"trntype": mujoco.mjtTrn.mjTRN_JOINT, "target": joint}
     spec.add_actuator(name=joint, **servo).set_to_position(kp=stiffness)
 
 
-# --------------------
-# A digital twin as bodies to look at: arm, flange, gripper and fingers, posed by numbers.
-
-
-CELLS = 6
-"""Straight cells in which an arc is drawn."""
-FLANGE_RADIUS, FLANGE_THICKNESS = 0.03, 0.008
-"""Of the plate that is drawn at the flange [m]."""
-POST_RATIO = 0.55
-"""Radius of what carries a finger, over the finger's."""
-SECOND_RGBA = (0.80, 0.75, 0.66, 1.0)
-"""Every second piece."""
-SEEN: dict[str, Any] = {"group": VISUAL_GROUP, "contype": 0, "conaffinity": 0}
-"""Of what is only looked at."""
-FLOOR = -0.02
-"""Height of the floor under the base of the robot [m]."""
+# Display
 
 
 class TwinModel:
     """Bodies of a twin in a compiled model without physics.
 
     Args:
-        twin: The twin.
+        twin: Digital twin.
     """
 
     def __init__(self, twin: Twin) -> None:
@@ -157,11 +156,11 @@ class TwinModel:
         self._moved = [int(self.model.body(name).mocapid[0]) for name in (FLANGE, *cells)]
 
     def pose(self, shape: TwinShape, joints: Array | None = None) -> mujoco.MjData:
-        """Move everything; the state has its kinematics and is kept until the next call.
+        """Move all bodies; return the data with their kinematics, valid until the next call.
 
         Args:
-            shape: The fingers.
-            joints: Of the arm [rad]; it stays as it is where they are not given.
+            shape: Shape of the fingers.
+            joints: Joint angles of the arm [rad]; None leaves it unchanged.
         """
         if joints is not None:
             self.data.qpos[:] = joints
@@ -179,7 +178,7 @@ class TwinModel:
 
 
 def _add_arm(spec: mujoco.MjSpec, twin: Twin) -> None:
-    """The arm with its base in the origin."""
+    """Add the arm with its base at the origin."""
     assert twin.arm is not None
     arm = twin.arm
     start = [row.start for row in arm.chain.phalanges]
@@ -190,7 +189,7 @@ def _add_arm(spec: mujoco.MjSpec, twin: Twin) -> None:
 
 
 def _add_flange(spec: mujoco.MjSpec, twin: Twin) -> None:
-    """The plate, the gripper's base, and a post to the root of each finger."""
+    """Add the plate, the gripper's base, and a post to the root of each finger."""
     body = spec.worldbody.add_body(name=FLANGE, mocap=True)
     kinds = mujoco.mjtGeom
     half = 0.5 * FLANGE_THICKNESS
@@ -230,15 +229,15 @@ def _add_twin_finger(spec: mujoco.MjSpec, twin: Twin, finger: int) -> None:
             )
 
 
+def _cell(finger: int, number: int) -> str:
+    return f"finger{finger + 1}_cell{number + 1}"
+
+
 def _cell_frames(shape: TwinShape, lengths: Array) -> Array:
-    """Middles of the cells in the frame of a finger's root, (cells, 4, 4); z runs along each."""
+    """Return the middles of the cells in a finger's root frame, z along each, (cells, 4, 4)."""
     halves = np.ones(2 * CELLS)
     parts = zip(shape.frames[:-1], shape.curvatures, shape.planes, lengths, strict=True)
     return np.concatenate([
         start @ chain_frames(kappa * halves, phi * halves, 0.5 * length / CELLS * halves)[1::2]
         for start, kappa, phi, length in parts
     ])  # fmt: skip
-
-
-def _cell(finger: int, number: int) -> str:
-    return f"finger{finger + 1}_cell{number + 1}"

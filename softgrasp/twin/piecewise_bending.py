@@ -1,17 +1,20 @@
-"""Bends of the pieces of a finger from directions that are seen in its plane.
+"""Bending angles of a finger's pieces: estimated from picked directions, and fitted over pressure.
 
-A piece of constant curvature that bends by θ leaves its base along the tangent t and ends along
-t + θ; its chord, from cut to cut, turns only half the arc: it points along t + θ/2. So with the
-reference line along the tangent t₀ at the base, chords α and tangents t at the cuts are linear in
-what is looked for::
+A piece of constant curvature that bends by θ begins along the tangent t and ends along t + θ;
+its chord points along t + θ/2. With the reference line along the tangent t₀ at the base, chords
+α and tangents t at the cuts are linear in the unknowns::
 
     αᵢ = t₀ + θ₁ + … + θᵢ₋₁ + θᵢ/2        tᵢ = t₀ + θ₁ + … + θᵢ
 
-Chords alone and the reference line give the angles one after the other, θᵢ = 2 (αᵢ − tᵢ₋₁) with
-tᵢ₋₁ from the pieces before. That is exact for pieces of constant curvature and amplifies noise:
-with an error σ in every pick of pieces of length l the fourth angle is uncertain by 13.6 σ/l. Two
-picks a cut, one at each edge of the finger, show the tangents themselves; then all is weighed by
-its covariance (generalised least squares).
+Chords and the reference line alone give the angles one after the other, θᵢ = 2 (αᵢ − tᵢ₋₁) with
+tᵢ₋₁ from the previous pieces. That is exact for pieces of constant curvature and amplifies
+noise: with an error σ in every pick of pieces of length l the standard error of the fourth angle
+is 13.6 σ/l. Two picks per cut, one at each edge of the finger, measure the tangents themselves;
+then all directions are weighted by their covariance (generalised least squares).
+
+``fit_pressures`` fits a cubic polynomial of pressure to the angles of each piece (Xiang et al.
+2024, eq 4). Pressures are scaled first, so that the problem is well conditioned; the polynomials
+do not depend on the scale. ``angles_at`` evaluates a fit, ``pressure_for`` inverts it.
 """
 
 from __future__ import annotations
@@ -31,14 +34,47 @@ from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.transforms import Array
 from softgrasp.twin.description import PressureFit
 
+__all__ = [
+    "FitReport",
+    "Reversal",
+    "angles_at",
+    "bend_range",
+    "curve_errors",
+    "fit_pressures",
+    "pressure_for",
+    "pressures_for",
+    "reversal_clause",
+    "reversals",
+]
+TERMS = 4
+"""Coefficients of a cubic polynomial."""
+SCALE = 1e5
+"""Default scale of pressures [Pa]."""
+MAX_CURVE_ERROR = 0.4
+"""Largest error of the curves of an accepted fit, in σ of a measured angle [–]."""
+SIGNIFICANCE = 0.01
+"""Probability of classifying a cubic finger as not cubic."""
+ROUNDING = 1e-9
+"""Tolerance at the ends of the measured range, over the range [–]."""
+SAME_BEND = 1e-12
+"""Largest difference of two equal angles [rad]."""
+MIN_REVERSAL = 1e-9
+"""Smallest reversal that is not rounding [rad]."""
+FARTHEST = 1e9
+"""Extrema beyond this many scales belong to straight lines and are ignored."""
+KPA = 1e-3
+"""Kilopascals per pascal."""
+
+# Angles from directions
+
 
 class AngleEstimate(NamedTuple):
-    """Bends of the pieces, base first, and how sure they are."""
+    """Bending angles of the pieces, base first, with their covariance."""
 
     angles: Array
-    """Positive from the first axis of the plane to the second [rad], (n,)."""
+    """Angles, positive from the first axis of the plane to the second [rad], (n,)."""
     covariance: Array
-    """Of the angles [rad²], (n, n)."""
+    """Covariance of the angles [rad²], (n, n)."""
 
     @property
     def sigmas(self) -> Array:
@@ -47,16 +83,17 @@ class AngleEstimate(NamedTuple):
 
 
 def angle_between(first: Array, second: Array) -> Array:
-    """Angle from one direction of the plane (..., 2) to another, atan2(cross, dot) [rad]."""
+    """Return the angle from one direction (..., 2) to another, atan2(cross, dot) [rad]."""
     cross = first[..., 0] * second[..., 1] - first[..., 1] * second[..., 0]
     return np.asarray(np.arctan2(cross, (first * second).sum(axis=-1)))
 
 
 def directions(line: Array | None, cuts: Array) -> Array:
-    """Angles from the first axis to all directions that are seen, along the finger, (..., m) [rad].
+    """Return the angles of all measured directions from the first axis, (..., m) [rad].
 
-    The order is: the reference line; the tangent at the base; then of each piece its chord and the
-    tangent at its end. The line is left out where there is none, tangents where cuts are points.
+    The order is: the reference line; the tangent at the base; then of each piece its chord and
+    the tangent at its end. A missing line is left out, and so are tangents where cuts are
+    points.
 
     Args:
         line: Two points of the reference line, from the base outwards, (..., 2, 2).
@@ -69,7 +106,7 @@ def directions(line: Array | None, cuts: Array) -> Array:
         across = cuts[..., 1, :] - cuts[..., 0, :]
         tangents = np.stack([across[..., 1], -across[..., 0]], axis=-1)
         near = np.concatenate([chords[..., :1, :], chords], axis=-2)
-        # whichever edge comes first, a tangent points along the finger
+        # tangents point along the finger whichever edge comes first
         along = (tangents * near).sum(axis=-1, keepdims=True)
         tangents = np.where(along < 0.0, -tangents, tangents)
         chord_directions = np.empty((*chords.shape[:-2], 2 * chords.shape[-2] + 1, 2))
@@ -84,7 +121,7 @@ def directions(line: Array | None, cuts: Array) -> Array:
 
 
 def direction_rows(pieces: int, *, line: bool, edges: bool) -> Array:
-    """How the directions hang on t₀ and the angles of the pieces, (m, 1 + n)."""
+    """Return the derivatives of the directions by t₀ and the angles of the pieces, (m, 1 + n)."""
     total = np.tril(np.ones((pieces + 1, pieces + 1)))  # of the tangents at the cuts
     chords = 0.5 * (total[:-1] + total[1:])
     rows = list(chords)
@@ -98,20 +135,20 @@ def direction_rows(pieces: int, *, line: bool, edges: bool) -> Array:
 
 
 def solve_angles(seen: Array, covariance: Array, rows: Array) -> AngleEstimate:
-    """The angles that agree best with the directions, weighed by their covariance.
+    """Estimate the angles from directions by generalised least squares.
 
     Args:
-        seen: As ``directions`` gives them [rad], (m,).
-        covariance: Of them [rad²], (m, m).
-        rows: As ``direction_rows`` gives them, (m, 1 + n).
+        seen: Directions as from ``directions`` [rad], (m,).
+        covariance: Covariance of the directions [rad²], (m, m).
+        rows: Derivatives as from ``direction_rows``, (m, 1 + n).
 
     Raises:
         DescriptionError: There are fewer directions than angles.
     """
     if len(rows) < rows.shape[1]:
         raise DescriptionError(
-            "expected a reference line, or two picks a cut, found one pick a cut and no line: "
-            "chords do not tell the tangent at the base"
+            "expected a reference line, or two picks per cut, found one pick per cut and no line: "
+            "chords do not determine the tangent at the base"
         )
     if len(rows) == rows.shape[1]:
         inverse = np.linalg.inv(rows)
@@ -122,59 +159,28 @@ def solve_angles(seen: Array, covariance: Array, rows: Array) -> AngleEstimate:
     return AngleEstimate((inverse @ seen)[1:], whole[1:, 1:])
 
 
-# --------------------
-# Cubic polynomials through measured bending angles, and how good they are.
-#
-# Pressures are divided by a scale first: powers of scaled pressures differ little, so that the
-# problem is well conditioned. The polynomials are the same whatever the scale is.
-
-
-__all__ = [
-    "FitReport",
-    "Reversal",
-    "angles_at",
-    "bend_range",
-    "curvatures_at",
-    "curve_errors",
-    "fit_pressures",
-    "pressure_for",
-    "pressures_for",
-    "reversal_clause",
-    "reversals",
-]
-
-TERMS = 4
-"""Coefficients of a cubic polynomial."""
-SCALE = 1e5
-"""[Pa]"""
-MAX_CURVE_ERROR = 0.4
-"""A fit is accepted where its curves are nearer to the truth than so many σ of a measurement."""
-SIGNIFICANCE = 0.01
-"""So often a cubic finger would be told to be none."""
+# Fits over pressure
 
 
 @dataclass(frozen=True, eq=False)
 class FitReport:
-    """A fit, what it leaves of the measured angles, and how near its curves are to the truth.
-
-    m samples, n pieces.
-    """
+    """A fit with its residuals and the expected errors of its curves; m samples, n pieces."""
 
     fit: PressureFit
     pressures: Array
-    """[Pa], (m,)."""
+    """Pressures [Pa], (m,)."""
     angles: Array
-    """That were measured [rad], (m, n)."""
+    """Measured angles [rad], (m, n)."""
     condition: float
     """Condition number of the problem with scaled pressures."""
     condition_kpa: float
-    """The same with pressures in kPa, as they are printed."""
+    """Condition number with pressures in kPa, as in the paper."""
     sigma: float | None
-    """Standard deviation of a measured angle, where it is known [rad]."""
+    """Standard deviation of a measured angle, where known [rad]."""
 
     @property
     def residuals(self) -> Array:
-        """Measured angles less fitted ones [rad], (m, n)."""
+        """Measured minus fitted angles [rad], (m, n)."""
         return np.asarray(self.angles - angles_at(self.fit, self.pressures))
 
     @property
@@ -189,13 +195,13 @@ class FitReport:
 
     @property
     def scatter(self) -> Array:
-        """σ of a measured angle as the residuals say it, √(Σ r²/(m − 4)) [rad], (n,)."""
+        """σ of a measured angle estimated from the residuals, √(Σ r²/(m − 4)) [rad], (n,)."""
         freedom = len(self.pressures) - TERMS
         return np.asarray(np.sqrt(np.sum(self.residuals**2, axis=0) / freedom))
 
     @property
     def r_squared(self) -> Array:
-        """Part of the variance of each piece's angle that its curve explains, (n,)."""
+        """Coefficient of determination R² of each piece, (n,)."""
         spread = np.sum((self.angles - self.angles.mean(axis=0)) ** 2, axis=0)
         flat = spread <= len(self.angles) * (1e-12 * np.abs(self.angles).max(axis=0)) ** 2
         left = np.sum(self.residuals**2, axis=0) / np.where(flat, 1.0, spread)
@@ -205,8 +211,9 @@ class FitReport:
     def curve_errors(self) -> Array | None:
         """Expected rms distance of each curve from the true one [rad], (n,); None without σ.
 
-        σ·√(4/m) of the noise, and what the residuals have more than σ allows: then the finger is
-        not cubic. That is believed only where noise has such residuals in one of a hundred cases.
+        It is σ·√(4/m) from the noise, plus the excess of the residuals over σ, where the finger
+        is not cubic. The excess counts only where noise alone has such residuals in one of a
+        hundred cases (χ² test).
         """
         if self.sigma is None:
             return None
@@ -218,7 +225,7 @@ class FitReport:
 
     @property
     def accepted(self) -> bool | None:
-        """Whether every curve is nearer to the truth than 0.4 σ; None where σ is not known."""
+        """Whether every curve is nearer to the truth than 0.4 σ; None where σ is unknown."""
         errors = self.curve_errors
         if errors is None or self.sigma is None:
             return None
@@ -226,7 +233,7 @@ class FitReport:
 
     @property
     def reversals(self) -> tuple[Reversal, ...]:
-        """Where the fitted curves are not monotonic."""
+        """Intervals in which the fitted curves are not monotonic."""
         return reversals(self.fit)
 
 
@@ -244,18 +251,18 @@ def fit_pressures(
     """Fit a cubic polynomial of pressure to the bending angles of each piece.
 
     Args:
-        pressures: At which was measured, in any order [Pa], (m,).
-        angles: Bends of the pieces from the base outwards [rad], (m, n).
-        lengths: Of the pieces [m], (n,).
-        sigma: Standard deviation of a measured angle, where it is known [rad].
-        scale: Pressure that counts as 1 [Pa]; the curves do not depend on it.
-        monotonic: Whether to refuse curves that bend back.
-        name: Of the fit.
-        source: Where the angles come from.
+        pressures: Measured pressures, in any order [Pa], (m,).
+        angles: Bending angles of the pieces from the base outwards [rad], (m, n).
+        lengths: Lengths of the pieces [m], (n,).
+        sigma: Standard deviation of a measured angle, where known [rad].
+        scale: Pressure that corresponds to 1 [Pa]; the curves do not depend on it.
+        monotonic: Whether to refuse curves that are not monotonic.
+        name: Name of the fit.
+        source: Source of the angles.
 
     Raises:
-        DescriptionError: Shapes that do not go together, numbers that are not finite, too few
-            samples or different pressures, σ not above 0, or curves that bend back where that is
+        DescriptionError: Inconsistent shapes, numbers that are not finite, too few samples or
+            different pressures, σ not above 0, or curves that are not monotonic where that is
             refused.
     """
     x, y = np.asarray(pressures, dtype=float), np.asarray(angles, dtype=float)
@@ -281,31 +288,6 @@ def fit_pressures(
     return FitReport(fit, x, y, scaled, unscaled, sigma)
 
 
-def curve_errors(fit: PressureFit, pressures: ArrayLike, truth: ArrayLike) -> Array:
-    """Root mean square distance of the curves from known true angles [rad], (n,).
-
-    Args:
-        fit: Of n pieces.
-        pressures: [Pa], (m,).
-        truth: True angles there [rad], (m, n).
-
-    Raises:
-        DescriptionError: A pressure lies outside the range that was measured.
-    """
-    apart = angles_at(fit, pressures) - np.asarray(truth, dtype=float)
-    return np.asarray(np.sqrt(np.mean(apart**2, axis=0)))
-
-
-def reversal_clause(fit: PressureFit, one: Reversal) -> str:
-    """Where a curve bends back, and by how much, in words."""
-    is_piece = one.piece < len(fit.lengths)
-    whose = f"piece {one.piece + 1} bends" if is_piece else "all together bend"
-    return (
-        f"{whose} back by {np.degrees(one.amount):.3g}° from {KPA * one.begin:.4g} to "
-        f"{KPA * one.end:.4g} kPa"
-    )
-
-
 def _check(x: Array, y: Array, arcs: Array, sigma: float | None, scale: float) -> None:
     if x.ndim != 1 or y.ndim != 2 or arcs.ndim != 1 or y.shape != (len(x), len(arcs)):
         raise DescriptionError(
@@ -328,62 +310,99 @@ def _check(x: Array, y: Array, arcs: Array, sigma: float | None, scale: float) -
             raise DescriptionError(f"expected a number above 0, found {value:g}", field=field)
 
 
-# --------------------
-# From a pressure to the bends of a finger's pieces, and back, with a fit that has been made.
+def curve_errors(fit: PressureFit, pressures: ArrayLike, truth: ArrayLike) -> Array:
+    """Compute the root mean square distance of the curves from known true angles [rad], (n,).
+
+    Args:
+        fit: Fit of n pieces.
+        pressures: Pressures [Pa], (m,).
+        truth: True angles there [rad], (m, n).
+
+    Raises:
+        DescriptionError: A pressure is outside the measured range.
+    """
+    apart = angles_at(fit, pressures) - np.asarray(truth, dtype=float)
+    return np.asarray(np.sqrt(np.mean(apart**2, axis=0)))
 
 
-ROUNDING = 1e-9
-"""A pressure counts as measured up to so much of the range beyond its ends [–]."""
-SAME_BEND = 1e-12
-"""Two bends are the same up to so much [rad]."""
-MIN_REVERSAL = 1e-9
-"""A piece that bends back by less is only rounding [rad]."""
-FARTHEST = 1e9
-"""Turns beyond so many scales are those of straight lines, and are none."""
-KPA = 1e-3
-"""Kilopascals in a pascal, for sentences."""
-
-
-class Reversal(NamedTuple):
-    """A stretch of pressures in which a piece bends against its way over the whole range."""
-
-    piece: int
-    """From the base, from 0; as many as there are pieces for all of them together."""
-    begin: float
-    """[Pa]"""
-    end: float
-    """[Pa]"""
-    amount: float
-    """By how much it bends back [rad]."""
+# Evaluation and inversion
 
 
 def angles_at(fit: PressureFit, pressure: ArrayLike) -> Array:
-    """Bending angles of the pieces at pressures, (..., n) [rad]; Xiang et al. (2024), eq 4.
+    """Return the bending angles of the pieces at pressures, (..., n) [rad]; eq 4.
 
     Args:
-        fit: Of a finger with n pieces.
-        pressure: One, or any shape (...) of them [Pa].
+        fit: Fit of a finger with n pieces.
+        pressure: Pressures of any shape (...) [Pa].
 
     Raises:
-        DescriptionError: A pressure lies outside the range that was measured, or is no number.
+        DescriptionError: A pressure is outside the measured range, or not a number.
     """
     scaled = _measured(fit, pressure) / fit.scale
     powers = scaled[..., None] ** np.arange(4)
     return np.asarray(powers @ np.array(fit.coefficients).T)
 
 
-def curvatures_at(fit: PressureFit, pressure: ArrayLike) -> Array:
-    """Curvatures κ = θ/ℓ of the pieces at pressures, (..., n) [1/m]; as ``angles_at``."""
-    return np.asarray(angles_at(fit, pressure) / np.array(fit.lengths))
+def _measured(fit: PressureFit, pressure: ArrayLike) -> Array:
+    """Check that all pressures are in the measured range."""
+    pressures = np.asarray(pressure, dtype=float)
+    low, high = fit.pressures
+    tolerance = ROUNDING * (high - low)
+    outside = pressures[~((pressures >= low - tolerance) & (pressures <= high + tolerance))]
+    if outside.size:
+        raise DescriptionError(
+            f"expected measured {_range(fit)}, found {KPA * outside[0]:.6g} kPa",
+            field="pressure",
+        )
+    return pressures
+
+
+def _range(fit: PressureFit) -> str:
+    low, high = fit.pressures
+    return f"pressures from {KPA * low:g} to {KPA * high:g} kPa"
+
+
+def pressure_for(
+    fit: PressureFit, bend: float, *, piece: int | None = None, near: float | None = None
+) -> float:
+    """Return the pressure at which a finger, or one of its pieces, has a bending angle [Pa].
+
+    Args:
+        fit: Fit of a finger.
+        bend: Bending angle of all pieces together, or of ``piece`` [rad].
+        piece: Index from the base; None for all together.
+        near: Select the nearest of several solutions [Pa].
+
+    Raises:
+        DescriptionError: No measured pressure has this bending angle, or several have it and
+            ``near`` is None.
+    """
+    candidates = pressures_for(fit, bend, piece)
+    whose = "all pieces together" if piece is None else f"piece {piece + 1}"
+    if not candidates:
+        low, high = bend_range(fit, piece)
+        raise DescriptionError(
+            f"expected a bend of {whose} from {np.degrees(low):.4g}° to {np.degrees(high):.4g}°, "
+            f"which {_range(fit)} give, found {np.degrees(bend):.4g}°",
+            field="bend",
+        )
+    if len(candidates) > 1 and near is None:
+        listed = ", ".join(f"{round(KPA * pressure, 6):.4g}" for pressure in candidates)
+        raise DescriptionError(
+            f"expected a bend of {whose} that one pressure gives, found {np.degrees(bend):.4g}°, "
+            f"which {len(candidates)} give: {listed} kPa; specify near",
+            field="bend",
+        )
+    return candidates[0] if near is None else min(candidates, key=lambda one: abs(one - near))
 
 
 def pressures_for(fit: PressureFit, bend: float, piece: int | None = None) -> tuple[float, ...]:
-    """All pressures of the measured range at which a finger or a piece bends so far [Pa], rising.
+    """Return all measured pressures with a bending angle, ascending [Pa].
 
     Args:
-        fit: Of a finger.
-        bend: All pieces together, or the one that is named [rad].
-        piece: From the base, from 0; None for all together.
+        fit: Fit of a finger.
+        bend: Bending angle of all pieces together, or of ``piece`` [rad].
+        piece: Index from the base; None for all together.
 
     Raises:
         DescriptionError: There is no such piece.
@@ -399,42 +418,42 @@ def pressures_for(fit: PressureFit, bend: float, piece: int | None = None) -> tu
     return tuple(fit.scale * float(x) for x in sorted(roots))
 
 
-def pressure_for(
-    fit: PressureFit, bend: float, *, piece: int | None = None, near: float | None = None
-) -> float:
-    """The pressure at which a finger, or one of its pieces, bends as far as is wanted [Pa].
+def _curve(fit: PressureFit, piece: int | None) -> Array:
+    """Return the coefficients of one piece, or of the sum of all."""
+    rows = np.array(fit.coefficients)
+    if piece is None:
+        return np.asarray(rows.sum(axis=0))
+    if not 0 <= piece < len(rows):
+        raise DescriptionError(
+            f"expected a piece from 0 to {len(rows) - 1}, found {piece}", field="piece"
+        )
+    return np.asarray(rows[piece].copy())
 
-    Args:
-        fit: Of a finger.
-        bend: All pieces together, or the one that is named [rad].
-        piece: From the base, from 0; None for all together.
-        near: Where several pressures make this bend, the one nearest to this is taken [Pa].
 
-    Raises:
-        DescriptionError: No pressure of the measured range makes this bend, or several do and
-            ``near`` does not say which.
+def _monotonic_stations(fit: PressureFit, curve: Array) -> Array:
+    """Return the ends of the intervals of scaled pressure in which a curve is monotonic."""
+    low, high = (pressure / fit.scale for pressure in fit.pressures)
+    inner = {extremum for extremum in _extrema(curve) if low < extremum < high}
+    return np.array([low, *sorted(inner), high])
+
+
+def _extrema(curve: Array) -> list[float]:
+    """Return the positions where a cubic has no slope.
+
+    The larger root comes first, the other from their product: a cubic term that is only rounding
+    must not spoil the extremum of a parabola, as it does in a general solver.
     """
-    candidates = pressures_for(fit, bend, piece)
-    whose = "all pieces together" if piece is None else f"piece {piece + 1}"
-    if not candidates:
-        low, high = bend_range(fit, piece)
-        raise DescriptionError(
-            f"expected a bend of {whose} from {np.degrees(low):.4g}° to {np.degrees(high):.4g}°, "
-            f"which is what {_range(fit)} make, found {np.degrees(bend):.4g}°",
-            field="bend",
-        )
-    if len(candidates) > 1 and near is None:
-        listed = ", ".join(f"{round(KPA * pressure, 6):.4g}" for pressure in candidates)
-        raise DescriptionError(
-            f"expected a bend of {whose} that one pressure makes, found {np.degrees(bend):.4g}°, "
-            f"which {len(candidates)} make: {listed} kPa; near says which",
-            field="bend",
-        )
-    return candidates[0] if near is None else min(candidates, key=lambda one: abs(one - near))
+    c, b, a = (float(part) for part in polynomial.polyder(curve))
+    root = b * b - 4.0 * a * c
+    if root < 0.0:
+        return []
+    half = -0.5 * (b + math.copysign(math.sqrt(root), b))
+    pairs = ((half, a), (c, half))
+    return [above / below for above, below in pairs if abs(below) * FARTHEST > abs(above)]
 
 
 def bend_range(fit: PressureFit, piece: int | None = None) -> tuple[float, float]:
-    """Least and largest bend over the measured range, of all pieces together or of one [rad].
+    """Return the smallest and largest bending angle over the measured range [rad].
 
     Raises:
         DescriptionError: There is no such piece.
@@ -444,10 +463,26 @@ def bend_range(fit: PressureFit, piece: int | None = None) -> tuple[float, float
     return float(heights.min()), float(heights.max())
 
 
-def reversals(fit: PressureFit) -> tuple[Reversal, ...]:
-    """Where a piece, or all together, bends back while the pressure rises; none where monotonic.
+# Reversals
 
-    Forwards is the way from the lowest to the highest pressure of the range.
+
+class Reversal(NamedTuple):
+    """An interval of pressures in which a piece bends against its overall direction."""
+
+    piece: int
+    """Index from the base; the number of pieces stands for all of them together."""
+    begin: float
+    """Start of the interval [Pa]."""
+    end: float
+    """End of the interval [Pa]."""
+    amount: float
+    """Angle by which it bends back [rad]."""
+
+
+def reversals(fit: PressureFit) -> tuple[Reversal, ...]:
+    """Find the intervals in which a piece, or all together, bends back with rising pressure.
+
+    The forward direction is that from the lowest to the highest pressure of the range.
     """
     reversal_list = []
     pieces = len(fit.lengths)
@@ -465,54 +500,11 @@ def reversals(fit: PressureFit) -> tuple[Reversal, ...]:
     return tuple(reversal_list)
 
 
-def _measured(fit: PressureFit, pressure: ArrayLike) -> Array:
-    """The pressures, where all of them lie in the range."""
-    pressures = np.asarray(pressure, dtype=float)
-    low, high = fit.pressures
-    tolerance = ROUNDING * (high - low)
-    outside = pressures[~((pressures >= low - tolerance) & (pressures <= high + tolerance))]
-    if outside.size:
-        raise DescriptionError(
-            f"expected {_range(fit)}, which is what was measured, found {KPA * outside[0]:.6g} kPa",
-            field="pressure",
-        )
-    return pressures
-
-
-def _range(fit: PressureFit) -> str:
-    low, high = fit.pressures
-    return f"pressures from {KPA * low:g} to {KPA * high:g} kPa"
-
-
-def _curve(fit: PressureFit, piece: int | None) -> Array:
-    """Coefficients of one piece, or of the sum of all."""
-    rows = np.array(fit.coefficients)
-    if piece is None:
-        return np.asarray(rows.sum(axis=0))
-    if not 0 <= piece < len(rows):
-        raise DescriptionError(
-            f"expected a piece from 0 to {len(rows) - 1}, found {piece}", field="piece"
-        )
-    return np.asarray(rows[piece].copy())
-
-
-def _monotonic_stations(fit: PressureFit, curve: Array) -> Array:
-    """Ends of the stretches of scaled pressure in which a curve only rises or only falls."""
-    low, high = (pressure / fit.scale for pressure in fit.pressures)
-    inner = {extremum for extremum in _extrema(curve) if low < extremum < high}
-    return np.array([low, *sorted(inner), high])
-
-
-def _extrema(curve: Array) -> list[float]:
-    """Where a cubic has no slope.
-
-    The larger root first, the other from their product: a cubic term that is only rounding must
-    not spoil the turn of a parabola, as it does in a general solver.
-    """
-    c, b, a = (float(part) for part in polynomial.polyder(curve))
-    root = b * b - 4.0 * a * c
-    if root < 0.0:
-        return []
-    half = -0.5 * (b + math.copysign(math.sqrt(root), b))
-    pairs = ((half, a), (c, half))
-    return [above / below for above, below in pairs if abs(below) * FARTHEST > abs(above)]
+def reversal_clause(fit: PressureFit, one: Reversal) -> str:
+    """Describe an interval in which a curve bends back, and by how much."""
+    is_piece = one.piece < len(fit.lengths)
+    whose = f"piece {one.piece + 1} bends" if is_piece else "all together bend"
+    return (
+        f"{whose} back by {np.degrees(one.amount):.3g}° from {KPA * one.begin:.4g} to "
+        f"{KPA * one.end:.4g} kPa"
+    )

@@ -1,4 +1,15 @@
-"""What picks in an image of a finger say about its pieces."""
+"""Bending angles of a finger's pieces from points picked in its image.
+
+``picked_angles`` converts picks at the cuts between pieces to angles. Picks are undistorted;
+where depths are given, they define the plane in which the finger bends (its inverse depth is
+linear over the undistorted image), rays through the picks are intersected with it, and angles
+are measured in it. Picks with separate depths would be worse: 2 mm of noise at 0.35 m moves a
+point near the border of the image by some pixels.
+
+Points are picked by a user on a local web page (``PickServer``), or detected as coloured marks
+(``find_marks``). ``read_depth`` reads depth images of RGB-D cameras; ``pick_overlay`` draws the
+result.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +18,7 @@ import json
 import secrets
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -29,32 +40,396 @@ from softgrasp.vision.image import SHEET, Color, Image, degrees, draw_dot, draw_
 from softgrasp.vision.segmentation import Hsv, hsv_of
 
 DEPTH_NOISE = 2e-3
-"""Standard deviation of the depth of one pixel, where not given [m]."""
-
-
-# --------------------
-# Picks and angles drawn over the image: reference line blue, chords green (Xiang et al., Fig 3).
-
-
+"""Default standard deviation of the depth of one pixel [m]."""
 LINE: Color = (30, 80, 230)
 CHORD: Color = (20, 150, 60)
 EDGE: Color = (120, 200, 140)
 REACH = 1.6
-"""The reference line is drawn on beyond the base by so many of its own lengths [–]."""
+"""Length of the reference line beyond the base, over its own length [–]."""
 LETTERS = 0.021
-"""Height of letters over the width of the image."""
+"""Height of letters over the width of the image [–]."""
+HOST = "127.0.0.1"
+MAX_BYTES = 64 * 1024
+"""Largest accepted list of picks."""
+PATIENCE = 10.0
+"""Timeout of a browser in the middle of a request [s]."""
+POLL = 0.05
+"""Period at which the server checks for shutdown [s]."""
+HUE_REACH_DEG = 20.0
+"""Largest difference of the hue of a mark [deg]."""
+MIN_SATURATION = 0.30
+MIN_AREA = 12
+"""Smallest area of a mark [pixels]."""
+MILLIMETRE = 1e-3
+SUFFIXES = (".npy", ".png")
+WINDOW = 5
+"""The depth at a pick is the median over this many pixels to all sides, because cameras have noise
+and holes in single pixels."""
+MIN_SEEN = 0.25
+"""Smallest fraction of the window with depths [–]."""
+PICK_NOISE = 1.0
+"""Default standard deviation of a pick in column and in row [pixels]."""
+TILT = 0.1
+"""Prior standard deviation of the slope of the finger's plane to the camera [–]. It determines the
+plane where picks in a row do not determine a tilt."""
+STEP = 1e-5
+"""Step of central differences [pixels, m]."""
+
+
+class Picks(NamedTuple):
+    """Points picked in an image."""
+
+    cuts: Array
+    """Columns and rows at the cuts between pieces, base and tip included [pixels], (n + 1, 2) along
+    the middle line, or (n + 1, 2, 2) at both edges of the finger."""
+    line: Array | None = None
+    """Start and end of the reference line, along the finger at its base [pixels], (2, 2)."""
+    depths: Array | None = None
+    """Depths at the cuts [m], (n + 1,) or (n + 1, 2); None for a finger whose plane is parallel to
+    the image."""
+
+
+@dataclass(frozen=True, eq=False)
+class PickMeasurement:
+    """Picks, and the angles estimated from them."""
+
+    picks: Picks
+    angles: Array
+    """Bending angles of the pieces, base first; positive clockwise in the image, or anticlockwise
+    where requested [rad], (n,)."""
+    sigmas: Array
+    """Standard deviations of the angles, from the noise of picks and depths [rad], (n,)."""
+
+
+def measure_picks(
+    image: Image,
+    camera: PinholeCamera,
+    picks: Picks,
+    depth: Array | None = None,
+    *,
+    pick_noise: float = PICK_NOISE,
+    depth_noise: float = DEPTH_NOISE,
+    anticlockwise: bool = False,
+) -> PickMeasurement:
+    """Measure the angles of the pieces of a finger from picks in its image.
+
+    Args:
+        image: Image, (height, width, 3), of the camera's size.
+        camera: Camera of the image.
+        picks: Cuts and reference line; depths of the picks are read from ``depth`` where given.
+        depth: Depth image [m], (height, width).
+        pick_noise: Standard deviation of a pick in column and in row [pixels].
+        depth_noise: Standard deviation of the depth of one pixel [m]; the median over a window
+            has less.
+        anticlockwise: Whether positive angles are anticlockwise in the image.
+
+    Raises:
+        DescriptionError: The camera has another image size, a pick is outside, or as
+            ``picked_angles`` and ``depths_at``.
+    """
+    height, width = image.shape[:2]
+    if (camera.width, camera.height) != (width, height):
+        raise DescriptionError(
+            f"expected an image of {camera.width} × {camera.height} pixels, for which the camera "
+            f"was calibrated, found {width} × {height}"
+        )
+    cuts = np.asarray(picks.cuts, dtype=float).reshape(-1, 2)
+    line = np.zeros((0, 2)) if picks.line is None else np.asarray(picks.line, dtype=float)
+    for column, row in np.concatenate([cuts, line.reshape(-1, 2)]).tolist():
+        if not (0.0 <= column <= width and 0.0 <= row <= height):
+            raise DescriptionError(
+                f"expected picks within {width} × {height} pixels, found ({column:g}, {row:g})"
+            )
+    noise = depth_noise
+    if depth is not None:
+        picks = picks._replace(depths=depths_at(depth, cuts))
+        # standard error of the median of n normal numbers: σ √(π/2n)
+        noise *= np.sqrt(0.5 * np.pi) / (2 * WINDOW + 1)
+    measured = picked_angles(camera, picks, pick_noise=pick_noise, depth_noise=float(noise))
+    sign = -1.0 if anticlockwise else 1.0
+    return PickMeasurement(picks, sign * measured.angles, measured.sigmas)
+
+
+def picked_angles(
+    camera: PinholeCamera,
+    picks: Picks,
+    *,
+    pick_noise: float = PICK_NOISE,
+    depth_noise: float = DEPTH_NOISE,
+) -> AngleEstimate:
+    """Estimate the angles of the pieces, positive for a clockwise bend in the image.
+
+    Args:
+        camera: Camera of the image.
+        picks: Picks.
+        pick_noise: Standard deviation of a pick in column and in row [pixels].
+        depth_noise: Standard deviation of a depth [m].
+
+    Raises:
+        DescriptionError: Arrays of the wrong shape, fewer than two cuts, two equal picks, a
+            noise that is not above zero, or as ``undistort`` and ``solve_angles``.
+    """
+    cuts, line, depths = _checked(picks)
+    for field, noise in (("pick_noise", pick_noise), ("depth_noise", depth_noise)):
+        if not 0.0 < noise < np.inf:
+            raise DescriptionError(f"expected a number above 0, found {noise}", field=field)
+    pixels = np.concatenate([cuts.reshape(-1, 2), *([] if line is None else [line])])
+    shape = cuts.shape[:2]
+
+    def seen(values: Array) -> Array:
+        """Directions for picks and depths in rows (..., 2 k + d)."""
+        points = undistort(camera, values[..., : pixels.size].reshape(*values.shape[:-1], -1, 2))
+        if depths is not None:
+            depth_values = values[..., pixels.size :]
+            fit = plane_coefficients(
+                points[..., : depth_values.shape[-1], :], depth_values, depth_noise
+            )
+            points = _in_plane(points, fit)
+        inner = points[..., : shape[0] * shape[1], :]
+        ends = None if line is None else points[..., -2:, :]
+        return directions(ends, inner.reshape(*values.shape[:-1], *shape, 2))
+
+    measured = np.concatenate([pixels.ravel(), np.zeros(0) if depths is None else depths])
+    steps = STEP * np.eye(len(measured))
+    noises = np.where(np.arange(len(measured)) < pixels.size, pick_noise, depth_noise)
+    differences = 0.5 * (seen(measured + steps) - seen(measured - steps)) / STEP
+    scaled = differences * noises[:, None]
+    rows = direction_rows(len(cuts) - 1, line=line is not None, edges=shape[1] == 2)
+    return solve_angles(seen(measured), scaled.T @ scaled, rows)
+
+
+def _checked(picks: Picks) -> tuple[Array, Array | None, Array | None]:
+    """Return cuts (n + 1, 1 or 2, 2), line (2, 2) and depths (k,) after checks."""
+    cuts = np.asarray(picks.cuts, dtype=float)
+    if cuts.ndim == 2:
+        cuts = cuts[:, None]
+    if cuts.ndim != 3 or cuts.shape[0] < 2 or cuts.shape[1] not in (1, 2) or cuts.shape[2] != 2:
+        raise DescriptionError(
+            "expected two cuts or more, each picked once or at both edges, as (column, row), found "
+            f"shape {np.shape(picks.cuts)}",
+            field="cuts",
+        )
+    _refuse_twice("cuts", np.diff(cuts.mean(axis=1), axis=0))
+    if cuts.shape[1] == 2:
+        _refuse_twice("cuts", cuts[:, 1] - cuts[:, 0])
+    if picks.line is None:
+        return cuts, None, _checked_depths(picks, cuts.size // 2)
+    line = np.asarray(picks.line, dtype=float)
+    if line.shape != (2, 2):
+        raise DescriptionError(f"expected two picks, found shape {line.shape}", field="line")
+    _refuse_twice("line", np.diff(line, axis=0))
+    return cuts, line, _checked_depths(picks, cuts.size // 2)
+
+
+def _refuse_twice(field: str, steps: Array) -> None:
+    if (np.hypot(steps[:, 0], steps[:, 1]) == 0.0).any():
+        raise DescriptionError("expected different picks, found one twice", field=field)
+
+
+def _checked_depths(picks: Picks, count: int) -> Array | None:
+    if picks.depths is None:
+        return None
+    depths = np.asarray(picks.depths, dtype=float).ravel()
+    if len(depths) != count:
+        raise DescriptionError(
+            f"expected {count} depths, one per pick, found {len(depths)}", field="depths"
+        )
+    if not ((depths > 0.0) & (depths < np.inf)).all():
+        raise DescriptionError(
+            f"expected depths above 0 m, found {depths.tolist()}", field="depths"
+        )
+    return depths
+
+
+def _in_plane(points: Array, coefficients: Array) -> Array:
+    """Intersect rays through points at depth 1 (..., k, 2) with a plane, in its axes [m].
+
+    The first axis is the camera's x projected on the plane; the second points towards its y.
+    """
+    inverse = coefficients[..., :1] + (points @ coefficients[..., 1:, None])[..., 0]
+    if not (inverse > 0.0).all():
+        raise DescriptionError(
+            "expected depths of one plane before the camera, found negative ones"
+        )
+    plane_points = (
+        np.concatenate([points, np.ones_like(points[..., :1])], axis=-1) / inverse[..., None]
+    )
+    normal = coefficients[..., [1, 2, 0]]
+    normal = normal / np.linalg.norm(normal, axis=-1, keepdims=True)
+    right = np.array([1.0, 0.0, 0.0]) - normal[..., :1] * normal
+    right = right / np.linalg.norm(right, axis=-1, keepdims=True)
+    return np.asarray(plane_points @ np.stack([right, np.cross(normal, right)], axis=-1))
+
+
+def plane_coefficients(plane: ArrayLike, depths: ArrayLike, noise: float) -> Array:
+    """Fit the plane 1/z = c₀ + c₁ x + c₂ y of points (x, y) with depths z, (..., 3) [1/m].
+
+    Least squares over the inverse depths, in which a plane is linear, with a prior of slopes
+    around zero with standard deviation ``TILT``.
+
+    Args:
+        plane: Undistorted points at depth 1, (..., k, 2).
+        depths: Depths (..., k) [m].
+        noise: Standard deviation of a depth [m].
+    """
+    points, depth = np.asarray(plane, dtype=float), np.asarray(depths, dtype=float)
+    center = points.mean(axis=-2, keepdims=True)
+    # an inverse depth is uncertain by noise/z²
+    weights = (depth**2 / noise)[..., None]
+    rows = np.concatenate([np.ones_like(points[..., :1]), points - center], axis=-1) * weights
+    firm = (np.median(depth, axis=-1) / TILT)[..., None, None] ** 2 * np.diag([0.0, 1.0, 1.0])
+    transposed = np.swapaxes(rows, -1, -2)
+    sides = transposed @ (weights / depth[..., None])
+    coefficients = np.linalg.solve(transposed @ rows + firm, sides)[..., 0]
+    coefficients[..., 0] -= (coefficients[..., 1:] * center[..., 0, :]).sum(axis=-1)
+    return np.asarray(coefficients)
+
+
+# Depth images
+
+
+def read_depth(path: str | Path, shape: tuple[int, int]) -> Array:
+    """Read a depth image that is aligned with the colour image.
+
+    Args:
+        path: ``.npy`` with metres as floating-point numbers or millimetres as integers, or
+            16-bit ``.png`` in millimetres, as RGB-D cameras write it. 0 means no depth.
+        shape: Height and width of the colour image.
+
+    Returns:
+        Depth along the camera's axis, 0 where there is none [m], (height, width).
+
+    Raises:
+        DescriptionError: There is no such file, it has another format, or another size.
+    """
+    file = Path(path)
+    if file.suffix.lower() not in SUFFIXES:
+        raise DescriptionError(f"expected a depth image, .npy or .png, found '{path}'")
+    try:
+        raw = _raw(file)
+    except FileNotFoundError:
+        raise DescriptionError("expected a depth image, found no such file", file=file) from None
+    except (OSError, SyntaxError, ValueError, EOFError) as error:
+        raise DescriptionError(
+            f"expected a depth image, found another file: {error}", file=file
+        ) from error
+    if raw.shape != shape or raw.dtype.kind not in "fiu":
+        raise DescriptionError(
+            f"expected depths of {shape[1]} × {shape[0]} pixels, as in the image, found shape "
+            f"{raw.shape} of {raw.dtype}",
+            file=file,
+        )
+    depth = raw.astype(float) * (1.0 if raw.dtype.kind == "f" else MILLIMETRE)
+    return np.where(np.isfinite(depth) & (depth > 0.0), depth, 0.0)
+
+
+def _raw(file: Path) -> npt.NDArray[np.generic]:
+    if file.suffix.lower() == ".npy":
+        return np.asarray(np.load(file, allow_pickle=False))
+    with Pillow.open(file) as opened:
+        if not opened.mode.startswith("I"):
+            raise ValueError(f"an image of kind {opened.mode}, not one of 16-bit whole numbers")
+        return np.asarray(opened)
+
+
+def depths_at(depth: Array, pixels: Array) -> Array:
+    """Return the depth at picks, the median around each, (k,) [m].
+
+    Args:
+        depth: Depth image, (height, width) [m]; 0 where there is none.
+        pixels: Picks, (k, 2).
+
+    Raises:
+        DescriptionError: A pick is outside the image, or has hardly any depths around it.
+    """
+    height, width = depth.shape
+    depths = []
+    for column, row in pixels.tolist():
+        if not (0.0 <= column < width and 0.0 <= row < height):
+            raise DescriptionError(
+                f"expected picks within {width} × {height} pixels, found ({column:g}, {row:g})"
+            )
+        x, y = int(column), int(row)
+        window = depth[max(y - WINDOW, 0) : y + WINDOW + 1, max(x - WINDOW, 0) : x + WINDOW + 1]
+        seen = window[window > 0.0]
+        if seen.size < MIN_SEEN * window.size:
+            raise DescriptionError(
+                f"expected depths around the pick ({column:g}, {row:g}), found them in "
+                f"{seen.size} of {window.size} pixels: pick on the finger, or omit the "
+                "depth image"
+            )
+        depths.append(float(np.median(seen)))
+    return np.array(depths)
+
+
+# Coloured marks
+
+
+def find_marks(image: Image, colours: Mapping[str, Sequence[float]]) -> dict[str, Array]:
+    """Find the centres of all marks of each colour, the largest first, (k, 2) [pixels].
+
+    Args:
+        image: RGB image, (height, width, 3).
+        colours: Name and colour (red, green, blue from 0 to 1) of each kind of mark.
+    """
+    hsv = hsv_of(image.astype(np.float32) / np.float32(255.0))
+    return {name: _spots(hsv, mark_hue_deg(rgba)) for name, rgba in colours.items()}
+
+
+def _spots(hsv: Hsv, hue_deg: float) -> Array:
+    away = np.abs((hsv[..., 0] - hue_deg + 180.0) % 360.0 - 180.0)
+    mask = ((away < HUE_REACH_DEG) & (hsv[..., 1] > MIN_SATURATION)).astype(np.uint8)
+    count, labels, statistics, _ = opencv().connectedComponentsWithStats(mask)
+    spots = []
+    for label in range(1, count):
+        left, top, width, height, area = statistics[label].tolist()
+        if area < MIN_AREA:
+            continue
+        part = slice(top, top + height), slice(left, left + width)
+        # saturation weights the pixels at the rim by their fraction of the mark
+        weight = np.where(labels[part] == label, hsv[part][..., 1], 0.0)
+        rows, columns = np.mgrid[part] + 0.5
+        middle = [(columns * weight).sum(), (rows * weight).sum()] / weight.sum()
+        spots.append((area, middle))
+    spots.sort(key=lambda spot: -spot[0])
+    return np.array([middle for _, middle in spots]).reshape(-1, 2)
+
+
+def in_order(spots: Array, count: int, start: Array) -> Array:
+    """Order marks as a chain of nearest neighbours from a start point, (count, 2) [pixels].
+
+    Raises:
+        DescriptionError: The number of marks differs.
+    """
+    if len(spots) != count:
+        raise DescriptionError(f"expected {count} marks of one colour, found {len(spots)}")
+    left, here, ordered = list(spots), start, []
+    while left:
+        nearest = int(np.argmin([np.hypot(*(spot - here)) for spot in left]))
+        here = left.pop(nearest)
+        ordered.append(here)
+    return np.array(ordered)
+
+
+def mark_hue_deg(rgba: Sequence[float]) -> float:
+    """Return the hue of a colour on the colour circle [deg]."""
+    pixel = np.array(rgba[:3], dtype=np.float32).reshape(1, 1, 3)
+    return float(hsv_of(pixel)[0, 0, 0])
+
+
+# Overlay
 
 
 def pick_overlay(
     image: Image, measured: PickMeasurement, *, letters: float = LETTERS, sigmas: bool = True
 ) -> Image:
-    """The image with picks, chords, reference line and the angle of each piece, (h, w, 3).
+    """Draw picks, chords, reference line and angles (Xiang et al. 2024, Fig. 3).
 
     Args:
-        image: Shape (h, w, 3); it is not changed.
-        measured: What was picked in it.
+        image: Image, (h, w, 3); it is not changed.
+        measured: Measurement in it.
         letters: Height of the letters over the width of the image.
-        sigmas: Whether standard deviations stand beside the angles.
+        sigmas: Whether standard deviations are shown beside the angles.
     """
     drawn = np.ascontiguousarray(image.copy())
     width = image.shape[1]
@@ -82,13 +457,18 @@ def pick_overlay(
     return _lettered(drawn, measured, middles, height, sigmas)
 
 
+def _draw_pick(drawn: Image, point: Array, thick: int, color: Color) -> None:
+    draw_dot(drawn, point, 2.4 * thick, SHEET)
+    draw_dot(drawn, point, 1.6 * thick, color)
+
+
 def _lettered(
     drawn: Image, measured: PickMeasurement, middles: Array, letters: float, sigmas: bool
 ) -> Image:
     sheet = Pillow.fromarray(drawn)
     writing = ImageDraw.Draw(sheet)
     chords = np.diff(middles, axis=0)
-    # on the outer side of the bend, where there is room
+    # on the outer side of the bend
     cross = chords[0, 0] * chords[-1, 1] - chords[0, 1] * chords[-1, 0]
     side = -1.0 if cross >= 0.0 else 1.0
     for index, (chord, angle, sigma) in enumerate(
@@ -104,7 +484,7 @@ def _lettered(
 
 
 def _margin(measured: PickMeasurement, letters: float) -> float:
-    """From a chord to the middle of its letters [pixels]."""
+    """Return the distance of a chord from the middle of its letters [pixels]."""
     cuts = np.asarray(measured.picks.cuts, dtype=float)
     if cuts.ndim == 2:
         return 3.0 * letters
@@ -112,27 +492,15 @@ def _margin(measured: PickMeasurement, letters: float) -> float:
     return float(half) + 1.6 * letters
 
 
-def _draw_pick(drawn: Image, point: Array, thick: int, color: Color) -> None:
-    draw_dot(drawn, point, 2.4 * thick, SHEET)
-    draw_dot(drawn, point, 1.6 * thick, color)
+# Web page for picking
 
 
-# --------------------
-# A page on this machine on which one clicks on an image; it needs no window of OpenCV.
-
-
-HOST = "127.0.0.1"
-MAX_BYTES = 64 * 1024
-"""A longer list of picks is none."""
-PATIENCE = 10.0
-"""A browser that is silent for so long in the middle of a request is let go [s]."""
-
-POLL = 0.05
-"""How often the server looks whether it is to end [s]."""
+PickResult = tuple[str, Image]
+"""Text and overlay image of a measurement."""
 
 
 class PickTarget(NamedTuple):
-    """How many picks there are to make."""
+    """Number of picks to make."""
 
     pieces: int
     edges: bool
@@ -140,14 +508,14 @@ class PickTarget(NamedTuple):
 
     @property
     def total(self) -> int:
-        """All of them."""
+        """Total number of picks."""
         return 2 * self.line + (self.pieces + 1) * (1 + self.edges)
 
     def picks(self, points: Array) -> Picks:
-        """Picks in the order in which they are made: reference line first, then from the base on.
+        """Convert points to picks: reference line first, then cuts from the base on.
 
         Raises:
-            DescriptionError: There are fewer, or more.
+            DescriptionError: Wrong number of points.
         """
         if points.shape != (self.total, 2):
             raise DescriptionError(
@@ -164,25 +532,25 @@ class PickTarget(NamedTuple):
         return f"the reference line and {cuts}" if self.line else cuts
 
 
-Measured = tuple[str, Image]
-"""What is reported of picks, and the image with them."""
-
-
 class PickServer:
-    """Serves the page until it is done; listens on this machine only, under a secret path.
+    """Serve the page for picking on this machine only, under a secret path.
 
     Args:
-        image: To click on, (height, width, 3).
-        wanted: What to pick.
-        measure: Makes words and an overlay of picks; its errors are reported on the page.
-        port: 0 for any that is free.
+        image: Image, (height, width, 3).
+        target: Picks to make.
+        measure: Makes text and overlay from picks; its errors are shown on the page.
+        port: Port; 0 for any free one.
 
     Raises:
-        DescriptionError: The port is taken.
+        DescriptionError: The port is in use.
     """
 
     def __init__(
-        self, image: Image, target: PickTarget, measure: Callable[[Picks], Measured], port: int = 0
+        self,
+        image: Image,
+        target: PickTarget,
+        measure: Callable[[Picks], PickResult],
+        port: int = 0,
     ) -> None:
         self.target, self.measure = target, measure
         self.png = _png(image)
@@ -208,7 +576,7 @@ class PickServer:
 
     @property
     def url(self) -> str:
-        """Where the page is."""
+        """Address of the page."""
         return f"http://{HOST}:{self._server.server_address[1]}/{self.secret}/"
 
     def __enter__(self) -> Self:
@@ -226,15 +594,15 @@ class PickServer:
         self._thread.join()
 
     def wait(self, seconds: float | None = None) -> Picks | None:
-        """The picks, once somebody says that they are done; None when the time is over."""
+        """Wait until the user finishes; return the picks, or None after a timeout."""
         self._done.wait(seconds)
         return self.picks
 
     def take(self, action: str, body: bytes) -> str:
-        """Measure what was picked; answers in words.
+        """Measure picks and return the text.
 
         Raises:
-            SoftgraspError: The picks are wrong.
+            SoftgraspError: The picks are invalid.
         """
         picks = self.target.picks(_points(body))
         text, overlay = self.measure(picks)
@@ -246,7 +614,7 @@ class PickServer:
 
     @property
     def html(self) -> bytes:
-        """The page."""
+        """Page with the numbers of picks filled in."""
         counts = {
             "line": 2 * self.target.line,
             "cuts": self.target.pieces + 1,
@@ -254,6 +622,12 @@ class PickServer:
         }
         text = Path(__file__).with_name("pick_page.html").read_text(encoding="utf-8")
         return text.replace("/*WANTED*/null", json.dumps(counts)).encode()
+
+
+def _png(image: Image) -> bytes:
+    stream = io.BytesIO()
+    Pillow.fromarray(image).save(stream, format="PNG")
+    return stream.getvalue()
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -286,7 +660,7 @@ class _Handler(BaseHTTPRequestHandler):
                 self._answer(HTTPStatus.OK, "text/plain; charset=utf-8", text.encode())
 
     def _name(self) -> str | None:
-        """The path behind the secret; None where it is not known."""
+        """Return the path after the secret; None for a wrong secret."""
         first, _, name = self.path.split("?")[0].removeprefix("/").partition("/")
         known = secrets.compare_digest(first.encode(), self.owner.secret.encode())
         return name if known else None
@@ -300,7 +674,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
-        """Say nothing."""
+        """Suppress logging."""
 
 
 def _points(body: bytes) -> Array:
@@ -311,391 +685,3 @@ def _points(body: bytes) -> Array:
     if points.ndim != 2 or points.shape[1] != 2 or not np.isfinite(points).all():
         raise DescriptionError("expected a list of picks (column, row), found none")
     return points
-
-
-def _png(image: Image) -> bytes:
-    stream = io.BytesIO()
-    Pillow.fromarray(image).save(stream, format="PNG")
-    return stream.getvalue()
-
-
-# --------------------
-# Finds coloured marks in an image: the picker that needs nobody.
-
-
-HUE_REACH_DEG = 20.0
-"""How far the hue of a mark may be from the one that is asked for."""
-MIN_SATURATION = 0.30
-MIN_AREA = 12
-"""Smaller spots are no marks [pixels]."""
-
-
-def mark_hue_deg(rgba: Sequence[float]) -> float:
-    """Hue of a colour on the colour circle [°]."""
-    pixel = np.array(rgba[:3], dtype=np.float32).reshape(1, 1, 3)
-    return float(hsv_of(pixel)[0, 0, 0])
-
-
-def find_marks(image: Image, colours: Mapping[str, Sequence[float]]) -> dict[str, Array]:
-    """Middles of all spots of each colour, the largest first, (k, 2) [pixels].
-
-    Args:
-        image: Red, green and blue, (height, width, 3).
-        colours: Name and colour (red, green, blue from 0 to 1) of each kind of mark.
-    """
-    hsv = hsv_of(image.astype(np.float32) / np.float32(255.0))
-    return {name: _spots(hsv, mark_hue_deg(rgba)) for name, rgba in colours.items()}
-
-
-def in_order(spots: Array, count: int, start: Array) -> Array:
-    """The nearest spot to a point, the nearest one to that, and so on, (count, 2) [pixels].
-
-    Raises:
-        DescriptionError: There are fewer spots, or more.
-    """
-    if len(spots) != count:
-        raise DescriptionError(f"expected {count} marks of one colour, found {len(spots)}")
-    left, here, ordered = list(spots), start, []
-    while left:
-        nearest = int(np.argmin([np.hypot(*(spot - here)) for spot in left]))
-        here = left.pop(nearest)
-        ordered.append(here)
-    return np.array(ordered)
-
-
-def _spots(hsv: Hsv, hue_deg: float) -> Array:
-    away = np.abs((hsv[..., 0] - hue_deg + 180.0) % 360.0 - 180.0)
-    mask = ((away < HUE_REACH_DEG) & (hsv[..., 1] > MIN_SATURATION)).astype(np.uint8)
-    count, labels, statistics, _ = opencv().connectedComponentsWithStats(mask)
-    spots = []
-    for label in range(1, count):
-        left, top, width, height, area = statistics[label].tolist()
-        if area < MIN_AREA:
-            continue
-        part = slice(top, top + height), slice(left, left + width)
-        # a pixel at the rim that is half mark is half as saturated
-        weight = np.where(labels[part] == label, hsv[part][..., 1], 0.0)
-        rows, columns = np.mgrid[part] + 0.5
-        middle = [(columns * weight).sum(), (rows * weight).sum()] / weight.sum()
-        spots.append((area, middle))
-    spots.sort(key=lambda spot: -spot[0])
-    return np.array([middle for _, middle in spots]).reshape(-1, 2)
-
-
-# --------------------
-# Depth images of RGB-D cameras, and the depth at a pick.
-
-
-MILLIMETRE = 1e-3
-SUFFIXES = (".npy", ".png")
-WINDOW = 5
-"""The depth at a pick is the median over so many pixels to all sides: cameras have noise and holes
-in single pixels."""
-MIN_SEEN = 0.25
-"""Part of the window that must have a depth."""
-
-
-def read_depth(path: str | Path, shape: tuple[int, int]) -> Array:
-    """Read a depth image that lies over the colour image pixel by pixel.
-
-    Args:
-        path: A ``.npy`` with metres as floating-point numbers or millimetres as whole ones, or a
-            16-bit ``.png`` in millimetres, as RGB-D cameras write it. 0 means nothing was seen.
-        shape: Height and width of the colour image.
-
-    Returns:
-        Along the camera's axis, 0 where nothing was seen [m], (height, width).
-
-    Raises:
-        DescriptionError: There is no such file, it is none of these, or has another size.
-    """
-    file = Path(path)
-    if file.suffix.lower() not in SUFFIXES:
-        raise DescriptionError(f"expected a depth image, .npy or .png, found '{path}'")
-    try:
-        raw = _raw(file)
-    except FileNotFoundError:
-        raise DescriptionError("expected a depth image, found no such file", file=file) from None
-    except (OSError, SyntaxError, ValueError, EOFError) as error:
-        raise DescriptionError(
-            f"expected a depth image, found a file that is none: {error}", file=file
-        ) from error
-    if raw.shape != shape or raw.dtype.kind not in "fiu":
-        raise DescriptionError(
-            f"expected depths of {shape[1]} × {shape[0]} pixels, as the image has, found shape "
-            f"{raw.shape} of {raw.dtype}",
-            file=file,
-        )
-    depth = raw.astype(float) * (1.0 if raw.dtype.kind == "f" else MILLIMETRE)
-    return np.where(np.isfinite(depth) & (depth > 0.0), depth, 0.0)
-
-
-def depths_at(depth: Array, pixels: Array) -> Array:
-    """The depth at picks: the median of what was seen around each, (k,) [m].
-
-    Args:
-        depth: (height, width) [m]; 0 where nothing was seen.
-        pixels: (k, 2).
-
-    Raises:
-        DescriptionError: A pick lies outside the image, or nearly nothing was seen around it.
-    """
-    height, width = depth.shape
-    depths = []
-    for column, row in pixels.tolist():
-        if not (0.0 <= column < width and 0.0 <= row < height):
-            raise DescriptionError(
-                f"expected picks within {width} × {height} pixels, found ({column:g}, {row:g})"
-            )
-        x, y = int(column), int(row)
-        window = depth[max(y - WINDOW, 0) : y + WINDOW + 1, max(x - WINDOW, 0) : x + WINDOW + 1]
-        seen = window[window > 0.0]
-        if seen.size < MIN_SEEN * window.size:
-            raise DescriptionError(
-                f"expected depths around the pick ({column:g}, {row:g}), found them in "
-                f"{seen.size} of {window.size} pixels: pick where the finger is, or leave the "
-                "depth image out"
-            )
-        depths.append(float(np.median(seen)))
-    return np.array(depths)
-
-
-def _raw(file: Path) -> npt.NDArray[np.generic]:
-    if file.suffix.lower() == ".npy":
-        return np.asarray(np.load(file, allow_pickle=False))
-    with Pillow.open(file) as opened:
-        if not opened.mode.startswith("I"):
-            raise ValueError(f"an image of kind {opened.mode}, not one of 16-bit whole numbers")
-        return np.asarray(opened)
-
-
-# --------------------
-# Bends of the pieces of a finger from pixels that were picked in its image.
-
-
-PICK_NOISE = 1.0
-"""Standard deviation of a pick in column and in row, where not given [pixels]."""
-TILT = 0.1
-"""How far the finger's plane is off square to the camera before depths are looked at: one standard
-deviation of its slope [–]. It holds the plane where picks in a row say nothing of a tilt."""
-STEP = 1e-5
-"""Of the central differences [pixels, m]."""
-
-
-class Picks(NamedTuple):
-    """What was picked in an image."""
-
-    cuts: Array
-    """Columns and rows at the cuts between pieces, base and tip included [pixels], (n + 1, 2)
-    along the middle line, or (n + 1, 2, 2) at both edges of the finger."""
-    line: Array | None = None
-    """Start and end of the reference line, along the finger at its base [pixels], (2, 2)."""
-    depths: Array | None = None
-    """At the picks of the cuts [m], (n + 1,) or (n + 1, 2); None for a finger whose plane is
-    square to the camera."""
-
-
-def picked_angles(
-    camera: PinholeCamera,
-    picks: Picks,
-    *,
-    pick_noise: float = PICK_NOISE,
-    depth_noise: float = DEPTH_NOISE,
-) -> AngleEstimate:
-    """Angles of the pieces, positive for a finger that turns clockwise in the image.
-
-    Picks are undistorted. The depths together tell the plane in which the finger bends (its
-    inverse depth is linear over the undistorted image), the rays through the picks are cut with
-    it, and angles are taken there. Every pick with a depth of its own would be worse: 2 mm of noise
-    at 0.35 m moves a point near the border of the image by as much as some pixels.
-
-    Args:
-        camera: The camera.
-        picks: What was picked.
-        pick_noise: Standard deviation of a pick in column and in row [pixels].
-        depth_noise: Standard deviation of a depth [m].
-
-    Raises:
-        DescriptionError: Arrays of the wrong shape, fewer than two cuts, two picks in one place, a
-            noise that is not above zero, or as ``undistort`` and ``solve_angles``.
-    """
-    cuts, line, depths = _checked(picks)
-    for field, noise in (("pick_noise", pick_noise), ("depth_noise", depth_noise)):
-        if not 0.0 < noise < np.inf:
-            raise DescriptionError(f"expected a number above 0, found {noise}", field=field)
-    pixels = np.concatenate([cuts.reshape(-1, 2), *([] if line is None else [line])])
-    shape = cuts.shape[:2]
-
-    def seen(values: Array) -> Array:
-        """Directions for picks and depths in rows (..., 2 k + d)."""
-        points = undistort(camera, values[..., : pixels.size].reshape(*values.shape[:-1], -1, 2))
-        if depths is not None:
-            depth_values = values[..., pixels.size :]
-            fit = plane_coefficients(
-                points[..., : depth_values.shape[-1], :], depth_values, depth_noise
-            )
-            points = _in_plane(points, fit)
-        inner = points[..., : shape[0] * shape[1], :]
-        ends = None if line is None else points[..., -2:, :]
-        return directions(ends, inner.reshape(*values.shape[:-1], *shape, 2))
-
-    measured = np.concatenate([pixels.ravel(), np.zeros(0) if depths is None else depths])
-    steps = STEP * np.eye(len(measured))
-    noises = np.where(np.arange(len(measured)) < pixels.size, pick_noise, depth_noise)
-    differences = 0.5 * (seen(measured + steps) - seen(measured - steps)) / STEP
-    scaled = differences * noises[:, None]
-    rows = direction_rows(len(cuts) - 1, line=line is not None, edges=shape[1] == 2)
-    return solve_angles(seen(measured), scaled.T @ scaled, rows)
-
-
-def plane_coefficients(plane: ArrayLike, depths: ArrayLike, noise: float) -> Array:
-    """The plane of points seen at (x, y) with depths z: 1/z = c₀ + c₁ x + c₂ y, (..., 3) [1/m].
-
-    Least squares over the inverse depths, in which a plane is linear, where the plane is taken to
-    be square to the camera within a slope of ``TILT``.
-
-    Args:
-        plane: Undistorted points at depth 1, (..., k, 2).
-        depths: (..., k) [m].
-        noise: Standard deviation of a depth [m].
-    """
-    points, depth = np.asarray(plane, dtype=float), np.asarray(depths, dtype=float)
-    center = points.mean(axis=-2, keepdims=True)
-    # an inverse depth is uncertain by noise/z²
-    weights = (depth**2 / noise)[..., None]
-    rows = np.concatenate([np.ones_like(points[..., :1]), points - center], axis=-1) * weights
-    firm = (np.median(depth, axis=-1) / TILT)[..., None, None] ** 2 * np.diag([0.0, 1.0, 1.0])
-    transposed = np.swapaxes(rows, -1, -2)
-    sides = transposed @ (weights / depth[..., None])
-    coefficients = np.linalg.solve(transposed @ rows + firm, sides)[..., 0]
-    coefficients[..., 0] -= (coefficients[..., 1:] * center[..., 0, :]).sum(axis=-1)
-    return np.asarray(coefficients)
-
-
-def _in_plane(points: Array, coefficients: Array) -> Array:
-    """Where rays through points at depth 1 (..., k, 2) meet a plane, in its axes, (..., k, 2) [m].
-
-    The first axis is the camera's x, seen from the camera; the second lies towards its y.
-    """
-    inverse = coefficients[..., :1] + (points @ coefficients[..., 1:, None])[..., 0]
-    if not (inverse > 0.0).all():
-        raise DescriptionError("expected depths of one plane before the camera, found others")
-    plane_points = (
-        np.concatenate([points, np.ones_like(points[..., :1])], axis=-1) / inverse[..., None]
-    )
-    normal = coefficients[..., [1, 2, 0]]
-    normal = normal / np.linalg.norm(normal, axis=-1, keepdims=True)
-    right = np.array([1.0, 0.0, 0.0]) - normal[..., :1] * normal
-    right = right / np.linalg.norm(right, axis=-1, keepdims=True)
-    return np.asarray(plane_points @ np.stack([right, np.cross(normal, right)], axis=-1))
-
-
-def _checked(picks: Picks) -> tuple[Array, Array | None, Array | None]:
-    """Cuts (n + 1, 1 or 2, 2), line (2, 2) and depths (k,) of picks that can be measured."""
-    cuts = np.asarray(picks.cuts, dtype=float)
-    if cuts.ndim == 2:
-        cuts = cuts[:, None]
-    if cuts.ndim != 3 or cuts.shape[0] < 2 or cuts.shape[1] not in (1, 2) or cuts.shape[2] != 2:
-        raise DescriptionError(
-            "expected two cuts or more, each picked once or at both edges, as (column, row), found "
-            f"shape {np.shape(picks.cuts)}",
-            field="cuts",
-        )
-    _refuse_twice("cuts", np.diff(cuts.mean(axis=1), axis=0))
-    if cuts.shape[1] == 2:
-        _refuse_twice("cuts", cuts[:, 1] - cuts[:, 0])
-    if picks.line is None:
-        return cuts, None, _checked_depths(picks, cuts.size // 2)
-    line = np.asarray(picks.line, dtype=float)
-    if line.shape != (2, 2):
-        raise DescriptionError(f"expected two picks, found shape {line.shape}", field="line")
-    _refuse_twice("line", np.diff(line, axis=0))
-    return cuts, line, _checked_depths(picks, cuts.size // 2)
-
-
-def _refuse_twice(field: str, steps: Array) -> None:
-    if (np.hypot(steps[:, 0], steps[:, 1]) == 0.0).any():
-        raise DescriptionError("expected picks in different places, found one twice", field=field)
-
-
-def _checked_depths(picks: Picks, count: int) -> Array | None:
-    if picks.depths is None:
-        return None
-    depths = np.asarray(picks.depths, dtype=float).ravel()
-    if len(depths) != count:
-        raise DescriptionError(
-            f"expected {count} depths, one a pick, found {len(depths)}", field="depths"
-        )
-    if not ((depths > 0.0) & (depths < np.inf)).all():
-        raise DescriptionError(
-            f"expected depths above 0 m, found {depths.tolist()}", field="depths"
-        )
-    return depths
-
-
-@dataclass(frozen=True, eq=False)
-class PickMeasurement:
-    """Picks and the angles that they show."""
-
-    picks: Picks
-    angles: Array
-    """Bends of the pieces, base first; positive clockwise in the image, or against it where that
-    was asked for [rad], (n,)."""
-    sigmas: Array
-    """Standard deviations of them, from the noise of picks and depths [rad], (n,)."""
-
-
-def measure_picks(
-    image: Image,
-    camera: PinholeCamera,
-    picks: Picks,
-    depth: Array | None = None,
-    *,
-    pick_noise: float = PICK_NOISE,
-    depth_noise: float = DEPTH_NOISE,
-    anticlockwise: bool = False,
-) -> PickMeasurement:
-    """Angles of the pieces of a finger from picks in its image.
-
-    Args:
-        image: (height, width, 3), as large as the camera says.
-        camera: The camera that took it.
-        picks: Cuts and reference line; depths of the picks are read from ``depth`` where given.
-        depth: Depth image [m], (height, width).
-        pick_noise: Standard deviation of a pick in column and in row [pixels].
-        depth_noise: Of the depth of one pixel [m]; the median over a window has less.
-        anticlockwise: Whether the finger bends anticlockwise in the image when its angles are
-            positive.
-
-    Raises:
-        DescriptionError: The camera took images of another size, a pick lies outside, or as
-            ``picked_angles`` and ``depths_at``.
-    """
-    height, width = image.shape[:2]
-    if (camera.width, camera.height) != (width, height):
-        raise DescriptionError(
-            f"expected an image of {camera.width} × {camera.height} pixels, for which the camera "
-            f"was calibrated, found {width} × {height}"
-        )
-    cuts = np.asarray(picks.cuts, dtype=float).reshape(-1, 2)
-    line = np.zeros((0, 2)) if picks.line is None else np.asarray(picks.line, dtype=float)
-    for column, row in np.concatenate([cuts, line.reshape(-1, 2)]).tolist():
-        if not (0.0 <= column <= width and 0.0 <= row <= height):
-            raise DescriptionError(
-                f"expected picks within {width} × {height} pixels, found ({column:g}, {row:g})"
-            )
-    noise = depth_noise
-    if depth is not None:
-        picks = picks._replace(depths=depths_at(depth, cuts))
-        # the median of n normal numbers scatters by √(π/2n) of one of them
-        noise *= np.sqrt(0.5 * np.pi) / (2 * WINDOW + 1)
-    measured = picked_angles(camera, picks, pick_noise=pick_noise, depth_noise=float(noise))
-    sign = -1.0 if anticlockwise else 1.0
-    return PickMeasurement(picks, sign * measured.angles, measured.sigmas)
-
-
-def averaged(measurements: list[PickMeasurement]) -> PickMeasurement:
-    """The mean of measurements of one pose in several images, with the picks of the first."""
-    angles = np.mean([one.angles for one in measurements], axis=0)
-    sigmas = np.sqrt(np.mean([one.sigmas**2 for one in measurements], axis=0) / len(measurements))
-    return replace(measurements[0], angles=angles, sigmas=sigmas)

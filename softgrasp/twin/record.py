@@ -1,7 +1,9 @@
-"""The record of a twin: rows are with the operating system at once; a table at the end.
+"""Record of a twin run: a journal while it runs, a parquet table at the end.
 
-A run that is killed leaves its journal, which is read like the table. Rows are forced onto the disk
-once a second, so that a power failure takes no more.
+A row describes one cycle of the loop. Rows are flushed to the operating system at once and
+synced to the disk once a second, so that a power failure loses no more than that. A killed run
+leaves its journal, which is read like the table. ``replayed`` recomputes the shape from a
+recorded row.
 """
 
 from __future__ import annotations
@@ -26,246 +28,41 @@ from softgrasp.twin.modbus_client import ControllerReading
 
 TWIN_FILE, JOURNAL, TABLE = "twin.json", "record.jsonl", "record.parquet"
 FORCED = 1.0
-"""Rows are forced onto the disk every so often [s]."""
+"""Period at which rows are synced to the disk [s]."""
 NEEDED = frozenset(["number", "time", "latency", "lateness", "missed", "connected", "events"])
-"""Columns that every row has."""
+"""Columns of every row."""
 SCHEMA = 1
-"""Of these files; larger ones are of newer versions."""
-
-
-class TwinRecorder:
-    """Writes the record of one run into a directory.
-
-    Args:
-        directory: Where to; made where it is missing. It must not hold a record yet.
-        twin: The twin.
-
-    Raises:
-        BackendUnavailable: pandas or pyarrow is not installed.
-        ResultError: The directory holds a record, or cannot be written.
-    """
-
-    def __init__(self, directory: Path, twin: Twin) -> None:
-        require_tables()
-        for name in (JOURNAL, TABLE):
-            if (directory / name).exists():
-                raise ResultError(
-                    f"{directory / name}: expected no record here yet, found one; choose another "
-                    "directory with --out, or move it away"
-                )
-        self.directory, self.rows, self._forced = directory, 0, 0.0
-        document = {"schema": SCHEMA, "twin": twin.model_dump(mode="json")}
-        write_text(directory / TWIN_FILE, json.dumps(document, indent=1) + "\n")
-        try:
-            self._file = (directory / JOURNAL).open("x", encoding="utf-8")
-        except OSError as error:
-            raise ResultError(f"{directory / JOURNAL}: {error.strerror or error}") from error
-
-    def add(self, row: TwinRow) -> None:
-        """Write a row; it is with the operating system when this comes back.
-
-        Raises:
-            ResultError: It cannot be written, as where the disk is full.
-        """
-        try:
-            self._file.write(json.dumps(row.document(), allow_nan=False) + "\n")
-            self._file.flush()
-            if row.time - self._forced >= FORCED:
-                os.fsync(self._file.fileno())
-                self._forced = row.time
-        except OSError as error:
-            raise ResultError(
-                f"{self.directory / JOURNAL}: expected room for a row, found: "
-                f"{error.strerror or error}"
-            ) from error
-        self.rows += 1
-
-    def close(self) -> Path:
-        """Write the table and drop the journal; the table's path."""
-        if self._file.closed:
-            return self.directory / TABLE
-        os.fsync(self._file.fileno())
-        self._file.close()
-        rows, _ = _journal(self.directory / JOURNAL)
-        write_table(rows, self.directory / TABLE)
-        (self.directory / JOURNAL).unlink()
-        return self.directory / TABLE
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
-
-
-class TwinRecord(NamedTuple):
-    """A record that was read."""
-
-    twin: Twin
-    rows: list[dict[str, Any]]
-    """In the order of the turns; what was not there is None."""
-    broken: bool
-    """Whether the last row was cut off and is left out."""
-
-
-def read_twin_record(directory: str | Path) -> TwinRecord:
-    """Read the record of a run, finished or not.
-
-    Raises:
-        ResultError: There is none, or it is of a newer version, or it cannot be read.
-        BackendUnavailable: pandas or pyarrow is not installed.
-    """
-    directory = Path(directory)
-    twin = _twin(directory / TWIN_FILE)
-    if (directory / TABLE).is_file():
-        return TwinRecord(twin, _table(directory / TABLE), broken=False)
-    if not (directory / JOURNAL).is_file():
-        raise ResultError(f"{directory}: expected {TABLE} or {JOURNAL}, found neither")
-    rows, broken = _journal(directory / JOURNAL)
-    return TwinRecord(twin, rows, broken)
-
-
-def write_table(rows: list[dict[str, Any]], path: Path) -> Path:
-    """Write rows as a parquet file, atomically.
-
-    Raises:
-        BackendUnavailable: pandas or pyarrow is not installed.
-        ResultError: The place cannot be written.
-    """
-    require_tables()
-    import pandas as pd
-
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    table = pd.DataFrame(rows, columns=names)
-    with atomic_path(path) as temporary:
-        table.to_parquet(temporary, index=False)
-    return path
-
-
-def require_tables() -> None:
-    """Say what to install where the libraries of tables are missing.
-
-    Raises:
-        BackendUnavailable: pandas or pyarrow is not installed.
-    """
-    missing = [name for name in ("pandas", "pyarrow") if find_spec(name) is None]
-    if missing:
-        raise BackendUnavailable(
-            f"the record of a twin needs {' and '.join(missing)}; pip install 'softgrasp[twin]'"
-        )
-
-
-def _twin(path: Path) -> Twin:
-    try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-        schema, twin = document["schema"], document["twin"]
-        newer = schema > SCHEMA
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ResultError(f"{path}: expected the twin of a record, found none: {error}") from None
-    if newer:
-        raise ResultError(
-            f"{path}: expected a record of version {SCHEMA} or older, found {schema}; it was "
-            "written by a newer softgrasp"
-        )
-    try:
-        return Twin.model_validate_json(json.dumps(twin))
-    except (ValidationError, DescriptionError) as error:
-        first = str(error).splitlines()[0]
-        raise ResultError(f"{path}: expected the twin of a record, found: {first}") from None
-
-
-def _journal(path: Path) -> tuple[list[dict[str, Any]], bool]:
-    """Rows of a journal, and whether the last one was cut off."""
-    rows: list[dict[str, Any]] = []
-    lines = path.read_text(encoding="utf-8", errors="replace").split("\n")
-    for number, line in enumerate(lines[:-1]):
-        try:
-            row = json.loads(line)
-        except ValueError:
-            row = None
-        if not (isinstance(row, dict) and row.keys() >= NEEDED):
-            raise ResultError(f"{path}:{number + 1}: expected a row, found something else")
-        rows.append(row)
-    return rows, bool(lines[-1])
-
-
-def _table(path: Path) -> list[dict[str, Any]]:
-    require_tables()
-    import pandas as pd
-
-    try:
-        table = pd.read_parquet(path)
-    except (OSError, ValueError) as error:
-        raise ResultError(f"{path}: expected a table, found: {error}") from None
-    if not set(table.columns) >= NEEDED:
-        lacking = ", ".join(sorted(NEEDED - set(table.columns)))
-        raise ResultError(f"{path}: expected the columns of a record, found none of: {lacking}")
-    plain = table.astype(object).where(table.notna(), None)
-    return [{str(name): value for name, value in row.items()} for row in plain.to_dict("records")]
-
-
-# --------------------
-# From a recorded row back to the shape that the loop had.
-
-
-def replayed(twin: Twin, row: dict[str, Any]) -> tuple[TwinShape, Array | None] | None:
-    """The fingers and the arm's joints of a recorded row; None where the loop had no shape.
-
-    It is computed anew from the recorded pressure and pose, as the loop computed it.
-    """
-    if row.get("pressure") is None or row.get("position_x") is None:
-        return None
-    flange = FlangeSample(
-        time=float(row["time"]),
-        position=tuple(float(row[f"position_{axis}"]) for axis in "xyz"),
-        quaternion=tuple(float(row[f"quaternion_{axis}"]) for axis in "wxyz"),
-    )
-    try:
-        shape = twin_shape(twin, float(row["pressure"]), flange)
-    except DescriptionError:  # the loop told that the pressure was outside of what was measured
-        return None
-    return shape, joints_in(row)
-
-
-# --------------------
-# What a twin saw and what followed from it, at one turn of its loop: a row of its record.
-
-
+"""Version of these files; larger numbers are newer."""
 READ = ("positive_on", "negative_on", "positive_target", "negative_target", "pressure")
-"""Fields of a reading that stand in a row."""
+"""Fields of a reading in a row."""
 
 
 class TwinRow(NamedTuple):
-    """One turn of the loop. What was not there is None."""
+    """One cycle of the loop; missing values are None."""
 
     number: int
-    """Of the turn, from 0, without gaps."""
+    """Number of the cycle, from 0, without gaps."""
     time: float
-    """When the turn was due, since the first one [s]."""
+    """Scheduled time since the first cycle [s]."""
     lateness: float
-    """Of its beginning [s]."""
+    """Delay of the start [s]."""
     latency: float
-    """From asking the controller to its answer, or to giving up [s]."""
+    """Time from the request to the answer or the failure [s]."""
     missed: int
-    """Turns since the one before that could not begin."""
+    """Number of skipped cycles since the previous one."""
     reading: ControllerReading | None
     flange: FlangeSample | None
     shape: TwinShape | None
     joints: Array | None
-    """Of the arm [rad]."""
+    """Joint angles of the arm [rad]."""
     settled_tips: Array | None
-    """Of the fingers in MuJoCo, in the base of the robot [m], (k, 3)."""
+    """Tips of the fingers in MuJoCo, in the robot's base frame [m], (k, 3)."""
     events: tuple[str, ...]
-    """What happened, in sentences."""
+    """Events, as sentences."""
 
     @property
     def pressures(self) -> tuple[float, float, float] | None:
-        """Measured one, positive and negative target [Pa]; None without a reading."""
+        """Measured pressure, positive and negative target [Pa]; None without a reading."""
         if self.reading is None:
             return None
         return (
@@ -275,7 +72,7 @@ class TwinRow(NamedTuple):
         )
 
     def document(self) -> dict[str, Any]:
-        """The row as one level of plain numbers and texts, as it is recorded; SI units."""
+        """Convert the row to flat plain data for the record, in SI."""
         fields_of_row: dict[str, Any] = {
             "number": self.number,
             "time": self.time,
@@ -304,14 +101,6 @@ class TwinRow(NamedTuple):
         return fields_of_row | {"events": " ".join(self.events)}
 
 
-def joints_in(document: dict[str, Any]) -> Array | None:
-    """The arm's joints in a recorded row [rad]; None where it has none."""
-    values: list[float] = []
-    while (value := document.get(f"joint_{len(values) + 1}")) is not None and value == value:
-        values.append(float(value))
-    return np.array(values) if values else None
-
-
 def _numbered(name: str, axes: str, values: Sequence[float] | None) -> dict[str, Any]:
     parts = [None] * len(axes) if values is None else values
     return {f"{name}_{axis}": value for axis, value in zip(axes, parts, strict=True)}
@@ -319,3 +108,209 @@ def _numbered(name: str, axes: str, values: Sequence[float] | None) -> dict[str,
 
 def _counted(name: str, values: Array) -> dict[str, Any]:
     return {f"{name}_{k + 1}": value for k, value in enumerate(values.tolist())}
+
+
+class TwinRecord(NamedTuple):
+    """A record that was read."""
+
+    twin: Twin
+    rows: list[dict[str, Any]]
+    """Rows in the order of the cycles; missing values are None."""
+    broken: bool
+    """Whether the last row was cut off and is omitted."""
+
+
+class TwinRecorder:
+    """Write the record of one run into a directory.
+
+    Args:
+        directory: Output directory, created where missing; it must not contain a record yet.
+        twin: Digital twin.
+
+    Raises:
+        BackendUnavailable: pandas or pyarrow is not installed.
+        ResultError: The directory contains a record, or cannot be written.
+    """
+
+    def __init__(self, directory: Path, twin: Twin) -> None:
+        require_tables()
+        for name in (JOURNAL, TABLE):
+            if (directory / name).exists():
+                raise ResultError(
+                    f"{directory / name}: expected no record here yet, found one; choose another "
+                    "directory with --out, or move it away"
+                )
+        self.directory, self.rows, self._forced = directory, 0, 0.0
+        document = {"schema": SCHEMA, "twin": twin.model_dump(mode="json")}
+        write_text(directory / TWIN_FILE, json.dumps(document, indent=1) + "\n")
+        try:
+            self._file = (directory / JOURNAL).open("x", encoding="utf-8")
+        except OSError as error:
+            raise ResultError(f"{directory / JOURNAL}: {error.strerror or error}") from error
+
+    def add(self, row: TwinRow) -> None:
+        """Write a row and flush it to the operating system.
+
+        Raises:
+            ResultError: It cannot be written, as when the disk is full.
+        """
+        try:
+            self._file.write(json.dumps(row.document(), allow_nan=False) + "\n")
+            self._file.flush()
+            if row.time - self._forced >= FORCED:
+                os.fsync(self._file.fileno())
+                self._forced = row.time
+        except OSError as error:
+            raise ResultError(
+                f"{self.directory / JOURNAL}: expected space for a row, found: "
+                f"{error.strerror or error}"
+            ) from error
+        self.rows += 1
+
+    def close(self) -> Path:
+        """Write the table and remove the journal; return the table's path."""
+        if self._file.closed:
+            return self.directory / TABLE
+        os.fsync(self._file.fileno())
+        self._file.close()
+        rows, _ = _journal(self.directory / JOURNAL)
+        write_table(rows, self.directory / TABLE)
+        (self.directory / JOURNAL).unlink()
+        return self.directory / TABLE
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def _journal(path: Path) -> tuple[list[dict[str, Any]], bool]:
+    """Read the rows of a journal, and whether the last one was cut off."""
+    rows: list[dict[str, Any]] = []
+    lines = path.read_text(encoding="utf-8", errors="replace").split("\n")
+    for number, line in enumerate(lines[:-1]):
+        try:
+            row = json.loads(line)
+        except ValueError:
+            row = None
+        if not (isinstance(row, dict) and row.keys() >= NEEDED):
+            raise ResultError(f"{path}:{number + 1}: expected a row, found other content")
+        rows.append(row)
+    return rows, bool(lines[-1])
+
+
+def read_twin_record(directory: str | Path) -> TwinRecord:
+    """Read the record of a run, finished or not.
+
+    Raises:
+        ResultError: There is none, it has a newer version, or cannot be read.
+        BackendUnavailable: pandas or pyarrow is not installed.
+    """
+    directory = Path(directory)
+    twin = _twin(directory / TWIN_FILE)
+    if (directory / TABLE).is_file():
+        return TwinRecord(twin, _table(directory / TABLE), broken=False)
+    if not (directory / JOURNAL).is_file():
+        raise ResultError(f"{directory}: expected {TABLE} or {JOURNAL}, found neither")
+    rows, broken = _journal(directory / JOURNAL)
+    return TwinRecord(twin, rows, broken)
+
+
+def _twin(path: Path) -> Twin:
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+        schema, twin = document["schema"], document["twin"]
+        newer = schema > SCHEMA
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ResultError(f"{path}: expected the twin of a record, found none: {error}") from None
+    if newer:
+        raise ResultError(
+            f"{path}: expected a record of version {SCHEMA} or older, found {schema}; it was "
+            "written by a newer softgrasp"
+        )
+    try:
+        return Twin.model_validate_json(json.dumps(twin))
+    except (ValidationError, DescriptionError) as error:
+        first = str(error).splitlines()[0]
+        raise ResultError(f"{path}: expected the twin of a record, found: {first}") from None
+
+
+def _table(path: Path) -> list[dict[str, Any]]:
+    require_tables()
+    import pandas as pd
+
+    try:
+        table = pd.read_parquet(path)
+    except (OSError, ValueError) as error:
+        raise ResultError(f"{path}: expected a table, found: {error}") from None
+    if not set(table.columns) >= NEEDED:
+        lacking = ", ".join(sorted(NEEDED - set(table.columns)))
+        raise ResultError(f"{path}: expected the columns of a record, missing: {lacking}")
+    plain = table.astype(object).where(table.notna(), None)
+    return [{str(name): value for name, value in row.items()} for row in plain.to_dict("records")]
+
+
+def write_table(rows: list[dict[str, Any]], path: Path) -> Path:
+    """Write rows as a parquet file, atomically.
+
+    Raises:
+        BackendUnavailable: pandas or pyarrow is not installed.
+        ResultError: The file cannot be written.
+    """
+    require_tables()
+    import pandas as pd
+
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    table = pd.DataFrame(rows, columns=names)
+    with atomic_path(path) as temporary:
+        table.to_parquet(temporary, index=False)
+    return path
+
+
+def require_tables() -> None:
+    """Check that the libraries for tables are installed.
+
+    Raises:
+        BackendUnavailable: pandas or pyarrow is not installed.
+    """
+    missing = [name for name in ("pandas", "pyarrow") if find_spec(name) is None]
+    if missing:
+        raise BackendUnavailable(
+            f"the record of a twin needs {' and '.join(missing)}; pip install 'softgrasp[twin]'"
+        )
+
+
+# Replay
+
+
+def replayed(twin: Twin, row: dict[str, Any]) -> tuple[TwinShape, Array | None] | None:
+    """Recompute the fingers and the arm's joints of a recorded row; None without a shape.
+
+    They follow from the recorded pressure and pose, as in the loop.
+    """
+    if row.get("pressure") is None or row.get("position_x") is None:
+        return None
+    flange = FlangeSample(
+        time=float(row["time"]),
+        position=tuple(float(row[f"position_{axis}"]) for axis in "xyz"),
+        quaternion=tuple(float(row[f"quaternion_{axis}"]) for axis in "wxyz"),
+    )
+    try:
+        shape = twin_shape(twin, float(row["pressure"]), flange)
+    except DescriptionError:  # the pressure is outside the measured range
+        return None
+    return shape, joints_in(row)
+
+
+def joints_in(document: dict[str, Any]) -> Array | None:
+    """Return the arm's joint angles in a recorded row [rad]; None without any."""
+    values: list[float] = []
+    while (value := document.get(f"joint_{len(values) + 1}")) is not None and value == value:
+        values.append(float(value))
+    return np.array(values) if values else None

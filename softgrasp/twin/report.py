@@ -1,4 +1,9 @@
-"""A twin's record in figures: pressure, curvature, tips, and how fast and evenly the loop ran."""
+"""HTML reports and figures of a twin's record, and of the twin's accuracy.
+
+``write_twin_report`` shows pressure, curvature, tips and the timing of the loop of a record.
+``write_accuracy`` shows the tip error of an ``AccuracyStudy``: tables, the fit, and images with
+picks.
+"""
 
 from __future__ import annotations
 
@@ -31,28 +36,51 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-# --------------------
-# The page of a twin's record: words, images, figures and events.
-
-
 REPORT, IMAGE, VIDEO, PRESSURE, TIPS, PACE = (
     "report.html", "twin.png", "twin.mp4", "pressure.png", "tips.png", "pace.png",
 )  # fmt: skip
 MAX_EVENTS = 200
-"""Of the page; all are in the record."""
+"""Largest number of events in the report; all are in the record."""
+HEIGHT = 3.0
+MARGINS, GAPS = (0.75, 0.2, 0.5, 0.5), (0.7, 0.4)
+SHORTEST = 0.01
+"""Smallest time on a logarithmic axis [ms]."""
+TABLE, ANGLES, FIT, FIGURE, CURVES, ACCURACY_REPORT = (
+    "accuracy.csv", "angles.csv", "fit.yaml", "accuracy.png", "fit.png", "report.html",
+)  # fmt: skip
+NUMBERS = "fit.csv"
+"""Numbers of the curves."""
+WRITTEN = (TABLE, ANGLES, FIT, FIGURE, CURVES, NUMBERS, ACCURACY_REPORT)
+"""All written files, in this order."""
+MILLIMETRES = 1e3
+LETTERS = 0.046
+"""Height of letters in small images over their width [–]."""
+CURVE = 200
+"""Points of a fitted curve."""
+SIMULATED = (
+    "The finger is simulated, not measured: a chain of {links} links in MuJoCo whose stiffness "
+    "varies within every piece, which sags under its weight and whose moment is not a polynomial "
+    "of the pressure. The paper's numbers are of a real finger and motion capture, so they are "
+    "shown for orientation only."
+)
+
+# Record of a twin
+
+
+Rows = Sequence[dict[str, Any]]
 
 
 class Seen(NamedTuple):
-    """An instant of a record, and how it looks."""
+    """The state of a record at one time."""
 
     time: float
-    """Since the first turn [s]."""
+    """Time since the first cycle [s]."""
     shape: TwinShape
     joints: Array | None
 
 
 def seen_at(record: TwinRecord, time: float | None = None) -> Seen:
-    """The last row with a shape at or before a time; that of the end where none is given.
+    """Return the last row with a shape at or before a time; default: the end.
 
     Raises:
         ResultError: No row up to then has a shape.
@@ -76,18 +104,18 @@ def write_twin_report(
     video: bool = False,
     progress: Callable[[float], None] | None = None,
 ) -> list[Path]:
-    """Write the image of an instant, the figures, the video and the page of a record.
+    """Write the image of one time, the figures, the video and the HTML report of a record.
 
     Args:
-        record: The record.
-        directory: Where to.
-        at: The instant of the image [s]; that of the end where none is given.
+        record: Record.
+        directory: Output directory.
+        at: Time of the image [s]; default: the end.
         renderer: ``auto``, ``gl``, ``raycast``, or ``none`` for no image.
-        video: Whether to make a video, as fast as it was.
-        progress: Called with the part of the video that is done.
+        video: Whether to make a video, in real time.
+        progress: Called with the completed fraction of the video.
 
     Raises:
-        BackendUnavailable: The renderer that was asked for is not there.
+        BackendUnavailable: The requested renderer is not available.
         ResultError: The directory cannot be written.
     """
     written: list[Path] = []
@@ -97,7 +125,7 @@ def write_twin_report(
     except ResultError:
         if at is not None:
             raise
-        seen = None  # a run without any shape has figures of what there was
+        seen = None  # a run without any shape still has figures
     if seen is not None and renderer != NO_IMAGES:
         with TwinCamera(record.twin, renderer) as camera:
             written.append(camera.write(seen.shape, seen.joints, directory / IMAGE))
@@ -134,7 +162,7 @@ def write_twin_report(
 
 
 def _video_frames(record: TwinRecord) -> list[tuple[TwinShape, Array | None, str]]:
-    """What is seen at even instants; where nothing was read, the last shape stays."""
+    """Return the states at equidistant times; without a reading the last shape stays."""
     rows = [(float(row["time"]), row, replayed(record.twin, row)) for row in record.rows]
     frames: list[tuple[TwinShape, Array | None, str]] = []
     last, at = None, 0
@@ -148,13 +176,18 @@ def _video_frames(record: TwinRecord) -> list[tuple[TwinShape, Array | None, str
     return frames
 
 
+def _events(record: TwinRecord) -> list[tuple[str, str]]:
+    events = [(f"{row['time']:.2f} s", str(row["events"])) for row in record.rows if row["events"]]
+    return events[-MAX_EVENTS:]
+
+
 def twin_words(record: TwinRecord) -> str:
-    """What happened, in sentences computed from the rows."""
+    """Describe what happened, computed from the rows."""
     rows = record.rows
     if not rows:
-        return "Nothing was recorded."
+        return "No cycle was recorded."
     connected = sum(bool(row["connected"]) for row in rows)
-    text = f"{len(rows)} turns in {rows[-1]['time']:.1f} s; {connected} with a reading."
+    text = f"{len(rows)} cycles in {rows[-1]['time']:.1f} s; {connected} with a reading."
     pressure = column(rows, "pressure")
     if np.isfinite(pressure).any():
         text += (
@@ -163,7 +196,7 @@ def twin_words(record: TwinRecord) -> str:
         )
     missed = sum(int(row["missed"]) for row in rows)
     if missed:
-        text += f" {missed} turns could not begin in time."
+        text += f" {missed} cycles were skipped."
     lost = sum("is lost" in str(row["events"]) for row in rows)
     if lost:
         text += f" The connection was lost {lost} times." if lost > 1 else " It was lost once."
@@ -171,43 +204,31 @@ def twin_words(record: TwinRecord) -> str:
 
 
 def key_numbers(record: TwinRecord) -> list[tuple[str, str]]:
-    """Rate, latency and jitter of the loop."""
+    """Return rate, latency and lateness of the loop."""
     rows = [row for row in record.rows if row["connected"]]
     if len(rows) < 2:
         return []
     latency, lateness = (1e3 * column(rows, name) for name in ("latency", "lateness"))
     rate = (len(record.rows) - 1) / max(record.rows[-1]["time"] - record.rows[0]["time"], 1e-9)
     return [
-        ("turns a second", f"{rate:.1f} of {record.twin.rate:g} wanted"),
+        ("cycles per second", f"{rate:.1f} of {record.twin.rate:g}"),
         ("answer", f"median {np.median(latency):.1f} ms, 99 % within "
          f"{np.percentile(latency, 99):.1f} ms"),
-        ("turn late by", f"median {np.median(lateness):.2f} ms, 99 % within "
+        ("cycle late by", f"median {np.median(lateness):.2f} ms, 99 % within "
          f"{np.percentile(lateness, 99):.1f} ms"),
     ]  # fmt: skip
 
 
-def _events(record: TwinRecord) -> list[tuple[str, str]]:
-    events = [(f"{row['time']:.2f} s", str(row["events"])) for row in record.rows if row["events"]]
-    return events[-MAX_EVENTS:]
-
-
-HEIGHT = 3.0
-MARGINS, GAPS = (0.75, 0.2, 0.5, 0.5), (0.7, 0.4)
-SHORTEST = 0.01
-"""Of times on a logarithmic axis [ms]."""
-Rows = Sequence[dict[str, Any]]
-
-
 def column(rows: Rows, name: str) -> Array:
-    """A column of a record as numbers, NaN where there was none, (t,)."""
+    """Return a column of a record as numbers, NaN where there is none, (t,)."""
     return np.array([np.nan if row.get(name) is None else float(row[name]) for row in rows])
 
 
 def draw_pressures(rows: Rows, path: Path) -> Path:
-    """Draw the measured pressure, the targets that were triggered, and the curvatures.
+    """Draw the measured pressure, the active targets, and the curvatures.
 
     Raises:
-        ResultError: The place cannot be written.
+        ResultError: The file cannot be written.
     """
     time = column(rows, "time")
     with style.figure(path, HEIGHT) as figure:
@@ -228,11 +249,24 @@ def draw_pressures(rows: Rows, path: Path) -> Path:
     return path
 
 
+def _counted(rows: Rows, name: str) -> list[int]:
+    """Return the numbers k of the columns ``name_k`` of any row."""
+    keys = {key for row in rows for key in row if key.startswith(f"{name}_")}
+    return sorted(int(key.rsplit("_", 1)[1]) for key in keys)
+
+
+def _finish(figure: Any, panels: Sequence[Any], time: Array) -> None:
+    for axes in panels:
+        style.time_limits(axes, time)
+        axes.legend(loc="best")
+    style.edge_labels(figure)
+
+
 def draw_tips(rows: Rows, path: Path) -> Path:
-    """Draw the tip of the first finger, and how far it is in MuJoCo from where arcs have it.
+    """Draw the tip of the first finger, and the distance of tips in MuJoCo from those of the arcs.
 
     Raises:
-        ResultError: The place cannot be written.
+        ResultError: The file cannot be written.
     """
     time = column(rows, "time")
     with style.figure(path, HEIGHT) as figure:
@@ -256,17 +290,22 @@ def draw_tips(rows: Rows, path: Path) -> Path:
     return path
 
 
+def _fingers(rows: Rows) -> list[int]:
+    keys = {key for row in rows for key in row if key.startswith("settled_tip")}
+    return sorted({int(key[len("settled_tip") :].split("_")[0]) for key in keys})
+
+
 def draw_pace(rows: Rows, path: Path) -> Path:
-    """Draw how long answers took and how late turns began.
+    """Draw the latency of answers and the lateness of cycles.
 
     Raises:
-        ResultError: The place cannot be written.
+        ResultError: The file cannot be written.
     """
     time = column(rows, "time")
     with style.figure(path, HEIGHT) as figure:
         grid = style.panels(figure, 1, 2, margins=MARGINS, gaps=GAPS)
         left, right = figure.add_subplot(grid[0, 0]), figure.add_subplot(grid[0, 1])
-        styles = (("latency", "answer of the controller", 0), ("lateness", "turn begins late", 1))
+        styles = (("latency", "answer of the controller", 0), ("lateness", "cycle begins late", 1))
         for name, label, color in styles:
             values = 1e3 * column(rows, name)
             left.plot(time, values, ".", markersize=2.5, color=style.SERIES[color], label=label)
@@ -275,7 +314,7 @@ def draw_pace(rows: Rows, path: Path) -> Path:
             right.plot(ordered, 100.0 * fractions, color=style.SERIES[color], label=label)
         left.set_title("time [ms]")
         left.set_xlabel("time [s]")
-        right.set_title("turns within that time [%]")
+        right.set_title("cycles within that time [%]")
         right.set_xlabel("[ms]")
         right.set_xscale("log")
         right.xaxis.set_major_formatter("{x:g}")
@@ -284,41 +323,13 @@ def draw_pace(rows: Rows, path: Path) -> Path:
     return path
 
 
-def _finish(figure: Any, panels: Sequence[Any], time: Array) -> None:
-    for axes in panels:
-        style.time_limits(axes, time)
-        axes.legend(loc="best")
-    style.edge_labels(figure)
-
-
-def _counted(rows: Rows, name: str) -> list[int]:
-    """Numbers k of the columns ``name_k`` that any row has."""
-    keys = {key for row in rows for key in row if key.startswith(f"{name}_")}
-    return sorted(int(key.rsplit("_", 1)[1]) for key in keys)
-
-
-def _fingers(rows: Rows) -> list[int]:
-    keys = {key for row in rows for key in row if key.startswith("settled_tip")}
-    return sorted({int(key[len("settled_tip") :].split("_")[0]) for key in keys})
-
-
-# --------------------
-# The report of the twin's accuracy: tables, the fit, figures and the page.
-
-
-TABLE, ANGLES, FIT, FIGURE, CURVES, ACCURACY_PAGE = (
-    "accuracy.csv", "angles.csv", "fit.yaml", "accuracy.png", "fit.png", "report.html",
-)  # fmt: skip
-NUMBERS = "fit.csv"
-"""Of the curves."""
-WRITTEN = (TABLE, ANGLES, FIT, FIGURE, CURVES, NUMBERS, ACCURACY_PAGE)
-"""Everything that is written, in this order."""
+# Accuracy of a twin
 
 
 def write_accuracy(
     study: AccuracyStudy, directory: str | Path, *, report: bool = True
 ) -> list[Path]:
-    """Write the tables and the fit, and, if wanted, figures and page; returns their paths.
+    """Write the tables and the fit, and optionally figures and HTML report; return the paths.
 
     Raises:
         ResultError: The directory cannot be written.
@@ -338,12 +349,46 @@ def write_accuracy(
         return files
     figure = draw_accuracy(study, target_directory / FIGURE)
     curves = draw_fit(study, target_directory / CURVES)
-    report_file = write_text(target_directory / ACCURACY_PAGE, _html(study, figure, curves))
+    report_file = write_text(target_directory / ACCURACY_REPORT, _html(study, figure, curves))
     return [*files, figure, curves, target_directory / NUMBERS, report_file]
 
 
+def _html(study: AccuracyStudy, figure: Path, curves: Path) -> str:
+    shown = [
+        ("Images and shapes", embedded_image(figure), error_clause(study),
+         "Above: synthetic images with the picks, reference line blue, chords green, angles "
+         "in degrees. Below: the constant-curvature model over the true axis."),
+        ("Angles, fit and error", embedded_image(curves), angle_clause(study),
+         "Angles of each piece against pressure; below, the error at every pressure. Dotted: the "
+         "upper bound of 4 % stated in the paper."),
+    ]  # fmt: skip
+    return templates().get_template("accuracy.html.j2").render(
+        version=__version__,
+        title="Accuracy of the twin's tip",
+        summary=summary(study),
+        rows=table_rows(study),
+        shown=shown,
+        properties=_rows(study),
+    )  # fmt: skip
+
+
+def _rows(study: AccuracyStudy) -> list[tuple[str, str]]:
+    low, high = (1e-3 * float(end(study.pressures)) for end in (np.min, np.max))
+    drawn = sum(sample.image is not None for sample in study.samples)
+    how = "two picks per cut, at both edges" if study.protocol == "edges" else "one pick per cut"
+    lengths = ", ".join(f"{1e3 * length:g}" for length in study.reference.lengths)
+    return [
+        ("Finger", f"simulated, {len(study.reference.finger.links)} links"),
+        ("Pieces", f"{lengths} mm"),
+        ("Samples", f"{len(study.samples)}, from {signed(low, 0)} to {signed(high, 0)} kPa"),
+        ("Images drawn", str(drawn)),
+        ("Picks", how),
+        ("Seed", str(study.seed)),
+    ]
+
+
 def accuracy_table(study: AccuracyStudy) -> str:
-    """E and both tips at every pressure as CSV; the paper's E where its table has one."""
+    """Format E and both tips at every pressure as CSV, with the E of the paper's table."""
     stream = io.StringIO()
     stream.writelines(f"# {line}\n" for line in _remarks(study))
     writer = csv.writer(stream, lineterminator="\n")
@@ -372,59 +417,14 @@ def _remarks(study: AccuracyStudy) -> list[str]:
     ]
 
 
-def _html(study: AccuracyStudy, figure: Path, curves: Path) -> str:
-    shown = [
-        ("Images and shapes", embedded_image(figure), error_clause(study),
-         "Above: synthetic images with the picks, reference line blue, chords green, angles "
-         "in degrees. Below: the model of constant curvatures over the true axis."),
-        ("Angles, fit and error", embedded_image(curves), angle_clause(study),
-         "Angles of each piece against pressure; below, the error at every pressure. Dotted: the "
-         "4 % that the paper claims to stay below."),
-    ]  # fmt: skip
-    return templates().get_template("accuracy.html.j2").render(
-        version=__version__,
-        title="Accuracy of the twin's tip",
-        summary=summary(study),
-        rows=table_rows(study),
-        shown=shown,
-        properties=_rows(study),
-    )  # fmt: skip
-
-
-def _rows(study: AccuracyStudy) -> list[tuple[str, str]]:
-    low, high = (1e-3 * float(end(study.pressures)) for end in (np.min, np.max))
-    drawn = sum(sample.image is not None for sample in study.samples)
-    how = "two picks a cut, at both edges" if study.protocol == "edges" else "one pick a cut"
-    lengths = ", ".join(f"{1e3 * length:g}" for length in study.reference.lengths)
-    return [
-        ("Finger", f"simulated, {len(study.reference.finger.links)} links"),
-        ("Pieces", f"{lengths} mm"),
-        ("Samples", f"{len(study.samples)}, from {signed(low, 0)} to {signed(high, 0)} kPa"),
-        ("Images drawn", str(drawn)),
-        ("Picks", how),
-        ("Seed", str(study.seed)),
-    ]
-
-
-# --------------------
-# Figures of the twin's accuracy: images with picks, shapes, the fit, and the error.
-
-
-MILLIMETRES = 1e3
-LETTERS = 0.046
-"""Height of angles in small images over their width."""
-CURVE = 200
-"""Points of a fitted curve."""
-
-
 def shown_samples(study: AccuracyStudy) -> list[tuple[Sample, float]]:
-    """The samples at pressures that the paper's table has, with E at each."""
+    """Return the samples at pressures of the paper's table, with E at each."""
     pairs = zip(study.samples, study.errors.tolist(), strict=True)
     return [(sample, error) for sample, error in pairs if sample.pressure in PAPER]
 
 
 def draw_accuracy(study: AccuracyStudy, path: str | Path) -> Path:
-    """Above, the images with their picks; below, the fitted shape over the true one."""
+    """Draw the images with their picks, and below the fitted shape over the true one."""
     shown = shown_samples(study)
     with style.figure(path, 5.35) as figure:
         grid = style.panels(figure, 2, len(shown), margins=(0.6, 0.1, 0.5, 0.6), gaps=(0.12, 0.32))
@@ -458,8 +458,27 @@ def draw_accuracy(study: AccuracyStudy, path: str | Path) -> Path:
     return Path(path)
 
 
+def _kpa(pressure: float) -> str:
+    return signed(1e-3 * pressure, 0)
+
+
+def _draw_shapes(axes: Axes, study: AccuracyStudy, sample: Sample) -> None:
+    angles = sample.shape.joint_angles
+    points = joint_positions(study.reference.finger, angles)[:, ::2]
+    true = MILLIMETRES * np.vstack([[0.0, 0.0], points])
+    model = MILLIMETRES * study.model_shape(sample.pressure, points=12)[:, ::2]
+    axes.plot(*true.T, color=style.INK, lw=4.0, alpha=0.35, label="true: chain in MuJoCo")
+    axes.plot(*model.T, color=style.TARGET, lw=1.4, label="constant curvatures from the fit")
+    cuts = model[::12]
+    axes.plot(*cuts.T, "o", color=style.TARGET, ms=3.5)
+    axes.plot(*true[-1], "x", color=style.INK, ms=6, label="true tip")
+    axes.set_aspect("equal")
+    axes.set_xlim(-4.0, 62.0)
+    axes.set_ylim(-36.0, 24.0)
+
+
 def draw_fit(study: AccuracyStudy, path: str | Path) -> Path:
-    """Angles that were picked, true ones and the fit, a panel a piece, and the error below."""
+    """Draw picked angles, true ones and the fit, one panel per piece, and the error below."""
     pressures = study.pressures
     pieces = len(study.reference.lengths)
     picked = np.degrees([sample.measured.angles for sample in study.samples])
@@ -496,39 +515,8 @@ def draw_fit(study: AccuracyStudy, path: str | Path) -> Path:
     return Path(path)
 
 
-def _draw_shapes(axes: Axes, study: AccuracyStudy, sample: Sample) -> None:
-    angles = sample.shape.joint_angles
-    points = joint_positions(study.reference.finger, angles)[:, ::2]
-    true = MILLIMETRES * np.vstack([[0.0, 0.0], points])
-    model = MILLIMETRES * study.model_shape(sample.pressure, points=12)[:, ::2]
-    axes.plot(*true.T, color=style.INK, lw=4.0, alpha=0.35, label="true: chain in MuJoCo")
-    axes.plot(*model.T, color=style.TARGET, lw=1.4, label="constant curvatures from the fit")
-    cuts = model[::12]
-    axes.plot(*cuts.T, "o", color=style.TARGET, ms=3.5)
-    axes.plot(*true[-1], "x", color=style.INK, ms=6, label="true tip")
-    axes.set_aspect("equal")
-    axes.set_xlim(-4.0, 62.0)
-    axes.set_ylim(-36.0, 24.0)
-
-
-def _kpa(pressure: float) -> str:
-    return signed(1e-3 * pressure, 0)
-
-
-# --------------------
-# The twin's accuracy in words.
-
-
-SIMULATED = (
-    "The finger is simulated, not measured: a chain of {links} links in MuJoCo whose stiffness "
-    "varies within every piece, which sags under its weight and whose moment is no polynomial of "
-    "the pressure. The paper's own numbers are of a real finger and a motion capture system, so "
-    "they stand beside ours and cannot be compared digit by digit."
-)
-
-
 def summary(study: AccuracyStudy) -> str:
-    """What came out, in two sentences."""
+    """Summarise the result in two sentences."""
     errors = 100.0 * study.errors
     worst = int(np.argmax(errors))
     where = signed(1e-3 * float(study.pressures[worst]), 0)
@@ -541,18 +529,18 @@ def summary(study: AccuracyStudy) -> str:
 
 
 def simulated_clause(study: AccuracyStudy) -> str:
-    """That the reference is simulated, and how."""
+    """State that the reference is simulated, and how."""
     return SIMULATED.format(links=len(study.reference.finger.links))
 
 
 def error_clause(study: AccuracyStudy) -> str:
-    """E at the pressures of the paper's table."""
+    """State E at the pressures of the paper's table."""
     text = ", ".join(f"{error} % at {pressure} kPa" for pressure, error, _ in table_rows(study))
     return f"E is {text}."
 
 
 def angle_clause(study: AccuracyStudy) -> str:
-    """How good picked and fitted angles are."""
+    """State the errors of picked and fitted angles."""
     picked = np.array([sample.measured.angles for sample in study.samples]) - study.true_angles
     fitted = angles_at(study.report.fit, study.pressures) - study.true_angles
     rms = np.degrees(np.sqrt((picked**2).mean()))
@@ -565,7 +553,7 @@ def angle_clause(study: AccuracyStudy) -> str:
 
 
 def table_rows(study: AccuracyStudy) -> list[list[str]]:
-    """Pressure [kPa], E [%], E of the paper [%], at the pressures of the paper's table."""
+    """Return pressure [kPa], E [%], E of the paper [%], at the pressures of the paper's table."""
     rows = []
     for pressure, error in zip(study.pressures.tolist(), study.errors.tolist(), strict=True):
         if pressure in PAPER:

@@ -1,4 +1,4 @@
-"""The fingers of a twin in MuJoCo: what they do between two turns of its loop."""
+"""Dynamics of a twin's fingers in MuJoCo between two cycles of its loop."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from softgrasp.twin.finger_pieces import TwinShape, roots_in_flange
 from softgrasp.twin.model import FLANGE, twin_chain
 
 LONGEST = 0.5
-"""A gap in the readings is bridged by so much time at most [s]."""
+"""Longest simulated duration of a gap in the readings [s]."""
 
 
 class TwinFingers:
-    """Fingers with mass and stiffness that follow the bends which a pressure asks for.
+    """Fingers with mass and stiffness that follow the bending angles of a pressure.
 
-    The flange is put where the robot has it, turn by turn: its orientation counts, its acceleration
-    does not.
+    The flange is placed at the measured pose in every cycle: its orientation has an effect, its
+    acceleration does not.
 
     Args:
-        twin: With its dynamics.
+        twin: Digital twin with dynamics.
 
     Raises:
         DescriptionError: The twin has no dynamics.
@@ -48,14 +48,14 @@ class TwinFingers:
         self._mocap = int(self.model.body(FLANGE).mocapid[0])
 
     def advance(self, shape: TwinShape, seconds: float) -> Array:
-        """Go on for so long.
+        """Simulate a duration.
 
         Args:
-            shape: What the pressure asks for, and where the flange is.
-            seconds: [s]; at most half a second is gone.
+            shape: Target shape of the fingers, and pose of the flange.
+            seconds: Duration [s]; at most half a second is simulated.
 
         Returns:
-            The tips in the base of the robot [m], (k, 3); not finite where the motion diverged.
+            Tips in the robot's base frame [m], (k, 3); not finite where the motion diverged.
         """
         flange = shape.roots[0] @ self._first_root
         self.data.mocap_pos[self._mocap] = position_of(flange)
@@ -71,12 +71,12 @@ class TwinFingers:
 
 
 def chain_targets(shape: TwinShape, links: int, frame: Frame) -> Array:
-    """Angles at which the joints of one finger rest [rad], (2·links·n,): u and v of every link.
+    """Return the target angles of one finger's joints, u and v of every link, (2·links·n,) [rad].
 
     Args:
-        shape: Of n pieces.
-        links: A piece.
-        frame: How the end of a piece is turned about its axis: the chain is not turned, so the
+        shape: Shape with n pieces.
+        links: Links per piece.
+        frame: Rotation of the end of a piece about its axis. The chain is not rotated, so the
             planes of ``webster`` add up from piece to piece.
     """
     planes = np.cumsum(shape.planes) if frame == "webster" else shape.planes

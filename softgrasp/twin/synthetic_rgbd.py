@@ -1,4 +1,9 @@
-"""RGB-D images of a finger whose angles are known, drawn by MuJoCo, to test the picking with."""
+"""Render synthetic RGB-D images of a finger with known angles, to test picking with.
+
+``RgbdTestRig`` poses a finger with coloured marks at its cuts in MuJoCo, projects the marks, and
+renders colour and depth images with the distortion of the camera. ``softgrasp twin accuracy``
+uses it.
+"""
 
 from __future__ import annotations
 
@@ -24,57 +29,52 @@ from softgrasp.rendering.rays import Caster
 from softgrasp.vision.image import Image, opencv
 
 DISTANCE = 0.35
-"""From the camera to the side of the finger that it sees [m]."""
+"""Distance of the camera from the visible side of the finger [m]."""
 CENTER = (0.019, -0.004)
-"""Along the finger and up: what the middle of the image shows [m]."""
+"""Point at the middle of the image, along the finger and up [m]."""
 MARGIN = 1.08
-"""The image that is drawn is so much larger than the one that the lens bends it into."""
+"""Size of the rendered image over that of the distorted one [–]."""
 ROWS = 128
 """Rows of pixels whose depths are cast at once."""
-
-
-def rgbd_camera(width: int = 1280) -> PinholeCamera:
-    """The camera of the bench: 82 mm across at 0.35 m, with the distortion of a plain lens.
-
-    Args:
-        width: Of the image [pixels]; its height is three quarters of that.
-    """
-    focal = 5450.0 * width / 1280.0
-    return PinholeCamera(
-        name="bench",
-        fx=focal,
-        fy=focal,
-        cx=0.5 * width + 6.5,
-        cy=0.375 * width - 4.25,
-        k1=-0.35,
-        k2=0.8,
-        p1=6e-4,
-        p2=-4e-4,
-        width=width,
-        height=round(0.75 * width),
-        source="softgrasp: chosen numbers, no real camera",
-    )
+FINGER_RGBA: Rgba = (0.80, 0.80, 0.78, 1.0)
+CLAMP_RGBA: Rgba = (0.36, 0.37, 0.39, 1.0)
+WALL_RGB = (0.55, 0.56, 0.58)
+MARKS: dict[str, Rgba] = {
+    "upper": (0.85, 0.10, 0.55, 1.0),
+    "middle": (0.10, 0.60, 0.20, 1.0),
+    "lower": (0.90, 0.50, 0.05, 1.0),
+    "line": (0.10, 0.30, 0.85, 1.0),
+}
+"""Rows of marks: at the cuts along both edges and the middle, and on the clamp for the line."""
+MARK_RADIUS, MARK_DEPTH = 0.9e-3, 0.05e-3
+"""Radius of the marks, and half of their height [m]."""
+EDGE = 1.5e-3
+"""Distance of marks from the edge of the finger [m]."""
+LINE = (-0.019, -0.002)
+"""Positions of the marks of the reference line, along the finger from its base [m]."""
+SKY_PIXELS = 16
+CLAMP_LENGTH = 0.05
 
 
 @dataclass(frozen=True, eq=False)
 class SeenMarks:
-    """Where marks are seen without any error."""
+    """True positions of the marks in the image."""
 
     pixels: dict[str, Array]
-    """By row of marks: ``upper``, ``middle`` and ``lower`` at the cuts, (n + 1, 2), and ``line``,
-    (2, 2) [pixels]."""
+    """Pixels by row of marks: ``upper``, ``middle`` and ``lower`` at the cuts, (n + 1, 2), and
+    ``line``, (2, 2) [pixels]."""
     depths: dict[str, Array]
-    """Along the camera's axis [m], (n + 1,) and (2,)."""
+    """Depths along the camera's axis [m], (n + 1,) and (2,)."""
 
 
 @dataclass(frozen=True, eq=False)
 class RgbdImage:
-    """An image with its depths, and what it shows."""
+    """A colour image with its depths and true marks."""
 
     image: Image
-    """(height, width, 3)."""
+    """RGB image, (height, width, 3)."""
     depth: Array
-    """Along the camera's axis [m], (height, width); 0 where nothing is seen."""
+    """Depth along the camera's axis [m], (height, width); 0 for the background."""
     marks: SeenMarks
 
 
@@ -82,11 +82,11 @@ class RgbdTestRig:
     """A camera in front of a finger.
 
     Args:
-        finger: A planar finger.
-        stations: Places of the cuts along it, base and tip included [m], (n + 1,).
-        camera: Its distortion bends the images, too.
-        turn: Of the camera about the finger, sideways and upwards [rad].
-        distance: From the camera to the finger's side [m].
+        finger: Planar finger.
+        stations: Positions of the cuts along it, base and tip included [m], (n + 1,).
+        camera: Camera; its distortion is applied to the images.
+        camera_angles: Rotation of the camera about the finger, sideways and upwards [rad].
+        distance: Distance of the camera from the finger's side [m].
     """
 
     def __init__(
@@ -104,16 +104,16 @@ class RgbdTestRig:
         self._data = mujoco.MjData(self._model)
         lens = self.camera
         fovy = 2.0 * degrees(atan(0.5 * MARGIN * lens.height / lens.fy))
-        look_at = (CENTER[0], -0.5 * finger.links[0].size[1], CENTER[1])
+        target = (CENTER[0], -0.5 * finger.links[0].size[1], CENTER[1])
         self._view = Camera(
-            look_at, distance, 90.0 + degrees(camera_angles[0]), degrees(camera_angles[1]), fovy
+            target, distance, 90.0 + degrees(camera_angles[0]), degrees(camera_angles[1]), fovy
         )
 
     def marks(self, joint_angles: ArrayLike) -> SeenMarks:
-        """Where the marks of the bent finger are seen; needs no image.
+        """Project the marks of the bent finger, without rendering.
 
         Args:
-            joint_angles: Rotations of its hinges, positive downwards [rad], (m,).
+            joint_angles: Rotations of the hinges, positive downwards [rad], (m,).
         """
         self._pose(joint_angles)
         counts = dict.fromkeys(MARKS, len(self.stations)) | {"line": 2}
@@ -137,10 +137,11 @@ class RgbdTestRig:
         """Photograph the bent finger.
 
         Args:
-            joint_angles: Rotations of its hinges [rad], (m,).
+            joint_angles: Rotations of the hinges [rad], (m,).
             depth_noise: Standard deviation of the depth of a pixel [m].
-            seed: Of the noise.
-            renderer: As for ``open_renderer``; the ray caster gives one image on every host.
+            seed: Seed of the noise.
+            renderer: As for ``open_renderer``; the ray caster renders the same image on every
+                host.
         """
         marks = self.marks(joint_angles)
         plane = self._pixel_plane
@@ -165,14 +166,14 @@ class RgbdTestRig:
 
     @cached_property
     def _pixel_plane(self) -> Array:
-        """Undistorted points at depth 1 of all pixels' middles, (height, width, 2)."""
+        """Undistorted points at depth 1 of the middles of all pixels, (height, width, 2)."""
         columns, rows = np.meshgrid(
             np.arange(self.camera.width) + 0.5, np.arange(self.camera.height) + 0.5
         )
         return undistort(self.camera, np.stack([columns, rows], axis=-1))
 
     def _drawn(self, plane: Array, renderer: str) -> Image:
-        """The image without distortion, looked up where the lens sees it."""
+        """Render the image without distortion and resample it with distortion."""
         cv2 = opencv()
         lens, scale = self.camera, MARGIN
         size = round(scale * lens.width), round(scale * lens.height)
@@ -200,36 +201,39 @@ class RgbdTestRig:
         return depth
 
 
-# --------------------
-# The scene of a synthetic RGB-D image: a finger with coloured marks at its cuts.
+def rgbd_camera(width: int = 1280) -> PinholeCamera:
+    """Return the camera of the rig: 82 mm across at 0.35 m, with lens distortion.
+
+    Args:
+        width: Width of the image [pixels]; its height is three quarters of that.
+    """
+    focal = 5450.0 * width / 1280.0
+    return PinholeCamera(
+        name="bench",
+        fx=focal,
+        fy=focal,
+        cx=0.5 * width + 6.5,
+        cy=0.375 * width - 4.25,
+        k1=-0.35,
+        k2=0.8,
+        p1=6e-4,
+        p2=-4e-4,
+        width=width,
+        height=round(0.75 * width),
+        source="softgrasp: chosen numbers, no real camera",
+    )
 
 
-FINGER_RGBA: Rgba = (0.80, 0.80, 0.78, 1.0)
-CLAMP_RGBA: Rgba = (0.36, 0.37, 0.39, 1.0)
-WALL_RGB = (0.55, 0.56, 0.58)
-MARKS: dict[str, Rgba] = {
-    "upper": (0.85, 0.10, 0.55, 1.0),
-    "middle": (0.10, 0.60, 0.20, 1.0),
-    "lower": (0.90, 0.50, 0.05, 1.0),
-    "line": (0.10, 0.30, 0.85, 1.0),
-}
-"""Rows of marks: at the cuts along both edges and the middle, and on the clamp for the line."""
-MARK_RADIUS, MARK_DEPTH = 0.9e-3, 0.05e-3
-"""Of the round marks, and how far they stand out [m]."""
-EDGE = 1.5e-3
-"""From an edge of the finger to the middle of its marks [m]."""
-LINE = (-0.019, -0.002)
-"""Where the marks of the reference line are, along the finger from its base [m]."""
-SKY_PIXELS = 16
-CLAMP_LENGTH = 0.05
+# Scene
 
 
 def rgbd_model(finger: SoftFinger, stations: Array) -> mujoco.MjModel:
-    """The finger along +x and z up, to be seen along +y; marks are on the side towards the camera.
+    """Compile the finger along +x, z up, seen along +y, with marks on the camera's side.
 
     Args:
-        finger: A planar finger whose links have one width and height.
-        stations: Places of the cuts along the straight finger, base and tip included [m], (n + 1,).
+        finger: Planar finger whose links have one width and height.
+        stations: Positions of the cuts along the straight finger, base and tip included [m], (n
+            + 1,).
 
     Raises:
         BuildError: MuJoCo refuses it.
@@ -255,18 +259,6 @@ def rgbd_model(finger: SoftFinger, stations: Array) -> mujoco.MjModel:
     return compiled(spec, finger.name)
 
 
-def mark_levels(finger: SoftFinger) -> tuple[float, float, float]:
-    """Heights of the upper, middle and lower marks over the finger's axis [m]."""
-    edge = 0.5 * finger.links[0].size[2] - EDGE
-    return edge, 0.0, -edge
-
-
-def mark_positions(model: mujoco.MjModel, data: mujoco.MjData, row: str, count: int) -> Array:
-    """Where the marks of a row are in the world, (count, 3) [m]."""
-    ids = [model.geom(f"{row}{index}").id for index in range(count)]
-    return np.array(data.geom_xpos[ids])
-
-
 def _add_mark(
     body: mujoco.MjsBody, name: str, row: str, along: float, level: float, width: float
 ) -> None:
@@ -285,7 +277,7 @@ def _add_mark(
 
 
 def _add_box(spec: mujoco.MjSpec, size: tuple[float, float, float], rgba: Rgba) -> None:
-    """The clamp: it ends at the base, flush with the finger's side."""
+    """Add the clamp, which ends at the base, flush with the finger's side."""
     spec.worldbody.add_geom(
         type=mujoco.mjtGeom.mjGEOM_BOX,
         pos=(size[0], 0.0, 0.0),
@@ -297,7 +289,7 @@ def _add_box(spec: mujoco.MjSpec, size: tuple[float, float, float], rgba: Rgba) 
 
 
 def _add_wall(spec: mujoco.MjSpec) -> None:
-    """Grey all around and far away: no shadow falls on it, and it has no depth."""
+    """Add a grey background at infinity, without shadows and depth."""
     spec.add_texture(
         name="wall",
         type=mujoco.mjtTexture.mjTEXTURE_SKYBOX,
@@ -307,3 +299,15 @@ def _add_wall(spec: mujoco.MjSpec) -> None:
         width=SKY_PIXELS,
         height=6 * SKY_PIXELS,
     )
+
+
+def mark_levels(finger: SoftFinger) -> tuple[float, float, float]:
+    """Return the heights of the upper, middle and lower marks above the finger's axis [m]."""
+    edge = 0.5 * finger.links[0].size[2] - EDGE
+    return edge, 0.0, -edge
+
+
+def mark_positions(model: mujoco.MjModel, data: mujoco.MjData, row: str, count: int) -> Array:
+    """Return the positions of a row of marks in the world frame, (count, 3) [m]."""
+    ids = [model.geom(f"{row}{index}").id for index in range(count)]
+    return np.array(data.geom_xpos[ids])

@@ -1,7 +1,9 @@
-"""A twin in a browser: arm, flange and fingers as they are, curves, events, and commands.
+"""Live view of a twin in a browser, with commands; images and videos of a twin.
 
-Commands need a second word. Everything that is shown is a row of the loop; the page has no numbers
-of its own.
+``TwinView`` shows the rows of the loop on a web page: arm, flange and fingers, curves and
+events. ``CommandPanel`` has one set of buttons per browser: a command needs the key from the
+terminal of the twin and a confirmation in the same browser within a short time, so a page of
+another site that reaches the port cannot send commands. ``TwinCamera`` renders images.
 """
 
 from __future__ import annotations
@@ -34,64 +36,77 @@ from softgrasp.viewer.scene_markers import DrawnModel
 from softgrasp.viewer.widgets import RunningChart
 
 REFRESH = 15.0
-"""Images a second."""
+"""Updates per second."""
 SECONDS = 20.0
-"""Of the curves."""
+"""Duration of the curves [s]."""
 AROUND = 2.6
-"""Distance of the camera over that of the gripper from the robot's base."""
+"""Distance of the camera over that of the gripper from the robot's base [–]."""
 HEADING = (125.0, -12.0)
 """Azimuth and elevation of the camera [deg]."""
 EVENTS = 12
-"""Of the log that are shown, the newest first."""
+"""Number of shown events, the newest first."""
 STATES = {
     "running": "connected",
     "waiting": "waiting for the controller",
     "lost": "connection lost, commands are not sent",
     "stopping": "connection back, stopping safely",
 }
+EXPIRES = 10.0
+"""Time after which an unconfirmed command is discarded [s]."""
+NOTHING = "no pending command"
+CLOSE, OPEN, VENT = "Close", "Open", "Vent"
+SIZE, FPS = (960, 640), 24
+"""Size of images [pixels], and frames per second of videos."""
+AZIMUTH_DEG, ELEVATION_DEG, MARGIN = 145.0, -14.0, 0.12
+ROUND_FLANGE = 0.05
+"""Margin around the flange in the image [m]."""
+Values = dict[str, float | bool]
+Image = npt.NDArray[np.uint8]
+
+# Web page
 
 
-class Shown(Protocol):
-    """What the page needs to know of a row."""
+class DisplayedRow(Protocol):
+    """The fields of a row that the page shows."""
 
     @property
     def time(self) -> float:
-        """When the turn was due [s]."""
+        """Scheduled time of the cycle [s]."""
 
     @property
     def lateness(self) -> float:
-        """Of its beginning [s]."""
+        """Delay of the start [s]."""
 
     @property
     def latency(self) -> float:
-        """Of the answer [s]."""
+        """Latency of the answer [s]."""
 
     @property
     def shape(self) -> TwinShape | None:
-        """The fingers."""
+        """Shape of the fingers."""
 
     @property
     def joints(self) -> Array | None:
-        """Of the arm [rad]."""
+        """Joint angles of the arm [rad]."""
 
     @property
     def events(self) -> tuple[str, ...]:
-        """What happened, in sentences."""
+        """Events, as sentences."""
 
     @property
     def pressures(self) -> tuple[float, float, float] | None:
-        """Measured one, positive and negative target [Pa]; None without a reading."""
+        """Measured pressure, positive and negative target [Pa]; None without a reading."""
 
 
 class TwinView:
-    """A twin on a page.
+    """A twin on a web page.
 
     Args:
-        page: The page.
-        twin: The twin.
-        desk: Takes commands; without it the page only shows.
-        state: Tells how the connection is.
-        key: What has to be typed before a command is taken.
+        page: Web page.
+        twin: Digital twin.
+        queue: Receiver of commands; without it the page only shows.
+        state: Returns the state of the connection.
+        key: Key that must be typed before a command is accepted.
     """
 
     def __init__(
@@ -105,7 +120,7 @@ class TwinView:
         self._page, self.twin, self._state = page, twin, state
         self._bodies = TwinModel(twin)
         self._model = DrawnModel(page.server.scene, self._bodies.model)
-        self._row: Shown | None = None
+        self._row: DisplayedRow | None = None
         self._log: deque[str] = deque(maxlen=EVENTS)
         self._lock, self._aimed, self._ended = threading.Lock(), False, threading.Event()
         gui = page.server.gui
@@ -127,19 +142,19 @@ class TwinView:
         self._thread = threading.Thread(target=self._refresh, daemon=True)
         self._thread.start()
 
-    def __call__(self, row: Shown) -> None:
-        """Take a row; it is shown with the next image. Takes no time."""
+    def __call__(self, row: DisplayedRow) -> None:
+        """Store a row for the next update; returns at once."""
         with self._lock:
             self._row = row
             self._log.extendleft(f"{row.time:8.2f} s  {event}" for event in row.events)
         self._keep(row)
 
     def close(self) -> None:
-        """Show nothing more."""
+        """Stop updating."""
         self._ended.set()
         self._thread.join(timeout=2.0)
 
-    def _keep(self, row: Shown) -> None:
+    def _keep(self, row: DisplayedRow) -> None:
         pressures = row.pressures
         if pressures is not None:
             self._pressure.add(row.time, [KPA * value for value in pressures])
@@ -148,7 +163,7 @@ class TwinView:
             self._tip.add(row.time, (1e3 * row.shape.tips[0]).tolist())
 
     def _refresh(self) -> None:
-        shown: Shown | None = None
+        shown: DisplayedRow | None = None
         while not self._ended.wait(1.0 / REFRESH):
             with self._lock:
                 row, log = self._row, list(self._log)
@@ -157,8 +172,8 @@ class TwinView:
             shown = row
             self.show(row, log)
 
-    def show(self, row: Shown, log: list[str]) -> None:
-        """Show a row and the events before it."""
+    def show(self, row: DisplayedRow, log: list[str]) -> None:
+        """Show a row and the previous events."""
         with self._page.server.atomic():
             if row.shape is not None:
                 self._model.pose(self._bodies.pose(row.shape, row.joints))
@@ -169,7 +184,7 @@ class TwinView:
             self._events.content = "\n\n".join(log) or "none yet"
 
     def _aim(self, shape: TwinShape) -> None:
-        """Have browsers see the robot and its gripper; of a flange alone, the gripper."""
+        """Aim the cameras of browsers at robot and gripper; without an arm, at the gripper."""
         if self._aimed:
             return
         self._aimed = True
@@ -178,7 +193,7 @@ class TwinView:
         reach = 0.35 if self.twin.arm is None else AROUND * float(np.linalg.norm(gripper))
         set_camera(self._page, Camera(tuple(middle.tolist()), reach, *HEADING))
 
-    def _status_text(self, row: Shown) -> str:
+    def _status_text(self, row: DisplayedRow) -> str:
         pressures = row.pressures
         now = "no reading" if pressures is None else f"{KPA * pressures[0]:.1f} kPa"
         bend = (
@@ -186,45 +201,32 @@ class TwinView:
         )
         return (
             f"**{STATES.get(self._state(), self._state())}**\n\n{now}{bend}\n\n"
-            f"answer after {1e3 * row.latency:.1f} ms, turn {1e3 * row.lateness:.1f} ms late"
+            f"answer after {1e3 * row.latency:.1f} ms, cycle {1e3 * row.lateness:.1f} ms late"
         )
 
 
-# --------------------
-# The buttons of a twin's page, one set a browser: a key, a command, and a second word.
-#
-# What one browser asks for, only that browser can confirm, and only for a short time. A page of
-# another site that reaches the port has no key: it stands in the terminal of whoever runs the
-# twin.
-
-
-EXPIRES = 10.0
-"""A command that is not confirmed for so long is forgotten [s]."""
-NOTHING = "no command waits"
-CLOSE, OPEN, VENT = "Close", "Open", "Vent"
-
-Values = dict[str, float | bool]
+# Commands
 
 
 class CommandSink(Protocol):
-    """Takes commands by the names of their fields."""
+    """Receiver of commands by the names of their fields."""
 
     def words(self, values: Values) -> str:
-        """What they do."""
+        """Describe a command."""
 
     def send(self, values: Values) -> str:
-        """Send them; empty, or why they are not sent."""
+        """Send a command; return the reason where it is refused, else nothing."""
 
 
 class CommandPanel:
     """The buttons of one browser.
 
     Args:
-        gui: The panel of that browser.
-        twin: Knows the limits of the targets.
-        desk: Takes the commands.
-        key: What has to be typed first.
-        clock: The time [s].
+        gui: GUI of that browser.
+        twin: Digital twin with the limits of the targets.
+        queue: Receiver of the commands.
+        key: Key that must be typed first.
+        clock: Clock [s].
     """
 
     def __init__(
@@ -239,7 +241,7 @@ class CommandPanel:
         self._pending: tuple[float, Values] | None = None
         limits = twin.controller.map.writes
         with gui.add_folder("Commands"):
-            self.key = gui.add_text("key", "", hint="It stands in the terminal of the twin.")
+            self.key = gui.add_text("key", "", hint="Printed in the terminal of the twin.")
             low, high = limits.positive_target.limits
             self.positive = _slider(gui, "positive / kPa", max(low, 0.0), high)
             low, high = limits.negative_target.limits
@@ -259,7 +261,7 @@ class CommandPanel:
         """Propose the command of a button."""
         if not hmac.compare_digest(self.key.value.strip().encode(), self._key.encode()):
             self.message.content = (
-                "**type the key first**, which stands in the terminal of the twin"
+                "**type the key first**; it is printed in the terminal of the twin"
             )
             return
         values = self._values(name)
@@ -267,18 +269,18 @@ class CommandPanel:
         self.message.content = f"**waits for a confirmation:** {self._queue.words(values)}"
 
     def send(self) -> None:
-        """Send what this browser asked for, if that was not long ago."""
+        """Send the proposed command of this browser, if it has not expired."""
         pending, self._pending = self._pending, None
         if pending is None:
             self.message.content = NOTHING
         elif self._clock() - pending[0] > EXPIRES:
-            self.message.content = f"not sent: it waited for more than {EXPIRES:g} s"
+            self.message.content = f"not sent: it was not confirmed within {EXPIRES:g} s"
         else:
             refused = self._queue.send(pending[1])
             self.message.content = f"not sent: {refused}" if refused else NOTHING
 
     def forget(self) -> None:
-        """Take the command back."""
+        """Discard the proposed command."""
         self._pending = None
         self.message.content = NOTHING
 
@@ -293,32 +295,23 @@ class CommandPanel:
 
 
 def _slider(gui: viser.GuiApi, name: str, low: float, high: float) -> viser.GuiSliderHandle[float]:
-    """From one pressure to another [Pa]; it starts in the middle."""
+    """Add a slider between two pressures [Pa]; it starts in the middle."""
     low, high = KPA * low, KPA * max(high, low + 1.0)
     return gui.add_slider(name, low, high, 0.1, round(0.5 * (low + high), 1))
 
 
-# --------------------
-# Images of a twin: the gripper near by, and the whole robot.
-
-
-Image = npt.NDArray[np.uint8]
-
-SIZE, FPS = (960, 640), 24
-AZIMUTH_DEG, ELEVATION_DEG, MARGIN = 145.0, -14.0, 0.12
-ROUND_FLANGE = 0.05
-"""Around the flange so much is in the image [m]."""
+# Images
 
 
 class TwinCamera:
-    """Draws a twin, always the same way: one shape makes one image, bit for bit.
+    """Renderer of a twin from a fixed view; one shape gives one image, bit for bit.
 
     Args:
-        twin: The twin.
+        twin: Digital twin.
         renderer: ``auto``, ``gl`` or ``raycast``.
 
     Raises:
-        BackendUnavailable: The renderer that was asked for is not there.
+        BackendUnavailable: The requested renderer is not available.
     """
 
     def __init__(self, twin: Twin, renderer: str = "auto") -> None:
@@ -327,28 +320,28 @@ class TwinCamera:
         self.note = self._renderer.description
 
     def draw(self, shape: TwinShape, joints: Array | None) -> Image:
-        """The image of a shape, (height, width, 3).
+        """Render a shape, (height, width, 3).
 
         Args:
-            shape: The fingers.
-            joints: Of the arm [rad].
+            shape: Shape of the fingers.
+            joints: Joint angles of the arm [rad].
         """
         return self._renderer.draw(self._bodies.pose(shape, joints), self._camera(shape))
 
     def write(self, shape: TwinShape, joints: Array | None, path: Path) -> Path:
-        """Draw it into a ``.png``.
+        """Render a shape into a ``.png`` file.
 
         Raises:
-            ResultError: The place cannot be written.
+            ResultError: The file cannot be written.
         """
         return write_png(path, self.draw(shape, joints))
 
     def close(self) -> None:
-        """Free what it holds."""
+        """Release the renderer."""
         self._renderer.close()
 
     def _camera(self, shape: TwinShape) -> Camera:
-        """Flange and straight fingers have room in the image, however they bend."""
+        """Place the camera so that flange and fingers are visible for every bend."""
         reach = float(np.sum(self._bodies.twin.finger.lengths))
         roots = shape.roots[:, :3, 3]
         ends = roots + reach * shape.roots[:, :3, 2]
@@ -378,16 +371,16 @@ def record_twin_video(
     path: Path,
     progress: Callable[[float], None] | None = None,
 ) -> Path:
-    """Video shapes, ``FPS`` of them a second.
+    """Render shapes as a video with ``FPS`` frames per second.
 
     Args:
-        camera: Draws them.
-        shapes: Fingers, joints of the arm, and what is stamped on the image.
-        path: The ``.mp4`` to write.
-        progress: Called with the part that is done.
+        camera: Renderer.
+        shapes: Shape of the fingers, joint angles of the arm, and text on the image.
+        path: ``.mp4`` file to write.
+        progress: Called with the completed fraction.
 
     Raises:
-        BackendUnavailable: ffmpeg is not there.
+        BackendUnavailable: ffmpeg is not available.
         ResultError: There is no shape, or the video cannot be written.
     """
 

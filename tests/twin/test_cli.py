@@ -20,7 +20,7 @@ from tests.twin.serving import serving
 def test_it_serves_for_a_while(run: Run) -> None:
     ran = run("twin", "robot", "--port", "0", "--duration", "0.05", "--udp", "127.0.0.1:9")
     assert ran.code == 0, ran.err
-    assert "the robot 'irb120' tells its pose at http://127.0.0.1:" in ran.err
+    assert "the robot 'irb120' reports its pose at http://127.0.0.1:" in ran.err
     assert ran.out == ""
 
 
@@ -83,7 +83,7 @@ def test_a_run_writes_record_figures_and_page(record: Path) -> None:
 def test_a_replay_draws_the_same_image_bit_for_bit(record: Path, tmp_path: Path, run: Run) -> None:
     done = run("twin", "replay", record, "--renderer", "raycast", "--out", tmp_path, "--json")
     assert done.code == 0
-    assert 2 < done.json["turns"] <= 51  # a busy machine misses some
+    assert 2 < done.json["cycles"] <= 51  # a busy machine misses some
     assert "The pressure went from" in done.json["words"]
     assert (tmp_path / "twin.png").read_bytes() == (record / "twin.png").read_bytes()
     early = tmp_path / "early"

@@ -16,11 +16,9 @@ from softgrasp import assets
 from softgrasp.cli import terminal
 from softgrasp.twin.accuracy import reference_finger, shape_at
 from softgrasp.twin.files import (
-    TipPoints,
     load_piece_angles,
     load_pressure_fit,
     save_camera,
-    save_tip_points,
 )
 from softgrasp.twin.report import WRITTEN
 from softgrasp.twin.synthetic_rgbd import RgbdTestRig, rgbd_camera
@@ -51,8 +49,8 @@ def test_a_fit_with_its_files_and_words(run: Run, table: Path, tmp_path: Path) -
         "fit        angles: 43 samples of 4 pieces, valid from -90 to 120 kPa",
         "condition  8 with pressures over 100 kPa, 8.8e+05 with them in kPa",
         "monotonic  yes",
-        "curves     accepted: expected 0.0915° from the truth at worst, 0.305 sigma; at most 0.4 "
-        "sigma are let through",
+        "curves     accepted: expected 0.0915° from the truth at worst, 0.305 sigma; the limit "
+        "is 0.4 sigma",
     ]
     result, shipped = load_pressure_fit(tmp_path / "fit/pressure_fit.yaml"), "four_piece"
     assert result.source == "fitted to angles.csv"
@@ -85,7 +83,7 @@ def test_curves_that_bend_back_are_told_or_refused(run: Run, tmp_path: Path) -> 
     ran = run(*words)
     assert ran.code == 0
     assert f"monotonic  no: {message}\n" in ran.out
-    assert "curves     not judged: the sigma of a measurement is not known" in ran.out
+    assert "curves     not assessed: the sigma of a measurement is unknown" in ran.out
     ran = run(*words, "--monotonic", "--out", "other")
     assert ran.code == 2
     assert f"error: expected curves that are monotonic, found: {message}" in ran.err
@@ -109,10 +107,10 @@ def test_curves_that_bend_back_are_told_or_refused(run: Run, tmp_path: Path) -> 
          "found -0.0174533"),
         (("poses", "--fit", "four_piece"), "--fit and --pressure-kpa: expected both or none, found "
          "one"),
-        (("poses", "--fit", "four_piece", "--pressure-kpa", "125"), "pressure: expected pressures "
-         "from -90 to 120 kPa, which is what was measured, found 125 kPa"),
+        (("poses", "--fit", "four_piece", "--pressure-kpa", "125"), "pressure: expected measured "
+         "pressures from -90 to 120 kPa, found 125 kPa"),
         (("poses", "--fit", "four_piece", "--pressure-kpa", "9", "--theta-deg", "1,1,1,1"),
-         "--theta-deg: a fit has its own; expected it or --fit, found both"),
+         "--theta-deg: expected it or --fit, found both"),
         (("poses", "--phi-deg", "1,2"), "--phi-deg: expected one for each of 4 pieces, found 2"),
     ],
 )  # fmt: skip
@@ -127,7 +125,8 @@ def test_mistakes_are_told_in_a_sentence(
 
 def test_poses_of_both_models(run: Run, tmp_path: Path) -> None:
     tip = np.array([[0.0235, 0.0091, 0.0456], [0.0235, 0.0091, 0.0458]])
-    save_tip_points(TipPoints(np.array([0.0, 1.0]), tip), tmp_path / "tips.csv")
+    rows = np.column_stack([[0.0, 1.0], tip])
+    np.savetxt(tmp_path / "tips.csv", rows, delimiter=",", header="time_s,x_m,y_m,z_m", comments="")
     ran = run("twin", "poses", "--measured", "tips.csv", "--out", "poses", "--json")
     assert ran.code == 0, ran.err
     assert files_in(tmp_path / "poses") == ["poses.csv", "poses.png", "result.json"]
@@ -256,11 +255,14 @@ def test_clicks_on_the_page(run: Run, case: Case, monkeypatch: pytest.MonkeyPatc
     ("options", "sentence"),
     [
         (("--points", "1,2 3"), "--points: expected points as column,row, found '3'"),
-        (("--points", " "), "--points: expected points as column,row, found nothing"),
-        (("--points", "1,2 3,4 5,6", "--edges"), "expected two picks a cut with --edges, found 3"),
-        (("--points", "1,2 30,4"), "expected a reference line, or two picks a cut"),
+        (("--points", " "), "--points: expected points as column,row, found none"),
+        (
+            ("--points", "1,2 3,4 5,6", "--edges"),
+            "expected two picks per cut with --edges, found 3",
+        ),
+        (("--points", "1,2 30,4"), "expected a reference line, or two picks per cut"),
         (("--points", "1,2 3,nan"), "found '3,nan'"),
-        (("--line", "1,2 3,4"), "--line: expected it only with --points"),
+        (("--line", "1,2 3,4"), "--line: expected only with --points"),
         (("--pressure-kpa", "5"), "expected --pressure-kpa and --append together, found no --app"),
         (("--depth", "none.npy"), "none.npy: expected a depth image, found no such file"),
     ],

@@ -105,7 +105,7 @@ def test_a_program_of_a_file(tmp_path: Path) -> None:
 
 
 def test_an_arm_beside_its_program(tmp_path: Path) -> None:
-    own = (sg.library.directory("arms") / "irb120.yaml").read_text("utf-8")
+    own = (sg.assets.directory("arms") / "irb120.yaml").read_text("utf-8")
     (tmp_path / "arm.yaml").write_text(own.replace("name: irb120", "name: own"), encoding="utf-8")
     path = tmp_path / "mine.yaml"
     path.write_text(PROGRAM.replace("irb120", "arm.yaml"), encoding="utf-8")

@@ -32,7 +32,6 @@ from softgrasp.twin.files import (
     save_camera,
     save_piece_angles,
     save_pressure_fit,
-    save_tip_points,
 )
 from softgrasp.twin.piecewise_bending import angles_at, curve_errors, fit_pressures, reversals
 from tests.twin.robots import apart, robot
@@ -120,7 +119,7 @@ def test_the_shipped_twin_survives_its_json() -> None:
         ("finger: four_piece", "finger: five_piece", "2: finger: no pressure fit 'five_piece'"),
         ("finger: four_piece", "finger: 4", "2: finger: expected a name or a file, found 4"),
         ("phis: [12, 8.8, 6, 3.3]", "phis: [12]", "4: phis: expected one for each of the 4 pieces"),
-        ("count: 3, ", "", "7: gripper.fingers.count: expected a number, found nothing"),
+        ("count: 3, ", "", "7: gripper.fingers.count: expected a number, found no value"),
         ("count: 3", "count: 0", "count: expected at least 1 finger, found 0"),
         ("radius: 30", "radius: thirty", "7: gripper.fingers.radius: expected a number"),
         ("finger: four_piece", "1: 2\nfinger: four_piece", "expected a name, found the key 1"),
@@ -178,7 +177,7 @@ def test_a_fit_may_have_the_units_of_the_paper(tmp_path: Path) -> None:
         ("units: {pressure: psi}", "f.yaml:1: units.pressure: no unit of pressure 'psi'; known: "
          "MPa, Pa, bar, hPa, kPa, mbar"),
         ("lengths: [0.01]\npressures: [0, 1]", "f.yaml: coefficients: this field is missing; "
-         "expected a list: One row a piece, from the constant one to the cubic one [rad]"),
+         "expected a list: One row per piece, from the constant to the cubic coefficient [rad]"),
         ("lengths: [0.01, 0.02]\npressures: [0, 1]\ncoefficients: [[0, 1, 0, 0]]",
          "f.yaml:3: coefficients: expected one for each of the 2 lengths, found 1"),
         ("lengths: [0.01]\npressures: [1, 0]\ncoefficients: [[0, 1, 0, 0]]",
@@ -245,7 +244,10 @@ def test_a_wrong_table_of_angles_is_refused_in_a_sentence(
 def test_measured_tips_come_back_to_the_last_digit(tmp_path: Path) -> None:
     random = np.random.default_rng(1)
     points = TipPoints(np.cumsum(random.uniform(0.01, 0.02, 9)), random.normal(size=(9, 3)))
-    again = load_tip_points(save_tip_points(points, tmp_path / "tips.csv"))
+    rows = np.column_stack([points.time, points.position])
+    path = tmp_path / "tips.csv"
+    np.savetxt(path, rows, "%.17g", ",", header="time_s,x_m,y_m,z_m", comments="")
+    again = load_tip_points(path)
     assert (again.time == points.time).all()
     assert (again.position == points.position).all()
 
@@ -342,7 +344,7 @@ def test_csv_in_another_order_with_remarks(tmp_path: Path) -> None:
         ("a.jsonl", json.dumps(OBJECT | {"qv": 1}), "a.jsonl:1: qv: no such field; known: qw"),
         ("a.jsonl", json.dumps(OBJECT | {"qw": True}), "qw: expected a number, found True"),
         ("a.jsonl", json.dumps(OBJECT | {"qw": 10**400}), "qw: expected a number, found 1000"),
-        ("a.jsonl", json.dumps(OBJECT | {"qw": float("nan")}), "NaN is no finite number"),
+        ("a.jsonl", json.dumps(OBJECT | {"qw": float("nan")}), "NaN is not a finite number"),
         ("a.txt", "", "expected a file of flange poses that ends in .csv or .jsonl, found 'a.txt'"),
     ],
 )  # fmt: skip

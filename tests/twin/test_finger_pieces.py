@@ -25,7 +25,6 @@ from softgrasp.twin.finger_pieces import (
     rigid_pieces,
     roots_in_flange,
     tip_error,
-    track_errors,
     twin_shape,
 )
 from softgrasp.twin.flange_server import SimulatedRobot
@@ -42,7 +41,7 @@ parts = st.floats(-1.0, 1.0)
 
 
 @settings(max_examples=50)
-@given(turn=st.tuples(parts, parts, parts, parts), place=st.tuples(parts, parts, parts))
+@given(rotation=st.tuples(parts, parts, parts, parts), position=st.tuples(parts, parts, parts))
 def test_the_flange_turns_as_scipy_says(rotation: tuple, position: tuple) -> None:
     norm = np.linalg.norm(rotation)
     if norm < 0.1:
@@ -203,8 +202,8 @@ def test_mirroring_twice_changes_nothing() -> None:
          "thetas (1,), phis (2,), lengths (1,)"),
         (([0.1], [0.1], [0.0]), "expected finite angles and lengths above 0, found [0.1] "
          "and [0.1], lengths [0.]"),
-        (([0.1], [0.1], [1.0], "unty"), "expected an order of turns, found 'unty'; did you mean "
-         "'unity'? known: plane, unity"),
+        (([0.1], [0.1], [1.0], "unty"), "expected an order of rotations, found 'unty'; did you "
+         "mean 'unity'? known: plane, unity"),
     ],
 )  # fmt: skip
 def test_what_makes_no_pieces_is_refused(given_: tuple, sentence: str) -> None:
@@ -231,22 +230,6 @@ def test_neither_frame_nor_unit_changes_it() -> None:
     assert moved == pytest.approx(tip_error(tip, reference, LENGTHS))
     millimetres = tip_error(1e3 * tip, 1e3 * reference, 1e3 * LENGTHS)
     assert millimetres == pytest.approx(tip_error(tip, reference, LENGTHS))
-
-
-def test_a_measured_track_is_taken_on_straight_lines() -> None:
-    known = np.array([0.0, 1.0, 3.0])
-    measured = np.outer(known, (0.01, 0.0, 0.02))
-    times = np.array([0.0, 0.5, 2.9, 3.0])
-    tips = np.outer(times, (0.01, 0.0, 0.02)) + np.array([0.0, 5.571e-4, 0.0])
-    assert track_errors(times, tips, known, measured, LENGTHS) == pytest.approx(np.full(4, 0.01))
-
-
-def test_beyond_what_was_measured_nothing_is_said() -> None:
-    with pytest.raises(DescriptionError) as refused:
-        track_errors([1.5], [[0, 0, 0]], [0.0, 1.0], np.zeros((2, 3)), LENGTHS)
-    assert str(refused.value) == (
-        "times: expected times from 0 to 1 s, which is what was measured, found 1.5 s"
-    )
 
 
 @pytest.mark.parametrize(
@@ -296,7 +279,7 @@ def test_noise_at_the_ends_of_the_range_is_cut_off_and_more_is_refused() -> None
     flange = ROBOT.sample_at(0.0)
     end, beyond = (twin_shape(TWIN, pressure, flange) for pressure in (120e3, 120.4e3))
     np.testing.assert_array_equal(end.angles, beyond.angles)
-    with pytest.raises(DescriptionError, match=r"of -90 to 120 kPa, which was measured; found 121"):
+    with pytest.raises(DescriptionError, match=r"measured pressure, -90 to 120 kPa, found 121"):
         twin_shape(TWIN, 121e3, flange)
 
 

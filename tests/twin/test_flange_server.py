@@ -30,7 +30,8 @@ from softgrasp.twin.flange_server import (
     ServerLimits,
     parse_head,
 )
-from softgrasp.twin.flange_streams import HttpStream, ManualClock
+from softgrasp.twin.flange_streams import HttpStream
+from tests.twin.clock import ManualClock
 from tests.twin.robots import finished, first, program, robot
 
 ANOTHER = sg.twin.SimulatedRobot(sg.twin.load_robot_program())
@@ -239,7 +240,7 @@ def test_a_stream_shows_its_token(monkeypatch: pytest.MonkeyPatch) -> None:
             source = HttpFlange(url=server.url, timeout=10.0, fields=CartesianFields(time="time"))
             knows = source.replace(token_variable="OUR_TOKEN")
             assert len(await first(sg.twin.open_flange(knows, clock=clock), 3)) == 3
-            with pytest.raises(RequestRefusedError, match="it wants a token"):
+            with pytest.raises(RequestRefusedError, match="it requires a token"):
                 await first(HttpStream(source, clock), 1)
 
     finished(run())
@@ -267,9 +268,7 @@ def test_an_address_that_is_taken() -> None:
         async with served() as server:
             with pytest.raises(ConnectionLostError) as message:
                 await RobotServer(robot(), port=server.port).start()
-            assert f"127.0.0.1:{server.port}: expected an address that is free" in str(
-                message.value
-            )
+            assert f"127.0.0.1:{server.port}: expected a free address" in str(message.value)
 
     finished(run())
 

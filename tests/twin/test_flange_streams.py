@@ -36,7 +36,6 @@ from softgrasp.twin.flange_streams import (
     MAX_WAITING,
     FlangeStream,
     HttpStream,
-    ManualClock,
     ReplayStream,
     SystemClock,
     Ticks,
@@ -44,6 +43,7 @@ from softgrasp.twin.flange_streams import (
     cartesian_document,
     sample_of,
 )
+from tests.twin.clock import ManualClock
 from tests.twin.robots import Talk, answers, apart, finished, first, listening, program, robot
 
 TIMED = CartesianFields(time="time")
@@ -185,9 +185,9 @@ def test_a_value_that_is_none_names_address_and_key(
     [
         (b"<html/>", "expected a JSON object, found: Expecting value"),
         (b"[1]", "expected a JSON object, found [1]"),
-        (b"{}", "_embedded: expected it in the answer, found none"),
-        (b'{"_embedded": {"_state": []}}', "_embedded._state[0]: expected it in the answer, found"),
-        (b'{"_embedded": {"_state": {"0": 1}}}', "_embedded._state[0]: expected it in the answer"),
+        (b"{}", "_embedded: expected a value in the answer, found none"),
+        (b'{"_embedded": {"_state": []}}', "_embedded._state[0]: expected a value in the"),
+        (b'{"_embedded": {"_state": {"0": 1}}}', "_embedded._state[0]: expected a value in"),
         (b'{"_embedded": {"_state": [3]}}', "_embedded._state[0]: expected a JSON object, found 3"),
         (b'{"_embedded": {"_state": [{"y": 1}]}}', "x: expected a number, found no such key among"
          " 'y'"),
@@ -223,7 +223,7 @@ def test_another_layout_is_only_data() -> None:
     ("status", "kind", "sentence"),
     [
         ("401 Unauthorized", RequestRefusedError, "expected HTTP status 200, found 401 "
-         "Unauthorized; it wants a token"),
+         "Unauthorized; it requires a token"),
         ("404 Not Found", RequestRefusedError, "expected HTTP status 200, found 404 Not Found"),
         ("503 Busy", ConnectionLostError, "expected an answer, found HTTP status 503 Busy"),
     ],
@@ -520,8 +520,8 @@ def test_silence_is_told_and_a_sender_that_starts_again_is_heard() -> None:
             with pytest.raises(sg.errors.StaleDataError) as message:
                 await anext(stream)
             assert str(message.value) == (
-                "udp://127.0.0.1:0: expected a new pose within 0.4 s, found none; so far 1 came "
-                "late, 1 twice, 1 were no poses (the last: time_s: expected time_s, x_mm, y_mm, "
+                "udp://127.0.0.1:0: expected a new pose within 0.4 s, found none; so far 1 arrived "
+                "late, 1 twice, 1 invalid (the last: time_s: expected time_s, x_mm, y_mm, "
                 "z_mm, qw, qx, qy, qz, found no time_s)"
             )
             assert clock.now() == pytest.approx(0.4)

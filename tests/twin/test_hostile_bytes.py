@@ -12,7 +12,7 @@ from random import Random
 import pytest
 
 from softgrasp.twin.files import load_register_map
-from softgrasp.twin.modbus_client import Access, Frame
+from softgrasp.twin.modbus_frames import Access, Frame
 from softgrasp.twin.modbus_server import (
     ControllerState,
     Session,
@@ -106,7 +106,7 @@ def test_several_requests_in_one_packet_are_all_answered() -> None:
 
 def test_half_open_connections_shut_nobody_out() -> None:
     async def talk() -> None:
-        async with rig(most_connections=8) as there, there.client() as client:
+        async with rig(max_connections=8) as there, there.client() as client:
             strangers = []
             for k in range(60):
                 stream, writer = await asyncio.open_connection(*there.server.address)

@@ -96,7 +96,7 @@ def check(rig: Bench, link: BadLink, rotations: int) -> None:
     assert all(limits[address][0] <= word <= limits[address][1] for address, word in link.targets)
     assert {word for _, word in link.targets} <= {400, 1200, -400, -900}
     events = " ".join(row["events"] for row in rows)
-    assert "It was not taken" in events
+    assert "It was not accepted" in events
     assert 0 < events.count("The connection is lost:") <= events.count("The connection is back.")
     dark = sum(not row["connected"] for row in rows)
     assert 0 < dark < 0.2 * rotations

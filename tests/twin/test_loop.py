@@ -66,7 +66,7 @@ def test_a_target_beyond_the_limits_never_leaves() -> None:
     asyncio.run(rig.run(20))
     assert all(state.positive_target <= 120e3 for state in rig.commands)
     assert not any(state.positive_on for state in rig.commands)
-    (message,) = [event for event in rig.events if event.startswith("It was not taken")]
+    (message,) = [event for event in rig.events if event.startswith("It was not accepted")]
     assert "expected 0 to 120000 Pa, found 500000" in message
 
 
@@ -114,7 +114,7 @@ def test_a_pressure_that_was_not_measured_has_no_shape_and_is_told_once() -> Non
     assert rig.rows[90].shape is None
     message = [event for event in rig.events if event.startswith("No shape")]
     assert len(message) > 0
-    assert "expected a pressure of -20 to 50 kPa, which was measured; found" in message[0]
+    assert "expected a measured pressure, -20 to 50 kPa, found" in message[0]
 
 
 def test_fingers_in_the_engine_follow_and_sag_a_little() -> None:
@@ -178,10 +178,10 @@ def test_what_ends_the_loop_ends_it_with_a_safe_stop() -> None:
 
     def full(row: TwinRow) -> None:
         if row.number == 60:
-            raise ResultError("record.jsonl: expected room for a row, found: No space left")
+            raise ResultError("record.jsonl: expected space for a row, found: No space left")
 
     rig.loop.keep(At(rig, 5, CLOSE), full)
-    with pytest.raises(ResultError, match="expected room for a row"):
+    with pytest.raises(ResultError, match="expected space for a row"):
         asyncio.run(rig.run(100))
     assert any(state.positive_on for state in rig.commands)
     assert not rig.controller.state().positive_on
@@ -190,7 +190,7 @@ def test_what_ends_the_loop_ends_it_with_a_safe_stop() -> None:
 def test_an_end_in_the_dark_says_that_nothing_was_stopped() -> None:
     rig = Bench(broken=lambda time: time > 1.0)
     asyncio.run(rig.run(100))
-    assert rig.rows[-1].events == ("No safe stop: the controller does not hear.", "End.")
+    assert rig.rows[-1].events == ("No safe stop: the controller is not connected.", "End.")
 
 
 def test_triggers_that_go_off_are_written_before_those_that_go_on() -> None:
@@ -209,7 +209,7 @@ def test_a_desk_takes_commands_while_the_controller_hears() -> None:
     assert queue.words({"negative_on": True}) == "negative trigger on"
     assert queue.send({"positive_on": False, "negative_on": False}) == ""
     hears[0] = False
-    assert queue.send({"positive_on": True}) == "the controller does not hear"
+    assert queue.send({"positive_on": True}) == "the controller is not connected"
     assert box.take() == [Command(positive_on=False, negative_on=False)]
     assert box.take() == []
 

@@ -12,7 +12,7 @@ from softgrasp.assets import directory, names
 from softgrasp.errors import DescriptionError
 from softgrasp.twin.description import PressureRegister, RegisterMap
 from softgrasp.twin.files import load_register_map
-from softgrasp.twin.modbus_client import allowed, from_words, to_words
+from softgrasp.twin.modbus_frames import allowed, from_words, to_words
 from tests.twin.controllers import odd_map
 
 SHIPPED = directory("register_maps") / "softgrasp_default.yaml"
@@ -84,8 +84,8 @@ TRIGGER = "positive_on: {kind: holding, address: 0, type: int16}"
     ("old", "new", "message"),
     [
         (LINE, LINE.replace("address: 2", "address: 1"),
-         "yaml:10: reads.positive_target: expected a place of its own, found holding 1, where "
-         "reads.negative_on is"),
+         "yaml:10: reads.positive_target: expected a separate address, found holding 1, which is "
+         "reads.negative_on"),
         (LINE, LINE.replace("int16", "uint16").replace("[0, 120]", "[-5, 120]"),
          "reads.positive_target.limits: expected limits that fit uint16 at 100 Pa a count (0 to "
          "6.5535e+06 Pa), found -5000 Pa"),
@@ -104,7 +104,7 @@ TRIGGER = "positive_on: {kind: holding, address: 0, type: int16}"
          "no such field; did you mean 'positive_target'? known: "),
         ("unit: kPa", "unit: kpa", "yaml:4: unit: no unit of pressure 'kpa'; did you mean 'kPa'?"),
         ("device_id: 1", "device_id: 300", "device_id: expected a number at most 255, found 300"),
-        ("device_id: 1", "handshake: 2", "handshake: expected a place of its own"),
+        ("device_id: 1", "handshake: 2", "handshake: expected a separate address"),
         ("device_id: 1", "handshake: 65530", "handshake: expected 24 registers below 65536"),
     ],
 )  # fmt: skip

@@ -23,7 +23,8 @@ from softgrasp.errors import (
 )
 from softgrasp.twin.description import RegisterMap
 from softgrasp.twin.files import load_register_map
-from softgrasp.twin.modbus_client import ControllerClient, TcpLink, spans
+from softgrasp.twin.modbus_client import ControllerClient, TcpLink
+from softgrasp.twin.modbus_frames import spans
 from softgrasp.twin.modbus_server import (
     ControllerState,
     Session,
@@ -123,7 +124,8 @@ def test_an_unknown_register_is_named() -> None:
             with pytest.raises(RequestRefusedError) as caught:
                 await wrong.read()
             assert str(caught.value) == (
-                "pressure (holding 77): expected to be read, found: illegal address: there is no "
+                "pressure (holding 77): expected a readable register, found: illegal address: "
+                "there is no "
                 "such register (exception 2)"
             )
             other = connect_controller(host, port, DEFAULT.replace(device_id=9))
@@ -145,7 +147,8 @@ def test_the_server_refuses_what_is_outside_its_own_limits() -> None:
                 with pytest.raises(RequestRefusedError) as caught:
                     await client.set_targets(positive=150e3)
             assert str(caught.value) == (
-                "positive_target (holding 2): expected to take positive_target = 150000, found: "
+                "positive_target (holding 2): expected acceptance of positive_target = 150000, "
+                "found: "
                 "illegal value (exception 3)"
             )
             assert there.heard == []

@@ -16,7 +16,6 @@ from softgrasp.twin.piecewise_bending import (
     Reversal,
     angles_at,
     bend_range,
-    curvatures_at,
     curve_errors,
     fit_pressures,
     pressure_for,
@@ -136,16 +135,14 @@ def test_a_piece_that_does_not_move_is_explained() -> None:
     assert fit_pressures(PRESSURES, angles, LENGTHS).r_squared[2] == 1.0
 
 
-def test_curvature_is_angle_over_length() -> None:
-    assert curvatures_at(TRUTH, 1e5) == pytest.approx(angles_at(TRUTH, 1e5) / np.array(LENGTHS))
+def test_angles_have_the_shape_of_pressures() -> None:
     assert angles_at(TRUTH, [[0.0, 1e5]]).shape == (1, 2, 4)
 
 
 @pytest.mark.parametrize("pressure", [-90.1e3, 120.1e3, np.nan, np.inf])
 def test_outside_the_measured_pressures_nothing_is_said(pressure: float) -> None:
     message = (
-        "pressure: expected pressures from -90 to 120 kPa, which is what was measured, found "
-        f"{1e-3 * pressure:g} kPa"
+        f"pressure: expected measured pressures from -90 to 120 kPa, found {1e-3 * pressure:g} kPa"
     )
     with pytest.raises(DescriptionError, match=re.escape(message)):
         angles_at(TRUTH, [0.0, pressure])
@@ -214,8 +211,8 @@ def test_the_ends_of_the_range_are_reached() -> None:
 def test_a_bend_out_of_reach_is_refused_with_what_is_in_reach() -> None:
     low, high = np.degrees(bend_range(TRUTH, 1))
     message = (
-        f"bend: expected a bend of piece 2 from {low:.4g}° to {high:.4g}°, which is what pressures "
-        "from -90 to 120 kPa make, found 57.3°"
+        f"bend: expected a bend of piece 2 from {low:.4g}° to {high:.4g}°, which pressures "
+        "from -90 to 120 kPa give, found 57.3°"
     )
     with pytest.raises(DescriptionError, match=re.escape(message)):
         pressure_for(TRUTH, 1.0, piece=1)
@@ -230,8 +227,8 @@ def test_several_pressures_of_one_bend_are_reported() -> None:
     with pytest.raises(DescriptionError) as refused:
         pressure_for(fit, 0.0)
     assert str(refused.value) == (
-        "bend: expected a bend of all pieces together that one pressure makes, found 0°, which 3 "
-        "make: -86.6, 0, 86.6 kPa; near says which"
+        "bend: expected a bend of all pieces together that one pressure gives, found 0°, which 3 "
+        "give: -86.6, 0, 86.6 kPa; specify near"
     )
     assert pressure_for(fit, 0.0, near=7e4) == pytest.approx(edge)
     # at the turning point two become one

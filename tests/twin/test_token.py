@@ -24,7 +24,7 @@ def test_a_token_is_asked_for_before_anything_is_written() -> None:
                 with pytest.raises(RequestRefusedError) as caught:
                     await wrong.read()
             assert str(caught.value) == (
-                "token (holding 61440): expected the controller to take it, found: it is wrong"
+                "token (holding 61440): expected acceptance by the controller, found: it is wrong"
             )
             assert there.heard == []
             async with there.client(token=TOKEN) as friend:

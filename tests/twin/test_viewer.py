@@ -97,7 +97,7 @@ def test_a_command_needs_the_key_and_a_second_word_of_the_same_browser(
     now[0] += EXPIRES + 1.0
     one.send()
     assert len(tray.sent) == 1
-    assert one.message.content == "not sent: it waited for more than 10 s"
+    assert one.message.content == "not sent: it was not confirmed within 10 s"
     one.ask("Vent")
     one.forget()
     one.send()

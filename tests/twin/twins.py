@@ -9,12 +9,13 @@ from softgrasp.errors import ConnectionLostError
 from softgrasp.twin.description import Twin
 from softgrasp.twin.files import load_twin
 from softgrasp.twin.flange_server import open_flange
-from softgrasp.twin.flange_streams import LatestPose, ManualClock
+from softgrasp.twin.flange_streams import LatestPose
 from softgrasp.twin.loop import TwinLoop
 from softgrasp.twin.modbus_client import ControllerClient
 from softgrasp.twin.modbus_server import Session, SimulatedController
 from softgrasp.twin.record import TwinRow
 from tests.support.memory_link import MemoryLink
+from tests.twin.clock import ManualClock
 
 Broken = Callable[[float], bool]
 
