@@ -93,22 +93,7 @@ def discretise(
     for field, value in (needed | specified).items():
         _check(field, value, above=True)
     _check("bending_damping", bending_damping, above=False)
-    for edge in () if section is None else _pair(section):
-        _check("section", edge, above=True)
-    count: object = joints
-    if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1:
-        raise DescriptionError(f"expected a whole number from 1 on, found {joints}", field="joints")
     cells = _cells(joints, layout)
-    width, height = section or (SLENDERNESS * length,) * 2
-    bounds = np.concatenate([[0.0], cells.positions, [1.0]]) * length
-    links = [
-        SoftLink(
-            center=(0.5 * (begin + end), 0.0, 0.0),
-            mass=mass * (end - begin) / length,
-            size=(end - begin, width, height),
-        )
-        for begin, end in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)
-    ]
     bends = [
         SoftJoint(
             position=(position * length, 0.0, 0.0),
@@ -126,7 +111,29 @@ def discretise(
         )
     ]
     return SoftFinger(
-        name=name, joints=tuple(bends), links=tuple(links), tip=(length, 0.0, 0.0), planar=planar
+        name=name,
+        joints=tuple(bends),
+        links=_uniform_links(length, mass, section, cells.positions),
+        tip=(length, 0.0, 0.0),
+        planar=planar,
+    )
+
+
+def _uniform_links(
+    length: float, mass: float, section: tuple[float, float] | None, positions: Array
+) -> tuple[SoftLink, ...]:
+    """Make the links between joints at positions over the length."""
+    for edge in () if section is None else _pair(section):
+        _check("section", edge, above=True)
+    width, height = section or (SLENDERNESS * length,) * 2
+    bounds = np.concatenate([[0.0], positions, [1.0]]) * length
+    return tuple(
+        SoftLink(
+            center=(0.5 * (begin + end), 0.0, 0.0),
+            mass=mass * (end - begin) / length,
+            size=(end - begin, width, height),
+        )
+        for begin, end in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)
     )
 
 
@@ -137,7 +144,10 @@ class _Cells(NamedTuple):
     fractions: Array
 
 
-def _cells(joints: int, layout: str) -> _Cells:
+def _cells(joints: object, layout: str) -> _Cells:
+    """Return the cells of a layout."""
+    if isinstance(joints, bool) or not isinstance(joints, int | np.integer) or joints < 1:
+        raise DescriptionError(f"expected a whole number from 1 on, found {joints}", field="joints")
     if layout == "midpoint":
         return _Cells((np.arange(joints) + 0.5) / joints, np.full(joints, 1.0 / joints))
     if layout not in get_args(Layout):
@@ -208,16 +218,7 @@ def finger_from_bendable(bendable: Bendable, *, driven: Sequence[int] | None = N
             SoftgraspWarning,
             stacklevel=2,
         )
-    phi = bendable.limits.phi_min or 0.0
-    gain, area, arm, pull = 0.0, 0.0, 0.0, 0.0
-    for actuator in actuators if bendable.planar else ():
-        lever = actuator.radius * math.cos(actuator.angle - phi)
-        if isinstance(actuator, Chamber):
-            gain -= actuator.area * lever
-            area += actuator.area
-        else:
-            arm += lever
-            pull += 1.0
+    gain, area, arm, pull = _gains(bendable, actuators)
     return discretise(
         backbone.length,
         backbone.bending_stiffness,
@@ -248,6 +249,23 @@ def _driven(bendable: Bendable, numbers: Sequence[int] | None) -> list[Chamber |
                 field="driven",
             )
     return [actuators[number] for number in dict.fromkeys(numbers)]
+
+
+def _gains(
+    bendable: Bendable, actuators: Sequence[Chamber | Tendon]
+) -> tuple[float, float, float, float]:
+    """Return moment and force over pressure, then over tension; zeros of a spatial bendable."""
+    phi = bendable.limits.phi_min or 0.0
+    gain, area, arm, pull = 0.0, 0.0, 0.0, 0.0
+    for actuator in actuators if bendable.planar else ():
+        lever = actuator.radius * math.cos(actuator.angle - phi)
+        if isinstance(actuator, Chamber):
+            gain -= actuator.area * lever
+            area += actuator.area
+        else:
+            arm += lever
+            pull += 1.0
+    return gain, area, arm, pull
 
 
 def _lost(bendable: Bendable) -> list[str]:

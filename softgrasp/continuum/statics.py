@@ -82,7 +82,7 @@ class PlanarChain:
         axes = {axis for _, axis in finger.freedoms}
         if axes != {"y"}:
             raise DescriptionError(
-                f"expected a finger that only bends in its plane, found one whose joints give in "
+                f"expected a finger that only bends in its plane, found one with freedoms "
                 f"{', '.join(sorted(axes))}",
                 field="finger",
             )

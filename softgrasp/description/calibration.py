@@ -150,8 +150,8 @@ class CalibrationProblem(Description):
                 if len(one.angles) > joints:
                     raise FieldError(
                         f"expected at most {joints} angles, one per joint, found {len(one.angles)}",
-                        name, index, "angles",
-                    )  # fmt: skip
+                        *(name, index, "angles"),
+                    )
         for name in ("stiffness_bounds", "damping_bounds", "gain_bounds"):
             low, high = getattr(self, name)
             if low >= high:
@@ -212,7 +212,7 @@ class FingerRelease(Description):
         axes = {axis for _, axis in self.finger.freedoms}
         if axes != {"y"}:
             raise FieldError(
-                "expected a finger that only bends in its plane, found one whose joints give in "
+                "expected a finger that only bends in its plane, found one with freedoms "
                 f"{', '.join(sorted(axes))}",
                 "finger",
             )

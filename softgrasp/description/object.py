@@ -131,9 +131,8 @@ class PlacedObject(Description):
     def _placed(cls, data: Any) -> Any:
         if isinstance(data, dict) and data.get("position") is None:
             raise FieldError(
-                "expected where the middle of this object stands in the world [m], found nothing: "
-                "only the object to be grasped finds its own place, at the grasp's centre or on "
-                "its table",
+                "expected the centre of this object in the world [m], found none: only the object "
+                "to be grasped has a default, the grasp's centre or its table",
                 "position",
             )
         return data

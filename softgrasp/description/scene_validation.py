@@ -196,14 +196,9 @@ def _can_be_evaluated(scene: GraspScene) -> None:
     if not (any(tests) or follows):
         raise FieldError(
             "expected something that tests the grasp: gravity, motion, directions or pulls here, "
-            "or a sequence that goes on after its close; found none",
+            "or a sequence that continues after its close; found none",
             "success",
         )
-    loads: dict[FieldPath, Vec3] = {}
-    if success.gravity is not None:
-        loads["gravity",] = success.gravity
-    loads |= {("directions", i): load for i, load in enumerate(success.directions)}
-    loads |= {("pulls", i, "direction"): pull.direction for i, pull in enumerate(success.pulls)}
     if success.pulls and scene.object.elasticity is not None:
         raise FieldError(
             "expected a rigid object to be pulled out, found a deformable one", "success", "pulls"
@@ -216,19 +211,31 @@ def _can_be_evaluated(scene: GraspScene) -> None:
             "success",
             "max_creep",
         )
-    for index, pull in enumerate(success.pulls if scene.object_mount == "planar" else ()):
-        if pull.direction[1] != 0.0 and any(pull.direction[::2]):
+
+
+def _planar_loads_fit(scene: GraspScene) -> None:
+    """Refuse loads that cannot move a planar object."""
+    success = scene.success
+    if success is None or scene.object_mount != "planar":
+        return
+    loads: dict[FieldPath, Vec3] = {}
+    if success.gravity is not None:
+        loads["gravity",] = success.gravity
+    loads |= {("directions", i): load for i, load in enumerate(success.directions)}
+    for index, (x, y, z) in enumerate(pull.direction for pull in success.pulls):
+        if y != 0.0 and (x or z):
             raise FieldError(
                 "expected a direction in the x–z plane, in which a planar object moves, found "
-                f"{pull.direction}",
-                "success", "pulls", index, "direction",
-            )  # fmt: skip
-    for location, load in loads.items() if scene.object_mount == "planar" else ():
+                f"{(x, y, z)}",
+                *("success", "pulls", index, "direction"),
+            )
+        loads["pulls", index, "direction"] = (x, y, z)
+    for location, load in loads.items():
         if not any(load[::2]):
             raise FieldError(
-                f"expected a part in the x–z plane, in which a planar object moves, found {load}",
-                "success",
-                *location,
+                "expected a component in the x–z plane, in which a planar object moves, found "
+                f"{load}",
+                *("success", *location),
             )
 
 
@@ -493,6 +500,7 @@ SCENE_RULES = (
     _stand_somewhere,
     _can_be_lifted,
     _can_be_evaluated,
+    _planar_loads_fit,
     _can_be_carried,
     _carrier_fits,
     _can_be_run,

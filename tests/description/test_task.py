@@ -104,12 +104,12 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     (
         {"success": {"gravity": None}},
         "success: expected something that tests the grasp: gravity, motion, directions or pulls "
-        "here, or a sequence that goes on after its close; found none",
+        "here, or a sequence that continues after its close; found none",
     ),
     (
         {"success": {"directions": [[0, 1.0, 0]]}, "object_mount": "planar"},
-        "success.directions[0]: expected a part in the x–z plane, in which a planar object moves, "
-        "found (0.0, 1.0, 0.0)",
+        "success.directions[0]: expected a component in the x–z plane, in which a planar object "
+        "moves, found (0.0, 1.0, 0.0)",
     ),
     (
         {"preshape": "strait"},

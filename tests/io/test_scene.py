@@ -328,8 +328,8 @@ def test_a_shipped_further_object_is_written_by_its_name(tmp_path: Path) -> None
         ),
         (
             "objects:\n  - {object: sphere}\n",
-            "{path}:4: objects[0].position: expected where the middle of this object stands in the "
-            "world [m], found nothing",
+            "{path}:4: objects[0].position: expected the centre of this object in the world [m], "
+            "found none",
         ),
         (
             "objects:\n  - object: sphere\n    position: [1, 0]\n",

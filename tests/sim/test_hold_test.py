@@ -271,8 +271,8 @@ def test_a_pull_needs_a_direction_and_a_plane_its_own() -> None:
     with pytest.raises(DescriptionError) as caught:
         pads(2, object_mount="planar", success=across)
     assert str(caught.value) == (
-        "success.pulls[0].direction: expected a part in the x–z plane, in which a planar object "
-        "moves, found (0.0, 1.0, 0.0)"
+        "success.pulls[0].direction: expected a component in the x–z plane, in which a planar "
+        "object moves, found (0.0, 1.0, 0.0)"
     )
 
 

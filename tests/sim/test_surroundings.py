@@ -310,9 +310,8 @@ def test_a_further_object_needs_a_place_and_says_so() -> None:
     with pytest.raises(sg.DescriptionError) as refused:
         pinch(objects=({"object": ball()},), surroundings=(sg.Table(),))
     assert str(refused.value) == (
-        "objects[0].position: expected where the middle of this object stands in the world [m], "
-        "found nothing: only the object to be grasped finds its own place, at the grasp's centre "
-        "or on its table"
+        "objects[0].position: expected the centre of this object in the world [m], found none: "
+        "only the object to be grasped has a default, the grasp's centre or its table"
     )
 
 
