@@ -2,8 +2,9 @@
 
 ``figure`` opens a matplotlib figure, writes it as a PNG, and writes the drawn numbers into a CSV
 file of the same name. The numbers are read back from the matplotlib artists (lines, error bars,
-scatter points, bars, maps) in the units of their axes, so that figure and table cannot differ and
-one function serves all figures. Margins are fixed distances in inches: matplotlib's layout
+scatter points, bars, maps) in the units of their axes, so that figure and table cannot differ.
+This takes 150 lines once; returning the numbers from each of the about 40 figures in eleven modules
+would take as many. Margins are fixed distances in inches: matplotlib's layout
 engines measure every text twice and take ten times as long.
 """
 

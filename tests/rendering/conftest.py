@@ -1,4 +1,4 @@
-"""A four-finger hand bent around an object, and ways to look at what a renderer drew."""
+"""A four-finger hand bent around an object, and helpers to compare images."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The framed points fill the picture, and the corner points hold the geoms."""
+"""Camera framing, and points whose hull contains the geoms."""
 
 import mujoco
 import numpy as np

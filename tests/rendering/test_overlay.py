@@ -1,4 +1,4 @@
-"""Marks lie over everything, where the camera projects them."""
+"""Marks are drawn over everything at their projected positions."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The ray caster draws what the model holds, where OpenGL draws it."""
+"""The ray caster draws the geometry of the model as OpenGL does."""
 
 import mujoco
 import numpy as np

@@ -1,4 +1,4 @@
-"""A coarse picture spreads to the whole one without a shift."""
+"""Upsampling without a shift; conservative masks for rays; visible geoms."""
 
 import mujoco
 import numpy as np
@@ -45,8 +45,7 @@ def test_grown_adds_the_neighbours_beside():
     assert grown(mask).sum() == 5 + 3
 
 
-# --------------------
-# Rays go where something can be, and to everything that is shown.
+# Masks for rays and visible geoms.
 
 
 HULLS = hnp.arrays(

@@ -1,4 +1,4 @@
-"""OpenGL is asked for in another process, works whatever MUJOCO_GL says, and leaves quietly."""
+"""Choice of a renderer; OpenGL in a child process, independent of MUJOCO_GL."""
 
 import os
 import subprocess
@@ -156,8 +156,7 @@ def test_no_speckles_on_the_lit_floor(scene, egl):
         assert lonely.mean() < 2e-3
 
 
-# --------------------
-# ``auto`` takes the best that works and says so; ``gl`` without OpenGL names the cure.
+# Selection of a renderer.
 
 
 CURE = "sudo apt install libgl1 libegl1 libgl1-mesa-dri"

@@ -1,4 +1,4 @@
-"""Round meshes look round without OpenGL; flat sides stay flat."""
+"""Smooth normals, soft shadows and skins of the ray caster."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from softgrasp.model.shapes import SKINNED_GROUP
 from softgrasp.rendering import Camera, open_renderer
 from softgrasp.rendering import camera as extents
 from softgrasp.rendering import renderer as gl
-from softgrasp.rendering.camera import Camera as camera_Camera
 from softgrasp.rendering.rays import Caster
 from softgrasp.rendering.shading import (
     LIGHT_TANGENT,
@@ -105,8 +104,7 @@ def test_a_flat_side_of_many_triangles_keeps_its_normal():
     assert ((smooth[side, :2] * outward).sum(axis=1) > np.cos(np.radians(4))).mean() > 0.9
 
 
-# --------------------
-# Shadows lie where the light is hidden, soft at the rim, and inside what is expected of them.
+# Shadows.
 
 
 MODEL = """
@@ -187,11 +185,10 @@ def test_light_is_not_mixed_between_surfaces():
     assert set(np.unique(fraction)) == {0.0, 1.0}
 
 
-# --------------------
-# Rays that meet a skin, against a slow search, and both renderers against each other.
+# Skins.
 
 
-CAMERA = camera_Camera((0.0, 0.0, -0.04), 0.4, 70.0, -15.0)
+CAMERA = Camera((0.0, 0.0, -0.04), 0.4, 70.0, -15.0)
 SKINS_SIZE = (160, 120)
 
 

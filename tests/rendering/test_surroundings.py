@@ -1,4 +1,4 @@
-"""Pictures of several objects, walls and tables."""
+"""Images of several objects, walls and tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Films play back as they were written; files are whole or absent."""
+"""Video and image files, playback schedules and frames of a result."""
 
 from __future__ import annotations
 
@@ -150,8 +150,7 @@ def test_what_cannot_be_tiled_is_refused(sizes, columns):
         tile([np.zeros((*size, 3), dtype=np.uint8) for size in sizes], columns)
 
 
-# --------------------
-# From a result back to poses, pictures and films.
+# Playback of a result.
 
 
 SMALL = (96, 72)

@@ -1,4 +1,4 @@
-"""Runs of every kind that a report has to tell."""
+"""Results of every kind that a report shows."""
 
 from __future__ import annotations
 

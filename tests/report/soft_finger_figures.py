@@ -1,4 +1,4 @@
-"""How fast rigid-link chains converge to the elastica, as a figure and as numbers."""
+"""Figures of docs/soft_fingers.md: convergence of rigid-link chains, and a sliced finger."""
 
 from __future__ import annotations
 
@@ -103,8 +103,7 @@ def _draw_load(axes: Axes, points: list[ConvergencePoint]) -> None:
     axes.minorticks_off()
 
 
-# --------------------
-# A finger that was sliced at its valleys: its pieces, its joints, and the profile that tells.
+# Figure of a sliced finger.
 
 
 MM = 1e3

@@ -1,4 +1,4 @@
-"""The report's files: complete, self-contained, and the same as the result."""
+"""Report files: complete, self-contained, consistent with the result; embedded images."""
 
 from __future__ import annotations
 
@@ -334,8 +334,7 @@ def test_the_page_names_the_files_of_its_figures(written: Path):
     assert "strip.csv" not in text
 
 
-# --------------------
-# Pictures inside pages: small enough to send, and as wide as they were drawn.
+# Embedded images.
 
 
 def inside(source: str) -> Image.Image:

@@ -1,4 +1,4 @@
-"""Hold tests in words, and phases in films and figures."""
+"""Texts and tables of a report: hold tests, phases, quality, summaries."""
 
 from __future__ import annotations
 
@@ -178,8 +178,7 @@ def test_the_page_has_a_row_for_every_direction(tmp_path: Path) -> None:
     assert "Every direction began from the same closed state" in page
 
 
-# --------------------
-# Quality of the grasp on the page.
+# Grasp quality.
 
 
 @cache
@@ -221,8 +220,7 @@ def test_the_figure_is_drawn_with_and_without_closure(tmp_path: Path) -> None:
         assert draw_quality(result, tmp_path / f"{name}.png").stat().st_size > 10_000
 
 
-# --------------------
-# What a report says is what the result holds.
+# Consistency of texts and tables with the result.
 
 
 def test_the_summary_of_a_held_grasp(held: sg.GraspResult):

@@ -1,4 +1,4 @@
-"""The figures and sentences of a search for grasps."""
+"""Figures and sentences of the report of a grasp search."""
 
 from __future__ import annotations
 

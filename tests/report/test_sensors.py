@@ -1,4 +1,4 @@
-"""Sensors in a report: figures only where there are sensors, and words from the numbers."""
+"""Sensors in a report: figures, sentences and tables."""
 
 from __future__ import annotations
 

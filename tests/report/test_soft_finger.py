@@ -1,6 +1,6 @@
-"""The convergence plot of docs/soft_fingers.md, and the orders that it shows.
+"""Convergence of rigid-link chains, and the figures of docs/soft_fingers.md.
 
-``SOFTGRASP_WRITE_DOCS=1`` writes the picture and its numbers into docs/images.
+``SOFTGRASP_WRITE_DOCS=1`` writes the figures and their numbers into docs/images.
 """
 
 from __future__ import annotations

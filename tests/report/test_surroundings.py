@@ -1,4 +1,4 @@
-"""What a report says of several objects and of what stands around."""
+"""Reports with several objects and with surroundings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages of sweeps: what was lost sets no scale, rates have intervals where there is chance."""
+"""Sweep reports: lost objects, confidence intervals, example rows, captions."""
 
 from __future__ import annotations
 

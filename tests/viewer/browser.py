@@ -1,4 +1,4 @@
-"""A headless Chromium that looks at a page, driven by its DevTools protocol."""
+"""A headless Chromium controlled by its DevTools protocol."""
 
 from __future__ import annotations
 

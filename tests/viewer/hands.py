@@ -1,4 +1,4 @@
-"""Hands that are looked at."""
+"""Hands for the viewer tests."""
 
 from __future__ import annotations
 

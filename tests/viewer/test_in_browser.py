@@ -1,4 +1,4 @@
-"""Pages in a real browser: they are drawn, answer, say nothing of errors, and need no server."""
+"""Viewer pages in a real browser, without console errors; saved scenes need no server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""MuJoCo's own viewer looks from where the hand fills the window."""
+"""Camera of the MuJoCo viewer."""
 
 from __future__ import annotations
 

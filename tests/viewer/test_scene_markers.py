@@ -1,4 +1,4 @@
-"""A model in a browser's scene: everything there, where the engine says, in its colours."""
+"""Drawn models, posed hands, joint frames and limits."""
 
 from __future__ import annotations
 
@@ -108,8 +108,7 @@ def test_nothing_is_printed(capfd: pytest.CaptureFixture[str], tmp_path: Path) -
     assert capfd.readouterr().out == ""
 
 
-# --------------------
-# A hand put where its drives say: frames of its rows, followers, limits, soft fingers at rest.
+# Posed hands.
 
 
 @pytest.mark.parametrize("name", ["four_finger", "dlr_hit_ii_coupled", "vizzy", "two_hands"])

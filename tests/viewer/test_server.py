@@ -1,4 +1,4 @@
-"""A gate before a page: who is not to get through does not, and who has the token does."""
+"""Authentication proxy: admitted and rejected requests."""
 
 from __future__ import annotations
 

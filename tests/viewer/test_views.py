@@ -1,4 +1,4 @@
-"""A hand on a page: sliders move it, boxes show its marks, and a saved scene needs no server."""
+"""Hand view, result view and workbench of the browser viewer."""
 
 from __future__ import annotations
 
@@ -113,8 +113,7 @@ def test_a_saved_hand_needs_no_server(page: Page, tmp_path: Path) -> None:
     assert len(text) < 5e6
 
 
-# --------------------
-# A result in a browser: scrubbing shows what was recorded, cones open by the angle of friction.
+# Result view.
 
 
 @pytest.fixture(scope="module")
@@ -232,8 +231,7 @@ def test_the_box_of_the_time_has_room_for_its_digits(view: ResultView) -> None:
         assert len(f"{number:g}") <= 5
 
 
-# --------------------
-# The form: what it asks for is simulated and shown; mistakes are sentences on the page.
+# Workbench and form.
 
 
 HAND = "two_finger_planar"
