@@ -14,7 +14,7 @@ import softgrasp as sg
 from softgrasp.calibration.calibrate import calibrate
 from softgrasp.calibration.files import LoadedProblem, load_problem
 from softgrasp.calibration.result import draw_evidence
-from softgrasp.report.calibration import _carried, draw_overlays
+from softgrasp.report.calibration import _move_outline, draw_overlays
 from softgrasp.vision.synthetic_photos import synthetic_photo
 from tests.calibration.problems import FINGER
 from tests.support.synthetic_video import SyntheticVideo
@@ -96,7 +96,7 @@ def test_an_outline_moved_to_another_weight_is_the_measured_one(
     result = calibrate(loaded.problem, stages=["springs"], models=False)
     truth = SimpleNamespace(finger=FINGER, problem=loaded.problem)
     (_, unloaded), *_, (mass, bent) = loaded.photos
-    carried = _carried(truth, mass, unloaded, unloaded.outline.points)
+    carried = _move_outline(truth, mass, unloaded, unloaded.outline.points)
     away = cKDTree(bent.outline.points).query(carried)[0]
     assert np.percentile(away, 95) < 2.0  # of 1280 pixels
     assert np.percentile(cKDTree(bent.outline.points).query(unloaded.outline.points)[0], 95) > 50.0
