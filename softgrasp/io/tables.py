@@ -151,7 +151,7 @@ def _match(headers: list[str], columns: Sequence[Column]) -> tuple[dict[str, lis
     positions: dict[str, dict[int, int]] = {column.name: {} for column in columns}
     factors = np.ones(len(headers))
     for index, header in enumerate(headers):
-        parsed = [(column.name, found) for column in columns if (found := column.parse(header))]
+        parsed = [(column.name, match) for column in columns if (match := column.parse(header))]
         if not parsed:
             hint = did_you_mean(header, [column.header() for column in columns])
             raise DescriptionError(f"no column '{header}'; {hint}")

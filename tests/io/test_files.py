@@ -31,7 +31,7 @@ def test_a_name_must_do_as_a_file_name(name: str) -> None:
         template("hand", name)
 
 
-def test_an_unknown_kind_is_told() -> None:
+def test_an_unknown_kind_is_reported() -> None:
     with pytest.raises(sg.DescriptionError, match="no template of a 'hnad'; did you mean 'hand'"):
         template("hnad", "x")
 

@@ -86,13 +86,12 @@ def test_only_yaml_is_written(tmp_path: Path) -> None:
     assert not path.exists()
 
 
-def test_a_place_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+def test_a_path_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
     with pytest.raises(sg.ResultError, match="expected a writable path"):
         save_finger(sg.rld.discretise(0.1, 2e-3, 0.02), tmp_path / "file" / "finger.yaml")
 
 
-# --------------------
 # Hands in YAML: units, defaults, base frames, and one sentence for every mistake.
 
 
@@ -488,7 +487,6 @@ def test_one_finger_of_the_shipped_hand_round_trips_through_si(tmp_path: Path) -
     assert hand_from(once.model_dump(mode="json")) == once
 
 
-# --------------------
 # Hands as YAML: what is written reads back as the equal hand.
 
 

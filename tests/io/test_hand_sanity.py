@@ -45,7 +45,7 @@ def test_reading_limits_in_degrees_warns_and_the_grasp_stays_before_the_palm(
         assert preset.center[2] > 0.0
 
 
-def test_the_file_and_its_side_file_are_told_the_same(tmp_path: Path) -> None:
+def test_the_file_and_its_yaml_file_are_reported_alike(tmp_path: Path) -> None:
     path = written(tmp_path, gripper_urdf(2, limits=(-30.0, 90.0)), "hand.urdf")
     with pytest.warns(sg.SoftgraspWarning, match="degrees"):
         hand = sg.load_hand(path)

@@ -269,7 +269,7 @@ def test_a_cad_file_names_the_conversion(tmp_path: Path, suffix: str) -> None:
     assert f"`gmsh pear{suffix} -2 -o pear.stl`" in result
 
 
-def test_a_folder_is_refused(tmp_path: Path) -> None:
+def test_a_directory_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.stl").mkdir()
     assert refusal(Mesh(file=str(tmp_path / "a.stl"))).endswith(
         "expected a mesh file, found a directory"
@@ -318,7 +318,7 @@ def test_a_large_hole_falls_back_to_the_hull_and_says_so(tmp_path: Path) -> None
     assert body.volume == pytest.approx(ball.volume / 2, rel=0.1)
     assert text[0].endswith("1 hole (37 % of the surface)")
     assert text[1].startswith(
-        "thing.stl: holes above 20 % of the surface are too large to guess: mass properties and "
+        "thing.stl: holes above 20 % of the surface are too large to close: mass properties and "
         "collision are those of the convex hull; volume "
     )
     assert len(body.parts) == 1
@@ -335,23 +335,21 @@ def test_faces_wound_against_the_others_are_turned_and_said(tmp_path: Path) -> N
     faces[[2, 7]] = faces[[2, 7]][:, ::-1]
     body, text = quietly(written(raw(BOX.vertices, faces), tmp_path))
     assert body.volume == pytest.approx(CUBE_VOLUME, rel=1e-6)
-    assert "2 of 12 faces were wound against the others; turned" in text[0]
+    assert "2 of 12 faces had inconsistent winding; reversed" in text[0]
 
 
 def test_a_double_sided_surface_counts_once(tmp_path: Path) -> None:
     faces = np.vstack([BOX.faces, BOX.faces[:, ::-1]])
     body, text = quietly(written(raw(BOX.vertices, faces), tmp_path))
     assert body.volume == pytest.approx(CUBE_VOLUME, rel=1e-6)
-    assert "the surface is drawn double-sided; one side is kept" in text[0]
+    assert "the surface is double-sided; one side is kept" in text[0]
 
 
 def test_faces_given_twice_count_once(tmp_path: Path) -> None:
     faces = np.vstack([BOX.faces, BOX.faces[:3]])
     body, text = quietly(written(raw(BOX.vertices, faces), tmp_path))
     assert body.volume == pytest.approx(CUBE_VOLUME, rel=1e-6)
-    assert (
-        "not watertight: 3 faces are given twice or in folds of zero thickness; left out" in text[0]
-    )
+    assert "not watertight: 3 faces are duplicates or folds of zero thickness; left out" in text[0]
 
 
 def test_a_closed_cavity_is_kept() -> None:
@@ -376,7 +374,7 @@ def test_space_counted_twice_falls_back_to_the_hull() -> None:
     solid = make_solid(vertices, np.vstack([BOX.faces, BOX.faces + 8]))
     assert solid.volume == pytest.approx(1.1 * CUBE_VOLUME, rel=1e-9)
     assert solid.notes[0].startswith(
-        "the surface counts space twice (1.82 x the volume of its hull)"
+        "the surface encloses space twice (1.82 x the volume of its hull)"
     )
 
 

@@ -129,7 +129,6 @@ def test_preshapes_of_a_hand_file_are_in_its_units() -> None:
     assert hand.preshape("open").positions == (-math.pi / 6, 0.0, 0.0) * 4
 
 
-# --------------------
 # A folder of meshes stands for its meshes where objects vary.
 
 
@@ -144,7 +143,7 @@ def directory(tmp_path: Path) -> Path:
     return meshes
 
 
-def test_a_folder_is_its_meshes_by_name_and_names_stay(directory: Path) -> None:
+def test_a_directory_is_its_meshes_by_name_and_names_stay(directory: Path) -> None:
     files = [str(directory / "a.obj"), str(directory / "b.STL")]
     assert expand_directories("object", ["sphere", "meshes"], directory.parent) == [
         "sphere",
@@ -173,14 +172,13 @@ def test_on_the_command_line_and_in_a_plan_file(
     assert (table["wall_build_s"] > 0.0).all()
 
 
-def test_a_folder_without_meshes_is_told(tmp_path: Path) -> None:
+def test_a_directory_without_meshes_is_reported(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").touch()
     sentence = f"{tmp_path}: expected mesh files (.stl, .obj, .ply, .glb, .off), found notes.txt"
     with pytest.raises(sg.DescriptionError, match=f"^{re.escape(sentence)}$"):
         expand_directories("object", [str(tmp_path)], Path())
 
 
-# --------------------
 # A local YCB folder: names, masses, and what is said when something is missing.
 
 
@@ -235,7 +233,7 @@ def test_the_small_mesh_comes_first(ycb_directory: Path) -> None:
     assert load_mesh(shape).sha256 == shape.sha256
 
 
-def test_the_folder_comes_from_the_environment(
+def test_the_directory_comes_from_the_environment(
     ycb_directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SOFTGRASP_YCB", str(ycb_directory))
@@ -265,7 +263,7 @@ def test_an_ambiguous_ending_names_the_candidates(ycb_directory: Path) -> None:
     )
 
 
-def test_a_folder_without_objects_is_refused(tmp_path: Path) -> None:
+def test_a_directory_without_objects_is_refused(tmp_path: Path) -> None:
     assert "expected directories such as 025_mug with a mesh" in refusal("pear", tmp_path)
 
 

@@ -115,7 +115,7 @@ def test_damaged_results_are_refused_with_the_reason(
     path.write_text(text)
 
 
-def test_a_trajectory_that_is_cut_off_or_damaged_is_told(
+def test_a_trajectory_that_is_cut_off_or_damaged_is_reported(
     result: sg.GraspResult, tmp_path: Path
 ) -> None:
     result.save(tmp_path)
@@ -149,7 +149,7 @@ def test_a_file_appears_whole_or_not_at_all(tmp_path: Path) -> None:
     assert [path.name for path in target.parent.iterdir()] == ["file.txt"]
 
 
-def test_a_place_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+def test_a_path_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(sg.ResultError) as refused, atomic_path(tmp_path / "file" / "x.txt"):
         pass

@@ -67,7 +67,7 @@ def test_a_finger_file_lies_beside_the_release(tmp_path: Path) -> None:
          "tip_mass), found a scene with a hand and an object"),
     ],
 )  # fmt: skip
-def test_mistakes_are_told_with_file_line_and_field(
+def test_mistakes_are_reported_with_file_line_and_field(
     text: str, sentence: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "r.yaml"
@@ -92,7 +92,6 @@ def test_a_release_is_written_as_yaml_only(tmp_path: Path) -> None:
         sg.io.save_release(sg.io.load_release("paper000_release"), tmp_path / "r.json")
 
 
-# --------------------
 # Scenes in YAML: names, parts written out, round trips.
 
 
@@ -212,9 +211,7 @@ def test_a_shipped_object_with_another_density(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_mistakes_are_told_with_file_line_and_field_scene_file(
-    tmp_path: Path, text: str, sentence: str
-) -> None:
+def test_mistakes_are_reported_in_scenes(tmp_path: Path, text: str, sentence: str) -> None:
     path = tmp_path / "s.yaml"
     path.write_text(text)
     with pytest.raises(sg.DescriptionError) as refused:
@@ -228,7 +225,6 @@ def test_every_shipped_scene_loads_and_comes_back_equal(name: str, tmp_path: Pat
     assert sg.load_scene(sg.save_scene(scene, tmp_path / f"{name}.yaml")) == scene
 
 
-# --------------------
 # Further objects and surroundings in scene files: names, units, round trips, mistakes.
 
 
@@ -345,7 +341,7 @@ def test_a_shipped_further_object_is_written_by_its_name(tmp_path: Path) -> None
         ),
     ],
 )
-def test_mistakes_are_told_with_their_line(text: str, sentence: str, tmp_path: Path) -> None:
+def test_mistakes_are_reported_with_their_line(text: str, sentence: str, tmp_path: Path) -> None:
     path = tmp_path / "s.yaml"
     path.write_text("hand: four_finger\nobject: sphere\n" + text)
     with pytest.raises(sg.DescriptionError) as refused:

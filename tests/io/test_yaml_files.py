@@ -76,7 +76,7 @@ def test_lengths_are_converted(tmp_path: Path) -> None:
         ("- 1\n- 2\n", "thing.yaml: expected a mapping of fields, found a list"),
     ],
 )
-def test_mistakes_are_told_with_file_line_and_field(
+def test_mistakes_are_reported_with_file_line_and_field(
     tmp_path: Path, text: str, sentence: str | None
 ) -> None:
     result = refusal(written(tmp_path, text))
@@ -86,7 +86,7 @@ def test_mistakes_are_told_with_file_line_and_field(
         assert result == sentence
 
 
-def test_a_missing_file_is_told(tmp_path: Path) -> None:
+def test_a_missing_file_is_reported(tmp_path: Path) -> None:
     assert refusal(tmp_path / "thing.yaml") == (
         "thing.yaml: expected a readable YAML file, found: no such file"
     )

@@ -39,28 +39,28 @@ from softgrasp.io.xml_elements import (
 
 T = TypeVar("T")
 Settings = Mapping[str, Callable[[str], Mapping[str, Any]]]
-"""Fields of joints that hold instead of what a file says, by the joint's name, for its type."""
+"""Fields that replace those of a file, by joint name, as a function of the joint type."""
 MACRO_SUFFIX = ".xacro"
 ROBOT_SUFFIXES = (".ucrdf", ".urdf", MACRO_SUFFIX)
 BOUNDED = ("revolute", "prismatic")
 ATTRIBUTES = "@"
-"""Key of the attributes in a grammar; all other keys are the tags of children."""
+"""Key of the attributes in a grammar; other keys are tags of children."""
 MAX_LINES = 3
-"""Lines that are named of one thing that is left out."""
+"""Number of lines that a message lists for one element that is left out."""
 OF_SCHEMA = ("bendable", "hydraulics")
-"""Children of the robot that the schema judges."""
+"""Children of the robot that are validated against the schema."""
 Grammar = Mapping[str, Any]
 GEOMETRIES = ("box", "cylinder", "sphere", "capsule", "mesh")
 Color = tuple[float, ...]
 """Red, green, blue and opacity."""
 Colors = Mapping[str, Color | None]
-"""Of materials by name; None of those that have only a texture."""
+"""Colours of materials by name; None if there is only a texture."""
 WHOLE = ("links", "discs")
-"""Attributes that are whole numbers."""
+"""Attributes that are integers."""
 OLD_FRAMES = {"wj": "webster"}
 MOMENTS, PRODUCTS = ("ixx", "iyy", "izz"), ("ixy", "ixz", "iyz")
 RANGE = ("initial_value", "min", "max")
-"""Parameters of an interface that are kept."""
+"""Parameters of an interface that are read."""
 
 
 def read_robot(path: str | Path) -> Robot:
@@ -70,7 +70,7 @@ def read_robot(path: str | Path) -> Robot:
         path: File whose name ends in .ucrdf, .urdf or .xacro.
 
     Raises:
-        DescriptionError: The file, or what it says, is wrong; names file, line and element.
+        DescriptionError: The file is wrong; names file, line and element.
         BackendUnavailable: It is a xacro file, and the xacro package is not installed.
 
     Warns:
@@ -82,15 +82,16 @@ def read_robot(path: str | Path) -> Robot:
 def made_of_robot(
     path: str | Path, make: Callable[[Robot], T], settings: Settings | None = None
 ) -> T:
-    """Read a robot and make something of it; mistakes in it get file and line too.
+    """Read a robot and make a value from it; errors of ``make`` get file and line.
 
     Args:
         path: File whose name ends in .ucrdf, .urdf or .xacro.
-        make: Its errors may tell a place in the robot, such as ``("joints", 2, "lower")``.
-        settings: Fields of joints that hold instead of what the file says.
+        make: Function of the robot; its errors may have a location in the robot, such as
+            ``("joints", 2, "lower")``.
+        settings: Fields of joints that replace those of the file.
 
     Raises:
-        DescriptionError: The file, or what it says, is wrong, or a joint that is set is not there.
+        DescriptionError: The file is wrong, or a joint of ``settings`` does not exist.
         BackendUnavailable: It is a xacro file, and the xacro package is not installed.
 
     Warns:
@@ -145,7 +146,7 @@ def _made(root: Element, directory: Path, make: Callable[[Robot], T], settings: 
 
 
 def _set_joints(joints: list[dict[str, Any]], settings: Settings) -> None:
-    """Let settings hold instead of what a file says."""
+    """Replace fields of joints by settings."""
     by_name = {str(joint.get("name", "")).strip(): joint for joint in joints}
     for name, fields in settings.items():
         if name not in by_name:
@@ -157,7 +158,7 @@ def _set_joints(joints: list[dict[str, Any]], settings: Settings) -> None:
 
 # Links
 def colors(robot: Element) -> dict[str, Color | None]:
-    """The materials that the whole robot may name: those at the top, then those in links.
+    """Collect the colours of materials, of the robot first, then of its links.
 
     Raises:
         DescriptionError: A colour is not four numbers.
@@ -175,11 +176,11 @@ def link_tree(element: Element, directory: Path, materials: Colors) -> dict[str,
 
     Args:
         element: The ``<link>``.
-        directory: Where relative mesh files lie.
-        materials: Colours that its shapes may name.
+        directory: Directory of relative mesh files.
+        materials: Colours by material name.
 
     Raises:
-        DescriptionError: Something in it is missing, stands twice, or is none of what URDF has.
+        DescriptionError: Something is missing, duplicated, or not part of URDF.
     """
 
     def shapes(tag: str) -> list[dict[str, Any]]:
@@ -194,10 +195,10 @@ def link_tree(element: Element, directory: Path, materials: Colors) -> dict[str,
 
 
 def origin_tree(element: Element) -> dict[str, Any]:
-    """The field ``origin`` of what has an ``<origin>``, nothing where there is none.
+    """Field ``origin`` of an element with an ``<origin>``; empty if there is none.
 
     Raises:
-        DescriptionError: It stands twice, or does not hold three numbers.
+        DescriptionError: It is duplicated, or does not have three numbers.
     """
     origin = only(element, "origin")
     if origin is None:
@@ -207,10 +208,10 @@ def origin_tree(element: Element) -> dict[str, Any]:
 
 
 def inertial_tree(element: Element) -> dict[str, Any]:
-    """The field ``inertial`` of what has an ``<inertial>``, nothing where there is none.
+    """Field ``inertial`` of an element with an ``<inertial>``; empty if there is none.
 
     Raises:
-        DescriptionError: A part is missing, stands twice, or holds something else than numbers.
+        DescriptionError: A part is missing, duplicated, or not numeric.
     """
     inertial = only(element, "inertial")
     if inertial is None:
@@ -225,7 +226,7 @@ def inertial_tree(element: Element) -> dict[str, Any]:
 
 
 def _inertia(element: Element) -> tuple[float, ...]:
-    """Moments and products of inertia; products that are not given are 0."""
+    """Moments and products of inertia; missing products are 0."""
     values = present_numbers(element, *MOMENTS, *PRODUCTS)
     for name in MOMENTS:
         if name not in values:
@@ -291,20 +292,20 @@ def _stated_color(material: Element) -> Color | None:
 
 
 def _with(element: Element, attribute: str) -> Element:
-    """The element, if it has the attribute."""
+    """Return the element; refuse it without the attribute."""
     if attribute not in element.attrib:
         raise mistake(element, "this attribute is missing", attribute)
     return element
 
 
 def drawable(visual: Element) -> bool:
-    """Whether a shape can be read; Collada meshes cannot."""
+    """Whether the shape of a visual is supported; Collada meshes are not."""
     mesh = visual.find("geometry/mesh")
     return mesh is None or is_readable(mesh.get("filename", ""))
 
 
 def drop_undrawable(robot: Element) -> None:
-    """Take shapes that cannot be read off the links that they would show."""
+    """Remove visuals with unsupported shapes."""
     for link in robot.findall("link"):
         for visual in link.findall("visual"):
             if not drawable(visual):
@@ -312,10 +313,10 @@ def drop_undrawable(robot: Element) -> None:
 
 
 def drop_missing_visuals(robot: Element, directory: Path) -> str:
-    """Take visual meshes whose files are not there off links that have collision shapes.
+    """Remove visuals with missing mesh files from links that have collision shapes.
 
     Returns:
-        What was taken off, in words with lines; "" for nothing.
+        Message with lines about removed visuals; "" if there are none.
     """
     missing = []
     for link in robot.findall("link"):
@@ -333,10 +334,10 @@ def drop_missing_visuals(robot: Element, directory: Path) -> str:
 def joint_tree(element: Element) -> dict[str, Any]:
     """Fields of a ``RigidJoint``.
 
-    A limit that is not given beside the other one is 0, as URDF defines it.
+    If only one limit is present, the other is 0, as defined by URDF.
 
     Raises:
-        DescriptionError: Something in it is missing, stands twice, or holds no number.
+        DescriptionError: Something is missing, duplicated, or not a number.
     """
     kind = element.get("type")
     tree: dict[str, Any] = {**present_attributes(element, "name", "type"), **origin_tree(element)}
@@ -396,10 +397,10 @@ def bendable_tree(element: Element) -> dict[str, Any]:
 
 
 def hydraulics_tree(robot: Element) -> dict[str, Any]:
-    """The field ``hydraulics`` of a robot, nothing where there is none.
+    """Field ``hydraulics`` of a robot; empty if there is none.
 
     Raises:
-        DescriptionError: It stands twice, or the schema does not allow it.
+        DescriptionError: It is duplicated, or the schema does not allow it.
     """
     element = only(robot, "hydraulics")
     if element is None:
@@ -422,19 +423,19 @@ def hydraulics_tree(robot: Element) -> dict[str, Any]:
 
 
 def _part(element: Element) -> dict[str, Any]:
-    """Attributes of a part of the drive; the schema has allowed them."""
+    """Attributes of a part of the hydraulic drive, validated before."""
     names = [str(name) for name in element.attrib if name != "flow"]
     return present_numbers(element, *names) | present_attributes(element, "flow")
 
 
 def _attributes(element: Element) -> dict[str, float | int]:
-    """All attributes as numbers; the schema has allowed them."""
+    """All attributes as numbers, validated before."""
     values: dict[str, float | int] = dict(present_numbers(element, *map(str, element.attrib)))
     return values | {name: int(values[name]) for name in WHOLE if name in values}
 
 
 def _child(element: Element, path: str) -> Element:
-    """An element that the schema has seen."""
+    """Child element, validated before."""
     child = element.find(path)
     assert child is not None
     return child
@@ -445,7 +446,7 @@ def control_tree(element: Element) -> dict[str, Any]:
     """Fields of a ``ControlSystem``.
 
     Raises:
-        DescriptionError: Something stands twice, or a parameter that has to be a number is none.
+        DescriptionError: Something is duplicated, or a numeric parameter is not a number.
     """
     tree: dict[str, Any] = {
         **present_attributes(element, "name", "type"),
@@ -540,10 +541,10 @@ _ROBOT: Grammar = {
 
 
 def left_out(robot: Element) -> str:
-    """What of a robot's file is not kept, in words, each with its first lines; "" for nothing.
+    """Message about elements and attributes that are not read, with lines; "" if there are none.
 
     Args:
-        robot: The ``<robot>``; its bendables and hydraulics are the schema's to judge.
+        robot: The ``<robot>``; its bendables and hydraulics are validated separately.
     """
     lines: dict[str, list[int | None]] = {}
     for what, element in _unknown(robot, _ROBOT):

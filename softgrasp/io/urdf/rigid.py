@@ -40,21 +40,21 @@ THINNEST, THICKEST = 0.01, 0.1
 Discs = Literal["fixed", "floating"]
 DISC_COLOR = (0.75, 0.77, 0.8, 1.0)
 SAMPLES = 101
-"""Places along a backbone where its curvature is compared with its limit."""
+"""Samples along a backbone at which its curvature is compared with its limit."""
 States = Mapping[str, Sequence[float]]
-"""Of each bendable by its name: κ [1/m] (of ``ppc`` every coefficient), φ [rad], and its length [m]
-where it is not the one at rest."""
+"""States of bendables by name: κ [1/m] (for ``ppc`` all coefficients), φ [rad], and optionally the
+length [m], by default the rest length."""
 
 
 class BentState(NamedTuple):
-    """The state of one bendable."""
+    """State of one bendable."""
 
     kappas: tuple[float, ...]
-    """Coefficients of κ over the share of the arc length [1/m]; one for ``pcc``."""
+    """Coefficients of κ over the relative arc length [1/m]; one for ``pcc``."""
     phi: float
-    """[rad]"""
+    """Bending plane [rad]."""
     length: float
-    """[m]"""
+    """Arc length [m]."""
 
 
 class Lowered(NamedTuple):
@@ -62,17 +62,17 @@ class Lowered(NamedTuple):
 
     robot: Robot
     moved: frozenset[str]
-    """Joints that stand for bendables: their poses belong to the state."""
+    """Joints that replace bendables: their poses depend on the state."""
 
 
 def rigid_urdf(robot: Robot, state: States | None = None, discs: Discs = "fixed") -> str:
-    """A robot as plain URDF, its bendables at a state.
+    """Format a robot as plain URDF with its bendables at a state.
 
     Args:
         robot: The robot.
         state: State of bendables; those that are not named are straight.
         discs: Joints of discs and end links: ``fixed``, or ``floating`` for programs such as RViz
-            that are told where they are. MuJoCo reads only ``fixed`` ones.
+            that set their poses. MuJoCo reads only ``fixed`` ones.
 
     Raises:
         DescriptionError: A state does not fit its bendable, or no such kind of discs.
@@ -94,11 +94,11 @@ def rigid_urdf(robot: Robot, state: States | None = None, discs: Discs = "fixed"
 
 
 def lowered(robot: Robot, state: States | None = None) -> Lowered:
-    """A robot with rigid links in the place of bendables.
+    """Replace bendables by rigid links.
 
     A bendable of n discs (of as many ``links`` where it has none) becomes n discs, each with the
     inertia of its part of the backbone, a uniform cylinder, and its child link at its end.
-    Curvature interfaces have no counterpart, so ``ros2_control`` is kept only by robots without
+    Curvature interfaces have no counterpart, so ``ros2_control`` is kept only for robots without
     bendables.
 
     Args:
@@ -129,11 +129,11 @@ def lowered(robot: Robot, state: States | None = None) -> Lowered:
 
 
 def state_of(part: Bendable, states: States) -> BentState:
-    """The state of a bendable, straight at its rest length where none is given.
+    """Return the state of a bendable, by default straight at its rest length.
 
     Raises:
-        DescriptionError: It is given by more or fewer numbers than its model has, or by a length
-            that is not positive.
+        DescriptionError: It has more or fewer numbers than its model, or its length is not
+            positive.
     """
     names = curvature_interfaces(part)
     numbers = tuple(states.get(part.name, (0.0,) * (len(names) - 1)))
@@ -153,12 +153,12 @@ def state_of(part: Bendable, states: States) -> BentState:
 
 
 def frames_along(part: Bendable, state: BentState, fractions: Array) -> Array:
-    """Frames at shares of the backbone's length, in its base frame, (n, 4, 4).
+    """Frames at fractions of the backbone length, in its base frame, (n, 4, 4).
 
     Args:
-        part: The bendable: its model and its kind of frames.
+        part: The bendable, with its curvature model and frame convention.
         state: Curvatures, plane and length.
-        fractions: Arc lengths over the length, above 0 and up to 1, shape (n,).
+        fractions: Arc lengths over the length, above 0 and up to 1, (n,).
     """
     degree, values = len(state.kappas) - 1, (*state.kappas, state.phi)
     return curvature_models.frames_along(
@@ -167,7 +167,7 @@ def frames_along(part: Bendable, state: BentState, fractions: Array) -> Array:
 
 
 def refuse_unknown(robot: Robot, states: States) -> None:
-    """Refuse states of what is no bendable.
+    """Refuse states of unknown bendables.
 
     Raises:
         DescriptionError: At the first one.
@@ -179,7 +179,7 @@ def refuse_unknown(robot: Robot, states: States) -> None:
 
 
 def beyond_limits(part: Bendable, state: BentState) -> Iterator[str]:
-    """What of a state is beyond the bendable's limits, in words."""
+    """List where a state is beyond the limits of its bendable."""
     limits = part.limits
     along = np.polynomial.polynomial.polyval(np.linspace(0.0, 1.0, SAMPLES), state.kappas)
     bent = float(np.abs(along).max())
@@ -195,7 +195,7 @@ def beyond_limits(part: Bendable, state: BentState) -> Iterator[str]:
 
 
 def _doubts(robot: Robot, states: States) -> list[str]:
-    """What is beyond limits, and what is lost."""
+    """Messages about exceeded limits and lost fields."""
     messages = []
     for part in robot.bendables:
         where = f"bendable '{part.name}'"
@@ -210,7 +210,7 @@ def _doubts(robot: Robot, states: States) -> list[str]:
 
 
 class _Names:
-    """Names for links and joints that a robot does not have yet."""
+    """Generator of unused names for links and joints of a robot."""
 
     def __init__(self, robot: Robot) -> None:
         self._taken = {
@@ -227,7 +227,7 @@ class _Names:
 
 
 def _discs(part: Bendable, state: BentState, names: _Names) -> tuple[list[Link], list[RigidJoint]]:
-    """Discs of a bendable, their joints, and last the joint of its child link."""
+    """Discs of a bendable and their joints; the last joint is that of its child link."""
     count = part.backbone.discs or part.backbone.links
     frames = origin_frame(part.origin) @ frames_along(part, state, np.arange(1, count + 1) / count)
     links, joints = [], []
@@ -257,7 +257,7 @@ def _disc(part: Bendable, name: str, count: int) -> Link:
 
 
 def _slice_inertial(part: Bendable, count: int) -> Inertial | None:
-    """Inertia of the part of a backbone that ends at a disc: a cylinder."""
+    """Inertia of the part of the backbone before a disc, a cylinder."""
     if part.inertial is None:
         return None
     mass = part.inertial.mass / count

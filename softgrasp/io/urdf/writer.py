@@ -34,26 +34,26 @@ def write_robot(robot: Robot, path: str | Path) -> Path:
     """Write a robot as U(C)RDF and return the path.
 
     Raises:
-        DescriptionError: A text holds characters that XML cannot.
+        DescriptionError: A text has characters that XML does not allow.
         ResultError: The file cannot be written.
     """
     return write_text(path, robot_xml(robot))
 
 
 def robot_xml(robot: Robot) -> str:
-    """A robot as U(C)RDF; ``read_robot`` makes an equal robot of it.
+    """Format a robot as U(C)RDF; ``read_robot`` reads an equal robot from it.
 
     Raises:
-        DescriptionError: A text holds characters that XML cannot.
+        DescriptionError: A text has characters that XML does not allow.
     """
     return document_text(robot_element(robot))
 
 
 def robot_element(robot: Robot) -> Element:
-    """A robot as a ``<robot>``.
+    """Convert a robot to a ``<robot>`` element.
 
     Raises:
-        DescriptionError: A text holds characters that XML cannot.
+        DescriptionError: A text has characters that XML does not allow.
     """
     try:
         root = etree.Element("robot", name=robot.name)
@@ -75,7 +75,7 @@ def robot_element(robot: Robot) -> Element:
 
 
 def document_text(root: Element) -> str:
-    """An element as an XML document."""
+    """Format an element as an XML document."""
     etree.indent(root)
     return f'<?xml version="1.0"?>\n{etree.tostring(root, encoding="unicode")}\n'
 
@@ -123,7 +123,7 @@ def _add_shape(parent: Element, tag: str, part: LinkShape) -> None:
     _add_origin(element, part.origin)
     _add_geometry(_add(element, "geometry"), part.shape)
     if part.rgba is not None:
-        # materials of one name have one colour in URDF
+        # materials with the same name have the same colour in URDF
         material = _add(element, "material", name=_text(part.rgba))
         _add(material, "color", rgba=part.rgba)
 
@@ -178,9 +178,9 @@ def _add_bendable(root: Element, part: Bendable) -> None:
 
 def _add_hydraulics(root: Element, hydraulics: Hydraulics) -> None:
     element = _add(root, "hydraulics", segments=hydraulics.segments)
-    drive = _add(element, "drive")
+    group = _add(element, "drive")
     for tag, part in hydraulics.drive:
-        _add(drive, tag, **dict(part))
+        _add(group, tag, **dict(part))
     if hydraulics.tip_load != TipLoad():
         _add(element, "tip_load", **dict(hydraulics.tip_load))
     _add(element, "gravity", xyz=hydraulics.gravity)

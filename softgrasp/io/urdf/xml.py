@@ -37,16 +37,16 @@ from softgrasp.io.object import absolute_name
 from softgrasp.io.xml_elements import Element, line_of, mistake
 
 MARK = "softgrasp-line"
-"""An attribute that carries an element's line through the expansion."""
+"""Attribute that keeps the line of an element through the expansion."""
 XACRO = "xacro"
-"""Part of every name that the namespace of xacro has had."""
+"""Part of all namespaces that xacro has used."""
 _DOCTYPE = re.compile(rb"(?>\s|\xef\xbb\xbf|<\?.*?\?>|<!--.*?-->)*+<!DOCTYPE", re.DOTALL)
 IN_PACKAGE = ("package://", "model://")
 IN_FILE = "file://"
 MANIFESTS = ("package.xml", "manifest.xml")
-"""Files that make a folder the root of a ROS package."""
+"""Files that mark the root directory of a ROS package."""
 ROS_PATH = "ROS_PACKAGE_PATH"
-"""Environment variable with folders of packages."""
+"""Environment variable with directories of packages."""
 SCHEMA_FILE = Path(__file__).with_name("bendable.xsd")
 _NS = {"xs": "http://www.w3.org/2001/XMLSchema"}
 _DECLARED = "xs:element[@name=$tag]/xs:complexType"
@@ -67,7 +67,7 @@ LISTS = {
     "commands": "command_interface",
     "states": "state_interface",
 }
-"""Elements of a field that is a list."""
+"""Elements of fields that are lists."""
 INSIDE = {
     "limits": "curvature/model/limits",
     "backbone": "curvature/model/backbone",
@@ -87,11 +87,11 @@ INSIDE = {
     "max": "param[@name='max']",
     "initial_value": "param[@name='initial_value']",
 }
-"""Elements of a field that is one; a field that is not named here has an element of its name."""
+"""Elements of other fields; fields not listed have an element of the same name."""
 
 
 def read_document(path: Path) -> Element:
-    """The root element of a file.
+    """Read the root element of a file.
 
     Raises:
         DescriptionError: It cannot be read, is not XML, or declares a document type.
@@ -104,11 +104,11 @@ def read_document(path: Path) -> Element:
 
 
 def parsed(content: bytes) -> Element:
-    """The root element of XML text.
+    """Parse the root element of XML text.
 
     Raises:
-        DescriptionError: It is not XML, or declares a document type: entities could be made to
-            grow without bound, or to name other files.
+        DescriptionError: It is not XML, or declares a document type, whose entities could expand
+            without bound or refer to other files.
     """
     if declared := _DOCTYPE.match(content):
         raise _doctype(declared[0].count(b"\n") + 1)
@@ -118,13 +118,13 @@ def parsed(content: bytes) -> Element:
     except etree.XMLSyntaxError as error:
         raise DescriptionError(_syntax(error), line=error.lineno) from None
     about: Any = root.getroottree().docinfo
-    if about.doctype:  # in an encoding that the pattern does not see through
+    if about.doctype:  # in an encoding that the pattern does not match
         raise _doctype(None)
     return root
 
 
 def refuse_xacro(root: Element) -> None:
-    """Refuse macros in a file that does not say that it has them.
+    """Refuse xacro macros in a file without the suffix .xacro.
 
     Raises:
         DescriptionError: At the first one.
@@ -156,10 +156,9 @@ def _syntax(error: etree.XMLSyntaxError) -> str:
 
 # xacro
 def expanded(path: Path) -> Element:
-    """The root element of a xacro file after all macros, conditions and expressions.
+    """Expand all macros, conditions and expressions of a xacro file; return the root element.
 
-    An element has the line of the macro's body that wrote it; one that comes from an included
-    file has none.
+    An element has its line in the macro body; elements from included files have none.
 
     Raises:
         BackendUnavailable: The ``xacro`` package is not installed.
@@ -196,7 +195,7 @@ def _expand(xacro: Any, path: Path, content: bytes) -> bytes:
         raise DescriptionError(f"{where}expected macros that expand, found: {message}") from None
     if output.getvalue().strip():
         message = " ".join(output.getvalue().split())
-        warnings.warn(f"{path}: xacro says: {message}", SoftgraspWarning, stacklevel=2)
+        warnings.warn(f"{path}: message of xacro: {message}", SoftgraspWarning, stacklevel=2)
     return bytes(document.toxml(encoding="utf-8"))
 
 
@@ -210,14 +209,14 @@ def _with_lines(root: Element) -> Element:
 
 # Mesh files
 def mesh_name(element: Element, directory: Path) -> str:
-    """The library's name or the absolute path of the file that a ``<mesh>`` names.
+    """Return the library name or absolute path of the file of a ``<mesh>``.
 
     Args:
-        element: The ``<mesh>``; ``package://`` is looked for in the package's folder.
-        directory: Where relative files lie.
+        element: The ``<mesh>``; ``package://`` is resolved in the directory of the package.
+        directory: Directory of relative files.
 
     Raises:
-        DescriptionError: There is no such file, or it is no mesh that can be read.
+        DescriptionError: There is no such file, or its format is not supported.
     """
     file_name = str(element.get("filename"))
     if not is_readable(file_name):
@@ -234,11 +233,11 @@ def mesh_name(element: Element, directory: Path) -> str:
 
 
 def locate_mesh(element: Element, directory: Path) -> str | None:
-    """The library's name or the absolute path of a ``<mesh>``, None where there is no such file.
+    """Return the library name or absolute path of a ``<mesh>``, None if there is no such file.
 
     Args:
         element: The ``<mesh>``.
-        directory: Where relative files lie.
+        directory: Directory of relative files.
     """
     file_name = str(element.get("filename"))
     if assets.shipped_file(file_name) is not None:
@@ -250,12 +249,12 @@ def locate_mesh(element: Element, directory: Path) -> str | None:
 
 
 def is_readable(name: str) -> bool:
-    """Whether a mesh's file is of a kind that is read; Collada is not."""
+    """Whether the format of a mesh file is supported; Collada is not."""
     return Path(name).suffix.lower() in MESH_SUFFIXES
 
 
 def _searched(file_name: str, directory: Path) -> str:
-    """Where a file was looked for, in words."""
+    """Directories that were searched, for a message."""
     around = f"{directory.absolute()}"
     if not file_name.startswith(IN_PACKAGE):
         return around
@@ -264,7 +263,7 @@ def _searched(file_name: str, directory: Path) -> str:
 
 
 def _candidates(file_name: str, directory: Path) -> Iterator[Path]:
-    """Where a file may be, the likeliest place first."""
+    """Possible paths of a file, the most likely one first."""
     if file_name.startswith(IN_FILE):
         yield Path(unquote(file_name.removeprefix(IN_FILE)))
         return
@@ -283,7 +282,7 @@ def _candidates(file_name: str, directory: Path) -> Iterator[Path]:
 
 
 def _is_package(directory: Path, name: str) -> bool:
-    """Whether a folder is the root of a ROS package of that name."""
+    """Whether a directory is the root of a ROS package of that name."""
     for about in MANIFESTS:
         if (directory / about).is_file():
             return directory.name == name or name in _names_in(directory / about)
@@ -294,22 +293,21 @@ def _names_in(manifest: Path) -> list[str]:
     try:
         return [(part.text or "").strip() for part in read_document(manifest).findall("name")]
     except DescriptionError:
-        return []  # its folder's name is what counts then
+        return []  # the name of the directory is used then
 
 
 # Schema
 def check_schema(element: Element) -> None:
-    """Refuse a ``<bendable>`` or ``<hydraulics>`` that the schema does not allow.
+    """Validate a ``<bendable>`` or ``<hydraulics>`` against the schema.
 
     Raises:
-        DescriptionError: The first complaint; a word that is not known comes before what is
-            missing beside it.
+        DescriptionError: The first error; unknown names are reported before missing ones.
     """
     schema = _schema()
     if schema.validate(element):
         return
-    complaints: Any = schema.error_log
-    raise _complaint(element, min(complaints, key=lambda entry: not _is_unknown_word(entry)))
+    errors: Any = schema.error_log
+    raise _schema_error(element, min(errors, key=lambda entry: not _is_unknown_name(entry)))
 
 
 @cache
@@ -322,11 +320,11 @@ def _declarations() -> Element:
     return etree.parse(str(SCHEMA_FILE)).getroot()
 
 
-def _is_unknown_word(entry: etree._LogEntry) -> bool:
+def _is_unknown_name(entry: etree._LogEntry) -> bool:
     return entry.type_name == _UNKNOWN or _NOT_EXPECTED in entry.message
 
 
-def _complaint(checked: Element, entry: etree._LogEntry) -> DescriptionError:
+def _schema_error(checked: Element, entry: etree._LogEntry) -> DescriptionError:
     element = _named_by(checked, entry)
     attribute = _attribute(entry.message)
     if entry.type_name == _UNKNOWN:
@@ -346,7 +344,7 @@ def _complaint(checked: Element, entry: etree._LogEntry) -> DescriptionError:
 
 
 def _named_by(checked: Element, entry: etree._LogEntry) -> Element:
-    """The element of a complaint; its path starts at the element that is checked."""
+    """Element of an error, whose path starts at the checked element."""
     inner = entry.path.removeprefix(f"/{checked.tag}")
     inside = (part.nsmap.items() for part in checked.iter("*"))
     prefixes = {prefix: name for pairs in inside for prefix, name in pairs if prefix}
@@ -382,7 +380,7 @@ def _wrong_content(element: Element) -> DescriptionError:
 
 
 def _expected(element: Element, attribute: str) -> str:
-    """What the documentation of an attribute's type says."""
+    """Documentation of the type of an attribute in the schema."""
     path = "/xs:attribute[@name=$attribute]/@type"
     (kind,) = _declared(f"{_DECLARED}{path}", tag=element.tag, attribute=attribute)
     path = "xs:simpleType[@name=$kind]/xs:annotation/xs:documentation/text()"
@@ -399,20 +397,20 @@ def _children(element: Element, *, required: bool = False) -> list[str]:
 
 
 def _declared(path: str, **variables: Any) -> list[str]:
-    """Texts in the schema's own file."""
+    """Texts of the schema file at an XPath."""
     texts: Any = _declarations().xpath(path, namespaces=_NS, **variables)
     return [str(text) for text in texts]
 
 
 # Error locations
 def placed(error: DescriptionError, robot: Element) -> DescriptionError:
-    """The error at the element of the field that it complains about, or at the nearest around it.
+    """Relocate an error of a field to its XML element, or to the nearest parent.
 
     Args:
-        error: An error of ``Robot``.
-        robot: The ``<robot>`` that it was read from.
+        error: Error of ``Robot``.
+        robot: The ``<robot>`` from which it was read.
     """
-    if not error.location and error.field:  # about what was asked for, not about the file
+    if not error.location and error.field:  # about an argument, not about the file
         return error
     element = owner = robot
     listed = name = ""

@@ -85,7 +85,7 @@ def test_a_linkage_is_stopped_by_all_that_it_moves(tmp_path: Path) -> None:
     assert hand.actuators[1].stops == ("thumb",)
 
 
-def test_conflicts_with_the_scene_are_told_once_each(tmp_path: Path) -> None:
+def test_conflicts_with_the_scene_are_reported_once_each(tmp_path: Path) -> None:
     text = TENDON.replace('friction="1"/>', 'friction="1" solref=".005 1"/>')
     file = written(tmp_path, text)
     with pytest.warns(SoftgraspWarning) as message:
@@ -115,7 +115,7 @@ def test_a_clean_hand_is_loaded_in_silence(
 
 
 @QUIET
-def test_joints_without_limits_are_told(tmp_path: Path) -> None:
+def test_joints_without_limits_are_reported(tmp_path: Path) -> None:
     file = written(tmp_path, LOOP.replace('name="crank" range="0 .9"', 'name="crank"'))
     notes = sg.load_hand(file).notes
     assert "no limits: crank; targets stay within ±180° or ±0.1 m" in notes
@@ -147,7 +147,7 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize("kind", MISTAKES)
-def test_mistakes_are_told_with_file_and_line(tmp_path: Path, kind: str) -> None:
+def test_mistakes_are_reported_with_file_and_line(tmp_path: Path, kind: str) -> None:
     text, sentence = MISTAKES[kind]
     file = written(tmp_path, text)
     with pytest.raises(sg.DescriptionError) as refused:
@@ -218,7 +218,7 @@ SIDE_MISTAKES = {
 
 @QUIET
 @pytest.mark.parametrize("text", SIDE_MISTAKES)
-def test_mistakes_in_a_side_file_are_told(tmp_path: Path, text: str) -> None:
+def test_mistakes_in_a_yaml_file_are_reported(tmp_path: Path, text: str) -> None:
     written(tmp_path, WRIST)
     side = tmp_path / "mine.yaml"
     side.write_text(text)

@@ -43,7 +43,7 @@ def test_a_mimic_is_a_coupling(tmp_path: Path) -> None:
     assert posture["right_1"] == pytest.approx(0.5)
 
 
-def test_a_chain_of_mimics_is_told_by_its_first_leader(tmp_path: Path) -> None:
+def test_a_chain_of_mimics_is_reported_by_its_first_leader(tmp_path: Path) -> None:
     """c = 2·b − 0.1 and b = 0.5·a + 0.1 make c = a + 0.1."""
     first = '<mimic joint="left_1" multiplier="0.5" offset="0.1"/>'
     second = '<mimic joint="right_1" multiplier="2" offset="-0.1"/>'

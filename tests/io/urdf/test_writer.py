@@ -82,7 +82,6 @@ def test_the_plane_turns_the_curve_about_the_base_axis() -> None:
     np.testing.assert_allclose(rotated[:, 2, 3], flat[:, 2, 3], atol=1e-15)
 
 
-# --------------------
 # Written robots come back equal.
 
 

@@ -163,8 +163,8 @@ def changed(text: str, old: str, new: str) -> str:
         (
             "<plugin>SoftRobotInterface</plugin>",
             "",
-            "33: ros2_control 'arm': plugin: this field is missing; expected text: Which hardware "
-            "class drives it",
+            "33: ros2_control 'arm': plugin: this field is missing; expected text: Hardware class "
+            "that controls it",
         ),
         (
             ' length="0.3"',
