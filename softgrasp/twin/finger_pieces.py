@@ -203,7 +203,7 @@ def mounted_fingers(
 
 
 Order = Literal["unity", "plane"]
-"""``unity``: R = Ry(θ)·Rz(φ); ``plane``: R = Rz(φ)·Ry(θ), in which φ turns the bending plane."""
+"""``unity``: R = Ry(θ)·Rz(φ); ``plane``: R = Rz(φ)·Ry(θ), in which φ rotates the bending plane."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -47,7 +47,7 @@ TIME = "time"
 MAX_WAITING = 256
 """Largest number of samples that wait to be fetched; beyond it the oldest are discarded."""
 OK, BUSY = 200, (429, 500, 502, 503, 504)
-"""Answers of a server that may do better when it is asked again."""
+"""Success, and answers of a server that may succeed when the request is repeated."""
 JsonDocument = dict[str, Any]
 
 # Clocks

@@ -621,7 +621,7 @@ class PickServer:
             "edges": 1 + self.target.edges,
         }
         text = Path(__file__).with_name("pick_page.html").read_text(encoding="utf-8")
-        return text.replace("/*WANTED*/null", json.dumps(counts)).encode()
+        return text.replace("/*COUNTS*/null", json.dumps(counts)).encode()
 
 
 def _png(image: Image) -> bytes:

@@ -209,7 +209,7 @@ def rgbd_camera(width: int = 1280) -> PinholeCamera:
     """
     focal = 5450.0 * width / 1280.0
     return PinholeCamera(
-        name="bench",
+        name="test_rig",
         fx=focal,
         fy=focal,
         cx=0.5 * width + 6.5,

@@ -1,4 +1,4 @@
-"""softgrasp twin robot, and what it says of words that are wrong."""
+"""Verbs of softgrasp twin: run, replay, serve and robot."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.conftest import Run
 from tests.twin.serving import serving
 
 
-def test_it_serves_for_a_while(run: Run) -> None:
+def test_robot_serves_for_a_duration(run: Run) -> None:
     ran = run("twin", "robot", "--port", "0", "--duration", "0.05", "--udp", "127.0.0.1:9")
     assert ran.code == 0, ran.err
     assert "the robot 'irb120' reports its pose at http://127.0.0.1:" in ran.err
@@ -48,10 +48,6 @@ def test_twin_alone_shows_its_verbs(run: Run) -> None:
     assert "robot" in ran.err
 
 
-# --------------------
-# ``softgrasp twin run`` and ``replay``: two processes, a wire, and the same image again.
-
-
 @pytest.fixture(scope="module")
 def record(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("twin") / "record"
@@ -80,7 +76,9 @@ def test_a_run_writes_record_figures_and_page(record: Path) -> None:
     assert "Safe stop: positive trigger off, negative trigger off." in page
 
 
-def test_a_replay_draws_the_same_image_bit_for_bit(record: Path, tmp_path: Path, run: Run) -> None:
+def test_a_replay_renders_the_same_image_bit_for_bit(
+    record: Path, tmp_path: Path, run: Run
+) -> None:
     done = run("twin", "replay", record, "--renderer", "raycast", "--out", tmp_path, "--json")
     assert done.code == 0
     assert 2 < done.json["cycles"] <= 51  # a busy machine misses some
@@ -92,7 +90,7 @@ def test_a_replay_draws_the_same_image_bit_for_bit(record: Path, tmp_path: Path,
     assert (early / "twin.png").read_bytes() != (tmp_path / "twin.png").read_bytes()
 
 
-def test_without_a_controller_the_record_says_why(run: Run) -> None:
+def test_without_a_controller_the_record_states_the_reason(run: Run) -> None:
     done = run(
         "twin", "run", "--controller", "127.0.0.1:1", "--duration", "0.2", "--no-view",
         "--no-report", "--out", "dark", "--json",
@@ -111,14 +109,16 @@ def test_without_a_controller_the_record_says_why(run: Run) -> None:
         (("replay", "missing_folder"), 2, "expected the twin of a record, found none"),
     ],
 )
-def test_mistakes_are_sentences(run: Run, words: tuple[str, ...], code: int, sentence: str) -> None:
+def test_invalid_input_is_reported(
+    run: Run, words: tuple[str, ...], code: int, sentence: str
+) -> None:
     done = run("twin", *words)
     assert done.code == code
     assert sentence in done.err
     assert "Traceback" not in done.err
 
 
-def test_a_second_run_needs_a_second_directory(record: Path, run: Run) -> None:
+def test_a_second_run_needs_another_directory(record: Path, run: Run) -> None:
     done = run("twin", "run", "--duration", "0.1", "--no-view", "--out", record)
     assert done.code == 2
     assert "expected no record here yet, found one" in done.err
@@ -139,12 +139,8 @@ def test_the_parts_of_a_twin_are_listed(run: Run, kind: str, name: str) -> None:
     assert all(row["source"] for row in rows)
 
 
-# --------------------
-# ``softgrasp twin serve``: a process that listens, tells where, and ends cleanly.
-
-
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_process_serves_until_it_is_told_to_end(number: signal.Signals) -> None:
+def test_a_process_serves_until_it_is_terminated(number: signal.Signals) -> None:
     with serving("--port", "0", "--time-constant", "1e-6") as there:
         document = there.document
         assert document["host"] == "127.0.0.1"
@@ -200,7 +196,7 @@ def test_mistakes_are_reported(
     assert ran.out == ""
 
 
-def test_a_port_that_is_taken_is_reported(run: Run) -> None:
+def test_a_port_in_use_is_reported(run: Run) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
         ran = run("twin", "serve", "--port", str(port))

@@ -1,4 +1,4 @@
-"""softgrasp twin fit and twin poses: files, words, and what is said of mistakes."""
+"""Tools of softgrasp twin: fit, poses, pick and accuracy."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def table(tmp_path: Path) -> Path:
     return target
 
 
-def test_a_fit_with_its_files_and_words(run: Run, table: Path, tmp_path: Path) -> None:
+def test_a_fit_with_its_files_and_summary(run: Run, table: Path, tmp_path: Path) -> None:
     ran = run("twin", "fit", table.name, *LENGTHS, "--sigma-deg", "0.3", "--out", "fit")
     assert ran.code == 0, ran.err
     assert files_in(tmp_path / "fit") == [
@@ -65,7 +65,7 @@ def test_a_fit_with_its_files_and_words(run: Run, table: Path, tmp_path: Path) -
     assert np.array(document["angles_rad"]) == pytest.approx(load_piece_angles(table).angles)
 
 
-def test_a_shipped_table_has_its_lengths_and_no_figure_need_be(run: Run, tmp_path: Path) -> None:
+def test_a_shipped_table_has_lengths_and_the_figure_is_optional(run: Run, tmp_path: Path) -> None:
     assert run("twin", "fit", "four_piece").code == 0
     ran = run("twin", "fit", "four_piece", "--no-report", "--json")
     assert ran.code == 0
@@ -75,7 +75,7 @@ def test_a_shipped_table_has_its_lengths_and_no_figure_need_be(run: Run, tmp_pat
     assert ran.json["fit"]["lengths"] == [0.014, 0.014, 0.01232, 0.01539]
 
 
-def test_curves_that_bend_back_are_told_or_refused(run: Run, tmp_path: Path) -> None:
+def test_curves_that_bend_back_are_reported_or_refused(run: Run, tmp_path: Path) -> None:
     rows = [f"{p},{4 * (p / 100) ** 2 + p / 100}" for p in range(-100, 101, 10)]
     Path("back.csv").write_text("\n".join(["pressure_kpa,angle_1_deg", *rows]), encoding="utf-8")
     words = ("twin", "fit", "back.csv", "--lengths-mm", "10", "--no-report")
@@ -114,7 +114,7 @@ def test_curves_that_bend_back_are_told_or_refused(run: Run, tmp_path: Path) -> 
         (("poses", "--phi-deg", "1,2"), "--phi-deg: expected one for each of 4 pieces, found 2"),
     ],
 )  # fmt: skip
-def test_mistakes_are_told_in_a_sentence(
+def test_invalid_options_are_reported(
     words: tuple[str, ...], sentence: str, run: Run, table: Path, tmp_path: Path
 ) -> None:
     ran = run("twin", *words)
@@ -145,31 +145,27 @@ def test_poses_of_both_models(run: Run, tmp_path: Path) -> None:
     assert forced["rigid_unity"]["from_measured_fraction"] > 0.14
 
 
-def test_poses_of_a_fit_in_words(run: Run) -> None:
+def test_poses_of_a_fit(run: Run) -> None:
     ran = run("twin", "poses", "--fit", "four_piece", "--pressure-kpa", "-90")
     assert ran.code == 0, ran.err
     assert "0      rigid pieces, Unity's order (III-C2)  -" in ran.out  # bent outwards
     assert ran.out.splitlines()[-2].startswith("files  out/poses/result.json")
 
 
-def test_what_is_shipped_is_listed(run: Run) -> None:
+def test_shipped_twins_are_listed(run: Run) -> None:
     ran = run("list", "pressure-fits")
     assert [line.split()[0] for line in ran.out.splitlines()[1:]] == assets.names("pressure_fits")
     assert "-90 … 120" in ran.out
     assert "own: simulated" in run("list", "pressure-fits", "--json").json[0]["source"]
 
 
-def test_the_verbs_of_the_twin_are_helped(run: Run) -> None:
+def test_the_verbs_of_the_twin_have_help(run: Run) -> None:
     ran = run("twin")
     assert ran.code == 2
     assert "fit " in ran.err
     assert "poses " in ran.err
     help_ = " ".join(run("twin", "fit", "--help").out.split())
     assert "Example: softgrasp twin fit four_piece --sigma-deg 0.3" in help_
-
-
-# --------------------
-# softgrasp twin pick and softgrasp twin accuracy.
 
 
 pytest.importorskip("cv2", reason="OpenCV is an extra")
@@ -237,7 +233,7 @@ def test_a_table_keeps_its_remarks(run: Run, case: Case, tmp_path: Path) -> None
     assert "expected angles of 1 pieces, as in the table, found 4" in ran.err
 
 
-def test_clicks_on_the_page(run: Run, case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_clicks_on_the_web_page(run: Run, case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     def click(message: str) -> None:
         url = re.search(r"http://127\.0\.0\.1:\d+/\S+/", message)
         assert url is not None
@@ -267,7 +263,7 @@ def test_clicks_on_the_page(run: Run, case: Case, monkeypatch: pytest.MonkeyPatc
         (("--depth", "none.npy"), "none.npy: expected a depth image, found no such file"),
     ],
 )
-def test_mistakes_are_sentences(run: Run, case: Case, options: tuple[str, ...], sentence: str):
+def test_invalid_input_is_reported(run: Run, case: Case, options: tuple[str, ...], sentence: str):
     ran = run(*case.words, *options)
     assert ran.code == 2
     assert sentence in ran.err

@@ -1,4 +1,4 @@
-"""The client behind a wire that breaks: every fault by itself, and an hour of all of them."""
+"""The Modbus client on a faulty connection: each fault alone, and an hour of all of them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ QUICK = 0.5
 """Wait for an answer where one is kept back [s]; others take about a millisecond."""
 
 
-def test_waits_double_up_to_their_bound() -> None:
+def test_delays_double_up_to_their_limit() -> None:
     backoff = Backoff(first=0.05, max_delay=2.0)
     assert [backoff.delay(k) for k in range(8)] == [0, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 2.0]
     assert backoff.delay(10**9) == 2.0
@@ -73,7 +73,7 @@ def test_one_fault_costs_one_attempt_and_no_reading(fault: str, target: dict[str
     assert waits == ([0.05] if "drops" in target else [])
 
 
-def test_three_faults_in_a_row_are_told_and_the_next_reading_is_good() -> None:
+def test_three_faults_in_a_row_are_reported_and_the_next_reading_succeeds() -> None:
     counts, waits, errors = outcome("drop", "cut", "garbled header")
     assert errors.endswith(
         "expected an answer in one of 3 attempts, found: expected protocol 0 in the header, "
@@ -90,7 +90,7 @@ def test_a_silent_connection_is_given_up_after_two_time_outs() -> None:
     assert (counts["timeouts"], counts["drops"], counts["connections"]) == (2, 1, 2)
 
 
-def test_an_answer_out_of_range_is_told_and_not_believed() -> None:
+def test_an_answer_out_of_range_is_reported_and_discarded() -> None:
     _, _, errors = outcome("out of range")
     assert errors.startswith(
         "pressure (holding 4): expected -100000 to 130000 Pa, found 3.2767e+06"
@@ -98,7 +98,7 @@ def test_an_answer_out_of_range_is_told_and_not_believed() -> None:
 
 
 @pytest.mark.parametrize("fault", ["drop", "wrong echo", "garbled function"])
-def test_a_command_that_was_not_confirmed_is_sent_again_and_means_the_same(fault: str) -> None:
+def test_an_unconfirmed_command_is_repeated_with_the_same_effect(fault: str) -> None:
     async def talk() -> None:
         clock = Clock()
         async with rig() as there, faulty(there.server.address, listed(fault)) as proxy:
@@ -109,7 +109,7 @@ def test_a_command_that_was_not_confirmed_is_sent_again_and_means_the_same(fault
     asyncio.run(talk())
 
 
-def test_a_server_that_comes_back_is_found_again() -> None:
+def test_the_client_reconnects_to_a_restarted_server() -> None:
     async def talk() -> None:
         clock = Clock()
         async with rig() as there:
@@ -128,7 +128,7 @@ def test_a_server_that_comes_back_is_found_again() -> None:
     asyncio.run(talk())
 
 
-def test_many_ask_at_once_and_each_gets_its_own_answer() -> None:
+def test_concurrent_requests_get_their_answers() -> None:
     async def talk() -> None:
         async with rig() as there, there.client() as client:
 
@@ -143,7 +143,7 @@ def test_many_ask_at_once_and_each_gets_its_own_answer() -> None:
     asyncio.run(talk())
 
 
-def test_one_who_gives_up_in_the_middle_spoils_nothing_for_the_next() -> None:
+def test_a_cancelled_request_does_not_affect_the_next_one() -> None:
     async def talk() -> None:
         async with rig() as there, there.client() as client:
             await client.read()

@@ -23,7 +23,7 @@ def sample(quaternion: object, time: float = 0.0) -> sg.twin.FlangeSample:
 
 
 @given(st.tuples(PART, PART, PART, PART), st.floats(-0.99e-3, 0.99e-3))
-def test_a_nearly_unit_quaternion_is_made_one(
+def test_a_nearly_unit_quaternion_is_normalised(
     parts: tuple[float, float, float, float], off: float
 ) -> None:
     norm = math.hypot(*parts)
@@ -65,7 +65,7 @@ def test_a_sample_has_its_pose() -> None:
         ({"type": "udp", "host": "::1"}, UdpFlange),
     ],
 )
-def test_sources_are_told_apart_by_their_type(tree: dict[str, object], kind: type) -> None:
+def test_sources_are_distinguished_by_their_type(tree: dict[str, object], kind: type) -> None:
     assert isinstance(TypeAdapter(FlangeSource).validate_python(tree), kind)
 
 
@@ -73,7 +73,7 @@ def test_sources_are_told_apart_by_their_type(tree: dict[str, object], kind: typ
     "url", ["", "127.0.0.1", "ftp://a/b", "http://", "http://a:b/", "http://a:0/", "http://a/ü",
             "http://a/b c", "http://a/\r\nX: y", "http://[::1/"],
 )  # fmt: skip
-def test_an_address_is_one(url: str) -> None:
+def test_invalid_addresses_are_refused(url: str) -> None:
     with pytest.raises(sg.DescriptionError) as message:
         HttpFlange(url=url)
     assert str(message.value).startswith(
@@ -125,7 +125,7 @@ def test_an_arm_beside_its_program(tmp_path: Path) -> None:
         ("postures", "move_time: 0\npostures", "expected a number above 0, found 0"),
     ],
 )  # fmt: skip
-def test_mistakes_in_a_program(tmp_path: Path, old: str, new: str, sentence: str) -> None:
+def test_invalid_programs_are_refused(tmp_path: Path, old: str, new: str, sentence: str) -> None:
     path = tmp_path / "mine.yaml"
     path.write_text(PROGRAM.replace(old, new, 1), encoding="utf-8")
     with pytest.raises(sg.DescriptionError) as message:

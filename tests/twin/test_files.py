@@ -1,4 +1,4 @@
-"""Cameras in YAML."""
+"""Files of twins: cameras, twins, fits, angles, tips, flange poses; round trips and errors."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ CAMERA = PinholeCamera(
 )
 
 
-def test_a_camera_comes_back_as_it_was(tmp_path: Path) -> None:
+def test_a_camera_round_trips(tmp_path: Path) -> None:
     assert load_camera(save_camera(CAMERA, tmp_path / "cam.yaml")) == CAMERA
 
 
-def test_mistakes_are_told_with_their_line(tmp_path: Path) -> None:
+def test_errors_name_the_line(tmp_path: Path) -> None:
     path = tmp_path / "cam.yaml"
     path.write_text("fx: 690\nfy: -690\ncx: 640\ncy: 360\nwidth: 1280\nheight: 720\n")
     with pytest.raises(DescriptionError, match=r"cam\.yaml:2: fy: expected .*, found -690"):
@@ -55,10 +55,6 @@ def test_mistakes_are_told_with_their_line(tmp_path: Path) -> None:
         load_camera(path)
     with pytest.raises(DescriptionError, match=r"expected a \.yaml file, found"):
         save_camera(CAMERA, tmp_path / "cam.json")
-
-
-# --------------------
-# Twins from YAML: parts by name or file, a gripper by its measures, mistakes with their place.
 
 
 TEXT = """\
@@ -80,7 +76,7 @@ def written(directory: Path, text: str = TEXT) -> Path:
     return path
 
 
-def test_parts_are_named_and_measures_have_units(tmp_path: Path) -> None:
+def test_parts_have_names_and_dimensions_have_units(tmp_path: Path) -> None:
     twin = load_twin(written(tmp_path))
     assert twin.name == "mine"
     assert twin.finger == load_pressure_fit("four_piece")
@@ -101,14 +97,14 @@ def test_a_part_may_be_a_file_beside_it(tmp_path: Path) -> None:
     assert twin.finger == fit
 
 
-def test_fingers_may_have_poses_of_their_own(tmp_path: Path) -> None:
+def test_fingers_may_have_individual_poses(tmp_path: Path) -> None:
     poses = "fingers: [{position: [10, 0, 0]}, {position: [-10, 0, 0], euler: [0, 0, 180]}]"
     circle = "fingers: {count: 3, radius: 30, height: 40, tilt: 5}"
     twin = load_twin(written(tmp_path, TEXT.replace(circle, poses)))
     assert [finger.position[0] for finger in twin.gripper.fingers] == [0.01, -0.01]
 
 
-def test_the_shipped_twin_survives_its_json() -> None:
+def test_the_shipped_twin_round_trips_through_json() -> None:
     twin = load_twin()
     assert Twin.model_validate_json(twin.model_dump_json()) == twin
 
@@ -132,24 +128,18 @@ def test_the_shipped_twin_survives_its_json() -> None:
         ("controller:", "rate: 0\ncontroller:", "8: rate: expected a number at least 1, found 0"),
     ],
 )  # fmt: skip
-def test_mistakes_are_told_with_their_place(
-    tmp_path: Path, old: str, new: str, sentence: str
-) -> None:
+def test_errors_name_the_field(tmp_path: Path, old: str, new: str, sentence: str) -> None:
     with pytest.raises(DescriptionError) as message:
         load_twin(written(tmp_path, TEXT.replace(old, new)))
     assert sentence in str(message.value)
     assert "mine.yaml" in str(message.value)
 
 
-# --------------------
-# Files of the twin: fits, measured angles, measured tips; round trips and mistakes.
-
-
 MAKER = assets.root() / "assets" / "pressure_fits" / "make_four_piece.py"
 HEAD = "pressure_kpa,angle_1_deg,angle_2_deg"
 
 
-def test_a_fit_comes_back_equal(tmp_path: Path) -> None:
+def test_a_fit_round_trips(tmp_path: Path) -> None:
     fit = load_pressure_fit("four_piece")
     path = save_pressure_fit(fit, tmp_path / "fit.yaml", comment="two\nlines")
     assert load_pressure_fit(path) == fit
@@ -186,7 +176,7 @@ def test_a_fit_may_have_the_units_of_the_paper(tmp_path: Path) -> None:
          "coefficients, lengths, name, pressures, residuals, scale, source"),
     ],
 )  # fmt: skip
-def test_a_wrong_fit_is_refused_in_a_sentence(
+def test_invalid_fits_are_refused(
     text: str, sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -196,7 +186,7 @@ def test_a_wrong_fit_is_refused_in_a_sentence(
     assert str(refused.value) == sentence
 
 
-def test_fits_that_are_not_there() -> None:
+def test_missing_fits() -> None:
     with pytest.raises(DescriptionError, match=r"no pressure fit 'four'; .*four_piece"):
         load_pressure_fit("four")
     with pytest.raises(DescriptionError, match=r"expected a \.yaml file, found 'fit\.txt'"):
@@ -205,7 +195,7 @@ def test_fits_that_are_not_there() -> None:
         load_piece_angles("for_piece")
 
 
-def test_measured_angles_come_back(tmp_path: Path) -> None:
+def test_measured_angles_round_trip(tmp_path: Path) -> None:
     random = np.random.default_rng(0)
     table = PieceAngles(random.uniform(-9e4, 1e5, 7), random.normal(0.0, 0.4, (7, 3)))
     path = save_piece_angles(table, tmp_path / "t.csv", remarks="a remark")
@@ -231,7 +221,7 @@ def test_measured_angles_come_back(tmp_path: Path) -> None:
         (f"{HEAD}\n0,1", "t.csv:2: expected 3 cells, found 2"),
     ],
 )  # fmt: skip
-def test_a_wrong_table_of_angles_is_refused_in_a_sentence(
+def test_invalid_tables_of_angles_are_refused(
     text: str, sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -241,7 +231,7 @@ def test_a_wrong_table_of_angles_is_refused_in_a_sentence(
     assert str(refused.value) == sentence
 
 
-def test_measured_tips_come_back_to_the_last_digit(tmp_path: Path) -> None:
+def test_measured_tips_are_read_exactly(tmp_path: Path) -> None:
     random = np.random.default_rng(1)
     points = TipPoints(np.cumsum(random.uniform(0.01, 0.02, 9)), random.normal(size=(9, 3)))
     rows = np.column_stack([points.time, points.position])
@@ -261,7 +251,7 @@ def test_measured_tips_come_back_to_the_last_digit(tmp_path: Path) -> None:
          "found 0.5 s"),
     ],
 )  # fmt: skip
-def test_wrong_tips_are_refused_in_a_sentence(
+def test_invalid_tips_are_refused(
     text: str, sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -295,17 +285,13 @@ def test_the_shipped_fit_is_made_by_its_script(tmp_path: Path) -> None:
     assert reversals(fit) == ()
 
 
-# --------------------
-# Flange poses in CSV and JSON lines: round trips, and what is said of files that are wrong.
-
-
 FLANGE_HEAD = "time_s,x_mm,y_mm,z_mm,qw,qx,qy,qz\n"
 ROW = "0,100,0,500,1,0,0,0\n"
 OBJECT = dict(zip(COLUMNS, (0.0, 100.0, 0.0, 500.0, 1.0, 0.0, 0.0, 0.0), strict=True))
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".jsonl"])
-def test_a_record_comes_back(tmp_path: Path, suffix: str) -> None:
+def test_a_record_round_trips(tmp_path: Path, suffix: str) -> None:
     samples = [robot().sample_at(0.02 * index) for index in range(200)]
     path = sg.twin.save_flange_samples(samples, tmp_path / f"record{suffix}")
     result = sg.twin.load_flange_samples(path)
@@ -355,7 +341,7 @@ def test_mistakes(tmp_path: Path, name: str, text: str, sentence: str) -> None:
     assert sentence in str(message.value)
 
 
-def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+def test_a_missing_file(tmp_path: Path) -> None:
     with pytest.raises(sg.DescriptionError, match="cannot read: No such file or directory"):
         sg.twin.load_flange_samples(tmp_path / "none.csv")
 
@@ -382,7 +368,7 @@ def message(make: Callable[[], object]) -> object:
 
 
 @given(st.dictionaries(st.sampled_from(COLUMNS), JSON, max_size=8))
-def test_any_values_give_a_sample_or_a_sentence(values: dict[str, object]) -> None:
+def test_any_values_give_a_sample_or_an_error(values: dict[str, object]) -> None:
     result = message(lambda: sample_from(OBJECT | values))
     if isinstance(result, sg.twin.FlangeSample):
         assert sample_from(row_of(result)).time == result.time
@@ -391,19 +377,21 @@ def test_any_values_give_a_sample_or_a_sentence(values: dict[str, object]) -> No
 
 
 @given(st.binary(max_size=200) | st.text(max_size=200))
-def test_any_text_gives_an_object_or_a_sentence(text: str | bytes) -> None:
+def test_any_text_gives_an_object_or_an_error(text: str | bytes) -> None:
     result = message(lambda: json_object(text))
     assert isinstance(result, dict) or str(result).startswith("expected a JSON object, found")
 
 
 @given(st.text(max_size=120))
-def test_any_csv_gives_a_sentence(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
+def test_any_csv_gives_samples_or_an_error(
+    tmp_path_factory: pytest.TempPathFactory, text: str
+) -> None:
     path = tmp_path_factory.getbasetemp() / "any.csv"
     path.write_bytes(FLANGE_HEAD.encode() + text.encode("utf-8", "surrogatepass"))
     with pytest.raises(sg.DescriptionError):
         sg.twin.load_flange_samples(path)
 
 
-def test_deep_json_is_no_crash() -> None:
+def test_deeply_nested_json_is_refused() -> None:
     with pytest.raises(sg.DescriptionError, match="expected a JSON object"):
         json_object("[" * 100_000)

@@ -1,4 +1,4 @@
-"""Fingers on a robot's flange, against scipy's rotations and by what must not change."""
+"""Shapes of fingers on a flange, kinematic models and tip errors, against known laws."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ parts = st.floats(-1.0, 1.0)
 
 @settings(max_examples=50)
 @given(rotation=st.tuples(parts, parts, parts, parts), position=st.tuples(parts, parts, parts))
-def test_the_flange_turns_as_scipy_says(rotation: tuple, position: tuple) -> None:
+def test_the_flange_rotation_agrees_with_scipy(rotation: tuple, position: tuple) -> None:
     norm = np.linalg.norm(rotation)
     if norm < 0.1:
         return
@@ -124,7 +124,7 @@ def test_a_quaternion_near_one_is_normalised_another_refused() -> None:
         ({"phis": np.zeros((2, 4))}, "phis: expected angles of shape (4,) or (3, 4), found (2, 4)"),
     ],
 )
-def test_shapes_that_do_not_go_together_are_refused(change: dict, sentence: str) -> None:
+def test_inconsistent_shapes_are_refused(change: dict, sentence: str) -> None:
     given_ = {"flange": np.eye(4), "thetas": BENDS, "phis": FLAT} | change
     with pytest.raises(DescriptionError) as refused:
         mounted_fingers(gripper=THREE, lengths=LENGTHS, **given_)
@@ -136,10 +136,6 @@ def test_a_flange_without_numbers_is_refused() -> None:
         flange_transform((0, 0), (1, 0, 0, 0))
     with pytest.raises(DescriptionError, match="expected at least 1 finger, found 0"):
         GripperMount.around_axis(0, 0.03)
-
-
-# --------------------
-# Rigid pieces: what they share with arcs, what they keep, and what is refused.
 
 
 angles = st.lists(st.floats(-2.0, 2.0), min_size=3, max_size=3).map(np.array)
@@ -169,7 +165,7 @@ def test_pieces_keep_their_length_and_run_along_z(
     assert pieces.tip == pytest.approx(pieces.points[-1])
 
 
-def test_unity_turns_about_z_then_about_y() -> None:
+def test_unity_rotates_about_z_then_about_y() -> None:
     """Extrinsic z, x, y of scipy is Unity's order of Euler angles."""
     rotated = rigid_pieces([0.4], [0.7], [1.0]).tops[0, :3, :3]
     assert rotated == pytest.approx(Rotation.from_euler("zxy", [0.7, 0.0, 0.4]).as_matrix())
@@ -206,23 +202,19 @@ def test_mirroring_twice_changes_nothing() -> None:
          "mean 'unity'? known: plane, unity"),
     ],
 )  # fmt: skip
-def test_what_makes_no_pieces_is_refused(given_: tuple, sentence: str) -> None:
+def test_invalid_pieces_are_refused(given_: tuple, sentence: str) -> None:
     with pytest.raises(DescriptionError) as refused:
         rigid_pieces(*given_)
     assert str(refused.value) == sentence
 
 
-# --------------------
-# The measure of a tip's error: what it is, what leaves it, and what is refused.
-
-
-def test_it_is_the_distance_over_the_length() -> None:
+def test_tip_error_is_the_distance_over_the_length() -> None:
     assert tip_error((0.03, 0.0, 0.04), (0.0, 0.0, 0.0), LENGTHS) == pytest.approx(0.05 / 0.05571)
     both = tip_error([[0.03, 0, 0.04], [0, 0, 0]], [0, 0, 0], LENGTHS)
     assert both == pytest.approx([0.05 / 0.05571, 0.0])
 
 
-def test_neither_frame_nor_unit_changes_it() -> None:
+def test_tip_error_does_not_depend_on_frame_and_unit() -> None:
     random = np.random.default_rng(0)
     tip, reference = random.normal(size=(2, 20, 3))
     rotation, shift = Rotation.random(rng=1).as_matrix(), random.normal(size=3)
@@ -242,15 +234,11 @@ def test_neither_frame_nor_unit_changes_it() -> None:
         ((0, 0, 0), (0, 0, 0), [0.0], "lengths: expected lengths above 0, found [0.]"),
     ],
 )  # fmt: skip
-def test_what_is_no_point_is_refused(tip: tuple, reference: tuple, lengths: object,
+def test_invalid_points_are_refused(tip: tuple, reference: tuple, lengths: object,
                                      sentence: str) -> None:  # fmt: skip
     with pytest.raises(DescriptionError) as refused:
         tip_error(tip, reference, lengths)
     assert str(refused.value) == sentence
-
-
-# --------------------
-# Shapes of a twin's fingers: those of mounted fingers, and nothing beyond what was measured.
 
 
 TWIN = load_twin()
@@ -275,7 +263,7 @@ def test_a_shape_is_that_of_the_mounted_fingers(pressure: float) -> None:
     assert shape.bend == pytest.approx(angles_at(twin.finger, pressure).sum())
 
 
-def test_noise_at_the_ends_of_the_range_is_cut_off_and_more_is_refused() -> None:
+def test_pressures_within_the_margin_are_clipped_and_others_refused() -> None:
     flange = ROBOT.sample_at(0.0)
     end, beyond = (twin_shape(TWIN, pressure, flange) for pressure in (120e3, 120.4e3))
     np.testing.assert_array_equal(end.angles, beyond.angles)
@@ -294,7 +282,7 @@ def test_the_arm_is_drawn_where_its_flange_is() -> None:
         np.testing.assert_allclose(result, target, atol=1e-8)
 
 
-def test_an_arm_that_does_not_reach_is_not_drawn() -> None:
+def test_an_arm_out_of_reach_is_not_drawn() -> None:
     far = ROBOT.sample_at(0.0).replace(position=(9.0, 0.0, 0.0))
     assert arm_joints(TWIN, far, None) is None
     assert arm_joints(TWIN.replace(arm=None), ROBOT.sample_at(0.0), None) is None

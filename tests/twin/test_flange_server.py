@@ -1,4 +1,4 @@
-"""The simulated robot: its pose is that of its table, it is smooth, and always the same."""
+"""The simulated robot and its HTTP server: poses, tokens, limits and malformed requests."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_a_time_always_has_the_same_pose(time: float) -> None:
     assert robot().sample_at(time) == ANOTHER.sample_at(time)
 
 
-def test_it_goes_through_its_postures_round_and_round() -> None:
+def test_the_robot_repeats_its_postures() -> None:
     plan, one = program(), robot()
     leg = plan.move_time + plan.rest_time
     for lap in range(3):
@@ -94,12 +94,12 @@ def test_the_flange_of_the_shipped_program_looks_down_in_its_postures() -> None:
         assert frame[2, 3] > 0.2
 
 
-def test_one_posture_is_a_robot_that_stands() -> None:
+def test_one_posture_gives_a_constant_pose() -> None:
     still = sg.twin.SimulatedRobot(program().replace(postures=program().postures[:1]))
     assert still.sample_at(0.0).pose == still.sample_at(7.3).pose
 
 
-def test_its_stream_is_at_the_rate_and_the_quaternion_goes_on() -> None:
+def test_the_stream_has_its_rate_and_continuous_quaternions() -> None:
     clock = ManualClock(5.0)
     samples = finished(first(RobotStream(robot(), 50.0, clock), 701))
     assert [sample.time for sample in samples] == pytest.approx(np.arange(701) / 50.0)
@@ -110,10 +110,6 @@ def test_its_stream_is_at_the_rate_and_the_quaternion_goes_on() -> None:
     raw = np.array([robot().sample_at(sample.time).quaternion for sample in samples])
     assert np.linalg.norm(np.diff(raw, axis=0), axis=1).max() > 1.9
     assert steps.max() < 0.05
-
-
-# --------------------
-# The simulated robot on the wire: tokens, bounds, and garbage that it survives.
 
 
 GET = b"GET %s HTTP/1.1\r\nHost: robot\r\n\r\n"
@@ -179,7 +175,7 @@ def test_the_documents() -> None:
     assert health[2] == {"status": "ok", "arm": "irb120", "program": "pick_and_place", "time": 1.0}
 
 
-def test_head_and_several_questions_on_one_connection() -> None:
+def test_head_and_several_requests_on_one_connection() -> None:
     raw = HEALTHY.replace(b"GET", b"HEAD") + HEALTHY + HEALTHY.replace(b"1.1", b"1.0")
     answers = finished(_answers(raw))
     assert answers.count(b"HTTP/1.1 200 OK") == 3
@@ -258,12 +254,12 @@ def test_other_machines_need_a_token(host: str) -> None:
 
 
 @pytest.mark.parametrize("token", ["long\r\nenough", "länge genug", " long enough", "short"])
-def test_tokens_that_are_none(token: str) -> None:
+def test_invalid_tokens(token: str) -> None:
     with pytest.raises(sg.DescriptionError, match="expected a token of 8 visible ASCII letters"):
         served(token=token)
 
 
-def test_an_address_that_is_taken() -> None:
+def test_an_address_in_use() -> None:
     async def run() -> None:
         async with served() as server:
             with pytest.raises(ConnectionLostError) as message:
@@ -273,7 +269,7 @@ def test_an_address_that_is_taken() -> None:
     finished(run())
 
 
-def test_clients_that_are_slow_are_let_go_and_the_others_are_served() -> None:
+def test_slow_clients_are_closed_and_others_are_served() -> None:
     async def run() -> None:
         async with served(limits=ServerLimits(head_time=0.1)) as server:
             assert await ask(server, b"GET /hea", leave=False) == b""
@@ -289,7 +285,7 @@ async def keep_asking(writer: asyncio.StreamWriter) -> None:
         await asyncio.sleep(0.01)
 
 
-def test_a_client_that_does_not_read_is_let_go() -> None:
+def test_a_client_that_does_not_read_is_closed() -> None:
     async def run() -> None:
         async with served(limits=ServerLimits(answer_time=0.1)) as server:
             client = socket.socket()
@@ -305,7 +301,7 @@ def test_a_client_that_does_not_read_is_let_go() -> None:
     finished(run())
 
 
-def test_there_is_room_for_some_clients_only() -> None:
+def test_the_number_of_clients_is_limited() -> None:
     async def run() -> None:
         async with served(limits=ServerLimits(connections=2)) as server:
             idle = [await asyncio.open_connection("127.0.0.1", server.port) for _ in range(2)]
@@ -323,7 +319,7 @@ def test_there_is_room_for_some_clients_only() -> None:
     finished(run())
 
 
-def test_a_thousand_malformed_requests_and_it_keeps_serving() -> None:
+def test_the_server_survives_a_thousand_malformed_requests() -> None:
     chance = random.Random(7)
 
     def malformed() -> bytes:
@@ -344,7 +340,7 @@ def test_a_thousand_malformed_requests_and_it_keeps_serving() -> None:
 
 
 @given(st.binary(max_size=200), st.booleans())
-def test_any_head_is_one_or_is_refused(raw: bytes, valid_line: bool) -> None:
+def test_any_head_is_parsed_or_refused(raw: bytes, valid_line: bool) -> None:
     raw = (b"GET / HTTP/1.1\r\n" if valid_line else b"") + raw + b"\r\n\r\n"
     try:
         assert isinstance(parse_head(raw), Head)

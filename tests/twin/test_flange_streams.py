@@ -1,4 +1,4 @@
-"""Flange poses over HTTP: the same as in the robot, and a sentence for all that can go wrong."""
+"""Streams of flange poses: HTTP, UDP, replays, ticks, quaternion signs and closing."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_without_a_key_the_time_is_that_of_the_clock() -> None:
     assert [sample.time for sample in finished(run())] == pytest.approx([7.0, 7.1, 7.2])
 
 
-def test_one_connection_is_kept_for_all_questions() -> None:
+def test_one_connection_serves_all_requests() -> None:
     made = []
 
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -122,7 +122,7 @@ def test_one_connection_is_kept_for_all_questions() -> None:
     assert made == [1]
 
 
-def test_a_lost_connection_is_made_anew() -> None:
+def test_a_lost_connection_is_restored() -> None:
     left = [2, 3, 100]
 
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -142,7 +142,7 @@ def test_a_lost_connection_is_made_anew() -> None:
     assert finished(run()).counts.reconnected == 2
 
 
-def test_a_stream_that_has_given_up_may_be_asked_again() -> None:
+def test_a_failed_stream_may_be_read_again() -> None:
     well: list[bool] = []
 
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -170,9 +170,7 @@ def test_a_stream_that_has_given_up_may_be_asked_again() -> None:
         ({"x": [1]}, "x: expected a number, found [1]"),
     ],
 )
-def test_a_value_that_is_none_names_address_and_key(
-    changes: dict[str, object], sentence: str
-) -> None:
+def test_an_invalid_value_names_address_and_key(changes: dict[str, object], sentence: str) -> None:
     error, stream, url = told_by(answers([body(1.0, **changes)]))
     assert isinstance(error, BadAnswerError)
     assert str(error).startswith(f"{url}: ")
@@ -202,12 +200,12 @@ def test_wrong_content_is_reported(answer: bytes, sentence: str) -> None:
 
 @FEW
 @given(st.binary(max_size=100) | st.text(max_size=50).map(str.encode))
-def test_any_answer_gives_a_sentence(answer: bytes) -> None:
+def test_any_answer_gives_a_sample_or_an_error(answer: bytes) -> None:
     with pytest.raises(BadAnswerError, match=HERE):
         sample_of(answer, 0.0, HERE)
 
 
-def test_another_layout_is_only_data() -> None:
+def test_another_layout_of_the_document() -> None:
     fields = CartesianFields(
         state=("poses", 1, "flange"), position=("px", "py", "pz"),
         quaternion=("w", "a", "b", "c"), length=1.0, time="t",
@@ -262,7 +260,7 @@ def test_no_answer_in_time(talk: Talk) -> None:
     assert str(error) == f"{url}: expected an answer within 0.1 s, found none"
 
 
-def test_an_answer_that_is_none() -> None:
+def test_an_invalid_answer() -> None:
     error, _, url = told_by(garbage)
     assert type(error) is ConnectionLostError
     assert str(error).startswith(f"{url}: expected an answer, found: ")
@@ -273,7 +271,7 @@ def test_an_answer_that_is_too_long() -> None:
     assert str(error) == f"{url}: expected an answer of at most 65536 bytes, found more"
 
 
-def test_nobody_there() -> None:
+def test_no_server() -> None:
     async def run() -> None:
         server, port = await listening(silent)
         server.close()
@@ -285,7 +283,7 @@ def test_nobody_there() -> None:
     finished(run())
 
 
-def test_a_robot_whose_time_stands_is_stale() -> None:
+def test_a_robot_with_constant_time_is_stale() -> None:
     bodies = [body(2.0), body(2.1), body(2.0), body(2.1)]
     error, stream, url = told_by(answers(bodies), fields=TIMED, rate=10.0)
     assert type(error) is StaleDataError
@@ -295,10 +293,6 @@ def test_a_robot_whose_time_stands_is_stale() -> None:
     assert stream.counts.samples == 2
     assert stream.counts.late == 1
     assert stream.counts.twice >= 3
-
-
-# --------------------
-# Streams of flange poses: even rates, replays, signs, UDP, and clean ends.
 
 
 FLANGE_STREAMS_FEW = settings(max_examples=25)
@@ -326,7 +320,7 @@ async def drained(stream: UdpStream) -> list[float]:
 
 @FLANGE_STREAMS_FEW
 @given(st.lists(st.floats(0.0, 0.05), min_size=1, max_size=60))
-def test_ticks_stay_on_their_grid_whatever_the_work_takes(work: list[float]) -> None:
+def test_ticks_stay_on_their_grid_for_any_workload(work: list[float]) -> None:
     clock, rate = ManualClock(2.0), 50.0
     ticks = Ticks(clock, rate)
 
@@ -358,7 +352,7 @@ def test_an_hour_of_ticks_does_not_drift() -> None:
     assert ticks.missed == 0
 
 
-def test_the_real_clock_goes_on() -> None:
+def test_the_system_clock_advances() -> None:
     clock = SystemClock()
     before = clock.now()
     finished(clock.sleep(0.001))
@@ -425,7 +419,7 @@ def test_each_source_has_its_stream(monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
-def test_closing_wakes_whoever_waits() -> None:
+def test_closing_ends_a_pending_read() -> None:
     async def run(stream: FlangeStream) -> None:
         waiting = asyncio.ensure_future(anext(stream, None))
         await asyncio.sleep(0.01)
@@ -461,7 +455,7 @@ def test_poses_come_by_udp_with_all_digits() -> None:
 
 @FLANGE_STREAMS_FEW
 @given(st.randoms(use_true_random=False))
-def test_late_and_double_datagrams_are_left_out_and_counted(chance: random.Random) -> None:
+def test_late_and_duplicate_datagrams_are_discarded_and_counted(chance: random.Random) -> None:
     samples = record(20)
     sent = [chance.choice(samples) for _ in range(40)]
     expected: list[float] = []
@@ -497,7 +491,7 @@ def test_any_datagram_is_survived(garbage: bytes) -> None:
     finished(run())
 
 
-def test_what_nobody_fetches_is_left_out_from_the_oldest() -> None:
+def test_the_oldest_samples_are_discarded_on_overrun() -> None:
     async def run() -> None:
         stream = UdpStream(UDP)
         for sample in record(MAX_WAITING + 5, step=1e-3):
@@ -509,7 +503,7 @@ def test_what_nobody_fetches_is_left_out_from_the_oldest() -> None:
     finished(run())
 
 
-def test_silence_is_told_and_a_sender_that_starts_again_is_heard() -> None:
+def test_silence_is_reported_and_a_restarted_sender_is_accepted() -> None:
     async def run() -> None:
         clock, samples = ManualClock(), record(3)
         async with UdpStream(UDP.replace(stale_after=0.4), clock) as stream:
@@ -531,7 +525,7 @@ def test_silence_is_told_and_a_sender_that_starts_again_is_heard() -> None:
     finished(run())
 
 
-def test_a_port_that_is_taken() -> None:
+def test_a_port_in_use() -> None:
     async def run(port: int) -> None:
         async with UdpStream(UDP.replace(port=port)) as stream:
             with pytest.raises(sg.errors.ConnectionLostError) as message:
@@ -545,7 +539,7 @@ def test_a_port_that_is_taken() -> None:
         finished(run(taken.getsockname()[1]))
 
 
-def test_sending_where_nobody_listens_goes_on() -> None:
+def test_sending_without_a_receiver_continues() -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

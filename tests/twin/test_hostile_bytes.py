@@ -1,4 +1,4 @@
-"""A server that goes on serving whatever it is sent; all of it on loopback."""
+"""The Modbus server keeps serving after hostile input; all on loopback."""
 
 from __future__ import annotations
 
@@ -32,7 +32,9 @@ def inside(heard: list[ControllerState]) -> bool:
     )
 
 
-def test_it_serves_after_five_hundred_hostile_pieces(caplog: pytest.LogCaptureFixture) -> None:
+def test_the_server_survives_five_hundred_hostile_messages(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     async def talk() -> None:
         async with rig() as there, there.client() as client:
             assert await assault(there.server.address, 500, seed=1) > 250
@@ -49,7 +51,7 @@ def test_it_serves_after_five_hundred_hostile_pieces(caplog: pytest.LogCaptureFi
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [20, 21])
-def test_the_process_serves_after_ten_thousand_hostile_pieces(seed: int) -> None:
+def test_the_process_survives_ten_thousand_hostile_messages(seed: int) -> None:
     with serving("--port", "0") as there:
 
         async def talk() -> tuple[int, int, int]:
@@ -104,7 +106,7 @@ def test_several_requests_in_one_packet_are_all_answered() -> None:
     asyncio.run(talk())
 
 
-def test_half_open_connections_shut_nobody_out() -> None:
+def test_half_open_connections_do_not_block_others() -> None:
     async def talk() -> None:
         async with rig(max_connections=8) as there, there.client() as client:
             strangers = []
@@ -137,7 +139,7 @@ def test_a_silent_connection_is_closed(begun: bytes) -> None:
     asyncio.run(asyncio.wait_for(talk(), PATIENCE))
 
 
-def test_who_does_not_listen_fills_no_memory() -> None:
+def test_a_client_that_does_not_read_uses_no_memory() -> None:
     async def talk() -> None:
         async with rig(idle_timeout=0.5) as there:
             deaf = socket.socket()

@@ -1,4 +1,4 @@
-"""One hour at 50 Hz on a bad wire, in compressed time: nothing lost, nothing beyond limits."""
+"""One hour at 50 Hz on a faulty connection, in compressed time: no row is lost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The loop of a twin: rows without gaps, commands with a second word, safe stops, determinism."""
+"""The loop of a twin: rows without gaps, confirmed commands, safe stops, determinism."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class At:
                 self.rig.loop.box.put(command)
 
 
-def test_every_turn_is_a_row_and_the_last_one_tells_the_end() -> None:
+def test_every_cycle_is_a_row_and_the_last_one_reports_the_end() -> None:
     rig = Bench()
     rows = asyncio.run(rig.run(50))
     assert [row.number for row in rows] == list(range(51))
@@ -42,7 +42,7 @@ def test_every_turn_is_a_row_and_the_last_one_tells_the_end() -> None:
     assert all(row.reading is not None for row in rows[:-1])
 
 
-def test_a_confirmed_command_bends_the_fingers_as_the_fit_says() -> None:
+def test_a_confirmed_command_bends_the_fingers_after_the_fit() -> None:
     rig = Bench()
     rig.loop.keep(At(rig, 5, CLOSE))
     asyncio.run(rig.run(100))
@@ -60,7 +60,7 @@ def test_a_confirmed_command_bends_the_fingers_as_the_fit_says() -> None:
     )
 
 
-def test_a_target_beyond_the_limits_never_leaves() -> None:
+def test_a_target_beyond_the_limits_is_not_sent() -> None:
     rig = Bench()
     rig.loop.keep(At(rig, 5, CLOSE._replace(positive_target=500e3)))
     asyncio.run(rig.run(20))
@@ -87,7 +87,7 @@ def test_a_lost_connection_cancels_commands_and_ends_in_a_safe_stop() -> None:
     assert sum(event.startswith("Command:") for event in rig.events) == 1
 
 
-def test_a_gripper_that_must_not_let_go_is_left_as_it_is() -> None:
+def test_a_gripper_that_must_not_release_is_left_unchanged() -> None:
     rig = Bench(light_twin().replace(safe_stop="hold"), broken=lambda time: 1.0 < time < 2.0)
     rig.loop.keep(At(rig, 10, CLOSE))
     asyncio.run(rig.run(150))
@@ -95,7 +95,7 @@ def test_a_gripper_that_must_not_let_go_is_left_as_it_is() -> None:
     assert rig.controller.state().positive_on
 
 
-def test_one_run_is_as_the_other_bit_for_bit() -> None:
+def test_two_runs_are_bit_equal() -> None:
     result = []
     for _ in range(2):
         rig = Bench()
@@ -105,7 +105,7 @@ def test_one_run_is_as_the_other_bit_for_bit() -> None:
     assert result[0] == result[1]
 
 
-def test_a_pressure_that_was_not_measured_has_no_shape_and_is_told_once() -> None:
+def test_a_pressure_outside_the_range_has_no_shape_and_is_reported_once() -> None:
     twin = light_twin()
     fit = twin.finger.replace(pressures=(-20e3, 50e3))
     rig = Bench(twin.replace(finger=fit))
@@ -130,7 +130,7 @@ def test_fingers_in_the_engine_follow_and_sag_a_little() -> None:
     assert (gap < 3e-3).all()
 
 
-def test_the_guard_counts_from_the_last_reading() -> None:
+def test_the_watchdog_counts_from_the_last_reading() -> None:
     watchdog = Watchdog(0.5)
     assert not watchdog.may_command
     watchdog.heard(0.1)
@@ -144,7 +144,7 @@ def test_the_guard_counts_from_the_last_reading() -> None:
     assert watchdog.heard(2.0)  # one turn took so long that the connection might have been lost
 
 
-def test_a_command_of_the_dark_is_not_sent_though_the_next_reading_comes() -> None:
+def test_a_command_made_without_connection_is_not_sent_later() -> None:
     rig = Bench(broken=lambda time: 1.0 < time < 2.0)
     # confirmed after the last failed turn, while the read that succeeds is on its way
     rig.loop.keep(At(rig, 99, CLOSE))
@@ -173,7 +173,7 @@ def test_a_safe_stop_that_fails_is_tried_again_and_nothing_else_is_sent() -> Non
     assert not rig.controller.state().positive_on
 
 
-def test_what_ends_the_loop_ends_it_with_a_safe_stop() -> None:
+def test_every_end_of_the_loop_includes_a_safe_stop() -> None:
     rig = Bench()
 
     def full(row: TwinRow) -> None:
@@ -187,7 +187,7 @@ def test_what_ends_the_loop_ends_it_with_a_safe_stop() -> None:
     assert not rig.controller.state().positive_on
 
 
-def test_an_end_in_the_dark_says_that_nothing_was_stopped() -> None:
+def test_an_end_without_connection_reports_that_nothing_was_stopped() -> None:
     rig = Bench(broken=lambda time: time > 1.0)
     asyncio.run(rig.run(100))
     assert rig.rows[-1].events == ("No safe stop: the controller is not connected.", "End.")
@@ -203,7 +203,7 @@ def test_triggers_that_go_off_are_written_before_those_that_go_on() -> None:
     assert on.negative_target == -40e3
 
 
-def test_a_desk_takes_commands_while_the_controller_hears() -> None:
+def test_the_queue_accepts_commands_while_connected() -> None:
     box, hears = CommandBox(), [True]
     queue = CommandQueue(box, lambda: hears[0])
     assert queue.words({"negative_on": True}) == "negative trigger on"
@@ -212,10 +212,6 @@ def test_a_desk_takes_commands_while_the_controller_hears() -> None:
     assert queue.send({"positive_on": True}) == "the controller is not connected"
     assert box.take() == [Command(positive_on=False, negative_on=False)]
     assert box.take() == []
-
-
-# --------------------
-# Asking at one rate: no drift, nothing lost, nothing silent.
 
 
 def polled(took: list[float], period: float = 0.02) -> list[Cycle[int]]:
@@ -236,7 +232,7 @@ def polled(took: list[float], period: float = 0.02) -> list[Cycle[int]]:
     return asyncio.run(collect())
 
 
-def test_turns_begin_when_they_are_due() -> None:
+def test_cycles_begin_when_they_are_due() -> None:
     rotations = polled([0.005, 0.019, 0.0, 0.013])
     assert [rotation.begun for rotation in rotations] == pytest.approx([0.0, 0.02, 0.04, 0.06])
     assert [rotation.ended - rotation.begun for rotation in rotations] == pytest.approx(
@@ -245,7 +241,7 @@ def test_turns_begin_when_they_are_due() -> None:
     assert {rotation.missed for rotation in rotations} == {0}
 
 
-def test_a_turn_that_takes_too_long_is_caught_up_with_and_counted() -> None:
+def test_a_cycle_that_takes_too_long_is_counted() -> None:
     rotations = polled([0.0, 0.075, 0.0, 0.0])
     assert [rotation.missed for rotation in rotations] == [0, 0, 2, 0]
     assert [rotation.due for rotation in rotations] == pytest.approx([0.0, 0.02, 0.08, 0.10])
@@ -254,7 +250,7 @@ def test_a_turn_that_takes_too_long_is_caught_up_with_and_counted() -> None:
     assert [rotation.number for rotation in rotations] == [0, 1, 2, 3]
 
 
-def test_a_failure_is_a_turn_too_and_a_mistake_is_raised() -> None:
+def test_a_device_error_is_a_cycle_and_other_errors_are_raised() -> None:
     rotations = polled([0.001, -0.001, 0.001])
     assert [rotation.value for rotation in rotations] == [1, None, 1]
     assert str(rotations[1].error) == "gone"

@@ -1,4 +1,4 @@
-"""Register maps: the shipped one, words of every type and order, and sentences about wrong ones."""
+"""Register maps: the shipped one, words of every type and order, and error messages."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_the_default_map_is_the_proposal() -> None:
     assert result.source.startswith("proposal of softgrasp")
 
 
-def test_a_map_comes_back_from_its_own_fields() -> None:
+def test_a_map_round_trips() -> None:
     for one in (load_register_map(), odd_map()):
         assert RegisterMap(**one.model_dump()) == one
 
@@ -42,7 +42,7 @@ def test_a_map_comes_back_from_its_own_fields() -> None:
 @pytest.mark.parametrize("order", ["big", "little"])
 @pytest.mark.parametrize("type_", ["int16", "int32", "float32"])
 @pytest.mark.parametrize("scale", [100.0, -100.0, 10.0])
-def test_every_pressure_comes_back_within_half_a_count(
+def test_every_pressure_round_trips_within_half_a_count(
     type_: str, order: str, scale: float
 ) -> None:
     one = register(type=type_, word_order=order, scale=scale)
@@ -69,7 +69,7 @@ def test_limits_between_two_counts_round_inwards() -> None:
     assert from_words(one, to_words(one, -89_950.0)) == -89_900.0
 
 
-def test_what_is_no_number_is_not_allowed() -> None:
+def test_values_that_are_not_numbers_are_not_allowed() -> None:
     one = register(type="float32")
     for text in ("nan", "inf", "-inf"):
         words = list(struct.unpack(">2H", struct.pack(">f", float(text))))
@@ -108,9 +108,7 @@ TRIGGER = "positive_on: {kind: holding, address: 0, type: int16}"
         ("device_id: 1", "handshake: 65530", "handshake: expected 24 registers below 65536"),
     ],
 )  # fmt: skip
-def test_a_wrong_map_is_told_with_its_place(
-    old: str, new: str, message: str, tmp_path: Path
-) -> None:
+def test_errors_of_a_map_name_the_field(old: str, new: str, message: str, tmp_path: Path) -> None:
     path = tmp_path / "map.yaml"
     text = SHIPPED.read_text("utf-8")
     assert old in text
@@ -132,6 +130,6 @@ def test_what_is_written_must_be_writable(tmp_path: Path) -> None:
         load_register_map(path)
 
 
-def test_an_unknown_map_names_what_exists() -> None:
+def test_an_unknown_map_lists_the_known_ones() -> None:
     with pytest.raises(DescriptionError, match="no register map 'softgrap_default'; did you mean"):
         load_register_map("softgrap_default")

@@ -1,4 +1,4 @@
-"""Client and server over a real socket: both maps, limits, refusals, tokens, stale data."""
+"""Modbus client and server over a socket, and the simulated controller."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_a_pressure_is_commanded_and_reached(registers: RegisterMap) -> None:
     asyncio.run(talk())
 
 
-def test_neighbours_are_read_and_written_together() -> None:
+def test_adjacent_registers_are_read_and_written_together() -> None:
     assert [span.width for span in spans(list(DEFAULT.reads)[:5])] == [5]
     result = spans([pair for pair in ODD.reads if pair[1] is not None])
     assert [(one.kind, one.address, one.width) for one in result] == [
@@ -138,7 +138,7 @@ def test_an_unknown_register_is_named() -> None:
     asyncio.run(talk())
 
 
-def test_the_server_refuses_what_is_outside_its_own_limits() -> None:
+def test_the_server_refuses_values_outside_its_limits() -> None:
     async def talk() -> None:
         async with rig() as there:
             wide = DEFAULT.writes.positive_target.replace(limits=(0.0, 200e3))
@@ -238,7 +238,7 @@ def test_half_a_value_is_not_written() -> None:
         ("00", 1),
     ],
 )
-def test_what_the_server_answers_to(pdu: str, code: int | None) -> None:
+def test_exceptions_of_the_server(pdu: str, code: int | None) -> None:
     session = Session(SimulatedController(ODD, clock=Clock()))
     request = bytes.fromhex(pdu)
     answer = asyncio.run(session.answer(7, request))
@@ -249,7 +249,7 @@ def test_what_the_server_answers_to(pdu: str, code: int | None) -> None:
     assert asyncio.run(session.answer(8, request))[1] == 11
 
 
-def test_a_port_that_is_taken_is_reported() -> None:
+def test_a_port_in_use_is_reported() -> None:
     async def talk() -> None:
         async with rig() as there:
             port = there.server.address[1]
@@ -262,7 +262,7 @@ def test_a_port_that_is_taken_is_reported() -> None:
     asyncio.run(talk())
 
 
-def test_a_reading_grows_old() -> None:
+def test_a_reading_becomes_stale() -> None:
     async def talk() -> None:
         clock = Clock()
         async with rig() as there, there.client(clock=clock, stale_after=0.5) as client:
@@ -279,7 +279,7 @@ def test_a_reading_grows_old() -> None:
     asyncio.run(talk())
 
 
-def test_a_counter_that_stands_still_is_stale_data() -> None:
+def test_a_constant_counter_is_stale_data() -> None:
     async def talk() -> None:
         device, here = Clock(), Clock()
         async with rig(ODD, clock=device) as there, there.client(clock=here) as client:
@@ -314,7 +314,7 @@ def test_noise_stays_inside_the_register() -> None:
     asyncio.run(talk())
 
 
-def test_nobody_there_is_reported() -> None:
+def test_a_missing_server_is_reported() -> None:
     async def talk() -> None:
         async with rig() as there:
             port = there.server.address[1]
@@ -327,7 +327,7 @@ def test_nobody_there_is_reported() -> None:
     asyncio.run(talk())
 
 
-def test_a_plain_installation_is_told_what_it_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_pymodbus_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("softgrasp.twin.modbus_server.find_spec", lambda name: None)
     for end in (lambda: connect_controller("127.0.0.1", 1, DEFAULT),
                 lambda: controller_server(DEFAULT)):  # fmt: skip
@@ -335,21 +335,17 @@ def test_a_plain_installation_is_told_what_it_lacks(monkeypatch: pytest.MonkeyPa
             end()
 
 
-# --------------------
-# The simulated controller's pressure: laws of its valve, its limits, and its noise.
-
-
 ON = ControllerState(positive_on=True, positive_target=100e3, negative_target=-80e3)
 VALVE = Valve()
 
 
-def test_it_rises_as_a_first_order_valve() -> None:
+def test_the_pressure_rises_with_first_order() -> None:
     for time in (0.0, 0.05, VALVE.time_constant, 1.0):
         target = 100e3 * (1 - math.exp(-time / VALVE.time_constant))
         assert advanced(ON, time, VALVE).pressure == pytest.approx(target, rel=1e-14)
 
 
-def test_it_does_not_depend_on_how_often_it_is_asked() -> None:
+def test_the_pressure_does_not_depend_on_the_number_of_requests() -> None:
     state = ON
     for time in np.sort(np.random.default_rng(3).uniform(0, 1, 500)):
         state = advanced(state, float(time), VALVE)
@@ -384,7 +380,7 @@ def test_time_does_not_run_backwards() -> None:
         advanced(ON, math.nan, VALVE)
 
 
-def test_noise_has_its_size_and_its_seed_and_belongs_to_the_instant() -> None:
+def test_noise_has_its_size_and_depends_on_seed_and_time() -> None:
     noisy = Valve(noise=200.0, seed=5)
     states = [ControllerState(time=k * noisy.sample_period + 1e-5) for k in range(4000)]
     errors = np.array([measured(state, noisy) for state in states])
@@ -401,14 +397,14 @@ def test_samples_are_counted() -> None:
     assert sample_number(ControllerState(time=0.0105), VALVE) == 10
 
 
-def test_a_valve_has_the_air_around_in_its_range() -> None:
+def test_the_range_of_a_valve_includes_ambient_pressure() -> None:
     with pytest.raises(DescriptionError, match=r"lowest: expected lowest <= 0 <= highest"):
         Valve(lowest=10.0)
     with pytest.raises(DescriptionError, match="time_constant: expected a number above 0"):
         Valve(time_constant=0.0)
 
 
-def test_a_controller_that_nobody_asks_lets_the_air_out() -> None:
+def test_the_watchdog_vents_without_requests() -> None:
     clock = Clock(0.0)
     registers = load_register_map()
     controller = SimulatedController(registers, Valve(time_constant=0.1), watchdog=1.0, clock=clock)

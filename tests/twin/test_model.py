@@ -1,4 +1,4 @@
-"""A twin's bodies stand where its shape says."""
+"""Bodies of a twin are at the positions of its shape."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_cells_lie_on_the_arcs(phis: tuple[float, ...]) -> None:
     np.testing.assert_allclose(data.body("flange").xmat.reshape(3, 3), target[:3, :3], atol=1e-9)
 
 
-def test_nothing_of_it_touches_or_weighs() -> None:
+def test_bodies_have_no_contacts_and_no_mass() -> None:
     model = TwinModel(TWIN).model
     seen = model.geom_group < 3
     bodies = model.geom_bodyid[seen]

@@ -49,7 +49,7 @@ def one_piece(*coefficients: float, pressures: tuple[float, float] = (-1e5, 1e5)
     return PressureFit(lengths=(0.01,), coefficients=(coefficients,), pressures=pressures)
 
 
-def test_without_noise_the_polynomials_come_back() -> None:
+def test_polynomials_are_recovered_without_noise() -> None:
     report = fit_pressures(PRESSURES, angles_at(TRUTH, PRESSURES), LENGTHS)
     assert np.array(report.fit.coefficients) == pytest.approx(
         np.array(TRUTH.coefficients), abs=4e-15
@@ -140,7 +140,7 @@ def test_angles_have_the_shape_of_pressures() -> None:
 
 
 @pytest.mark.parametrize("pressure", [-90.1e3, 120.1e3, np.nan, np.inf])
-def test_outside_the_measured_pressures_nothing_is_said(pressure: float) -> None:
+def test_pressures_outside_the_range_are_refused(pressure: float) -> None:
     message = (
         f"pressure: expected measured pressures from -90 to 120 kPa, found {1e-3 * pressure:g} kPa"
     )
@@ -149,7 +149,7 @@ def test_outside_the_measured_pressures_nothing_is_said(pressure: float) -> None
     assert angles_at(TRUTH, 120e3 + 1e-7).shape == (4,)  # rounding is let through
 
 
-def test_reversals_are_found_where_a_cubic_turns() -> None:
+def test_reversals_are_detected_at_the_extrema_of_a_cubic() -> None:
     # x³/3 − x/4 rises, falls from −1/2 to 1/2 by 1/6, rises
     fit = one_piece(0.0, -0.25, 0.0, 1.0 / 3.0)
     (own,) = reversals(fit)
@@ -166,7 +166,7 @@ def test_reversals_are_found_where_a_cubic_turns() -> None:
 
 
 @pytest.mark.parametrize("cubic", [0.0, 1e-17, -1e-17, 1e-12, -1e-6])
-def test_a_cubic_term_that_is_rounding_hides_no_turn(cubic: float) -> None:
+def test_a_tiny_cubic_term_hides_no_extremum(cubic: float) -> None:
     (own,) = reversals(one_piece(0.0, 1.0, 4.0, cubic))
     assert own == pytest.approx(Reversal(0, -1e5, -12.5e3, 3.0625), rel=1e-5)
     both = pressures_for(one_piece(0.0, 1.0, 4.0, cubic), 1.0)
@@ -175,7 +175,7 @@ def test_a_cubic_term_that_is_rounding_hides_no_turn(cubic: float) -> None:
 
 @settings(max_examples=60)
 @given(coefficients=st.tuples(*[st.floats(-1.0, 1.0)] * 4))
-def test_reversals_add_up_to_what_a_fine_grid_says(coefficients: tuple) -> None:
+def test_reversals_agree_with_a_fine_grid(coefficients: tuple) -> None:
     fit = one_piece(*coefficients)
     heights = angles_at(fit, np.linspace(-1e5, 1e5, 4001))[:, 0]
     forwards = 1.0 if heights[-1] >= heights[0] else -1.0
@@ -196,7 +196,7 @@ def test_curves_that_bend_back_can_be_refused() -> None:
 
 @settings(max_examples=60)
 @given(pressure=st.floats(-90e3, 120e3), piece=st.sampled_from([None, 0, 1, 2, 3]))
-def test_the_inverse_map_goes_back(pressure: float, piece: int | None) -> None:
+def test_the_inverse_recovers_the_pressure(pressure: float, piece: int | None) -> None:
     angles = angles_at(TRUTH, pressure)
     bend = float(angles.sum() if piece is None else angles[piece])
     assert pressure_for(TRUTH, bend, piece=piece) == pytest.approx(pressure, abs=1e-5)
@@ -208,7 +208,7 @@ def test_the_ends_of_the_range_are_reached() -> None:
     assert pressure_for(TRUTH, high) == pytest.approx(120e3)
 
 
-def test_a_bend_out_of_reach_is_refused_with_what_is_in_reach() -> None:
+def test_an_unreachable_bend_is_refused_with_the_range() -> None:
     low, high = np.degrees(bend_range(TRUTH, 1))
     message = (
         f"bend: expected a bend of piece 2 from {low:.4g}° to {high:.4g}°, which pressures "
@@ -249,14 +249,14 @@ def test_several_pressures_of_one_bend_are_reported() -> None:
          "found -0.01"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_fitted_is_refused_in_a_sentence(change: dict, sentence: str) -> None:
+def test_invalid_data_are_refused(change: dict, sentence: str) -> None:
     given = {"pressures": PRESSURES, "angles": np.zeros((43, 4)), "lengths": LENGTHS} | change
     with pytest.raises(DescriptionError) as refused:
         fit_pressures(**given)
     assert str(refused.value) == sentence
 
 
-def test_a_description_whose_parts_do_not_go_together_is_refused() -> None:
+def test_an_inconsistent_description_is_refused() -> None:
     with pytest.raises(DescriptionError, match="expected one for each of the 4 lengths, found 1"):
         TRUTH.replace(coefficients=((0.0, 0.0, 0.0, 0.0),))
     with pytest.raises(DescriptionError, match="expected the lowest before the highest"):

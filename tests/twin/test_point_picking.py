@@ -1,4 +1,4 @@
-"""Angles of pieces from picks: exact for constant curvatures, with the right uncertainty."""
+"""Angles from picks, depth images, the overlay and the web page for picking."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def picks_of(angles: np.ndarray, edges: bool, tilt: float = 0.0, heading: float 
     return Picks(project(CAMERA, cuts).reshape(shape), project(CAMERA, seen(line)), cuts[:, 2])
 
 
-def test_a_chord_turns_half_the_arc() -> None:
+def test_a_chord_rotates_by_half_the_arc() -> None:
     _, edges = arc_points(RADIANS)
     line = np.array([[-1.0, 0.0], [0.0, 0.0]])
     seen = directions(line, edges)
@@ -76,7 +76,7 @@ def test_a_chord_turns_half_the_arc() -> None:
     np.testing.assert_allclose(seen[2::2], tangents[:-1] + 0.5 * RADIANS, atol=1e-14)
 
 
-def test_the_turn_of_one_direction_to_another() -> None:
+def test_the_angle_between_directions() -> None:
     first, second = np.array([[1.0, 0.0], [0.0, -2.0]]), np.array([[0.0, 3.0], [-1.0, -1.0]])
     np.testing.assert_allclose(angle_between(first, second), [np.pi / 2, -np.pi / 4])
 
@@ -102,7 +102,7 @@ def test_exact_for_pieces_of_constant_curvature(
     np.testing.assert_allclose(result.angles, angles, atol=1e-8)
 
 
-def test_a_finger_that_is_square_to_the_camera_needs_no_depths() -> None:
+def test_a_finger_parallel_to_the_image_needs_no_depths() -> None:
     picks = picks_of(RADIANS, edges=False)._replace(depths=None)
     np.testing.assert_allclose(picked_angles(CAMERA, picks).angles, RADIANS, atol=1e-9)
     tilted = picks_of(RADIANS, edges=False, tilt=0.3)._replace(depths=None)
@@ -161,7 +161,7 @@ def test_chords_alone_amplify_noise_as_the_law_says() -> None:
     assert result.sigmas[3] == pytest.approx(np.sqrt(4 + 36 + 64 + 64 + 16))
 
 
-def test_two_picks_a_cut_are_many_times_surer_than_one() -> None:
+def test_two_picks_per_cut_are_much_more_accurate_than_one() -> None:
     chords = picked_angles(CAMERA, picks_of(RADIANS, edges=False)).sigmas
     edges = picked_angles(CAMERA, picks_of(RADIANS, edges=True)).sigmas
     assert np.degrees(edges).max() < 0.6
@@ -201,18 +201,14 @@ GOOD = picks_of(RADIANS, edges=False)
         (Picks(GOOD.cuts, GOOD.line, np.zeros(5)), "depths: expected depths above 0 m"),
     ],
 )
-def test_refuses_picks_that_say_nothing(picks: Picks, sentence: str) -> None:
+def test_invalid_picks_are_refused(picks: Picks, sentence: str) -> None:
     with pytest.raises(DescriptionError, match=sentence):
         picked_angles(CAMERA, picks)
 
 
-def test_refuses_a_noise_of_nothing() -> None:
+def test_zero_noise_is_refused() -> None:
     with pytest.raises(DescriptionError, match="pick_noise: expected a number above 0, found 0"):
         picked_angles(CAMERA, GOOD, pick_noise=0.0)
-
-
-# --------------------
-# Depth images, the overlay, and the page on which one clicks.
 
 
 pytest.importorskip("cv2", reason="OpenCV is an extra")
@@ -238,7 +234,7 @@ def test_depths_in_metres_and_in_millimetres(tmp_path: Path) -> None:
     assert read_depth(tmp_path / "m.npy", SHAPE)[0, :2].tolist() == [0.0, 0.0]
 
 
-def test_depth_files_that_are_none(tmp_path: Path) -> None:
+def test_invalid_depth_files(tmp_path: Path) -> None:
     with pytest.raises(DescriptionError, match="found no such file"):
         read_depth(tmp_path / "none.npy", SHAPE)
     with pytest.raises(DescriptionError, match=r"expected a depth image, \.npy or \.png"):
@@ -310,11 +306,12 @@ def page():
         yield opened
 
 
-def test_the_page_measures_and_ends(page: PickServer) -> None:
+def test_the_web_page_measures_and_ends(page: PickServer) -> None:
     assert urlsplit(page.url).hostname == "127.0.0.1"
     status, html = ask(page, "")
     assert status == 200
     assert b'{"line": 2, "cuts": 3, "edges": 1}' in html
+    assert b'load("image.png")' in html
     plain = ask(page, "image.png")[1]
     assert plain.startswith(b"\x89PNG")
     points = [*LINE_PX.tolist(), *CUTS.tolist()]
@@ -329,7 +326,7 @@ def test_the_page_measures_and_ends(page: PickServer) -> None:
     np.testing.assert_array_equal(picks.line, LINE_PX)
 
 
-def test_the_page_tells_mistakes_and_keeps_serving(page: PickServer) -> None:
+def test_the_web_page_reports_errors_and_keeps_serving(page: PickServer) -> None:
     status, message = ask(page, "measure", LINE_PX.tolist())
     assert status == 400
     assert message.decode() == "expected 5 picks (the reference line and 3 cuts), found 2"
@@ -346,7 +343,7 @@ def test_the_page_tells_mistakes_and_keeps_serving(page: PickServer) -> None:
     assert ask(page, "")[0] == 200
 
 
-def test_two_picks_a_cut() -> None:
+def test_two_picks_per_cut() -> None:
     target = PickTarget(pieces=2, edges=True, line=True)
     picks = target.picks(np.arange(16.0).reshape(8, 2))
     assert picks.cuts.shape == (3, 2, 2)
@@ -355,7 +352,7 @@ def test_two_picks_a_cut() -> None:
         target.picks(np.zeros((3, 2)))
 
 
-def test_a_port_that_is_taken(page: PickServer) -> None:
+def test_a_port_in_use(page: PickServer) -> None:
     port = urlsplit(page.url).port
     assert port is not None
     with pytest.raises(DescriptionError, match=f"port: expected a free port, found {port}"):

@@ -1,4 +1,4 @@
-"""The record of a twin: what was written comes back, whatever ended the run."""
+"""The record of a twin round trips, however the run ended."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def recorded(directory: Path, rotations: int = 40) -> Bench:
     return rig
 
 
-def test_rows_come_back_with_all_their_digits(tmp_path: Path) -> None:
+def test_rows_round_trip_exactly(tmp_path: Path) -> None:
     rig = recorded(tmp_path)
     record = read_twin_record(tmp_path)
     assert record.twin == rig.twin
@@ -71,13 +71,13 @@ def test_a_run_that_was_killed_is_read_from_its_journal(tmp_path: Path) -> None:
     assert cut.rows == record.rows[:-1]
 
 
-def test_a_directory_with_a_record_is_not_written_over(tmp_path: Path) -> None:
+def test_a_directory_with_a_record_is_not_overwritten(tmp_path: Path) -> None:
     rig = recorded(tmp_path, 3)
     with pytest.raises(ResultError, match=r"expected no record here yet, found one; choose"):
         TwinRecorder(tmp_path, rig.twin)
 
 
-def test_what_is_no_record_is_reported(tmp_path: Path) -> None:
+def test_invalid_records_are_reported(tmp_path: Path) -> None:
     with pytest.raises(ResultError, match=r"expected the twin of a record, found none"):
         read_twin_record(tmp_path)
     recorded(tmp_path, 3)

@@ -1,4 +1,4 @@
-"""Figures of a fit and of poses: whole, on white paper, with every series in its colour."""
+"""Figures of a fit and of poses show every series in its colour."""
 
 from __future__ import annotations
 

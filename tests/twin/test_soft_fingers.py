@@ -1,4 +1,4 @@
-"""Fingers of a twin in MuJoCo: arcs in the limit, sagging as beams, and the same every time."""
+"""Fingers of a twin in MuJoCo: arcs in the limit, sag of beams, repeatability."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_the_same_readings_make_the_same_motion() -> None:
     np.testing.assert_array_equal(runs[0], runs[1])
 
 
-def test_a_step_that_is_too_long_gives_numbers_that_are_none() -> None:
+def test_a_diverged_motion_gives_nan() -> None:
     fingers = TwinFingers(with_dynamics(bending_stiffness=20.0, timestep=5e-3))
     tips = fingers.advance(twin_shape(TWIN, 100e3, LEVEL), 0.1)
     assert np.isnan(tips).all()

@@ -1,4 +1,4 @@
-"""Synthetic RGB-D images, marks found in them, and how good the angles are that they show."""
+"""Synthetic RGB-D images: marks, depths, and accuracy of the picked angles."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_angles_within_a_degree_at_1280_pixels(rig: RgbdTestRig) -> None:
     assert np.abs(means).max() < 1.0
 
 
-def test_marks_are_found_within_a_fraction_of_a_pixel(
+def test_marks_are_detected_within_a_fraction_of_a_pixel(
     small: tuple[RgbdTestRig, RgbdImage],
 ) -> None:
     _, seen = small

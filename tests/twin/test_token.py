@@ -1,4 +1,4 @@
-"""Who may command: the token, its challenge, and what listens where."""
+"""The token for writing: challenge, replay, and listening addresses."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.twin.controllers import Clock, rig
 TOKEN = "a token for tests"
 
 
-def test_a_token_is_asked_for_before_anything_is_written() -> None:
+def test_writing_needs_a_token() -> None:
     async def talk() -> None:
         async with rig(token=TOKEN) as there:
             async with there.client() as stranger:
@@ -38,7 +38,7 @@ def test_a_token_is_asked_for_before_anything_is_written() -> None:
     asyncio.run(talk())
 
 
-def test_what_was_listened_to_is_worth_nothing_later() -> None:
+def test_a_recorded_handshake_is_useless_later() -> None:
     async def talk() -> None:
         async with rig(token=TOKEN) as there:
             host, port = there.server.address
@@ -62,7 +62,7 @@ def test_what_was_listened_to_is_worth_nothing_later() -> None:
     asyncio.run(asyncio.wait_for(talk(), 20))
 
 
-def test_a_wrong_token_is_not_tried_ever_faster() -> None:
+def test_attempts_with_a_wrong_token_are_delayed() -> None:
     async def talk() -> None:
         clock = Clock()
         async with rig(token=TOKEN) as there:
@@ -85,7 +85,7 @@ def test_a_token_for_a_server_without_one_is_reported() -> None:
     asyncio.run(talk())
 
 
-def test_a_remote_bind_needs_a_token_that_is_one() -> None:
+def test_a_remote_bind_needs_a_valid_token() -> None:
     async def talk(host: str) -> None:
         async with rig() as there:
             await there.server.start(host, 0)

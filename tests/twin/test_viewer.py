@@ -1,4 +1,4 @@
-"""A twin on a page: bodies as the row says, events, and buttons that wait for a second word."""
+"""A twin on a web page: bodies, events, and commands with confirmation."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def view(rig: Bench) -> Iterator[TwinView]:
         shown.close()
 
 
-def test_the_page_shows_what_the_row_says(view: TwinView, rig: Bench) -> None:
+def test_the_page_shows_the_row(view: TwinView, rig: Bench) -> None:
     row = rig.rows[59]
     for one in rig.rows[:60]:
         view(one)
@@ -51,7 +51,7 @@ def test_the_page_shows_what_the_row_says(view: TwinView, rig: Bench) -> None:
     assert measured[-1] == pytest.approx(80.0, abs=0.2)
 
 
-def test_a_row_without_a_reading_says_so(view: TwinView, rig: Bench) -> None:
+def test_a_row_without_a_reading_is_shown_so(view: TwinView, rig: Bench) -> None:
     view.show(rig.rows[-1], [])
     assert "no reading" in view._words.content
 
@@ -70,7 +70,7 @@ class Tray:
         return ""
 
 
-def test_a_command_needs_the_key_and_a_second_word_of_the_same_browser(
+def test_a_command_needs_the_key_and_a_confirmation_in_the_same_browser(
     view: TwinView, rig: Bench
 ) -> None:
     tray, now = Tray(), [0.0]
@@ -104,7 +104,7 @@ def test_a_command_needs_the_key_and_a_second_word_of_the_same_browser(
     assert len(tray.sent) == 1
 
 
-def test_sliders_are_those_of_the_map_whatever_its_limits(view: TwinView, rig: Bench) -> None:
+def test_sliders_have_the_limits_of_the_map(view: TwinView, rig: Bench) -> None:
     position = rig.twin.controller
     target = position.map.writes.positive_target.replace(limits=(70e3, 120e3))
     writes = position.map.writes.replace(positive_target=target)
