@@ -1,8 +1,8 @@
 """HTML report of a calibration: estimated parameters, uncertainties, fits and search history.
 
 ``write_calibration_report`` draws all figures that the measurements allow. The figures of releases,
-angles, shapes, forces and the particle swarm follow Figures 4 to 9 of the calibration paper listed
-in docs/references.md (paper 000 of the validation).
+angles, shapes, forces and the particle swarm follow Figures 4 to 9 of Hadi, Hof, Jayawardhana and
+Haghighat, "Developing Simulation Models for Soft Robotic Grippers in Webots", 2025.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ CLOSE = 2.0
 """Models whose AIC differs by less are equally good (Burnham and Anderson 2002)."""
 
 GROUP = 10
-"""Iterations over which personal bests are averaged, as in Figure 9 of paper 000."""
+"""Iterations over which personal bests are averaged, as in Hadi et al. (2025), Figure 9."""
 BEYOND = 0.5
 """Error bars are clipped this fraction of the range beyond the bounds."""
 SHOWN_AS = {"k": ("N·m/rad", 1.0), "c": ("10⁻³ N·m·s/rad", 1e3), "alpha": ("10⁻⁶ m³", 1e6)}
@@ -245,7 +245,7 @@ def _model_choice(models: Sequence[StageModel]) -> str:
 
 
 def draw_shapes(result: CalibrationResult, path: str | Path) -> Path | None:
-    """Draw measured and simulated shapes under weights (Figure 6 of paper 000).
+    """Draw measured and simulated shapes under weights (Hadi et al. 2025, Figure 6).
 
     Returns:
         None without measured angles.
@@ -334,7 +334,7 @@ def draw_angles(result: CalibrationResult, path: str | Path) -> Path | None:
 
 
 def draw_releases(result: CalibrationResult, path: str | Path) -> Path | None:
-    """Draw settling times and overshoots by weight (Figures 7a, b of paper 000)."""
+    """Draw settling times and overshoots by weight (Hadi et al. 2025, Figures 7a, b)."""
     if "dampers" not in result.residual or result.problem.release_objective != "settling":
         return None
     stage = result.stage("dampers")
@@ -377,7 +377,7 @@ def _bars(axes: Axes, stage: StageResult, start: str) -> None:
 
 
 def draw_settling(result: CalibrationResult, path: str | Path) -> Path | None:
-    """Draw the tip height after each release, with overshoots (Figure 4 of paper 000)."""
+    """Draw the tip height after each release, with overshoots (Hadi et al. 2025, Figure 4)."""
     from softgrasp.continuum.settling import settling
 
     releases = sorted(result.problem.releases, key=lambda one: one.mass)
@@ -423,7 +423,7 @@ def draw_settling(result: CalibrationResult, path: str | Path) -> Path | None:
 
 
 def draw_forces(result: CalibrationResult, path: str | Path) -> Path | None:
-    """Draw tip force over pressure and its residual (Figures 5b and 7c of paper 000)."""
+    """Draw tip force over pressure and its residual (Hadi et al. 2025, Figures 5b and 7c)."""
     forces = result.problem.forces
     if not forces or "torques" not in result.residual:
         return None
@@ -542,7 +542,7 @@ def draw_correlation(result: EstimatedParameters, path: str | Path) -> Path | No
 
 
 def draw_fitness(result: EstimatedParameters, path: str | Path) -> Path:
-    """Draw the objective of all particles and the best so far (Figure 8 of paper 000)."""
+    """Draw the objective of all particles and the best so far (Hadi et al. 2025, Figure 8)."""
     count = len(result.stages)
     with style.figure(path, 3.0) as figure:
         grid = style.panels(figure, 1, count, margins=(0.65, 0.15, 0.5, 0.35), gaps=(0.6, 0.3))

@@ -571,7 +571,7 @@ def strip_images(result: GraspResult, *, renderer: str = "auto") -> list[Image]:
 
 
 def draw_strip(result: GraspResult, path: str | Path, images: Sequence[Image]) -> Path:
-    """Lay out the five key frames side by side, as in Figure 10A of paper 004.
+    """Lay out the five key frames side by side, as in Pozzi et al. (2022), Figure 10A.
 
     Args:
         result: The run.
@@ -628,7 +628,7 @@ def final_poses(
     one_viewpoint: bool = True,
     captions: Sequence[str] = (),
 ) -> Path:
-    """Render the final states of several runs side by side (as in Figure 12C of paper 004).
+    """Render the final states of several runs side by side (Pozzi et al. 2022, Figure 12C).
 
     Args:
         results: The runs, all of one hand.

@@ -134,7 +134,7 @@ MEASURES = (
     Measure("all_established_s", "last contact established", "s", 1.0),
     Measure("hold_drop_m", "drift in the hand", "mm", 1e3, of_motion=True),
     Measure("quality_friction_margin", "friction margin", "–", 1.0),
-    Measure("quality_min_singular", "least singular value of G", "–", 1.0),
+    Measure("quality_min_singular", "smallest singular value of G", "–", 1.0),
     Measure("quality_epsilon", "ε", "–", 1.0),
 )
 

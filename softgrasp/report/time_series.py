@@ -5,8 +5,9 @@ the translation and the Euler angles of each object, ``overlay_objects`` the obj
 several runs in one figure. ``write_numbers`` writes the full-length columns of a figure at 1 kHz.
 
 Displacements are relative to the start, in the world frame, in millimetres; rotations are
-intrinsic z-y-x Euler angles in degrees, unwrapped. The layout of both figures follows Figures 8,
-11 and 12 of the grasp-simulation paper listed in docs/references.md (paper 004 of the validation).
+intrinsic z-y-x Euler angles in degrees, unwrapped. The layout follows Figures 8, 11 and 12 of
+Pozzi, Achilli, Valigi and Malvezzi, "Modeling and Simulation of Robotic Grasping in Simulink Through
+Simscape Multibody", Frontiers in Robotics and AI 2022.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ KEY_LETTERS, KEY_HEIGHT = 150, 0.19
 """Characters in a line of the legend (a handle counts as eight), and its height [in]."""
 TRANSLATIONS = ("x", "y", "z")
 ROTATIONS = ("ψ about x", "θ about y", "φ about z")
-"""Intrinsic z-y-x Euler angles, named as in paper 004."""
+"""Intrinsic z-y-x Euler angles, named as in Pozzi et al. (2022)."""
 
 MAX_POINTS = 2000
 """Maximum number of points of a curve."""
