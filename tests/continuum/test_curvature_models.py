@@ -25,7 +25,7 @@ from softgrasp.mechanics.transforms import Array, rotate_about
 SHARES = np.array([0.2, 0.6, 1.0])
 
 
-def test_every_model_of_a_bendable_is_known() -> None:
+def test_every_model_of_a_bendable_has_frames() -> None:
     assert set(CURVATURE_MODELS) == set(get_args(Bendable.model_fields["model"].annotation))
 
 
@@ -62,7 +62,7 @@ def test_ppc_is_a_polynomial() -> None:
          "(nan, 0.0), 0.3, [0.2 0.6 1. ]"),
     ],
 )  # fmt: skip
-def test_what_is_no_state(
+def test_wrong_states_are_refused(
     model: str, state: tuple[float, ...], length: float, sentence: str
 ) -> None:
     with pytest.raises(sg.DescriptionError) as caught:
@@ -70,7 +70,6 @@ def test_what_is_no_state(
     assert str(caught.value) == sentence
 
 
-# --------------------
 # Polynomial curvature: exact where there are closed forms, of sixth order where there are none.
 
 
@@ -124,7 +123,7 @@ def by_general_solver(u: list[float], v: list[float]) -> Array:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_out_of_a_plane_it_is_what_a_general_solver_finds(seed: int) -> None:
+def test_spatial_segments_agree_with_a_general_solver(seed: int) -> None:
     random = np.random.default_rng(seed)
     u, v = (random.uniform(-10, 10, random.integers(2, 7)).tolist() for _ in "uv")
     result = bend_frames(u, v, LENGTH, [1.0])[0]
@@ -143,7 +142,7 @@ def test_the_error_falls_with_the_sixth_power_of_the_step() -> None:
 
 @settings(max_examples=40, deadline=None)
 @given(COEFFICIENTS, COEFFICIENTS)
-def test_frames_are_frames_and_turn_only_about_what_bends(u: list[float], v: list[float]) -> None:
+def test_frames_are_rotations_about_the_bending_axes_only(u: list[float], v: list[float]) -> None:
     """Rotations are orthonormal, the tangent has length 1, and nothing turns about it."""
     frames = bend_frames(u, v, LENGTH, [0.0, 0.5, 0.50025, 1.0])
     rotations = frames[:, :3, :3]
@@ -155,7 +154,7 @@ def test_frames_are_frames_and_turn_only_about_what_bends(u: list[float], v: lis
     assert between[0, 1] == pytest.approx(between[1, 0], abs=1e-6)  # a turn about x and y only
 
 
-def test_many_frames_at_once_are_each_one_alone() -> None:
+def test_frames_do_not_depend_on_the_other_positions() -> None:
     u, v = [1.0, 4.0], [-3.0, 0.0, 7.0]
     together = bend_frames(u, v, LENGTH, PPC_SHARES)
     alone = np.concatenate([bend_frames(u, v, LENGTH, [fraction]) for fraction in PPC_SHARES])
@@ -163,7 +162,7 @@ def test_many_frames_at_once_are_each_one_alone() -> None:
     assert together[0] == pytest.approx(np.eye(4), abs=0.0)
 
 
-def test_turning_the_plane_turns_the_segment() -> None:
+def test_rotating_the_plane_rotates_the_segment() -> None:
     kappas = [2.0, -5.0, 9.0]
     rotated = segment_frames(kappas, 1.1, LENGTH, PPC_SHARES)
     flat = segment_frames(kappas, 0.0, LENGTH, PPC_SHARES)
@@ -180,7 +179,7 @@ def test_turning_the_plane_turns_the_segment() -> None:
         (0.3, [], "kappas: expected finite numbers in a row, found []"),
     ],
 )
-def test_numbers_that_make_no_segment(length: float, kappas: list[float], sentence: str) -> None:
+def test_wrong_segments_are_refused(length: float, kappas: list[float], sentence: str) -> None:
     with pytest.raises(sg.DescriptionError) as caught:
         segment_frames(kappas, 0.0, length, [1.0])
     assert str(caught.value) == sentence

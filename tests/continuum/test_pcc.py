@@ -52,7 +52,7 @@ arcs = st.floats(0.01, 2.0)
 
 
 @pytest.mark.parametrize(("lengths", "theta", "phis", "frame", "tip", "axis"), POSES)
-def test_the_chains_of_the_papers_end_where_they_should(
+def test_chains_of_the_papers_have_the_expected_ends(
     lengths: np.ndarray, theta: np.ndarray, phis: np.ndarray, frame: pcc.Frame, tip: tuple,
     axis: tuple | None,
 ) -> None:  # fmt: skip
@@ -80,7 +80,7 @@ def test_frames_are_rotations(u: float, v: float, length: float) -> None:
     assert abs(np.linalg.det(rotation) - 1) < 1e-12
 
 
-def test_printed_matrix_of_paper_002_is_no_rotation_and_ours_is() -> None:
+def test_the_printed_matrix_of_paper_002_is_no_rotation() -> None:
     """Eq 3 prints −sin φ cos φ (cos q − 1) in row 2, column 1; the sign has to be +."""
     q, phi = 0.948, 0.6
     ours = pcc.segment_transform(q, phi, 1.0)[:3, :3]
@@ -92,7 +92,9 @@ def test_printed_matrix_of_paper_002_is_no_rotation_and_ours_is() -> None:
 
 @settings(max_examples=100)
 @given(st.lists(st.tuples(bends, angles, arcs), min_size=1, max_size=6))
-def test_the_two_frames_say_the_same(segments: list[tuple[float, float, float]]) -> None:
+def test_both_conventions_have_the_same_positions_and_axes(
+    segments: list[tuple[float, float, float]],
+) -> None:
     theta, phis, lengths = np.array(segments).T
     webster = pcc.chain_transform(theta / lengths, phis, lengths, "webster")
     bishop = pcc.chain_transform(theta / lengths, pcc.to_bishop(phis), lengths, "bishop")
@@ -108,14 +110,14 @@ def test_a_straight_segment(frame: pcc.Frame) -> None:
     assert end == pytest.approx(straight, abs=0)
 
 
-def test_the_functions_meet_where_series_and_closed_form_do() -> None:
+def test_series_and_closed_form_agree_at_their_boundary() -> None:
     below, above = arc_functions(np.nextafter(SMALL, 0.0)), arc_functions(SMALL)
     for low, high, tolerance in zip(below, above, (1e-15, 1e-15, 2e-14, 5e-14, 3e-13), strict=True):
         assert low == pytest.approx(high, abs=tolerance)
 
 
 @given(st.floats(1e-9, 6.0))
-def test_the_functions_are_the_derivatives_they_are_said_to_be(angle: float) -> None:
+def test_d_and_e_are_derivatives_of_a_and_b(angle: float) -> None:
     f, step = arc_functions(angle), 1e-6 * max(angle, 1.0)
     ahead, behind = arc_functions(angle + step), arc_functions(angle - step)
     assert (ahead.a - behind.a) / (2 * step) == pytest.approx(f.d * angle, abs=1e-8)
@@ -210,7 +212,7 @@ def reachable(count: int, oriented: bool) -> list[np.ndarray]:
 
 
 @pytest.mark.parametrize("oriented", [False, True])
-def test_every_target_that_an_arm_can_reach_is_reached(oriented: bool) -> None:
+def test_chain_inverse_reaches_all_reachable_targets(oriented: bool) -> None:
     for target in reachable(30, oriented):
         shape = pcc.chain_inverse(target, ARM, max_bending=np.pi / 3)
         assert shape.reached
@@ -221,7 +223,7 @@ def test_every_target_that_an_arm_can_reach_is_reached(oriented: bool) -> None:
         assert (shape.kappas * ARM).max() <= np.pi / 3 + 1e-9
 
 
-def test_a_target_out_of_reach_is_told_with_its_distance() -> None:
+def test_targets_out_of_reach_have_their_distance_as_error() -> None:
     shape = pcc.chain_inverse((0, 0, 1.2), ARM)
     assert not shape.reached
     assert shape.position_error == pytest.approx(1.2 - ARM.sum(), abs=1e-6)
@@ -288,7 +290,7 @@ def test_arguments_broadcast() -> None:
         ),
     ],
 )
-def test_nonsense_is_refused(call, sentence: str) -> None:
+def test_wrong_arguments_are_refused(call, sentence: str) -> None:
     with pytest.raises(sg.DescriptionError, match=f"^{re.escape(sentence)}$"):
         call()
 

@@ -43,7 +43,7 @@ def test_a_midpoint_chain_becomes_the_midpoint_chain_of_twice_the_joints(joints:
         assert link.center == pytest.approx(twin.center)
 
 
-def test_mass_and_compliance_of_a_measured_finger_stay() -> None:
+def test_refinement_keeps_mass_and_compliance() -> None:
     finger = sg.io.load_finger("paper000")
     finer = refined(refined(finger))
     assert len(finer.joints) == 28
@@ -78,7 +78,6 @@ def test_no_estimate_where_none_is_asked_for() -> None:
     assert np.isnan(rest.discretisation_error)
 
 
-# --------------------
 # Rigid links with springs: compliance, layouts, frequencies, nonsense.
 
 
@@ -146,7 +145,7 @@ def test_interface_joints_as_in_paper_000_vibrate_an_eighth_too_fast() -> None:
         ),
     ],
 )
-def test_nonsense_is_refused(changes: dict[str, object], sentence: str) -> None:
+def test_wrong_arguments_are_refused(changes: dict[str, object], sentence: str) -> None:
     numbers = {"length": 1.0, "bending_stiffness": 1.0, "mass": 1.0} | changes
     with pytest.raises(sg.DescriptionError, match=f"^{re.escape(sentence)}$"):
         sg.rld.discretise(**numbers)
@@ -165,7 +164,6 @@ def test_a_finger_needs_a_link_more_than_joints_and_joints_in_order() -> None:
     )
 
 
-# --------------------
 # Bendable segments as soft fingers: the same beam, the same plane, the same push.
 
 
@@ -188,7 +186,7 @@ def bendable(
     )
 
 
-def test_it_is_the_beam_of_the_bendable() -> None:
+def test_the_finger_is_the_beam_of_the_bendable() -> None:
     finger = finger_from_bendable(bendable())
     assert finger == sg.rld.discretise(
         0.2, 4e-3, 0.05, 5, bending_damping=2e-5, section=(0.03, 0.03), name="part"
@@ -267,7 +265,7 @@ def test_it_may_bend_to_all_sides() -> None:
         ),
     ],
 )
-def test_what_a_finger_has_not_is_told(part: Bendable, lost: str) -> None:
+def test_properties_that_a_finger_cannot_have_are_reported(part: Bendable, lost: str) -> None:
     sentence = f"bendable 'part': a soft finger has {lost}; ignored"
     with pytest.warns(sg.SoftgraspWarning, match=f"^{re.escape(sentence)}$"):
         finger = finger_from_bendable(part)
@@ -292,7 +290,7 @@ def test_a_mass_is_needed() -> None:
 
 
 @pytest.mark.parametrize("number", [1, -1])
-def test_only_its_own_chambers_can_be_pressed(number: int) -> None:
+def test_wrong_chamber_numbers_are_refused(number: int) -> None:
     part = bendable((Chamber(angle=0.0, radius=0.01, area=1e-4),))
     with pytest.raises(sg.DescriptionError) as refused:
         finger_from_bendable(part, driven=(number,))
@@ -314,7 +312,6 @@ def test_links_halve_the_error_of_the_end_four_times() -> None:
     assert orders == pytest.approx([2.0, 2.0], abs=0.05)
 
 
-# --------------------
 # Stiffness of joints from the compliance of their cells.
 
 
@@ -322,7 +319,7 @@ def test_links_halve_the_error_of_the_end_four_times() -> None:
     st.floats(0.01, 2.0), st.floats(1e-4, 10.0), st.integers(1, 40),
     st.sampled_from(("midpoint", "interfaces_corrected")),
 )  # fmt: skip
-def test_a_uniform_beam_gets_the_springs_of_discretise(
+def test_uniform_beams_have_the_springs_of_discretise(
     length: float, stiffness: float, joints: int, layout: sg.rld.Layout
 ) -> None:
     finger = sg.rld.discretise(length, stiffness, 1.0, joints, layout)
@@ -379,7 +376,7 @@ def test_samples_of_a_tapered_beam_converge_with_the_square_of_their_distance() 
         ),
     ],
 )
-def test_nonsense_is_refused_rld_cells(
+def test_wrong_cells_are_refused(
     joints: list[float], positions: list[float], stiffness: float, sentence: str
 ) -> None:
     with pytest.raises(sg.DescriptionError, match=f"^{re.escape(sentence)}$"):

@@ -151,14 +151,14 @@ def test_a_band_is_left_for_the_last_time_where_the_formula_says(
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_what_does_not_move_has_settled(rule: str) -> None:
+def test_constant_heights_have_settled(rule: str) -> None:
     settled = settling(np.linspace(0.0, 1.0, 960), np.full(960, 0.3), rule)
     assert settled[:2] == (0, 0.0)
     assert settled.extremum_times.tolist() == [0.0]
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_a_diverged_motion_never_settles(rule: str) -> None:
+def test_diverged_motions_do_not_settle(rule: str) -> None:
     height = np.zeros(960)
     height[500:] = np.nan
     settled = settling(np.linspace(0.0, 1.0, 960), height, rule)
@@ -168,7 +168,7 @@ def test_a_diverged_motion_never_settles(rule: str) -> None:
 
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("end", [0.2, 0.3, 0.4])
-def test_a_motion_that_is_cut_off_has_not_settled(rule: str, end: float) -> None:
+def test_truncated_motions_have_not_settled(rule: str, end: float) -> None:
     time, height = released(40)
     settled = settling(time[time < end], height[time < end], rule)
     assert math.isnan(settled.time)
@@ -183,7 +183,7 @@ def test_without_an_overshoot_the_time_is_that_of_the_band_of_1_mm(rule: str) ->
     assert settled.time == pytest.approx(0.05 * math.log(20.0), abs=2e-3)
 
 
-def test_noise_of_a_camera_changes_no_count() -> None:
+def test_camera_noise_does_not_change_the_overshoots() -> None:
     time, height = released(40, 1e-3)
     frames = np.arange(0.0, 0.8, 1.0 / RATE)
     seen = np.interp(frames, time, height)
@@ -209,13 +209,12 @@ def test_noise_of_a_camera_changes_no_count() -> None:
         ({"smoothing": np.nan}, "smoothing: expected a time at least 0, found nan"),
     ],
 )
-def test_mistakes_are_told(given: dict[str, object], sentence: str) -> None:
+def test_wrong_values_are_refused(given: dict[str, object], sentence: str) -> None:
     options = {"time": [0.0, 1.0, 2.0], "height": [0.0, 1.0, 0.0]} | given
     with pytest.raises(sg.DescriptionError, match=sentence):
         settling(**options)  # type: ignore[arg-type]
 
 
-# --------------------
 # Dampers with and without what an implicit spring adds.
 
 

@@ -52,7 +52,6 @@ def test_frequencies_are_roots_of_the_characteristic_equation() -> None:
         assert np.cos(root) * np.cosh(root) == pytest.approx(-1.0, abs=1e-7)
 
 
-# --------------------
 # Rest shapes in closed form: MuJoCo's own balance, virtual work, rows that stand alone.
 
 
@@ -69,7 +68,7 @@ GAINS = np.array([joint.pressure_gain for joint in FINGER.joints])
     pressure=st.floats(0.0, 1e5),
     factor=st.floats(0.5, 2.0),
 )
-def test_the_balance_is_that_of_the_engine(
+def test_equilibria_agree_with_mujoco(
     along: float, up: float, pressure: float, factor: float
 ) -> None:
     joints = tuple(j.replace(stiffness=factor * j.stiffness) for j in FINGER.joints)
@@ -84,7 +83,7 @@ def test_the_balance_is_that_of_the_engine(
     np.testing.assert_allclose(CHAIN.tip(result.angles), message.tip_position[::2], atol=1e-10)
 
 
-def test_the_slopes_are_those_of_the_balance() -> None:
+def test_slopes_are_derivatives_of_the_gradient() -> None:
     load = CHAIN.weight.plus(CHAIN.at_tip((0.0, -0.4)))
     result = rest(STIFFNESS, load, np.zeros(7))
     for joint in range(7):
@@ -95,7 +94,7 @@ def test_the_slopes_are_those_of_the_balance() -> None:
         np.testing.assert_allclose(result.slopes @ change, np.eye(7)[joint], atol=1e-6)
 
 
-def test_a_row_does_not_depend_on_the_others() -> None:
+def test_rows_do_not_depend_on_each_other() -> None:
     rows = np.random.default_rng(0).uniform(0.1, 0.6, (50, 7))
     alone = np.array([rest(row, CHAIN.weight, 8e4 * GAINS).angles for row in rows])
     np.testing.assert_array_equal(rest(rows, CHAIN.weight, 8e4 * GAINS).angles, alone)
@@ -107,7 +106,7 @@ def test_a_row_does_not_depend_on_the_others() -> None:
     np.testing.assert_allclose(result[keep], alone[keep], atol=1e-12)
 
 
-def test_the_plate_carries_what_the_tip_presses() -> None:
+def test_the_plate_force_balances_the_finger() -> None:
     free = rest(STIFFNESS, CHAIN.weight, np.zeros(7)).angles
     height = float(CHAIN.tip(free)[1])
     pressures = np.array([0.0, 2e4, 5e4, 1e5])
@@ -122,7 +121,7 @@ def test_the_plate_carries_what_the_tip_presses() -> None:
         )
 
 
-def test_a_tip_above_the_plate_is_free() -> None:
+def test_tips_above_the_plate_have_no_contact() -> None:
     result = pressed(CHAIN, STIFFNESS, CHAIN.weight, 1e4 * GAINS, -0.05)
     assert result.force == 0.0
     free = rest(STIFFNESS, CHAIN.weight, 1e4 * GAINS).angles
@@ -138,7 +137,7 @@ def test_small_forces_are_linear_in_the_gains() -> None:
     assert result.force == pytest.approx(100.0 * weights @ GAINS, rel=1e-3)
 
 
-def test_a_finger_that_leaves_its_plane_is_refused() -> None:
+def test_fingers_that_bend_out_of_their_plane_are_refused() -> None:
     with pytest.raises(sg.DescriptionError) as caught:
         PlanarChain.of(FINGER.replace(planar=False))
     assert str(caught.value) == (
@@ -146,7 +145,6 @@ def test_a_finger_that_leaves_its_plane_is_refused() -> None:
     )
 
 
-# --------------------
 # Joint positions of soft fingers are those of their MuJoCo model.
 
 
@@ -164,7 +162,7 @@ MODELS = {name: finger_model(finger) for name, finger in FINGERS.items()}
 @pytest.mark.parametrize("name", FINGERS)
 @given(st.data())
 @settings(max_examples=20, deadline=None)
-def test_positions_are_those_of_the_engine(name: str, data: st.DataObject) -> None:
+def test_positions_agree_with_mujoco(name: str, data: st.DataObject) -> None:
     finger, model = FINGERS[name], MODELS[name]
     angles = data.draw(st.lists(st.floats(-2, 2), min_size=model.nq, max_size=model.nq))
     state = mujoco.MjData(model)
@@ -177,7 +175,7 @@ def test_positions_are_those_of_the_engine(name: str, data: st.DataObject) -> No
 
 
 @pytest.mark.parametrize("name", FINGERS)
-def test_many_instants_at_once_are_each_of_them(name: str) -> None:
+def test_positions_do_not_depend_on_other_instants(name: str) -> None:
     finger, count = FINGERS[name], MODELS[name].nq
     angles = np.random.default_rng(1).uniform(-1, 1, (3, 4, count))
     whole = joint_positions(finger, angles)

@@ -14,7 +14,7 @@ def release(**changes: Any) -> sg.description.FingerRelease:
     return sg.description.FingerRelease(**(base | changes))
 
 
-def test_samples_count_the_start() -> None:
+def test_samples_include_the_start() -> None:
     assert release(duration=1.0, sample_period=1e-3).samples == 1001
     assert release(duration=0.3, sample_period=2e-3, timestep=5e-4).samples == 151
 
@@ -33,13 +33,13 @@ def test_samples_count_the_start() -> None:
         ({"weight": 0.1}, "weight: no such field"),
     ],
 )  # fmt: skip
-def test_mistakes_are_told(changes: dict[str, Any], sentence: str) -> None:
+def test_wrong_values_are_refused(changes: dict[str, Any], sentence: str) -> None:
     with pytest.raises(sg.DescriptionError) as refused:
         release(**changes)
     assert str(refused.value).startswith(sentence)
 
 
-def test_a_finger_that_leaves_its_plane_is_refused() -> None:
+def test_fingers_that_bend_out_of_their_plane_are_refused() -> None:
     spatial = sg.io.load_finger("paper000").replace(planar=False)
     with pytest.raises(sg.DescriptionError) as refused:
         release(finger=spatial)

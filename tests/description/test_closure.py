@@ -22,7 +22,7 @@ SOME: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("name", SOME)
-def test_a_closure_comes_back_from_its_fields(name: str) -> None:
+def test_closures_survive_serialisation(name: str) -> None:
     scene = pinch(closure=SOME[name])
     again = sg.GraspScene(**scene.model_dump(mode="json"))
     assert again == scene
@@ -30,12 +30,12 @@ def test_a_closure_comes_back_from_its_fields(name: str) -> None:
     assert scene.closure.name == name
 
 
-def test_what_has_no_type_closes_by_position_increments() -> None:
+def test_position_increments_are_the_default_closure() -> None:
     assert pinch(closure={"samples": 3}).closure == sg.PositionIncrementClosure(samples=3)
     assert pinch().closure == sg.PositionIncrementClosure()
 
 
-def test_every_closure_has_drives_for_every_grasp() -> None:
+def test_every_closure_has_actuators_for_every_grasp() -> None:
     for name, kind in CLOSURES.items():
         hand = sg.load_hand("hybrid_gripper" if name == "pressure" else "four_finger")
         scene = pinch(hand=hand, closure=kind())
@@ -91,7 +91,7 @@ REFUSED: list[tuple[Callable[[], Any], str]] = [
 
 
 @pytest.mark.parametrize(("make", "sentence"), REFUSED)
-def test_what_does_not_fit_is_told(make: Callable[[], Any], sentence: str) -> None:
+def test_closures_that_do_not_fit_are_refused(make: Callable[[], Any], sentence: str) -> None:
     with pytest.raises(DescriptionError) as caught:
         make()
     assert str(caught.value) == sentence
@@ -107,7 +107,7 @@ def test_what_does_not_fit_is_told(make: Callable[[], Any], sentence: str) -> No
     ],
     ids=lambda closure: closure.name,
 )
-def test_joints_that_obey_whatever_the_load_cannot_give_way(closure: Any) -> None:
+def test_prescribed_joints_are_refused_with_closures_that_yield(closure: Any) -> None:
     with pytest.raises(DescriptionError) as caught:
         pinch(closure=closure, actuation="prescribed")
     assert str(caught.value) == (
@@ -116,7 +116,7 @@ def test_joints_that_obey_whatever_the_load_cannot_give_way(closure: Any) -> Non
     )
 
 
-def test_tendons_are_made_as_the_joints_are_strong_and_fast() -> None:
+def test_default_pulleys_follow_strength_and_rate_of_the_joints() -> None:
     scene = pinch(grasp="power")
     tendons = sg.description.UnderactuatedClosure().tendons_of(scene.hand, scene.preset)
     assert [tendon.name for tendon in tendons] == ["F1", "F2", "F3", "F4"]
@@ -129,7 +129,7 @@ def test_tendons_are_made_as_the_joints_are_strong_and_fast() -> None:
     assert len(one.pulleys) == 12
 
 
-def test_a_hands_own_tendons_are_used() -> None:
+def test_tendons_of_the_hand_are_used() -> None:
     hand = sg.load_hand("underactuated_1")
     closure = sg.description.UnderactuatedClosure(tension=20.0)
     tendons = closure.tendons_of(hand, hand.grasps.power)
@@ -145,7 +145,7 @@ def with_tendon(*joints: str) -> sg.Hand:
     )
 
 
-def test_a_tendon_over_what_is_no_joint_is_refused() -> None:
+def test_tendons_over_missing_joints_are_refused() -> None:
     with pytest.raises(DescriptionError, match="did you mean 'F1_J1'") as caught:
         with_tendon("F1_J2", "F1_J11")
     assert str(caught.value).startswith(

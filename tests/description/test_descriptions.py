@@ -153,7 +153,7 @@ REFUSALS = [
 
 
 @pytest.mark.parametrize(("make", "sentence"), REFUSALS)
-def test_nonsense_is_refused_with_a_sentence(make: Any, sentence: str | None) -> None:
+def test_wrong_descriptions_are_refused_with_a_message(make: Any, sentence: str | None) -> None:
     with pytest.raises(sg.DescriptionError) as refused:
         make()
     if sentence is None:
@@ -174,13 +174,13 @@ def test_rates_spread_over_fingers(numbers: list[float], fingers: int, rows: int
     assert set(spread) == set(numbers)
 
 
-def test_gravity_can_be_switched() -> None:
+def test_gravity_can_be_a_switch() -> None:
     assert pinch(gravity=True).gravity == (0, 0, -9.81)
     assert pinch(gravity=False).gravity == (0, 0, 0)
     assert pinch(gravity=(1, 2, 3)).gravity == (1, 2, 3)
 
 
-def test_the_contact_is_the_scenes_or_the_materials_or_the_default() -> None:
+def test_contact_of_scene_material_or_default() -> None:
     assert pinch().requested_contact == sg.Contact()
     slippery = ball().replace(material=sg.description.Material(name="soap", static_friction=0.1))
     assert pinch(object=slippery).requested_contact == sg.Contact(static_friction=0.1)
@@ -188,6 +188,6 @@ def test_the_contact_is_the_scenes_or_the_materials_or_the_default() -> None:
     assert pinch(object=slippery, contact=given_contact).requested_contact == given_contact
 
 
-def test_an_object_can_be_given_another_mass() -> None:
+def test_objects_can_have_another_mass() -> None:
     heavy = ball().weighing(mass=2.0)
     assert (heavy.mass, heavy.density) == (2.0, None)

@@ -33,35 +33,35 @@ def joined(*pairs: tuple[str, str], links: str) -> Robot:
         (["ax"], "joints[0].child: no link 'x'; known: a, b, c"),
     ],
 )
-def test_what_is_no_tree(pairs: list[str], sentence: str) -> None:
+def test_links_that_form_no_tree_are_refused(pairs: list[str], sentence: str) -> None:
     with pytest.raises(DescriptionError) as refused:
         joined(*((pair[0], pair[1]) for pair in pairs), links="abc")
     assert str(refused.value) == sentence
 
 
 @given(st.lists(st.integers(0, 100), min_size=1, max_size=25), st.integers())
-def test_any_tree_has_the_root_that_it_grew_from(parents: list[int], seed: int) -> None:
+def test_root_link_of_random_trees(parents: list[int], seed: int) -> None:
     letters = [chr(0x4E00 + i) for i in range(len(parents) + 1)]
     pairs = [(letters[p % (i + 1)], letters[i + 1]) for i, p in enumerate(parents)]
     random.Random(seed).shuffle(pairs)
     assert joined(*pairs, links="".join(letters)).root == letters[0]
 
 
-def test_a_long_chain_is_checked_at_once() -> None:
+def test_long_chains_are_checked_in_linear_time() -> None:
     """In time that grows with its length: with its cube, 3000 links would take minutes."""
     letters = [chr(0x4E00 + i) for i in range(3000)]
     pairs = list(itertools.pairwise(letters))
     assert joined(*reversed(pairs), links="".join(letters)).root == letters[0]
 
 
-def test_blanks_around_a_name_are_no_part_of_it() -> None:
+def test_blanks_around_names_are_removed() -> None:
     assert Link(name=" palm\n").name == "palm"
     with pytest.raises(DescriptionError) as refused:
         Link(name=" ")
     assert str(refused.value) == "name: expected some text, found ' '"
 
 
-def test_an_ellipsoid_is_no_shape_of_urdf() -> None:
+def test_ellipsoids_are_refused_as_shapes_of_urdf() -> None:
     with pytest.raises(DescriptionError) as refused:
         LinkShape(shape=Ellipsoid(radii=(1.0, 1.0, 1.0)))  # type: ignore[arg-type]
     assert str(refused.value) == (

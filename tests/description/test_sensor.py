@@ -46,7 +46,7 @@ SKIN = sg.description.TactileSensor(name="skin", body="F1_P3")
         ),
     ],
 )
-def test_what_does_not_fit_is_refused(changes: dict[str, Any], message: str) -> None:
+def test_sensors_that_do_not_fit_are_refused(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(sg.DescriptionError) as error:
         pinch(**changes)
     assert str(error.value) == message
@@ -60,13 +60,13 @@ def test_what_does_not_fit_is_refused(changes: dict[str, Any], message: str) -> 
         ({"range": 0.0}, "range: expected a number above 0, found 0.0"),
     ],
 )
-def test_numbers_are_checked(fields: dict[str, Any], message: str) -> None:
+def test_numbers_out_of_range_are_refused(fields: dict[str, Any], message: str) -> None:
     with pytest.raises(sg.DescriptionError) as error:
         sg.description.TactileSensor(name="skin", body="F1_P3", **fields)
     assert str(error.value) == message
 
 
-def test_torques_are_as_old_as_forces() -> None:
+def test_torques_have_the_delay_of_the_forces() -> None:
     with pytest.raises(sg.DescriptionError) as error:
         sg.description.ForceTorqueSensor(
             name="wrist", torque_errors=sg.description.SensorErrors(delay=0.002)
@@ -77,7 +77,7 @@ def test_torques_are_as_old_as_forces() -> None:
     )
 
 
-def test_scenes_with_sensors_come_back_from_their_files(tmp_path) -> None:
+def test_scenes_with_sensors_survive_saving(tmp_path) -> None:
     scene = pinch(
         hand=sg.load_hand("four_finger"),
         contact=sg.Contact(model="soft-finger", patch=sg.description.Patch(radius=0.003)),

@@ -12,7 +12,7 @@ from tests.support.scenes import pinch
 HAND = "hand 'four_finger' has no preshape"
 
 
-def test_a_phase_with_its_defaults_is_its_type() -> None:
+def test_a_type_alone_is_a_phase_with_its_defaults() -> None:
     scene = pinch(sequence=("approach", "close", {"type": "lift", "height": 0.2}))
     assert scene.sequence == (
         sg.description.ApproachPhase(),
@@ -25,7 +25,7 @@ def test_a_phase_with_its_defaults_is_its_type() -> None:
     assert sg.GraspScene.model_validate_json(scene.model_dump_json()) == scene
 
 
-def test_a_shake_knows_how_hard_it_is() -> None:
+def test_peak_acceleration_of_a_shake() -> None:
     shake = sg.description.ShakePhase(amplitude=0.05, frequency=2.0, cycles=3)
     assert shake.time == 1.5
     assert shake.peak_acceleration == pytest.approx(7.8957, rel=1e-4)  # A(2πf)²
@@ -33,7 +33,7 @@ def test_a_shake_knows_how_hard_it_is() -> None:
     assert sg.description.ShakePhase(angle=0.1).reach == 0.0
 
 
-def test_a_criterion_leaves_gravity_alone_beside_other_tests() -> None:
+def test_criteria_with_other_tests_keep_the_gravity_of_the_scene() -> None:
     assert sg.SuccessCriterion().gravity == (0.0, 0.0, -9.81)
     assert sg.SuccessCriterion(motion=("lift",)).gravity is None
     assert sg.SuccessCriterion(directions=((1.0, 0.0, 0.0),)).gravity is None
@@ -123,13 +123,13 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("changes", "sentence"), REFUSED, ids=[s[:40] for _, s in REFUSED])
-def test_what_cannot_be_is_one_sentence(changes: dict[str, Any], sentence: str) -> None:
+def test_impossible_tasks_are_refused(changes: dict[str, Any], sentence: str) -> None:
     with pytest.raises(sg.DescriptionError) as message:
         pinch(**changes)
     assert str(message.value) == sentence
 
 
-def test_a_preshape_outside_the_limits_is_told_in_degrees() -> None:
+def test_preshapes_beyond_limits_are_refused_in_degrees() -> None:
     hand = sg.load_hand("four_finger")
     with pytest.raises(sg.DescriptionError) as message:
         hand.replace(preshapes={"far": (0.0, 2.0, *(0.0,) * 10)})

@@ -35,7 +35,7 @@ def matrices(camera: PinholeCamera) -> tuple[np.ndarray, np.ndarray]:
     return inner, np.array([camera.k1, camera.k2, camera.p1, camera.p2, camera.k3])
 
 
-def test_projects_as_opencv_does() -> None:
+def test_project_agrees_with_opencv() -> None:
     cv2 = pytest.importorskip("cv2", reason="OpenCV is an extra")
     rng = np.random.default_rng(0)
     points = rng.uniform([-0.5, -0.3, 0.2], [0.5, 0.3, 1.0], (200, 3))
@@ -44,7 +44,7 @@ def test_projects_as_opencv_does() -> None:
     np.testing.assert_allclose(project(CAMERA, points), seen[:, 0], atol=1e-9)
 
 
-def test_undistorts_as_opencv_does_when_it_iterates_to_the_end() -> None:
+def test_undistort_agrees_with_converged_opencv() -> None:
     cv2 = pytest.importorskip("cv2", reason="OpenCV is an extra")
     pixels = grid().reshape(-1, 2)
     criteria = (cv2.TERM_CRITERIA_COUNT | cv2.TERM_CRITERIA_EPS, 60, 1e-14)
@@ -55,7 +55,7 @@ def test_undistorts_as_opencv_does_when_it_iterates_to_the_end() -> None:
 @pytest.mark.parametrize(
     "camera", [CAMERA, BARREL.replace(k1=-0.12), CAMERA.replace(fx=500.0, fy=800.0)]
 )
-def test_the_round_trip_is_exact(camera: PinholeCamera) -> None:
+def test_undistort_inverts_project(camera: PinholeCamera) -> None:
     pixels = grid(camera)
     depth = np.linspace(0.2, 3.0, pixels[..., 0].size).reshape(pixels.shape[:2])
     points = deproject(camera, pixels, depth)
@@ -108,7 +108,7 @@ def test_the_forward_polynomial_printed_in_paper_001_doubles_the_distortion() ->
     assert np.median(off) / np.median(nothing) == pytest.approx(2.0, abs=0.1)
 
 
-def test_a_fold_is_where_the_radial_polynomial_stops_to_rise() -> None:
+def test_the_radial_polynomial_is_stationary_at_the_fold_radius() -> None:
     most = fold_radius(BARREL)
     assert most == pytest.approx(np.sqrt(1.0 / 0.9))
     radii = np.array([0.999, 1.0, 1.001])[:, None] * [most, 0.0]
@@ -116,7 +116,7 @@ def test_a_fold_is_where_the_radial_polynomial_stops_to_rise() -> None:
     assert seen[0] < seen[1] > seen[2]
 
 
-def test_refuses_pixels_that_no_point_inside_the_fold_has() -> None:
+def test_pixels_without_an_inverse_are_refused() -> None:
     camera = BARREL.replace(width=4000)
     with pytest.raises(DescriptionError, match=r"folds over at radius 1\.054") as caught:
         undistort(camera, [[640.0, 360.0], [1900.0, 360.0]])
@@ -134,6 +134,6 @@ def test_refuses_pixels_that_no_point_inside_the_fold_has() -> None:
         (lambda: deproject(CAMERA, [1.0, 2.0], 0.0), "expected depths above 0 m"),
     ],
 )
-def test_refuses_what_cannot_be_seen(call, sentence: str) -> None:
+def test_points_that_are_not_visible_are_refused(call, sentence: str) -> None:
     with pytest.raises(DescriptionError, match=sentence):
         call()

@@ -22,7 +22,7 @@ from softgrasp.mechanics.contact import (
 
 
 @given(st.floats(1e2, 1e7), st.floats(1, 1e4), st.floats(1e-3, 1e4), st.floats(0.05, 0.95))
-def test_force_over_depth_at_rest_is_the_asked_stiffness(
+def test_force_over_penetration_at_rest_is_the_requested_stiffness(
     stiffness: float, damping: float, inverse_mass: float, impedance: float
 ) -> None:
     k, b = -direct_solref(stiffness, damping, [inverse_mass], impedance)[0]
@@ -33,7 +33,7 @@ def test_force_over_depth_at_rest_is_the_asked_stiffness(
     assert b == pytest.approx(damping * (1 - impedance) * inverse_mass)
 
 
-def test_stiffness_is_proportional_and_of_one_row_a_pair() -> None:
+def test_solref_is_proportional_to_stiffness_with_one_row_per_pair() -> None:
     solref = direct_solref(1e5, 300, [1.0, 2.0, 4.0], 0.5)
     assert solref.shape == (3, 2)
     assert solref[:, 0] / solref[0, 0] == pytest.approx([1, 2, 4])
@@ -58,7 +58,6 @@ def test_an_implicit_step_moves_a_damped_joint_as_if_it_had_that_inertia() -> No
     assert speeds[0] == pytest.approx(speeds[1], rel=1e-9)
 
 
-# --------------------
 # Soft patches: moment limits by integration, and Hertz's radius by its own pressure.
 
 
@@ -79,7 +78,7 @@ def test_the_moment_limit_is_the_integral_of_friction_over_the_patch(kind: str) 
     assert torsional_coefficient(friction, radius, kind) == pytest.approx(moment)
 
 
-def test_the_radius_of_hertz_goes_with_the_penetration_of_hertz() -> None:
+def test_hertz_radius_agrees_with_hertz_penetration() -> None:
     # N = 4/3·E*·√R·δ^(3/2) and a² = R·δ (Johnson 1985, eqs 4.22 and 4.23)
     modulus, ball, depth = 1.3e6, 0.008, np.array([1e-5, 1e-4, 4e-4])
     forces = 4.0 / 3.0 * modulus * math.sqrt(ball) * depth**1.5
@@ -87,7 +86,7 @@ def test_the_radius_of_hertz_goes_with_the_penetration_of_hertz() -> None:
     np.testing.assert_allclose(np.square(radii), ball * depth, rtol=1e-12)
 
 
-def test_hertz_needs_positive_numbers() -> None:
+def test_hertz_radius_requires_positive_numbers() -> None:
     with pytest.raises(ValueError, match="expected a positive force, radius and modulus") as error:
         hertz_patch_radius(0.0, 0.008, 1e6)
     assert str(error.value) == (
@@ -95,7 +94,6 @@ def test_hertz_needs_positive_numbers() -> None:
     )
 
 
-# --------------------
 # Taxels: whatever touches wherever, no force is lost, and it is felt where it acts.
 
 
@@ -117,7 +115,7 @@ def test_the_sum_over_the_taxels_is_the_force(contacts, rows, columns) -> None:
     assert felt.sum() == pytest.approx(table[:, 3].sum(), rel=1e-12, abs=1e-12)
 
 
-def test_a_force_on_a_taxel_is_all_its_own() -> None:
+def test_a_force_at_a_taxel_centre_belongs_to_that_taxel() -> None:
     grid = taxel_grid(BOX, 4, 8)
     along = ((np.arange(4) + 0.5) / 4 - 0.5) * grid.length
     around = ((np.arange(8) + 0.5) / 8 - 0.5) * 2.0 * math.pi
@@ -130,7 +128,7 @@ def test_a_force_on_a_taxel_is_all_its_own() -> None:
             np.testing.assert_allclose(felt, expected, atol=1e-12)
 
 
-def test_the_seam_at_the_back_is_none() -> None:
+def test_columns_are_continuous_across_the_seam() -> None:
     grid = taxel_grid(BOX, 1, 8)
     back = np.array([[0.02, -0.008, 0.0]])
     felt = distribute(grid, back, np.array([1.0]))

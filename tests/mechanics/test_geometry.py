@@ -44,7 +44,6 @@ def test_two_points_swell_to_a_capsule() -> None:
     assert hull.volume == pytest.approx(capsule, rel=0.15)
 
 
-# --------------------
 # Superellipsoids against the solids they contain, against integrals, and as meshes.
 
 
@@ -64,7 +63,7 @@ def test_an_ellipsoid_and_an_octahedron_are_exact() -> None:
     np.testing.assert_allclose(geometry.moments(RADII, (2.0, 2.0)), expected)
 
 
-def test_small_exponents_come_to_a_box_and_to_a_cylinder() -> None:
+def test_small_exponents_approach_a_box_and_a_cylinder() -> None:
     a, b, c = RADII
     assert geometry.volume(RADII, (1e-3, 1e-3)) == pytest.approx(8 * a * b * c, rel=1e-4)
     tube = math.pi * a * b * 2 * c
@@ -99,7 +98,7 @@ def test_triangles_close_outward_around_the_volume(
     np.testing.assert_allclose(mesh.center_mass, 0.0, atol=1e-6)
 
 
-def test_more_triangles_come_nearer() -> None:
+def test_more_triangles_reduce_the_error() -> None:
     form = (0.6, 1.3)
     exact = np.array(geometry.moments(RADII, form))
     errors = []

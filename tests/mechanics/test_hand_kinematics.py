@@ -24,10 +24,11 @@ from softgrasp.mechanics.hand_kinematics import (
     joined_hands,
     link_frames,
     row_transform,
+    synergy_matrix,
 )
 from softgrasp.mechanics.transforms import quaternion_of, rotate_about, transform, translate
 from softgrasp.model.hand import build_hand_spec
-from tests.support.kinematics import fingertip, fingertips
+from tests.support.kinematics import fingertip, fingertips, soft_synergy_compliance
 
 ANGLE = st.floats(-math.pi, math.pi)
 LENGTH = st.floats(-0.1, 0.1).filter(lambda value: value == 0 or abs(value) > 1e-6)
@@ -114,7 +115,7 @@ PUBLISHED = {
 
 
 @pytest.mark.parametrize("name", PUBLISHED)
-def test_rows_lead_to_the_published_fingertips(name: str) -> None:
+def test_fingertips_are_the_published_ones(name: str) -> None:
     base, rows, at_zero, at_tenth = PUBLISHED[name]
     for angle, expected in ((0.0, at_zero), (0.1, at_tenth)):
         frame = np.vstack([base, [0, 0, 0, 1]]).astype(float)
@@ -144,7 +145,7 @@ def test_a_planar_chain_is_the_sum_of_its_links_in_both_conventions() -> None:
 
 @FEW
 @given(chains())
-def test_links_stand_where_the_frames_are_at_zero(
+def test_links_agree_with_forward_kinematics_at_zero(
     chain: tuple[sg.description.Finger, list[float]],
 ) -> None:
     finger, _ = chain
@@ -216,7 +217,6 @@ def test_a_wrong_number_of_joint_variables_is_refused() -> None:
     assert str(refused.value) == ("finger 'F1': expected 2 joint variables, one per row, found 1")
 
 
-# --------------------
 # Hands as trees of placed joints: frames against MuJoCo, couplings, and what stops what.
 
 
@@ -282,7 +282,7 @@ def test_frames_are_those_of_the_compiled_hand(targets: tuple[float, ...]) -> No
         np.testing.assert_allclose(data.body(body).xmat.reshape(3, 3), frame[:3, :3], atol=1e-12)
 
 
-def test_a_joint_that_follows_has_no_drive_and_stands_where_its_leader_has_it() -> None:
+def test_coupled_joints_have_no_actuator_and_follow_their_leader() -> None:
     hand = tree()
     assert [actuator.name for actuator in hand.actuators] == [
         "stem_J1",
@@ -295,7 +295,7 @@ def test_a_joint_that_follows_has_no_drive_and_stands_where_its_leader_has_it() 
     )
 
 
-def test_a_drive_is_stopped_by_all_that_it_moves() -> None:
+def test_actuators_are_stopped_by_all_bodies_that_they_move() -> None:
     stops = {actuator.name: set(actuator.stops) for actuator in tree().actuators}
     outer = {"one_P1", "two_P1", "two_P2"}
     assert stops == {
@@ -321,7 +321,7 @@ def test_the_compiled_coupling_keeps_its_ratio_under_load() -> None:
     assert follower == pytest.approx(-0.5 * leader + 0.1, abs=2e-3)
 
 
-def test_several_shapes_weigh_what_one_solid_weighs() -> None:
+def test_several_shapes_have_the_mass_of_one_solid() -> None:
     """A box cut in two has the inertia of the whole one."""
     whole = row(shape=sg.Cuboid(size=(0.02, 0.03, 0.06)), shape_pose=sg.Pose(position=(0, 0, 0.03)))
     half = sg.Cuboid(size=(0.02, 0.03, 0.03))
@@ -375,7 +375,7 @@ def test_a_spring_pulls_a_passive_joint_to_its_rest_angle() -> None:
         ),
     ],
 )
-def test_couplings_that_cannot_be(change: dict[str, object], sentence: str) -> None:
+def test_impossible_couplings_are_refused(change: dict[str, object], sentence: str) -> None:
     with pytest.raises(sg.DescriptionError) as message:
         tree().replace(**change)
     assert str(message.value) == sentence
@@ -391,7 +391,7 @@ def test_a_finger_stands_on_an_earlier_one() -> None:
     )
 
 
-def test_rows_keep_to_their_convention() -> None:
+def test_rows_of_another_convention_are_refused() -> None:
     with pytest.raises(sg.DescriptionError) as message:
         Finger(name="F", convention="placed", phalanges=(row(a=0.03),), tip=(0, 0, 0.1))
     assert str(message.value) == (
@@ -406,7 +406,6 @@ def test_rows_keep_to_their_convention() -> None:
     assert math.isclose(UPRIGHT.quaternion[0], math.sqrt(0.5))
 
 
-# --------------------
 # Two hands as one: frames, palms, drives, and a grasp that is one hand's twice.
 
 
@@ -420,7 +419,7 @@ def two(name: str = "four_finger") -> sg.Hand:
 
 
 @pytest.mark.parametrize("name", ["four_finger", "allegro_right", "soft_gripper"])
-def test_each_part_stands_where_its_pose_says(name: str) -> None:
+def test_each_part_has_its_pose(name: str) -> None:
     hand, joined = sg.load_hand(name), two(name)
     alone = link_frames(hand, hand.posture([actuator.start for actuator in hand.actuators]))
     result = link_frames(joined, joined.posture([actuator.start for actuator in joined.actuators]))
@@ -430,14 +429,14 @@ def test_each_part_stands_where_its_pose_says(name: str) -> None:
             np.testing.assert_allclose(result[f"{prefix}_{body}"], frame @ inner, atol=1e-12)
 
 
-def test_the_joined_hand_weighs_what_its_parts_weigh() -> None:
+def test_the_joined_hand_has_the_mass_of_its_parts() -> None:
     alone = build_hand_spec(sg.load_hand("four_finger")).compile()
     joined = build_hand_spec(two()).compile()
     assert joined.body_mass.sum() == pytest.approx(2 * alone.body_mass.sum(), rel=1e-12)
     assert joined.nu == 2 * alone.nu
 
 
-def test_palms_are_bodies_of_their_own_around_their_own_fingers() -> None:
+def test_each_palm_is_a_body_around_its_fingers() -> None:
     model = build_hand_spec(two("modular")).compile()
     data = mujoco.MjData(model)
     mujoco.mj_forward(model, data)
@@ -445,7 +444,7 @@ def test_palms_are_bodies_of_their_own_around_their_own_fingers() -> None:
     assert positions["left_palm"][0] < -0.1 < 0.1 < positions["right_palm"][0]
 
 
-def test_a_ball_too_large_for_one_hand_is_held_by_both() -> None:
+def test_both_hands_hold_a_ball_too_large_for_one() -> None:
     result = sg.simulate(sg.load_scene("two_hands_ball"))
     assert result.held
     held = {contact.finger for contact in result.contacts if contact.in_contact}
@@ -457,13 +456,13 @@ def test_a_ball_too_large_for_one_hand_is_held_by_both() -> None:
         assert forces[f"left_F{index}_P3"] == pytest.approx(mirrored, rel=1e-3)
 
 
-def test_one_of_the_hands_alone_does_not_hold_it() -> None:
+def test_one_hand_alone_does_not_hold_it() -> None:
     scene = sg.load_scene("two_hands_ball")
     still = scene.closure.replace(active=(True,) * 12 + (False,) * 12)
     assert not sg.simulate(scene.replace(closure=still)).held
 
 
-def test_the_joined_hand_lies_in_a_file_and_in_a_scene(tmp_path: Path) -> None:
+def test_joined_hands_are_read_from_files_and_scenes(tmp_path: Path) -> None:
     hand = sg.load_hand("two_hands")
     assert hand.name == "two_hands"
     assert fingertips(hand, hand.posture([d.start for d in hand.actuators])).keys() == {
@@ -495,9 +494,52 @@ def test_the_joined_hand_lies_in_a_file_and_in_a_scene(tmp_path: Path) -> None:
         ("hands: two", "hands: expected a list of hands, found 'two'"),
     ],
 )
-def test_mistakes_are_one_sentence(tmp_path: Path, text: str, sentence: str) -> None:
+def test_wrong_joined_hands_are_refused(tmp_path: Path, text: str, sentence: str) -> None:
     file = tmp_path / "hand.yaml"
     file.write_text(f"name: mine\n{text}\n")
     with pytest.raises(sg.DescriptionError) as message:
         sg.load_hand(file)
     assert str(message.value).endswith(sentence)
+
+
+# Weights of synergies by least squares, their variance, and the compliance of soft synergies.
+
+
+def santello() -> sg.description.Synergies:
+    own = sg.load_hand("paradigmatic").synergies
+    assert own is not None
+    return own
+
+
+def test_weights_of_a_posture_in_the_span_are_recovered() -> None:
+    own = santello()
+    target = np.random.default_rng(1).normal(size=own.count)
+    assert sg.mechanics.synergy_weights(own, own.posture(target.tolist())) == pytest.approx(
+        target, abs=1e-9
+    )
+
+
+def test_the_residual_is_orthogonal_to_the_synergies() -> None:
+    own = santello()
+    postures = np.random.default_rng(2).normal(size=(5, 20))
+    matrix = synergy_matrix(own)[:, :4]
+    left = postures - own.mean - sg.mechanics.synergy_weights(own, postures, 4) @ matrix.T
+    assert left @ matrix == pytest.approx(np.zeros((5, 4)), abs=1e-9)
+    with pytest.raises(ValueError, match="expected 1 to 15 synergies, found 16"):
+        sg.mechanics.synergy_weights(own, postures, 16)
+
+
+def test_explained_variance_grows_to_one() -> None:
+    own = santello()
+    weights = np.random.default_rng(3).normal(size=(40, 3)) * [3.0, 1.0, 0.3]
+    postures = own.mean + weights @ synergy_matrix(own)[:, :3].T
+    fractions = sg.mechanics.variance_explained(own, postures)
+    assert (np.diff(fractions) > -1e-12).all()
+    assert 0.5 < fractions[0] < fractions[1] < 1.0
+    assert fractions[2:] == pytest.approx(1.0)
+    assert sg.mechanics.variance_explained(own, [own.mean]) == pytest.approx(1.0)
+
+
+def test_compliances_in_series_add_up() -> None:
+    result = soft_synergy_compliance([2.0, 4.0], [[1.0], [3.0]], 5.0)
+    assert result == pytest.approx(np.array([[0.5 + 0.2, 0.6], [0.6, 0.25 + 1.8]]))

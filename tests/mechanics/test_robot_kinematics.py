@@ -43,7 +43,9 @@ def test_two_points_make_a_dumbbell() -> None:
 
 
 @given(ORIGINS, ORIGINS, ORIGINS)
-def test_a_body_cut_in_two_is_the_same_body(one: Origin, other: Origin, cut: Origin) -> None:
+def test_the_parts_of_a_body_combine_to_its_inertia(
+    one: Origin, other: Origin, cut: Origin
+) -> None:
     """About any point, what is joined has the second moments of its parts."""
     moments = (3.0, 4.0, 5.0, 0.1, -0.2, 0.3)
     parts = [
@@ -69,22 +71,20 @@ def about_origin(parts: list[tuple[np.ndarray, Inertial]]) -> np.ndarray:
 
 
 @given(ORIGINS)
-def test_turning_the_frame_keeps_principal_moments(origin: Origin) -> None:
+def test_principal_moments_do_not_depend_on_the_frame(origin: Origin) -> None:
     body = Inertial(mass=1.0, origin=origin, inertia=(3.0, 4.0, 5.0, 0.1, -0.2, 0.3))
     seen = in_frame(body, origin_frame(origin))
     assert principal_moments(seen) == pytest.approx(principal_moments(body))
 
 
 @given(ORIGINS)
-def test_origins_come_back(origin: Origin) -> None:
+def test_origin_of_inverts_origin_frame(origin: Origin) -> None:
     again = origin_frame(origin_of(origin_frame(origin)))
     assert again == pytest.approx(origin_frame(origin), abs=1e-12)
 
 
 @given(ORIGINS, ORIGINS, ORIGINS)
-def test_what_hangs_on_a_fixed_link_stays_where_it_is(
-    first: Origin, second: Origin, moving: Origin
-) -> None:
+def test_fusing_links_keeps_all_poses(first: Origin, second: Origin, moving: Origin) -> None:
     def fixed(name: str, parent: str, child: str, origin: Origin) -> RigidJoint:
         return RigidJoint(name=name, type="fixed", parent=parent, child=child, origin=origin)
 
@@ -106,17 +106,16 @@ def test_what_hangs_on_a_fixed_link_stays_where_it_is(
     assert shapes == [pytest.approx(f, abs=1e-12) for f in (np.eye(4), origin_frame(first), there)]
 
 
-def test_a_robot_without_fixed_joints_stays_as_it_is() -> None:
+def test_robots_without_fixed_joints_are_unchanged() -> None:
     hinge = RigidJoint(name="h", type="continuous", parent="a", child="b")
     robot = Robot(name="r", links=(Link(name="a"), Link(name="b")), joints=(hinge,))
     assert fused(robot).robot == robot
 
 
-def test_nothing_joined_is_nothing() -> None:
+def test_no_inertials_combine_to_none() -> None:
     assert joined_inertials([]) is None
 
 
-# --------------------
 # Frames of joints, compared with what MuJoCo makes of the same joints.
 
 

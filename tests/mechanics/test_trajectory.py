@@ -44,7 +44,7 @@ def test_the_jacobian_is_that_of_finite_differences(angles: list[float]) -> None
         assert own[:, joint] == pytest.approx([*linear, *angular], abs=1e-8)
 
 
-def test_the_jacobian_of_modified_rows_turns_about_their_own_axes() -> None:
+def test_the_jacobian_of_modified_rows_uses_their_own_axes() -> None:
     rows = tuple(sg.description.Phalanx(a=0.1, alpha=0.4, mass=0.1) for _ in range(3))
     chain = sg.description.Finger(
         name="m", convention="modified", phalanges=rows, tip=(0.1, 0.0, 0.0)
@@ -58,7 +58,7 @@ def test_the_jacobian_of_modified_rows_turns_about_their_own_axes() -> None:
         assert own[:3, joint] == pytest.approx((ahead - here) / 1e-6, abs=1e-6)
 
 
-def test_the_flange_goes_straight_and_does_not_turn() -> None:
+def test_the_flange_translates_along_a_straight_line() -> None:
     fractions = np.linspace(0.0, 1.0, 9)
     path = straight_path(ARM, START, (0.02, -0.03, 0.1), fractions)
     home = forward_kinematics(ARM, START)[-1]
@@ -71,13 +71,12 @@ def test_the_flange_goes_straight_and_does_not_turn() -> None:
     assert path[0] == pytest.approx(START)
 
 
-def test_a_line_out_of_reach_is_refused() -> None:
+def test_lines_out_of_reach_are_refused() -> None:
     sentence = "arm 'ur3e': expected every point of the lift within reach, found one"
     with pytest.raises(sg.BuildError, match=sentence):
         straight_path(ARM, START, (0.0, 0.0, 2.0), np.linspace(0.1, 1.0, 5))
 
 
-# --------------------
 # Paths of a hand: rest to rest, back to where they began, and the wrist that follows them.
 
 
@@ -87,7 +86,7 @@ vectors = st.tuples(small, small, small)
 
 
 @given(st.integers(20, 4000))
-def test_a_way_begins_and_ends_at_rest(samples: int) -> None:
+def test_eased_motions_begin_and_end_at_rest(samples: int) -> None:
     path = np.concatenate([[0.0], eased(samples)])
     assert path[-1] == 1.0
     assert (np.diff(path) >= 0.0).all()
@@ -98,7 +97,9 @@ def test_a_way_begins_and_ends_at_rest(samples: int) -> None:
 
 
 @given(st.integers(1, 12), st.integers(60, 400))
-def test_a_shake_returns_and_rests_at_both_ends(cycles: int, samples_a_cycle: int) -> None:
+def test_shakes_begin_and_end_at_rest_at_the_same_position(
+    cycles: int, samples_a_cycle: int
+) -> None:
     samples = cycles * samples_a_cycle
     wave = np.concatenate([[0.0], shaken(cycles, samples)])
     assert wave[-1] == pytest.approx(0.0, abs=1e-15)
@@ -112,7 +113,7 @@ def test_a_shake_returns_and_rests_at_both_ends(cycles: int, samples_a_cycle: in
 
 
 @given(vectors, vectors, vectors)
-def test_the_point_that_a_hand_turns_about_goes_straight(
+def test_the_centre_of_rotation_moves_by_the_displacement(
     way: tuple[float, ...], rotation: tuple[float, ...], about: tuple[float, ...]
 ) -> None:
     fractions = eased(50)[:, None]
@@ -125,7 +126,7 @@ def test_the_point_that_a_hand_turns_about_goes_straight(
 
 
 @given(vectors, st.tuples(st.floats(-3.0, 3.0), st.floats(-1.4, 1.4), st.floats(-3.0, 3.0)))
-def test_the_wrist_has_the_pose_that_was_asked(
+def test_wrist_joints_give_the_requested_poses(
     way: tuple[float, ...], euler: tuple[float, ...]
 ) -> None:
     pose = HOME.copy()
@@ -138,7 +139,7 @@ def test_the_wrist_has_the_pose_that_was_asked(
     np.testing.assert_allclose(again, pose[:3, :3], atol=1e-12)
 
 
-def test_turns_go_on_beyond_half_a_turn() -> None:
+def test_wrist_angles_are_continuous_beyond_half_a_turn() -> None:
     fractions = eased(200)[:, None]
     poses = moved(
         HOME, 0.0 * fractions * np.ones(3), fractions * [0.0, 0.0, 3.0 * np.pi], np.zeros(3)
@@ -147,7 +148,7 @@ def test_turns_go_on_beyond_half_a_turn() -> None:
     np.testing.assert_allclose(values[:, 3], 3.0 * np.pi * fractions[:, 0], atol=1e-12)
 
 
-def test_a_turn_that_the_wrist_cannot_tell_is_refused() -> None:
+def test_rotations_near_the_singularity_of_the_wrist_are_refused() -> None:
     poses = moved(HOME, np.zeros((1, 3)), np.array([[0.0, 1.55, 0.0]]), np.zeros(3))
     with pytest.raises(sg.BuildError) as message:
         wrist_values(HOME, poses, np.zeros(6))
@@ -158,7 +159,6 @@ def test_a_turn_that_the_wrist_cannot_tell_is_refused() -> None:
     )
 
 
-# --------------------
 # Motions of degree five: both ends as asked, and the minimum-jerk motion from rest.
 
 
@@ -166,7 +166,7 @@ NUMBERS = st.floats(-3.0, 3.0)
 
 
 @given(NUMBERS, NUMBERS, NUMBERS, NUMBERS, st.floats(0.1, 5.0))
-def test_it_begins_and_ends_as_asked(
+def test_quintics_have_the_requested_end_states(
     begin: float, end: float, velocity: float, acceleration: float, duration: float
 ) -> None:
     motion = Quintic([begin], [end], duration, [velocity], [acceleration])
@@ -179,7 +179,7 @@ def test_it_begins_and_ends_as_asked(
     assert motion.at(duration + 1.0, 1)[0] == 0.0
 
 
-def test_from_rest_it_is_the_minimum_jerk_motion() -> None:
+def test_quintics_from_rest_are_minimum_jerk_motions() -> None:
     times = np.linspace(0.0, 2.0, 50)
     motion = Quintic([1.0, -2.0], [4.0, 2.0], 2.0)
     target = np.array([1.0, -2.0]) + minimum_jerk(times / 2.0)[:, None] * [3.0, 4.0]
@@ -187,5 +187,5 @@ def test_from_rest_it_is_the_minimum_jerk_motion() -> None:
     assert np.linalg.norm(motion.at(times, 1), axis=1).max() <= 1.875 * 5.0 / 2.0
 
 
-def test_without_a_duration_it_is_there_at_once() -> None:
+def test_quintics_without_duration_are_at_the_end() -> None:
     assert Quintic([1.0], [2.0], 0.0).at(0.0)[0] == 2.0

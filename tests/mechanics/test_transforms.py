@@ -42,7 +42,7 @@ def test_directions_are_uniform_over_the_sphere() -> None:
     assert float(np.square(counts - expected).sum() / expected) < chi2.ppf(0.999, 63)
 
 
-def test_directions_of_a_cone_stay_in_it_and_fill_it_evenly() -> None:
+def test_directions_are_uniform_in_a_cone() -> None:
     axis, angle = np.array([0.0, 0.6, -0.8]), 0.7
     cosine = directions((0.0, 0.6, -0.8), angle) @ axis
     assert cosine.min() >= math.cos(angle) - 1e-12
@@ -55,7 +55,7 @@ def test_a_cone_of_no_opening_is_its_axis() -> None:
     assert drawn == pytest.approx([0.0, 1.0, 0.0])
 
 
-def test_places_are_uniform_in_the_ball() -> None:
+def test_points_are_uniform_in_the_ball() -> None:
     random = np.random.default_rng(3)
     positions = np.array([point_in_ball(random, 0.02) for _ in range(MANY)])
     fraction = (np.linalg.norm(positions, axis=1) / 0.02) ** 3  # of the volume
@@ -72,20 +72,19 @@ def test_axes_beside_an_axis_are_a_right_handed_frame(axis: Array) -> None:
 
 
 @given(DIRECTIONS, DIRECTIONS)
-def test_the_turn_between_two_directions_is_the_smallest(start: Array, end: Array) -> None:
+def test_the_rotation_between_two_directions_is_the_smallest(start: Array, end: Array) -> None:
     rotation = quaternion_between(start, end)
     assert rotation @ start == pytest.approx(end, abs=1e-9)
     assert np.trace(rotation) == pytest.approx(1.0 + 2.0 * float(start @ end), abs=1e-9)
 
 
 @given(DIRECTIONS)
-def test_opposite_directions_are_half_a_turn_apart(start: Array) -> None:
+def test_the_rotation_between_opposite_directions_is_half_a_turn(start: Array) -> None:
     rotation = quaternion_between(start, -start)
     assert rotation @ start == pytest.approx(-start, abs=1e-9)
     assert np.trace(rotation) == pytest.approx(-1.0, abs=1e-9)
 
 
-# --------------------
 # Rigid transforms: group laws, conventions and round trips.
 
 
@@ -94,7 +93,7 @@ PITCH_SAFE = st.tuples(st.floats(-3, 3), st.floats(-1.5, 1.5), st.floats(-3, 3))
 
 
 @given(PITCH_SAFE)
-def test_euler_angles_come_back(euler: tuple[float, float, float]) -> None:
+def test_euler_angles_survive_the_round_trip(euler: tuple[float, float, float]) -> None:
     quaternion = tf.quaternion_of(tf.rotation_from_euler(euler))
     assert tf.euler_from_quaternions(quaternion) == pytest.approx(euler, abs=1e-6)
 
@@ -116,7 +115,7 @@ def test_quaternion_and_matrix_agree_and_w_is_not_negative(
 
 
 @given(ANGLES, ANGLES)
-def test_the_relative_rotation_leads_from_the_reference(
+def test_relative_rotations_start_from_the_reference(
     first: tuple[float, float, float], second: tuple[float, float, float]
 ) -> None:
     start, end = (tf.rotation_from_euler(euler) for euler in (first, second))
@@ -124,7 +123,7 @@ def test_the_relative_rotation_leads_from_the_reference(
     assert np.allclose(tf.transform(quaternion=rotated)[:3, :3] @ start, end, atol=1e-9)
 
 
-def test_the_angle_of_a_turn_is_its_angle() -> None:
+def test_rotation_angles_are_those_of_the_quaternions() -> None:
     assert tf.rotation_angles(tf.quaternion_of(tf.rotate_about("y", 0.7))) == pytest.approx(0.7)
 
 
@@ -138,7 +137,7 @@ def test_the_nearest_rotation_of_a_rotation_is_itself(
     assert error == pytest.approx((1 + noise) ** 2 - 1, abs=1e-12)
 
 
-def test_a_reflection_stays_a_reflection() -> None:
+def test_the_nearest_rotation_keeps_reflections() -> None:
     result, error = tf.nearest_rotation(np.diag([1.0, 1.0, -1.0]))
     assert np.linalg.det(result) == pytest.approx(-1)
     assert error == 0

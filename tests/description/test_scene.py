@@ -25,7 +25,7 @@ def scene() -> sg.GraspScene:
         ("gravity", (0.0, 0.0, -1.0)),
     ],
 )
-def test_one_field_changes_and_no_other(scene: sg.GraspScene, path: str, value: object) -> None:
+def test_only_the_named_field_changes(scene: sg.GraspScene, path: str, value: object) -> None:
     changed = with_field(scene, path, value)
     assert with_field(changed, path, _value(scene, path)) == scene
     assert changed != scene
@@ -38,7 +38,7 @@ def _value(scene: sg.GraspScene, path: str) -> object:
     return eval(f"scene.{path}", {"scene": scene})
 
 
-def test_contact_and_hold_test_start_from_what_they_stand_for(scene: sg.GraspScene) -> None:
+def test_unset_contact_and_criterion_start_from_their_defaults(scene: sg.GraspScene) -> None:
     slippery = sg.description.Material(name="ice", static_friction=0.1)
     icy = scene.replace(object=scene.object.replace(material=slippery))
     assert with_field(icy, "contact.damping", 500).contact == sg.Contact(
@@ -48,7 +48,7 @@ def test_contact_and_hold_test_start_from_what_they_stand_for(scene: sg.GraspSce
     assert held.success == sg.SuccessCriterion(max_drop=1e-3)
 
 
-def test_a_field_can_be_unset(scene: sg.GraspScene) -> None:
+def test_fields_can_be_unset(scene: sg.GraspScene) -> None:
     assert with_field(scene.replace(timestep=1e-4), "timestep", None) == scene
 
 
@@ -68,7 +68,7 @@ def test_a_field_can_be_unset(scene: sg.GraspScene) -> None:
         ("closure.samples", 0, "closure.samples: expected a number at least 1, found 0"),
     ],
 )  # fmt: skip
-def test_what_does_not_exist_or_fit_is_told(
+def test_unknown_paths_and_wrong_values_are_refused(
     scene: sg.GraspScene, path: str, value: object, sentence: str
 ) -> None:
     with pytest.raises(sg.DescriptionError) as message:

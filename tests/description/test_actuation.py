@@ -45,13 +45,13 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("changes", "sentence"), REFUSED)
-def test_a_table_that_does_not_fit_together_is_told(changes: dict[str, Any], sentence: str) -> None:
+def test_inconsistent_synergies_are_refused(changes: dict[str, Any], sentence: str) -> None:
     with pytest.raises(DescriptionError) as caught:
         synergies(**changes)
     assert str(caught.value) == sentence
 
 
-def test_a_table_of_another_hand_is_told() -> None:
+def test_synergies_of_another_hand_are_refused() -> None:
     hand = sg.load_hand("four_finger")
     with pytest.raises(DescriptionError) as caught:
         hand.replace(synergies=synergies(joints=("F1_J1", "F1_J9")))
@@ -72,7 +72,7 @@ def test_the_posture_is_mean_plus_matrix_times_weights() -> None:
         synergies().posture((1.0,))
 
 
-def test_a_hand_without_a_table_has_the_synergy_of_its_grasp() -> None:
+def test_hands_without_synergies_have_that_of_their_grasp() -> None:
     hand = sg.load_hand("four_finger")
     own = first_synergy(hand, hand.grasps.precision)
     column = np.array([row[0] for row in own.matrix])
@@ -81,7 +81,7 @@ def test_a_hand_without_a_table_has_the_synergy_of_its_grasp() -> None:
     assert column / column[0] == pytest.approx(np.array(rates) / rates[0])
 
 
-def test_santellos_table_is_the_published_one() -> None:
+def test_santellos_synergies_are_the_published_ones() -> None:
     given = YAML(typ="safe").load(outside_file("hands_dh.yaml"))["synergies"]["santello_15"]
     own = sg.load_hand("paradigmatic").synergies
     assert own is not None
@@ -89,7 +89,7 @@ def test_santellos_table_is_the_published_one() -> None:
     assert own.mean == pytest.approx(given["qm"], abs=1e-8)
 
 
-def test_santellos_synergies_are_no_orthonormal_ones_and_couple_the_outer_joints() -> None:
+def test_santellos_synergies_are_not_orthonormal_and_couple_the_outer_joints() -> None:
     own = sg.load_hand("paradigmatic").synergies
     assert own is not None
     matrix = np.array(own.matrix)
@@ -124,7 +124,7 @@ grasps:
 """
 
 
-def test_a_file_says_all_of_it_in_its_own_units(tmp_path: Any) -> None:
+def test_files_convert_couplings_tendons_and_synergies_from_their_units(tmp_path: Any) -> None:
     path = tmp_path / "two.yaml"
     path.write_text(HAND, encoding="utf-8")
     hand = read_hand(path)
@@ -152,9 +152,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("old", "new", "sentence"), WRONG)
-def test_a_mistake_in_a_file_is_told_with_its_line(
-    old: str, new: str, sentence: str, tmp_path: Any
-) -> None:
+def test_errors_in_files_name_their_line(old: str, new: str, sentence: str, tmp_path: Any) -> None:
     path = tmp_path / "two.yaml"
     assert old in HAND
     path.write_text(HAND.replace(old, new), encoding="utf-8")
