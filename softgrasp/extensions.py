@@ -98,8 +98,8 @@ DEMOS = {
 """Functions that run ``softgrasp demo NAME``, by name."""
 COMMAND_GROUPS = {"twin": "softgrasp.twin.cli:twin"}
 """Groups of verbs, which are Typer applications, by name."""
-WORLD_FACTS = "softgrasp.backends.webots.cli:world_properties"
-"""Function file → (facts, problems) of a Webots world, for ``softgrasp check``."""
+WORLD_PROPERTIES = "softgrasp.backends.webots.cli:world_properties"
+"""Function file → (properties, problems) of a Webots world, for ``softgrasp check``."""
 WORLD_WRITER = "softgrasp.backends.webots.cli:put_project"
 """Function that writes a Webots project, for ``softgrasp convert``."""
 

@@ -46,7 +46,7 @@ def references() -> list[str]:
     tables = [value for value in named.values() if isinstance(value, dict)]
     entries = [entry for table in tables for entry in table.values()]
     result = [entry for entry in entries if isinstance(entry, str) and ":" in entry]
-    result += (*extensions.HARDWARE_CHECKS, extensions.WORLD_FACTS, extensions.WORLD_WRITER)
+    result += (*extensions.HARDWARE_CHECKS, extensions.WORLD_PROPERTIES, extensions.WORLD_WRITER)
     for entry in (*extensions.CARRIERS.values(), *extensions.CALIBRATIONS.values()):
         result += [part for part in entry if isinstance(part, str)]
     return result

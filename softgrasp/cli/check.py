@@ -108,7 +108,7 @@ def check(
     if units is not None and kind != "mesh":
         raise DescriptionError(f"--units: expected a mesh file, found: {kind}")
     if mass is not None and not fix:
-        raise DescriptionError("--mass: expected --fix beside it, found none")
+        raise DescriptionError("--mass: expected --fix with it, found none")
     with terminal.progress_bar() as update, listening(update):
         update(f"reading {what}", None)
         document = fix_robot(kind, what, out, mass) if fix else _document(kind, what, units or "m")
@@ -149,7 +149,7 @@ def _checked(kind: Kind, what: str, units: LengthUnit) -> Checked:
     """Return properties and inspection; warnings are raised as usual."""
     from softgrasp import assets as library
     from softgrasp.checks.inspect import inspect
-    from softgrasp.extensions import WORLD_FACTS, load
+    from softgrasp.extensions import WORLD_PROPERTIES, load
     from softgrasp.io.hand_sanity import hand_doubts
     from softgrasp.io.load import load_hand, load_object, load_robot
     from softgrasp.io.scene import load_criterion, load_release, load_scene
@@ -174,7 +174,7 @@ def _checked(kind: Kind, what: str, units: LengthUnit) -> Checked:
         case "criterion":
             return Checked(criterion_properties(load_criterion(what)), [])
         case "world":
-            return Checked(*load(WORLD_FACTS)(what))
+            return Checked(*load(WORLD_PROPERTIES)(what))
         case "scene":
             scene = load_scene(what)
             properties, problems = _build(scene)
@@ -392,7 +392,7 @@ def _target(out: Path | None, bendable: bool, source: Path) -> Path:
     suffixes = (WITH_BENDABLES,) if bendable else (PLAIN, WITH_BENDABLES)
     known = " or ".join(f"FILE{suffix}" for suffix in suffixes)
     if out is None:
-        raise DescriptionError(f"--fix: expected --out {known} beside it, found none")
+        raise DescriptionError(f"--fix: expected --out {known} with it, found none")
     if out.suffix.lower() not in suffixes:
         raise DescriptionError(f"--out: expected {known}, found '{out}'")
     if out.exists() and source.exists() and out.samefile(source):

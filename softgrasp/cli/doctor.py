@@ -166,8 +166,8 @@ def _version(distribution: str) -> str | None:
 def _alternative(distribution: str) -> str | None:
     """Return another package with the same module, such as ``opencv-python``."""
     return next(
-        (f"{found}, of {name}" for name in ALTERNATIVES.get(distribution, ())
-         if (found := _version(name)) is not None), None,
+        (f"{installed}, of {name}" for name in ALTERNATIVES.get(distribution, ())
+         if (installed := _version(name)) is not None), None,
     )  # fmt: skip
 
 

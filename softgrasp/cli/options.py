@@ -93,7 +93,7 @@ class SceneOptions:
         Triple | None,
         typer.Option(
             metavar="R P Y",
-            help="Rotation of the hand about x, y, z [deg]; 180 0 0 turns it upside down.",
+            help="Rotation of the hand about x, y, z [deg]; 180 0 0: upside down.",
         ),
     ] = None
     mount: Annotated[
@@ -236,7 +236,7 @@ class SceneOptions:
 
     @property
     def changed(self) -> bool:
-        """Whether any option is given."""
+        """Whether any option differs from its default."""
         return self != SceneOptions()
 
 
@@ -244,7 +244,7 @@ def with_scene_options(*names: str) -> Callable[[Callable[..., None]], Callable[
     """Replace a verb's parameter ``options: SceneOptions`` by one parameter per field.
 
     Typer reads the signature that this decorator sets. The options appear in the help where
-    ``options`` stands in the verb's own signature.
+    ``options`` stands in the signature of the verb.
 
     Args:
         names: Fields of ``SceneOptions`` that the verb has; all by default.
@@ -259,8 +259,8 @@ def with_scene_options(*names: str) -> Callable[[Callable[..., None]], Callable[
 
         @functools.wraps(verb)
         def run(**values: Any) -> None:
-            given = {one.name: values.pop(one.name) for one in selected}
-            options = {name: _fixed(value) for name, value in given.items() if value is not None}
+            scene = {one.name: values.pop(one.name) for one in selected}
+            options = {name: _fixed(value) for name, value in scene.items() if value is not None}
             verb(**values, options=SceneOptions(**options))
 
         run.__annotations__ = {}

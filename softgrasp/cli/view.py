@@ -228,7 +228,7 @@ def hand_choices(
             f"{hand}: expected a hand or the directory of a result, found {article} {kind}{hint}"
         )
     if object_name is None and density is not None:
-        raise DescriptionError("--density: expected an OBJECT beside it, found none")
+        raise DescriptionError("--density: expected an OBJECT with it, found none")
 
     def make_scene(choices: Choices) -> GraspScene:
         is_mesh = Path(choices.object or "").suffix.lower() in MESH_SUFFIXES

@@ -84,7 +84,7 @@ def test_fix_writes_a_robot_that_is_well(run: Run, heavy: Path, tmp_path: Path) 
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (("HEAVY", "--fix"), "--fix: expected --out FILE.urdf or FILE.ucrdf beside it, found none"),
+        (("HEAVY", "--fix"), "--fix: expected --out FILE.urdf or FILE.ucrdf with it, found none"),
         (
             ("HEAVY", "--fix", "--out", "o"),
             "--out: expected FILE.urdf or FILE.ucrdf, found 'o'",
@@ -93,7 +93,7 @@ def test_fix_writes_a_robot_that_is_well(run: Run, heavy: Path, tmp_path: Path) 
             ("HEAVY", "--fix", "--out", "heavy.urdf"),
             "--out: expected another file than the source, found 'heavy.urdf'",
         ),
-        (("HEAVY", "--mass", "1"), "--mass: expected --fix beside it, found none"),
+        (("HEAVY", "--mass", "1"), "--mass: expected --fix with it, found none"),
         (
             ("HEAVY", "--fix", "--mass", "-1", "--out", "f.urdf"),
             "total_mass: expected a number above 0, found -1",

@@ -1,33 +1,54 @@
-"""Closures on the command line: by name, with their fields, and listed."""
+"""Scenes from command lines: options of closures, sequences, surroundings, contacts and sensors."""
 
 from __future__ import annotations
 
+import inspect
 import json
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
 import softgrasp as sg
+from softgrasp import assets
 from softgrasp.cli import main
+from softgrasp.cli.grasp import grasp
 from softgrasp.cli.options import SceneOptions
+from softgrasp.cli.plan import plan
 from softgrasp.cli.scene_args import scene_of
 from softgrasp.description.closure import CLOSURES
 from softgrasp.errors import DescriptionError
+from tests.conftest import QUICK, Run
 
 
-def requested(closure: str | None, *settings: str, hand: str = "four_finger") -> sg.GraspScene:
+def test_scene_options_of_a_verb_come_from_the_table() -> None:
+    names = [field.name for field in fields(SceneOptions)]
+    parameters = list(inspect.signature(grasp).parameters)
+    assert [name for name in parameters if name in names] == names
+    assert "options" not in parameters
+    some = set(inspect.signature(plan).parameters) & set(names)
+    assert {"density", "gravity", "settings"} < some
+    assert "timestep" not in some
+
+
+# Closures.
+
+
+def closure_scene(closure: str | None, *settings: str, hand: str = "four_finger") -> sg.GraspScene:
     return scene_of(hand, "sphere", SceneOptions(closure=closure, settings=settings))
 
 
 @pytest.mark.parametrize("name", [name for name in CLOSURES if name != "pressure"])
 def test_a_name_is_enough(name: str) -> None:
-    assert requested(name).closure == CLOSURES[name]()
+    assert closure_scene(name).closure == CLOSURES[name]()
 
 
 def test_fields_are_set_together_with_the_name() -> None:
-    scene = requested("force-limited", "closure.torque=0.3", "closure.samples=5")
+    scene = closure_scene("force-limited", "closure.torque=0.3", "closure.samples=5")
     assert scene.closure == sg.description.ForceLimitedClosure(torque=0.3, samples=5)
-    scene = requested("underactuated", "closure.control_mode=tension", "closure.differential=true")
+    scene = closure_scene(
+        "underactuated", "closure.control_mode=tension", "closure.differential=true"
+    )
     assert scene.closure == sg.description.UnderactuatedClosure(
         control_mode="tension", differential=True
     )
@@ -41,9 +62,11 @@ def test_a_scene_keeps_its_own_closure() -> None:
 
 
 def test_soft_hands_close_by_pressure() -> None:
-    assert requested("pressure", hand="soft_gripper").closure == sg.description.PressureClosure()
+    assert (
+        closure_scene("pressure", hand="soft_gripper").closure == sg.description.PressureClosure()
+    )
     with pytest.raises(DescriptionError) as caught:
-        requested("pressure")
+        closure_scene("pressure")
     assert str(caught.value) == (
         "--closure pressure: expected a hand with soft fingers, found 'four_finger' without"
     )
@@ -51,7 +74,7 @@ def test_soft_hands_close_by_pressure() -> None:
 
 def test_what_does_not_fit_is_told() -> None:
     with pytest.raises(DescriptionError) as caught:
-        requested("force-limited", "closure.force=3", "closure.torque=0.3")
+        closure_scene("force-limited", "closure.force=3", "closure.torque=0.3")
     assert str(caught.value) == (
         "--closure force-limited: expected exactly one of force and torque, found both"
     )
@@ -74,3 +97,291 @@ def test_a_grasp_with_another_closure_is_run_again(tmp_path: Path) -> None:
     words = ["grasp", "four_finger", "sphere", "--closure", "underactuated", "--no-video"]
     assert main([*words, "--no-report", "--duration", "0.2", "--out", str(tmp_path)]) == 0
     assert main(["rerun", str(tmp_path)]) == 0
+
+
+# Sequences and criteria.
+
+
+def sequence_scene(**options: object) -> sg.GraspScene:
+    return scene_of("four_finger", "strawberry", SceneOptions(**options))
+
+
+def test_a_sequence_that_lifts_comes_with_table_gravity_and_criterion() -> None:
+    scene = sequence_scene(sequence="approach, close,lift,shake")
+    assert [phase.type for phase in scene.sequence] == ["approach", "close", "lift", "shake"]
+    assert scene.gravity == (0.0, 0.0, -9.81)
+    assert scene.table is not None
+    assert scene.success == sg.io.load_criterion("sequence")
+    assert scene.lift is None
+
+
+def test_one_that_does_not_lift_comes_alone() -> None:
+    scene = sequence_scene(sequence="approach,close")
+    assert (scene.table, scene.success) == (None, None)
+    assert scene.gravity == (0.0, 0.0, 0.0)
+    shaken = sequence_scene(sequence="close,shake", gravity=False)
+    assert shaken.success == sg.io.load_criterion("sequence")
+    assert sequence_scene(sequence="close,shake", hold=False).success is None
+    assert sequence_scene(sequence="close,lift", gravity=False).table is None
+
+
+def test_a_criterion_and_a_preshape_by_name() -> None:
+    scene = sequence_scene(criterion="dexgraspbench", preshape="open")
+    assert scene.success == sg.io.load_criterion("dexgraspbench")
+    assert scene.start == scene.hand.preshape("open").positions
+    assert scene.table is None
+    assert sequence_scene(criterion="lift_10cm").table is not None
+    assert sequence_scene(settings=("success=isaac_shake",)).success == sg.io.load_criterion(
+        "isaac_shake"
+    )
+    longer = sequence_scene(sequence="close,lift", settings=("sequence[1].height=0.2",))
+    assert longer.sequence[1] == sg.description.LiftPhase(height=0.2)
+
+
+def test_a_criterion_file_is_checked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text("motion:\n  - {type: lift, height: 0.05}\nmax_drop: 0.002\n")
+    assert main(["check", str(path), "--json"]) == 0
+    message = json.loads(capsys.readouterr().out)
+    assert (message["kind"], message["name"]) == ("criterion", "mine")
+    assert message["test"] == "lift 50.0 mm within 1 s"
+    assert message["passes"] == "at most 2.0 mm and 5.7°"
+
+
+def test_criteria_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["list", "criteria", "--json"]) == 0
+    rows = {row["name"]: row for row in json.loads(capsys.readouterr().out)}
+    assert rows["dexgraspbench"]["test"] == "6 directions, 10 m/s² for 2 s each"
+    assert sorted(rows) == assets.names("criteria")
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (
+            {"sequence": "close", "lift": True},
+            "--lift: expected one of --lift, --sequence and --criterion, found more; lift is also "
+            "a phase of sequences",
+        ),
+        (
+            {"criterion": "hold", "hold": True},
+            "--criterion: expected it or --hold/--no-hold, found both",
+        ),
+        (
+            {"sequence": "approach,squeeze,close"},
+            "sequence[1]: expected approach, preshape, close, hold, lift, move or shake, found "
+            "'squeeze'",
+        ),
+        ({"sequence": ""}, "--sequence: expected phases such as approach,close,lift, found none"),
+    ],
+)
+def test_what_cannot_be_asked(options: dict[str, object], sentence: str) -> None:
+    with pytest.raises(sg.DescriptionError) as message:
+        sequence_scene(**options)
+    assert str(message.value) == sentence
+
+
+# Further objects, surroundings and gravity.
+
+
+SHORT = ("grasp", "four_finger", "sphere", "--grasp", "precision", "--duration", "0.02", *QUICK)
+
+
+def scene_from(run: Run, *words: str) -> sg.GraspScene:
+    ran = run(*words, "--json")
+    assert ran.code == 0, ran.err
+    return sg.GraspScene(**ran.json["scene"])
+
+
+def test_objects_and_walls_arrive_in_the_scene(run: Run) -> None:
+    scene = scene_from(
+        run, *SHORT, "--object", "sphere_25@0.2,0,-0.05", "--object", "sphere@-0.2,0.1,0",
+        "--wall", "-0.4,0,0,1,0,0", "--wall", "0,0.4,0,0,-1,0", "--table",
+    )  # fmt: skip
+    assert scene.object_names == ("sphere", "sphere_25", "sphere2")
+    assert [placed.position for placed in scene.objects] == [(0.2, 0, -0.05), (-0.2, 0.1, 0)]
+    assert scene.surrounding_names == ("table", "wall", "wall2")
+    assert scene.surroundings[1] == sg.description.Wall(point=(-0.4, 0, 0), normal=(1, 0, 0))
+    assert scene.lift is None
+
+
+def test_a_table_and_a_lift_can_be_left_out(run: Run) -> None:
+    ran = run("grasp", "demo_soft", "--no-lift", "--no-table", "--duration", "0.02", *QUICK,
+              "--json")  # fmt: skip
+    assert ran.json["scene"]["surroundings"] == []
+    ran = run("grasp", "demo_soft", "--lift", "--no-table", *QUICK)
+    assert ran.code == 2
+    assert ran.err == (
+        "softgrasp: error: --no-table: expected a table to lift from, found --lift\n"
+    )
+
+
+def test_a_hold_test_can_take_the_place_of_a_lift_under_another_gravity(run: Run) -> None:
+    words = ("grasp", "demo_soft", "--duration", "0.02", *QUICK)
+    held = scene_from(run, *words, "--no-lift", "--hold", "--no-gravity", "--wall", "-1,0,0,1,0,0")
+    assert (held.lift, held.gravity) == (None, (0, 0, 0))
+    assert held.success == sg.SuccessCriterion()
+    assert held.surrounding_names == ("table", "wall")
+    moon = scene_from(run, *words, "--gravity-vector", "0", "0", "-1.62")
+    assert moon.lift == sg.description.Lift()
+    assert moon.gravity == (0, 0, -1.62)
+
+
+def test_gravity_of_any_direction(run: Run) -> None:
+    words = ("--gravity-vector", "0", "-3", "-1")
+    closing = scene_from(run, *SHORT, *words)
+    assert closing.gravity == (0, -3, -1)
+    assert closing.success is None
+    both = scene_from(run, *SHORT, *words, "--hold")
+    assert both.success is not None
+    assert both.gravity == both.success.gravity == (0, -3, -1)
+    held = scene_from(run, *SHORT, *words, "--hold", "--no-gravity")
+    assert held.success is not None
+    assert held.gravity == (0, 0, 0)
+    assert held.success.gravity == (0, -3, -1)
+    assert scene_from(run, *SHORT, "--gravity").gravity == (0, 0, -9.81)
+
+
+def test_self_contact_can_be_left_out(run: Run) -> None:
+    assert scene_from(run, *SHORT, "--no-self-contact").self_contact is False
+    assert scene_from(run, *SHORT).self_contact is True
+    meet = ("grasp", "fingers_meet", "--no-hold", *QUICK, "--json")
+    forces = [
+        sum(contact["normal_force_N"] > 0 for contact in run(*meet, *more).json["contacts"])
+        for more in ((), ("--no-self-contact",))
+    ]
+    assert forces == [5, 9]  # the middle phalanges of opposite fingers pass through each other
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (
+            ("--object", "sphere"),
+            "--object: expected NAME@X,Y,Z with metres, such as sphere@0.05,0,-0.085, found "
+            "'sphere'",
+        ),
+        (
+            ("--object", "sphere@1,2"),
+            "--object: expected NAME@X,Y,Z with metres, such as sphere@0.05,0,-0.085, found "
+            "'sphere@1,2'",
+        ),
+        (
+            ("--wall", "1,2,3"),
+            "--wall: expected X,Y,Z,NX,NY,NZ, the centre of its face [m] and the normal out of it, "
+            "such as -0.05,0,-0.08,1,0,0, found '1,2,3'",
+        ),
+        (
+            ("--object", "sphere_25@0,0.05,-0.085"),
+            "expected a start without overlaps, found object 'sphere' 5.00 "
+            "mm inside object 'sphere_25'; move one of them",
+        ),
+        (
+            ("--wall", "0,0.015,-0.085,0,-1,0", "--set", "surroundings[0].size=[0.02,0.02]"),
+            "expected a start without overlaps, found object 'sphere' "
+            "15.00 mm inside the wall; move one of them",
+        ),
+    ],
+)
+def test_mistakes_end_with_2_and_one_sentence(
+    run: Run, words: tuple[str, ...], sentence: str
+) -> None:
+    ran = run(*SHORT, *words)
+    assert ran.code == 2
+    assert ran.err == f"softgrasp: error: {sentence}\n"
+
+
+def test_an_object_that_does_not_exist(run: Run) -> None:
+    ran = run(*SHORT, "--object", "sphare@1,0,0")
+    assert ran.code == 2
+    assert ran.err.startswith("softgrasp: error: no object 'sphare'; did you mean 'sphere'?")
+
+
+def test_the_summary_tells_of_what_is_beside_and_around(run: Run) -> None:
+    ran = run("grasp", "beside", *QUICK)
+    lines = {line.split()[0]: line for line in ran.out.splitlines()}
+    assert lines["beside"].startswith("beside    small moved ")
+    assert "(evaluated: sphere; not evaluated: small moved " in lines["object"]
+    assert lines["support"].startswith("support   small presses on table with 0.0497 N at the end")
+
+
+def test_two_objects_are_listed_with_their_scene(run: Run) -> None:
+    assert "large + small" in run("list", "scenes").out
+
+
+def test_a_scene_with_surroundings_is_checked(run: Run) -> None:
+    ran = run("check", "corner")
+    assert ran.code == 0
+    assert "surroundings: [table, left, right]" in ran.out
+
+
+# Contact models and sensors.
+
+
+def test_what_can_be_named_is_listed(run: Run) -> None:
+    models = run("list", "contact-models", "--json").json
+    assert [row["name"] for row in models] == ["compliant", "soft-finger", "native", "deformable"]
+    sensors = run("list", "sensors", "--json").json
+    assert [row["name"] for row in sensors] == ["tactile", "force", "wrist", "joints"]
+
+
+@pytest.mark.parametrize("model", ["soft-finger", "native", "deformable"])
+def test_a_grasp_by_each_model(run: Run, model: str) -> None:
+    words = ("four_finger", "sphere", "--grasp", "precision", "--contact-model", model)
+    done = run("grasp", *words, *QUICK, "--out", "o")
+    assert done.code == 0
+    scene = sg.load_result("o").scene
+    if model == "deformable":
+        assert scene.object.elasticity == sg.description.Elasticity(young=1e5)
+        assert "contact stiffness not requested" in done.out
+    else:
+        assert scene.requested_contact.model == model
+
+
+def test_sensors_by_name(run: Run) -> None:
+    words = ("--sensor", "tactile", "--sensor", "wrist", "--sensor", "force:F1_P1")
+    done = run(
+        "grasp", "four_finger", "sphere", "--grasp", "precision", *words, *QUICK, "--out", "o",
+        "--set", "sensors[4].noise=0.1",
+    )  # fmt: skip
+    assert done.code == 0
+    assert "sensors   6 sensors with 140 channels; largest on tactile_" in done.out
+    result = sg.load_result("o")
+    assert list(result.sensors) == [
+        *(f"tactile_F{finger}_P3" for finger in range(1, 5)),
+        "wrist",
+        "force_F1_P1",
+    ]
+    assert result.scene.sensors[4].noise == 0.1
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (
+            ("--contact-model", "natve"),
+            "no contact model 'natve'; did you mean 'native'? known: compliant, deformable, "
+            "native, soft-finger",
+        ),
+        (
+            ("--sensor", "tactil"),
+            "--sensor: no sensor 'tactil'; did you mean 'tactile'? known: force, joints, tactile, "
+            "wrist",
+        ),
+        (
+            ("--sensor", "wrist:palm"),
+            "--sensor: expected a body after a colon for tactile and force only, found "
+            "'wrist:palm'",
+        ),
+    ],
+)
+def test_wrong_names_are_told(run: Run, words: tuple[str, ...], message: str) -> None:
+    done = run("grasp", "four_finger", "sphere", *words, *QUICK)
+    assert done.code == 2
+    assert " ".join(done.err.split()) == f"softgrasp: error: {message}"
+
+
+def test_the_same_grasp_again_has_the_same_hash(run: Run) -> None:
+    words = ("--contact-model", "deformable", "--sensor", "tactile")
+    run("grasp", "four_finger", "sphere", "--grasp", "precision", *words, *QUICK, "--out", "o")
+    assert run("rerun", "o").code == 0

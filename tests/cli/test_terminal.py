@@ -34,8 +34,7 @@ def test_durations(seconds: float, text: str) -> None:
     assert duration(seconds) == text
 
 
-# --------------------
-# What all verbs say besides their results: progress, log, completion.
+# Progress, log and completion.
 
 
 @pytest.fixture(autouse=True)

@@ -79,7 +79,7 @@ def test_where_others_can_see_it_is_said(run: Run, stored: Path) -> None:
     ran = run("view", stored, "--host", "0.0.0.0", "--port", "0", "--no-browser")
     assert ran.code == 0
     assert "/?token=" in ran.out
-    assert "everybody on the network who has this address, with its token" in ran.out
+    assert "everyone on the network with this address and its token" in ran.out
     ran = run("view", stored, "--host", "192.0.2.1")
     assert ran.code == 2
     assert ran.err.startswith(
@@ -123,7 +123,7 @@ def test_a_browser_is_opened_where_there_is_a_screen(
         ("out/none", "out/none/result.json: expected a result, found: no such file; "
          "softgrasp grasp writes one"),
         ("four_finger spher", "no object 'spher'; did you mean 'sphere'?"),
-        ("four_finger --density 3", "--density: expected an OBJECT beside it, found none"),
+        ("four_finger --density 3", "--density: expected an OBJECT with it, found none"),
         ("four_finger --save a.mp4", "--save: expected a file name ending in .html, found 'a.mp4'"),
         ("run sphere", "run: expected nothing after the directory of a result, found an OBJECT, "
          "--density or --units"),
@@ -160,8 +160,8 @@ def test_what_is_missing_says_how_to_get_it(
     ran = run("view", stored, "--native")
     assert ran.code == 3
     assert ran.err == (
-        "softgrasp: error: --native: expected a screen for MuJoCo's own viewer, found none "
-        "(neither DISPLAY nor WAYLAND_DISPLAY is set); leave --native out to look in a browser\n"
+        "softgrasp: error: --native: expected a display for the MuJoCo viewer, found none "
+        "(neither DISPLAY nor WAYLAND_DISPLAY is set); omit --native to use a browser\n"
     )
     monkeypatch.setattr("softgrasp.viewer.page.find_spec", lambda name: None)
     ran = run("view", stored)

@@ -11,7 +11,6 @@ import softgrasp as sg
 from softgrasp.mechanics.transforms import transform
 from softgrasp.sweeps.dataset import ARRAYS, dataset, grasps_of
 from softgrasp.sweeps.run import sweep
-from tests.support.pads import pads
 from tests.support.scenes import ball, pinch
 
 RADII = (0.028, 0.03, 0.032)
@@ -106,33 +105,3 @@ def test_a_dataset_needs_a_folder(tmp_path: Path) -> None:
         sg.DescriptionError, match=r"^out: expected a directory for the dataset, found none$"
     ):
         sweep(plan(), dataset=True)
-
-
-# --------------------
-# Columns of a sweep that are computed on demand.
-
-
-pytest.importorskip("pandas", reason="pandas is the extra 'sweep'")
-
-
-def test_epsilon_is_a_column_where_it_is_asked_for() -> None:
-    plan = sg.description.SweepPlan(
-        scene=pinch(), axes=(sg.description.Axis(path="object.density", values=(300, 700)),)
-    )
-    assert sg.sweep(plan, workers=1)["quality_epsilon"].isna().all()
-    requested = sg.sweep(plan.replace(quality=True), workers=1)
-    alone = sg.simulate(plan.scene.replace(object=plan.scene.object.replace(density=300.0)))
-    assert alone.quality is not None
-    assert requested["quality_epsilon"][0] == pytest.approx(alone.quality["epsilon"], abs=1e-9)
-    assert (requested["quality_epsilon"] > 0.1).all()
-
-
-def test_a_pull_is_a_column() -> None:
-    criterion = sg.SuccessCriterion(pulls=({"direction": (0, 0, 1)},), max_drop=0.05)
-    plan = sg.description.SweepPlan(
-        scene=pads(2, success=criterion),
-        axes=(sg.description.Axis(path="object.density", values=(300, 700)),),
-    )
-    table = sg.sweep(plan, workers=1)
-    assert table["hold_slip_force_N"].to_numpy() == pytest.approx([8.5, 8.5], rel=0.02)
-    assert table["hold_creep_m_s"].notna().all()

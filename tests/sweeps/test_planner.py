@@ -336,8 +336,7 @@ def test_grasps_with_epsilon_can_be_ranked_otherwise_and_those_without_not(tmp_p
     )
 
 
-# --------------------
-# What ranking is worth: the best of many poses survive a test that the ranking has not seen.
+# Validation of the ranking: the best of many poses pass a test that it has not used.
 #
 # Hand, object, friction and offset were chosen with seeds 0 and 1, so that about a quarter of all
 # poses survive; what is asserted comes from another seed.

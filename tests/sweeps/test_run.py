@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import signal
@@ -16,11 +15,10 @@ import pytest
 
 import softgrasp as sg
 from softgrasp.description.sweep import Axis, PoseNoise, SweepPlan
-from softgrasp.io.json_lines import JsonLines
 from softgrasp.sweeps import run as runs
 from softgrasp.sweeps.dataset import trajectories
 from softgrasp.sweeps.run import Shard, chunked, merge, sweep
-from softgrasp.sweeps.storage import JOURNAL, SweepStore
+from softgrasp.sweeps.storage import JOURNAL
 from softgrasp.sweeps.table import COLUMNS, FAILED
 from tests.support.processes import are_gone, children_of
 from tests.support.scenes import pinch
@@ -88,31 +86,6 @@ def test_a_sweep_goes_on_from_the_rows_it_has(
     table = sweep(plan(), tmp_path, workers=1)
     assert computed == [[2, 3, 4, 5]]
     pd.testing.assert_frame_equal(message(table), message(undisturbed), check_exact=True)
-
-
-def test_another_plan_or_another_writer_is_refused(tmp_path: Path) -> None:
-    sweep(plan(), tmp_path, workers=1)
-    sentence = (
-        f"{tmp_path}: expected the results of this plan, found those of another one; choose "
-        "another directory"
-    )
-    with pytest.raises(sg.ResultError, match=f"^{re.escape(sentence)}$"):
-        sweep(plan(seed=1), tmp_path, workers=1)
-    sentence = f"{tmp_path}: expected no other sweep that writes here, found process {os.getpid()}"
-    with (
-        SweepStore(tmp_path, plan()),
-        pytest.raises(sg.ResultError, match=f"^{re.escape(sentence)}$"),
-    ):
-        sweep(plan(), tmp_path, workers=1)
-
-
-def test_a_disk_that_is_full_is_told_and_the_rows_are_safe(tmp_path: Path) -> None:
-    with SweepStore(tmp_path, plan()) as store:
-        store.add([{"row": 0}])
-        store._journal = JsonLines(Path("/dev/full"))
-        with pytest.raises(sg.ResultError, match="expected space for the finished rows, found: No"):
-            store.add([{"row": 1}])
-    assert list(SweepStore(tmp_path, plan()).finished()) == [{"row": 0}]
 
 
 def test_a_bad_value_is_a_row_with_an_error() -> None:
@@ -277,26 +250,3 @@ def test_a_sweep_that_is_killed_leaves_no_worker_and_is_resumed(tmp_path: Path) 
 def test_odd_requests(given: dict[str, Any], sentence: str) -> None:
     with pytest.raises(sg.DescriptionError, match=f"^{re.escape(sentence)}$"):
         sweep(plan(), **given)
-
-
-def test_a_damaged_plan_is_told(tmp_path: Path) -> None:
-    sweep(plan(), tmp_path, workers=1)
-    file = tmp_path / "plan.json"
-    content = json.loads(file.read_text("utf-8"))
-    file.write_text(json.dumps(content | {"schema_version": 99}), encoding="utf-8")
-    with pytest.raises(sg.ResultError, match="expected schema_version 2, found 99"):
-        sweep(plan(), tmp_path, workers=1)
-    file.write_text("{", encoding="utf-8")
-    with pytest.raises(sg.ResultError, match=r"plan\.json: damaged: "):
-        sweep(plan(), tmp_path, workers=1)
-
-
-def test_libraries_that_are_missing_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    from softgrasp.sweeps import table
-
-    monkeypatch.setattr(table, "find_spec", lambda name: None)
-    with pytest.raises(sg.BackendUnavailable) as refused:
-        sweep(plan())
-    assert str(refused.value) == (
-        "a sweep needs pandas and pyarrow; pip install 'softgrasp[sweep]'"
-    )
