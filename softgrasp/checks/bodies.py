@@ -19,7 +19,38 @@ from softgrasp.mechanics.robot_kinematics import origin_frame
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model.shapes import mass_properties
 
-# --------------------
+DENSITIES = (100.0, 20_000.0)
+"""From hollow plastic to tungsten [kg/m³]; a link beyond them has a wrong mass or geometry."""
+UNEQUAL = 1e-3
+"""Part of the largest principal moment by which it may exceed the other two together [–]; files
+round their numbers."""
+ODD_INERTIA = 3.0
+"""Ratio to the inertia of a uniform solid, or to its inverse, that is worth a remark [–]."""
+MILLIMETRES = 1e3
+"""In a metre."""
+TINY_INERTIA = 50.0
+"""Ratio of the inertia of a uniform solid to the stated one that no link explains [–]."""
+COMMON_DENSITY = 1000.0
+"""What programs assume where no material is given, and near to that of plastics [kg/m³]."""
+MASS_SLIPS = {
+    1e3: "grams written as kilograms",
+    1e6: "milligrams written as kilograms, or volumes in cm³ times a density in kg/m³",
+    1e9: "micrograms written as kilograms, or volumes in mm³ times a density in kg/m³",
+    1e-3: "tonnes written as kilograms, or densities in g/cm³ taken for kg/m³",
+    1e-6: "kilotonnes written as kilograms, or densities in kg/cm³ taken for kg/m³",
+}
+"""Factor by which the stated mass is too large, and what makes it so."""
+INERTIA_SLIPS = {
+    1e3: "g·m² written as kg·m²",
+    1e4: "kg·cm² written as kg·m²",
+    1e6: "kg·mm² written as kg·m²",
+    1e7: "g·cm² written as kg·m²",
+    1e9: "g·mm² written as kg·m²",
+    1e-3: "t·m² written as kg·m²",
+}
+"""Factor by which the stated inertia is too large, and what makes it so."""
+
+
 # Rigid links of a robot as bodies: what the file states, and what their shapes say.
 
 
@@ -97,21 +128,7 @@ def _half(shape: Sphere | Cylinder | Cuboid | Capsule) -> Array:
             return np.array(size) / 2
 
 
-# --------------------
 # What any rigid body obeys: densities of matter, and moments of inertia that mass can have.
-
-
-DENSITIES = (100.0, 20_000.0)
-"""From hollow plastic to tungsten [kg/m³]; a link beyond them has a wrong mass or geometry."""
-UNEQUAL = 1e-3
-"""Part of the largest principal moment by which it may exceed the other two together [–]; files
-round their numbers."""
-ODD_INERTIA = 3.0
-"""Ratio to the inertia of a uniform solid, or to its inverse, that is worth a remark [–]."""
-MILLIMETRES = 1e3
-"""In a metre."""
-TINY_INERTIA = 50.0
-"""Ratio of the inertia of a uniform solid to the stated one that no link explains [–]."""
 
 
 def density_check(bodies: Sequence[Body]) -> Check:
@@ -357,29 +374,7 @@ def box_corners(half: Array) -> Array:
     return np.asarray(signs * half)
 
 
-# --------------------
 # Which slip of a unit explains a mass or an inertia that is wrong by a round factor.
-
-
-COMMON_DENSITY = 1000.0
-"""What programs assume where no material is given, and near to that of plastics [kg/m³]."""
-MASS_SLIPS = {
-    1e3: "grams written as kilograms",
-    1e6: "milligrams written as kilograms, or volumes in cm³ times a density in kg/m³",
-    1e9: "micrograms written as kilograms, or volumes in mm³ times a density in kg/m³",
-    1e-3: "tonnes written as kilograms, or densities in g/cm³ taken for kg/m³",
-    1e-6: "kilotonnes written as kilograms, or densities in kg/cm³ taken for kg/m³",
-}
-"""Factor by which the stated mass is too large, and what makes it so."""
-INERTIA_SLIPS = {
-    1e3: "g·m² written as kg·m²",
-    1e4: "kg·cm² written as kg·m²",
-    1e6: "kg·mm² written as kg·m²",
-    1e7: "g·cm² written as kg·m²",
-    1e9: "g·mm² written as kg·m²",
-    1e-3: "t·m² written as kg·m²",
-}
-"""Factor by which the stated inertia is too large, and what makes it so."""
 
 
 class Guess(NamedTuple):

@@ -37,12 +37,25 @@ from softgrasp.model.scene import build
 from softgrasp.model.shapes import TOUCHING_GROUPS, mass_properties
 
 MM = 1e3
-
-
 USUAL_MASS = (0.01, 10.0)
 """Of all that moves in a hand [kg]."""
 USUAL_SPAN = (2e-3, LONGEST_FINGER)
 """Of the longest finger [m]."""
+SAMPLES = 41
+"""Places over a joint's range at which collisions are looked for."""
+DEEPER = 1e-4
+"""How much deeper than at the start two parts must overlap to block a joint [m]."""
+BLOCKED, UNREACHABLE = 0.5, 0.97
+"""Blocked part of a joint's range that is worth a remark, and that leaves nothing to use [–]."""
+LOCKED = 1e-6
+"""Width of a range below which a joint is locked [rad or m]."""
+PROBE_RADIUS, PROBE_DENSITY = 5e-3, 700.0
+"""A small ball at its grasp centre builds a hand without an object of its own."""
+FAR = 0.5
+"""Part of a finger's length by which a centre may be out of reach, as objects have a size [–]."""
+GEOM = mujoco.mjtGeom
+NOTHING = 2e-6
+"""Mass up to which a body without geometry stands for nothing but a joint [kg]."""
 
 
 def inspect_hand(hand: Hand) -> Inspection:
@@ -161,18 +174,7 @@ def _limit(
     )
 
 
-# --------------------
 # Does a hand touch itself: where it starts, and on the way of each of its joints?
-
-
-SAMPLES = 41
-"""Places over a joint's range at which collisions are looked for."""
-DEEPER = 1e-4
-"""How much deeper than at the start two parts must overlap to block a joint [m]."""
-BLOCKED, UNREACHABLE = 0.5, 0.97
-"""Blocked part of a joint's range that is worth a remark, and that leaves nothing to use [–]."""
-LOCKED = 1e-6
-"""Width of a range below which a joint is locked [rad or m]."""
 
 
 def overlap_check(hand: HandModel) -> Check:
@@ -312,14 +314,7 @@ def _downstream(model: mujoco.MjModel, body: int) -> set[int]:
     return bodies
 
 
-# --------------------
 # Can a hand do its named grasps: is the centre within reach, and does every drive have a way?
-
-
-PROBE_RADIUS, PROBE_DENSITY = 5e-3, 700.0
-"""A small ball at its grasp centre builds a hand without an object of its own."""
-FAR = 0.5
-"""Part of a finger's length by which a centre may be out of reach, as objects have a size [–]."""
 
 
 def reach_check(hand: HandModel) -> Check:
@@ -480,13 +475,7 @@ def _closing(
     )
 
 
-# --------------------
 # A hand alone as a compiled model in its start posture, and its bodies with their geometry.
-
-
-GEOM = mujoco.mjtGeom
-NOTHING = 2e-6
-"""Mass up to which a body without geometry stands for nothing but a joint [kg]."""
 
 
 @dataclass(frozen=True, eq=False)

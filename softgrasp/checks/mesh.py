@@ -33,14 +33,21 @@ from softgrasp.model.object import USUAL_DENSITY, density_guess, is_usual, objec
 from softgrasp.model.shapes import extent, mass_properties
 
 CM3 = 1e6
-
-
-# --------------------
-# Objects: size, mass, density, stated inertia, and the mesh where there is one.
-
-
 USUAL_SIZE, USUAL_MASS = (2e-3, 2.0), (1e-5, 100.0)
 """From and to [m] and [kg]; beyond them a unit is probably wrong."""
+OFF_CENTER = 0.05
+"""Distance of the file's origin from the centre of mass, in extents, worth a remark [–]."""
+MANY_FACES = 10_000
+"""Faces above which building, drawing and cutting a mesh take noticeably longer."""
+GOOD_FACES = 2000
+SMALL_DIFFERENCE = 0.05
+"""Difference between parts and mesh worth a remark [–]; CoACD's own threshold leaves so much."""
+HULL_INERTIA = 1.1
+"""Inertia of the hull over that of the mesh, at the same mass, worth a remark [–]."""
+MM = 1e3
+
+
+# Objects: size, mass, density, stated inertia, and the mesh where there is one.
 
 
 def inspect_object(described: GraspObject, *, inertia: Sequence[float] | None = None) -> Inspection:
@@ -149,18 +156,6 @@ def _stated(described: GraspObject, subject: str, inertia: Sequence[float]) -> B
         inertia=tensor(inertia) if len(inertia) == 6 else np.diag(inertia),
         geometry=placed(volume, inertia_per_density, points, np.eye(4)),
     )
-
-
-OFF_CENTER = 0.05
-"""Distance of the file's origin from the centre of mass, in extents, worth a remark [–]."""
-MANY_FACES = 10_000
-"""Faces above which building, drawing and cutting a mesh take noticeably longer."""
-GOOD_FACES = 2000
-SMALL_DIFFERENCE = 0.05
-"""Difference between parts and mesh worth a remark [–]; CoACD's own threshold leaves so much."""
-HULL_INERTIA = 1.1
-"""Inertia of the hull over that of the mesh, at the same mass, worth a remark [–]."""
-MM = 1e3
 
 
 def mesh_checks(shape: Mesh, subject: str) -> list[Check]:

@@ -23,6 +23,10 @@ from softgrasp.io.hand_sanity import range_doubt
 
 USUAL_MASS = (1e-3, 1e3)
 """Of a whole robot [kg]."""
+NEARLY = 1e-6
+"""Directions and moments smaller than this, relative, count as none [–]."""
+WHOLE = 1e-3
+"""Part of the leader's range that may be missing: files round their limits [–]."""
 
 
 def inspect_robot(robot: Robot) -> Inspection:
@@ -179,12 +183,7 @@ def _limit(
     )
 
 
-# --------------------
 # What is wrong with bendable segments, their drives and the control of a robot.
-
-
-NEARLY = 1e-6
-"""Directions and moments smaller than this, relative, count as none [–]."""
 
 
 def bendable_checks(robot: Robot) -> list[Check]:
@@ -335,12 +334,7 @@ def _control_findings(part: Bendable, joint: ControlledJoint | None) -> Iterator
             )
 
 
-# --------------------
 # Joints that follow others: how much of the leader's range the follower's limits allow.
-
-
-WHOLE = 1e-3
-"""Part of the leader's range that may be missing: files round their limits [–]."""
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,17 @@ from softgrasp.model.scene import compile_model
 from softgrasp.sim.result import BodyContact, GraspResult
 from softgrasp.sim.soft_dynamics import MUJOCO
 
-# --------------------
+LINEAR, CLOSED = "linear mode", "closed form"
+"""What stands beside the engines, without one."""
+Times = Mapping[str, Mapping[str, float]]
+"""By backend and body [s]."""
+NOTHING = "nothing touched"
+RANK = 1e-6
+"""Directions in which a body moves this much less than in its best one do not count [–]."""
+MIN_ANGLE = math.radians(2.0)
+"""Below it friction across has next to no share in a normal force [rad]."""
+
+
 # What is compared of a grasp: how it ended, who touches, how hard, where, what it holds.
 
 
@@ -237,7 +247,6 @@ def _closed_at(result: GraspResult) -> float:
     return result.hold.start_s - result.scene.control_period
 
 
-# --------------------
 # What is compared of a grasp under load, and as the time step shrinks.
 
 
@@ -380,12 +389,7 @@ def _ticks(held: tuple[bool, ...]) -> str:
     return ", ".join("held" if one else "dropped" for one in held)
 
 
-# --------------------
 # What is compared of a release: pose at rest, motion, first mode, settling, convergence.
-
-
-LINEAR, CLOSED = "linear mode", "closed form"
-"""What stands beside the engines, without one."""
 
 
 def release_findings(runs: ReleaseRuns, tolerances: Tolerances) -> list[Finding]:
@@ -517,13 +521,7 @@ def settling_time(runs: ReleaseRuns, percent: float) -> Finding:
     )
 
 
-# --------------------
 # What is compared of contacts: which bodies touch, and when they began to.
-
-
-Times = Mapping[str, Mapping[str, float]]
-"""By backend and body [s]."""
-NOTHING = "nothing touched"
 
 
 def contacts(runs: GraspRuns) -> Finding:
@@ -644,7 +642,6 @@ def _gaps(times: Times, bodies: list[str], period: float) -> dict[tuple[str, str
     return gaps
 
 
-# --------------------
 # Whether engines converge as the time step of a release shrinks, and to the same motion.
 
 
@@ -706,14 +703,7 @@ def _limit(runs: ReleaseRuns, together: list[str], finest: float, tolerance: flo
     )
 
 
-# --------------------
 # Contacts whose normal force statics leaves open: friction across a finger can stand in for it.
-
-
-RANK = 1e-6
-"""Directions in which a body moves this much less than in its best one do not count [–]."""
-MIN_ANGLE = math.radians(2.0)
-"""Below it friction across has next to no share in a normal force [rad]."""
 
 
 class NormalForceAmbiguity(NamedTuple):

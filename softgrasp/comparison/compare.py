@@ -34,6 +34,11 @@ from softgrasp.io.files import atomic_path, write_text
 from softgrasp.sim.result import ContactModel
 from softgrasp.sim.simulate import external_engine
 
+DOCUMENT, ARRAYS = "crosscheck.json", "crosscheck.npz"
+WRITTEN = (DOCUMENT, ARRAYS, "report.html", "crosscheck_*.png", "crosscheck_*.csv")
+"""Everything that a comparison writes."""
+SCHEMA_VERSION = 2
+
 
 def crosscheck(
     subject: GraspScene | FingerRelease,
@@ -121,14 +126,7 @@ def _nobody(text: str, done: float | None) -> None:
     """Tell nobody."""
 
 
-# --------------------
 # Comparisons as files: ``crosscheck.json`` and ``crosscheck.npz``.
-
-
-DOCUMENT, ARRAYS = "crosscheck.json", "crosscheck.npz"
-WRITTEN = (DOCUMENT, ARRAYS, "report.html", "crosscheck_*.png", "crosscheck_*.csv")
-"""Everything that a comparison writes."""
-SCHEMA_VERSION = 2
 
 
 def save_crosscheck(result: CrosscheckResult, directory: str | Path) -> list[Path]:
@@ -233,7 +231,6 @@ def _finite(value: float | str) -> float | str | None:
     return float(value) if math.isfinite(value) else None
 
 
-# --------------------
 # The result of a comparison of engines.
 
 
@@ -317,7 +314,6 @@ class CrosscheckResult:
         return {finding.name: finding for finding in self.findings}[name]
 
 
-# --------------------
 # What stands in the table of engines: versions, time steps, and each engine's own contact.
 
 
@@ -398,7 +394,6 @@ def _steps(steps: list[float]) -> str:
     return ", ".join(f"{1e3 * step:g} ms" for step in steps) or "–"
 
 
-# --------------------
 # How to run a comparison again: the words of the command line, or the call in Python.
 
 

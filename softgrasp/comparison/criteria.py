@@ -24,6 +24,18 @@ SINGULAR = {
     "loads": "load",
 }
 """Units that are counted."""
+BACKENDS = ("mujoco", "ode")
+"""Engines that are compared where none are named."""
+FARTHEST = 2.0**7
+"""Loads are tried up to so many times the object's own, and down to that part of it [–]."""
+CLOSE = 1.03
+"""Ratio of the lightest load that fell to the heaviest that was held, at which the search ends."""
+ROUNDING = 1e-12
+"""Changes below this part of the values are rounding [–]."""
+LARGEST, SMALLEST = 0.2, 2e-3
+"""The fit looks at the vibration while its envelope falls from the one to the other, over that at
+the release: faster modes have died away by then, large angles too, and rounding is far below."""
+MIN_PERIODS = 1.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,12 +117,7 @@ def _rank(difference: float) -> float:
     return math.inf if math.isnan(difference) else difference
 
 
-# --------------------
 # How far engines may differ; where the numbers come from stands in docs/crosscheck.md.
-
-
-BACKENDS = ("mujoco", "ode")
-"""Engines that are compared where none are named."""
 
 
 class Tolerances(Description):
@@ -145,14 +152,7 @@ class Tolerances(Description):
     """Of the critical density; nearer to it engines need not agree on what is held."""
 
 
-# --------------------
 # The heaviest object that is held, found by bisection, and where engines have to agree on it.
-
-
-FARTHEST = 2.0**7
-"""Loads are tried up to so many times the object's own, and down to that part of it [–]."""
-CLOSE = 1.03
-"""Ratio of the lightest load that fell to the heaviest that was held, at which the search ends."""
 
 
 class Threshold(NamedTuple):
@@ -249,12 +249,7 @@ def disagreements(
     return disagreeing
 
 
-# --------------------
 # How answers change as the time step shrinks.
-
-
-ROUNDING = 1e-12
-"""Changes below this part of the values are rounding [–]."""
 
 
 @dataclass(frozen=True)
@@ -307,14 +302,7 @@ def halved(timestep: float, times: int, shortest: float = 0.0) -> list[float]:
     return [step for step in steps if step >= shortest * (1.0 - 1e-9)]
 
 
-# --------------------
 # Frequency and damping of a recorded vibration: the same fit for all engines.
-
-
-LARGEST, SMALLEST = 0.2, 2e-3
-"""The fit looks at the vibration while its envelope falls from the one to the other, over that at
-the release: faster modes have died away by then, large angles too, and rounding is far below."""
-MIN_PERIODS = 1.0
 
 
 class Vibration(NamedTuple):

@@ -40,13 +40,31 @@ from softgrasp.sim.soft_dynamics import (
 )
 from softgrasp.sim.soft_statics import damped_finger, loaded_finger, loaded_shape
 
-# --------------------
-# The runs of a release that are compared: at rest under the weight, and let go.
-
-
 RELEASE_HALVINGS = 3
 """How often the time step is halved."""
 SETTLING_RULE = "band-5%"
+WHOLE = "webots"
+"""The engine that does not tell normal force and friction apart."""
+REST = 1.0
+"""How much longer than its closure a hand is watched until it counts as at rest [s]."""
+HALVINGS = 2
+"""How often the time step is halved."""
+FACTORS = (0.55, 0.78, 1.0, 1.28, 1.8)
+"""Loads of the agreement matrix, over the critical one of the first engine [–]."""
+THROUGH = (
+    "parts of the hand pass through each other in every engine here: worlds of Webots cannot let "
+    "them touch"
+)
+"""Said where the scene would let them touch."""
+ProgressCallback = Callable[[str, float | None], None]
+"""Called with what is going on and the part of it that is done, 0 to 1."""
+EMULATES = {"ode": "with the rules of Webots R2025a, not compared with Webots itself"}
+"""What has to be said beside the names of some engines."""
+LATE = 0.1
+"""How long before the end forces are looked at again, to see whether they still change [s]."""
+
+
+# The runs of a release that are compared: at rest under the weight, and let go.
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,15 +171,10 @@ def _left_out(backends: tuple[str, ...], steps: dict[str, list[float]], quick: b
     ]
 
 
-# --------------------
 # Forces that can be compared with those of Webots, whose touch sensors give the whole force.
 #
 # A run in Webots has the size of the whole contact force as its normal force, and no friction. So
 # where it is among the engines, √(N² + T²) is what is compared of all of them.
-
-
-WHOLE = "webots"
-"""The engine that does not tell normal force and friction apart."""
 
 
 def comparable(runs: GraspRuns) -> GraspRuns:
@@ -204,19 +217,6 @@ def whole_force_note(names: Iterable[str]) -> list[str]:
         f"{WHOLE} measures the whole contact force only, so √(N² + T²) of the others is compared "
         "with it"
     ]
-
-
-REST = 1.0
-"""How much longer than its closure a hand is watched until it counts as at rest [s]."""
-HALVINGS = 2
-"""How often the time step is halved."""
-FACTORS = (0.55, 0.78, 1.0, 1.28, 1.8)
-"""Loads of the agreement matrix, over the critical one of the first engine [–]."""
-THROUGH = (
-    "parts of the hand pass through each other in every engine here: worlds of Webots cannot let "
-    "them touch"
-)
-"""Said where the scene would let them touch."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -384,14 +384,7 @@ def simulated(scene: GraspScene, backend: str) -> GraspResult:
         return simulate(scene, backend, quality_rate=None)
 
 
-# --------------------
 # The engines that are asked: which there are, their versions, and how short their steps can be.
-
-
-ProgressCallback = Callable[[str, float | None], None]
-"""Called with what is going on and the part of it that is done, 0 to 1."""
-EMULATES = {"ode": "with the rules of Webots R2025a, not compared with Webots itself"}
-"""What has to be said beside the names of some engines."""
 
 
 @dataclass(frozen=True)
@@ -433,12 +426,7 @@ def shortest_step(backend: str) -> float:
     return external_engine(backend).shortest_step if backend in ENGINES else 0.0
 
 
-# --------------------
 # Normal forces of bodies at rest, when they stopped, and what a sample more is worth.
-
-
-LATE = 0.1
-"""How long before the end forces are looked at again, to see whether they still change [s]."""
 
 
 def bodies_in_contact(result: GraspResult) -> tuple[str, ...]:

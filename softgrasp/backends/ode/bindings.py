@@ -19,9 +19,7 @@ from numpy.typing import NDArray
 from softgrasp.errors import BackendUnavailable
 
 Array = NDArray[np.float64]
-
 NearCallback: Any = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
-
 FUNCTIONS = """
 InitODE2:i i | AllocateODEDataForThread:i u | RandSetSeed: u | CloseODE:
 WorldCreate:p | WorldDestroy: p | WorldSetGravity: prrr | WorldSetERP: pr | WorldSetCFM: pr
@@ -54,6 +52,24 @@ Collide:i ppipi
 """
 """Name without its d : result and arguments; i int, u unsigned, p pointer, r real, v pointer to
 reals, n the callback of ``dSpaceCollide``."""
+INFINITY = float("inf")
+LO_STOP, HI_STOP, VELOCITY, LARGEST_FORCE, NORMAL_CFM, STOP_ERP, STOP_CFM = 0, 1, 2, 5, 8, 9, 10
+"""dParamLoStop … dParamStopCFM; dParamCFM is that of a motor."""
+AMOTOR_USER = 0
+BOUNCE, SOFT_ERP, SOFT_CFM, SLIP_1, SLIP_2, ROLLING, APPROX_1 = 4, 8, 16, 256, 512, 1024, 0x7000
+"""dContactBounce … dContactApprox1."""
+AXIS_DEPENDENT = 1
+CAPSULE_CLASS, CYLINDER_CLASS, TRIMESH_CLASS = 2, 3, 8
+SURFACE = (
+    *("mu", "mu2", "rho", "rho2", "rhoN", "bounce", "bounce_vel", "soft_erp", "soft_cfm"),
+    *("motion1", "motion2", "motionN", "slip1", "slip2"),
+)
+VARIABLE = "SOFTGRASP_ODE_LIB"
+"""Environment variable with the path of a library, which comes before all others."""
+SYSTEM_NAMES = ("libode.so.8", "libode.so", "libode.dylib", "ode_double.dll", "ode.dll")
+PANDA_LIBRARIES = ("libp3dtool", "libp3dtoolconfig", "libpandaexpress", "libpanda", "libpandaode")
+"""In the order in which they need one another; the last one exports ODE's functions."""
+Precision = Literal["double", "single"]
 
 
 class Ode:
@@ -112,22 +128,7 @@ def load() -> Ode:
     return ode
 
 
-# --------------------
 # ODE's structures in the precision of a library, and the constants of its headers (0.16).
-
-
-INFINITY = float("inf")
-LO_STOP, HI_STOP, VELOCITY, LARGEST_FORCE, NORMAL_CFM, STOP_ERP, STOP_CFM = 0, 1, 2, 5, 8, 9, 10
-"""dParamLoStop … dParamStopCFM; dParamCFM is that of a motor."""
-AMOTOR_USER = 0
-BOUNCE, SOFT_ERP, SOFT_CFM, SLIP_1, SLIP_2, ROLLING, APPROX_1 = 4, 8, 16, 256, 512, 1024, 0x7000
-"""dContactBounce … dContactApprox1."""
-AXIS_DEPENDENT = 1
-CAPSULE_CLASS, CYLINDER_CLASS, TRIMESH_CLASS = 2, 3, 8
-SURFACE = (
-    *("mu", "mu2", "rho", "rho2", "rhoN", "bounce", "bounce_vel", "soft_erp", "soft_cfm"),
-    *("motion1", "motion2", "motionN", "slip1", "slip2"),
-)
 
 
 class Structures:
@@ -166,16 +167,7 @@ def _made(name: str, fields: list[tuple[str, Any]]) -> Any:
     return type(name, (ctypes.Structure,), {"_fields_": fields})
 
 
-# --------------------
 # Find ODE's shared library: the system's in double precision, or the one that panda3d carries.
-
-
-VARIABLE = "SOFTGRASP_ODE_LIB"
-"""Environment variable with the path of a library, which comes before all others."""
-SYSTEM_NAMES = ("libode.so.8", "libode.so", "libode.dylib", "ode_double.dll", "ode.dll")
-PANDA_LIBRARIES = ("libp3dtool", "libp3dtoolconfig", "libpandaexpress", "libpanda", "libpandaode")
-"""In the order in which they need one another; the last one exports ODE's functions."""
-Precision = Literal["double", "single"]
 
 
 @dataclass(frozen=True)

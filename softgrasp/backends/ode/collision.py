@@ -15,16 +15,24 @@ from softgrasp.backends.ode import bindings
 from softgrasp.backends.ode.bindings import NearCallback, Ode
 from softgrasp.backends.ode.joints import Joint, anchor_of
 from softgrasp.backends.ode.solids import Array, Body, Pose, Solid
-from softgrasp.backends.wbt.parser import number, numbers, text, vector
-from softgrasp.backends.wbt.schema import Node
+from softgrasp.backends.wbt.schema import Node, number, numbers, text, vector
 from softgrasp.errors import SimulationError
-
-# --------------------
-# Contacts as Webots makes them, step by step, and the forces that come of them.
-
 
 MAX_PAIR_CONTACTS = 4096
 """In the whole world."""
+MAX_POINTS = 100
+"""Points that are looked for between two geometries, of which the deepest become contacts."""
+DEFAULT = Node("ContactProperties")
+"""What Webots takes for pairs of materials without an entry: the defaults of the node."""
+MAX_CONTACTS = 10
+GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
+NARROWINGS = 40
+"""Steps of the search along the capsule; each leaves 62 % of the interval."""
+APART = 1e-3
+"""Points nearer to each other than this part of the capsule's length are one."""
+
+
+# Contacts as Webots makes them, step by step, and the forces that come of them.
 
 
 @dataclass(slots=True)
@@ -156,12 +164,7 @@ class Contacts:
         return forces
 
 
-# --------------------
 # Points at which two geometries touch, as ODE's structures that are used again and again.
-
-
-MAX_POINTS = 100
-"""Points that are looked for between two geometries, of which the deepest become contacts."""
 
 
 class CollisionPoints:
@@ -349,13 +352,7 @@ def _has_libccd(ode: Ode) -> bool:
     return any("libccd" in word for word in ode.library.configuration)
 
 
-# --------------------
 # How pairs of materials touch: ContactProperties as ODE's surface parameters.
-
-
-DEFAULT = Node("ContactProperties")
-"""What Webots takes for pairs of materials without an entry: the defaults of the node."""
-MAX_CONTACTS = 10
 
 
 class Materials:
@@ -413,15 +410,7 @@ def _or_infinity(value: float) -> float:
     return bindings.INFINITY if value == -1.0 else value
 
 
-# --------------------
 # Where a capsule and a cylinder touch: what ODE leaves out unless it is built with libccd.
-
-
-GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
-NARROWINGS = 40
-"""Steps of the search along the capsule; each leaves 62 % of the interval."""
-APART = 1e-3
-"""Points nearer to each other than this part of the capsule's length are one."""
 
 
 class Point(NamedTuple):

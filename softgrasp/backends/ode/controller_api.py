@@ -20,12 +20,13 @@ from softgrasp.backends.ode.joints import Motor as MotorLaw
 from softgrasp.backends.ode.solids import Array, Solid
 from softgrasp.backends.ode.world import OdeWorld
 from softgrasp.backends.wbt import schema
-from softgrasp.backends.wbt.parser import World, flag, number, text, vectors
-from softgrasp.backends.wbt.schema import Node, Value
+from softgrasp.backends.wbt.parser import World
+from softgrasp.backends.wbt.schema import Node, Value, flag, number, text, vectors
 from softgrasp.backends.wbt.schema import Node as TreeNode
 from softgrasp.errors import DivergedError, SimulationError
 
 NO_CONTROLLER = ("<none>", "", "void")
+_current: Session | None = None
 
 
 class Session:
@@ -100,9 +101,6 @@ def controller_of(node: TreeNode) -> str:
     """Name of a robot's controller; empty for other nodes and robots that are not driven."""
     name = text(node, "controller") if node.type == "Robot" else ""
     return "" if name in NO_CONTROLLER else name
-
-
-_current: Session | None = None
 
 
 def _session() -> Session:
@@ -203,7 +201,6 @@ def install(session: Session) -> ModuleType:
     return module
 
 
-# --------------------
 # Nodes and fields of the world with the methods of Webots' ``Supervisor``.
 
 
@@ -376,7 +373,6 @@ def _axis_angle(rotation: Array) -> list[float]:
     return [0.0, 0.0, 1.0, 0.0] if angle == 0.0 else [*_plain(rotation_vector / angle), angle]
 
 
-# --------------------
 # Devices of a robot, motors first of all, with the methods of Webots' ``controller`` module.
 
 
@@ -465,7 +461,6 @@ class Motor(Device):
         self._world.wake(self._joint.child)
 
 
-# --------------------
 # Sensors of a robot with the methods of Webots' ``controller`` module.
 
 

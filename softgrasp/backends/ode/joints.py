@@ -15,8 +15,7 @@ import numpy as np
 from softgrasp.backends.ode import bindings
 from softgrasp.backends.ode.bindings import Ode
 from softgrasp.backends.ode.solids import Array, JointMounting
-from softgrasp.backends.wbt.parser import number, text, vector
-from softgrasp.backends.wbt.schema import Node
+from softgrasp.backends.wbt.schema import Node, number, text, vector
 from softgrasp.errors import SimulationError
 
 MOTORS = ("RotationalMotor", "LinearMotor")
@@ -156,7 +155,6 @@ def anchor_of(node: Node) -> tuple[float, ...]:
     return vector(parameters, "anchor")
 
 
-# --------------------
 # Motors of Webots as laws: what a motor asks of its joint, whatever engine moves it.
 
 
@@ -242,7 +240,6 @@ class Motor:
         return min(max(command, -limit), limit)
 
 
-# --------------------
 # HingeJoints of Webots in ODE.
 
 
@@ -298,7 +295,6 @@ class Hinge(Joint):
         self._ode.JointAddHingeTorque(self.handle, force)
 
 
-# --------------------
 # SliderJoints of Webots in ODE.
 
 

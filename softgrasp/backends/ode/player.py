@@ -21,17 +21,21 @@ from typing import IO
 from softgrasp.backends.ode import bindings
 from softgrasp.backends.ode.controller_api import Session, controller_of, install
 from softgrasp.backends.ode.world import OdeWorld
-from softgrasp.backends.wbt.parser import World, read_world, texts
+from softgrasp.backends.wbt.parser import World, read_world
+from softgrasp.backends.wbt.schema import texts
 from softgrasp.backends.wbt.validation import problems
 from softgrasp.errors import BackendUnavailable, DivergedError, SimulationError, SoftgraspError
-
-# --------------------
-# Run the player in a process of its own, so that ODE can end nothing else.
-
 
 PLAYER = "softgrasp.backends.ode.player"
 TAIL = 2000
 """Characters of what the process said that an error tells."""
+FAILED = 65
+"""Exit code of a world that cannot be played, or not to its end (EX_DATAERR of sysexits.h)."""
+NO_ENGINE = 69
+"""Exit code where there is no ODE (EX_UNAVAILABLE of sysexits.h)."""
+
+
+# Run the player in a process of its own, so that ODE can end nothing else.
 
 
 def run_world(world: Path, timeout: float) -> None:
@@ -103,12 +107,6 @@ def _environment() -> dict[str, str]:
     return os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, [directory, inherited]))}
 
 
-FAILED = 65
-"""Exit code of a world that cannot be played, or not to its end (EX_DATAERR of sysexits.h)."""
-NO_ENGINE = 69
-"""Exit code where there is no ODE (EX_UNAVAILABLE of sysexits.h)."""
-
-
 def play(path: Path) -> int:
     """Run the controller of a world from its start to its end.
 
@@ -144,8 +142,8 @@ def play(path: Path) -> int:
 
 
 def _check(tree: World) -> None:
-    """Refuse what Webots would stumble over; its shortest time step is no limit of ODE."""
-    wrong = [str(problem) for problem in problems(tree) if problem.kind != "timestep"]
+    """Refuse worlds with errors; the shortest time step of Webots is no limit of ODE."""
+    wrong = [str(problem) for problem in problems(tree, min_step=0.0)]
     if wrong:
         raise SimulationError("; ".join(wrong))
 

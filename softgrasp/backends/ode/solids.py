@@ -11,12 +11,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from softgrasp.backends.ode.bindings import Ode
-from softgrasp.backends.wbt.parser import flag, integers, number, text, texts, vector, vectors
-from softgrasp.backends.wbt.schema import Node
+from softgrasp.backends.wbt.schema import Node, flag, integers, number, text, texts, vector, vectors
 from softgrasp.errors import DescriptionError, SimulationError
 from softgrasp.io.mesh_files import Triangles, read_triangles
 
-# --------------------
+Array = NDArray[np.float64]
+FRAMES = ("Pose", "Transform")
+SOLIDS = ("Solid", "Robot", "TouchSensor")
+JOINTS = ("HingeJoint", "SliderJoint")
+
+
 # Shapes of Solids as geometries of ODE.
 
 
@@ -111,11 +115,7 @@ class Geometries:
         return handle
 
 
-# --------------------
 # Rotations and poses as Webots writes them: axis and angle, and a translation.
-
-
-Array = NDArray[np.float64]
 
 
 def rotation_about(axis: ArrayLike, angle: float) -> Array:
@@ -161,11 +161,7 @@ def pose_of(translation: ArrayLike, rotation: ArrayLike) -> Pose:
     return Pose(rotation_about((x, y, z), float(angle)), np.asarray(translation, dtype=float))
 
 
-# --------------------
 # Bounding objects of Webots: which shapes stand where, and what they weigh.
-
-
-FRAMES = ("Pose", "Transform")
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -273,7 +269,6 @@ def _file(node: Node, directory: Path) -> Triangles:
         raise SimulationError(f"line {node.line}: {error}") from error
 
 
-# --------------------
 # Masses of rigid pieces: moved, turned and added.
 
 
@@ -360,10 +355,6 @@ def mesh(vertices: Array, faces: NDArray[np.int64]) -> Mass:
     second += np.einsum("i,ia,ib->ab", volumes, sums, sums)
     second = second / 20.0 - total * np.outer(center, center)
     return Mass(total, center, np.trace(second) * np.eye(3) - second)
-
-
-SOLIDS = ("Solid", "Robot", "TouchSensor")
-JOINTS = ("HingeJoint", "SliderJoint")
 
 
 @dataclass(eq=False, slots=True)

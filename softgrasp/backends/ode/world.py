@@ -13,8 +13,8 @@ from softgrasp.backends.ode.bindings import Ode
 from softgrasp.backends.ode.collision import Contacts, Materials, Pairing
 from softgrasp.backends.ode.joints import Hinge, Joint, Slider
 from softgrasp.backends.ode.solids import Array, Body, Geometries, Pose, Solid, Tree
-from softgrasp.backends.wbt.parser import World, number
-from softgrasp.backends.wbt.schema import Node
+from softgrasp.backends.wbt.parser import World
+from softgrasp.backends.wbt.schema import Node, number
 from softgrasp.errors import DivergedError, SimulationError
 
 FASTEST = 1e4
@@ -181,7 +181,6 @@ class OdeWorld:
         ode.BodySetRotation(body.handle, ode.matrix3(start.rotation))
 
 
-# --------------------
 # What a WorldInfo sets in ODE for the whole world.
 
 

@@ -1,4 +1,4 @@
-"""Webots worlds (.wbt): text ⇄ nodes, and what Webots asks of them."""
+"""Webots worlds (.wbt): read, write and check their text without Webots."""
 
 from softgrasp.backends.wbt.parser import World, parse_world, read_world
 from softgrasp.backends.wbt.schema import Node, Value, default, value

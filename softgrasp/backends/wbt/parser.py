@@ -1,4 +1,12 @@
-"""The text of a Webots world as tokens: words, numbers, strings and brackets, with their lines."""
+"""Read the text of a Webots world (.wbt, VRML dialect) as nodes.
+
+``parse_world`` goes from characters to tokens (words, numbers, strings and brackets with their
+lines), from tokens to values of fields, and from values to nodes. It refuses what the grammar and
+the table of nodes (``schema``) do not allow, with file, line and field. PROTO nodes are not read.
+
+No library reads worlds: urdf2webots only writes them, and VRML97 parsers do not know the nodes and
+types of Webots.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +15,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 from softgrasp.backends.wbt.schema import (
     NUMBERS_IN,
@@ -17,20 +25,61 @@ from softgrasp.backends.wbt.schema import (
     Value,
     allowed,
     fields,
+    held_nodes,
     node_types,
     oldest_version,
     slot,
-    value,
 )
 from softgrasp.description.base import either
 from softgrasp.errors import DescriptionError, did_you_mean
 
-# --------------------
-# The text of a Webots world as nodes; what the format does not allow is refused.
-
-
+AXIS_TOLERANCE = 1e-6
+"""Largest difference of the length of a rotation's axis from 1: that of files of six decimals."""
+MAX_INTEGER = 2**31 - 1
 _HEADER = re.compile(r"#VRML_SIM (\S+)(?: \S+)*? utf8\s*")
 _VERSION = re.compile(r"R\d{4}[a-z]")
+_PROTO_WORDS = ("PROTO", "EXTERNPROTO", "IMPORTABLE")
+_PARTS = re.compile(
+    r"""(?P<skip> [\s,]+ | \#[^\n]* )
+      | (?P<string> " (?: [^"\\] | \\. )* " )
+      | (?P<open_string> " )
+      | (?P<bracket> [{}\[\]] )
+      | (?P<number> [-+]? (?: \d+\.?\d* | \.\d+ ) (?: [eE][-+]?\d+ )? (?= [\s,{}\[\]"\#] | $ ) )
+      | (?P<word> [^\s,{}\[\]"\#]+ )""",
+    re.VERBOSE | re.DOTALL,
+)
+_ESCAPED = re.compile(r'\\(["\\])')
+
+
+@dataclass(slots=True)
+class World:
+    """Content of a world file.
+
+    Attributes:
+        version: Version of Webots that it is for, such as ``R2025a``.
+        nodes: Top-level nodes in the order of the text.
+        file: File that it was read from, for messages.
+    """
+
+    version: str
+    nodes: list[Node] = field(default_factory=list)
+    file: Path = Path("world.wbt")
+
+    def of_type(self, *types: str) -> Iterator[Node]:
+        """All nodes of these types, each once."""
+        return (node for node in self.walk() if node.type in types)
+
+    def walk(self) -> Iterator[Node]:
+        """All nodes, each once, outer ones before inner ones, in the order of the text."""
+        seen: set[int] = set()
+        waiting = self.nodes[::-1]
+        while waiting:
+            node = waiting.pop()
+            if id(node) in seen:
+                continue
+            seen.add(id(node))
+            yield node
+            waiting.extend(inner for _, inner in reversed(list(held_nodes(node))))
 
 
 def read_world(path: str | Path) -> World:
@@ -49,21 +98,21 @@ def read_world(path: str | Path) -> World:
 
 
 def parse_world(text: str, file: str | Path = "world.wbt") -> World:
-    """The world that a text describes.
+    """Parse the text of a world.
 
-    Where a node is used again (USE), the same ``Node`` stands there again; a DEF of a name that
-    was given before takes it over from there on, as in VRML.
+    USE refers to the same ``Node`` object. A DEF of a name that was already defined replaces it
+    from there on, as in VRML.
 
     Args:
-        text: Of a .wbt file, from its header.
-        file: Where it came from, for sentences about it.
+        text: Text of a .wbt file, header included.
+        file: Its file, for messages.
 
     Raises:
-        DescriptionError: It is no world of a version that is read, or a node or field is not
-            known, holds what it cannot, or stands where it may not.
+        DescriptionError: The header or version is wrong, or a node or field is unknown, has a value
+            of another type, or is not allowed there.
     """
     version = _version(text, file)
-    return World(version, read_nodes(Cursor(text, file)), Path(file))
+    return World(version, _Reader(Cursor(text, file)).nodes(), Path(file))
 
 
 def _version(text: str, file: str | Path) -> str:
@@ -82,35 +131,19 @@ def _version(text: str, file: str | Path) -> str:
     return header[1]
 
 
-# --------------------
-# The nodes in the tokens of a world; what the format does not allow is refused.
-
-
-_PROTO_WORDS = ("PROTO", "EXTERNPROTO", "IMPORTABLE")
-
-
-def read_nodes(cursor: Cursor) -> list[Node]:
-    """All nodes at the top of a world.
-
-    Args:
-        cursor: At the first token; then at the end.
-
-    Raises:
-        DescriptionError: As ``parse_world`` raises it.
-    """
-    return _Reader(cursor).nodes()
+# Tokens to nodes
 
 
 @dataclass(slots=True)
 class _Open:
-    """A node whose closing bracket has not come yet.
+    """A node whose closing bracket has not been read yet.
 
     Attributes:
         node: The node.
         bounding: Whether it belongs to a boundingObject.
         key: The field that is being read.
-        items: The list in that field while it is open.
-        since: The line of the list's bracket.
+        items: The list of that field while its bracket is open.
+        since: The line of that bracket.
     """
 
     node: Node
@@ -121,12 +154,12 @@ class _Open:
 
     @property
     def allowed(self) -> tuple[str, ...]:
-        """The nodes that may stand in the field that is being read."""
+        """Types of nodes that are allowed in the field that is being read."""
         return allowed(self.node.type, self.key, bounding=self.bounding)
 
 
 class _Reader:
-    """Reads nodes without recursion: long fingers are deep trees."""
+    """Reads nodes without recursion, as long fingers are deep trees."""
 
     def __init__(self, cursor: Cursor) -> None:
         self.cursor = cursor
@@ -135,7 +168,7 @@ class _Reader:
         self.names: dict[str, Node] = {}
 
     def nodes(self) -> list[Node]:
-        """All nodes at the top."""
+        """All top-level nodes."""
         while self.opened or self.cursor.token.kind != "end":
             if not self.opened:
                 self._append(self._head(slot("world"), None))
@@ -152,7 +185,7 @@ class _Reader:
         if self.cursor.skip("]"):
             frame.items = None
         elif self.cursor.token.kind in ("bracket", "end"):
-            raise self.cursor.mistake(
+            raise self.cursor.error(
                 f"expected ']' that closes the list of line {frame.since}, "
                 f"found {self.cursor.token.actual}",
                 f"{frame.node.type}.{frame.key}",
@@ -161,19 +194,19 @@ class _Reader:
             self._append(self._head(frame.allowed, f"{frame.node.type}.{frame.key}"))
 
     def _field(self, frame: _Open) -> None:
-        """Read the name of a field, and its value or the beginning of it."""
+        """Read the name of a field and its value, or the beginning of its list of nodes."""
         node, token = frame.node, self.cursor.token
         if token.kind != "word":
-            raise self.cursor.mistake(
+            raise self.cursor.error(
                 f"expected a field or '}}' that closes the {node.type} of line {node.line}, "
                 f"found {token.actual}"
             )
         field, field_type = f"{node.type}.{token.text}", fields(node.type).get(token.text)
         if field_type is None:
             hint = did_you_mean(token.text, fields(node.type))
-            raise self.cursor.mistake(f"no such field; {hint}", field)
+            raise self.cursor.error(f"no such field; {hint}", field)
         if token.text in node.fields:
-            raise self.cursor.mistake("expected it once, found it again", field)
+            raise self.cursor.error("expected it once, found it again", field)
         frame.key = self.cursor.take().text
         if field_type.type.endswith("Node"):
             self._nodes_of(frame, field_type.type)
@@ -181,7 +214,7 @@ class _Reader:
             node.fields[frame.key] = read_value(self.cursor, field_type, field)
 
     def _nodes_of(self, frame: _Open, kind: str) -> None:
-        """Read the beginning of a field that holds nodes: a bracket, NULL, or the first node."""
+        """Read the beginning of a field of nodes: a bracket, NULL, or the first node."""
         frame.since = self.cursor.token.line
         if kind == "MFNode":
             items: list[Value] = []
@@ -196,7 +229,7 @@ class _Reader:
         self._append(self._head(frame.allowed, f"{frame.node.type}.{frame.key}"))
 
     def _head(self, allowed_types: tuple[str, ...], field: str | None) -> tuple[Node, bool]:
-        """A node by its name (USE), or a new one up to its opening bracket, and which of them."""
+        """Read USE and a name, or a new node up to its opening bracket; True for a new one."""
         cursor, name = self.cursor, ""
         if cursor.token[:2] == ("word", "USE"):
             cursor.take()
@@ -208,7 +241,7 @@ class _Reader:
         self._check_type(allowed_types, field)
         node_type = cursor.take().text
         if not cursor.skip("{"):
-            raise cursor.mistake(
+            raise cursor.error(
                 f"expected '{{' that opens the {node_type}, found {cursor.token.actual}", field
             )
         return Node(node_type, {}, name, line), True
@@ -218,40 +251,38 @@ class _Reader:
         name = self._word("the name of a node", field)
         if name not in self.names:
             known = did_you_mean(name, self.names) if self.names else "there is none"
-            raise self.cursor.mistake(f"no DEF '{name}' above; {known}", field, line)
+            raise self.cursor.error(f"no DEF '{name}' above; {known}", field, line)
         node = self.names[name]
         if node.type not in allowed_types:
-            raise self.cursor.mistake(
+            raise self.cursor.error(
                 f"expected {either(allowed_types)}, found '{name}', a {node.type}", field, line
             )
         return node
 
     def _word(self, expected: str, field: str | None) -> str:
         if self.cursor.token.kind != "word":
-            raise self.cursor.mistake(
-                f"expected {expected}, found {self.cursor.token.actual}", field
-            )
+            raise self.cursor.error(f"expected {expected}, found {self.cursor.token.actual}", field)
         return self.cursor.take().text
 
     def _check_type(self, allowed_types: tuple[str, ...], field: str | None) -> None:
         token = self.cursor.token
         if token.kind != "word":
-            raise self.cursor.mistake(f"expected a node, found {token.actual}", field)
+            raise self.cursor.error(f"expected a node, found {token.actual}", field)
         if token.text in _PROTO_WORDS:
-            raise self.cursor.mistake(
+            raise self.cursor.error(
                 f"expected a node, found {token.actual}; PROTO nodes are not read, only worlds "
                 "without them"
             )
         if token.text not in node_types():
             hint = did_you_mean(token.text, allowed_types)
-            raise self.cursor.mistake(f"no node '{token.text}' can stand here; {hint}", field)
+            raise self.cursor.error(f"no node '{token.text}' can stand here; {hint}", field)
         if token.text not in allowed_types:
-            raise self.cursor.mistake(
+            raise self.cursor.error(
                 f"expected {either(allowed_types)}, found {token.actual}", field
             )
 
     def _append(self, head: tuple[Node, bool]) -> None:
-        """Put a node where it belongs, and open it where it is new."""
+        """Add a node to the field that is open; a new node becomes the open one."""
         node, is_new = head
         outer = self.opened[-1] if self.opened else None
         if outer is None:
@@ -265,25 +296,19 @@ class _Reader:
             self.opened.append(_Open(node, bounding))
 
 
-# --------------------
-# Values of fields that are no nodes: numbers, vectors, rotations, colours, texts, and lists.
-
-
-AXIS_TOLERANCE = 1e-6
-"""How far the length of a rotation's axis may be from 1: as files of six decimals are."""
-MAX_INTEGER = 2**31 - 1
+# Tokens to values of fields
 
 
 def read_value(cursor: Cursor, field_type: FieldType, field: str) -> Value:
-    """The value of a field that holds no nodes.
+    """Read the value of a field that holds no nodes.
 
     Args:
-        cursor: Right behind the field's name; then behind the value.
-        field_type: Of the field.
-        field: Its name in sentences, such as ``Solid.translation``.
+        cursor: Behind the field's name; afterwards behind the value.
+        field_type: Definition of the field.
+        field: Its name in messages, such as ``Solid.translation``.
 
     Raises:
-        DescriptionError: The text holds no value of that type.
+        DescriptionError: There is no value of that type.
     """
     if not field_type.type.startswith("MF"):
         return _single(cursor, field_type.type, field_type, field)
@@ -294,7 +319,7 @@ def read_value(cursor: Cursor, field_type: FieldType, field: str) -> Value:
     items: list[Value] = []
     while not cursor.skip("]"):
         if cursor.token.kind in ("bracket", "end"):
-            raise cursor.mistake(
+            raise cursor.error(
                 f"expected ']' that closes the list of line {line}, found {cursor.token.actual}",
                 field,
             )
@@ -315,10 +340,10 @@ def _single(cursor: Cursor, kind: str, field_type: FieldType, field: str) -> Val
 def _number(cursor: Cursor, expected: str, field: str) -> float:
     token = cursor.token
     if token.kind != "number":
-        raise cursor.mistake(f"expected {expected}, found {token.actual}", field)
+        raise cursor.error(f"expected {expected}, found {token.actual}", field)
     number = float(token.text)
     if not math.isfinite(number):
-        raise cursor.mistake(f"expected a finite number, found {token.actual}", field)
+        raise cursor.error(f"expected a finite number, found {token.actual}", field)
     cursor.take()
     return number
 
@@ -327,9 +352,9 @@ def _integer(cursor: Cursor, field: str) -> int:
     token = cursor.token
     digits = token.text.lstrip("+-")
     if token.kind != "number" or not digits.isdigit() or len(digits) > len(str(MAX_INTEGER)):
-        raise cursor.mistake(f"expected a whole number, found {token.actual}", field)
+        raise cursor.error(f"expected a whole number, found {token.actual}", field)
     if abs(int(token.text)) > MAX_INTEGER:
-        raise cursor.mistake(f"expected at most {MAX_INTEGER}, found {token.text}", field)
+        raise cursor.error(f"expected at most {MAX_INTEGER}, found {token.text}", field)
     return int(cursor.take().text)
 
 
@@ -337,7 +362,7 @@ def _vector(cursor: Cursor, kind: str, field: str) -> Numbers:
     line, size, parts = cursor.token.line, NUMBERS_IN[kind], []
     for count in range(size):
         if cursor.token.kind != "number":
-            raise cursor.mistake(
+            raise cursor.error(
                 f"expected {size} numbers ({kind}), found {count} before {cursor.token.actual}",
                 field,
             )
@@ -345,12 +370,12 @@ def _vector(cursor: Cursor, kind: str, field: str) -> Numbers:
     if kind == "SFRotation":
         length = math.hypot(*parts[:3])
         if abs(length - 1) > AXIS_TOLERANCE:
-            raise cursor.mistake(
+            raise cursor.error(
                 f"expected an axis of length 1, found one of length {length:.9g}", field, line
             )
     outside = [part for part in parts if not 0 <= part <= 1]
     if kind == "SFColor" and outside:
-        raise cursor.mistake(f"expected numbers from 0 to 1, found {outside[0]:g}", field, line)
+        raise cursor.error(f"expected numbers from 0 to 1, found {outside[0]:g}", field, line)
     return tuple(parts)
 
 
@@ -359,26 +384,25 @@ def _flag(cursor: Cursor, field: str) -> bool:
     if token.kind != "word" or token.text not in ("TRUE", "FALSE"):
         upper = token.text.upper()
         hint = f"; did you mean '{upper}'?" if upper in ("TRUE", "FALSE") else ""
-        raise cursor.mistake(f"expected TRUE or FALSE, found {token.actual}{hint}", field)
+        raise cursor.error(f"expected TRUE or FALSE, found {token.actual}{hint}", field)
     return cursor.take().text == "TRUE"
 
 
 def _text(cursor: Cursor, field_type: FieldType, field: str) -> str:
     token = cursor.token
     if token.kind != "string":
-        raise cursor.mistake(f"expected a text in quotation marks, found {token.actual}", field)
+        raise cursor.error(f"expected a text in quotation marks, found {token.actual}", field)
     if field_type.words and token.text not in field_type.words:
         quoted = [f'"{word}"' for word in field_type.words]
-        raise cursor.mistake(f"expected {either(quoted)}, found {token.actual}", field)
+        raise cursor.error(f"expected {either(quoted)}, found {token.actual}", field)
     return cursor.take().text
 
 
-# --------------------
-# A place in the tokens of a world, and sentences about what is found there.
+# Text to tokens
 
 
 class Cursor:
-    """Goes through the tokens of a text from first to last."""
+    """Position in the tokens of a text."""
 
     def __init__(self, text: str, file: str | Path) -> None:
         """Begin at the first token.
@@ -389,59 +413,47 @@ class Cursor:
         self.file = Path(file)
         self._rest = tokens(text, file)
         self.token = next(self._rest)
-        """The token that comes next."""
+        """The next token."""
 
     def take(self) -> Token:
-        """Go past the next token and return it; the end stays where it is."""
+        """Return the next token and go on; the end is never passed."""
         token = self.token
         if token.kind != "end":
             self.token = next(self._rest)
         return token
 
     def is_at(self, bracket: str) -> bool:
-        """Whether that bracket comes next."""
+        """Whether that bracket is next."""
         return self.token.kind == "bracket" and self.token.text == bracket
 
     def skip(self, bracket: str) -> bool:
-        """Go past a bracket where it comes next, and say whether it did."""
+        """Pass a bracket where it is next; return whether it was."""
         here = self.is_at(bracket)
         if here:
             self.take()
         return here
 
-    def mistake(
+    def error(
         self, message: str, field: str | None = None, line: int | None = None
     ) -> DescriptionError:
-        """An error about what comes next.
+        """Make an error about the next token.
 
         Args:
             message: What was expected and what was found.
             field: Such as ``Solid.translation``.
-            line: Where it is not the line of the next token.
+            line: Line in the file; by default that of the next token.
         """
         where = self.token.line if line is None else line
         return DescriptionError(message, file=self.file, line=where, field=field)
 
 
-_PARTS = re.compile(
-    r"""(?P<skip> [\s,]+ | \#[^\n]* )
-      | (?P<string> " (?: [^"\\] | \\. )* " )
-      | (?P<open_string> " )
-      | (?P<bracket> [{}\[\]] )
-      | (?P<number> [-+]? (?: \d+\.?\d* | \.\d+ ) (?: [eE][-+]?\d+ )? (?= [\s,{}\[\]"\#] | $ ) )
-      | (?P<word> [^\s,{}\[\]"\#]+ )""",
-    re.VERBOSE | re.DOTALL,
-)
-_ESCAPED = re.compile(r'\\(["\\])')
-
-
 class Token(NamedTuple):
-    """One piece of the text.
+    """One token of the text.
 
     Attributes:
         kind: ``word``, ``number``, ``string``, ``bracket`` or ``end``.
-        text: As it is written; of a string what it says.
-        line: Where it begins, counted from 1.
+        text: As written; a string without its quotation marks and escapes.
+        line: Line of its beginning, from 1.
     """
 
     kind: str
@@ -450,16 +462,16 @@ class Token(NamedTuple):
 
     @property
     def actual(self) -> str:
-        """What a sentence says was found."""
+        """The token as an error message shows it."""
         if self.kind == "end":
             return "the end of the file"
         return f'"{self.text}"' if self.kind == "string" else f"'{self.text}'"
 
 
 def tokens(text: str, file: str | Path) -> Iterator[Token]:
-    """The tokens of a text, then one of kind ``end``.
+    """Split a text into tokens, with one of kind ``end`` behind them.
 
-    Commas are blanks, and a # outside a string begins a comment that ends with its line.
+    Commas are blanks, and a # outside a string begins a comment up to the end of the line.
 
     Raises:
         DescriptionError: A string has no end.
@@ -477,146 +489,3 @@ def tokens(text: str, file: str | Path) -> Iterator[Token]:
             yield Token(kind, written, line)
         line += written.count("\n")
     yield Token("end", "", line)
-
-
-# --------------------
-# Where nodes stand in a world: what is around them, and in which field.
-
-
-SOLIDS = ("Solid", "Robot", "TouchSensor")
-"""Types of nodes that are solids."""
-JOINTS = ("HingeJoint", "SliderJoint")
-"""Types of nodes that are joints."""
-DEVICES = ("RotationalMotor", "LinearMotor", "PositionSensor", "Brake", "TouchSensor")
-"""Types of nodes that a controller finds by their names."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class NodeLocation:
-    """One place of a node; a node that is used again stands in several.
-
-    Attributes:
-        node: The node.
-        key: The field that holds it; empty at the top of the world.
-        outer: The place of the node that has this field; None at the top.
-        bounding: Whether it is part of a boundingObject.
-    """
-
-    node: Node
-    key: str = ""
-    outer: NodeLocation | None = None
-    bounding: bool = False
-
-    def around(self) -> Iterator[NodeLocation]:
-        """The places around this one, the nearest first."""
-        location = self.outer
-        while location is not None:
-            yield location
-            location = location.outer
-
-    def nearest(self, types: tuple[str, ...]) -> NodeLocation | None:
-        """The nearest place around this one with a node of one of these types."""
-        return next((location for location in self.around() if location.node.type in types), None)
-
-
-def node_locations(world: World) -> Iterator[NodeLocation]:
-    """The places of all nodes, outer ones before inner ones, in the order of the text."""
-    waiting = [NodeLocation(node) for node in reversed(world.nodes)]
-    while waiting:
-        location = waiting.pop()
-        yield location
-        inner = [
-            NodeLocation(node, key, location, location.bounding or key == "boundingObject")
-            for key, node in held_nodes(location.node)
-        ]
-        waiting.extend(reversed(inner))
-
-
-def solids(world: World) -> Iterator[NodeLocation]:
-    """The places of all solids."""
-    return (location for location in node_locations(world) if location.node.type in SOLIDS)
-
-
-# --------------------
-# A Webots world as a value.
-
-
-@dataclass(slots=True)
-class World:
-    """What stands in a file: the version of Webots that it is for, and its nodes.
-
-    Attributes:
-        version: Such as ``R2025a``.
-        nodes: The nodes at the top, in their order.
-        file: Where it came from, for sentences about it.
-    """
-
-    version: str
-    nodes: list[Node] = field(default_factory=list)
-    file: Path = Path("world.wbt")
-
-    def walk(self) -> Iterator[Node]:
-        """All nodes, each once, outer ones before inner ones, in the order of the text."""
-        seen: set[int] = set()
-        waiting = self.nodes[::-1]
-        while waiting:
-            node = waiting.pop()
-            if id(node) in seen:
-                continue
-            seen.add(id(node))
-            yield node
-            waiting.extend(inner for _, inner in reversed(list(held_nodes(node))))
-
-
-# --------------------
-# Fields of nodes with the Python type that they hold, defaults included.
-
-
-# The casts are sound for nodes that ``parse_world`` has read: it has checked the types.
-
-
-def number(node: Node, key: str) -> float:
-    """A field of type SFFloat or SFInt32."""
-    return cast("float", value(node, key))
-
-
-def numbers(node: Node, key: str) -> list[float]:
-    """A field of type MFFloat."""
-    return cast("list[float]", value(node, key))
-
-
-def integers(node: Node, key: str) -> list[int]:
-    """A field of type MFInt32."""
-    return cast("list[int]", value(node, key))
-
-
-def vector(node: Node, key: str) -> Numbers:
-    """A field of type SFVec2f, SFVec3f, SFColor or SFRotation."""
-    return cast("Numbers", value(node, key))
-
-
-def vectors(node: Node, key: str) -> list[Numbers]:
-    """A field of type MFVec2f, MFVec3f, MFColor or MFRotation."""
-    return cast("list[Numbers]", value(node, key))
-
-
-def text(node: Node, key: str) -> str:
-    """A field of type SFString."""
-    return cast("str", value(node, key))
-
-
-def texts(node: Node, key: str) -> list[str]:
-    """A field of type MFString."""
-    return cast("list[str]", value(node, key))
-
-
-def flag(node: Node, key: str) -> bool:
-    """A field of type SFBool."""
-    return cast("bool", value(node, key))
-
-
-def held_nodes(node: Node) -> Iterator[tuple[str, Node]]:
-    """The nodes right inside a node, each with the field that holds it, in the order written."""
-    for key in node.fields:
-        for inner in node.nodes(key):
-            yield key, inner

@@ -1,41 +1,47 @@
-"""What is known of the nodes of Webots: their fields, types, defaults, and what may stand where.
+"""Nodes of Webots worlds: their fields with types, defaults and units, and where they may stand.
 
-The facts themselves are in ``assets/webots_nodes.yaml``.
+The table of all nodes is ``assets/webots_nodes.yaml``, from the reference manual of Webots R2025a.
+A ``Node`` holds the fields that a file specifies; ``value`` and the typed functions below it also
+know the defaults.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from types import MappingProxyType
-from typing import Any, Union
+from typing import Any, Union, cast
 
 from ruamel.yaml import YAML
 
 from softgrasp import assets
 
-# --------------------
-# Nodes of a Webots world as values: a type, its fields in order, and where it stood.
-
-
 Numbers = tuple[float, ...]
 """SFVec2f, SFVec3f, SFColor, SFRotation."""
 Value = Union[bool, int, float, str, Numbers, "Node", "list[Value]", None]
-"""What a field can hold; None is NULL, a list is an MF field."""
+"""Content of a field; None is NULL, a list is an MF field."""
+NUMBERS_IN = {"SFVec2f": 2, "SFVec3f": 3, "SFColor": 3, "SFRotation": 4}
+"""Number of components of the vector types."""
+SOLIDS = ("Solid", "Robot", "TouchSensor")
+"""Types of nodes that are solids."""
+JOINTS = ("HingeJoint", "SliderJoint")
+"""Types of nodes that are joints."""
+DEVICES = ("RotationalMotor", "LinearMotor", "PositionSensor", "Brake", "TouchSensor")
+"""Types of nodes that a controller finds by their names."""
 
 
 @dataclass(eq=False, slots=True)
 class Node:
-    """One node; where the same object stands in two places, the second one is a USE."""
+    """One node; the same object at two positions of a world is written once and then by USE."""
 
     type: str
     fields: dict[str, Value] = field(default_factory=dict)
-    """Fields that are given, in their order; the others have their defaults."""
+    """Fields that are specified, in their order; the others have their defaults."""
     name: str = ""
-    """Of its DEF; empty where it has none."""
+    """DEF name; empty where it has none."""
     line: int = 0
-    """In the text that it was read from; 0 where it was made here."""
+    """Line in the text that it was read from; 0 where it was made in Python."""
 
     def nodes(self, key: str) -> list[Node]:
         """The nodes of a field, whether it holds one, several or none."""
@@ -48,19 +54,15 @@ class Node:
         return next(iter(self.nodes(key)), None)
 
 
-NUMBERS_IN = {"SFVec2f": 2, "SFVec3f": 3, "SFColor": 3, "SFRotation": 4}
-"""How many numbers the types hold that hold several."""
-
-
 @dataclass(frozen=True, slots=True)
 class FieldType:
-    """What is known of one field.
+    """Definition of one field.
 
     Attributes:
         type: Such as ``SFVec3f``; types that begin with MF hold lists.
-        default: What it holds where a file does not say.
-        unit: Of its numbers; empty where they have none.
-        words: The strings, or the types of nodes, that it may hold; empty where any will do.
+        default: Value where a file does not specify the field.
+        unit: Unit of its numbers; empty where they have none.
+        words: Allowed strings, or allowed types of nodes; empty where any string is allowed.
     """
 
     type: str
@@ -70,7 +72,7 @@ class FieldType:
 
 
 def node_types() -> tuple[str, ...]:
-    """The types of all nodes that are known."""
+    """The types of all known nodes."""
     return tuple(_nodes())
 
 
@@ -84,12 +86,12 @@ def fields(node_type: str) -> Mapping[str, FieldType]:
 
 
 def slot(name: str) -> tuple[str, ...]:
-    """The types of nodes that may stand in a place, such as ``world`` or ``bounding object``."""
+    """The types of nodes that are allowed in a slot, such as ``world`` or ``bounding object``."""
     return tuple(_schema()["slots"][name])
 
 
 def allowed(node_type: str, key: str, *, bounding: bool = False) -> tuple[str, ...]:
-    """The types of nodes that may stand in a field.
+    """The types of nodes that are allowed in a field.
 
     Args:
         node_type: The node that has the field.
@@ -104,12 +106,12 @@ def allowed(node_type: str, key: str, *, bounding: bool = False) -> tuple[str, .
 
 
 def oldest_version() -> str:
-    """The oldest version of Webots whose worlds are read."""
+    """The oldest version of Webots whose worlds can be read."""
     return str(_schema()["oldest"])
 
 
 def default(node_type: str, key: str) -> Value:
-    """What a field holds where a file does not say; a list is a fresh one.
+    """The default of a field; a list is a new one.
 
     Raises:
         KeyError: There is no such type of node or no such field.
@@ -119,12 +121,63 @@ def default(node_type: str, key: str) -> Value:
 
 
 def value(node: Node, key: str) -> Value:
-    """What a field of a node holds: what was given, or its default.
+    """The content of a field of a node: what is specified, or the default.
 
     Raises:
-        KeyError: The node can have no such field.
+        KeyError: The type of the node has no such field.
     """
     return node.fields[key] if key in node.fields else default(node.type, key)
+
+
+# The same with the Python type of the field; ``parse_world`` has checked the types, so that the
+# casts are sound.
+
+
+def number(node: Node, key: str) -> float:
+    """A field of type SFFloat or SFInt32."""
+    return cast("float", value(node, key))
+
+
+def numbers(node: Node, key: str) -> list[float]:
+    """A field of type MFFloat."""
+    return cast("list[float]", value(node, key))
+
+
+def integers(node: Node, key: str) -> list[int]:
+    """A field of type MFInt32."""
+    return cast("list[int]", value(node, key))
+
+
+def vector(node: Node, key: str) -> Numbers:
+    """A field of type SFVec2f, SFVec3f, SFColor or SFRotation."""
+    return cast("Numbers", value(node, key))
+
+
+def vectors(node: Node, key: str) -> list[Numbers]:
+    """A field of type MFVec2f, MFVec3f, MFColor or MFRotation."""
+    return cast("list[Numbers]", value(node, key))
+
+
+def text(node: Node, key: str) -> str:
+    """A field of type SFString."""
+    return cast("str", value(node, key))
+
+
+def texts(node: Node, key: str) -> list[str]:
+    """A field of type MFString."""
+    return cast("list[str]", value(node, key))
+
+
+def flag(node: Node, key: str) -> bool:
+    """A field of type SFBool."""
+    return cast("bool", value(node, key))
+
+
+def held_nodes(node: Node) -> Iterator[tuple[str, Node]]:
+    """The nodes directly inside a node, each with the field that holds it, in written order."""
+    for key in node.fields:
+        for inner in node.nodes(key):
+            yield key, inner
 
 
 @cache
@@ -143,7 +196,7 @@ def _nodes() -> dict[str, Mapping[str, FieldType]]:
 
 
 def _field(kind: str, raw: Any, more: str | list[str] = "") -> FieldType:
-    """Facts of a field from its entry in the file."""
+    """The definition of a field from its entry in the table."""
     held = _held(kind, raw)
     if kind.endswith("Node"):
         return FieldType(kind, held, words=slot(more) if isinstance(more, str) else tuple(more))
@@ -153,7 +206,7 @@ def _field(kind: str, raw: Any, more: str | list[str] = "") -> FieldType:
 
 
 def _held(kind: str, raw: Any) -> Value:
-    """A default as a field of that type holds it."""
+    """A default in the Python type of the field."""
     if kind.startswith("MF"):
         return [_held("SF" + kind[2:], item) for item in raw]
     if kind in NUMBERS_IN:

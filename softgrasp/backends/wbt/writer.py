@@ -1,4 +1,7 @@
-"""Nodes as the text of a Webots world, from which ``parse_world`` makes equal ones."""
+"""Write nodes as the text of a Webots world, from which ``parse_world`` makes equal nodes.
+
+urdf2webots was considered: it converts URDF files only and has no writer of single nodes.
+"""
 
 from __future__ import annotations
 
@@ -13,27 +16,28 @@ from softgrasp.backends.wbt.schema import Node, Value
 from softgrasp.errors import DescriptionError
 
 WIDTH = 100
-"""Longest line, but for what cannot be parted."""
+"""Longest line, except for what cannot be split."""
 INDENT = "  "
-_Todo: TypeAlias = str | Node | tuple[str, Node, int]
-"""A line; a node that is complete; or what stands before a node, the node, and its depth."""
+_TO_ESCAPE = re.compile(r'["\\]')
+_Step: TypeAlias = str | Node | tuple[str, Node, int]
+"""A finished line; a node that is finished; or the text before a node, the node and its depth."""
 
 
 def world_text(nodes: list[Node], version: str = "R2025a") -> str:
-    """The text of a world.
+    """Write a world.
 
-    Where a node that has a name stands for the second time, it is used again (USE).
+    A named node that occurs again is written as USE.
 
     Args:
-        nodes: At the top of the world.
-        version: Of Webots.
+        nodes: Top-level nodes.
+        version: Version of Webots.
 
     Raises:
-        DescriptionError: A number is not finite, or a node's name is no word.
+        DescriptionError: A number is not finite, or the name of a node is not a single word.
     """
     lines = [f"#VRML_SIM {version} utf8", ""]
     names: dict[str, Node] = {}
-    todo: list[_Todo] = [("", node, 0) for node in reversed(nodes)]
+    todo: list[_Step] = [("", node, 0) for node in reversed(nodes)]
     while todo:  # no recursion: long fingers are deep trees
         step = todo.pop()
         if isinstance(step, str):
@@ -45,19 +49,19 @@ def world_text(nodes: list[Node], version: str = "R2025a") -> str:
     return "\n".join(lines) + "\n"
 
 
-def _steps(before: str, node: Node, depth: int, names: dict[str, Node]) -> list[_Todo]:
-    """What writing a node comes to."""
+def _steps(before: str, node: Node, depth: int, names: dict[str, Node]) -> list[_Step]:
+    """Split the writing of a node into steps."""
     begin = INDENT * depth + before
     if node.name and names.get(node.name) is node:
         return [f"{begin}USE {node.name}"]
     head = begin + _head(node)
-    done: list[_Todo] = [node] if node.name else []
+    done: list[_Step] = [node] if node.name else []
     if not any(node.nodes(key) for key in node.fields):
         parts = [f"{key} {plain_text(value)}" for key, value in node.fields.items()]
         line = " ".join([head, *parts, "}"])
         if len(line) <= WIDTH:
             return [line, *done]
-    inside: list[_Todo] = []
+    inside: list[_Step] = []
     for key, value in node.fields.items():
         inside += _field(key, value, depth + 1)
     return [head, *inside, INDENT * depth + "}", *done]
@@ -71,7 +75,7 @@ def _head(node: Node) -> str:
     return f"DEF {node.name} {node.type} {{"
 
 
-def _field(key: str, value: Value, depth: int) -> list[_Todo]:
+def _field(key: str, value: Value, depth: int) -> list[_Step]:
     begin = INDENT * depth
     if isinstance(value, Node):
         return [(f"{key} ", value, depth)]
@@ -94,17 +98,10 @@ def _field(key: str, value: Value, depth: int) -> list[_Todo]:
     return [f"{begin}{key} [", *wrapped, f"{begin}]"]
 
 
-# --------------------
-# Values that are no nodes as the text of a Webots world.
-
-
-_TO_ESCAPE = re.compile(r'["\\]')
-
-
 def plain_text(value: Value) -> str:
-    """A value on one line: a number, vector, text or flag, NULL, or a list of those.
+    """Write a value that is no node on one line.
 
-    Numbers read back bit for bit, but for -0, which becomes 0.
+    Numbers are read back bit-identical, except for -0, which becomes 0.
 
     Raises:
         DescriptionError: A number is not finite.
@@ -115,7 +112,7 @@ def plain_text(value: Value) -> str:
 
 
 def listed(items: Sequence[Value]) -> str:
-    """The items of a list without its brackets; commas part vectors.
+    """Write the items of a list without its brackets; commas separate vectors.
 
     Raises:
         DescriptionError: A number is not finite.

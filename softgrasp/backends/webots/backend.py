@@ -66,7 +66,17 @@ from softgrasp.sim.result_builder import result_of
 from softgrasp.sim.run_record import Engine, EventLog
 from softgrasp.sim.sensors import Sensing
 
-# --------------------
+PATIENCE = 60.0
+"""A run may take this long [s], and as much again for every second that it simulates."""
+WORLD_FILE = "softgrasp.wbt"
+WHOLE_FORCES = (
+    "normal_force is the whole force of a contact and friction_force is 0: touch sensors of Webots "
+    "do not tell one from the other"
+)
+CLOSURES_OF_WEBOTS = ("position-increment", "pressure")
+"""Closures that the controller in Webots can run."""
+
+
 # A soft finger that is let go, in an engine that runs Webots worlds.
 
 
@@ -110,15 +120,6 @@ def imported_release(
     return np.array(imported["rows"]["position"])
 
 
-PATIENCE = 60.0
-"""A run may take this long [s], and as much again for every second that it simulates."""
-WORLD_FILE = "softgrasp.wbt"
-WHOLE_FORCES = (
-    "normal_force is the whole force of a contact and friction_force is 0: touch sensors of Webots "
-    "do not tell one from the other"
-)
-
-
 class Player(NamedTuple):
     """An engine that runs Webots worlds."""
 
@@ -137,10 +138,6 @@ def run_in_webots(
 ) -> GraspResult:
     """Simulate a scene in an installed Webots; raises as ``run_in`` does."""
     return run_in(webots_player(), scene, progress, quality_rate)
-
-
-CLOSURES_OF_WEBOTS = ("position-increment", "pressure")
-"""Closures that the controller in Webots can run."""
 
 
 def run_in_ode(
@@ -308,7 +305,6 @@ def ode_player() -> Player:
     return Player("ode", lambda: load_library().describe(), _play, 0.0)
 
 
-# --------------------
 # A run that another engine made, told by its controller, in the terms of the MuJoCo model.
 #
 # The rows of the controller become the recording of a closure, so that everything that is

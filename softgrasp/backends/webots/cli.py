@@ -56,7 +56,6 @@ def _written(kind: Kind, source: str, target: Path, max_faces: int | None) -> Ex
     return export.scene_project(load_scene(source), target, max_faces)
 
 
-# --------------------
 # What a Webots world is, in numbers, and what Webots would stumble over.
 
 

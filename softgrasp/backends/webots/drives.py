@@ -13,7 +13,12 @@ from softgrasp.description.contact import Contact
 from softgrasp.errors import BuildError
 from softgrasp.model.contact_pairs import torsion_of
 
-# --------------------
+HINGE, SLIDE = int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE)
+ROUNDING = 1e-9
+HELD = 1e3
+"""Armature [kg·m² or kg] from which on a joint is one that obeys its targets whatever the load."""
+
+
 # What drives the joints of a compiled model, as springs, dampers and torques of Webots.
 #
 # Webots takes the spring and the damper of a joint at the end of the step, τ = −K·(q + h·q̇) −
@@ -23,12 +28,6 @@ from softgrasp.model.contact_pairs import torsion_of
 # springs at the beginning of the step, and their dampers shrink by h·K here. A position servo
 # becomes
 # a spring and a damper too; the torque of the motor is what is left: what moves with the target.
-
-
-HINGE, SLIDE = int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE)
-ROUNDING = 1e-9
-HELD = 1e3
-"""Armature [kg·m² or kg] from which on a joint is one that obeys its targets whatever the load."""
 
 
 class Servo(NamedTuple):
@@ -278,7 +277,6 @@ def refuse_couplings(model: mujoco.MjModel) -> None:
         )
 
 
-# --------------------
 # Contacts of a scene as ContactProperties: stiffness and damping at a time step.
 
 

@@ -20,11 +20,27 @@ from typing import IO, NamedTuple
 from softgrasp.errors import BackendUnavailable, ResultError, SimulationError
 
 PAUSE = 0.05  # [s] between two looks
-
-
 OPTIONS = ("--batch", "--mode=fast", "--no-rendering", "--minimize", "--stdout", "--stderr")
 FAREWELL = 10.0  # [s] that Webots has to end itself, once there is nothing left to wait for
 ENDED_WELL = "ended with exit code 0"
+OUTPUT = "webots.stdout.txt"
+ERRORS = "webots.stderr.txt"
+LAST_LINES = 15
+MAX_WARNINGS = 10
+WARNING = re.compile(r"(?:WARNING|ERROR|FATAL): ")
+# After any of these Webots goes on for ever, without a controller or with an empty world.
+ORPHANED = re.compile(
+    r"(?:INFO|WARNING|ERROR): .*(?:controller (?:exited|crashed)|: failed to start: "
+    r"|Could not find (?:the )?controller|Failed to load due to)"
+)
+OLDEST = "R2023b"
+CURE = f"install it from its makers (cyberbotics.com), {OLDEST} or newer, or use --backend ode"
+PROGRAMS = ("webots", "bin/webots", "Contents/MacOS/webots")  # the last: macOS
+VERSION_FILE = "resources/version.txt"
+VERSION = re.compile(r"\bR?(20\d\d)([a-z])(?![a-z])(?:(?: revision |-rev)(\d+))?")
+ANSWER_TIME = 30.0  # [s] that ``webots --version`` may take
+VIRTUAL_SCREEN = ("xvfb-run", "--auto-servernum")
+GRACE = 5.0  # [s] from the request to end until the end
 
 
 def run_world(
@@ -130,20 +146,7 @@ def _named(code: int) -> str:
     return f"{code} ({names[number]})" if number in names else str(code)
 
 
-# --------------------
 # What Webots and its controllers say, read while they run.
-
-
-OUTPUT = "webots.stdout.txt"
-ERRORS = "webots.stderr.txt"
-LAST_LINES = 15
-MAX_WARNINGS = 10
-WARNING = re.compile(r"(?:WARNING|ERROR|FATAL): ")
-# After any of these Webots goes on for ever, without a controller or with an empty world.
-ORPHANED = re.compile(
-    r"(?:INFO|WARNING|ERROR): .*(?:controller (?:exited|crashed)|: failed to start: "
-    r"|Could not find (?:the )?controller|Failed to load due to)"
-)
 
 
 class Console:
@@ -220,16 +223,7 @@ class _Log:
         return lines
 
 
-# --------------------
 # Where Webots is on this machine, and which version it is.
-
-
-OLDEST = "R2023b"
-CURE = f"install it from its makers (cyberbotics.com), {OLDEST} or newer, or use --backend ode"
-PROGRAMS = ("webots", "bin/webots", "Contents/MacOS/webots")  # the last: macOS
-VERSION_FILE = "resources/version.txt"
-VERSION = re.compile(r"\bR?(20\d\d)([a-z])(?![a-z])(?:(?: revision |-rev)(\d+))?")
-ANSWER_TIME = 30.0  # [s] that ``webots --version`` may take
 
 
 class Webots(NamedTuple):
@@ -324,11 +318,7 @@ def _key(version: str) -> tuple[str, ...]:
     return match.groups()[:2]
 
 
-# --------------------
 # A screen for Webots, which opens a window even when it draws nothing.
-
-
-VIRTUAL_SCREEN = ("xvfb-run", "--auto-servernum")
 
 
 def is_headless() -> bool:
@@ -356,15 +346,11 @@ def with_screen(command: Sequence[str]) -> list[str]:
     return [*VIRTUAL_SCREEN, *command]
 
 
-# --------------------
 # Programs that start programs: when they end, or have to, none of theirs stays behind.
 #
 # Webots is a script that starts the simulator, which starts controllers; xvfb-run and its X
 # server
 # come on top. A signal to the first of them does not reach the others.
-
-
-GRACE = 5.0  # [s] from the request to end until the end
 
 
 @contextmanager

@@ -27,6 +27,10 @@ from softgrasp.sim.grasp_run import LARGEST_SPEED, planned_samples
 from softgrasp.sim.motion_plan import gravity_steps, lift_path
 
 SCRIPT = Path(__file__).parent / "controller" / f"{CONTROLLER}.py"
+Job = dict[str, Any]
+TOUCH_FLOOR, MIN_TOUCH = 0.5, 1e-3
+"""Force below which a touch sensor of Webots tells no touch: of the threshold of closure, and [N]
+at least. It feels its own weight and inertia, too."""
 
 
 class Project(NamedTuple):
@@ -73,19 +77,12 @@ def in_worlds(target: Path) -> bool:
     return target.resolve().parent.name == "worlds"
 
 
-# --------------------
 # The job of a controller: all that it needs to know beside the world, as JSON.
 #
 # ``controller/softgrasp_job.py`` reads it. Joints are given by their laws
 # (``build.webots.joint_laws``), drives as the closure has them (``simulation.state``), and the
 # run as
 # phases of control samples.
-
-
-Job = dict[str, Any]
-TOUCH_FLOOR, MIN_TOUCH = 0.5, 1e-3
-"""Force below which a touch sensor of Webots tells no touch: of the threshold of closure, and [N]
-at least. It feels its own weight and inertia, too."""
 
 
 def closure_job(built: BuiltScene, world: WebotsWorld) -> Job:

@@ -21,16 +21,23 @@ from softgrasp.mechanics.transforms import Array
 from softgrasp.model.names import OBJECT
 from softgrasp.model.object import PLANAR_JOINTS
 
-# --------------------
-# Joints of a compiled model → HingeJoint and SliderJoint nodes.
-
-
 MAX_TORQUE = 1e6
 """What a motor may give [N·m or N]: the limits of servos are kept by the controller, as Webots
 would clip the damping of the rotor with the torque. The controller takes hold of every motor before
 the first step; untouched ones would keep their joints where they are."""
 MAX_SPEED = 1e4
 """[rad/s or m/s]"""
+LIGHT_FRACTION = 1e-3
+"""Share of a body's mass that a solid has which has to be there without a mass of its own: a touch
+sensor, and what lies between two joints of one body."""
+GEOM = mujoco.mjtGeom
+MAX_VERTICES = 100_000
+"""Webots warns above it."""
+ELLIPSOID_RINGS = 32
+"""Rings of the mesh that stands for an ellipsoid, which Webots does not know."""
+
+
+# Joints of a compiled model → HingeJoint and SliderJoint nodes.
 
 
 def joint_node(
@@ -138,13 +145,7 @@ def _devices(law: JointLaw) -> list[Value]:
     return devices
 
 
-# --------------------
 # Masses of a compiled model → Physics nodes, and light solids between the joints of one body.
-
-
-LIGHT_FRACTION = 1e-3
-"""Share of a body's mass that a solid has which has to be there without a mass of its own: a touch
-sensor, and what lies between two joints of one body."""
 
 
 class Inertia(NamedTuple):
@@ -195,15 +196,7 @@ def heaviest_in_group(model: mujoco.MjModel, data: mujoco.MjData, body: int) -> 
     return body_inertia(model, donor).seen_from(body_frame(data, donor), body_frame(data, body))
 
 
-# --------------------
 # Geoms of a compiled model → shapes of Webots, to be touched and to be seen.
-
-
-GEOM = mujoco.mjtGeom
-MAX_VERTICES = 100_000
-"""Webots warns above it."""
-ELLIPSOID_RINGS = 32
-"""Rings of the mesh that stands for an ellipsoid, which Webots does not know."""
 
 
 class Surface(NamedTuple):
@@ -331,7 +324,6 @@ def _ellipsoid(radii: list[float]) -> Surface:
     return _hull(points * np.array(radii))
 
 
-# --------------------
 # Poses as Webots writes them: a translation, and a turn about a unit axis.
 
 

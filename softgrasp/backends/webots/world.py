@@ -38,11 +38,21 @@ from softgrasp.model.scene import BuiltScene
 from softgrasp.model.shapes import TOUCHING_GROUPS
 from softgrasp.model.soft_finger import finger_model
 
-# --------------------
-# A grasp scene → a Webots world.
-
-
 HAND_MATERIAL, OBJECT_MATERIAL = "hand", "object"
+MATERIAL, ANYTHING = "hand", "default"
+"""Of the hand, and of solids that say nothing else."""
+FINGER_MATERIAL = "finger"
+WORLD = "WORLD"
+"""DEF of the WorldInfo, through which the controller changes gravity."""
+CONTROLLER = "softgrasp_job"
+SHORTEST_STEP = 1e-3
+"""Webots takes time steps from one millisecond on (reference manual, WorldInfo)."""
+STIFF = 1e-8
+"""CFM of the world. What sticks creeps by this speed a newton in ODE, and with the default of 1e-5
+a held object sinks by 10 µm a second and newton; the direct solver needs no more than this."""
+
+
+# A grasp scene → a Webots world.
 
 
 def require_plain(scene: GraspScene) -> None:
@@ -207,12 +217,7 @@ def _remarks(built: BuiltScene) -> tuple[str, ...]:
     return tuple(remarks)
 
 
-# --------------------
 # A hand alone → a Webots world, to be closed by a controller of one's own.
-
-
-MATERIAL, ANYTHING = "hand", "default"
-"""Of the hand, and of solids that say nothing else."""
 
 
 def refuse_model(hand: Hand) -> None:
@@ -260,11 +265,7 @@ def hand_world(
     return WebotsWorld([*top, robot], laws, timestep, {}, law_remarks(laws))
 
 
-# --------------------
 # A soft finger alone → a Webots world: clamped level at the origin, in some shape.
-
-
-FINGER_MATERIAL = "finger"
 
 
 def finger_world(
@@ -295,7 +296,6 @@ def finger_world(
     return WebotsWorld([*top, robot], laws, timestep, {}, ())
 
 
-# --------------------
 # Where things stand at the start of a model, and from where they are seen.
 
 
@@ -319,17 +319,6 @@ def view_of(model: mujoco.MjModel, start: mujoco.MjData, geoms: Sequence[int]) -
 def roots(model: mujoco.MjModel) -> list[int]:
     """The bodies that stand in the world."""
     return [body for body in range(1, model.nbody) if model.body_parentid[body] == 0]
-
-
-WORLD = "WORLD"
-"""DEF of the WorldInfo, through which the controller changes gravity."""
-CONTROLLER = "softgrasp_job"
-SHORTEST_STEP = 1e-3
-"""Webots takes time steps from one millisecond on (reference manual, WorldInfo)."""
-
-STIFF = 1e-8
-"""CFM of the world. What sticks creeps by this speed a newton in ODE, and with the default of 1e-5
-a held object sinks by 10 µm a second and newton; the direct solver needs no more than this."""
 
 
 class WebotsWorld(NamedTuple):
