@@ -1,4 +1,9 @@
-"""Rigid bodies with what is stated of them and what their geometry says, for hands and robots."""
+"""Mass, density and inertia of rigid bodies, compared with their geometry, for hands and robots.
+
+A ``Body`` has the stated mass properties and the geometry. Densities must be those of solid matter,
+principal moments must satisfy the triangle inequality and m·R², and a common factor over all links
+indicates which unit is wrong.
+"""
 
 from __future__ import annotations
 
@@ -20,27 +25,27 @@ from softgrasp.mechanics.transforms import Array
 from softgrasp.model.shapes import mass_properties
 
 DENSITIES = (100.0, 20_000.0)
-"""From hollow plastic to tungsten [kg/m³]; a link beyond them has a wrong mass or geometry."""
+"""Densities from hollow plastic to tungsten [kg/m³]; a link beyond has a wrong mass or geometry."""
 UNEQUAL = 1e-3
-"""Part of the largest principal moment by which it may exceed the other two together [–]; files
-round their numbers."""
+"""Fraction by which the largest principal moment may exceed the sum of the others [–]; files have
+rounded numbers."""
 ODD_INERTIA = 3.0
-"""Ratio to the inertia of a uniform solid, or to its inverse, that is worth a remark [–]."""
+"""Ratio to the inertia of a uniform solid, or its inverse, above which there is a remark [–]."""
 MILLIMETRES = 1e3
-"""In a metre."""
+"""Millimetres in a metre."""
 TINY_INERTIA = 50.0
-"""Ratio of the inertia of a uniform solid to the stated one that no link explains [–]."""
+"""Ratio of the inertia of a uniform solid to the stated one above which that is wrong [–]."""
 COMMON_DENSITY = 1000.0
-"""What programs assume where no material is given, and near to that of plastics [kg/m³]."""
-MASS_SLIPS = {
+"""Density that programs assume without a material, near that of plastics [kg/m³]."""
+MASS_UNIT_ERRORS = {
     1e3: "grams written as kilograms",
     1e6: "milligrams written as kilograms, or volumes in cm³ times a density in kg/m³",
     1e9: "micrograms written as kilograms, or volumes in mm³ times a density in kg/m³",
     1e-3: "tonnes written as kilograms, or densities in g/cm³ taken for kg/m³",
     1e-6: "kilotonnes written as kilograms, or densities in kg/cm³ taken for kg/m³",
 }
-"""Factor by which the stated mass is too large, and what makes it so."""
-INERTIA_SLIPS = {
+"""Causes of a stated mass that is too large by a factor, by this factor."""
+INERTIA_UNIT_ERRORS = {
     1e3: "g·m² written as kg·m²",
     1e4: "kg·cm² written as kg·m²",
     1e6: "kg·mm² written as kg·m²",
@@ -48,14 +53,14 @@ INERTIA_SLIPS = {
     1e9: "g·mm² written as kg·m²",
     1e-3: "t·m² written as kg·m²",
 }
-"""Factor by which the stated inertia is too large, and what makes it so."""
+"""Causes of a stated inertia that is too large by a factor, by this factor."""
 
 
-# Rigid links of a robot as bodies: what the file states, and what their shapes say.
+# Links of robots
 
 
 def link_bodies(robot: Robot) -> list[Body]:
-    """The links that have a mass, in the order of the file.
+    """Return the links that have a mass, in the order of the file.
 
     Raises:
         DescriptionError: A mesh cannot be read.
@@ -64,7 +69,7 @@ def link_bodies(robot: Robot) -> list[Body]:
 
 
 def link_geometry(link: Link) -> Geometry | None:
-    """The shapes that show, which are the finer ones; those that touch where none show.
+    """Return the visual geometry of a link, which is finer, or else its collision geometry.
 
     Raises:
         DescriptionError: A mesh cannot be read.
@@ -73,18 +78,18 @@ def link_geometry(link: Link) -> Geometry | None:
 
 
 def geometry_of(shapes: Sequence[LinkShape]) -> Geometry | None:
-    """The solids of some shapes together, in the frame of their link."""
+    """Combine the solids of some shapes, in the frame of their link."""
     return together([_solid(part) for part in shapes])
 
 
 def tensor(inertia: Sequence[float]) -> Array:
-    """(ixx, iyy, izz, ixy, ixz, iyz) as a matrix (3, 3)."""
+    """Convert (ixx, iyy, izz, ixy, ixz, iyz) to a matrix (3, 3)."""
     xx, yy, zz, xy, xz, yz = inertia
     return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
 
 
 def six_numbers(inertia: Array) -> tuple[float, float, float, float, float, float]:
-    """A matrix (3, 3) as (ixx, iyy, izz, ixy, ixz, iyz)."""
+    """Convert a matrix (3, 3) to (ixx, iyy, izz, ixy, ixz, iyz)."""
     xx, yy, zz = np.diag(inertia).tolist()
     return (xx, yy, zz, float(inertia[0, 1]), float(inertia[0, 2]), float(inertia[1, 2]))
 
@@ -128,11 +133,11 @@ def _half(shape: Sphere | Cylinder | Cuboid | Capsule) -> Array:
             return np.array(size) / 2
 
 
-# What any rigid body obeys: densities of matter, and moments of inertia that mass can have.
+# Checks of density and inertia
 
 
 def density_check(bodies: Sequence[Body]) -> Check:
-    """Mass of each body over the volume of its geometry, with a guess of the wrong unit."""
+    """Check mass over volume of each body, and guess a wrong unit."""
     known = {body.name: body.density for body in bodies if body.density is not None}
     guess = mass_guess(list(known.values()), DENSITIES)
     low, high = DENSITIES
@@ -176,8 +181,8 @@ def density_check(bodies: Sequence[Body]) -> Check:
 
 
 def inertia_check(bodies: Sequence[Body]) -> Check:
-    """Moments of inertia: there, possible for any mass, and possible inside the geometry."""
-    findings = [finding for body in bodies for finding in _of_inertia(body)]
+    """Check that moments of inertia are stated, possible, and possible inside the geometry."""
+    findings = [finding for body in bodies for finding in _inertia_findings(body)]
     ratios = [ratio for body in bodies if (ratio := inertia_ratio(body)) is not None]
     stated = sum(body.inertia is not None for body in bodies)
     measured = f"stated for {stated} of {counted(len(bodies), 'body', 'bodies')}"
@@ -187,20 +192,20 @@ def inertia_check(bodies: Sequence[Body]) -> Check:
 
 
 def inertia_ratio(body: Body) -> float | None:
-    """Stated inertia over that of a uniform solid of the same mass, by the traces [–]."""
+    """Ratio of the stated inertia to that of a uniform solid of the same mass, by traces [–]."""
     uniform = body.uniform
     if body.inertia is None or uniform is None:
         return None
     return float(np.trace(body.inertia) / np.trace(uniform))
 
 
-def possible(moments: Sequence[float]) -> bool:
-    """Whether some distribution of mass has these principal moments, smallest first."""
+def is_possible_inertia(moments: Sequence[float]) -> bool:
+    """Whether some distribution of mass has these principal moments, in ascending order."""
     small, middle, large = moments
     return small > 0.0 and small + middle >= large * (1.0 - UNEQUAL)
 
 
-def _of_inertia(body: Body) -> Iterator[Finding]:
+def _inertia_findings(body: Body) -> Iterator[Finding]:
     moments = body.moments
     if moments is None:
         yield _finding(
@@ -208,41 +213,41 @@ def _of_inertia(body: Body) -> Iterator[Finding]:
             "an inertia beside its mass",
             "none",
             {"mass_kg": body.mass},
-            "a simulation takes that of a ball of water",
+            "a simulation uses that of a ball of water",
         )
         return
-    if not possible(moments.tolist()):
+    if not is_possible_inertia(moments.tolist()):
         small, middle, large = moments.tolist()
         yield _finding(
             body,
             "principal moments of which each is above 0 and at most the sum of the others",
             f"{small:.4g}, {middle:.4g} and {large:.4g} kg·m²",
             {"smallest_kg_m2": small, "middle_kg_m2": middle, "largest_kg_m2": large},
-            "no body has these; are products and moments in their places?",
+            "no body has these; are moments and products in the right order?",
         )
     else:
         yield from _against_geometry(body)
 
 
 def _against_geometry(body: Body) -> Iterator[Finding]:
-    """∫r² dm is half the trace, and at most m·R² for mass that lies within R of its centre."""
+    """Compare with the bound m·R² of half the trace, ∫r² dm, for mass within R of its centre."""
     ratio, geometry = inertia_ratio(body), body.geometry
     if ratio is None or geometry is None or body.inertia is None:
         return
     reach = geometry.farthest(body.center)
     max_half_trace = body.mass * reach**2
     half = float(np.trace(body.inertia)) / 2.0
-    numbers = {"to_uniform_solid": ratio, "half_trace_kg_m2": half, "most_kg_m2": max_half_trace}
+    numbers = {"to_uniform_solid": ratio, "half_trace_kg_m2": half, "max_kg_m2": max_half_trace}
     guess = inertia_guess(ratio, ODD_INERTIA)
     advice = "" if guess is None else f"divided by {guess.factor:g} it fits: {guess.words}"
     if half > max_half_trace:
         yield _finding(
             body,
-            f"at most {max_half_trace:.3g} kg·m² for half the trace, m·R² of its {body.mass:.4g} kg within "
-            f"{reach * 1e3:.3g} mm",
+            f"at most {max_half_trace:.3g} kg·m² for half the trace, m·R² of its "
+            f"{body.mass:.4g} kg within {reach * 1e3:.3g} mm",
             f"{half:.3g} kg·m², {ratio:.3g} x a uniform solid of its geometry",
             numbers,
-            advice or "its own geometry gives a better one",
+            advice or "its geometry gives a better one",
         )
     elif ratio < 1.0 / TINY_INERTIA:
         yield _finding(
@@ -250,7 +255,7 @@ def _against_geometry(body: Body) -> Iterator[Finding]:
             f"at least {1.0 / TINY_INERTIA:g} x the inertia of a uniform solid of its geometry",
             f"{ratio:.3g} x",
             numbers,
-            advice or "its own geometry gives a better one",
+            advice or "its geometry gives a better one",
         )
     elif not 1.0 / ODD_INERTIA <= ratio <= ODD_INERTIA:
         yield Finding(
@@ -280,32 +285,32 @@ def _finding(
 
 @dataclass(frozen=True, eq=False)
 class Geometry:
-    """The solids of one body together, at uniform density; lengths in metres, in its frame."""
+    """Solids of one body at uniform density, in its frame."""
 
     volume: float
     """[m³]"""
     center: Array
     """(3,) centre of volume [m]."""
     inertia: Array
-    """(3, 3) about that centre for 1 kg/m³ [m⁵]."""
+    """(3, 3) about that centre at 1 kg/m³ [m⁵]."""
     points: Array
-    """(n, 3), whose convex hull holds all of it [m]."""
+    """(n, 3), with all of it in their convex hull [m]."""
 
     def inertia_about(self, center: Array) -> Array:
-        """Inertia (3, 3) for 1 kg/m³ about another point (3,) [m⁵]."""
+        """Inertia (3, 3) at 1 kg/m³ about another point (3,) [m⁵]."""
         return self.inertia + self.volume * steiner(center - self.center)
 
     def farthest(self, center: Array) -> float:
-        """Distance from a point (3,) to the farthest of the geometry [m]."""
+        """Largest distance of the geometry from a point (3,) [m]."""
         return float(np.linalg.norm(self.points - center, axis=1).max())
 
 
 @dataclass(frozen=True, eq=False)
 class Body:
-    """A rigid body as it is described, and its geometry where there is some."""
+    """A rigid body as described, with its geometry where there is any."""
 
     subject: str
-    """What a sentence calls it: ``link 'base'``."""
+    """Its name in messages: ``link 'base'``."""
     name: str
     mass: float
     """[kg]"""
@@ -327,34 +332,34 @@ class Body:
 
     @property
     def uniform(self) -> Array | None:
-        """Inertia (3, 3) that its mass has, spread evenly over the geometry [kg·m²]."""
+        """Inertia (3, 3) of its mass at uniform density in the geometry [kg·m²]."""
         if self.geometry is None:
             return None
         return self.mass / self.geometry.volume * self.geometry.inertia_about(self.center)
 
 
 def steiner(offset: Array) -> Array:
-    """Inertia (3, 3) of a unit mass at (3,), which a body gets when its axes move that far."""
+    """Inertia (3, 3) of a unit mass at an offset (3,) (Steiner's theorem)."""
     return float(offset @ offset) * np.eye(3) - np.outer(offset, offset)
 
 
 def placed(volume: float, inertia: Array, points: Array, frame: Array) -> Geometry:
-    """A solid about its own centre, put where a frame (4, 4) says.
+    """Transform a solid from its centre to the frame of a body.
 
     Args:
         volume: [m³]
         inertia: (3, 3) about the centre at unit density [m⁵].
         points: (n, 3) relative to the centre.
-        frame: Pose of the centre's frame in the body's.
+        frame: Pose (4, 4) of the centre's frame in that of the body.
     """
     rotation, centre = frame[:3, :3], frame[:3, 3]
     return Geometry(volume, centre, rotation @ inertia @ rotation.T, points @ rotation.T + centre)
 
 
 def together(parts: Sequence[Geometry]) -> Geometry | None:
-    """Several solids as one; None where there are none.
+    """Combine several solids; None where there are none.
 
-    Where they overlap, the space counts twice.
+    Overlaps count twice.
     """
     if not parts:
         return None
@@ -369,29 +374,29 @@ def together(parts: Sequence[Geometry]) -> Geometry | None:
 
 
 def box_corners(half: Array) -> Array:
-    """Corners (8, 3) of a box with these half edges (3,) about the origin."""
+    """Corners (8, 3) of a box about the origin with half edges (3,)."""
     signs = np.array(np.meshgrid([-1, 1], [-1, 1], [-1, 1])).reshape(3, -1).T
     return np.asarray(signs * half)
 
 
-# Which slip of a unit explains a mass or an inertia that is wrong by a round factor.
+# Unit errors
 
 
 class Guess(NamedTuple):
-    """A factor by which numbers are too large, and what explains it."""
+    """Factor by which numbers are too large, and its cause."""
 
     factor: float
     words: str
 
 
 def mass_guess(densities: Sequence[float], usual: tuple[float, float]) -> Guess | None:
-    """The slip that explains all densities outside the usual at once; None where none does.
+    """Guess the unit error that explains all unusual densities at once; None where none does.
 
-    Of the factors that bring every one of them back, it is the one that brings them nearest to the
-    densities that are usual already, or to ``COMMON_DENSITY`` where none is.
+    Of the factors that make all of them usual, it is the one that brings them nearest to the other
+    densities, or to ``COMMON_DENSITY`` without others.
 
     Args:
-        densities: Of the bodies of one robot [kg/m³].
+        densities: Densities of the bodies of one robot [kg/m³].
         usual: Lowest and highest usual density [kg/m³].
     """
     low, high = usual
@@ -400,23 +405,23 @@ def mass_guess(densities: Sequence[float], usual: tuple[float, float]) -> Guess 
     if not odd:
         return None
     goal = math.log(median(good) if good else COMMON_DENSITY)
-    fitting = [f for f in MASS_SLIPS if all(low <= density / f <= high for density in odd)]
+    fitting = [f for f in MASS_UNIT_ERRORS if all(low <= density / f <= high for density in odd)]
     if not fitting:
         return None
     best = min(fitting, key=lambda f: abs(math.log(median(odd) / f) - goal))
-    return Guess(best, MASS_SLIPS[best])
+    return Guess(best, MASS_UNIT_ERRORS[best])
 
 
 def inertia_guess(ratio: float, within: float) -> Guess | None:
-    """The slip that brings a ratio to the inertia of a uniform solid near 1, if there is one.
+    """Guess the unit error that explains a ratio to the inertia of a uniform solid.
 
     Args:
         ratio: Stated inertia over that of a uniform solid [–].
-        within: How far from 1 it may be afterwards, up or down [–].
+        within: Largest ratio after the correction, or its inverse [–].
     """
     if ratio <= 0.0 or 1.0 / within <= ratio <= within:
         return None
-    best = min(INERTIA_SLIPS, key=lambda f: abs(math.log(ratio / f)))
+    best = min(INERTIA_UNIT_ERRORS, key=lambda f: abs(math.log(ratio / f)))
     if not 1.0 / within <= ratio / best <= within:
         return None
-    return Guess(best, INERTIA_SLIPS[best])
+    return Guess(best, INERTIA_UNIT_ERRORS[best])

@@ -1,4 +1,7 @@
-"""Hands: masses, inertia, limits, collisions with itself and its two grasps, all measured."""
+"""Checks of hands: size, mass, inertia, limits, self-collision, and reach of its two grasps.
+
+All are measured on the compiled model in its start postures.
+"""
 
 from __future__ import annotations
 
@@ -38,28 +41,28 @@ from softgrasp.model.shapes import TOUCHING_GROUPS, mass_properties
 
 MM = 1e3
 USUAL_MASS = (0.01, 10.0)
-"""Of all that moves in a hand [kg]."""
+"""Usual mass of the moving links of a hand [kg]."""
 USUAL_SPAN = (2e-3, LONGEST_FINGER)
-"""Of the longest finger [m]."""
+"""Usual length of the longest finger [m]."""
 SAMPLES = 41
-"""Places over a joint's range at which collisions are looked for."""
+"""Positions over a joint's range at which collisions are computed."""
 DEEPER = 1e-4
 """How much deeper than at the start two parts must overlap to block a joint [m]."""
 BLOCKED, UNREACHABLE = 0.5, 0.97
-"""Blocked part of a joint's range that is worth a remark, and that leaves nothing to use [–]."""
+"""Blocked fractions of a joint's range: for a remark, and for a joint without use [–]."""
 LOCKED = 1e-6
 """Width of a range below which a joint is locked [rad or m]."""
 PROBE_RADIUS, PROBE_DENSITY = 5e-3, 700.0
-"""A small ball at its grasp centre builds a hand without an object of its own."""
+"""Radius [m] and density [kg/m³] of the ball at the grasp centre with which a hand is built."""
 FAR = 0.5
-"""Part of a finger's length by which a centre may be out of reach, as objects have a size [–]."""
+"""Fraction of a finger's length by which a centre may be out of reach, due to object size [–]."""
 GEOM = mujoco.mjtGeom
-NOTHING = 2e-6
-"""Mass up to which a body without geometry stands for nothing but a joint [kg]."""
+DUMMY_MASS = 2e-6
+"""Largest mass of bodies that only connect joints and have no geometry [kg]."""
 
 
 def inspect_hand(hand: Hand) -> Inspection:
-    """All checks of a hand, made on its compiled model."""
+    """Run all checks of a hand on its compiled model."""
     try:
         built = hand_model(hand)
     except BuildError as error:
@@ -67,7 +70,7 @@ def inspect_hand(hand: Hand) -> Inspection:
             subject=f"hand '{hand.name}'",
             severity="problem",
             check="build",
-            expected="a hand that MuJoCo can move",
+            expected="a hand that MuJoCo can simulate",
             actual=str(error),
         )
         return Inspection("hand", hand.name, (Check("build", "refused", (finding,)),))
@@ -127,7 +130,7 @@ def _mass_check(built: HandModel, bodies: list[Body]) -> Check:
 
 def _limit_check(built: HandModel) -> Check:
     joints = [built.model.joint(index) for _, index in built.actuators if index is not None]
-    findings = [finding for joint in joints for finding in _of_joint(joint)]
+    findings = [finding for joint in joints for finding in _joint_findings(joint)]
     for digit in built.hand.soft_fingers:
         low, high = digit.limits
         if low == high:
@@ -142,13 +145,13 @@ def _limit_check(built: HandModel) -> Check:
     )
 
 
-def _of_joint(joint: mujoco._structs._MjModelJointViews) -> Iterator[Finding]:
+def _joint_findings(joint: mujoco._structs._MjModelJointViews) -> Iterator[Finding]:
     low, high = (float(end) for end in joint.range)
     is_hinge = joint.type[0] == mujoco.mjtJoint.mjJNT_HINGE
     measured = f"{low:.4g} … {high:.4g} {'rad' if is_hinge else 'm'}"
     numbers, subject = {"lower": low, "upper": high}, f"joint '{joint.name}'"
     if not joint.limited[0]:
-        yield _limit(subject, "remark", "limits", "none", {}, "its targets stop nowhere")
+        yield _limit(subject, "remark", "limits", "none", {}, "its targets have no limit")
     elif high - low <= LOCKED:
         yield _limit(subject, "remark", "limits apart", measured, numbers, "it cannot move")
     elif is_hinge and (doubt := range_doubt(low, high)):
@@ -174,11 +177,11 @@ def _limit(
     )
 
 
-# Does a hand touch itself: where it starts, and on the way of each of its joints?
+# Self-collision
 
 
 def overlap_check(hand: HandModel) -> Check:
-    """Pairs of bodies that overlap in a start posture, with their depths."""
+    """Check overlaps of bodies in start postures."""
     findings: list[Finding] = []
     postures = {"the start posture": hand.start}
     presets = [grasp for grasp, preset in hand.hand.grasps if preset.start is not None]
@@ -196,9 +199,9 @@ def overlap_check(hand: HandModel) -> Check:
 
 
 def blocked_check(hand: HandModel) -> Check:
-    """Joints that turn their phalanges into another part of the hand over most of their range.
+    """Check for joints whose phalanges collide with the hand over most of their range.
 
-    One that has nearly nothing left is a problem where no other drive could move that part away.
+    A joint with nearly no free range is a problem where no other actuator moves the other part.
     """
     blocked = {name: _blocked_fraction(hand, name) for name in _rigid_joints(hand)}
     findings = tuple(
@@ -210,7 +213,7 @@ def blocked_check(hand: HandModel) -> Check:
             check="reachable",
             expected=f"phalanges free over at least {100 * (1 - BLOCKED):g} % of its range",
             actual=f"{100 * fraction:.0f} % blocked by {blocker}, the other joints at their start",
-            numbers={"blocked_share": fraction},
+            numbers={"blocked_fraction": fraction},
             advice="narrow its limits, or move the parts apart",
         )
         for name, (fraction, blocker) in blocked.items()
@@ -222,7 +225,7 @@ def blocked_check(hand: HandModel) -> Check:
 
 
 def _stays(hand: HandModel, joint: str, blocker: str) -> bool:
-    """Whether no other drive than that of a joint moves what blocks it."""
+    """Whether no actuator of another joint moves the blocking body."""
     others = (actuator for actuator in hand.hand.actuators if actuator.joint != joint)
     moving = (actuator for actuator in others if actuator.limits[0] < actuator.limits[1])
     return not any(blocker in actuator.stops for actuator in moving)
@@ -242,18 +245,18 @@ def _overlap(hand: HandModel, where: str, depths: dict[Pair, float], severity: S
         advice=(
             "both grasps start elsewhere"
             if severity == "remark"
-            else "they do not touch each other in a simulation; move the start or the shapes"
+            else "they do not collide in a simulation; move the start or the shapes"
         ),
     )
 
 
 def _depths(hand: HandModel, posture: Array) -> dict[Pair, float]:
-    hand.take(posture)
+    hand.set_posture(posture)
     return {pair: penetration(hand.model, hand.data, pair) for pair in hand.pairs}
 
 
 def _rigid_joints(hand: HandModel) -> Iterator[str]:
-    """Joints with limits that a drive of the hand moves, but those that are locked."""
+    """Actuated joints with limits that are not locked."""
     for _, index in hand.actuators:
         if index is None:
             continue
@@ -264,16 +267,16 @@ def _rigid_joints(hand: HandModel) -> Iterator[str]:
 
 
 def _blocked_fraction(hand: HandModel, name: str) -> tuple[float, str]:
-    """Part of a joint's range in which what it moves is inside the rest, and of what most often.
+    """Return the fraction of a joint's range in which its subtree collides, and the usual body.
 
-    The other joints stand where a grasp starts; of several starts the one that blocks least counts.
+    The other joints have the start posture of a grasp; of several, the smallest fraction counts.
     """
     results = [_blocked_from(hand, name, posture) for posture in _used_starts(hand)]
     return min(results, key=lambda pair: pair[0])
 
 
 def _used_starts(hand: HandModel) -> list[Array]:
-    """The postures from which the grasps close, each once."""
+    """Start postures of the grasps without repetitions."""
     starts = [hand.start_of(grasp) for grasp, _ in hand.hand.grasps]
     return [one for i, one in enumerate(starts) if not any((one == s).all() for s in starts[:i])]
 
@@ -289,7 +292,7 @@ def _blocked_from(hand: HandModel, name: str, start: Array) -> tuple[float, str]
     posture, blockers = start.copy(), list[str]()
 
     def depths() -> Array:
-        data.qpos[:] = hand.led(posture)
+        data.qpos[:] = hand.with_followers(posture)
         mujoco.mj_kinematics(model, data)
         near = (mujoco.mj_geomDistance(model, data, *geoms[i], DEEPER, None) for i in crossing)
         return -np.fromiter(near, float)
@@ -306,7 +309,7 @@ def _blocked_from(hand: HandModel, name: str, start: Array) -> tuple[float, str]
 
 
 def _downstream(model: mujoco.MjModel, body: int) -> set[int]:
-    """A body and all that hangs on it."""
+    """A body and its subtree."""
     bodies = {body}
     for index in range(body + 1, model.nbody):
         if int(model.body_parentid[index]) in bodies:
@@ -314,11 +317,11 @@ def _downstream(model: mujoco.MjModel, body: int) -> set[int]:
     return bodies
 
 
-# Can a hand do its named grasps: is the centre within reach, and does every drive have a way?
+# Grasps
 
 
 def reach_check(hand: HandModel) -> Check:
-    """Distance of each grasp's centre from the bases of the fingers, against their lengths."""
+    """Compare distances of grasp centres from finger bases with the lengths of fingers."""
     known = reaches(hand)
     findings, reached = [], []
     for grasp, preset in hand.hand.grasps:
@@ -356,7 +359,7 @@ def _out_of_reach(grasp: str, finger: str, gap: float, length: float) -> Finding
 
 
 def closing_check(hand: HandModel) -> Check:
-    """Whether every drive with a rate has a way to go from its start."""
+    """Check that every actuator with a rate can move from its start."""
     findings = tuple(
         finding for grasp, preset in hand.hand.grasps for finding in _stuck(hand, grasp, preset)
     )
@@ -366,11 +369,11 @@ def closing_check(hand: HandModel) -> Check:
 
 
 def build_check(hand: HandModel) -> Check:
-    """Whether the hand can be built around a small ball that stays at the centre of each grasp."""
+    """Check that the hand can be built around a small fixed ball at the centre of each grasp."""
     ball = GraspObject(name="ball", shape=Sphere(radius=PROBE_RADIUS), density=PROBE_DENSITY)
     findings = []
     for grasp, _ in hand.hand.grasps:
-        # parts that overlap are told of by their own check
+        # overlaps have another check
         scene = GraspScene(hand=hand.hand, object=ball, grasp=grasp, self_contact=False)
         findings += [
             Finding(
@@ -378,16 +381,16 @@ def build_check(hand: HandModel) -> Check:
                 severity="problem",
                 check="build",
                 expected=f"a model with a ball of {2 * MM * PROBE_RADIUS:g} mm at the centre",
-                actual=words,
+                actual=message,
                 numbers={"ball_radius_m": PROBE_RADIUS},
             )
-            for words in _complaints(scene)
+            for message in _build_messages(scene)
         ]
     return Check("build", "around a ball of 10 mm in both grasps", tuple(findings))
 
 
-def _complaints(scene: GraspScene) -> list[str]:
-    """What building a scene warns of or fails with."""
+def _build_messages(scene: GraspScene) -> list[str]:
+    """Warnings or the error of building a scene."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", SoftgraspWarning)
         try:
@@ -398,9 +401,9 @@ def _complaints(scene: GraspScene) -> list[str]:
 
 
 def reaches(hand: HandModel) -> dict[str, tuple[np.ndarray, float]]:
-    """Base (3,) and stretched length of each finger in the hand's frame, from its tip backwards."""
+    """Base (3,) and stretched length of each finger in the hand's frame [m]."""
     model, owners = hand.model, names.parts(hand.hand)
-    hand.take(hand.start)
+    hand.set_posture(hand.start)
     reach_of_fingers = {}
     rigid, soft = hand.hand.fingers, hand.hand.soft_fingers
     for finger in [*(one.name for one in rigid), *(one.name for one in soft)]:
@@ -420,13 +423,13 @@ def reaches(hand: HandModel) -> dict[str, tuple[np.ndarray, float]]:
 def _belongs(
     model: mujoco.MjModel, body: int, finger: str, owners: dict[str, tuple[str, str]]
 ) -> bool:
-    """Whether a body is one of a finger; rows without a link have no owner that is known."""
+    """Whether a body belongs to a finger; bodies without a link have no known owner."""
     name = model.body(body).name
     return body > 0 and name != names.PALM and owners.get(name, (finger, ""))[0] == finger
 
 
 def _slide(model: mujoco.MjModel, body: int) -> float:
-    """How far the sliding joints of a body reach [m]."""
+    """Largest travel of the sliding joints of a body [m]."""
     first, count = int(model.body_jntadr[body]), int(model.body_jntnum[body])
     slides = (
         float(np.abs(model.jnt_range[joint]).max())
@@ -441,13 +444,15 @@ def _stuck(hand: HandModel, grasp: str, preset: GraspPreset) -> Iterator[Finding
     rates = preset.rates.for_fingers(described.rows, described.actuator_word)
     starts = preset.start or tuple(actuator.start for actuator in described.actuators)
     if not any(rates):
-        yield _closing(grasp, "a drive that moves", "rates of 0 in all", {"actuators": len(rates)})
+        yield _closing(
+            grasp, "an actuator that moves", "rates of 0 in all", {"actuators": len(rates)}
+        )
     labels = (f"{'actuator' if j is None else 'joint'} '{name}'" for name, j in hand.actuators)
     entries = zip(labels, described.actuators, rates, starts, strict=True)
     for name, actuator, rate, start in entries:
         low, high = actuator.limits
         if low == high or not rate:
-            continue  # a locked joint is told of once, with the limits
+            continue  # a locked joint has a finding of its limits
         end = high if rate > 0.0 else low
         if start == end:
             yield _closing(
@@ -475,21 +480,21 @@ def _closing(
     )
 
 
-# A hand alone as a compiled model in its start posture, and its bodies with their geometry.
+# Compiled hands
 
 
 @dataclass(frozen=True, eq=False)
 class HandModel:
-    """A compiled hand; ``data`` is its start posture, and moves with what is asked of it."""
+    """A compiled hand; ``data`` begins in the start posture, and methods change it."""
 
     hand: Hand
     model: mujoco.MjModel
     data: mujoco.MjData
     pairs: tuple[Pair, ...]
-    """Geoms of the hand that can touch one another."""
+    """Pairs of geoms of the hand that can collide."""
 
-    def take(self, posture: Array) -> None:
-        """Put the joints where a vector of the length of ``qpos`` says."""
+    def set_posture(self, posture: Array) -> None:
+        """Set the joint variables, as long as ``qpos``."""
         self.data.qpos[:] = posture
         mujoco.mj_forward(self.model, self.data)
 
@@ -504,13 +509,13 @@ class HandModel:
         if preset.start is None:
             return posture
         for (_, joint), value in zip(self.actuators, preset.start, strict=True):
-            if joint is not None:  # the pressure of a soft finger is none
+            if joint is not None:  # the pressure of a soft finger has none
                 posture[self.model.jnt_qposadr[joint]] = value
-        return self.led(posture)
+        return self.with_followers(posture)
 
     @property
     def actuators(self) -> list[tuple[str, int | None]]:
-        """Name of each drive's actuator, and the joint that it moves, where it moves one."""
+        """Name of each actuator and the index of its joint, None where it has none."""
         model = self.model
         is_joint = [kind == mujoco.mjtTrn.mjTRN_JOINT for kind in model.actuator_trntype]
         return [
@@ -518,8 +523,8 @@ class HandModel:
             for i in range(model.nu)
         ]
 
-    def led(self, posture: Array) -> Array:
-        """A posture with the joints that follow others where these put them; changed in place."""
+    def with_followers(self, posture: Array) -> Array:
+        """Set the joints that follow others in a posture, in place; return it."""
         model = self.model
         for index in range(model.neq):
             first, second = int(model.eq_obj1id[index]), int(model.eq_obj2id[index])
@@ -532,7 +537,7 @@ class HandModel:
 
 
 def hand_model(hand: Hand) -> HandModel:
-    """Compile a hand and put it into its start posture.
+    """Compile a hand in its start posture.
 
     Raises:
         BuildError: MuJoCo refuses it.
@@ -541,16 +546,16 @@ def hand_model(hand: Hand) -> HandModel:
     soft = {digit.name for digit in hand.soft_fingers}
     chains = {body: one for body, (one, _) in names.parts(hand).items() if one in soft}
     result = HandModel(hand, model, mujoco.MjData(model), tuple(self_pairs(model, chains)))
-    result.take(result.start)
+    result.set_posture(result.start)
     return result
 
 
 def hand_bodies(model: mujoco.MjModel) -> list[Body]:
-    """The bodies of a compiled hand that have a mass; a fixed palm may have none."""
+    """Return the bodies of a compiled hand that have a mass; a fixed palm may have none."""
     bodies = []
     for index in range(1, model.nbody):
         geometry = _geometry(model, index)
-        if model.body_mass[index] <= (NOTHING if geometry is None else 0.0):
+        if model.body_mass[index] <= (DUMMY_MASS if geometry is None else 0.0):
             continue
         rotation = transform(quaternion=model.body_iquat[index])[:3, :3]
         name = model.body(index).name

@@ -1,4 +1,4 @@
-"""One entry for all that can be inspected."""
+"""Inspect a hand, an object, a mesh or a robot."""
 
 from __future__ import annotations
 
@@ -15,21 +15,20 @@ from softgrasp.errors import DescriptionError
 def inspect(
     described: Hand | GraspObject | Robot | Mesh, *, inertia: Sequence[float] | None = None
 ) -> Inspection:
-    """Measure a hand, an object, a mesh or a robot, and tell what is odd about it.
+    """Measure a hand, an object, a mesh or a robot, and report unusual values.
 
-    Nothing is changed and nothing is raised for what is merely wrong: findings are values, each
-    with its numbers.
+    Nothing is changed, and wrong values raise no error: findings are values with their numbers.
 
     Args:
-        described: What to inspect.
-        inertia: Of an object: moments that another description of it states, three principal
-            ones or (ixx, iyy, izz, ixy, ixz, iyz) about the centre of mass [kg·m²].
+        described: Hand, object, robot or mesh.
+        inertia: Only for an object: moments of inertia from another description of it, three
+            principal ones or (ixx, iyy, izz, ixy, ixz, iyz) about the centre of mass [kg·m²].
 
     Returns:
-        All checks with what they measured; ``.problems``, ``.remarks``, ``.verdict``.
+        All checks with their measurements; ``.problems``, ``.remarks``, ``.verdict``.
 
     Raises:
-        DescriptionError: A mesh cannot be read, or it is nothing that can be inspected.
+        DescriptionError: A mesh cannot be read, or the value is of another type.
     """
     if isinstance(described, GraspObject):
         from softgrasp.checks.mesh import inspect_object

@@ -1,4 +1,4 @@
-"""Meshes: is the surface closed, where does the file's origin stand, and what of it touches?"""
+"""Checks of objects and meshes: size, mass, density, inertia, surface, origin and convex parts."""
 
 from __future__ import annotations
 
@@ -34,29 +34,27 @@ from softgrasp.model.shapes import extent, mass_properties
 
 CM3 = 1e6
 USUAL_SIZE, USUAL_MASS = (2e-3, 2.0), (1e-5, 100.0)
-"""From and to [m] and [kg]; beyond them a unit is probably wrong."""
+"""Lowest and highest usual size [m] and mass [kg]; beyond them a unit is probably wrong."""
 OFF_CENTER = 0.05
-"""Distance of the file's origin from the centre of mass, in extents, worth a remark [–]."""
+"""Distance of the file's origin from the centre of mass over the extent, for a remark [–]."""
 MANY_FACES = 10_000
-"""Faces above which building, drawing and cutting a mesh take noticeably longer."""
+"""Faces above which building, rendering and decomposing a mesh take noticeably longer."""
 GOOD_FACES = 2000
 SMALL_DIFFERENCE = 0.05
-"""Difference between parts and mesh worth a remark [–]; CoACD's own threshold leaves so much."""
+"""Relative difference of volumes of parts and mesh above which there is a remark [–], as CoACD's
+threshold allows."""
 HULL_INERTIA = 1.1
-"""Inertia of the hull over that of the mesh, at the same mass, worth a remark [–]."""
+"""Inertia of the hull over that of the mesh at the same mass, for a remark [–]."""
 MM = 1e3
 
 
-# Objects: size, mass, density, stated inertia, and the mesh where there is one.
-
-
 def inspect_object(described: GraspObject, *, inertia: Sequence[float] | None = None) -> Inspection:
-    """All checks of an object.
+    """Run all checks of an object.
 
     Args:
         described: The object.
-        inertia: Moments that another description states, three principal ones or (ixx, iyy, izz,
-            ixy, ixz, iyz) about the centre of mass [kg·m²].
+        inertia: Moments of inertia from another description, three principal ones or (ixx, iyy,
+            izz, ixy, ixz, iyz) about the centre of mass [kg·m²].
 
     Raises:
         DescriptionError: Its mesh cannot be read, or ``inertia`` does not have 3 or 6 numbers.
@@ -75,7 +73,7 @@ def inspect_object(described: GraspObject, *, inertia: Sequence[float] | None = 
 
 
 def inspect_mesh(shape: Mesh) -> Inspection:
-    """All checks of a mesh that is no object yet.
+    """Run all checks of a mesh without an object.
 
     Raises:
         DescriptionError: It cannot be read.
@@ -159,17 +157,17 @@ def _stated(described: GraspObject, subject: str, inertia: Sequence[float]) -> B
 
 
 def mesh_checks(shape: Mesh, subject: str) -> list[Check]:
-    """All checks of a mesh as an object.
+    """Run all checks of the mesh of an object.
 
     Args:
         shape: The mesh.
-        subject: What a sentence calls it.
+        subject: Its name in messages.
 
     Raises:
         DescriptionError: It cannot be read, or is flat.
     """
     solid = mesh_solid(shape)
-    shape, uncut = cut_or_hull(shape)
+    shape, failure = cut_or_hull(shape)
     body = load_mesh(shape)
     report_progress(f"measuring {subject}")
     return [
@@ -178,7 +176,7 @@ def mesh_checks(shape: Mesh, subject: str) -> list[Check]:
         _origin(solid, subject),
         _against_hull(solid, subject),
         _faces(solid, subject),
-        _uncut(subject, uncut) if uncut else _parts(shape, solid, body, subject),
+        _not_decomposed(subject, failure) if failure else _parts(shape, solid, body, subject),
     ]
 
 
@@ -191,28 +189,28 @@ def _size(solid: Solid, shape: Mesh, subject: str) -> Check:
     advice, numbers = doubt.partition("; ")[2], {"extent_m": float(size.max())}
     expected, actual = f"a largest extent of {MM * SMALLEST:g} mm … {LARGEST:g} m", f"{text} mm"
     return Check(
-        "size", actual, _one("size", subject, "problem", expected, actual, numbers, advice)
+        "size", actual, _finding("size", subject, "problem", expected, actual, numbers, advice)
     )
 
 
 def _surface(solid: Solid, subject: str) -> Check:
-    """What had to be mended to make a solid of the surface, each with its numbers."""
+    """Report the repairs that made a solid of the surface, with their numbers."""
     expected = {
         "folds": "each face once",
-        "winding": "faces that are wound alike",
+        "winding": "faces with consistent winding",
         "watertight": "a watertight surface",
-        "direction": "faces that look outwards",
+        "direction": "faces with outward normals",
         "hull": "a surface that bounds a volume",
     }
     findings = tuple(
         finding
         for one in solid.mended
-        for finding in _one(
+        for finding in _finding(
             "surface", subject, "problem", expected[one.kind], one.note, dict(one.numbers)
         )
     )
-    state = "closed" if solid.closed else "open, its hull stands in"
-    mended = f", mended: {', '.join(one.kind for one in solid.mended)}" if solid.mended else ""
+    state = "closed" if solid.closed else "open, replaced by its hull"
+    mended = f", repaired: {', '.join(one.kind for one in solid.mended)}" if solid.mended else ""
     volume = (
         f"{solid.volume * CM3:.4g} cm³, {100 * solid.volume / solid.hull_volume:.3g} % of its hull"
     )
@@ -225,27 +223,27 @@ def _origin(solid: Solid, subject: str) -> Check:
     text = f"({', '.join(f'{round(MM * x, 2) + 0.0:g}' for x in centre)}) mm"
     findings: tuple[Finding, ...] = ()
     if away > OFF_CENTER * size:
-        findings = _one(
+        findings = _finding(
             "origin",
             subject,
             "remark",
             "the file's origin at the centre of mass",
             f"the centre of mass {MM * away:.3g} mm away from it, at {text}",
-            {"distance_m": away, "share_of_extent": away / size},
-            "softgrasp moves it there; poses of other programs are of the file's origin",
+            {"distance_m": away, "fraction_of_extent": away / size},
+            "softgrasp moves it there; poses of other programs refer to the file's origin",
         )
     return Check("origin", f"centre of mass {text}", findings)
 
 
 def _against_hull(solid: Solid, subject: str) -> Check:
-    """Inertia of the hull at the mass of the mesh: what a program that takes hulls would use."""
+    """Compare with the inertia of the hull at the same mass, which other programs use."""
     hull = hull_of(solid.vertices)
     inertia_per_volume = solid.inertia / solid.volume
     other = _inertia_of(hull.vertices, hull.faces) / hull.volume
     ratio = float(np.trace(other) / np.trace(inertia_per_volume))
     findings: tuple[Finding, ...] = ()
     if not 1.0 / HULL_INERTIA <= ratio <= HULL_INERTIA:
-        findings = _one(
+        findings = _finding(
             "hull",
             subject,
             "remark",
@@ -256,7 +254,7 @@ def _against_hull(solid: Solid, subject: str) -> Check:
                 "hull_inertia_to_mesh": ratio,
                 "hull_volume_to_mesh": solid.hull_volume / solid.volume,
             },
-            "softgrasp takes the mesh's own; programs that take the hull's move it wrongly",
+            "softgrasp uses that of the mesh; with that of the hull motions are wrong",
         )
     return Check("hull", f"hull has {ratio:.3g} x the inertia at the same mass", findings)
 
@@ -281,26 +279,26 @@ def _faces(solid: Solid, subject: str) -> Check:
     number = len(solid.faces)
     findings: tuple[Finding, ...] = ()
     if number > MANY_FACES:
-        findings = _one(
+        findings = _finding(
             "faces",
             subject,
             "remark",
             f"at most {MANY_FACES} faces",
             f"{number}",
             {"faces": number},
-            f"{GOOD_FACES} do for a grasp; cutting this many into convex parts can take minutes, "
-            "the first time",
+            f"{GOOD_FACES} are enough for a grasp; decomposing this many into convex parts can "
+            "take minutes, the first time",
         )
     return Check("faces", f"{number} faces, {len(solid.vertices)} vertices", findings)
 
 
-def _uncut(subject: str, why: str) -> Check:
-    findings = _one("parts", subject, "problem", "convex parts", f"none: {why}", {})
-    return Check("parts", "not cut into convex parts", findings)
+def _not_decomposed(subject: str, reason: str) -> Check:
+    findings = _finding("parts", subject, "problem", "convex parts", f"none: {reason}", {})
+    return Check("parts", "not decomposed into convex parts", findings)
 
 
 def _parts(shape: Mesh, solid: Solid, body: MeshBody, subject: str) -> Check:
-    """Volume and place of what touches, against the mesh that is seen."""
+    """Compare volume and position of the colliding parts with the visual mesh."""
     filled = union_volume(body.parts)
     ratio = filled / solid.volume
     parts = (
@@ -313,13 +311,13 @@ def _parts(shape: Mesh, solid: Solid, body: MeshBody, subject: str) -> Check:
         severity: Severity = "problem" if abs(ratio - 1.0) > VOLUME_TOLERANCE else "remark"
         expected = f"parts that fill what the mesh fills, within {100 * SMALL_DIFFERENCE:g} %"
         what = f"{text}, {100 * abs(ratio - 1.0):.3g} % {'more' if ratio > 1.0 else 'less'}"
-        findings = _one(
+        findings = _finding(
             "parts", subject, severity, expected, what, numbers, _cure(shape, body, ratio)
         )
     corners = np.vstack([vertices for vertices, _ in body.parts]) + body.center_of_mass
     gap = distance_of_boxes(corners, solid.vertices)
     if gap > POSITION_TOLERANCE * float(np.ptp(solid.vertices, axis=0).max()):
-        findings += _one(
+        findings += _finding(
             "parts",
             subject,
             "problem",
@@ -340,10 +338,10 @@ def _cure(shape: Mesh, body: MeshBody, ratio: float) -> str:
         cure = "use `collision: decompose`, or name convex `parts`"
     else:
         cure = "lower `decomposition_threshold`, or name convex `parts`"
-    return f"hollows are filled for whatever touches the object; {cure}"
+    return f"hollows are filled in the collision shape; {cure}"
 
 
-def _one(
+def _finding(
     check: str,
     subject: str,
     severity: Severity,

@@ -1,7 +1,7 @@
-"""Repairs of a robot: wrong units of mass and inertia, missing inertia, limits of followers.
+"""Repair a robot: wrong units of mass and inertia, missing inertia, limits of mimic joints.
 
-Each repair is a value with the number before, the number after and the reason; nothing that the
-inspection does not complain about is touched, unless a total mass is asked for.
+Each repair is a value with the numbers before and after and the reason. Only numbers with a finding
+of the inspection are changed, unless a total mass is requested.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from softgrasp.checks.bodies import (
     Body,
     inertia_guess,
     inertia_ratio,
+    is_possible_inertia,
     link_bodies,
     mass_guess,
-    possible,
     six_numbers,
 )
-from softgrasp.checks.robot import WHOLE, couplings
+from softgrasp.checks.robot import RANGE_TOLERANCE, couplings
 from softgrasp.description.bendable import Inertial
 from softgrasp.description.robot import Link, RigidJoint, Robot
 from softgrasp.errors import DescriptionError
@@ -34,7 +34,7 @@ from softgrasp.mechanics.robot_kinematics import origin_frame
 
 @dataclass(frozen=True)
 class Repair:
-    """One number, or one group of numbers, of a robot that is put right."""
+    """One corrected number, or group of numbers, of a robot."""
 
     part: str
     """Name of the link or joint."""
@@ -46,28 +46,28 @@ class Repair:
 
     @property
     def sentence(self) -> str:
-        """The repair in words."""
+        """The repair as a sentence."""
         what, unit = {
             "mass": ("link", "kg"),
             "inertia": ("link", "kg·m²"),
             "limits": ("joint", "rad or m"),
         }[self.field]
-        before, after = (_shown(numbers) for numbers in (self.before, self.after))
+        before, after = (_format(numbers) for numbers in (self.before, self.after))
         return f"{what} '{self.part}': {self.field} {before} → {after} {unit}: {self.reason}"
 
 
 def repairs(robot: Robot, *, total_mass: float | None = None) -> tuple[Repair, ...]:
-    """What would be put right in a robot.
+    """List the repairs of a robot.
 
-    Masses of links whose density is odd are divided by the one round factor that makes all of them
-    usual; their inertia goes with them where it then fits the geometry, else it is divided by a
-    factor of its own, or replaced by that of a uniform solid of the geometry. Limits of a follower
-    that its leader leaves become what the leader asks for. Links without geometry are left alone.
+    Masses of links with unusual density are divided by the one round factor that makes all of them
+    usual. Their inertia is divided by the same factor where it then fits the geometry, else by
+    another one, or replaced by that of a uniform solid of the geometry. Limits of a mimic joint are
+    widened to the range that its leader requires. Links without geometry are not changed.
 
     Args:
         robot: The robot.
-        total_mass: Mass to which all links together are scaled afterwards [kg]; what the file says,
-            with its units put right, where it is not given.
+        total_mass: Sum to which all masses are scaled afterwards [kg]; by default that of the file
+            with corrected units.
 
     Raises:
         DescriptionError: A mesh cannot be read, or the total mass is not above 0.
@@ -82,17 +82,17 @@ def repairs(robot: Robot, *, total_mass: float | None = None) -> tuple[Repair, .
         inertial = robot.link(body.name).inertial
         assert inertial is not None  # of all that link_bodies lists
         mass, reasons = scaled[body.name]
-        repair_list += _of_link(body, inertial, mass * factor, [*reasons, *why])
-    return (*repair_list, *_of_followers(robot))
+        repair_list += _link_repairs(body, inertial, mass * factor, [*reasons, *why])
+    return (*repair_list, *_limit_repairs(robot))
 
 
 def repaired(robot: Robot, *, total_mass: float | None = None) -> Robot:
-    """A robot with the ``repairs`` made, which its ``source`` then tells.
+    """Apply the ``repairs`` to a robot, and record them in its ``source``.
 
     Args:
         robot: The robot.
-        total_mass: Mass to which all links together are scaled afterwards [kg]; what the file says,
-            with its units put right, where it is not given.
+        total_mass: Sum to which all masses are scaled afterwards [kg]; by default that of the file
+            with corrected units.
 
     Raises:
         DescriptionError: A mesh cannot be read, or the total mass is not above 0.
@@ -100,16 +100,16 @@ def repaired(robot: Robot, *, total_mass: float | None = None) -> Robot:
     changes = repairs(robot, total_mass=total_mass)
     if not changes:
         return robot
-    note = f"repaired by softgrasp ({len(changes)} numbers)"
+    remark = f"repaired by softgrasp ({len(changes)} numbers)"
     return robot.replace(
         links=tuple(_link_with(link, changes) for link in robot.links),
         joints=tuple(_joint_with(joint, changes) for joint in robot.joints),
-        source=f"{robot.source}; {note}" if robot.source else note,
+        source=f"{robot.source}; {remark}" if robot.source else remark,
     )
 
 
 def _masses(bodies: Sequence[Body]) -> dict[str, tuple[float, list[str]]]:
-    """Mass of each body with its unit put right [kg], and why."""
+    """Mass of each body with its unit corrected [kg], and the reasons."""
     densities = [body.density for body in bodies if body.density is not None]
     guess, (low, high) = mass_guess(densities, DENSITIES), DENSITIES
     masses: dict[str, tuple[float, list[str]]] = {}
@@ -129,7 +129,7 @@ def _masses(bodies: Sequence[Body]) -> dict[str, tuple[float, list[str]]]:
 def _mass_factor(
     masses: dict[str, tuple[float, list[str]]], total_mass: float | None
 ) -> tuple[float, list[str]]:
-    """What all masses are multiplied by, and why."""
+    """Factor of all masses, and the reason."""
     stated_mass = math.fsum(mass for mass, _ in masses.values())
     if total_mass is None or not stated_mass:
         return 1.0, []
@@ -139,7 +139,7 @@ def _mass_factor(
     ]
 
 
-def _of_link(body: Body, inertial: Inertial, mass: float, reasons: list[str]) -> list[Repair]:
+def _link_repairs(body: Body, inertial: Inertial, mass: float, reasons: list[str]) -> list[Repair]:
     repair_list = []
     if mass != inertial.mass:
         repair_list.append(Repair(body.name, "mass", (inertial.mass,), (mass,), "; ".join(reasons)))
@@ -155,19 +155,19 @@ def _of_link(body: Body, inertial: Inertial, mass: float, reasons: list[str]) ->
 def _inertia(
     body: Body, inertial: Inertial, factor: float, uniform: np.ndarray | None
 ) -> tuple[tuple[float, ...] | None, str]:
-    """Six numbers for a link whose mass was multiplied by a factor, and why."""
+    """Six numbers of inertia of a link whose mass was multiplied by a factor, and the reason."""
     from_geometry = None if uniform is None else six_numbers(uniform)
     if inertial.inertia is None or body.moments is None:
         return from_geometry, "that of a uniform solid of its geometry; none was stated"
-    # where the mass was wrong, the stated inertia is compared as it would be with its own mass
+    # where the mass was wrong, the ratio is that at the stated mass
     ratio = inertia_ratio(body)
-    if not possible(body.moments.tolist()):
+    if not is_possible_inertia(body.moments.tolist()):
         return from_geometry, "that of a uniform solid of its geometry; no body has the stated one"
     if ratio is None or _fits(body, ratio):
         with_mass = tuple(factor * number for number in inertial.inertia)
         return with_mass, f"times {factor:.4g}, as its mass"
     if _fits(body, ratio / factor):
-        return inertial.inertia, ""  # it is the inertia of the mass that was put right
+        return inertial.inertia, ""  # it is the inertia of the corrected mass
     guess = inertia_guess(ratio, ODD_INERTIA)
     if guess is not None:
         down = tuple(factor / guess.factor * number for number in inertial.inertia)
@@ -178,7 +178,7 @@ def _inertia(
 
 
 def _fits(body: Body, ratio: float) -> bool:
-    """Whether mass within the geometry can have so many times the inertia of a uniform solid."""
+    """Whether mass within the geometry can have a ratio to the inertia of a uniform solid."""
     if body.geometry is None or body.uniform is None:
         return True
     half = ratio * float(np.trace(body.uniform)) / 2.0
@@ -186,14 +186,14 @@ def _fits(body: Body, ratio: float) -> bool:
     return ratio >= 1.0 / TINY_INERTIA and half <= max_inertia
 
 
-def _of_followers(robot: Robot) -> list[Repair]:
+def _limit_repairs(robot: Robot) -> list[Repair]:
     repair_list = []
     for one in couplings(robot):
         low, high = one.follower.lower, one.follower.upper
-        if one.fraction >= 1.0 - WHOLE or low is None or high is None:
+        if one.fraction >= 1.0 - RANGE_TOLERANCE or low is None or high is None:
             continue
         reason = (
-            f"'{one.leader.name}' asks for these; only {100 * one.fraction:.3g} % of its range was "
+            f"'{one.leader.name}' requires these; only {100 * one.fraction:.3g} % of its range was "
             "possible"
         )
         repair_list.append(Repair(one.follower.name, "limits", (low, high), one.requested, reason))
@@ -216,7 +216,7 @@ def _joint_with(joint: RigidJoint, changes: Sequence[Repair]) -> RigidJoint:
     return joint
 
 
-def _shown(numbers: Sequence[float]) -> str:
+def _format(numbers: Sequence[float]) -> str:
     if not numbers:
         return "none"
     return (

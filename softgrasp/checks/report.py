@@ -1,4 +1,4 @@
-"""What an inspection finds: one finding, one check of several, the whole inspection."""
+"""Findings of an inspection, the checks that made them, and the inspection as a whole."""
 
 from __future__ import annotations
 
@@ -11,39 +11,39 @@ Severity = Literal["problem", "remark"]
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """Something that is not as it should be, or that a user would want to know."""
+    """An error, or a fact that a user should know."""
 
     subject: str
-    """What it is about: ``link 'base'``, ``object 'mug'``."""
+    """Subject of the sentence, such as ``link 'base'`` or ``object 'mug'``."""
     severity: Severity
-    """A problem makes results wrong or runs impossible; a remark is worth knowing."""
+    """A problem makes results wrong or runs impossible; a remark does not."""
     check: str
-    """Name of the check that found it."""
+    """Name of its check."""
     expected: str
     actual: str
     numbers: Mapping[str, float] = field(default_factory=dict)
-    """What was measured, by name with unit, such as ``density_kg_m3``; finite."""
+    """Finite measured values by name with unit, such as ``density_kg_m3``."""
     advice: str = ""
 
     @property
     def sentence(self) -> str:
-        """The finding in words."""
+        """The finding as a sentence."""
         text = f"{self.subject}: expected {self.expected}, found {self.actual}"
         return f"{text}; {self.advice}" if self.advice else text
 
 
 @dataclass(frozen=True)
 class Check:
-    """One question that was asked, what was measured, and what came of it."""
+    """One check with its measurement and findings."""
 
     name: str
     measured: str
-    """The answer in words, with numbers."""
+    """The measurement in words, with numbers."""
     findings: tuple[Finding, ...] = ()
 
     @property
     def verdict(self) -> Literal["ok", "remark", "problem"]:
-        """The worst of its findings."""
+        """Highest severity of its findings."""
         severities = {finding.severity for finding in self.findings}
         if "problem" in severities:
             return "problem"
@@ -60,26 +60,26 @@ class Inspection:
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """Problems and remarks, check by check."""
+        """Problems and remarks in the order of the checks."""
         return tuple(finding for check in self.checks for finding in check.findings)
 
     @property
     def problems(self) -> tuple[Finding, ...]:
-        """What makes results wrong or runs impossible."""
+        """Findings that make results wrong or runs impossible."""
         return tuple(one for one in self.findings if one.severity == "problem")
 
     @property
     def remarks(self) -> tuple[Finding, ...]:
-        """What is worth knowing."""
+        """Findings that are no problems."""
         return tuple(one for one in self.findings if one.severity == "remark")
 
     @property
     def verdict(self) -> str:
-        """How many checks were made, and what they found, in one line."""
+        """Numbers of checks, problems and remarks, in one line."""
         return f"{counted(len(self.checks), 'check')}: {summary(self.problems, self.remarks)}"
 
     def check(self, name: str) -> Check:
-        """The check of a name.
+        """Return the check of a name.
 
         Raises:
             KeyError: There is none.
@@ -104,18 +104,18 @@ class Inspection:
 
 
 def summary(problems: Sequence[object], remarks: Sequence[object] = ()) -> str:
-    """How many problems and remarks there are: ``no problems found, 2 remarks``."""
+    """Count problems and remarks: ``no problems found, 2 remarks``."""
     text = f"{counted(len(problems), 'problem') if problems else 'no problems'} found"
     return f"{text}, {counted(len(remarks), 'remark')}" if remarks else text
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:
-    """``1 check``, ``2 checks``; ``plural`` where the plural is another word."""
+    """Write a number with its noun: ``1 check``, ``2 checks``."""
     return f"{number} {noun if number == 1 else plural or f'{noun}s'}"
 
 
 def range_text(values: Sequence[float], unit: str) -> str:
-    """``1.2 kg``, ``1.2 … 3.4 kg``, or ``none``."""
+    """Write a range of values: ``1.2 kg``, ``1.2 … 3.4 kg``, or ``none``."""
     if not values:
         return "none"
     low, high = f"{min(values):.4g}", f"{max(values):.4g}"

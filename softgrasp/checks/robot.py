@@ -1,4 +1,4 @@
-"""Robots: masses and their units, inertia, limits, followers, segments and control."""
+"""Checks of robots: mass, units, inertia, limits, mimic joints, bendable segments and control."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from softgrasp.extensions import HARDWARE_CHECKS, load
 from softgrasp.io.hand_sanity import range_doubt
 
 USUAL_MASS = (1e-3, 1e3)
-"""Of a whole robot [kg]."""
+"""Usual mass of a whole robot [kg]."""
 NEARLY = 1e-6
-"""Directions and moments smaller than this, relative, count as none [–]."""
-WHOLE = 1e-3
-"""Part of the leader's range that may be missing: files round their limits [–]."""
+"""Relative directions and moments below this are 0 [–]."""
+RANGE_TOLERANCE = 1e-3
+"""Fraction of the leader's range that may be missing, as files have rounded limits [–]."""
 
 
 def inspect_robot(robot: Robot) -> Inspection:
-    """All checks of a robot.
+    """Run all checks of a robot.
 
     Raises:
         DescriptionError: A mesh cannot be read.
@@ -83,7 +83,7 @@ def _whole_guess(mass: float, bodies: list[Body]) -> dict[str, float]:
 
 
 def _mass_by_density(mass: float, bodies: list[Body]) -> float | None:
-    """The whole mass once the links of odd density have their unit put right [kg]."""
+    """Total mass with the unit of links of unusual density corrected [kg]."""
     low, high = DENSITIES
     known = [(body.mass, body.density) for body in bodies if body.density is not None]
     guess = mass_guess([density for _, density in known], DENSITIES)
@@ -98,7 +98,7 @@ def _mass_advice(mass: float, bodies: list[Body]) -> str:
     if repaired is None:
         return "masses are in kg"
     return (
-        f"with the links of odd density put right it is {repaired:.4g} kg: softgrasp check "
+        f"with links of unusual density corrected it is {repaired:.4g} kg: softgrasp check "
         "FILE --fix --out FIXED.urdf"
     )
 
@@ -116,7 +116,7 @@ def _massless(robot: Robot) -> Iterator[Finding]:
 
 
 def _carries_mass(robot: Robot, link: str) -> bool:
-    """Whether a link, or what hangs on it, has a mass."""
+    """Whether a link or its subtree has a mass."""
     todo = [link]
     while todo:
         name = todo.pop()
@@ -148,7 +148,7 @@ def _limit_findings(joint: RigidJoint) -> Iterator[Finding]:
             yield _limit(
                 joint,
                 "remark",
-                "limits that hold 0, where a simulation starts",
+                "limits with 0 between them, where a simulation starts",
                 limits_text,
                 numbers,
             )
@@ -160,7 +160,7 @@ def _limit_findings(joint: RigidJoint) -> Iterator[Finding]:
             f"a limit of {' and '.join(zero)} above 0",
             "0",
             dict.fromkeys(zero, 0.0),
-            "softgrasp takes it for no limit",
+            "softgrasp takes it as no limit",
         )
 
 
@@ -183,11 +183,11 @@ def _limit(
     )
 
 
-# What is wrong with bendable segments, their drives and the control of a robot.
+# Bendable segments and control
 
 
 def bendable_checks(robot: Robot) -> list[Check]:
-    """Stiffness and mass, drives and control of every segment; none where there is none."""
+    """Check stiffness, mass, actuators and control of segments; empty without segments."""
     if not robot.bendables:
         return []
     controlled = {joint.name: joint for system in robot.control for joint in system.joints}
@@ -208,7 +208,7 @@ def bendable_checks(robot: Robot) -> list[Check]:
 
 
 def hardware_check(robot: Robot) -> Check:
-    """What softgrasp's own controllers would refuse; a real robot may have another plugin."""
+    """Check whether softgrasp can control the hardware; a robot may have other plugins."""
     findings = []
     for system in robot.control:
         try:
@@ -220,7 +220,7 @@ def hardware_check(robot: Robot) -> Check:
                     subject=f"control '{system.name}'",
                     severity="problem",
                     check="hardware",
-                    expected="hardware that softgrasp can drive",
+                    expected="hardware that softgrasp can control",
                     actual=str(error),
                 )
             )
@@ -259,7 +259,7 @@ def _actuator_findings(part: Bendable) -> Iterator[Finding]:
         assert part.limits.phi_min is not None  # a planar one has a plane
         if all(math.cos(angle - part.limits.phi_min) < NEARLY for angle in directions):
             yield _problem(
-                part, "actuators", f"{kind} that bend it in its plane", "none", drives=number
+                part, "actuators", f"{kind} that bend it in its plane", "none", actuators=number
             )
         return
     gap = _widest_gap(directions)
@@ -269,7 +269,7 @@ def _actuator_findings(part: Bendable) -> Iterator[Finding]:
             "actuators",
             f"{kind} that bend it in every plane",
             f"none over {math.degrees(gap):.0f}° around the backbone",
-            drives=number,
+            actuators=number,
             gap_rad=gap,
         )
     if (rest := _imbalance(part.actuation)) >= NEARLY:
@@ -277,28 +277,28 @@ def _actuator_findings(part: Bendable) -> Iterator[Finding]:
             part,
             "actuators",
             f"{kind} that bend nothing where all act alike",
-            f"{100 * rest:.3g} % of their lever arms left over",
-            drives=number,
+            f"{100 * rest:.3g} % of their lever arms unbalanced",
+            actuators=number,
             imbalance=rest,
         )
 
 
 def _directions(actuator: BendableActuator) -> list[float]:
-    """Towards where an actuator can bend [rad]: a tendon its side, a chamber away from it."""
+    """Directions in which an actuator bends [rad]: a tendon to its side, a chamber away."""
     if not isinstance(actuator, Chamber):
         return [actuator.angle]
-    sucks = [actuator.angle] if actuator.pressure_min < 0.0 else []
-    return [actuator.angle + math.pi, *sucks]
+    suction = [actuator.angle] if actuator.pressure_min < 0.0 else []
+    return [actuator.angle + math.pi, *suction]
 
 
 def _widest_gap(directions: list[float]) -> float:
-    """Largest angle without a pull [rad]; below half a turn, pulls add up to any direction."""
+    """Largest angle between neighbouring directions [rad]; below π they span all directions."""
     around = sorted(angle % math.tau for angle in directions)
     return max(b - a for a, b in zip(around, [*around[1:], around[0] + math.tau], strict=True))
 
 
 def _imbalance(actuators: tuple[BendableActuator, ...]) -> float:
-    """What is left of the lever arms where tensions or pressures are equal, as a part of them."""
+    """Resultant lever arm at equal tensions or pressures over the sum of all [–]."""
     arms = [
         actuator.radius * (actuator.area if isinstance(actuator, Chamber) else 1.0)
         for actuator in actuators
@@ -329,28 +329,28 @@ def _control_findings(part: Bendable, joint: ControlledJoint | None) -> Iterator
                 "control",
                 f"commands of kappa up to its limit {part.kappa_max:g} 1/m",
                 f"{commanded_max:g} 1/m",
-                asked_per_m=commanded_max,
+                requested_per_m=commanded_max,
                 limit_per_m=part.kappa_max,
             )
 
 
-# Joints that follow others: how much of the leader's range the follower's limits allow.
+# Mimic joints
 
 
 @dataclass(frozen=True)
 class Coupling:
-    """A follower, its leader, and what each asks of the other; joint variables in rad or m."""
+    """A mimic joint and its leader; joint variables in rad or m."""
 
     follower: RigidJoint
     leader: RigidJoint
     requested: tuple[float, float]
-    """Lowest and highest variable of the follower over the leader's whole range."""
+    """Lowest and highest variable of the follower over the whole range of the leader."""
     possible: tuple[float, float] | None
-    """Lowest and highest variable of the leader that the follower's limits allow; None: none."""
+    """Lowest and highest possible variable of the leader within the follower's limits, or None."""
 
     @property
     def fraction(self) -> float:
-        """Part of the leader's range that is possible [–]."""
+        """Fraction of the leader's range that is possible [–]."""
         low, high = _limits(self.leader)
         if self.possible is None:
             return 0.0
@@ -366,7 +366,7 @@ class Coupling:
 
 
 def couplings(robot: Robot) -> list[Coupling]:
-    """All joints of a robot that follow another one that moves."""
+    """Return all joints of a robot that follow another moving joint."""
     known = {joint.name: joint for joint in robot.joints}
     return [
         _coupling(joint, known[joint.mimic.joint])
@@ -376,9 +376,9 @@ def couplings(robot: Robot) -> list[Coupling]:
 
 
 def mimic_check(robot: Robot) -> Check:
-    """Range of every follower against multiplier · range of its leader + offset."""
+    """Check the range of every follower against multiplier · range of its leader + offset."""
     coupled = couplings(robot)
-    odd = tuple(_finding(one) for one in coupled if one.fraction < 1.0 - WHOLE)
+    odd = tuple(_finding(one) for one in coupled if one.fraction < 1.0 - RANGE_TOLERANCE)
     if not coupled:
         return Check("mimic", "no joint follows another")
     text = ", ".join(f"{one.follower.name} {100 * one.fraction:.3g} %" for one in coupled)
@@ -435,7 +435,7 @@ def _finding(coupling: Coupling) -> Finding:
         severity="problem",
         check="mimic",
         expected=(
-            f"limits that hold {coupling.requested[0]:.4g} … {coupling.requested[1]:.4g} {unit}, "
+            f"limits around {coupling.requested[0]:.4g} … {coupling.requested[1]:.4g} {unit}, "
             f"{mimic.multiplier:g} x those of '{leader.name}' ({first:.4g} … {last:.4g}) "
             f"+ {mimic.offset:g}"
         ),
@@ -444,5 +444,5 @@ def _finding(coupling: Coupling) -> Finding:
             f"{100 * coupling.fraction:.3g} % of its range"
         ),
         numbers={name: value for name, value in numbers.items() if math.isfinite(value)},
-        advice="give it the limits that it is asked for, or the multiplier another sign",
+        advice="set the limits that its leader requires, or change the sign of the multiplier",
     )

@@ -54,9 +54,9 @@ def crosscheck(
     from softgrasp.cli.terminal import default_directory, require_writable
     from softgrasp.comparison.compare import clear_earlier, command_line, save_crosscheck
     from softgrasp.comparison.compare import crosscheck as run
-    from softgrasp.comparison.runs import checked
+    from softgrasp.comparison.runs import check_backends
 
-    names = checked(name.strip() for name in backends.split(",") if name.strip())
+    names = check_backends(name.strip() for name in backends.split(",") if name.strip())
     limits = _tolerances(tolerance or [])
     subject = _subject(scene, timestep)
     directory = out or default_directory(f"crosscheck_{Path(scene).stem}")

@@ -1,4 +1,10 @@
-"""What is compared of normal forces: at rest, and as soon as the hand has closed."""
+"""Findings of grasps and finger releases in several engines.
+
+A grasp is compared in its status, contacts and their times, normal forces, joint angles, position
+of the object, held loads, critical load and convergence; a release in its pose at rest, motion,
+first mode, settling time and convergence. Where friction across a finger can carry a part of its
+load, statics leaves the normal force open; ``ambiguous_contacts`` quantifies this.
+"""
 
 from __future__ import annotations
 
@@ -28,9 +34,9 @@ from softgrasp.comparison.runs import (
     comparable,
     force_at,
     force_name,
+    force_per_sample,
     still_changing,
-    whole_force_note,
-    worth_of_a_sample,
+    total_force_note,
 )
 from softgrasp.continuum.statics import GRAVITY
 from softgrasp.mechanics.transforms import Array
@@ -39,25 +45,25 @@ from softgrasp.sim.result import BodyContact, GraspResult
 from softgrasp.sim.soft_dynamics import MUJOCO
 
 LINEAR, CLOSED = "linear mode", "closed form"
-"""What stands beside the engines, without one."""
+"""Names of reference values without an engine."""
 Times = Mapping[str, Mapping[str, float]]
-"""By backend and body [s]."""
+"""Times by backend and body [s]."""
 NOTHING = "nothing touched"
 RANK = 1e-6
-"""Directions in which a body moves this much less than in its best one do not count [–]."""
+"""Relative singular value below which a body does not move in a direction [–]."""
 MIN_ANGLE = math.radians(2.0)
-"""Below it friction across has next to no share in a normal force [rad]."""
+"""Angle below which friction hardly contributes to a normal force [rad]."""
 
 
-# What is compared of a grasp: how it ended, who touches, how hard, where, what it holds.
+# Closure
 
 
 def grasp_findings(runs: GraspRuns, tolerances: Tolerances) -> list[Finding]:
-    """Everything that is compared of a grasp.
+    """Compare a grasp in all quantities.
 
     Args:
-        runs: In all engines; the first is the one that others are compared with.
-        tolerances: How far they may differ.
+        runs: Runs in all engines; the first one is the reference.
+        tolerances: Largest differences that pass.
     """
     findings = [status(runs)]
     if runs.diverged:
@@ -77,27 +83,27 @@ def grasp_findings(runs: GraspRuns, tolerances: Tolerances) -> list[Finding]:
 
 
 def status(runs: GraspRuns) -> Finding:
-    """How the scene ended; a run that has diverged does not pass, though others have as well."""
+    """Compare the final status; a diverged run does not pass, even if all runs diverged."""
     endings = {name: _ending(result) for name, result in runs.closing.items()}
     first, *others = endings
     differ = [name for name in others if endings[name] != endings[first]]
-    gone = runs.diverged
-    notes = [f"{name}: {message}" for name, message in gone.items()]
+    diverged = runs.diverged
+    notes = [f"{name}: {message}" for name, message in diverged.items()]
     return Finding(
         name="status",
         quantity="How the grasp ended",
         unit="",
         values=endings,
-        difference=math.nan if gone else float(len(differ)),
+        difference=math.nan if diverged else float(len(differ)),
         difference_unit="engines",
         tolerance=0.0,
-        worst=", ".join(gone or differ),
-        note="; ".join([*notes, "nothing else is compared"]) if gone else "",
+        worst=", ".join(diverged or differ),
+        note="; ".join([*notes, "nothing else is compared"]) if diverged else "",
     )
 
 
 def joint_angles(runs: GraspRuns, tolerances: Tolerances) -> Finding:
-    """Joint angles at rest, of the joint that is farthest for its tolerance."""
+    """Compare joint angles at rest, of the joint with the largest difference over tolerance."""
     first, *others = runs.resting
     start = runs.resting[first]
     names: list[str] = start.joint_names.tolist()
@@ -119,20 +125,20 @@ def joint_angles(runs: GraspRuns, tolerances: Tolerances) -> Finding:
         difference_unit="deg",
         tolerance=float(allowed[joint]),
         worst=worst,
-        note=f"of {len(names)} joints the farthest for its tolerance of {tolerances.angle_deg:g} "
-        f"deg + {tolerances.angle_percent:g} %",
+        note=f"of {len(names)} joints that with the largest difference over its tolerance of "
+        f"{tolerances.angle_deg:g} deg + {tolerances.angle_percent:g} %",
     )
 
 
 def displacement(runs: GraspRuns, tolerance: float) -> Finding:
-    """Where the object went until it was at rest."""
+    """Compare the displacement of the object until rest."""
     first, *others = runs.resting
     moved = {name: _displacement(result) for name, result in runs.resting.items()}
     apart = {name: 1e3 * float(np.linalg.norm(moved[name] - moved[first])) for name in others}
     worst, largest = farthest(apart)
     return Finding(
         name="displacement",
-        quantity="Place of the object at rest",
+        quantity="Position of the object at rest",
         unit="mm",
         values={name: 1e3 * float(np.linalg.norm(vector)) for name, vector in moved.items()},
         difference=largest,
@@ -159,9 +165,9 @@ def _displacement(result: GraspResult) -> Array:
 
 
 def normal_force(runs: GraspRuns, bodies: list[str], percent: float) -> Finding:
-    """Normal forces at rest, of the body in which engines differ most."""
+    """Compare normal forces at rest, of the body with the largest difference."""
     worst, body, largest = farthest_force(runs.resting, bodies)
-    notes = [f"{REST:g} s after closing", *whole_force_note(runs.resting)]
+    notes = [f"{REST:g} s after closing", *total_force_note(runs.resting)]
     for name, result in runs.resting.items():
         change = still_changing(result)
         if change > 0.1 * percent:
@@ -183,19 +189,19 @@ def normal_force(runs: GraspRuns, bodies: list[str], percent: float) -> Finding:
 
 
 def force_after_closing(runs: GraspRuns, bodies: list[str]) -> Finding:
-    """Normal forces as soon as the closure ends; told, not judged: friction still creeps then."""
+    """Report normal forces at the end of the closure, without tolerance: friction still creeps."""
     ends = {name: _closed_at(result) for name, result in runs.closing.items()}
     worst, body, largest = farthest_force(runs.closing, bodies, ends)
     return Finding(
         name="force_after_closing",
-        quantity=f"{force_name(runs.closing)} of {body} as soon as the hand has closed",
+        quantity=f"{force_name(runs.closing)} of {body} at the end of the closure",
         unit="N",
         values={name: force_at(result, body, ends[name]) for name, result in runs.closing.items()},
         difference=largest,
         difference_unit="%",
         tolerance=None,
         worst=worst,
-        note="not judged: forces count at rest",
+        note="without tolerance: forces are compared at rest",
     )
 
 
@@ -204,12 +210,12 @@ def farthest_force(
     bodies: list[str],
     times: Mapping[str, float] | None = None,
 ) -> tuple[str, str, float]:
-    """The engine and the body whose force is farthest from the first engine's, and how far [%].
+    """Return engine and body with the largest difference of force from the first engine [%].
 
     Args:
-        results: By backend.
-        bodies: One or more.
-        times: When to look [s], by backend; else at the end.
+        results: Results by backend.
+        bodies: One or more bodies.
+        times: Time of the forces by backend [s]; by default the end.
     """
     apart: dict[tuple[str, str], float] = {}
     for body in bodies:
@@ -223,7 +229,7 @@ def farthest_force(
 
 
 def _stops(runs: GraspRuns, bodies: list[str]) -> list[str]:
-    """What a stop at another control sample does to the force of a body."""
+    """Describe the effect on forces of joints that stopped at another control sample."""
     first, *others = runs.resting
     remarks = []
     for name in others:
@@ -231,27 +237,27 @@ def _stops(runs: GraspRuns, bodies: list[str]) -> list[str]:
             times = [runs.resting[e].contact_of(body).established_s[0] for e in (first, name)]
             samples = round((times[1] - times[0]) / runs.scene.control_period)
             if samples:
-                worth = worth_of_a_sample(runs.resting[first], body)
+                increase = force_per_sample(runs.resting[first], body)
                 remarks.append(
                     f"{body} stopped {measured(abs(samples), 'control samples')} "
-                    f"{'later' if samples > 0 else 'earlier'} in {name}, and one is worth up to "
-                    f"{worth:.2g} % of its force"
+                    f"{'later' if samples > 0 else 'earlier'} in {name}, and one sample changes "
+                    f"its force by up to {increase:.2g} %"
                 )
     return remarks
 
 
 def _closed_at(result: GraspResult) -> float:
-    """The last sample of the closure [s]."""
+    """Time of the last sample of the closure [s]."""
     if result.hold is None:
         return float(result.time[-1])
     return result.hold.start_s - result.scene.control_period
 
 
-# What is compared of a grasp under load, and as the time step shrinks.
+# Hold tests and convergence
 
 
 def agreement(runs: GraspRuns, percent: float) -> list[Finding]:
-    """Whether engines agree on what is held, away from the critical load."""
+    """Compare which loads are held, except near the critical load."""
     if not runs.held:
         return []
     first = next(iter(runs.held))
@@ -274,26 +280,26 @@ def agreement(runs: GraspRuns, percent: float) -> list[Finding]:
             difference_unit="loads",
             tolerance=0.0,
             worst=", ".join(lost),
-            note="; ".join([note, *_lost(runs)]),
+            note="; ".join([note, *_diverged_loads(runs)]),
         )
     ]
 
 
 def critical_load(runs: GraspRuns, percent: float) -> list[Finding]:
-    """The load at which the object begins to fall."""
+    """Compare the load at which the object begins to fall."""
     if not runs.thresholds:
         return []
     scale, unit = load_scale(runs)
     middles = {name: bracket.middle for name, bracket in runs.thresholds.items()}
     values = {name: math.nan if m is None else scale * m for name, m in middles.items()}
     worst, largest = farthest(percents(values))
-    note = f"found to {50 * (CLOSE - 1):.2g} % by bisection with the hold test; over the "
+    note = f"to {50 * (CLOSE - 1):.2g} % by bisection with the hold test; over the "
     note += f"{force_name(runs.closing).lower()}s at rest without load: "
     note += ", ".join(_force_ratios(runs, middles))
     if all(middle is None for middle in middles.values()):
         same = len({bracket.held is None for bracket in runs.thresholds.values()}) == 1
         worst, largest = "", 0.0 if same else math.nan
-        note = "no engine has one between 1/128 and 128 times the object's own mass"
+        note = "no engine has one between 1/128 and 128 times the mass of the object"
     if runs.lost:
         worst, largest = ", ".join(runs.lost), math.nan
     what = "density" if unit == "kg/m³" else "mass"
@@ -307,13 +313,13 @@ def critical_load(runs: GraspRuns, percent: float) -> list[Finding]:
             difference_unit="%",
             tolerance=percent,
             worst=worst,
-            note="; ".join([note, *_lost(runs)]),
+            note="; ".join([note, *_diverged_loads(runs)]),
         )
     ]
 
 
-def _lost(runs: GraspRuns) -> list[str]:
-    """Hold tests that diverged."""
+def _diverged_loads(runs: GraspRuns) -> list[str]:
+    """Describe diverged hold tests."""
     scale, unit = load_scale(runs)
     return [
         f"in {name} the simulation has diverged at "
@@ -323,24 +329,24 @@ def _lost(runs: GraspRuns) -> list[str]:
 
 
 def _force_ratios(runs: GraspRuns, middles: dict[str, float | None]) -> list[str]:
-    """Critical weights over the sums of normal forces that hold them."""
+    """Critical weights over sums of normal forces."""
     ratios = []
     for name, middle in middles.items():
-        pressing = float(runs.resting[name].normal_force[-1].sum())
-        if middle is not None and pressing > 0.0:
+        force_sum = float(runs.resting[name].normal_force[-1].sum())
+        if middle is not None and force_sum > 0.0:
             weight = GRAVITY * runs.mass * middle
-            ratios.append(f"{name} {weight / pressing:.3g}")
+            ratios.append(f"{name} {weight / force_sum:.3g}")
     return ratios
 
 
 def load_scale(runs: GraspRuns) -> tuple[float, str]:
-    """What a load of 1 is, and its unit: the density of the object, or its mass."""
+    """Value and unit of a load of 1: the density of the object, or its mass."""
     density = runs.scene.object.density
     return (density, "kg/m³") if density is not None else (runs.mass, "kg")
 
 
 def force_convergence(runs: GraspRuns, bodies: list[str], percent: float) -> list[Finding]:
-    """Normal forces at rest with smaller time steps."""
+    """Compare normal forces at rest at the smallest common time step."""
     able = convergences(runs, bodies)
     if not able:
         return []
@@ -371,7 +377,7 @@ def force_convergence(runs: GraspRuns, bodies: list[str], percent: float) -> lis
 
 
 def convergences(runs: GraspRuns, bodies: list[str]) -> dict[str, Convergence]:
-    """How the mean normal force at rest changes with the time step [N], by backend."""
+    """Convergence of the mean normal force at rest with the time step [N], by backend."""
     return {
         name: convergence(list(series), [mean_force(runs, name, step, bodies) for step in series])
         for name, series in runs.finer.items()
@@ -389,15 +395,15 @@ def _ticks(held: tuple[bool, ...]) -> str:
     return ", ".join("held" if one else "dropped" for one in held)
 
 
-# What is compared of a release: pose at rest, motion, first mode, settling, convergence.
+# Releases
 
 
 def release_findings(runs: ReleaseRuns, tolerances: Tolerances) -> list[Finding]:
-    """Everything that is compared of a release.
+    """Compare a release in all quantities.
 
     Args:
-        runs: In all engines; the first is the one that others are compared with.
-        tolerances: How far they may differ.
+        runs: Runs in all engines; the first one is the reference.
+        tolerances: Largest differences that pass.
     """
     findings = [
         static_pose(runs, tolerances.static_deg),
@@ -410,7 +416,7 @@ def release_findings(runs: ReleaseRuns, tolerances: Tolerances) -> list[Finding]
 
 
 def static_pose(runs: ReleaseRuns, tolerance: float) -> Finding:
-    """Joint angles at rest under the weight, and those in closed form."""
+    """Compare joint angles at rest under the weight with the closed form."""
     errors = {name: largest(motion.angles[-1] - runs.rest) for name, motion in runs.resting.items()}
     tips = {name: math.degrees(motion.angles[-1].sum()) for name, motion in runs.resting.items()}
     worst, max_difference = farthest(errors)
@@ -423,13 +429,13 @@ def static_pose(runs: ReleaseRuns, tolerance: float) -> Finding:
         difference_unit="deg",
         tolerance=tolerance,
         worst=worst,
-        note="values are angles of the tip; the difference is that of the joint angle that is "
-        "farthest from the closed form",
+        note="values are angles of the tip; the difference is the largest of a joint angle "
+        "from the closed form",
     )
 
 
 def trajectory(runs: ReleaseRuns, tolerance: float) -> Finding:
-    """Joint angles after the release, at the same time step."""
+    """Compare joint angles after the release at equal time steps."""
     first, *others = runs.moving
     reference = runs.motion(first).angles
     apart = {name: largest(runs.motion(name).angles - reference) for name in others}
@@ -449,7 +455,7 @@ def trajectory(runs: ReleaseRuns, tolerance: float) -> Finding:
 
 
 def without_hk(runs: ReleaseRuns) -> list[Finding]:
-    """How far the motion is off where the dampers of Webots are taken for all of the damping."""
+    """Report the error of the motion where the implicit damping h·k of springs is neglected."""
     if runs.without_hk is None:
         return []
     first = next(iter(runs.moving))
@@ -464,13 +470,13 @@ def without_hk(runs: ReleaseRuns) -> list[Finding]:
             difference_unit="deg",
             tolerance=None,
             worst=MUJOCO,
-            note="not judged: what comes out where the spring's own damping is forgotten",
+            note="without tolerance: the error where the damping of springs is neglected",
         )
     ]
 
 
 def first_mode(runs: ReleaseRuns, tolerances: Tolerances) -> list[Finding]:
-    """Frequency and damping ratio of the first mode, fitted alike."""
+    """Compare frequency and damping ratio of the first mode, from the same fit."""
     step = runs.release.timestep
     fits = {name: runs.mode(name, step) for name in runs.moving}
     linear, stepped = runs.linear[0.0], runs.linear[step]
@@ -501,13 +507,13 @@ def first_mode(runs: ReleaseRuns, tolerances: Tolerances) -> list[Finding]:
 
 
 def settling_time(runs: ReleaseRuns, percent: float) -> Finding:
-    """When the height of the tip stays within 5 % of the initial deflection."""
+    """Compare the time after which the height of the tip stays within 5 % of the deflection."""
     first, *others = runs.moving
     times = {name: 1e3 * runs.settled(name).time for name in runs.moving}
     worst, max_difference = farthest({name: abs(times[name] - times[first]) for name in others})
-    swings = {name: runs.settled(name).overshoots for name in runs.moving}
+    overshoots = {name: runs.settled(name).overshoots for name in runs.moving}
     sample = 1e3 * runs.release.sample_period
-    note = f"within 5 %; a sample is {sample:g} ms; swings out of the band: "
+    note = f"within 5 %; a sample is {sample:g} ms; overshoots beyond the band: "
     return Finding(
         name="settling_time",
         quantity="Settling time",
@@ -517,15 +523,15 @@ def settling_time(runs: ReleaseRuns, percent: float) -> Finding:
         difference_unit="ms",
         tolerance=max(0.01 * percent * times[first], sample),
         worst=worst,
-        note=note + ", ".join(f"{name} {count}" for name, count in swings.items()),
+        note=note + ", ".join(f"{name} {count}" for name, count in overshoots.items()),
     )
 
 
-# What is compared of contacts: which bodies touch, and when they began to.
+# Contacts
 
 
 def contacts(runs: GraspRuns) -> Finding:
-    """Which bodies are in contact at rest."""
+    """Compare the bodies in contact at rest."""
     bodies = {name: set(bodies_in_contact(result)) for name, result in runs.resting.items()}
     first, *others = bodies
     worst, largest = farthest({name: float(len(bodies[name] ^ bodies[first])) for name in others})
@@ -542,7 +548,7 @@ def contacts(runs: GraspRuns) -> Finding:
 
 
 def touch_times(runs: GraspRuns, samples: float) -> list[Finding]:
-    """When bodies first touched the object, and when their contact was established."""
+    """Compare times of first touches and of established contacts."""
     touched = {
         name: {c.body: c.first_touch_s for c in result.contacts if c.first_touch_s is not None}
         for name, result in runs.resting.items()
@@ -557,14 +563,14 @@ def touch_times(runs: GraspRuns, samples: float) -> list[Finding]:
 
 
 def first_touch(times: Times, period: float, samples: float) -> Finding:
-    """The body whose first touches differ most, of those that touch in all engines.
+    """Compare first touches of bodies that touch in all engines.
 
-    What brushes the object in one engine may just miss it in another; that is told.
+    Bodies that touch in some engines only, such as with a grazing contact, are in the note.
 
     Args:
-        times: First touches.
-        period: Of the control samples [s].
-        samples: How far they may differ.
+        times: Times of first touches.
+        period: Control period [s].
+        samples: Tolerance in control samples.
     """
     shared = [body for body in _bodies(times) if not _partly(times, body)]
     compared = shared or _bodies(times)
@@ -575,16 +581,16 @@ def first_touch(times: Times, period: float, samples: float) -> Finding:
 
 
 def established(times: Times, period: float, samples: float, nothing: str) -> Finding:
-    """The body whose established contacts differ most; one without, in some engine, is beyond.
+    """Compare established contacts; one that is missing in an engine does not pass.
 
     Args:
-        times: When contacts were first established.
-        period: Of the control samples [s].
-        samples: How far they may differ.
-        nothing: The remark where there are none at all.
+        times: Times of first established contacts.
+        period: Control period [s].
+        samples: Tolerance in control samples.
+        nothing: Note where there are none.
     """
     bodies = _bodies(times)
-    note = "contact that is established stops the joints of a body" if bodies else nothing
+    note = "an established contact stops the joints of a body" if bodies else nothing
     gaps = _gaps(times, bodies, period)
     return _times("stop", "Established contact", times, gaps, samples, note)
 
@@ -617,39 +623,38 @@ def _bodies(times: Times) -> list[str]:
 
 
 def _partly(times: Times, body: str) -> bool:
-    """Whether some engines have a time of a body and others have none."""
+    """Whether only some engines have a time of a body."""
     return not all(body in body_times for body_times in times.values())
 
 
 def _alone(times: Times, body: str) -> str:
-    """Which engines have a time of a body, and which have none."""
+    """Name the engines with and without a time of a body."""
     has = [name for name, body_times in times.items() if body in body_times]
     lacks = [name for name in times if name not in has]
     return f"{body} in {' and '.join(has)}, not in {' and '.join(lacks)}"
 
 
 def _gaps(times: Times, bodies: list[str], period: float) -> dict[tuple[str, str], float]:
-    """How far others are from the first engine [samples]; NaN where one of the two has no time."""
+    """Differences from the first engine [samples]; NaN where only one of both has a time."""
     first, *others = times
     gaps = {}
     for body in bodies:
         for name in others:
-            mine, its = times[name].get(body), times[first].get(body)
-            if mine is not None and its is not None:
-                gaps[name, body] = abs(mine - its) / period
+            time, reference = times[name].get(body), times[first].get(body)
+            if time is not None and reference is not None:
+                gaps[name, body] = abs(time - reference) / period
             else:
-                gaps[name, body] = 0.0 if mine is its else math.nan
+                gaps[name, body] = 0.0 if time is reference else math.nan
     return gaps
 
 
-# Whether engines converge as the time step of a release shrinks, and to the same motion.
+# Convergence of releases
 
 
 def convergence_findings(runs: ReleaseRuns, tolerances: Tolerances) -> list[Finding]:
-    """Order of convergence, and differences at the finest step.
+    """Compare the order of convergence, and motions at the smallest step.
 
-    Engines that cannot take shorter steps are left out, and so is all of it where there is only
-    one time step.
+    Engines without shorter steps are skipped.
     """
     able = [name for name, motions in runs.moving.items() if len(motions) > 2]
     if not able:
@@ -663,7 +668,7 @@ def convergence_findings(runs: ReleaseRuns, tolerances: Tolerances) -> list[Find
 
 
 def largest(angles: Array) -> float:
-    """The largest of angles in radians [deg]."""
+    """Largest magnitude of angles in radians [deg]."""
     return float(np.degrees(np.abs(angles).max()))
 
 
@@ -681,7 +686,7 @@ def _order(runs: ReleaseRuns, able: list[str], tolerance: float) -> Finding:
         tolerance=tolerance,
         worst=worst,
         note="from 1, that of springs at the beginning of a step and dampers at its end; "
-        + ("every smaller step is nearer" if steady else "a smaller step is farther away"),
+        + ("deviations decrease with every step" if steady else "a deviation increases"),
     )
 
 
@@ -699,43 +704,44 @@ def _limit(runs: ReleaseRuns, together: list[str], finest: float, tolerance: flo
         difference_unit="deg",
         tolerance=tolerance,
         worst=worst,
-        note=f"largest difference from {first} at the finest step",
+        note=f"largest difference from {first} at the smallest step",
     )
 
 
-# Contacts whose normal force statics leaves open: friction across a finger can stand in for it.
+# Statically indeterminate normal forces
 
 
 class NormalForceAmbiguity(NamedTuple):
-    """How far a contact presses across what its finger can move."""
+    """Angle of a contact normal to the motion of its finger, and the effect on the force."""
 
     body: str
     angle: float
-    """Between the normal and the directions in which the joints move the point [rad]."""
+    """Angle between the normal and the directions in which the joints move the point [rad]."""
     spread: float
-    """Largest normal force over the smallest that the same joint moments balance, minus 1 [–].
+    """Largest over smallest normal force at equal joint moments, minus 1 [–].
 
-    With α the angle, joints feel N·cos α + T·sin α, where T is friction across the finger, of
-    either sign and at most µ·N. So N lies between F/(cos α + µ·sin α) and F/(cos α − µ·sin α).
+    With the angle α, joint moments are proportional to N·cos α + T·sin α, where T is friction
+    across the finger, of either sign and at most µ·N. So N lies between F/(cos α + µ·sin α) and
+    F/(cos α − µ·sin α).
     """
 
     @property
     def sentence(self) -> str:
-        """What it means for a comparison."""
+        """Consequence for a comparison."""
         open_by = f"{100 * self.spread:.0f} %" if math.isfinite(self.spread) else "any amount"
         return (
-            f"{self.body} presses {math.degrees(self.angle):.0f}° across the plane in which its "
+            f"{self.body} presses at {math.degrees(self.angle):.0f}° across the plane in which its "
             f"finger moves; friction across it can carry a part, so that equal joint moments allow "
             f"normal forces that differ by {open_by}"
         )
 
 
 def ambiguous_contacts(result: GraspResult, bodies: list[str]) -> list[NormalForceAmbiguity]:
-    """The bodies whose normal forces at the end do not follow from joint moments alone.
+    """Find bodies whose normal forces at the end do not follow from joint moments alone.
 
     Args:
-        result: A run at rest.
-        bodies: Which to look at.
+        result: Result of a run at rest.
+        bodies: Bodies to check.
     """
     model = compile_model(result.scene)
     data = mujoco.MjData(model)
@@ -755,7 +761,7 @@ def ambiguous_contacts(result: GraspResult, bodies: list[str]) -> list[NormalFor
 
 
 def _angle(model: mujoco.MjModel, data: mujoco.MjData, contact: BodyContact) -> float:
-    """Between a normal and all directions in which the joints can move the point [rad]."""
+    """Angle between a normal and all directions in which the joints can move the point [rad]."""
     linear = np.zeros((3, model.nv))
     body = int(model.body(contact.body).id)
     mujoco.mj_jac(model, data, linear, None, np.array(contact.point_m), body)

@@ -1,4 +1,4 @@
-"""The same scene, or the same release, in several engines."""
+"""Compare engines on one grasp scene or finger release: findings, files and rerun commands."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from softgrasp.comparison.runs import (
     GraspRuns,
     ProgressCallback,
     ReleaseRuns,
-    checked,
+    check_backends,
     run_grasps,
     run_releases,
 )
@@ -36,7 +36,7 @@ from softgrasp.sim.simulate import external_engine
 
 DOCUMENT, ARRAYS = "crosscheck.json", "crosscheck.npz"
 WRITTEN = (DOCUMENT, ARRAYS, "report.html", "crosscheck_*.png", "crosscheck_*.csv")
-"""Everything that a comparison writes."""
+"""Patterns of all files of a comparison."""
 SCHEMA_VERSION = 2
 
 
@@ -50,26 +50,30 @@ def crosscheck(
 ) -> CrosscheckResult:
     """Compare engines on a grasp scene or on the release of a finger.
 
-    A release: pose at rest under the weight (against the closed form), joint angles after it was
-    taken away, frequency and damping ratio of the first mode, settling time, and convergence with
-    the time step. A grasp: bodies in contact, when they touched, normal forces, joint angles and
-    the object's place at rest, which loads are held, the critical load, and convergence.
+    Compared of a release: pose at rest under the weight (with the closed form), joint angles after
+    the release, frequency and damping ratio of the first mode, settling time, and convergence with
+    the time step. Of a grasp: bodies in contact and times of contact, normal forces, joint angles
+    and position of the object at rest, held loads, critical load, and convergence.
 
     Args:
-        subject: What to simulate.
-        backends: Two or more engines; the first is the one that others are compared with.
-        tolerances: How far they may differ.
-        quick: Whether to leave out other time steps and critical loads.
-        progress: Called with what is going on, and the part that is done where it is known.
+        subject: Scene or release to simulate.
+        backends: Two or more engines; the first one is the reference.
+        tolerances: Largest differences that pass.
+        quick: Whether to skip other time steps and critical loads.
+        progress: Called with a message and the completed fraction, None where it is unknown.
 
     Raises:
         BackendUnavailable: An engine is not installed.
-        BuildError: An engine cannot express the subject; names what it cannot.
-        DescriptionError: There is no such backend, or there are not two different ones.
+        BuildError: An engine lacks a feature of the subject; names the feature.
+        DescriptionError: A backend is unknown, or there are not two different ones.
         SimulationError: An engine has failed.
     """
     begin = time.perf_counter()
-    names, limits, update = checked(backends), tolerances or Tolerances(), progress or _nobody
+    names, limits, update = (
+        check_backends(backends),
+        tolerances or Tolerances(),
+        progress or _no_progress,
+    )
     if isinstance(subject, FingerRelease):
         result = _of_release(subject, names, limits, quick, update)
     else:
@@ -122,18 +126,18 @@ def _of_grasp(
     )
 
 
-def _nobody(text: str, done: float | None) -> None:
-    """Tell nobody."""
+def _no_progress(text: str, done: float | None) -> None:
+    """Ignore progress."""
 
 
-# Comparisons as files: ``crosscheck.json`` and ``crosscheck.npz``.
+# Files
 
 
 def save_crosscheck(result: CrosscheckResult, directory: str | Path) -> list[Path]:
-    """Write a comparison's document and its time series; returns their paths.
+    """Write a comparison's document and time series; return their paths.
 
     Raises:
-        ResultError: The folder cannot be written.
+        ResultError: The directory cannot be written.
     """
     directory = Path(directory)
     text = json.dumps(document(result), indent=2, ensure_ascii=False, allow_nan=False)
@@ -143,9 +147,9 @@ def save_crosscheck(result: CrosscheckResult, directory: str | Path) -> list[Pat
 
 
 def clear_earlier(directory: Path) -> None:
-    """Remove what an earlier comparison wrote, so that no figure stands beside other numbers.
+    """Remove the files of an earlier comparison in a directory with a ``crosscheck.json``.
 
-    Only in a folder with a ``crosscheck.json``; other files stay.
+    Other files stay.
     """
     if not (directory / DOCUMENT).is_file():
         return
@@ -155,7 +159,7 @@ def clear_earlier(directory: Path) -> None:
 
 
 def document(result: CrosscheckResult) -> dict[str, Any]:
-    """A comparison as the content of ``crosscheck.json``; null where nothing is known."""
+    """Convert a comparison to the content of ``crosscheck.json``; unknown values are null."""
     kind = "release" if isinstance(result.runs, ReleaseRuns) else "grasp"
     return {
         "schema_version": SCHEMA_VERSION,
@@ -180,7 +184,7 @@ def document(result: CrosscheckResult) -> dict[str, Any]:
 
 
 def arrays(result: CrosscheckResult) -> dict[str, NDArray[Any]]:
-    """Time series by name; those of an engine begin with its name and a dot."""
+    """Return time series by name; those of an engine begin with its name and a dot."""
     if isinstance(result.runs, ReleaseRuns):
         return _of_releases(result.runs)
     return _of_grasps(result.runs)
@@ -231,31 +235,31 @@ def _finite(value: float | str) -> float | str | None:
     return float(value) if math.isfinite(value) else None
 
 
-# The result of a comparison of engines.
+# Result
 
 
 @dataclass(frozen=True, kw_only=True)
 class CrosscheckResult:
-    """What engines say of one scene or release, and how far they differ."""
+    """Results of one scene or release in several engines, and their differences."""
 
     subject: GraspScene | FingerRelease
     backends: tuple[str, ...]
-    """The first is the one that others are compared with."""
+    """Names of the engines; the first one is the reference."""
     engines: Mapping[str, EngineProperties]
     tolerances: Tolerances
     findings: tuple[Finding, ...]
     runs: GraspRuns | ReleaseRuns
-    """All that was simulated."""
+    """All simulated runs."""
     warnings: tuple[str, ...]
     quick: bool
     wall_time: float = 0.0
-    """[s]"""
+    """Wall time [s]."""
     command: str = ""
-    """The words of the command line that it came from; empty where there were none."""
+    """Command line of the comparison; empty where it was called in Python."""
 
     @property
     def diverged(self) -> tuple[str, ...]:
-        """Engines in which a simulation of a grasp has diverged."""
+        """Engines in which a simulation of a grasp diverged."""
         if isinstance(self.runs, ReleaseRuns):
             return ()
         return tuple(
@@ -264,7 +268,7 @@ class CrosscheckResult:
 
     @property
     def again(self) -> str:
-        """What to write to compare the same again, on the command line or in Python."""
+        """Command line or Python call that repeats the comparison."""
         return self.command or python_call(self.subject, self.backends, self.tolerances, self.quick)
 
     @property
@@ -274,17 +278,17 @@ class CrosscheckResult:
 
     @property
     def failed(self) -> tuple[Finding, ...]:
-        """Findings beyond their tolerance."""
+        """Findings beyond their tolerances."""
         return tuple(finding for finding in self.findings if not finding.passed)
 
     @property
     def evaluated(self) -> int:
-        """How many findings have a tolerance."""
+        """Number of findings with a tolerance."""
         return sum(finding.tolerance is not None for finding in self.findings)
 
     @property
     def title(self) -> str:
-        """What is compared."""
+        """Name of the subject."""
         name = self.subject.name
         if name:
             return name
@@ -294,7 +298,7 @@ class CrosscheckResult:
 
     @property
     def summary(self) -> str:
-        """The verdict in a sentence."""
+        """The verdict as a sentence."""
         names = ", ".join(self.backends)
         if not isinstance(self.runs, ReleaseRuns) and self.runs.diverged:
             return f"{names}: the simulation has diverged in {', '.join(self.diverged)}"
@@ -306,7 +310,7 @@ class CrosscheckResult:
         return f"{names}: {count} of {self.evaluated} differences {verb} beyond tolerance: {beyond}"
 
     def finding(self, name: str) -> Finding:
-        """One finding by its name.
+        """Return a finding by its name.
 
         Raises:
             KeyError: There is none of that name.
@@ -314,11 +318,11 @@ class CrosscheckResult:
         return {finding.name: finding for finding in self.findings}[name]
 
 
-# What stands in the table of engines: versions, time steps, and each engine's own contact.
+# Properties of engines
 
 
 def release_engines(runs: ReleaseRuns) -> dict[str, EngineProperties]:
-    """Engines of a release."""
+    """Versions and parameters of the engines of a release."""
     engines = {}
     for name, motions in runs.moving.items():
         engine = runs.motion(name).engine
@@ -342,7 +346,7 @@ def release_engines(runs: ReleaseRuns) -> dict[str, EngineProperties]:
 
 
 def grasp_engines(runs: GraspRuns) -> dict[str, EngineProperties]:
-    """Engines of a grasp."""
+    """Versions and parameters of the engines of a grasp."""
     engines = {}
     for name, result in runs.closing.items():
         model = result.contact_model
@@ -394,7 +398,7 @@ def _steps(steps: list[float]) -> str:
     return ", ".join(f"{1e3 * step:g} ms" for step in steps) or "–"
 
 
-# How to run a comparison again: the words of the command line, or the call in Python.
+# Commands
 
 
 def command_line(
@@ -405,14 +409,14 @@ def command_line(
     tolerances: Iterable[str] = (),
     quick: bool = False,
 ) -> str:
-    """The words that compare the same again; those that say where files go are left out.
+    """Write the command line of a comparison, without options of output files.
 
     Args:
-        source: Name or file of the scene, as it was given.
+        source: Name or file of the scene, as specified.
         backends: Names of the engines.
-        timestep: Of the physics [s], where it was given.
-        tolerances: NAME=VALUE, as they were given.
-        quick: Whether other time steps and critical loads were left out.
+        timestep: Time step of the physics [s], where specified.
+        tolerances: NAME=VALUE, as specified.
+        quick: Whether other time steps and critical loads were skipped.
     """
     words = ["softgrasp", "crosscheck", source, "--backends", ",".join(backends)]
     if timestep is not None:
@@ -428,13 +432,13 @@ def python_call(
     tolerances: Tolerances,
     quick: bool,
 ) -> str:
-    """The call that compares the same again.
+    """Write the Python call of a comparison.
 
     Args:
-        subject: What was simulated.
+        subject: Scene or release.
         backends: Names of the engines.
-        tolerances: How far they might differ.
-        quick: Whether other time steps and critical loads were left out.
+        tolerances: Largest differences that pass.
+        quick: Whether other time steps and critical loads were skipped.
     """
     words = ["release" if isinstance(subject, FingerRelease) else "scene", f"{backends!r}"]
     changed = tolerances.model_dump(exclude_defaults=True)

@@ -1,4 +1,8 @@
-"""One quantity that engines are compared in, and the verdict."""
+"""Findings of a comparison of engines, and the criteria behind them.
+
+Here are tolerances (their sources are in docs/crosscheck.md), the search of the critical load by
+bisection, the order of convergence with the time step, and the fit of the first mode.
+"""
 
 from __future__ import annotations
 
@@ -23,41 +27,41 @@ SINGULAR = {
     "engines": "engine",
     "loads": "load",
 }
-"""Units that are counted."""
+"""Singular of units that are counted."""
 BACKENDS = ("mujoco", "ode")
-"""Engines that are compared where none are named."""
+"""Engines that are compared by default."""
 FARTHEST = 2.0**7
-"""Loads are tried up to so many times the object's own, and down to that part of it [–]."""
+"""Largest factor, and inverse of the smallest, of the loads over that of the object [–]."""
 CLOSE = 1.03
-"""Ratio of the lightest load that fell to the heaviest that was held, at which the search ends."""
+"""Ratio of the lightest dropped load to the heaviest held one at which the search ends [–]."""
 ROUNDING = 1e-12
-"""Changes below this part of the values are rounding [–]."""
+"""Relative changes below this are rounding errors [–]."""
 LARGEST, SMALLEST = 0.2, 2e-3
-"""The fit looks at the vibration while its envelope falls from the one to the other, over that at
-the release: faster modes have died away by then, large angles too, and rounding is far below."""
+"""Envelopes over that at the release between which the vibration is fitted [–]: then faster modes
+and large angles have decayed, and rounding errors are far below."""
 MIN_PERIODS = 1.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """What engines say of one quantity, and how far they differ."""
+    """Values of one quantity in several engines, and their difference."""
 
     name: str
-    """Short and without blanks, such as ``static_pose``."""
+    """Identifier, such as ``static_pose``."""
     quantity: str
-    """In words."""
+    """Quantity in words."""
     unit: str
-    """Of the values."""
+    """Unit of the values."""
     values: Mapping[str, float | str]
-    """By backend; also closed forms, where there are some."""
+    """Values by backend, with closed forms where there are any."""
     difference: float
-    """The largest; NaN where something could not be compared, which does not pass."""
+    """Largest difference; NaN where a comparison was not possible, which does not pass."""
     difference_unit: str
-    """Of difference and tolerance."""
+    """Unit of difference and tolerance."""
     tolerance: float | None
-    """None for what is told and not judged."""
+    """Largest difference that passes; None for information only."""
     worst: str = ""
-    """The backend that differs most."""
+    """Backend with the largest difference."""
     note: str = ""
 
     @property
@@ -67,7 +71,7 @@ class Finding:
 
     @property
     def sentence(self) -> str:
-        """The verdict in words."""
+        """The verdict as a sentence."""
         who = f" in {self.worst}" if self.worst else ""
         if math.isnan(self.difference):
             text = f"{self.quantity}: could not be compared{who}"
@@ -88,23 +92,23 @@ class Finding:
 
 
 def measured(value: float, unit: str) -> str:
-    """A number with its unit; of what is counted there is 1 sample and there are 2 samples."""
+    """Write a number with its unit, in singular or plural: 1 sample, 2 samples."""
     number = f"{value:.3g}"
     return f"{number} {SINGULAR.get(unit, unit) if number == '1' else unit}".rstrip()
 
 
 def farthest(differences: Mapping[T, float]) -> tuple[T, float]:
-    """What differs most, and by how much; NaN counts as most, and of equals the first.
+    """Return the key and value of the largest difference; NaN is largest, of equals the first.
 
     Args:
-        differences: By backend, or by backend and body; not negative.
+        differences: Non-negative values by backend, or by backend and body.
     """
     worst = max(differences, key=lambda name: _rank(differences[name]))
     return worst, differences[worst]
 
 
 def percents(values: Mapping[str, float]) -> dict[str, float]:
-    """How far all but the first are from the first [%]."""
+    """Compute the relative differences from the first value [%]."""
     first, *others = values
     whole = abs(values[first])
     return {
@@ -117,68 +121,68 @@ def _rank(difference: float) -> float:
     return math.inf if math.isnan(difference) else difference
 
 
-# How far engines may differ; where the numbers come from stands in docs/crosscheck.md.
+# Tolerances
 
 
 class Tolerances(Description):
     """Largest differences that pass, in the units of their names.
 
-    Those of statics are from closed forms; all others are from the first backend.
+    In statics they are differences from closed forms, else from the first backend.
     """
 
     static_deg: NonNegative = 1e-3
-    """Of joint angles of a finger at rest under its weight."""
+    """Joint angles of a finger at rest under its weight."""
     trajectory_deg: NonNegative = 5e-3
-    """Of joint angles of a finger after its release, at any sample, at the same time step."""
+    """Joint angles of a finger after its release, at any sample, with equal time steps."""
     frequency_percent: NonNegative = 0.1
-    """Of the first mode."""
+    """Frequency of the first mode."""
     damping_ratio_percent: NonNegative = 1.0
-    """Of the first mode."""
+    """Damping ratio of the first mode."""
     settling_percent: NonNegative = 1.0
-    """Of the settling time (5 %); one sample of the recording passes in any case."""
+    """Settling time to 5 %; one sample of the recording passes in any case."""
     order: NonNegative = 0.2
-    """Of the order with which a release converges, from 1."""
+    """Order of convergence of a release, from 1."""
     normal_force_percent: NonNegative = 2.0
-    """Of the normal force of each body at rest."""
+    """Normal force of each body at rest."""
     angle_deg: NonNegative = 0.1
-    """Of joint angles of a hand at rest, besides ``angle_percent``."""
+    """Joint angles of a hand at rest, besides ``angle_percent``."""
     angle_percent: NonNegative = 1.0
-    """Of joint angles of a hand at rest, added to ``angle_deg``."""
+    """Joint angles of a hand at rest, added to ``angle_deg``."""
     displacement_mm: NonNegative = 0.5
-    """Of the object's place at rest: what the hold test lets an object move by default."""
+    """Position of the object at rest: the default largest displacement of the hold test."""
     touch_samples: NonNegative = 1.0
-    """Of the times at which bodies first touch, and stop, in control samples."""
+    """Times of first touches and of established contacts, in control samples."""
     threshold_percent: NonNegative = 15.0
-    """Of the critical density; nearer to it engines need not agree on what is held."""
+    """Critical density; closer to it engines need not agree on held and dropped."""
 
 
-# The heaviest object that is held, found by bisection, and where engines have to agree on it.
+# Critical load
 
 
 class Threshold(NamedTuple):
-    """Between which loads the object begins to fall."""
+    """Loads between which the object begins to fall."""
 
     held: float | None
-    """Heaviest load that was held; None where even the lightest fell."""
+    """Heaviest held load; None where even the lightest was dropped."""
     dropped: float | None
-    """Lightest load that fell; None where even the heaviest was held."""
+    """Lightest dropped load; None where even the heaviest was held."""
 
     @property
     def middle(self) -> float | None:
-        """Their geometric mean; None where there are not both."""
+        """Geometric mean of both; None where one is missing."""
         if self.held is None or self.dropped is None:
             return None
         return math.sqrt(self.held * self.dropped)
 
 
 class Verdicts:
-    """Whether loads are held; each is asked once."""
+    """Cache of hold tests: whether loads are held."""
 
     def __init__(self, holds: Callable[[float], bool]) -> None:
-        """Ask nothing yet.
+        """Begin without results.
 
         Args:
-            holds: Whether a load is held.
+            holds: Function that tests whether a load is held.
         """
         self._holds, self.known = holds, dict[float, bool]()
 
@@ -190,13 +194,13 @@ class Verdicts:
 
     @property
     def monotonic(self) -> bool:
-        """Whether nothing was held that is heavier than something that fell."""
+        """Whether every held load is lighter than every dropped one."""
         ordered = [held for _, held in sorted(self.known.items())]
         return ordered == sorted(ordered, reverse=True)
 
     @property
     def bracket(self) -> Threshold:
-        """What is known so far; where heavier loads are held again, the first that fell counts."""
+        """Current bracket; the lightest dropped load counts even if heavier ones were held."""
         dropped = min((load for load, held in self.known.items() if not held), default=None)
         upper = math.inf if dropped is None else dropped
         held = max(
@@ -206,11 +210,11 @@ class Verdicts:
 
 
 def find_threshold(verdicts: Verdicts, start: float = 1.0) -> Threshold:
-    """Double or halve the load until it falls or is held, then bisect.
+    """Double or halve the load until it is dropped or held, then bisect.
 
     Args:
-        verdicts: Whether loads are held; what it knows already is used.
-        start: Load to begin with.
+        verdicts: Hold tests; known results are used.
+        start: First load.
     """
     if not verdicts.known:
         verdicts(start)
@@ -232,14 +236,14 @@ def disagreements(
     critical: float | None,
     percent: float,
 ) -> list[float]:
-    """Loads on which engines have to agree and do not.
+    """Return the loads on which engines must agree and do not.
 
     Args:
-        loads: What was tried.
+        loads: Tested loads.
         held: Whether each was held, by backend.
-        critical: Load at which the object begins to fall in the first backend; None where none was
-            found, and then they have to agree everywhere.
-        percent: Nearer to it they need not agree.
+        critical: Critical load in the first backend; None where there is none, so that engines must
+            agree on all loads.
+        percent: Relative distance from the critical load within which they need not agree.
     """
     disagreeing = []
     for index, load in enumerate(loads):
@@ -249,79 +253,79 @@ def disagreements(
     return disagreeing
 
 
-# How answers change as the time step shrinks.
+# Convergence
 
 
 @dataclass(frozen=True)
 class Convergence:
-    """An engine's answers at several time steps, each half of the one before."""
+    """Results of an engine at several time steps, each half of the one before."""
 
     timesteps: Array
-    """Descending [s], (m,)."""
+    """Time steps in descending order, (m,) [s]."""
     deviation: Array
-    """Largest difference from the answer at the finest step, in the unit of the values, (m,)."""
+    """Largest difference from the result at the smallest step, (m,), in the unit of the values."""
     order: float
-    """p of error ∝ hᵖ, from the three finest steps; NaN where there are fewer, or no change."""
+    """p of error ∝ hᵖ, from the three smallest steps; NaN for fewer steps or without change."""
 
     @property
     def shrinking(self) -> bool:
-        """Whether every smaller step is nearer to the finest."""
+        """Whether the deviation decreases with every smaller step."""
         return bool((np.diff(self.deviation) < 0.0).all())
 
 
 def convergence(timesteps: ArrayLike, values: ArrayLike) -> Convergence:
-    """Deviations and order of answers.
+    """Compute deviations and order of convergence.
 
     The order is log₂(|x(4h) − x(2h)| / |x(2h) − x(h)|): differences of neighbouring steps need no
-    exact answer, while those from the finest step seem to fall faster than errors do.
+    exact result, while those from the smallest step decrease faster than errors do.
 
     Args:
-        timesteps: Descending, each half of the one before [s], (m,).
-        values: An answer a step, (m, ...).
+        timesteps: In descending order, each half of the one before, (m,) [s].
+        values: One result per step, (m, ...).
     """
     steps = np.asarray(timesteps, dtype=float)
-    answers = np.asarray(values, dtype=float).reshape(len(steps), -1)
-    deviation = np.abs(answers - answers[-1]).max(axis=1)
-    changes = np.abs(np.diff(answers, axis=0)).max(axis=1)
+    results = np.asarray(values, dtype=float).reshape(len(steps), -1)
+    deviation = np.abs(results - results[-1]).max(axis=1)
+    changes = np.abs(np.diff(results, axis=0)).max(axis=1)
     order = math.nan
-    min_change = ROUNDING * float(np.abs(answers).max(initial=0.0))
+    min_change = ROUNDING * float(np.abs(results).max(initial=0.0))
     if len(changes) >= 2 and (changes[-2:] > min_change).all():
         order = math.log2(float(changes[-2] / changes[-1]))
     return Convergence(steps, deviation, order)
 
 
 def halved(timestep: float, times: int, shortest: float = 0.0) -> list[float]:
-    """A time step and its halves [s], those below the shortest of an engine left out.
+    """Return a time step and its halves, without those that an engine cannot use [s].
 
     Args:
-        timestep: The first [s].
-        times: How often to halve it.
-        shortest: [s]
+        timestep: First time step [s].
+        times: Number of halvings.
+        shortest: Shortest time step of the engine [s].
     """
     steps = [timestep / 2**part for part in range(times + 1)]
     return [step for step in steps if step >= shortest * (1.0 - 1e-9)]
 
 
-# Frequency and damping of a recorded vibration: the same fit for all engines.
+# First mode
 
 
 class Vibration(NamedTuple):
     """y = offset + amplitude·exp(−ζωt)·cos(ω√(1 − ζ²)·t + phase), fitted to a signal."""
 
     frequency: float
-    """ω√(1 − ζ²)/2π [Hz]; NaN where the signal ends too soon."""
+    """ω√(1 − ζ²)/2π [Hz]; NaN where the signal is too short."""
     ratio: float
     """ζ [–]"""
     residual: float
-    """Root mean square of what is left over that of the signal [–]."""
+    """Root mean square of the residual over that of the signal [–]."""
 
 
 def window(expected: LinearMode, duration: float) -> tuple[float, float]:
-    """From when to when the fit looks [s].
+    """Return begin and end of the fitted part [s].
 
     Args:
-        expected: About what the vibration is.
-        duration: Of the signal [s].
+        expected: Approximate vibration.
+        duration: Duration of the signal [s].
     """
     ends = [math.log(1.0 / part) / expected.decay for part in (LARGEST, SMALLEST)]
     return ends[0], min(ends[1], duration)
@@ -331,12 +335,12 @@ def vibration(time: Array, signal: Array, expected: LinearMode) -> Vibration:
     """Fit a damped cosine.
 
     Args:
-        time: [s], (T,).
-        signal: Any unit, (T,).
-        expected: About what it is; where the fit begins, and what part it looks at.
+        time: (T,) [s].
+        signal: (T,), any unit.
+        expected: Approximate vibration: initial guess, and fitted part of the signal.
 
     Returns:
-        NaN where the motion does not swing, or ends less than a period into the part that counts.
+        NaN where the motion does not oscillate, or the fitted part is shorter than a period.
     """
     nothing = Vibration(math.nan, math.nan, math.nan)
     if expected.frequency <= 0.0 or not expected.ratio < 1.0:
@@ -348,17 +352,17 @@ def vibration(time: Array, signal: Array, expected: LinearMode) -> Vibration:
     t, y = time[inside] - start, signal[inside]
     scale = float(np.ptp(y)) or 1.0
 
-    def left(rates: Array) -> Array:
+    def residuals(rates: Array) -> Array:
         shapes = _shapes(t, rates)
         return np.asarray(shapes @ np.linalg.lstsq(shapes, y / scale, rcond=None)[0] - y / scale)
 
     swing = 2.0 * math.pi * expected.frequency
     solution = least_squares(
-        left, [expected.decay, swing], x_scale=[expected.decay, swing], xtol=1e-13, ftol=1e-13
+        residuals, [expected.decay, swing], x_scale=[expected.decay, swing], xtol=1e-13, ftol=1e-13
     )
-    decay, turning = solution.x.tolist()
+    decay, rate = solution.x.tolist()
     rms = float(np.sqrt(np.mean(solution.fun**2)) / np.std(y / scale)) if np.std(y) else math.nan
-    return Vibration(abs(turning) / (2.0 * math.pi), decay / math.hypot(decay, turning), rms)
+    return Vibration(abs(rate) / (2.0 * math.pi), decay / math.hypot(decay, rate), rms)
 
 
 def _shapes(t: Array, rates: Array) -> Array:

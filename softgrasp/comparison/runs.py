@@ -1,4 +1,9 @@
-"""The runs of a grasp that are compared: at rest, and in hold tests with other loads."""
+"""Run grasps and finger releases in several engines, for a comparison.
+
+A release runs to rest under the weight, then free, with several time steps. A grasp closes, comes
+to rest, and is held with other loads. Touch sensors of Webots measure the total contact force only,
+so that with Webots √(N² + T²) is compared in all engines.
+"""
 
 from __future__ import annotations
 
@@ -41,65 +46,65 @@ from softgrasp.sim.soft_dynamics import (
 from softgrasp.sim.soft_statics import damped_finger, loaded_finger, loaded_shape
 
 RELEASE_HALVINGS = 3
-"""How often the time step is halved."""
+"""Number of halvings of the time step of a release."""
 SETTLING_RULE = "band-5%"
-WHOLE = "webots"
-"""The engine that does not tell normal force and friction apart."""
+TOTAL_FORCE_ENGINE = "webots"
+"""Engine that does not separate normal force and friction."""
 REST = 1.0
-"""How much longer than its closure a hand is watched until it counts as at rest [s]."""
+"""Time after the closure at which a hand counts as at rest [s]."""
 HALVINGS = 2
-"""How often the time step is halved."""
+"""Number of halvings of the time step of a grasp."""
 FACTORS = (0.55, 0.78, 1.0, 1.28, 1.8)
-"""Loads of the agreement matrix, over the critical one of the first engine [–]."""
-THROUGH = (
+"""Tested loads over the critical one of the first engine [–]."""
+SELF_CONTACT_NOTE = (
     "parts of the hand pass through each other in every engine here: worlds of Webots cannot let "
     "them touch"
 )
-"""Said where the scene would let them touch."""
+"""Note where the scene has contact between parts of the hand."""
 ProgressCallback = Callable[[str, float | None], None]
-"""Called with what is going on and the part of it that is done, 0 to 1."""
+"""Function of a message and the completed fraction, 0 to 1."""
 EMULATES = {"ode": "with the rules of Webots R2025a, not compared with Webots itself"}
-"""What has to be said beside the names of some engines."""
+"""Notes beside the names of engines."""
 LATE = 0.1
-"""How long before the end forces are looked at again, to see whether they still change [s]."""
+"""Time before the end at which forces are sampled, to detect changes [s]."""
 
 
-# The runs of a release that are compared: at rest under the weight, and let go.
+# Releases
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReleaseRuns:
-    """What every engine says of a release; all by backend."""
+    """Results of a release by backend."""
 
     release: FingerRelease
     rest: Array
-    """Joint angles under the weight in closed form [rad], (n,)."""
+    """Joint angles under the weight in closed form, (n,) [rad]."""
     resting: Mapping[str, FreeMotion]
-    """The way to rest under the weight."""
+    """Motions to rest under the weight."""
     moving: Mapping[str, Mapping[float, FreeMotion]]
-    """After the release, by time step [s]."""
+    """Motions after the release, by time step [s]."""
     without_hk: FreeMotion | None
-    """MuJoCo with the dampers as they stand in Webots; None where they are all there is."""
+    """MuJoCo with the dampers of Webots only; None where there is no other damping."""
     linear: Mapping[float, LinearMode]
-    """The first mode in closed form, by time step [s]; 0 for the motion itself."""
+    """First mode in closed form, by time step [s]; 0 for continuous time."""
     notes: tuple[str, ...] = ()
 
     def motion(self, backend: str) -> FreeMotion:
-        """A release at its own time step."""
+        """Motion at the time step of the release."""
         return self.moving[backend][self.release.timestep]
 
     def mode(self, backend: str, timestep: float) -> Vibration:
-        """The first mode of a release, read from the height of its tip."""
+        """First mode, fitted to the height of the tip."""
         motion = self.moving[backend][timestep]
         return vibration(motion.time, motion.tip[:, 1], self.linear[timestep])
 
     def settled(self, backend: str) -> Settling:
-        """When a release has settled, to 5 %."""
+        """Settling time to 5 %."""
         motion = self.motion(backend)
         return settling(motion.time, motion.tip[:, 1], SETTLING_RULE)
 
     def convergence(self, backend: str) -> Convergence:
-        """How joint angles after the release change with the time step [deg]."""
+        """Convergence of joint angles after the release [deg]."""
         motions = self.moving[backend]
         return convergence(list(motions), [np.degrees(one.angles) for one in motions.values()])
 
@@ -110,14 +115,14 @@ def run_releases(
     """Run a release in several engines.
 
     Args:
-        release: What is let go.
+        release: The release.
         backends: Names of the engines.
-        quick: Whether to leave out other time steps than its own.
-        update: Called with the progress.
+        quick: Whether to skip other time steps.
+        update: Progress callback.
 
     Raises:
-        BackendUnavailable: An engine is unknown or not there.
-        BuildError: An engine cannot express the finger.
+        BackendUnavailable: An engine is unknown or not installed.
+        BuildError: An engine lacks a feature of the finger.
         SimulationError: A motion diverges.
     """
     finger = damped_finger(release)
@@ -149,7 +154,7 @@ def run_releases(
 
 def _steps(release: FingerRelease, backend: str, quick: bool) -> list[float]:
     steps = halved(release.timestep, 0 if quick else RELEASE_HALVINGS, shortest_step(backend))
-    return steps or [release.timestep]  # the engine itself tells that it is too short
+    return steps or [release.timestep]  # the engine reports that it is too short
 
 
 def _without_hk(release: FingerRelease) -> FreeMotion | None:
@@ -160,9 +165,9 @@ def _without_hk(release: FingerRelease) -> FreeMotion | None:
 
 
 def _left_out(backends: tuple[str, ...], steps: dict[str, list[float]], quick: bool) -> list[str]:
-    """What is not compared, and why."""
+    """Notes about skipped comparisons."""
     if quick:
-        return ["quick: other time steps than the release's own were left out"]
+        return ["quick: other time steps than that of the release were skipped"]
     return [
         f"{name}: no time steps below {1e3 * min(steps[name]):g} ms, which is the shortest that it "
         "takes, so its convergence is not known"
@@ -171,78 +176,75 @@ def _left_out(backends: tuple[str, ...], steps: dict[str, list[float]], quick: b
     ]
 
 
-# Forces that can be compared with those of Webots, whose touch sensors give the whole force.
-#
-# A run in Webots has the size of the whole contact force as its normal force, and no friction. So
-# where it is among the engines, √(N² + T²) is what is compared of all of them.
+# Grasps
 
 
 def comparable(runs: GraspRuns) -> GraspRuns:
-    """Runs whose normal forces are the same quantity in all engines; the same runs without Webots.
+    """Make the normal forces of all engines the same quantity; without Webots nothing changes.
 
     Args:
-        runs: As they were simulated.
+        runs: Simulated runs.
     """
-    if WHOLE not in runs.closing:
+    if TOTAL_FORCE_ENGINE not in runs.closing:
         return runs
     return replace(
         runs,
-        closing={name: whole_force(run) for name, run in runs.closing.items()},
-        resting={name: whole_force(run) for name, run in runs.resting.items()},
+        closing={name: total_force(run) for name, run in runs.closing.items()},
+        resting={name: total_force(run) for name, run in runs.resting.items()},
         finer={
-            name: {step: whole_force(run) for step, run in runs_by_step.items()}
+            name: {step: total_force(run) for step, run in runs_by_step.items()}
             for name, runs_by_step in runs.finer.items()
         },
     )
 
 
-def whole_force(result: GraspResult) -> GraspResult:
-    """The run with the size of the whole contact force of each body as its normal force.
+def total_force(result: GraspResult) -> GraspResult:
+    """Replace the normal force of each body by the magnitude of its total contact force.
 
-    Of several contacts of a body the sizes have been added up, so that it is exact for one.
+    Magnitudes of several contacts of a body are added, so that it is exact for one contact.
     """
     return replace(result, normal_force=np.hypot(result.normal_force, result.friction_force))
 
 
 def force_name(names: Iterable[str]) -> str:
-    """What is compared between some engines."""
-    return "Whole contact force" if WHOLE in names else "Normal force"
+    """Name of the compared force."""
+    return "Total contact force" if TOTAL_FORCE_ENGINE in names else "Normal force"
 
 
-def whole_force_note(names: Iterable[str]) -> list[str]:
-    """The remark beside it; none without Webots."""
-    if WHOLE not in names:
+def total_force_note(names: Iterable[str]) -> list[str]:
+    """Note about the compared force; empty without Webots."""
+    if TOTAL_FORCE_ENGINE not in names:
         return []
     return [
-        f"{WHOLE} measures the whole contact force only, so √(N² + T²) of the others is compared "
-        "with it"
+        f"{TOTAL_FORCE_ENGINE} measures the total contact force only, so √(N² + T²) of the others "
+        "is compared with it"
     ]
 
 
 @dataclass(frozen=True, kw_only=True)
 class GraspRuns:
-    """What every engine says of a grasp; all by backend."""
+    """Results of a grasp by backend."""
 
     scene: GraspScene
     closing: Mapping[str, GraspResult]
-    """The scene as it stands."""
+    """Runs of the scene."""
     resting: Mapping[str, GraspResult]
-    """Closed and left alone for a while, without a hold test or a lift."""
+    """Closed and at rest, without a hold test or a lift."""
     finer: Mapping[str, Mapping[float, GraspResult]]
-    """The same at several time steps [s], its own among them."""
+    """The same at several time steps [s], with that of ``resting``."""
     thresholds: Mapping[str, Threshold] = field(default_factory=dict)
-    """Critical loads as multiples of the object's own mass; empty where they were left out."""
+    """Critical loads over the mass of the object [–]; empty where they were skipped."""
     loads: tuple[float, ...] = ()
-    """Of the agreement matrix, as multiples of the object's own mass."""
+    """Tested loads over the mass of the object [–]."""
     held: Mapping[str, tuple[bool, ...]] = field(default_factory=dict)
-    """Whether each of them is held."""
+    """Whether each tested load is held."""
     lost: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
-    """Loads whose hold tests diverged; they count as dropped, and what needs them does not pass."""
+    """Loads whose hold tests diverged; they count as dropped, and their findings do not pass."""
     notes: tuple[str, ...] = ()
 
     @property
     def diverged(self) -> dict[str, str]:
-        """What engines say whose runs without other loads diverged."""
+        """Messages of engines whose runs without other loads diverged."""
         message: dict[str, str] = {}
         for name in self.closing:
             for run in (self.closing[name], self.resting[name], *self.finer[name].values()):
@@ -252,27 +254,27 @@ class GraspRuns:
 
     @property
     def mass(self) -> float:
-        """Of the object [kg]."""
+        """Mass of the object [kg]."""
         return object_mass(self.scene.object)
 
 
 def run_grasps(
     scene: GraspScene, backends: tuple[str, ...], *, quick: bool, update: ProgressCallback
 ) -> GraspRuns:
-    """Run a grasp in several engines; without contact between parts of the hand, which some lack.
+    """Run a grasp in several engines, without contact between parts of the hand.
 
     Args:
-        scene: What to simulate.
+        scene: Scene to simulate.
         backends: Names of the engines.
-        quick: Whether to leave out other time steps and critical loads.
-        update: Called with the progress.
+        quick: Whether to skip other time steps and critical loads.
+        update: Progress callback.
 
     Raises:
-        BackendUnavailable: An engine is unknown or not there.
-        BuildError: An engine cannot express the scene.
+        BackendUnavailable: An engine is unknown or not installed.
+        BuildError: An engine lacks a feature of the scene.
         SimulationError: An engine has failed.
     """
-    notes = (THROUGH,) if scene.self_contact else ()
+    notes = (SELF_CONTACT_NOTE,) if scene.self_contact else ()
     scene = scene.replace(self_contact=False)
     closing: dict[str, GraspResult] = {}
     resting: dict[str, GraspResult] = {}
@@ -284,7 +286,7 @@ def run_grasps(
     finer = {name: {step_of(run): run} for name, run in resting.items()}
     runs = GraspRuns(scene=scene, closing=closing, resting=resting, finer=finer, notes=notes)
     if quick:
-        message = "quick: other time steps and critical loads were left out"
+        message = "quick: other time steps and critical loads were skipped"
         return replace(runs, notes=(message, *notes))
     if runs.diverged:
         return runs
@@ -295,7 +297,7 @@ def run_grasps(
 def _finer(
     resting: Mapping[str, GraspResult], update: ProgressCallback
 ) -> dict[str, dict[float, GraspResult]]:
-    """The runs at rest with smaller time steps too."""
+    """Add runs at rest with smaller time steps."""
     runs = {}
     for name, run in resting.items():
         first_step = step_of(run)
@@ -307,10 +309,10 @@ def _finer(
 
 
 def _with_loads(runs: GraspRuns, update: ProgressCallback) -> GraspRuns:
-    """With critical loads, and verdicts about loads around that of the first engine."""
+    """Add critical loads, and hold tests of loads around that of the first engine."""
     scene = runs.scene
     if scene.object_mount != "free" or scene.lift is not None:
-        message = "critical loads are not looked for: they need a free object and no lift"
+        message = "critical loads are not searched: they need a free object and no lift"
         return replace(runs, notes=(*runs.notes, message))
     lost: dict[str, list[float]] = {}
     verdicts = {name: Verdicts(_holds(scene, name, update, lost)) for name in runs.closing}
@@ -321,7 +323,7 @@ def _with_loads(runs: GraspRuns, update: ProgressCallback) -> GraspRuns:
     held = {name: tuple(verdict(load) for load in loads) for name, verdict in verdicts.items()}
     thresholds |= {name: find_threshold(verdicts[name]) for name in others}
     odd = tuple(
-        f"{name}: an object is held that is heavier than one that falls; the lightest that falls "
+        f"{name}: an object is held that is heavier than a dropped one; the lightest dropped one "
         "counts"
         for name, verdict in verdicts.items()
         if not verdict.monotonic
@@ -339,7 +341,7 @@ def _with_loads(runs: GraspRuns, update: ProgressCallback) -> GraspRuns:
 def _holds(
     scene: GraspScene, backend: str, update: ProgressCallback, lost: dict[str, list[float]]
 ) -> Callable[[float], bool]:
-    """Whether an engine holds a load; those at which it diverges are written down."""
+    """Return the hold test of an engine, which records loads at which it diverges."""
 
     def holds(load: float) -> bool:
         update(f"{backend}: holding {load:.3g} times the object", None)
@@ -353,11 +355,11 @@ def _holds(
 
 
 def at_rest(scene: GraspScene, closed: GraspResult) -> GraspScene:
-    """The scene with time to come to rest, and without a hold test or a lift.
+    """Return the scene with time to come to rest, without a hold test or a lift.
 
     Args:
         scene: The scene.
-        closed: Its run in the first engine, which tells how long closing takes.
+        closed: Its run in the first engine, for the duration of the closure.
     """
     took = closed.hold.start_s if closed.hold is not None else closed.simulated_time
     period = scene.control_period
@@ -366,7 +368,7 @@ def at_rest(scene: GraspScene, closed: GraspResult) -> GraspScene:
 
 
 def loaded(scene: GraspScene, factor: float) -> GraspScene:
-    """The scene with an object that is heavier by a factor, and a hold test."""
+    """Return the scene with the mass of the object times a factor, and a hold test."""
     obj = scene.object.weighing(mass=factor * object_mass(scene.object))
     success = scene.success or SuccessCriterion()
     return scene.replace(object=obj, success=success, lift=None)
@@ -378,30 +380,30 @@ def step_of(result: GraspResult) -> float:
 
 
 def simulated(scene: GraspScene, backend: str) -> GraspResult:
-    """Run a scene; its warnings stay in the result."""
+    """Run a scene; warnings are in the result only."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return simulate(scene, backend, quality_rate=None)
 
 
-# The engines that are asked: which there are, their versions, and how short their steps can be.
+# Engines
 
 
 @dataclass(frozen=True)
 class EngineProperties:
-    """What stands beside an engine's numbers."""
+    """Version and parameters of an engine."""
 
     name: str
     version: str
     parameters: Mapping[str, str]
-    """Time step, integrator, contact, … in words, with units."""
+    """Time step, integrator, contact parameters, … as text with units."""
 
 
-def checked(backends: Iterable[str]) -> tuple[str, ...]:
-    """Backends that can be compared.
+def check_backends(backends: Iterable[str]) -> tuple[str, ...]:
+    """Check the names of backends to compare.
 
     Raises:
-        DescriptionError: There is no such backend, there are fewer than two, or one comes twice.
+        DescriptionError: A backend is unknown, there are fewer than two, or one is repeated.
         BackendUnavailable: One is not installed.
     """
     names = tuple(backends)
@@ -422,27 +424,27 @@ def checked(backends: Iterable[str]) -> tuple[str, ...]:
 
 
 def shortest_step(backend: str) -> float:
-    """The shortest time step that an engine takes [s]."""
+    """Shortest time step of an engine [s]."""
     return external_engine(backend).shortest_step if backend in ENGINES else 0.0
 
 
-# Normal forces of bodies at rest, when they stopped, and what a sample more is worth.
+# Forces at rest
 
 
 def bodies_in_contact(result: GraspResult) -> tuple[str, ...]:
-    """Bodies whose contact is established at the end."""
+    """Bodies with established contact at the end."""
     return tuple(contact.body for contact in result.contacts if contact.in_contact)
 
 
 def force_at(result: GraspResult, body: str, time: float | None = None) -> float:
-    """Normal force of a body at a time [s], else at the end [N]."""
+    """Normal force of a body at a time [s], by default at the end [N]."""
     names: list[str] = result.contact_bodies.tolist()
     row = -1 if time is None else int(np.searchsorted(result.time, time - 1e-9))
     return float(result.normal_force[min(row, len(result.time) - 1), names.index(body)])
 
 
 def still_changing(result: GraspResult) -> float:
-    """Largest change of a normal force within the last tenth of a second, over its size [%]."""
+    """Largest relative change of a normal force within the last tenth of a second [%]."""
     end = float(result.time[-1])
     changes = []
     for body in bodies_in_contact(result):
@@ -451,11 +453,11 @@ def still_changing(result: GraspResult) -> float:
     return max(changes, default=0.0)
 
 
-def worth_of_a_sample(result: GraspResult, body: str) -> float:
-    """How much more force a finger has that closes for one control sample more [%].
+def force_per_sample(result: GraspResult, body: str) -> float:
+    """Relative increase of a finger's force with one more control sample of closing [%].
 
-    A servo presses with its stiffness times how far its target is ahead; a sample moves the target
-    on by rate · period, and the moment grows by stiffness · rate · period. The largest of the
+    The moment of a servo is its stiffness times the distance to its target; a sample increases the
+    target by rate · period, and the moment by stiffness · rate · period. The largest value over the
     finger's joints counts.
     """
     contact = result.contact_of(body)

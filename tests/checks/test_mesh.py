@@ -73,10 +73,10 @@ def test_a_box_has_no_findings(tmp_path: Path) -> None:
         (SIDES[1:], "a watertight surface", {"holes": 1, "open_edges": 3}),
         (
             np.vstack([SIDES[:1, ::-1], SIDES[1:]]),
-            "faces that are wound alike",
+            "faces with consistent winding",
             {"faces_turned": 1},
         ),
-        (SIDES[:, ::-1], "faces that look outwards", {"faces_turned": 12}),
+        (SIDES[:, ::-1], "faces with outward normals", {"faces_turned": 12}),
         (np.vstack([SIDES, SIDES[:2]]), "each face once", {"faces_fewer": 2}),
     ],
 )
@@ -95,7 +95,7 @@ def test_a_surface_that_bounds_nothing_is_its_hull(tmp_path: Path) -> None:
     path = written(tmp_path, "b.obj", CORNERS, SIDES[:6])
     result = sg.inspect(sg.load_object(path, density=1000.0)).check("surface")
     assert [one.expected for one in result.findings][-1] == "a surface that bounds a volume"
-    assert result.measured.startswith("open, its hull stands in")
+    assert result.measured.startswith("open, replaced by its hull")
 
 
 def test_the_origin_of_the_file(tmp_path: Path) -> None:

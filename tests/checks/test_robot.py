@@ -150,7 +150,7 @@ def test_masses_that_are_missing() -> None:
             "problem",
             "a range of at most 6.283 rad (one rotation)",
         ),
-        ({"lower": 0.5}, "remark", "limits that hold 0, where a simulation starts"),
+        ({"lower": 0.5}, "remark", "limits with 0 between them, where a simulation starts"),
         ({"effort": 0.0, "velocity": 0.0}, "remark", "a limit of effort and velocity above 0"),
     ],
 )
@@ -248,9 +248,9 @@ def test_the_robotiq_that_cannot_follow() -> None:
         "joint 'right_outer_knuckle_joint'",
     ]
     assert result.problems[0].sentence == (
-        "joint 'left_inner_finger_joint': expected limits that hold -0.725 … 0 rad, -1 x those of "
+        "joint 'left_inner_finger_joint': expected limits around -0.725 … 0 rad, -1 x those of "
         "'finger_joint' (0 … 0.725) + 0, found 0 … 0.8757 rad: 'finger_joint' can move only at 0, "
-        "0 % of its range; give it the limits that it is asked for, or the multiplier another sign"
+        "0 % of its range; set the limits that its leader requires, or change the sign of the multiplier"
     )
     assert sg.inspect(sg.checks.repaired(gripper)).problems == ()
 

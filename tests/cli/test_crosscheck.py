@@ -29,7 +29,7 @@ def test_engines_that_agree_end_with_0(run: Run, tmp_path: Path) -> None:
     ran = run("crosscheck", "four_finger_sphere", *WORDS, "--no-report", "--out", "out")
     assert ran.code == 0
     assert ran.err == (
-        "softgrasp: warning: quick: other time steps and critical loads were left out\n"
+        "softgrasp: warning: quick: other time steps and critical loads were skipped\n"
         "softgrasp: warning: parts of the hand pass through each other in every engine here: "
         "worlds of Webots cannot let them touch\n"
     )

@@ -79,20 +79,20 @@ BALANCED = CHAMBERS.replace('"2"', '"2.0943951023931953"').replace('"4"', '"-2.0
     ("chambers", "limits", "problems"),
     [
         (BALANCED, "", []),
-        (CHAMBERS, "", [f"{ALIKE}5.59 % of their lever arms left over"]),
+        (CHAMBERS, "", [f"{ALIKE}5.59 % of their lever arms unbalanced"]),
         (
             BALANCED.replace('angle="0"', 'angle="2.5"'),
             "",
             [
                 "bendable 'first': expected chambers that bend it in every plane, found none over "
                 "240° around the backbone",
-                f"{ALIKE}63.3 % of their lever arms left over",
+                f"{ALIKE}63.3 % of their lever arms unbalanced",
             ],
         ),
         (
             BALANCED.replace('angle="0"', 'angle="2.5"').replace("/>", ' pressure_min="-1"/>'),
             "",
-            [f"{ALIKE}63.3 % of their lever arms left over"],
+            [f"{ALIKE}63.3 % of their lever arms unbalanced"],
         ),
         ('<chamber angle="3" radius="0.01" area="1e-4"/>', 'phi_min="0" phi_max="0"', []),
         (
@@ -314,5 +314,5 @@ def test_hardware_that_no_controller_can_drive_is_a_problem(
     (tmp_path / "arm.ucrdf").write_text(text.replace(before, after), encoding="utf-8")
     ran = run("check", tmp_path / "arm.ucrdf")
     assert ran.code == 1
-    assert "expected hardware that softgrasp can drive, found ros2_control" in ran.out + ran.err
+    assert "expected hardware that softgrasp can control, found ros2_control" in ran.out + ran.err
     assert sentence in ran.out + ran.err

@@ -44,7 +44,7 @@ def test_a_world_elsewhere_says_how_its_controller_is_found(run: Run, tmp_path: 
     assert ran.code == 0
     assert (tmp_path / "controllers" / "softgrasp_job" / "soft.json").exists()
     assert ran.out.splitlines()[-1] == (
-        f"run it with WEBOTS_EXTRA_PROJECT_PATH={tmp_path} webots soft.wbt; in a folder called "
+        f"run it with WEBOTS_EXTRA_PROJECT_PATH={tmp_path} webots soft.wbt; in a directory called "
         "worlds it would find its controller by itself"
     )
     message = run("convert", "soft_gripper", "soft.wbt", "--json")

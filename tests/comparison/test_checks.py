@@ -122,9 +122,9 @@ def test_whole_forces_of_others_are_compared_with_those_of_webots(ran: sg.GraspR
         {"mujoco": mujoco, "ode": mujoco, "webots": webots}), sg.comparison.Tolerances())}  # fmt: skip
     force = result["normal_force"]
     assert force.difference == pytest.approx(0.0, abs=1e-9)
-    assert force.quantity.startswith("Whole contact force of F")
+    assert force.quantity.startswith("Total contact force of F")
     assert (
-        "webots measures the whole contact force only, so √(N² + T²) of the others is compared "
+        "webots measures the total contact force only, so √(N² + T²) of the others is compared "
         "with it"
     ) in force.note
     assert mujoco.friction_force is runs_of({"mujoco": mujoco}).resting["mujoco"].friction_force

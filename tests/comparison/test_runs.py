@@ -151,7 +151,7 @@ def test_parts_of_the_hand_pass_through_each_other_in_every_engine(twin: Twin) -
     twin(lambda scene: requested.append(scene.self_contact) or scene)
     result = compared(pinch())
     assert result.warnings == (
-        "quick: other time steps and critical loads were left out",
+        "quick: other time steps and critical loads were skipped",
         "parts of the hand pass through each other in every engine here: worlds of Webots cannot "
         "let them touch",
     )
@@ -178,7 +178,7 @@ def test_critical_loads_need_a_free_object(twin: Twin) -> None:
     twin(lambda scene: scene)
     result = compared(pinch(object_mount="fixed"), quick=False)
     assert result.warnings[:2] == (
-        THROUGH, "critical loads are not looked for: they need a free object and no lift",
+        THROUGH, "critical loads are not searched: they need a free object and no lift",
     )  # fmt: skip
     assert "agreement" not in {finding.name for finding in result.findings}
 

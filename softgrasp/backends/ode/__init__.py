@@ -1,7 +1,6 @@
-"""Webots worlds in ODE (Open Dynamics Engine) with Webots' rules, and its ``controller`` on top.
+"""Simulate Webots worlds in ODE (Open Dynamics Engine) with the rules of Webots.
 
-Only the text of the world and of the controller comes from the caller. What is checked is the text
-and a second, independent solver; nothing here is Webots, and results must not be called that.
-ODE ends the process where it is asked for something impossible, so it runs in one of its own
-(``launch.run_world``).
+The same world and controller files run as in Webots. This checks those files with a second,
+independent solver; results are those of ODE and must not be called results of Webots. ODE aborts
+the process on invalid requests, so that it runs in a separate one (``player.run_world``).
 """

@@ -1,4 +1,9 @@
-"""ODE's C functions for Python: a table of their types, and nothing else."""
+"""C functions and structures of ODE 0.16 for Python (ctypes), and the search for its library.
+
+The library is the one that ``SOFTGRASP_ODE_LIB`` names, that of the system (usually double
+precision), or the single-precision one in the panda3d wheel. Py3ODE (``ode`` on PyPI) was
+considered: it needs a compiler and lacks the spring motors and contact feedback used here.
+"""
 
 from __future__ import annotations
 
@@ -50,8 +55,8 @@ GeomGetPosition:v p | GeomGetRotation:v p | GeomCapsuleGetParams: ppp
 GeomCylinderGetParams: ppp
 Collide:i ppipi
 """
-"""Name without its d : result and arguments; i int, u unsigned, p pointer, r real, v pointer to
-reals, n the callback of ``dSpaceCollide``."""
+"""Name without the d, result and arguments: i int, u unsigned, p pointer, r real, v pointer to
+reals, n callback of ``dSpaceCollide``."""
 INFINITY = float("inf")
 LO_STOP, HI_STOP, VELOCITY, LARGEST_FORCE, NORMAL_CFM, STOP_ERP, STOP_CFM = 0, 1, 2, 5, 8, 9, 10
 """dParamLoStop … dParamStopCFM; dParamCFM is that of a motor."""
@@ -65,15 +70,15 @@ SURFACE = (
     *("motion1", "motion2", "motionN", "slip1", "slip2"),
 )
 VARIABLE = "SOFTGRASP_ODE_LIB"
-"""Environment variable with the path of a library, which comes before all others."""
+"""Environment variable with the path of a library, which has precedence."""
 SYSTEM_NAMES = ("libode.so.8", "libode.so", "libode.dylib", "ode_double.dll", "ode.dll")
 PANDA_LIBRARIES = ("libp3dtool", "libp3dtoolconfig", "libpandaexpress", "libpanda", "libpandaode")
-"""In the order in which they need one another; the last one exports ODE's functions."""
+"""In the order of their dependencies; the last one exports the functions of ODE."""
 Precision = Literal["double", "single"]
 
 
 class Ode:
-    """The functions of a library under their names without the d, and its structures.
+    """Functions of a library under their names without the d, and its structures.
 
     Args:
         library: From ``load_library``.
@@ -105,7 +110,7 @@ class Ode:
         raise AttributeError(f"ODE's d{name} is not in the table of functions")
 
     def matrix3(self, rotation: Array) -> Any:
-        """A (3, 3) matrix as dMatrix3, whose rows have four numbers."""
+        """Convert a (3, 3) matrix to dMatrix3, whose rows have four numbers."""
         rows = np.zeros((3, 4))
         rows[:, :3] = rotation
         return self.types.matrix3(*rows.ravel().tolist())
@@ -113,10 +118,10 @@ class Ode:
 
 @lru_cache(maxsize=1)
 def load() -> Ode:
-    """ODE, initialised once for the process.
+    """Load and initialise ODE once for the process.
 
-    ODE's own handlers write its messages and errors to stderr; after an error they end the
-    process, which is why worlds run in one of their own.
+    ODE writes messages and errors to stderr and aborts the process after an error, which is why
+    worlds run in a separate one.
 
     Raises:
         BackendUnavailable: There is no library.
@@ -128,11 +133,11 @@ def load() -> Ode:
     return ode
 
 
-# ODE's structures in the precision of a library, and the constants of its headers (0.16).
+# Structures of one precision
 
 
 class Structures:
-    """The types of one precision; names and order of the fields are ODE's."""
+    """C types of one precision, with the names and order of fields of ODE."""
 
     def __init__(self, precision: Precision) -> None:
         real: Any = ctypes.c_double if precision == "double" else ctypes.c_float
@@ -167,21 +172,21 @@ def _made(name: str, fields: list[tuple[str, Any]]) -> Any:
     return type(name, (ctypes.Structure,), {"_fields_": fields})
 
 
-# Find ODE's shared library: the system's in double precision, or the one that panda3d carries.
+# Search for the shared library
 
 
 @dataclass(frozen=True)
 class OdeLibrary:
-    """A library that is loaded; numbers in its functions have its precision."""
+    """A loaded library; its functions take numbers of its precision."""
 
     handle: ctypes.CDLL
     path: str
-    """As it was asked for; a name that the system resolves has no folder."""
+    """As requested; a name that the system resolves has no directory."""
     precision: Precision
     configuration: frozenset[str]
-    """What it was built with, such as ``ODE_EXT_trimesh``."""
+    """Build options, such as ``ODE_EXT_trimesh``."""
     version: str
-    """``0.16.2``, ``panda3d 1.10.16``, or the library's own file where neither is known."""
+    """``0.16.2``, ``panda3d 1.10.16``, or the file name of the library where neither is known."""
 
     def describe(self) -> str:
         """Version and precision, such as ``0.16.2 double``."""
@@ -189,7 +194,7 @@ class OdeLibrary:
 
 
 def load_library() -> OdeLibrary:
-    """The first ODE that is found; the same one for the whole process.
+    """Load the first ODE of the search; the same one for the whole process.
 
     Raises:
         BackendUnavailable: There is none, or the one that ``SOFTGRASP_ODE_LIB`` names is not ODE.
@@ -221,7 +226,7 @@ def _load(named: str) -> OdeLibrary:
 
 
 def _from_panda3d() -> OdeLibrary | None:
-    """The library in the panda3d wheel, which is built in single precision."""
+    """Open the single-precision library in the panda3d wheel."""
     package = util.find_spec("panda3d")
     if package is None or not package.submodule_search_locations:
         return None
@@ -251,10 +256,10 @@ def _opened(path: str, version: object) -> OdeLibrary | None:
 
 
 def _version_of_file(handle: ctypes.CDLL) -> str:
-    """What the name of the loaded file tells: ODE itself has no function that says its version.
+    """Version from the name of the loaded file, as ODE has no function for it.
 
     Builds with libtool number the file 8.0.N for ODE 0.16.N (Debian's libode8 0.16.2 is
-    libode.so.8.0.2); builds with CMake put ODE's own version there.
+    libode.so.8.0.2); builds with CMake put the version of ODE there.
     """
     file = _loaded_file(handle)
     number = re.search(r"\.(\d+)\.(\d+)\.(\d+)(?:\.dylib)?$", file)
@@ -265,7 +270,7 @@ def _version_of_file(handle: ctypes.CDLL) -> str:
 
 
 class _DlInfo(ctypes.Structure):
-    """What ``dladdr`` tells of an address (Dl_info)."""
+    """Result of ``dladdr`` (Dl_info)."""
 
     _fields_ = [
         ("file", ctypes.c_char_p),
@@ -276,7 +281,7 @@ class _DlInfo(ctypes.Structure):
 
 
 def _loaded_file(handle: ctypes.CDLL) -> str:
-    """The real path of a library that was found by its name."""
+    """Real path of a library that was opened by name."""
     info = _DlInfo()
     try:
         where = ctypes.CDLL(None).dladdr

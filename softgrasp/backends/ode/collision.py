@@ -1,4 +1,10 @@
-"""Which geometries touch each other in Webots, and how."""
+"""Contacts of a Webots world in ODE: which geometries touch, where, and with which forces.
+
+``Pairing`` has the rules of Webots about which geometries collide (``WbSimulationCluster``, 2023),
+``Materials`` the surface parameters of ContactProperties, and ``Contacts`` makes contact joints in
+every step and sums their forces. ODE built without libccd has no collider of capsules with
+cylinders; that one is here, by golden-section search along the capsule.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +25,7 @@ from softgrasp.backends.wbt.schema import Node, number, numbers, text, vector
 from softgrasp.errors import SimulationError
 
 MAX_PAIR_CONTACTS = 4096
-"""In the whole world."""
+"""Contact points in the whole world."""
 MAX_POINTS = 100
 """Points that are looked for between two geometries, of which the deepest become contacts."""
 DEFAULT = Node("ContactProperties")
@@ -27,34 +33,31 @@ DEFAULT = Node("ContactProperties")
 MAX_CONTACTS = 10
 GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
 NARROWINGS = 40
-"""Steps of the search along the capsule; each leaves 62 % of the interval."""
+"""Steps of the golden-section search; each leaves 62 % of the interval."""
 APART = 1e-3
-"""Points nearer to each other than this part of the capsule's length are one."""
-
-
-# Contacts as Webots makes them, step by step, and the forces that come of them.
+"""Points closer than this fraction of the capsule's length are one [–]."""
 
 
 @dataclass(slots=True)
 class ContactForce:
-    """What touches a Solid presses on it with, in the last step."""
+    """Contact force on a Solid in the last step."""
 
     vector: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    """In the world [N]."""
+    """Force in the world frame, (3,) [N]."""
     normal: float = 0.0
-    """Sum of the sizes of the forces along the normals of the points [N]."""
+    """Sum of the normal forces of the contact points [N]."""
     friction: float = 0.0
-    """Sum of the sizes of the forces across them [N]."""
+    """Sum of their friction forces [N]."""
 
 
 class Contacts:
     """All contacts of a world.
 
     Args:
-        ode: The functions.
+        ode: Functions of ODE.
         world: ODE's world.
         space: ODE's space with all geometries.
-        pairing: Which geometries touch.
+        pairing: Rules about which geometries touch.
         sleep: Whether bodies can fall asleep.
     """
 
@@ -70,18 +73,18 @@ class Contacts:
         self._feedbacks = np.ndarray((MAX_PAIR_CONTACTS, 16), ode.number, feedbacks)
         self._normals = np.zeros((MAX_PAIR_CONTACTS, 3))
         self._live: list[tuple[Pair, int, int]] = []
-        """Pairs that touch, with the first and one past the last of their contacts."""
+        """Touching pairs with the index of their first contact and one past the last."""
         self._forces: dict[tuple[int, str], ContactForce] | None = {}
         self._problem: BaseException | None = None
         self._callback = NearCallback(self._near)
 
     @property
     def count(self) -> int:
-        """How many points are in contact."""
+        """Number of contact points."""
         return self._live[-1][2] if self._live else 0
 
     def find(self) -> None:
-        """Make the contacts of the step that comes, where the bodies are now.
+        """Create the contacts of the next step at the current poses.
 
         Raises:
             SimulationError: This build of ODE cannot collide two shapes that are near each other,
@@ -96,18 +99,18 @@ class Contacts:
             raise problem
 
     def force_on(self, solid: Solid, other: str = "") -> ContactForce:
-        """What presses on the shapes of one Solid in the last step.
+        """Return the contact force on the shapes of a Solid in the last step.
 
         Args:
             solid: The Solid.
-            other: DEF of the Solid whose presses count alone; all do where it is not given.
+            other: DEF of the only Solid whose contacts count; by default all do.
         """
         if self._forces is None:
             self._forces = self._summed()
         return self._forces.get((id(solid), other)) or ContactForce()
 
     def touches(self, solid: Solid) -> bool:
-        """Whether anything touches a Solid in the last step."""
+        """Whether a Solid was in contact in the last step."""
         return any(solid is pair.first or solid is pair.second for pair, _, _ in self._live)
 
     def _near(self, _: Any, first: int, second: int) -> None:
@@ -164,14 +167,14 @@ class Contacts:
         return forces
 
 
-# Points at which two geometries touch, as ODE's structures that are used again and again.
+# Points of one pair of geometries
 
 
 class CollisionPoints:
-    """Room for the points of one pair of geometries.
+    """Buffer for the contact points of one pair of geometries.
 
     Args:
-        ode: The functions.
+        ode: Functions of ODE.
     """
 
     def __init__(self, ode: Ode) -> None:
@@ -189,25 +192,25 @@ class CollisionPoints:
 
         inside = contact.geom.offset
         self.normals = view(inside + geom.normal.offset, 3, ode.number)
-        """(100, 3), into the body that comes first."""
+        """(100, 3), pointing into the first body."""
         self._positions = view(inside + geom.pos.offset, 3, ode.number)
         self._depths = view(inside + geom.depth.offset, 1, ode.number)[:, 0]
         self._surfaces = view(0, ctypes.sizeof(ode.types.Surface), np.uint8)
 
     def address(self, index: int) -> int:
-        """Where ODE finds a point as a dContact."""
+        """Address of a point as dContact."""
         return self._start + index * self._size
 
     def sample(self, pair: Pair, first: int, second: int) -> Sequence[int]:
-        """Find the points of two geometries, ready to become contacts.
+        """Find the contact points of two geometries.
 
         Args:
-            pair: How they touch.
+            pair: Parameters of their contact.
             first: One geometry, in ODE's order.
             second: The other one.
 
         Returns:
-            Which of the points to take: of too many the deepest.
+            Indices of the points to use; of too many the deepest.
         """
         if pair.round is not None:
             number = self._sample_rounded(*pair.round, first == pair.round[0])
@@ -247,10 +250,10 @@ class CollisionPoints:
 
 @dataclass(slots=True)
 class Pair:
-    """How two geometries touch; the first Solid has a body."""
+    """Contact parameters of two geometries; the first Solid has a body."""
 
     surface: NDArray[np.uint8]
-    """The bytes of ODE's structure."""
+    """dSurfaceParameters as bytes."""
     max_contacts: int
     first: Solid
     second: Solid
@@ -262,13 +265,13 @@ class Pair:
 
 
 class Pairing:
-    """The rules of Webots' ``WbSimulationCluster`` (2023) about which geometries touch.
+    """Rules of Webots' ``WbSimulationCluster`` (2023) about which geometries touch.
 
     Args:
-        ode: The functions.
+        ode: Functions of ODE.
         owners: Solid of each geometry, by its handle.
-        joints: All joints; what they connect does not collide.
-        materials: How pairs of materials touch.
+        joints: All joints; the bodies that they connect do not collide.
+        materials: Contact parameters of pairs of materials.
     """
 
     def __init__(
@@ -281,11 +284,11 @@ class Pairing:
             self._jointed |= {pair, pair[::-1]}
 
     def pair(self, one: int, two: int) -> Pair | None:
-        """How two geometries touch; None where Webots lets them pass through each other."""
+        """Return the contact parameters of two geometries; None where they do not collide."""
         first, second = self._owners[one], self._owners[two]
         bodies = first.body, second.body
         if bodies[0] is bodies[1] or bodies in self._jointed:
-            # standing bodies are None: a body with a joint to one of them meets none of them
+            # static bodies are None: a body with a joint to one of them collides with none
             return None
         robot = first.robot
         if robot is not None and robot is second.robot and not robot.self_collision:
@@ -305,10 +308,10 @@ class Pairing:
         return Pair(surface, max_contacts, first, second, attached, flipped, handles, rounded)
 
     def _rounded(self, one: int, two: int) -> tuple[int, int] | None:
-        """A capsule and a cylinder, in this order, where ODE has no collider for them.
+        """Return a capsule and a cylinder, in this order, where ODE has no collider for them.
 
-        Built without libccd it has none for cylinders with each other and with capsules, and lets
-        them pass through without a word.
+        Built without libccd it has none of cylinders with each other and with capsules, and does
+        not report it.
         """
         classes = [self._ode.GeomGetClass(geometry) for geometry in (one, two)]
         kinds = {bindings.CYLINDER_CLASS, *classes} - {bindings.CAPSULE_CLASS}
@@ -319,15 +322,15 @@ class Pairing:
         names = " and ".join(sorted(self._owners[geometry].name for geometry in (one, two)))
         raise SimulationError(
             f"Solids {names}: this build of ODE cannot collide a cylinder with a cylinder, as "
-            "Webots can; take another shape for one of them"
+            "Webots can; use another shape for one of them"
         )
 
 
 def same_anchor_chain(child: Solid, ancestor: Solid) -> bool:
-    """Whether hinges with the same anchor numbers lie between two Solids, the child deeper.
+    """Whether all hinges between two Solids have the same anchor numbers.
 
-    Webots lets such bodies pass through one another. It compares the numbers of the fields, which
-    belong to different frames, so that a chain of equal links can be taken for one.
+    Webots does not collide such bodies. It compares the numbers of the fields, which belong to
+    different frames, so that a chain of equal links can satisfy this.
     """
     first: tuple[float, ...] | None = None
     at: Solid | None = child
@@ -352,15 +355,15 @@ def _has_libccd(ode: Ode) -> bool:
     return any("libccd" in word for word in ode.library.configuration)
 
 
-# How pairs of materials touch: ContactProperties as ODE's surface parameters.
+# Materials
 
 
 class Materials:
-    """The ContactProperties of a world.
+    """ContactProperties of a world as surface parameters of ODE.
 
     Args:
-        ode: For its structures.
-        properties: In the order of the file; the first that fits a pair counts, as in Webots.
+        ode: Functions of ODE, for its structures.
+        properties: Nodes in the order of the file; the first of a pair counts, as in Webots.
     """
 
     def __init__(self, ode: Ode, properties: Iterable[Node]) -> None:
@@ -372,10 +375,10 @@ class Materials:
                 self._known.setdefault(names, node)
 
     def between(self, first: Node, second: Node) -> tuple[Any, int]:
-        """Surface parameters of two Solids, and how many points may touch.
+        """Return the surface parameters of two Solids and their largest number of contact points.
 
-        Of several friction or slip coefficients, which Webots takes for directions that textures
-        give, the first counts.
+        Of several friction or slip coefficients, which Webots uses for directions of textures, the
+        first counts.
         """
         pair = (text(first, "contactMaterial"), text(second, "contactMaterial"))
         node = self._known.get(pair, DEFAULT)
@@ -410,16 +413,16 @@ def _or_infinity(value: float) -> float:
     return bindings.INFINITY if value == -1.0 else value
 
 
-# Where a capsule and a cylinder touch: what ODE leaves out unless it is built with libccd.
+# Capsule against cylinder, which ODE has only when built with libccd
 
 
 class Point(NamedTuple):
-    """One point of contact, in the world."""
+    """Contact point in the world frame."""
 
     position: Array
-    """(3,) in the middle of what overlaps [m]."""
+    """(3,) in the middle of the overlap [m]."""
     normal: Array
-    """(3,) out of the cylinder, towards the capsule."""
+    """(3,) unit vector out of the cylinder, towards the capsule."""
     depth: float
     """[m]"""
 
@@ -427,23 +430,23 @@ class Point(NamedTuple):
 def touching(
     capsule: Pose, capsule_size: tuple[float, float], cylinder: Pose, size: tuple[float, float]
 ) -> list[Point]:
-    """Points of contact: the deepest one, and those that bound a line of contact.
+    """Find the contact points of a capsule and a cylinder: the deepest, and the ends of a line.
 
     The signed distance to a convex body is convex along a line, so that the deepest point of the
     capsule's axis is found by golden-section search.
 
     Args:
-        capsule: Frame of the capsule, whose axis is z.
+        capsule: Frame of the capsule, with its axis along z.
         capsule_size: Its radius and the length of its axis [m].
-        cylinder: Frame of the cylinder, whose axis is z.
+        cylinder: Frame of the cylinder, with its axis along z.
         size: Its radius and height [m].
 
     Returns:
-        At most three points; none where they are apart.
+        At most three points; none without overlap.
     """
     radius, length = capsule_size
-    seen = cylinder.inverse() @ capsule
-    middle, axis = seen.position.tolist(), (seen.rotation[:, 2] * length).tolist()
+    relative = cylinder.inverse() @ capsule
+    middle, axis = relative.position.tolist(), (relative.rotation[:, 2] * length).tolist()
     if math.hypot(*middle) > length / 2.0 + radius + math.hypot(size[0], size[1] / 2.0):
         return []
 
@@ -477,7 +480,7 @@ def touching(
 
 
 def _outside(point: list[float], size: tuple[float, float]) -> tuple[float, list[float]]:
-    """Signed distance of a point from a cylinder about z, and its gradient."""
+    """Return the signed distance of a point from a cylinder about z, and its gradient."""
     x, y, z = point
     ring = math.hypot(x, y)
     out, up = ring - size[0], abs(z) - size[1] / 2.0
@@ -493,7 +496,7 @@ def _outside(point: list[float], size: tuple[float, float]) -> tuple[float, list
 
 
 def _largest(depth: Callable[[float], float]) -> float:
-    """Where a concave function of 0 … 1 is largest."""
+    """Return the argument in 0 … 1 at which a concave function is largest."""
     low, high = 0.0, 1.0
     for _ in range(NARROWINGS):
         width = GOLDEN * (high - low)
@@ -505,7 +508,7 @@ def _largest(depth: Callable[[float], float]) -> float:
 
 
 def _crossings(middle: list[float], axis: list[float], size: tuple[float, float]) -> list[float]:
-    """Where the axis of the capsule crosses the planes of the flat sides and the round one."""
+    """Return where the axis of the capsule crosses the end planes and the lateral surface."""
     fractions = []
     if axis[2] != 0.0:
         fractions = [0.5 + (side * size[1] / 2.0 - middle[2]) / axis[2] for side in (1.0, -1.0)]

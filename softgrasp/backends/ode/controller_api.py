@@ -1,7 +1,8 @@
-"""Webots' Python module ``controller`` for worlds in ODE: ``Robot`` and ``Supervisor``.
+"""Webots' Python module ``controller`` for worlds in ODE: robots, nodes, motors and sensors.
 
-The methods are named and behave as in Webots as far as a controller without pictures needs them;
-what is missing is an ``AttributeError`` of Python.
+Methods have the names and behaviour of Webots (reference manual R2025a), as far as a controller
+without cameras needs them; a missing one is an ``AttributeError``. ``install`` makes
+``import controller`` find this module.
 """
 
 from __future__ import annotations
@@ -22,7 +23,6 @@ from softgrasp.backends.ode.world import OdeWorld
 from softgrasp.backends.wbt import schema
 from softgrasp.backends.wbt.parser import World
 from softgrasp.backends.wbt.schema import Node, Value, flag, number, text, vectors
-from softgrasp.backends.wbt.schema import Node as TreeNode
 from softgrasp.errors import DivergedError, SimulationError
 
 NO_CONTROLLER = ("<none>", "", "void")
@@ -30,11 +30,11 @@ _current: Session | None = None
 
 
 class Session:
-    """One world with the one robot that a controller drives.
+    """One world with its one controlled robot.
 
     Args:
-        tree: The nodes of the world.
-        world: The same in ODE.
+        tree: Nodes of the world.
+        world: The same world in ODE.
 
     Raises:
         SimulationError: No robot has a controller, or several have.
@@ -50,15 +50,15 @@ class Session:
             )
         self.robot: Solid = driven[0]
         self.status: int | None = None
-        """What ``simulationQuit`` was called with."""
+        """Argument of ``simulationQuit``; None before the call."""
         self.divergence = ""
-        """What happened where the motion has diverged; no step goes further then."""
+        """Message where the motion has diverged; no further step is made then."""
         self.devices: dict[str, Device] = {}
         self._find_devices()
         self.sensors = [device for device in self.devices.values() if isinstance(device, Sensor)]
 
     def advance(self, milliseconds: float) -> int:
-        """Step the world and measure; -1 once the simulation was told to quit, or has diverged.
+        """Step the world and its sensors; return -1 once the simulation has quit or diverged.
 
         Raises:
             SimulationError: The time is not a multiple of the basic time step.
@@ -97,8 +97,8 @@ class Session:
                 devices[solid.name] = TouchSensor(world, solid.node, solid)
 
 
-def controller_of(node: TreeNode) -> str:
-    """Name of a robot's controller; empty for other nodes and robots that are not driven."""
+def controller_of(node: Node) -> str:
+    """Name of a robot's controller; empty for other nodes and robots without one."""
     name = text(node, "controller") if node.type == "Robot" else ""
     return "" if name in NO_CONTROLLER else name
 
@@ -110,13 +110,13 @@ def _session() -> Session:
 
 
 class Robot:
-    """The robot that the controller drives."""
+    """The controlled robot."""
 
     def __init__(self) -> None:
         self._session = _session()
 
     def step(self, duration: float) -> int:
-        """Simulate for some milliseconds; returns 0, or -1 when the simulation has ended."""
+        """Simulate for a duration [ms]; return 0, or -1 when the simulation has ended."""
         return self._session.advance(duration)
 
     def getBasicTimeStep(self) -> float:
@@ -140,11 +140,11 @@ class Robot:
         return text(self._session.robot.node, "customData")
 
     def getNumberOfDevices(self) -> int:
-        """How many devices it has."""
+        """Number of its devices."""
         return len(self._session.devices)
 
     def getDevice(self, name: str) -> Device | None:
-        """A device by its name; None, and a line on stderr, where there is none."""
+        """Return a device by its name; None, with a line on stderr, where there is none."""
         device = self._session.devices.get(name)
         if device is None:
             known = ", ".join(self._session.devices)
@@ -153,7 +153,7 @@ class Robot:
 
 
 class Supervisor(Robot):
-    """The robot, where it may look at and change the world.
+    """The controlled robot with access to all nodes of the world.
 
     Raises:
         SimulationError: Its field ``supervisor`` is FALSE.
@@ -165,7 +165,7 @@ class Supervisor(Robot):
             raise SimulationError(f"Robot {self.getName()}: expected supervisor TRUE, found FALSE")
 
     def getFromDef(self, name: str) -> DeviceNode | None:
-        """The first node with a DEF name; None where there is none."""
+        """Return the first node with a DEF name; None where there is none."""
         solid = next((node for node in self._session.tree.walk() if node.name == name), None)
         return None if solid is None else DeviceNode(self._session.world, solid)
 
@@ -174,9 +174,9 @@ class Supervisor(Robot):
         return DeviceNode(self._session.world, self._session.robot.node)
 
     def getRoot(self) -> DeviceNode:
-        """The node around all others; its field ``children`` holds those at the top."""
-        top: list[TreeNode] = self._session.tree.nodes
-        return DeviceNode(self._session.world, TreeNode("root", {"children": [*top]}))
+        """The root node; its field ``children`` holds the top-level nodes."""
+        top: list[Node] = self._session.tree.nodes
+        return DeviceNode(self._session.world, Node("root", {"children": [*top]}))
 
     def simulationQuit(self, status: int) -> None:
         """End the simulation with an exit code; the next step returns -1."""
@@ -187,7 +187,7 @@ def install(session: Session) -> ModuleType:
     """Make ``import controller`` find these classes, for one world.
 
     Args:
-        session: What they act on.
+        session: The world and its robot.
 
     Returns:
         The module.
@@ -201,13 +201,13 @@ def install(session: Session) -> ModuleType:
     return module
 
 
-# Nodes and fields of the world with the methods of Webots' ``Supervisor``.
+# Nodes and fields of the world
 
 
 class DeviceNode:
-    """A node of the world, as ``Supervisor.getFromDef`` gives it."""
+    """A node of the world, as ``Supervisor.getFromDef`` returns it."""
 
-    def __init__(self, world: OdeWorld, node: TreeNode) -> None:
+    def __init__(self, world: OdeWorld, node: Node) -> None:
         self._world, self._node = world, node
         self._solid = next((solid for solid in world.solids if solid.node is node), None)
 
@@ -224,11 +224,11 @@ class DeviceNode:
         return _plain(self._world.pose(self._owner()).position)
 
     def getOrientation(self) -> list[float]:
-        """Rotation matrix of the Solid in the world: 9 numbers, row after row."""
+        """Rotation matrix of the Solid in the world: 9 numbers, row by row."""
         return _plain(self._world.pose(self._owner()).rotation)
 
     def getCenterOfMass(self) -> list[float]:
-        """Centre of mass of the Solid's body, in the Solid's frame as Webots has it [m]."""
+        """Centre of mass of the Solid's body, in the Solid's frame as in Webots [m]."""
         solid = self._owner()
         if solid.body is None:
             return [0.0, 0.0, 0.0]
@@ -244,15 +244,20 @@ class DeviceNode:
         self._world.set_velocity(self._owner(), numbers[:3], numbers[3:])
 
     def addForce(self, force: Sequence[float], relative: bool) -> None:
-        """Push on the body's centre of mass in the next basic step [N]; relative: in its axes."""
+        """Apply a force at the body's centre of mass in the next basic step [N].
+
+        Args:
+            force: (3,) [N].
+            relative: Whether the force is in the axes of the body.
+        """
         self._world.add_force(self._owner(), self._in_world(force, relative))
 
     def addTorque(self, torque: Sequence[float], relative: bool) -> None:
-        """Turn the body in the next basic step [N·m]; relative: in its axes."""
+        """Apply a torque to the body in the next basic step; arguments as ``addForce`` [N·m]."""
         self._world.add_torque(self._owner(), self._in_world(torque, relative))
 
     def getField(self, name: str) -> Field | None:
-        """A field by its name; None where the type has none of that name."""
+        """Return a field by its name; None where the type has none of that name."""
         if self._node.type in schema.node_types() and name not in schema.fields(self._node.type):
             return None
         return Field(self._world, self._node, name, self._solid)
@@ -271,9 +276,9 @@ class DeviceNode:
 
 
 class Field:
-    """A field of a node; places of Solids are where they are now, all else as it was written."""
+    """A field of a node: the pose of a Solid is the current one, all else as in the file."""
 
-    def __init__(self, world: OdeWorld, node: TreeNode, name: str, solid: Solid | None) -> None:
+    def __init__(self, world: OdeWorld, node: Node, name: str, solid: Solid | None) -> None:
         self._world, self._node, self._name, self._solid = world, node, name, solid
 
     def getName(self) -> str:
@@ -297,30 +302,30 @@ class Field:
         return str(self._value())
 
     def getSFVec3f(self) -> list[float]:
-        """Three numbers; the translation of a Solid is that of now, in its parent Solid [m]."""
+        """Three numbers; for a Solid the current translation in its parent Solid [m]."""
         if self._name == "translation" and self._solid is not None:
             return _plain(self._world_pose()[1])
         return self._numbers()
 
     def getSFRotation(self) -> list[float]:
-        """Axis and angle; the rotation of a Solid is that of now, in its parent Solid [rad]."""
+        """Axis and angle; for a Solid the current rotation in its parent Solid [rad]."""
         if self._name == "rotation" and self._solid is not None:
             return _axis_angle(self._world_pose()[0])
         return self._numbers()
 
     def getCount(self) -> int:
-        """How many values a field of several has."""
+        """Number of values of a list field."""
         return len(self._items())
 
     def getMFNode(self, index: int) -> DeviceNode:
-        """One node of several."""
+        """Return one node of a list field."""
         held = self._items()[index]
-        if not isinstance(held, TreeNode):
+        if not isinstance(held, Node):
             raise SimulationError(f"field {self._name}: expected nodes, found {held!r}")
         return DeviceNode(self._world, held)
 
     def setSFFloat(self, value: float) -> None:
-        """Change a number, from the next step on: gravity of the WorldInfo, and no other."""
+        """Set WorldInfo.gravity from the next step on [m/s²]; no other field can be set."""
         if (self._node.type, self._name) != ("WorldInfo", "gravity"):
             raise SimulationError(
                 f"field {self._node.type}.{self._name}: only WorldInfo.gravity can be set in ODE"
@@ -373,11 +378,11 @@ def _axis_angle(rotation: Array) -> list[float]:
     return [0.0, 0.0, 1.0, 0.0] if angle == 0.0 else [*_plain(rotation_vector / angle), angle]
 
 
-# Devices of a robot, motors first of all, with the methods of Webots' ``controller`` module.
+# Motors
 
 
 class Device:
-    """Anything that ``Robot.getDevice`` finds."""
+    """A device of a robot."""
 
     def __init__(self, world: OdeWorld, node: Node) -> None:
         self._world = world
@@ -396,17 +401,17 @@ class Motor(Device):
         self._joint, self._law = joint, law
 
     def setPosition(self, position: float) -> None:
-        """Move to a position [rad or m] and hold it; infinity gives way to the velocity."""
+        """Set the target position [rad or m]; infinity selects velocity control."""
         self._law.set_position(float(position))
         self._wake()
 
     def setVelocity(self, velocity: float) -> None:
-        """Velocity, or how fast to move at most [rad/s or m/s]."""
+        """Set the velocity, or the largest one on the way to a position [rad/s or m/s]."""
         self._law.set_velocity(float(velocity))
         self._wake()
 
     def setTorque(self, torque: float) -> None:
-        """Turn with a torque [N·m], at most with the available one."""
+        """Set a torque [N·m] or force [N], at most the available one."""
         self._law.set_force(float(torque))
         if self._law.force != torque:
             kind = "force" if self._node.type == "LinearMotor" else "torque"
@@ -419,26 +424,26 @@ class Motor(Device):
     setForce = setTorque
 
     def setAvailableTorque(self, torque: float) -> None:
-        """How hard to push for a velocity or position [N·m or N]."""
+        """Set the largest torque or force of velocity and position control [N·m or N]."""
         self._law.set_available(float(torque))
         self._wake()
 
     setAvailableForce = setAvailableTorque
 
     def setControlPID(self, p: float, i: float, d: float) -> None:
-        """Gains from the error of the position to the velocity."""
+        """Set the gains from the position error to the velocity."""
         self._law.gains = (float(p), float(i), float(d))
 
     def setAcceleration(self, acceleration: float) -> None:
-        """Largest change of the velocity it asks for [rad/s² or m/s²]; -1 for any."""
+        """Set the largest acceleration [rad/s² or m/s²]; -1 for none."""
         self._law.acceleration = float(acceleration)
 
     def getTargetPosition(self) -> float:
-        """The position that was commanded [rad or m]."""
+        """The target position [rad or m]."""
         return self._law.target
 
     def getVelocity(self) -> float:
-        """The velocity that was commanded [rad/s or m/s]."""
+        """The commanded velocity [rad/s or m/s]."""
         return self._law.velocity
 
     def getMaxVelocity(self) -> float:
@@ -452,7 +457,7 @@ class Motor(Device):
     getMaxForce = getMaxTorque
 
     def getAvailableTorque(self) -> float:
-        """The torque [N·m] or force [N] that it may use."""
+        """Its available torque [N·m] or force [N]."""
         return self._law.available
 
     getAvailableForce = getAvailableTorque
@@ -461,11 +466,11 @@ class Motor(Device):
         self._world.wake(self._joint.child)
 
 
-# Sensors of a robot with the methods of Webots' ``controller`` module.
+# Sensors
 
 
 class Sensor(Device, ABC):
-    """A device that measures once in a sampling period; before the first sample it reads nan."""
+    """A device that measures once in a sampling period; nan before the first sample."""
 
     def __init__(self, world: OdeWorld, node: Node) -> None:
         super().__init__(world, node)
@@ -473,13 +478,13 @@ class Sensor(Device, ABC):
         self._every = self._next = 0
 
     def enable(self, period: float) -> None:
-        """Measure every so many milliseconds, for the first time after one period."""
+        """Measure with a period [ms], for the first time after one period."""
         self._period = int(period)
         self._every = max(math.ceil(period / 1000.0 / self._world.time_step - 1e-9), 1)
         self._next = self._world.steps + self._every
 
     def disable(self) -> None:
-        """Measure no more."""
+        """Stop measuring."""
         self._every = self._period = 0
 
     def getSamplingPeriod(self) -> int:
@@ -487,7 +492,7 @@ class Sensor(Device, ABC):
         return self._period
 
     def update(self) -> None:
-        """Measure where it is time to, after a basic time step."""
+        """Measure after a basic time step if a period has passed."""
         if self._every and self._world.steps >= self._next:
             self._next += self._every
             self._measure()
@@ -515,10 +520,10 @@ class PositionSensor(Sensor):
 
 
 class TouchSensor(Sensor):
-    """What presses on the bounding object of a TouchSensor.
+    """Contact force on the bounding object of a TouchSensor.
 
-    In Webots the force is that in the fixed joint that carries the sensor, so it holds the
-    sensor's own weight and inertia besides; here it is that of the contacts alone.
+    In Webots it is the force in the fixed joint that carries the sensor, with the weight and
+    inertia of the sensor; here it is that of the contacts alone.
     """
 
     def __init__(self, world: OdeWorld, node: Node, solid: Solid) -> None:
@@ -528,44 +533,44 @@ class TouchSensor(Sensor):
         self._kind = text(node, "type")
         self._table = vectors(node, "lookupTable")
         self._sampled = False
-        self._late: list[float] | None = [math.nan] * 3
-        """The values of the last sample; None as long as nobody has asked for them."""
+        self._latest: list[float] | None = [math.nan] * 3
+        """Values of the last sample; None until they are read."""
 
     def getValue(self) -> float:
-        """Of a bumper 1 where it touches, else 0; of a force sensor the push against its +x [N]."""
+        """1 or 0 of a bumper; of a force sensor the compression along its x axis [N]."""
         return self._values()[0]
 
     def getValues(self) -> list[float]:
-        """Of a force-3d sensor the force on it, along its own axes [N]."""
+        """Force on a force-3d sensor in its frame, (3,) [N]."""
         return list(self._values())
 
     def getNormalForce(self, other: str = "") -> float:
         """Sum of the normal forces of its contact points [N]; only here, not in Webots.
 
         Args:
-            other: DEF of the Solid whose contacts count alone; all do where it is not given.
+            other: DEF of the only Solid whose contacts count; by default all do.
         """
-        return self._pressed_by(other).normal
+        return self._contact_force(other).normal
 
     def getFrictionForce(self, other: str = "") -> float:
         """Sum of the friction forces of its contact points [N]; as ``getNormalForce``."""
-        return self._pressed_by(other).friction
+        return self._contact_force(other).friction
 
-    def _pressed_by(self, other: str) -> ContactForce:
-        """The force of the last step; not a number before the first sample."""
+    def _contact_force(self, other: str) -> ContactForce:
+        """Contact force of the last step; nan before the first sample."""
         if not self._sampled:
             return ContactForce(normal=math.nan, friction=math.nan)
         return self._world.contacts.force_on(self._solid, other)
 
     def _measure(self) -> None:
-        self._sampled, self._late = True, None
+        self._sampled, self._latest = True, None
         if self._every > 1:
             self._values()  # the next steps change the forces
 
     def _values(self) -> list[float]:
-        if self._late is None:
-            self._late = self._measured()
-        return self._late
+        if self._latest is None:
+            self._latest = self._measured()
+        return self._latest
 
     def _measured(self) -> list[float]:
         contacts = self._world.contacts
@@ -579,11 +584,11 @@ class TouchSensor(Sensor):
 
 
 def interpolated(table: Sequence[Sequence[float]], value: float) -> float:
-    """A measured value as a sensor's lookup table gives it, between its rows and flat outside.
+    """Look up a measured value in a sensor's table, linear between its rows, constant outside.
 
     Args:
-        table: Rows of value and reading (and noise, which has to be 0); none changes nothing.
-        value: What was measured.
+        table: Rows of value, reading and noise, which must be 0; an empty one changes nothing.
+        value: Measured value.
     """
     if not table:
         return value
@@ -592,6 +597,6 @@ def interpolated(table: Sequence[Sequence[float]], value: float) -> float:
     return float(np.interp(value, [row[0] for row in table], [row[1] for row in table]))
 
 
-def _refuse(node: Node, key: str, usual: float) -> None:
-    if number(node, key) != usual:
+def _refuse(node: Node, key: str, supported: float) -> None:
+    if number(node, key) != supported:
         raise SimulationError(f"{node.type} {text(node, 'name')}: {key} is not supported in ODE")

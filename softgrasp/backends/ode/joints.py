@@ -1,7 +1,7 @@
-"""What hinges and sliders have in common: springs, stops and motors as Webots sets them up in ODE.
+"""Joints of a Webots world in ODE: hinges and sliders with springs, stops and motors.
 
 Rules after Webots' ``WbHingeJoint``, ``WbSliderJoint`` and ``WbOdeUtilities`` (2020-2023). In ODE
-the child comes first, so that angles, rates and torques have Webots' own sign.
+the child comes first, so that angles, rates and torques have the sign of Webots.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ MOTORS = ("RotationalMotor", "LinearMotor")
 
 @dataclass(frozen=True, slots=True)
 class Spring:
-    """A spring and damper as a soft constraint of ODE, which takes both at the end of the step.
+    """A spring and damper as a soft constraint of ODE, evaluated at the end of the step.
 
-    ODE asks for rate + cfm·force = −erp·x/h. With cfm = 1/(h·k + c) and erp = h·k/(h·k + c) the
+    ODE solves rate + cfm·force = −erp·x/h. With cfm = 1/(h·k + c) and erp = h·k/(h·k + c) the
     force is −k·(x + h·rate) − c·rate, with the rate at the end of the step: an implicit spring.
     """
 
@@ -34,7 +34,7 @@ class Spring:
 
 
 def spring_of(stiffness: float, damping: float, time_step: float) -> Spring | None:
-    """The constraint of a spring and damper; None where there is neither.
+    """Return the constraint of a spring and damper; None where there is neither.
 
     Args:
         stiffness: k [N·m/rad or N/m].
@@ -46,13 +46,13 @@ def spring_of(stiffness: float, damping: float, time_step: float) -> Spring | No
 
 
 class Joint(ABC):
-    """A joint in ODE; positions are angles [rad] or lengths [m], 0 where its spring rests.
+    """A joint in ODE; positions are angles [rad] or lengths [m], 0 where its spring is relaxed.
 
     Args:
-        ode: The functions.
+        ode: Functions of ODE.
         world: ODE's world.
-        place: Between which Solids it stands.
-        time_step: Of the world [s].
+        mounting: Node and the Solids that it connects.
+        time_step: Time step of the world [s].
     """
 
     def __init__(self, ode: Ode, world: int, mounting: JointMounting, time_step: float) -> None:
@@ -65,7 +65,7 @@ class Joint(ABC):
         parameters = mounting.node.node("jointParameters")
         self._parameters = parameters
         self.start = number(parameters or mounting.node, "position")
-        """Position at which the world is written, where ODE's own position is 0."""
+        """Position in the file, where the position of ODE is 0."""
         self.position = self.start
         self.velocity = 0.0
         motor = next((n for n in mounting.node.nodes("device") if n.type in MOTORS), None)
@@ -84,17 +84,17 @@ class Joint(ABC):
         self._spring = None if law is None else self._create_spring(world, law)
 
     default_axis: tuple[float, float, float]
-    """Where there are no jointParameters."""
+    """Axis without jointParameters."""
 
     def _parameter(self, key: str) -> float:
         return number(self._parameters, key) if self._parameters is not None else 0.0
 
     def _set_stops(self, low: float, high: float) -> None:
-        """Stops where they differ; equal ones mean none."""
+        """Set stops; equal ones mean none."""
         if low == high:
             return
-        self._set(bindings.LO_STOP, self._within(low - self.start))
-        self._set(bindings.HI_STOP, self._within(high - self.start))
+        self._set(bindings.LO_STOP, self._reachable_stop(low - self.start))
+        self._set(bindings.HI_STOP, self._reachable_stop(high - self.start))
         if self._parameters is None or self._parameters.type != "HingeJointParameters":
             return
         for key, parameter in (("stopERP", bindings.STOP_ERP), ("stopCFM", bindings.STOP_CFM)):
@@ -102,10 +102,10 @@ class Joint(ABC):
                 self._set(parameter, self._parameter(key))
 
     def before_step(self) -> None:
-        """Set what motor and spring do in the step that comes."""
+        """Set motor and spring for the next step."""
         motor = self.motor
         if motor is not None and motor.force is not None:
-            # Webots turns its motor off for good with the first force, static friction with it
+            # the first force switches the motor of Webots off for good, and its static friction
             self._power(0.0, 0.0)
             if motor.force != 0.0:
                 self._push(motor.force)
@@ -115,7 +115,7 @@ class Joint(ABC):
         elif self._friction != 0.0:
             self._power(self._friction, 0.0)
         if self._spring is not None:
-            self._strain(self._spring)
+            self._update_spring(self._spring)
 
     def _power(self, max_force: float, velocity: float) -> None:
         if self._powered != (max_force, velocity):
@@ -137,36 +137,35 @@ class Joint(ABC):
     def _set(self, parameter: int, value: float) -> None: ...
 
     @abstractmethod
-    def _within(self, stop: float) -> float: ...
+    def _reachable_stop(self, stop: float) -> float: ...
 
     @abstractmethod
     def _push(self, force: float) -> None: ...
 
     @abstractmethod
-    def _strain(self, spring: int) -> None:
-        """Tell the spring where the joint is."""
+    def _update_spring(self, spring: int) -> None:
+        """Update the spring with the position of the joint."""
 
 
 def anchor_of(node: Node) -> tuple[float, ...]:
-    """Anchor of a hinge in the frame around the joint [m]; the origin for what has none."""
+    """Anchor of a hinge in the frame around the joint [m]; the origin of other joints."""
     parameters = node.node("jointParameters")
     if parameters is None or parameters.type != "HingeJointParameters":
         return (0.0, 0.0, 0.0)
     return vector(parameters, "anchor")
 
 
-# Motors of Webots as laws: what a motor asks of its joint, whatever engine moves it.
+# Motors
 
 
 class Motor:
-    """A RotationalMotor or LinearMotor; velocities and forces are those of the joint.
+    """Control law of a RotationalMotor or LinearMotor, as in Webots' ``WbMotor`` (R2023b).
 
-    Until a controller commands something it holds the position in which the world starts, with all
-    of its force. The laws are those of Webots' ``WbMotor`` (R2023b).
+    Without a command it holds the start position with its full force.
 
     Args:
         node: The motor.
-        position: Of the joint at the start [rad or m].
+        position: Start position of the joint [rad or m].
     """
 
     def __init__(self, node: Node, position: float) -> None:
@@ -182,40 +181,40 @@ class Motor:
         self.velocity = self.largest_velocity
         self.available = self.limit
         self.force: float | None = None
-        """A force or torque that was commanded; None where velocity or position is."""
+        """Commanded force [N] or torque [N·m]; None under velocity or position control."""
         self.current = self._integral = self._error = 0.0
 
     def set_position(self, position: float) -> None:
-        """Hold a position [rad or m] within the motor's range, or none at all (infinity)."""
+        """Set a target position [rad or m] within the motor's range; infinity for none."""
         low, high = self.range
         within = low == high or math.isinf(position)
         self.target = position if within else min(max(position, low), high)
         self.force = None
 
     def set_velocity(self, velocity: float) -> None:
-        """Move at a velocity, or towards a position at most that fast [rad/s or m/s]."""
+        """Set the velocity, or the largest one towards a position [rad/s or m/s]."""
         limit = self.largest_velocity
         self.velocity = min(max(velocity, -limit), limit)
 
     def set_force(self, force: float) -> None:
-        """Push with a force [N] or torque [N·m], at most with what is available."""
+        """Set a force [N] or torque [N·m], at most the available one."""
         self.force = min(max(force, -self.available), self.available)
 
     def set_available(self, force: float) -> None:
-        """How hard to push for a velocity or position: at most the motor's own limit."""
+        """Set the available force or torque, at most the motor's limit."""
         self.available = min(force, self.limit)
 
     @property
     def holds_position(self) -> bool:
-        """Whether it moves towards a position."""
+        """Whether it is under position control."""
         return self.force is None and not math.isinf(self.target)
 
     def target_velocity(self, position: float, time_step: float) -> float:
-        """What it asks of the joint in the next step [rad/s or m/s]; call it once a step.
+        """Return the velocity of the joint in the next step [rad/s or m/s]; call it once a step.
 
         Args:
-            position: Of the joint [rad or m].
-            time_step: [s]
+            position: Position of the joint [rad or m].
+            time_step: Time step [s].
         """
         if self.available == 0.0:
             self.current = 0.0
@@ -240,11 +239,11 @@ class Motor:
         return min(max(command, -limit), limit)
 
 
-# HingeJoints of Webots in ODE.
+# Hinges
 
 
 class Hinge(Joint):
-    """A HingeJoint; its spring is an angular motor whose two stops are one."""
+    """A HingeJoint; its spring is an angular motor with two equal stops."""
 
     default_axis = (1.0, 0.0, 0.0)
 
@@ -254,7 +253,7 @@ class Hinge(Joint):
         ode.JointAttach(handle, self._child, self._parent)
         ode.JointSetHingeAnchor(handle, *anchor)
         ode.JointSetHingeAxis(handle, *self.axis)
-        # looked up once: every step of every joint asks for them
+        # looked up once, as every step of every joint calls them
         self._angle, self._rate = ode.JointGetHingeAngle, ode.JointGetHingeAngleRate
         self._set_motor_angle = ode.JointSetAMotorAngle
         return handle
@@ -273,11 +272,11 @@ class Hinge(Joint):
         ode.JointSetAMotorParam(spring, bindings.STOP_ERP, law.erp)
         return spring
 
-    def _strain(self, spring: int) -> None:
+    def _update_spring(self, spring: int) -> None:
         self._set_motor_angle(spring, 0, self._angle(self.handle))
 
     def after_step(self) -> None:
-        """The angle is the integral of its rate, as Webots has it, which also counts turns."""
+        """The angle is the integral of its rate, as in Webots, which also counts revolutions."""
         self.velocity = self._rate(self.handle)
         if self.motor is not None and self.motor.holds_position:
             angle = self._angle(self.handle) + self.start
@@ -288,22 +287,22 @@ class Hinge(Joint):
     def _set(self, parameter: int, value: float) -> None:
         self._ode.JointSetHingeParam(self.handle, parameter, value)
 
-    def _within(self, stop: float) -> float:
+    def _reachable_stop(self, stop: float) -> float:
         return min(max(stop, -math.pi), math.pi)
 
     def _push(self, force: float) -> None:
         self._ode.JointAddHingeTorque(self.handle, force)
 
 
-# SliderJoints of Webots in ODE.
+# Sliders
 
 
 class Slider(Joint):
-    """A SliderJoint; its spring is a linear motor without a largest force.
+    """A SliderJoint; its spring is a linear motor without a force limit.
 
-    The stops of Webots' own linear motor, which ODE does not have, and the target velocity
-    −erp·x/h used here are the same constraint. As in Webots, the spring acts along an axis that
-    stays fixed in the world, between the two centres of mass.
+    The stops of Webots' linear motor, which ODE lacks, and the target velocity −erp·x/h used here
+    are the same constraint. As in Webots, the spring acts along an axis fixed in the world, between
+    the two centres of mass.
     """
 
     default_axis = (0.0, 0.0, 1.0)
@@ -326,19 +325,19 @@ class Slider(Joint):
         self._return = law.erp / self.time_step
         return spring
 
-    def _strain(self, spring: int) -> None:
+    def _update_spring(self, spring: int) -> None:
         velocity = -self._return * self.position
         self._ode.JointSetLMotorParam(spring, bindings.VELOCITY, velocity)
 
     def after_step(self) -> None:
-        """The position is ODE's own, as in Webots."""
+        """The position is that of ODE, as in Webots."""
         self.velocity = self._ode.JointGetSliderPositionRate(self.handle)
         self.position = self._ode.JointGetSliderPosition(self.handle) + self.start
 
     def _set(self, parameter: int, value: float) -> None:
         self._ode.JointSetSliderParam(self.handle, parameter, value)
 
-    def _within(self, stop: float) -> float:
+    def _reachable_stop(self, stop: float) -> float:
         return stop
 
     def _push(self, force: float) -> None:

@@ -1,6 +1,7 @@
-"""Play a Webots world in ODE with its controller: ``python -m softgrasp.simulation.ode.player W``.
+"""Run a Webots world with its controller in ODE: ``python -m softgrasp.backends.ode.player WORLD``.
 
-The controller is ``controllers/NAME/NAME.py`` in the folder above that of the world, as in Webots.
+The controller is ``controllers/NAME/NAME.py`` in the directory above that of the world, as in
+Webots. ``run_world`` does this in a separate process, as ODE aborts the process on errors.
 """
 
 from __future__ import annotations
@@ -28,27 +29,24 @@ from softgrasp.errors import BackendUnavailable, DivergedError, SimulationError,
 
 PLAYER = "softgrasp.backends.ode.player"
 TAIL = 2000
-"""Characters of what the process said that an error tells."""
+"""Last characters of the output in an error message."""
 FAILED = 65
-"""Exit code of a world that cannot be played, or not to its end (EX_DATAERR of sysexits.h)."""
+"""Exit code where a world is wrong or fails (EX_DATAERR of sysexits.h)."""
 NO_ENGINE = 69
 """Exit code where there is no ODE (EX_UNAVAILABLE of sysexits.h)."""
 
 
-# Run the player in a process of its own, so that ODE can end nothing else.
-
-
 def run_world(world: Path, timeout: float) -> None:
-    """Play a world with its controller in ODE until the controller ends.
+    """Run a world with its controller in ODE, in a separate process, until the controller ends.
 
     Args:
         world: The .wbt file, in a project with ``controllers/``.
-        timeout: Wall time after which it is ended [s].
+        timeout: Wall time after which it is killed [s].
 
     Raises:
         BackendUnavailable: There is no ODE.
-        SimulationError: It was ended by ODE or after the time, or its exit code is not 0; tells
-            the end of what it wrote.
+        SimulationError: ODE aborted, the time is over, or the exit code is not 0; with the end of
+            the output.
     """
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as output:
         process = subprocess.Popen(
@@ -57,7 +55,7 @@ def run_world(world: Path, timeout: float) -> None:
             stdout=output,
             stderr=output,
             env=_environment(),
-            # a group of its own, which is ended as a whole: controllers may start processes
+            # a process group, which is killed as a whole: controllers may start processes
             start_new_session=True,
         )
         try:
@@ -85,9 +83,9 @@ def _check_exit(world: Path, code: int, output: IO[str]) -> None:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """End the process, where it still runs, and all that it started and left behind."""
+    """Kill the process and all processes that it started."""
     process.poll()
-    # macOS does not permit it where all have ended
+    # macOS does not permit it after all have ended
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
@@ -101,7 +99,7 @@ def _tail(output: IO[str]) -> str:
 
 
 def _environment() -> dict[str, str]:
-    """That of this process, with this very package first."""
+    """Environment of this process, with this package first on the path."""
     directory = str(Path(__file__).resolve().parents[3])
     inherited = os.environ.get("PYTHONPATH")
     return os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, [directory, inherited]))}
@@ -114,11 +112,11 @@ def play(path: Path) -> int:
         path: The world.
 
     Returns:
-        What the controller called ``simulationQuit`` with; 0 where it ended without.
+        Argument of ``simulationQuit``; 0 where the controller ended without it.
 
     Raises:
-        SoftgraspError: The world is wrong or needs what is not supported, there is no ODE, or the
-            motion has diverged.
+        SoftgraspError: The world has errors or unsupported nodes, there is no ODE, or the motion
+            has diverged.
     """
     bindings.load()
     path = path.absolute()
@@ -137,7 +135,7 @@ def play(path: Path) -> int:
     sys.path.insert(0, str(script.parent))
     runpy.run_path(str(script), run_name="__main__")
     if session.divergence and session.status is None:
-        raise DivergedError(session.divergence)  # the controller has not taken notice
+        raise DivergedError(session.divergence)  # the controller has not noticed
     return session.status or 0
 
 
@@ -149,7 +147,7 @@ def _check(tree: World) -> None:
 
 
 def _end_with_parent() -> None:
-    """End this process when the one that started it is gone, however it went."""
+    """End this process when its parent has ended."""
     parent = os.getppid()
 
     def watch() -> None:
@@ -161,7 +159,7 @@ def _end_with_parent() -> None:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """The command; returns its exit code."""
+    """Run the command; return its exit code."""
     if len(arguments) != 1:
         sys.stderr.write("usage: python -m softgrasp.backends.ode.player WORLD.wbt\n")
         return 2

@@ -1,4 +1,8 @@
-"""The tree of a world as Solids in rigid bodies, and the joints between them."""
+"""Solids of a Webots world as rigid bodies and geometries of ODE.
+
+``Tree`` merges Solids into bodies by the rules of Webots, with masses from Physics or from bounding
+objects at uniform density; ``Geometries`` creates their shapes in ODE.
+"""
 
 from __future__ import annotations
 
@@ -11,33 +15,42 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from softgrasp.backends.ode.bindings import Ode
-from softgrasp.backends.wbt.schema import Node, flag, integers, number, text, texts, vector, vectors
+from softgrasp.backends.wbt.schema import (
+    JOINTS,
+    SOLIDS,
+    Node,
+    flag,
+    integers,
+    number,
+    text,
+    texts,
+    vector,
+    vectors,
+)
 from softgrasp.errors import DescriptionError, SimulationError
 from softgrasp.io.mesh_files import Triangles, read_triangles
 
 Array = NDArray[np.float64]
 FRAMES = ("Pose", "Transform")
-SOLIDS = ("Solid", "Robot", "TouchSensor")
-JOINTS = ("HingeJoint", "SliderJoint")
 
 
-# Shapes of Solids as geometries of ODE.
+# Geometries
 
 
 class Geometries:
     """All geometries of a world.
 
     Args:
-        ode: The functions.
-        space: ODE's space that they go to.
-        solids: With bodies that have their handles.
+        ode: Functions of ODE.
+        space: ODE's space that holds them.
+        solids: Solids whose bodies have handles.
     """
 
     def __init__(self, ode: Ode, space: int, solids: list[Solid]) -> None:
         self._ode, self._space = ode, space
         self._kept: list[Any] = []
         self.owners: dict[int, Solid] = {}
-        """The Solid of each geometry, by its handle."""
+        """Solid of each geometry, by its handle."""
         robots = {id(s.robot): s.robot for s in solids if s.robot and not s.robot.self_collision}
         self._bits = {key: 1 << (1 + index % 30) for index, key in enumerate(robots)}
         for solid in solids:
@@ -47,7 +60,7 @@ class Geometries:
                 self._group(handle, solid)
 
     def _group(self, handle: int, solid: Solid) -> None:
-        """Spare the callback what cannot touch: parts of one Robot; it decides all else itself."""
+        """Exclude pairs of parts of one Robot; all else is decided by ``Pairing``."""
         if len(self._bits) > 30:
             return
         bit = self._bits.get(id(solid.robot), 1)
@@ -80,12 +93,12 @@ class Geometries:
             return
         pose = solid.in_body @ shape.pose
         ode.GeomSetBody(handle, solid.body.handle)
-        # ODE's body stands at the centre of mass
+        # the frame of ODE's body is at the centre of mass
         ode.GeomSetOffsetPosition(handle, *(pose.position - solid.body.weight().center))
         ode.GeomSetOffsetRotation(handle, ode.matrix3(pose.rotation))
 
     def _plane(self, solid: Solid, shape: Shape) -> int:
-        """Half of the space, below the plane: its size in Webots is for the eye only."""
+        """Create a half space; the size of a plane in Webots is visual only."""
         if solid.body is not None:
             raise SimulationError(f"Solid {solid.name}: a Plane cannot move; expected no Physics")
         pose: Pose = solid.start @ shape.pose
@@ -94,7 +107,7 @@ class Geometries:
         return handle
 
     def _surface(self, vertices: Any, faces: Any) -> int:
-        """A surface of triangles; ODE reads the arrays whenever it collides, so they are kept."""
+        """Create a triangle mesh; ODE reads the arrays in every collision, so they are kept."""
         ode = self._ode
         points = np.ascontiguousarray(vertices, dtype=ode.number)
         corners = np.ascontiguousarray(faces, dtype=np.uint32)
@@ -115,24 +128,24 @@ class Geometries:
         return handle
 
 
-# Rotations and poses as Webots writes them: axis and angle, and a translation.
+# Poses
 
 
 def rotation_about(axis: ArrayLike, angle: float) -> Array:
-    """(3, 3) matrix of a turn about an axis [rad], which need not be a unit vector (Rodrigues)."""
+    """Rotation matrix (3, 3) of an angle [rad] about an axis of any length (Rodrigues)."""
     x, y, z = np.asarray(axis, dtype=float)
     length = float(np.sqrt(x * x + y * y + z * z))
     if length == 0.0:
         return np.eye(3)
     cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]]) / length
-    # 1 − cos a, written so that small angles keep their digits
+    # 1 − cos a without cancellation at small angles
     square: Array = cross @ cross
     return np.asarray(np.eye(3) + np.sin(angle) * cross + 2.0 * np.sin(angle / 2.0) ** 2 * square)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Pose:
-    """A frame in another one: x_outer = rotation · x_inner + position."""
+    """Pose of a frame in an outer one: x_outer = rotation · x_inner + position."""
 
     rotation: Array
     """(3, 3)"""
@@ -140,15 +153,15 @@ class Pose:
     """(3,) [m]"""
 
     def __matmul__(self, inner: Pose) -> Pose:
-        """The inner frame seen from where this one is seen."""
+        """Pose of the inner frame in the outer one."""
         return Pose(self.rotation @ inner.rotation, self.apply(inner.position))
 
     def apply(self, point: ArrayLike) -> Array:
-        """A point (3,) of this frame, seen from outside [m]."""
+        """A point (3,) of this frame in the outer one [m]."""
         return np.asarray(self.rotation @ np.asarray(point, dtype=float) + self.position)
 
     def inverse(self) -> Pose:
-        """The outer frame seen from this one."""
+        """Pose of the outer frame in this one."""
         return Pose(self.rotation.T, -self.rotation.T @ self.position)
 
 
@@ -156,12 +169,12 @@ IDENTITY = Pose(np.eye(3), np.zeros(3))
 
 
 def pose_of(translation: ArrayLike, rotation: ArrayLike) -> Pose:
-    """From a translation (3,) [m] and Webots' rotation (4,): axis and angle [rad]."""
+    """Pose from a translation (3,) [m] and a rotation of Webots (4,): axis and angle [rad]."""
     x, y, z, angle = np.asarray(rotation, dtype=float)
     return Pose(rotation_about((x, y, z), float(angle)), np.asarray(translation, dtype=float))
 
 
-# Bounding objects of Webots: which shapes stand where, and what they weigh.
+# Shapes of bounding objects
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -171,13 +184,13 @@ class Shape:
     kind: str
     """Type of Webots' node."""
     sizes: tuple[float, ...]
-    """Edges of a box; radius; radius and height; nothing for planes and surfaces [m]."""
+    """Edges, radius, or radius and height [m]; empty for planes and meshes."""
     pose: Pose
     triangles: Triangles | None = None
     """Vertices (n, 3) [m] and faces (m, 3) of a surface."""
 
     def weight(self) -> Mass | None:
-        """At density 1 in the Solid's frame; None for a plane, which has no inside."""
+        """Mass at density 1 in the Solid's frame; None for a plane."""
         if self.triangles is not None:
             return mesh(*self.triangles).placed(self.pose)
         if self.kind == "Box":
@@ -190,7 +203,7 @@ class Shape:
 
 
 def frame_of(node: Node) -> Pose:
-    """Frame of a Pose, Transform or Solid in the one around it.
+    """Pose of a Pose, Transform or Solid in its parent.
 
     Raises:
         SimulationError: It scales.
@@ -201,15 +214,15 @@ def frame_of(node: Node) -> Pose:
 
 
 def bounding_shapes(node: Node | None, directory: Path, pose: Pose = IDENTITY) -> Iterator[Shape]:
-    """The shapes of a bounding object, in the frame of its Solid.
+    """Iterate over the shapes of a bounding object.
 
     Args:
-        node: The bounding object; none has no shapes.
-        directory: Where the paths of meshes start.
-        pose: Of the node in the Solid.
+        node: The bounding object; None has no shapes.
+        directory: Directory of relative paths of meshes.
+        pose: Pose of the node in the Solid.
 
     Raises:
-        SimulationError: A node cannot stand there, or a mesh cannot be read.
+        SimulationError: A node is not supported, or a mesh cannot be read.
     """
     if node is None:
         return
@@ -240,7 +253,7 @@ def _shape(node: Node, directory: Path, pose: Pose) -> Shape:
 
 
 def _face_set(node: Node) -> Triangles:
-    """Vertices and triangles; faces of more corners become fans, as they are convex."""
+    """Return vertices and triangles; larger faces, which are convex, become triangle fans."""
     coordinates = node.node("coord")
     points = np.array(vectors(coordinates, "point") if coordinates else [], dtype=float)
     faces: list[list[int]] = []
@@ -269,12 +282,12 @@ def _file(node: Node, directory: Path) -> Triangles:
         raise SimulationError(f"line {node.line}: {error}") from error
 
 
-# Masses of rigid pieces: moved, turned and added.
+# Masses
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Mass:
-    """What a rigid piece weighs and how it resists turning."""
+    """Mass properties of a rigid piece."""
 
     mass: float
     """[kg]"""
@@ -284,17 +297,17 @@ class Mass:
     """(3, 3) about the centre of mass, along the axes of the piece [kg·m²]."""
 
     def placed(self, pose: Pose) -> Mass:
-        """The same piece seen from the frame that ``pose`` stands in."""
+        """The same piece in the outer frame of ``pose``."""
         rotated = pose.rotation @ self.inertia @ pose.rotation.T
         return Mass(self.mass, pose.apply(self.center), rotated)
 
     def scaled(self, factor: float) -> Mass:
-        """The same shape with all of its density times a factor."""
+        """The same shape with its density times a factor."""
         return Mass(self.mass * factor, self.center, self.inertia * factor)
 
 
 def together(pieces: Sequence[Mass]) -> Mass:
-    """Pieces of one frame as one rigid piece, by Steiner's theorem; at least one of them."""
+    """Combine pieces of one frame by Steiner's theorem; at least one of them."""
     total = sum(piece.mass for piece in pieces)
     center = sum((piece.mass * piece.center for piece in pieces), np.zeros(3)) / total
     inertia = np.zeros((3, 3))
@@ -305,7 +318,7 @@ def together(pieces: Sequence[Mass]) -> Mass:
 
 
 def box(size: Sequence[float]) -> Mass:
-    """A box of density 1 with edges (3,) [m]."""
+    """Mass of a box of density 1 with edges (3,) [m]."""
     edges = np.asarray(size, dtype=float)
     mass = float(edges.prod())
     squares = edges**2
@@ -313,22 +326,22 @@ def box(size: Sequence[float]) -> Mass:
 
 
 def sphere(radius: float) -> Mass:
-    """A ball of density 1."""
+    """Mass of a ball of density 1."""
     mass = 4.0 / 3.0 * np.pi * radius**3
     return Mass(mass, np.zeros(3), 0.4 * mass * radius**2 * np.eye(3))
 
 
 def cylinder(radius: float, height: float) -> Mass:
-    """A cylinder of density 1 about z."""
+    """Mass of a cylinder of density 1 about z."""
     mass = np.pi * radius**2 * height
     across = mass * (3.0 * radius**2 + height**2) / 12.0
     return Mass(mass, np.zeros(3), np.diag([across, across, 0.5 * mass * radius**2]))
 
 
 def capsule(radius: float, height: float) -> Mass:
-    """A capsule of density 1 about z; the height is that of the cylinder between the caps.
+    """Mass of a capsule of density 1 about z; the height is that of the cylinder between the caps.
 
-    A half ball has its centre 3r/8 from its flat side, and 83/320 m·r² across about that centre.
+    A half ball has its centre 3r/8 from its flat side, and a transverse inertia of 83/320 m·r².
     """
     half = 2.0 / 3.0 * np.pi * radius**3
     across = 83.0 / 320.0 * half * radius**2
@@ -339,7 +352,7 @@ def capsule(radius: float, height: float) -> Mass:
 
 
 def mesh(vertices: Array, faces: NDArray[np.int64]) -> Mass:
-    """The inside of a closed surface at density 1, as tetrahedra to the origin, with their sign.
+    """Mass inside a closed surface at density 1, from signed tetrahedra to the origin.
 
     Args:
         vertices: (n, 3) [m].
@@ -359,73 +372,73 @@ def mesh(vertices: Array, faces: NDArray[np.int64]) -> Mass:
 
 @dataclass(eq=False, slots=True)
 class Body:
-    """A rigid body: a Solid with Physics and the Solids with Physics right inside it."""
+    """A rigid body: a Solid with Physics and those directly inside it without a joint."""
 
     root: Solid
     parts: list[Mass] = field(default_factory=list)
-    """In the frame of the root."""
+    """Masses in the frame of the root."""
     handle: int = 0
-    """In ODE."""
-
-    whole: Mass | None = None
-    """All parts as one, once they are all known."""
+    """Handle in ODE."""
+    total: Mass | None = None
+    """Sum of the parts, computed on first use."""
 
     def weight(self) -> Mass:
-        """All parts as one, in the frame of the root."""
-        if self.whole is None:
-            self.whole = together(self.parts)
-        return self.whole
+        """Total mass in the frame of the root."""
+        if self.total is None:
+            self.total = together(self.parts)
+        return self.total
 
 
 @dataclass(eq=False, slots=True)
 class Solid:
-    """A Solid, Robot or TouchSensor where the world starts."""
+    """A Solid, Robot or TouchSensor at its start pose."""
 
     node: Node
     start: Pose
-    """In the world."""
+    """Start pose in the world."""
     parent: Solid | None
     robot: Solid | None
-    """The outermost Robot that it is part of."""
+    """Outermost Robot around it."""
     joint: JointMounting | None
-    """The joint that it hangs on."""
+    """Joint that connects it to its parent."""
     body: Body | None = None
-    """None for what stands still."""
+    """None for static Solids."""
     in_body: Pose = IDENTITY
-    """In the frame of the body's root."""
+    """Pose in the frame of the body's root."""
     shapes: list[Shape] = field(default_factory=list)
 
     @property
     def name(self) -> str:
-        """Its name field, for sentences."""
+        """Its name field."""
         return text(self.node, "name")
 
     @property
     def self_collision(self) -> bool:
-        """Whether parts of this Robot touch each other."""
+        """Whether parts of this Robot collide with each other."""
         return self.node.type == "Robot" and flag(self.node, "selfCollision")
 
 
 @dataclass(eq=False, slots=True)
 class JointMounting:
-    """A joint between two Solids; axis and anchor stand in ``frame``."""
+    """A joint between two Solids; axis and anchor are in ``frame``."""
 
     node: Node
     parent: Solid
     frame: Pose
-    """The frame around the joint, in the world at the start."""
+    """Frame around the joint, in the world at the start."""
     child: Solid | None = None
 
 
 class Tree:
-    """All Solids and joints of a world, in the order of the text.
+    """All Solids, bodies and joints of a world, in the order of the text.
 
     Args:
-        nodes: At the top of the world.
-        folder: Where the paths of meshes start.
+        nodes: Top-level nodes.
+        directory: Directory of relative paths of meshes.
 
     Raises:
-        SimulationError: Webots would do what has no counterpart here; names the Solid.
+        SimulationError: The world needs behaviour of Webots that has no counterpart; names the
+            Solid.
     """
 
     def __init__(self, nodes: Iterable[Node], directory: Path) -> None:
@@ -472,17 +485,17 @@ class Tree:
         return solid
 
     def _join_body(self, solid: Solid) -> None:
-        """Webots merges Solids with Physics that have no joint in between into one body.
+        """Merge Solids with Physics without a joint in between into one body, as Webots does.
 
-        A TouchSensor with Physics is merged too: Webots fastens it with a fixed joint to read the
-        force in it, and that joint's softness (WorldInfo.CFM) would be the only difference.
+        A TouchSensor with Physics is merged too: Webots attaches it by a fixed joint to measure
+        the force in it, and the softness of that joint (WorldInfo.CFM) is the only difference.
         """
         parent, physics = solid.parent, solid.node.node("physics")
         inside = parent is not None and parent.body is not None
         if physics is None:
             if solid.joint is not None or (inside and (solid.shapes or solid.node.type == "Robot")):
                 raise SimulationError(
-                    f"Solid {solid.name}: expected Physics, as it hangs on a joint or is part of "
+                    f"Solid {solid.name}: expected Physics, as it is moved by a joint or part of "
                     "a Solid with Physics, found none; Webots would move it without forces"
                 )
             if inside and parent is not None:
@@ -491,10 +504,10 @@ class Tree:
             return
         if parent is not None and parent.body is not None and parent.node.node("physics") is None:
             raise SimulationError(
-                f"Solid {parent.name}: expected Physics, as it stands between Solids that have it"
+                f"Solid {parent.name}: expected Physics, as it is between Solids that have it"
             )
         if solid.node.type == "TouchSensor" and parent is not None and parent.body is None:
-            return  # on what stands still, the same fixed joint holds it to the world
+            return  # on a static Solid the same fixed joint attaches it to the world
         if solid.joint is None and parent is not None and parent.body is not None:
             solid.body = parent.body
             solid.in_body = parent.in_body @ (parent.start.inverse() @ solid.start)
@@ -505,10 +518,10 @@ class Tree:
 
 
 def solid_mass(solid: Solid, physics: Node) -> Mass:
-    """Mass of one Solid in its own frame, from its Physics and, where that is silent, its shapes.
+    """Mass of one Solid in its frame, from its Physics or else its shapes.
 
     Raises:
-        SimulationError: There is neither a whole inertia nor a shape to take it from.
+        SimulationError: There is neither a full inertia nor a shape to compute it from.
     """
     if physics.node("damping") is not None:
         raise SimulationError(f"Solid {solid.name}: Physics.damping is not supported in ODE")

@@ -1,4 +1,4 @@
-"""A Webots world in ODE: built by Webots' rules, and stepped."""
+"""A Webots world in ODE: bodies, joints and contacts by the rules of Webots, and its time steps."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from softgrasp.errors import DivergedError, SimulationError
 FASTEST = 1e4
 """Speed beyond which a motion has diverged [m/s or rad/s]."""
 CHECK_EVERY = 8
-"""Steps between two looks at the speeds."""
+"""Steps between two checks of the speeds."""
 
 
 class OdeWorld:
-    """A world of ODE that does what Webots would ask of its own ODE.
+    """A world of ODE with the settings that Webots would use.
 
     The direct solver (``dWorldStep``) with the world's CFM and ERP, no damping, and bodies that
-    fall asleep only where the world gives thresholds for it.
+    are disabled at rest only where the world specifies thresholds.
 
     Args:
-        world: The nodes; its file says where the paths of meshes start.
+        world: The nodes; paths of meshes are relative to its file.
 
     Raises:
         BackendUnavailable: There is no ODE.
@@ -71,18 +71,18 @@ class OdeWorld:
 
     @property
     def time(self) -> float:
-        """Since the start [s]."""
+        """Time since the start [s]."""
         return self.steps * self.time_step
 
     def set_gravity(self, gravity: float) -> None:
-        """Gravity along −z from the next step on [m/s²]."""
+        """Set gravity along −z from the next step on [m/s²]."""
         self._ode.WorldSetGravity(self._world, 0.0, 0.0, -gravity)
 
     def step(self) -> None:
-        """Move on by one basic time step.
+        """Advance by one basic time step.
 
-        Webots finds the contacts of a step after the step before, which is where the bodies still
-        are, so they are found here first; forces read afterwards are those of this step.
+        Webots finds the contacts of a step after the previous step, at the same poses as here
+        before the step; forces read afterwards are those of this step.
 
         Raises:
             DivergedError: The motion has diverged.
@@ -98,7 +98,7 @@ class OdeWorld:
             self.check()
 
     def check(self) -> None:
-        """Look whether all bodies still move at speeds that mean something.
+        """Check the speeds of all bodies.
 
         Raises:
             DivergedError: One is faster than 10⁴ m/s or rad/s, or its speed is not a number.
@@ -109,11 +109,11 @@ class OdeWorld:
             if not speed < FASTEST:
                 raise DivergedError(
                     f"the motion has diverged by {self.time:.6g} s: Solid {body.root.name} moves "
-                    f"at {speed:.3g} m/s or rad/s; take a smaller basicTimeStep"
+                    f"at {speed:.3g} m/s or rad/s; use a smaller basicTimeStep"
                 )
 
     def pose(self, solid: Solid) -> Pose:
-        """Where a Solid is in the world."""
+        """Pose of a Solid in the world."""
         body = solid.body
         if body is None:
             return solid.start
@@ -126,7 +126,7 @@ class OdeWorld:
         """Velocity of the centre of mass of a Solid's body, and its angular velocity, in the world.
 
         Returns:
-            Two arrays (3,) [m/s] and [rad/s]; zero for what stands still.
+            Two arrays (3,) [m/s] and [rad/s]; zero for static Solids.
         """
         if solid.body is None:
             return np.zeros(3), np.zeros(3)
@@ -142,29 +142,29 @@ class OdeWorld:
             self._ode.BodySetAngularVel(solid.body.handle, *angular)
 
     def add_force(self, solid: Solid, force: Array) -> None:
-        """Push on the centre of mass of a Solid's body in the next step [N], in the world."""
+        """Apply a force (3,) at the centre of mass in the next step [N], in the world."""
         if solid.body is not None:
             self.wake(solid)
             self._ode.BodyAddForce(solid.body.handle, *force)
 
     def add_torque(self, solid: Solid, torque: Array) -> None:
-        """Turn a Solid's body in the next step [N·m], in the world."""
+        """Apply a torque (3,) in the next step [N·m], in the world."""
         if solid.body is not None:
             self.wake(solid)
             self._ode.BodyAddTorque(solid.body.handle, *torque)
 
     def wake(self, solid: Solid) -> None:
-        """Let a body move again that has fallen asleep."""
+        """Enable a body that was disabled at rest."""
         if solid.body is not None:
             self._ode.BodyEnable(solid.body.handle)
 
     def close(self) -> None:
-        """Give ODE's memory back, and call nothing else afterwards."""
+        """Free ODE's memory; no other method may be called afterwards."""
         self._ode.SpaceDestroy(self._space)
         self._ode.WorldDestroy(self._world)
 
     def _create(self, body: Body) -> None:
-        """A body stands at its centre of mass, along the axes of its outermost Solid."""
+        """Create a body at its centre of mass, along the axes of its outermost Solid."""
         ode, weight = self._ode, body.weight()
         if not (weight.mass > 0.0 and np.linalg.eigvalsh(weight.inertia).min() > 0.0):
             raise SimulationError(
@@ -181,19 +181,16 @@ class OdeWorld:
         ode.BodySetRotation(body.handle, ode.matrix3(start.rotation))
 
 
-# What a WorldInfo sets in ODE for the whole world.
-
-
 def set_up_solver(ode: Ode, world: int, info: Node) -> bool:
-    """Set CFM, ERP and when bodies fall asleep.
+    """Set CFM, ERP and the thresholds at which bodies are disabled.
 
     Args:
-        ode: The functions.
+        ode: Functions of ODE.
         world: ODE's world.
         info: The WorldInfo.
 
     Returns:
-        Whether bodies can fall asleep: where the time and both thresholds are above 0.
+        Whether bodies can be disabled: where the time and both thresholds are above 0.
 
     Raises:
         SimulationError: The world has a default damping.

@@ -1,8 +1,9 @@
-"""Webots and ODE: a scene → a project → a finished run → a result.
+"""Simulate grasps and finger releases in Webots or ODE.
 
-Both engines run the same world and the same controller. ``webots`` needs an installed Webots;
-``ode`` reads the text of the world with the rules of Webots and steps the Open Dynamics Engine,
-which Webots is built on (decision 0013).
+A scene becomes a project (world, controller and job), an engine runs it, and ``ImportedRun``
+converts what the controller recorded into a result. Both engines run the same world and the same
+controller: ``webots`` needs an installed Webots, ``ode`` reads the text of the world by the rules
+of Webots and steps the Open Dynamics Engine, on which Webots is built (decision 0013).
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from softgrasp.backends.webots.project import (
     Job,
     closure_job,
     job_name,
-    watching_job,
+    recording_job,
     write_project,
 )
 from softgrasp.backends.webots.world import (
@@ -66,8 +67,8 @@ from softgrasp.sim.result_builder import result_of
 from softgrasp.sim.run_record import Engine, EventLog
 from softgrasp.sim.sensors import Sensing
 
-PATIENCE = 60.0
-"""A run may take this long [s], and as much again for every second that it simulates."""
+TIMEOUT = 60.0
+"""Time-out of a run [s], and the same again for every simulated second."""
 WORLD_FILE = "softgrasp.wbt"
 WHOLE_FORCES = (
     "normal_force is the whole force of a contact and friction_force is 0: touch sensors of Webots "
@@ -75,9 +76,6 @@ WHOLE_FORCES = (
 )
 CLOSURES_OF_WEBOTS = ("position-increment", "pressure")
 """Closures that the controller in Webots can run."""
-
-
-# A soft finger that is let go, in an engine that runs Webots worlds.
 
 
 def imported_release(
@@ -88,21 +86,21 @@ def imported_release(
     sample_period: float,
     samples: int,
 ) -> Array:
-    """How a finger moves after it was let go.
+    """Simulate the release of a soft finger in an external engine.
 
     Args:
-        finger: With all of its damping.
-        start: Joint angles at rest before [rad], (n,).
+        finger: Finger with its full damping.
+        start: Joint angles at rest before the release, (n,) [rad].
         backend: ``ode`` or ``webots``.
-        timestep: Of the engine [s].
-        sample_period: Time between two samples [s], a whole number of time steps.
-        samples: How many, the start included.
+        timestep: Time step of the engine [s].
+        sample_period: Time between two samples, a whole number of time steps [s].
+        samples: Number of samples, the start included.
 
     Returns:
         Joint angles [rad], (samples, n).
 
     Raises:
-        BackendUnavailable: The engine is unknown or not there.
+        BackendUnavailable: The engine is unknown or not installed.
         BuildError: A joint has less damping than Webots' implicit spring adds at this step.
         DivergedError: The finger has diverged.
         SimulationError: The engine has failed.
@@ -111,8 +109,8 @@ def imported_release(
         raise BackendUnavailable(f"no backend '{backend}'; {did_you_mean(backend, ENGINES)}")
     player: Player = load(ENGINES[backend])()
     world = finger_world(finger, start, timestep, (job_name(Path(WORLD_FILE)),))
-    job = watching_job(world, sample_period, samples, -STANDARD_GRAVITY[2])
-    imported, _ = play(player, world, job, PATIENCE * (1.0 + samples * sample_period))
+    job = recording_job(world, sample_period, samples, -STANDARD_GRAVITY[2])
+    imported, _ = play(player, world, job, TIMEOUT * (1.0 + samples * sample_period))
     if imported["diverged"]:
         raise DivergedError(
             f"{backend}: finger '{finger.name}' has diverged at a time step of {timestep:g} s"
@@ -126,9 +124,9 @@ class Player(NamedTuple):
     name: str
     version: Callable[[], str]
     play: Callable[[Path, Path, float], tuple[str, ...]]
-    """(world, result, time-out [s]) → warnings."""
+    """Function (world, result, time-out [s]) → warnings."""
     shortest_step: float
-    """[s]"""
+    """Shortest time step [s]."""
     constraint_softness: float = STIFF
     """Constraint force mixing of the world [m/(N·s)]."""
 
@@ -136,14 +134,14 @@ class Player(NamedTuple):
 def run_in_webots(
     scene: GraspScene, progress: Progress | None = None, quality_rate: float | None = None
 ) -> GraspResult:
-    """Simulate a scene in an installed Webots; raises as ``run_in`` does."""
+    """Simulate a scene in an installed Webots; see ``run_in``."""
     return run_in(webots_player(), scene, progress, quality_rate)
 
 
 def run_in_ode(
     scene: GraspScene, progress: Progress | None = None, quality_rate: float | None = None
 ) -> GraspResult:
-    """Simulate a scene in ODE with the rules of Webots; raises as ``run_in`` does."""
+    """Simulate a scene in ODE with the rules of Webots; see ``run_in``."""
     return run_in(ode_player(), scene, progress, quality_rate)
 
 
@@ -157,13 +155,13 @@ def run_in(
 
     Args:
         player: The engine.
-        scene: What to simulate.
-        progress: Called with the simulated time [s] when it has ended.
-        quality_rate: As ``result_of``.
+        scene: Scene to simulate.
+        progress: Called with the simulated time [s] at the end.
+        quality_rate: Rate of grasp quality measures, as in ``result_of``.
 
     Raises:
-        BackendUnavailable: The engine is not there.
-        BuildError: The scene holds what Webots cannot express; names it.
+        BackendUnavailable: The engine is not installed.
+        BuildError: The scene has features that Webots lacks; names the feature.
         SimulationError: The engine has failed.
     """
     begin = time.perf_counter()
@@ -173,8 +171,8 @@ def run_in(
         warnings.simplefilter("always")
         built = build(scene)
     world, job = world_and_job(built, player.shortest_step, job_name(Path(WORLD_FILE)))
-    patience = PATIENCE * (1.0 + max_rows(scene) * scene.control_period)
-    rows, console_warnings = play(player, world, job, patience)
+    timeout = TIMEOUT * (1.0 + max_rows(scene) * scene.control_period)
+    rows, console_warnings = play(player, world, job, timeout)
     engine = Engine(player.name, version, "dWorldStep of ODE", world.timestep)
     run = ImportedRun(built, engine, [law.name for law in world.laws], rows)
     if progress is not None:
@@ -187,16 +185,17 @@ def run_in(
 def world_and_job(
     built: BuiltScene, shortest_step: float, job_file: str, max_faces: int | None = None
 ) -> tuple[WebotsWorld, Job]:
-    """The world and the job of a scene, at its own time step or the shortest one of an engine.
+    """Make the world and the job of a scene.
 
     Args:
-        built: The scene.
-        shortest_step: Of the engine [s].
+        built: Compiled scene.
+        shortest_step: Shortest time step of the engine, used where that of the model is shorter
+            [s].
         job_file: Name of the job's file.
-        max_faces: Meshes with more triangles are made coarser; none where not given.
+        max_faces: Largest number of triangles of a mesh; larger ones are coarsened.
 
     Raises:
-        BuildError: The scene holds what Webots cannot express, or samples faster than it steps.
+        BuildError: The scene has features that Webots lacks, or a shorter control period.
     """
     if built.scene.closure.name not in CLOSURES_OF_WEBOTS:
         raise BuildError(
@@ -222,7 +221,7 @@ def world_and_job(
 
 
 def require_milliseconds(timestep: float) -> None:
-    """Refuse time steps [s] that controllers of Webots cannot ask for.
+    """Refuse time steps [s] in which controllers of Webots cannot step.
 
     Raises:
         BuildError: It is not a whole number of milliseconds.
@@ -236,9 +235,9 @@ def require_milliseconds(timestep: float) -> None:
 
 @contextmanager
 def ended_by_sigterm() -> Iterator[None]:
-    """Let SIGTERM end this process by way of its ``finally`` blocks, where nothing else is set.
+    """Run the ``finally`` blocks of this process on SIGTERM, unless another handler is set.
 
-    Otherwise the engine would go on alone, and its folder would stay.
+    Without them the engine would continue, and its directory would stay.
     """
 
     def end(*_: object) -> None:
@@ -256,80 +255,79 @@ def ended_by_sigterm() -> Iterator[None]:
 
 
 def play(
-    player: Player, world: WebotsWorld, job: Job, patience: float
+    player: Player, world: WebotsWorld, job: Job, timeout: float
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Run a world in a folder of its own.
+    """Run a world in a temporary directory.
 
     Args:
         player: The engine.
         world: The world.
-        job: Of its controller.
-        patience: Time-out [s].
+        job: Job of its controller.
+        timeout: Time-out [s].
 
     Returns:
-        What the controller wrote, and warnings of the engine.
+        Records of the controller, and warnings of the engine.
 
     Raises:
-        BackendUnavailable: The engine is not there.
+        BackendUnavailable: The engine is not installed.
         SimulationError: It has failed.
     """
     directory = Path(tempfile.mkdtemp(prefix="softgrasp_world_"))
     try:
         project = write_project(directory / "worlds" / WORLD_FILE, world, job)
         with ended_by_sigterm():
-            console_warnings = player.play(project.world, project.result, patience)
+            console_warnings = player.play(project.world, project.result, timeout)
         return json.loads(project.result.read_text(encoding="utf-8")), console_warnings
     finally:
         shutil.rmtree(directory, ignore_errors=True)
 
 
 def webots_player() -> Player:
-    """An installed Webots."""
+    """Return the installed Webots as an engine."""
     from softgrasp.backends.webots.launcher import find_webots, run_world
 
-    def _play(world: Path, result: Path, patience: float) -> tuple[str, ...]:
-        return (WHOLE_FORCES, *run_world(world, result, timeout=patience))
+    def _play(world: Path, result: Path, timeout: float) -> tuple[str, ...]:
+        return (WHOLE_FORCES, *run_world(world, result, timeout=timeout))
 
     return Player("webots", lambda: find_webots().version, _play, SHORTEST_STEP)
 
 
 def ode_player() -> Player:
-    """ODE, which takes any time step."""
+    """Return ODE as an engine, which takes any time step."""
     from softgrasp.backends.ode.bindings import load_library
     from softgrasp.backends.ode.player import run_world
 
-    def _play(world: Path, _result: Path, patience: float) -> tuple[str, ...]:
-        run_world(world, patience)
+    def _play(world: Path, _result: Path, timeout: float) -> tuple[str, ...]:
+        run_world(world, timeout)
         return ()
 
     return Player("ode", lambda: load_library().describe(), _play, 0.0)
 
 
-# A run that another engine made, told by its controller, in the terms of the MuJoCo model.
-#
-# The rows of the controller become the recording of a closure, so that everything that is
-# computed
-# from a run of MuJoCo is computed from this one alike. Where contacts are, and how fast they
-# slide,
-# comes from the model in the recorded poses; their forces are those of the other engine.
+# Results of external engines
 
 
 class ImportedRun:
-    """A finished run of another engine; see ``ClosureRun`` for what its parts mean."""
+    """A finished run of an external engine, with the attributes of ``ClosureRun``.
+
+    The records of the controller become the recording of a closure, from which results are computed
+    as from a run of MuJoCo. Positions and sliding speeds of contacts come from the MuJoCo model at
+    the recorded poses, forces from the engine.
+    """
 
     def __init__(
         self, built: BuiltScene, engine: Engine, joints: list[str], imported: dict[str, Any]
     ) -> None:
-        """Read what the controller wrote.
+        """Convert the records of the controller.
 
         Args:
-            built: The scene.
-            engine: What ran it.
+            built: Compiled scene.
+            engine: Engine that ran it.
             joints: Names of the joints in the order of the controller.
-            imported: Its result.
+            imported: Content of the result file.
 
         Raises:
-            SimulationError: It has no sample at all.
+            SimulationError: It has no sample.
         """
         self.built, self.scene, self.model = built, built.scene, built.model
         self.layout, self.engine = closure_layout(built), engine
@@ -376,7 +374,7 @@ class ImportedRun:
         return self._points(self.recording.rows - 1)
 
     def other_points(self) -> list[OtherPoint]:
-        """None: the controller is told forces on the hand only."""
+        """No points: the controller only measures forces on the hand."""
         return []
 
     def _recorded(self, joints: list[str], rows: dict[str, list[list[float]]]) -> Recording:
@@ -392,7 +390,7 @@ class ImportedRun:
         recording.control[:] = rows["target"]
         recording.in_contact[:] = rows["in_contact"]
         self._put_object(recording.qpos, np.array(rows["object"], dtype=float))
-        # the sums of a body stand where its first contact does
+        # the sums of a body are stored at its first contact
         force = recording.force.reshape(count, bodies, -1, 3)
         force[:, :, 0, 0], force[:, :, 0, 1] = rows["normal"], rows["friction"]
         return recording
@@ -418,7 +416,7 @@ class ImportedRun:
             row[first + 3 : first + 7] = quaternion
 
     def _points(self, row: int) -> list[ContactPoint]:
-        """Contacts in the poses of a sample; each body's forces are shared by depth."""
+        """Contacts at the poses of a sample; forces of a body are distributed by depth."""
         points = contact_points(self.model, self._state_of(row))
         force = self.recording.force.reshape(self.recording.rows, len(self.built.bodies), -1, 3)
         point_list = []
@@ -426,7 +424,7 @@ class ImportedRun:
             body_points = [point for point in points if point.body == body]
             depths = np.array([max(-point.separation, 0.0) for point in body_points])
             weights = depths if depths.any() else np.ones(len(body_points))
-            weight_fractions = weights / max(weights.sum(), 1e-300)  # none are shared by none
+            weight_fractions = weights / max(weights.sum(), 1e-300)
             point_list += [
                 point._replace(
                     normal_force=float(normal * fraction), friction_force=float(friction * fraction)
@@ -436,7 +434,7 @@ class ImportedRun:
         return point_list
 
     def _state_of(self, row: int) -> mujoco.MjData:
-        """The model in the poses of a sample, with the speed since the one before."""
+        """The model at the poses of a sample, with velocities from the sample before."""
         data, qpos = mujoco.MjData(self.model), self.recording.qpos
         data.qpos[:] = qpos[row]
         before = qpos[max(row - 1, 0)]

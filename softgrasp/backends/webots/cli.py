@@ -1,4 +1,4 @@
-"""Webots projects of hands, scenes and releases, for ``softgrasp convert``."""
+"""Webots in the command line: ``softgrasp convert … .wbt`` and ``softgrasp check WORLD.wbt``."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 def put_project(
     kind: Kind, source: str, target: Path, max_faces: int | None, *, json: bool
 ) -> None:
-    """Write a Webots project and tell what was written.
+    """Write a Webots project and report its files.
 
     Args:
-        kind: What the source is.
+        kind: Kind of the source.
         source: Its name or file.
-        target: The world's file.
-        max_faces: Meshes with more triangles are made coarser; none where not given.
-        json: Tell it as one JSON document.
+        target: File of the world.
+        max_faces: Largest number of triangles of a mesh; larger ones are coarsened.
+        json: Whether to report as a JSON document.
     """
     project = _written(kind, source, target, max_faces)
     for remark in project.remarks:
@@ -39,8 +39,8 @@ def put_project(
     if target.resolve().parent.name != "worlds":
         directory, world = quote(str(target.parent.resolve())), quote(str(target))
         terminal.put(
-            f"run it with WEBOTS_EXTRA_PROJECT_PATH={directory} webots {world}; in a folder called "
-            "worlds it would find its controller by itself"
+            f"run it with WEBOTS_EXTRA_PROJECT_PATH={directory} webots {world}; in a directory "
+            "called worlds it would find its controller by itself"
         )
 
 
@@ -56,17 +56,14 @@ def _written(kind: Kind, source: str, target: Path, max_faces: int | None) -> Ex
     return export.scene_project(load_scene(source), target, max_faces)
 
 
-# What a Webots world is, in numbers, and what Webots would stumble over.
-
-
 def world_properties(file: str) -> tuple[dict[str, Any], list[str]]:
-    """Version, time step and what stands in a world, and its problems.
+    """Return version, time step and numbers of nodes of a world, and its problems.
 
     Args:
         file: The .wbt file.
 
     Raises:
-        DescriptionError: It is not there, or cannot be read as a world.
+        DescriptionError: There is no such file, or it cannot be read as a world.
     """
     from softgrasp.backends.wbt import problems, read_world, value
 

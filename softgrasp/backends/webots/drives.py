@@ -1,4 +1,11 @@
-"""What the actuators of a compiled model do to its joints, and what Webots cannot express of it."""
+"""Springs, dampers, motors and contacts of a compiled model in the terms of Webots.
+
+Webots evaluates the spring and the damper of a joint at the end of the step, τ = −K·(q + h·q̇) −
+C·q̇, so that a spring also damps by h·K. MuJoCo's ``discrete`` integrator does the same; the other
+integrators evaluate springs at the beginning of the step, and their dampers are reduced by h·K
+here. A position servo becomes a spring and a damper, too; the motor applies the rest, which depends
+on the target.
+"""
 
 from __future__ import annotations
 
@@ -15,19 +22,8 @@ from softgrasp.model.contact_pairs import torsion_of
 
 HINGE, SLIDE = int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE)
 ROUNDING = 1e-9
-HELD = 1e3
-"""Armature [kg·m² or kg] from which on a joint is one that obeys its targets whatever the load."""
-
-
-# What drives the joints of a compiled model, as springs, dampers and torques of Webots.
-#
-# Webots takes the spring and the damper of a joint at the end of the step, τ = −K·(q + h·q̇) −
-# C·q̇, so
-# that a spring damps by h·K besides. MuJoCo's ``discrete`` integrator does the same; the others
-# take
-# springs at the beginning of the step, and their dampers shrink by h·K here. A position servo
-# becomes
-# a spring and a damper too; the torque of the motor is what is left: what moves with the target.
+PRESCRIBED_ARMATURE = 1e3
+"""Armature above which a joint follows its target under any load [kg·m² or kg]."""
 
 
 class Servo(NamedTuple):
@@ -37,37 +33,37 @@ class Servo(NamedTuple):
     stiffness: float
     """[N·m/rad or N/m]"""
     damping: float
-    """Of the servo in the model [N·m·s/rad or N·s/m]."""
+    """Damping of the servo in the model [N·m·s/rad or N·s/m]."""
     spare_damping: float
-    """What its spring and damper take implicitly, and give back where it is at its limit."""
+    """Implicit damping of its spring, to be compensated at the force limit [N·m·s/rad or N·s/m]."""
     force_limit: float
     """[N·m or N]"""
 
 
 class JointLaw(NamedTuple):
-    """How a joint is driven; torque = offset + Σ coefficient · target + inertia_rate · q̇."""
+    """Actuation of a joint: torque = offset + Σ coefficient · target + inertia_rate · q̇."""
 
     name: str
     slides: bool
     start: float
-    """Where it starts [rad or m]."""
+    """Start position [rad or m]."""
     zero: float
-    """Joint variable at which Webots' position is zero and its spring at rest [rad or m]."""
+    """Joint variable at which the position of Webots is 0 and its spring relaxed [rad or m]."""
     spring: float
-    """K in the world [N·m/rad or N/m]."""
+    """K in the world file [N·m/rad or N/m]."""
     damper: float
-    """C in the world [N·m·s/rad or N·s/m]."""
+    """C in the world file [N·m·s/rad or N·s/m]."""
     excess: float
-    """By how much Webots damps more than the model, as its spring alone does at this step."""
+    """Damping of Webots beyond that of the model, from its implicit spring [N·m·s/rad or N·s/m]."""
     offset: float
     """[N·m or N]"""
     actuators: tuple[tuple[int, float], ...]
-    """(drive, torque per unit of its target)."""
+    """(index of the actuator, torque per unit of its target)."""
     inertia_rate: float
-    """Armature over time step: what the rotor of the motor resists with."""
+    """Armature over time step, the resistance of the rotor [N·m·s/rad or N·s/m]."""
     servo: Servo | None
     follows: int | None
-    """The drive whose target it obeys whatever the load."""
+    """Index of the actuator whose target it follows under any load."""
     limits: tuple[float, float] | None
 
     @property
@@ -78,15 +74,15 @@ class JointLaw(NamedTuple):
 
 
 def joint_laws(model: mujoco.MjModel, start: mujoco.MjData, timestep: float) -> list[JointLaw]:
-    """The laws of all hinges and slides of a model, in its order.
+    """Compute the laws of all hinges and slides of a model, in its order.
 
     Args:
-        model: The compiled scene.
-        start: Its state at the start.
-        timestep: Of Webots [s].
+        model: Compiled scene.
+        start: Its start state.
+        timestep: Time step of Webots [s].
 
     Raises:
-        BuildError: A joint, a drive or a coupling is one that Webots cannot express.
+        BuildError: Webots has no such joint, actuator or coupling.
     """
     refuse_couplings(model)
     actuators = actuators_of_joints(model)
@@ -101,12 +97,12 @@ def require_damping(laws: Sequence[JointLaw], timestep: float) -> None:
     """Refuse joints that Webots would damp more than the model does.
 
     Raises:
-        BuildError: There is one; names it, and the longest time step that goes.
+        BuildError: There is one; names it, and the longest possible time step.
     """
     over = [law for law in laws if law.excess > 0.0]
     if not over:
         return
-    # all that damps is c; h·K may be as much
+    # the total damping is c; h·K may be as large
     longest = min((timestep * law.spring - law.excess) / law.spring for law in over)
     law = max(over, key=lambda one: one.excess / one.spring)
     raise BuildError(
@@ -120,15 +116,15 @@ def _law(
     model: mujoco.MjModel, joint: int, start: float, actuators: list[JointActuator], timestep: float
 ) -> JointLaw:
     dof = int(model.jnt_dofadr[joint])
-    if model.dof_armature[dof] >= HELD:
-        return _obedient(model, joint, start, actuators[0].actuator)
+    if model.dof_armature[dof] >= PRESCRIBED_ARMATURE:
+        return _prescribed(model, joint, start, actuators[0].actuator)
     rest = float(model.qpos_spring[model.jnt_qposadr[joint]])
     passive = float(model.jnt_stiffness[joint])
     zero = start if actuators or not passive else rest
     stiffness = sum(actuator.stiffness for actuator in actuators)
     damping = float(model.dof_damping[dof]) + sum(actuator.damping for actuator in actuators)
-    taken = _taken_implicitly(model, timestep)
-    left = damping - taken * (passive + stiffness)
+    delay = _implicit_delay(model, timestep)
+    remaining = damping - delay * (passive + stiffness)
     inertia_rate = float(model.dof_armature[dof]) / timestep
     return JointLaw(
         name=model.joint(joint).name,
@@ -136,8 +132,8 @@ def _law(
         start=start,
         zero=zero,
         spring=passive + stiffness,
-        damper=max(left, 0.0) + inertia_rate,
-        excess=max(-left - ROUNDING * damping, 0.0),
+        damper=max(remaining, 0.0) + inertia_rate,
+        excess=max(-remaining - ROUNDING * damping, 0.0),
         offset=passive * (rest - zero)
         - stiffness * zero
         + sum(actuator.bias for actuator in actuators),
@@ -145,14 +141,14 @@ def _law(
             (actuator.actuator, actuator.gain) for actuator in actuators if actuator.gain
         ),
         inertia_rate=inertia_rate,
-        servo=_servo(actuators, timestep, taken),
+        servo=_servo(actuators, timestep, delay),
         follows=None,
         limits=_limits(model, joint),
     )
 
 
-def _obedient(model: mujoco.MjModel, joint: int, start: float, actuator: int) -> JointLaw:
-    """The law of a joint that follows its target whatever the load."""
+def _prescribed(model: mujoco.MjModel, joint: int, start: float, actuator: int) -> JointLaw:
+    """The law of a joint that follows its target under any load."""
     return JointLaw(
         name=model.joint(joint).name,
         slides=int(model.jnt_type[joint]) == SLIDE,
@@ -170,19 +166,19 @@ def _obedient(model: mujoco.MjModel, joint: int, start: float, actuator: int) ->
     )
 
 
-def _servo(actuators: list[JointActuator], timestep: float, taken: float) -> Servo | None:
+def _servo(actuators: list[JointActuator], timestep: float, delay: float) -> Servo | None:
     limited = [actuator for actuator in actuators if actuator.force_limit < np.inf]
     if not limited:
         return None
     (actuator,) = limited
-    implicit = (timestep - taken) * actuator.stiffness
+    implicit = (timestep - delay) * actuator.stiffness
     return Servo(
         actuator.actuator, actuator.stiffness, actuator.damping, implicit, actuator.force_limit
     )
 
 
-def _taken_implicitly(model: mujoco.MjModel, timestep: float) -> float:
-    """How much later [s] Webots takes springs than the model does, of its longer time step."""
+def _implicit_delay(model: mujoco.MjModel, timestep: float) -> float:
+    """How much later Webots evaluates springs than the model does [s]."""
     discrete = model.opt.integrator == mujoco.mjtIntegrator.mjINT_DISCRETE
     return timestep - (float(model.opt.timestep) if discrete else 0.0)
 
@@ -195,7 +191,7 @@ def _limits(model: mujoco.MjModel, joint: int) -> tuple[float, float] | None:
 
 
 class JointActuator(NamedTuple):
-    """What one actuator does to one joint: torque = clamp(gain·u + bias − k·q − c·q̇)."""
+    """Effect of one actuator on one joint: torque = clamp(gain·u + bias − k·q − c·q̇)."""
 
     actuator: int
     gain: float
@@ -206,23 +202,21 @@ class JointActuator(NamedTuple):
 
 
 def actuators_of_joints(model: mujoco.MjModel) -> list[list[JointActuator]]:
-    """What drives each joint of a model.
+    """List the actuators of each joint of a model.
 
     Raises:
         BuildError: An actuator is neither a servo of a joint nor a pressure.
     """
-    actuators_of_joints: list[list[JointActuator]] = [[] for _ in range(model.njnt)]
+    result: list[list[JointActuator]] = [[] for _ in range(model.njnt)]
     for index in range(model.nu):
         actuator = model.actuator(index)
         plain = int(mujoco.mjtDyn.mjDYN_NONE)
         if actuator.dyntype[0] != plain:
-            raise BuildError(
-                f"actuator '{actuator.name}': Webots cannot express dynamics of its own"
-            )
+            raise BuildError(f"actuator '{actuator.name}': Webots has no actuator dynamics")
         for joint, lever in _levers(model, index):
             gain, (bias, by_length, by_speed) = actuator.gainprm[0], actuator.biasprm[:3]
             limited = bool(actuator.forcelimited[0])
-            actuators_of_joints[joint].append(
+            result[joint].append(
                 JointActuator(
                     actuator=index,
                     gain=float(lever * gain),
@@ -232,11 +226,11 @@ def actuators_of_joints(model: mujoco.MjModel) -> list[list[JointActuator]]:
                     force_limit=float(actuator.forcerange[1] * abs(lever)) if limited else np.inf,
                 )
             )
-    return actuators_of_joints
+    return result
 
 
 def _levers(model: mujoco.MjModel, index: int) -> list[tuple[int, float]]:
-    """The joints that an actuator moves, and how its force counts there."""
+    """The joints that an actuator moves, with its transmission ratio."""
     actuator = model.actuator(index)
     target, gear = int(actuator.trnid[0]), float(actuator.gear[0])
     if actuator.trntype[0] == mujoco.mjtTrn.mjTRN_JOINT:
@@ -253,10 +247,10 @@ def _levers(model: mujoco.MjModel, index: int) -> list[tuple[int, float]]:
 
 
 def refuse_couplings(model: mujoco.MjModel) -> None:
-    """Name what has no counterpart in Webots, instead of dropping it.
+    """Refuse couplings, ball joints and joint friction, which Webots lacks.
 
     Raises:
-        BuildError: There is such a thing.
+        BuildError: There is one; names it.
     """
     if model.neq:
         names = ", ".join(f"'{model.equality(index).name}'" for index in range(model.neq))
@@ -268,42 +262,42 @@ def refuse_couplings(model: mujoco.MjModel) -> None:
     ]
     if balls:
         raise BuildError(f"Webots worlds are written with hinges and slides, found ball {balls}")
-    rubbing = np.flatnonzero(model.dof_frictionloss)
-    if rubbing.size:
-        name = model.joint(int(model.dof_jntid[rubbing[0]])).name
+    frictional = np.flatnonzero(model.dof_frictionloss)
+    if frictional.size:
+        name = model.joint(int(model.dof_jntid[frictional[0]])).name
         raise BuildError(
             f"joint '{name}': Webots has static friction only in motors that it controls itself; "
             "expected a joint without friction"
         )
 
 
-# Contacts of a scene as ContactProperties: stiffness and damping at a time step.
+# Contacts
 
 
 def contact_properties(
     first: str, second: str, contact: Contact, dimension: int, timestep: float
 ) -> Node:
-    """How two materials touch.
+    """Make the ContactProperties of two materials.
 
-    ODE, which Webots builds on, makes a soft contact of a spring K and a damper D when
+    ODE, which Webots builds on, makes a soft contact with a spring K and a damper D where
     ERP = h·K/(h·K + D) and CFM = 1/(h·K + D) (ODE manual, "Soft constraint"): its force is
     K·(δ + h·δ̇) + D·δ̇, so that force over penetration at rest is K at every time step h. The
     numbers of a world belong to its time step.
 
     Args:
         first: Material of one side.
-        second: Of the other.
+        second: Material of the other.
         contact: Stiffness, damping and friction.
-        dimension: Of a contact, as ``Solver.contact_dimension``: from 4 on it resists turning
-            about its normal, from 6 on rolling too.
-        timestep: h [s].
+        dimension: ``Solver.contact_dimension``: from 4 on a contact resists spinning, from 6 on
+            rolling too.
+        timestep: Time step h [s].
     """
     strength = timestep * contact.stiffness + contact.damping
     fields: dict[str, Value] = {
         "material1": first,
         "material2": second,
         "coulombFriction": [0.0 if dimension == 1 else contact.static_friction],
-        "bounce": 0,  # half of the speed comes back by default
+        "bounce": 0,  # the default is 0.5
         "softERP": timestep * contact.stiffness / strength,
         "softCFM": 1.0 / strength,
     }

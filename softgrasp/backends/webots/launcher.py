@@ -1,4 +1,9 @@
-"""Runs one world in Webots, without a window, until its controller has written a result."""
+"""Find Webots and run one world in it, without a window, until its controller has ended.
+
+Webots is a script that starts the simulator, which starts controllers; where there is no display,
+xvfb-run and its X server come on top. They form one process group, which ends as a whole. Output is
+read while Webots runs, as it does not exit after a controller that crashed.
+"""
 
 from __future__ import annotations
 
@@ -19,16 +24,16 @@ from typing import IO, NamedTuple
 
 from softgrasp.errors import BackendUnavailable, ResultError, SimulationError
 
-PAUSE = 0.05  # [s] between two looks
+PAUSE = 0.05  # [s] between two checks
 OPTIONS = ("--batch", "--mode=fast", "--no-rendering", "--minimize", "--stdout", "--stderr")
-FAREWELL = 10.0  # [s] that Webots has to end itself, once there is nothing left to wait for
+FAREWELL = 10.0  # [s] for Webots to exit after the result
 ENDED_WELL = "ended with exit code 0"
 OUTPUT = "webots.stdout.txt"
 ERRORS = "webots.stderr.txt"
 LAST_LINES = 15
 MAX_WARNINGS = 10
 WARNING = re.compile(r"(?:WARNING|ERROR|FATAL): ")
-# After any of these Webots goes on for ever, without a controller or with an empty world.
+# After any of these Webots runs on, without a controller or with an empty world.
 ORPHANED = re.compile(
     r"(?:INFO|WARNING|ERROR): .*(?:controller (?:exited|crashed)|: failed to start: "
     r"|Could not find (?:the )?controller|Failed to load due to)"
@@ -38,9 +43,9 @@ CURE = f"install it from its makers (cyberbotics.com), {OLDEST} or newer, or use
 PROGRAMS = ("webots", "bin/webots", "Contents/MacOS/webots")  # the last: macOS
 VERSION_FILE = "resources/version.txt"
 VERSION = re.compile(r"\bR?(20\d\d)([a-z])(?![a-z])(?:(?: revision |-rev)(\d+))?")
-ANSWER_TIME = 30.0  # [s] that ``webots --version`` may take
+ANSWER_TIME = 30.0  # [s] for ``webots --version``
 VIRTUAL_SCREEN = ("xvfb-run", "--auto-servernum")
-GRACE = 5.0  # [s] from the request to end until the end
+GRACE = 5.0  # [s] between SIGTERM and SIGKILL
 
 
 def run_world(
@@ -48,22 +53,22 @@ def run_world(
 ) -> tuple[str, ...]:
     """Run a world until its one controller has written the result and quit the simulation.
 
-    Webots has no run time and does not end with its controller, so the controller has to call
-    ``simulationQuit`` last. It has to write the result under another name and rename it when it
-    is whole. Output goes to ``webots.stdout.txt`` and ``webots.stderr.txt`` in the project folder,
-    the one that holds ``worlds``. Nothing that was started is left running.
+    Webots has no run time and does not exit with its controller, so that the controller must call
+    ``simulationQuit`` last. It must write the result under another name and rename it when it
+    is complete. Output goes to ``webots.stdout.txt`` and ``webots.stderr.txt`` in the project
+    directory, the one with ``worlds``. No process is left running.
 
     Args:
         world: The .wbt file.
-        result: The file that the controller writes; one that is there already is removed.
-        timeout: Longest run [s], by the wall clock.
-        webots: The Webots; the one that ``find_webots`` finds where not given.
+        result: File that the controller writes; an existing one is removed.
+        timeout: Longest wall time [s].
+        webots: Webots to use; by default that of ``find_webots``.
 
     Returns:
-        What Webots warned of, and whether it ended badly once the result was there.
+        Warnings of Webots, and one where it failed after the result was written.
 
     Raises:
-        BackendUnavailable: There is no Webots, it cannot be started, or it has no screen.
+        BackendUnavailable: There is no Webots, it cannot be started, or it has no display.
         ResultError: An earlier result cannot be removed, or the output cannot be written.
         SimulationError: There is no world, or Webots left no result, or not in time.
     """
@@ -75,7 +80,7 @@ def run_world(
     console = Console(world.parent.parent if world.parent.name == "worlds" else world.parent)
     _clear(console, result)
     ending = _run(command, _environment(webots), console, result, timeout)
-    console.read(all_is_written=True)
+    console.read(complete=True)
     if result.is_file():
         doubt = () if ending == ENDED_WELL else (f"the result is there, but Webots {ending}",)
         return console.warnings() + doubt
@@ -86,7 +91,7 @@ def run_world(
 
 
 def _clear(console: Console, result: Path) -> None:
-    """Remove what an earlier run left, which would pass for what this one leaves."""
+    """Remove the files of an earlier run."""
     try:
         result.unlink(missing_ok=True)
         console.clear()
@@ -95,9 +100,9 @@ def _clear(console: Console, result: Path) -> None:
 
 
 def _environment(webots: Webots) -> dict[str, str]:
-    """The variables of this process, and what Webots needs where there is neither screen nor sound.
+    """Environment for Webots without display and sound.
 
-    Controllers look for the libraries of Webots in ``WEBOTS_HOME``.
+    Controllers search the libraries of Webots in ``WEBOTS_HOME``.
     """
     variables = {"AUDIODEV": "null"}
     if is_headless():
@@ -110,7 +115,7 @@ def _environment(webots: Webots) -> dict[str, str]:
 def _run(
     command: list[str], environment: dict[str, str], console: Console, result: Path, timeout: float
 ) -> str:
-    """Run Webots to its end, or end it; how it ended, as a clause."""
+    """Run Webots until it exits or is stopped; return how it ended, as a clause."""
     with (
         console.output.open("wb") as output,
         console.errors.open("wb") as errors,
@@ -140,22 +145,22 @@ def _wait(process: subprocess.Popen[bytes], console: Console, result: Path, time
 
 
 def _named(code: int) -> str:
-    """An exit code, and the signal that it tells of: negative, or above 128 from a script."""
+    """Name an exit code with its signal: negative, or above 128 from a script."""
     number = -code if code < 0 else code - 128
     names = {int(known): known.name for known in signal.Signals}
     return f"{code} ({names[number]})" if number in names else str(code)
 
 
-# What Webots and its controllers say, read while they run.
+# Console output
 
 
 class Console:
-    """Both output files of one run.
+    """Output files of one run, read while they grow.
 
     Attributes:
         output: File of the standard output.
         errors: File of the standard error.
-        orphaned: Whether Webots said that the controller ended or never started.
+        orphaned: Whether Webots reported that the controller ended or never started.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -165,7 +170,7 @@ class Console:
         self._logs = (_Log(self.output), _Log(self.errors))
 
     def clear(self) -> None:
-        """Start both files anew.
+        """Create both files, empty.
 
         Raises:
             OSError: They cannot be written.
@@ -173,25 +178,25 @@ class Console:
         for file in (self.output, self.errors):
             file.write_bytes(b"")
 
-    def read(self, *, all_is_written: bool = False) -> None:
-        """Take note of the lines that were written since the last time.
+    def read(self, *, complete: bool = False) -> None:
+        """Read the lines that were written since the last call.
 
         Args:
-            all_is_written: Also of a last one without a line end.
+            complete: Whether to read a last line without a line end, too.
         """
         for log in self._logs:
-            for line in log.new_lines(all_is_written):
+            for line in log.new_lines(complete):
                 self.orphaned = self.orphaned or bool(ORPHANED.match(line))
                 if WARNING.match(line):
                     self._warnings[line] = None
 
     def last_lines(self) -> str:
-        """The end of the standard error, or of the output: xvfb-run may send both there."""
+        """Last lines of the standard error, or else of the output, where xvfb-run may send both."""
         output, errors = (log.last_lines for log in self._logs)
         return "\n".join(errors or output) or "(it wrote nothing)"
 
     def warnings(self) -> tuple[str, ...]:
-        """The warnings and errors of Webots, each once; at most ten lines."""
+        """Warnings and errors of Webots without repetitions; at most ten lines."""
         warnings_seen = tuple(self._warnings)
         if len(warnings_seen) <= MAX_WARNINGS:
             return warnings_seen
@@ -210,29 +215,29 @@ class _Log:
         self.last_lines: deque[str] = deque(maxlen=LAST_LINES)
         self._file, self._read, self._rest = file, 0, b""
 
-    def new_lines(self, all_is_written: bool) -> list[str]:
+    def new_lines(self, complete: bool) -> list[str]:
         with self._file.open("rb") as stream:
             stream.seek(self._read)
             new = stream.read()
         self._read += len(new)
         *whole, self._rest = (self._rest + new).split(b"\n")
-        if all_is_written:
+        if complete:
             whole, self._rest = [*whole, self._rest], b""
         lines = [line.decode(errors="replace").rstrip() for line in whole]
         self.last_lines.extend(line for line in lines if line)
         return lines
 
 
-# Where Webots is on this machine, and which version it is.
+# Installation
 
 
 class Webots(NamedTuple):
-    """A Webots that is installed.
+    """An installation of Webots.
 
     Attributes:
         executable: The program.
         version: Such as ``"R2025a"`` or ``"R2024a-rev1"``.
-        home: Folder of the installation; None where it is not known.
+        home: Directory of the installation; None where it is unknown.
     """
 
     executable: Path
@@ -241,10 +246,10 @@ class Webots(NamedTuple):
 
 
 def find_webots() -> Webots:
-    """The Webots named by the variable ``WEBOTS_HOME``, or else the one on the ``PATH``.
+    """Find Webots by the variable ``WEBOTS_HOME``, or else on the ``PATH``.
 
     Raises:
-        BackendUnavailable: There is none, ``WEBOTS_HOME`` holds none, its version cannot be read
+        BackendUnavailable: There is none, ``WEBOTS_HOME`` has none, or its version cannot be read
             or is older than R2023b.
     """
     home = os.environ.get("WEBOTS_HOME")
@@ -262,7 +267,7 @@ def _in_home(home: Path) -> tuple[Path, Path]:
         if shutil.which(home / program):
             return home / program, home
     raise BackendUnavailable(
-        "WEBOTS_HOME: expected the folder of a Webots, with the program "
+        "WEBOTS_HOME: expected the directory of a Webots, with the program "
         f"{' or '.join(PROGRAMS)} in it, found {home} without; correct the variable, or remove it "
         "and have webots on the PATH"
     )
@@ -273,7 +278,7 @@ def _on_path() -> tuple[Path, Path | None]:
     if located is None:
         raise BackendUnavailable(f"no Webots found (looked at WEBOTS_HOME and PATH): {CURE}")
     executable = Path(located)
-    # On the PATH there is often but a link into the folder of the installation.
+    # The PATH often has a link into the directory of the installation only.
     for directory in executable.resolve().parents[:2]:
         if (directory / VERSION_FILE).is_file():
             return executable, directory
@@ -296,7 +301,7 @@ def _version(executable: Path, home: Path | None) -> str:
 
 
 def _answer(executable: Path) -> str:
-    """What ``webots --version`` writes; it wants a screen even for that."""
+    """Output of ``webots --version``, which needs a display."""
     command = [str(executable), "--version"]
     with tempfile.TemporaryFile() as words:
         try:
@@ -312,29 +317,29 @@ def _answer(executable: Path) -> str:
 
 
 def _key(version: str) -> tuple[str, ...]:
-    """Year and letter, which order versions; revisions of one do not matter here."""
+    """Year and letter of a version, for comparison."""
     match = VERSION.search(version)
     assert match is not None
     return match.groups()[:2]
 
 
-# A screen for Webots, which opens a window even when it draws nothing.
+# Virtual display
 
 
 def is_headless() -> bool:
-    """Whether this is a Linux session without a screen."""
+    """Whether this is a Linux session without a display."""
     screens = (os.environ.get("DISPLAY"), os.environ.get("WAYLAND_DISPLAY"))
     return sys.platform == "linux" and not any(screens)
 
 
 def with_screen(command: Sequence[str]) -> list[str]:
-    """A command that finds a screen: itself, or on a virtual one where there is no other.
+    """Add xvfb-run to a command where there is no display; Webots opens a window in any case.
 
     Args:
         command: Program and arguments.
 
     Raises:
-        BackendUnavailable: There is no screen and no program that makes a virtual one.
+        BackendUnavailable: There is neither a display nor xvfb-run.
     """
     if not is_headless():
         return list(command)
@@ -346,11 +351,7 @@ def with_screen(command: Sequence[str]) -> list[str]:
     return [*VIRTUAL_SCREEN, *command]
 
 
-# Programs that start programs: when they end, or have to, none of theirs stays behind.
-#
-# Webots is a script that starts the simulator, which starts controllers; xvfb-run and its X
-# server
-# come on top. A signal to the first of them does not reach the others.
+# Process groups
 
 
 @contextmanager
@@ -362,17 +363,17 @@ def process_group(
     environment: Mapping[str, str] | None = None,
     directory: Path | None = None,
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """Run a program as the first of its own process group, which ends with the block (POSIX).
+    """Run a program in a new session and process group, which ends with the block (POSIX).
 
-    What is left of the group when the block is left, in whatever way, is asked to end and killed
-    after ``GRACE`` seconds. Being a session of its own, it does not hear a Ctrl-C in the terminal.
+    At the end of the block the group gets SIGTERM, and SIGKILL after ``GRACE`` seconds. Ctrl-C in
+    the terminal does not reach it.
 
     Args:
         command: Program and arguments.
         output: File for the standard output; a pipe would fill up, or stay open.
         errors: File for the standard error.
-        environment: Variables; those of this process where not given.
-        directory: Where it runs.
+        environment: Environment variables; by default those of this process.
+        directory: Working directory.
 
     Yields:
         The program.
@@ -407,16 +408,16 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         _signal(process, signal.SIGTERM)
         while _signal(process, 0) and time.monotonic() < latest:
             time.sleep(PAUSE)
-    finally:  # a second Ctrl-C cuts the grace short, nothing else
+    finally:  # also after a second Ctrl-C
         _signal(process, signal.SIGKILL)
         process.wait()
 
 
 def _signal(process: subprocess.Popen[bytes], number: int) -> bool:
-    """Signal a whole group; False where nobody is left in it."""
-    process.poll()  # a program that ended counts until it is taken note of
+    """Signal a whole group; return False where it is empty."""
+    process.poll()  # an ended program counts until it is polled
     try:
         os.killpg(process.pid, number)
-    except (ProcessLookupError, PermissionError):  # macOS: not permitted when all have ended
+    except (ProcessLookupError, PermissionError):  # macOS does not permit it after all have ended
         return False
     return True

@@ -1,7 +1,9 @@
-"""A Webots project on disk: a world, its controller, and the job of the controller.
+"""Webots projects on disk: a world, its controller, and the job of the controller.
 
-Webots looks for controllers beside the folder that the world lies in, so the world belongs into a
-folder ``worlds``.
+Webots searches controllers beside the directory of the world, so that worlds belong into a
+directory ``worlds``. The job is a JSON file with all that the controller needs beside the world:
+joints with their laws (``drives.joint_laws``), actuators as in the closure (``sim.controller``),
+and phases of control samples. ``controller/softgrasp_job.py`` reads it.
 """
 
 from __future__ import annotations
@@ -29,8 +31,8 @@ from softgrasp.sim.motion_plan import gravity_steps, lift_path
 SCRIPT = Path(__file__).parent / "controller" / f"{CONTROLLER}.py"
 Job = dict[str, Any]
 TOUCH_FLOOR, MIN_TOUCH = 0.5, 1e-3
-"""Force below which a touch sensor of Webots tells no touch: of the threshold of closure, and [N]
-at least. It feels its own weight and inertia, too."""
+"""Forces below this fraction of the closure threshold [–], and below this force [N], are no
+contact: a touch sensor of Webots also measures its own weight and inertia."""
 
 
 class Project(NamedTuple):
@@ -38,12 +40,12 @@ class Project(NamedTuple):
 
     world: Path
     result: Path
-    """Written by the controller."""
+    """File that the controller writes."""
     files: tuple[Path, ...]
 
 
 def job_name(world: Path) -> str:
-    """The file of a world's job; the world gives it to the controller."""
+    """File name of a world's job, an argument of its controller."""
     return f"{world.stem}.json"
 
 
@@ -51,13 +53,13 @@ def write_project(target: Path, world: WebotsWorld, job: Job) -> Project:
     """Write a world, its controller and its job.
 
     Args:
-        target: The world's file; the controller goes beside its folder where that is called
-            ``worlds``, else into the same folder.
+        target: File of the world; the controller is written beside its directory where that is
+            called ``worlds``, else into the same directory.
         world: The world.
-        job: Of its controller.
+        job: Job of its controller.
 
     Raises:
-        ResultError: The folder cannot be written.
+        ResultError: The directory cannot be written.
     """
     home = target.parent.parent if in_worlds(target) else target.parent
     directory = home / "controllers" / CONTROLLER
@@ -73,20 +75,15 @@ def write_project(target: Path, world: WebotsWorld, job: Job) -> Project:
 
 
 def in_worlds(target: Path) -> bool:
-    """Whether a world lies where Webots finds its controller by itself."""
+    """Whether Webots finds the controller of a world by itself."""
     return target.resolve().parent.name == "worlds"
 
 
-# The job of a controller: all that it needs to know beside the world, as JSON.
-#
-# ``controller/softgrasp_job.py`` reads it. Joints are given by their laws
-# (``build.webots.joint_laws``), drives as the closure has them (``simulation.state``), and the
-# run as
-# phases of control samples.
+# Job files
 
 
 def closure_job(built: BuiltScene, world: WebotsWorld) -> Job:
-    """The job of closing a hand, and of the hold test or the lift that follows.
+    """Make the job of closing a hand, and of the hold test or lift that follows.
 
     Args:
         built: The scene.
@@ -107,21 +104,21 @@ def closure_job(built: BuiltScene, world: WebotsWorld) -> Job:
     }
 
 
-def watching_job(
+def recording_job(
     world: WebotsWorld,
     period: float,
     samples: int,
     gravity: float,
     targets: Sequence[float] = (),
 ) -> Job:
-    """The job of writing down how joints move whose drives stand still.
+    """Make the job of recording joints whose actuators keep their targets.
 
     Args:
         world: The world.
         period: Time between two samples [s].
-        samples: How many, the start included.
-        gravity: [m/s²]
-        targets: Of the drives [rad, m or Pa].
+        samples: Number of samples, the start included.
+        gravity: Gravity, downwards [m/s²].
+        targets: Targets of the actuators [rad, m or Pa].
     """
     nothing: list[Any] = []
     phase: Job = {"samples": samples, "idle_limit": None, "gravity": [], "path": [], "holds": False}
@@ -144,7 +141,7 @@ def watching_job(
 
 
 def _frame(world: WebotsWorld, period: float) -> Job:
-    """What every job says."""
+    """Make the part that all jobs have."""
     substeps = round(period / world.timestep)
     if substeps < 1 or abs(substeps * world.timestep - period) > 1e-9 * period:
         raise BuildError(
@@ -181,7 +178,7 @@ def _joint(law: JointLaw) -> Job:
 
 
 def _actuators(built: BuiltScene, layout: ClosureLayout) -> Job:
-    largest = float(np.finfo(float).max)  # JSON knows no infinity
+    largest = float(np.finfo(float).max)  # JSON has no infinity
     return {
         "start": start_targets(built.scene),
         "increments": layout.increments.tolist(),

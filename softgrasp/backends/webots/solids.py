@@ -22,22 +22,22 @@ from softgrasp.model.names import OBJECT
 from softgrasp.model.object import PLANAR_JOINTS
 
 MAX_TORQUE = 1e6
-"""What a motor may give [N·m or N]: the limits of servos are kept by the controller, as Webots
-would clip the damping of the rotor with the torque. The controller takes hold of every motor before
-the first step; untouched ones would keep their joints where they are."""
+"""Largest torque of motors [N·m or N]. The controller keeps the limits of servos, as Webots would
+clip the damping of the rotor with the torque. It commands every motor before the first step;
+otherwise motors would hold their joints."""
 MAX_SPEED = 1e4
-"""[rad/s or m/s]"""
+"""Largest speed of motors [rad/s or m/s]."""
 LIGHT_FRACTION = 1e-3
-"""Share of a body's mass that a solid has which has to be there without a mass of its own: a touch
-sensor, and what lies between two joints of one body."""
+"""Fraction of a body's mass for solids that MuJoCo does not have: touch sensors, and solids between
+two joints of one body [–]."""
 GEOM = mujoco.mjtGeom
 MAX_VERTICES = 100_000
-"""Webots warns above it."""
+"""Vertices of a mesh above which Webots warns."""
 ELLIPSOID_RINGS = 32
-"""Rings of the mesh that stands for an ellipsoid, which Webots does not know."""
+"""Rings of the mesh of an ellipsoid, which Webots lacks."""
 
 
-# Joints of a compiled model → HingeJoint and SliderJoint nodes.
+# Joints
 
 
 def joint_node(
@@ -49,15 +49,15 @@ def joint_node(
     *,
     devices: bool,
 ) -> Node:
-    """A joint between two solids.
+    """Make a joint between two solids.
 
     Args:
-        model: The compiled scene.
-        start: Its state at the start, whose poses the solids have in the file.
-        law: Of the joint.
-        parent: Frame of the solid that carries it; axis and anchor are seen from there.
+        model: Compiled scene.
+        start: Its start state, whose poses the solids have in the file.
+        law: Law of the joint.
+        parent: Frame of the solid that carries it, in which axis and anchor are written.
         end: The solid that it moves.
-        devices: Whether it belongs to a robot, so that it has a sensor, and a motor if driven.
+        devices: Whether it belongs to a robot and has a sensor, and a motor if it is actuated.
     """
     joint = model.joint(law.name).id
     parameters: dict[str, Value] = {"axis": vector(parent.rotation.T @ start.xaxis[joint])}
@@ -85,17 +85,17 @@ def joint_node(
 
 
 def motor_name(joint: str) -> str:
-    """The motor of a joint."""
+    """Name of the motor of a joint."""
     return f"{joint}_motor"
 
 
 def sensor_name(joint: str) -> str:
-    """The position sensor of a joint."""
+    """Name of the position sensor of a joint."""
     return f"{joint}_position"
 
 
 def law_remarks(laws: Sequence[JointLaw]) -> tuple[str, ...]:
-    """What the joints of a world do otherwise than those of the model."""
+    """Describe how joints of a world differ from those of the model."""
     remarks = []
     over = [law for law in laws if law.excess > 0.0]
     if over:
@@ -109,13 +109,13 @@ def law_remarks(laws: Sequence[JointLaw]) -> tuple[str, ...]:
     if free:
         remarks.append(
             f"limits of {', '.join(free)} are left to the targets: stops of Webots reach half a "
-            "turn to either side of the start"
+            "revolution to either side of the start"
         )
     return tuple(remarks)
 
 
 def _stops(law: JointLaw) -> tuple[float, float] | None:
-    """Stops from the zero of Webots; None where it cannot have them."""
+    """Stops from the zero of Webots; None where they are not possible."""
     if law.limits is None:
         return None
     low, high = (limit - law.zero for limit in law.limits)
@@ -137,7 +137,7 @@ def _devices(law: JointLaw) -> list[Value]:
                     "name": motor_name(law.name),
                     "maxVelocity": MAX_SPEED,
                     limit_field: MAX_TORQUE,
-                    "sound": "",  # Webots would look for the file
+                    "sound": "",  # Webots would search the file
                 },
             )
         )
@@ -145,21 +145,21 @@ def _devices(law: JointLaw) -> list[Value]:
     return devices
 
 
-# Masses of a compiled model → Physics nodes, and light solids between the joints of one body.
+# Masses
 
 
 class Inertia(NamedTuple):
-    """Mass [kg], its centre in the solid's frame (3,) [m], inertia about it (3, 3) [kg·m²]."""
+    """Mass [kg], centre of mass in the solid's frame (3,) [m], inertia about it (3, 3) [kg·m²]."""
 
     mass: float
     centre: Array
     tensor: Array
 
     def times(self, factor: float) -> Inertia:
-        """The same solid with a share of the mass."""
+        """The same solid with its mass times a factor."""
         return Inertia(factor * self.mass, self.centre, factor * self.tensor)
 
-    def seen_from(self, from_frame: Frame, other: Frame) -> Inertia:
+    def in_frame(self, from_frame: Frame, other: Frame) -> Inertia:
         """The same mass in another frame."""
         relative = from_frame.inside(other)
         centre = relative.rotation @ self.centre + relative.position
@@ -167,7 +167,7 @@ class Inertia(NamedTuple):
 
 
 def body_inertia(model: mujoco.MjModel, body: int) -> Inertia:
-    """Mass and inertia of a body in its own axes; MuJoCo keeps them in those of its own choice."""
+    """Mass and inertia of a body in its axes; MuJoCo stores them in principal axes."""
     axes = np.zeros(9)
     mujoco.mju_quat2Mat(axes, model.body_iquat[body])
     rotation = axes.reshape(3, 3)
@@ -176,7 +176,7 @@ def body_inertia(model: mujoco.MjModel, body: int) -> Inertia:
 
 
 def physics(inertia: Inertia) -> Node:
-    """The Physics of a solid: the mass itself, not a density."""
+    """Make the Physics of a solid, with its mass instead of a density."""
     (xx, xy, xz), (_, yy, yz), (_, _, zz) = inertia.tensor.tolist()
     return Node(
         "Physics",
@@ -190,13 +190,13 @@ def physics(inertia: Inertia) -> Node:
 
 
 def heaviest_in_group(model: mujoco.MjModel, data: mujoco.MjData, body: int) -> Inertia:
-    """The mass that a body without one is part of, in this body's frame."""
+    """Mass of the heaviest body that is welded to a body, in the frame of the latter."""
     group = np.flatnonzero(model.body_weldid == model.body_weldid[body])
     donor = int(group[model.body_mass[group].argmax()])
-    return body_inertia(model, donor).seen_from(body_frame(data, donor), body_frame(data, body))
+    return body_inertia(model, donor).in_frame(body_frame(data, donor), body_frame(data, body))
 
 
-# Geoms of a compiled model → shapes of Webots, to be touched and to be seen.
+# Shapes
 
 
 class Surface(NamedTuple):
@@ -208,10 +208,10 @@ class Surface(NamedTuple):
     """(m, 3)"""
 
 
-def touched(
+def bounding_object(
     model: mujoco.MjModel, data: mujoco.MjData, geoms: list[int], max_faces: int | None
 ) -> Node | None:
-    """The bounding object of some geoms of one body; None without any."""
+    """Make the bounding object of some geoms of one body; None without any."""
     shapes = [
         _placed(model, data, geom, _shape(model, geom, max_faces, hull=True)) for geom in geoms
     ]
@@ -220,10 +220,10 @@ def touched(
     return Node("Group", {"children": list(shapes)})
 
 
-def seen(
+def visible_shapes(
     model: mujoco.MjModel, data: mujoco.MjData, geoms: list[int], max_faces: int | None
 ) -> list[Node]:
-    """The visible shapes of some geoms of one body."""
+    """Make the visible shapes of some geoms of one body."""
     nodes = []
     for geom in geoms:
         shape = Node(
@@ -260,7 +260,7 @@ def _shape(model: mujoco.MjModel, geom: int, max_faces: int | None, *, hull: boo
         case GEOM.mjGEOM_SPHERE:
             return Node("Sphere", {"radius": size[0], "subdivision": 3})
         case GEOM.mjGEOM_CAPSULE:
-            # Webots counts the height without the caps, MuJoCo half of it
+            # the height without the caps; MuJoCo stores half of it
             return Node("Capsule", {"height": 2.0 * size[1], "radius": size[0]})
         case GEOM.mjGEOM_CYLINDER:
             return Node("Cylinder", {"height": 2.0 * size[1], "radius": size[0]})
@@ -282,9 +282,8 @@ def _faces(surface: Surface, name: str, max_faces: int | None) -> Node:
         surface = Surface(*coarser(surface.vertices, np.asarray(surface.faces), max_faces))
     if len(surface.vertices) > MAX_VERTICES:
         raise BuildError(
-            f"mesh of '{name}': expected at most {MAX_VERTICES} vertices, which Webots takes, "
-            f"found {len(surface.vertices)}; ask for fewer faces (--max-faces N) to have it "
-            "made coarser"
+            f"mesh of '{name}': expected at most {MAX_VERTICES} vertices, the limit of Webots, "
+            f"found {len(surface.vertices)}; request fewer faces with --max-faces N"
         )
     points = Node("Coordinate", {"point": [vector(row) for row in surface.vertices]})
     rows = np.column_stack([surface.faces, np.full(len(surface.faces), -1)])
@@ -292,7 +291,7 @@ def _faces(surface: Surface, name: str, max_faces: int | None) -> Node:
 
 
 def _mesh(model: mujoco.MjModel, geom: int, *, hull: bool) -> Surface:
-    """A mesh geom's surface, or the convex hull with which MuJoCo touches."""
+    """Surface of a mesh geom, or the convex hull that collides in MuJoCo."""
     mesh = model.mesh(int(model.geom_dataid[geom]))
     first, count = int(mesh.vertadr[0]), int(mesh.vertnum[0])
     vertices = model.mesh_vert[first : first + count].astype(float)
@@ -303,7 +302,7 @@ def _mesh(model: mujoco.MjModel, geom: int, *, hull: bool) -> Surface:
 
 
 def _hull(points: Array) -> Surface:
-    """The convex hull, its triangles turned outwards."""
+    """Convex hull with outward triangles."""
     hull = ConvexHull(points)
     kept = np.zeros(len(points), dtype=int)
     kept[hull.vertices] = np.arange(len(hull.vertices))
@@ -324,17 +323,17 @@ def _ellipsoid(radii: list[float]) -> Surface:
     return _hull(points * np.array(radii))
 
 
-# Poses as Webots writes them: a translation, and a turn about a unit axis.
+# Poses
 
 
 class Frame(NamedTuple):
-    """A pose in the world, (3,) [m] and (3, 3)."""
+    """Pose in the world: position (3,) [m] and rotation matrix (3, 3)."""
 
     position: Array
     rotation: Array
 
     def inside(self, parent: Frame) -> Frame:
-        """This pose as seen from another frame."""
+        """This pose in another frame."""
         inverse_rotation = parent.rotation.T
         return Frame(
             inverse_rotation @ (self.position - parent.position), inverse_rotation @ self.rotation
@@ -345,18 +344,18 @@ WORLD = Frame(np.zeros(3), np.eye(3))
 
 
 def body_frame(data: mujoco.MjData, body: int) -> Frame:
-    """Where a body's frame stands in the world."""
+    """Frame of a body in the world."""
     return Frame(data.xpos[body].copy(), data.xmat[body].reshape(3, 3).copy())
 
 
 def geom_frame(model: mujoco.MjModel, data: mujoco.MjData, geom: int) -> Frame:
-    """Where a geom stands in the frame of its body."""
+    """Frame of a geom in that of its body."""
     frame = Frame(data.geom_xpos[geom].copy(), data.geom_xmat[geom].reshape(3, 3).copy())
     return frame.inside(body_frame(data, int(model.geom_bodyid[geom])))
 
 
 def set_pose(node: Node, frame: Frame) -> None:
-    """Write a pose as a node's first fields; what is the default stays away."""
+    """Write a pose as the first fields of a node, except for defaults."""
     pose: dict[str, Value] = {}
     if frame.position.any():
         pose["translation"] = vector(frame.position)
@@ -367,12 +366,12 @@ def set_pose(node: Node, frame: Frame) -> None:
 
 
 def vector(values: Array) -> Numbers:
-    """Numbers as a field holds them."""
+    """Convert numbers to the content of a field."""
     return tuple(float(value) for value in values)
 
 
 def axis_angle(rotation: Array) -> Numbers:
-    """A rotation matrix as unit axis and angle [rad]; about z by nothing where it turns nothing."""
+    """Convert a rotation matrix to a unit axis and an angle [rad]; the identity is about z."""
     rotation_vector = Rotation.from_matrix(rotation).as_rotvec()
     angle = math.sqrt(float(rotation_vector @ rotation_vector))
     if angle < 1e-14:
@@ -381,21 +380,21 @@ def axis_angle(rotation: Array) -> Numbers:
 
 
 STATIC_SENSOR = Inertia(1e-4, np.zeros(3), 1e-8 * np.eye(3))
-"""A touch sensor on what does not move; Webots wants it to have a mass, and measures its weight."""
+"""Mass of a touch sensor on a static body; Webots requires one, and measures its weight."""
 
 
 def body_define(body: int) -> str:
-    """DEF of the solid of a body that the controller has to find."""
+    """DEF of the solid of a body that the controller accesses."""
     return f"BODY_{body}"
 
 
 def touch_name(body: str) -> str:
-    """The touch sensor of a body."""
+    """Name of the touch sensor of a body."""
     return f"{body}_touch"
 
 
 class SolidWriter:
-    """Writes the bodies of one model, poses as they are at the start."""
+    """Writes the bodies of one model at their start poses."""
 
     def __init__(
         self,
@@ -406,15 +405,15 @@ class SolidWriter:
         touching: set[int],
         max_faces: int | None = None,
     ) -> None:
-        """Look at a model.
+        """Prepare a model.
 
         Args:
-            model: The compiled scene.
-            start: Its state at the start.
-            laws: Of its joints.
-            sensing: Bodies that have a touch sensor.
-            touching: Geoms that can touch.
-            max_faces: Meshes with more triangles are made coarser; none where not given.
+            model: Compiled scene.
+            start: Its start state.
+            laws: Laws of its joints.
+            sensing: Names of bodies with a touch sensor.
+            touching: Indices of geoms that can collide.
+            max_faces: Largest number of triangles of a mesh; larger ones are coarsened.
         """
         self._model, self._start, self._max_faces = model, start, max_faces
         self._laws = {model.joint(law.name).id: law for law in laws}
@@ -423,11 +422,11 @@ class SolidWriter:
         self._donated = self._light_solids()
 
     def carried(self, body: int, parent: Frame, material: str) -> Node:
-        """A body with all that hangs from it: welded to its parent, or behind its joints.
+        """Write a body with its subtree: welded to its parent, or behind its joints.
 
         Args:
             body: The body.
-            parent: Frame of the solid that carries it.
+            parent: Frame of the parent solid.
             material: Its contact material.
 
         Returns:
@@ -435,7 +434,7 @@ class SolidWriter:
         """
         first, count = int(self._model.body_jntadr[body]), int(self._model.body_jntnum[body])
         frame = body_frame(self._start, body)
-        # a free joint has no law: Webots lets go of what stands in the world without a joint
+        # a free joint has no law: a top-level solid of Webots moves freely
         laws = [self._laws[j] for j in range(first, first + count) if j in self._laws]
         node = self._solid(body, frame if laws else parent, material)
         for index in reversed(range(len(laws))):
@@ -453,19 +452,19 @@ class SolidWriter:
         return node
 
     def _solid(self, body: int, parent: Frame, material: str) -> Node:
-        """The solid of a body and of all that hangs from it."""
+        """Make the solid of a body with its subtree."""
         frame = body_frame(self._start, body)
         node = Node("Solid", name=self._define(body))
         set_pose(node, frame.inside(parent))
         geoms = [int(g) for g in np.flatnonzero(self._model.geom_bodyid == body)]
-        bounds = touched(
+        bounds = bounding_object(
             self._model,
             self._start,
             [geom for geom in geoms if geom in self._touching],
             self._max_faces,
         )
         children: list[Value] = list(
-            seen(self._model, self._start, self._visible(geoms), self._max_faces)
+            visible_shapes(self._model, self._start, self._visible(geoms), self._max_faces)
         )
         if body in self._sensing and bounds is not None:
             children.append(self._sensor(body, bounds, material))
@@ -483,7 +482,7 @@ class SolidWriter:
         return node
 
     def _between(self, body: int, joint: str, carried: Node) -> Node:
-        """The light solid between two joints of one body, behind the one that is named."""
+        """Make the light solid between two joints of one body, behind the named one."""
         light = heaviest_in_group(self._model, self._start, body).times(LIGHT_FRACTION)
         return Node(
             "Solid",
@@ -495,7 +494,7 @@ class SolidWriter:
         )
 
     def _sensor(self, body: int, bounds: Node, material: str) -> Node:
-        """The skin of a body as a sensor of force; it has to be a child, not an end of a joint."""
+        """Make the touch sensor of a body as a child of its solid; an endPoint reads 0."""
         light = STATIC_SENSOR
         if self._moves(body):
             light = heaviest_in_group(self._model, self._start, body).times(LIGHT_FRACTION)
@@ -507,7 +506,7 @@ class SolidWriter:
                 "boundingObject": bounds,
                 "physics": physics(light),
                 "type": "force-3d",
-                "lookupTable": [],  # the default one multiplies by ten
+                "lookupTable": [],  # the default multiplies by ten
             },
         )
 
@@ -530,7 +529,7 @@ class SolidWriter:
         return bool(self._model.body_weldid[body] != 0)
 
     def _light_solids(self) -> Counter[int]:
-        """How many light solids have their mass from each body."""
+        """Count the light solids whose mass is taken from each body."""
         donations: Counter[int] = Counter()
         model = self._model
         for body in range(1, model.nbody):
@@ -543,7 +542,7 @@ class SolidWriter:
         return donations
 
     def _visible(self, geoms: list[int]) -> list[int]:
-        """Geoms to be seen: those that only touch stand for others, or for a skin."""
+        """Visible geoms; those that only collide are shown where there are no others."""
         model = self._model
         shown = [g for g in geoms if model.geom_group[g] in (0, 2) and model.geom_rgba[g, 3] > 0]
         return shown or [geom for geom in geoms if geom in self._touching]

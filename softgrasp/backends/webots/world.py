@@ -1,4 +1,9 @@
-"""The frame of a world: what every Webots world of ours begins with, and what is in it."""
+"""Write scenes, hands and soft fingers as Webots worlds.
+
+Every world has a WorldInfo, a viewpoint, a background and a light, then one robot with everything
+that moves and its controller, then the object and fixtures. Features that Webots lacks are refused
+with their names; smaller differences are remarks.
+"""
 
 from __future__ import annotations
 
@@ -40,23 +45,23 @@ from softgrasp.model.soft_finger import finger_model
 
 HAND_MATERIAL, OBJECT_MATERIAL = "hand", "object"
 MATERIAL, ANYTHING = "hand", "default"
-"""Of the hand, and of solids that say nothing else."""
+"""Materials of the hand, and of solids without one."""
 FINGER_MATERIAL = "finger"
 WORLD = "WORLD"
 """DEF of the WorldInfo, through which the controller changes gravity."""
 CONTROLLER = "softgrasp_job"
 SHORTEST_STEP = 1e-3
-"""Webots takes time steps from one millisecond on (reference manual, WorldInfo)."""
+"""Shortest time step of Webots [s] (reference manual, WorldInfo)."""
 STIFF = 1e-8
-"""CFM of the world. What sticks creeps by this speed a newton in ODE, and with the default of 1e-5
-a held object sinks by 10 µm a second and newton; the direct solver needs no more than this."""
+"""CFM of the world [m/(N·s)]. In ODE sticking contacts creep at this speed per newton: with the
+default of 1e-5 a held object sinks by 10 µm/(s·N); the direct solver needs no more than this."""
 
 
-# A grasp scene → a Webots world.
+# Scenes
 
 
 def require_plain(scene: GraspScene) -> None:
-    """Refuse a scene that only MuJoCo runs.
+    """Refuse sequences and hold tests that only MuJoCo runs.
 
     Raises:
         BuildError: It has a sequence, or a hold test that is more than a ramp of gravity.
@@ -74,24 +79,24 @@ def scene_world(
     arguments: tuple[str, ...],
     max_faces: int | None = None,
 ) -> WebotsWorld:
-    """A scene as a Webots world with a hand, an object, and what stands around.
+    """Write a scene as a world with a hand, an object and fixtures.
 
     Args:
-        built: The scene.
-        timestep: Of Webots [s].
-        arguments: Of the controller.
-        max_faces: Meshes with more triangles are made coarser; none where not given.
+        built: Compiled scene.
+        timestep: Time step of Webots [s].
+        arguments: Arguments of the controller.
+        max_faces: Largest number of triangles of a mesh; larger ones are coarsened.
 
     Raises:
-        BuildError: The scene holds what Webots cannot express; names it.
+        BuildError: The scene has features that Webots lacks; names the feature.
     """
     refuse_model(built.scene.hand)
     model, scene = built.model, built.scene
-    _refuse_what_only_mujoco_has(scene)
+    _refuse_mujoco_features(scene)
     if scene.objects:
         raise BuildError(
-            "objects: expected none beside the one to be grasped, as a controller of Webots tells "
-            f"of one object only, found {', '.join(scene.object_names[1:])}"
+            "objects: expected none beside the one to be grasped, as a controller of Webots "
+            f"records one object only, found {', '.join(scene.object_names[1:])}"
         )
     start, touching = start_state(model), _touching(built)
     require_plain(scene)
@@ -100,7 +105,7 @@ def scene_world(
         downward(scene.success.gravity, "success.gravity")
     laws = joint_laws(model, start, timestep)
     writer = SolidWriter(model, start, laws, built.bodies, touching, max_faces)
-    robot = driven_robot(_hand(model, writer), scene.hand.name, arguments)
+    robot = controlled_robot(_hand(model, writer), scene.hand.name, arguments)
     top = heading(
         scene.name or f"{scene.hand.name} {scene.object.name}",
         gravity,
@@ -108,7 +113,9 @@ def scene_world(
         _contacts(built, timestep),
         view_of(model, start, [g for g in touching if not names.is_around(model.geom(g).name)]),
     )
-    others = [_standing(writer, model.body(name).id, material) for name, material in _others(scene)]
+    others = [
+        _top_level(writer, model.body(name).id, material) for name, material in _others(scene)
+    ]
     return WebotsWorld(
         nodes=[*top, robot, *others],
         laws=[law for law in laws if law.name not in PLANAR_JOINTS],
@@ -122,8 +129,8 @@ def scene_world(
     )
 
 
-def _refuse_what_only_mujoco_has(scene: GraspScene) -> None:
-    """Refuse contact models, deformable objects and sensors, which Webots and ODE do not have."""
+def _refuse_mujoco_features(scene: GraspScene) -> None:
+    """Refuse contact models, deformable objects and sensors that Webots and ODE lack."""
     if isinstance(scene.arm, HandCarrier):
         raise BuildError(
             "arm: expected none, or one of rigid links, for Webots and ODE, found a "
@@ -146,7 +153,7 @@ def _refuse_what_only_mujoco_has(scene: GraspScene) -> None:
 
 
 def _hand(model: mujoco.MjModel, writer: SolidWriter) -> list[Node]:
-    """Everything in the world that is neither the object nor stands around."""
+    """All top-level bodies except the object and fixtures."""
     apart = {names.OBJECT, f"{names.OBJECT}_carriage"}
     called = {body: model.body(body).name for body in roots(model)}
     hand = [b for b, name in called.items() if name not in apart and not names.is_around(name)]
@@ -156,15 +163,15 @@ def _hand(model: mujoco.MjModel, writer: SolidWriter) -> list[Node]:
 def _others(scene: GraspScene) -> list[tuple[str, str]]:
     planar = scene.object_mount == "planar"
     object_body = f"{names.OBJECT}_carriage" if planar else names.OBJECT
-    # each of those that stand around is of a material of its own name
+    # the material of a fixture has its name
     return [
         (object_body, OBJECT_MATERIAL),
         *((name, name) for name in names.surrounding_bodies(scene)),
     ]
 
 
-def _standing(writer: SolidWriter, body: int, material: str) -> Node:
-    """A thing of its own in the world; one on joints needs a solid that carries them."""
+def _top_level(writer: SolidWriter, body: int, material: str) -> Node:
+    """Write a top-level body; one on joints needs a solid that carries them."""
     node = writer.carried(body, ORIGIN, material)
     if node.type in ("HingeJoint", "SliderJoint"):
         return Node("Solid", {"children": [node], "name": f"{material}_mount"})
@@ -172,7 +179,7 @@ def _standing(writer: SolidWriter, body: int, material: str) -> Node:
 
 
 def _touching(built: BuiltScene) -> set[int]:
-    """Geoms that can touch in the model, and those of bodies that have a sensor of touch."""
+    """Geoms that can collide in the model, and those of bodies with a touch sensor."""
     model = built.model
     sensing = [model.body(name).id for name in built.bodies]
     self_touching = np.isin(model.geom_bodyid, sensing) & np.isin(model.geom_group, TOUCHING_GROUPS)
@@ -196,12 +203,12 @@ def _contacts(built: BuiltScene, timestep: float) -> list[Node]:
 
 
 def _remarks(built: BuiltScene) -> tuple[str, ...]:
-    """What the world says otherwise than the scene."""
+    """Describe how the world differs from the scene."""
     scene, contact, remarks = built.scene, built.contact, []
     if contact.switches_friction:
         remarks.append(
             f"friction stays at its static value {contact.static_friction:g}: Webots has no "
-            "dynamic one of its own"
+            "dynamic one"
         )
     if scene.self_contact:
         remarks.append(
@@ -217,14 +224,14 @@ def _remarks(built: BuiltScene) -> tuple[str, ...]:
     return tuple(remarks)
 
 
-# A hand alone → a Webots world, to be closed by a controller of one's own.
+# Hands
 
 
 def refuse_model(hand: Hand) -> None:
-    """Refuse a hand whose actuators, tendons and equalities only MuJoCo knows.
+    """Refuse a hand with a MuJoCo model, whose actuators and tendons Webots lacks.
 
     Raises:
-        BuildError: It has a model of its own.
+        BuildError: It has such a model.
     """
     if hand.model is not None:
         raise BuildError(
@@ -236,16 +243,16 @@ def refuse_model(hand: Hand) -> None:
 def hand_world(
     hand: Hand, timestep: float, arguments: tuple[str, ...], max_faces: int | None = None
 ) -> WebotsWorld:
-    """A hand in its start posture, without an object and without gravity.
+    """Write a hand in its start posture, without an object and without gravity.
 
     Args:
         hand: The hand.
-        timestep: Of Webots [s].
-        arguments: Of the controller.
-        max_faces: Meshes with more triangles are made coarser; none where not given.
+        timestep: Time step of Webots [s].
+        arguments: Arguments of the controller.
+        max_faces: Largest number of triangles of a mesh; larger ones are coarsened.
 
     Raises:
-        BuildError: The hand holds what Webots cannot express; names it.
+        BuildError: The hand has features that Webots lacks; names the feature.
     """
     refuse_model(hand)
     model = compiled(build_hand_spec(hand), hand.name)
@@ -261,23 +268,23 @@ def hand_world(
     ]
     top = heading(hand.name, 0.0, timestep, contacts, view_of(model, start, touching))
     carried = [writer.carried(body, ORIGIN, MATERIAL) for body in roots(model)]
-    robot = driven_robot(carried, hand.name, arguments)
+    robot = controlled_robot(carried, hand.name, arguments)
     return WebotsWorld([*top, robot], laws, timestep, {}, law_remarks(laws))
 
 
-# A soft finger alone → a Webots world: clamped level at the origin, in some shape.
+# Soft fingers
 
 
 def finger_world(
     finger: SoftFinger, angles: Array, timestep: float, arguments: tuple[str, ...]
 ) -> WebotsWorld:
-    """A finger that nothing drives or touches.
+    """Write a soft finger without actuation, clamped horizontally at the origin.
 
     Args:
-        finger: With all of its damping.
-        angles: Its joints in the file [rad], (n,).
-        timestep: Of Webots [s].
-        arguments: Of the controller.
+        finger: Finger with its full damping.
+        angles: Joint angles in the file, (n,) [rad].
+        timestep: Time step of Webots [s].
+        arguments: Arguments of the controller.
 
     Raises:
         BuildError: A joint has less damping than Webots' implicit spring adds at this step.
@@ -292,15 +299,15 @@ def finger_world(
     view = view_of(model, start, range(model.ngeom))
     top = heading(finger.name, -STANDARD_GRAVITY[2], timestep, (), view)
     hanging = [writer.carried(1, ORIGIN, FINGER_MATERIAL)]
-    robot = driven_robot(hanging, finger.name, arguments)
+    robot = controlled_robot(hanging, finger.name, arguments)
     return WebotsWorld([*top, robot], laws, timestep, {}, ())
 
 
-# Where things stand at the start of a model, and from where they are seen.
+# Frame of a world
 
 
 def start_state(model: mujoco.MjModel) -> mujoco.MjData:
-    """The state of keyframe 0, poses computed."""
+    """State of keyframe 0 with computed poses."""
     data = mujoco.MjData(model)
     mujoco.mj_resetDataKeyframe(model, data, 0)
     mujoco.mj_forward(model, data)
@@ -308,7 +315,7 @@ def start_state(model: mujoco.MjModel) -> mujoco.MjData:
 
 
 def view_of(model: mujoco.MjModel, start: mujoco.MjData, geoms: Sequence[int]) -> Node:
-    """A camera that sees some geoms."""
+    """Make a Viewpoint that shows some geoms."""
     chosen = list(geoms)
     positions = start.geom_xpos[chosen]
     center = 0.5 * (positions.min(axis=0) + positions.max(axis=0))
@@ -317,32 +324,32 @@ def view_of(model: mujoco.MjModel, start: mujoco.MjData, geoms: Sequence[int]) -
 
 
 def roots(model: mujoco.MjModel) -> list[int]:
-    """The bodies that stand in the world."""
+    """Top-level bodies of a model."""
     return [body for body in range(1, model.nbody) if model.body_parentid[body] == 0]
 
 
 class WebotsWorld(NamedTuple):
-    """A world, and what its controller has to know of it."""
+    """A world with the data that its controller needs."""
 
     nodes: list[Node]
     laws: list[JointLaw]
     timestep: float
-    """[s]"""
+    """Time step [s]."""
     compensated: dict[str, float]
-    """DEF of each solid whose weight is carried, and its mass [kg]."""
+    """Mass of each solid with gravity compensation, by its DEF [kg]."""
     remarks: tuple[str, ...]
-    """What the world says otherwise than the scene."""
+    """Differences from the scene."""
 
 
 def heading(
     title: str, gravity: float, timestep: float, contacts: Sequence[Node], view: Node
 ) -> list[Node]:
-    """The first nodes of a world.
+    """Make the first nodes of a world.
 
     Args:
-        title: What it shows.
-        gravity: Downwards [m/s²].
-        timestep: [s]
+        title: Title of the world.
+        gravity: Gravity, downwards [m/s²].
+        timestep: Time step [s].
         contacts: Its ContactProperties.
         view: Its Viewpoint.
     """
@@ -351,7 +358,7 @@ def heading(
         "gravity": gravity,
         "basicTimeStep": 1e3 * timestep,
         "CFM": STIFF,
-        # Webots puts what is slower than 10 mm/s to sleep by default, as a settling finger is
+        # by default Webots disables bodies below 10 mm/s, such as a settling finger
         "physicsDisableLinearThreshold": 0,
         "physicsDisableAngularThreshold": 0,
         "contactProperties": list(contacts),
@@ -366,11 +373,11 @@ def heading(
 
 
 def viewpoint(center: Array, radius: float) -> Node:
-    """A camera that looks at a ball from the front, above and beside.
+    """Make a Viewpoint that shows a ball from the front, from above and aside.
 
     Args:
-        center: In the world [m], (3,).
-        radius: Of the ball [m].
+        center: Centre of the ball in the world, (3,) [m].
+        radius: Radius of the ball [m].
     """
     forward = np.array([-0.8, 0.5, -0.35])
     forward /= np.linalg.norm(forward)
@@ -388,10 +395,10 @@ def viewpoint(center: Array, radius: float) -> Node:
 
 
 def downward(gravity: Sequence[float], where: str) -> float:
-    """Gravity as Webots has it: a number, downwards [m/s²].
+    """Convert gravity to the number of Webots, downwards [m/s²].
 
     Raises:
-        BuildError: It points elsewhere.
+        BuildError: It has another direction.
     """
     x, y, z = gravity
     if x or y or z > 0.0:
@@ -402,13 +409,13 @@ def downward(gravity: Sequence[float], where: str) -> float:
     return -z + 0.0
 
 
-def driven_robot(children: Sequence[Node], name: str, arguments: Sequence[str]) -> Node:
-    """The robot that carries everything that moves by itself, with its controller.
+def controlled_robot(children: Sequence[Node], name: str, arguments: Sequence[str]) -> Node:
+    """Make the robot with all actuated bodies and its controller.
 
     Args:
-        children: What it consists of.
+        children: Its nodes.
         name: Its name.
-        arguments: Of the controller.
+        arguments: Arguments of the controller.
     """
     return Node(
         "Robot",
@@ -418,7 +425,7 @@ def driven_robot(children: Sequence[Node], name: str, arguments: Sequence[str]) 
             "controller": CONTROLLER,
             "controllerArgs": list(arguments),
             "supervisor": True,
-            # it spares solids that a joint connects, but not the touch sensors that lie on them
+            # it would exclude solids that a joint connects, but not their touch sensors
             "selfCollision": False,
             "window": "<none>",
         },

@@ -174,7 +174,7 @@ def test_shapes_that_this_ode_cannot_collide_are_refused(ode_library) -> None:
         ode.step()
     assert str(caught.value) == (
         "Solids one and two: this build of ODE cannot collide a cylinder with a cylinder, as "
-        "Webots can; take another shape for one of them"
+        "Webots can; use another shape for one of them"
     )
 
 

@@ -217,12 +217,12 @@ def test_a_solid_with_physics_in_one_that_stands_falls(ode_library) -> None:
 REFUSED = [
     (
         lambda: robot(hinge(solid("a"))),
-        "Solid a: expected Physics, as it hangs on a joint or is part of a Solid with Physics, "
+        "Solid a: expected Physics, as it is moved by a joint or part of a Solid with Physics, "
         "found none; Webots would move it without forces",
     ),
     (
         lambda: solid("a", physics=physics(1.0), children=[solid("b", children=[ball(0.1)])]),
-        "Solid b: expected Physics, as it stands between Solids that have it",
+        "Solid b: expected Physics, as it is between Solids that have it",
     ),
     (
         lambda: solid("a", physics=node("Physics", density=-1.0, mass=1.0)),

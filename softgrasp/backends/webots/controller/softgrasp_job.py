@@ -1,9 +1,9 @@
-"""The controller of a softgrasp world: closes the hand, and writes down what happens.
+"""Controller of a softgrasp world: closes the hand and records joints, object and contact forces.
 
-Runs inside Webots, and against the emulation of softgrasp.simulation.ode. Needs the standard
-library, Webots' module ``controller``, and ``laws.py`` beside it, which is softgrasp's own file:
-the same debounce and the same increments as in MuJoCo. The job is a JSON file beside this one whose
-name is the first argument; softgrasp/simulation/webots/job.py says what is in it.
+Runs in Webots and in the emulation of softgrasp.backends.ode. Needs the standard library, Webots'
+module ``controller``, and ``laws.py`` beside it, a copy of softgrasp/sim/closure_law.py: the same
+debounce and increments as in MuJoCo. The job is a JSON file beside this one whose name is the first
+argument; softgrasp/backends/webots/project.py writes it.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ UNBOUND = float("inf")
 
 
 class Joint:
-    """A joint of the world: its sensor, and the motor that obeys the law of its servo."""
+    """A joint of the world: its sensor, and its motor with the law of the servo."""
 
     def __init__(self, robot, properties, step):
-        """Find the devices; an untouched motor would hold the joint where it is."""
+        """Find the devices; a motor without command would hold the joint."""
         self.properties, self.step = properties, step
         self.sensor = robot.getDevice(properties["sensor"])
         self.sensor.enable(robot_step(step))
@@ -43,8 +43,8 @@ class Joint:
     def actuate(self, targets, period):
         """Command the motor for the next step.
 
-        The spring and the damper of the servo stand in the world, where the engine takes them
-        implicitly; what is left is what moves with the targets.
+        The spring and the damper of the servo are in the world, where the engine evaluates them
+        implicitly; the motor applies the part that depends on the targets.
         """
         if self.motor is None:
             return
@@ -62,13 +62,13 @@ class Joint:
         self._push(torque)
 
     def begin(self, targets):
-        """Where a prescribed joint starts its way to the target: at the target before."""
+        """Return the previous target of a prescribed joint, from which it moves to the next."""
         before = self.properties.get("before", self.properties["start"])
         self.properties["before"] = targets[self.properties["follows"]]
         return before
 
     def _beyond_limit(self, servo, targets):
-        """What has to be taken off where the servo is at its force limit."""
+        """Return the torque to subtract where the servo is at its force limit."""
         error = targets[servo["actuator"]] - self.position
         torque = servo["stiffness"] * error - servo["damping"] * self.speed
         limited = min(max(torque, -servo["force_limit"]), servo["force_limit"])
@@ -89,7 +89,8 @@ class Touch:
     def __init__(self, robot, properties, step, object_name, floor):
         """Switch the sensor on.
 
-        Webots' own sensor feels its weight and inertia, too: less than the floor is no touch.
+        The sensor of Webots also measures its weight and inertia: forces below the floor are no
+        contact.
         """
         self.sensor = robot.getDevice(properties["sensor"])
         self.sensor.enable(robot_step(step))
@@ -97,7 +98,7 @@ class Touch:
         self.exact = hasattr(self.sensor, "getNormalForce")
 
     def forces(self):
-        """Normal force and friction [N]; Webots' own sensor gives the whole force only."""
+        """Normal force and friction [N]; the sensor of Webots only measures the total force."""
         if self.exact:
             return self.sensor.getNormalForce(self.object_node), self.sensor.getFrictionForce(
                 self.object_node
@@ -107,10 +108,10 @@ class Touch:
 
 
 class Job:
-    """One run: closure, and hold test or lift."""
+    """One run: closure, then hold test or lift."""
 
     def __init__(self, robot, properties):
-        """Start from the poses that stand in the world."""
+        """Start from the poses in the world."""
         self.robot, self.properties = robot, properties
         self.step, self.period = properties["timestep_s"], properties["control_period_s"]
         self.joints = [Joint(robot, joint, self.step) for joint in properties["joints"]]
@@ -138,7 +139,7 @@ class Job:
         self.hold_from = None
 
     def run(self):
-        """All phases, one after the other; returns the result."""
+        """Run all phases; return the result."""
         for phase in self.properties["phases"]:
             if self.diverged:
                 break
@@ -175,7 +176,7 @@ class Job:
             self.field.setSFFloat(gravity)
 
     def _sample(self, led):
-        """Step, read, judge, command, record; False where the state is not usable any more."""
+        """Step, measure, detect contacts, command, record; False where the motion diverged."""
         forces = [(0.0, 0.0)] * len(self.touches)
         if self.rows["target"]:
             if not self._advance():
@@ -203,7 +204,7 @@ class Job:
         return True
 
     def _advance(self):
-        """One control period of physics; servos are commanded before every step of it."""
+        """Simulate one control period; servos are commanded before every time step."""
         for _ in range(self.properties["substeps"]):
             for joint in self.joints:
                 if joint.properties["mode"] == "torque":
@@ -243,7 +244,7 @@ class Job:
 
 
 def robot_step(seconds):
-    """A duration as Webots takes it: whole milliseconds; only the emulation takes parts of one."""
+    """Convert to milliseconds, whole for Webots; only the emulation takes fractions."""
     milliseconds = 1e3 * seconds
     whole = round(milliseconds)
     return whole if abs(milliseconds - whole) < 1e-9 else milliseconds
@@ -259,7 +260,7 @@ def main():
     part = target.with_name(target.name + ".part")
     part.write_text(json.dumps(result), encoding="utf-8")
     part.replace(target)
-    robot.step(robot_step(job["timestep_s"]))  # without it Webots may lose the last messages
+    robot.step(robot_step(job["timestep_s"]))  # otherwise Webots may lose the last messages
     robot.simulationQuit(0)
 
 
