@@ -126,8 +126,8 @@ def test_impossible_moments() -> None:
     (finding,) = inertia_check([cube(moments=(1e-6, 1e-6, 3e-6))]).findings
     assert finding.sentence == (
         "link 'c': expected principal moments of which each is above 0 and at most the sum of the "
-        "others, found 1e-06, 1e-06 and 3e-06 kg·m²; no body has these; are products and moments "
-        "in their places?"
+        "others, found 1e-06, 1e-06 and 3e-06 kg·m²; no body has these; are moments and products "
+        "in the right order?"
     )
 
 

@@ -164,8 +164,8 @@ def test_the_mug_of_one_hull_is_full() -> None:
     assert finding.numbers["ratio"] == pytest.approx(4.78, abs=0.01)
     assert finding.sentence == (
         "object 'mug': expected parts that fill what the mesh fills, within 5 %, found 1 convex "
-        "part fills 411.7 cm³ where the mesh fills 86.12 cm³, 378 % more; hollows are filled for "
-        "whatever touches the object; use `collision: decompose`, or name convex `parts`"
+        "part fills 411.7 cm³ where the mesh fills 86.12 cm³, 378 % more; hollows are filled in "
+        "the collision shape; use `collision: decompose`, or name convex `parts`"
     )
     assert only(sg.inspect(mug), "hull").numbers["hull_volume_to_mesh"] == pytest.approx(
         4.78, abs=0.01

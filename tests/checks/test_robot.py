@@ -250,7 +250,8 @@ def test_the_robotiq_that_cannot_follow() -> None:
     assert result.problems[0].sentence == (
         "joint 'left_inner_finger_joint': expected limits around -0.725 … 0 rad, -1 x those of "
         "'finger_joint' (0 … 0.725) + 0, found 0 … 0.8757 rad: 'finger_joint' can move only at 0, "
-        "0 % of its range; set the limits that its leader requires, or change the sign of the multiplier"
+        "0 % of its range; set the limits that its leader requires, or change the sign of the "
+        "multiplier"
     )
     assert sg.inspect(sg.checks.repaired(gripper)).problems == ()
 

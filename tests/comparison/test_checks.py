@@ -79,7 +79,7 @@ def test_a_contact_that_one_engine_lacks_is_beyond_tolerance(ran: sg.GraspResult
     assert touch.note == "F2_P3 in mujoco and webots, not in ode"
     assert not stop.passed
     assert stop.sentence == (
-        "Established contact of F2_P3: could not be compared in ode; contact that is established "
+        "Established contact of F2_P3: could not be compared in ode; an established contact "
         "stops the joints of a body; F2_P3 in mujoco and webots, not in ode"
     )
     assert stop.values["ode"] == "none"
@@ -118,8 +118,8 @@ def test_whole_forces_of_others_are_compared_with_those_of_webots(ran: sg.GraspR
     assert force_at(runs.resting["mujoco"], "F1_P3") == pytest.approx(
         1.25 * force_at(ran, "F1_P3"), rel=1e-12
     )
-    result = {one.name: one for one in grasp_findings(runs_of(
-        {"mujoco": mujoco, "ode": mujoco, "webots": webots}), sg.comparison.Tolerances())}  # fmt: skip
+    runs = runs_of({"mujoco": mujoco, "ode": mujoco, "webots": webots})
+    result = {one.name: one for one in grasp_findings(runs, sg.comparison.Tolerances())}
     force = result["normal_force"]
     assert force.difference == pytest.approx(0.0, abs=1e-9)
     assert force.quantity.startswith("Total contact force of F")
@@ -135,7 +135,7 @@ def test_without_webots_normal_forces_are_compared(ran: sg.GraspResult) -> None:
     assert comparable(runs) is runs
     force = normal_force(runs, TIPS, 2.0)
     assert force.quantity == "Normal force of F1_P3 at rest"
-    assert "whole" not in force.note
+    assert "total" not in force.note
 
 
 def test_hold_tests_that_diverge_alike_do_not_pass(ran: sg.GraspResult) -> None:

@@ -72,7 +72,7 @@ def test_an_engine_agrees_with_itself(twin: Callable[..., None], tmp_path: Path)
 
 
 def test_half_the_time_step_moves_alike_to_a_tenth_of_a_degree(twin: Callable[..., None]) -> None:
-    twin(share=0.5)
+    twin(fraction=0.5)
     result = compared(quick=True)
     assert result.warnings == ("quick: other time steps than that of the release were skipped",)
     assert [finding.name for finding in result.findings] == RELEASE

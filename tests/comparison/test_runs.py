@@ -9,7 +9,7 @@ import pytest
 
 import softgrasp as sg
 from softgrasp.comparison.compare import arrays, document
-from softgrasp.comparison.runs import FACTORS, THROUGH
+from softgrasp.comparison.runs import FACTORS, SELF_CONTACT_NOTE
 from softgrasp.sim.simulate import BACKENDS, run_mujoco
 from tests.support.scenes import pinch
 
@@ -78,19 +78,22 @@ def test_a_stop_one_sample_later_is_told_with_what_it_is_worth(twin: Twin) -> No
     stop = result.finding("stop")
     assert (stop.difference, stop.passed) == (1.0, True)
     assert stop.sentence == (
-        f"{stop.quantity}: 1 sample apart in twin, within the tolerance of 1 sample; contact that "
-        "is established stops the joints of a body"
+        f"{stop.quantity}: 1 sample apart in twin, within the tolerance of 1 sample; an "
+        "established contact stops the joints of a body"
     )
     force = result.finding("normal_force")
     assert 1.0 < force.difference < 5.0
-    assert "stopped 1 control sample later in twin, and one is worth up to 3." in force.note
+    assert (
+        "stopped 1 control sample later in twin, and one sample changes its force by up to 3."
+        in force.note
+    )
 
 
 def test_forces_across_the_fingers_are_told_to_be_open(twin: Twin) -> None:
     twin(lambda scene: scene)
     note = compared(sg.load_scene("four_finger_askew")).finding("normal_force").note
     assert note.endswith(
-        "presses 28° across the plane in which its finger moves; friction across it can carry a "
+        "presses at 28° across the plane in which its finger moves; friction across it can carry a "
         "part, so that equal joint moments allow normal forces that differ by 72 %"
     )
     assert "across the plane" not in compared(sg.load_scene("four_finger_sphere")).finding(
@@ -168,17 +171,21 @@ def test_the_same_again_is_a_call_in_python(twin: Twin) -> None:
         tolerances=sg.comparison.Tolerances(touch_samples=2),
         quick=True,
     )
-    assert message.again == document(message)["again"] == (
-        "sg.comparison.crosscheck(scene, ('mujoco', 'twin'), tolerances=sg.comparison.Tolerances(touch_samples=2.0), "
-        "quick=True)"
-    )  # fmt: skip
+    assert (
+        message.again
+        == document(message)["again"]
+        == (
+            "sg.comparison.crosscheck(scene, ('mujoco', 'twin'), "
+            "tolerances=sg.comparison.Tolerances(touch_samples=2.0), quick=True)"
+        )
+    )
 
 
 def test_critical_loads_need_a_free_object(twin: Twin) -> None:
     twin(lambda scene: scene)
     result = compared(pinch(object_mount="fixed"), quick=False)
     assert result.warnings[:2] == (
-        THROUGH, "critical loads are not searched: they need a free object and no lift",
+        SELF_CONTACT_NOTE, "critical loads are not searched: they need a free object and no lift",
     )  # fmt: skip
     assert "agreement" not in {finding.name for finding in result.findings}
 

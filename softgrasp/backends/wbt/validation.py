@@ -59,31 +59,31 @@ class Range(NamedTuple):
     words: str
 
 
-AT_LEAST_0 = Range(0.0, math.inf, "at least 0")
+NON_NEGATIVE = Range(0.0, math.inf, "at least 0")
 POSITIVE = Range(math.ulp(0.0), math.inf, "a number above 0")
 FRACTION = Range(0.0, 1.0, "0 to 1")
 RANGES: dict[str, dict[str, Range]] = {
-    "WorldInfo": {"gravity": AT_LEAST_0},
+    "WorldInfo": {"gravity": NON_NEGATIVE},
     "ContactProperties": {
         "bounce": FRACTION,
         "softERP": FRACTION,
         "softCFM": POSITIVE,
-        "bounceVelocity": AT_LEAST_0,
+        "bounceVelocity": NON_NEGATIVE,
     },
     "HingeJointParameters": {
-        "springConstant": AT_LEAST_0,
-        "dampingConstant": AT_LEAST_0,
-        "staticFriction": AT_LEAST_0,
+        "springConstant": NON_NEGATIVE,
+        "dampingConstant": NON_NEGATIVE,
+        "staticFriction": NON_NEGATIVE,
         "minStop": Range(-math.pi, 0.0, "-pi to 0"),
         "maxStop": Range(0.0, math.pi, "0 to pi"),
     },
     "JointParameters": {
-        "springConstant": AT_LEAST_0,
-        "dampingConstant": AT_LEAST_0,
-        "staticFriction": AT_LEAST_0,
+        "springConstant": NON_NEGATIVE,
+        "dampingConstant": NON_NEGATIVE,
+        "staticFriction": NON_NEGATIVE,
     },
-    "RotationalMotor": {"maxTorque": AT_LEAST_0, "maxVelocity": AT_LEAST_0},
-    "LinearMotor": {"maxForce": AT_LEAST_0, "maxVelocity": AT_LEAST_0},
+    "RotationalMotor": {"maxTorque": NON_NEGATIVE, "maxVelocity": NON_NEGATIVE},
+    "LinearMotor": {"maxForce": NON_NEGATIVE, "maxVelocity": NON_NEGATIVE},
     "Damping": {"linear": FRACTION, "angular": FRACTION},
     "Box": {"size": POSITIVE},
     "Sphere": {"radius": POSITIVE},

@@ -110,7 +110,7 @@ def test_a_motion_that_has_diverged_is_told() -> None:
     with pytest.raises(SimulationError) as caught:
         run(ode, 0.1)
     assert str(caught.value) == (
-        "the motion has diverged by 0.008 s: Solid ball moves at 2e+04 m/s or rad/s; take a "
+        "the motion has diverged by 0.008 s: Solid ball moves at 2e+04 m/s or rad/s; use a "
         "smaller basicTimeStep"
     )
 
