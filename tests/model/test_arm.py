@@ -19,13 +19,13 @@ def scene() -> sg.GraspScene:
     return sg.load_scene("paper000_arm")
 
 
-def test_the_published_table_of_the_ur3e() -> None:
+def test_dh_table_of_the_ur3e() -> None:
     """Flange at all joints zero, from the published table: x = a2 + a3, y = −(d4 + d6)."""
     home = forward_kinematics(load_arm("ur3e").chain, [0.0] * 6)[-1]
     assert home[:3, 3] == pytest.approx([-0.45675, -0.22315, 0.0665])
 
 
-def test_the_hand_starts_where_it_does_without_an_arm(scene: sg.GraspScene) -> None:
+def test_start_pose_of_the_hand_is_that_without_an_arm(scene: sg.GraspScene) -> None:
     built = sg.compile_model(scene)
     data = mujoco.MjData(built)
     mujoco.mj_resetDataKeyframe(built, data, 0)
@@ -36,7 +36,7 @@ def test_the_hand_starts_where_it_does_without_an_arm(scene: sg.GraspScene) -> N
     assert arm_base(scene.arm, scene.hand_pose)[:3, 2] == pytest.approx([0, 0, 1], abs=1e-9)
 
 
-def test_the_arm_of_the_model_moves_as_its_table_says(scene: sg.GraspScene) -> None:
+def test_arm_kinematics_match_the_dh_table(scene: sg.GraspScene) -> None:
     assert scene.arm is not None
     model = sg.compile_model(scene)
     data = mujoco.MjData(model)
@@ -52,7 +52,7 @@ def test_the_arm_of_the_model_moves_as_its_table_says(scene: sg.GraspScene) -> N
         assert data.body(names.PALM).xpos == pytest.approx(hand[:3, 3], abs=1e-9)
 
 
-def test_actuators_come_in_the_order_of_the_targets(scene: sg.GraspScene) -> None:
+def test_order_of_actuators(scene: sg.GraspScene) -> None:
     model = sg.compile_model(scene)
     result = [model.actuator(index).name for index in range(model.nu)]
     assert result == names.scene_actuators(scene)
@@ -60,7 +60,7 @@ def test_actuators_come_in_the_order_of_the_targets(scene: sg.GraspScene) -> Non
 
 
 @pytest.mark.slow
-def test_the_arm_lifts_the_ball_with_its_soft_fingers(scene: sg.GraspScene) -> None:
+def test_arm_lifts_a_ball_with_soft_fingers(scene: sg.GraspScene) -> None:
     result = sg.simulate(scene)
     assert result.held
     assert result.hold is not None
@@ -68,7 +68,7 @@ def test_the_arm_lifts_the_ball_with_its_soft_fingers(scene: sg.GraspScene) -> N
     assert result.hold.drop_m < 5e-3
 
 
-def test_a_scene_with_an_arm_round_trips(scene: sg.GraspScene, tmp_path: object) -> None:
+def test_scene_with_an_arm_round_trips(scene: sg.GraspScene, tmp_path: object) -> None:
     path = f"{tmp_path}/arm.yaml"
     sg.save_scene(scene, path)
     assert sg.load_scene(path) == scene
@@ -81,7 +81,7 @@ def test_a_scene_with_an_arm_round_trips(scene: sg.GraspScene, tmp_path: object)
     assert [row.servo_stiffness for row in again.chain.phalanges] == [4000.0] * 6
 
 
-def test_a_mistake_in_an_arm_is_told_with_its_place(tmp_path: object) -> None:
+def test_error_in_an_arm_names_file_and_field(tmp_path: object) -> None:
     path = f"{tmp_path}/bad.yaml"
     with open(path, "w") as file:  # noqa: PTH123
         file.write("name: bad\nconvention: standard\nphalanges:\n  - {a: 0.1, masss: 1}\n")

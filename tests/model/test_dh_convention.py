@@ -41,7 +41,7 @@ def model_of(hand: sg.Hand) -> mujoco.MjModel:
 
 
 def assert_same_bodies(first: sg.Hand, second: sg.Hand, seed: int = 0) -> None:
-    """Masses, centres of mass, geoms, joint axes, tips and the mass matrix, at random joints."""
+    """Compare masses, centres of mass, geoms, axes, tips and mass matrix at random joints."""
     models = [model_of(first), model_of(second)]
     assert_allclose(models[0].body_mass, models[1].body_mass, rtol=1e-12)
     assert models[0].ngeom == models[1].ngeom
@@ -68,7 +68,7 @@ def assert_same_bodies(first: sg.Hand, second: sg.Hand, seed: int = 0) -> None:
 
 
 @pytest.mark.parametrize("name", RIGID)
-def test_a_shipped_hand_stays_what_it_is_and_comes_back_equal(name: str) -> None:
+def test_shipped_hands_round_trip(name: str) -> None:
     hand = sg.load_hand(name)
     modified = sg.model.with_convention(hand, "modified")
     assert {finger.convention for finger in modified.fingers} == {"modified"}
@@ -82,7 +82,7 @@ def test_a_shipped_hand_stays_what_it_is_and_comes_back_equal(name: str) -> None
 
 @st.composite
 def fingers(draw: st.DrawFn, convention: str) -> sg.description.Finger:
-    """A finger of one to five rows that all have bodies, with any base."""
+    """Draw a finger of one to five rows with bodies and any base."""
     count = draw(st.integers(1, 5))
     rows = [
         sg.description.Phalanx(
@@ -116,9 +116,7 @@ def fingers(draw: st.DrawFn, convention: str) -> sg.description.Finger:
 @pytest.mark.parametrize("convention", ["standard", "modified"])
 @FEW
 @given(st.data())
-def test_any_finger_keeps_its_tip_its_axes_and_its_bodies(
-    convention: str, data: st.DataObject
-) -> None:
+def test_any_finger_keeps_tip_axes_and_bodies(convention: str, data: st.DataObject) -> None:
     finger = data.draw(fingers(convention))
     other = {"standard": "modified", "modified": "standard"}[convention]
     hand = hand_of(finger)
@@ -136,7 +134,7 @@ def test_any_finger_keeps_its_tip_its_axes_and_its_bodies(
 
 
 def test_rows_without_an_offset_become_plain_rows() -> None:
-    """a and alpha move one row outwards, the last a becomes the tip; no shape is written."""
+    """a and alpha move one row outwards, the last a becomes the tip, without a shape."""
     rows = tuple(
         sg.description.Phalanx(a=a, alpha=alpha, density=1e3)
         for a, alpha in ((0.05, 1.0), (0.03, 0))
@@ -151,7 +149,7 @@ def test_rows_without_an_offset_become_plain_rows() -> None:
     assert result.link_ends == finger.link_ends
 
 
-def test_a_row_that_would_get_a_body_is_refused() -> None:
+def test_row_that_would_need_a_body_is_rejected() -> None:
     rows = (sg.description.Phalanx(), sg.description.Phalanx(a=0.03, d=0.02, density=1e3))
     finger = sg.description.Finger(name="F", convention="standard", phalanges=rows)
     with pytest.raises(sg.DescriptionError) as refused:
@@ -163,7 +161,7 @@ def test_a_row_that_would_get_a_body_is_refused() -> None:
     )
 
 
-def test_an_automatic_palm_that_changes_is_told() -> None:
+def test_changed_automatic_palm_warns() -> None:
     rows = (sg.description.Phalanx(a=0.03, d=0.02, density=1e3),)
     there = sg.Pose(position=(0.1, 0.0, 0.0))
     fingers = tuple(
@@ -175,7 +173,7 @@ def test_an_automatic_palm_that_changes_is_told() -> None:
         sg.model.with_convention(hand, "modified")
 
 
-def test_no_such_convention() -> None:
+def test_unknown_convention() -> None:
     with pytest.raises(sg.DescriptionError) as refused:
         sg.model.with_convention(sg.load_hand("four_finger"), "craig")
     assert str(refused.value) == "convention: expected standard or modified, found 'craig'"

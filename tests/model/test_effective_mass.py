@@ -1,4 +1,4 @@
-"""The inverse mass that a contact is converted with is the one that the engine works with."""
+"""Inverse effective mass of contact pairs against that of the engine."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def model() -> mujoco.MjModel:
     return sg.compile_model(pinch())
 
 
-def test_the_pairs_of_a_scene_have_the_stiffness_of_their_inverse_mass(
+def test_solref_of_pairs_uses_the_inverse_mass(
     model: mujoco.MjModel,
 ) -> None:
     pairs = object_pairs(model)
@@ -30,7 +30,7 @@ def test_the_pairs_of_a_scene_have_the_stiffness_of_their_inverse_mass(
         assert solref[1] == pytest.approx(-300 * 0.5 * inverse, rel=1e-6)
 
 
-def test_under_other_integrators_it_is_the_engines_own_estimate(model: mujoco.MjModel) -> None:
+def test_other_integrators_use_the_estimate_of_the_engine(model: mujoco.MjModel) -> None:
     pairs = object_pairs(model)
     postures = closing_postures(model, pinch(), model.key_qpos[0])
     bodies = [[model.geom(name).bodyid[0] for name in pair] for pair in pairs]
@@ -40,8 +40,8 @@ def test_under_other_integrators_it_is_the_engines_own_estimate(model: mujoco.Mj
     assert (inverse_masses(model, pairs, postures) <= plain + 1e-12).all()
 
 
-def test_the_share_is_the_engines_at_the_contact_itself() -> None:
-    """Σ J²/M̂ᵢᵢ over Σ J²/Mᵢᵢ, checked on the engine's own row of a running contact."""
+def test_implicit_ratio_equals_that_of_a_running_contact() -> None:
+    """Σ J²/M̂ᵢᵢ over Σ J²/Mᵢᵢ, against the Jacobian row of a running contact."""
     run = ClosureRun(build(pinch()))
     run.run()
     model, data = run.model, run.data
@@ -64,7 +64,7 @@ def test_the_share_is_the_engines_at_the_contact_itself() -> None:
     assert implicit / explicit == pytest.approx(fraction, rel=1e-6)
 
 
-def test_closing_postures_go_from_the_start_to_the_limits(model: mujoco.MjModel) -> None:
+def test_closing_postures_span_start_and_limits(model: mujoco.MjModel) -> None:
     scene = pinch()
     postures = closing_postures(model, scene, model.key_qpos[0])
     assert postures.shape == (POSTURES, model.nq)
@@ -75,7 +75,7 @@ def test_closing_postures_go_from_the_start_to_the_limits(model: mujoco.MjModel)
     assert postures[-1][joints][moving] == pytest.approx(ends)
 
 
-def test_soft_fingers_close_as_their_springs_let_them() -> None:
+def test_soft_fingers_close_to_their_equilibrium() -> None:
     scene = sg.GraspScene(hand=sg.load_hand("soft_gripper"), object=sg.load_object("sphere"))
     model = sg.compile_model(scene)
     last = closing_postures(model, scene, model.key_qpos[0])[-1]

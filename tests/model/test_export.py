@@ -23,7 +23,7 @@ HAND_ROBOT_RIGID = [
 
 
 def odd_hand() -> sg.Hand:
-    """A prismatic joint, modified rows, and shapes that URDF has not."""
+    """A prismatic joint, modified rows, and shapes that URDF does not have."""
     mesh = sg.Mesh(file=assets.portable_name(assets.root() / "objects/meshes/strawberry.obj"))
     rows = (
         sg.description.Phalanx(a=0.02, alpha=0.4, d=0.03, theta=0.2, joint="prismatic",
@@ -52,14 +52,14 @@ def hand_named(name: str) -> sg.Hand:
 
 
 def import_urdf(path: Path) -> mujoco.MjModel:
-    """MuJoCo's own reading of a URDF, with all links as bodies."""
+    """Compile a URDF by the reader of MuJoCo, with all links as bodies."""
     spec = mujoco.MjSpec.from_file(str(path))
     spec.compiler.fusestatic = False
     return spec.compile()
 
 
 def inertia_of(model: mujoco.MjModel, body: str) -> np.ndarray:
-    """Inertia (3, 3) of a body about its centre of mass in the axes of the body."""
+    """Compute the inertia (3, 3) of a body about its centre of mass in body axes."""
     rotation = np.zeros(9)
     mujoco.mju_quat2Mat(rotation, model.body(body).iquat)
     axes = rotation.reshape(3, 3)
@@ -67,7 +67,7 @@ def inertia_of(model: mujoco.MjModel, body: str) -> np.ndarray:
 
 
 @pytest.mark.parametrize("name", [*HAND_ROBOT_RIGID, "odd"])
-def test_others_find_every_frame_mass_and_inertia_where_ours_are(name: str, tmp_path: Path) -> None:
+def test_frames_masses_and_inertias_in_other_readers(name: str, tmp_path: Path) -> None:
     hand = hand_named(name)
     files = sg.io.save_urdf(hand, tmp_path / "hand.urdf")
     ours = build_hand_spec(hand).compile()
@@ -98,7 +98,7 @@ def test_others_find_every_frame_mass_and_inertia_where_ours_are(name: str, tmp_
 def assert_tips(
     hand: sg.Hand, joints: np.ndarray, model: mujoco.MjModel, data: mujoco.MjData
 ) -> None:
-    """The tips are the last Denavit–Hartenberg frames, moved to the fingertips."""
+    """Check that tips are the last Denavit–Hartenberg frames, moved to the fingertips."""
     first = 0
     for finger in hand.fingers:
         count = len(finger.phalanges)
@@ -110,7 +110,7 @@ def assert_tips(
         assert_allclose(tip.xmat.reshape(3, 3), last[:3, :3], atol=1e-9)
 
 
-def test_a_robot_reads_back_equal_and_says_what_joints_can_do(tmp_path: Path) -> None:
+def test_robot_round_trips_with_joint_limits(tmp_path: Path) -> None:
     hand = odd_hand()
     (path, *meshes) = sg.io.save_urdf(hand, tmp_path / "odd.urdf")
     assert [mesh.name for mesh in meshes] == ["odd_F_P2.stl", "odd_F_P3.stl"]
@@ -130,7 +130,7 @@ def test_a_robot_reads_back_equal_and_says_what_joints_can_do(tmp_path: Path) ->
     assert robot.joints == result.joints
 
 
-def test_meshes_stand_where_ours_stand(tmp_path: Path) -> None:
+def test_mesh_poses(tmp_path: Path) -> None:
     hand = odd_hand()
     sg.io.save_urdf(hand, tmp_path / "odd.urdf")
     model, ours = import_urdf(tmp_path / "odd.urdf"), build_hand_spec(hand).compile()
@@ -152,14 +152,14 @@ def test_meshes_stand_where_ours_stand(tmp_path: Path) -> None:
     assert_allclose(boxes[0], boxes[1], atol=1e-6)
 
 
-def test_links_without_a_body_have_the_mass_that_simulators_need(tmp_path: Path) -> None:
+def test_links_without_a_body_have_a_negligible_mass(tmp_path: Path) -> None:
     sg.io.save_urdf(sg.load_hand("paradigmatic"), tmp_path / "hand.urdf")
     bare = sg.io.load_robot(tmp_path / "hand.urdf").link("index_P1")
     assert bare.inertial.mass == MASSLESS
     assert bare.collisions == ()
 
 
-def test_an_automatic_palm_becomes_a_mesh(tmp_path: Path) -> None:
+def test_automatic_palm_becomes_a_mesh(tmp_path: Path) -> None:
     files = sg.io.save_urdf(sg.load_hand("modular"), tmp_path / "m.urdf")
     assert [file.name for file in files] == ["m.urdf", "m_palm.stl"]
     (palm,) = sg.io.load_robot(files[0]).link("palm").collisions
@@ -167,7 +167,7 @@ def test_an_automatic_palm_becomes_a_mesh(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in HANDS if sg.load_hand(name).soft_fingers])
-def test_soft_fingers_are_refused(name: str, tmp_path: Path) -> None:
+def test_soft_fingers_are_rejected(name: str, tmp_path: Path) -> None:
     hand = sg.load_hand(name)
     soft = ", ".join(f"'{digit.name}'" for digit in hand.soft_fingers)
     with pytest.raises(sg.DescriptionError) as refused:

@@ -1,4 +1,4 @@
-"""A hand that would stand in the object is pulled back along its approach, and no farther."""
+"""Retreat distance of a hand that would penetrate an object."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ GAP, RADIUS = 1e-3, 0.03
 
 @pytest.fixture(scope="module")
 def flat() -> PullBack:
-    """A palm whose face is z = 0, under a ball; the approach leans by 26°."""
+    """A palm whose face is z = 0, under a ball; the approach is inclined by 26°."""
     scene = plate(ball(RADIUS), RADIUS)
     (finger,) = scene.hand.fingers
     below = finger.replace(base=sg.Pose(position=(0.1, 0.0, RADIUS - 0.205)))
@@ -27,20 +27,20 @@ def at(x: float, y: float, z: float) -> np.ndarray:
     return pose
 
 
-def test_what_is_clear_stays(flat: PullBack) -> None:
+def test_no_retreat_where_the_object_is_clear(flat: PullBack) -> None:
     assert flat.distance(at(0.0, 0.0, RADIUS + 2 * GAP), GAP) == 0.0
 
 
-def test_the_way_out_of_a_flat_palm_is_the_depth_over_the_cosine(flat: PullBack) -> None:
+def test_retreat_from_a_flat_palm_is_depth_over_cosine(flat: PullBack) -> None:
     height = 0.012
-    way = flat.distance(at(0.0, 0.0, height), GAP)
+    distance = flat.distance(at(0.0, 0.0, height), GAP)
     target = (RADIUS + GAP - height) / flat.approach[2]
     assert flat.approach[2] == pytest.approx(0.9, abs=0.01)
-    assert way is not None
-    assert target - 1e-6 <= way <= target + STEP
+    assert distance is not None
+    assert target - 1e-6 <= distance <= target + STEP
 
 
-def test_there_is_none_where_the_palm_is_too_deep(flat: PullBack) -> None:
+def test_none_above_the_maximum_distance(flat: PullBack) -> None:
     assert flat.distance(at(0.0, 0.0, -0.5), GAP) == 0.0  # below it
     assert PullBack(deep()).distance(at(0.0, 0.0, -0.3), GAP) is None
 

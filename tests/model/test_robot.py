@@ -26,10 +26,6 @@ from softgrasp.description.robot import Link, LinkShape, Mimic, RigidJoint, Robo
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model.robot import bend_joints, robot_model, segment_actuator_names
 
-# --------------------
-# Robots as MuJoCo models: lengths, masses, and the statics of their segments.
-
-
 LENGTH, STIFFNESS = 0.316, 0.5
 THREE = (0.0, 2 * math.pi / 3, -2 * math.pi / 3)
 
@@ -54,7 +50,7 @@ def arm(*segments: Bendable) -> Robot:
 
 
 def at_rest(model: mujoco.MjModel, controls: dict[str, float]) -> mujoco.MjData:
-    """Rest without gravity: springs against actuators, Newton from the straight shape."""
+    """Solve the equilibrium without gravity, springs against actuators, by Newton steps."""
     data = mujoco.MjData(model)
     model.opt.gravity[:] = 0.0
     for name, value in controls.items():
@@ -70,7 +66,7 @@ def at_rest(model: mujoco.MjModel, controls: dict[str, float]) -> mujoco.MjData:
 
 
 @pytest.mark.parametrize("name", assets.names("robots"))
-def test_a_shipped_robot_has_its_length_and_mass(name: str) -> None:
+def test_length_and_mass_of_shipped_robots(name: str) -> None:
     robot = sg.io.load_robot(name)
     model = robot_model(robot)
     data = mujoco.MjData(model)
@@ -84,7 +80,7 @@ def test_a_shipped_robot_has_its_length_and_mass(name: str) -> None:
 
 
 @pytest.mark.parametrize("links", [3, 8, 20])
-def test_under_a_moment_the_end_is_the_scaled_one_of_constant_curvature(links: int) -> None:
+def test_end_under_a_moment_is_that_of_constant_curvature(links: int) -> None:
     """The tip of a mid-joint chain is that of the arc times x/tan x, x = angle of a half cell."""
     model = robot_model(arm(segment(backbone={"links": links})))
     theta, phi = 1.0, 0.0
@@ -96,7 +92,7 @@ def test_under_a_moment_the_end_is_the_scaled_one_of_constant_curvature(links: i
 
 
 @pytest.mark.parametrize("phi", [0.7, -2.5])
-def test_it_bends_in_every_plane(phi: float) -> None:
+def test_bending_in_every_plane(phi: float) -> None:
     model = robot_model(arm(segment(backbone={"links": 40})))
     moment = 2.0 * STIFFNESS
     data = at_rest(model, {"s1_u": moment * math.cos(phi), "s1_v": moment * math.sin(phi)})
@@ -104,14 +100,14 @@ def test_it_bends_in_every_plane(phi: float) -> None:
     assert data.body("l1").xpos == pytest.approx(arc[:3, 3], abs=2e-3)
 
 
-def test_the_springs_together_are_the_beam() -> None:
+def test_springs_have_the_stiffness_of_the_beam() -> None:
     model = robot_model(arm(segment(backbone={"links": 13})))
     own = [model.joint(name).stiffness[0] for name, (x, _) in bend_joints(segment(
         backbone={"links": 13})) if x]  # fmt: skip
     assert sum(1 / k for k in own) == pytest.approx(LENGTH / STIFFNESS)
 
 
-def test_a_tendon_bends_to_its_side_and_a_chamber_away_from_it() -> None:
+def test_bending_by_tendon_and_chamber() -> None:
     """κ = force · radius / EI, towards the tendon and away from the chamber."""
     pulled = arm(segment(actuation=tuple(Tendon(angle=a, radius=0.05) for a in THREE)))
     model = robot_model(pulled)
@@ -126,7 +122,7 @@ def test_a_tendon_bends_to_its_side_and_a_chamber_away_from_it() -> None:
 
 
 def bent(model: mujoco.MjModel, data: mujoco.MjData, part: str = "s1") -> tuple[float, float]:
-    """Curvature towards x and y [1/m]."""
+    """Compute the curvature towards x and y [1/m]."""
     sums = {"u": 0.0, "v": 0.0}
     for index in range(model.njnt):
         name = model.joint(index).name
@@ -177,7 +173,7 @@ def test_rigid_joints_mimics_and_shapes() -> None:
     assert data.qpos[1] == pytest.approx(0.1 + 0.5 * data.qpos[0], abs=0.02)
 
 
-def test_what_cannot_be_simulated_is_said() -> None:
+def test_missing_stiffness_and_webster_frames() -> None:
     soft = segment(backbone={"bending_stiffness": None})
     with pytest.raises(sg.BuildError) as caught:
         robot_model(arm(soft))
@@ -188,7 +184,7 @@ def test_what_cannot_be_simulated_is_said() -> None:
         robot_model(arm(segment(frame="webster")))
 
 
-def turning(name: str = "j1", **changes: Any) -> RigidJoint:
+def hinge(name: str = "j1", **changes: Any) -> RigidJoint:
     base: dict[str, Any] = {"type": "revolute", "parent": "base", "child": "a"}
     return RigidJoint(
         name=name, **(base | {"axis": (0.0, 1.0, 0.0), "lower": -1.0, "upper": 1.0} | changes)
@@ -201,10 +197,10 @@ def rigid(inertial: Inertial | None, *joints: RigidJoint) -> Robot:
 
 
 @pytest.mark.parametrize("mass", [0.01, 10.0])
-def test_a_servo_is_as_quick_whatever_it_carries(mass: float) -> None:
+def test_servo_bandwidth_is_independent_of_the_load(mass: float) -> None:
     """Critically damped at 100 rad/s: 1 − (1 + ωt) exp(−ωt) of a step."""
     weight = Inertial(mass=mass, inertia=(mass * 1e-2, mass * 1e-2, mass * 1e-3, 0, 0, 0))
-    model = robot_model(rigid(weight, turning()))
+    model = robot_model(rigid(weight, hinge()))
     model.opt.gravity[:], model.opt.timestep = 0.0, 1e-5
     data = mujoco.MjData(model)
     data.ctrl[0] = 0.5
@@ -212,21 +208,21 @@ def test_a_servo_is_as_quick_whatever_it_carries(mass: float) -> None:
     assert data.qpos[0] == pytest.approx(0.5 * (1.0 - 4.0 * math.exp(-3.0)), rel=1e-2)
 
 
-def test_a_servo_has_the_effort_and_the_range_of_its_joint() -> None:
+def test_servo_has_effort_and_range_of_its_joint() -> None:
     weight = Inertial(mass=0.1, inertia=(1e-4, 1e-4, 1e-4, 0, 0, 0))
-    model = robot_model(rigid(weight, turning(effort=2.0)))
+    model = robot_model(rigid(weight, hinge(effort=2.0)))
     assert model.actuator_ctrlrange[0] == pytest.approx([-1.0, 1.0])
     assert model.actuator_forcerange[0] == pytest.approx([-2.0, 2.0])
 
 
-def test_a_root_called_world_is_the_world() -> None:
+def test_root_named_world_is_the_world() -> None:
     base = segment().replace(parent="world")
     model = robot_model(Robot(name="r", links=(Link(name="world"), Link(name="l1")),
                               bendables=(base,)))  # fmt: skip
     assert model.body("s1_0").parentid[0] == 0
 
 
-def test_a_mesh_is_seen_as_it_is_and_touched_by_its_convex_parts(tmp_path: Path) -> None:
+def test_mesh_has_visual_and_collision_geoms(tmp_path: Path) -> None:
     path = tmp_path / "corner.obj"
     path.write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 1 4 3\n")
     mesh = LinkShape(shape=sg.Mesh(file=str(path), scale=0.1))
@@ -238,11 +234,11 @@ def test_a_mesh_is_seen_as_it_is_and_touched_by_its_convex_parts(tmp_path: Path)
     assert groups == [2, 3]
 
 
-def test_what_is_repaired_is_told() -> None:
+def test_missing_inertias_warn() -> None:
     with pytest.warns(sg.SoftgraspWarning, match="link 'a': expected an inertial, as it moves"):
-        robot_model(rigid(None, turning()))
+        robot_model(rigid(None, hinge()))
     with pytest.warns(sg.SoftgraspWarning) as caught:
-        model = robot_model(rigid(Inertial(mass=0.1), turning()))
+        model = robot_model(rigid(Inertial(mass=0.1), hinge()))
     assert [str(result.message) for result in caught] == [
         "link 'a': expected an inertia, found a mass only; it gets that of a ball of water, "
         "3.32e-05 kg·m²"
@@ -250,11 +246,11 @@ def test_what_is_repaired_is_told() -> None:
     assert model.body("a").inertia == pytest.approx([3.3166e-5] * 3, rel=1e-4)
 
 
-def test_a_joint_cannot_follow_one_that_is_fixed() -> None:
+def test_mimic_of_a_fixed_joint_is_rejected() -> None:
     weight = Inertial(mass=0.1, inertia=(1e-4, 1e-4, 1e-4, 0, 0, 0))
     links = (Link(name="base"), Link(name="a", inertial=weight), Link(name="b", inertial=weight))
     still = RigidJoint(name="still", type="fixed", parent="base", child="a")
-    joint = turning("j2", parent="a", child="b", mimic=Mimic(joint="still"))
+    joint = hinge("j2", parent="a", child="b", mimic=Mimic(joint="still"))
     with pytest.raises(sg.BuildError) as caught:
         robot_model(Robot(name="r", links=links, joints=(still, joint)))
     assert str(caught.value) == (
@@ -266,7 +262,7 @@ FREE = CurvatureLimits(kappa_max=10.0)
 
 
 def bent_end(links: int, theta: float, phi: float) -> Array:
-    """Frame of the end under a constant moment, (4, 4)."""
+    """Compute the frame of the end under a constant moment, (4, 4)."""
     model = robot_model(arm(segment(backbone={"links": links})))
     moment = theta * STIFFNESS / LENGTH
     data = at_rest(model, {"s1_u": moment * math.cos(phi), "s1_v": moment * math.sin(phi)})
@@ -276,8 +272,8 @@ def bent_end(links: int, theta: float, phi: float) -> Array:
 
 
 @pytest.mark.parametrize("phi", [math.pi / 4, 2.5])
-def test_out_of_the_axes_place_and_turn_converge_with_the_square_of_the_cell(phi: float) -> None:
-    """All cells in one order would turn 1.2° about the backbone at n = 10, and fall with 1/n."""
+def test_end_frame_converges_with_the_square_of_the_cell(phi: float) -> None:
+    """With one joint order in all cells the error would be 1.2° at n = 10 and fall with 1/n."""
     theta = 1.0
     exact = sg.pcc.segment_transform(theta / LENGTH, phi, LENGTH)
     ends = [bent_end(links, theta, phi) for links in (10, 20, 40)]
@@ -295,7 +291,7 @@ def stretchy(**changes: Any) -> Bendable:
 
 
 def under_load(part: Bendable, force: Array, moment: Array) -> mujoco.MjData:
-    """Rest of a straight segment under a load along or about its axis."""
+    """Solve the equilibrium of a straight segment under a load along or about its axis."""
     model = robot_model(arm(part))
     data = mujoco.MjData(model)
     model.opt.gravity[:] = 0.0
@@ -314,7 +310,7 @@ def under_load(part: Bendable, force: Array, moment: Array) -> mujoco.MjData:
 
 
 @pytest.mark.parametrize("links", [1, 2, 7])
-def test_it_stretches_by_force_and_twists_by_moment(links: int) -> None:
+def test_stretch_by_force_and_twist_by_moment(links: int) -> None:
     part = stretchy(backbone={"links": links})
     pulled = under_load(part, np.array([0.0, 0.0, 20.0]), np.zeros(3))
     assert pulled.body("l1").xpos[2] == pytest.approx(LENGTH * (1.0 + 20.0 / 400.0), rel=1e-12)
@@ -324,7 +320,7 @@ def test_it_stretches_by_force_and_twists_by_moment(links: int) -> None:
 
 
 def test_stretching_and_bending_together_converge_with_the_square_of_the_cell() -> None:
-    """Slides before the hinges in all cells would be off by the elongation of half a cell."""
+    """With slides before hinges in all cells the error would be the elongation of half a cell."""
     actuators = tuple(Chamber(angle=angle, radius=0.05, area=2e-4) for angle in (0.0, 2.1, 4.2))
     errors = []
     for links in (8, 16, 32):
@@ -338,14 +334,14 @@ def test_stretching_and_bending_together_converge_with_the_square_of_the_cell() 
     assert np.log2(np.divide(errors[:-1], errors[1:])) == pytest.approx(2.0, abs=0.1)
 
 
-def test_all_directions_relax_alike() -> None:
+def test_damping_ratio_is_equal_in_all_directions() -> None:
     """One material: damping over stiffness is that of bending, c/EI."""
     model = robot_model(arm(stretchy(backbone={"damping": 0.03})))
     ratio = model.dof_damping / model.jnt_stiffness[model.dof_jntid]
     assert ratio == pytest.approx(0.03 / STIFFNESS)
 
 
-def test_a_slide_keeps_to_the_range_of_the_elongation() -> None:
+def test_slide_has_the_range_of_the_elongation() -> None:
     limits = FREE.replace(eps_min=-0.1, eps_max=0.2)
     model = robot_model(arm(stretchy(limits=limits, backbone={"links": 4})))
     slides = [model.joint(f"s1_S{k}").range for k in range(1, 5)]
@@ -353,7 +349,7 @@ def test_a_slide_keeps_to_the_range_of_the_elongation() -> None:
 
 
 def whole_inertia(model: mujoco.MjModel) -> Array:
-    """Inertia of all bodies about the middle of the straight segment, (3, 3)."""
+    """Compute the inertia of all bodies about the middle of the straight segment, (3, 3)."""
     data = mujoco.MjData(model)
     mujoco.mj_forward(model, data)
     total = np.zeros((3, 3))
@@ -366,7 +362,7 @@ def whole_inertia(model: mujoco.MjModel) -> Array:
 
 
 @pytest.mark.parametrize("links", [1, 2, 9])
-def test_a_segment_without_inertia_is_a_uniform_cylinder(links: int) -> None:
+def test_segment_without_inertia_is_a_uniform_cylinder(links: int) -> None:
     model = robot_model(arm(segment(backbone={"links": links})))
     across, along = 0.3 * (0.07**2 / 4 + LENGTH**2 / 12), 0.3 * 0.07**2 / 2
     assert whole_inertia(model) == pytest.approx(np.diag([across, across, along]), abs=1e-15)
@@ -374,7 +370,7 @@ def test_a_segment_without_inertia_is_a_uniform_cylinder(links: int) -> None:
 
 
 @pytest.mark.parametrize("links", [1, 2, 9])
-def test_a_segment_has_the_inertia_that_is_given(links: int) -> None:
+def test_segment_has_the_described_inertia(links: int) -> None:
     given = (4e-3, 5e-3, 3e-3, 2e-4, 0.0, 0.0)
     model = robot_model(
         arm(segment(inertial=Inertial(mass=0.3, inertia=given), backbone={"links": links}))
@@ -384,7 +380,7 @@ def test_a_segment_has_the_inertia_that_is_given(links: int) -> None:
     assert whole_inertia(model) == pytest.approx(target, abs=1e-15)
 
 
-def test_the_child_of_a_planar_webster_frame_is_turned_with_the_plane() -> None:
+def test_child_of_a_planar_webster_frame_is_rotated() -> None:
     limits = FREE.replace(phi_min=0.6, phi_max=0.6)
     model = robot_model(arm(segment(frame="webster", limits=limits, backbone={"links": 30})))
     data = at_rest(model, {"s1_bend": 2.0 * STIFFNESS})
@@ -412,13 +408,13 @@ def test_the_child_of_a_planar_webster_frame_is_turned_with_the_plane() -> None:
         ),
     ],
 )
-def test_what_cannot_be_built(part: Bendable, sentence: str) -> None:
+def test_invalid_segments(part: Bendable, sentence: str) -> None:
     with pytest.raises(sg.BuildError) as caught:
         robot_model(arm(part))
     assert str(caught.value) == sentence
 
 
-def test_a_segment_without_mass_is_told() -> None:
+def test_segment_without_mass_warns() -> None:
     backbone = Backbone(length=LENGTH, radius=0.07, bending_stiffness=STIFFNESS)
     part = segment(inertial=None).replace(backbone=backbone)
     with pytest.warns(sg.SoftgraspWarning) as caught:

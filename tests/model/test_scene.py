@@ -36,7 +36,7 @@ def test_every_contact_is_an_explicit_pair_in_direct_format(model: mujoco.MjMode
     assert not {"palm|F1_P1", "F1_P1|F1_P2"} & names
 
 
-def test_self_contact_can_be_left_out() -> None:
+def test_scene_without_self_contact() -> None:
     model = sg.compile_model(pinch(self_contact=False))
     assert model.npair == 13
 
@@ -70,7 +70,7 @@ def test_primitives_have_the_inertia_that_mujoco_gives_them(shape: sg.Sphere) ->
     assert sorted(body.inertia) == pytest.approx(sorted(1000 * np.diag(inertia)))
 
 
-def test_an_object_that_starts_inside_the_palm_is_refused_with_pair_and_depth() -> None:
+def test_object_inside_the_palm_is_rejected() -> None:
     with pytest.raises(sg.BuildError) as refused:
         sg.compile_model(pinch(object_position=(0, 0, -0.03)))
     assert str(refused.value) == (
@@ -79,13 +79,13 @@ def test_an_object_that_starts_inside_the_palm_is_refused_with_pair_and_depth() 
     )
 
 
-def test_an_object_that_starts_inside_a_phalanx_is_refused() -> None:
+def test_object_inside_a_phalanx_is_rejected() -> None:
     with pytest.raises(sg.BuildError, match=r"found 'ball' .* mm inside F1_P"):
         sg.compile_model(pinch(object_position=(0.06, 0.02, -0.06)))
 
 
 @pytest.mark.parametrize("mount", ["free", "planar", "fixed"])
-def test_an_object_that_does_not_fit_at_the_grasp_centre_starts_farther_away(mount: str) -> None:
+def test_object_is_moved_out_of_the_palm(mount: str) -> None:
     scene = sg.GraspScene(
         hand=sg.load_hand("four_finger"), object=sg.load_object("mug"), object_mount=mount
     )
@@ -96,8 +96,8 @@ def test_an_object_that_does_not_fit_at_the_grasp_centre_starts_farther_away(mou
         "be 7.57 mm inside palm; object_position (--position) selects another position"
     ]
     assert built.scene.object_position is not None
-    way = np.subtract(built.scene.object_position, object_pose(scene).position)
-    assert way == pytest.approx([0, 0, -0.009], abs=1e-12)
+    displacement = np.subtract(built.scene.object_position, object_pose(scene).position)
+    assert displacement == pytest.approx([0, 0, -0.009], abs=1e-12)
     data = mujoco.MjData(built.model)
     mujoco.mj_resetDataKeyframe(built.model, data, 0)
     mujoco.mj_forward(built.model, data)
@@ -114,7 +114,7 @@ def test_neighbours_never_touch_and_distant_phalanges_do(model: mujoco.MjModel) 
     assert "F1_P2|F1_P3" not in pairs
 
 
-def test_bodies_that_overlap_at_the_start_are_told_and_do_not_touch() -> None:
+def test_overlapping_bodies_of_the_hand_warn_and_do_not_touch() -> None:
     hand = sg.load_hand("four_finger")
     moved = hand.fingers[1].base.replace(position=(0.04, 0.02, 0.0))
     twins = (hand.fingers[0], hand.fingers[1].replace(base=moved), *hand.fingers[2:])
@@ -126,7 +126,7 @@ def test_bodies_that_overlap_at_the_start_are_told_and_do_not_touch() -> None:
     assert "F1_P1|F2_P1" not in {model.pair(index).name for index in range(model.npair)}
 
 
-def test_an_upright_object_stands_and_any_other_lies_as_the_grasp_says() -> None:
+def test_orientation_of_upright_objects() -> None:
     from softgrasp.model.placement import object_pose
 
     bar = sg.GraspObject(name="bar", shape=sg.Cylinder(radius=0.02, height=0.1), mass=0.1)
@@ -154,13 +154,13 @@ def test_mjcf_text_compiles_to_the_same_model() -> None:
     assert read.opt.timestep == ours.opt.timestep
 
 
-def test_the_floor_of_the_pictures_has_no_say_in_the_physics(model: mujoco.MjModel) -> None:
+def test_floor_does_not_affect_the_physics(model: mujoco.MjModel) -> None:
     floor = model.geom("floor")
     assert (floor.contype[0], floor.conaffinity[0]) == (0, 0)
     assert floor.pos[2] < -0.113
 
 
-def test_a_hand_without_room_for_a_palm_has_none() -> None:
+def test_hand_with_coincident_bases_has_no_palm() -> None:
     scene = plate(ball(), 0.2, duration=0.01)
     bare = scene.replace(hand=scene.hand.replace(palm=sg.description.Palm(kind="none")))
     result = sg.simulate(bare)
@@ -176,7 +176,7 @@ def test_a_control_period_must_be_a_whole_number_of_steps() -> None:
     )
 
 
-def test_a_contact_that_no_step_honours_is_refused() -> None:
+def test_contact_without_a_possible_step_is_rejected() -> None:
     with pytest.raises(sg.BuildError) as refused:
         sg.compile_model(pinch(contact=sg.Contact(stiffness=1e5, damping=0.1)))
     assert (

@@ -1,4 +1,4 @@
-"""Superellipsoids as objects: mass of the solid, a mesh that touches where the solid does."""
+"""Superellipsoids as objects, and closed surfaces of deformable shapes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_mass_and_inertia_are_those_of_the_solid(exponents: tuple[float, float])
     np.testing.assert_allclose(np.sort(body.inertia), np.sort(moments), rtol=1e-6)
 
 
-def test_a_round_one_is_grasped_as_the_ball_it_is() -> None:
+def test_sphere_as_superellipsoid_has_the_same_grasp() -> None:
     ball = sg.simulate(
         pinch(object=sg.GraspObject(name="b", shape=sg.Sphere(radius=0.03), density=700))
     )
@@ -42,7 +42,7 @@ def test_a_round_one_is_grasped_as_the_ball_it_is() -> None:
     np.testing.assert_allclose(ends[0], ends[1], atol=0.02)
 
 
-def test_a_sweep_goes_from_boxes_to_octahedra() -> None:
+def test_sweep_of_exponents() -> None:
     pytest.importorskip("pandas", reason="pandas is the extra 'sweep'")
     scene = pinch(object=of((1.0, 1.0)))
     axis = sg.description.Axis(path="object.exponents[0]", values=(0.2, 1.0, 2.0))
@@ -51,13 +51,12 @@ def test_a_sweep_goes_from_boxes_to_octahedra() -> None:
     assert table["trajectory_sha256"].nunique() == 3
 
 
-def test_concave_ones_are_refused() -> None:
+def test_concave_exponents_are_rejected() -> None:
     with pytest.raises(sg.DescriptionError, match=r"exponents"):
         of((2.5, 1.0))
 
 
-# --------------------
-# Surfaces of what deforms are closed, look outwards, and hold the volume of their shapes.
+# Surfaces of deformable shapes
 
 
 SHAPES = {
@@ -69,15 +68,15 @@ SHAPES = {
 
 
 @pytest.mark.parametrize("name", SHAPES)
-def test_a_surface_is_closed_and_looks_outwards(name: str) -> None:
+def test_surface_is_closed_and_oriented(name: str) -> None:
     shape, volume = SHAPES[name]
     vertices, faces = surface_of(shape)
-    mesh = trimesh.Trimesh(vertices.round(9), faces)  # points in one place are one to trimesh
+    mesh = trimesh.Trimesh(vertices.round(9), faces)  # trimesh merges coincident points
     assert mesh.is_watertight
     assert mesh.is_winding_consistent
     assert mesh.volume == pytest.approx(volume, rel=0.02)
 
 
-def test_other_shapes_have_none_here() -> None:
+def test_other_shapes_are_rejected() -> None:
     with pytest.raises(TypeError, match="found capsule"):
         surface_of(sg.description.Capsule(radius=0.01, length=0.02))

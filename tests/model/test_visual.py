@@ -1,4 +1,4 @@
-"""Visuals change what is seen and nothing else."""
+"""Visual elements do not affect the physics."""
 
 import mujoco
 import numpy as np
@@ -17,17 +17,17 @@ FALLING = """
 """
 
 
-def _model(dressed):
+def _model(visuals):
     spec = mujoco.MjSpec.from_string(FALLING)
-    if dressed:
+    if visuals:
         visual.add_visuals(spec, floor_height=0.1)
     return spec.compile()
 
 
-def test_the_motion_is_bit_for_bit_the_same():
+def test_motion_is_bit_identical():
     states = []
-    for dressed in (False, True):
-        model = _model(dressed)
+    for visuals in (False, True):
+        model = _model(visuals)
         data = mujoco.MjData(model)
         for _ in range(500):
             mujoco.mj_step(model, data)
@@ -36,16 +36,16 @@ def test_the_motion_is_bit_for_bit_the_same():
     assert (states[0] == states[1]).all()
 
 
-def test_the_floor_is_a_picture_at_its_height():
-    model = _model(dressed=True)
+def test_floor_height_and_contacts():
+    model = _model(visuals=True)
     floor = model.geom(visual.FLOOR_NAME)
     assert (floor.type, floor.group) == (mujoco.mjtGeom.mjGEOM_PLANE, visual.FLOOR_GROUP)
     assert (floor.contype, floor.conaffinity) == (0, 0)
     assert floor.pos == pytest.approx([0, 0, 0.1])
 
 
-def test_pictures_up_to_full_hd_and_one_key_light_along_an_axis():
-    model = _model(dressed=True)
+def test_image_size_and_key_light():
+    model = _model(visuals=True)
     assert (model.vis.global_.offwidth, model.vis.global_.offheight) == (1920, 1080)
     assert model.nlight == 1
     direction = model.light_dir[0]

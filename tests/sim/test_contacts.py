@@ -58,7 +58,7 @@ def test_stiffness_in_a_prescribed_grasp_is_exact(mount: str) -> None:
 def test_a_stiffness_that_is_off_is_told() -> None:
     light = sg.simulate(pinch(object=ball().weighing(mass=1e-5)))
     assert len(light.warnings) == 2
-    assert light.warnings[0].startswith("object 'ball': a density of 0.08842 kg/m³ is none that ")
+    assert light.warnings[0].startswith("object 'ball': a density of 0.08842 kg/m³ is that of no ")
     assert light.warnings[1].startswith(
         "contact stiffness at the end: 4 of 4 pairs are more than 5% from the asked 100000 N/m"
     )
@@ -160,8 +160,8 @@ def test_a_softer_contact_is_what_the_timestep_honours_and_is_told() -> None:
     scene = pinch(contact=contact, timestep=1e-3, allow_softer_contact=True)
     result = sg.simulate(scene)
     assert result.warnings == (
-        "timestep: 0.001 s is too large for a contact of 1e+06 N/m with 1000 N·s/m; the stiffness is "
-        "lowered to 500000 N/m",
+        "timestep: 0.001 s is too large for a contact of 1e+06 N/m with 1000 N·s/m; the stiffness "
+        "is lowered to 500000 N/m",
     )
     assert result.contact_model.used.stiffness == 5e5
     for stiffness in result.contact_model.measured_stiffness_N_m.values():
@@ -265,8 +265,8 @@ def test_a_time_constant_of_less_than_two_steps_warns() -> None:
     contact = sg.Contact(model="native", native=sg.description.NativeLaw(timeconst=1e-3))
     result = sg.simulate(pinch(contact=contact, timestep=1e-3))
     assert result.warnings[0] == (
-        "contact.native.timeconst: 0.001 s is shorter than two time steps of 0.001 s; MuJoCo lifts "
-        "it to 0.002 s"
+        "contact.native.timeconst: 0.001 s is shorter than two time steps of 0.001 s; MuJoCo "
+        "raises it to 0.002 s"
     )
 
 
@@ -313,6 +313,6 @@ def test_a_short_native_time_constant_is_told_and_refuses_no_step() -> None:
     with pytest.warns(sg.SoftgraspWarning) as message:
         build(scene)
     assert (
-        "contact.native.timeconst: 0.001 s is shorter than two time steps of 0.001 s; MuJoCo lifts "
-        "it to 0.002 s"
+        "contact.native.timeconst: 0.001 s is shorter than two time steps of 0.001 s; MuJoCo "
+        "raises it to 0.002 s"
     ) in {str(warning.message) for warning in message}
