@@ -1,4 +1,8 @@
-"""The two doors to the environments; what they need is loaded behind them."""
+"""Environments for reinforcement learning: a scene for Gymnasium or as a dm_env.
+
+``core`` has the task, the episode and its reward, ``simulation`` the simulated system and the
+observations; ``gym_env`` and ``dm_env`` are loaded only when they are used.
+"""
 
 from __future__ import annotations
 
@@ -16,18 +20,18 @@ __all__ = ["make_dm_env", "make_env"]
 
 
 def make_env(scene: GraspScene | str | Path, **options: Any) -> GraspEnv:
-    """A scene as a Gymnasium environment (extra ``gym``).
+    """Make a Gymnasium environment of a scene (extra ``gym``).
 
-    An agent moves the drives of the hand until the closing time is up, and goes on while the
-    scene's hold test (the default one where it has none) puts gravity on, or while its lift moves
-    the wrist or the arm. The episode ends with the verdict, and early once it is certain.
+    An agent moves the actuators of the hand during the closing time, and continues while the
+    scene's hold test (the default one if it has none) applies gravity, or while its lift moves the
+    wrist or the arm. The episode ends with success or failure, as soon as it is certain.
 
     Args:
         scene: The scene, its library name or its file.
         options: ``action`` ("increments" or "targets"), ``speed``, ``decision_period`` [s],
             ``closing_time`` [s], ``time_limit`` [s], ``noise`` (a ``PoseNoise``), ``shaping`` and
             ``discount``, as ``EnvSettings`` has them; ``render_mode`` (None or "rgb_array"),
-            ``size`` (width, height) and ``renderer`` ("auto", "gl", "raycast") of pictures.
+            ``size`` (width, height) and ``renderer`` ("auto", "gl", "raycast") of images.
 
     Raises:
         BackendUnavailable: Gymnasium is not installed.
@@ -42,20 +46,20 @@ def make_env(scene: GraspScene | str | Path, **options: Any) -> GraspEnv:
 
 
 def make_dm_env(scene: GraspScene | str | Path, *, random_state: Any = None, **options: Any) -> Any:
-    """A scene as a ``dm_env.Environment``, made with dm_control's composer (extra ``dm``).
+    """Make a ``dm_env.Environment`` of a scene with dm_control's composer (extra ``dm``).
 
-    The same task as that of ``make_env``. The model is put together anew by dm_control, from
-    numbers of six digits: motions agree with ours to rounding, until contacts make them part.
+    The task is that of ``make_env``. dm_control assembles the model from numbers of six digits:
+    motions agree to rounding until contacts amplify the difference.
 
     Args:
         scene: The scene, its library name or its file: a free object, no table, arm or lift.
-        random_state: Seed, or numpy's ``RandomState``, of the start's noise.
+        random_state: Seed, or numpy's ``RandomState``, of the noise of the start.
         options: Fields of ``EnvSettings``, as ``make_env`` has them.
 
     Raises:
         BackendUnavailable: dm_control is missing or does not work with this MuJoCo.
         DescriptionError: An option does not exist or does not fit.
-        BuildError: The scene makes no model, or has something that is not offered here.
+        BuildError: The scene makes no model, or has something that is not supported here.
     """
     from softgrasp.envs.dm_env import require_dm_control
 

@@ -1,6 +1,8 @@
-"""A scene as a composer task; imported with dm_control only (extra ``dm``).
+"""Scenes in dm_control: composer entities in an arena, and a task for ``dm_env`` (extra ``dm``).
 
-The same episodes as those of the Gymnasium environment, with dm_control's engine underneath.
+The only module that imports dm_control; it is loaded when it is used. Episodes are those of the
+Gymnasium environment. Composer's arena sets solver options, and attaching a model loses every
+option that equals MuJoCo's default, so all options are set again on the arena (decision 0001).
 """
 
 from __future__ import annotations
@@ -26,8 +28,8 @@ from softgrasp.envs.simulation import (
     Observations,
     Offset,
     clear_offset,
+    in_palm_frame,
     moved_pose,
-    seen,
     touches_nothing,
 )
 from softgrasp.errors import BackendUnavailable, BuildError, SoftgraspWarning
@@ -41,13 +43,16 @@ from softgrasp.model.scene import BuiltScene, build
 from softgrasp.model.sensors import contact_layout
 
 HAND, OBJECT_NAME = "hand/", f"{OBJECT}/{OBJECT}"
-"""What names of the hand's parts begin with, and the object's body, in a composed model."""
+"""Prefix of the hand's parts, and name of the object's body, in a composed model."""
+
+
+PAIR_FIELDS = ("condim", "friction", "solref", "solreffriction", "solimp", "margin", "gap")
 
 
 def dm_environment(
     scene: GraspScene | str | Path, random_state: Any, settings: dict[str, Any]
 ) -> dm_env.Environment:
-    """The environment of ``softgrasp.make_dm_env``."""
+    """Make the environment of ``softgrasp.make_dm_env``."""
     described = scene if isinstance(scene, GraspScene) else load_scene(scene)
     built = build(with_goal(described))
     if built.scene.actuation != "servo" or built.contact.switches_friction:
@@ -67,15 +72,15 @@ def dm_environment(
 
 
 class DmGraspTask(composer.Task):  # type: ignore[misc]
-    """Close the hand until its time is up, then hold."""
+    """Composer task: close the hand during the closing time, then hold."""
 
     def __init__(self, composed: ComposerScene, built: BuiltScene, settings: EnvSettings) -> None:
-        """Take over a composed scene.
+        """Prepare a composed scene.
 
         Args:
-            composed: The scene in dm_control's terms.
-            built: The same scene in ours.
-            settings: What an agent can do.
+            composed: The scene as composer entities.
+            built: The same scene, compiled by softgrasp.
+            settings: Actions, times and reward.
         """
         self.grasp = grasp_task(built, settings)
         self._composed, self._built = composed, built
@@ -83,7 +88,7 @@ class DmGraspTask(composer.Task):  # type: ignore[misc]
         self._gravity = built.model.opt.gravity.copy()
         self._observations = Observations(self.grasp, built.model)
         self._observation: Observation = {}
-        # else they would be read at every physics step
+        # without this they would be read at every physics step
         every = self._substeps * self.grasp.samples_per_action
         self._observables = {
             name: observable.Generic(partial(self._part, name), update_interval=every)
@@ -100,15 +105,15 @@ class DmGraspTask(composer.Task):  # type: ignore[misc]
 
     @property
     def task_observables(self) -> dict[str, Any]:
-        """The parts of an observation, as the Gymnasium environment has them."""
+        """Parts of an observation, as in the Gymnasium environment."""
         return self._observables
 
     def action_spec(self, physics: Any) -> dm_env.specs.BoundedArray:
-        """One number in −1…1 a drive."""
+        """Return the specification: one number in −1…1 per active actuator."""
         return dm_env.specs.BoundedArray(self.grasp.active.shape, np.float64, -1.0, 1.0, "action")
 
     def after_compile(self, physics: Any, random_state: Any) -> None:
-        """Look up where everything stands in a new model."""
+        """Look up addresses in a new model."""
         model = physics.model.ptr
         self._observations = Observations(self.grasp, model, HAND, OBJECT_NAME)
         first, _, self._force_sum = contact_layout(model, list(self.grasp.bodies), 1)
@@ -120,20 +125,20 @@ class DmGraspTask(composer.Task):  # type: ignore[misc]
         self._begin(physics)
 
     def initialize_episode(self, physics: Any, random_state: Any) -> None:
-        """Put hand and object where they start."""
+        """Set the start state."""
         physics.model.ptr.opt.gravity[:] = self._gravity
         noise, is_clear = self.grasp.settings.noise, partial(self._is_clear, physics)
         self._put(physics, clear_offset(self.grasp.scene, noise, random_state, is_clear))
         self._begin(physics)
 
     def before_step(self, physics: Any, action: Any, random_state: Any) -> None:
-        """Take an action."""
+        """Plan an action."""
         self._plan, self._step = self._episode.plan(action), 0
         self._forces: list[Array] = []
         self._poses: list[tuple[Array, ...]] = []
 
     def before_substep(self, physics: Any, action: Any, random_state: Any) -> None:
-        """At the beginning of a control sample, give the targets and put gravity on."""
+        """Set targets and gravity at the beginning of a control sample."""
         sample, late = divmod(self._step, self._substeps)
         plan, count = self._plan, len(self._plan.targets)
         if late or sample >= count:
@@ -143,7 +148,7 @@ class DmGraspTask(composer.Task):  # type: ignore[misc]
         self._actuators.ctrl = plan.targets[sample]
 
     def after_substep(self, physics: Any, random_state: Any) -> None:
-        """At the end of a control sample, note contact forces, and the object while it counts."""
+        """Store contact forces, and the object where needed, at the end of a control sample."""
         self._step += 1
         sample, early = divmod(self._step, self._substeps)
         count = len(self._plan.targets)
@@ -155,29 +160,29 @@ class DmGraspTask(composer.Task):  # type: ignore[misc]
             self._poses.append(tuple(part.copy() for part in self._observations.poses(data)))
 
     def after_step(self, physics: Any, random_state: Any) -> None:
-        """Judge what happened."""
+        """Evaluate the action."""
         if len(self._forces) < len(self._plan.targets):
             self._episode.diverge()  # dm_control has stopped the step
             return
         columns = (np.array(column) for column in zip(*self._poses, strict=True))
-        self._episode.passed(self._plan, np.array(self._forces), seen(*columns))
+        self._episode.update(self._plan, np.array(self._forces), in_palm_frame(*columns))
         self._observation = self._observations.read(self._episode, physics.data.ptr)
 
     def get_reward(self, physics: Any) -> float:
-        """1 where the object was held, else 0, and the shaping."""
+        """Return 1 where the object was held, else 0, plus the shaping."""
         return self._episode.reward()
 
     def get_discount(self, physics: Any) -> float:
-        """0 with the verdict, else 1."""
+        """Return 0 at success or failure, else 1."""
         return 0.0 if self._episode.terminated else 1.0
 
     def should_terminate_episode(self, physics: Any) -> bool:
-        """Whether there is a verdict."""
+        """Whether success or failure is decided."""
         return self._episode.terminated
 
     def _begin(self, physics: Any) -> None:
         mujoco.mj_kinematics(physics.model.ptr, physics.data.ptr)
-        self._episode = Episode(self.grasp, self._observations.sight(physics.data.ptr))
+        self._episode = Episode(self.grasp, self._observations.object_pose(physics.data.ptr))
         self._observation = self._observations.read(self._episode, physics.data.ptr)
 
     def _part(self, name: str, _: Any) -> NDArray[np.float32]:
@@ -197,20 +202,8 @@ class DmGraspTask(composer.Task):  # type: ignore[misc]
         return touches_nothing(physics.model.ptr, physics.data.ptr, self._object_body)
 
 
-# --------------------
-# Any scene as dm_control composer entities in an arena (extra ``dm``).
-#
-# The only place that knows dm_control, imported when it is called. Composer's arena brings solver
-# options of its own, and attaching a model loses every option that equals MuJoCo's default, so
-# all
-# options are stated again on the arena (decision 0001).
-
-
-PAIR_FIELDS = ("condim", "friction", "solref", "solreffriction", "solimp", "margin", "gap")
-
-
 class ComposerScene(NamedTuple):
-    """A scene in dm_control's terms."""
+    """A scene as composer entities."""
 
     arena: Any
     """``composer.Arena`` with everything attached; ``arena.mjcf_model`` compiles to the scene."""
@@ -219,7 +212,7 @@ class ComposerScene(NamedTuple):
     object: Any
     """``composer.Entity`` of the object, named ``object``."""
     scene: GraspScene
-    """What was composed, with the object where it starts clear of the hand."""
+    """The composed scene, with the object at its start clear of the hand."""
 
 
 def composer_scene(scene: GraspScene) -> ComposerScene:
@@ -227,8 +220,8 @@ def composer_scene(scene: GraspScene) -> ComposerScene:
 
     Raises:
         BackendUnavailable: dm_control is missing or does not work with this MuJoCo.
-        BuildError: The scene makes no model, or has what is not offered here: an object that moves
-            in a plane or is deformable, further objects, surroundings, an arm, a lift, or a
+        BuildError: The scene makes no model, or has what is not supported here: a planar or
+            deformable object, further objects, surroundings, an arm, a lift, or a
             sequence.
 
     Warns:
@@ -250,14 +243,14 @@ def composer_scene(scene: GraspScene) -> ComposerScene:
     arena = composer.Arena("scene")
     arena.attach(hand)
     _attach_object(arena, obj, scene)
-    _state_options(arena.mjcf_model, built.model)
+    _set_options(arena.mjcf_model, built.model)
     _add_pairs(arena.mjcf_model, hand.mjcf_model, obj.mjcf_model, built)
     _add_contact_sensors(arena.mjcf_model, hand.mjcf_model, obj.mjcf_model, built)
     return ComposerScene(arena, hand, obj, scene)
 
 
 def compile_physics(composed: ComposerScene) -> Any:
-    """``mjcf.Physics`` of a composed scene in its start state."""
+    """Compile a composed scene to ``mjcf.Physics`` in its start state."""
     _, mjcf = require_dm_control()
     physics = mjcf.Physics.from_mjcf_model(composed.arena.mjcf_model)
     scene = composed.scene
@@ -284,7 +277,7 @@ def _refuse_what_is_left_out(scene: GraspScene) -> None:
 
 
 def require_dm_control() -> tuple[Any, Any]:
-    """dm_control's ``composer`` and ``mjcf`` modules.
+    """Import dm_control's ``composer`` and ``mjcf`` modules.
 
     Raises:
         BackendUnavailable: dm_control is missing or does not work with this MuJoCo.
@@ -299,7 +292,7 @@ def require_dm_control() -> tuple[Any, Any]:
             "pip uninstall -y mujoco mujoco-core mujoco-studio && pip install 'softgrasp[dm]'"
         )
     with warnings.catch_warnings():
-        # without a display, looking for a window library warns; nothing here draws
+        # without a display the search for a window library warns; nothing is drawn here
         warnings.simplefilter("ignore")
         from dm_control import composer, mjcf
     return composer, mjcf
@@ -345,8 +338,8 @@ def _attach_object(arena: Any, obj: Any, scene: GraspScene) -> None:
     frame.pos, frame.quat = pose.position, pose.quaternion
 
 
-def _state_options(root: Any, model: mujoco.MjModel) -> None:
-    """State every option that decides the physics, those at MuJoCo's defaults included."""
+def _set_options(root: Any, model: mujoco.MjModel) -> None:
+    """Set every option of the physics, those at MuJoCo's defaults included."""
     option = root.option
     for name in ("timestep", "impratio", "iterations", "noslip_iterations", "noslip_tolerance"):
         setattr(option, name, getattr(model.opt, name))
@@ -354,7 +347,7 @@ def _state_options(root: Any, model: mujoco.MjModel) -> None:
     option.integrator = _word(mujoco.mjtIntegrator, model.opt.integrator, "mjINT_")
     option.cone = _word(mujoco.mjtCone, model.opt.cone, "mjCONE_").lower()
     option.jacobian = _word(mujoco.mjtJacobian, model.opt.jacobian, "mjJAC_").lower()
-    # composer's arena lifts small masses; links without a body have very little
+    # composer's arena raises small masses; links without geometry have very small ones
     root.compiler.boundmass = root.compiler.boundinertia = 0
 
 
@@ -374,7 +367,7 @@ def _add_pairs(root: Any, hand: Any, obj: Any, built: BuiltScene) -> None:
 
 
 def _add_contact_sensors(root: Any, hand: Any, obj: Any, built: BuiltScene) -> None:
-    """The sensors of our own model, in the same order, under the same names."""
+    """Add the contact sensors of softgrasp's model, in the same order and with the same names."""
     _, (slots,), _ = contact_layout(built.model, built.bodies, 1)
     for body in built.bodies:
         root.sensor.add(

@@ -1,6 +1,6 @@
-"""A scene as a Gymnasium environment; imported with gymnasium only (extra ``gym``).
+"""Gymnasium environment of a scene (extra ``gym``), with off-screen images of its episodes.
 
-Importing this module makes ``softgrasp/Grasp-v0`` known to ``gymnasium.make``.
+Importing this module registers ``softgrasp/Grasp-v0`` for ``gymnasium.make``.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from softgrasp.rendering.renderer import open_renderer
 ENV_ID = "softgrasp/Grasp-v0"
 RENDER_MODES = ("rgb_array",)
 SIZE = (480, 360)
-"""Width and height of a picture in pixels."""
+"""Width and height of an image [pixels]."""
 
 Action = NDArray[np.float32]
 
@@ -39,7 +39,7 @@ Action = NDArray[np.float32]
 class GraspEnv(gymnasium.Env[Observation, Action]):
     """A hand that an agent closes on an object; see ``softgrasp.make_env``.
 
-    ``model`` and ``data`` are MuJoCo's own.
+    ``model`` and ``data`` are those of MuJoCo.
     """
 
     metadata: dict[str, Any] = {"render_modes": list(RENDER_MODES), "render_fps": 50}  # noqa: RUF012
@@ -58,8 +58,8 @@ class GraspEnv(gymnasium.Env[Observation, Action]):
         Args:
             scene: The scene, its library name or its file.
             render_mode: ``rgb_array`` or None.
-            size: Width and height of pictures in pixels.
-            renderer: Who draws them: ``auto``, ``gl`` or ``raycast``.
+            size: Width and height of images [pixels].
+            renderer: Renderer of images: ``auto``, ``gl`` or ``raycast``.
             settings: Fields of ``EnvSettings``.
 
         Raises:
@@ -88,7 +88,7 @@ class GraspEnv(gymnasium.Env[Observation, Action]):
         )
         self.action_space = spaces.Box(-1.0, 1.0, self.task.active.shape, np.float32)
         self.render_mode, self._size, self._renderer = render_mode, size, renderer
-        self._renderer_view: Image | None = None
+        self._episode_renderer: EpisodeRenderer | None = None
         self._episode: Episode | None = None
         self._last: Observation = {}
         fps = max(round(1.0 / self.task.settings.decision_period), 1)
@@ -100,12 +100,12 @@ class GraspEnv(gymnasium.Env[Observation, Action]):
         """Begin an episode.
 
         Args:
-            seed: Of what is drawn from now on; the same seed gives the same bits.
+            seed: Seed of the random start; the same seed gives the same bits.
             options: None; there are no options.
 
         Raises:
             DescriptionError: There are options.
-            SimulationError: No start that the noise draws is clear of the hand.
+            SimulationError: No drawn start is clear of the hand.
         """
         super().reset(seed=seed)
         if options:
@@ -117,15 +117,15 @@ class GraspEnv(gymnasium.Env[Observation, Action]):
         """Act for one decision period, or to the end of the episode.
 
         Args:
-            action: One number in −1…1 a drive.
+            action: One number in −1…1 per active actuator.
 
         Returns:
-            Observation, reward, whether there is a verdict, whether it ended without one, and facts
+            Observation, reward, terminated (success or failure), truncated, and information
             (``is_success``, ``time_s``, ``in_test``, ``drop_m``, ``rotation_rad``, ``diverged``).
 
         Raises:
-            DescriptionError: The action has another shape, or holds what is not a number.
-            SimulationError: There is no episode that could go on.
+            DescriptionError: The action has another shape, or contains NaN.
+            SimulationError: There is no running episode.
         """
         episode = self._episode
         if episode is None or episode.over:
@@ -137,30 +137,32 @@ class GraspEnv(gymnasium.Env[Observation, Action]):
         return observation, reward, episode.terminated, episode.truncated, _info(episode)
 
     def render(self) -> NDArray[np.uint8] | None:
-        """A picture (height, width, 3); None, with a warning, without a render mode."""
+        """Return an image (height, width, 3); None, with a warning, without a render mode."""
         if self.render_mode is None:
             gymnasium.logger.warn("expected render_mode='rgb_array' in make_env, found none")
             return None
         if self._episode is None:
             raise SimulationError("expected an episode to draw, found none: call reset()")
-        if self._renderer_view is None:
-            self._renderer_view = Image(self.task, self.model, self._size, self._renderer)
-        return self._renderer_view.draw(self.data, self._episode.touch.in_contact)
+        if self._episode_renderer is None:
+            self._episode_renderer = EpisodeRenderer(
+                self.task, self.model, self._size, self._renderer
+            )
+        return self._episode_renderer.draw(self.data, self._episode.contact.in_contact)
 
     def close(self) -> None:
-        """Free what the renderer holds."""
-        if self._renderer_view is not None:
-            self._renderer_view.close()
-            self._renderer_view = None
+        """Release the renderer."""
+        if self._episode_renderer is not None:
+            self._episode_renderer.close()
+            self._episode_renderer = None
 
     def _observe(self, episode: Episode) -> Observation:
         observation = self._simulation.observations.read(episode, self.data)
-        self._last = _copied(observation)  # what is told is the agent's, to change as it likes
+        self._last = _copied(observation)  # the agent may change its observation
         return observation
 
 
 def registered_env(scene: GraspScene | str | Path, **options: Any) -> GraspEnv:
-    """An environment with the ``spec`` that ``gymnasium.make`` would give it."""
+    """Make an environment with the ``spec`` that ``gymnasium.make`` would set."""
     env = GraspEnv(scene, **options)
     spec = deepcopy(gymnasium.spec(ENV_ID))
     spec.kwargs = {"scene": scene, **options}
@@ -191,27 +193,23 @@ if ENV_ID not in gymnasium.registry:
     gymnasium.register(id=ENV_ID, entry_point=f"{__name__}:GraspEnv")
 
 
-# --------------------
-# Pictures of an episode, drawn off-screen, with OpenGL or without.
-
-
-class Image:
-    """Draws states of one model from one place; bodies in established contact change colour."""
+class EpisodeRenderer:
+    """Renders states of one model from a fixed camera; bodies in contact change colour."""
 
     def __init__(
         self, task: GraspTask, model: mujoco.MjModel, size: tuple[int, int], renderer: str
     ) -> None:
-        """Open a renderer and choose where to look from.
+        """Open a renderer and choose the camera.
 
         Args:
             task: The task.
             model: Its model.
-            size: Width and height in pixels.
+            size: Width and height [pixels].
             renderer: ``auto``, ``gl`` or ``raycast``.
 
         Raises:
-            BackendUnavailable: The renderer that was asked for is not there.
-            DescriptionError: There is no such renderer, or no picture of that size.
+            BackendUnavailable: The requested renderer is not available.
+            DescriptionError: There is no such renderer, or the size is invalid.
         """
         self._model, self._data = model, mujoco.MjData(model)
         self._drawer = open_renderer(model, *size, renderer)
@@ -227,11 +225,11 @@ class Image:
         self._geoms = [np.flatnonzero(model.geom_bodyid == body).tolist() for body in hand]
 
     def draw(self, data: mujoco.MjData, in_contact: NDArray[np.bool_]) -> NDArray[np.uint8]:
-        """A picture (height, width, 3) of a state, which stays as it is.
+        """Render a state, (height, width, 3); the state is not changed.
 
         Args:
             data: The state.
-            in_contact: Which bodies of the hand are in established contact, (nb,).
+            in_contact: Whether each body of the hand is in established contact, (nb,).
         """
         self._data.qpos[:] = data.qpos
         self._pose()
@@ -240,7 +238,7 @@ class Image:
         return np.array(self._drawer.draw(self._data, self._camera, (), colors))
 
     def close(self) -> None:
-        """Free what the renderer holds."""
+        """Release the renderer."""
         self._drawer.close()
 
     def _pose(self) -> None:

@@ -1,4 +1,8 @@
-"""The simulated hand under an agent: one control sample after the other, as in a run."""
+"""Simulated system of an environment: control samples in MuJoCo, observations, random starts.
+
+``EnvSimulation`` runs the samples of an action with the stepper of single runs, ``Observations``
+reads what an agent observes, and ``clear_offset`` draws a start of the object clear of the hand.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from softgrasp.description.scene import GraspScene
 from softgrasp.description.sweep import PoseNoise
-from softgrasp.envs.core import Episode, GraspTask, Sight
+from softgrasp.envs.core import Episode, GraspTask, ObjectPose
 from softgrasp.errors import SimulationError
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model import names
@@ -24,16 +28,28 @@ from softgrasp.sim.engine import caught_warnings, has_diverged
 from softgrasp.sim.grasp_run import LARGEST_SPEED
 from softgrasp.sim.stepper import MujocoStepper, SlipFriction
 
+Observation = dict[str, NDArray[np.float32]]
+SLACK = 0.5
+"""Distance of a joint beyond its compliant limits that is observed [rad or m]."""
+WIDEST = 2.0 * np.pi
+"""Bound of joints without limits [rad]."""
+LARGEST_FORCE = 1e3
+"""Largest force that is observed; larger ones are clipped [N]."""
+FARTHEST = 1.0
+"""Largest coordinate of the object in the palm frame; larger ones are clipped [m]."""
+MAX_DRAWS = 100
+"""Largest number of starts that are drawn."""
+
 
 class EnvSimulation:
-    """The engine's side of an environment."""
+    """The engine of an environment."""
 
     def __init__(self, built: BuiltScene, task: GraspTask) -> None:
-        """Take over a built scene, whose model it changes.
+        """Prepare a built scene.
 
         Args:
-            built: The scene.
-            task: What is done with it.
+            built: The scene; its model is changed.
+            task: The task.
         """
         self.model, self._built = built.model, built
         self.data = mujoco.MjData(self.model)
@@ -50,13 +66,13 @@ class EnvSimulation:
         self._stepper = self._new_stepper()
 
     def reset(self, generator: Generator) -> Episode:
-        """Go back to the start, with the object off its place at random.
+        """Return to the start, with a random offset of the object.
 
         Args:
-            generator: Draws how far it is off.
+            generator: Draws the offset.
 
         Raises:
-            SimulationError: No start that was drawn is clear of the hand.
+            SimulationError: No drawn start is clear of the hand.
         """
         self.model.opt.gravity[:] = self._gravity
         self.model.pair_friction[:] = self._pair_friction
@@ -64,17 +80,17 @@ class EnvSimulation:
         self._put(clear_offset(self._task.scene, noise, generator, self._is_clear))
         mujoco.mj_kinematics(self.model, self.data)
         self._stepper = self._new_stepper()
-        return Episode(self._task, self.observations.sight(self.data))
+        return Episode(self._task, self.observations.object_pose(self.data))
 
     def act(self, episode: Episode, action: ArrayLike) -> None:
-        """Run an episode on for one action, or to its end.
+        """Run an episode for one action, or to its end.
 
         Args:
-            episode: The episode that this plant was reset with.
-            action: One number an active drive.
+            episode: The episode that ``reset`` returned.
+            action: One number per active actuator.
 
         Raises:
-            DescriptionError: The action has another shape, or holds what is not a number.
+            DescriptionError: The action has another shape, or contains NaN.
         """
         plan, gravity = episode.plan(action), self.model.opt.gravity
         sample, sensors = self._stepper.step_sample, self._sensors
@@ -86,15 +102,15 @@ class EnvSimulation:
                     gravity[:] = plan.loads[index - unloaded]
                 sensors[index] = sample(targets)
                 if index >= unseen:
-                    self._see(index)
-        if self._went_wrong():
+                    self._store_poses(index)
+        if self._has_failed():
             episode.diverge()
             return
-        sight = seen(*(kept[unseen:count] for kept in self._poses))
-        episode.passed(plan, sensors[:count] @ self._layout.force_sum.T, sight)
+        pose = in_palm_frame(*(kept[unseen:count] for kept in self._poses))
+        episode.update(plan, sensors[:count] @ self._layout.force_sum.T, pose)
 
-    def _see(self, index: int) -> None:
-        """Keep where object and palm are after a sample."""
+    def _store_poses(self, index: int) -> None:
+        """Store the poses of object and palm after a sample."""
         mujoco.mj_kinematics(self.model, self.data)
         object_positions, object_rotations, palm_positions, palm_rotations = self._poses
         (
@@ -110,7 +126,7 @@ class EnvSimulation:
         friction = SlipFriction.of(self._built)
         return MujocoStepper(self.model, self.data, self._layout, state, row, friction)
 
-    def _went_wrong(self) -> bool:
+    def _has_failed(self) -> bool:
         # written so that a speed that is not a number counts as too fast
         slow = float(np.linalg.norm(self.data.qvel)) < LARGEST_SPEED
         return not slow or has_diverged(self.data)
@@ -120,7 +136,7 @@ class EnvSimulation:
         return touches_nothing(self.model, self.data, self._object)
 
     def _put(self, offset: Offset | None) -> None:
-        """The start state, with the object off its place."""
+        """Set the start state with an offset of the object."""
         mujoco.mj_resetDataKeyframe(self.model, self.data, 0)
         if offset is None:
             return
@@ -135,30 +151,15 @@ class EnvSimulation:
         qpos[first : first + 7] = np.concatenate(pose)
 
 
-# --------------------
-# What an agent is told: joints, targets, contact forces, the object in the frame of the palm.
-
-
-Observation = dict[str, NDArray[np.float32]]
-SLACK = 0.5
-"""A joint may be this far beyond its limits, which give a little [rad or m]."""
-WIDEST = 2.0 * np.pi
-"""Bound of joints without limits."""
-LARGEST_FORCE = 1e3
-"""Larger forces are told as this one [N]."""
-FARTHEST = 1.0
-"""An object farther from the palm along an axis is told to be here [m]."""
-
-
 class Bound(NamedTuple):
-    """Ends of one part of an observation."""
+    """Bounds of one part of an observation."""
 
     low: NDArray[np.float32]
     high: NDArray[np.float32]
 
 
 class Observations:
-    """Reads observations of one model."""
+    """Reads joints, targets, forces and the object in the palm frame as observations."""
 
     def __init__(
         self,
@@ -167,13 +168,13 @@ class Observations:
         prefix: str = "",
         object_name: str = names.OBJECT,
     ) -> None:
-        """Look up where everything stands.
+        """Look up addresses in the model.
 
         Args:
             task: The task.
             model: Its model.
-            prefix: What the names of the hand's parts begin with in the model.
-            object_name: Name of the object's body in it.
+            prefix: Prefix of the names of the hand's parts in the model.
+            object_name: Name of the object's body in the model.
         """
         joints = names.joint_names(task.scene.hand)
         model_joints = [model.joint(prefix + name) for name in joints]
@@ -195,36 +196,36 @@ class Observations:
             "object_quat_wxyz": _bound([0.0, -1.0, -1.0, -1.0], [1.0] * 4),
             "progress": _bound([0.0, 0.0], [1.0, 1.0]),
         }
-        """Ends of each part; what lies outside is told as the nearer end."""
+        """Bounds of each part; values outside are clipped."""
         self._low = np.concatenate([bound.low for bound in self.bounds.values()])
         self._high = np.concatenate([bound.high for bound in self.bounds.values()])
         sizes = np.cumsum([0, *(len(bound.low) for bound in self.bounds.values())]).tolist()
         self._slices = [slice(*ends) for ends in pairwise(sizes)]
 
-    def sight(self, data: mujoco.MjData) -> Sight:
-        """The object in a state whose kinematics are done, one row."""
-        return seen(*(part[None] for part in self.poses(data)))
+    def object_pose(self, data: mujoco.MjData) -> ObjectPose:
+        """Return the object in the palm frame, of a state with kinematics, one row."""
+        return in_palm_frame(*(part[None] for part in self.poses(data)))
 
     def poses(self, data: mujoco.MjData) -> tuple[Array, Array, Array, Array]:
-        """Positions (3,) and rotations (9,) of object and palm in the world; views of the state."""
+        """Return views of positions (3,) and rotations (9,) of object and palm in the world."""
         positions, rotations, obj, palm = data.xpos, data.xmat, self._object_body, self._palm
         return positions[obj], rotations[obj], positions[palm], rotations[palm]
 
     def read(self, episode: Episode, data: mujoco.MjData) -> Observation:
-        """The observation of an episode; its parts are views of one new array.
+        """Return the observation of an episode; its parts are views of one new array.
 
         Args:
             episode: The episode.
             data: The state of the engine.
         """
-        # as one array: seven times as fast as part by part; in the order of the bounds
+        # one array is seven times as fast as separate parts; in the order of the bounds
         parts = (
             data.qpos[self._joints],
             episode.targets[: len(episode.task.actuators)],
-            episode.touch.forces,
-            episode.touch.in_contact,
-            episode.sight.position[-1],
-            _quaternion(episode.sight.rotation[-1]),
+            episode.contact.forces,
+            episode.contact.in_contact,
+            episode.pose.position[-1],
+            _quaternion(episode.pose.rotation[-1]),
             np.array(episode.progress),
         )
         values = np.concatenate(parts, dtype=np.float32)
@@ -235,8 +236,10 @@ class Observations:
         }
 
 
-def seen(positions: Array, rotations: Array, palm_positions: Array, palm_rotations: Array) -> Sight:
-    """An object in the frame of a palm.
+def in_palm_frame(
+    positions: Array, rotations: Array, palm_positions: Array, palm_rotations: Array
+) -> ObjectPose:
+    """Transform poses of the object to the palm frame.
 
     Args:
         positions: Positions of the object in the world [m], (m, 3).
@@ -246,11 +249,11 @@ def seen(positions: Array, rotations: Array, palm_positions: Array, palm_rotatio
     """
     back = palm_rotations.reshape(-1, 3, 3).transpose(0, 2, 1)
     offset = (back @ (positions - palm_positions)[:, :, None])[:, :, 0]
-    return Sight(offset, back @ rotations.reshape(-1, 3, 3))
+    return ObjectPose(offset, back @ rotations.reshape(-1, 3, 3))
 
 
 def _quaternion(rotation: Array) -> Array:
-    """Unit quaternion (w, x, y, z), w not negative."""
+    """Return the unit quaternion (w, x, y, z) with w ≥ 0."""
     quaternion = np.zeros(4)
     mujoco.mju_mat2Quat(quaternion, rotation.ravel())
     return -quaternion if quaternion[0] < 0.0 else quaternion
@@ -265,28 +268,20 @@ def _bound(low: object, high: object) -> Bound:
     return Bound(np.asarray(low, dtype=np.float32), np.asarray(high, dtype=np.float32))
 
 
-# --------------------
-# Where the object starts in an episode: off its place at random, and clear of the hand.
-
-
-MAX_DRAWS = 100
-"""Starts that are drawn until one is clear of the hand."""
-
-
 class Generator(Protocol):
-    """What draws numbers: numpy's Generator, and its older RandomState."""
+    """Random generator: numpy's Generator or the older RandomState."""
 
     def normal(self, *, size: int) -> Array:
-        """Standard normal numbers."""
+        """Return standard normal numbers."""
 
 
 class Offset(NamedTuple):
-    """How far the object is off its place."""
+    """Offset of the object from its start position."""
 
     position: Array
-    """[m], world, (3,)."""
+    """World frame, (3,) [m]."""
     rotation: Array
-    """Rotation vector, world [rad], (3,)."""
+    """Rotation vector, world frame, (3,) [rad]."""
 
 
 def clear_offset(
@@ -295,16 +290,16 @@ def clear_offset(
     generator: Generator,
     is_clear: Callable[[Offset], bool],
 ) -> Offset | None:
-    """Draw how far the object is off until it is clear of the hand; None without noise.
+    """Draw offsets of the object until it is clear of the hand; None without noise.
 
-    An object on a table stays on it: it moves in the plane and turns about z. A planar one keeps to
-    its plane.
+    An object on a table stays on it: it moves in the plane and rotates about z. A planar one stays
+    in its plane.
 
     Args:
         scene: The scene.
         noise: Standard deviations.
-        generator: Draws.
-        is_clear: Whether the object is, once it is put there.
+        generator: Draws numbers.
+        is_clear: Whether the object is clear of the hand at an offset.
 
     Raises:
         SimulationError: None of the draws was clear.
@@ -328,7 +323,7 @@ def clear_offset(
 
 
 def moved_pose(position: Array, quaternion: Array, offset: Offset) -> tuple[Array, Array]:
-    """A pose in the world that is off by an offset."""
+    """Apply an offset to a pose in the world."""
     rotation, rotated = np.zeros(4), np.zeros(4)
     angle = float(np.linalg.norm(offset.rotation))
     axis = offset.rotation / angle if angle > 0.0 else np.array([1.0, 0.0, 0.0])
@@ -338,7 +333,7 @@ def moved_pose(position: Array, quaternion: Array, offset: Offset) -> tuple[Arra
 
 
 def touches_nothing(model: mujoco.MjModel, data: mujoco.MjData, body: int) -> bool:
-    """Whether a body overlaps no other in the positions of a state; changes only what is derived.
+    """Whether a body overlaps no other in a state; only derived quantities change.
 
     Args:
         model: The model.

@@ -1,4 +1,7 @@
-"""The grasp of a result at an instant: G and J of its real contacts, stiffness and measures."""
+"""Analysis of a grasp at one time of a result: grasp matrix, hand Jacobian, stiffness, measures.
+
+``analysis_of`` reads the contacts of the recorded posture and evaluates them with ``quality``.
+"""
 
 from __future__ import annotations
 
@@ -23,15 +26,15 @@ from softgrasp.sim.result import GraspResult
 from softgrasp.sim.serialization import PosedResult
 
 MAX_STATES = 6
-"""Contacts up to which the 3ⁿ states of the potential grasp robustness are tried unasked."""
+"""Largest number of contacts for which all 3ⁿ states of potential grasp robustness are tried."""
 
 
 @dataclass(frozen=True, eq=False)
 class GraspAnalysis:
-    """A grasp at an instant; n contacts as hard fingers, m joints, world frame, SI units."""
+    """A grasp at one time; n contacts as hard fingers, m joints, world frame, SI units."""
 
     time: float
-    """Of the control sample that was looked at [s]."""
+    """Time of the control sample [s]."""
     points: Array
     """(n, 3) [m]"""
     normals: Array
@@ -47,24 +50,24 @@ class GraspAnalysis:
     torque_scale: float
     """Largest distance of the object's surface from it [m]."""
     joint_names: tuple[str, ...]
-    """Joints of the hand, those that follow others left out, (m,)."""
+    """Independent joints of the hand, (m,)."""
     G: Array
     """Grasp matrix, (6, 3n): columns contact by contact (normal, t1, t2)."""
     J: Array
     """Hand Jacobian in the contact frames, (3n, m); followers move with their leaders."""
     joint_stiffness: Array
-    """Of servos, springs and tendons, (m, m) [N·m/rad or N/m]."""
+    """Stiffness of servos, springs and tendons, (m, m) [N·m/rad or N/m]."""
     contact_stiffness: float
     """K of every contact, taken along and across its normal [N/m]."""
 
     @cached_property
     def graspability(self) -> Graspability:
-        """Internal forces, redundant motions, structural forces, motions that nothing sees."""
+        """Internal forces, redundant motions, structural forces, and unobservable motions."""
         return quality.graspability(self.G, self.J)
 
     @cached_property
     def internal_forces(self) -> Array:
-        """Contact forces that do nothing to the object, orthonormal columns, (3n, i)."""
+        """Contact forces without a net wrench on the object, orthonormal columns, (3n, i)."""
         return quality.internal_forces(self.G)
 
     @cached_property
@@ -75,16 +78,18 @@ class GraspAnalysis:
             DescriptionError: A joint has neither servo nor spring, which leaves it free.
         """
         return quality.grasp_stiffness(
-            self.G, self.contact_stiffness, self.J, _held(self.joint_stiffness, self.joint_names)
+            self.G,
+            self.contact_stiffness,
+            self.J,
+            _require_stiffness(self.joint_stiffness, self.joint_names),
         )
 
     @cached_property
     def measures(self) -> dict[str, Any]:
         """Measures by name, each as the function of ``quality`` of that name, with conventions.
 
-        Moments are over ``torque_scale`` in those of the wrench space and of G; those of the
-        hand's Jacobian (``distance_to_singularity``, ``manipulability_volume``,
-        ``uniformity_of_transformation``) too.
+        Moments are divided by ``torque_scale``, also in the measures of the hand Jacobian
+        (``distance_to_singularity``, ``manipulability_volume``, ``uniformity_of_transformation``).
         """
         values = measures_of(self.contacts)
         if not len(self.points):
@@ -108,7 +113,7 @@ class GraspAnalysis:
 
     @property
     def contacts(self) -> dict[str, Any]:
-        """Arguments of ``quality.epsilon`` and its kin."""
+        """Arguments of ``quality.epsilon`` and similar functions."""
         return {
             "points": self.points,
             "normals": self.normals,
@@ -122,14 +127,13 @@ class GraspAnalysis:
 def analysis_of(
     result: GraspResult, time: float | None = None, *, per_body: bool = False
 ) -> GraspAnalysis:
-    """Analyse the grasp of a result at an instant, with the contacts that it has there.
+    """Analyse the grasp of a result at one time, with the contacts that it has then.
 
     Args:
         result: The result.
-        time: In the run [s]; its end where it is not given. The control sample at or before it is
-            taken.
-        per_body: Whether the contacts of a body count as one, at their mean, as one contact a
-            phalanx in SynGrasp; a face that touches has up to four.
+        time: Time in the run [s], its end by default. The control sample at or before it is used.
+        per_body: Whether the contacts of a body count as one, at their mean, as in SynGrasp; a
+            face that touches has up to four.
 
     Raises:
         DescriptionError: The time is not in the run.
@@ -190,13 +194,13 @@ def _checked(result: GraspResult, time: float | None) -> float:
 
 
 def _one_per_body(contacts: GraspContacts) -> GraspContacts:
-    """The contacts of a body as one, at the mean of their points and normals."""
+    """Combine the contacts of each body to one, at the mean of their points and normals."""
     bodies = list(dict.fromkeys(contacts.body.tolist()))
     masks = [contacts.body == body for body in bodies]
     normals = np.array([contacts.normals[rows].mean(axis=0) for rows in masks]).reshape(-1, 3)
     lengths = np.linalg.norm(normals, axis=1, keepdims=True)
     first = [int(np.flatnonzero(rows)[0]) for rows in masks]
-    # of normals that point every way none is the mean one
+    # normals that cancel have no mean
     normals = np.where(
         lengths > 1e-6, normals / np.maximum(lengths, 1e-12), contacts.normals[first]
     )
@@ -211,7 +215,7 @@ def _one_per_body(contacts: GraspContacts) -> GraspContacts:
 
 
 def _independent(result: GraspResult, hand_joints: list[str]) -> tuple[tuple[str, ...], Array]:
-    """Joints that follow no other, and how all joints move with them, (all, m)."""
+    """Return the independent joints, and the matrix from them to all joints, (all, m)."""
     leaders = {c.joint: (c.leader, c.ratio) for c in result.scene.hand.couplings}
     free = [name for name in hand_joints if name not in leaders]
     follow = np.zeros((len(hand_joints), len(free)))
@@ -225,11 +229,11 @@ def _independent(result: GraspResult, hand_joints: list[str]) -> tuple[tuple[str
 
 
 def _finite(value: float) -> float | None:
-    """None for what is beyond all numbers, which JSON does not have."""
+    """Return None for an infinite value, which JSON does not have."""
     return value if np.isfinite(value) else None
 
 
-def _held(stiffness: Array, joints: tuple[str, ...]) -> Array:
+def _require_stiffness(stiffness: Array, joints: tuple[str, ...]) -> Array:
     loose = [name for name, row in zip(joints, stiffness, strict=True) if not row.any()]
     if loose:
         raise DescriptionError(
@@ -239,20 +243,16 @@ def _held(stiffness: Array, joints: tuple[str, ...]) -> Array:
     return stiffness
 
 
-# --------------------
-# Stiffness of a hand's joints in a posture, from the model that runs.
-
-
 def joint_stiffness(model: mujoco.MjModel, data: mujoco.MjData, dofs: Sequence[int]) -> Array:
-    """Torque per turn of springs, servos and tendons with all targets held, (m, m).
+    """Compute the joint stiffness of springs, servos and tendons at constant targets, (m, m).
 
-    Σ kᵢ·aᵢ aᵢᵀ with the moment arms a of each spring, servo and tendon; what a changing arm adds
-    is left out, and so are force limits.
+    Σ kᵢ·aᵢ aᵢᵀ with the moment arms a of each spring, servo and tendon; changes of the arms and
+    force limits are neglected.
 
     Args:
         model: The compiled scene.
-        data: The posture, computed as far as its moment arms.
-        dofs: Degrees of freedom.
+        data: The posture, with computed moment arms.
+        dofs: Degrees of freedom, (m,).
     """
     stiffness = np.zeros((model.nv, model.nv))
     springs = [joint for joint in range(model.njnt) if model.jnt_stiffness[joint] > 0.0]

@@ -1,6 +1,8 @@
-"""Exact contact points, normals, forces and slip between the hand, objects and surroundings.
+"""Contacts of a MuJoCo state: points, normals, forces and slip of hand, objects and surroundings.
 
-A closure asks for a handful of contacts a few times: numbers one by one cost less than arrays.
+``ContactReader`` reads contacts with their forces, one by one, which is faster than arrays for the
+few contacts of a grasp. ``GraspContactReader`` reads points, normals and friction of the hand's
+contacts with the grasped object, without forces, in any posture.
 """
 
 from __future__ import annotations
@@ -21,11 +23,17 @@ from softgrasp.model.names import OBJECT, is_around, is_object
 Vector = Vec3 | list[float]
 
 
+HARD, SOFT = 3, 4
+"""Dimensions (``condim``) from which a contact resists sliding, and spinning."""
+_NO_ROWS, _NO_NUMBERS = np.zeros((0, 3)), np.zeros(0)
+_NO_INDICES = np.zeros(0, dtype=np.int64)
+
+
 class ContactPoint(NamedTuple):
     """One contact of the engine with an object, world frame."""
 
     body: str
-    """Of the hand, of what stands around, or of an object before that one."""
+    """Body of the hand, of the surroundings, or of an earlier object."""
     pair: str
     point: Vec3
     """Middle of the overlap [m]."""
@@ -38,17 +46,17 @@ class ContactPoint(NamedTuple):
     friction_force: float
     """[N]"""
     slip_speed: float
-    """Speed of the bodies along each other at the point [m/s]."""
+    """Tangential relative speed of the bodies at the point [m/s]."""
     object_name: str = OBJECT
     """Body of the object."""
 
 
 class OtherPoint(NamedTuple):
-    """One contact of the engine that is none of the hand with an object, world frame."""
+    """One contact of the engine other than the hand on an object, world frame."""
 
     first: str
     second: str
-    """Body that is touched: of an object, or of what stands around."""
+    """Touched body: of an object or of the surroundings."""
     point: Vec3
     """[m]"""
     separation: float
@@ -64,7 +72,7 @@ class OtherPoint(NamedTuple):
 
 
 class BodyContactState(NamedTuple):
-    """The contacts of one body with the object as one: centre of pressure, summed forces."""
+    """Resultant of the contacts of one body with the object: centre of pressure, summed forces."""
 
     point: Vec3
     normal: Vec3
@@ -75,7 +83,7 @@ class BodyContactState(NamedTuple):
 
 
 class _RawContact(NamedTuple):
-    """A contact of the engine as it stands in its arrays."""
+    """A contact as the engine stores it."""
 
     number: int
     first: int
@@ -83,17 +91,17 @@ class _RawContact(NamedTuple):
     second: int
     """Geom, of the later one of two bodies: hand, objects, surroundings."""
     swapped: bool
-    """Whether the engine has them the other way round."""
+    """Whether the engine stores them in the opposite order."""
     frame: list[float]
     point: Vec3
     separation: float
 
 
 class ContactReader:
-    """Reads the contacts of one model, again and again."""
+    """Reads the contacts of one model."""
 
     def __init__(self, model: mujoco.MjModel) -> None:
-        """Look up once what does not change.
+        """Look up constants of the model.
 
         Args:
             model: The compiled scene.
@@ -104,18 +112,18 @@ class ContactReader:
         self._bodies = [model.body(index).name for index in range(model.nbody)]
         self._body_of_geom: list[int] = [*model.geom_bodyid.tolist(), model.body(OBJECT).id]
         self._root_of_body: list[int] = model.body_rootid.tolist()
-        # the hand, then what stands around, then objects, which come in their order
+        # the hand, then the surroundings, then objects in their order
         self._is_object = [is_object(name) for name in self._bodies]
         self._rank = [index if yes else -1 for index, yes in enumerate(self._is_object)]
-        self._rank[model.body(OBJECT).id] = 0  # a deformable one stands behind all others
+        self._rank[model.body(OBJECT).id] = 0  # a deformable one is the last body
         self._is_around = [is_around(name) for name in self._bodies]
 
     def read(self, data: mujoco.MjData, bodies: Container[str] | None = None) -> list[ContactPoint]:
-        """Contacts with objects in the state of the last physics step.
+        """Read the contacts with objects in the state of the last physics step.
 
         Args:
             data: The state.
-            bodies: Bodies of the hand that are asked for; all where not given.
+            bodies: Bodies of the hand to read; all by default.
         """
         twists, centres = data.cvel.tolist(), data.subtree_com.tolist()
         points, force = [], np.zeros(6)
@@ -154,7 +162,7 @@ class ContactReader:
         return points
 
     def _row_speed(self, data: mujoco.MjData, contact_row: _RawContact) -> Vec3:
-        """Speed along the surface of a contact, from its constraint rows [m/s]."""
+        """Read the tangential velocity of a contact from its constraint rows [m/s]."""
         contact, frame = data.contact[contact_row.number], contact_row.frame
         row, rows = contact.efc_address, data.efc_vel.tolist()
         if row < 0 or contact.dim < 3 or not rows:
@@ -169,7 +177,7 @@ class ContactReader:
         return (first[0] + second[0], first[1] + second[1], first[2] + second[2])
 
     def others(self, data: mujoco.MjData) -> list[OtherPoint]:
-        """Contacts with surroundings and between objects in the state of the last physics step."""
+        """Read contacts with surroundings and between objects, of the last physics step."""
         points, force = [], np.zeros(6)
         for contact in self._all(data):
             first, second = (self._body_of_geom[geom] for geom in (contact.first, contact.second))
@@ -197,7 +205,7 @@ class ContactReader:
         return points
 
     def _all(self, data: mujoco.MjData) -> Iterator[_RawContact]:
-        """Contacts with the later one of two bodies as the second one."""
+        """Yield all contacts with the later one of two bodies as the second one."""
         contact = data.contact
         columns = (contact.geom, contact.frame, contact.pos, contact.dist)
         rows = zip(*(column.tolist() for column in columns), strict=True)
@@ -213,21 +221,21 @@ class ContactReader:
     def _velocity(
         self, geom: int, point: Vec3, twists: list[list[float]], centres: list[list[float]]
     ) -> Vec3:
-        """Velocity of a geom's material at a world point [m/s]."""
+        """Compute the velocity of a geom at a world point [m/s]."""
         body = self._body_of_geom[geom]
-        # MuJoCo's cvel is (turning, moving) where the centre of mass of the body's tree is
+        # MuJoCo's cvel is (angular, linear) velocity at the centre of mass of the body's tree
         a, b, c, u, v, w = twists[body]
         x, y, z = _minus(point, centres[self._root_of_body[body]])
         return (u + b * z - c * y, v + c * x - a * z, w + a * y - b * x)
 
 
 def contact_points(model: mujoco.MjModel, data: mujoco.MjData) -> list[ContactPoint]:
-    """All contacts with objects in the state of the last physics step."""
+    """Read all contacts with objects in the state of the last physics step."""
     return ContactReader(model).read(data)
 
 
 def on_hardest(points: list[ContactPoint]) -> list[ContactPoint]:
-    """Those of a body's contacts that are with the object that it presses hardest."""
+    """Select those of a body's contacts that are with the object that it presses hardest."""
     object_names = dict.fromkeys(point.object_name for point in points)
     if len(object_names) < 2:
         return points
@@ -237,7 +245,7 @@ def on_hardest(points: list[ContactPoint]) -> list[ContactPoint]:
 
 
 def merged(points: list[ContactPoint]) -> BodyContactState | None:
-    """One state for the contacts of one body, weighted by normal force; None without contacts.
+    """Combine the contacts of one body, weighted by normal force; None without contacts.
 
     Args:
         points: With one object; see ``on_hardest``.
@@ -261,7 +269,7 @@ def merged(points: list[ContactPoint]) -> BodyContactState | None:
 
 
 def _swapped(contact: _RawContact) -> _RawContact:
-    """A contact with its two sides exchanged."""
+    """Return a contact with its two sides exchanged."""
     return contact._replace(first=contact.second, second=contact.first, swapped=not contact.swapped)
 
 
@@ -284,16 +292,8 @@ def _dot(first: Vec3, second: Vec3) -> float:
     return first[0] * second[0] + first[1] * second[1] + first[2] * second[2]
 
 
-# --------------------
-# Contacts of the hand with the object in a posture: points, normals and friction, no forces.
-
-
-HARD, SOFT = 3, 4
-"""Dimensions of a contact from which on it resists sliding, and spinning."""
-
-
 class GraspContacts(NamedTuple):
-    """Where the hand presses an object, n contacts; world frame."""
+    """Contacts of the hand with the grasped object, n of them; world frame."""
 
     points: Array
     """Middles of the overlaps, (n, 3) [m]."""
@@ -309,17 +309,15 @@ class GraspContacts(NamedTuple):
     """Numbers of the engine's contacts, (n,)."""
 
 
-_NO_ROWS, _NO_NUMBERS = np.zeros((0, 3)), np.zeros(0)
-_NO_INDICES = np.zeros(0, dtype=np.int64)
 NOTHING = GraspContacts(_NO_ROWS, _NO_ROWS, _NO_NUMBERS, _NO_NUMBERS, _NO_INDICES, _NO_INDICES)
 """No contact."""
 
 
 class GraspContactReader:
-    """Finds the contacts of one model's hand with the object to be grasped, again and again."""
+    """Reads the contacts of one model's hand with the object to be grasped."""
 
     def __init__(self, model: mujoco.MjModel, bodies: list[str]) -> None:
-        """Look up once what does not change.
+        """Look up constants of the model.
 
         Args:
             model: The compiled scene.
@@ -334,7 +332,7 @@ class GraspContactReader:
         self._of_object = np.asarray(model.geom_bodyid == self.object_body)
 
     def read(self, data: mujoco.MjData) -> GraspContacts:
-        """Contacts that overlap, in the order in which the engine has them.
+        """Read the contacts that overlap, in the order of the engine.
 
         Args:
             data: The posture, with collisions.
@@ -360,10 +358,10 @@ class GraspContactReader:
         )
 
     def posed(self, data: mujoco.MjData, qpos: Array) -> GraspContacts:
-        """Contacts in a posture.
+        """Read the contacts in a posture.
 
         Args:
-            data: Changed.
+            data: State to use; overwritten.
             qpos: The posture, (nq,).
         """
         data.qpos[:] = qpos
@@ -373,9 +371,9 @@ class GraspContactReader:
 
 
 def object_reach(model: mujoco.MjModel) -> float:
-    """Largest distance of the object's surface from its centre of mass [m].
+    """Compute the largest distance of the object's surface from its centre of mass [m].
 
-    By vertices of meshes, and by the bounding spheres of rounded shapes' ends.
+    Meshes count by their vertices, rounded shapes by the bounding spheres of their ends.
     """
     body = model.body(names.OBJECT).id
     centre = model.body_ipos[body]

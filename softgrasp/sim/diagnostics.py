@@ -1,4 +1,8 @@
-"""What a user should know of a hand that has not closed as it was asked to."""
+"""Warnings about a closure that did not succeed as requested: light touches, missed forces, misses.
+
+``closing_warnings`` explains touches that never became contacts and forces that were not reached,
+``miss_warnings`` how near the hand came to an object that it did not touch.
+"""
 
 from __future__ import annotations
 
@@ -13,19 +17,25 @@ from softgrasp.sim.controller import RELEASE_RATIO
 from softgrasp.sim.run_record import FinishedRun
 
 LONG = 50
-"""A touch that lasts this many times the samples that establish contact, and does not establish it,
-is told."""
+"""A touch without established contact is reported if it lasts this many times the samples that
+establish contact."""
 
 ROUNDING = 1e-9
-"""Of targets [rad or m]."""
+"""Rounding error of targets [rad or m]."""
 Flags = NDArray[np.bool_]
 
 
+SAMPLES = 24
+"""Times of the closure at which distances are measured."""
+FAR = 1e3
+"""Largest distance that is measured [m]."""
+
+
 def closing_warnings(run: FinishedRun, forces: Array) -> tuple[str, ...]:
-    """What is said of touches that are no contact, and of forces that were asked for and not met.
+    """Warn of touches without contact, and of requested forces that were not reached.
 
     Args:
-        run: The run, at its own end.
+        run: The finished run.
         forces: Normal force of each body at every control sample [N], shape (T, nb).
     """
     rows = run.recording.rows if run.hold_from is None else run.hold_from + 1
@@ -36,7 +46,7 @@ def closing_warnings(run: FinishedRun, forces: Array) -> tuple[str, ...]:
 
 
 def _light_touch(run: FinishedRun, forces: Array, inside: Flags) -> tuple[str, ...]:
-    """The drive that has waited longest for a touch to become a contact, where it was long."""
+    """Warn of the body that touched longest without contact, where it was long."""
     layout = run.layout
     waits: dict[int, int] = {}
     for stops, increment in zip(layout.stops, layout.increments, strict=True):
@@ -58,7 +68,7 @@ def _light_touch(run: FinishedRun, forces: Array, inside: Flags) -> tuple[str, .
 
 
 def _lost_grip(run: FinishedRun, inside: Flags) -> tuple[str, ...]:
-    """When a hand that squeezes has lost the object; empty where it has not."""
+    """Warn where a hand that presses to a force has lost the object."""
     target_force, held = run.layout.grip_force, np.flatnonzero(inside.any(axis=1))
     if target_force is None or inside[-1].any() or not len(held):
         return ()
@@ -71,7 +81,7 @@ def _lost_grip(run: FinishedRun, inside: Flags) -> tuple[str, ...]:
 
 
 def _pushed_away(run: FinishedRun, forces: Array, inside: Flags) -> tuple[str, ...]:
-    """When a hand that squeezes has lost an object whose contact it never established."""
+    """Warn where a hand that presses to a force has pushed the object away."""
     target_force, touched = run.layout.grip_force, np.flatnonzero((forces > 0.0).any(axis=1))
     if target_force is None or inside.any() or not len(touched) or touched[-1] == len(forces) - 1:
         return ()
@@ -83,11 +93,11 @@ def _pushed_away(run: FinishedRun, forces: Array, inside: Flags) -> tuple[str, .
 
 
 def _missed_force(run: FinishedRun, forces: Array, inside: Flags) -> tuple[str, ...]:
-    """Who has ended the closure below the force that was asked for, and which joints moved."""
+    """Warn of bodies below the requested force, and of joints that still moved."""
     target_force = run.layout.grip_force
     if target_force is None or len(forces) < 2:
         return ()
-    # a hand that feels with sensors stops at what they tell, which their errors change
+    # with tactile sensing the hand stops at readings, which have errors
     weak = (
         {} if run.layout.feels else _weak_bodies(run, forces, inside, RELEASE_RATIO * target_force)
     )
@@ -115,12 +125,12 @@ def _missed_force(run: FinishedRun, forces: Array, inside: Flags) -> tuple[str, 
             "grasp"
         )
     else:
-        cure = f"{_standing(run)}request a lower closure.force, or try the other grasp"
+        cure = f"{_limit_text(run)}request a lower closure.force, or try the other grasp"
     return (f"at the end of the closure {', and '.join(messages)}: {cure}",)
 
 
-def _standing(run: FinishedRun) -> str:
-    """Why targets stand still below the force: said only where all of them are at an end."""
+def _limit_text(run: FinishedRun) -> str:
+    """Explain targets that stand still below the force, where all are at their limits."""
     layout, targets = run.layout, np.asarray(run.state.targets)
     moved = layout.increments != 0.0
     at_end = (targets <= layout.lower + ROUNDING) | (targets >= layout.upper - ROUNDING)
@@ -130,34 +140,24 @@ def _standing(run: FinishedRun) -> str:
 def _weak_bodies(
     run: FinishedRun, forces: Array, inside: Flags, threshold: float
 ) -> dict[str, float]:
-    """Largest mean force of a drive's bodies over the last samples, where it is too small [N]."""
+    """Return the largest mean force of each actuator's bodies where it is too small [N]."""
     layout, weak_forces = run.layout, {}
     late = forces[-layout.samples :].mean(axis=0)
     for stops, increment in zip(layout.stops, layout.increments, strict=True):
         bodies = list(stops)
         if bodies and increment and inside[-1, bodies].any():
-            # as the law has it: a later phalanx that presses hard enough stops a joint, too
+            # by the closure law a distal phalanx that presses hard enough stops a joint, too
             body = max(bodies, key=lambda index: late[index])
             if late[body] < threshold:
                 weak_forces[layout.bodies[body]] = float(late[body])
     return weak_forces
 
 
-# --------------------
-# A hand that has closed beside the object: by how much it missed.
-
-
-SAMPLES = 24
-"""Instants of the closure that are looked at."""
-FAR = 1e3
-"""Farther than this is not measured [m]."""
-
-
-def missed_warnings(run: FinishedRun, forces: Array) -> tuple[str, ...]:
-    """What is said where nothing has touched the object, with how near the hand came to it.
+def miss_warnings(run: FinishedRun, forces: Array) -> tuple[str, ...]:
+    """Warn where nothing has touched the object, with the smallest distance of the hand.
 
     Args:
-        run: A run that nothing interrupted.
+        run: The finished run.
         forces: Normal forces on the object that is to be grasped [N], (T, nb).
     """
     if run.state.idle == 0 or run.model.nflex or (forces > 0.0).any():  # or it was still closing
@@ -176,7 +176,7 @@ def missed_warnings(run: FinishedRun, forces: Array) -> tuple[str, ...]:
 
 
 def _nearest(run: FinishedRun) -> float:
-    """Least distance of the closing hand from the object where it was put [m]."""
+    """Compute the smallest distance of the closing hand from the object at its start [m]."""
     model, data = run.model, mujoco.MjData(run.model)
     pairs = [tuple(model.geom(name).id for name in pair) for pair in object_pairs(model)]
     addresses = _coordinates(model)
@@ -196,7 +196,7 @@ def _distance_text(distance: float) -> str:
 
 
 def _coordinates(model: mujoco.MjModel) -> slice:
-    """Where the object's own coordinates are in ``qpos``."""
+    """Return the positions of the object's coordinates in ``qpos``."""
     joints = np.flatnonzero(model.jnt_bodyid == model.body(OBJECT).id)
     if not len(joints):
         return slice(0, 0)

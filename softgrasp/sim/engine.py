@@ -1,4 +1,8 @@
-"""MuJoCo's own warnings: caught while a run lasts, and told with the result."""
+"""Services around MuJoCo: collected warnings, divergence, Ctrl-C, and memory that runs reuse.
+
+The engine state and the recording of a run take some megabytes, which the operating system provides
+page by page; for a grasp of a second that costs more than its controller.
+"""
 
 from __future__ import annotations
 
@@ -23,11 +27,11 @@ UNUSABLE = [
 HARMLESS = {
     "Linesearch objective is not convex": "rounding in the solver; harmless when it is rare",
 }
-"""What a warning means that does not say so itself."""
+"""Explanations of warnings that are harmless."""
 
 
 def sentences(seen: Counter[str]) -> list[str]:
-    """The caught warnings as sentences with their numbers."""
+    """Write the collected warnings as sentences with their counts."""
     messages = []
     for text, count in seen.items():
         times = "once" if count == 1 else f"{count} times"
@@ -54,13 +58,9 @@ def caught_warnings() -> Iterator[Counter[str]]:
 
 
 def has_diverged(data: mujoco.MjData) -> bool:
-    """Whether MuJoCo has met a position, velocity or acceleration that is not usable."""
+    """Whether MuJoCo has reported an invalid position, velocity or acceleration."""
     numbers = data.warning.number.tolist()
     return any(numbers[kind] > 0 for kind in UNUSABLE)
-
-
-# --------------------
-# A run that the user stopped: the finished part is not lost.
 
 
 class Interrupted(KeyboardInterrupt):
@@ -71,35 +71,35 @@ class Interrupted(KeyboardInterrupt):
     """
 
     def __init__(self, result: GraspResult) -> None:
-        """Keep what was finished."""
+        """Store the finished part."""
         super().__init__(f"interrupted at {result.simulated_time:.3f} s")
         self.result = result
 
 
 @contextmanager
 def held_back() -> Iterator[Callable[[], None]]:
-    """Hold Ctrl-C back to moments at which the engine and the recording agree.
+    """Delay Ctrl-C until the engine and the recording are consistent.
 
-    A second Ctrl-C is not held back. Nothing is changed where the program has a handler of its
-    own, and outside its main thread.
+    A second Ctrl-C is not delayed. Nothing is changed where the program has a custom handler, and
+    outside the main thread.
 
     Yields:
-        To be called at such moments: raises KeyboardInterrupt where Ctrl-C has come.
+        Function to call at such moments: raises KeyboardInterrupt if Ctrl-C was pressed.
     """
     usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if not usual or threading.current_thread() is not threading.main_thread():
         yield lambda: None
         return
-    came = False
+    pressed = False
 
     def record(number: int, frame: FrameType | None) -> None:
-        nonlocal came
-        if came:
+        nonlocal pressed
+        if pressed:
             signal.default_int_handler(number, frame)
-        came = True
+        pressed = True
 
     def let_through() -> None:
-        if came:
+        if pressed:
             raise KeyboardInterrupt
 
     signal.signal(signal.SIGINT, record)
@@ -109,43 +109,35 @@ def held_back() -> Iterator[Callable[[], None]]:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-# --------------------
-# Memory that one run after the other uses.
-#
-# The engine's state and the recording of a run are some megabytes, which come fresh from the
-# system
-# page by page; for a grasp of a second that costs more than its controller.
-
-
 class Workspace:
-    """An engine state and recordings; what an earlier run has left in them is gone."""
+    """An engine state and recordings that the next run overwrites."""
 
     def __init__(self) -> None:
-        """Hold nothing yet."""
+        """Start without memory."""
         self._data: mujoco.MjData | None = None
         self._sizes: tuple[int, ...] = ()
         self._recording: Recording | None = None
         self._widths: tuple[int, ...] = ()
 
     def data(self, model: mujoco.MjModel) -> mujoco.MjData:
-        """An engine state for a model, to be reset; the last one where the sizes are the same."""
+        """Return an engine state for a model, to be reset; the last one if the sizes are equal."""
         sizes = _sizes(model)
         if self._data is None or sizes != self._sizes:
             self._data, self._sizes = mujoco.MjData(model), sizes
         return self._data
 
     def recording(self, model: mujoco.MjModel, bodies: int, width: int, rows: int) -> Recording:
-        """Room for the rows of a run, forces zero; see ``Recording.empty``."""
+        """Return a recording for a run, with zero forces; see ``Recording.empty``."""
         before = self._recording
         recording_view = self.side_by_side(model, bodies, width, rows, 1).one(0)
-        if self._recording is before:  # all other rows are written whole
+        if self._recording is before:  # all other arrays are overwritten
             recording_view.force[:rows] = 0.0
         return recording_view
 
     def side_by_side(
         self, model: mujoco.MjModel, bodies: int, width: int, rows: int, count: int
     ) -> Recording:
-        """Room for runs side by side, to be written whole; see ``Recording.side_by_side``."""
+        """Return recordings side by side, to be overwritten; see ``Recording.side_by_side``."""
         widths = (model.nq, model.nu, bodies, width)
         kept = self._recording
         shape = (0, 0) if kept is None else kept.time.shape
@@ -156,7 +148,7 @@ class Workspace:
 
 
 def _sizes(model: mujoco.MjModel) -> tuple[int, ...]:
-    """All numbers of things in a model: they decide the layout of its MjData."""
+    """Return all sizes of a model: they determine the layout of its MjData."""
     return tuple(getattr(model, name) for name in _size_names())
 
 

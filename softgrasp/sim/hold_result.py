@@ -1,4 +1,8 @@
-"""The hold test: what the object does in the hand from the end of the closure on."""
+"""Evaluation of the hold test: motion of the object in the hand from the end of the closure on.
+
+Drop and rotation are measured in the frame of the palm and compared with the criterion; pushes and
+pulls are evaluated one by one, and creep over the last part under load.
+"""
 
 from __future__ import annotations
 
@@ -28,15 +32,19 @@ from softgrasp.sim.result import DirectionTest, HoldTest, ObjectMotion, OtherHel
 from softgrasp.sim.run_record import FinishedRun
 
 CREEP_FRACTION = 0.25
-"""Creep is the mean speed over this last share of the time under full load, or at the top."""
+"""Last fraction of the time under full load, or at the top, over which creep is the mean speed."""
+
+
+MIN_CREEP = 1e-4
+"""Creep that is reported [m/s]: a tenth of the default limit of a hold test in half a second."""
 
 
 def hold_test(run: FinishedRun, tracks: list[Track]) -> HoldTest | None:
-    """What the objects did since the test began; None where there was no whole test.
+    """Evaluate the test; None where it was not completed.
 
     Args:
         run: The run.
-        tracks: Of all objects, the one that is judged first.
+        tracks: Tracks of all objects, the one to be grasped first.
     """
     scene, begin = run.scene, run.hold_from
     criterion = scene.success or scene.lift
@@ -72,24 +80,24 @@ def hold_test(run: FinishedRun, tracks: list[Track]) -> HoldTest | None:
 
 
 def _others(run: FinishedRun, tracks: list[Track]) -> tuple[OtherHeld, ...]:
-    """What further objects did in the hand, which is told and not judged."""
+    """Return the motion of further objects in the hand."""
     held_objects = []
     for name, track in zip(run.scene.object_names[1:], tracks, strict=True):
         positions, orientations = seen_from_palm(run, *track)
         last = min(_before_trials(run), len(track.position) - 1) - (run.hold_from or 0)
-        rows = slice(0, last + 1)  # pushes and pulls are on the one that is judged
+        rows = slice(0, last + 1)  # pushes and pulls act on the first object only
         drop, rotation = (float(v.max()) for v in _displaced(positions[rows], orientations[rows]))
         held_objects.append(OtherHeld(name=name, drop_m=drop, rotation_rad=rotation))
     return tuple(held_objects)
 
 
 def is_held(run: FinishedRun, hold: HoldTest | None, pressed: Array) -> bool | None:
-    """Whether a hold test was passed; None where none was asked for, or none could be ended.
+    """Whether a hold test was passed; None without a criterion or where the run was interrupted.
 
     Args:
         run: The run.
         hold: The test; None where it was not reached.
-        pressed: Normal force of each body on the object that is judged at the end, (nb,) [N].
+        pressed: Normal force of each body on the first object at the end, (nb,) [N].
     """
     criterion = run.scene.success or run.scene.lift
     if criterion is None or not (run.finished or run.diverged):
@@ -109,7 +117,7 @@ def is_held(run: FinishedRun, hold: HoldTest | None, pressed: Array) -> bool | N
 
 
 def bodies_on_object(run: FinishedRun, pressed: Array) -> int:
-    """How many bodies are in established contact with the object to be grasped at the end.
+    """Count bodies in established contact with the object to be grasped at the end.
 
     Args:
         run: The run.
@@ -122,7 +130,7 @@ def bodies_on_object(run: FinishedRun, pressed: Array) -> int:
 
 
 def seen_from_palm(run: FinishedRun, position: Array, quaternion: Array) -> tuple[Array, Array]:
-    """The object's track since the test began in the frame of the palm, (n, 3) and (n, 4)."""
+    """Compute the object's track in the palm frame since the test began, (n, 3) and (n, 4)."""
     begin = run.hold_from or 0
     palm_positions, palm_quaternions = _palm_track(run, range(begin, len(position)))
     hand = Rotation.from_quat(palm_quaternions, scalar_first=True).inv()
@@ -132,7 +140,7 @@ def seen_from_palm(run: FinishedRun, position: Array, quaternion: Array) -> tupl
 
 
 def _palm_track(run: FinishedRun, rows: range) -> tuple[Array, Array]:
-    """Pose of the palm in the world, a row each, or one row where it stands still."""
+    """Compute poses of the palm in the world, one per row, or one where it stands still."""
     palm = run.model.body(names.hand_body(run.scene.hand)).id
     if run.model.body_weldid[palm] == 0:
         return run.data.xpos[[palm]], run.data.xquat[[palm]]
@@ -146,14 +154,14 @@ def _palm_track(run: FinishedRun, rows: range) -> tuple[Array, Array]:
 
 
 def _displaced(positions: Array, rotations: Array) -> tuple[Array, Array]:
-    """How far it has gone [m] and turned [rad] since the first row, (n,) each."""
+    """Compute displacement [m] and rotation [rad] since the first row, (n,) each."""
     return np.linalg.norm(positions - positions[0], axis=1), rotation_angles(
         rotations, rotations[0]
     )
 
 
 def _trial_rows(run: FinishedRun, trial: Trial | Pulled) -> list[int]:
-    """The closed state and the rows of a trial, counted from the beginning of the test."""
+    """Return the rows of the closed state and of a trial, counted from the start of the test."""
     begin = run.hold_from or 0
     return [row - begin for row in (trial.begin, *range(trial.first, trial.end + 1))]
 
@@ -183,7 +191,7 @@ def _pull(run: FinishedRun, pulled: Pulled, positions: Array) -> PullTest:
     start, end = float(times[pulled.first - 1]), float(times[pulled.end])
     last = pulled.end if pulled.slipped is None else pulled.slipped
     slip = None
-    if pulled.slipped is not None:  # the row before is the last one that was held
+    if pulled.slipped is not None:  # the row before is the last one without slip
         slip = max(pulled.rate * (float(times[pulled.slipped]) - start), 0.0)
     min_force, largest = pulled.pull.min_force, pulled.rate * (end - start)
     borne = largest if slip is None else slip
@@ -201,7 +209,7 @@ def _pull(run: FinishedRun, pulled: Pulled, positions: Array) -> PullTest:
 
 
 def _direction_creep(run: FinishedRun, trial: Trial, positions: Array) -> float:
-    """Mean speed over the last quarter of a trial [m/s]."""
+    """Compute the mean speed over the last quarter of a trial [m/s]."""
     trial_positions = positions[_trial_rows(run, trial)]
     late = max(round(CREEP_FRACTION * (len(trial_positions) - 1)), 1)
     crept = float(np.linalg.norm(trial_positions[-1] - trial_positions[-1 - late]))
@@ -215,7 +223,7 @@ def _first_failure(
     tests: list[DirectionTest],
     pulls: list[PullTest],
 ) -> tuple[str | None, float | None]:
-    """In which part of the run a limit was exceeded first, and when [s]."""
+    """Find the part of the run in which a limit was exceeded first, and the time [s]."""
     beyond = np.flatnonzero((gone[0] > criterion.max_drop) | (gone[1] > criterion.max_rotation))
     if beyond.size:
         row = int(beyond[0]) + (run.hold_from or 0)
@@ -229,7 +237,7 @@ def _first_failure(
 
 
 def _last_time(run: FinishedRun, criterion: SuccessCriterion | Lift) -> float:
-    """Time under full load, at the top, or of the last part before the directions [s]."""
+    """Return the time under full load, at the top, or of the last part before the pushes [s]."""
     if isinstance(criterion, Lift) or (criterion.gravity is not None and not criterion.motion):
         return criterion.hold_time
     parts = [phase for phase in run.phases if phase.end <= _before_trials(run)]
@@ -237,13 +245,13 @@ def _last_time(run: FinishedRun, criterion: SuccessCriterion | Lift) -> float:
 
 
 def _before_trials(run: FinishedRun) -> int:
-    """The last row before directions and pulls."""
+    """Return the last row before pushes and pulls."""
     begins = [trial.begin for trial in run.trials] + [pull.begin for pull in run.pulls]
     return min(begins, default=run.recording.rows)
 
 
 def _load(run: FinishedRun, criterion: SuccessCriterion | Lift) -> float:
-    """The largest acceleration against which the object was held [m/s²]."""
+    """Return the largest acceleration against which the object was held [m/s²]."""
     loads = [run.scene.gravity]
     if isinstance(criterion, SuccessCriterion):
         loads = [criterion.gravity or run.scene.gravity, *criterion.directions]
@@ -254,16 +262,8 @@ def _mass(run: FinishedRun) -> float:
     return float(run.model.body_subtreemass[run.model.body(names.OBJECT).id])
 
 
-# --------------------
-# Friction that creeps: an engine's regularised friction lets what it holds go slowly.
-
-
-MIN_CREEP = 1e-4
-"""Creep that is told [m/s]: a tenth of the default limit of a hold test in half a second."""
-
-
 def creep_warnings(scene: GraspScene, hold: HoldTest | None, held: bool | None) -> tuple[str, ...]:
-    """What is said of an object that creeps in the hand because of the scene's settings.
+    """Warn of an object that creeps in the hand because friction is regularised.
 
     Measured in the two-pad scene at 98 % of Coulomb's bound: 31 mm/s over ``impratio``, with
     ``impratio`` 1 it slides out (docs/success.md).
@@ -271,7 +271,7 @@ def creep_warnings(scene: GraspScene, hold: HoldTest | None, held: bool | None) 
     Args:
         scene: The scene.
         hold: Its hold test.
-        held: Whether it was passed; what fell does not creep.
+        held: Whether it was passed; an object that fell does not creep.
     """
     default_impratio = Solver().impratio
     if (
@@ -288,12 +288,8 @@ def creep_warnings(scene: GraspScene, hold: HoldTest | None, held: bool | None) 
     )
 
 
-# --------------------
-# Tests in which the object weighs nothing, though it is lifted or shaken.
-
-
-def weightless_warnings(scene: GraspScene, hold: HoldTest | None) -> tuple[str, ...]:
-    """What is said where a wrist carries an object that has no weight.
+def zero_gravity_warnings(scene: GraspScene, hold: HoldTest | None) -> tuple[str, ...]:
+    """Warn where a wrist carries an object without weight.
 
     Args:
         scene: The scene.
@@ -307,21 +303,17 @@ def weightless_warnings(scene: GraspScene, hold: HoldTest | None) -> tuple[str, 
     )
 
 
-# --------------------
-# The ways of objects through the world.
-
-
 class Track(NamedTuple):
-    """An object's way through the world."""
+    """Pose of an object over time in the world."""
 
     position: Array
-    """Of its centre of mass [m], (T, 3)."""
+    """Centre of mass, (T, 3) [m]."""
     quaternion: Array
-    """(T, 4)"""
+    """Orientation wxyz, (T, 4)."""
 
 
 def object_tracks(run: FinishedRun, qpos: Array) -> list[Track]:
-    """The ways of all objects through the world, the one to be grasped first."""
+    """Compute the tracks of all objects, the one to be grasped first."""
     return [_track(run.model, placed, qpos) for placed in placed_items(run.scene)]
 
 
@@ -344,7 +336,7 @@ def _track(model: mujoco.MjModel, placed: PlacedItem, qpos: Array) -> Track:
 
 
 def object_motion(name: str, position: Array, quaternion: Array) -> ObjectMotion:
-    """From where to where an object went on a track of positions and quaternions."""
+    """Compute the displacement and rotation of an object from its track."""
     rotation = relative_quaternions(quaternion[-1], quaternion[0])
     return ObjectMotion(
         name=name,

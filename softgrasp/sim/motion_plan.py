@@ -1,4 +1,9 @@
-"""Where the hand goes in a sequence: from phases to targets of what carries it."""
+"""Motion planning of a run: targets of the wrist or arm, of fingers before the closure, and loads.
+
+``MountTrajectory`` turns the phases of a sequence into targets of the wrist or arm, ``lift_path``
+those of a lift; ``gravity_steps`` is the load ramp of a hold test; ``planned_targets`` extrapolates
+the actuators of a closure as long as contact does not change.
+"""
 
 from __future__ import annotations
 
@@ -24,9 +29,14 @@ from softgrasp.mechanics.transforms import Array, minimum_jerk
 from softgrasp.model.arm import arm_base, carrier_start, carrier_targets, home_pose, start_pose
 from softgrasp.model.scene import start_targets
 
+LONGEST = 0.01
+"""Longest time of constant gravity in a ramp [s]; a batch steps that long without Python."""
+STEPS_PER_DECAY = 2
+"""A load step is at most the remaining load divided by this."""
+
 
 class PhaseRows(NamedTuple):
-    """A phase that a run has gone through."""
+    """Rows of a phase of a run."""
 
     name: str
     begin: int
@@ -36,10 +46,10 @@ class PhaseRows(NamedTuple):
 
 
 class MountTrajectory:
-    """Where a hand has got to on its sequence."""
+    """Targets of the wrist or arm that carries the hand through a sequence."""
 
     def __init__(self, scene: GraspScene) -> None:
-        """Stand at the start.
+        """Begin at the start pose.
 
         Raises:
             BuildError: The arm does not reach.
@@ -49,14 +59,14 @@ class MountTrajectory:
         self._targets = np.array(carrier_start(scene))
 
     def through(self, phase: Phase, samples: int) -> Array:
-        """Targets of what carries the hand in a phase, and go there, (samples, nc) [m or rad].
+        """Compute wrist or arm targets in a phase, (samples, nc) [m or rad], and advance.
 
         Args:
             phase: Any but the closure.
-            samples: Control samples that it takes.
+            samples: Control samples of the phase.
 
         Raises:
-            BuildError: The arm does not reach, or the wrist would turn too far.
+            BuildError: The arm does not reach, or a wrist angle is out of range.
         """
         poses = self._poses(phase, samples)
         if poses is None:
@@ -66,7 +76,7 @@ class MountTrajectory:
         return targets
 
     def _poses(self, phase: Phase, samples: int) -> Array | None:
-        """Poses of the hand in the world, (samples, 4, 4); None where it stays."""
+        """Compute poses of the hand in the world, (samples, 4, 4); None where it stands still."""
         fractions, still = eased(samples)[:, None], np.zeros((samples, 3))
         match phase:
             case ApproachPhase():
@@ -98,13 +108,13 @@ class MountTrajectory:
 
 
 def finger_path(scene: GraspScene, phase: Phase, targets: Array, samples: int) -> Array:
-    """Targets of the hand's own drives in a phase before the closure, (samples, nd).
+    """Compute targets of the hand's actuators in a phase before the closure, (samples, nd).
 
     Args:
         scene: The scene.
         phase: The phase.
-        targets: The drives' targets right before, (nd,) [rad, m or Pa].
-        samples: Control samples that it takes.
+        targets: Targets of the actuators before the phase, (nd,) [rad, m or Pa].
+        samples: Control samples of the phase.
     """
     goal = targets
     if isinstance(phase, PreshapePhase):
@@ -112,12 +122,8 @@ def finger_path(scene: GraspScene, phase: Phase, targets: Array, samples: int) -
     return np.asarray(targets + eased(samples)[:, None] * (goal - targets))
 
 
-# --------------------
-# Where the wrist or the arm has to be while it lifts the hand.
-
-
 def lift_path(scene: GraspScene, lift: Lift, samples: int) -> Array:
-    """Targets of what carries the hand, straight up from rest to rest, (samples, n) [m or rad].
+    """Compute wrist or arm targets straight up from rest to rest, (samples, n) [m or rad].
 
     Raises:
         BuildError: The arm does not reach.
@@ -131,30 +137,19 @@ def lift_path(scene: GraspScene, lift: Lift, samples: int) -> Array:
     return straight_path(scene.arm.chain, start, up, fractions)
 
 
-# --------------------
-# How gravity, or another load, grows in a hold test.
-
-
-LONGEST = 0.01
-"""Gravity stays for up to this time [s] before it grows again, so that the physics need not wait
-for the controller at every sample."""
-STEPS_PER_DECAY = 2
-"""What is put on at once is at most the load that is still missing over this."""
-
-
 def gravity_steps(
     criterion: SuccessCriterion, before: Array, period: float
 ) -> Iterator[tuple[int, Array]]:
-    """Gravity from its value before the test to the full load, as weights that are put on.
+    """Yield gravity from its value before the test to the full load.
 
     It follows a straight ramp in steps that shrink to one sample towards its end. An elastic
-    grasp swings by as much again when a step is put on, and half of what is missing cannot
-    overshoot the full load.
+    grasp overshoots a step by as much again, and half of the remaining load cannot overshoot the
+    full load.
 
     Args:
         criterion: The hold test.
         before: Gravity before it [m/s²], (3,).
-        period: Of the controller [s].
+        period: Control period [s].
 
     Yields:
         Control samples, and gravity during them [m/s²]; the time under full load is the last.
@@ -167,11 +162,11 @@ def gravity_steps(
 
 
 def load_fractions(ramp_time: float, period: float) -> Iterator[tuple[int, float]]:
-    """The steps of such a ramp: control samples, and the share of the load during them.
+    """Yield the steps of a ramp: control samples, and the fraction of the load during them.
 
     Args:
-        ramp_time: [s]
-        period: Of the controller [s].
+        ramp_time: Time of the ramp [s].
+        period: Control period [s].
     """
     ramp = max(round(ramp_time / period), 1)
     longest = max(round(LONGEST / period), 1)
@@ -182,10 +177,6 @@ def load_fractions(ramp_time: float, period: float) -> Iterator[tuple[int, float
         yield samples, done / ramp
 
 
-# --------------------
-# Targets of many control samples at once, as long as contact does not change.
-
-
 def planned_targets(
     targets: Array,
     increments: Array,
@@ -193,16 +184,16 @@ def planned_targets(
     limits: tuple[Array, Array],
     samples: int,
 ) -> Array:
-    """Targets of the coming control samples, as long as contact does not change.
+    """Compute targets of the coming control samples, as long as contact does not change.
 
-    Every free drive grows by its increment at each sample, up to its limit. The sums are taken
-    one after another, so that a plan made in two parts is the same bit for bit.
+    Every free actuator advances by its increment at each sample, up to its limit. Increments are
+    added one after another, so that a plan made in two parts is the same bit for bit.
 
     Args:
         targets: Targets of the last sample [rad, m or Pa], (nd,).
-        increments: Growth a control sample, zero for an inactive drive, (nd,).
-        free: Which drives may move, (nd,).
-        limits: Lowest and highest targets, (nd,) each.
+        increments: Increment per control sample, zero for an inactive actuator, (nd,).
+        free: Whether each actuator may move, (nd,).
+        limits: Lower and upper limits, (nd,) each.
         samples: Samples to plan.
 
     Returns:

@@ -1,6 +1,7 @@
-"""Quality of the grasp while it happens: contacts at samples of a run, and ε from them.
+"""Grasp quality along a run: contacts at samples of a finished run, friction margins and ε.
 
-ε is computed when it is first asked for, as in writing the result.
+``quality_log`` detects the contacts in the recorded postures after the run, so that the closed loop
+is as fast as without them (decision 0014); ``QualityLog`` computes ε from them at first use.
 """
 
 from __future__ import annotations
@@ -8,17 +9,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
 from softgrasp.mechanics.transforms import Array
+from softgrasp.sim.contacts import GraspContactReader, GraspContacts, object_reach
 
+if TYPE_CHECKING:
+    from softgrasp.sim.run_record import FinishedRun
+
+RATE = 100.0
+"""Default rate of samples [1/s]."""
 EDGES = 8
-"""Of the friction pyramids of ε, in the L1 norm with unit normal components."""
+"""Edges of the friction pyramids of ε, in the L1 norm with unit normal components."""
 PREFIX = "quality_"
-"""Of its arrays in ``trajectory.npz``."""
+"""Prefix of the arrays of the log in ``trajectory.npz``."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,11 +37,11 @@ class QualityLog:
     """(Q,) [s]"""
     margin: Array
     """Friction margin 1 − |Ft|/(µ·Fn) of the body that is nearest to slipping, (Q,) [–]; NaN where
-    none presses."""
+    no body presses."""
     center: Array
     """Centre of mass of the object, (Q, 3) [m]."""
     first: NDArray[np.int64]
-    """Where the contacts of each sample begin in the arrays below, (Q + 1,)."""
+    """Index of the first contact of each sample in the arrays below, (Q + 1,)."""
     points: Array
     """(N, 3) [m]"""
     normals: Array
@@ -45,8 +53,8 @@ class QualityLog:
     body: NDArray[np.int64]
     """Column of the body in ``contact_bodies``, (N,)."""
     torque_scale: Array
-    """What moments are divided by, (): the largest distance of the object's surface from its
-    centre of mass [m]."""
+    """Length by which moments are divided, () [m]: the largest distance of the object's surface
+    from its centre of mass."""
 
     @cached_property
     def epsilon(self) -> Array:
@@ -94,13 +102,13 @@ class QualityLog:
         return measures | ({"friction_margin": margin} if np.isfinite(margin) else {})
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """What ``trajectory.npz`` has of it."""
+        """Return the arrays that ``trajectory.npz`` contains."""
         logged = {PREFIX + field.name: getattr(self, field.name) for field in fields(self)}
         return {**logged, PREFIX + "epsilon": self.epsilon}
 
     @classmethod
     def of_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> QualityLog | None:
-        """The log that was saved; None where none was."""
+        """Return the log that was saved; None without one."""
         names = [field.name for field in fields(cls)]
         if any(PREFIX + name not in arrays for name in (*names, "epsilon")):
             return None
@@ -109,7 +117,7 @@ class QualityLog:
         return log
 
     def _epsilon(self, sample: int) -> float:
-        from softgrasp import quality  # most runs never ask, and it takes a while to load
+        from softgrasp import quality  # most runs never use it, and it loads slowly
 
         contacts = thinned(self.contacts(sample))
         return quality.epsilon(**contacts, edges=EDGES) if len(contacts["points"]) > 1 else 0.0
@@ -120,7 +128,7 @@ class QualityLog:
 
 
 def thinned(contacts: dict[str, Any]) -> dict[str, Any]:
-    """The contacts of which a wrench space is made: few enough for it to take no seconds."""
+    """Select the contacts for a wrench space: few enough to compute it in less than seconds."""
     from softgrasp.quality.grasp_wrench_space import few_contacts
 
     points, scale = contacts["points"], contacts["torque_scale"]
@@ -130,7 +138,7 @@ def thinned(contacts: dict[str, Any]) -> dict[str, Any]:
 
 
 def measures_of(contacts: dict[str, Any]) -> dict[str, Any]:
-    """Measures of contacts by name, with their conventions.
+    """Compute grasp measures by name, with their conventions.
 
     Args:
         contacts: Arguments of ``quality.epsilon``.
@@ -163,3 +171,65 @@ def measures_of(contacts: dict[str, Any]) -> dict[str, Any]:
         "isotropy": quality.isotropy(G),
         "ellipsoid_volume": quality.ellipsoid_volume(G),
     }
+
+
+def quality_log(run: FinishedRun, rate: float = RATE) -> QualityLog | None:
+    """Detect the contacts along a run; None for a deformable object or a run that diverged.
+
+    Args:
+        run: The finished run.
+        rate: Rate of samples [1/s]; 0 for the end only.
+    """
+    recording, model = run.recording, run.model
+    if run.diverged or model.nflex:
+        return None
+    rows = _rows(run, rate)
+    reader, data = GraspContactReader(model, list(run.built.bodies)), mujoco.MjData(model)
+    sampled: list[GraspContacts] = []
+    centers = np.zeros((len(rows), 3))
+    for index, row in enumerate(rows.tolist()):
+        sampled.append(reader.posed(data, recording.qpos[row]))
+        centers[index] = data.xipos[reader.object_body]
+    counts = [len(contacts.points) for contacts in sampled]
+    joined = {
+        name: np.concatenate([getattr(contacts, name) for contacts in sampled])
+        for name in ("points", "normals", "friction", "torsion", "body")
+    }
+    force = recording.force[rows].reshape(len(rows), len(run.built.bodies), -1, 3)
+    return QualityLog(
+        time=recording.time[rows].copy(),
+        margin=_margins(sampled, force),
+        center=centers,
+        first=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+        torque_scale=np.array(object_reach(model)),
+        **joined,
+    )
+
+
+def _rows(run: FinishedRun, rate: float) -> NDArray[np.int64]:
+    """Return rows at a rate from the first one on, and the last one."""
+    last = run.recording.rows - 1
+    if rate == 0.0:
+        return np.array([last])
+    stride = max(round(1.0 / (rate * run.scene.control_period)), 1)
+    return np.unique(np.append(np.arange(0, last + 1, stride), last))
+
+
+def _margins(sampled: list[GraspContacts], force: Array) -> Array:
+    """Compute the smallest friction margin of a body at each sample, (Q,).
+
+    Args:
+        sampled: Contacts of each sample.
+        force: Normal force and friction of each slot of each body, (Q, nb, slots, 3) [N].
+    """
+    margins = np.full(len(sampled), np.nan)
+    for index, contacts in enumerate(sampled):
+        normal = force[index, :, :, 0].sum(axis=1)
+        sliding = np.hypot(force[index, :, :, 1], force[index, :, :, 2]).sum(axis=1)
+        friction = np.zeros(len(normal))
+        friction[contacts.body] = contacts.friction
+        holds = friction * normal
+        pressing = holds > 0.0
+        if pressing.any():
+            margins[index] = float((1.0 - sliding[pressing] / holds[pressing]).min())
+    return margins

@@ -1,4 +1,8 @@
-"""The result of a run: what happened, in numbers and time series."""
+"""Result of a run: status, contact records, hold test, objects, sensor readings and time series.
+
+``GraspResult`` is what ``simulate`` returns; the other classes are its parts. All values are
+those of ``result.json`` (units in the field names) and ``trajectory.npz``, see ``serialization``.
+"""
 
 from __future__ import annotations
 
@@ -32,22 +36,42 @@ if TYPE_CHECKING:
     from softgrasp.sim.quality_log import QualityLog
 
 
-# --------------------
-# How a grasp ended: statuses whose value is the sentence that the user needs.
+EJECTION_DISTANCE = 2.0
+"""Distance in radii of the object, from which an object without contact has left the hand [–]."""
+Names = NDArray[np.str_]
+TRAJECTORY_KEYS = (
+    "time",
+    "joint_names",
+    "joint_position",
+    "actuator_names",
+    "joint_target",
+    "object_position",
+    "object_quat_wxyz",
+    "contact_bodies",
+    "normal_force",
+    "friction_force",
+    "in_contact",
+)
+"""Arrays of ``trajectory.npz``, one row per control period where they have a time axis."""
+SOFT_KEYS = ("pressure", "curvature")
+"""Arrays that a hand with soft fingers adds."""
+OBJECTS_KEYS = ("object_names", "object_positions", "object_quats_wxyz", "object_normal_force")
+"""Arrays that further objects add."""
+SENSOR_KEYS = ("sensor_names", "sensor_values", "sensor_truth")
+"""Arrays that sensors add."""
+ADDED_KEYS = (*SOFT_KEYS, *OBJECTS_KEYS, "object_nodes", *SENSOR_KEYS)
+"""Arrays that are present where they apply."""
+WRENCH = ("fx", "fy", "fz", "tx", "ty", "tz")
 
 
 class GraspStatus(Enum):
-    """How a run ended; an outcome, not an error."""
+    """How a run ended; the value is a sentence for the user."""
 
     CLOSED = "the hand has closed on the object and stands still"
     NO_CONTACT = "the hand has closed without establishing contact with the object"
     TIMED_OUT = "time ran out while joints were still closing"
     EJECTED = "the object has left the hand"
     DIVERGED = "the simulation has diverged"
-
-
-EJECTION_DISTANCE = 2.0
-"""An object that ends without contact this many of its own radii away has left the hand."""
 
 
 def grasp_status(
@@ -58,13 +82,13 @@ def grasp_status(
     displacement: float,
     object_radius: float,
 ) -> GraspStatus:
-    """The status of a run that did not diverge.
+    """Determine the status of a run that did not diverge.
 
     Args:
         touched: Whether any body of the hand touched the object at any time.
         in_contact: Whether contact is established with any body at the end.
         moving: Whether targets were still moving at the end.
-        displacement: How far the object's centre has gone [m].
+        displacement: Displacement of the object's centre [m].
         object_radius: Radius of a ball around the object [m].
     """
     gone = touched and displacement > EJECTION_DISTANCE * object_radius
@@ -75,14 +99,10 @@ def grasp_status(
     return GraspStatus.CLOSED if in_contact else GraspStatus.NO_CONTACT
 
 
-# --------------------
-# What a result tells of contacts: changes, histories, what was set and what measured.
-
-
 class ContactEvent(Description):
     """A change of contact between a body of the hand and objects, at a control sample.
 
-    A body that touches several objects has one event; it tells of the one that it presses hardest.
+    A body that touches several objects has one event, of the one that it presses hardest.
     """
 
     time_s: float
@@ -93,9 +113,9 @@ class ContactEvent(Description):
     """Empty for the palm."""
     kind: Literal["touching", "established", "lost"]
     object: str | None = None
-    """Name of the object; of a lost contact the last one. None in results that do not tell."""
+    """Name of the object; of a lost contact the last one. None in results without it."""
     point_m: Vec3 | None = None
-    """Centre of pressure in the world; None where a lost contact has no point any more."""
+    """Centre of pressure in the world; None for a lost contact without a point."""
     normal: Vec3 | None = None
     """Unit normal into the object."""
     normal_force_N: float = 0.0
@@ -132,12 +152,12 @@ class BodyContact(Description):
 
 
 class OtherContact(Description):
-    """A contact at the end that is none of the hand with an object."""
+    """A contact at the end other than the hand on an object."""
 
     first: str
     """Name of an object, or body of the hand."""
     second: str
-    """Name of a later object, or of what stands around."""
+    """Name of a later object, or of a part of the surroundings."""
     point_m: Vec3
     """Centre of pressure in the world."""
     normal: Vec3
@@ -147,36 +167,32 @@ class OtherContact(Description):
     friction_force_N: float
     """Sum over its points."""
     force_N: Vec3
-    """Whole force on the second one in the world; the first one feels the opposite."""
+    """Total force on the second one in the world; on the first one it is opposite."""
     separation_m: float
     """Negative where the two overlap; the deepest point's."""
 
 
 class ContactModel(Description):
-    """Which contact was asked for, which one was set, and what was measured at the end."""
+    """Requested contact, contact that was set, and stiffness measured at the end."""
 
     asked: Contact
     used: Contact
-    """As asked, or softer where the time step could not honour it and that was allowed."""
+    """As requested, or softer where the time step needed it and that was allowed."""
     measured_stiffness_N_m: dict[str, float]
     """Normal force over penetration of each pair in contact at the end."""
     set_stiffness_N_m: dict[str, float] = Field(default_factory=dict)
-    """What was set for these pairs, where it is not the scene's contact for all."""
+    """Set stiffness of these pairs, where it differs from the scene's contact."""
 
     integrator: str
     timestep_s: float
 
     def set_stiffness(self, pair: str) -> float:
-        """What was set for a pair [N/m]."""
+        """Return the stiffness that was set for a pair [N/m]."""
         return self.set_stiffness_N_m.get(pair, self.used.stiffness)
 
 
-# --------------------
-# What a result tells of its parts and of the hold test: pushes, pulls, drift and creep.
-
-
 class PhaseSpan(Description):
-    """A part of a run: closure, phase of a sequence, hold test, direction of one."""
+    """A part of a run: closure, phase of a sequence, hold test, or push."""
 
     name: str
     start_s: float
@@ -184,7 +200,7 @@ class PhaseSpan(Description):
 
 
 class DirectionTest(Description):
-    """What the object did in the hand under one direction of a hold test."""
+    """Motion of the object in the hand under one push of a hold test."""
 
     name: str
     """``+x``, or the unit vector."""
@@ -194,7 +210,7 @@ class DirectionTest(Description):
     """Acceleration times the object's mass."""
     start_s: float
     end_s: float
-    """Earlier than asked where a limit was exceeded."""
+    """Earlier than requested where a limit was exceeded."""
     drop_m: float
     """Largest distance of its centre from the closed state, in the frame of the palm."""
     rotation_rad: float
@@ -204,29 +220,29 @@ class DirectionTest(Description):
 
 
 class PullTest(Description):
-    """What it took to pull the object out of the hand."""
+    """Force that it took to pull the object out of the hand."""
 
     name: str
-    """Of the direction: ``+x``, or the unit vector."""
+    """Name of the direction: ``+x``, or the unit vector."""
     slip_force_N: float | None = None
-    """Force from which on all contacts slipped; None where they did not up to the largest one."""
+    """Force from which all contacts slipped; None where they did not."""
     largest_force_N: float
-    """That was put on."""
+    """Largest force that was applied."""
     friction_N: float
     """Sum of µ·N over all contacts of the closed hand: Coulomb's bound where all of them resist
     along the pull and none presses more while it grows."""
     rate_N_s: float
-    """At which the force grew from zero [N/s]."""
+    """Rate of the force, from zero."""
     start_s: float
     end_s: float
     drop_m: float
-    """Way of the object's centre in the frame of the palm until it slipped, or until the end."""
+    """Displacement of the object's centre in the palm frame until it slipped, or until the end."""
     held: bool | None = None
-    """Whether it bore the least force that was asked for; None where none was."""
+    """Whether it withstood the required minimum force; None where none was required."""
 
 
 class OtherHeld(Description):
-    """What a further object did in the hand meanwhile; it is told, not judged."""
+    """Motion of a further object in the hand; it does not decide whether the test is passed."""
 
     name: str
     drop_m: float
@@ -234,39 +250,35 @@ class OtherHeld(Description):
 
 
 class HoldTest(Description):
-    """What the object did in the hand from the end of the closure on.
+    """Motion of the object in the hand from the end of the closure on.
 
-    Numbers are the largest of what followed the closure and of all directions. Of several objects
-    the one to be grasped is judged.
+    Numbers are the largest of all parts after the closure and of all pushes. Of several objects
+    the one to be grasped decides.
     """
 
     drop_m: float
     """Largest distance of its centre from where the test began, in the frame of the palm."""
     rotation_rad: float
-    """Largest turn since the test began."""
+    """Largest rotation since the test began."""
     weight_N: float
     start_s: float
     creep_m_s: float
-    """Mean speed in the hand over the last quarter of the time under full load, or at the top."""
-    """Where the last part is none of these, over its last quarter."""
+    """Mean speed in the hand over the last quarter of the time under full load or at the top; where
+    the last part is none of these, over its last quarter."""
     lifted_m: float | None = None
-    """How much higher it is at the end than when the test began, where it was to be lifted."""
+    """Rise of the object during the test, where it was to be lifted."""
     failed_in: str | None = None
-    """The first part of the run, or direction, in which a limit was exceeded."""
+    """First part of the run, or push, in which a limit was exceeded."""
     failed_s: float | None = None
-    """When."""
+    """Time at which it was exceeded."""
     directions: tuple[DirectionTest, ...] = ()
     pulls: tuple[PullTest, ...] = ()
     others: tuple[OtherHeld, ...] | None = None
-    """Further objects; None where there are none."""
-
-
-# --------------------
-# What a result tells of objects and soft fingers at its end.
+    """Further objects; None without them."""
 
 
 class ObjectMotion(Description):
-    """Where an object started and where it ended, in the world."""
+    """Initial and final pose of an object in the world."""
 
     name: str
     initial_position_m: Vec3
@@ -275,7 +287,7 @@ class ObjectMotion(Description):
     final_quat_wxyz: Vec4
     displacement_m: Vec3
     rotation_rad: Vec3
-    """Turn since the start about (x, y, z) of intrinsic z-y-x."""
+    """Rotation since the start about (x, y, z) of intrinsic z-y-x."""
 
 
 class SoftFingerEnd(Description):
@@ -286,39 +298,12 @@ class SoftFingerEnd(Description):
     curvature_1_m: float
     """Bending angle from base to tip over the length."""
     discretisation_error_m: float | None
-    """How far the tip of its chain of links is from that of the beam that it stands for, at this
-    pressure with nothing in its way; see ``Equilibrium.discretisation_error``."""
-
-
-Names = NDArray[np.str_]
-
-
-TRAJECTORY_KEYS = (
-    "time",
-    "joint_names",
-    "joint_position",
-    "actuator_names",
-    "joint_target",
-    "object_position",
-    "object_quat_wxyz",
-    "contact_bodies",
-    "normal_force",
-    "friction_force",
-    "in_contact",
-)
-"""Arrays of ``trajectory.npz``, one row a control period where they have a time axis."""
-SOFT_KEYS = ("pressure", "curvature")
-"""Arrays that a hand with soft fingers adds."""
-OBJECTS_KEYS = ("object_names", "object_positions", "object_quats_wxyz", "object_normal_force")
-"""Arrays that further objects add."""
-SENSOR_KEYS = ("sensor_names", "sensor_values", "sensor_truth")
-"""Arrays that sensors add."""
-ADDED_KEYS = (*SOFT_KEYS, *OBJECTS_KEYS, "object_nodes", *SENSOR_KEYS)
-"""Arrays that are there where they apply."""
+    """Distance of the tip of its chain of links from that of the continuous beam, at this pressure
+    without contact; see ``Equilibrium.discretisation_error``."""
 
 
 def _logged(name: str, doc: str) -> property:
-    """An array of the log of contacts; None in a result without one."""
+    """Make a property for an array of the quality log; None in a result without one."""
 
     def read(result: GraspResult) -> NDArray[Any] | None:
         log = result.quality_log
@@ -336,7 +321,7 @@ class GraspResult:
     """``name`` and ``version`` of the engine."""
     status: GraspStatus
     held: bool | None
-    """Whether the object was held in the hold test; None where none was asked for."""
+    """Whether the object was held in the hold test; None without a hold test."""
     simulated_time: float
     """[s]"""
     wall_time: float
@@ -348,12 +333,12 @@ class GraspResult:
     hold: HoldTest | None
     soft_fingers: tuple[SoftFingerEnd, ...] = ()
     phases: tuple[PhaseSpan, ...] = ()
-    """What the run went through, in order."""
+    """Parts of the run, in order."""
     other_contacts: tuple[OtherContact, ...] = ()
-    """Contacts at the end of objects with one another, and of all with what stands around."""
+    """Contacts at the end between objects, and of all with the surroundings."""
     quality_log: QualityLog | None = None
-    """Contacts along the run, from which the quality of the grasp is computed when it is asked
-    for; None for a deformable object and a run that diverged."""
+    """Contacts along the run, from which the quality of the grasp is computed at first use; None
+    for a deformable object and a run that diverged."""
     warnings: tuple[str, ...]
 
     time: Array
@@ -396,7 +381,7 @@ class GraspResult:
     sensor_names: Names | None = None
     """Channels of the scene's sensors such as ``wrist.fx``, (ns,); None without sensors."""
     sensor_values: Array | None = None
-    """What the sensors told at each control sample, (T, ns) [N, N·m]."""
+    """Sensor readings at each control sample, (T, ns) [N, N·m]."""
     sensor_truth: Array | None = None
     """The same without noise, bias, delay, saturation and quantisation, (T, ns) [N, N·m]."""
     message: str = field(init=False)
@@ -410,7 +395,7 @@ class GraspResult:
         for name in self.trajectory():
             array_copy = np.array(
                 getattr(self, name)
-            )  # a copy: the caller's arrays stay as they are
+            )  # a copy: the arrays of the caller stay writeable
             array_copy.flags.writeable = False
             object.__setattr__(self, name, array_copy)
         object.__setattr__(self, "trajectory_sha256", digest(self.trajectory()))
@@ -435,24 +420,24 @@ class GraspResult:
 
     @cached_property
     def quality(self) -> dict[str, Any] | None:
-        """Measures of the final grasp with their conventions, and when force closure began."""
+        """Measures of the final grasp with their conventions, and the start of force closure."""
         log = self.quality_log
         if log is None:
             return None
         closed = {} if len(log.time) < 2 else {"force_closure_s": log.closed_at}
         return log.at(-1) | closed
 
-    quality_time = _logged("time", "Samples at which contacts were looked at, (Q,) [s].")
+    quality_time = _logged("time", "Times of the contact samples, (Q,) [s].")
     quality_epsilon = _logged("epsilon", "ε at these samples, (Q,) [–]; see ``quality.epsilon``.")
     quality_margin = _logged("margin", "Friction margin of the body nearest to slipping, (Q,) [–].")
     quality_center = _logged("center", "Centre of mass of the object, (Q, 3) [m].")
-    quality_first = _logged("first", "Where contacts of each sample begin below, (Q + 1,).")
+    quality_first = _logged("first", "Index of the first contact of each sample, (Q + 1,).")
     quality_points = _logged("points", "Contacts of all samples in the world, (N, 3) [m].")
     quality_normals = _logged("normals", "Their unit normals into the object, (N, 3).")
     quality_friction = _logged("friction", "Their µ, (N,) [–].")
     quality_torsion = _logged("torsion", "Their largest spin over normal force, (N,) [m].")
     quality_body = _logged("body", "Columns of their bodies in ``contact_bodies``, (N,).")
-    quality_torque_scale = _logged("torque_scale", "What moments are divided by, () [m].")
+    quality_torque_scale = _logged("torque_scale", "Length by which moments are divided, () [m].")
 
     @property
     def tracks(self) -> list[tuple[Array, Array]]:
@@ -464,33 +449,33 @@ class GraspResult:
 
     @property
     def closing(self) -> PhaseSpan | None:
-        """The closure among the phases; None where the run did not get there."""
+        """The closure among the phases; None where the run ended before it."""
         phases = zip(self.scene.phases, self.phases, strict=False)
         return next((span for phase, span in phases if phase.type == "close"), None)
 
     @property
     def success_criterion(self) -> SuccessCriterion | Lift | None:
-        """What ``held`` means in this run."""
+        """Criterion of ``held`` in this run."""
         return self.scene.success or self.scene.lift
 
     @property
     def sensors(self) -> dict[str, SensorReading]:
-        """What each sensor of the scene told, by its name."""
+        """Readings of each sensor of the scene by its name."""
         return readings(self.scene, self.sensor_names, self.sensor_values, self.sensor_truth)
 
     def trajectory(self) -> dict[str, NDArray[Any]]:
-        """The arrays of ``trajectory.npz`` by name."""
+        """Return the arrays of ``trajectory.npz`` by name."""
         there = (name for name in ADDED_KEYS if getattr(self, name) is not None)
         return {name: getattr(self, name) for name in (*TRAJECTORY_KEYS, *there)}
 
     def save(self, directory: str | Path) -> list[Path]:
-        """Write ``result.json`` and ``trajectory.npz`` into a folder; see ``save_result``."""
+        """Write ``result.json`` and ``trajectory.npz`` into a directory; see ``save_result``."""
         from softgrasp.sim.serialization import save_result
 
         return save_result(self, directory)
 
     def contact_of(self, body: str) -> BodyContact:
-        """The contact history of one body.
+        """Return the contact history of one body.
 
         Raises:
             KeyError: No body of that name can touch.
@@ -499,26 +484,19 @@ class GraspResult:
 
 
 def column(names: Names, name: str) -> int:
-    """Which column of a trajectory belongs to a joint, an actuator or a body."""
+    """Return the column of a joint, an actuator or a body in a trajectory."""
     known: list[str] = names.tolist()
     return known.index(name)
 
 
 def digest(arrays: dict[str, NDArray[Any]]) -> str:
-    """SHA-256 over names, types, shapes and bytes of arrays, in the order given."""
+    """Compute SHA-256 over names, types, shapes and bytes of arrays, in their order."""
     sha = hashlib.sha256()
     for name, array in arrays.items():
         little = np.ascontiguousarray(array)
         sha.update(f"{name} {little.dtype.str} {little.shape}\n".encode())
         sha.update(little.tobytes())
     return sha.hexdigest()
-
-
-# --------------------
-# What sensors told in a run, sensor by sensor.
-
-
-WRENCH = ("fx", "fy", "fz", "tx", "ty", "tz")
 
 
 @dataclass(frozen=True)
@@ -529,9 +507,9 @@ class SensorReading:
     channels: tuple[str, ...]
     """Names within the sensor: ``r0c3``, ``fx``, or a joint."""
     values: Array
-    """What it told, (T, n) [N, N·m]."""
+    """Readings, (T, n) [N, N·m]."""
     truth: Array
-    """Without its errors, (T, n) [N, N·m]."""
+    """Values without errors, (T, n) [N, N·m]."""
 
     @property
     def taxels(self) -> Array:
@@ -546,7 +524,7 @@ class SensorReading:
 
 
 def channels_of(sensor: AnySensor, hand: Hand) -> tuple[str, ...]:
-    """Names of a sensor's channels within it."""
+    """Return the names of the channels within a sensor."""
     match sensor:
         case TactileSensor():
             return tuple(f"r{r}c{c}" for r in range(sensor.rows) for c in range(sensor.columns))
@@ -562,7 +540,7 @@ def readings(
     values: Array | None,
     truth: Array | None,
 ) -> dict[str, SensorReading]:
-    """The channels of a run by sensor; empty where there were none."""
+    """Split the channels of a run by sensor; empty without sensors."""
     if names is None or values is None or truth is None:
         return {}
     readings_by_name, first = {}, 0

@@ -1,4 +1,9 @@
-"""A finished run of any engine → its result."""
+"""Build the result of a finished run of any engine.
+
+``result_of`` evaluates the recording: status, contacts and their measured stiffness, hold test,
+objects, soft fingers, and warnings. ``joint_states`` converts the joints of a result to positions,
+velocities and efforts over time.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +27,7 @@ from softgrasp.model.deformable import full_size, node_track
 from softgrasp.model.scene import compile_model
 from softgrasp.model.sensors import MAX_SLOTS
 from softgrasp.sim.contacts import ContactPoint, OtherPoint, merged, on_hardest
-from softgrasp.sim.diagnostics import closing_warnings, missed_warnings
+from softgrasp.sim.diagnostics import closing_warnings, miss_warnings
 from softgrasp.sim.engine import sentences
 from softgrasp.sim.hold_result import (
     Track,
@@ -32,9 +37,9 @@ from softgrasp.sim.hold_result import (
     is_held,
     object_motion,
     object_tracks,
-    weightless_warnings,
+    zero_gravity_warnings,
 )
-from softgrasp.sim.quality_sampling import quality_log
+from softgrasp.sim.quality_log import quality_log
 from softgrasp.sim.result import (
     BodyContact,
     ContactModel,
@@ -57,6 +62,16 @@ FLEX_WARNING = (
 )
 
 
+ROLLED = math.radians(30.0)
+"""Rotation from which an object was not grasped in its initial orientation [rad]."""
+JOINT = mujoco.mjtTrn.mjTRN_JOINT
+CHATTER, CHATTER_SAMPLES = 0.1, 20
+"""Mean change of a force between two control samples, over the force, that is reported [–], and the
+number of last samples over which it is taken."""
+STIFFNESS_TOLERANCE = 0.05
+"""Relative deviation of a measured stiffness that is reported [–]."""
+
+
 def result_of(
     run: FinishedRun,
     build_warnings: list[str],
@@ -64,15 +79,15 @@ def result_of(
     interrupted: str = "",
     quality_rate: float | None = None,
 ) -> GraspResult:
-    """What a run has come to.
+    """Build the result of a run.
 
     Args:
-        run: The run, at its end.
-        build_warnings: Warnings while it was built.
-        taken: Time that building and running took [s].
-        interrupted: A sentence where the user has stopped it.
-        quality_rate: How often contacts are looked at for the quality of the grasp [1/s]; 0 for its
-            end only, None for not at all.
+        run: The run at its end.
+        build_warnings: Warnings of building the scene.
+        taken: Wall time of building and running [s].
+        interrupted: Sentence where the user has stopped it.
+        quality_rate: Rate at which contacts are sampled for the quality of the grasp [1/s]; 0 for
+            the end only, None for no quality.
     """
     begin = time.perf_counter()
     messages = (*dict.fromkeys(build_warnings), *sentences(run.engine_warnings))
@@ -90,7 +105,7 @@ def result_of(
         messages += tuple(stiffness_warnings(measured, set_values))
         messages += tuple(chatter_warnings(normal, run.built.bodies))
         messages += squeeze_warning(run, quaternion)
-        messages += missed_warnings(
+        messages += miss_warnings(
             run, forces_on_objects(run, force)[..., 0] if scene.objects else normal
         )
         messages += closing_warnings(run, normal)
@@ -98,7 +113,7 @@ def result_of(
     messages += (FLEX_WARNING.format(version=run.engine.version),) if model.nflex else ()
     hold = hold_test(run, tracks)
     held = is_held(run, hold, forces_on_objects(run, force)[-1, :, 0])
-    messages += creep_warnings(scene, hold, held) + weightless_warnings(scene, hold)
+    messages += creep_warnings(scene, hold, held) + zero_gravity_warnings(scene, hold)
     pressure, curvature = soft_series(run)
     called = zip(scene.object_names, tracks, strict=True)
     motions = tuple(object_motion(name, *track) for name, track in called)
@@ -148,7 +163,7 @@ def result_of(
 
 
 def _series_of_several(run: FinishedRun, force: Array, tracks: list[Track]) -> dict[str, Any]:
-    """What further objects add to a trajectory."""
+    """Return the arrays that further objects add to a trajectory."""
     return {
         "object_names": np.array(run.scene.object_names),
         "object_positions": np.stack([track.position for track in tracks], axis=1),
@@ -158,7 +173,7 @@ def _series_of_several(run: FinishedRun, force: Array, tracks: list[Track]) -> d
 
 
 def _set_stiffness(run: FinishedRun, measured: dict[str, float]) -> dict[str, float]:
-    """What was set for each pair that was measured [N/m]; of some contacts none was."""
+    """Return the set stiffness of each measured pair [N/m]; some contacts have none."""
     known = run.built.stiffness
     reversed_pairs = {pair: "|".join(reversed(pair.split("|"))) for pair in measured}
     return {
@@ -203,7 +218,7 @@ def _status(run: FinishedRun, motion: ObjectMotion, force: Array) -> GraspStatus
 
 
 def _still_closing(run: FinishedRun) -> bool:
-    """Whether targets were moving at the end; joints that keep a force go on in a hold test."""
+    """Whether targets moved at the end; joints that keep a force continue in a hold test."""
     if run.layout.grip_force is None or run.hold_from is None:
         return run.state.idle == 0
     end = max(run.hold_from, 1)
@@ -225,7 +240,7 @@ def _status_of_sequence(run: FinishedRun) -> GraspStatus:
 
 
 def _object_radius(run: FinishedRun) -> float:
-    """Radius of a ball around the object [m]."""
+    """Return the radius of a sphere around the object [m]."""
     if run.model.nflex:
         return 0.5 * float(np.linalg.norm(full_size(run.scene.object.shape)))
     geoms = [g for g in range(run.model.ngeom) if _is_object(run.model, g)]
@@ -247,16 +262,8 @@ def _advice(run: FinishedRun) -> str:
     )
 
 
-# --------------------
-# The soft fingers of a run: pressure and curvature in time, and how they end.
-
-
-ROLLED = math.radians(30.0)
-"""An object that turns by more was not taken as it stood."""
-
-
 def soft_series(run: FinishedRun) -> tuple[Array, Array] | tuple[None, None]:
-    """Pressure [Pa] and curvature [1/m], (T, ns) each; None for a hand without soft fingers."""
+    """Return pressure [Pa] and curvature [1/m], (T, ns) each; None without soft fingers."""
     digits = run.scene.hand.soft_fingers
     if not digits:
         return None, None
@@ -267,7 +274,7 @@ def soft_series(run: FinishedRun) -> tuple[Array, Array] | tuple[None, None]:
 
 
 def soft_ends(run: FinishedRun) -> tuple[SoftFingerEnd, ...]:
-    """The soft fingers at the end of a run, with the error that their links make."""
+    """Return the soft fingers at the end of a run, with their discretisation error."""
     pressure, curvature = soft_series(run)
     if pressure is None or curvature is None:
         return ()
@@ -284,11 +291,11 @@ def soft_ends(run: FinishedRun) -> tuple[SoftFingerEnd, ...]:
 
 
 def squeeze_warning(run: FinishedRun, quaternions: Array) -> tuple[str, ...]:
-    """Tell where the object was rolled in the hand and a gentler grasp of it is there.
+    """Warn where the object rolled in the hand and the hand has a gentler grasp.
 
     Args:
         run: The run.
-        quaternions: Of the object in time, wxyz, (T, 4).
+        quaternions: Orientation of the object over time, wxyz, (T, 4).
     """
     hand = run.scene.hand
     gentle = hand.grasps.precision.pressure
@@ -306,23 +313,16 @@ def squeeze_warning(run: FinishedRun, quaternions: Array) -> tuple[str, ...]:
 
 @lru_cache(maxsize=64)
 def _free_error(finger: SoftFinger, pressure: float) -> float | None:
-    """The error of the free finger [m]; None where it has no rest shape at this pressure."""
+    """Return the error of the free finger [m]; None without a rest shape at this pressure."""
     error = equilibrium(finger, pressure=pressure, gravity=False).discretisation_error
     return error if math.isfinite(error) else None
 
 
 def _curvature(run: FinishedRun, digit: MountedSoftFinger) -> Array:
-    """Bending angle from base to tip, over the length [1/m], (rows,); negative bends backwards."""
+    """Compute the bending angle over the length, (rows,) [1/m]; negative bends backwards."""
     joints = names.soft_joint_names(digit, "y")
     angles = run.recording.qpos[:, [run.model.joint(name).qposadr[0] for name in joints]]
     return np.asarray(angles.sum(axis=1) / digit.length)
-
-
-# --------------------
-# A result's joints as states over time: positions, velocities and the efforts of servos.
-
-
-JOINT = mujoco.mjtTrn.mjTRN_JOINT
 
 
 def write_joint_states(result: GraspResult, path: str | Path) -> Path:
@@ -333,17 +333,17 @@ def write_joint_states(result: GraspResult, path: str | Path) -> Path:
         path: The ``.csv`` file.
 
     Raises:
-        ResultError: The place cannot be written.
+        ResultError: The file cannot be written.
     """
     return save_joint_states(joint_states(result), path)
 
 
 def joint_states(result: GraspResult) -> JointStates:
-    """The joints of a result at every control sample.
+    """Return the joints of a result at every control sample.
 
     Velocities are not recorded: they are central differences of the recorded positions, one-sided
-    at both ends; NaN where there is one row only. Efforts are what the law of the position servos
-    gives for recorded targets, recorded positions and these velocities, within the force limits;
+    at both ends; NaN where there is one row only. Efforts are computed by the law of the
+    position servos from recorded targets, positions and these velocities, within the force limits;
     NaN of joints without a servo (soft fingers, prescribed joints) and of runs in other engines.
     """
     return JointStates(
@@ -362,12 +362,12 @@ def _velocity(result: GraspResult) -> Array:
 
 
 def _effort(result: GraspResult, velocity: Array) -> Array:
-    """MuJoCo's affine position servo: gain·target + bias·(1, position, velocity), (T, nj)."""
+    """Compute gain·target + bias·(1, position, velocity) of MuJoCo's position servos, (T, nj)."""
     effort = np.full_like(result.joint_position, np.nan)
     if result.backend.get("name") != "mujoco" or result.scene.actuation != "servo":
         return effort
     with warnings.catch_warnings():
-        # said when the scene was built for the run, and kept in the result
+        # issued when the scene was built for the run, and recorded in the result
         warnings.simplefilter("ignore", SoftgraspWarning)
         model = compile_model(result.scene)
     driven: list[str] = result.actuator_names.tolist()
@@ -383,16 +383,12 @@ def _effort(result: GraspResult, velocity: Array) -> Array:
     return effort
 
 
-# --------------------
-# Contacts at the end of a run: of the hand with objects, and of objects with what is around.
-
-
 def body_contacts(run: FinishedRun, points: list[ContactPoint]) -> tuple[BodyContact, ...]:
-    """The contact history of every body of the hand.
+    """Return the contact history of every body of the hand.
 
     Args:
         run: The run.
-        points: Contacts with objects at its end.
+        points: Contacts with objects at the end.
     """
     parts, called = names.parts(run.scene.hand), names.display_names(run.scene)
     contacts = []
@@ -426,7 +422,7 @@ def body_contacts(run: FinishedRun, points: list[ContactPoint]) -> tuple[BodyCon
 
 
 def other_contacts(run: FinishedRun) -> tuple[OtherContact, ...]:
-    """What objects and surroundings do to one another at the end, a contact a pair of bodies."""
+    """Return contacts between objects and surroundings at the end, one per pair of bodies."""
     called = names.display_names(run.scene)
     pairs: defaultdict[tuple[str, str], list[OtherPoint]] = defaultdict(list)
     for point in run.other_points():
@@ -456,18 +452,18 @@ def _as_one(first: str, second: str, points: list[OtherPoint]) -> OtherContact:
 
 
 def forces_on_objects(run: FinishedRun, force: Array) -> Array:
-    """Normal force of each body on each object at every row, (T, nb, no) [N].
+    """Sum the normal force of each body on each object at every row, (T, nb, no) [N].
 
     Args:
         run: The run.
-        force: Contacts as they were recorded, (T, nb, slots, 3) [N].
+        force: Recorded contact forces, (T, nb, slots, 3) [N].
     """
     ends = np.cumsum(run.layout.object_slots)[:-1].tolist()
     return np.stack([part.sum(-1) for part in np.split(force[..., 0], ends, axis=2)], axis=-1)
 
 
 def slot_warnings(run: FinishedRun, force: Array) -> tuple[str, ...]:
-    """Whether a body may have had more contacts with an object than its sensor reports."""
+    """Warn where a body may have had more contacts with an object than its sensor reports."""
     full, first = np.zeros(len(run.built.bodies), dtype=bool), 0
     for slots in run.layout.object_slots:
         if slots >= MAX_SLOTS:
@@ -482,19 +478,8 @@ def slot_warnings(run: FinishedRun, force: Array) -> tuple[str, ...]:
     )
 
 
-# --------------------
-# The stiffness that contacts really had at the end of a run.
-
-
-CHATTER, CHATTER_SAMPLES = 0.1, 20
-"""Mean jump of a force between two control samples, over the force, that is told [–], and over how
-many of the last samples it is taken."""
-STIFFNESS_TOLERANCE = 0.05
-"""A measured stiffness that is farther from the asked one is told [–]."""
-
-
 def measured_stiffness(points: list[ContactPoint]) -> dict[str, float]:
-    """Normal force over penetration of each pair [N/m]; a pair's contacts count by force."""
+    """Compute normal force over penetration of each pair [N/m], contacts weighted by force."""
     stiffness = {}
     for pair in sorted({point.pair for point in points}):
         loaded_points = [p for p in points if p.pair == pair and p.separation < 0 < p.normal_force]
@@ -505,10 +490,10 @@ def measured_stiffness(points: list[ContactPoint]) -> dict[str, float]:
 
 
 def stiffness_warnings(measured: dict[str, float], set_stiffness: dict[str, float]) -> list[str]:
-    """What to say of pairs whose stiffness at the end is not the one that was set.
+    """Warn of pairs whose stiffness at the end is not the one that was set.
 
     Args:
-        measured: By pair [N/m].
+        measured: Measured stiffness by pair [N/m].
         set_stiffness: Set stiffness by pair [N/m]; pairs that are not in it are not compared.
     """
     measured = {pair: stiffness for pair, stiffness in measured.items() if pair in set_stiffness}
@@ -527,7 +512,7 @@ def stiffness_warnings(measured: dict[str, float], set_stiffness: dict[str, floa
 
 
 def chatter_warnings(forces: Array, bodies: list[str]) -> list[str]:
-    """What to say of contact forces that jump from sample to sample at the end.
+    """Warn of contact forces that jump from sample to sample at the end.
 
     Args:
         forces: Normal force of each body at every control sample [N], shape (T, nb).

@@ -1,4 +1,8 @@
-"""What a result is made of: a run that has ended, in whichever engine."""
+"""Records of a run from which a result is built, whichever engine ran it.
+
+``FinishedRun`` is the interface of a run that has ended, ``EventLog`` its log of contact events:
+points and forces are read when events are first used.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +23,13 @@ from softgrasp.sim.motion_plan import PhaseRows
 from softgrasp.sim.result import ContactEvent
 from softgrasp.sim.sensors import Sensing
 
+EVENT_KINDS = ((TOUCHING, "touching"), (ESTABLISHED, "established"), (LOST, "lost"))
+Points = Callable[[], list[ContactPoint]]
+"""Reads the contacts of a sample."""
+
 
 class Engine(NamedTuple):
-    """What computed the physics of a run."""
+    """The physics engine of a run."""
 
     name: str
     version: str
@@ -31,27 +39,27 @@ class Engine(NamedTuple):
 
 
 class FinishedRun(Protocol):
-    """The rows, the events and the end of a run."""
+    """A run that has ended: its rows, events and final state."""
 
     built: BuiltScene
     scene: GraspScene
     model: mujoco.MjModel
-    """The scene in MuJoCo, in whose terms every run is told."""
+    """MuJoCo model of the scene, also for runs in other engines."""
     layout: ClosureLayout
     state: ClosureState
     engine: Engine
     engine_warnings: Counter[str]
     diverged: bool
     finished: bool
-    """Whether it came to its own end: neither diverged nor interrupted."""
+    """Whether it came to its end: neither diverged nor interrupted."""
     sensing: Sensing | None
-    """Its sensors; None where there are none."""
+    """Its sensors; None without sensors."""
     hold_from: int | None
     """Row at which the hold test, or the lift, began."""
     phases: list[PhaseRows]
-    """What it has gone through."""
+    """Phases of the run."""
     trials: list[Trial]
-    """Directions of the hold test that were tried."""
+    """Pushes of the hold test."""
     pulls: list[Pulled]
     """Pulls of the hold test."""
 
@@ -61,27 +69,17 @@ class FinishedRun(Protocol):
 
     @property
     def recording(self) -> Recording:
-        """One row a control sample."""
+        """One row per control sample."""
 
     @property
     def events(self) -> list[ContactEvent]:
-        """Contacts that began or ended."""
+        """Changes of contact."""
 
     def contact_points(self) -> list[ContactPoint]:
-        """Contacts with objects at the end."""
+        """Read the contacts with objects at the end."""
 
     def other_points(self) -> list[OtherPoint]:
-        """Contacts at the end in which the hand touches no object, where they are known."""
-
-
-# --------------------
-# Which contacts began and ended in a run: when, where, and with which forces.
-
-
-EVENT_KINDS = ((TOUCHING, "touching"), (ESTABLISHED, "established"), (LOST, "lost"))
-
-Points = Callable[[], list[ContactPoint]]
-"""Reads the contacts of a sample; called when they are asked for."""
+        """Read the contacts at the end other than the hand on objects, where they are known."""
 
 
 class _Entry(NamedTuple):
@@ -91,7 +89,7 @@ class _Entry(NamedTuple):
 
 
 class EventLog:
-    """Notes changes of contact while a run lasts, and tells them as events when it is asked."""
+    """Logs changes of contact during a run and converts them to events on demand."""
 
     def __init__(self, built: BuiltScene) -> None:
         """Start with an empty log.
@@ -103,17 +101,17 @@ class EventLog:
         self._parts = names.parts(built.scene.hand)
         self._called = names.display_names(built.scene)
         self._last: dict[str, str] = {}
-        """The object that each body touched last."""
+        """Object that each body touched last."""
         self._entries: list[_Entry] = []
         self._events_read: list[ContactEvent] = []
         self._read = 0
 
     def record(self, time: float, changes: Sequence[int], points: Points) -> None:
-        """Keep what changed at one sample.
+        """Log the changes of one sample.
 
         Args:
-            time: Of the sample [s].
-            changes: Bits of ``laws``, one number a body, (nb,).
+            time: Time of the sample [s].
+            changes: Bits of ``closure_law`` for each body, (nb,).
             points: Reads the contacts of the sample.
         """
         self._entries.append(_Entry(time, tuple(changes), points))

@@ -1,7 +1,8 @@
-"""Sensors in a run: the truth is read from the engine, and told with the sensors' errors.
+"""Sensors of a run: taxels, force-torque sensors and joint torques, with their errors.
 
-A sample belongs to the instant of the controller at which it is read, like the contact forces: its
-forces are those that the physics step before that instant was computed with.
+True values are read from the engine; bias, noise, saturation, quantisation and delay are added. A
+sample belongs to the control sample at which it is read, like the contact forces: its forces are
+those of the physics step before it.
 """
 
 from __future__ import annotations
@@ -28,12 +29,14 @@ from softgrasp.model.scene import BuiltScene
 from softgrasp.model.shapes import TOUCHING_GROUPS
 from softgrasp.sim.result import channels_of
 
+_BOX = np.array([[x, y, z] for x in (-1.0, 1.0) for y in (-1.0, 1.0) for z in (-1.0, 1.0)])
+
 
 class Sensing:
-    """All sensors of a running scene: what they measured at every control sample."""
+    """All sensors of a running scene and their readings at every control sample."""
 
     def __init__(self, built: BuiltScene) -> None:
-        """Look at nothing yet.
+        """Prepare the sensors.
 
         Args:
             built: A scene with sensors.
@@ -53,7 +56,7 @@ class Sensing:
         self._touching = _touch_sums(built)
 
     def start(self, data: mujoco.MjData) -> None:
-        """Take the sample at the start, before any physics step.
+        """Record the sample at the start, before any physics step.
 
         Args:
             data: The state at the start; not changed.
@@ -66,11 +69,11 @@ class Sensing:
         self._take(first)
 
     def sample(self, row: int, data: mujoco.MjData) -> None:
-        """Take the sample of a row; rows come one after the other.
+        """Record the sample of a row; rows follow one another.
 
         Args:
-            row: Of the recording.
-            data: The state behind the physics of this sample.
+            row: Row of the recording.
+            data: The state after the physics step of this sample.
         """
         if row == 0:
             self.start(data)
@@ -78,20 +81,20 @@ class Sensing:
             self._take(data)
 
     def felt(self) -> list[float]:
-        """Sum of the taxels of each body in the last sample, not below zero, (nb,) [N]."""
+        """Return the sum of the taxels of each body in the last sample, (nb,) [N]."""
         felt: list[float] = (self._touching @ self._readings[-1]).tolist()
         return felt
 
     def saved(self) -> SavedErrors:
-        """What decides what is told from now on."""
+        """Return the state that decides the coming readings."""
         return self._errors.saved()
 
     def put_back(self, saved: SavedErrors) -> None:
-        """Go on telling as from a state that was saved; the samples so far stay."""
+        """Continue from a saved state; the samples so far stay."""
         self._errors.put_back(saved)
 
     def recorded(self, rows: int) -> dict[str, Any]:
-        """The arrays of a result, for its first rows."""
+        """Return the arrays of a result for its first rows."""
         return {
             "sensor_names": np.array(self.names),
             "sensor_values": np.array(self._readings[:rows]),
@@ -113,7 +116,7 @@ def _tared(built: BuiltScene, sensor: AnySensor) -> Array:
 
 
 def _touch_sums(built: BuiltScene) -> Array:
-    """Which channels make up what a body feels, (nb, ns)."""
+    """Build the matrix from channels to the sum of the taxels of each body, (nb, ns)."""
     rows = [
         [
             float(isinstance(sensor, TactileSensor) and sensor.body == body)
@@ -132,33 +135,26 @@ class Sensed(Protocol):
 
     @property
     def recording(self) -> Any:
-        """Its rows."""
+        """Recorded rows."""
 
 
 def sensed(run: Sensed) -> dict[str, Any]:
-    """The sensors' arrays of a finished run; nothing where it has none."""
+    """Return the sensors' arrays of a finished run; empty without sensors."""
     return {} if run.sensing is None else run.sensing.recorded(run.recording.rows)
 
 
-# --------------------
-# What each kind of sensor would tell without errors, read from the state of the engine.
-
-
-_BOX = np.array([[x, y, z] for x in (-1.0, 1.0) for y in (-1.0, 1.0) for z in (-1.0, 1.0)])
-
-
 class Truth(Protocol):
-    """Reads what a sensor would tell without errors."""
+    """Reads the true values of a sensor."""
 
     def read(self, data: mujoco.MjData) -> Array:
-        """The channels in the state of the last physics step, (n,)."""
+        """Return the channels in the state of the last physics step, (n,)."""
 
 
 def truth_of(built: BuiltScene, sensor: AnySensor) -> Truth:
-    """What reads a sensor's channels.
+    """Return the reader of a sensor's true values.
 
     Raises:
-        BuildError: It sits on a body without a surface that can touch.
+        BuildError: Its body has no surface that can touch.
     """
     model = built.model
     match sensor:
@@ -173,24 +169,24 @@ def truth_of(built: BuiltScene, sensor: AnySensor) -> Truth:
 
 
 class Wrench(NamedTuple):
-    """Force and torque on a sensor by all that is beyond it."""
+    """Force and torque on a sensor by the distal bodies."""
 
     addresses: tuple[int, ...]
 
     def read(self, data: mujoco.MjData) -> Array:
-        """Force and torque in the sensor's frame, (6,)."""
+        """Return force and torque in the sensor frame, (6,) [N, N·m]."""
         force, torque = (data.sensordata[address : address + 3] for address in self.addresses)
-        # MuJoCo tells what the carrier puts on the body
+        # MuJoCo measures the reaction of the proximal body
         return 0.0 - np.concatenate([force, torque])
 
 
 class Servos(NamedTuple):
-    """What servos put on their joints."""
+    """Torques of servos."""
 
     actuators: Any
 
     def read(self, data: mujoco.MjData) -> Array:
-        """Torques or forces, (n,)."""
+        """Return torques or forces, (n,) [N·m or N]."""
         return np.array(data.actuator_force[self.actuators])
 
 
@@ -204,10 +200,10 @@ class Touches(NamedTuple):
 
     @classmethod
     def on(cls, built: BuiltScene, sensor: TactileSensor) -> Touches:
-        """The taxels of a sensor.
+        """Place the taxels of a sensor.
 
         Raises:
-            BuildError: Nothing of the body can touch.
+            BuildError: No surface of the body can touch.
         """
         model = built.model
         body = int(model.body(sensor.body).id)
@@ -223,7 +219,7 @@ class Touches(NamedTuple):
         return cls(model, body, frozenset(body_geoms.tolist()), grid)
 
     def read(self, data: mujoco.MjData) -> Array:
-        """Forces of the taxels, row by row, (rows · columns,) [N]."""
+        """Return forces of the taxels, row by row, (rows · columns,) [N]."""
         if not data.ncon:
             return np.zeros(self.grid.rows * self.grid.columns)
         touching = [
@@ -243,7 +239,7 @@ class Touches(NamedTuple):
 
 
 def _corners(model: mujoco.MjModel, geom: int) -> Array:
-    """Corners of a geom's bounding box in the frame of its body [m], (8, 3)."""
+    """Return the corners of a geom's bounding box in its body frame, (8, 3) [m]."""
     box, rotation_matrix = model.geom_aabb[geom], np.zeros(9)
     mujoco.mju_quat2Mat(rotation_matrix, model.geom_quat[geom])
     return np.asarray(
@@ -251,28 +247,24 @@ def _corners(model: mujoco.MjModel, geom: int) -> Array:
     )
 
 
-# --------------------
-# How sensors fall short of the truth: bias, noise, saturation, quantisation and delay.
-
-
 class SavedErrors(NamedTuple):
-    """How delayed and noisy channels go on."""
+    """State of delayed and noisy channels."""
 
     history: list[Array]
-    """What is still to be told, the last sample last."""
+    """Delayed values, the last sample last."""
     streams: list[Any]
-    """States of the sensors' random numbers."""
+    """States of the sensors' random generators."""
 
 
 class Errors:
     """Bias, noise, saturation, quantisation and delay of all channels, sample by sample."""
 
     def __init__(self, sensors: tuple[AnySensor, ...], built: BuiltScene) -> None:
-        """Nothing has been told yet.
+        """Start without samples.
 
         Args:
             sensors: The sensors.
-            built: Their scene: its hand, its seed and its control period.
+            built: Their scene, for its hand, seed and control period.
         """
         hand, period = built.scene.hand, built.scene.control_period
         each = [_of_channels(s, len(channels_of(s, hand))) for s in sensors]
@@ -296,7 +288,7 @@ class Errors:
         self._channels = np.arange(len(flat))
 
     def measured(self, truth: Array) -> Array:
-        """What the sensors tell at a sample whose truth is known, (ns,)."""
+        """Return the readings of a sample with known true values, (ns,)."""
         value = truth + self._bias
         if self._noisy:
             noise = np.concatenate([rng.standard_normal(n) for rng, n in self._streams])
@@ -311,23 +303,23 @@ class Errors:
         return np.asarray(recent[np.maximum(last - self._age, 0), self._channels])
 
     def saved(self) -> SavedErrors:
-        """How the channels go on from here."""
+        """Return the present state of the channels."""
         return SavedErrors([*self._history], [rng.bit_generator.state for rng, _ in self._streams])
 
     def put_back(self, saved: SavedErrors) -> None:
-        """Go on as from a state that was saved, which may be used again."""
+        """Continue from a saved state, which stays valid."""
         self._history = [*saved.history]
         for (rng, _), state in zip(self._streams, saved.streams, strict=True):
             rng.bit_generator.state = state
 
 
 def samples_of_delay(delay: float, period: float) -> int:
-    """Whole control samples after which something so late is there."""
+    """Round a delay [s] up to control samples."""
     return math.ceil(delay / period - 1e-9)
 
 
 def _stream(seed: int, name: str) -> np.random.Generator:
-    """Random numbers of one sensor, whatever others there are."""
+    """Return a random generator of one sensor, independent of the other sensors."""
     key = zlib.crc32(name.encode())
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(key,)))
 

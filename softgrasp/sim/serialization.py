@@ -1,4 +1,8 @@
-"""Results ⇄ documents: what stands in ``result.json``."""
+"""Save and load results, and pose a result at any time.
+
+``save_result`` and ``load_result`` write and read ``result.json`` and ``trajectory.npz``;
+``PosedResult`` rebuilds the scene and gives MuJoCo states of the recorded run.
+"""
 
 from __future__ import annotations
 
@@ -47,17 +51,17 @@ T = TypeVar("T", bound=BaseModel)
 
 
 def save_result(result: GraspResult, directory: str | Path) -> list[Path]:
-    """Write ``result.json`` and ``trajectory.npz`` into a folder and return their paths.
+    """Write ``result.json`` and ``trajectory.npz`` into a directory and return their paths.
 
     Raises:
-        ResultError: The folder cannot be written.
+        ResultError: The directory cannot be written.
     """
     log = {} if result.quality_log is None else result.quality_log.arrays()
     return write_result(Path(directory), document(result), {**result.trajectory(), **log})
 
 
 def load_result(directory: str | Path) -> GraspResult:
-    """Read a result from its folder.
+    """Read a result from its directory.
 
     Raises:
         ResultError: A file is missing, damaged, or of another version; the trajectory is not
@@ -100,7 +104,7 @@ def load_result(directory: str | Path) -> GraspResult:
 
 
 def document(result: GraspResult) -> dict[str, Any]:
-    """A result as the content of ``result.json``; what was not computed is absent."""
+    """Return the content of ``result.json``; values that were not computed are absent."""
     values: dict[str, Any] = {
         "schema_version": SCHEMA_VERSION,
         "softgrasp_version": __version__,
@@ -185,15 +189,11 @@ def _made(model: type[T], value: Any) -> T:
     return model(**value)
 
 
-# --------------------
-# Where the hand of a result is at a sample.
-
-
 def hand_pose_at(result: GraspResult, row: int) -> Array:
-    """Pose of the hand's frame in the world, (4, 4).
+    """Compute the pose of the hand frame in the world, (4, 4).
 
     Args:
-        result: A run with a sequence, or any other before it lifts.
+        result: A run with a sequence, or any other before its lift.
         row: Index of the sample.
     """
     scene = result.scene
@@ -216,10 +216,6 @@ def hand_pose_at(result: GraspResult, row: int) -> Array:
     return pose
 
 
-# --------------------
-# A finished run as states of its model, posed at any time of the run.
-
-
 class PosedResult:
     """A finished run as states of its model, posed at any time of the run.
 
@@ -230,7 +226,7 @@ class PosedResult:
     def __init__(self, result: GraspResult) -> None:
         self.result = result
         with warnings.catch_warnings():
-            # said when the scene was built for the run, and kept in the result
+            # issued when the scene was built for the run, and recorded in the result
             warnings.simplefilter("ignore", SoftgraspWarning)
             self.model = compile_model(result.scene)
         self.data = mujoco.MjData(self.model)
@@ -239,7 +235,7 @@ class PosedResult:
         self._placed_objects = placed_items(result.scene)
 
     def pose(self, time: float) -> mujoco.MjData:
-        """The state at a time [s], with kinematics and collisions; kept until the next call."""
+        """Return the state at a time [s] with kinematics and collisions, until the next call."""
         result = self.result
         row, fraction = self.row(time)
         near = slice(row, row + 2)
@@ -266,7 +262,7 @@ class PosedResult:
         return self.data
 
     def row(self, time: float) -> tuple[int, float]:
-        """The last row at or before a time, and the way to the next one (0 … 1)."""
+        """Return the last row at or before a time, and the fraction to the next one (0 … 1)."""
         times = self.result.time
         row = int(np.clip(np.searchsorted(times, time, side="right") - 1, 0, len(times) - 1))
         if row == len(times) - 1:
@@ -276,7 +272,7 @@ class PosedResult:
 
     def _set_object(self, placed: PlacedItem, position: Array, quaternion: Array) -> None:
         qpos = self.data.qpos
-        if placed.object.elasticity is not None:  # its nodes are where they were recorded
+        if placed.object.elasticity is not None:  # its nodes are recorded
             return
         if placed.mount == "free":
             first = self.model.joint(placed.body).qposadr[0]
@@ -293,7 +289,7 @@ class PosedResult:
 
 
 def _slerp(first: Array, second: Array, fraction: float) -> Array:
-    """The rotation a part of the shortest way from one unit quaternion to another."""
+    """Interpolate between two unit quaternions on the shortest path."""
     rotation_vector, between = np.zeros(3), first.copy()
     mujoco.mju_subQuat(rotation_vector, second, first)
     mujoco.mju_quatIntegrate(between, rotation_vector, fraction)

@@ -1,4 +1,10 @@
-"""Run a scene in a backend."""
+"""Simulate a scene: choose the backend, run the grasp, build the result.
+
+A grasp's path: ``simulate`` → ``model.scene.build`` → ``grasp_run.ClosureRun`` (phases from
+``motion_plan``, targets from ``controller`` and ``closure_law``, physics in ``stepper``, tests from
+``hold_test``) → ``result_builder.result_of`` → ``result.GraspResult``. Other engines are
+functions of the same signature in ``extensions.BACKENDS``.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +22,12 @@ from softgrasp.extensions import ENGINES, load
 from softgrasp.model.scene import build
 from softgrasp.sim.engine import Interrupted
 from softgrasp.sim.grasp_run import ClosureRun, Progress
-from softgrasp.sim.quality_sampling import RATE
+from softgrasp.sim.quality_log import RATE
 from softgrasp.sim.result import GraspResult
 from softgrasp.sim.result_builder import result_of
 
-# --------------------
-# Engines besides MuJoCo that satellites add: their versions, time steps and contact numbers.
+logger = logging.getLogger(__name__)
+Backend = Callable[[GraspScene, Progress | None, float | None], GraspResult]
 
 
 class ExternalEngine(Protocol):
@@ -33,7 +39,7 @@ class ExternalEngine(Protocol):
 
     @property
     def shortest_step(self) -> float:
-        """Shortest time step that it takes [s]."""
+        """Shortest time step that it accepts [s]."""
 
     @property
     def constraint_softness(self) -> float:
@@ -41,13 +47,9 @@ class ExternalEngine(Protocol):
 
 
 def external_engine(name: str) -> ExternalEngine:
-    """Return an engine by its name, which is one of ``extensions.ENGINES``."""
+    """Return an external engine by name, one of ``extensions.ENGINES``."""
     engine: ExternalEngine = load(ENGINES[name])()
     return engine
-
-
-# --------------------
-# MuJoCo: a scene → a finished run → a result.
 
 
 def run_mujoco(
@@ -56,13 +58,13 @@ def run_mujoco(
     """Simulate a scene in MuJoCo.
 
     Args:
-        scene: What to simulate.
-        progress: Called with the simulated time [s] now and then.
-        quality_rate: As ``result_of``.
+        scene: The scene.
+        progress: Called with the simulated time [s] from time to time.
+        quality_rate: As for ``result_of``.
 
     Raises:
         BuildError: The scene makes no model that can be simulated.
-        Interrupted: The user stopped the run; it holds the finished part.
+        Interrupted: The user stopped the run; its result is the finished part.
     """
     begin = time.perf_counter()
     caught: list[warnings.WarningMessage] = []
@@ -70,9 +72,9 @@ def run_mujoco(
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             run = ClosureRun(build(scene), progress)
-            stopped = _ran_until_stopped(run)
+            stopped = _is_interrupted(run)
     except SoftgraspError:
-        for warning in caught:  # there is no result to keep them, and they may say what is wrong
+        for warning in caught:  # there is no result to keep them, and they may explain the error
             warnings.warn(warning.message, stacklevel=2)
         raise
     messages = [str(warning.message) for warning in caught]
@@ -83,8 +85,8 @@ def run_mujoco(
     raise Interrupted(result_of(run, messages, taken, interrupted, quality_rate))
 
 
-def _ran_until_stopped(run: ClosureRun) -> bool:
-    """Run; True where the user stopped it before its end."""
+def _is_interrupted(run: ClosureRun) -> bool:
+    """Run to the end; True if the user stopped it before."""
     try:
         run.run()
     except KeyboardInterrupt:
@@ -94,11 +96,9 @@ def _ran_until_stopped(run: ClosureRun) -> bool:
     return False
 
 
-logger = logging.getLogger(__name__)
-Backend = Callable[[GraspScene, Progress | None, float | None], GraspResult]
 BACKENDS: dict[str, Backend | str] = {"mujoco": run_mujoco, **extensions.BACKENDS}
-"""Engines by name: functions, or references to them as in ``extensions``. One that is added here
-can be requested everywhere."""
+"""Engines by name: functions, or references to them as in ``extensions``. An entry added here is
+available everywhere."""
 
 
 def backend_function(name: str) -> Backend:
@@ -124,14 +124,14 @@ def simulate(
     """Simulate a grasp.
 
     Args:
-        scene: What to simulate.
+        scene: The scene.
         backend: Name of the engine.
-        progress: Called with the simulated time [s] now and then.
-        quality_rate: How often contacts are looked at for the quality of the grasp [1/s]; 0 for
-            the end of the run only, None for not at all.
+        progress: Called with the simulated time [s] from time to time.
+        quality_rate: Rate at which contacts are sampled for the quality of the grasp [1/s]; 0 for
+            the end of the run only, None for no quality.
 
     Returns:
-        The result; also a grasp that failed is one.
+        The result, also of a grasp that failed.
 
     Raises:
         BackendUnavailable: There is no such backend, or it is not installed.

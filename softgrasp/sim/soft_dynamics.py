@@ -1,4 +1,11 @@
-"""The motion of a soft finger alone: released, loaded or put under pressure."""
+"""Dynamics of a single soft finger: motion under loads, free swings, small motions, time steps.
+
+``move_finger`` integrates a finger from rest under pressure, tendon tension and joint moments;
+``release_motion`` and ``rest_shape`` run planar fingers in MuJoCo or another engine;
+``ReleaseTestRig`` runs many releases in a batch for calibration; ``linear_mode`` is the slowest
+mode, ``stable_timestep`` the largest stable step of each integrator. Motions are integrated by
+``mujoco.rollout``, which is as fast as the engine.
+"""
 
 from __future__ import annotations
 
@@ -38,17 +45,44 @@ from softgrasp.sim.run_record import Engine
 from softgrasp.sim.simulate import external_engine
 from softgrasp.sim.soft_statics import damped_finger, loaded_shape
 
-# --------------------
-# Small motions of a planar finger about its rest: their matrices, and the slowest of them.
+NUMBER = 1
+"""Column of a batch's warnings that counts them."""
+RECORDED = 5e-4
+"""Time between two recorded instants, at most [s]."""
+MUJOCO = "mujoco"
+INTEGRATOR = "implicitfast"
+"""Integrator of MuJoCo: springs at the start of a step, dampers at its end."""
+DECAYS = 60.0
+"""Time for a finger to come to rest, times its slowest rate [–]."""
+SAFE_FRACTION, LONGEST_STEP = 0.7, 1e-3
+"""Default time step: this fraction of the largest stable one, and at most this long [s]."""
+FULL_ROTATION = 2.0 * np.pi
+"""Rotation from which a joint has diverged [rad]."""
+_STATE = mujoco.mjtState.mjSTATE_FULLPHYSICS
+INTEGRATORS = {
+    "discrete": mujoco.mjtIntegrator.mjINT_DISCRETE,
+    "implicitfast": mujoco.mjtIntegrator.mjINT_IMPLICITFAST,
+    "implicit": mujoco.mjtIntegrator.mjINT_IMPLICIT,
+    "euler": mujoco.mjtIntegrator.mjINT_EULER,
+    "rk4": mujoco.mjtIntegrator.mjINT_RK4,
+}
+SMALLEST, LARGEST = 1e-6, 1e-2
+"""Range of time steps that are tried [s]."""
+GRID, HALVINGS = 1.15, 12
+"""Ratio between the steps that are tried, and bisections after the first unstable one."""
+NUDGE = 1e-6
+"""Change of a position or velocity for central differences [rad or m, per s]."""
+ROUNDING = 1e-5
+"""Growth of a free vibration per step that rounding may cause [–]."""
 
 
 class SmallMotion(NamedTuple):
-    """Inertia and stiffness about rest under the finger's own weight, M·q̈ + C·q̇ + K·q = 0."""
+    """Inertia and stiffness about rest under the finger's weight, M·q̈ + C·q̇ + K·q = 0."""
 
     inertia: Array
     """M [kg·m²], (n, n)."""
     slopes: Array
-    """K, of springs and weight [N·m/rad], (n, n)."""
+    """Stiffness K of springs and weight, (n, n) [N·m/rad]."""
 
     @property
     def rate(self) -> float:
@@ -60,23 +94,23 @@ class LinearMode(NamedTuple):
     """The slowest mode with its damping."""
 
     frequency: float
-    """At which it swings, ω·√(1 − ζ²)/2π [Hz]; 0 where it does not swing."""
+    """Damped frequency ω·√(1 − ζ²)/2π [Hz]; 0 without oscillation."""
     ratio: float
     """Damping over critical damping, ζ [–]."""
 
     @property
     def decay(self) -> float:
-        """ζ·ω, at which it dies away [1/s]."""
+        """Decay rate ζ·ω [1/s]."""
         swing = 2.0 * math.pi * self.frequency
         return self.ratio * swing / math.sqrt(1.0 - self.ratio**2) if self.ratio < 1.0 else math.nan
 
 
 def small_motion(finger: SoftFinger, stiffness: Array | None = None) -> SmallMotion:
-    """The matrices of small motions: closed-form statics and MuJoCo's inertia.
+    """Compute the matrices of small motions from closed-form statics and MuJoCo's inertia.
 
     Args:
         finger: A planar finger.
-        stiffness: Of its springs [N·m/rad], (n,); its own where not given.
+        stiffness: Spring stiffness, (n,) [N·m/rad]; that of the finger by default.
     """
     springs = joint_stiffnesses(finger) if stiffness is None else stiffness
     chain, model = PlanarChain.of(finger), finger_model(finger)
@@ -90,20 +124,20 @@ def small_motion(finger: SoftFinger, stiffness: Array | None = None) -> SmallMot
 
 
 def joint_stiffnesses(finger: SoftFinger) -> Array:
-    """Springs of a finger [N·m/rad], (n,)."""
+    """Return the spring stiffness of a finger, (n,) [N·m/rad]."""
     return np.array([joint.stiffness for joint in finger.joints])
 
 
 def linear_mode(finger: SoftFinger, timestep: float = 0.0) -> LinearMode:
-    """The slowest mode of a finger with all of its damping.
+    """Compute the slowest mode of a finger with all of its damping.
 
-    With a time step, that of engines that take springs at the beginning of a step and dampers at
-    its end, (M + h·C)·v⁺ = M·v − h·K·q and q⁺ = q + h·v⁺: an eigenvalue μ of the step stands for
-    the exponent ln(μ)/h.
+    With a time step, the mode of engines that evaluate springs at the start of a step and dampers
+    at its end, (M + h·C)·v⁺ = M·v − h·K·q and q⁺ = q + h·v⁺: an eigenvalue μ of the step
+    corresponds to the exponent ln(μ)/h.
 
     Args:
         finger: A planar finger.
-        timestep: h [s]; 0 for the motion itself.
+        timestep: Time step h [s]; 0 for continuous time.
     """
     inertia, slopes = small_motion(finger)
     damping = np.diag([joint.damping for joint in finger.joints])
@@ -123,35 +157,25 @@ def linear_mode(finger: SoftFinger, timestep: float = 0.0) -> LinearMode:
     return LinearMode(abs(float(slowest.imag)) / (2.0 * math.pi), ratio)
 
 
-# --------------------
-# Many releases of one planar finger side by side, each with springs and dampers of its own.
-
-
-NUMBER = 1
-"""Column of a batch's warnings that counts them."""
-RECORDED = 5e-4
-"""Time between two recorded instants, at most [s]."""
-
-
 class Released(NamedTuple):
-    """Motions after the release; B fingers, T instants."""
+    """Motions after the release; B fingers, T times."""
 
     time: Array
     """[s], (T,)."""
     height: Array
-    """Of the tip over the first joint [m], (B, T); NaN for a finger that has diverged."""
+    """Height of the tip over the first joint, (B, T) [m]; NaN for a finger that has diverged."""
 
 
 class ReleaseTestRig:
-    """Lets copies of a finger go, from shapes of rest under a weight."""
+    """Virtual test rig that releases copies of a finger from rest shapes under a weight."""
 
     def __init__(self, finger: SoftFinger, *, timestep: float = 2.5e-4, threads: int = 1) -> None:
         """Compile the finger once.
 
         Args:
             finger: A planar finger that neither twists nor stretches.
-            timestep: Of the physics [s].
-            threads: Of the physics; the motions do not depend on it.
+            timestep: Time step of the physics [s].
+            threads: Threads of the physics; the motions do not depend on them.
         """
         self._chain = PlanarChain.of(finger)
         self._model = finger_model(finger)
@@ -162,13 +186,13 @@ class ReleaseTestRig:
         self._batch: Batch | None = None
 
     def release(self, stiffness: Array, damping: Array, start: Array, duration: float) -> Released:
-        """Motions from rest in some shapes, without the weights.
+        """Compute the motions from rest in given shapes, without the weights.
 
         Args:
-            stiffness: [N·m/rad], (B, n).
-            damping: [N·m·s/rad], (B, n).
-            start: Joint angles [rad], (B, n); a row that is not finite gives a row of NaN.
-            duration: [s]
+            stiffness: Spring stiffness, (B, n) [N·m/rad].
+            damping: Joint damping, (B, n) [N·m·s/rad].
+            start: Joint angles, (B, n) [rad]; a row that is not finite gives a row of NaN.
+            duration: Duration [s].
         """
         step = float(self._model.opt.timestep)
         every = max(int(RECORDED / step), 1)
@@ -195,43 +219,32 @@ class ReleaseTestRig:
         return self._batch
 
 
-# --------------------
-# Planar fingers that swing freely or come to rest, in any engine, told alike.
-
-
-MUJOCO = "mujoco"
-INTEGRATOR = "implicitfast"
-"""Of MuJoCo: springs at the beginning of a step, dampers at its end."""
-DECAYS = 60.0
-"""How long a finger gets to come to rest, over the inverse of its slowest rate [–]."""
-
-
 class FreeMotion(NamedTuple):
-    """How a finger moved, in its base frame; T samples, n joints."""
+    """Motion of a finger in its base frame; T samples, n joints."""
 
     time: Array
     """[s], (T,)."""
     angles: Array
-    """Of the joints, positive towards −z [rad], (T, n)."""
+    """Joint angles, positive towards −z, (T, n) [rad]."""
     tip: Array
-    """Of the tip from the first joint on, along x and z [m], (T, 2)."""
+    """Tip relative to the first joint, along x and z, (T, 2) [m]."""
     engine: Engine
 
 
 def release_motion(
     release: FingerRelease, backend: str = MUJOCO, *, timestep: float | None = None
 ) -> FreeMotion:
-    """The swing of a finger after its weight was taken away.
+    """Compute the swing of a finger after its weight was removed.
 
     Args:
-        release: What is let go.
+        release: The finger and its weight.
         backend: Name of the engine.
-        timestep: Of the physics [s]; the release's own where not given.
+        timestep: Time step of the physics [s]; that of the release by default.
 
     Raises:
-        BackendUnavailable: The engine is unknown or not there.
+        BackendUnavailable: The engine is unknown or not installed.
         BuildError: The engine cannot express the finger at this time step.
-        DescriptionError: The weight is more than the finger can carry.
+        DescriptionError: The weight is too large for the finger.
         SimulationError: The motion diverges.
     """
     finger = damped_finger(release)
@@ -254,18 +267,18 @@ def free_motion(
     sample_period: float,
     samples: int,
 ) -> FreeMotion:
-    """How a level finger moves under its own weight from rest in some shape.
+    """Compute the motion of a horizontal finger under its weight from rest in a given shape.
 
     Args:
-        finger: A planar one, with all of its damping.
-        start: Joint angles [rad], (n,).
+        finger: A planar finger with all of its damping.
+        start: Joint angles, (n,) [rad].
         backend: Name of the engine.
-        timestep: Of the physics [s].
-        sample_period: Time between two samples [s], a whole number of time steps.
-        samples: How many, the start included.
+        timestep: Time step of the physics [s].
+        sample_period: Time between two samples [s], a multiple of the time step.
+        samples: Number of samples, the start included.
 
     Raises:
-        BackendUnavailable: The engine is unknown or not there.
+        BackendUnavailable: The engine is unknown or not installed.
         BuildError: The engine cannot express the finger at this time step.
         SimulationError: The motion diverges.
     """
@@ -278,23 +291,22 @@ def free_motion(
 
 
 def rest_shape(finger: SoftFinger, rate: float, backend: str, *, timestep: float) -> FreeMotion:
-    """Let a finger creep to rest from its straight shape, with dampers that do nothing else.
+    """Compute the rest shape of a finger by a damped motion from its straight shape.
 
-    Dampers in proportion to the springs, 2·k/ω, bring the slowest mode to rest as fast as goes
-    (critical damping), and every faster one at half that rate at least. Where it rests depends
-    neither on them nor on the time step.
+    Dampers in proportion to the springs, 2·k/ω, damp the slowest mode critically; every faster mode
+    decays at half that rate at least. The rest shape depends neither on them nor on the time step.
 
     Args:
-        finger: A planar one; its own dampers are left out.
+        finger: A planar finger; its dampers are replaced.
         rate: Angular frequency ω of its slowest mode [rad/s].
         backend: Name of the engine.
-        timestep: Of the physics [s].
+        timestep: Time step of the physics [s].
 
     Returns:
-        The way there, a sample a time step; the last one is the shape of rest.
+        The motion, one sample per time step; the last one is the rest shape.
 
     Raises:
-        BackendUnavailable: The engine is unknown or not there.
+        BackendUnavailable: The engine is unknown or not installed.
         SimulationError: The motion diverges.
     """
     damped = tuple(
@@ -347,24 +359,17 @@ def _simulated(
     return angles, Engine(backend, version, "dWorldStep of ODE", timestep)
 
 
-SAFE_FRACTION, LONGEST_STEP = 0.7, 1e-3
-"""A step that is not given is this share of the largest stable one, and at most this long [s]."""
-FULL_ROTATION = 2.0 * np.pi
-"""A joint that has turned by more has diverged [rad]."""
-_STATE = mujoco.mjtState.mjSTATE_FULLPHYSICS
-
-
 @dataclass(frozen=True)
 class FingerMotion:
-    """A finger on its way, in its base frame; T instants.
+    """Motion of a finger in its base frame; T times.
 
     Args:
         finger: The finger.
-        time: [s], shape (T,).
-        joint_angles: Positive towards −z [rad], (T, n); of a spatial finger, or one that twists or
+        time: Times, (T,) [s].
+        joint_angles: Positive towards −z, (T, n) [rad]; of a spatial finger, or one that twists or
             stretches [m], a column for each of ``finger.freedoms``.
-        timestep: Of the physics [s].
-        integrator: Its name.
+        timestep: Time step of the physics [s].
+        integrator: Name of the integrator.
     """
 
     finger: SoftFinger
@@ -375,7 +380,7 @@ class FingerMotion:
 
     @cached_property
     def tip_position(self) -> Array:
-        """[m], (T, 3)."""
+        """Positions of the tip, (T, 3) [m]."""
         return joint_positions(self.finger, self.joint_angles)[:, -1]
 
 
@@ -392,19 +397,19 @@ def move_finger(
     timestep: float | None = None,
     integrator: str = "implicitfast",
 ) -> FingerMotion:
-    """Let a finger move from rest in some shape.
+    """Simulate a finger from rest in a given shape.
 
     Args:
         finger: The finger.
-        duration: [s]
-        start_angles: Joint angles from which it is released [rad]; one for all, or one each.
-        pressure: [Pa]; one number, or one a time step.
-        tension: Of the tendon along the finger [N]; one number, or one a time step.
-        joint_moments: Of motors in the joints [N·m]; one for all, (n,), or (steps, n).
-        tip_mass: A small body at the tip [kg].
-        gravity: Whether it weighs.
-        timestep: Of the physics [s]; seven tenths of the largest stable one where not given, and
-            at most a millisecond.
+        duration: Duration [s].
+        start_angles: Initial joint angles [rad]; one for all, or one each.
+        pressure: Pressure [Pa]; one number, or one per time step.
+        tension: Tension of the tendon along the finger [N]; one number, or one per time step.
+        joint_moments: Motor moments in the joints [N·m]; one for all, (n,), or (steps, n).
+        tip_mass: Mass of a small body at the tip [kg].
+        gravity: Whether gravity acts.
+        timestep: Time step of the physics [s]; 0.7 of the largest stable one by default, and at
+            most a millisecond.
         integrator: ``implicitfast``, ``discrete``, ``implicit``, ``euler`` or ``rk4``.
 
     Raises:
@@ -451,7 +456,7 @@ def _model(finger: SoftFinger, tip_mass: float) -> mujoco.MjModel:
 
 
 def _recorded(model: mujoco.MjModel, start: ArrayLike, controls: Array) -> Array:
-    """Positions from the start on, (steps + 1, nq)."""
+    """Record positions from the start on, (steps + 1, nq)."""
     data = mujoco.MjData(model)
     try:
         data.qpos[:] = start
@@ -486,38 +491,19 @@ def _refuse_diverged(
     longest = SAFE_FRACTION * stable_step_of(model, integrator)
     advice = f"use at most {longest:.2g} s"
     if step <= longest * (1.0 + 1e-9):
-        advice = "the step is short enough for the free finger, so its drive or load is too large"
+        advice = (
+            "the step is short enough for the free finger, so its actuation or load is too large"
+        )
     raise DivergedError(
         f"finger '{finger.name}': expected a motion that stays finite, found joint '{joint}' "
         f"diverging at {row * step:.4g} s with a timestep of {step:g} s ({integrator}); {advice}"
     )
 
 
-# --------------------
-# The largest time step at which a model near its start state does not blow up.
-
-
-INTEGRATORS = {
-    "discrete": mujoco.mjtIntegrator.mjINT_DISCRETE,
-    "implicitfast": mujoco.mjtIntegrator.mjINT_IMPLICITFAST,
-    "implicit": mujoco.mjtIntegrator.mjINT_IMPLICIT,
-    "euler": mujoco.mjtIntegrator.mjINT_EULER,
-    "rk4": mujoco.mjtIntegrator.mjINT_RK4,
-}
-SMALLEST, LARGEST = 1e-6, 1e-2
-"""Between these steps [s] the answer is looked for."""
-GRID, HALVINGS = 1.15, 12
-"""Ratio of the steps that are tried upwards, and bisections after the first that fails."""
-NUDGE = 1e-6
-"""Change of a position or velocity for central differences [rad or m, per s]."""
-ROUNDING = 1e-5
-"""How much a free vibration may seem to grow in a step by rounding alone [–]."""
-
-
 def stable_timestep(model: mujoco.MjModel | SoftFinger) -> dict[str, float]:
-    """The largest stable time step of each integrator [s].
+    """Compute the largest stable time step of each integrator [s].
 
-    MuJoCo's own step is linearised around the first keyframe, or around the straight state, with
+    MuJoCo's step is linearised around the first keyframe, or around the straight state, with
     contacts as they are there; it is stable where no eigenvalue lies outside the unit circle.
     Larger deflections can need smaller steps.
 
@@ -533,7 +519,7 @@ def stable_timestep(model: mujoco.MjModel | SoftFinger) -> dict[str, float]:
 
 
 def stable_step_of(model: mujoco.MjModel, integrator: str) -> float:
-    """The largest stable time step of one integrator [s]; see ``stable_timestep``."""
+    """Compute the largest stable time step of one integrator [s]; see ``stable_timestep``."""
     model_copy = copy.copy(model)
     model_copy.opt.integrator = INTEGRATORS[integrator]
     return _largest(model_copy)
@@ -563,7 +549,7 @@ def _largest(model: mujoco.MjModel) -> float:
 
 def _is_stable(model: mujoco.MjModel, step: float) -> bool:
     model.opt.timestep = step
-    with caught_warnings():  # a blown-up step is an answer here
+    with caught_warnings():  # a diverging step is a result here
         matrix = _transition(model)
     if not np.isfinite(matrix).all():
         return False
@@ -571,7 +557,7 @@ def _is_stable(model: mujoco.MjModel, step: float) -> bool:
 
 
 def _transition(model: mujoco.MjModel) -> Array:
-    """Derivative of one step, (2 nv, 2 nv), by central differences of the engine's own."""
+    """Differentiate one step of the engine by central differences, (2 nv, 2 nv)."""
     data = mujoco.MjData(model)
     columns = []
     for index in range(2 * model.nv):
@@ -581,7 +567,7 @@ def _transition(model: mujoco.MjModel) -> Array:
 
 
 def _after(model: mujoco.MjModel, data: mujoco.MjData, index: int, change: float) -> Array:
-    """Position and velocity after a step from a state that is nudged in one of them, (2 nv,)."""
+    """Return position and velocity after a step from a state with one changed entry, (2 nv,)."""
     if model.nkey:
         mujoco.mj_resetDataKeyframe(model, data, 0)
     else:

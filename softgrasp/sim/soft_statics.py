@@ -1,4 +1,8 @@
-"""Where a soft finger comes to rest under loads, without stepping through time."""
+"""Static equilibrium of a soft finger under loads, without time stepping.
+
+``equilibrium`` solves the joint moments of MuJoCo's model by Newton's method, with loads applied in
+steps. The other functions prepare fingers with a weight at the tip and with all of their damping.
+"""
 
 from __future__ import annotations
 
@@ -27,13 +31,13 @@ RICHARDSON = 4.0 / 3.0
 NEWTON_STEPS = 60
 """Newton steps at one load before it is approached in smaller ones."""
 MIN_LOAD_STEP = 1e-3
-"""Part of the load; where a smaller one would be needed there is no solution nearby."""
+"""Smallest load step as a fraction of the load; below it there is no solution nearby."""
 DIFFERENCE = 1e-6
 """Joint angle for central differences [rad]."""
 TOLERANCE = 1e-13
-"""Largest joint moment that is left, over the largest stiffness [rad]; of a stretch [m]."""
+"""Largest residual joint moment over the largest stiffness [rad]; of a stretch [m]."""
 LONGEST_STEP = 0.5
-"""A Newton step turns no joint by more [rad]."""
+"""Largest joint rotation in a Newton step [rad]."""
 
 
 @dataclass(frozen=True)
@@ -44,14 +48,14 @@ class Equilibrium:
         joint_angles: Positive towards −z [rad], shape (n,); of a spatial finger, or one that twists
             or stretches [m], a number for each of its ``freedoms``.
         tip_position: [m], shape (3,).
-        tip_angle: Turn of the tip [rad]; about y for a planar finger, positive towards −z; that of
+        tip_angle: Rotation of the tip [rad]; about y for a planar finger, positive towards −z; of
             the finger's axis for one that leaves the plane.
-        residual: Largest joint moment that is left [N·m] (force of a stretch [N]).
-        converged: Whether that is nothing but rounding; where it is not, the shape is that under
-            the largest part of the loads for which there was one.
-        discretisation_error: How far the tip is from that of the beam whose compliance the joints
-            stand for, by Richardson's rule from a chain with twice as many joints [m]; NaN where
-            it was not asked for or one of the two did not converge.
+        residual: Largest residual joint moment [N·m] (force of a stretch [N]).
+        converged: Whether the residual is rounding error; otherwise the shape is that under the
+            largest fraction of the loads for which there was one.
+        discretisation_error: Distance of the tip from that of the continuous beam, by Richardson's
+            rule from a chain with twice as many joints [m]; NaN where it was not requested or one
+            of the two did not converge.
     """
 
     joint_angles: Array
@@ -74,20 +78,20 @@ def equilibrium(
     gravity: bool = True,
     error_estimate: bool = True,
 ) -> Equilibrium:
-    """The rest shape of a finger that is clamped at its base.
+    """Compute the rest shape of a finger that is clamped at its base.
 
-    Newton's method on MuJoCo's own joint forces; a large load is approached in steps, so the shape
-    is the one that grows out of the straight finger.
+    Newton's method on MuJoCo's joint forces; a large load is applied in steps, so the shape is the
+    one that is continuous with the straight finger.
 
     Args:
         finger: The finger.
         tip_force: Force at the tip that keeps its direction [N], base frame.
         tip_moment: Moment at the tip [N·m], base frame.
-        tip_mass: Mass that hangs at the tip [kg]; weighs only with gravity.
-        pressure: [Pa]; bends each joint by its ``pressure_gain``.
-        tension: Of the tendon along the finger [N]; bends each joint by its ``tendon_arm``.
-        joint_moments: Of motors in the joints [N·m], one for all or (n,).
-        gravity: Whether the links weigh, towards −z.
+        tip_mass: Mass at the tip [kg]; acts only with gravity.
+        pressure: Pressure [Pa]; bends each joint by its ``pressure_gain``.
+        tension: Tension of the tendon along the finger [N]; bends each joint by its ``tendon_arm``.
+        joint_moments: Motor moments in the joints [N·m], one for all or (n,).
+        gravity: Whether gravity acts on the links, towards −z.
         error_estimate: Whether to solve a chain of twice as many joints, too, for
             ``discretisation_error``.
 
@@ -108,7 +112,7 @@ def equilibrium(
     force = vectors["tip_force"] + tip_mass * down
     loads_of = (force, vectors["tip_moment"], down)
     rest = _Balance(finger, inner, *loads_of).at_rest()
-    _warn_of_full_rotations(finger, rest)
+    _warn_of_large_rotations(finger, rest)
     if not error_estimate:
         return rest
     twice = refined(finger)
@@ -120,8 +124,8 @@ def equilibrium(
     return replace(rest, discretisation_error=RICHARDSON * gap)
 
 
-def _warn_of_full_rotations(finger: SoftFinger, rest: Equilibrium) -> None:
-    """Tell where a joint has turned farther than a finger can."""
+def _warn_of_large_rotations(finger: SoftFinger, rest: Equilibrium) -> None:
+    """Warn where a joint has rotated farther than a finger can."""
     bends = [freedom != "stretch" for _, freedom in finger.freedoms]
     largest = float(np.abs(rest.joint_angles[bends]).max())
     if largest > np.pi:
@@ -134,13 +138,13 @@ def _warn_of_full_rotations(finger: SoftFinger, rest: Equilibrium) -> None:
 
 
 def _for_halves(joint_moments: ArrayLike) -> Array:
-    """The same moment in both halves of a joint, which are twice as stiff."""
+    """Return the same moment for both halves of a joint, which are twice as stiff."""
     moments = np.asarray(joint_moments, dtype=float)
     return moments.repeat(2) if moments.ndim else moments
 
 
 class _Balance:
-    """The moments in a finger's joints under a part of its loads."""
+    """Balance of the joint moments of a finger under a fraction of its loads."""
 
     def __init__(
         self, finger: SoftFinger, joint_forces: Array, force: Array, moment: Array, gravity: Array
@@ -151,12 +155,12 @@ class _Balance:
         self._inner = joint_forces
         slides = self._model.jnt_type == mujoco.mjtJoint.mjJNT_SLIDE
         stiffness = self._model.jnt_stiffness
-        # moments are small against the largest of turning, forces against their own spring
+        # moments relative to the largest rotational stiffness, forces to their spring
         self._scale = np.where(slides, stiffness, stiffness[~slides].max())
         self._tip = self._model.site(TIP).id
 
     def at_rest(self) -> Equilibrium:
-        """Follow the rest shape from no load to the whole one."""
+        """Follow the rest shape from no load to the full load."""
         angles, done, step = np.zeros(self._model.nv), 0.0, 1.0
         while done < 1.0:
             load_factor = min(done + step, 1.0)
@@ -185,10 +189,10 @@ class _Balance:
         )
 
     def _newton(self, angles: Array, load_factor: float) -> Array | None:
-        """The rest shape near some angles; None where the steps do not lead there."""
+        """Find the rest shape near some angles; None without convergence."""
         moments = self._moments(angles, load_factor)
         for _ in range(NEWTON_STEPS):
-            if self._left(moments) <= TOLERANCE:
+            if self._residual(moments) <= TOLERANCE:
                 return angles
             step = np.linalg.solve(self._slopes(angles, load_factor), -moments)
             step *= min(1.0, LONGEST_STEP / float(np.abs(step).max()))
@@ -198,20 +202,20 @@ class _Balance:
                     break
                 step *= 0.5
             else:
-                # rounding is all that is left, or the way is blocked
-                return angles if self._left(moments) <= 1e3 * TOLERANCE else None
+                # only rounding error is left, or there is no descent
+                return angles if self._residual(moments) <= 1e3 * TOLERANCE else None
             angles, moments = angles + step, ahead
         return None
 
-    def _left(self, moments: Array) -> float:
-        """The largest, over stiffness [rad or m]."""
+    def _residual(self, moments: Array) -> float:
+        """Return the largest residual over stiffness [rad or m]."""
         return float(np.abs(moments / self._scale).max())
 
     def _norm(self, moments: Array) -> float:
         return float(np.linalg.norm(moments / self._scale))
 
     def _moments(self, angles: Array, load_factor: float) -> Array:
-        """Springs, weight and loads about every joint [N·m]; zero at rest."""
+        """Sum springs, weight and loads about every joint [N·m]; zero at rest."""
         model, data = self._model, self._data
         model.opt.gravity[:] = load_factor * self._gravity
         data.qpos[:], data.qvel[:] = angles, 0.0
@@ -231,17 +235,13 @@ class _Balance:
         return np.stack(columns, axis=1)
 
 
-# --------------------
-# A finger with a weight at its tip: its shape, and as a finger of its own; all of its damping.
-
-
 def damped_finger(release: FingerRelease) -> SoftFinger:
-    """The finger with all of its damping: c + h·k where it was identified in Webots."""
+    """Return the finger with all of its damping: c + h·k where it was identified in Webots."""
     return from_webots(release.finger, release.webots_timestep or 0.0)
 
 
 def loaded_shape(release: FingerRelease) -> Array:
-    """Joint angles at rest under the weight, in closed form [rad], (n,).
+    """Compute joint angles at rest under the weight, in closed form, (n,) [rad].
 
     Raises:
         DescriptionError: There is no such shape near the straight finger.
@@ -259,11 +259,11 @@ def loaded_shape(release: FingerRelease) -> Array:
 
 
 def loaded_finger(finger: SoftFinger, mass: float) -> SoftFinger:
-    """The finger with a weight at its tip as a part of its last link.
+    """Return the finger with a weight at its tip as part of its last link.
 
     Args:
         finger: The finger.
-        mass: [kg]
+        mass: Mass of the weight [kg].
     """
     last = finger.links[-1]
     together = last.mass + mass

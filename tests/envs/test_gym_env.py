@@ -46,7 +46,7 @@ def layout_of(scene: sg.GraspScene) -> ClosureLayout:
 def closes(env: Any) -> np.ndarray:
     """What the scene's own controller would do: close what contact does not stop."""
     layout = layout_of(env.task.scene)
-    touching = env._episode.touch.in_contact.astype(int).tolist()
+    touching = env._episode.contact.in_contact.astype(int).tolist()
     free = free_actuators(layout.stops, touching)[: len(env.task.actuators)]
     return np.array(free, dtype=np.float32)[env.task.active]
 
