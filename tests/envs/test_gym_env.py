@@ -348,7 +348,7 @@ def test_a_scene_file_is_enough(tmp_path: Path) -> None:
         ({"scene": {"object_mount": "fixed", "success": None}}, "success: expected an object that "
          "can move for a hold test, found a fixed one"),
         ({"scene": {"closure": sg.PositionIncrementClosure(active=(False,) * 12)}},
-         "closure.rates: expected a drive with a closing rate, which an agent could move, found "
+         "closure.rates: expected an actuator with a closing rate, which an agent could move, found "
          "none"),
     ],
     ids=["period", "render mode", "fixed", "no drive"],
@@ -374,7 +374,7 @@ def test_unknown_settings_and_options_are_refused() -> None:
     for action, result in ((np.zeros(3), "an array of shape (3,)"), (np.full(12, np.nan), "NaN")):
         with pytest.raises(sg.DescriptionError) as wrong:
             env.step(action)
-        assert str(wrong.value) == f"action: expected 12 numbers, one a drive, found {result}"
+        assert str(wrong.value) == f"action: expected 12 numbers, one per actuator, found {result}"
 
 
 def test_a_missing_gymnasium_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
