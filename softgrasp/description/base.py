@@ -140,6 +140,11 @@ def unit_quaternion(value: Vec4) -> Vec4:
             "expected a quaternion (w, x, y, z) of norm 1 within "
             f"{QUATERNION_TOLERANCE:g}, found {value} of norm {norm:.6g}"
         )
+    return divided_by_norm(value, norm)
+
+
+def divided_by_norm(value: Vec4, norm: float) -> Vec4:
+    """Divide a quaternion by its norm; one of norm 1 within 1e-14 stays unchanged."""
     if abs(norm - 1.0) < 1e-14:
         return value
     w, x, y, z = (part / norm for part in value)

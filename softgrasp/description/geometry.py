@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, field_validator
 
-from softgrasp.description.base import Description, Positive, Vec3, Vec4
+from softgrasp.description.base import Description, Positive, Vec3, Vec4, divided_by_norm
 
 LengthUnit = Literal["m", "dm", "cm", "mm", "in"]
 """Length unit of a mesh file."""
@@ -28,10 +28,7 @@ class Pose(Description):
         norm = math.sqrt(sum(part * part for part in value))
         if norm < 1e-9:
             raise ValueError(f"expected a quaternion that is not zero, found {value}")
-        if abs(norm - 1.0) < 1e-14:
-            return value
-        w, x, y, z = (part / norm for part in value)
-        return (w, x, y, z)
+        return divided_by_norm(value, norm)
 
 
 class Sphere(Description):

@@ -22,7 +22,7 @@ from softgrasp.continuum.curvature_models import (
 from softgrasp.description.bendable import Bendable
 from softgrasp.mechanics.transforms import Array, rotate_about
 
-SHARES = np.array([0.2, 0.6, 1.0])
+FRACTIONS = np.array([0.2, 0.6, 1.0])
 
 
 def test_every_model_of_a_bendable_has_frames() -> None:
@@ -31,8 +31,8 @@ def test_every_model_of_a_bendable_has_frames() -> None:
 
 @pytest.mark.parametrize("frame", ["bishop", "webster"])
 def test_pcc_is_the_closed_form(frame: str) -> None:
-    result = frames_along("pcc", 0, frame, (4.0, 0.7), 0.3, [0.0, *SHARES])  # type: ignore[arg-type]
-    target = sg.pcc.segment_transform(4.0, 0.7, 0.3 * SHARES, frame)  # type: ignore[arg-type]
+    result = frames_along("pcc", 0, frame, (4.0, 0.7), 0.3, [0.0, *FRACTIONS])  # type: ignore[arg-type]
+    target = sg.pcc.segment_transform(4.0, 0.7, 0.3 * FRACTIONS, frame)  # type: ignore[arg-type]
     assert result[1:] == pytest.approx(target, abs=1e-15)
     rotation = rotate_about("z", 0.7 if frame == "webster" else 0.0)
     assert result[0] == pytest.approx(rotation, abs=1e-15)
@@ -40,13 +40,15 @@ def test_pcc_is_the_closed_form(frame: str) -> None:
 
 def test_ppc_of_degree_0_is_pcc_in_both_frames() -> None:
     for frame in ("bishop", "webster"):
-        one, other = (frames_along(m, 0, frame, (4.0, 0.7), 0.3, SHARES) for m in CURVATURE_MODELS)
+        one, other = (
+            frames_along(m, 0, frame, (4.0, 0.7), 0.3, FRACTIONS) for m in CURVATURE_MODELS
+        )
         assert one == pytest.approx(other, abs=1e-14)
 
 
 def test_ppc_is_a_polynomial() -> None:
-    result = frames_along("ppc", 2, "bishop", (4.0, -3.0, 2.0, 0.7), 0.3, SHARES)
-    assert result == pytest.approx(segment_frames([4.0, -3.0, 2.0], 0.7, 0.3, SHARES), abs=0.0)
+    result = frames_along("ppc", 2, "bishop", (4.0, -3.0, 2.0, 0.7), 0.3, FRACTIONS)
+    assert result == pytest.approx(segment_frames([4.0, -3.0, 2.0], 0.7, 0.3, FRACTIONS), abs=0.0)
 
 
 @pytest.mark.parametrize(
@@ -66,7 +68,7 @@ def test_wrong_states_are_refused(
     model: str, state: tuple[float, ...], length: float, sentence: str
 ) -> None:
     with pytest.raises(sg.DescriptionError) as caught:
-        frames_along(model, 0, "bishop", state, length, SHARES)
+        frames_along(model, 0, "bishop", state, length, FRACTIONS)
     assert str(caught.value) == sentence
 
 
@@ -74,7 +76,7 @@ def test_wrong_states_are_refused(
 
 
 LENGTH = 0.3
-PPC_SHARES = np.array([0.0, 0.13, 0.5, 0.77, 1.0])
+PPC_FRACTIONS = np.array([0.0, 0.13, 0.5, 0.77, 1.0])
 GAUSS = leggauss(120)
 COEFFICIENTS = st.lists(st.floats(-12.0, 12.0), min_size=1, max_size=6)
 
@@ -93,16 +95,16 @@ def planar_frame(kappas: Array, fraction: float) -> Array:
 @settings(max_examples=60, deadline=None)
 @given(COEFFICIENTS, st.floats(-4.0, 4.0))
 def test_in_a_plane_it_is_the_closed_form(kappas: list[float], phi: float) -> None:
-    result = segment_frames(kappas, phi, LENGTH, PPC_SHARES)
+    result = segment_frames(kappas, phi, LENGTH, PPC_FRACTIONS)
     plane, back = rotate_about("z", phi), rotate_about("z", -phi)
-    target = [plane @ planar_frame(np.array(kappas), fraction) @ back for fraction in PPC_SHARES]
+    target = [plane @ planar_frame(np.array(kappas), fraction) @ back for fraction in PPC_FRACTIONS]
     assert result == pytest.approx(np.stack(target), abs=1e-12)
 
 
 @given(st.floats(-12.0, 12.0), st.floats(-4.0, 4.0))
 def test_degree_0_is_constant_curvature(kappa: float, phi: float) -> None:
-    result = segment_frames([kappa], phi, LENGTH, PPC_SHARES[1:])
-    target = sg.pcc.segment_transform(kappa, phi, LENGTH * PPC_SHARES[1:])
+    result = segment_frames([kappa], phi, LENGTH, PPC_FRACTIONS[1:])
+    target = sg.pcc.segment_transform(kappa, phi, LENGTH * PPC_FRACTIONS[1:])
     assert result == pytest.approx(target, abs=1e-12)
 
 
@@ -156,16 +158,16 @@ def test_frames_are_rotations_about_the_bending_axes_only(u: list[float], v: lis
 
 def test_frames_do_not_depend_on_the_other_positions() -> None:
     u, v = [1.0, 4.0], [-3.0, 0.0, 7.0]
-    together = bend_frames(u, v, LENGTH, PPC_SHARES)
-    alone = np.concatenate([bend_frames(u, v, LENGTH, [fraction]) for fraction in PPC_SHARES])
+    together = bend_frames(u, v, LENGTH, PPC_FRACTIONS)
+    alone = np.concatenate([bend_frames(u, v, LENGTH, [fraction]) for fraction in PPC_FRACTIONS])
     assert together == pytest.approx(alone, abs=0.0)
     assert together[0] == pytest.approx(np.eye(4), abs=0.0)
 
 
 def test_rotating_the_plane_rotates_the_segment() -> None:
     kappas = [2.0, -5.0, 9.0]
-    rotated = segment_frames(kappas, 1.1, LENGTH, PPC_SHARES)
-    flat = segment_frames(kappas, 0.0, LENGTH, PPC_SHARES)
+    rotated = segment_frames(kappas, 1.1, LENGTH, PPC_FRACTIONS)
+    flat = segment_frames(kappas, 0.0, LENGTH, PPC_FRACTIONS)
     target = rotate_about("z", 1.1) @ flat @ rotate_about("z", -1.1)
     assert rotated == pytest.approx(target, abs=1e-12)
 

@@ -73,7 +73,7 @@ def test_the_estimate_under_a_moment() -> None:
     assert rest.discretisation_error == pytest.approx(true, rel=0.02)
 
 
-def test_no_estimate_where_none_is_asked_for() -> None:
+def test_no_estimate_without_refinement() -> None:
     rest = sg.equilibrium(sg.io.load_finger("paper000"), pressure=1e4, error_estimate=False)
     assert np.isnan(rest.discretisation_error)
 

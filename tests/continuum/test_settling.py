@@ -99,7 +99,7 @@ def test_sampling_rate_sign_and_origin_make_no_difference(
 
 @settings(max_examples=40)
 @given(st.floats(5.0, 14.0), st.floats(0.03, 0.15), st.floats(5e-3, 40e-3))
-def test_a_damped_cosine_settles_as_its_formula_says(
+def test_a_damped_cosine_settles_at_the_time_of_its_formula(
     hertz: float, ratio: float, amplitude: float
 ) -> None:
     omega = 2.0 * np.pi * hertz
@@ -127,7 +127,7 @@ def test_a_damped_cosine_settles_as_its_formula_says(
 
 @settings(max_examples=40)
 @given(st.floats(2.0, 14.0), st.floats(0.03, 0.15), st.sampled_from([2, 5]), st.floats(1e-6, 1e3))
-def test_a_band_is_left_for_the_last_time_where_the_formula_says(
+def test_a_band_is_left_for_the_last_time_at_the_time_of_the_formula(
     hertz: float, ratio: float, percent: int, scale: float
 ) -> None:
     omega = 2.0 * np.pi * hertz

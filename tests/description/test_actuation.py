@@ -74,8 +74,8 @@ def test_the_posture_is_mean_plus_matrix_times_weights() -> None:
 
 def test_hands_without_synergies_have_that_of_their_grasp() -> None:
     hand = sg.load_hand("four_finger")
-    own = first_synergy(hand, hand.grasps.precision)
-    column = np.array([row[0] for row in own.matrix])
+    table = first_synergy(hand, hand.grasps.precision)
+    column = np.array([row[0] for row in table.matrix])
     assert np.linalg.norm(column) == pytest.approx(1.0)
     rates = hand.grasps.precision.rates.for_fingers(hand.rows)
     assert column / column[0] == pytest.approx(np.array(rates) / rates[0])
@@ -83,20 +83,20 @@ def test_hands_without_synergies_have_that_of_their_grasp() -> None:
 
 def test_santellos_synergies_are_the_published_ones() -> None:
     given = YAML(typ="safe").load(outside_file("hands_dh.yaml"))["synergies"]["santello_15"]
-    own = sg.load_hand("paradigmatic").synergies
-    assert own is not None
-    assert np.array(own.matrix).tolist() == given["S_columns_are_synergies"]
-    assert own.mean == pytest.approx(given["qm"], abs=1e-8)
+    table = sg.load_hand("paradigmatic").synergies
+    assert table is not None
+    assert np.array(table.matrix).tolist() == given["S_columns_are_synergies"]
+    assert table.mean == pytest.approx(given["qm"], abs=1e-8)
 
 
 def test_santellos_synergies_are_not_orthonormal_and_couple_the_outer_joints() -> None:
-    own = sg.load_hand("paradigmatic").synergies
-    assert own is not None
-    matrix = np.array(own.matrix)
+    table = sg.load_hand("paradigmatic").synergies
+    assert table is not None
+    matrix = np.array(table.matrix)
     assert matrix.shape == (20, 15)
     assert abs(matrix.T @ matrix - np.eye(15)).max() == pytest.approx(0.6221, abs=1e-4)
     pip, dip = (
-        [i for i, name in enumerate(own.joints) if name.endswith(end)]
+        [i for i, name in enumerate(table.joints) if name.endswith(end)]
         for end in ("PIP_flex", "DIP_flex")
     )
     assert matrix[dip] == pytest.approx(2 / 3 * matrix[pip], abs=2e-6)

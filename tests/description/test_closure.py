@@ -1,4 +1,4 @@
-"""Closures as values: told apart by type, written and read, and refused in whole sentences."""
+"""Closures as values: selected by type, serialised, and refused with a message."""
 
 from __future__ import annotations
 

@@ -184,8 +184,8 @@ def test_contact_of_scene_material_or_default() -> None:
     assert pinch().requested_contact == sg.Contact()
     slippery = ball().replace(material=sg.description.Material(name="soap", static_friction=0.1))
     assert pinch(object=slippery).requested_contact == sg.Contact(static_friction=0.1)
-    given_contact = sg.Contact(stiffness=1e4, damping=100)
-    assert pinch(object=slippery, contact=given_contact).requested_contact == given_contact
+    specified = sg.Contact(stiffness=1e4, damping=100)
+    assert pinch(object=slippery, contact=specified).requested_contact == specified
 
 
 def test_objects_can_have_another_mass() -> None:

@@ -109,9 +109,9 @@ def test_the_forward_polynomial_printed_in_paper_001_doubles_the_distortion() ->
 
 
 def test_the_radial_polynomial_is_stationary_at_the_fold_radius() -> None:
-    most = fold_radius(BARREL)
-    assert most == pytest.approx(np.sqrt(1.0 / 0.9))
-    radii = np.array([0.999, 1.0, 1.001])[:, None] * [most, 0.0]
+    fold = fold_radius(BARREL)
+    assert fold == pytest.approx(np.sqrt(1.0 / 0.9))
+    radii = np.array([0.999, 1.0, 1.001])[:, None] * [fold, 0.0]
     seen = distort(BARREL.replace(p1=0.0, p2=0.0), radii)[:, 0]
     assert seen[0] < seen[1] > seen[2]
 

@@ -121,8 +121,8 @@ def test_a_force_at_a_taxel_centre_belongs_to_that_taxel() -> None:
     around = ((np.arange(8) + 0.5) / 8 - 0.5) * 2.0 * math.pi
     for row, x in enumerate(along):
         for column, angle in enumerate(around):
-            way = np.array([x, 0.008 * math.cos(angle), 0.008 * math.sin(angle)])
-            felt = distribute(grid, (grid.center + way)[None], np.array([2.0]))
+            offset = np.array([x, 0.008 * math.cos(angle), 0.008 * math.sin(angle)])
+            felt = distribute(grid, (grid.center + offset)[None], np.array([2.0]))
             expected = np.zeros((4, 8))
             expected[row, column] = 2.0
             np.testing.assert_allclose(felt, expected, atol=1e-12)

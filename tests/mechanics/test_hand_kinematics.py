@@ -506,38 +506,40 @@ def test_wrong_joined_hands_are_refused(tmp_path: Path, text: str, sentence: str
 
 
 def santello() -> sg.description.Synergies:
-    own = sg.load_hand("paradigmatic").synergies
-    assert own is not None
-    return own
+    synergies = sg.load_hand("paradigmatic").synergies
+    assert synergies is not None
+    return synergies
 
 
 def test_weights_of_a_posture_in_the_span_are_recovered() -> None:
-    own = santello()
-    target = np.random.default_rng(1).normal(size=own.count)
-    assert sg.mechanics.synergy_weights(own, own.posture(target.tolist())) == pytest.approx(
-        target, abs=1e-9
-    )
+    synergies = santello()
+    target = np.random.default_rng(1).normal(size=synergies.count)
+    assert sg.mechanics.synergy_weights(
+        synergies, synergies.posture(target.tolist())
+    ) == pytest.approx(target, abs=1e-9)
 
 
 def test_the_residual_is_orthogonal_to_the_synergies() -> None:
-    own = santello()
+    synergies = santello()
     postures = np.random.default_rng(2).normal(size=(5, 20))
-    matrix = synergy_matrix(own)[:, :4]
-    left = postures - own.mean - sg.mechanics.synergy_weights(own, postures, 4) @ matrix.T
+    matrix = synergy_matrix(synergies)[:, :4]
+    left = (
+        postures - synergies.mean - sg.mechanics.synergy_weights(synergies, postures, 4) @ matrix.T
+    )
     assert left @ matrix == pytest.approx(np.zeros((5, 4)), abs=1e-9)
     with pytest.raises(ValueError, match="expected 1 to 15 synergies, found 16"):
-        sg.mechanics.synergy_weights(own, postures, 16)
+        sg.mechanics.synergy_weights(synergies, postures, 16)
 
 
 def test_explained_variance_grows_to_one() -> None:
-    own = santello()
+    synergies = santello()
     weights = np.random.default_rng(3).normal(size=(40, 3)) * [3.0, 1.0, 0.3]
-    postures = own.mean + weights @ synergy_matrix(own)[:, :3].T
-    fractions = sg.mechanics.variance_explained(own, postures)
+    postures = synergies.mean + weights @ synergy_matrix(synergies)[:, :3].T
+    fractions = sg.mechanics.variance_explained(synergies, postures)
     assert (np.diff(fractions) > -1e-12).all()
     assert 0.5 < fractions[0] < fractions[1] < 1.0
     assert fractions[2:] == pytest.approx(1.0)
-    assert sg.mechanics.variance_explained(own, [own.mean]) == pytest.approx(1.0)
+    assert sg.mechanics.variance_explained(synergies, [synergies.mean]) == pytest.approx(1.0)
 
 
 def test_compliances_in_series_add_up() -> None:

@@ -31,7 +31,7 @@ ANGLES = st.lists(st.floats(-3.0, 3.0), min_size=6, max_size=6)
 @settings(max_examples=30, deadline=None)
 def test_the_jacobian_is_that_of_finite_differences(angles: list[float]) -> None:
     frames = forward_kinematics(ARM, angles)
-    own = flange_jacobian(ARM, frames)
+    jacobian = flange_jacobian(ARM, frames)
     for joint in range(6):
         ends = []
         for sign in (1.0, -1.0):
@@ -41,7 +41,7 @@ def test_the_jacobian_is_that_of_finite_differences(angles: list[float]) -> None
         linear = (ends[0][:3, 3] - ends[1][:3, 3]) / 2e-6
         spin = (ends[0][:3, :3] - ends[1][:3, :3]) / 2e-6 @ frames[-1, :3, :3].T
         angular = [spin[2, 1], spin[0, 2], spin[1, 0]]
-        assert own[:, joint] == pytest.approx([*linear, *angular], abs=1e-8)
+        assert jacobian[:, joint] == pytest.approx([*linear, *angular], abs=1e-8)
 
 
 def test_the_jacobian_of_modified_rows_uses_their_own_axes() -> None:
@@ -50,12 +50,12 @@ def test_the_jacobian_of_modified_rows_uses_their_own_axes() -> None:
         name="m", convention="modified", phalanges=rows, tip=(0.1, 0.0, 0.0)
     )
     angles = [0.3, -0.2, 0.5]
-    own = flange_jacobian(chain, forward_kinematics(chain, angles))
+    jacobian = flange_jacobian(chain, forward_kinematics(chain, angles))
     for joint in range(3):
         moved = [a + (1e-6 if i == joint else 0.0) for i, a in enumerate(angles)]
         ahead = forward_kinematics(chain, moved)[-1, :3, 3]
         here = forward_kinematics(chain, angles)[-1, :3, 3]
-        assert own[:3, joint] == pytest.approx((ahead - here) / 1e-6, abs=1e-6)
+        assert jacobian[:3, joint] == pytest.approx((ahead - here) / 1e-6, abs=1e-6)
 
 
 def test_the_flange_translates_along_a_straight_line() -> None:
@@ -114,26 +114,26 @@ def test_shakes_begin_and_end_at_rest_at_the_same_position(
 
 @given(vectors, vectors, vectors)
 def test_the_centre_of_rotation_moves_by_the_displacement(
-    way: tuple[float, ...], rotation: tuple[float, ...], about: tuple[float, ...]
+    displacement: tuple[float, ...], rotation: tuple[float, ...], about: tuple[float, ...]
 ) -> None:
     fractions = eased(50)[:, None]
-    poses = moved(HOME, fractions * np.array(way), fractions * np.array(rotation), about)
+    poses = moved(HOME, fractions * np.array(displacement), fractions * np.array(rotation), about)
     carried = poses[:, :3, :3] @ about + poses[:, :3, 3]
     began = HOME[:3, :3] @ about + HOME[:3, 3]
-    np.testing.assert_allclose(carried, began + fractions * np.array(way), atol=1e-12)
+    np.testing.assert_allclose(carried, began + fractions * np.array(displacement), atol=1e-12)
     rotated = Rotation.from_matrix(poses[-1, :3, :3] @ HOME[:3, :3].T).as_rotvec()
     np.testing.assert_allclose(rotated, rotation, atol=1e-9)
 
 
 @given(vectors, st.tuples(st.floats(-3.0, 3.0), st.floats(-1.4, 1.4), st.floats(-3.0, 3.0)))
 def test_wrist_joints_give_the_requested_poses(
-    way: tuple[float, ...], euler: tuple[float, ...]
+    displacement: tuple[float, ...], euler: tuple[float, ...]
 ) -> None:
     pose = HOME.copy()
-    pose[:3, 3] += way
+    pose[:3, 3] += displacement
     pose[:3, :3] = rotation_from_euler(euler) @ HOME[:3, :3]
     values = wrist_values(HOME, pose[None], np.zeros(6))[0]
-    np.testing.assert_allclose(values[:3], way, atol=1e-15)
+    np.testing.assert_allclose(values[:3], displacement, atol=1e-15)
     about_z, about_y, about_x = values[3:]
     again = rotation_from_euler((about_x, about_y, about_z)) @ HOME[:3, :3]
     np.testing.assert_allclose(again, pose[:3, :3], atol=1e-12)
@@ -159,7 +159,7 @@ def test_rotations_near_the_singularity_of_the_wrist_are_refused() -> None:
     )
 
 
-# Motions of degree five: both ends as asked, and the minimum-jerk motion from rest.
+# Quintic motions: end states, and the minimum-jerk motion from rest.
 
 
 NUMBERS = st.floats(-3.0, 3.0)
