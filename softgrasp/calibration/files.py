@@ -328,6 +328,88 @@ def read_hung(path: Path) -> tuple[HungAngles, ...]:
     return tuple(_made(path, HungAngles, mass=row["mass"], angles=_angles(row)) for row in rows)
 
 
+def read_releases(path: Path) -> tuple[Release, ...]:
+    """Read columns ``mass_g``, ``overshoots`` and ``settling_s``."""
+    releases = []
+    for row in _read(path, ("mass", "overshoots", "settling")):
+        if row["overshoots"] != int(row["overshoots"]):
+            raise DescriptionError(
+                f"expected whole overshoots, found {row['overshoots']:g}", file=path
+            )
+        releases.append(
+            _made(
+                path,
+                Release,
+                mass=row["mass"],
+                overshoots=int(row["overshoots"]),
+                settling_time=row["settling"],
+            )
+        )
+    return tuple(releases)
+
+
+def read_trace(path: Path) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Read columns ``time_s`` and ``height_mm``: times [s] and heights [m]."""
+    rows = _read(path, ("time", "height"))
+    return tuple(row["time"] for row in rows), tuple(row["height"] for row in rows)
+
+
+def read_forces(path: Path) -> tuple[TipForce, ...]:
+    """Read columns ``pressure_kPa`` and ``force_N``; repeated readings are separate rows."""
+    rows = _read(path, ("pressure", "force"))
+    return tuple(
+        _made(path, TipForce, pressure=row["pressure"], force=row["force"]) for row in rows
+    )
+
+
+def read_bends(path: Path) -> tuple[FreeBend, ...]:
+    """Read columns ``pressure_kPa`` and ``q1_deg``, ``q2_deg``, …."""
+    rows = _read(path, ("pressure",), angles=True)
+    return tuple(
+        _made(path, FreeBend, pressure=row["pressure"], angles=_angles(row)) for row in rows
+    )
+
+
+def read_columns(path: Path, names: Sequence[str]) -> Rows:
+    """Read a table with these columns and no others, in SI, by names without units.
+
+    Args:
+        path: CSV file.
+        names: Names in ``UNITS``; ``x1`` and the like are positions, ``u1`` and the like angles.
+    """
+    return _read(path, names)
+
+
+def as_tuples(tree: dict[str, Any]) -> dict[str, Any]:
+    """Convert lists within lists to tuples of tuples, as descriptions expect."""
+    return {key: _as_tuple(value) for key, value in tree.items()}
+
+
+TABLES: dict[str, tuple[Callable[[Path], Any], type[Description]]] = {
+    "hung": (read_hung, HungAngles),
+    "releases": (read_releases, Release),
+    "forces": (read_forces, TipForce),
+    "bends": (read_bends, FreeBend),
+}
+"""Reader of a table, and type of its rows."""
+
+
+def _as_tuple(value: Any) -> Any:
+    return tuple(_as_tuple(part) for part in value) if isinstance(value, list) else value
+
+
+def _made(path: Path, kind: type[Measured], **fields: Any) -> Measured:
+    try:
+        return kind(**fields)
+    except DescriptionError as error:
+        raise error.located(file=path) from None
+
+
+def _angles(row: dict[str, float]) -> tuple[float, ...]:
+    names = sorted((name for name in row if name.startswith("q")), key=lambda name: int(name[1:]))
+    return tuple(row[name] for name in names)
+
+
 def _read(path: Path, required: Sequence[str], *, angles: bool = False) -> Rows:
     """Read rows in SI, by names without units."""
     try:
@@ -409,85 +491,3 @@ def _numbers(
             )
         row[name] = value
     return row
-
-
-def _made(path: Path, kind: type[Measured], **fields: Any) -> Measured:
-    try:
-        return kind(**fields)
-    except DescriptionError as error:
-        raise error.located(file=path) from None
-
-
-def _angles(row: dict[str, float]) -> tuple[float, ...]:
-    names = sorted((name for name in row if name.startswith("q")), key=lambda name: int(name[1:]))
-    return tuple(row[name] for name in names)
-
-
-def read_releases(path: Path) -> tuple[Release, ...]:
-    """Read columns ``mass_g``, ``overshoots`` and ``settling_s``."""
-    releases = []
-    for row in _read(path, ("mass", "overshoots", "settling")):
-        if row["overshoots"] != int(row["overshoots"]):
-            raise DescriptionError(
-                f"expected whole overshoots, found {row['overshoots']:g}", file=path
-            )
-        releases.append(
-            _made(
-                path,
-                Release,
-                mass=row["mass"],
-                overshoots=int(row["overshoots"]),
-                settling_time=row["settling"],
-            )
-        )
-    return tuple(releases)
-
-
-def read_trace(path: Path) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Read columns ``time_s`` and ``height_mm``: times [s] and heights [m]."""
-    rows = _read(path, ("time", "height"))
-    return tuple(row["time"] for row in rows), tuple(row["height"] for row in rows)
-
-
-def read_forces(path: Path) -> tuple[TipForce, ...]:
-    """Read columns ``pressure_kPa`` and ``force_N``; repeated readings are separate rows."""
-    rows = _read(path, ("pressure", "force"))
-    return tuple(
-        _made(path, TipForce, pressure=row["pressure"], force=row["force"]) for row in rows
-    )
-
-
-def read_bends(path: Path) -> tuple[FreeBend, ...]:
-    """Read columns ``pressure_kPa`` and ``q1_deg``, ``q2_deg``, …."""
-    rows = _read(path, ("pressure",), angles=True)
-    return tuple(
-        _made(path, FreeBend, pressure=row["pressure"], angles=_angles(row)) for row in rows
-    )
-
-
-def read_columns(path: Path, names: Sequence[str]) -> Rows:
-    """Read a table with these columns and no others, in SI, by names without units.
-
-    Args:
-        path: CSV file.
-        names: Names in ``UNITS``; ``x1`` and the like are positions, ``u1`` and the like angles.
-    """
-    return _read(path, names)
-
-
-def as_tuples(tree: dict[str, Any]) -> dict[str, Any]:
-    """Convert lists within lists to tuples of tuples, as descriptions expect."""
-    return {key: _as_tuple(value) for key, value in tree.items()}
-
-
-def _as_tuple(value: Any) -> Any:
-    return tuple(_as_tuple(part) for part in value) if isinstance(value, list) else value
-
-
-TABLES: dict[str, tuple[Callable[[Path], Any], type[Description]]] = {
-    "hung": (read_hung, HungAngles),
-    "releases": (read_releases, Release),
-    "forces": (read_forces, TipForce),
-    "bends": (read_bends, FreeBend),
-}
-"""Reader of a table, and type of its rows."""

@@ -56,6 +56,10 @@ from softgrasp.twin.flange_streams import (
     joint_document,
 )
 
+Document = Mapping[str, Any]
+RequestHandler = Callable[[str], Document | None]
+"""Return the document at a path, or None where there is none."""
+
 SHORTEST_TOKEN = 8
 """Smallest number of characters of a token."""
 SEND_BUFFER = 65536
@@ -67,9 +71,6 @@ UNIT = "ROB_1"
 CARTESIAN = RWS_PATH.format(unit=UNIT)
 JOINTS = CARTESIAN.replace("cartesian", "jointtarget")
 HEALTH = "/health"
-Document = Mapping[str, Any]
-RequestHandler = Callable[[str], Document | None]
-"""Return the document at a path, or None where there is none."""
 
 
 def open_flange(
@@ -164,6 +165,21 @@ class RobotStream(FlangeStream):
         if self._begin is None:
             self._begin = instant
         return self.robot.sample_at(instant - self._begin)
+
+
+# HTTP server
+
+
+@dataclass(frozen=True)
+class ServerLimits:
+    """Limits of one client, and of all of them together."""
+
+    connections: int = 32
+    """Largest number of connections; further clients get an error and are closed."""
+    head_time: float = 10.0
+    """Time for a whole request, including the wait for it [s]."""
+    answer_time: float = 5.0
+    """Time for a client to receive an answer [s]."""
 
 
 class JsonServer:
@@ -319,6 +335,79 @@ class JsonServer:
             await writer.drain()
 
 
+class Head(NamedTuple):
+    """Head of a request."""
+
+    method: str
+    path: str
+    token: str
+    """Token of ``Authorization: Bearer …``; empty where there is none."""
+    stays: bool
+    """Whether the connection stays open."""
+
+
+class RefusedRequest(Exception):
+    """A request that is answered with an error, after which the connection is closed."""
+
+    def __init__(self, status: HTTPStatus, sentence: str) -> None:
+        super().__init__(sentence)
+        self.status = status
+
+
+async def read_head(reader: asyncio.StreamReader) -> Head | None:
+    """Read the head of the next request; None where the client has closed the connection.
+
+    Args:
+        reader: Stream with ``MAX_HEAD`` as its limit.
+
+    Raises:
+        RefusedRequest: It is too long, invalid, or has a body.
+    """
+    try:
+        raw = await reader.readuntil(b"\r\n\r\n")
+    except asyncio.IncompleteReadError:
+        return None
+    except asyncio.LimitOverrunError:
+        raise RefusedRequest(
+            HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE,
+            f"expected a head of at most {MAX_HEAD} bytes, found more",
+        ) from None
+    return parse_head(raw)
+
+
+def parse_head(raw: bytes) -> Head:
+    """Parse the head of a request, including the empty line after it.
+
+    Raises:
+        RefusedRequest: It is invalid, or has a body.
+    """
+    first, _, rest = raw.partition(b"\r\n")
+    line = LINE.fullmatch(first.decode("latin-1"))
+    if line is None:
+        raise RefusedRequest(
+            HTTPStatus.BAD_REQUEST, "expected a line such as GET /health HTTP/1.1, found another"
+        )
+    try:
+        headers = parse_headers(io.BytesIO(rest))
+    except HTTPException as error:
+        raise RefusedRequest(HTTPStatus.BAD_REQUEST, f"expected headers, found: {error}") from None
+    # an unread body would be parsed as the next request
+    lengths = {length.strip() for length in headers.get_all("Content-Length", [])}
+    if "Transfer-Encoding" in headers or lengths - {"0"}:
+        raise RefusedRequest(HTTPStatus.BAD_REQUEST, "expected a request without a body")
+    kind, _, token = headers.get("Authorization", "").partition(" ")
+    wish = headers.get("Connection", "keep-alive" if line["minor"] == "1" else "close")
+    return Head(
+        method=line["method"],
+        path=urlsplit(line["target"]).path,
+        token=token.strip() if kind.lower() == "bearer" else "",
+        stays=wish.strip().lower() == "keep-alive",
+    )
+
+
+# Server of the robot
+
+
 class RobotServer(JsonServer):
     """Serve the pose of the flange, the joints and the health of a robot.
 
@@ -438,88 +527,3 @@ async def send_poses(
 class _Sender(asyncio.DatagramProtocol):
     def error_received(self, exc: Exception) -> None:
         """Ignore a missing receiver: a later datagram may be received."""
-
-
-# HTTP server
-
-
-@dataclass(frozen=True)
-class ServerLimits:
-    """Limits of one client, and of all of them together."""
-
-    connections: int = 32
-    """Largest number of connections; further clients get an error and are closed."""
-    head_time: float = 10.0
-    """Time for a whole request, including the wait for it [s]."""
-    answer_time: float = 5.0
-    """Time for a client to receive an answer [s]."""
-
-
-class Head(NamedTuple):
-    """Head of a request."""
-
-    method: str
-    path: str
-    token: str
-    """Token of ``Authorization: Bearer …``; empty where there is none."""
-    stays: bool
-    """Whether the connection stays open."""
-
-
-class RefusedRequest(Exception):
-    """A request that is answered with an error, after which the connection is closed."""
-
-    def __init__(self, status: HTTPStatus, sentence: str) -> None:
-        super().__init__(sentence)
-        self.status = status
-
-
-async def read_head(reader: asyncio.StreamReader) -> Head | None:
-    """Read the head of the next request; None where the client has closed the connection.
-
-    Args:
-        reader: Stream with ``MAX_HEAD`` as its limit.
-
-    Raises:
-        RefusedRequest: It is too long, invalid, or has a body.
-    """
-    try:
-        raw = await reader.readuntil(b"\r\n\r\n")
-    except asyncio.IncompleteReadError:
-        return None
-    except asyncio.LimitOverrunError:
-        raise RefusedRequest(
-            HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE,
-            f"expected a head of at most {MAX_HEAD} bytes, found more",
-        ) from None
-    return parse_head(raw)
-
-
-def parse_head(raw: bytes) -> Head:
-    """Parse the head of a request, including the empty line after it.
-
-    Raises:
-        RefusedRequest: It is invalid, or has a body.
-    """
-    first, _, rest = raw.partition(b"\r\n")
-    line = LINE.fullmatch(first.decode("latin-1"))
-    if line is None:
-        raise RefusedRequest(
-            HTTPStatus.BAD_REQUEST, "expected a line such as GET /health HTTP/1.1, found another"
-        )
-    try:
-        headers = parse_headers(io.BytesIO(rest))
-    except HTTPException as error:
-        raise RefusedRequest(HTTPStatus.BAD_REQUEST, f"expected headers, found: {error}") from None
-    # an unread body would be parsed as the next request
-    lengths = {length.strip() for length in headers.get_all("Content-Length", [])}
-    if "Transfer-Encoding" in headers or lengths - {"0"}:
-        raise RefusedRequest(HTTPStatus.BAD_REQUEST, "expected a request without a body")
-    kind, _, token = headers.get("Authorization", "").partition(" ")
-    wish = headers.get("Connection", "keep-alive" if line["minor"] == "1" else "close")
-    return Head(
-        method=line["method"],
-        path=urlsplit(line["target"]).path,
-        token=token.strip() if kind.lower() == "bearer" else "",
-        stays=wish.strip().lower() == "keep-alive",
-    )

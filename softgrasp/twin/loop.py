@@ -40,6 +40,15 @@ T = TypeVar("T")
 RowCallback = Callable[[TwinRow], None]
 """Called with every row."""
 
+# Loop
+
+
+class Settling(Protocol):
+    """Simulation of the fingers in an engine."""
+
+    def advance(self, shape: TwinShape, seconds: float) -> Array:
+        """Simulate a duration [s]; return the tips [m], (k, 3)."""
+
 
 class TwinLoop:
     """Run a twin until it is stopped.
@@ -220,103 +229,6 @@ class TwinLoop:
         self._put(self._row(Cycle(number, now, now, now, None, None, 0)))
 
 
-class CommandBox:
-    """Confirmed commands that wait to be sent; may be used from any thread."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._confirmed: list[Command] = []
-
-    def put(self, command: Command) -> None:
-        """Add a command that is sent after the next reading."""
-        with self._lock:
-            self._confirmed.append(command)
-
-    def take(self) -> list[Command]:
-        """Remove and return all commands, in their order."""
-        with self._lock:
-            confirmed, self._confirmed = self._confirmed, []
-            return confirmed
-
-
-Viewer = Callable[[CommandBox, TwinLoop], RowCallback]
-"""Make the callback of a viewer from the command box and the loop."""
-
-
-async def run_twin(
-    twin: Twin,
-    directory: str | Path,
-    *,
-    cycles: int | None = None,
-    stop: asyncio.Event | None = None,
-    watching: Viewer | None = None,
-    files: Path | None = None,
-) -> Path:
-    """Run a twin and record every cycle.
-
-    Args:
-        twin: Digital twin.
-        directory: Directory of the record.
-        cycles: Number of cycles; None: until ``stop`` is set.
-        stop: Event that ends the run.
-        watching: Viewer that receives the rows and sends commands.
-        files: Directory of recorded poses with relative paths.
-
-    Returns:
-        Table of the record.
-
-    Raises:
-        BackendUnavailable: pymodbus, pandas or pyarrow is not installed.
-        DescriptionError: A token is missing in the environment.
-        ResultError: The directory contains a record already, or cannot be written.
-    """
-    address = twin.controller
-    client = connect_controller(
-        address.host,
-        address.port,
-        address.map,
-        token=_token(address.token_variable),
-        timeout=address.timeout,
-        attempts=1,
-        backoff=Backoff(0.25 / twin.rate, 1.0 / twin.rate),  # a retry does not outlast a cycle
-        stale_after=twin.stale_after,
-    )
-    box = CommandBox()
-    async with AsyncExitStack() as opened:
-        await opened.enter_async_context(client)
-        pose = LatestPose(open_flange(twin.flange, directory=files))
-        await opened.enter_async_context(pose)
-        recorder = opened.enter_context(TwinRecorder(Path(directory), twin))
-        settling = TwinFingers(twin) if twin.dynamics is not None else None
-        loop = TwinLoop(twin, client, pose, box=box, settling=settling)
-        shown = () if watching is None else (watching(box, loop),)
-        loop.keep(recorder.add, *shown)
-        await loop.run(cycles, stop)
-    return recorder.close()
-
-
-def _token(variable: str) -> str | None:
-    if not variable:
-        return None
-    token = os.environ.get(variable)
-    if not token:
-        raise DescriptionError(
-            f"expected a token in the environment variable {variable}, found none",
-            field="controller.token_variable",
-        )
-    return token
-
-
-# Loop
-
-
-class Settling(Protocol):
-    """Simulation of the fingers in an engine."""
-
-    def advance(self, shape: TwinShape, seconds: float) -> Array:
-        """Simulate a duration [s]; return the tips [m], (k, 3)."""
-
-
 State = Literal["waiting", "running", "lost", "stopping"]
 """``waiting``: no reading yet; ``stopping``: connected again, and not stopped safely yet."""
 
@@ -481,6 +393,25 @@ VENT = Command(positive_on=False, negative_on=False)
 """Return to ambient pressure."""
 
 
+class CommandBox:
+    """Confirmed commands that wait to be sent; may be used from any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._confirmed: list[Command] = []
+
+    def put(self, command: Command) -> None:
+        """Add a command that is sent after the next reading."""
+        with self._lock:
+            self._confirmed.append(command)
+
+    def take(self) -> list[Command]:
+        """Remove and return all commands, in their order."""
+        with self._lock:
+            confirmed, self._confirmed = self._confirmed, []
+            return confirmed
+
+
 class CommandQueue:
     """Put confirmed commands into the box of the loop.
 
@@ -506,3 +437,74 @@ class CommandQueue:
 
 def _command(values: dict[str, float | bool]) -> Command:
     return Command(**values)  # type: ignore[arg-type]
+
+
+# Run of a twin
+
+
+Viewer = Callable[[CommandBox, TwinLoop], RowCallback]
+"""Make the callback of a viewer from the command box and the loop."""
+
+
+async def run_twin(
+    twin: Twin,
+    directory: str | Path,
+    *,
+    cycles: int | None = None,
+    stop: asyncio.Event | None = None,
+    watching: Viewer | None = None,
+    files: Path | None = None,
+) -> Path:
+    """Run a twin and record every cycle.
+
+    Args:
+        twin: Digital twin.
+        directory: Directory of the record.
+        cycles: Number of cycles; None: until ``stop`` is set.
+        stop: Event that ends the run.
+        watching: Viewer that receives the rows and sends commands.
+        files: Directory of recorded poses with relative paths.
+
+    Returns:
+        Table of the record.
+
+    Raises:
+        BackendUnavailable: pymodbus, pandas or pyarrow is not installed.
+        DescriptionError: A token is missing in the environment.
+        ResultError: The directory contains a record already, or cannot be written.
+    """
+    address = twin.controller
+    client = connect_controller(
+        address.host,
+        address.port,
+        address.map,
+        token=_token(address.token_variable),
+        timeout=address.timeout,
+        attempts=1,
+        backoff=Backoff(0.25 / twin.rate, 1.0 / twin.rate),  # a retry does not outlast a cycle
+        stale_after=twin.stale_after,
+    )
+    box = CommandBox()
+    async with AsyncExitStack() as opened:
+        await opened.enter_async_context(client)
+        pose = LatestPose(open_flange(twin.flange, directory=files))
+        await opened.enter_async_context(pose)
+        recorder = opened.enter_context(TwinRecorder(Path(directory), twin))
+        settling = TwinFingers(twin) if twin.dynamics is not None else None
+        loop = TwinLoop(twin, client, pose, box=box, settling=settling)
+        shown = () if watching is None else (watching(box, loop),)
+        loop.keep(recorder.add, *shown)
+        await loop.run(cycles, stop)
+    return recorder.close()
+
+
+def _token(variable: str) -> str | None:
+    if not variable:
+        return None
+    token = os.environ.get(variable)
+    if not token:
+        raise DescriptionError(
+            f"expected a token in the environment variable {variable}, found none",
+            field="controller.token_variable",
+        )
+    return token

@@ -1,4 +1,4 @@
-"""Joint angles read from photographs whose angles are known."""
+"""Joint angles measured in synthetic photographs whose angles are known."""
 
 from __future__ import annotations
 
