@@ -204,13 +204,13 @@ def _surface(solid: Solid, subject: str) -> Check:
     }
     findings = tuple(
         finding
-        for one in solid.mended
+        for one in solid.repairs
         for finding in _finding(
             "surface", subject, "problem", expected[one.kind], one.note, dict(one.numbers)
         )
     )
     state = "closed" if solid.closed else "open, replaced by its hull"
-    mended = f", repaired: {', '.join(one.kind for one in solid.mended)}" if solid.mended else ""
+    mended = f", repaired: {', '.join(one.kind for one in solid.repairs)}" if solid.repairs else ""
     volume = (
         f"{solid.volume * CM3:.4g} cm³, {100 * solid.volume / solid.hull_volume:.3g} % of its hull"
     )

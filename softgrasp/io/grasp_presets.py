@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.spatial.transform import Rotation
@@ -35,10 +34,6 @@ from softgrasp.mechanics import geometry
 from softgrasp.mechanics.geometry import ball_points
 from softgrasp.mechanics.hand_kinematics import Link, chain_links
 from softgrasp.mechanics.transforms import Array, transform
-
-if TYPE_CHECKING:
-    pass
-
 
 Placed = tuple[Shape, Pose]
 ALONG_Z = 0.5

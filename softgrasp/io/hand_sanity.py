@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -20,10 +20,6 @@ from softgrasp.description.hand import Hand
 from softgrasp.errors import SoftgraspWarning
 from softgrasp.io.grasp_presets import corners
 from softgrasp.mechanics.hand_kinematics import chain_links
-
-if TYPE_CHECKING:
-    pass
-
 
 FULL_ROTATION = math.tau + 1e-3
 """Largest usual range of a revolute joint [rad]."""

@@ -2,7 +2,7 @@
 
 Duplicate faces and folds are removed, winding is made consistent, holes are closed by fans from the
 middle of their rims, and inverted pieces are turned outward. A surface that cannot be closed
-honestly (large holes, no volume, more volume than its hull) gets the mass properties of its convex
+reliably (large holes, no volume, more volume than its hull) gets the mass properties of its convex
 hull.
 
 ``trimesh.repair`` was measured on six YCB meshes (2000 and 16384 faces): it needs networkx;
@@ -35,7 +35,7 @@ ROUNDING = 1e-9
 """Fraction of the whole volume below which that of a piece is zero [–]."""
 
 
-class Mending(NamedTuple):
+class SurfaceRepair(NamedTuple):
     """A repair or assumption on a surface."""
 
     kind: str
@@ -60,13 +60,13 @@ class Solid:
     hull_volume: float
     closed: bool
     """Whether the faces bound the volume; else volume and inertia are those of the hull."""
-    mended: tuple[Mending, ...] = ()
+    repairs: tuple[SurfaceRepair, ...] = ()
     """Repairs and assumptions."""
 
     @property
     def notes(self) -> tuple[str, ...]:
         """Messages about repairs and assumptions."""
-        return tuple(one.note for one in self.mended)
+        return tuple(one.note for one in self.repairs)
 
 
 class Hull(NamedTuple):
@@ -115,15 +115,17 @@ def make_solid(vertices: Array, faces: Faces) -> Solid:
     whole = caps.fraction <= LARGEST_CAP and 0 < volume <= hull.volume * (1 + 1e-6)
     fallback = "" if whole else _fallback_note(volume, hull.volume, caps.fraction)
     repairs = (
-        Mending("folds", twice_note, {"faces_fewer": face_count - len(faces)}),
-        Mending("winding", winding_note, {"faces_turned": _differing(before, faces)}),
-        Mending(
+        SurfaceRepair("folds", twice_note, {"faces_fewer": face_count - len(faces)}),
+        SurfaceRepair("winding", winding_note, {"faces_turned": _differing(before, faces)}),
+        SurfaceRepair(
             "watertight",
             caps.note,
             {"open_edges": len(caps.fans), "holes": len(caps.middles), "fraction": caps.fraction},
         ),
-        Mending("direction", direction_note, {"faces_turned": _differing(wound, closed)}),
-        Mending("hull", fallback, {"cap_share": caps.fraction, "to_hull": volume / hull.volume}),
+        SurfaceRepair("direction", direction_note, {"faces_turned": _differing(wound, closed)}),
+        SurfaceRepair(
+            "hull", fallback, {"cap_share": caps.fraction, "to_hull": volume / hull.volume}
+        ),
     )
     body = points[closed] if whole else hull.vertices[hull.faces]
     properties = trimesh.triangles.mass_properties(body)
@@ -135,7 +137,7 @@ def make_solid(vertices: Array, faces: Faces) -> Solid:
         inertia=np.asarray(properties.inertia),
         hull_volume=hull.volume,
         closed=whole,
-        mended=tuple(one for one in repairs if one.note),
+        repairs=tuple(one for one in repairs if one.note),
     )
 
 

@@ -1,7 +1,7 @@
 """Soft fingers from CAD meshes: rigid links between the valleys of the bellows.
 
 The mesh is laid along +x (soft_finger_axes), its valleys are detected in the profile of its height,
-and it is cut there into links (mesh_sections). A joint stands at the centroid of the cross-section
+and it is cut there into links (mesh_sections). A joint lies at the centroid of the cross-section
 at its valley: there the neutral line of bending passes through a homogeneous beam; where little
 material is left below a valley, it is close to the inextensible layer. Hadi et al. (2025, section
 II-A) cut a finger by hand in the same manner.
@@ -303,7 +303,7 @@ def _solid(file: Path, units: str) -> Solid:
         raise error.located(file=file) from error
     if not solid.closed:
         raise DescriptionError(
-            "expected a closed surface to slice, found a mesh that cannot be mended: "
+            "expected a closed surface to slice, found a mesh that cannot be repaired: "
             f"{'; '.join(solid.notes)}",
             file=file,
         )

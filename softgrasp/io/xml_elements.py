@@ -33,7 +33,7 @@ def line_of(element: Element) -> int | None:
     return cast("int | None", element.sourceline)
 
 
-def mistake(element: Element, message: str, attribute: str = "") -> DescriptionError:
+def element_error(element: Element, message: str, attribute: str = "") -> DescriptionError:
     """Make an error with the line and path of an element."""
     return DescriptionError(message, line=line_of(element), field=element_path(element, attribute))
 
@@ -46,7 +46,7 @@ def only(element: Element, tag: str) -> Element | None:
     """
     children = element.findall(tag)
     if len(children) > 1:
-        raise mistake(children[1], f"expected one <{tag}>, found another")
+        raise element_error(children[1], f"expected one <{tag}>, found another")
     return children[0] if children else None
 
 
@@ -92,7 +92,7 @@ def numbers(element: Element, attribute: str, count: int) -> tuple[float, ...]:
     """
     words = str(element.get(attribute)).split()
     if len(words) != count or not all(map(_NUMBER.fullmatch, words)):
-        raise mistake(
+        raise element_error(
             element, f"expected {count} numbers, found '{element.get(attribute)}'", attribute
         )
     return tuple(map(float, words))
@@ -100,5 +100,5 @@ def numbers(element: Element, attribute: str, count: int) -> tuple[float, ...]:
 
 def _number_in(element: Element, text: str, attribute: str) -> float:
     if not _NUMBER.fullmatch(text.strip()):
-        raise mistake(element, f"expected a number, found '{text}'", attribute)
+        raise element_error(element, f"expected a number, found '{text}'", attribute)
     return float(text)

@@ -151,7 +151,7 @@ def _parse(path: Path) -> CommentedMap:
 
 @lru_cache(maxsize=128)
 def _tree_of(text: str) -> Tree:
-    """Parse YAML; equal texts share a tree, which nobody changes (parsing a hand takes 50 ms)."""
+    """Parse YAML; equal texts share a tree, which must not be modified (a hand takes 50 ms)."""
     return YAML(typ="rt").load(text)
 
 

@@ -498,7 +498,8 @@ def test_half_a_surface_is_refused(tapered: tuple[BellowsMesh, Path], tmp_path: 
     with pytest.raises(sg.DescriptionError) as refused:
         slice_finger(tmp_path / "half.ply")
     assert re.fullmatch(
-        r".*half\.ply: expected a closed surface to slice, found a mesh that cannot be mended: not "
+        r".*half\.ply: expected a closed surface to slice, found a mesh that cannot be repaired: "
+        r"not "
         r"watertight: \d+ edges belong to one face only; 1 hole \(\d+ % of the surface\); holes "
         r"above 20 % of the surface are too large to close: .*",
         str(refused.value),

@@ -125,9 +125,9 @@ def _parts(tree: MjcfTree, source: SourceModel, row: Phalanx, path: Path) -> tup
         return ()
     carry = np.linalg.inv(joint_frame(tree, joint))
     geoms = [g for b in tree.members[group] for g in _geoms(model, b)]
-    seen = [geom for geom in geoms if model.geom_group[geom] <= 2] or geoms
+    visible = [geom for geom in geoms if model.geom_group[geom] <= 2] or geoms
     parts = []
-    for geom in seen:
+    for geom in visible:
         shape = _shape(model, source, geom, path)
         if shape is not None:
             frame = carry @ _placed(tree, geom, in_mesh_frame=isinstance(shape, Mesh))

@@ -1,7 +1,7 @@
 """Kinematic tree of a compiled model: the palm, the chains of joints on it, and postures.
 
 Bodies that are rigidly connected form a group, named by its first body. The palm is the first group
-on which several chains stand. ``fingers_of`` makes the chains fingers of placed joints; ``closed``
+that carries several chains. ``fingers_of`` makes the chains fingers of placed joints; ``closed``
 moves joints until all equality constraints (closed linkages, coupled joints) hold.
 """
 
@@ -249,7 +249,7 @@ def _finger(
 ) -> Finger:
     carry = np.eye(4) if not on else joint_frame(tree, tree.joints(tree.model.body(on).id)[-1])
     base = joint_frame(tree, next(j for group in chain for j in tree.joints(group)))
-    stand = np.linalg.inv(carry) @ base
+    base_frame = np.linalg.inv(carry) @ base
     rows, before = [], base
     for group in chain:
         joints = tree.joints(group)
@@ -268,7 +268,7 @@ def _finger(
         tip = (x, y, z)
     return Finger(
         name=name,
-        base=Pose(position=position_of(stand), quaternion=quaternion_of(stand)),
+        base=Pose(position=position_of(base_frame), quaternion=quaternion_of(base_frame)),
         on=on,
         convention="placed",
         phalanges=tuple(rows),

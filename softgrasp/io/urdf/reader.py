@@ -27,8 +27,8 @@ from softgrasp.io.urdf.xml import (
 )
 from softgrasp.io.xml_elements import (
     Element,
+    element_error,
     line_of,
-    mistake,
     number,
     number_inside,
     numbers,
@@ -126,7 +126,7 @@ def _root(path: Path) -> Element:
 
 def _made(root: Element, directory: Path, make: Callable[[Robot], T], settings: Settings) -> T:
     if root.find("link") is None:
-        raise mistake(root, "expected <link> inside, found none")
+        raise element_error(root, "expected <link> inside, found none")
     source = only(root, "source")
     materials = colors(root)
     tree: dict[str, Any] = {
@@ -230,7 +230,7 @@ def _inertia(element: Element) -> tuple[float, ...]:
     values = present_numbers(element, *MOMENTS, *PRODUCTS)
     for name in MOMENTS:
         if name not in values:
-            raise mistake(element, "this attribute is missing; expected a number", name)
+            raise element_error(element, "this attribute is missing; expected a number", name)
     return tuple(values.get(name, 0.0) for name in (*MOMENTS, *PRODUCTS))
 
 
@@ -249,11 +249,11 @@ def _shape_tree(element: Element, directory: Path, materials: Colors) -> dict[st
 def _geometry(element: Element, directory: Path) -> dict[str, Any]:
     geometry = only(element, "geometry")
     if geometry is None:
-        raise mistake(element, "expected <geometry> inside, found none")
+        raise element_error(element, "expected <geometry> inside, found none")
     shapes = list(geometry.iterchildren("*"))
     if len(shapes) != 1 or shapes[0].tag not in GEOMETRIES:
         tags = ", ".join(f"<{shape.tag}>" for shape in shapes) or "none"
-        raise mistake(geometry, f"expected one of {', '.join(GEOMETRIES)}, found {tags}")
+        raise element_error(geometry, f"expected one of {', '.join(GEOMETRIES)}, found {tags}")
     shape = shapes[0]
     match shape.tag:
         case "box":
@@ -283,7 +283,7 @@ def _color(material: Element, materials: Colors) -> Color | None:
     if stated is not None or name in materials:
         return stated or materials[name]
     hint = f"; {did_you_mean(name, materials)}" if materials else ""
-    raise mistake(material, f"expected a material that has a colour, found '{name}'{hint}")
+    raise element_error(material, f"expected a material that has a colour, found '{name}'{hint}")
 
 
 def _stated_color(material: Element) -> Color | None:
@@ -294,7 +294,7 @@ def _stated_color(material: Element) -> Color | None:
 def _with(element: Element, attribute: str) -> Element:
     """Return the element; refuse it without the attribute."""
     if attribute not in element.attrib:
-        raise mistake(element, "this attribute is missing", attribute)
+        raise element_error(element, "this attribute is missing", attribute)
     return element
 
 
@@ -360,9 +360,9 @@ def joint_tree(element: Element) -> dict[str, Any]:
 def _link(element: Element, end: str) -> str:
     child = only(element, end)
     if child is None:
-        raise mistake(element, f"expected <{end}> inside, found none")
+        raise element_error(element, f"expected <{end}> inside, found none")
     if "link" not in child.attrib:
-        raise mistake(child, "this attribute is missing; expected the name of a link", "link")
+        raise element_error(child, "this attribute is missing; expected the name of a link", "link")
     return str(child.get("link"))
 
 
@@ -476,7 +476,7 @@ def _interface(element: Element) -> dict[str, Any]:
     for part in element.findall("param"):
         name = part.get("name", "")
         if name in params:
-            raise mistake(part, "expected it once, found another")
+            raise element_error(part, "expected it once, found another")
         if name in RANGE:
             params[name] = number_inside(part)
     return {**present_attributes(element, "name"), **params}

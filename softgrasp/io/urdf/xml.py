@@ -34,7 +34,7 @@ from softgrasp.errors import (
 )
 from softgrasp.io.mesh_files import MESH_SUFFIXES
 from softgrasp.io.object import absolute_name
-from softgrasp.io.xml_elements import Element, line_of, mistake
+from softgrasp.io.xml_elements import Element, element_error, line_of
 
 MARK = "softgrasp-line"
 """Attribute that keeps the line of an element through the expansion."""
@@ -221,10 +221,10 @@ def mesh_name(element: Element, directory: Path) -> str:
     file_name = str(element.get("filename"))
     if not is_readable(file_name):
         known = ", ".join(MESH_SUFFIXES)
-        raise mistake(element, f"expected a mesh as {known}, found '{file_name}'", "filename")
+        raise element_error(element, f"expected a mesh as {known}, found '{file_name}'", "filename")
     path = locate_mesh(element, directory)
     if path is None:
-        raise mistake(
+        raise element_error(
             element,
             f"expected a mesh file, found no '{file_name}' in {_searched(file_name, directory)}",
             "filename",
@@ -329,18 +329,18 @@ def _schema_error(checked: Element, entry: etree._LogEntry) -> DescriptionError:
     attribute = _attribute(entry.message)
     if entry.type_name == _UNKNOWN:
         hint = did_you_mean(attribute, _attributes(element))
-        return mistake(element, f"no such attribute; {hint}", attribute)
+        return element_error(element, f"no such attribute; {hint}", attribute)
     if entry.type_name == _CHILDREN:
         return _wrong_child(element, entry)
     if entry.type_name in _CONTENT:
         return _wrong_content(element)
     expected = _expected(element, attribute)
     if entry.type_name == _MISSING:
-        return mistake(element, f"this attribute is missing; expected {expected}", attribute)
+        return element_error(element, f"this attribute is missing; expected {expected}", attribute)
     value = element.get(attribute, "")
     near = get_close_matches(value, expected.split(" or "), n=1)
     hint = f"; did you mean '{near[0]}'?" if near else ""
-    return mistake(element, f"expected {expected}, found {short(value)}{hint}", attribute)
+    return element_error(element, f"expected {expected}, found {short(value)}{hint}", attribute)
 
 
 def _named_by(checked: Element, entry: etree._LogEntry) -> Element:
@@ -362,21 +362,23 @@ def _wrong_child(element: Element, entry: etree._LogEntry) -> DescriptionError:
     if _NOT_EXPECTED in entry.message and parent is not None:
         tag = str(element.tag)
         if tag in _children(parent):
-            return mistake(element, f"expected one <{tag}>, found another")
-        return mistake(element, f"no such element; {did_you_mean(tag, _children(parent))}")
+            return element_error(element, f"expected one <{tag}>, found another")
+        return element_error(element, f"no such element; {did_you_mean(tag, _children(parent))}")
     there = {child.tag for child in element}
     missing = [f"<{tag}>" for tag in _children(element, required=True) if tag not in there]
     is_choice = bool(_declared(f"{_DECLARED}/xs:choice", tag=element.tag))
     expected = either(missing) if is_choice else missing[0]
-    return mistake(element, f"expected {expected} inside, found none")
+    return element_error(element, f"expected {expected} inside, found none")
 
 
 def _wrong_content(element: Element) -> DescriptionError:
     inside = next((child for child in element.iterchildren("*")), None)
     if inside is not None and not _children(element):
-        return mistake(inside, f"expected nothing inside <{element.tag}>, found <{inside.tag}>")
+        return element_error(
+            inside, f"expected nothing inside <{element.tag}>, found <{inside.tag}>"
+        )
     text = "".join([element.text or "", *(child.tail or "" for child in element)]).strip()
-    return mistake(element, f"expected no text, found {short(text)}")
+    return element_error(element, f"expected no text, found {short(text)}")
 
 
 def _expected(element: Element, attribute: str) -> str:
@@ -423,7 +425,7 @@ def placed(error: DescriptionError, robot: Element) -> DescriptionError:
         elif listed:
             element, listed = owner.findall(listed)[part], ""
     is_named = name in (element.tag, element.get("name"))
-    error_located = mistake(element, error.message, "" if is_named else name)
+    error_located = element_error(element, error.message, "" if is_named else name)
     return DescriptionError(
         error_located.message,
         line=error_located.line,
