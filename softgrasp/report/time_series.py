@@ -6,8 +6,8 @@ several runs in one figure. ``write_numbers`` writes the full-length columns of 
 
 Displacements are relative to the start, in the world frame, in millimetres; rotations are
 intrinsic z-y-x Euler angles in degrees, unwrapped. The layout follows Figures 8, 11 and 12 of
-Pozzi, Achilli, Valigi and Malvezzi, "Modeling and Simulation of Robotic Grasping in Simulink Through
-Simscape Multibody", Frontiers in Robotics and AI 2022.
+Pozzi, Achilli, Valigi and Malvezzi, "Modeling and Simulation of Robotic Grasping in Simulink
+Through Simscape Multibody", Frontiers in Robotics and AI 2022.
 """
 
 from __future__ import annotations

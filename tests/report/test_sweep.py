@@ -10,20 +10,17 @@ import numpy as np
 import pytest
 
 from softgrasp.description.sweep import Axis, PoseNoise, SweepPlan
-from softgrasp.report import style, sweep
-from softgrasp.report.sweep import (
+from softgrasp.report import style, sweep, sweep_figures
+from softgrasp.report.sweep import example_rows, extremes, values_of
+from softgrasp.report.sweep_figures import draw_parallel, spaced_ticks
+from softgrasp.report.sweep_measures import (
     at_random,
     axis_label,
-    draw_parallel,
-    example_rows,
-    extremes,
     levels,
     lost,
     measures_of,
     numbers,
-    spaced_ticks,
     unit_of,
-    values_of,
     wilson,
 )
 from softgrasp.sweeps.table import COLUMNS
@@ -99,13 +96,13 @@ def test_a_lost_object_has_no_motion_but_its_forces() -> None:
     assert not lost(failed).any()
 
 
-FIGURES = (sweep.draw_lines, sweep.draw_heat_maps, sweep.draw_scatter)
+FIGURES = (sweep_figures.draw_lines, sweep_figures.draw_heat_maps, sweep_figures.draw_scatter)
 
 
 @pytest.mark.parametrize("draw", FIGURES)
 def test_what_was_lost_sets_no_scale(draw: Any, tmp_path: Path) -> None:
     rows = drawn(draw(plan(), table(), tmp_path / "a.png"))
-    message = [row["value"] if draw is sweep.draw_heat_maps else row["y"]
+    message = [row["value"] if draw is sweep_figures.draw_heat_maps else row["y"]
             for row in rows if row["panel"] == "displacement [mm]"]  # fmt: skip
     values = [float(text) for text in message if text not in ("", "nan")]
     assert max(values) == pytest.approx(38.0)
@@ -116,7 +113,7 @@ def test_what_was_lost_sets_no_scale(draw: Any, tmp_path: Path) -> None:
 GONE: dict[str, Any] = {"status": ["EJECTED"] * 6, "held": [False] * 6, "contacts": [0] * 6}
 
 
-@pytest.mark.parametrize("draw", [*FIGURES, sweep.draw_success, draw_parallel])
+@pytest.mark.parametrize("draw", [*FIGURES, sweep_figures.draw_success, draw_parallel])
 def test_all_figures_are_drawn_where_everything_was_lost(draw: Any, tmp_path: Path) -> None:
     assert draw(plan(), table(**GONE), tmp_path / "a.png").stat().st_size > 0
 
@@ -173,11 +170,11 @@ def test_bars_have_no_lines_where_nothing_is_drawn_at_random(
         calls.append((successes, trials))
         return wilson(successes, trials)
 
-    monkeypatch.setattr(sweep, "wilson", counted)
-    sweep.draw_success(plan(), table(), tmp_path / "a.png")
+    monkeypatch.setattr(sweep_figures, "wilson", counted)
+    sweep_figures.draw_success(plan(), table(), tmp_path / "a.png")
     assert calls == []
     noisy = plan(noise=PoseNoise(position=1e-3))
-    sweep.draw_success(noisy, table(), tmp_path / "a.png")
+    sweep_figures.draw_success(noisy, table(), tmp_path / "a.png")
     assert calls == [(2, 2), (2, 2), (1, 2), (2, 3), (3, 3)]
 
 

@@ -1,0 +1,367 @@
+"""Figures of a parameter sweep: lines, heat maps, scatter plots, rates, parallel coordinates."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from textwrap import fill
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softgrasp.mechanics.transforms import Array
+from softgrasp.report import style
+from softgrasp.report.sweep_measures import (
+    MAX_LEVELS,
+    Level,
+    Measure,
+    at_random,
+    axis_label,
+    compact,
+    is_numeric,
+    last_name,
+    levels,
+    lost,
+    measures_of,
+    numbers,
+    short,
+    unit_of,
+    varied,
+    wilson,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from softgrasp.description.sweep import Axis, SweepPlan
+
+FIGURE_COLUMNS = 3
+"""Maximum number of panels per row."""
+MAX_SERIES = len(style.SERIES)
+MAX_LETTERS = 28
+"""Total characters of the tick labels of an axis; longer labels are rotated."""
+BELOW = 0.06
+"""Vertical distance between the crosses of two lines, over the height of the panel."""
+CROSS = "×"
+"""Symbol of grasps that end without the object in the hand."""
+HEAD_WIDTH = 15
+"""Maximum characters in a line of an axis head."""
+MAX_LINES = 2000
+"""Maximum number of lines of a parallel-coordinates plot; larger tables are thinned."""
+COLORS: dict[Any, str] = {True: style.EDGE, False: style.LOST, None: style.POSITION}
+"""Colours of grasps that held, did not hold, and had no hold test."""
+DECADES = 30.0
+"""Axes that span more than this factor are logarithmic."""
+LETTER = 0.075
+"""Width of a character of a tick label [in]."""
+
+
+def draw_lines(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
+    """Draw measures over the first axis, one line per value of the second one.
+
+    Lines connect means; bars span minimum to maximum over repeats and further axes. Crosses at the
+    upper edge are grasps that ended without the object in the hand.
+    """
+    axes, measures = varied(plan, table), measures_of(table)
+    other: list[Level | None] = [None]
+    if len(axes) > 1:
+        other = [*levels(table, axes[1].path)[:MAX_SERIES]]
+    with style.figure(path, _height(len(measures))) as figure:
+        for panel, measure in zip(_panels(figure, len(measures)), measures, strict=True):
+            for index, level in enumerate(other):
+                color = style.SERIES[index]
+                rows = np.ones(len(table), dtype=bool) if level is None else level.rows
+                label = None if level is None else _key(plan, axes[1], level)
+                _line(panel, table[rows], axes[0], measure, color, label)
+                if measure.of_motion:
+                    _crosses(panel, table[rows & lost(table)], axes[0], color, 1.0 - BELOW * index)
+            panel.set_title(measure.label)
+            panel.set_xlabel(axis_label(plan.scene, axes[0].path))
+            fit_ticks(panel, table, axes[0], _width(figure, panel))
+        handles = _handles(figure)
+        if handles or lost(table).any():
+            handles += _lost_key(table)
+            style.legend(figure, handles, columns=min(len(handles), 5))
+    return path
+
+
+def _height(count: int, each: float = 1.9) -> float:
+    return 0.65 + each * -(-count // FIGURE_COLUMNS)
+
+
+def _panels(figure: Any, count: int, *, wide: float = 0.45) -> list[Axes]:
+    """Add panels in rows of three."""
+    columns = min(count, FIGURE_COLUMNS)
+    grid = style.panels(
+        figure, -(-count // columns), columns, margins=(0.7, wide, 0.65, 0.55), gaps=(wide, 0.75)
+    )
+    return [figure.add_subplot(grid[index // columns, index % columns]) for index in range(count)]
+
+
+def _key(plan: SweepPlan, axis: Axis, level: Level) -> str:
+    unit = unit_of(plan.scene, axis.path)
+    unit_text = f" {unit}" if unit not in ("", "–") else ""
+    return f"{last_name(axis.path)} = {level.label}{unit_text}"
+
+
+def _line(
+    panel: Axes, table: pd.DataFrame, axis: Axis, measure: Measure, color: str, label: str | None
+) -> None:
+    at: list[Any] = []
+    low, mean, high = list[float](), list[float](), list[float]()
+    for value, rows in table.groupby(axis.path, sort=is_numeric(table, axis.path)):
+        values = numbers(rows, measure)
+        values = values[np.isfinite(values)]
+        if values.size:
+            at.append(value if is_numeric(table, axis.path) else short(value))
+            low.append(float(values.min()))
+            mean.append(float(values.mean()))
+            high.append(float(values.max()))
+    if not at:
+        return
+    middle = np.array(mean)
+    errors = np.abs([middle - low, high - middle])
+    joined = 1.2 if is_numeric(table, axis.path) else 0.0  # no interpolation between names
+    panel.errorbar(at, middle, errors, color=color, label=label, marker="o", markersize=3,
+                   linewidth=joined, elinewidth=0.7, capsize=2)  # fmt: skip
+
+
+def _crosses(panel: Axes, table: pd.DataFrame, axis: Axis, color: str, height: float = 1.0) -> None:
+    """Draw crosses at a fraction of the height of the panel."""
+    at = table[axis.path]
+    at = at if is_numeric(table, axis.path) else at.map(short)
+    values = list(dict.fromkeys(at))
+    if not values:
+        return
+    panel.margins(y=0.15)  # keeps the largest values below the crosses
+    panel.plot(values, [height] * len(values), ls="", marker="x", ms=5, mew=1.3, color=color,
+               transform=panel.get_xaxis_transform(), clip_on=False)  # fmt: skip
+
+
+def _width(figure: Figure, panel: Axes) -> float:
+    """Width of a panel [in]."""
+    return float(panel.get_position().width * figure.get_size_inches()[0])
+
+
+def _handles(figure: Figure) -> list[Any]:
+    """Legend entries of all lines; a single panel may lack some."""
+    handles_by_label: dict[str, Any] = {}
+    for panel in figure.axes:
+        handles, labels = panel.get_legend_handles_labels()
+        handles_by_label |= dict(zip(labels, handles, strict=True))
+    return list(handles_by_label.values())
+
+
+def _lost_key(table: pd.DataFrame) -> list[Any]:
+    from matplotlib.lines import Line2D
+
+    key = Line2D([], [], ls="", marker="x", color=style.INK, label="not in the hand at the end")
+    drawn = any(measure.of_motion for measure in measures_of(table))
+    return [key] if drawn and lost(table).any() else []
+
+
+def draw_heat_maps(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
+    """Draw the means of measures over the first two axes of a grid."""
+    (first, second), measures = varied(plan, table)[:2], measures_of(table)
+    across, along = levels(table, first.path), levels(table, second.path)
+    with style.figure(path, _height(len(measures), 2.4)) as figure:
+        for panel, measure in zip(_panels(figure, len(measures), wide=0.95), measures, strict=True):
+            values = numbers(table, measure)
+            cells = [[_finite_mean(values[x.rows & y.rows]) for x in across] for y in along]
+            image = panel.imshow(cells, origin="lower", aspect="auto", cmap="viridis")
+            if measure.of_motion:
+                _mark_lost(panel, lost(table), across, along)
+            _name_ticks(panel, across)
+            panel.set_yticks(range(len(along)), [level.label for level in along])
+            panel.grid(False)
+            panel.set_title(measure.label)
+            panel.set_xlabel(axis_label(plan.scene, first.path))
+            panel.set_ylabel(axis_label(plan.scene, second.path))
+            figure.colorbar(image, ax=panel, fraction=0.05, pad=0.03, format=compact)
+    return path
+
+
+def _finite_mean(values: Array) -> float:
+    finite = values[np.isfinite(values)]
+    return float(finite.mean()) if finite.size else float("nan")
+
+
+def _mark_lost(
+    panel: Axes, gone: NDArray[np.bool_], across: list[Level], along: list[Level]
+) -> None:
+    """Write the number of excluded grasps into each cell."""
+    for row, y in enumerate(along):
+        for column, x in enumerate(across):
+            count, whole = int(gone[x.rows & y.rows].sum()), int((x.rows & y.rows).sum())
+            if count:
+                text = CROSS if whole == 1 else f"{CROSS} {count}"
+                panel.text(column, row, text, ha="center", va="center", fontsize=8,
+                           fontweight="bold", color=style.LOST,
+                           bbox={"facecolor": "white", "lw": 0, "pad": 1.5})  # fmt: skip
+
+
+def _name_ticks(panel: Axes, shown: list[Level]) -> None:
+    names = [level.label for level in shown]
+    long = sum(map(len, names)) > MAX_LETTERS
+    tick_style: dict[str, Any] = {"rotation": 30, "ha": "right"} if long else {}
+    panel.set_xticks(range(len(names)), names, **tick_style)
+
+
+def draw_scatter(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
+    """Draw measures of sampled grasps over the first axis, coloured by the second."""
+    axes, measures = varied(plan, table), measures_of(table)
+    first = axes[0]
+    color = table[axes[1].path] if len(axes) > 1 and is_numeric(table, axes[1].path) else None
+    with style.figure(path, _height(len(measures))) as figure:
+        for panel, measure in zip(_panels(figure, len(measures), wide=0.95), measures, strict=True):
+            at = table[first.path]
+            at = at if is_numeric(table, first.path) else at.map(short)
+            tint: dict[str, Any] = {"color": style.POSITION}
+            if color is not None:
+                tint = {"c": color.to_numpy(dtype=float), "cmap": "viridis"}
+            dots = panel.scatter(at, numbers(table, measure), s=8, linewidths=0, **tint)
+            if measure.of_motion:
+                _crosses(panel, table[lost(table)], first, style.LOST)
+            panel.set_title(measure.label)
+            panel.set_xlabel(axis_label(plan.scene, first.path))
+            fit_ticks(panel, table, first, _width(figure, panel))
+            if color is not None:
+                bar = figure.colorbar(dots, ax=panel, fraction=0.05, pad=0.03, format=compact)
+                bar.set_label(axis_label(plan.scene, axes[1].path), fontsize=7)
+    return path
+
+
+def draw_success(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
+    """Draw the rate of held grasps for every value of every axis.
+
+    Rows drawn at random get 95 % confidence intervals; a grid without noise has none.
+    """
+    axes, tested = varied(plan, table), table[table["held"].notna()]
+    with style.figure(path, _height(len(axes))) as figure:
+        for panel, axis in zip(_panels(figure, len(axes)), axes, strict=True):
+            shown = levels(tested, axis.path)
+            for index, level in enumerate(shown):
+                held = tested["held"].to_numpy(dtype=bool)[level.rows]
+                rate = float(held.mean()) if held.size else 0.0
+                panel.bar(index, 100 * rate, color=style.ESTABLISHED, edgecolor=style.EDGE)
+                if at_random(plan):
+                    low, high = wilson(int(held.sum()), len(held))
+                    panel.vlines(index, 100 * low, 100 * high, color=style.INK, linewidth=1.0)
+                count_text = f"{int(held.sum())} of {len(held)}"
+                panel.annotate(count_text, (index, 2), ha="center", fontsize=6.5)
+            _name_ticks(panel, shown)
+            panel.set_xlim(-0.8, len(shown) - 0.2)
+            panel.set_ylim(0, 105)
+            # as a title, because rotated tick labels need the space below
+            panel.set_title(f"held [%] by {axis_label(plan.scene, axis.path)}")
+            panel.grid(axis="x", visible=False)
+    return path
+
+
+def draw_parallel(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
+    """Draw all axes and measures as parallel coordinates, interrupted at missing values."""
+    from matplotlib.collections import LineCollection
+
+    axes, measures = varied(plan, table), measures_of(table)
+    shown = table.iloc[:: max(len(table) // MAX_LINES, 1)]
+    columns = [_axis_numbers(shown, axis.path) for axis in axes]
+    columns += [numbers(shown, measure) for measure in measures]
+    heads = [_broken(axis_label(plan.scene, axis.path)) for axis in axes]
+    heads += [f"{fill(measure.name, HEAD_WIDTH)}\n[{measure.unit}]" for measure in measures]
+    ends = [(float(np.nanmin(column)), float(np.nanmax(column))) for column in columns]
+    scaled = [
+        (column - low) / (high - low or 1.0)
+        for column, (low, high) in zip(columns, ends, strict=True)
+    ]
+    states = zip(shown["held"], shown["held"].notna(), strict=True)
+    tints = [COLORS[bool(held) if known else None] for held, known in states]
+    with style.figure(path, 3.6) as figure:
+        panel = figure.add_axes((0.05, 0.12, 0.9, 0.68))
+        lines = np.stack([np.tile(np.arange(len(columns)), (len(shown), 1)), np.array(scaled).T],
+                         axis=-1)  # fmt: skip
+        alpha = float(np.clip(60 / len(shown), 0.08, 0.7))
+        panel.add_collection(LineCollection(list(lines), colors=tints, alpha=alpha, linewidths=0.8))
+        _draw_scales(panel, heads, ends)
+    return path
+
+
+def _axis_numbers(table: pd.DataFrame, path: str) -> Array:
+    """Values of an axis as numbers; names by their index."""
+    if is_numeric(table, path):
+        return table[path].to_numpy(dtype=float)
+    names = list(dict.fromkeys(table[path]))
+    return np.array([float(names.index(value)) for value in table[path]])
+
+
+def _broken(label: str) -> str:
+    """Break a label after its first dot and before its unit."""
+    return label.replace(".", ".\n", 1).replace(" [", "\n[")
+
+
+def _draw_scales(panel: Axes, heads: list[str], ends: list[tuple[float, float]]) -> None:
+    panel.set_xlim(0, len(heads) - 1)
+    panel.set_ylim(-0.03, 1.03)
+    panel.set_xticks(range(len(heads)), [""] * len(heads))
+    panel.set_yticks([])
+    panel.spines["left"].set_visible(False)
+    panel.spines["bottom"].set_visible(False)
+    for index, (head, (low, high)) in enumerate(zip(heads, ends, strict=True)):
+        panel.axvline(index, color=style.MUTED, linewidth=0.7)
+        panel.annotate(head, (index, 1.12), ha="center", va="bottom", fontsize=7,
+                       annotation_clip=False)  # fmt: skip
+        for value, y in ((low, -0.09), (high, 1.06)):
+            text = compact(float(f"{value:.3g}"))
+            panel.annotate(text, (index, y), ha="center", va="center", fontsize=6.5,
+                           color=style.MUTED, annotation_clip=False)  # fmt: skip
+
+
+def fit_ticks(axes: Axes, table: pd.DataFrame, axis: Axis, width: float) -> None:
+    """Set scale and ticks of an x axis; the swept values are the ticks if they are few.
+
+    Args:
+        axes: The panel.
+        table: The sweep's table.
+        axis: The sweep axis along x.
+        width: Width of the panel [in].
+    """
+    from matplotlib.ticker import LogLocator, NullLocator
+
+    if not is_numeric(table, axis.path):
+        axes.tick_params(axis="x", rotation=30)
+        axes.margins(x=0.15)
+        return
+    values = sorted({float(value) for value in table[axis.path]})
+    log = values[0] > 0 and (axis.log or values[-1] / values[0] > DECADES)
+    if log:
+        axes.set_xscale("log")
+    axes.xaxis.set_minor_locator(NullLocator())
+    if len(values) <= MAX_LEVELS:
+        axes.set_xticks(spaced_ticks(values, width, log=log))
+    elif log:
+        few = values[-1] / values[0] < 1e3
+        axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if few else (1.0,)))
+    else:
+        axes.locator_params(axis="x", nbins=5)
+    axes.xaxis.set_major_formatter(compact)
+
+
+def spaced_ticks(values: Sequence[float], width: float, *, log: bool) -> list[float]:
+    """Select ascending values whose tick labels do not overlap on an axis of a width [in]."""
+    if len(values) < 2:
+        return list(values)
+    positions = [math.log(value) if log else value for value in values]
+    inch = 0.9 * width / (positions[-1] - positions[0])  # matplotlib adds 5 % at each end
+
+    def free(one: int, other: int) -> bool:
+        letters = 0.5 * (len(compact(values[one])) + len(compact(values[other]))) + 1.0
+        return abs(positions[one] - positions[other]) * inch >= LETTER * letters
+
+    kept, last = [0], len(values) - 1
+    for index in range(1, last):
+        if free(kept[-1], index) and free(index, last):
+            kept.append(index)
+    return [values[index] for index in [*kept, last]]

@@ -1,0 +1,189 @@
+"""Measures and axes of a parameter sweep: values, levels, rates, labels and units."""
+
+from __future__ import annotations
+
+import math
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softgrasp.description.base import Description, field_docs
+from softgrasp.description.object import GraspObject
+from softgrasp.description.sweep import SAMPLING_METHODS
+from softgrasp.description.task import SuccessCriterion
+from softgrasp.io.mesh_files import MESH_SUFFIXES
+from softgrasp.mechanics.transforms import Array
+from softgrasp.report.grasp_text import GONE
+from softgrasp.sweeps.parameters import SHORT
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from softgrasp.description.scene import GraspScene
+    from softgrasp.description.sweep import Axis, SweepPlan
+
+
+MAX_LEVELS = 12
+"""Axes with more values are grouped into ranges."""
+NORMAL_95 = 1.959963984540054
+"""97.5 % quantile of the standard normal distribution."""
+_UNIT = re.compile(r"\[([^\[\]]+)\]")
+
+
+class Measure(NamedTuple):
+    """A column of the table with its display name and unit."""
+
+    column: str
+    name: str
+    unit: str
+    scale: float
+    """Factor from the unit of the column to the displayed unit."""
+    of_motion: bool = False
+    """Whether it measures object motion, which is meaningless for a lost object."""
+
+    @property
+    def label(self) -> str:
+        """Name and unit."""
+        return f"{self.name} [{self.unit}]"
+
+
+class Level(NamedTuple):
+    """Rows with one value, or one range of values, of an axis."""
+
+    label: str
+    rows: NDArray[np.bool_]
+    """Mask of the rows."""
+
+
+MEASURES = (
+    Measure("displacement_m", "displacement", "mm", 1e3, of_motion=True),
+    Measure("rotation_rad", "rotation", "°", math.degrees(1.0), of_motion=True),
+    Measure("final_force_N", "sum of normal forces", "N", 1.0),
+    Measure("largest_force_N", "largest force", "N", 1.0),
+    Measure("all_established_s", "last contact established", "s", 1.0),
+    Measure("hold_drop_m", "drift in the hand", "mm", 1e3, of_motion=True),
+    Measure("quality_friction_margin", "friction margin", "–", 1.0),
+    Measure("quality_min_singular", "smallest singular value of G", "–", 1.0),
+    Measure("quality_epsilon", "ε", "–", 1.0),
+)
+
+
+def measures_of(table: pd.DataFrame) -> list[Measure]:
+    """Measures with values of at least two grasps."""
+    return [m for m in MEASURES if np.isfinite(numbers(table, m)).sum() > 1]
+
+
+def numbers(table: pd.DataFrame, measure: Measure) -> Array:
+    """Values of a measure in the displayed unit, NaN where missing.
+
+    Measures of motion are NaN for lost objects: the distance of the fall is not a property of the
+    grasp and would dominate the scale.
+    """
+    values = table[measure.column].to_numpy(dtype=float, na_value=np.nan) * measure.scale
+    return np.where(lost(table), np.nan, values) if measure.of_motion else values
+
+
+def lost(table: pd.DataFrame) -> NDArray[np.bool_]:
+    """Whether the object is not in the hand at the end, per row; see ``out_of_hand``."""
+    dropped = (table["held"] == False) & (table["contacts"] == 0)  # noqa: E712 - elementwise
+    gone = table["status"].isin([status.name for status in GONE]) | dropped
+    return gone.to_numpy(dtype=bool, na_value=False)
+
+
+def levels(table: pd.DataFrame, path: str) -> list[Level]:
+    """Levels of an axis: its values, or six quantile ranges if it has many."""
+    column = table[path]
+    values = sorted(column.unique()) if is_numeric(table, path) else list(dict.fromkeys(column))
+    if len(values) <= MAX_LEVELS or not is_numeric(table, path):
+        return [Level(short(value), (column == value).to_numpy()) for value in values]
+    column_values = column.to_numpy(dtype=float)
+    edges = np.quantile(column_values, np.linspace(0.0, 1.0, 7))
+    bins = np.clip(np.searchsorted(edges, column_values, side="right") - 1, 0, 5)
+    ends = [compact(float(f"{edge:.3g}")) for edge in edges]
+    return [Level(f"{ends[k]}…{ends[k + 1]}", np.asarray(bins == k)) for k in range(6)]
+
+
+def varied(plan: SweepPlan, table: pd.DataFrame) -> list[Axis]:
+    """Axes with at least two values."""
+    return [axis for axis in plan.axes if table[axis.path].nunique() > 1]
+
+
+def is_numeric(table: pd.DataFrame, path: str) -> bool:
+    """Whether the values of an axis are numbers."""
+    return bool(np.issubdtype(table[path].to_numpy().dtype, np.number))
+
+
+def at_random(plan: SweepPlan) -> bool:
+    """Whether rows are drawn at random, so that rates have confidence intervals."""
+    return plan.method in SAMPLING_METHODS or plan.noise.position > 0.0 or plan.noise.rotation > 0.0
+
+
+def wilson(successes: int, trials: int) -> tuple[float, float]:
+    """Wilson score interval (95 %) of a rate (Wilson 1927, J. Am. Stat. Assoc. 22, 209)."""
+    if trials == 0:
+        return 0.0, 1.0
+    z, rate = NORMAL_95, successes / trials
+    middle = (rate + z * z / (2 * trials)) / (1 + z * z / trials)
+    spread = math.sqrt(rate * (1 - rate) / trials + z * z / (4 * trials * trials))
+    half = z * spread / (1 + z * z / trials)
+    low = 0.0 if successes == 0 else max(middle - half, 0.0)
+    return low, 1.0 if successes == trials else min(middle + half, 1.0)
+
+
+def axis_label(scene: GraspScene, path: str) -> str:
+    """Label of an axis with its unit: ``object.density [kg/m³]``."""
+    unit = unit_of(scene, path)
+    return f"{path} [{unit}]" if unit else path
+
+
+def unit_of(scene: GraspScene, path: str) -> str:
+    """Unit of a scene field, read from its docstring; empty without a unique unit.
+
+    Args:
+        scene: The scene.
+        path: Path of the field, or a short name of the sweep.
+    """
+    owner, field, node = None, "", scene
+    for part in re.findall(r"\w+", SHORT.get(path, path).replace("[*]", "[0]")):
+        owner, field, node = _step(owner, field, node, part)
+    doc = field_docs(type(owner)).get(field, "") if isinstance(owner, Description) else ""
+    match = _UNIT.search(doc)
+    return "" if match is None or " or " in match[1] else match[1]
+
+
+def _step(owner: Any, field: str, node: Any, part: str) -> tuple[Any, str, Any]:
+    """Follow one path component; return the owner, the field name and its value."""
+    if part.isdigit():
+        inside = isinstance(node, tuple | list) and int(part) < len(node)
+        return owner, field, node[int(part)] if inside else None
+    if isinstance(node, GraspObject) and part not in GraspObject.model_fields:
+        node = node.shape  # shape fields may be addressed through the object
+    defaults = {"contact": getattr(node, "requested_contact", None), "success": SuccessCriterion()}
+    held = getattr(node, part, None)
+    return node, part, defaults.get(part) if held is None else held
+
+
+def short(value: object) -> str:
+    """Format an axis value briefly."""
+    if isinstance(value, int | float | np.number):
+        return compact(float(value))
+    text = str(value)
+    if Path(text).suffix.lower() in MESH_SUFFIXES:
+        text = Path(text).stem
+    return text if len(text) <= 18 else f"{text[:17]}…"
+
+
+def compact(value: float, _position: object = None) -> str:
+    """Format with four digits and the suffixes k and M; also a matplotlib tick formatter."""
+    for letter, size in (("M", 1e6), ("k", 1e4)):
+        if abs(value) >= size:
+            return f"{value / (1e6 if letter == 'M' else 1e3):.4g}{letter}"
+    return f"{value:.4g}".replace("-", "\N{MINUS SIGN}")
+
+
+def last_name(path: str) -> str:
+    """Last component of a field path."""
+    return path.rsplit(".", 1)[-1]
