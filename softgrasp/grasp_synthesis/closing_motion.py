@@ -31,7 +31,7 @@ PARALLEL = 0.7
 MAX_OPENING = 0.35
 """Largest opening of a joint beyond its rest [rad]."""
 MAX_CLOSING = 0.75 * np.pi
-"""Largest closing of a joint beyond its rest [rad], as some models have ranges of full turns."""
+"""Largest closing of a joint beyond its rest [rad], as some models have ranges of 2π and more."""
 SYMMETRIC = 0.3
 """Asymmetry of a range about the rest, over the range, below which the joint stays at rest [–]."""
 CHOICES = 5

@@ -346,10 +346,10 @@ def _superellipse(exponent: float) -> Array:
 def _faces(rings: int) -> Faces:
     """Compute triangles between neighbouring rings, and from the end rings to their poles."""
     here = np.arange(rings * SIDES).reshape(rings, SIDES)
-    beside = np.roll(here, -1, axis=1)
-    a, b, c, d = here[:-1], beside[:-1], here[1:], beside[1:]
+    neighbour = np.roll(here, -1, axis=1)
+    a, b, c, d = here[:-1], neighbour[:-1], here[1:], neighbour[1:]
     sides = np.stack([np.stack([a, b, c], -1), np.stack([b, d, c], -1)], axis=2).reshape(-1, 3)
     base, tip = np.full(SIDES, rings * SIDES), np.full(SIDES, rings * SIDES + 1)
-    first = np.column_stack([base, beside[0], here[0]])
-    last = np.column_stack([tip, here[-1], beside[-1]])
+    first = np.column_stack([base, neighbour[0], here[0]])
+    last = np.column_stack([tip, here[-1], neighbour[-1]])
     return np.concatenate([sides, first, last])

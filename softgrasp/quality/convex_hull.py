@@ -9,10 +9,10 @@ polytope the iteration ends with the exact value.
 Qhull (Barber, Dobkin and Huhdanpaa 1996; ``scipy.spatial.ConvexHull``) computes hulls. In six
 dimensions symmetric grasps have many wrenches on common facets, where exact Qhull sometimes fails;
 its joggled input (QJ) never does and is twice as fast. The displacement of joggling is measured and
-taken into account. ``GrowingHull`` stays beside Qhull, which has to start afresh for every point
-added with QJ: for 3 to 16 random contacts Qhull takes 0.8–3.2 (median 1.4) of its time for ε of L1
-pyramids with results equal within 6e-10, 0.8–3.3 for L∞, and 2.6–17 for the round cones, of which
-it does not resolve all within ``MAX_FACETS``.
+taken into account. ``GrowingHull`` remains next to Qhull, which with QJ has to compute the whole
+hull again for every added point: for 3 to 16 random contacts Qhull takes 0.8–3.2 (median 1.4) of
+its time for ε of L1 pyramids with results equal within 6e-10, 0.8–3.3 for L∞, and 2.6–17 for the
+round cones, of which it does not resolve all within ``MAX_FACETS``.
 """
 
 from __future__ import annotations
