@@ -441,7 +441,7 @@ def _slide(model: mujoco.MjModel, body: int) -> float:
 
 def _stuck(hand: HandModel, grasp: str, preset: GraspPreset) -> Iterator[Finding]:
     described = hand.hand
-    rates = preset.rates.for_fingers(described.rows, described.actuator_word)
+    rates = preset.rates.for_fingers(described.actuator_counts, described.actuator_word)
     starts = preset.start or tuple(actuator.start for actuator in described.actuators)
     if not any(rates):
         yield _closing(

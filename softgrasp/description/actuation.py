@@ -55,23 +55,23 @@ class Rates(tuple[float, ...]):
 
     __slots__ = ()
 
-    def for_fingers(self, rows: Sequence[int], word: str = "joint") -> tuple[float, ...]:
+    def for_fingers(self, counts: Sequence[int], word: str = "joint") -> tuple[float, ...]:
         """Return one rate per actuator, finger by finger.
 
         Args:
-            rows: Number of actuators of each finger.
+            counts: Number of actuators of each finger.
             word: Word for an actuator in messages.
 
         Raises:
             ValueError: The number of rates fits neither one finger nor the hand.
         """
         if len(self) == 1:
-            return tuple(self) * sum(rows)
-        if len(self) == sum(rows):
+            return tuple(self) * sum(counts)
+        if len(self) == sum(counts):
             return tuple(self)
-        if all(len(self) == count for count in rows):
-            return tuple(self) * len(rows)
-        raise ValueError(f"expected {_numbers(rows, word)}, found {len(self)}")
+        if all(len(self) == count for count in counts):
+            return tuple(self) * len(counts)
+        raise ValueError(f"expected {_numbers(counts, word)}, found {len(self)}")
 
     @classmethod
     def __get_pydantic_core_schema__(
@@ -88,15 +88,15 @@ class Rates(tuple[float, ...]):
         )
 
 
-def _numbers(rows: Sequence[int], word: str) -> str:
+def _numbers(counts: Sequence[int], word: str) -> str:
     """Describe how many rates a hand takes."""
-    whole = f"1 rate or {sum(rows)} (one per {word})"
-    if len(set(rows)) > 1:
-        counts = ", ".join(map(str, rows))
-        return f"{whole}, as its fingers have different numbers of {word}s ({counts})"
-    if rows[0] == 1 or len(rows) == 1:
+    whole = f"1 rate or {sum(counts)} (one per {word})"
+    if len(set(counts)) > 1:
+        listed = ", ".join(map(str, counts))
+        return f"{whole}, as its fingers have different numbers of {word}s ({listed})"
+    if counts[0] == 1 or len(counts) == 1:
         return whole
-    return f"1 rate, {rows[0]} (one per {word} of a finger) or {sum(rows)} (one per {word})"
+    return f"1 rate, {counts[0]} (one per {word} of a finger) or {sum(counts)} (one per {word})"
 
 
 def _as_sequence(value: Any) -> Any:

@@ -203,7 +203,7 @@ class JointTorqueClosure(Closure):
     def mechanism(self, hand: Hand, preset: GraspPreset) -> ActuationModel:
         """Return the hand with damped joints instead of servos, and a motor in each."""
         motion = self.closing_motion(hand, preset)
-        ramps = None if self.rates is None else self.rates.for_fingers(hand.rows)
+        ramps = None if self.rates is None else self.rates.for_fingers(hand.actuator_counts)
         fastest = _fastest(hand, motion.rates)
         joints: dict[str, dict[str, float]] = {}
         motors = []
@@ -655,7 +655,7 @@ def first_synergy(hand: Hand, preset: GraspPreset) -> Synergies:
         hand: A hand with driven joints.
         preset: Its grasp; z = 0 is the posture in which it starts.
     """
-    rates = preset.rates.for_fingers(hand.rows)
+    rates = preset.rates.for_fingers(hand.actuator_counts)
     start = preset.start or tuple(actuator.start for actuator in hand.actuators)
     parts = [
         (actuator.joint, first, rate)
@@ -681,7 +681,7 @@ def joint_speeds(synergies: Synergies, pace: Weights) -> dict[str, float]:
 
 def closing_pace(synergies: Synergies, hand: Hand, preset: GraspPreset) -> Weights:
     """Return the rates of the weights: the first closes the hand, the others are zero [1/s]."""
-    rates = preset.rates.for_fingers(hand.rows)
+    rates = preset.rates.for_fingers(hand.actuator_counts)
     rate_of = {actuator.joint: rate for actuator, rate in zip(hand.actuators, rates, strict=True)}
     first = [row[0] for row in synergies.matrix]
     along = sum(part * rate_of[joint] for part, joint in zip(first, synergies.joints, strict=True))

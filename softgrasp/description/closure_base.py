@@ -158,7 +158,7 @@ class Closure(Description):
         """
         specified_rates = self.rates if self.rates_are_of_joints() else None
         start = preset.start or tuple(actuator.start for actuator in hand.actuators)
-        rates = (specified_rates or preset.rates).for_fingers(hand.rows)
+        rates = (specified_rates or preset.rates).for_fingers(hand.actuator_counts)
         limits = tuple(actuator.limits for actuator in self.actuators(hand, preset))
         return ClosingMotion(start, self.acting(rates), limits)
 
@@ -198,7 +198,7 @@ class Closure(Description):
         Raises:
             FieldError: Its path is relative to the closure.
         """
-        actuators, word = sum(hand.rows), hand.actuator_word
+        actuators, word = sum(hand.actuator_counts), hand.actuator_word
         if self.rates_are_of_joints():
             self.check_rates(hand)
         if self.active is not None and len(self.active) != actuators:
@@ -214,7 +214,7 @@ class Closure(Description):
         """
         if self.rates is not None:
             try:
-                self.rates.for_fingers(hand.rows, hand.actuator_word)
+                self.rates.for_fingers(hand.actuator_counts, hand.actuator_word)
             except ValueError as error:
                 raise FieldError(str(error), "rates") from None
 

@@ -312,7 +312,7 @@ class Hand(Description):
     def _consistent(self) -> Self:
         for name, preset in self.grasps:
             try:
-                preset.rates.for_fingers(self.rows, self.actuator_word)
+                preset.rates.for_fingers(self.actuator_counts, self.actuator_word)
             except ValueError as error:
                 raise FieldError(str(error), "grasps", name, "rates") from None
             if preset.start is not None:
@@ -398,7 +398,7 @@ class Hand(Description):
                 )
 
     def _check_start(self, start: tuple[float, ...], path: FieldPath) -> None:
-        count = sum(self.rows)
+        count = sum(self.actuator_counts)
         if len(start) != count:
             raise FieldError(
                 f"expected {count} numbers, one per {self.actuator_word}, found {len(start)}", *path
@@ -424,7 +424,7 @@ class Hand(Description):
         return self
 
     @cached_property
-    def rows(self) -> tuple[int, ...]:
+    def actuator_counts(self) -> tuple[int, ...]:
         """Number of actuators of each finger; of a model, the number of all as one item."""
         if self.model is not None:
             return (len(self.model.actuators),)

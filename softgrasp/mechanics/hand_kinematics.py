@@ -334,7 +334,7 @@ def _preset(kind: str, parts: Sequence[PlacedHand]) -> GraspPreset:
     rigid: list[tuple[float, float]] = []
     soft: list[tuple[float, float]] = []
     for part, preset in zip(parts, presets, strict=True):
-        actuators, rates = part.hand.actuators, preset.rates.for_fingers(part.hand.rows)
+        actuators, rates = part.hand.actuators, preset.rates.for_fingers(part.hand.actuator_counts)
         starts = preset.start or tuple(actuator.start for actuator in actuators)
         for actuator, rate, start in zip(actuators, rates, starts, strict=True):
             (soft if actuator.unit == "Pa" else rigid).append((rate, start))

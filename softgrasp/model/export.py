@@ -127,7 +127,7 @@ class _JointLimits(NamedTuple):
 
 def _speeds(hand: Hand) -> dict[str, float]:
     """Return the maximum speed of each actuated joint by name [rad/s or m/s]."""
-    rates = [preset.rates.for_fingers(hand.rows) for _, preset in hand.grasps]
+    rates = [preset.rates.for_fingers(hand.actuator_counts) for _, preset in hand.grasps]
     fastest = [max(map(abs, both)) for both in zip(*rates, strict=True)]
     speeds = {}
     for actuator, closing_rate in zip(hand.actuators, fastest, strict=True):

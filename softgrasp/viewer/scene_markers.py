@@ -230,7 +230,7 @@ def targets_between(hand: Hand, fraction: float) -> list[float]:
 
 def closed_targets(hand: Hand) -> list[float]:
     """Final actuator targets of a power grasp without an object."""
-    rates = hand.grasps.power.rates.for_fingers(hand.rows, hand.actuator_word)
+    rates = hand.grasps.power.rates.for_fingers(hand.actuator_counts, hand.actuator_word)
     ends = []
     for actuator, rate in zip(hand.actuators, rates, strict=True):
         low, high = actuator.limits

@@ -77,7 +77,7 @@ def test_hands_without_synergies_have_that_of_their_grasp() -> None:
     table = first_synergy(hand, hand.grasps.precision)
     column = np.array([row[0] for row in table.matrix])
     assert np.linalg.norm(column) == pytest.approx(1.0)
-    rates = hand.grasps.precision.rates.for_fingers(hand.rows)
+    rates = hand.grasps.precision.rates.for_fingers(hand.actuator_counts)
     assert column / column[0] == pytest.approx(np.array(rates) / rates[0])
 
 
