@@ -73,9 +73,9 @@ def _lost_grip(run: FinishedRun, inside: Flags) -> tuple[str, ...]:
     if target_force is None or inside[-1].any() or not len(held):
         return ()
     return (
-        f"the last contact was lost at {run.recording.time[held[-1]]:.3f} s while joints squeezed "
-        f"to the {target_force:g} N asked for: the object slid out or was pushed away; try "
-        "another closure.force, the other grasp, another place of the object, or lower "
+        f"the last contact was lost at {run.recording.time[held[-1]]:.3f} s while joints pressed "
+        f"to the requested {target_force:g} N: the object slid out or was pushed away; try "
+        "another closure.force, the other grasp, another position of the object, or lower "
         "closure.rates",
     )
 
@@ -88,7 +88,7 @@ def _pushed_away(run: FinishedRun, forces: Array, inside: Flags) -> tuple[str, .
     return (
         f"the object was touched until {run.recording.time[touched[-1]]:.3f} s, and no contact was "
         "established: it was pushed away; try another closure.force, the other grasp, another "
-        "place of the object, or lower closure.rates",
+        "position of the object, or lower closure.rates",
     )
 
 
@@ -114,12 +114,12 @@ def _missed_force(run: FinishedRun, forces: Array, inside: Flags) -> tuple[str, 
         worst = min(weak, key=lambda body: weak[body])
         more = f" and {len(weak) - 1} more" if len(weak) > 1 else ""
         messages.append(
-            f"{worst}{more} pressed with less than the {target_force:g} N asked for, {worst} with "
+            f"{worst}{more} pressed with less than the requested {target_force:g} N, {worst} with "
             f"{weak[worst]:.3g} N"
         )
     if moving:
         more = f" and {len(moving) - 1} more" if len(moving) > 1 else ""
-        messages.append(f"time ran out while {moving[0]}{more} still squeezed")
+        messages.append(f"time ran out while {moving[0]}{more} still moved")
         cure = (
             "request a lower closure.force, raise closure.contact_rate_fraction, or try the other "
             "grasp"

@@ -104,7 +104,7 @@ def result_of(
     if run.finished:
         messages += tuple(stiffness_warnings(measured, set_values))
         messages += tuple(chatter_warnings(normal, run.built.bodies))
-        messages += squeeze_warning(run, quaternion)
+        messages += rolling_warning(run, quaternion)
         messages += miss_warnings(
             run, forces_on_objects(run, force)[..., 0] if scene.objects else normal
         )
@@ -290,7 +290,7 @@ def soft_ends(run: FinishedRun) -> tuple[SoftFingerEnd, ...]:
     )
 
 
-def squeeze_warning(run: FinishedRun, quaternions: Array) -> tuple[str, ...]:
+def rolling_warning(run: FinishedRun, quaternions: Array) -> tuple[str, ...]:
     """Warn where the object rolled in the hand and the hand has a gentler grasp.
 
     Args:
@@ -506,7 +506,7 @@ def stiffness_warnings(measured: dict[str, float], set_stiffness: dict[str, floa
     worst = max(off, key=lambda pair: deviations[pair])
     return [
         f"contact stiffness at the end: {len(off)} of {len(measured)} pairs are more than "
-        f"{STIFFNESS_TOLERANCE:.0%} from the asked {set_stiffness[worst]:g} N/m, most {worst} with "
+        f"{STIFFNESS_TOLERANCE:.0%} from the set {set_stiffness[worst]:g} N/m, most {worst} with "
         f"{off[worst]:.3g} N/m (not at rest, a servo at its force limit, or a very light object)"
     ]
 

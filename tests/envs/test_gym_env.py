@@ -348,10 +348,10 @@ def test_a_scene_file_is_enough(tmp_path: Path) -> None:
         ({"scene": {"object_mount": "fixed", "success": None}}, "success: expected an object that "
          "can move for a hold test, found a fixed one"),
         ({"scene": {"closure": sg.PositionIncrementClosure(active=(False,) * 12)}},
-         "closure.rates: expected an actuator with a closing rate, which an agent could move, found "
-         "none"),
+         "closure.rates: expected an actuator with a closing rate, which an agent could move, "
+         "found none"),
     ],
-    ids=["period", "render mode", "fixed", "no drive"],
+    ids=["period", "render mode", "fixed", "no actuator"],
 )  # fmt: skip
 def test_what_does_not_fit_is_refused(options: dict[str, Any], sentence: str) -> None:
     changes = options.pop("scene", {})

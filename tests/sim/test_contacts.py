@@ -60,7 +60,7 @@ def test_a_stiffness_that_is_off_is_told() -> None:
     assert len(light.warnings) == 2
     assert light.warnings[0].startswith("object 'ball': a density of 0.08842 kg/m³ is that of no ")
     assert light.warnings[1].startswith(
-        "contact stiffness at the end: 4 of 4 pairs are more than 5% from the asked 100000 N/m"
+        "contact stiffness at the end: 4 of 4 pairs are more than 5% from the set 100000 N/m"
     )
 
 

@@ -54,8 +54,8 @@ def test_a_hand_that_points_up_is_told_to_turn_over_before_a_table() -> None:
     with pytest.raises(sg.BuildError) as refused:
         sg.compile_model(scene)
     assert str(refused.value).endswith(
-        "; the hand's fingers point up, and objects on a table are grasped from above: flip the hand "
-        "with hand_pose.quaternion [1, 0, 0, 0] (--hand-euler-deg 0 0 0)"
+        "; the hand's fingers point up, and objects on a table are grasped from above: flip the "
+        "hand with hand_pose.quaternion [1, 0, 0, 0] (--hand-euler-deg 0 0 0)"
     )
     rotated = scene.replace(hand_pose=sg.Pose(quaternion=(1.0, 0.0, 0.0, 0.0)))
     with pytest.warns(sg.SoftgraspWarning, match="farther from the palm"):

@@ -175,13 +175,13 @@ def test_a_force_out_of_reach_is_told_with_what_to_do() -> None:
     result = sg.simulate(
         pinch(closure=sg.description.ForceLimitedClosure(force=1000.0), duration=0.8)
     )
-    message = [warning for warning in result.warnings if "asked for" in warning]
+    message = [warning for warning in result.warnings if "requested" in warning]
     assert len(message) == 1
     assert message[0].startswith("at the end of the closure F")
-    assert "pressed with less than the 1000 N asked for" in message[0]
+    assert "pressed with less than the requested 1000 N" in message[0]
     assert "request a lower closure.force" in message[0]
     reached = sg.simulate(pinch(closure=sg.description.ForceLimitedClosure(force=5.0)))
-    assert not [warning for warning in reached.warnings if "asked for" in warning]
+    assert not [warning for warning in reached.warnings if "requested" in warning]
 
 
 def test_an_object_that_was_squeezed_out_is_told_with_what_to_do() -> None:
@@ -189,5 +189,5 @@ def test_an_object_that_was_squeezed_out_is_told_with_what_to_do() -> None:
     assert result.status is sg.GraspStatus.EJECTED
     message = [warning for warning in result.warnings if "the last contact was lost at" in warning]
     assert len(message) == 1
-    assert "squeezed to the 2 N asked for" in message[0]
+    assert "pressed to the requested 2 N" in message[0]
     assert "try another closure.force, the other grasp" in message[0]

@@ -101,7 +101,7 @@ def test_a_motion_refuses_nonsense(given: dict[str, float], sentence: str) -> No
 
 
 def test_a_load_that_makes_a_motion_diverge_is_not_blamed_on_the_step() -> None:
-    with pytest.raises(sg.SimulationError, match="so its drive or load is too large"):
+    with pytest.raises(sg.SimulationError, match="so its actuation or load is too large"):
         sg.soft.move_finger(sg.io.load_finger("paper000"), 0.3, pressure=1e8, gravity=False)
 
 
