@@ -72,7 +72,7 @@ def test_mujoco_4_is_named_as_the_reason(monkeypatch: pytest.MonkeyPatch) -> Non
     )
 
 
-def test_a_deformable_object_is_refused_and_sensors_are_told_to_be_left_out() -> None:
+def test_a_deformable_object_is_refused_and_sensors_are_reported_as_left_out() -> None:
     obj = pinch().object.replace(elasticity=sg.description.Elasticity(young=1e5))
     with pytest.raises(sg.BuildError) as error:
         dm_env.composer_scene(pinch(object=obj))
@@ -84,7 +84,6 @@ def test_a_deformable_object_is_refused_and_sensors_are_told_to_be_left_out() ->
         dm_env.composer_scene(pinch(sensors=(wrist,)))
 
 
-# --------------------
 # The dm_env: its rules, and the same episodes as in our own engine.
 
 

@@ -217,7 +217,7 @@ def test_gymnasium_makes_it_by_its_name() -> None:
     assert own.spec.id == env.spec.id == "softgrasp/Grasp-v0"
 
 
-def test_targets_go_where_an_action_says_at_the_rate_of_the_drive() -> None:
+def test_targets_go_where_an_action_says_at_the_rate_of_the_actuator() -> None:
     env = sg.make_env(quick(), action="targets", speed=2.0)
     env.reset()
     action = np.full(12, 0.2, dtype=np.float32)
@@ -234,7 +234,7 @@ def test_targets_go_where_an_action_says_at_the_rate_of_the_drive() -> None:
     assert observation["target"][0] == pytest.approx(low[0], abs=0.1)
 
 
-def test_drives_without_a_rate_are_no_actions() -> None:
+def test_actuators_without_a_rate_are_no_actions() -> None:
     scene = pinch(closure=sg.PositionIncrementClosure(active=(True, False, True) * 4))
     env = sg.make_env(scene)
     assert env.action_space.shape == (8,)
@@ -245,7 +245,7 @@ def test_drives_without_a_rate_are_no_actions() -> None:
     assert moved.tolist() == [True, False, True] * 4
 
 
-def test_soft_fingers_are_drives_too() -> None:
+def test_soft_fingers_are_actuators_too() -> None:
     scene = sg.load_scene("soft_mug").replace(object_position=None)
     env = sg.make_env(scene, closing_time=0.04)
     observation, _ = env.reset()

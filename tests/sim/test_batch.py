@@ -72,7 +72,6 @@ def test_a_run_that_is_over_before_its_first_step_and_a_very_long_one() -> None:
     assert not can_be_batched(built(pinch(duration=200.0)))
 
 
-# --------------------
 # Grasps simulated together are grasps simulated alone, whichever way it is done.
 
 
@@ -125,7 +124,7 @@ def test_a_workspace_serves_smaller_and_other_batches() -> None:
     assert hashes(balls[::-1]) == together[::-1]
 
 
-def test_a_grasp_that_diverges_in_a_batch_is_told_as_alone_and_harms_no_other() -> None:
+def test_a_grasp_that_diverges_in_a_batch_is_reported_as_alone_and_harms_no_other() -> None:
     wild = diverging(success=sg.SuccessCriterion())
     calm = wild.replace(contact=wild.requested_contact.replace(stiffness=1e4, damping=10.0))
     requested = [wild, calm, wild, calm]

@@ -67,7 +67,7 @@ def test_a_force_equal_to_the_threshold_is_not_above_it() -> None:
     assert body.in_contact == [0]
 
 
-def test_a_touch_is_told_once_until_contact_is_lost() -> None:
+def test_a_touch_is_reported_once_until_contact_is_lost() -> None:
     body = Body(samples=2)
     message = [body.feed(force) for force in (0.05, 0.0, 0.05, 1.0, 1.0, 0.0, 0.05)]
     assert message == [TOUCHING, 0, 0, 0, ESTABLISHED, LOST, TOUCHING]

@@ -39,7 +39,7 @@ def test_a_sphere_rests_its_weight_over_stiffness_deep(contact: sg.Contact, dens
 
 
 @pytest.mark.parametrize("density", DENSITIES[:4])
-def test_stiffness_in_a_servo_grasp_is_as_asked(density: float) -> None:
+def test_stiffness_in_a_servo_grasp_is_as_requested(density: float) -> None:
     result = sg.simulate(pinch(object=ball(density=density)))
     measured = result.contact_model.measured_stiffness_N_m
     assert len(measured) == 4
@@ -55,7 +55,7 @@ def test_stiffness_in_a_prescribed_grasp_is_exact(mount: str) -> None:
         assert stiffness == pytest.approx(1e5, rel=5e-3)
 
 
-def test_a_stiffness_that_is_off_is_told() -> None:
+def test_a_stiffness_that_is_off_is_reported() -> None:
     light = sg.simulate(pinch(object=ball().weighing(mass=1e-5)))
     assert len(light.warnings) == 2
     assert light.warnings[0].startswith("object 'ball': a density of 0.08842 kg/m³ is that of no ")
@@ -155,7 +155,7 @@ def test_a_timestep_that_cannot_honour_the_contact_is_refused_with_the_one_that_
     )
 
 
-def test_a_softer_contact_is_what_the_timestep_honours_and_is_told() -> None:
+def test_a_softer_contact_is_what_the_timestep_honours_and_is_reported() -> None:
     contact = sg.Contact(stiffness=1e6, damping=1000)
     scene = pinch(contact=contact, timestep=1e-3, allow_softer_contact=True)
     result = sg.simulate(scene)
@@ -211,7 +211,6 @@ def test_density_and_shape_change_the_conversion_but_not_the_stiffness() -> None
     assert len(references) == 4
 
 
-# --------------------
 # MuJoCo's own contact: its parameters reach the model, and its stiffness is told, not promised.
 
 
@@ -244,7 +243,7 @@ def test_a_ball_rests_as_the_documented_law_says(timeconst: float, d: float) -> 
     assert result.warnings == ()
 
 
-def test_its_stiffness_is_told_and_not_held_against_anything() -> None:
+def test_its_stiffness_is_reported_without_a_warning() -> None:
     result = sg.simulate(pinch(contact=sg.Contact(model="native")))
     measured = result.contact_model.measured_stiffness_N_m
     assert len(measured) >= 4
@@ -306,7 +305,7 @@ def test_a_native_table_promises_no_stiffness_beside_a_contact_that_does() -> No
     np.testing.assert_allclose(built.model.pair("object|table").solref, [0.004, 1.0])
 
 
-def test_a_short_native_time_constant_is_told_and_refuses_no_step() -> None:
+def test_a_short_native_time_constant_is_reported_and_refuses_no_step() -> None:
     native = sg.Contact(model="native", native=sg.description.NativeLaw(timeconst=1e-3))
     below = sg.Table(height=-0.3, contact=native)
     scene = pinch(surroundings=(below,), object_position=(0.0, 0.0, -0.085), timestep=1e-3)

@@ -13,7 +13,7 @@ def message(result: sg.GraspResult, beginning: str) -> list[str]:
 
 
 @pytest.mark.parametrize("gravity", [False, True])
-def test_a_lift_without_weight_is_told(gravity: bool) -> None:
+def test_a_lift_without_weight_is_reported(gravity: bool) -> None:
     lifting = sg.io.load_criterion("lift_10cm")
     table = (sg.Table(),) if gravity else ()
     result = sg.simulate(pinch(success=lifting, gravity=gravity, surroundings=table))
@@ -48,7 +48,7 @@ def test_a_density_that_no_material_has_is_doubted() -> None:
     ]
 
 
-def test_a_hand_that_points_up_is_told_to_turn_over_before_a_table() -> None:
+def test_a_hand_that_points_up_is_advised_to_rotate_above_a_table() -> None:
     upward = sg.Pose(quaternion=(0.0, 1.0, 0.0, 0.0))
     scene = pinch(surroundings=(sg.Table(),), gravity=True, hand_pose=upward)
     with pytest.raises(sg.BuildError) as refused:

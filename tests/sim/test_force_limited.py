@@ -59,7 +59,7 @@ def fingertips(result: sg.GraspResult) -> list[float]:
         slow("four_finger", "screwdriver", 5.0),
     ],
 )
-def test_opposed_fingers_press_with_the_force_that_was_asked_for(
+def test_opposed_fingers_press_with_the_force_that_was_requested_for(
     hand: str, obj: str, force: float
 ) -> None:
     result = squeezed(hand, obj, force)
@@ -142,7 +142,7 @@ def test_lag_is_cut_to_what_a_share_of_the_force_needs() -> None:
     )
 
 
-def test_a_latch_keeps_what_it_was_told_last() -> None:
+def test_a_latch_keeps_what_was_set_last() -> None:
     flags = [0, 0, 1, 1]
     assert latch([1, 0, 0, 1], [1, 0, 1, 0], flags)
     assert flags == [1, 0, 0, 1]
@@ -161,7 +161,7 @@ def test_light_touches_end_with_contact_with_pressing_and_with_patience() -> Non
     assert light_touches([5.0, 0.0, 1.0], [1, 0, 0], [0, 0, 1], 2, counts, light)
 
 
-def test_a_touch_that_never_becomes_a_contact_is_told() -> None:
+def test_a_touch_that_never_becomes_a_contact_is_reported() -> None:
     result = sg.simulate(pinch(closure=sg.PositionIncrementClosure(threshold=500.0), duration=1.2))
     message = [warning for warning in result.warnings if "no contact was established" in warning]
     assert len(message) == 1
@@ -171,7 +171,7 @@ def test_a_touch_that_never_becomes_a_contact_is_told() -> None:
     assert not [warning for warning in usual.warnings if "established" in warning]
 
 
-def test_a_force_out_of_reach_is_told_with_what_to_do() -> None:
+def test_a_force_out_of_reach_is_reported_with_advice() -> None:
     result = sg.simulate(
         pinch(closure=sg.description.ForceLimitedClosure(force=1000.0), duration=0.8)
     )
@@ -184,7 +184,7 @@ def test_a_force_out_of_reach_is_told_with_what_to_do() -> None:
     assert not [warning for warning in reached.warnings if "requested" in warning]
 
 
-def test_an_object_that_was_squeezed_out_is_told_with_what_to_do() -> None:
+def test_an_object_that_was_pushed_out_is_reported_with_advice() -> None:
     result = squeezed("underactuated_1", "sphere", 2.0)
     assert result.status is sg.GraspStatus.EJECTED
     message = [warning for warning in result.warnings if "the last contact was lost at" in warning]

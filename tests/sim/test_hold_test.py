@@ -137,12 +137,11 @@ def test_directions_have_names(vector: tuple[float, ...], label: str) -> None:
     assert direction_label(vector) == label
 
 
-# --------------------
 # Pulls of a hold test against Coulomb's law.
 
 
 UP, DOWN, ALONG = (0.0, 0.0, 1.0), (0.0, 0.0, -2.0), (1.0, 0.0, 0.0)
-PULLING_MU = 0.5
+FRICTION = 0.5
 
 
 def pulled(count: int, *pulls: dict[str, object], **changes: object) -> sg.GraspResult:
@@ -163,7 +162,7 @@ def test_pads_slip_at_coulombs_bound(count: int) -> None:
     assert result.hold is not None
     (test,) = result.hold.pulls
     normal = sum(contact.normal_force_N for contact in result.contacts)
-    assert test.friction_N == pytest.approx(PULLING_MU * normal, rel=1e-6)
+    assert test.friction_N == pytest.approx(FRICTION * normal, rel=1e-6)
     assert test.slip_force_N == pytest.approx(test.friction_N, rel=0.03)
     assert (test.slip_force_N or 0.0) > test.friction_N  # it takes a while to be seen, never less
     assert test.held is None
@@ -194,7 +193,7 @@ def test_each_begins_from_the_same_state_whatever_its_length() -> None:
     assert alone.pulls[0].slip_force_N == pytest.approx(down.slip_force_N, abs=1e-12)
 
 
-def test_a_least_force_is_judged() -> None:
+def test_a_minimum_force_is_evaluated() -> None:
     passed = pulled(2, {"direction": UP, "min_force": 8.0})
     failed = pulled(2, {"direction": UP, "min_force": 9.0})
     assert passed.held
@@ -206,7 +205,7 @@ def test_a_least_force_is_judged() -> None:
     assert hold_clause(failed).endswith("8.52 N along +z pulled it out (9 N required)")
 
 
-def test_it_is_told_saved_and_drawn(tmp_path: Path) -> None:
+def test_pulls_are_reported_saved_and_drawn(tmp_path: Path) -> None:
     result = out_of_two()
     assert hold_clause(result) == "Pulled out by 8.52 N along +z"
     criterion = result.scene.success
@@ -226,7 +225,7 @@ def test_it_is_told_saved_and_drawn(tmp_path: Path) -> None:
 
 
 def test_creep_has_a_budget_and_falls_as_one_over_impratio() -> None:
-    force = 0.98 * PULLING_MU * sum(c.normal_force_N for c in sg.simulate(pads(2)).contacts)
+    force = 0.98 * FRICTION * sum(c.normal_force_N for c in sg.simulate(pads(2)).contacts)
     mass = float(sg.compile_model(pads(2)).body("object").mass[0])
     budget = 1e-3
     criterion = sg.SuccessCriterion(

@@ -44,7 +44,6 @@ def test_steps_follow_the_ramp_and_end_at_the_full_load(
     assert taken[-1] == pytest.approx(1.0 / max(round(ramp / period), 1))
 
 
-# --------------------
 # A wrist that goes through phases: exact, repeatable, and told with its times.
 
 
@@ -56,12 +55,12 @@ SHORT = (
     {"type": "move", "displacement": (0.02, 0, 0), "rotation_vector": (0.3, 0, 0.4), "time": 0.3},
     {"type": "shake", "amplitude": 0.01, "frequency": 5.0, "cycles": 2},
 )
-KEPT = sg.SuccessCriterion(gravity=None, max_drop=5e-3, max_rotation=0.35)
+MOTION_LIMITS = sg.SuccessCriterion(gravity=None, max_drop=5e-3, max_rotation=0.35)
 
 
 @cache
 def scene() -> sg.GraspScene:
-    return pinch(sequence=SHORT, success=KEPT)
+    return pinch(sequence=SHORT, success=MOTION_LIMITS)
 
 
 @cache

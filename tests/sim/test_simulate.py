@@ -124,7 +124,7 @@ def test_targets_are_those_that_its_contacts_allow_bit_for_bit(result: sg.GraspR
         assert result.joint_target[row].tolist() == targets
 
 
-def test_force_over_penetration_is_the_stiffness_that_was_asked(result: sg.GraspResult) -> None:
+def test_force_over_penetration_is_the_stiffness_that_was_requested(result: sg.GraspResult) -> None:
     measured = result.contact_model.measured_stiffness_N_m
     assert len(measured) == 4
     assert list(measured.values()) == pytest.approx([K] * 4, rel=0.05)
@@ -222,7 +222,6 @@ def test_shipped_scenes_end_as_in_the_reference(backend: str, name: str) -> None
     assert result.held is expected.held
 
 
-# --------------------
 # Whole runs: outcomes, events, determinism, mounts, divergence.
 
 
@@ -439,7 +438,7 @@ def test_no_work_is_lost_on_a_state_that_is_not_a_number(
     assert run.data.time - before < 2.5 * run.model.opt.timestep
 
 
-def test_forces_that_jump_from_sample_to_sample_are_told() -> None:
+def test_forces_that_jump_from_sample_to_sample_are_reported() -> None:
     steady, jumping = np.full((30, 2), 10.0), np.full((30, 2), 10.0)
     jumping[::2, 1] = 5.0
     assert chatter_warnings(steady, ["a", "b"]) == []

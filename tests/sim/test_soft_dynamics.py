@@ -91,7 +91,6 @@ def test_refusals(options: dict[str, Any], sentence: str) -> None:
     assert str(caught.value).startswith(sentence)
 
 
-# --------------------
 # Releases in MuJoCo against closed forms; other engines are held to it in tests/crosschecks.
 
 
@@ -170,7 +169,7 @@ def test_the_linear_mode_is_that_of_its_formulas(release: sg.description.FingerR
     assert errors[1] / errors[2] == pytest.approx(10, rel=0.1)
 
 
-def test_a_weight_that_cannot_be_carried_is_told(release: sg.description.FingerRelease) -> None:
+def test_a_weight_that_cannot_be_carried_is_reported(release: sg.description.FingerRelease) -> None:
     with pytest.raises(sg.DescriptionError) as refused:
         loaded_shape(release.replace(tip_mass=1e9))
     assert str(refused.value) == (
@@ -178,12 +177,11 @@ def test_a_weight_that_cannot_be_carried_is_told(release: sg.description.FingerR
     )
 
 
-def test_a_time_step_that_diverges_is_told(release: sg.description.FingerRelease) -> None:
+def test_a_time_step_that_diverges_is_reported(release: sg.description.FingerRelease) -> None:
     with pytest.raises(sg.SimulationError, match="diverging"):
         release_motion(release.replace(sample_period=5e-3, duration=1.0), timestep=5e-3)
 
 
-# --------------------
 # Releases side by side: each is the motion of its finger alone.
 
 
@@ -252,7 +250,6 @@ def test_a_load_that_is_taken_away_at_once_gives_the_same_motion() -> None:
     np.testing.assert_allclose(direct, two_steps.height[0], atol=1e-9)
 
 
-# --------------------
 # Stable time steps: the closed form of one oscillator, and a run on both sides of the limit.
 
 

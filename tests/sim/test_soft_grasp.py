@@ -109,7 +109,6 @@ def test_a_soft_finger_needs_torsion() -> None:
     )
 
 
-# --------------------
 # Soft fingers take an object from a table, lift it and hold it: no weld, no adhesion.
 
 
@@ -198,7 +197,7 @@ def test_every_soft_result_says_how_far_its_chains_are_from_beams(
         assert 1e-4 < end.discretisation_error_m < 2e-3
 
 
-def test_a_soft_contact_is_as_stiff_as_asked(lifted: sg.GraspResult) -> None:
+def test_a_soft_contact_is_as_stiff_as_requested(lifted: sg.GraspResult) -> None:
     measured = lifted.contact_model.measured_stiffness_N_m
     assert list(measured.values()) == pytest.approx([5e3] * 2, rel=0.005)
 
@@ -275,7 +274,7 @@ def test_refusals() -> None:
     )
 
 
-def test_a_pressure_is_clamped_where_that_is_asked_for() -> None:
+def test_a_pressure_is_clamped_on_request() -> None:
     closure = sg.PositionIncrementClosure(pressure=4e5, clamp_pressure=True)
     scene = lifting("soft_gripper", "sphere", closure=closure)
     assert scene.limits == ((0.0, 2.8e5),) * 2

@@ -79,7 +79,7 @@ def test_antagonist_tendons_only_press_it_together() -> None:
 
 
 @pytest.mark.slow
-def test_a_load_beyond_what_a_finger_can_be_is_told() -> None:
+def test_a_load_beyond_what_a_finger_can_be_is_reported() -> None:
     with pytest.warns(sg.SoftgraspWarning, match="expected joints that turn by less than half"):
         sg.equilibrium(sg.io.load_finger("paper000"), pressure=1e8, gravity=False)
 
@@ -165,7 +165,7 @@ def test_names_say_how_a_joint_gives() -> None:
     assert finger_joint_names(rod(2), "twist") == ["J1t", "J2t"]
 
 
-def test_drives_change_in_time() -> None:
+def test_actuators_change_in_time() -> None:
     finger = sg.rld.discretise(LENGTH, BENDING, 0.01, 2, pressure_moment=1e-6, tendon_arm=ARM)
     forces = actuation_forces(
         finger,

@@ -68,7 +68,6 @@ def test_dm_control_takes_neither() -> None:
     assert str(refused.value) == "surroundings: expected none for dm_control, found one"
 
 
-# --------------------
 # Several objects in one scene: forces, momentum, contacts, hold tests, records.
 
 
@@ -326,7 +325,6 @@ def test_names_are_numbered_where_they_are_not_given_and_refused_where_they_clas
     )
 
 
-# --------------------
 # Tables, walls, blocks and gravity of any direction: statics, friction, grasps that use them.
 
 
@@ -451,7 +449,7 @@ def test_names_around_are_numbered_and_unique() -> None:
         ),
     ],
 )
-def test_mistakes_in_surroundings_are_told(part: dict[str, Any], sentence: str) -> None:
+def test_mistakes_in_surroundings_are_reported(part: dict[str, Any], sentence: str) -> None:
     with pytest.raises(sg.DescriptionError) as refused:
         pinch(surroundings=(part,))
     assert str(refused.value) == sentence
