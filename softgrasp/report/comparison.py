@@ -181,11 +181,11 @@ def _figure(part: Figure, result: CrosscheckResult) -> dict[str, Any]:
         "title": part.title,
         "source": embedded_image(part.path),
         "caption": part.caption,
-        "verdicts": [(_mark(finding), _without_note(finding)) for finding in shown],
+        "verdicts": [(_mark(finding), _short_sentence(finding)) for finding in shown],
     }
 
 
-def _without_note(finding: Finding) -> str:
+def _short_sentence(finding: Finding) -> str:
     """Sentence of a finding without its note, which is in the table."""
     return finding.sentence.removesuffix(f"; {finding.note}") if finding.note else finding.sentence
 
