@@ -132,7 +132,7 @@ def test_check_looks_at_control_and_masses(run: Run, tmp_path: Path) -> None:
     ran = run("check", "hinge.urdf")
     assert ran.code == 1
     assert ran.out.endswith(
-        "problem: link 'arm': expected an inertia beside its mass, found none; a simulation takes "
+        "problem: link 'arm': expected an inertia beside its mass, found none; a simulation uses "
         "that of a ball of water\n5 checks: 1 problem found\n"
     )
     start, end = HINGE.index("    <inertial>"), HINGE.index("    <visual>")

@@ -61,7 +61,7 @@ def test_a_home_without_webots_is_not_passed_over(
     saying(bare_machine, "Webots version: R2025a")
     monkeypatch.setenv("WEBOTS_HOME", str(tmp_path))
     assert refusal() == (
-        "WEBOTS_HOME: expected the folder of a Webots, with the program webots or bin/webots or "
+        "WEBOTS_HOME: expected the directory of a Webots, with the program webots or bin/webots or "
         f"Contents/MacOS/webots in it, found {tmp_path} without; correct the variable, or remove "
         "it and have webots on the PATH"
     )

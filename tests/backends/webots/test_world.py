@@ -307,7 +307,7 @@ def test_what_the_world_says_otherwise_is_told() -> None:
         "Webots takes springs implicitly, and at this time step that alone is more; where they "
         "come to rest is not changed",
         "limits of arm_J1, arm_J2, arm_J3, arm_J4, arm_J5, arm_J6 are left to the targets: stops "
-        "of Webots reach half a turn to either side of the start",
+        "of Webots reach half a revolution to either side of the start",
     )
     _, world, _ = message("paper004_power_mug")
     friction = "friction stays at its static value 0.5: Webots has no dynamic one of its own"
