@@ -297,7 +297,9 @@ def test_a_step_file_gets_the_conversion(run: Run, tmp_path: Path) -> None:
     assert "gmsh cup.step -2 -o cup.stl" in result
 
 
-def test_a_mesh_a_thousand_times_too_large_is_told_with_a_guess(run: Run, tmp_path: Path) -> None:
+def test_a_mesh_a_thousand_times_too_large_is_reported_with_a_guess(
+    run: Run, tmp_path: Path
+) -> None:
     (tmp_path / "cube.obj").write_text(CUBE, encoding="utf-8")
     ran = run("grasp", "four_finger", "cube.obj", "--density", "700", *QUICK)
     assert ran.code == 2
@@ -313,7 +315,7 @@ def test_a_mesh_a_thousand_times_too_large_is_told_with_a_guess(run: Run, tmp_pa
     assert "the largest extent" not in cured.err
 
 
-def test_a_folder_that_cannot_be_written(run: Run, tmp_path: Path) -> None:
+def test_a_directory_that_cannot_be_written(run: Run, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
     result = refused(run, tmp_path, "grasp", "four_finger", "sphere", "--out", "file/run", *QUICK)
     assert result == "file/run: expected a directory that can be written, found: Not a directory"
@@ -375,7 +377,7 @@ def test_no_verb_shows_what_there_is(run: Run) -> None:
     assert "Commands:" in ran.err
 
 
-def test_opengl_that_is_asked_for_and_missing(
+def test_opengl_that_is_requested_and_missing(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from softgrasp.rendering import renderer as gl

@@ -76,7 +76,7 @@ def test_json_is_one_document(run: Run, tables: Path) -> None:
         (("--finger", "paper000", "--hung", "gone.csv"), "gone.csv: expected a table in CSV"),
     ],
 )  # fmt: skip
-def test_odd_words_are_told_in_a_line(
+def test_odd_words_are_reported_in_a_line(
     run: Run, tmp_path: Path, words: tuple[str, ...], sentence: str
 ) -> None:
     ran = run("calibrate", *words, "--out", str(tmp_path / "out"))
@@ -86,7 +86,7 @@ def test_odd_words_are_told_in_a_line(
     assert not (tmp_path / "out").exists()
 
 
-def test_an_empty_folder_of_photographs_is_told(run: Run, tmp_path: Path) -> None:
+def test_an_empty_directory_of_photographs_is_reported(run: Run, tmp_path: Path) -> None:
     pytest.importorskip("cv2", reason="OpenCV is the extra 'calibrate'")
     photos = tmp_path / "photos"
     photos.mkdir()

@@ -91,7 +91,7 @@ def test_a_time_step_is_that_of_all_engines(run: Run) -> None:
 
 
 @pytest.mark.slow
-def test_the_page_says_what_ran(run: Run, tmp_path: Path) -> None:
+def test_the_report_lists_what_ran(run: Run, tmp_path: Path) -> None:
     (tmp_path / "my finger.yaml").write_text("finger: paper000\ntip_mass: 0.02\n")
     again = (
         "softgrasp crosscheck 'my finger.yaml' --backends mujoco,ode --timestep 0.0005 "
@@ -142,7 +142,7 @@ def test_a_simulation_that_diverges_ends_with_4_and_writes_its_files(
          "sample_period: expected a whole number of time steps of 0.0003 s, found 0.001 s"),
     ],
 )  # fmt: skip
-def test_odd_words_are_told_in_a_line(
+def test_odd_words_are_reported_in_a_line(
     run: Run, tmp_path: Path, words: tuple[str, ...], sentence: str
 ) -> None:
     ran = run("crosscheck", *words)
@@ -181,7 +181,7 @@ def test_a_release_is_listed_checked_and_no_grasp(run: Run) -> None:
     )
 
 
-def test_check_tells_what_is_wrong_with_a_release(run: Run, tmp_path: Path) -> None:
+def test_check_reports_what_is_wrong_with_a_release(run: Run, tmp_path: Path) -> None:
     (tmp_path / "r.yaml").write_text("finger: paper000\ntip_mass: 0.02\nduration: 0.1\n")
     ran = run("check", "r.yaml")
     assert ran.code == 1

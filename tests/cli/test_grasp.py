@@ -17,7 +17,7 @@ NUMBERS = ["result.json", "trajectory.npz"]
 FIGURES = ("contacts", "joints", "object", "quality")
 
 
-def test_a_quick_grasp_writes_its_numbers_and_tells_them_in_five_lines(
+def test_a_quick_grasp_writes_its_numbers_and_reports_them_in_five_lines(
     run: Run, tmp_path: Path
 ) -> None:
     ran = run(*PINCH)
@@ -142,7 +142,7 @@ def test_files_of_others_are_left_alone(run: Run, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("page", [True, False])
-def test_figures_page_and_film_are_asked_for_one_by_one(
+def test_figures_report_and_video_are_chosen_one_by_one(
     run: Run, monkeypatch: pytest.MonkeyPatch, page: bool
 ) -> None:
     from softgrasp.report import grasp_page as pages

@@ -42,7 +42,7 @@ def test_the_files_of_a_search(made: Path) -> None:
     assert pd.read_csv(made / "grasps.csv")["rank"].tolist() == [1, 2, 3]
 
 
-def test_the_page_tells_the_verdicts_beside_the_pictures(made: Path) -> None:
+def test_the_report_has_verdicts_and_images(made: Path) -> None:
     page = (made / "index.html").read_text()
     best = sg.load_result(made / "top-1")
     assert "3 of 3 hand poses ended with the hand closed on the object" in page
@@ -52,7 +52,7 @@ def test_the_page_tells_the_verdicts_beside_the_pictures(made: Path) -> None:
     assert "Too few data to compare quality_min_singular with the displacement" in page
 
 
-def test_the_best_is_what_the_table_says_with_the_test_behind_it(made: Path) -> None:
+def test_the_best_is_what_the_table_reports_with_the_test_behind_it(made: Path) -> None:
     best = sg.load_result(made / "top-1")
     first = pd.read_csv(made / "grasps.csv").iloc[0]
     assert best.scene.success.name == "hold"
@@ -73,7 +73,7 @@ def test_another_ranking_needs_no_other_simulation(made: Path, run: Run) -> None
     assert not there & {"index.html", "scores.png", "top-1"}  # they were of the other one
 
 
-def test_a_folder_with_rows_is_gone_on_from_only_where_asked(run: Run, tmp_path: Path) -> None:
+def test_a_directory_with_rows_is_resumed_only_where_requested(run: Run, tmp_path: Path) -> None:
     ran = run(*SHORT, "--out", tmp_path / "out")
     assert ran.code == NOT_HELD  # no hand closes in 20 ms
     assert "no candidate ended with the hand closed on the object" in ran.err
@@ -86,7 +86,7 @@ def test_a_folder_with_rows_is_gone_on_from_only_where_asked(run: Run, tmp_path:
     assert ran.json["status"] == {"TIMED_OUT": 4}
 
 
-def test_an_interrupted_search_says_how_it_goes_on(
+def test_an_interrupted_search_reports_how_it_goes_on(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def stopped(*_: object, **__: object) -> None:

@@ -34,7 +34,7 @@ def test_a_shipped_robot_is_clean(name: str, form: str, run: Run) -> None:
     assert ran.err == ""
 
 
-def test_check_tells_lengths_angles_masses_limits_drives_and_interfaces(run: Run) -> None:
+def test_check_reports_lengths_angles_masses_limits_drives_and_interfaces(run: Run) -> None:
     result = run("check", "three_segment_arm.ucrdf", "--json", "--out", "o").json
     assert json.loads(Path("o", "check.json").read_text("utf-8")) == result
     assert (result["kind"], result["root"], result["problems"]) == ("robot", "base", [])
@@ -52,7 +52,7 @@ def test_check_tells_lengths_angles_masses_limits_drives_and_interfaces(run: Run
     ) in run("check", "three_segment_arm").out
 
 
-def test_check_tells_rigid_joints(run: Run) -> None:
+def test_check_reports_rigid_joints(run: Run) -> None:
     text = run("check", "soft_gripper_two").out
     assert "rigid joints:\n  wrist: mount → palm, prismatic, -0.05 … 0.05 m\n" in text
     assert "in the plane at 0°" in text
@@ -108,7 +108,7 @@ BALANCED = CHAMBERS.replace('"2"', '"2.0943951023931953"').replace('"4"', '"-2.0
         ('<tendon angle="1" radius="0.01"/>', 'phi_min="0" phi_max="0"', []),
     ],
 )
-def test_check_looks_at_the_drives(
+def test_check_examines_actuators(
     chambers: str, limits: str, problems: list[str], run: Run, tmp_path: Path
 ) -> None:
     text = ARM.replace(CHAMBERS, chambers).replace('kappa_max="4"', f'kappa_max="4" {limits}')
@@ -118,7 +118,7 @@ def test_check_looks_at_the_drives(
     assert sorted(ran.json["problems"]) == sorted(problems + SECOND_IS_BARE)
 
 
-def test_check_looks_at_control_and_masses(run: Run, tmp_path: Path) -> None:
+def test_check_examines_control_and_masses(run: Run, tmp_path: Path) -> None:
     text = ARM.replace(CHAMBERS, BALANCED).replace(
         '<param name="max">4</param>', '<param name="max">5</param>'
     )

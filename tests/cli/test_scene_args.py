@@ -72,7 +72,7 @@ def test_soft_hands_close_by_pressure() -> None:
     )
 
 
-def test_what_does_not_fit_is_told() -> None:
+def test_what_does_not_fit_is_reported() -> None:
     with pytest.raises(DescriptionError) as caught:
         closure_scene("force-limited", "closure.force=3", "closure.torque=0.3")
     assert str(caught.value) == (
@@ -80,7 +80,7 @@ def test_what_does_not_fit_is_told() -> None:
     )
 
 
-def test_the_list_tells_all_parameters(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_list_reports_all_parameters(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["list", "closures", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)
     assert [row["name"] for row in rows] == list(CLOSURES)
@@ -175,7 +175,7 @@ def test_criteria_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
         ({"sequence": ""}, "--sequence: expected phases such as approach,close,lift, found none"),
     ],
 )
-def test_what_cannot_be_asked(options: dict[str, object], sentence: str) -> None:
+def test_combinations_that_are_refused(options: dict[str, object], sentence: str) -> None:
     with pytest.raises(sg.DescriptionError) as message:
         sequence_scene(**options)
     assert str(message.value) == sentence
@@ -297,7 +297,7 @@ def test_an_object_that_does_not_exist(run: Run) -> None:
     assert ran.err.startswith("softgrasp: error: no object 'sphare'; did you mean 'sphere'?")
 
 
-def test_the_summary_tells_of_what_is_beside_and_around(run: Run) -> None:
+def test_the_summary_names_further_objects_and_surroundings(run: Run) -> None:
     ran = run("grasp", "beside", *QUICK)
     lines = {line.split()[0]: line for line in ran.out.splitlines()}
     assert lines["beside"].startswith("beside    small moved ")
@@ -375,7 +375,7 @@ def test_sensors_by_name(run: Run) -> None:
         ),
     ],
 )
-def test_wrong_names_are_told(run: Run, words: tuple[str, ...], message: str) -> None:
+def test_wrong_names_are_reported(run: Run, words: tuple[str, ...], message: str) -> None:
     done = run("grasp", "four_finger", "sphere", *words, *QUICK)
     assert done.code == 2
     assert " ".join(done.err.split()) == f"softgrasp: error: {message}"

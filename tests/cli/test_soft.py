@@ -28,7 +28,7 @@ def test_a_gripper_that_reaches_down_lifts_under_gravity(run: Run, tmp_path: Pat
     ("mass", "requested", "grasp"),
     [(0.04, None, "precision"), (0.05, None, "power"), (0.01, "power", "power")],
 )
-def test_a_light_object_is_taken_gently_where_nothing_else_is_asked(
+def test_a_light_object_is_taken_gently_where_nothing_else_is_requested(
     mass: float, requested: str | None, grasp: str
 ) -> None:
     scene = scene_of("soft_gripper", "sphere", SceneOptions(mass=mass, grasp=requested))
@@ -37,7 +37,7 @@ def test_a_light_object_is_taken_gently_where_nothing_else_is_asked(
 
 
 @pytest.mark.slow
-def test_an_object_that_rolls_in_the_hand_is_told(run: Run) -> None:
+def test_an_object_that_rolls_in_the_hand_is_reported(run: Run) -> None:
     ran = run("grasp", "soft_gripper", "strawberry", "--gravity", "--grasp", "power", *QUICK)
     assert ran.code == 0
     # how far it rolls differs by a degree from one processor to another
@@ -65,7 +65,7 @@ def test_when_a_soft_gripper_lifts(options: dict[str, bool], lifts: bool) -> Non
     assert (scene.gravity[2] < 0) is (lifts or options.get("gravity", False))
 
 
-def test_a_rigid_hand_lifts_where_it_is_told_to() -> None:
+def test_a_rigid_hand_lifts_where_requested() -> None:
     assert scene_of("four_finger", "sphere", SceneOptions(gravity=True)).lift is None
     assert scene_of("four_finger", "sphere", SceneOptions(lift=True)).lift == sg.description.Lift()
 
@@ -87,7 +87,7 @@ def test_closure_and_pressure(run: Run) -> None:
     )
 
 
-def test_check_tells_a_hand_with_soft_fingers(run: Run) -> None:
+def test_check_reports_a_hand_with_soft_fingers(run: Run) -> None:
     ran = run("check", "hybrid_gripper")
     assert ran.code == 0, ran.err
     line = "  finger: paper000, 7 joints, 63.5 mm, 16.6 g; 0…280 kPa, 202° at the highest"

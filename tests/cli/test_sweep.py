@@ -47,7 +47,7 @@ def test_density_and_another_field_make_a_grid(run: Run, tmp_path: Path) -> None
     assert ran.out.startswith("sweep     6 grasps: ")
 
 
-def test_trajectories_and_a_dataset_are_kept_where_asked(run: Run, tmp_path: Path) -> None:
+def test_trajectories_and_a_dataset_are_kept_where_requested(run: Run, tmp_path: Path) -> None:
     words = ("sweep", "four_finger", "sphere", "--density", "160,700", *SMALL)
     assert run(*words, "--trajectories", "--dataset", "--out", tmp_path / "all").code == 0
     assert run(*words, "--out", tmp_path / "bare").code == 0
@@ -140,7 +140,7 @@ def test_what_vary_means(text: str, axis: dict[str, Any]) -> None:
 
 
 @pytest.mark.slow
-def test_a_film_of_a_row(run: Run, tmp_path: Path) -> None:
+def test_a_video_of_a_row(run: Run, tmp_path: Path) -> None:
     out = tmp_path / "out"
     assert run("sweep", "four_finger", "sphere", "--density", "160,700", *SMALL,
                "--out", out).code == 0  # fmt: skip
@@ -156,7 +156,7 @@ def test_a_film_of_a_row(run: Run, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_ctrl_c_ends_workers_and_says_how_to_go_on(tmp_path: Path) -> None:
+def test_ctrl_c_ends_workers_and_reports_how_to_go_on(tmp_path: Path) -> None:
     words = ["four_finger", "sphere", "--vary", "object.density=200:3000:400", "--workers", "2"]
     out = tmp_path / "out"
     process = subprocess.Popen(

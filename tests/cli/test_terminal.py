@@ -44,7 +44,7 @@ def _quiet_afterwards() -> object:
 
 
 @pytest.mark.parametrize("position", [0, 2, 5])
-def test_verbose_tells_what_is_read_run_and_written(position: int, run: Run) -> None:
+def test_verbose_reports_what_is_read_run_and_written(position: int, run: Run) -> None:
     words = ["grasp", "four_finger", "sphere", "--set", "duration=0.02", *QUICK]
     words.insert(position, "--verbose")
     ran = run(*words)
@@ -82,7 +82,7 @@ def test_no_bar_where_there_is_no_terminal(capfd: pytest.CaptureFixture[str]) ->
     assert capfd.readouterr() == ("", "")
 
 
-def test_a_bar_in_a_terminal_tells_time_left(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bar_in_a_terminal_reports_time_left(monkeypatch: pytest.MonkeyPatch) -> None:
     class Tty(io.StringIO):
         def isatty(self) -> bool:
             return True

@@ -49,7 +49,7 @@ def test_real_hands_hold_what_they_close_on(name: str, obj: str, tmp_path: Path)
 
 
 @pytest.mark.slow
-def test_check_tells_what_was_found(tmp_path: Path) -> None:
+def test_check_prints_properties_and_problems(tmp_path: Path) -> None:
     run = softgrasp("check", written(tmp_path, GRIPPER, "hand.urdf"), "--json")
     assert run.returncode == 0, run.stdout
     result = json.loads(run.stdout)

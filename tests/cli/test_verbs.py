@@ -40,7 +40,7 @@ def test_rerun_finds_an_equal_run_equal(run: Run, stored: Path) -> None:
     assert run("rerun", stored / "result.json").code == 0
 
 
-def test_rerun_tells_what_differs_and_who_made_it(run: Run, stored: Path) -> None:
+def test_rerun_reports_what_differs_and_who_made_it(run: Run, stored: Path) -> None:
     scene = json.loads((stored / "result.json").read_text("utf-8"))["scene"]
     changed(
         stored,
@@ -115,7 +115,7 @@ def test_new_writes_what_closes_as_it_stands_and_never_overwrites(
     assert (tmp_path / "mine.yaml").read_text("utf-8") == text
 
 
-def test_new_takes_a_folder_or_a_file(run: Run, tmp_path: Path) -> None:
+def test_new_takes_a_directory_or_a_file(run: Run, tmp_path: Path) -> None:
     assert run("new", "hand", "h", "--out", "hands", "--json").json == {"file": "hands/h.yaml"}
     assert run("new", "hand", "h", "--out", "hands/other.yaml").code == 0
     assert files_in(tmp_path) == ["hands", "hands/h.yaml", "hands/other.yaml"]
@@ -132,7 +132,7 @@ def test_list_names_everything_that_is_shipped(kind: str, run: Run) -> None:
     assert json.loads(Path("lists", f"{kind}.json").read_text("utf-8")) == rows
 
 
-def test_list_alone_tells_what_can_be_listed(run: Run) -> None:
+def test_list_alone_reports_what_can_be_listed(run: Run) -> None:
     rows = run("list", "--json").json
     assert [row["kind"] for row in rows] == [kind.value for kind in ListedKind]
     assert all(row["what"] for row in rows)
@@ -190,7 +190,7 @@ def test_check_a_scene(run: Run) -> None:
     assert result["degrees_of_freedom"] == 18
 
 
-def test_check_tells_problems_and_ends_with_1(run: Run, tmp_path: Path) -> None:
+def test_check_reports_problems_and_ends_with_1(run: Run, tmp_path: Path) -> None:
     run("new", "scene", "s")
     file = tmp_path / "s.yaml"
     text = file.read_text("utf-8").replace("# object_position: [0, 0, -85]", "object_position: "
@@ -207,7 +207,7 @@ def test_check_tells_problems_and_ends_with_1(run: Run, tmp_path: Path) -> None:
     assert files_in(tmp_path / "o") == ["check.json"]
 
 
-def test_check_tells_what_a_mesh_of_odd_size_may_mean(run: Run, tmp_path: Path) -> None:
+def test_check_reports_what_a_mesh_of_odd_size_may_mean(run: Run, tmp_path: Path) -> None:
     from tests.cli.test_bad_input import CUBE
 
     (tmp_path / "cube.obj").write_text(CUBE, "utf-8")

@@ -68,14 +68,14 @@ def test_ctrl_c_ends_the_page_well(run: Run, stored: Path) -> None:
 
 
 @pytest.mark.usefixtures("ended")
-def test_a_port_in_use_is_passed_over_and_said(run: Run, stored: Path, taken: int) -> None:
+def test_a_port_in_use_is_passed_over_and_reported(run: Run, stored: Path, taken: int) -> None:
     ran = run("view", stored, "--no-browser", "--port", str(taken))
     assert ran.code == 0
     assert ran.out.startswith(f"port {taken} is in use; open http://127.0.0.1:")
 
 
 @pytest.mark.usefixtures("ended")
-def test_where_others_can_see_it_is_said(run: Run, stored: Path) -> None:
+def test_where_others_can_see_it_is_reported(run: Run, stored: Path) -> None:
     ran = run("view", stored, "--host", "0.0.0.0", "--port", "0", "--no-browser")
     assert ran.code == 0
     assert "/?token=" in ran.out
@@ -139,7 +139,7 @@ def test_mistakes(words: str, sentence: str, run: Run, stored: Path) -> None:
     assert ran.err.count("\n") == 1
 
 
-def test_a_result_of_a_newer_softgrasp_says_so(run: Run, stored: Path) -> None:
+def test_a_result_of_a_newer_softgrasp_is_refused(run: Run, stored: Path) -> None:
     file = stored / "result.json"
     document = json.loads(file.read_text()) | {"schema_version": 7, "softgrasp_version": "9.1"}
     file.write_text(json.dumps(document))
@@ -151,7 +151,7 @@ def test_a_result_of_a_newer_softgrasp_says_so(run: Run, stored: Path) -> None:
     )
 
 
-def test_what_is_missing_says_how_to_get_it(
+def test_what_is_missing_reports_how_to_get_it(
     run: Run, stored: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for variable in ("DISPLAY", "WAYLAND_DISPLAY"):

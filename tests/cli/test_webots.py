@@ -39,7 +39,7 @@ def test_a_scene_becomes_a_project_that_the_checker_accepts(run: Run, tmp_path: 
     assert (checked.json["motors"], checked.json["touch_sensors"]) == (12, 13)
 
 
-def test_a_world_elsewhere_says_how_its_controller_is_found(run: Run, tmp_path: Path) -> None:
+def test_a_world_elsewhere_reports_how_its_controller_is_found(run: Run, tmp_path: Path) -> None:
     ran = run("convert", "soft_gripper", "soft.wbt")
     assert ran.code == 0
     assert (tmp_path / "controllers" / "softgrasp_job" / "soft.json").exists()
@@ -59,7 +59,7 @@ def test_a_release_becomes_a_project(run: Run) -> None:
     assert (checked.json["joints"], checked.json["motors"]) == (7, 0)
 
 
-def test_meshes_are_made_coarser_only_when_that_is_asked(run: Run, tmp_path: Path) -> None:
+def test_meshes_are_made_coarser_only_when_that_is_requested(run: Run, tmp_path: Path) -> None:
     pytest.importorskip("fast_simplification", reason="fast-simplification is not installed")
     assert run("convert", "demo", "all.wbt").code == 0
     assert run("convert", "demo", "few.wbt", "--max-faces", "200").code == 0
@@ -116,7 +116,7 @@ def test_a_grasp_runs_in_ode_and_can_be_repeated(run: Run) -> None:
     assert again.out == f"equal: trajectory {result.trajectory_sha256}\n"
 
 
-def test_without_webots_it_says_how_to_get_it(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_webots_it_reports_how_to_get_it(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("WEBOTS_HOME", raising=False)
     monkeypatch.setenv("PATH", "")
     ran = run("grasp", "four_finger", "sphere_35", "--backend", "webots", *QUICK)

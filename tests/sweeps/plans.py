@@ -20,3 +20,8 @@ def plan(**changes: Any) -> SweepPlan:
         ),
     }
     return SweepPlan(**(base | changes))
+
+
+def without_wall(table: Any) -> Any:
+    """Return a table without the columns that differ from run to run."""
+    return table[[name for name in table.columns if "wall" not in name]]

@@ -100,7 +100,7 @@ def test_every_hand_has_files_of_its_own(tmp_path: Path) -> None:
     assert all(part["contact_body"].dtype.kind == "U" for part in parts)
 
 
-def test_a_dataset_needs_a_folder(tmp_path: Path) -> None:
+def test_a_dataset_needs_a_directory(tmp_path: Path) -> None:
     with pytest.raises(
         sg.DescriptionError, match=r"^out: expected a directory for the dataset, found none$"
     ):

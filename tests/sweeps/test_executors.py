@@ -18,7 +18,7 @@ from softgrasp.sweeps import executors
 from softgrasp.sweeps.run import sweep
 from softgrasp.sweeps.storage import JOURNAL
 from tests.support.scenes import pinch
-from tests.sweeps.plans import plan
+from tests.sweeps.plans import plan, without_wall
 
 pd = pytest.importorskip("pandas", reason="pandas is the extra 'sweep'")
 distributed = pytest.importorskip("distributed", reason="distributed is the extra 'dist'")
@@ -33,10 +33,6 @@ def cluster() -> Iterator[Any]:
         n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None
     ) as result:
         yield result
-
-
-def message(table: Any) -> Any:
-    return table[[name for name in table.columns if "wall" not in name]]
 
 
 @pytest.mark.slow
@@ -61,18 +57,20 @@ def test_a_killed_worker_costs_no_row(cluster: Any, tmp_path: Path) -> None:
     assert table["row"].tolist() == list(range(24))
     rows = journal.read_text("utf-8").splitlines()
     assert len(rows) == 24  # every row once
-    pd.testing.assert_frame_equal(message(table), message(sweep(long, workers=1)), check_exact=True)
+    pd.testing.assert_frame_equal(
+        without_wall(table), without_wall(sweep(long, workers=1)), check_exact=True
+    )
 
 
 @pytest.mark.slow
 def test_a_cluster_of_its_own_gives_the_same_table() -> None:
     table = sweep(plan(), executor="dask", workers=2)
     pd.testing.assert_frame_equal(
-        message(table), message(sweep(plan(), workers=1)), check_exact=True
+        without_wall(table), without_wall(sweep(plan(), workers=1)), check_exact=True
     )
 
 
-def test_a_scheduler_that_does_not_answer_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_scheduler_that_does_not_answer_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(executors, "CONNECT_TIME", 0.5)
     sentence = "no dask scheduler answers at tcp://127.0.0.1:1 within 0.5 s; check that it runs"
     with pytest.raises(sg.BackendUnavailable, match=f"^{re.escape(sentence)}"):

@@ -30,6 +30,7 @@ from softgrasp.sweeps.run import sweep
 from softgrasp.sweeps.storage import JOURNAL
 from softgrasp.sweeps.table import COLUMNS, FAILED
 from tests.support.scenes import ball, pinch
+from tests.sweeps.plans import without_wall
 
 pd = pytest.importorskip("pandas", reason="pandas is the extra 'sweep'")
 pytest.importorskip("pyarrow", reason="pyarrow is the extra 'sweep'")
@@ -44,11 +45,6 @@ def plan(**changes: Any) -> sg.description.GraspPlan:
 def short(**changes: Any) -> sg.description.GraspPlan:
     """Of a few control samples: no hand closes in them."""
     return plan(scene=pinch(duration=0.02), candidates=6, **changes)
-
-
-def message(table: Any) -> Any:
-    """A table without what differs from run to run."""
-    return table[[name for name in table.columns if "wall" not in name]]
 
 
 @pytest.fixture(scope="module")
@@ -159,7 +155,7 @@ def test_hand_and_object_may_move_alike(planned: PlannedGrasps) -> None:
 @pytest.mark.slow
 def test_nothing_depends_on_the_number_of_workers() -> None:
     alone, two = (sg.plan_grasps(short(), workers=count).table for count in (1, 2))
-    pd.testing.assert_frame_equal(message(alone), message(two), check_exact=True)
+    pd.testing.assert_frame_equal(without_wall(alone), without_wall(two), check_exact=True)
 
 
 def test_a_search_goes_on_from_the_rows_that_are_there(tmp_path: Path) -> None:
@@ -169,7 +165,7 @@ def test_a_search_goes_on_from_the_rows_that_are_there(tmp_path: Path) -> None:
     calls: list[tuple[int, int]] = []
     again = sg.plan_grasps(short(), tmp_path, 1, lambda done, all_: calls.append((done, all_)))
     assert calls[0] == (2, 6)
-    pd.testing.assert_frame_equal(message(whole), message(again.table), check_exact=True)
+    pd.testing.assert_frame_equal(without_wall(whole), without_wall(again.table), check_exact=True)
     with pytest.raises(sg.ResultError, match="expected the results of this plan, found those"):
         sg.plan_grasps(short(seed=9), tmp_path, workers=1)
 
@@ -223,7 +219,7 @@ def test_equal_scores_go_by_drift_and_then_by_number() -> None:
     assert order(plan(), table) == [1, 3, 0, 2]
 
 
-def test_of_drift_the_smallest_is_best_unless_asked_otherwise() -> None:
+def test_of_drift_the_smallest_is_best_unless_requested_otherwise() -> None:
     table = rows(displacement_m=[3e-3, 1e-3, 2e-3])
     assert order(plan(rank_by="displacement_m"), table) == [1, 2, 0]
     assert order(plan(rank_by="displacement_m", best="largest"), table) == [0, 2, 1]
@@ -298,7 +294,7 @@ def test_a_column_that_cannot_rank_is_refused_before_anything_runs(
     assert sentence in str(caught.value)
 
 
-def test_grasps_are_ranked_by_epsilon_where_it_is_asked_for() -> None:
+def test_grasps_are_ranked_by_epsilon_where_requested() -> None:
     plan = sg.description.GraspPlan(
         scene=pinch(), candidates=4, rank_by="quality_epsilon", top=1, seed=3
     )

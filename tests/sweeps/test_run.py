@@ -22,15 +22,10 @@ from softgrasp.sweeps.storage import JOURNAL
 from softgrasp.sweeps.table import COLUMNS, FAILED
 from tests.support.processes import are_gone, children_of
 from tests.support.scenes import pinch
-from tests.sweeps.plans import DENSITIES, plan
+from tests.sweeps.plans import DENSITIES, plan, without_wall
 
 pd = pytest.importorskip("pandas", reason="pandas is the extra 'sweep'")
 pytest.importorskip("pyarrow", reason="pyarrow is the extra 'sweep'")
-
-
-def message(table: Any) -> Any:
-    """A table without what differs from run to run."""
-    return table[[name for name in table.columns if "wall" not in name]]
 
 
 @pytest.fixture(scope="module")
@@ -64,9 +59,9 @@ def test_the_files_are_the_same_whatever_the_workers(
     workers: int, undisturbed: Any, tmp_path: Path
 ) -> None:
     table = sweep(plan(), tmp_path, workers=workers)
-    pd.testing.assert_frame_equal(message(table), message(undisturbed), check_exact=True)
+    pd.testing.assert_frame_equal(without_wall(table), without_wall(undisturbed), check_exact=True)
     stored = pd.read_parquet(tmp_path / "sweep.parquet")
-    pd.testing.assert_frame_equal(message(stored), message(undisturbed), check_exact=True)
+    pd.testing.assert_frame_equal(without_wall(stored), without_wall(undisturbed), check_exact=True)
     texts = (tmp_path / "sweep.csv").read_text("utf-8").splitlines()
     assert len(texts) == 7
     assert texts[0].startswith("row,object.density,contact.friction,status,held,error,")
@@ -85,7 +80,7 @@ def test_a_sweep_goes_on_from_the_rows_it_has(
     )
     table = sweep(plan(), tmp_path, workers=1)
     assert computed == [[2, 3, 4, 5]]
-    pd.testing.assert_frame_equal(message(table), message(undisturbed), check_exact=True)
+    pd.testing.assert_frame_equal(without_wall(table), without_wall(undisturbed), check_exact=True)
 
 
 def test_a_bad_value_is_a_row_with_an_error() -> None:
@@ -101,11 +96,11 @@ def test_shards_are_merged_to_the_whole(undisturbed: Any, tmp_path: Path) -> Non
     assert [part["row"].tolist() for part in parts] == [[0, 2, 4], [1, 3, 5]]
     assert not (tmp_path / "sweep.csv").exists()
     table = merge(tmp_path)
-    pd.testing.assert_frame_equal(message(table), message(undisturbed), check_exact=True)
+    pd.testing.assert_frame_equal(without_wall(table), without_wall(undisturbed), check_exact=True)
     assert (tmp_path / "sweep.parquet").exists()
 
 
-def test_a_merge_tells_what_is_missing(tmp_path: Path) -> None:
+def test_a_merge_reports_what_is_missing(tmp_path: Path) -> None:
     with pytest.raises(sg.ResultError, match="expected shards such as shard-1-of-8, found none"):
         merge(tmp_path)
     sweep(plan(), tmp_path, workers=1, shard=Shard(1, 2))
@@ -176,7 +171,9 @@ def test_a_dead_worker_costs_nothing_but_the_row_that_kills(
     table = pd.read_parquet(out / "sweep.parquet")
     assert table["row"].tolist() == list(range(6))
     if survives:
-        pd.testing.assert_frame_equal(message(table), message(undisturbed), check_exact=True)
+        pd.testing.assert_frame_equal(
+            without_wall(table), without_wall(undisturbed), check_exact=True
+        )
         return
     assert table["status"][3] == FAILED
     assert table["error"][3] == "the worker died 3 times with this grasp"
@@ -187,7 +184,7 @@ def test_a_dead_worker_costs_nothing_but_the_row_that_kills(
 
 
 @pytest.mark.slow
-def test_a_script_that_does_not_wait_for_its_turn_is_told_so(tmp_path: Path) -> None:
+def test_a_script_without_main_guard_is_reported(tmp_path: Path) -> None:
     script = tmp_path / "unguarded.py"
     script.write_text(
         "from softgrasp.sweeps.run import sweep\n"

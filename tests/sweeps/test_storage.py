@@ -34,7 +34,7 @@ def test_another_plan_or_another_writer_is_refused(tmp_path: Path) -> None:
         sweep(plan(), tmp_path, workers=1)
 
 
-def test_a_disk_that_is_full_is_told_and_the_rows_are_safe(tmp_path: Path) -> None:
+def test_a_disk_that_is_full_is_reported_and_the_rows_are_safe(tmp_path: Path) -> None:
     with SweepStore(tmp_path, plan()) as store:
         store.add([{"row": 0}])
         store._journal = JsonLines(Path("/dev/full"))
@@ -43,7 +43,7 @@ def test_a_disk_that_is_full_is_told_and_the_rows_are_safe(tmp_path: Path) -> No
     assert list(SweepStore(tmp_path, plan()).finished()) == [{"row": 0}]
 
 
-def test_a_damaged_plan_is_told(tmp_path: Path) -> None:
+def test_a_damaged_plan_is_reported(tmp_path: Path) -> None:
     sweep(plan(), tmp_path, workers=1)
     file = tmp_path / "plan.json"
     content = json.loads(file.read_text("utf-8"))

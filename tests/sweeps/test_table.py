@@ -24,7 +24,7 @@ def test_libraries_that_are_missing_are_named(monkeypatch: pytest.MonkeyPatch) -
     )
 
 
-def test_epsilon_is_a_column_where_it_is_asked_for() -> None:
+def test_epsilon_is_a_column_where_requested() -> None:
     plan = sg.description.SweepPlan(
         scene=pinch(), axes=(sg.description.Axis(path="object.density", values=(300, 700)),)
     )
