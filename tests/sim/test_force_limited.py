@@ -59,7 +59,7 @@ def fingertips(result: sg.GraspResult) -> list[float]:
         slow("four_finger", "screwdriver", 5.0),
     ],
 )
-def test_opposed_fingers_press_with_the_force_that_was_requested_for(
+def test_opposed_fingers_press_with_the_force_that_was_requested(
     hand: str, obj: str, force: float
 ) -> None:
     result = squeezed(hand, obj, force)

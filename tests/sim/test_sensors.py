@@ -130,7 +130,7 @@ def test_joint_torques_are_those_of_the_servos() -> None:
     np.testing.assert_allclose(reading.values[-1], expected, atol=2e-4)
 
 
-def test_noise_has_the_deviation_that_was_requested_for() -> None:
+def test_noise_has_the_deviation_that_was_requested() -> None:
     deviation = 0.03
     result = grasp(
         *skins(noise=deviation), sg.description.ForceTorqueSensor(name="wrist", noise=deviation)
