@@ -310,7 +310,7 @@ def test_what_the_world_says_otherwise_is_told() -> None:
         "of Webots reach half a revolution to either side of the start",
     )
     _, world, _ = message("paper004_power_mug")
-    friction = "friction stays at its static value 0.5: Webots has no dynamic one of its own"
+    friction = "friction stays at its static value 0.5: Webots has no dynamic one"
     assert friction in world.remarks
 
 
