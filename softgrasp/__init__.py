@@ -58,7 +58,7 @@ NAMES = {
     "rendering": ("=rendering",),
     "rendering.video": ("render_video",),
     "report": ("=report",),
-    "report.grasp_page": ("write_report",),
+    "report.grasp_report": ("write_report",),
     "sim": ("=sim",),
     "sim.analysis": ("analysis_of",),
     "sim.result": ("GraspResult", "GraspStatus"),

@@ -52,7 +52,7 @@ from softgrasp.model.scene import build_spec as build_spec
 from softgrasp.model.scene import compile_model as compile_model
 from softgrasp.model.scene import to_mjcf as to_mjcf
 from softgrasp.rendering.video import render_video as render_video
-from softgrasp.report.grasp_page import write_report as write_report
+from softgrasp.report.grasp_report import write_report as write_report
 from softgrasp.sim.analysis import analysis_of as analysis_of
 from softgrasp.sim.result import GraspResult as GraspResult
 from softgrasp.sim.result import GraspStatus as GraspStatus

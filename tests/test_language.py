@@ -18,7 +18,7 @@ ESTABLISHED = re.compile(
     r"""
     least_squares.*|LEAST_SQUARES|look_ahead|LOOK_AHEAD|look_at  # terms of the field
     |asked|bench|doctor                  # names fixed for users: contact_model.asked, two verbs
-    |(open_)?page                        # a page that is served to a browser
+    |(open_)?page|Page                   # a page that is served to a browser
     """,
     re.VERBOSE,
 )

@@ -33,7 +33,7 @@ from softgrasp.io.tables import with_numbers, write_columns, write_csv
 from softgrasp.mechanics.transforms import Array
 from softgrasp.report import style
 from softgrasp.report.formatting import signed
-from softgrasp.report.grasp_page import embedded_image, templates
+from softgrasp.report.grasp_report import embedded_image, templates
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist

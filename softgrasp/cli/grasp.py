@@ -179,7 +179,7 @@ def _simulate(scene: GraspScene, job: Job, update: terminal.ProgressCallback) ->
 
 
 def _write(result: GraspResult, job: Job, update: terminal.ProgressCallback) -> list[Path]:
-    from softgrasp.report.grasp_page import write_report
+    from softgrasp.report.grasp_report import write_report
 
     if clear_earlier_run(job.directory):
         terminal.note(

@@ -204,7 +204,7 @@ def run_rows(
 
 def _make_videos(directory: Path, rows: list[int], as_json: bool) -> None:
     """Simulate rows again, and write their files as ``softgrasp grasp`` does."""
-    from softgrasp.report.grasp_page import write_report
+    from softgrasp.report.grasp_report import write_report
     from softgrasp.sim.simulate import simulate
     from softgrasp.sweeps.parameters import scene_of_row
 

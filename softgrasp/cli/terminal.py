@@ -21,7 +21,7 @@ import typer
 from softgrasp.errors import ResultError, SoftgraspError
 from softgrasp.io.files import write_text
 from softgrasp.io.result import RESULT_FILE, TRAJECTORY_FILE, read_document
-from softgrasp.report.grasp_page import (
+from softgrasp.report.grasp_report import (
     CONTACTS,
     JOINTS,
     OBJECT,

@@ -31,7 +31,7 @@ from softgrasp.rendering.renderer import open_renderer
 from softgrasp.rendering.video import draw_frames, write_frames
 from softgrasp.report import style
 from softgrasp.report.formatting import signed
-from softgrasp.report.grasp_page import NO_IMAGES, embedded, embedded_image, templates
+from softgrasp.report.grasp_report import NO_IMAGES, embedded, embedded_image, templates
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,7 +7,7 @@ from softgrasp._lazy import lazy_names
 NAMES = {
     "report.style": ("=style",),
     "report.contact_figures": ("final_poses",),
-    "report.grasp_page": ("write_report",),
+    "report.grasp_report": ("write_report",),
     "report.time_series": ("overlay_objects",),
 }
 """Public names by the module that defines them; ``=name`` is the module itself."""

@@ -1,6 +1,6 @@
 from softgrasp.report import style as style
 from softgrasp.report.contact_figures import final_poses as final_poses
-from softgrasp.report.grasp_page import write_report as write_report
+from softgrasp.report.grasp_report import write_report as write_report
 from softgrasp.report.time_series import overlay_objects as overlay_objects
 
 NAMES: dict[str, tuple[str, ...]]

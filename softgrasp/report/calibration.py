@@ -32,7 +32,7 @@ from softgrasp.io.files import write_text
 from softgrasp.io.tables import with_numbers
 from softgrasp.mechanics.transforms import Array
 from softgrasp.report import style
-from softgrasp.report.grasp_page import embedded_image, templates
+from softgrasp.report.grasp_report import embedded_image, templates
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -31,7 +31,7 @@ from softgrasp.io.files import write_text
 from softgrasp.io.tables import with_numbers
 from softgrasp.report import style
 from softgrasp.report.formatting import capitalized
-from softgrasp.report.grasp_page import embedded_image, templates
+from softgrasp.report.grasp_report import embedded_image, templates
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

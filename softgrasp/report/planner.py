@@ -23,7 +23,7 @@ from softgrasp.mechanics.transforms import Array
 from softgrasp.report import style
 from softgrasp.report.contact_figures import final_poses
 from softgrasp.report.formatting import signed
-from softgrasp.report.grasp_page import NO_IMAGES, REPORT, embedded_image, templates, write_report
+from softgrasp.report.grasp_report import NO_IMAGES, REPORT, embedded_image, templates, write_report
 from softgrasp.sim.result import GraspResult
 from softgrasp.sim.simulate import simulate
 from softgrasp.sweeps.planner import POSE_COLUMNS, PlannedGrasps, largest_is_best

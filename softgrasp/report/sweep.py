@@ -20,7 +20,7 @@ from softgrasp.errors import BackendUnavailable, SoftgraspError
 from softgrasp.io.files import write_text
 from softgrasp.mechanics.transforms import Array
 from softgrasp.report.contact_figures import final_poses
-from softgrasp.report.grasp_page import displayed_path, embedded_image, templates
+from softgrasp.report.grasp_report import displayed_path, embedded_image, templates
 from softgrasp.report.grasp_text import out_of_hand
 from softgrasp.report.sweep_figures import (
     draw_heat_maps,

@@ -23,7 +23,7 @@ from softgrasp.io.files import write_text
 from softgrasp.mechanics.transforms import Array
 from softgrasp.report import style
 from softgrasp.report.formatting import signed
-from softgrasp.report.grasp_page import NO_IMAGES, embedded, embedded_image, templates
+from softgrasp.report.grasp_report import NO_IMAGES, embedded, embedded_image, templates
 from softgrasp.twin.accuracy import LIMIT, PAPER, AccuracyStudy, Sample
 from softgrasp.twin.files import PieceAngles, save_piece_angles, save_pressure_fit
 from softgrasp.twin.finger_pieces import TwinShape

@@ -145,7 +145,7 @@ def test_files_of_others_are_left_alone(run: Run, tmp_path: Path) -> None:
 def test_figures_report_and_video_are_chosen_one_by_one(
     run: Run, monkeypatch: pytest.MonkeyPatch, page: bool
 ) -> None:
-    from softgrasp.report import grasp_page as pages
+    from softgrasp.report import grasp_report as pages
 
     requested = {}
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from softgrasp.backends.wbt import world_text
-from softgrasp.backends.webots.drives import JointLaw
+from softgrasp.backends.webots.joint_actuators import JointLaw
 from softgrasp.backends.webots.solids import motor_name, sensor_name, touch_name
 from softgrasp.backends.webots.world import CONTROLLER, WebotsWorld
 from softgrasp.errors import BuildError

@@ -14,7 +14,7 @@ from scipy.spatial import ConvexHull
 from scipy.spatial.transform import Rotation
 
 from softgrasp.backends.wbt.schema import Node, Numbers, Value
-from softgrasp.backends.webots.drives import JointLaw
+from softgrasp.backends.webots.joint_actuators import JointLaw
 from softgrasp.errors import BuildError
 from softgrasp.io.mesh_files import coarser
 from softgrasp.mechanics.transforms import Array

@@ -14,7 +14,7 @@ import mujoco
 import numpy as np
 
 from softgrasp.backends.wbt.schema import Node, Value
-from softgrasp.backends.webots.drives import (
+from softgrasp.backends.webots.joint_actuators import (
     JointLaw,
     contact_properties,
     joint_laws,

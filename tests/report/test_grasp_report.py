@@ -23,14 +23,14 @@ from softgrasp.rendering.video import render_video
 from softgrasp.report import (
     contact_figures,
     final_poses,
-    grasp_page,
+    grasp_report,
     grasp_text,
     overlay_objects,
     style,
     time_series,
 )
 from softgrasp.report.contact_figures import draw_contacts
-from softgrasp.report.grasp_page import LARGE, embedded_image
+from softgrasp.report.grasp_report import LARGE, embedded_image
 from softgrasp.report.style import DPI, WIDTH, figure
 from softgrasp.report.time_series import draw_joints, draw_object
 
@@ -83,7 +83,7 @@ class Page(HTMLParser):
 @pytest.fixture(scope="module", autouse=True)
 def _small_pictures() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(grasp_page, "render_video", partial(render_video, size=(96, 72), fps=4))
+        patch.setattr(grasp_report, "render_video", partial(render_video, size=(96, 72), fps=4))
         patch.setattr(contact_figures, "SIZE", (146, 160))
         patch.setattr(style, "DPI", COARSE)
         yield
@@ -96,7 +96,7 @@ def written(
     """The report of a held grasp."""
     directory = tmp_path_factory.mktemp("report") / "a grasp"
     message: list[tuple[str, float]] = []
-    paths = grasp_page.write_report(
+    paths = grasp_report.write_report(
         held,
         directory,
         renderer="raycast",
@@ -152,14 +152,14 @@ def test_the_result_in_the_folder_is_the_result(written: Path, held: sg.GraspRes
 
 
 def test_without_pictures(held: sg.GraspResult, tmp_path: Path):
-    paths = grasp_page.write_report(held, tmp_path, renderer="none")
+    paths = grasp_report.write_report(held, tmp_path, renderer="none")
     assert [path.name for path in paths] == [*FILES[:10], "report.html"]
     result = Page((tmp_path / "report.html").read_text(encoding="utf-8"))
     assert len(result.references) == 4
 
 
 def test_without_the_page(held: sg.GraspResult, tmp_path: Path):
-    paths = grasp_page.write_report(held, tmp_path, renderer="raycast", report=False)
+    paths = grasp_report.write_report(held, tmp_path, renderer="raycast", report=False)
     assert [path.name for path in paths] == [*FILES[:2], "grasp.mp4"]
 
 
@@ -168,14 +168,14 @@ def test_a_picture_of_an_earlier_run_does_not_get_into_the_page(
     held: sg.GraspResult, tmp_path: Path
 ):
     (tmp_path / "strip.png").write_bytes(b"another run")
-    grasp_page.write_report(held, tmp_path, renderer="none")
+    grasp_report.write_report(held, tmp_path, renderer="none")
     assert "Key frames" not in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("kind", ["no_contact", "diverged"])
 def test_a_run_that_failed_has_a_report(kind: str, request: pytest.FixtureRequest, tmp_path: Path):
     result: sg.GraspResult = request.getfixturevalue(kind)
-    grasp_page.write_report(result, tmp_path, renderer="raycast")
+    grasp_report.write_report(result, tmp_path, renderer="raycast")
     text = Page((tmp_path / "report.html").read_text(encoding="utf-8")).text
     assert grasp_text.summary(result) in text
     assert "nan" not in text.lower().split()
@@ -185,7 +185,7 @@ def test_a_run_that_failed_has_a_report(kind: str, request: pytest.FixtureReques
 
 def test_names_cannot_break_the_page(held: sg.GraspResult, tmp_path: Path):
     scene = held.scene.replace(name="<script>alert('x')</script>", source="a < b & c")
-    grasp_page.write_report(
+    grasp_report.write_report(
         replace(held, scene=scene, warnings=("1 < 2",)), tmp_path, renderer="none"
     )
     html = (tmp_path / "report.html").read_text(encoding="utf-8")
