@@ -60,7 +60,8 @@ class QualityLog:
     def epsilon(self) -> Array:
         """ε of the contacts of each sample, (Q,) [–]; 0 without force closure.
 
-        Of more than ``few_contacts.MOST`` contacts a lower bound, from those that differ most.
+        With more than ``grasp_wrench_space.MAX_CONTACTS`` contacts a lower bound, from those that
+        differ most.
         """
         values = np.zeros(len(self.time))
         for sample in range(len(values)):

@@ -156,8 +156,8 @@ def test_the_journal_of_another_problem_is_refused(tmp_path: Path) -> None:
     with pytest.raises(sg.ResultError) as caught:
         calibrate(hung(1), out=tmp_path, models=False)
     assert str(caught.value) == (
-        f"{tmp_path / NAME}: expected evaluations of this problem, found those of another one; choose another "
-        "directory"
+        f"{tmp_path / NAME}: expected evaluations of this problem, found those of another one; "
+        "choose another directory"
     )
 
 

@@ -1,7 +1,7 @@
 """Test rigs of a soft finger as MuJoCo scenes: dead weight and tip force.
 
-The finger is horizontal, clamped at the origin, along +x. Calibration solves the same statics in closed
-form.
+The finger is horizontal, clamped at the origin, along +x. Calibration solves the same statics in
+closed form.
 """
 
 from __future__ import annotations

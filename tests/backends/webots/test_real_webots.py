@@ -2,7 +2,7 @@
 
 One link on a spring is let go. Webots takes the spring at the end of the step, so the torque is
 −k·(q + h·q̇⁺) − c·q̇⁺ with the new speed q̇⁺, and the link follows a recursion. Run it with:
-./dev test tests/simulation/webots/test_real_webots.py
+./dev test tests/backends/webots/test_real_webots.py
 """
 
 from __future__ import annotations
