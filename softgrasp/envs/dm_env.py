@@ -22,25 +22,18 @@ from numpy.typing import NDArray
 
 from softgrasp.description.geometry import Pose
 from softgrasp.description.scene import GraspScene
-from softgrasp.envs.core import EnvSettings, Episode, grasp_task, with_goal
-from softgrasp.envs.simulation import (
-    Observation,
-    Observations,
-    Offset,
-    clear_offset,
-    in_palm_frame,
-    moved_pose,
-    touches_nothing,
-)
+from softgrasp.envs.episode import EnvSettings, Episode, grasp_task, with_goal
+from softgrasp.envs.observations import Observation, Observations, in_palm_frame
+from softgrasp.envs.simulation import Offset, clear_offset, moved_pose, touches_nothing
 from softgrasp.errors import BackendUnavailable, BuildError, SoftgraspWarning
 from softgrasp.io.scene import load_scene
 from softgrasp.mechanics.transforms import Array
+from softgrasp.model.contact_sensors import contact_layout
 from softgrasp.model.hand import add_hand
 from softgrasp.model.names import OBJECT, contact_sensor
 from softgrasp.model.object import add_object
 from softgrasp.model.placement import object_pose
 from softgrasp.model.scene import BuiltScene, build
-from softgrasp.model.sensors import contact_layout
 
 HAND, OBJECT_NAME = "hand/", f"{OBJECT}/{OBJECT}"
 """Prefix of the hand's parts, and name of the object's body, in a composed model."""

@@ -17,8 +17,9 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from softgrasp.description.scene import GraspScene
-from softgrasp.envs.core import EnvSettings, Episode, GraspTask, grasp_task, with_goal
-from softgrasp.envs.simulation import Bound, EnvSimulation, Observation
+from softgrasp.envs.episode import EnvSettings, Episode, GraspTask, grasp_task, with_goal
+from softgrasp.envs.observations import Bound, Observation
+from softgrasp.envs.simulation import EnvSimulation
 from softgrasp.errors import DescriptionError, SimulationError, SoftgraspWarning, did_you_mean
 from softgrasp.io.scene import load_scene
 from softgrasp.model import names

@@ -6,7 +6,7 @@ from softgrasp._lazy import lazy_names
 
 NAMES = {
     "mechanics.camera": ("deproject", "distort", "project", "undistort"),
-    "mechanics.contact": ("hertz_patch_radius",),
+    "mechanics.contact_stiffness": ("hertz_patch_radius",),
     "mechanics.hand_kinematics": (
         "PlacedHand",
         "forward_kinematics",

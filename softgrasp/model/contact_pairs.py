@@ -15,7 +15,7 @@ import mujoco
 
 from softgrasp.description.contact import Contact
 from softgrasp.description.scene import GraspScene, Solver
-from softgrasp.mechanics.contact import direct_solref, torsional_coefficient
+from softgrasp.mechanics.contact_stiffness import direct_solref, torsional_coefficient
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model import names
 from softgrasp.model.effective_mass import inverse_masses

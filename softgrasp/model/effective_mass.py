@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softgrasp.description.scene import GraspScene
-from softgrasp.mechanics.contact import implicit_inertia
+from softgrasp.mechanics.contact_stiffness import implicit_inertia
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model import names
 

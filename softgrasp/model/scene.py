@@ -39,6 +39,7 @@ from softgrasp.model.contact_pairs import (
     with_objects,
     with_surroundings,
 )
+from softgrasp.model.contact_sensors import add_contact_sensors, add_force_sensors, contact_slots
 from softgrasp.model.deformable import add_deformable, full_size
 from softgrasp.model.effective_mass import closing_postures
 from softgrasp.model.hand import settle, silence
@@ -52,7 +53,6 @@ from softgrasp.model.placement import (
     placed_items,
     shows_floor_as_table,
 )
-from softgrasp.model.sensors import add_contact_sensors, add_force_sensors, contact_slots
 from softgrasp.model.timestep import resolved_contact, resolved_timestep
 from softgrasp.model.visual import FLOOR_GAP, add_visuals
 

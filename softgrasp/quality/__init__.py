@@ -34,7 +34,7 @@ from softgrasp.quality.grasp_wrench_space import (
     volume,
     wrench_space,
 )
-from softgrasp.quality.measures import (
+from softgrasp.quality.matrix_measures import (
     Manipulability,
     distance_to_singularity,
     ellipsoid_volume,

@@ -27,15 +27,15 @@ from softgrasp.description.scene import GraspScene
 from softgrasp.errors import SoftgraspError
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model.scene import BuiltScene, build
-from softgrasp.sim.closure_law import TOUCHING
 from softgrasp.sim.contacts import ContactPoint
-from softgrasp.sim.controller import (
+from softgrasp.sim.control_state import (
     ClosureLayout,
     ClosureState,
     DebouncedFlags,
     Integers,
     Recording,
 )
+from softgrasp.sim.debounced_closing import TOUCHING
 from softgrasp.sim.engine import Workspace, caught_warnings
 from softgrasp.sim.grasp_run import LARGEST_SPEED, MAX_ROWS, ClosureRun, Plans, max_rows
 from softgrasp.sim.result import GraspResult
@@ -459,7 +459,7 @@ class Detection(NamedTuple):
     """Samples whose forces were evaluated, (m,): all available ones, or up to the one at which
     contact was established or lost."""
     changes: list[tuple[int, int, list[int]]]
-    """Index of a grasp in the block, sample, and bits of ``closure_law`` for each body."""
+    """Index of a grasp in the block, sample, and bits of ``debounced_closing`` for each body."""
 
 
 class BatchContactDetector:
@@ -624,7 +624,7 @@ class BatchedRun(ClosureRun):
 
         Args:
             row: Row of the sample.
-            changes: Bits of ``closure_law``, (nb,).
+            changes: Bits of ``debounced_closing``, (nb,).
             before: The grasp before the sample.
         """
         gravity = self.model.opt.gravity.copy()

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model.contact_pairs import object_pairs
 from softgrasp.model.names import OBJECT
-from softgrasp.sim.controller import RELEASE_RATIO
+from softgrasp.sim.control_state import RELEASE_RATIO
 from softgrasp.sim.run_record import FinishedRun
 
 LONG = 50

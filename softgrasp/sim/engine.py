@@ -16,7 +16,7 @@ from types import FrameType
 
 import mujoco
 
-from softgrasp.sim.controller import ROWS, Recording
+from softgrasp.sim.control_state import ROWS, Recording
 from softgrasp.sim.result import GraspResult
 
 UNUSABLE = [

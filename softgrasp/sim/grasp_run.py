@@ -28,7 +28,7 @@ from softgrasp.model import names
 from softgrasp.model.deformable import node_bodies
 from softgrasp.model.scene import BuiltScene, start_targets
 from softgrasp.sim.contacts import ContactPoint, ContactReader, OtherPoint, contact_points
-from softgrasp.sim.controller import ClosureState, Recording, closure_layout
+from softgrasp.sim.control_state import ClosureState, Recording, closure_layout
 from softgrasp.sim.engine import Workspace, caught_warnings, has_diverged, held_back
 from softgrasp.sim.hold_test import (
     SLIP_TIME,

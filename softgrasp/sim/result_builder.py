@@ -23,9 +23,9 @@ from softgrasp.errors import SoftgraspWarning
 from softgrasp.io.result import JointStates, save_joint_states
 from softgrasp.mechanics.transforms import Array, rotation_angles
 from softgrasp.model import names
+from softgrasp.model.contact_sensors import MAX_SLOTS
 from softgrasp.model.deformable import full_size, node_track
 from softgrasp.model.scene import compile_model
-from softgrasp.model.sensors import MAX_SLOTS
 from softgrasp.sim.contacts import ContactPoint, OtherPoint, merged, on_hardest
 from softgrasp.sim.diagnostics import closing_warnings, miss_warnings
 from softgrasp.sim.engine import sentences

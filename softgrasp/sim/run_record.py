@@ -15,9 +15,9 @@ import mujoco
 from softgrasp.description.scene import GraspScene
 from softgrasp.model import names
 from softgrasp.model.scene import BuiltScene
-from softgrasp.sim.closure_law import ESTABLISHED, LOST, TOUCHING
 from softgrasp.sim.contacts import BodyContactState, ContactPoint, OtherPoint, merged, on_hardest
-from softgrasp.sim.controller import ClosureLayout, ClosureState, Recording
+from softgrasp.sim.control_state import ClosureLayout, ClosureState, Recording
+from softgrasp.sim.debounced_closing import ESTABLISHED, LOST, TOUCHING
 from softgrasp.sim.hold_test import Pulled, Trial
 from softgrasp.sim.motion_plan import PhaseRows
 from softgrasp.sim.result import ContactEvent
@@ -111,7 +111,7 @@ class EventLog:
 
         Args:
             time: Time of the sample [s].
-            changes: Bits of ``closure_law`` for each body, (nb,).
+            changes: Bits of ``debounced_closing`` for each body, (nb,).
             points: Reads the contacts of the sample.
         """
         self._entries.append(_Entry(time, tuple(changes), points))

@@ -22,9 +22,8 @@ import numpy as np
 
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model.scene import BuiltScene
-from softgrasp.sim.closure_law import free_actuators, latch, light_touches, update_slip
 from softgrasp.sim.contacts import ContactPoint, ContactReader
-from softgrasp.sim.controller import (
+from softgrasp.sim.control_state import (
     LIGHT_TOUCH_FACTOR,
     RELEASE_RATIO,
     SEPARATION_FACTOR,
@@ -33,6 +32,7 @@ from softgrasp.sim.controller import (
     Integers,
     Recording,
 )
+from softgrasp.sim.debounced_closing import free_actuators, latch, light_touches, update_slip
 from softgrasp.sim.motion_plan import planned_targets
 from softgrasp.sim.sensors import SavedErrors, Sensing
 

@@ -17,7 +17,7 @@ import numpy as np
 from softgrasp.description.sweep import SweepPlan
 from softgrasp.errors import BackendUnavailable
 from softgrasp.io.files import atomic_path
-from softgrasp.quality.measures import smallest_singular_value
+from softgrasp.quality.matrix_measures import smallest_singular_value
 from softgrasp.sim.result import GraspResult, HoldTest
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ import softgrasp as sg
 from softgrasp import envs
 from softgrasp.mechanics.transforms import relative_quaternions
 from softgrasp.model.scene import build
-from softgrasp.sim.closure_law import free_actuators
-from softgrasp.sim.controller import ClosureLayout, closure_layout
+from softgrasp.sim.control_state import ClosureLayout, closure_layout
+from softgrasp.sim.debounced_closing import free_actuators
 from tests.support.scenes import pinch
 
 gymnasium = pytest.importorskip("gymnasium", reason="gymnasium is the extra 'gym'")

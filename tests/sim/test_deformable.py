@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
-from softgrasp.envs.core import with_goal
+from softgrasp.envs.episode import with_goal
 from softgrasp.model.deformable import node_bodies, node_positions, node_track
 from softgrasp.model.object import object_mass
 from softgrasp.model.scene import build

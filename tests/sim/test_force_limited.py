@@ -9,9 +9,9 @@ import pytest
 
 import softgrasp as sg
 from softgrasp.model.scene import build
-from softgrasp.sim.closure_law import latch, light_touches
 from softgrasp.sim.contacts import ContactReader
-from softgrasp.sim.controller import RELEASE_RATIO
+from softgrasp.sim.control_state import RELEASE_RATIO
+from softgrasp.sim.debounced_closing import latch, light_touches
 from softgrasp.sim.grasp_run import ClosureRun
 from softgrasp.sim.stepper import BACKTRACK_RATIO, TargetBacktracking
 from tests.support.scenes import pinch

@@ -14,8 +14,14 @@ import pytest
 
 import softgrasp as sg
 from softgrasp.model.scene import build
-from softgrasp.sim.closure_law import ESTABLISHED, LOST, debounce, free_actuators, next_targets
-from softgrasp.sim.controller import closure_layout
+from softgrasp.sim.control_state import closure_layout
+from softgrasp.sim.debounced_closing import (
+    ESTABLISHED,
+    LOST,
+    debounce,
+    free_actuators,
+    next_targets,
+)
 from softgrasp.sim.engine import Interrupted, caught_warnings
 from softgrasp.sim.grasp_run import ClosureRun
 from softgrasp.sim.hold_result import object_tracks

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
-from softgrasp.mechanics.contact import torsional_coefficient
+from softgrasp.mechanics.contact_stiffness import torsional_coefficient
 from softgrasp.model import names
 from softgrasp.model.scene import build
 from softgrasp.sim.grasp_run import ClosureRun

@@ -58,7 +58,7 @@ from softgrasp.model.object import PLANAR_JOINTS
 from softgrasp.model.placement import object_pose
 from softgrasp.model.scene import BuiltScene, build
 from softgrasp.sim.contacts import ContactPoint, OtherPoint, contact_points
-from softgrasp.sim.controller import ClosureState, Recording, closure_layout
+from softgrasp.sim.control_state import ClosureState, Recording, closure_layout
 from softgrasp.sim.grasp_run import Progress, max_rows
 from softgrasp.sim.hold_test import Pulled, Trial
 from softgrasp.sim.motion_plan import PhaseRows

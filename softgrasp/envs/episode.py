@@ -2,7 +2,7 @@
 
 ``GraspTask`` has the constants of a scene, ``Episode`` the state of one episode whichever engine
 runs it: ``plan`` turns an action into targets and loads of control samples, ``update`` evaluates
-what the engine did. Contacts are detected by the law of single runs (``sim.closure_law``).
+what the engine did. Contacts are detected by the law of single runs (``sim.debounced_closing``).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model import names
 from softgrasp.model.scene import BuiltScene, start_targets
-from softgrasp.sim.controller import DebouncedFlags
+from softgrasp.sim.control_state import DebouncedFlags
 from softgrasp.sim.motion_plan import gravity_steps, lift_path
 from softgrasp.sim.result import EJECTION_DISTANCE
 

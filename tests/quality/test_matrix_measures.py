@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 import softgrasp as sg
-from softgrasp.quality.measures import smallest_singular_value
+from softgrasp.quality.matrix_measures import smallest_singular_value
 from tests.quality.grasps import equator, random_sphere
 
 quality = sg.quality

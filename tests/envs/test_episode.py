@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from softgrasp.description.closure import PositionIncrementClosure
-from softgrasp.envs.core import ContactSensing
-from softgrasp.sim.closure_law import debounce
+from softgrasp.envs.episode import ContactSensing
+from softgrasp.sim.debounced_closing import debounce
 
 FORCE = st.sampled_from([0.0, 0.05, 0.1, 0.2, 30.0])
 """Around the threshold of 0.1 N, which itself does not count."""

@@ -2,7 +2,7 @@
 
 ``ClosureLayout`` holds what is constant during a run (actuator limits and increments, addresses in
 MuJoCo's arrays), ``ClosureState`` what the controller carries from one control sample to the next,
-``Recording`` one row per control sample. The laws are in ``closure_law``, the loop in ``stepper``.
+``Recording`` one row per control sample. The laws are in ``debounced_closing``, the loop in ``stepper``.
 An actuator is a joint of a rigid finger, the pressure of a soft finger, or the wrist.
 """
 
@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model import names
+from softgrasp.model.contact_sensors import contact_layout
 from softgrasp.model.scene import BuiltScene
-from softgrasp.model.sensors import contact_layout
-from softgrasp.sim.closure_law import debounce
+from softgrasp.sim.debounced_closing import debounce
 
 Integers = NDArray[np.int64]
 SEPARATION_FACTOR = 10

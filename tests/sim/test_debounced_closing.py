@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from softgrasp.sim.closure_law import ESTABLISHED, LOST, TOUCHING, debounce, free_actuators
+from softgrasp.sim.debounced_closing import ESTABLISHED, LOST, TOUCHING, debounce, free_actuators
 from softgrasp.sim.motion_plan import planned_targets
 
 THRESHOLD, SAMPLES = 0.1, 10

@@ -11,14 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.integrate import quad
 
-from softgrasp.mechanics.contact import (
+from softgrasp.mechanics.contact_stiffness import (
     direct_solref,
-    distribute,
     hertz_patch_radius,
     implicit_inertia,
-    taxel_grid,
     torsional_coefficient,
 )
+from softgrasp.mechanics.taxels import distribute, taxel_grid
 
 
 @given(st.floats(1e2, 1e7), st.floats(1, 1e4), st.floats(1e-3, 1e4), st.floats(0.05, 0.95))
