@@ -2,8 +2,9 @@
 
 ``ClosureLayout`` holds what is constant during a run (actuator limits and increments, addresses in
 MuJoCo's arrays), ``ClosureState`` what the controller carries from one control sample to the next,
-``Recording`` one row per control sample. The laws are in ``debounced_closing``, the loop in ``stepper``.
-An actuator is a joint of a rigid finger, the pressure of a soft finger, or the wrist.
+``Recording`` one row per control sample. The laws are in ``debounced_closing``, the loop
+is in ``stepper``. An actuator is a joint of a rigid finger, the pressure of a soft finger, or the
+wrist.
 """
 
 from __future__ import annotations

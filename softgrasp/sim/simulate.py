@@ -1,8 +1,8 @@
 """Simulate a scene: choose the backend, run the grasp, build the result.
 
 A grasp's path: ``simulate`` → ``model.scene.build`` → ``grasp_run.ClosureRun`` (phases from
-``motion_plan``, targets from ``control_state`` and ``debounced_closing``, physics in ``stepper``, tests from
-``hold_test``) → ``result_builder.result_of`` → ``result.GraspResult``. Other engines are
+``motion_plan``, targets from ``control_state`` and ``debounced_closing``, physics in ``stepper``,
+tests from ``hold_test``) → ``result_builder.result_of`` → ``result.GraspResult``. Other engines are
 functions of the same signature in ``extensions.BACKENDS``.
 """
 
