@@ -65,5 +65,5 @@ def test_a_bad_file_is_one_sentence(tmp_path: Path) -> None:
     assert run.returncode == 2
     assert run.stderr.strip() == (
         f"softgrasp: error: {path}:3: link 'left_near': expected an <inertial>, as the link moves, "
-        "found none; a side file can give a density [kg/m³] for all links"
+        "found none; a YAML file with `model:` can set a density [kg/m³] for all links"
     )

@@ -22,7 +22,7 @@ EXTRAS = PROJECT["optional-dependencies"]
 
 
 def test_the_extras_that_are_promised_exist() -> None:
-    promised = {"fast", "calibrate", "twin", "ode", "cluster", "view", "dev", "all"}
+    promised = {"calibrate", "twin", "ode", "cluster", "view", "dev", "all"}
     assert set(EXTRAS) >= promised
     assert EXTRAS["dist"] == ["softgrasp[cluster]"]
     parts = re.search(r"\[(.*)\]", EXTRAS["all"][0])

@@ -54,7 +54,7 @@ def test_further_objects_are_refused_with_one_sentence(backend: str) -> None:
     with pytest.raises(BuildError) as refused:
         sg.simulate(sg.load_scene("two_spheres"), backend)
     assert str(refused.value) == (
-        "objects: expected none beside the one to be grasped, as a controller of Webots tells of "
+        "objects: expected none beside the one to be grasped, as a controller of Webots records "
         "one object only, found small"
     )
 
@@ -439,8 +439,8 @@ def test_names_around_are_numbered_and_unique() -> None:
         ),
         (
             {"type": "wall", "point": (0, 0, 0)},
-            "surroundings[0].normal: this field is missing; expected a list of 3 numbers: Out of "
-            "its face, in the world; of any length",
+            "surroundings[0].normal: this field is missing; expected a list of 3 numbers: "
+            "Outward normal of its face in the world, of any length",
         ),
         (
             {"hight": 0.0},

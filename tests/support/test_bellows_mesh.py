@@ -18,7 +18,7 @@ from tests.support.bellows_mesh import bellows_mesh
 @given(
     count=st.integers(1, 12),
     length=st.floats(0.02, 0.3),
-    shares=st.tuples(st.floats(0.1, 0.9), st.floats(0.1, 1.0), st.floats(0.05, 0.95)),
+    fractions=st.tuples(st.floats(0.1, 0.9), st.floats(0.1, 1.0), st.floats(0.05, 0.95)),
     taper=st.floats(0.0, 0.8),
 )
 def test_the_surface_is_closed_and_has_the_size_that_was_asked(
