@@ -198,7 +198,9 @@ def test_files_beside_a_scene_and_its_mistakes(tmp_path: Path) -> None:
     assert isinstance(arm, sg.hydraulics.HydraulicCarrier)
     assert arm.torques[1][:2] == (1.0, 1.0)
     (tmp_path / "b.yaml").write_text(text + "  base: {position: [0, 0, 1]}\nhand_pose: {}\n")
-    with pytest.raises(sg.DescriptionError, match=r"b.yaml:\d+: hand_pose: expected no hand_pose, as the arm"):
+    with pytest.raises(
+        sg.DescriptionError, match=r"b.yaml:\d+: hand_pose: expected no hand_pose, as the arm"
+    ):
         sg.load_scene(tmp_path / "b.yaml")
     (tmp_path / "c.yaml").write_text(text + "  presure: [0]\n")
     with pytest.raises(sg.DescriptionError, match=r"c.yaml:5: .*presure: no such field; did you"):
