@@ -37,11 +37,11 @@ from softgrasp.sim.control_state import (
 )
 from softgrasp.sim.debounced_closing import TOUCHING
 from softgrasp.sim.engine import Workspace, caught_warnings
-from softgrasp.sim.grasp_run import LARGEST_SPEED, MAX_ROWS, ClosureRun, Plans, max_rows
+from softgrasp.sim.grasp_run import LARGEST_SPEED, MAX_ROWS, ClosureRun, max_rows
 from softgrasp.sim.result import GraspResult
 from softgrasp.sim.result_builder import result_of
 from softgrasp.sim.run_record import FinishedRun
-from softgrasp.sim.stepper import STATE, Stepper
+from softgrasp.sim.stepper import STATE, Plans, Stepper
 
 MIN_GRASPS = 4
 """Number of grasps from which a batch is faster than single runs."""

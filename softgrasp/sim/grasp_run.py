@@ -2,46 +2,30 @@
 
 ``ClosureRun`` has the engine state, the controller, the recording and the contact log of a running
 grasp. Its phases are generators of plans (targets of coming control samples), so that a batch can
-run the plans of many grasps at once. ``DisturbanceTests`` pushes and pulls the object, every time
-from the same closed state.
+run the plans of many grasps at once. The pushes and pulls of a hold test are in ``hold_test.py``.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator
-from functools import cached_property, partial
-from typing import NamedTuple, Protocol
+from collections.abc import Callable
+from functools import cached_property
 
 import mujoco
 import numpy as np
 
 from softgrasp.description.arm import HandCarrier
-from softgrasp.description.base import Vec3
 from softgrasp.description.object import Lift
 from softgrasp.description.scene import GraspScene
-from softgrasp.description.task import ClosePhase, Phase, Pull, SuccessCriterion
+from softgrasp.description.task import ClosePhase, Phase, SuccessCriterion
 from softgrasp.extensions import CARRIERS, load
 from softgrasp.mechanics.transforms import Array
-from softgrasp.model import names
-from softgrasp.model.deformable import node_bodies
 from softgrasp.model.scene import BuiltScene, start_targets
 from softgrasp.sim.contacts import ContactPoint, ContactReader, OtherPoint, contact_points
 from softgrasp.sim.control_state import ClosureState, Recording, closure_layout
 from softgrasp.sim.engine import Workspace, caught_warnings, has_diverged, held_back
-from softgrasp.sim.hold_test import (
-    SLIP_TIME,
-    LossDetector,
-    Pulled,
-    SlipDetector,
-    Trial,
-    direction_label,
-    friction_limit,
-    pull_forces,
-    pull_rate,
-    push_steps,
-)
+from softgrasp.sim.hold_test import DisturbanceTests
 from softgrasp.sim.motion_plan import (
     MountTrajectory,
     PhaseRows,
@@ -50,12 +34,10 @@ from softgrasp.sim.motion_plan import (
     lift_path,
 )
 from softgrasp.sim.result import ContactEvent
-from softgrasp.sim.run_record import Engine, EventLog, FinishedRun
+from softgrasp.sim.run_record import Engine, EventLog, PullRecord, PushRecord
 from softgrasp.sim.sensors import Sensing
-from softgrasp.sim.stepper import MujocoStepper, SlipFriction, Stepper, driven
+from softgrasp.sim.stepper import MujocoStepper, Plans, SlipFriction, Stepper, driven
 
-Plans = Generator[Array, int, None]
-"""Yields targets of coming samples, (n, nd), and receives the number of finished ones."""
 Progress = Callable[[float], None]
 """Called with the simulated time [s]."""
 
@@ -104,9 +86,9 @@ class ClosureRun:
         """Row at which the hold test, or the lift, began: the end of the closure."""
         self.phases: list[PhaseRows] = []
         """Phases so far."""
-        self.trials: list[Trial] = []
+        self.trials: list[PushRecord] = []
         """Pushes of the hold test so far."""
-        self.pulls: list[Pulled] = []
+        self.pulls: list[PullRecord] = []
         """Pulls of the hold test so far."""
         self._logging = True
         self._progress = progress
@@ -327,104 +309,3 @@ def max_rows(scene: GraspScene) -> int:
     # one more per part, and two, for what rounding may add
     besides = round(scene.time_besides_closing / scene.control_period)
     return planned_samples(scene) + besides + parts + 1
-
-
-class RunningGrasp(FinishedRun, Protocol):
-    """A run that can continue."""
-
-    def advancing(self, samples: int) -> Plans:
-        """Run some control samples."""
-
-
-class DisturbanceTest(NamedTuple):
-    """A push or a pull of the object."""
-
-    label: str
-    plans: Plans
-    """Run it."""
-    record: Callable[[PhaseRows], None]
-    """Records its outcome; called with its rows."""
-
-
-class DisturbanceTests:
-    """All pushes and pulls of a hold test, each from the same closed state."""
-
-    def __init__(
-        self,
-        run: RunningGrasp,
-        stepper: MujocoStepper,
-        criterion: SuccessCriterion,
-        contacts: ContactReader,
-    ) -> None:
-        """Save the closed state.
-
-        Args:
-            run: The run, with the hand closed; its trials and pulls grow.
-            stepper: Its stepper.
-            criterion: The hold test.
-            contacts: Reads the contacts of the run.
-        """
-        self._run, self._stepper, self._criterion = run, stepper, criterion
-        self._contacts = contacts
-        self._closed = stepper.saved()
-        self._is_lost = LossDetector(criterion, run.model, run.data)
-        self._friction = friction_limit(run.model, run.data, list(run.built.bodies))
-        self._begin = run.recording.rows - 1
-        self._bodies = node_bodies(run.model) or [run.model.body(names.OBJECT).id]
-        self._masses = np.array(run.model.body_mass[self._bodies])
-
-    def all(self) -> Iterator[DisturbanceTest]:
-        """Yield the tests in the order of the criterion; run each to its end before the next."""
-        for force in self._criterion.directions:
-            yield DisturbanceTest(
-                f"push {direction_label(force)}",
-                self._pushing(force),
-                partial(self._record_push, force),
-            )
-        for pull in self._criterion.pulls:
-            rate = pull_rate(self._run.model, pull, self._friction)
-            slip = SlipDetector(max(round(SLIP_TIME / self._run.scene.control_period), 1))
-            yield DisturbanceTest(
-                f"pull {direction_label(pull.direction)}",
-                self._pulling(pull, rate, slip),
-                partial(self._record_pull, pull, rate, slip),
-            )
-
-    def put_back(self) -> None:
-        """Return to the closed state."""
-        self._stepper.put_back(self._closed)
-
-    def _pushing(self, acceleration: Vec3) -> Plans:
-        self.put_back()
-        for samples, fraction in push_steps(self._criterion, self._run.scene.control_period):
-            self._apply(fraction * np.outer(self._masses, acceleration))
-            yield from self._run.advancing(samples)
-            if self._run.diverged or self._is_lost(self._run.data):
-                return
-
-    def _record_push(self, acceleration: Vec3, phase: PhaseRows) -> None:
-        contacts = sum(self._run.state.in_contact)
-        self._run.trials.append(
-            Trial(acceleration, self._begin, phase.begin + 1, phase.end, contacts)
-        )
-
-    def _pulling(self, pull: Pull, rate: float, slip: SlipDetector) -> Plans:
-        self.put_back()
-        run, weights = self._run, self._masses / self._masses.sum()
-        for force in pull_forces(pull, rate, run.scene.control_period):
-            self._apply(np.outer(weights, force))
-            yield from run.advancing(1)
-            points = self._contacts.read(run.data, run.built.bodies)
-            object_points = [point for point in points if point.object_name == names.OBJECT]
-            if run.diverged or slip.update(object_points, run.recording.rows - 1):
-                return
-
-    def _record_pull(self, pull: Pull, rate: float, slip: SlipDetector, phase: PhaseRows) -> None:
-        first = phase.begin + 1
-        self._run.pulls.append(
-            Pulled(pull, self._begin, first, phase.end, self._friction, rate, slip.since)
-        )
-
-    def _apply(self, forces: Array) -> None:
-        """Apply forces to the bodies of the object, (n, 3) [N], world frame."""
-        self._run.data.xfrc_applied[self._bodies, :3] = forces

@@ -27,14 +27,12 @@ from softgrasp.mechanics.transforms import (
 from softgrasp.model import names
 from softgrasp.model.deformable import node_track, rigid_track
 from softgrasp.model.placement import PlacedItem, placed_items
-from softgrasp.sim.hold_test import Pulled, Trial, direction_label
+from softgrasp.sim.hold_test import direction_label
 from softgrasp.sim.result import DirectionTest, HoldTest, ObjectMotion, OtherHeld, PullTest
-from softgrasp.sim.run_record import FinishedRun
+from softgrasp.sim.run_record import FinishedRun, PullRecord, PushRecord
 
 CREEP_FRACTION = 0.25
 """Last fraction of the time under full load, or at the top, over which creep is the mean speed."""
-
-
 MIN_CREEP = 1e-4
 """Creep that is reported [m/s]: a tenth of the default limit of a hold test in half a second."""
 
@@ -160,13 +158,15 @@ def _displaced(positions: Array, rotations: Array) -> tuple[Array, Array]:
     )
 
 
-def _trial_rows(run: FinishedRun, trial: Trial | Pulled) -> list[int]:
+def _trial_rows(run: FinishedRun, trial: PushRecord | PullRecord) -> list[int]:
     """Return the rows of the closed state and of a trial, counted from the start of the test."""
     begin = run.hold_from or 0
     return [row - begin for row in (trial.begin, *range(trial.first, trial.end + 1))]
 
 
-def _direction(run: FinishedRun, trial: Trial, positions: Array, rotations: Array) -> DirectionTest:
+def _direction(
+    run: FinishedRun, trial: PushRecord, positions: Array, rotations: Array
+) -> DirectionTest:
     criterion, rows = run.scene.success, _trial_rows(run, trial)
     assert criterion is not None  # only one has directions
     drop, rotation = (
@@ -186,7 +186,7 @@ def _direction(run: FinishedRun, trial: Trial, positions: Array, rotations: Arra
     )
 
 
-def _pull(run: FinishedRun, pulled: Pulled, positions: Array) -> PullTest:
+def _pull(run: FinishedRun, pulled: PullRecord, positions: Array) -> PullTest:
     times, begin = run.recording.time, run.hold_from or 0
     start, end = float(times[pulled.first - 1]), float(times[pulled.end])
     last = pulled.end if pulled.slipped is None else pulled.slipped
@@ -208,7 +208,7 @@ def _pull(run: FinishedRun, pulled: Pulled, positions: Array) -> PullTest:
     )
 
 
-def _direction_creep(run: FinishedRun, trial: Trial, positions: Array) -> float:
+def _direction_creep(run: FinishedRun, trial: PushRecord, positions: Array) -> float:
     """Compute the mean speed over the last quarter of a trial [m/s]."""
     trial_positions = positions[_trial_rows(run, trial)]
     late = max(round(CREEP_FRACTION * (len(trial_positions) - 1)), 1)

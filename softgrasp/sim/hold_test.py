@@ -1,14 +1,16 @@
-"""Pushes and pulls of a hold test: how their forces grow, and when the object is lost or slips.
+"""Hold test of a closed hand: pushes in several directions, and pull-out tests.
 
-A push accelerates the object in one direction, a pull grows until all contacts slip. Both start
-from the same closed state; ``grasp_run.DisturbanceTests`` runs them.
+A push accelerates the object in one direction until it is lost, a pull grows until all contacts
+slip. ``DisturbanceTests`` runs them, every time from the same closed state; ``hold_result``
+evaluates them.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import NamedTuple, Protocol
 
 import mujoco
 import numpy as np
@@ -18,8 +20,10 @@ from softgrasp.description.task import Pull, SuccessCriterion
 from softgrasp.mechanics.transforms import Array, rotation_angles
 from softgrasp.model import names
 from softgrasp.model.deformable import node_bodies, rigid_track
-from softgrasp.sim.contacts import ContactPoint, GraspContactReader
-from softgrasp.sim.motion_plan import load_fractions
+from softgrasp.sim.contacts import ContactPoint, ContactReader, GraspContactReader
+from softgrasp.sim.motion_plan import PhaseRows, load_fractions
+from softgrasp.sim.run_record import FinishedRun, PullRecord, PushRecord
+from softgrasp.sim.stepper import MujocoStepper, Plans
 
 CHECK_PERIOD = 0.05
 """Time between two checks whether a push has moved the object out of the hand [s]."""
@@ -34,37 +38,105 @@ EARTH = 9.81
 """Gravity [m/s²]."""
 
 
-class Trial(NamedTuple):
-    """A push that was applied."""
+class RunningGrasp(FinishedRun, Protocol):
+    """A run that can continue."""
 
-    acceleration: Vec3
-    """World frame [m/s²]."""
-    begin: int
-    """Row of the closed state from which all tests began."""
-    first: int
-    """First row of the push."""
-    end: int
-    """Last row of the push."""
-    contacts: int
-    """Bodies in contact at its end."""
+    def advancing(self, samples: int) -> Plans:
+        """Run some control samples."""
 
 
-class Pulled(NamedTuple):
-    """A pull that was applied."""
+class DisturbanceTest(NamedTuple):
+    """A push or a pull of the object."""
 
-    pull: Pull
-    begin: int
-    """Row of the closed state from which all tests began."""
-    first: int
-    """First row of the pull."""
-    end: int
-    """Last row of the pull."""
-    friction: float
-    """Sum of µ·N in the closed state [N]."""
-    rate: float
-    """Rate of the force [N/s]."""
-    slipped: int | None
-    """Row in which all contacts began to slip; None if they did not."""
+    label: str
+    plans: Plans
+    """Run it."""
+    record: Callable[[PhaseRows], None]
+    """Records its outcome; called with its rows."""
+
+
+class DisturbanceTests:
+    """All pushes and pulls of a hold test, each from the same closed state."""
+
+    def __init__(
+        self,
+        run: RunningGrasp,
+        stepper: MujocoStepper,
+        criterion: SuccessCriterion,
+        contacts: ContactReader,
+    ) -> None:
+        """Save the closed state.
+
+        Args:
+            run: The run, with the hand closed; its trials and pulls grow.
+            stepper: Its stepper.
+            criterion: The hold test.
+            contacts: Reads the contacts of the run.
+        """
+        self._run, self._stepper, self._criterion = run, stepper, criterion
+        self._contacts = contacts
+        self._closed = stepper.saved()
+        self._is_lost = LossDetector(criterion, run.model, run.data)
+        self._friction = friction_limit(run.model, run.data, list(run.built.bodies))
+        self._begin = run.recording.rows - 1
+        self._bodies = node_bodies(run.model) or [run.model.body(names.OBJECT).id]
+        self._masses = np.array(run.model.body_mass[self._bodies])
+
+    def all(self) -> Iterator[DisturbanceTest]:
+        """Yield the tests in the order of the criterion; run each to its end before the next."""
+        for force in self._criterion.directions:
+            yield DisturbanceTest(
+                f"push {direction_label(force)}",
+                self._pushing(force),
+                partial(self._record_push, force),
+            )
+        for pull in self._criterion.pulls:
+            rate = pull_rate(self._run.model, pull, self._friction)
+            slip = SlipDetector(max(round(SLIP_TIME / self._run.scene.control_period), 1))
+            yield DisturbanceTest(
+                f"pull {direction_label(pull.direction)}",
+                self._pulling(pull, rate, slip),
+                partial(self._record_pull, pull, rate, slip),
+            )
+
+    def put_back(self) -> None:
+        """Return to the closed state."""
+        self._stepper.put_back(self._closed)
+
+    def _pushing(self, acceleration: Vec3) -> Plans:
+        self.put_back()
+        for samples, fraction in push_steps(self._criterion, self._run.scene.control_period):
+            self._apply(fraction * np.outer(self._masses, acceleration))
+            yield from self._run.advancing(samples)
+            if self._run.diverged or self._is_lost(self._run.data):
+                return
+
+    def _record_push(self, acceleration: Vec3, phase: PhaseRows) -> None:
+        contacts = sum(self._run.state.in_contact)
+        self._run.trials.append(
+            PushRecord(acceleration, self._begin, phase.begin + 1, phase.end, contacts)
+        )
+
+    def _pulling(self, pull: Pull, rate: float, slip: SlipDetector) -> Plans:
+        self.put_back()
+        run, weights = self._run, self._masses / self._masses.sum()
+        for force in pull_forces(pull, rate, run.scene.control_period):
+            self._apply(np.outer(weights, force))
+            yield from run.advancing(1)
+            points = self._contacts.read(run.data, run.built.bodies)
+            object_points = [point for point in points if point.object_name == names.OBJECT]
+            if run.diverged or slip.update(object_points, run.recording.rows - 1):
+                return
+
+    def _record_pull(self, pull: Pull, rate: float, slip: SlipDetector, phase: PhaseRows) -> None:
+        first = phase.begin + 1
+        self._run.pulls.append(
+            PullRecord(pull, self._begin, first, phase.end, self._friction, rate, slip.since)
+        )
+
+    def _apply(self, forces: Array) -> None:
+        """Apply forces to the bodies of the object, (n, 3) [N], world frame."""
+        self._run.data.xfrc_applied[self._bodies, :3] = forces
 
 
 class LossDetector:

@@ -12,13 +12,14 @@ from typing import Any, NamedTuple, Protocol
 
 import mujoco
 
+from softgrasp.description.base import Vec3
 from softgrasp.description.scene import GraspScene
+from softgrasp.description.task import Pull
 from softgrasp.model import names
 from softgrasp.model.scene import BuiltScene
 from softgrasp.sim.contacts import BodyContactState, ContactPoint, OtherPoint, merged, on_hardest
 from softgrasp.sim.control_state import ClosureLayout, ClosureState, Recording
 from softgrasp.sim.debounced_closing import ESTABLISHED, LOST, TOUCHING
-from softgrasp.sim.hold_test import Pulled, Trial
 from softgrasp.sim.motion_plan import PhaseRows
 from softgrasp.sim.result import ContactEvent
 from softgrasp.sim.sensors import Sensing
@@ -36,6 +37,39 @@ class Engine(NamedTuple):
     integrator: str
     timestep: float
     """[s]"""
+
+
+class PushRecord(NamedTuple):
+    """A push that was applied."""
+
+    acceleration: Vec3
+    """World frame [m/s²]."""
+    begin: int
+    """Row of the closed state from which all tests began."""
+    first: int
+    """First row of the push."""
+    end: int
+    """Last row of the push."""
+    contacts: int
+    """Bodies in contact at its end."""
+
+
+class PullRecord(NamedTuple):
+    """A pull that was applied."""
+
+    pull: Pull
+    begin: int
+    """Row of the closed state from which all tests began."""
+    first: int
+    """First row of the pull."""
+    end: int
+    """Last row of the pull."""
+    friction: float
+    """Sum of µ·N in the closed state [N]."""
+    rate: float
+    """Rate of the force [N/s]."""
+    slipped: int | None
+    """Row in which all contacts began to slip; None if they did not."""
 
 
 class FinishedRun(Protocol):
@@ -58,9 +92,9 @@ class FinishedRun(Protocol):
     """Row at which the hold test, or the lift, began."""
     phases: list[PhaseRows]
     """Phases of the run."""
-    trials: list[Trial]
+    trials: list[PushRecord]
     """Pushes of the hold test."""
-    pulls: list[Pulled]
+    pulls: list[PullRecord]
     """Pulls of the hold test."""
 
     @property

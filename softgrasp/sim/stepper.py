@@ -50,6 +50,8 @@ BACKTRACK_RATIO = 0.8
 again, slowly, for the rest, and an object that others have pushed is by then gone."""
 
 Outcome = TypeVar("Outcome")
+Plans = Generator[Array, int, None]
+"""Yields targets of coming samples, (n, nd), and receives the number of finished ones."""
 
 
 def driven(running: Generator[Array, int, Outcome], run_chunk: Callable[[Array], int]) -> Outcome:

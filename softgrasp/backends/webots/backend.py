@@ -60,11 +60,10 @@ from softgrasp.model.scene import BuiltScene, build
 from softgrasp.sim.contacts import ContactPoint, OtherPoint, contact_points
 from softgrasp.sim.control_state import ClosureState, Recording, closure_layout
 from softgrasp.sim.grasp_run import Progress, max_rows
-from softgrasp.sim.hold_test import Pulled, Trial
 from softgrasp.sim.motion_plan import PhaseRows
 from softgrasp.sim.result import ContactEvent, GraspResult
 from softgrasp.sim.result_builder import result_of
-from softgrasp.sim.run_record import Engine, EventLog
+from softgrasp.sim.run_record import Engine, EventLog, PullRecord, PushRecord
 from softgrasp.sim.sensors import Sensing
 
 TIMEOUT = 60.0
@@ -338,7 +337,7 @@ class ImportedRun:
         self.hold_from: int | None = imported["hold_from"]
         self.recording = self._recorded(joints, imported["rows"])
         self.phases = self._phases()
-        self.trials, self.pulls = list[Trial](), list[Pulled]()
+        self.trials, self.pulls = list[PushRecord](), list[PullRecord]()
         self.state = ClosureState.at_start(self.recording.control[-1].tolist(), len(built.bodies))
         self.state.contact.active[:] = imported["in_contact"]
         self.state.idle = imported["idle"]
