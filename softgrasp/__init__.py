@@ -62,7 +62,7 @@ NAMES = {
     "sim": ("=sim",),
     "sim.analysis": ("analysis_of",),
     "sim.result": ("GraspResult", "GraspStatus"),
-    "sim.serialization": ("load_result",),
+    "sim.result_files": ("load_result",),
     "sim.simulate": ("simulate",),
     "sim.soft_dynamics": ("stable_timestep",),
     "sim.soft_statics": ("equilibrium",),

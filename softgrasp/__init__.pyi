@@ -56,7 +56,7 @@ from softgrasp.report.grasp_report import write_report as write_report
 from softgrasp.sim.analysis import analysis_of as analysis_of
 from softgrasp.sim.result import GraspResult as GraspResult
 from softgrasp.sim.result import GraspStatus as GraspStatus
-from softgrasp.sim.serialization import load_result as load_result
+from softgrasp.sim.result_files import load_result as load_result
 from softgrasp.sim.simulate import simulate as simulate
 from softgrasp.sim.soft_dynamics import stable_timestep as stable_timestep
 from softgrasp.sim.soft_statics import equilibrium as equilibrium

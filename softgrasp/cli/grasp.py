@@ -201,7 +201,7 @@ def _write(result: GraspResult, job: Job, update: terminal.ProgressCallback) -> 
 
 
 def _print_summary(result: GraspResult, files: list[Path], renderer: str, job: Job) -> None:
-    from softgrasp.sim.serialization import document
+    from softgrasp.sim.result_files import document
 
     for sentence in result.warnings:
         warnings.warn(sentence, SoftgraspWarning, stacklevel=2)  # shown once
@@ -267,7 +267,7 @@ def rerun(
     written there.
     """
     from softgrasp.io.result import RESULT_FILE, read_document
-    from softgrasp.sim.serialization import load_result
+    from softgrasp.sim.result_files import load_result
     from softgrasp.sim.simulate import simulate
 
     directory = result_dir.parent if result_dir.name == RESULT_FILE else result_dir

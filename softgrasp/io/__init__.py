@@ -11,7 +11,7 @@ NAMES = {
     "io.scene": ("load_criterion", "load_release", "load_scene", "save_release", "save_scene"),
     "model.export": ("save_urdf",),
     "sim.result_builder": ("write_joint_states",),
-    "sim.serialization": ("load_result", "save_result"),
+    "sim.result_files": ("load_result", "save_result"),
 }
 """Public names by the module that defines them; ``=name`` is the module itself."""
 

@@ -12,7 +12,7 @@ from softgrasp.io.scene import save_release as save_release
 from softgrasp.io.scene import save_scene as save_scene
 from softgrasp.model.export import save_urdf as save_urdf
 from softgrasp.sim.result_builder import write_joint_states as write_joint_states
-from softgrasp.sim.serialization import load_result as load_result
-from softgrasp.sim.serialization import save_result as save_result
+from softgrasp.sim.result_files import load_result as load_result
+from softgrasp.sim.result_files import save_result as save_result
 
 NAMES: dict[str, tuple[str, ...]]

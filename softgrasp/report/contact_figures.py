@@ -43,7 +43,7 @@ from softgrasp.report.time_series import (
 )
 from softgrasp.sim.quality_log import QualityLog
 from softgrasp.sim.result import BodyContact, GraspResult, PullTest, SensorReading, column
-from softgrasp.sim.serialization import PosedResult
+from softgrasp.sim.result_files import PosedResult
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist

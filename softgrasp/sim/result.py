@@ -1,7 +1,7 @@
 """Result of a run: status, contact records, hold test, objects, sensor readings and time series.
 
 ``GraspResult`` is what ``simulate`` returns; the other classes are its parts. All values are
-those of ``result.json`` (units in the field names) and ``trajectory.npz``, see ``serialization``.
+those of ``result.json`` (units in the field names) and ``trajectory.npz``, see ``result_files``.
 """
 
 from __future__ import annotations
@@ -470,7 +470,7 @@ class GraspResult:
 
     def save(self, directory: str | Path) -> list[Path]:
         """Write ``result.json`` and ``trajectory.npz`` into a directory; see ``save_result``."""
-        from softgrasp.sim.serialization import save_result
+        from softgrasp.sim.result_files import save_result
 
         return save_result(self, directory)
 

@@ -20,7 +20,7 @@ from softgrasp.io.files import write_bytes
 from softgrasp.mechanics.transforms import quaternion_of, transform
 from softgrasp.model.object import object_mass
 from softgrasp.sim.result import GraspResult
-from softgrasp.sim.serialization import hand_pose_at
+from softgrasp.sim.result_files import hand_pose_at
 
 Arrays = dict[str, NDArray[Any]]
 

@@ -34,7 +34,7 @@ from softgrasp.mechanics.transforms import (
 )
 from softgrasp.model.arm import toward_grasp
 from softgrasp.model.placement import object_pose, on_its_table
-from softgrasp.model.pullback import PullBack
+from softgrasp.model.retreat import HandRetreat
 from softgrasp.sweeps.parameters import scene_of_row
 from softgrasp.sweeps.run import Progress, sweep
 from softgrasp.sweeps.storage import PLAN as SWEEP_PLAN
@@ -241,7 +241,7 @@ def candidates_of(plan: GraspPlan) -> list[Candidate]:
 
 def _candidates(plan: GraspPlan) -> Iterator[Candidate]:
     reference = object_in_hand(standing(plan.scene))
-    probes: dict[str | None, PullBack] = {}
+    probes: dict[str | None, HandRetreat] = {}
     for row in range(plan.candidates):
         random = np.random.default_rng([plan.seed, row])
         rotation, direction, roll = _drawn_rotation(plan, reference, random)
@@ -249,7 +249,7 @@ def _candidates(plan: GraspPlan) -> Iterator[Candidate]:
         preshape = _preshape(plan, random)
         if preshape not in probes:
             changes = {} if preshape is None else {"preshape": preshape}
-            probes[preshape] = PullBack(plan.scene.replace(**changes))
+            probes[preshape] = HandRetreat(plan.scene.replace(**changes))
         probe, pose = probes[preshape], np.eye(4)
         pose[:3, :3], pose[:3, 3] = rotation, reference[:3, 3] + offset
         distance = probe.distance(pose, plan.poses.gap)

@@ -33,7 +33,7 @@ from softgrasp.vision.image import (
 from softgrasp.vision.joint_angles import PhotoMeasurement
 from softgrasp.vision.segmentation import segment
 from softgrasp.vision.tip_tracking import TipTrack
-from softgrasp.vision.video import open_video
+from softgrasp.vision.video_reader import open_video
 
 QUIET: Color = (120, 128, 138)
 FRAME: Color = (214, 219, 225)

@@ -14,7 +14,7 @@ from softgrasp.model.scene import build
 from softgrasp.sim.batch import can_be_batched, run_batch
 from softgrasp.sim.grasp_run import ClosureRun
 from softgrasp.sim.result import column
-from softgrasp.sim.serialization import load_result
+from softgrasp.sim.result_files import load_result
 from tests.support.kinematics import soft_synergy_compliance
 from tests.support.scenes import ball, pinch
 

@@ -15,7 +15,7 @@ from softgrasp.report.grasp_tables import pull_rows
 from softgrasp.report.grasp_text import criterion_text, hold_clause, limits_text
 from softgrasp.sim.contacts import ContactPoint
 from softgrasp.sim.hold_test import SlipDetector, direction_label
-from softgrasp.sim.serialization import load_result
+from softgrasp.sim.result_files import load_result
 from tests.support.pads import pads
 from tests.support.scenes import pinch
 

@@ -14,7 +14,7 @@ from softgrasp import quality
 from softgrasp.errors import DescriptionError
 from softgrasp.sim.contacts import object_reach
 from softgrasp.sim.quality_log import EDGES
-from softgrasp.sim.serialization import load_result
+from softgrasp.sim.result_files import load_result
 from tests.support.pads import pads
 from tests.support.scenes import ball, pinch
 

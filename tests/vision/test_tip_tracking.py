@@ -25,7 +25,7 @@ from softgrasp.vision.tip_tracking import (
     tip_start,
     track_tip,
 )
-from softgrasp.vision.video import open_video
+from softgrasp.vision.video_reader import open_video
 from tests.support.synthetic_video import SyntheticVideo
 from tests.support.videos import write_video
 

@@ -10,7 +10,7 @@ import pytest
 
 import softgrasp as sg
 from softgrasp.vision.image import Image
-from softgrasp.vision.video import open_video
+from softgrasp.vision.video_reader import open_video
 from tests.support.videos import write_video
 
 pytest.importorskip("cv2", reason="OpenCV is the extra 'calibrate'")

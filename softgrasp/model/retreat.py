@@ -22,7 +22,7 @@ ASIDE = 10.0
 """Height of the object while the model is built [m]."""
 
 
-class PullBack:
+class HandRetreat:
     """Search for the retreat distance of a hand in its start posture from an object.
 
     The object is rigid; everything else of the scene is left out.
