@@ -165,7 +165,8 @@ def _tuples(tree: dict[str, Any]) -> dict[str, Any]:
 def _photos(entry: Any, finger: Any, directory: Path) -> tuple[tuple[float, PhotoMeasurement], ...]:
     if entry is None:
         return ()
-    from softgrasp.vision.joint_angles import Checkerboard, measure_photo
+    from softgrasp.vision.checkerboard import Checkerboard
+    from softgrasp.vision.joint_angles import measure_photo
     from softgrasp.vision.segmentation import FingerColour
 
     path, options = _directory_and_options(entry, "photos", directory)

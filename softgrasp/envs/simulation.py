@@ -25,8 +25,9 @@ from softgrasp.model.object import PLANAR_JOINTS
 from softgrasp.model.scene import BuiltScene, start_targets
 from softgrasp.sim.control_state import ClosureState, Recording, closure_layout
 from softgrasp.sim.engine import caught_warnings, has_diverged
+from softgrasp.sim.friction import SlipFriction
 from softgrasp.sim.grasp_run import LARGEST_SPEED
-from softgrasp.sim.stepper import MujocoStepper, SlipFriction
+from softgrasp.sim.stepper import MujocoStepper
 
 MAX_DRAWS = 100
 """Largest number of starts that are drawn."""

@@ -29,8 +29,8 @@ from softgrasp.rendering.camera import (
 from softgrasp.rendering.overlay import Arrow, Ball, Mark, Rgba
 from softgrasp.rendering.rays import Caster
 from softgrasp.sim.contacts import ContactPoint, contact_points, merged
+from softgrasp.sim.posed_result import PosedResult
 from softgrasp.sim.result import BodyContact, ContactEvent, GraspResult, GraspStatus, PhaseSpan
-from softgrasp.sim.result_files import PosedResult
 
 Instant = tuple[float, str]
 """Simulated time [s] and caption."""

@@ -41,9 +41,9 @@ from softgrasp.report.time_series import (
     spans,
     thinned,
 )
+from softgrasp.sim.posed_result import PosedResult
 from softgrasp.sim.quality_log import QualityLog
 from softgrasp.sim.result import BodyContact, GraspResult, PullTest, SensorReading, column
-from softgrasp.sim.result_files import PosedResult
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist

@@ -21,9 +21,9 @@ from softgrasp.model import names
 from softgrasp.model.effective_mass import actuator_moments, tendon_moments
 from softgrasp.quality import Graspability
 from softgrasp.sim.contacts import GraspContactReader, GraspContacts, object_reach
+from softgrasp.sim.posed_result import PosedResult
 from softgrasp.sim.quality_log import measures_of
 from softgrasp.sim.result import GraspResult
-from softgrasp.sim.result_files import PosedResult
 
 MAX_STATES = 6
 """Largest number of contacts for which all 3ⁿ states of potential grasp robustness are tried."""

@@ -9,7 +9,6 @@ runs with Python 3.7, which may be the interpreter that Webots finds.
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -114,39 +113,6 @@ def light_touches(
         counts[body] += 1 if touching else 0
         light[body] = 1 if touching and (in_contact[body] or counts[body] <= max_samples) else 0
     return any(light)
-
-
-def update_slip(
-    pairs: Sequence[int],
-    rows: Sequence[int],
-    velocities: Sequence[float],
-    critical: Sequence[float],
-    slipping: Flags,
-) -> bool:
-    """Update which geom pairs slide (paper 004, Table 2); True if any started or stopped.
-
-    A pair slides where one of its contacts is faster than the critical velocity. Pairs without a
-    contact keep their state.
-
-    Args:
-        pairs: Index of the pair of each contact, −1 for a contact without such friction, (nc,).
-        rows: First constraint row of each contact, negative where it has none, (nc,).
-        velocities: Of the constraint rows: normal, and two tangential ones [m/s], (nr,).
-        critical: Slip speed above which a contact of each pair slides [m/s], (np,).
-        slipping: 1 for a pair that slides, (np,); updated.
-    """
-    fast: dict[int, int] = {}
-    for pair, row in zip(pairs, rows):  # noqa: B905 - Python 3.7
-        if pair >= 0 and not fast.get(pair):
-            fast[pair] = int(
-                row >= 0 and math.hypot(velocities[row + 1], velocities[row + 2]) > critical[pair]
-            )
-    changed = False
-    for pair, slides in fast.items():
-        if slipping[pair] != slides:
-            slipping[pair] = slides
-            changed = True
-    return changed
 
 
 def free_actuators(stops: Sequence[Sequence[int]], in_contact: Sequence[int]) -> list[bool]:

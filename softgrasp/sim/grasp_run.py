@@ -25,6 +25,7 @@ from softgrasp.model.scene import BuiltScene, start_targets
 from softgrasp.sim.contacts import ContactPoint, ContactReader, OtherPoint, contact_points
 from softgrasp.sim.control_state import ClosureState, Recording, closure_layout
 from softgrasp.sim.engine import Workspace, caught_warnings, has_diverged, held_back
+from softgrasp.sim.friction import SlipFriction
 from softgrasp.sim.hold_test import DisturbanceTests
 from softgrasp.sim.motion_plan import (
     MountTrajectory,
@@ -36,7 +37,7 @@ from softgrasp.sim.motion_plan import (
 from softgrasp.sim.result import ContactEvent
 from softgrasp.sim.run_record import Engine, EventLog, PullRecord, PushRecord
 from softgrasp.sim.sensors import Sensing
-from softgrasp.sim.stepper import MujocoStepper, Plans, SlipFriction, Stepper, driven
+from softgrasp.sim.stepper import MujocoStepper, Plans, Stepper, driven
 
 Progress = Callable[[float], None]
 """Called with the simulated time [s]."""

@@ -2,8 +2,8 @@
 
 ``Stepper`` plans targets ahead and knows when they change; ``MujocoStepper`` runs the samples of a
 plan on an engine state (``batch.BatchedStepper`` leaves them to a batch). ``TargetBacktracking``
-limits the lag of servos at first contact, ``SlipFriction`` switches friction coefficients with the
-slip speed (paper 004, Table 2).
+limits the lag of servos at first contact, ``friction.SlipFriction`` switches friction coefficients
+with the slip speed.
 
 The loop is plain Python. It was measured against one compiled by numba, which is as fast as the
 physics but costs a second to load and had to find MjData's fields in memory: decision 0018.
@@ -21,7 +21,6 @@ import mujoco
 import numpy as np
 
 from softgrasp.mechanics.transforms import Array
-from softgrasp.model.scene import BuiltScene
 from softgrasp.sim.contacts import ContactPoint, ContactReader
 from softgrasp.sim.control_state import (
     LIGHT_TOUCH_FACTOR,
@@ -32,7 +31,8 @@ from softgrasp.sim.control_state import (
     Integers,
     Recording,
 )
-from softgrasp.sim.debounced_closing import free_actuators, latch, light_touches, update_slip
+from softgrasp.sim.debounced_closing import free_actuators, latch, light_touches
+from softgrasp.sim.friction import SlipFriction
 from softgrasp.sim.motion_plan import planned_targets
 from softgrasp.sim.sensors import SavedErrors, Sensing
 
@@ -527,55 +527,3 @@ class TargetBacktracking:
         body = self._model.body(point.body).id
         mujoco.mj_jac(self._model, data, jacobian, None, np.array(point.point), body)
         return float(jacobian[:, dof] @ np.array(point.normal))
-
-
-class SlipFriction(NamedTuple):
-    """Static and dynamic friction of geom pairs, switched by their slip speed.
-
-    MuJoCo has one coefficient per pair. A pair that slips faster than the critical velocity gets
-    the dynamic one for the next physics step, any other the static one (paper 004, Table 2).
-    """
-
-    critical: list[float]
-    """Slip speed above which each pair slides [m/s], (np,)."""
-    coefficients: list[tuple[float, float]]
-    """Static and dynamic coefficient of each pair [–], (np,)."""
-    pair_of: list[list[int]]
-    """Index of the pair of two geoms, −1 where its friction does not switch, (ng, ng)."""
-    friction: Array
-    """``pair_friction`` of the model, (np, 5); updated."""
-    slipping: list[int]
-    """1 for a pair that slides, (np,); updated."""
-
-    @classmethod
-    def of(cls, built: BuiltScene) -> SlipFriction | None:
-        """Read the law of a scene, with every pair sticking; None where friction does not switch.
-
-        Args:
-            built: The scene.
-        """
-        if not built.switching:
-            return None
-        model = built.model
-        pair_of = [[-1] * model.ngeom for _ in range(model.ngeom)]
-        critical, coefficients = [0.0] * model.npair, [(0.0, 0.0)] * model.npair
-        for index in range(model.npair):
-            contact = built.switching.get(model.pair(index).name)
-            if contact is not None:
-                first, second = int(model.pair_geom1[index]), int(model.pair_geom2[index])
-                pair_of[first][second] = pair_of[second][first] = index
-                critical[index] = contact.critical_velocity
-                coefficients[index] = contact.static_friction, contact.kinetic_friction
-        return cls(critical, coefficients, pair_of, model.pair_friction, [0] * model.npair)
-
-    def update(self, data: mujoco.MjData) -> None:
-        """Set the coefficients of all pairs in contact by their slip in the last physics step.
-
-        A pair that has lost contact keeps its coefficient: it may only have bounced.
-        """
-        contact = data.contact
-        pairs = [self.pair_of[first][second] for first, second in contact.geom.tolist()]
-        rows, velocities = contact.efc_address.tolist(), data.efc_vel.tolist()
-        if update_slip(pairs, rows, velocities, self.critical, self.slipping):
-            for pair in set(pairs) - {-1}:
-                self.friction[pair, :2] = self.coefficients[pair][self.slipping[pair]]

@@ -19,8 +19,8 @@ from scipy.spatial.transform import Rotation
 from softgrasp.io.files import write_bytes
 from softgrasp.mechanics.transforms import quaternion_of, transform
 from softgrasp.model.object import object_mass
+from softgrasp.sim.posed_result import hand_pose_at
 from softgrasp.sim.result import GraspResult
-from softgrasp.sim.result_files import hand_pose_at
 
 Arrays = dict[str, NDArray[Any]]
 

@@ -13,28 +13,25 @@ the near one and narrows the valleys. For a finger 73 mm long, 20 mm wide and be
 first six angles had errors (root mean square) of 0.2° from 40 m, 0.5° from 2 m, 1° from 1 m and
 1.7° from 0.6 m, and of 3° with the camera rotated by 3° sideways and 2° upwards. A checkerboard
 does not correct this: it removes perspective in its own plane only.
-
-The checkerboard is detected and the image rectified by OpenCV (``findChessboardCornersSB``,
-``findHomography``, ``warpPerspective``).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import Field
 from scipy.signal import find_peaks
 
 from softgrasp.description.base import Description, Number, Positive
 from softgrasp.description.soft_finger import SoftFinger
 from softgrasp.errors import DescriptionError, did_you_mean
 from softgrasp.mechanics.transforms import Array
+from softgrasp.vision.checkerboard import Checkerboard, rectify
 from softgrasp.vision.contour import Outline, chord_depths, find_notches, find_outline, refuse_cut
-from softgrasp.vision.image import Bools, Image, checked_image, mirrored, opencv, read_photo
+from softgrasp.vision.image import Bools, Image, checked_image, mirrored, read_photo
 from softgrasp.vision.segmentation import FingerColour, Segmentation, segment
 
 END = 0.5
@@ -43,15 +40,12 @@ CORNER_REACH = 0.2
 """Half length of the chord that measures a corner, over the length of the last link [–]."""
 MIN_CORNER = 0.4
 """Smallest distance of a corner from its chord over half the chord; a right angle has 0.7 [–]."""
-MAX_GROWTH = 1.6
-"""Largest width or height of the rectified image over that of the original [–]."""
 BASE_PART = (0.15, 0.85)
 """Range of the base before the first joint whose smooth edge defines the tilt [–]."""
 MIN_BASE = 12
 """Smallest number of points of that edge."""
 Convention = Literal["hinges", "segments"]
 Side = Literal["bottom", "top"]
-Corners = Annotated[int, Field(strict=True, ge=3, le=100)]
 
 
 class KnownLength(Description):
@@ -77,17 +71,6 @@ class KnownLength(Description):
                 f"expected two points, found {self.start_px} twice", field="end_px"
             )
         return self.length / pixels
-
-
-class Checkerboard(Description):
-    """A checkerboard in the plane in which the finger bends."""
-
-    rows: Corners
-    """Inner corners in a column of the board: one less than its squares."""
-    columns: Corners
-    """Inner corners in a row."""
-    square: Positive
-    """Side of a square [m]."""
 
 
 Scale = float | KnownLength | Checkerboard | Literal["joints"]
@@ -390,99 +373,3 @@ def scale_of_joints(joints_px: Array, finger: SoftFinger) -> float:
     positions = np.array([joint.position for joint in finger.joints[: len(joints_px)]])
     lengths = np.linalg.norm(np.diff(positions[:, [0, 2]], axis=0), axis=1)
     return float(lengths.sum() / np.linalg.norm(np.diff(joints_px, axis=0), axis=1).sum())
-
-
-# Checkerboard
-
-
-@dataclass(frozen=True, eq=False)
-class Rectified:
-    """A photograph as taken from straight ahead, far away."""
-
-    image: Image
-    metres_per_px: float
-    homography: Array
-    """Map from homogeneous pixels of the original to those of this image, (3, 3)."""
-    corners_px: Array
-    """Inner corners of the board in the original, row by row, (rows · columns, 2)."""
-
-
-def rectify(image: Image, board: Checkerboard) -> Rectified:
-    """Remove tilt and perspective from a photograph.
-
-    The board's rows become level and its squares square; a pixel at the board keeps its size
-    approximately. Objects nearer to the camera or farther away than the board keep their
-    parallax.
-
-    Raises:
-        DescriptionError: The board is not detected, or the view is too oblique.
-    """
-    cv2 = opencv()
-    corners = find_board(image, board)
-    rows, columns = np.mgrid[: board.rows, : board.columns]
-    side = _square_px(corners.reshape(board.rows, board.columns, 2))
-    ideal = side * np.stack([columns, rows], axis=-1).reshape(-1, 2).astype(float)
-    flat, _ = cv2.findHomography(corners, ideal)
-    height, width = image.shape[:2]
-    frame = np.array([[0.0, 0.0], [width, 0.0], [width, height], [0.0, height]])
-    seen = cv2.perspectiveTransform(frame[:, None], flat)[:, 0]
-    low, size = seen.min(axis=0), np.ceil(np.ptp(seen, axis=0)).astype(int)
-    behind = (np.column_stack([frame, np.ones(4)]) @ flat[2] <= 0.0).any()
-    if behind or (size > MAX_GROWTH * np.array([width, height])).any():
-        raise DescriptionError(
-            "expected a checkerboard seen from the front, found a view so oblique that the "
-            f"image would grow from {width} × {height} to {size[0]} × {size[1]} pixels",
-            field="board",
-        )
-    shift = np.array([[1.0, 0.0, -low[0]], [0.0, 1.0, -low[1]], [0.0, 0.0, 1.0]])
-    transform = shift @ flat
-    half = np.array([[1.0, 0.0, 0.5], [0.0, 1.0, 0.5], [0.0, 0.0, 1.0]])
-    # OpenCV counts from the middle of the first pixel. Pixels beyond the image get the colour of
-    # its border, so that a finger that reaches over a border still does.
-    between = np.linalg.inv(half) @ transform @ half
-    straight = cv2.warpPerspective(
-        image,
-        between,
-        (int(size[0]), int(size[1])),
-        flags=cv2.INTER_CUBIC,
-        borderMode=cv2.BORDER_REPLICATE,
-    )
-    return Rectified(np.asarray(straight), board.square / side, np.asarray(transform), corners)
-
-
-def _square_px(grid: Array) -> float:
-    """Return the mean side of a square [pixels]."""
-    along = np.linalg.norm(np.diff(grid, axis=1), axis=-1)
-    down = np.linalg.norm(np.diff(grid, axis=0), axis=-1)
-    return float(np.concatenate([along.ravel(), down.ravel()]).mean())
-
-
-def find_board(image: Image, board: Checkerboard) -> Array:
-    """Find the inner corners of the board, row by row, (rows · columns, 2) [pixels].
-
-    Rows run along the side of the board that has ``columns`` corners; of the possible orders the
-    one with the least rotation of the board is returned.
-
-    Raises:
-        DescriptionError: The board is not detected.
-    """
-    cv2 = opencv()
-    grey = cv2.cvtColor(image, cv2.COLOR_RGB2GRAY)
-    flags = cv2.CALIB_CB_EXHAUSTIVE | cv2.CALIB_CB_ACCURACY
-    detected, corners = cv2.findChessboardCornersSB(grey, (board.columns, board.rows), flags=flags)
-    if not detected:
-        raise DescriptionError(
-            f"expected a checkerboard with {board.rows} × {board.columns} inner corners (rows × "
-            "columns), all of them and a white rim in the image, found none",
-            field="board",
-        )
-    grid = np.asarray(corners, dtype=float).reshape(board.rows, board.columns, 2) + 0.5
-    rotated_grids = [np.rot90(grid, quarter) for quarter in range(4)]
-    rotated_grids = [quarter for quarter in rotated_grids if quarter.shape == grid.shape]
-    return np.asarray(max(rotated_grids, key=_uprightness).reshape(-1, 2))
-
-
-def _uprightness(grid: Array) -> float:
-    """Measure how much the rows run to the right and the columns down."""
-    right, down = grid[:, -1] - grid[:, 0], grid[-1] - grid[0]
-    return float(right.sum(axis=0)[0] + down.sum(axis=0)[1])

@@ -28,8 +28,8 @@ from softgrasp.model.compile import compiled
 from softgrasp.model.soft_finger import TIP, add_soft_finger
 from softgrasp.model.visual import Rgba
 from softgrasp.rendering import Camera, open_renderer
+from softgrasp.vision.checkerboard import Checkerboard
 from softgrasp.vision.image import MIN_WIDTH, Image
-from softgrasp.vision.joint_angles import Checkerboard
 
 Faces = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float32]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import softgrasp as sg
 from softgrasp.model.scene import build
-from softgrasp.sim.debounced_closing import update_slip
+from softgrasp.sim.friction import update_slip
 from softgrasp.sim.grasp_run import ClosureRun
 from tests.support.scenes import pinch
 

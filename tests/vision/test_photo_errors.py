@@ -14,9 +14,10 @@ from softgrasp.vision.image import opencv, read_photo
 
 pytest.importorskip("cv2", reason="OpenCV is the extra 'calibrate'")
 
-from softgrasp.vision import joint_angles
+from softgrasp.vision import checkerboard
+from softgrasp.vision.checkerboard import Checkerboard
 from softgrasp.vision.debug_figures import steps_image
-from softgrasp.vision.joint_angles import Checkerboard, KnownLength, measure_photo, scale_of_joints
+from softgrasp.vision.joint_angles import KnownLength, measure_photo, scale_of_joints
 from softgrasp.vision.segmentation import FingerColour
 from softgrasp.vision.synthetic_photos import synthetic_photo
 from tests.vision.photo_cases import FINGER, photo
@@ -211,9 +212,9 @@ def test_a_checkerboard_in_an_oblique_view(monkeypatch: pytest.MonkeyPatch):
     rows, columns = np.mgrid[:3, :4]
     depth = 1.0 + 0.22 * columns
     seen = np.stack([200.0 + 60.0 * columns / depth, 200.0 + 50.0 * (rows - 1.0) / depth], -1)
-    monkeypatch.setattr(joint_angles, "find_board", lambda *_: seen.reshape(-1, 2))
+    monkeypatch.setattr(checkerboard, "find_board", lambda *_: seen.reshape(-1, 2))
     with pytest.raises(DescriptionError) as message:
-        joint_angles.rectify(np.full((480, 640, 3), 255, np.uint8), board)
+        checkerboard.rectify(np.full((480, 640, 3), 255, np.uint8), board)
     assert str(message.value).startswith(
         "board: expected a checkerboard seen from the front, found a view so oblique that the "
         "image would grow from 640 × 480 to "
