@@ -7,15 +7,14 @@ SI.
 
 from __future__ import annotations
 
-import csv
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import numpy as np
+from numpy.typing import NDArray
 
 from softgrasp.assets import find, names
 from softgrasp.continuum.settling import settling
@@ -28,9 +27,10 @@ from softgrasp.description.calibration import (
     Release,
     TipForce,
 )
-from softgrasp.errors import DescriptionError, did_you_mean, reason
+from softgrasp.errors import DescriptionError, did_you_mean
 from softgrasp.extensions import CALIBRATIONS, load
 from softgrasp.io.hand import load_finger
+from softgrasp.io.tables import Column, CsvTable, read_table
 from softgrasp.io.yaml_files import Tree, YamlFile
 from softgrasp.mechanics.transforms import Array
 
@@ -39,26 +39,21 @@ if TYPE_CHECKING:
     from softgrasp.vision.tip_tracking import TipTrack
 
 
-Rows = list[dict[str, float]]
 Measured = TypeVar("Measured", HungAngles, Release, TipForce, FreeBend)
 
-UNITS = {
-    "mass": {"g": 1e-3, "kg": 1.0},
-    "pressure": {"kPa": 1e3, "Pa": 1.0, "bar": 1e5},
-    "force": {"N": 1.0, "mN": 1e-3},
-    "settling": {"s": 1.0, "ms": 1e-3},
-    "time": {"s": 1.0, "ms": 1e-3},
-    "height": {"mm": 1e-3, "m": 1.0},
-    "angle": {"deg": math.pi / 180.0, "rad": 1.0},
-}
-COORDINATE = re.compile(r"[xyz]\d*")
-BEND = re.compile(r"[uv]\d+")
-"""Columns of an arm: positions of segment ends, and bending angles."""
+TIMES = {"s": 1.0, "ms": 1e-3}
+LENGTHS = {"mm": 1e-3, "m": 1.0}
+ANGLE_UNITS = {"deg": math.pi / 180.0, "rad": 1.0}
+"""SI values of the units of columns, the preferred one first."""
+TIME = Column("time", TIMES)
+MASS = Column("mass", {"g": 1e-3, "kg": 1.0})
+PRESSURE = Column("pressure", {"kPa": 1e3, "Pa": 1.0, "bar": 1e5})
+ANGLES = Column("q", ANGLE_UNITS, numbered=True)
 BOUNDS = ("stiffness", "damping", "gain")
 HELD_OUT = {"hung": ("mass", 1e-3), "releases": ("mass", 1e-3), "forces": ("pressure", 1e3),
             "bends": ("pressure", 1e3)}  # fmt: skip
 """Quantity that selects held-out measurements, and SI value of its unit in the file: g and kPa."""
-MASS = re.compile(r"(\d+(?:\.\d+)?)[ _-]?(k?)g(?![a-z])", re.IGNORECASE)
+FILE_MASS = re.compile(r"(\d+(?:\.\d+)?)[ _-]?(k?)g(?![a-z])", re.IGNORECASE)
 GRAMS = re.compile(r"\d+(\.\d+)?")
 IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff", ".webp")
 MAX_SAMPLES = 400
@@ -209,7 +204,7 @@ def _by_mass(path: Path, files: list[Path]) -> list[tuple[float, Path]]:
         raise DescriptionError("expected images or videos, found none", file=path)
     files_by_mass = []
     for file in files:
-        match = MASS.search(file.stem)
+        match = FILE_MASS.search(file.stem)
         if match is None:
             raise DescriptionError(
                 "expected a mass in the name, such as 'finger_20g.png', found none", file=file
@@ -260,7 +255,7 @@ def _traces(entry: Any, directory: Path, rule: str) -> list[Release]:
     releases = []
     for grams, name in entry.items():
         path, mass = directory / str(name), 1e-3 * float(grams)
-        times, heights = map(np.array, read_trace(path))
+        times, heights = read_trace(path)
         releases.append(_release(mass, path, times, heights, rule))
     return releases
 
@@ -323,62 +318,44 @@ def read_hung(path: Path) -> tuple[HungAngles, ...]:
 
     Raises:
         DescriptionError: The file cannot be read, or a column or a number is wrong; so in all of
-            these functions.
+            these functions. Names file, line and column.
     """
-    rows = _read(path, ("mass",), angles=True)
-    return tuple(_made(path, HungAngles, mass=row["mass"], angles=_angles(row)) for row in rows)
+    table = read_table(path, [MASS, ANGLES])
+    return _rows(path, table, HungAngles, mass=table["mass"], angles=table["q"])
 
 
 def read_releases(path: Path) -> tuple[Release, ...]:
     """Read columns ``mass_g``, ``overshoots`` and ``settling_s``."""
-    releases = []
-    for row in _read(path, ("mass", "overshoots", "settling")):
-        if row["overshoots"] != int(row["overshoots"]):
+    table = read_table(path, [MASS, Column("overshoots"), Column("settling", TIMES)])
+    counts = table["overshoots"]
+    for line, count in zip(table.lines, counts.tolist(), strict=True):
+        if count != int(count):
             raise DescriptionError(
-                f"expected whole overshoots, found {row['overshoots']:g}", file=path
-            )
-        releases.append(
-            _made(
-                path,
-                Release,
-                mass=row["mass"],
-                overshoots=int(row["overshoots"]),
-                settling_time=row["settling"],
-            )
-        )
-    return tuple(releases)
+                f"expected a whole number, found {count:g}",
+                file=path, line=line, field="overshoots",
+            )  # fmt: skip
+    return _rows(
+        path, table, Release,
+        mass=table["mass"], overshoots=counts.astype(int), settling_time=table["settling"],
+    )  # fmt: skip
 
 
-def read_trace(path: Path) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Read columns ``time_s`` and ``height_mm``: times [s] and heights [m]."""
-    rows = _read(path, ("time", "height"))
-    return tuple(row["time"] for row in rows), tuple(row["height"] for row in rows)
+def read_trace(path: Path) -> tuple[Array, Array]:
+    """Read columns ``time_s`` and ``height_mm``: times [s] and heights [m], (m,) each."""
+    table = read_table(path, [TIME, Column("height", LENGTHS)])
+    return table["time"], table["height"]
 
 
 def read_forces(path: Path) -> tuple[TipForce, ...]:
     """Read columns ``pressure_kPa`` and ``force_N``; repeated readings are separate rows."""
-    rows = _read(path, ("pressure", "force"))
-    return tuple(
-        _made(path, TipForce, pressure=row["pressure"], force=row["force"]) for row in rows
-    )
+    table = read_table(path, [PRESSURE, Column("force", {"N": 1.0, "mN": 1e-3})])
+    return _rows(path, table, TipForce, pressure=table["pressure"], force=table["force"])
 
 
 def read_bends(path: Path) -> tuple[FreeBend, ...]:
     """Read columns ``pressure_kPa`` and ``q1_deg``, ``q2_deg``, …."""
-    rows = _read(path, ("pressure",), angles=True)
-    return tuple(
-        _made(path, FreeBend, pressure=row["pressure"], angles=_angles(row)) for row in rows
-    )
-
-
-def read_columns(path: Path, names: Sequence[str]) -> Rows:
-    """Read a table with these columns and no others, in SI, by names without units.
-
-    Args:
-        path: CSV file.
-        names: Names in ``UNITS``; ``x1`` and the like are positions, ``u1`` and the like angles.
-    """
-    return _read(path, names)
+    table = read_table(path, [PRESSURE, ANGLES])
+    return _rows(path, table, FreeBend, pressure=table["pressure"], angles=table["q"])
 
 
 def as_tuples(tree: dict[str, Any]) -> dict[str, Any]:
@@ -399,96 +376,22 @@ def _as_tuple(value: Any) -> Any:
     return tuple(_as_tuple(part) for part in value) if isinstance(value, list) else value
 
 
-def _made(path: Path, kind: type[Measured], **fields: Any) -> Measured:
-    try:
-        return kind(**fields)
-    except DescriptionError as error:
-        raise error.located(file=path) from None
+def _rows(
+    path: Path, table: CsvTable, kind: type[Measured], **columns: NDArray[Any]
+) -> tuple[Measured, ...]:
+    """Make one measurement of each row.
 
-
-def _angles(row: dict[str, float]) -> tuple[float, ...]:
-    names = sorted((name for name in row if name.startswith("q")), key=lambda name: int(name[1:]))
-    return tuple(row[name] for name in names)
-
-
-def _read(path: Path, required: Sequence[str], *, angles: bool = False) -> Rows:
-    """Read rows in SI, by names without units."""
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.reader(file, skipinitialspace=True)
-            lines = [(reader.line_num, line) for line in reader]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        message = f"expected a table in CSV, found: {reason(error)}"
-        raise DescriptionError(message, file=path) from None
-    lines = [(at, line) for at, line in lines if line and not line[0].lstrip().startswith("#")]
-    if len(lines) < 2:
-        raise DescriptionError(
-            "expected a line of names and lines of numbers, found "
-            + ("only names" if lines else "nothing"),
-            file=path,
-        )
-    head = lines[0][1]
-    columns = [_column(path, name.strip(), required, angles) for name in head]
-    names = [name for name, _ in columns]
-    missing = [name for name in required if name not in names]
-    missing += ["q1"] if angles and "q1" not in names else []
-    if missing:
-        raise DescriptionError(
-            f"expected a column {_spelled(missing[0])}, found {', '.join(head)}", file=path
-        )
-    twice = [name for name in names if names.count(name) > 1]
-    if twice:
-        raise DescriptionError(
-            f"expected every column once, found {twice[0]} {names.count(twice[0])} times", file=path
-        )
-    joints = [int(name[1:]) for name in names if name not in required]
-    gap = next((i for i in range(1, max(joints, default=0)) if i not in joints), 0)
-    if gap or 0 in joints:
-        raise DescriptionError(
-            f"expected columns q1, q2, … without a gap, found {', '.join(head)}", file=path
-        )
-    return [_numbers(path, at, line, columns) for at, line in lines[1:]]
-
-
-def _column(path: Path, name: str, required: Sequence[str], angles: bool) -> tuple[str, float]:
-    """Return the name without its unit, and the SI value of that unit."""
-    stem, _, unit = name.rpartition("_")
-    if name in required and name not in UNITS:
-        return name, 1.0
-    is_angle = angles and stem[:1] == "q" and stem[1:].isdigit()
-    units = UNITS["angle"] if is_angle else UNITS.get(_kind(stem), {}) if stem in required else {}
-    if unit in units:
-        return stem, units[unit]
-    known = [_spelled(one) for one in required] + (["q1_deg"] if angles else [])
-    raise DescriptionError(f"no column '{name}'; {did_you_mean(name, known)}", file=path)
-
-
-def _kind(name: str) -> str:
-    """Return the kind of quantity of a column."""
-    return "height" if COORDINATE.fullmatch(name) else "angle" if BEND.fullmatch(name) else name
-
-
-def _spelled(name: str) -> str:
-    kind = "angle" if name == "q1" else _kind(name)
-    return f"{name}_{next(iter(UNITS[kind]))}" if kind in UNITS else name
-
-
-def _numbers(
-    path: Path, number: int, line: list[str], columns: list[tuple[str, float]]
-) -> dict[str, float]:
-    if len(line) != len(columns):
-        raise DescriptionError(
-            f"expected {len(columns)} numbers, found {len(line)}", file=path, line=number
-        )
-    row = {}
-    for text, (name, unit) in zip(line, columns, strict=True):
+    Args:
+        path: File of the table.
+        table: Table with the lines of its rows.
+        kind: Type of the measurements.
+        columns: Values by field, (m,) or (m, n).
+    """
+    measured = []
+    for index, line in enumerate(table.lines):
+        fields = {name: values[index].tolist() for name, values in columns.items()}
         try:
-            value = float(text) * unit
-        except ValueError:
-            value = math.nan
-        if not math.isfinite(value):
-            raise DescriptionError(
-                f"expected a number for {name}, found '{text}'", file=path, line=number
-            )
-        row[name] = value
-    return row
+            measured.append(kind(**_tuples(fields)))
+        except DescriptionError as error:
+            raise error.located(file=path, line=line) from None
+    return tuple(measured)

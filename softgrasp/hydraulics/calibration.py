@@ -6,7 +6,6 @@ with other parameters, one least-squares stage, and the result.
 
 from __future__ import annotations
 
-import csv
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,9 +18,10 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from softgrasp._version import __version__
-from softgrasp.calibration import files, objectives
+from softgrasp.calibration import objectives
 from softgrasp.calibration.assessment import assessed, remarks_on_fit
 from softgrasp.calibration.calibrate import optimum_of
+from softgrasp.calibration.files import ANGLE_UNITS, LENGTHS, TIME, as_tuples
 from softgrasp.calibration.objectives import Block
 from softgrasp.calibration.optimizers import Swarm
 from softgrasp.calibration.result import CalibrationStatus, ExtensionResult
@@ -41,6 +41,7 @@ from softgrasp.hydraulics.files import load_hydraulic_arm, load_torques, save_hy
 from softgrasp.hydraulics.integrators import SAMPLE, drive_pressures, inputs_of
 from softgrasp.hydraulics.model import arm_model
 from softgrasp.hydraulics.recording import TipRecording, TorqueTable
+from softgrasp.io.tables import Column, column_names, read_table
 from softgrasp.io.yaml_files import Tree
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model.timestep import spring_limit
@@ -106,8 +107,8 @@ def arm_problem_from(data: dict[str, Tree], directory: Path) -> ArmCalibrationPr
     tree["motions"] = tuple(_motion(dict(one), index, arm, directory) for index, one in
                             enumerate(entries))  # fmt: skip
     if isinstance(tree.get("bounds"), dict):
-        tree["bounds"] = ArmBounds(**files.as_tuples(tree["bounds"]))
-    return ArmCalibrationProblem(arm=arm, **files.as_tuples(tree))
+        tree["bounds"] = ArmBounds(**as_tuples(tree["bounds"]))
+    return ArmCalibrationProblem(arm=arm, **as_tuples(tree))
 
 
 def _motion(tree: dict[str, Any], index: int, arm: HydraulicArm, directory: Path) -> ArmMotion:
@@ -125,7 +126,7 @@ def _motion(tree: dict[str, Any], index: int, arm: HydraulicArm, directory: Path
         tree["torques"] = np.column_stack([recording.times, recording.torques]).tolist()
     recorded = read_motion(directory / table, len(arm.sections))
     try:
-        return ArmMotion(**files.as_tuples(tree), **recorded)
+        return ArmMotion(**as_tuples(tree), **recorded)
     except DescriptionError as error:
         if error.file is not None:
             raise
@@ -162,26 +163,18 @@ def read_motion(path: Path, sections: int) -> dict[str, Any]:
         DescriptionError: The file cannot be read, or a column or a number is wrong.
     """
     numbers = range(1, sections + 1)
-    last = ["x", "y", "z"]
-    every = [f"{axis}{number}" for number in numbers for axis in "xyz"]
-    bends = [f"{axis}{number}" for number in numbers for axis in "uv"]
-    head = _stems(path)
-    columns = bends if "u1" in head else every if "x1" in head else last
-    rows = files.read_columns(path, ("time", *columns))
-    values = tuple(tuple(row[name] for name in columns) for row in rows)
-    field = "bends" if columns == bends else "ends"
-    return {"times": tuple(row["time"] for row in rows), field: values}
-
-
-def _stems(path: Path) -> list[str]:
-    """Return the column names without units; the table reader reports mistakes."""
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            lines = [line for line in csv.reader(file, skipinitialspace=True) if line]
-    except (OSError, UnicodeDecodeError, csv.Error):
-        return []
-    lines = [line for line in lines if not line[0].lstrip().startswith("#")]
-    return [name.strip().rpartition("_")[0] for name in lines[0]] if lines else []
+    stems = [name.rpartition("_")[0] for name in column_names(path)]
+    if "u1" in stems:
+        field, units = "bends", ANGLE_UNITS
+        names = [f"{axis}{number}" for number in numbers for axis in "uv"]
+    else:
+        field, units = "ends", LENGTHS
+        every = [f"{axis}{number}" for number in numbers for axis in "xyz"]
+        names = every if "x1" in stems else ["x", "y", "z"]
+    table = read_table(path, [TIME, *(Column(name, units) for name in names)])
+    values = np.column_stack([table[name] for name in names])
+    rows = tuple(tuple(row) for row in values.tolist())
+    return {"times": tuple(table["time"].tolist()), field: rows}
 
 
 class ArmMotion(Description):

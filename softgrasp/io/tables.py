@@ -103,6 +103,15 @@ def read_table(path: Path, columns: Sequence[Column], *, rising: str = "") -> Cs
     return CsvTable(table, lines)
 
 
+def column_names(path: Path) -> list[str]:
+    """Read the first line of a table: names of its columns, with units.
+
+    Raises:
+        DescriptionError: The file cannot be read, or has no line of names.
+    """
+    return [cell.strip() for cell in _lines(path)[0][1]]
+
+
 def write_csv(path: Path, headers: Sequence[str], rows: Iterable[Sequence[str | float]]) -> Path:
     """Write a table; numbers that are not finite become empty cells.
 
@@ -181,17 +190,22 @@ def _numbers(path: Path, headers: list[str], line: int, cells: list[str]) -> lis
         )
     values = []
     for header, cell in zip(headers, cells, strict=True):
-        try:
-            value = float(cell)
-        except ValueError:
-            value = math.nan
-        if not math.isfinite(value):
+        value = _finite(cell)
+        if value is None:
             text = f"'{cell.strip()}'" if cell.strip() else "an empty cell"
             raise DescriptionError(
-                f"expected a number, found {text}", file=path, line=line, field=header
+                f"expected a finite number, found {text}", file=path, line=line, field=header
             )
         values.append(value)
     return values
+
+
+def _finite(cell: str) -> float | None:
+    try:
+        value = float(cell)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None
 
 
 def _check_rising(path: Path, values: Array, lines: Sequence[int], header: str) -> None:

@@ -14,7 +14,7 @@ import csv
 import io
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ from softgrasp import assets
 from softgrasp.description.arm import RobotProgram
 from softgrasp.description.base import short
 from softgrasp.description.sensor import PinholeCamera
-from softgrasp.errors import DescriptionError, did_you_mean
+from softgrasp.errors import DescriptionError, did_you_mean, reason
 from softgrasp.io.arm import load_arm
 from softgrasp.io.files import write_text
 from softgrasp.io.tables import Column, read_table
@@ -43,9 +43,14 @@ from softgrasp.twin.description import FlangeSample, GripperMount, PressureFit, 
 from softgrasp.units import ANGLE_UNITS, LENGTH_UNITS, PRESSURE_UNITS
 
 SUFFIXES = (".yaml", ".yml")
-COLUMNS = ("time_s", "x_mm", "y_mm", "z_mm", "qw", "qx", "qy", "qz")
 FLANGE_SUFFIXES = (".csv", ".jsonl")
 MILLIMETRE = LENGTH_UNITS["mm"]
+FLANGE_COLUMNS = (
+    Column("time", {"s": 1.0}),
+    *(Column(axis, {"mm": MILLIMETRE}) for axis in "xyz"),
+    *(Column(part) for part in ("qw", "qx", "qy", "qz")),
+)
+COLUMNS = tuple(column.header() for column in FLANGE_COLUMNS)
 PRESSURE, ANGLE, SUFFIX = "pressure_kpa", "angle_{}_deg", ".csv"
 KPA = PRESSURE_UNITS["kPa"]
 ANGLE_COLUMNS = (
@@ -97,11 +102,32 @@ def load_flange_samples(path: str | Path) -> tuple[FlangeSample, ...]:
             line.
     """
     path = Path(path)
-    read = _csv_rows if _suffix(path) == ".csv" else _json_rows
-    samples: list[FlangeSample] = []
-    for line, row in read(path, _text(path)):
+    samples = _csv_samples(path) if _suffix(path) == ".csv" else _json_samples(path)
+    if not samples:
+        raise DescriptionError("expected flange poses, found none", file=path)
+    return tuple(samples)
+
+
+def _csv_samples(path: Path) -> list[FlangeSample]:
+    table = read_table(path, FLANGE_COLUMNS, rising="time")
+    time, *parts = (table[column.name].tolist() for column in FLANGE_COLUMNS)
+    samples = []
+    for line, seconds, *pose in zip(table.lines, time, *parts, strict=True):
         try:
-            samples.append(sample_from(row))
+            sample = FlangeSample(time=seconds, position=pose[:3], quaternion=pose[3:])
+        except DescriptionError as error:
+            raise error.located(file=path, line=line) from None
+        samples.append(sample)
+    return samples
+
+
+def _json_samples(path: Path) -> list[FlangeSample]:
+    samples: list[FlangeSample] = []
+    for line, content in enumerate(_text(path).split("\n"), start=1):
+        if not content.strip():
+            continue
+        try:
+            samples.append(sample_from(json_object(content)))
             if len(samples) > 1 and samples[-1].time <= samples[-2].time:
                 raise DescriptionError(
                     f"expected a time after {samples[-2].time:g} s, found {samples[-1].time:g} s",
@@ -109,52 +135,7 @@ def load_flange_samples(path: str | Path) -> tuple[FlangeSample, ...]:
                 )
         except DescriptionError as error:
             raise error.located(file=path, line=line) from None
-    if not samples:
-        raise DescriptionError("expected flange poses, found none", file=path)
-    return tuple(samples)
-
-
-def _csv_rows(path: Path, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    reader = csv.reader(io.StringIO(text, newline=""), skipinitialspace=True)
-    try:
-        head: list[str] | None = None
-        for cells in reader:
-            if not cells or cells[0].startswith("#"):
-                continue
-            if head is None:
-                head = _head(path, reader.line_num, cells)
-                continue
-            if len(cells) != len(head):
-                raise DescriptionError(
-                    f"expected {len(head)} cells, found {len(cells)}",
-                    file=path,
-                    line=reader.line_num,
-                )
-            numbers = [_number(cell) for cell in cells]
-            yield reader.line_num, dict(zip(head, numbers, strict=True))
-    except csv.Error as error:
-        raise DescriptionError(
-            f"expected CSV, found: {error}", file=path, line=reader.line_num
-        ) from None
-
-
-def _head(path: Path, line: int, cells: list[str]) -> list[str]:
-    head = [cell.strip() for cell in cells]
-    if sorted(head) != sorted(COLUMNS):
-        raise DescriptionError(
-            f"expected the columns {','.join(COLUMNS)}, found {short(','.join(head))}",
-            file=path,
-            line=line,
-        )
-    return head
-
-
-def _number(cell: str) -> Any:
-    """Convert a cell to a number; return the cell itself for the error message otherwise."""
-    try:
-        return float(cell)
-    except ValueError:
-        return cell
+    return samples
 
 
 def _suffix(path: Path) -> str:
@@ -167,22 +148,12 @@ def _suffix(path: Path) -> str:
     return suffix
 
 
-def _json_rows(path: Path, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    for line, content in enumerate(text.split("\n"), start=1):
-        if content.strip():
-            try:
-                row = json_object(content)
-            except DescriptionError as error:
-                raise error.located(file=path, line=line) from None
-            yield line, row
-
-
 def _text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise DescriptionError(f"expected flange poses, cannot read: {reason}", file=path) from None
+        message = f"expected flange poses, found: {reason(error)}"
+        raise DescriptionError(message, file=path) from None
 
 
 def save_flange_samples(samples: Iterable[FlangeSample], path: str | Path) -> Path:

@@ -185,11 +185,17 @@ def test_mistakes_in_a_table_are_told(tmp_path: Path) -> None:
     path = written(tmp_path, GOOD)
     table = tmp_path / "a.csv"
     for text, message in (
-        ("time_s,x_mm,y_mm\n0,0,0\n1,0,0\n", "a.csv: expected a column z_mm, found time_s, x_mm"),
-        ("time_s,x_mm,y_mm,z_mm\n0,0,0,1\n1,0,,0\n", "a.csv:3: expected a number for y, found ''"),
+        (
+            "time_s,x_mm,y_mm\n0,0,0\n1,0,0\n",
+            "a.csv:1: expected the columns time_s, x_mm, y_mm, z_mm, found time_s, x_mm, y_mm$",
+        ),
+        (
+            "time_s,x_mm,y_mm,z_mm\n0,0,0,1\n1,0,,0\n",
+            "a.csv:3: y_mm: expected a finite number, found an empty cell",
+        ),
         (
             "time_s,x_mm,y_mm,z_in\n0,0,0,1\n",
-            "a.csv: no column 'z_in'; known: time_s, x_mm, y_mm, z_mm",
+            "a.csv:1: no column 'z_in'; known: time_s, x_mm, y_mm, z_mm",
         ),
         ("time_s,x_mm,y_mm,z_mm\n1,0,0,1\n0,0,0,1\n", r"motions\[0\].times: expected rising time"),
         ("time_s,u1_deg,v1_deg,u2_deg\n0,0,0,1\n1,0,0,1\n", "no column 'u2_deg'"),

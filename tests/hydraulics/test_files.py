@@ -557,10 +557,10 @@ def test_changes_without_a_pause_are_one() -> None:
         ("time,torque_1\n0,0", "t.csv:1: no column 'time'; did you mean 'time_s'? "
          "known: time_s, torque_1"),
         ("time_s\n0", "t.csv:1: expected the columns time_s, torque_1, torque_2, …, found time_s"),
-        (f"# remark\n{HEAD}\n0,0,0\n1,,0", "t.csv:4: torque_1: expected a number, found an empty "
-         "cell"),
-        (f"{HEAD}\n0,0,x", "t.csv:2: torque_2: expected a number, found 'x'"),
-        (f"{HEAD}\n0,0,nan", "t.csv:2: torque_2: expected a number, found 'nan'"),
+        (f"# remark\n{HEAD}\n0,0,0\n1,,0", "t.csv:4: torque_1: expected a finite number, found an "
+         "empty cell"),
+        (f"{HEAD}\n0,0,x", "t.csv:2: torque_2: expected a finite number, found 'x'"),
+        (f"{HEAD}\n0,0,nan", "t.csv:2: torque_2: expected a finite number, found 'nan'"),
         (f"{HEAD}\n0,0", "t.csv:2: expected 3 cells, found 2"),
         (f"{HEAD}\n0,0,0\n2,0,0\n1,0,0", "t.csv:4: time_s: expected a time after 2 s, found 1 s"),
         (f"{HEAD}\n1,0,0\n1,1,1", "t.csv:3: time_s: expected a time after 1 s, found 1 s"),

@@ -35,9 +35,9 @@ def test_columns_are_read_in_any_order_and_converted_to_si(tmp_path: Path) -> No
         ("mass_g,q1_deg,q3_deg\n0,0,0", "t.csv:1: expected the columns mass_g, q1_deg, q2_deg, …, "
          "found mass_g, q1_deg, q3_deg"),
         ("mass_g,q1_deg\n0", "t.csv:2: expected 2 cells, found 1"),
-        ("mass_g,q1_deg\n0,x", "t.csv:2: q1_deg: expected a number, found 'x'"),
-        ("mass_g,q1_deg\n0,inf", "t.csv:2: q1_deg: expected a number, found 'inf'"),
-        ("mass_g,q1_deg\n,0", "t.csv:2: mass_g: expected a number, found an empty cell"),
+        ("mass_g,q1_deg\n0,x", "t.csv:2: q1_deg: expected a finite number, found 'x'"),
+        ("mass_g,q1_deg\n0,inf", "t.csv:2: q1_deg: expected a finite number, found 'inf'"),
+        ("mass_g,q1_deg\n,0", "t.csv:2: mass_g: expected a finite number, found an empty cell"),
         ("mass_g,q1_deg\n2,0\n1,0", "t.csv:3: mass_g: expected a mass after 2 g, found 1 g"),
     ],
 )  # fmt: skip

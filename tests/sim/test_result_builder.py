@@ -84,17 +84,18 @@ def test_one_instant_has_no_velocity(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("", "expected joint states as CSV, found: no header line"),
-        ("a,b\n", "expected the columns time, position.J1, velocity.J1, effort.J1 for each "
+        ("", ": expected joint states as CSV, found: no header line"),
+        ("a,b\n", ": expected the columns time, position.J1, velocity.J1, effort.J1 for each "
          "joint, found a, b, …"),
-        ("time,position.J,velocity.J,effort.J\n0.0,one,,\n", "expected 4 numbers per line: could "
-         "not convert string to float: 'one'"),
+        ("time,position.J,velocity.J,effort.J\n0.0,one,,\n", ":2: position.J: expected a "
+         "number, found 'one'"),
+        ("time,position.J,velocity.J,effort.J\n\n0.0,,\n", ":3: expected 4 cells, found 3"),
     ],
-    ids=["empty", "columns", "words"],
+    ids=["empty", "columns", "words", "cells"],
 )  # fmt: skip
 def test_other_files_are_refused(text: str, sentence: str, tmp_path: Path) -> None:
     path = tmp_path / "joints.csv"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(sg.ResultError) as refused:
         load_joint_states(path)
-    assert str(refused.value) == f"{path}: {sentence}"
+    assert str(refused.value) == f"{path}{sentence}"

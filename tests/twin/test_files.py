@@ -216,8 +216,9 @@ def test_measured_angles_round_trip(tmp_path: Path) -> None:
         ("pressure_kpa\n0", "t.csv:1: expected the columns pressure_kpa, angle_1_deg, "
          "angle_2_deg, …, found pressure_kpa"),
         (HEAD, "t.csv: expected lines of numbers, found only names"),
-        (f"{HEAD}\n0,1,x", "t.csv:2: angle_2_deg: expected a number, found 'x'"),
-        (f"{HEAD}\n# gap\n0,,1", "t.csv:3: angle_1_deg: expected a number, found an empty cell"),
+        (f"{HEAD}\n0,1,x", "t.csv:2: angle_2_deg: expected a finite number, found 'x'"),
+        (f"{HEAD}\n# gap\n0,,1",
+         "t.csv:3: angle_1_deg: expected a finite number, found an empty cell"),
         (f"{HEAD}\n0,1", "t.csv:2: expected 3 cells, found 2"),
     ],
 )  # fmt: skip
@@ -311,17 +312,20 @@ def test_csv_in_another_order_with_remarks(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "sentence"),
     [
-        ("a.csv", "", "a.csv: expected flange poses, found none"),
-        ("a.csv", FLANGE_HEAD, "a.csv: expected flange poses, found none"),
-        ("a.csv", "time_s,x\n", "a.csv:1: expected the columns time_s,x_mm,y_mm,z_mm,qw,qx,qy,qz, "
-         "found 'time_s,x'"),
+        ("a.csv", "", "a.csv: expected a line of names, found nothing"),
+        ("a.csv", FLANGE_HEAD, "a.csv: expected lines of numbers, found only names"),
+        ("a.csv", "time_s,x_mm\n", "a.csv:1: expected the columns time_s, x_mm, y_mm, z_mm, qw, "
+         "qx, qy, qz, found time_s, x_mm"),
+        ("a.csv", "time_s,x\n", "a.csv:1: no column 'x'; did you mean 'qx'?"),
+        ("a.jsonl", "\n", "a.jsonl: expected flange poses, found none"),
         ("a.csv", FLANGE_HEAD + "0,1\n", "a.csv:2: expected 8 cells, found 2"),
         ("a.csv", FLANGE_HEAD + ROW + ROW, "a.csv:3: time_s: expected a time after 0 s, found 0 s"),
-        ("a.csv", FLANGE_HEAD + "0,one,0,500,1,0,0,0\n", "a.csv:2: x_mm: expected a number, found "
-         "'one'"),
-        ("a.csv", FLANGE_HEAD + "nan,1,0,500,1,0,0,0\n", "a.csv:2: time: expected a finite number, "
-         "found nan"),
-        ("a.csv", FLANGE_HEAD + "0,1,0,500,1,1,0,0\n", "of norm 1 within 0.001, found (1.0, 1.0, "
+        ("a.csv", FLANGE_HEAD + "0,one,0,500,1,0,0,0\n", "a.csv:2: x_mm: expected a finite "
+         "number, found 'one'"),
+        ("a.csv", FLANGE_HEAD + "nan,1,0,500,1,0,0,0\n", "a.csv:2: time_s: expected a finite "
+         "number, found 'nan'"),
+        ("a.csv", FLANGE_HEAD + "0,1,0,500,1,1,0,0\n", "a.csv:2: quaternion: expected a "
+         "quaternion (w, x, y, z) of norm 1 within 0.001, found (1.0, 1.0, "
          "0.0, 0.0) of norm 1.41421"),
         ("a.jsonl", "{}", "a.jsonl:1: time_s: expected time_s, x_mm, y_mm, z_mm, qw, qx, qy, qz, "
          "found no time_s"),
@@ -342,8 +346,9 @@ def test_mistakes(tmp_path: Path, name: str, text: str, sentence: str) -> None:
 
 
 def test_a_missing_file(tmp_path: Path) -> None:
-    with pytest.raises(sg.DescriptionError, match="cannot read: No such file or directory"):
-        sg.twin.load_flange_samples(tmp_path / "none.csv")
+    for suffix in ("csv", "jsonl"):
+        with pytest.raises(sg.DescriptionError, match=rf"none\.{suffix}: .*, found: no such file"):
+            sg.twin.load_flange_samples(tmp_path / f"none.{suffix}")
 
 
 def test_nothing_is_written_under_a_wrong_name(tmp_path: Path) -> None:
