@@ -21,10 +21,7 @@ from softgrasp.description.hand import Hand
 from softgrasp.description.scene import GraspScene
 from softgrasp.errors import SoftgraspWarning
 from softgrasp.mechanics.hand_kinematics import lowest_point
-from softgrasp.mechanics.transforms import (
-    Array,
-    transform,
-)
+from softgrasp.mechanics.transforms import Array, transform
 from softgrasp.model import names
 from softgrasp.model.arm import carried_hand, carrier_start, hand_posture, with_carried_pose
 from softgrasp.model.clearance import START_TOLERANCE, clearing_displacement, refuse_overlaps
@@ -107,52 +104,57 @@ def build(scene: GraspScene) -> BuiltScene:
     moved away from the palm, with a warning. Other overlaps are rejected.
     """
     requested = with_carried_pose(scene)
-    scene = on_its_table(requested)
     deformable = scene.object.elasticity is not None
-    if deformable:
-        scene = _at_rigid_start(requested)
+    scene = _at_rigid_start(requested) if deformable else on_its_table(requested)
     timestep = resolved_timestep(scene)
-    hand, touching = carried_hand(*_carrier_key(scene))
-    spec, bodies = hand.copy(), list(touching)
-    _set_options(spec, scene, timestep)
-    placed_objects = placed_items(scene)
-    slots = [contact_slots(spec, bodies, _add_rigid(spec, placed)) for placed in placed_objects]
-    add_surroundings(spec, scene, placed_objects[0].pose)
-    if deformable:  # after everything that it can touch
-        add_deformable(
-            spec, scene.object, placed_objects[0].pose, scene.requested_contact, scene.solver
-        )
-    add_contact_sensors(spec, bodies, slots)
-    add_force_sensors(spec, scene)
-    what = f"{scene.hand.name} with {' and '.join(placed.object.name for placed in placed_objects)}"
-    bare = compiled(spec, what)
+    spec, bodies = _without_contacts(scene, timestep)
+    bare = compiled(spec, _label(scene))
     start = _position(bare, scene, start_targets(scene))
     home = _position(bare, scene, home_targets(scene))
-    spec.add_key(name=names.START, qpos=start.tolist(), ctrl=start_targets(scene))
     data = _state_at(bare, start)
-    displacement = None if deformable else clearing_displacement(bare, data, requested)
-    if (
-        displacement is None
-        and requested.object_position is None
-        and not deformable
-        and (start != home).any()
-    ):
-        # a default position has to be clear at the home pose of the hand too
-        displacement = clearing_displacement(bare, _state_at(bare, home), requested)
-    if displacement is not None:
-        position = np.array(placed_objects[0].pose.position) + displacement
-        return build(requested.replace(object_position=tuple(position.tolist())))
+    if not deformable:
+        displacement = clearing_displacement(bare, data, requested)
+        if displacement is None and requested.object_position is None and (start != home).any():
+            # a default position has to be clear at the home pose of the hand too
+            displacement = clearing_displacement(bare, _state_at(bare, home), requested)
+        if displacement is not None:
+            position = np.array(placed_items(scene)[0].pose.position) + displacement
+            return build(requested.replace(object_position=tuple(position.tolist())))
     refuse_overlaps(bare, data, scene)
     _warn_of_units(scene)
+    spec.add_key(name=names.START, qpos=start.tolist(), ctrl=start_targets(scene))
     stiffness, switching = _add_contacts(spec, bare, data, scene, home)
     if scene.hand.model is not None:
         silence(spec, bodies)
     add_visuals(spec, _floor_height(scene, bare))
     contact = resolved_contact(scene.requested_contact, timestep)
-    return BuiltScene(scene, spec, compiled(spec, what), bodies, contact, stiffness, switching)
+    model = compiled(spec, _label(scene))
+    return BuiltScene(scene, spec, model, bodies, contact, stiffness, switching)
 
 
 # Parts of a scene
+
+
+def _without_contacts(scene: GraspScene, timestep: float) -> tuple[mujoco.MjSpec, list[str]]:
+    """Assemble hand, objects, surroundings and sensors; also return the touching hand bodies."""
+    hand, touching = carried_hand(*_carrier_key(scene))
+    spec, bodies = hand.copy(), list(touching)
+    _set_options(spec, scene, timestep)
+    placed_objects = placed_items(scene)
+    pose = placed_objects[0].pose
+    slots = [contact_slots(spec, bodies, _add_rigid(spec, placed)) for placed in placed_objects]
+    add_surroundings(spec, scene, pose)
+    if scene.object.elasticity is not None:  # after everything that it can touch
+        add_deformable(spec, scene.object, pose, scene.requested_contact, scene.solver)
+    add_contact_sensors(spec, bodies, slots)
+    add_force_sensors(spec, scene)
+    return spec, bodies
+
+
+def _label(scene: GraspScene) -> str:
+    """Name hand and objects for messages of the compiler."""
+    objects = " and ".join(placed.object.name for placed in placed_items(scene))
+    return f"{scene.hand.name} with {objects}"
 
 
 def _carrier_key(scene: GraspScene) -> tuple[Any, ...]:
