@@ -154,13 +154,8 @@ def analysis_of(
     dofs = [int(model.joint(name).dofadr[0]) for name in hand_joints]
     center = data.xipos[reader.object_body].copy()
     touching = np.array(bodies)[contacts.body]
-    count = len(contacts.points)
-    jacobian = np.zeros((count, 3, len(hand_joints)))
-    for index, (body, point) in enumerate(zip(touching.tolist(), contacts.points, strict=True)):
-        full = np.zeros((3, model.nv))
-        mujoco.mj_jac(model, data, full, None, point, model.body(body).id)
-        jacobian[index] = full[:, dofs]
-    empty = count == 0
+    jacobian = _point_jacobians(model, data, touching.tolist(), contacts.points)[:, :, dofs]
+    empty = len(contacts.points) == 0
     return GraspAnalysis(
         time=when,
         points=contacts.points,
@@ -180,6 +175,16 @@ def analysis_of(
         joint_stiffness=follow.T @ joint_stiffness(model, data, dofs) @ follow,
         contact_stiffness=result.contact_model.used.stiffness,
     )
+
+
+def _point_jacobians(
+    model: mujoco.MjModel, data: mujoco.MjData, bodies: list[str], points: Array
+) -> Array:
+    """Compute the translational Jacobians of points on bodies, (n, 3, nv)."""
+    jacobians = np.zeros((len(points), 3, model.nv))
+    for jacobian, body, point in zip(jacobians, bodies, points, strict=True):
+        mujoco.mj_jac(model, data, jacobian, None, point, model.body(body).id)
+    return jacobians
 
 
 def _checked(result: GraspResult, time: float | None) -> float:

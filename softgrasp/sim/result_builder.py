@@ -60,8 +60,6 @@ FLEX_WARNING = (
     "version, whose flexes have other stiffness; its contacts have MuJoCo's own law "
     "(elasticity.contact_time), not stiffness and damping in N/m and N·s/m"
 )
-
-
 ROLLED = math.radians(30.0)
 """Rotation from which an object was not grasped in its initial orientation [rad]."""
 JOINT = mujoco.mjtTrn.mjTRN_JOINT
@@ -100,15 +98,9 @@ def result_of(
     points = [] if run.diverged else run.contact_points()
     measured = measured_stiffness(points)
     set_values = _set_stiffness(run, measured)
-    normal = force[..., 0].sum(-1)
     if run.finished:
         messages += tuple(stiffness_warnings(measured, set_values))
-        messages += tuple(chatter_warnings(normal, run.built.bodies))
-        messages += rolling_warning(run, quaternion)
-        messages += miss_warnings(
-            run, forces_on_objects(run, force)[..., 0] if scene.objects else normal
-        )
-        messages += closing_warnings(run, normal)
+        messages += _closure_warnings(run, force, quaternion)
     messages += slot_warnings(run, force)
     messages += (FLEX_WARNING.format(version=run.engine.version),) if model.nflex else ()
     hold = hold_test(run, tracks)
@@ -151,7 +143,7 @@ def result_of(
         object_position=position,
         object_quat_wxyz=quaternion,
         contact_bodies=np.array(run.built.bodies),
-        normal_force=normal,
+        normal_force=force[..., 0].sum(-1),
         friction_force=np.hypot(force[..., 1], force[..., 2]).sum(-1),
         in_contact=recording.in_contact[rows].astype(bool),
         pressure=pressure,
@@ -159,6 +151,18 @@ def result_of(
         object_nodes=node_track(model, recording.qpos[rows]) if model.nflex else None,
         **several,
         **sensed(run),
+    )
+
+
+def _closure_warnings(run: FinishedRun, force: Array, quaternion: Array) -> tuple[str, ...]:
+    """Return the warnings about the motion of fingers and object in a run that came to its end."""
+    normal = force[..., 0].sum(-1)
+    on_objects = forces_on_objects(run, force)[..., 0] if run.scene.objects else normal
+    return (
+        *chatter_warnings(normal, run.built.bodies),
+        *rolling_warning(run, quaternion),
+        *miss_warnings(run, on_objects),
+        *closing_warnings(run, normal),
     )
 
 
