@@ -1,7 +1,6 @@
 """Simulated measurements of a finger with known constants, to try calibrations.
 
-``write_sample`` (``softgrasp new photos``) writes photographs and tip forces; the other
-functions return measurements as descriptions.
+``write_sample`` (``softgrasp new photos``) writes photographs and tip forces.
 """
 
 from __future__ import annotations
@@ -14,8 +13,7 @@ import numpy as np
 
 from softgrasp.calibration.objectives import finger_values
 from softgrasp.calibration.stages import VirtualExperiments
-from softgrasp.continuum.settling import settling
-from softgrasp.description.calibration import CalibrationProblem, HungAngles, Release, TipForce
+from softgrasp.description.calibration import CalibrationProblem, TipForce
 from softgrasp.description.soft_finger import SoftFinger
 from softgrasp.errors import ResultError
 from softgrasp.io.files import atomic_path, report_progress, write_text
@@ -101,66 +99,6 @@ def _truth(finger: SoftFinger) -> str:
 # Measurements
 
 
-def synthetic_hung(
-    finger: SoftFinger, masses: Sequence[float], noise: float = 0.0, seed: int = 0
-) -> tuple[HungAngles, ...]:
-    """Simulate joint angles under weights.
-
-    Args:
-        finger: Finger.
-        masses: Masses [kg].
-        noise: Standard deviation of an angle [rad].
-        seed: Seed of the noise.
-    """
-    loads = [HungAngles(mass=mass, angles=(0.0,) * len(finger.joints)) for mass in masses]
-    stiffness = finger_values(finger, "stiffness")[None]
-    shapes = VirtualExperiments(CalibrationProblem(finger=finger)).hung(stiffness, loads)
-    rng = np.random.default_rng(seed)
-    noisy = [shape[0] + noise * rng.standard_normal(shape.shape[1]) for shape in shapes]
-    return tuple(
-        load.replace(angles=tuple(angles.tolist()))
-        for load, angles in zip(loads, noisy, strict=True)
-    )
-
-
-def synthetic_releases(
-    finger: SoftFinger,
-    masses: Sequence[float],
-    noise: float = 0.0,
-    seed: int = 0,
-    *,
-    duration: float = 1.0,
-    rule: str = "paper000",
-) -> tuple[Release, ...]:
-    """Simulate tracks of the tip after weights are released, with overshoots and settling times.
-
-    Args:
-        finger: Finger, with all of its damping.
-        masses: Masses [kg].
-        noise: Standard deviation of a height [m].
-        seed: Seed of the noise.
-        duration: Duration of the tracks, at least 0.6 [s].
-        rule: Settling rule, see ``continuum.settling``.
-    """
-    requested = [Release(mass=mass, times=(0.0, duration), heights=(0.0, 0.0)) for mass in masses]
-    parameters = [finger_values(finger, kind)[None] for kind in ("stiffness", "damping")]
-    experiments = VirtualExperiments(CalibrationProblem(finger=finger))
-    time, heights = experiments.released(parameters[0], parameters[1], requested)
-    rng, releases = np.random.default_rng(seed), []
-    for one, height in zip(requested, heights[0], strict=True):
-        tracked = height + noise * rng.standard_normal(len(height))
-        settling_result = settling(time, height, rule)
-        settled = {"overshoots": settling_result.overshoots, "settling_time": settling_result.time}
-        releases.append(
-            one.replace(
-                times=tuple(time.tolist()),
-                heights=tuple(tracked.tolist()),
-                **(settled if settling_result.time > 0.0 else {}),
-            )
-        )
-    return tuple(releases)
-
-
 def synthetic_forces(
     finger: SoftFinger,
     pressures: Sequence[float] = SYNTHETIC_PRESSURES,
@@ -168,7 +106,6 @@ def synthetic_forces(
     seed: int = 0,
     *,
     repeats: int = REPEATS,
-    gap: float = 0.0,
 ) -> tuple[TipForce, ...]:
     """Simulate forces of the tip on a plate, each pressure several times.
 
@@ -178,11 +115,10 @@ def synthetic_forces(
         noise: Standard deviation of a reading [N].
         seed: Seed of the noise.
         repeats: Readings at each pressure.
-        gap: Gap between plate and tip without pressure [m].
     """
     requested = [TipForce(pressure=pressure, force=0.0) for pressure in pressures]
     parameters = [finger_values(finger, kind)[None] for kind in ("stiffness", "gain")]
-    problem = CalibrationProblem(finger=finger, plate_gap=gap)
+    problem = CalibrationProblem(finger=finger)
     exact = VirtualExperiments(problem).forces(parameters[0], parameters[1], requested)[0]
     rng = np.random.default_rng(seed)
     return tuple(

@@ -170,7 +170,7 @@ def document(result: CrosscheckResult) -> dict[str, Any]:
         "passed": result.passed,
         "message": result.summary,
         "quick": result.quick,
-        "again": result.again,
+        "rerun_command": result.rerun_command,
         "findings": [_finding(finding) for finding in result.findings],
         "engines": {
             name: {"version": engine.version, **engine.parameters}
@@ -267,7 +267,7 @@ class CrosscheckResult:
         )
 
     @property
-    def again(self) -> str:
+    def rerun_command(self) -> str:
         """Command line or Python call that repeats the comparison."""
         return self.command or python_call(self.subject, self.backends, self.tolerances, self.quick)
 

@@ -29,7 +29,7 @@ from softgrasp.rendering.camera import (
 from softgrasp.rendering.overlay import Arrow, Ball, Mark, Rgba
 from softgrasp.rendering.rays import Caster
 from softgrasp.sim.contacts import ContactPoint, contact_points, merged
-from softgrasp.sim.posed_result import PosedResult
+from softgrasp.sim.replayed_result import ReplayedResult
 from softgrasp.sim.result import BodyContact, ContactEvent, GraspResult, GraspStatus, PhaseSpan
 
 Instant = tuple[float, str]
@@ -92,7 +92,7 @@ class VideoPart(NamedTuple):
     is_closing: bool
 
 
-class Playback(PosedResult):
+class Playback(ReplayedResult):
     """States of a finished run, with the marks and colours of its images.
 
     Args:

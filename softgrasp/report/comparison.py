@@ -93,7 +93,7 @@ def write_crosscheck_report(result: CrosscheckResult, directory: str | Path) -> 
         rows=[_row(finding, columns) for finding in result.findings],
         shown=[_figure(part, result) for part in shown],
         engines=_engines(result),
-        command=result.again,
+        command=result.rerun_command,
     )  # fmt: skip
     return [*with_numbers(part.path for part in shown), write_text(directory / REPORT, html)]
 

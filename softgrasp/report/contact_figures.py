@@ -41,8 +41,8 @@ from softgrasp.report.time_series import (
     spans,
     thinned,
 )
-from softgrasp.sim.posed_result import PosedResult
 from softgrasp.sim.quality_log import QualityLog
+from softgrasp.sim.replayed_result import ReplayedResult
 from softgrasp.sim.result import BodyContact, GraspResult, PullTest, SensorReading, column
 
 if TYPE_CHECKING:
@@ -529,12 +529,12 @@ def draw_pulls(result: GraspResult, path: str | Path) -> Path:
 
 def _in_palm(result: GraspResult) -> Array:
     """Positions of the object in the frame of the palm while it is pulled, (T, 3) [m]."""
-    posed, palm = PosedResult(result), names.hand_body(result.scene.hand)
+    replay, palm = ReplayedResult(result), names.hand_body(result.scene.hand)
     relative_positions = np.zeros_like(result.object_position)
     assert result.hold is not None  # there are pulls
     begin = np.searchsorted(result.time, result.hold.pulls[0].start_s)
     for row in range(int(begin), len(relative_positions)):
-        body = posed.pose(float(result.time[row])).body(palm)
+        body = replay.pose(float(result.time[row])).body(palm)
         relative_positions[row] = body.xmat.reshape(3, 3).T @ (
             result.object_position[row] - body.xpos
         )

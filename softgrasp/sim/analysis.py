@@ -21,8 +21,8 @@ from softgrasp.model import names
 from softgrasp.model.effective_mass import actuator_moments, tendon_moments
 from softgrasp.quality import Graspability
 from softgrasp.sim.contacts import GraspContactReader, GraspContacts, object_reach
-from softgrasp.sim.posed_result import PosedResult
 from softgrasp.sim.quality_log import measures_of
+from softgrasp.sim.replayed_result import ReplayedResult
 from softgrasp.sim.result import GraspResult
 
 MAX_STATES = 6
@@ -141,9 +141,9 @@ def analysis_of(
     """
     if result.object_nodes is not None:
         raise ResultError("expected a rigid object to analyse its grasp, found a deformable one")
-    posed = PosedResult(result)
-    when = float(result.time[posed.row(_checked(result, time))[0]])
-    model, data = posed.model, posed.pose(when)
+    replay = ReplayedResult(result)
+    when = float(result.time[replay.row(_checked(result, time))[0]])
+    model, data = replay.model, replay.pose(when)
     mujoco.mj_forward(model, data)  # moments of servos and tendons
     bodies = result.contact_bodies.tolist()
     reader = GraspContactReader(model, bodies)

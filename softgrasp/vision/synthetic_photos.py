@@ -1,8 +1,7 @@
 """Render synthetic photographs of a soft finger whose joint angles are known.
 
 ``softgrasp new photos`` writes them as sample data, and tests measure them. The scene is a
-finger clamped at the left before white paper, rendered by the ray caster, optionally with a
-checkerboard in the finger's middle plane.
+finger clamped at the left before white paper, rendered by the ray caster.
 
 Each rigid link has a profile, an upper and a lower line in the x–z plane of the straight finger:
 smooth above, bellows below. The valleys end exactly in the joints and stay there however the
@@ -28,30 +27,25 @@ from softgrasp.model.compile import compiled
 from softgrasp.model.soft_finger import TIP, add_soft_finger
 from softgrasp.model.visual import Rgba
 from softgrasp.rendering import Camera, open_renderer
-from softgrasp.vision.checkerboard import Checkerboard
 from softgrasp.vision.image import MIN_WIDTH, Image
 
 Faces = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float32]
 
 DISTANCE = 40.0
-"""Default distance of the camera from the finger [m]; nearly a parallel projection."""
+"""Distance of the camera from the finger [m]; nearly a parallel projection."""
 FINE = 1000
 """Narrower images are rendered at twice the size first, because the ray caster samples edges with
 four rays per pixel [pixels]."""
 FINGER_RGBA: Rgba = (0.74, 0.30, 0.16, 1.0)
 CLAMP_RGBA: Rgba = (0.26, 0.27, 0.29, 1.0)
 PAPER_RGB = (0.965, 0.960, 0.950)
-CARD_RGBA: Rgba = (0.95, 0.95, 0.95, 1.0)
 SKY_PIXELS = 16
-INK_RGBA: Rgba = (0.04, 0.04, 0.04, 1.0)
 HIDDEN_GROUP = 4
 LEFT, RIGHT, ABOVE = 0.16, 0.10, 0.10
 """Margins beside and above the straight finger, in its lengths."""
 ASPECT = 4.0 / 3.0
 """Width over height of the image."""
-BOARD_ROWS, BOARD_COLUMNS, BOARD_SQUARE = 5, 7, 0.055
-"""Inner corners of the checkerboard, and the side of its squares in lengths of the finger."""
 DEPTH = 0.4
 """Depth of the valleys over the distance of the joints [–]."""
 FAN = np.radians(40.0)
@@ -76,8 +70,6 @@ class SyntheticPhoto:
     """Column and row of the true tip, (2,)."""
     joint_angles: Array
     """True rotations of the hinges [rad], (n,)."""
-    board: Checkerboard | None
-    """Checkerboard in the image, if there is one."""
 
 
 def synthetic_photo(
@@ -88,10 +80,6 @@ def synthetic_photo(
     light: float = 0.0,
     noise: float = 0.0,
     seed: int = 0,
-    checkerboard: bool = False,
-    distance: float = DISTANCE,
-    camera_angles: tuple[float, float] = (0.0, 0.0),
-    renderer: str = "raycast",
 ) -> SyntheticPhoto:
     """Render a photograph of a finger with known joint angles.
 
@@ -105,10 +93,6 @@ def synthetic_photo(
         light: Unevenness of the light, see ``lit_and_noisy``.
         noise: Standard deviation of the noise [fraction of full scale].
         seed: Seed of the noise.
-        checkerboard: Whether a card with a checkerboard lies in the finger's middle plane.
-        distance: Distance of the camera from the finger [m].
-        camera_angles: Rotation of the camera about the finger, sideways and upwards [rad].
-        renderer: As for ``open_renderer``; the ray caster renders the same image on every host.
 
     Raises:
         DescriptionError: Wrong number of angles, a finger that is not planar, an image that is
@@ -116,24 +100,22 @@ def synthetic_photo(
     """
     angles = _checked(finger, joint_angles, width)
     height = round(width / ASPECT)
-    model = photo_model(finger, board=checkerboard)
+    model = photo_model(finger)
     data = mujoco.MjData(model)
     data.qpos[:] = angles
     mujoco.mj_forward(model, data)
-    camera = finger_view(finger).camera(
-        distance, (degrees(camera_angles[0]), degrees(camera_angles[1]))
-    )
+    camera = finger_view(finger).camera(DISTANCE)
     finer = 2 if width < FINE else 1
-    with open_renderer(model, finer * width, finer * height, renderer) as drawing:
+    # the ray caster renders the same image on every host
+    with open_renderer(model, finer * width, finer * height, "raycast") as drawing:
         drawn = drawing.draw(data, camera)
     if finer > 1:
         quarters = drawn.reshape(height, finer, width, finer, 3)
         drawn = np.rint(quarters.mean(axis=(1, 3), dtype=np.float32)).astype(np.uint8)
     image = lit_and_noisy(drawn, light, noise, seed)
     pixels = camera.project(posed_points(finger, model, data), width, height)[:, :2]
-    metres = 1.0 / camera.pixels_per_metre(distance, height)
-    board = board_of(finger) if checkerboard else None
-    return SyntheticPhoto(image, metres, pixels[:-1], pixels[-1], angles, board)
+    metres = 1.0 / camera.pixels_per_metre(DISTANCE, height)
+    return SyntheticPhoto(image, metres, pixels[:-1], pixels[-1], angles)
 
 
 def _checked(finger: SoftFinger, joint_angles: ArrayLike, width: int) -> Array:
@@ -204,11 +186,11 @@ class View:
     bottom: float
     top: float
 
-    def camera(self, distance: float, rotation_deg: tuple[float, float]) -> Camera:
-        """Place a camera at a distance [m], rotated about the middle sideways and upwards."""
+    def camera(self, distance: float) -> Camera:
+        """Place a camera before the middle at a distance [m]."""
         middle = (0.5 * (self.left + self.right), 0.0, 0.5 * (self.bottom + self.top))
         fovy = 2.0 * degrees(atan(0.5 * (self.top - self.bottom) / distance))
-        return Camera(middle, distance, 90.0 + rotation_deg[0], rotation_deg[1], fovy)
+        return Camera(middle, distance, 90.0, 0.0, fovy)
 
 
 def finger_view(finger: SoftFinger) -> View:
@@ -220,15 +202,7 @@ def finger_view(finger: SoftFinger) -> View:
     return View(left, right, top - (right - left) / ASPECT, top)
 
 
-def board_of(finger: SoftFinger) -> Checkerboard:
-    """Return the checkerboard of a synthetic photograph of this finger."""
-    length = finger.tip[0] - base_start(finger)
-    return Checkerboard(
-        rows=BOARD_ROWS, columns=BOARD_COLUMNS, square=round(BOARD_SQUARE * length, 3)
-    )
-
-
-def photo_model(finger: SoftFinger, *, board: bool = False) -> mujoco.MjModel:
+def photo_model(finger: SoftFinger) -> mujoco.MjModel:
     """Compile the scene: the finger along +x and z up, to be seen along +y.
 
     Raises:
@@ -246,8 +220,6 @@ def photo_model(finger: SoftFinger, *, board: bool = False) -> mujoco.MjModel:
         _add_mesh(spec, name, vertices - origin, faces)
     _add_clamp(spec, finger, half_width)
     _add_paper(spec)
-    if board:
-        _add_board(spec, finger)
     return compiled(spec, finger.name)
 
 
@@ -303,22 +275,6 @@ def _add_paper(spec: mujoco.MjSpec) -> None:
         width=SKY_PIXELS,
         height=6 * SKY_PIXELS,
     )
-
-
-def _add_board(spec: mujoco.MjSpec, finger: SoftFinger) -> None:
-    """Add a card in the finger's middle plane, below its base."""
-    board, view = board_of(finger), finger_view(finger)
-    side = board.square
-    squares = np.array([board.columns + 1, board.rows + 1])
-    size = (squares + 1.2) * side
-    low = np.array([view.left, view.bottom]) + 0.8 * side
-    thin = 0.01 * side
-    middle = low + 0.5 * size
-    _add_box(spec, (middle[0], thin, middle[1]), (0.5 * size[0], thin, 0.5 * size[1]), CARD_RGBA)
-    for column, row in np.ndindex(*squares.tolist()):
-        if (column + row) % 2 == 0:
-            x, z = low + (np.array([column, row]) + 1.1) * side
-            _add_box(spec, (x, 0.0, z), (0.5 * side, thin, 0.5 * side), INK_RGBA)
 
 
 def posed_points(finger: SoftFinger, model: mujoco.MjModel, data: mujoco.MjData) -> Array:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 
 import softgrasp as sg
-from softgrasp.calibration.synthetic import synthetic_forces, synthetic_hung, synthetic_releases
+from softgrasp.calibration.synthetic import synthetic_forces
 from softgrasp.description.calibration import CalibrationProblem
+from tests.support.finger_measurements import synthetic_hung, synthetic_releases
 
 FINGER = sg.io.load_finger("paper000")
 

@@ -15,10 +15,10 @@ from softgrasp.calibration.calibrate import calibrate
 from softgrasp.calibration.optimizers import Swarm
 from softgrasp.calibration.result import CalibrationStatus, calibrated_finger, save_calibration
 from softgrasp.calibration.stages import NAME, Journal, Search
-from softgrasp.calibration.synthetic import synthetic_releases
 from softgrasp.continuum import rld
 from softgrasp.description.calibration import CalibrationProblem, FreeBend
 from tests.calibration.problems import FINGER, hung, pressing, traced
+from tests.support.finger_measurements import synthetic_releases
 
 STIFFNESS = np.array([joint.stiffness for joint in FINGER.joints])
 DAMPING = np.array([joint.damping for joint in FINGER.joints])

@@ -10,8 +10,8 @@ import pytest
 
 import softgrasp as sg
 from softgrasp.calibration.files import load_problem
-from softgrasp.calibration.synthetic import synthetic_releases
 from softgrasp.description.calibration import CalibrationProblem, HungAngles, Release
+from tests.support.finger_measurements import synthetic_releases
 
 HUNG = "mass_g,q1_deg,q2_deg\n0,1.5,1\n20,4,3.5\n"
 

@@ -11,13 +11,12 @@ import softgrasp as sg
 from softgrasp.calibration.synthetic import (
     GRAMS,
     synthetic_forces,
-    synthetic_hung,
-    synthetic_releases,
     write_sample,
 )
 from softgrasp.cli import main
 from softgrasp.errors import ResultError
 from tests.calibration.problems import FINGER
+from tests.support.finger_measurements import synthetic_hung, synthetic_releases
 
 pytest.importorskip("cv2", reason="OpenCV is the extra 'calibrate'")
 

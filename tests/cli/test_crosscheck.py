@@ -68,7 +68,7 @@ def test_a_difference_beyond_tolerance_ends_with_1(
     message = run(*words, "--json", "--no-report").json
     assert message["passed"] is False
     assert message["quick"] is True
-    assert message["again"] == (
+    assert message["rerun_command"] == (
         "softgrasp crosscheck four_finger_askew --backends mujoco,twin --quick"
     )
     assert message["tolerances"]["normal_force_percent"] == 2.0
@@ -102,9 +102,9 @@ def test_the_report_lists_what_ran(run: Run, tmp_path: Path) -> None:
     ran = run(*words, "--out", "out")
     assert ran.code == 0
     message = json.loads((tmp_path / "out" / "crosscheck.json").read_text("utf-8"))
-    assert message["again"] == again
+    assert message["rerun_command"] == again
     page = (tmp_path / "out" / "report.html").read_text("utf-8")
-    assert f"Again: <code>{again}</code>" in html.unescape(page)
+    assert f"Command: <code>{again}</code>" in html.unescape(page)
 
 
 def test_a_simulation_that_diverges_ends_with_4_and_writes_its_files(

@@ -172,8 +172,8 @@ def test_the_same_again_is_a_call_in_python(twin: Twin) -> None:
         quick=True,
     )
     assert (
-        message.again
-        == document(message)["again"]
+        message.rerun_command
+        == document(message)["rerun_command"]
         == (
             "sg.comparison.crosscheck(scene, ('mujoco', 'twin'), "
             "tolerances=sg.comparison.Tolerances(touch_samples=2.0), quick=True)"

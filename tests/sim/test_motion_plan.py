@@ -19,7 +19,7 @@ from softgrasp.model.names import WRIST_JOINTS
 from softgrasp.model.scene import build
 from softgrasp.sim.batch import can_be_batched
 from softgrasp.sim.motion_plan import gravity_steps
-from softgrasp.sim.posed_result import hand_pose_at
+from softgrasp.sim.replayed_result import hand_pose_at
 from tests.support.scenes import pinch
 
 BEFORE = np.array([0.1, 0.0, -1.0])

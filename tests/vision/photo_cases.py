@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
 
 import softgrasp as sg
+from softgrasp.vision.checkerboard import Checkerboard
 from softgrasp.vision.image import Image
 from softgrasp.vision.synthetic_photos import SyntheticPhoto, synthetic_photo
 
@@ -14,6 +16,8 @@ FINGER = sg.io.load_finger("paper000")
 LOADS = (0.0, 0.02, 0.04, 0.07, 0.1)
 """Weights at the tip [kg]."""
 WIDTH = 1280
+SQUARE, MARGIN = 56, 45
+"""Side of a square of the checkerboard, and its distance from the border [pixels]."""
 
 
 @cache
@@ -30,8 +34,19 @@ def photo(load: float) -> SyntheticPhoto:
 
 @cache
 def board_photo() -> SyntheticPhoto:
-    """One with a checkerboard."""
-    return synthetic_photo(FINGER, pose(0.04), WIDTH, checkerboard=True)
+    """A photograph with a checkerboard of 5 × 7 inner corners in its lower left corner."""
+    seen = synthetic_photo(FINGER, pose(0.04), WIDTH)
+    rows, columns = np.indices((6, 8))
+    squares = np.where((rows + columns) % 2 == 0, 10, 242).astype(np.uint8)
+    card = np.pad(squares.repeat(SQUARE, 0).repeat(SQUARE, 1), SQUARE // 2, constant_values=242)
+    image = seen.image.copy()
+    image[-len(card) - MARGIN : -MARGIN, MARGIN : MARGIN + card.shape[1]] = card[..., None]
+    return replace(seen, image=image)
+
+
+def board() -> Checkerboard:
+    """The checkerboard of that photograph, with its true size."""
+    return Checkerboard(rows=5, columns=7, square=SQUARE * board_photo().metres_per_px)
 
 
 def rms_deg(errors: np.ndarray) -> float:

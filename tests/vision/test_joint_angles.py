@@ -18,6 +18,7 @@ from tests.vision.photo_cases import (  # noqa: E402
     FINGER,
     LOADS,
     WIDTH,
+    board,
     board_photo,
     photo,
     pose,
@@ -189,7 +190,7 @@ def test_a_checkerboard_takes_perspective_and_tilt_out():
         borderMode=cv2.BORDER_REPLICATE,
     )
     crooked = measure_photo(image, FINGER)
-    straight = measure_photo(image, FINGER, scale=seen.board)
+    straight = measure_photo(image, FINGER, scale=board())
     assert rms_deg(crooked.angles - pose(0.04)) > 1.0
     assert rms_deg(straight.angles - pose(0.04)) < LIMIT_DEG[1280]
     by_joints = measure_photo(straight.image, FINGER, scale="joints")
@@ -198,6 +199,6 @@ def test_a_checkerboard_takes_perspective_and_tilt_out():
 
 def test_a_checkerboard_in_a_straight_image_gives_its_scale():
     seen = board_photo()
-    measured = measure_photo(seen.image, FINGER, scale=seen.board)
+    measured = measure_photo(seen.image, FINGER, scale=board())
     assert measured.metres_per_px == pytest.approx(seen.metres_per_px, rel=0.002)
     assert rms_deg(measured.angles - pose(0.04)) < LIMIT_DEG[1280]

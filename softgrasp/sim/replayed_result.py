@@ -1,6 +1,6 @@
-"""Pose a result at any time: states of its model, and the pose of its hand.
+"""Replay a result: the state of its model, and the pose of its hand, at any time of the run.
 
-``PosedResult`` rebuilds the scene of a recorded run, for figures, videos, viewers and analysis.
+``ReplayedResult`` rebuilds the model of a recorded run, for figures, videos, viewers and analysis.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from softgrasp.model.scene import compile_model
 from softgrasp.sim.result import GraspResult, column
 
 
-class PosedResult:
-    """A finished run as states of its model, posed at any time of the run.
+class ReplayedResult:
+    """A recorded run whose model can be set to its state at any time of the run.
 
     Args:
-        result: The run; its scene is built anew.
+        result: Recorded run; its model is compiled anew.
     """
 
     def __init__(self, result: GraspResult) -> None:
@@ -105,7 +105,7 @@ def hand_pose_at(result: GraspResult, row: int) -> Array:
     if not scene.on_wrist:
         return home_pose(scene)
     if isinstance(scene.arm, HandCarrier):
-        data = PosedResult(result).pose(float(result.time[row]))
+        data = ReplayedResult(result).pose(float(result.time[row]))
         palm = data.body(names.hand_body(scene.hand))
         return transform(palm.xpos, palm.xquat)
     joints = [column(result.joint_names, name) for name in names.carrier_joints(scene)]
