@@ -218,7 +218,7 @@ def draw_rests(run: RestsRun, path: str | Path) -> Path:
     from matplotlib.lines import Line2D
 
     space = bool(np.abs(run.chain.backbone[..., 1]).max() > MIN_OFFSET)
-    with style.figure(path, SPACE_HEIGHT if space else POSES_HEIGHT, numbers=False) as figure:
+    with style.figure(path, SPACE_HEIGHT if space else POSES_HEIGHT) as (figure, _):
         panels = _pose_panels(figure, VIEWS[space], run.arm.gravity[2] > 0.0)
         for axes, view in zip(panels, VIEWS[space], strict=True):
             for case, color in enumerate(_colors(len(run.experiment.cases))):
@@ -243,13 +243,16 @@ def draw_poses(run: MotionRun, path: str | Path) -> Path:
 
     rows, view = pose_rows(run.run), (0, 2)
     colors = _shades(len(rows))
-    with style.figure(path, POSES_HEIGHT) as figure:
+    with style.figure(path, POSES_HEIGHT) as (figure, table):
         panels = _pose_panels(figure, (view, view), run.arm.gravity[2] > 0.0)
         for axes, name in zip(panels, (CHAIN, LUMPED), strict=True):
             shapes = run.chain if name == CHAIN else run.lumped
             for row, color in zip(rows, colors, strict=True):
                 _pose(axes, shapes, row, view, color, "-")
+                axis_name = f"{name} {run.run.times[row]:.2f} s"
+                table.add_points(axis_name, "xz", "m", shapes.backbone[row][:, view])
             tip = shapes.ends[:, -1]
+            table.add_points(f"{name} tip", "xz", "m", tip[:, view])
             axes.plot(tip[:, 0], tip[:, 2], color=style.INK, linewidth=0.8, linestyle=DASHES[2])
             axes.set_title(_model_words(run, name))
         _same_part(panels)
@@ -268,7 +271,7 @@ def draw_motion(run: MotionRun, path: str | Path) -> Path:
     Raises:
         ResultError: The place cannot be written.
     """
-    with style.figure(path, MOTION_HEIGHT, numbers=False) as figure:
+    with style.figure(path, MOTION_HEIGHT) as (figure, _):
         grid = style.panels(figure, 2, 2, margins=MARGINS, gaps=GAPS)
         position_axes, bend, speed, error = (
             figure.add_subplot(grid[k // 2, k % 2]) for k in range(4)
@@ -301,7 +304,7 @@ def draw_reach(run: ReachRun, path: str | Path) -> Path:
     Raises:
         ResultError: The place cannot be written.
     """
-    with style.figure(path, POSES_HEIGHT, numbers=False) as figure:
+    with style.figure(path, POSES_HEIGHT) as (figure, _):
         panels = _pose_panels(figure, ((0, 2), (0, 1)), run.arm.gravity[2] > 0.0)
         for axes, (across, along) in zip(panels, ((0, 2), (0, 1)), strict=True):
             axes.plot(run.chain[:, across], run.chain[:, along], "o", color=style.POSITION,
@@ -319,7 +322,7 @@ def draw_refinement(run: RefinementRun, path: str | Path) -> Path:
     Raises:
         ResultError: The place cannot be written.
     """
-    with style.figure(path, SMALL_HEIGHT, numbers=False) as figure:
+    with style.figure(path, SMALL_HEIGHT) as (figure, _):
         grid = style.panels(figure, 1, 2, margins=MARGINS, gaps=GAPS)
         left, right = (figure.add_subplot(grid[0, k]) for k in range(2))
         series = ((run.chain, "chain", style.POSITION), (run.lumped, "lumped", style.TARGET))

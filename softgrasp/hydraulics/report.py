@@ -313,11 +313,13 @@ def draw_pressures(run: ArmRun, path: str | Path) -> Path:
         ResultError: The place cannot be written.
     """
     used = _used(run)
-    with style.figure(path, HEIGHT) as figure:
+    with style.figure(path, HEIGHT) as (figure, table):
         left, right = _two(figure)
-        _lines(left, run, run.commanded[:, used], _chamber_names(used), "torque of the motor [N·m]")
         names = _chamber_names(used)
-        _lines(right, run, 1e-6 * run.pressures[:, used], names, "pressure in the chamber [MPa]")
+        _lines(left, table, run, run.commanded[:, used], names, "torque of the motor [N·m]")
+        _lines(
+            right, table, run, 1e-6 * run.pressures[:, used], names, "pressure in the chamber [MPa]"
+        )
         style.legend(figure, left.get_lines()[: len(used)])
         _finish(figure, run, (left, right))
     return Path(path)
@@ -334,11 +336,14 @@ def _two(figure: figure_Figure) -> tuple[Axes, Axes]:
     return figure.add_subplot(grid[0, 0]), figure.add_subplot(grid[0, 1])
 
 
-def _lines(axes: Axes, run: ArmRun, values: Array, names: Sequence[str], title: str) -> None:
-    """One a column; dashed where they may hide one another."""
+def _lines(
+    axes: Axes, table: style.Table, run: ArmRun, values: Array, names: Sequence[str], title: str
+) -> None:
+    """Draw one line per column, dashed where lines may coincide."""
     styles = zip(values.T, names, cycle(style.SERIES), cycle(DASHES), strict=False)
     for line, name, color, dashes in styles:
-        axes.plot(run.times, line, color=color, linestyle=dashes, label=name, linewidth=1.5)
+        table.plot(axes, run.times, line, f"{name} {title}", color=color, linestyle=dashes,
+                   label=name, linewidth=1.5)  # fmt: skip
     axes.set_title(title)
 
 
@@ -361,10 +366,10 @@ def draw_curvatures(run: ArmRun, path: str | Path) -> Path:
         ResultError: The place cannot be written.
     """
     names, curvatures = curvature_lines(run)
-    with style.figure(path, HEIGHT) as figure:
+    with style.figure(path, HEIGHT) as (figure, table):
         left, right = _two(figure)
-        _lines(left, run, curvatures, names, "curvature [1/m]")
-        _lines(right, run, 1e3 * run.lengths, _sections(run), "length of the axis [mm]")
+        _lines(left, table, run, curvatures, names, "curvature [1/m]")
+        _lines(right, table, run, 1e3 * run.lengths, _sections(run), "length of the axis [mm]")
         style.legend(figure, left.get_lines()[: len(names)])
         right.legend(loc="best")
         _finish(figure, run, (left, right))
@@ -383,18 +388,19 @@ def draw_tip(run: ArmRun, path: str | Path) -> Path:
         ResultError: The place cannot be written.
     """
     sections = len(run.arm.sections)
-    with style.figure(path, HEIGHT) as figure:
+    with style.figure(path, HEIGHT) as (figure, table):
         left, right = _two(figure)
         for axis, color in enumerate(style.AXES_COLORS):
             for section in range(sections):
                 last = section == sections - 1
-                left.plot(
-                    run.times, run.ends[:, section, axis], color=color,
+                label = f"{'xyz'[axis]} of {run.arm.sections[section].name}"
+                table.plot(
+                    left, run.times, run.ends[:, section, axis], f"{label} [m]", color=color,
                     linestyle="-" if last else DASHES[2], linewidth=1.4 if last else 1.0,
-                    label=f"{'xyz'[axis]} of {run.arm.sections[section].name}",
+                    label=label,
                 )  # fmt: skip
         left.set_title("end of the section, base frame [m]")
-        _lines(right, run, run.speeds, _sections(run), "speed of the end [m/s]")
+        _lines(right, table, run, run.speeds, _sections(run), "speed of the end [m/s]")
         right.legend(loc="best")
         style.legend(figure, left.get_lines())
         _finish(figure, run, (left, right))
@@ -412,7 +418,10 @@ def draw_poses(run: ArmRun, path: str | Path) -> Path:
     rows = pose_rows(run)
     flip = -1.0 if run.arm.gravity[2] > 0.0 else 1.0
     flat = _flat(run)
-    with style.figure(path, POSES_HEIGHT) as figure:
+    with style.figure(path, POSES_HEIGHT) as (figure, table):
+        for row in rows:
+            table.add_points(f"{run.times[row]:.2f} s", "xyz", "m", run.backbone[row])
+        table.add_points("tip", "xyz", "m", run.ends[:, -1])
         columns, side = (1, 2.4) if flat else (2, 0.65)
         grid = style.panels(figure, 1, columns, margins=(side, 1.3 + side, 0.55, 0.35), gaps=GAPS)
         colors = colormaps["viridis_r"](np.linspace(0.08, 1.0, len(rows)))
@@ -482,7 +491,7 @@ def draw_motions(result: ArmCalibrationResult, path: str | Path) -> Path:
         sizes = [len(m.times) * len(m.rows[0]) for m in problem.motions if m.held_out == held]
         parts[held] = np.split(simulated, np.cumsum(sizes)[:-1]) if sizes else []
     count = len(problem.motions)
-    with style.figure(path, 0.9 + 2.3 * count) as figure:
+    with style.figure(path, 0.9 + 2.3 * count) as (figure, table):
         grid = style.panels(figure, count, 1, margins=(0.75, 0.15, 0.5, 0.6), gaps=(0.3, 0.45))
         for index, (label, motion) in enumerate(zip(problem.labels, problem.motions, strict=True)):
             axes = figure.add_subplot(grid[index, 0])
@@ -493,6 +502,12 @@ def draw_motions(result: ArmCalibrationResult, path: str | Path) -> Path:
             )
             for number, (name, measured, simulated) in enumerate(columns):
                 color = style.SERIES[number % len(style.SERIES)]
+                unit = "mm" if motion.ends else "°"
+                table.add({
+                    f"{label} time [s]": motion.times,
+                    f"{label} {name} measured [{unit}]": factor * measured,
+                    f"{label} {name} simulated [{unit}]": factor * simulated,
+                })  # fmt: skip
                 axes.plot(
                     motion.times, factor * measured, "o", color=color, ms=4, mew=0, alpha=0.45
                 )

@@ -15,6 +15,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from pathlib import Path
 
 import numpy as np
@@ -125,13 +126,14 @@ def write_csv(path: Path, headers: Sequence[str], rows: Iterable[Sequence[str | 
     return write_text(path, stream.getvalue())
 
 
-def write_columns(path: Path, columns: Mapping[str, Array]) -> Path:
-    """Write named columns of equal length, (m,) each.
+def write_columns(path: Path, columns: Mapping[str, Array | Sequence[str | float]]) -> Path:
+    """Write named columns side by side; shorter ones end with empty cells.
 
     Raises:
         ResultError: The file cannot be written.
     """
-    return write_csv(path, list(columns), np.column_stack(list(columns.values())).tolist())
+    cells = (v.tolist() if isinstance(v, np.ndarray) else v for v in columns.values())
+    return write_csv(path, list(columns), zip_longest(*cells, fillvalue=""))
 
 
 def with_numbers(figures: Iterable[Path]) -> list[Path]:

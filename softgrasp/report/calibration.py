@@ -266,13 +266,16 @@ def draw_shapes(result: CalibrationResult, path: str | Path) -> Path | None:
     low, high = seen.min(axis=0) - EDGE_MM, seen.max(axis=0) + EDGE_MM
     wide = (style.WIDTH - 0.65 - 0.3 * (columns - 1)) / columns
     tall = wide * float((high - low)[1] / (high - low)[0])
-    with style.figure(path, 0.7 + (tall + 0.4) * rows) as figure:
+    with style.figure(path, 0.7 + (tall + 0.4) * rows) as (figure, table):
         grid = style.panels(figure, rows, columns, margins=(0.55, 0.1, 0.5, 0.55), gaps=(0.3, 0.45))
         for index, (load, angles) in enumerate(zip(loads, simulated, strict=True)):
             axes = figure.add_subplot(grid[index // columns, index % columns])
-            axes.plot(*pairs[index][1], color=style.POSITION, marker=".", ms=4, label="simulated")
+            measured, simulated_line = pairs[index]
+            axes.plot(*simulated_line, color=style.POSITION, marker=".", ms=4, label="simulated")
             # open rings, so that neither curve hides the other
-            axes.plot(*pairs[index][0], "o", color=style.LOST, mfc="none", ms=7, label="measured")
+            axes.plot(*measured, "o", color=style.LOST, mfc="none", ms=7, label="measured")
+            for kind, points in (("measured", measured), ("simulated", simulated_line)):
+                table.add_points(f"{MM * load.mass:g} g {kind}", "xz", "mm", np.stack(points, -1))
             left = DEGREES * np.sqrt(np.mean(np.square(angles[0] - np.array(load.angles))))
             suffix = ", held out" if load.held_out else ""
             axes.set_title(f"{MM * load.mass:g} g{suffix}: {left:.2f}° rms")
@@ -303,7 +306,7 @@ def draw_angles(result: CalibrationResult, path: str | Path) -> Path | None:
     if "springs" not in result.residual or result.problem.static_objective != "angles":
         return None
     stage = result.stage("springs")
-    with style.figure(path, 3.2) as figure:
+    with style.figure(path, 3.2) as (figure, table):
         grid = style.panels(figure, 1, 2, margins=(0.6, 0.8, 0.5, 0.35), gaps=(0.6, 0.3))
         both, left = (figure.add_subplot(grid[0, column]) for column in range(2))
         every = np.concatenate([stage.measured, stage.simulated]) * DEGREES
@@ -321,7 +324,8 @@ def draw_angles(result: CalibrationResult, path: str | Path) -> Path | None:
                 color = style.SERIES[index % len(style.SERIES)]
                 face = "white" if held_out else color
                 both.plot(x, y, "o", ms=4, color=color, mfc=face)
-                label = None if held_out else joint
+                suffix, label = (" held out", None) if held_out else ("", joint)
+                table.add({f"{joint}{suffix} measured [°]": x, f"{joint}{suffix} simulated [°]": y})
                 left.plot(x, y - x, "o", ms=4, color=color, mfc=face, label=label)
         both.set_title(
             "simulated angle [°]" + ("; open: held out" if stage.held_out_labels else "")
@@ -338,13 +342,15 @@ def draw_releases(result: CalibrationResult, path: str | Path) -> Path | None:
     if "dampers" not in result.residual or result.problem.release_objective != "settling":
         return None
     stage = result.stage("dampers")
-    with style.figure(path, 2.8) as figure:
+    with style.figure(path, 2.8) as (figure, table):
         grid = style.panels(figure, 1, 2, margins=(0.6, 0.15, 0.65, 0.6), gaps=(0.6, 0.3))
         for index, (start, label) in enumerate(
             (("settling time ", "settling time [s]"), ("overshoots ", "overshoots"))
         ):
             axes = figure.add_subplot(grid[0, index])
-            _bars(axes, stage, start)
+            names, measured, simulated = _bars(axes, stage, start)
+            table.add({"weight": names, f"measured {label}": measured,
+                       f"simulated {label}": simulated})  # fmt: skip
             axes.set_title(label)
             axes.set_xlabel("weight released")
         handles, _ = figure.axes[0].get_legend_handles_labels()
@@ -352,9 +358,10 @@ def draw_releases(result: CalibrationResult, path: str | Path) -> Path | None:
     return Path(path)
 
 
-def _bars(axes: Axes, stage: StageResult, start: str) -> None:
+def _bars(axes: Axes, stage: StageResult, start: str) -> tuple[Sequence[Any], ...]:
+    """Draw measured beside simulated bars; return weights, measured and simulated values."""
     rows = [
-        (label.removeprefix(start) + mark, measured, simulated)
+        (label.removeprefix(start) + mark, float(measured), simulated)
         for labels, values, simulated_values, mark in (
             (stage.labels, stage.measured, stage.simulated, ""),
             (stage.held_out_labels, stage.held_out_measured, stage.held_out_simulated,
@@ -374,6 +381,7 @@ def _bars(axes: Axes, stage: StageResult, start: str) -> None:
     if start.startswith("overshoots"):
         axes.yaxis.set_major_locator(MaxNLocator(integer=True))
     axes.grid(visible=False, axis="x")
+    return [name.replace("\n", ", ") for name in names], measured, simulated
 
 
 def draw_settling(result: CalibrationResult, path: str | Path) -> Path | None:
@@ -389,22 +397,28 @@ def draw_settling(result: CalibrationResult, path: str | Path) -> Path | None:
     )
     columns = min(len(releases), 2)
     rows = -(-len(releases) // columns)
-    with style.figure(path, 0.8 + 1.9 * rows) as figure:
+    with style.figure(path, 0.8 + 1.9 * rows) as (figure, table):
         grid = style.panels(figure, rows, columns, margins=(0.6, 0.15, 0.5, 0.55), gaps=(0.5, 0.5))
         for index, (one, height) in enumerate(zip(releases, heights[0], strict=True)):
             axes = figure.add_subplot(grid[index // columns, index % columns])
             settled = settling(time, height, result.problem.release_rule)
             middle = float(np.mean(height[len(height) // 2 :]))
-            axes.plot(time, MM * (height - middle), color=style.POSITION, lw=1.1, label="simulated")
+            name = f"{MM * one.mass:g} g tip height"
+            table.plot(
+                axes, time, MM * (height - middle), f"{name} simulated [mm]",
+                color=style.POSITION, lw=1.1, label="simulated",
+            )  # fmt: skip
             if one.times:
                 measured = np.array(one.heights)
                 level = np.mean(measured[len(measured) // 2 :])
-                axes.plot(
-                    one.times, MM * (measured - level), color=style.LOST, lw=0.8, label="measured"
-                )
-            axes.plot(
-                settled.extremum_times, MM * (settled.extremum_heights - middle), "o", ms=3.5,
-                color=style.TARGET, label="counted",
+                table.plot(
+                    axes, one.times, MM * (measured - level), f"{name} measured [mm]",
+                    color=style.LOST, lw=0.8, label="measured",
+                )  # fmt: skip
+            table.plot(
+                axes, settled.extremum_times, MM * (settled.extremum_heights - middle),
+                f"{name} counted [mm]", ls="", marker="o", ms=3.5, color=style.TARGET,
+                label="counted",
             )  # fmt: skip
             if np.isfinite(settled.time):
                 axes.axvline(settled.time, color=style.MUTED, lw=0.9, ls="--")
@@ -432,10 +446,12 @@ def draw_forces(result: CalibrationResult, path: str | Path) -> Path | None:
     parameters = [finger_values(result.finger, kind)[None] for kind in ("stiffness", "gain")]
     curve = VirtualExperiments(result.problem).forces(parameters[0], parameters[1], grid)[0]
     there = VirtualExperiments(result.problem).forces(parameters[0], parameters[1], forces)[0]
-    with style.figure(path, 2.9) as figure:
+    with style.figure(path, 2.9) as (figure, table):
         panels = style.panels(figure, 1, 2, margins=(0.6, 0.15, 0.5, 0.35), gaps=(0.6, 0.3))
         left, right = (figure.add_subplot(panels[0, column]) for column in range(2))
-        left.plot([p.pressure / 1e3 for p in grid], curve, color=style.POSITION, label="simulated")
+        pressures = [p.pressure / 1e3 for p in grid]
+        table.plot(left, pressures, curve, "simulated force [N]", "pressure [kPa]",
+                   color=style.POSITION, label="simulated")  # fmt: skip
         for held_out, name in ((False, "measured"), (True, "measured, held out")):
             some = [i for i, one in enumerate(forces) if one.held_out == held_out]
             if not some:
@@ -443,6 +459,8 @@ def draw_forces(result: CalibrationResult, path: str | Path) -> Path | None:
             x = np.array([forces[i].pressure / 1e3 for i in some])
             y = np.array([forces[i].force for i in some])
             face = "white" if held_out else style.LOST
+            table.add({f"pressure, {name} [kPa]": x, f"force, {name} [N]": y,
+                       f"simulated − {name} [N]": there[some] - y})  # fmt: skip
             for axes, values in ((left, y), (right, there[some] - y)):
                 axes.plot(x, values, "o", color=style.LOST, mfc=face, ms=4, label=name)
         left.set_title("force at the tip [N]")
@@ -463,9 +481,14 @@ def draw_parameters(result: EstimatedParameters, path: str | Path) -> Path | Non
     stages = [stage for stage in result.stages if len(stage.names) > 1]
     if not stages:
         return None
-    with style.figure(path, 2.9) as figure:
+    with style.figure(path, 2.9) as (figure, table):
         grid = style.panels(figure, 1, len(stages), margins=(0.6, 0.15, 0.5, 0.35), gaps=(0.6, 0.3))
         for index, stage in enumerate(stages):
+            unit, factor = _display_unit(stage)
+            columns = {"value": stage.values, "standard error": stage.uncertainty.errors,
+                       "lower bound": stage.lower, "upper bound": stage.upper}  # fmt: skip
+            table.add({f"{stage.name} parameter": stage.names})
+            table.add({f"{stage.name} {k} [{unit}]": factor * v for k, v in columns.items()})
             _parameters(figure.add_subplot(grid[0, index]), stage, set(result.undetermined))
     return Path(path)
 
@@ -523,12 +546,15 @@ def draw_correlation(result: EstimatedParameters, path: str | Path) -> Path | No
     if not stages:
         return None
     count = len(stages)
-    with style.figure(path, 3.4, 0.6 + 3.1 * count) as figure:
+    with style.figure(path, 3.4, 0.6 + 3.1 * count) as (figure, table):
         grid = style.panels(figure, 1, count, margins=(0.5, 0.8, 0.4, 0.35), gaps=(0.7, 0.3))
         for index, stage in enumerate(stages):
             axes = figure.add_subplot(grid[0, index])
             unknown = ~np.isfinite(stage.uncertainty.relative)
             shown = np.where(unknown | unknown[:, None], np.nan, stage.uncertainty.correlation)
+            table.add({f"{stage.name} parameter": stage.names})
+            table.add({f"{stage.name} correlation with {name}": row for name, row in
+                       zip(stage.names, shown, strict=True)})  # fmt: skip
             axes.set_facecolor(style.RULE)
             heat_map = axes.imshow(shown, vmin=-1, vmax=1, cmap="RdBu_r")
             marks = np.arange(len(stage.names))
@@ -544,11 +570,11 @@ def draw_correlation(result: EstimatedParameters, path: str | Path) -> Path | No
 def draw_fitness(result: EstimatedParameters, path: str | Path) -> Path:
     """Draw the objective of all particles and the best so far (Hadi et al. 2025, Figure 8)."""
     count = len(result.stages)
-    with style.figure(path, 3.0) as figure:
+    with style.figure(path, 3.0) as (figure, table):
         grid = style.panels(figure, 1, count, margins=(0.65, 0.15, 0.5, 0.35), gaps=(0.6, 0.3))
         for index, stage in enumerate(result.stages):
             unit = _objective_unit(result, stage)
-            _fitness(figure.add_subplot(grid[0, index]), stage, unit)
+            _fitness(figure.add_subplot(grid[0, index]), table, stage, unit)
     return Path(path)
 
 
@@ -564,7 +590,8 @@ def _objective_unit(result: EstimatedParameters, stage: StageResult) -> str:
     return squared
 
 
-def _fitness(axes: Axes, stage: StageResult, unit: str) -> None:
+def _fitness(axes: Axes, table: style.Table, stage: StageResult, unit: str) -> None:
+    quantity = f"objective [{unit}]" if unit else "objective"
     swarm = [step for step in stage.history if len(step.fitness) > 1]
     for number, step in enumerate(swarm, start=1):
         axes.plot(
@@ -572,11 +599,18 @@ def _fitness(axes: Axes, stage: StageResult, unit: str) -> None:
             color=style.SERIES[0], alpha=0.35, mew=0,
         )  # fmt: skip
     best = [step.best for step in stage.history]
-    axes.plot(np.arange(1, len(best) + 1), best, color=style.LOST, lw=1.4)
-    axes.set_yscale("log")
     steps = "iteration" if len(swarm) == len(stage.history) else "step"
+    table.plot(axes, np.arange(1, len(best) + 1), best, f"{stage.name} best {quantity}", steps,
+               color=style.LOST, lw=1.4)  # fmt: skip
+    if swarm:
+        sizes = [len(step.fitness) for step in swarm]
+        table.add({
+            f"{stage.name} {steps} of particle": np.repeat(np.arange(len(swarm)) + 1, sizes),
+            f"{stage.name} particle {quantity}": np.concatenate([one.fitness for one in swarm]),
+        })  # fmt: skip
+    axes.set_yscale("log")
     axes.set_xlabel(steps)
-    axes.set_ylabel(f"objective [{unit}]" if unit else "objective")
+    axes.set_ylabel(quantity)
     axes.set_title(f"{stage.name}, {stage.evaluations} evaluations")
 
 
@@ -597,7 +631,7 @@ def draw_boxes(result: EstimatedParameters, path: str | Path) -> Path | None:
     if not stages:
         return None
     columns = max(len(stage.names) for stage in stages)
-    with style.figure(path, 0.5 + 1.75 * len(stages)) as figure:
+    with style.figure(path, 0.5 + 1.75 * len(stages)) as (figure, table):
         grid = style.panels(
             figure, len(stages), columns, margins=(0.6, 0.1, 0.45, 0.3), gaps=(0.36, 0.42)
         )
@@ -605,7 +639,7 @@ def draw_boxes(result: EstimatedParameters, path: str | Path) -> Path | None:
             bests = _bests(stage)
             for column, name in enumerate(stage.names):
                 axes = figure.add_subplot(grid[row, column])
-                _boxes(axes, stage, bests[:, :, column], name)
+                table.add(_boxes(axes, stage, bests[:, :, column], name))
                 if row == len(stages) - 1:
                     axes.set_xlabel("iteration")
     return Path(path)
@@ -626,7 +660,8 @@ def _bests(stage: StageResult) -> Array:
     return np.array(bests)
 
 
-def _boxes(axes: Axes, stage: StageResult, bests: Array, name: str) -> None:
+def _boxes(axes: Axes, stage: StageResult, bests: Array, name: str) -> dict[str, Array]:
+    """Draw the boxes of a parameter; return the personal best of each particle by iterations."""
     unit, factor = _display_unit(stage)
     groups = [bests[i : i + GROUP].mean(axis=0) * factor for i in range(0, len(bests), GROUP)]
     axes.boxplot(
@@ -644,6 +679,9 @@ def _boxes(axes: Axes, stage: StageResult, bests: Array, name: str) -> None:
     axes.set_xticks(marks, [str(group_index * GROUP) for group_index in marks])
     axes.set_title(name if index else f"{name} [{unit}]")
     axes.grid(visible=False, axis="x")
+    ends = (min((k + 1) * GROUP, len(bests)) for k in range(len(groups)))
+    return {f"{name} [{unit}] until iteration {end}": group
+            for end, group in zip(ends, groups, strict=True)}  # fmt: skip
 
 
 def draw_overlays(
@@ -670,7 +708,7 @@ def draw_overlays(
     low, high = _crop([*outlines, *moved])
     wide = (style.WIDTH - 0.2 - 0.15 * (COLUMNS - 1)) / COLUMNS
     tall = wide * float((high - low)[1] / (high - low)[0])
-    with style.figure(path, 0.65 + tall * rows + 0.35 * (rows - 1)) as figure:
+    with style.figure(path, 0.65 + tall * rows + 0.35 * (rows - 1)) as (figure, table):
         grid = style.panels(figure, rows, COLUMNS, margins=(0.1, 0.1, 0.1, 0.55), gaps=(0.15, 0.35))
         for index, (mass, photo) in enumerate(photos):
             detected, simulated = outlines[index], moved[index]
@@ -678,6 +716,8 @@ def draw_overlays(
             axes.imshow(photo.image, alpha=0.55)
             axes.plot(*detected.T, color=style.LOST, lw=1.2, label="detected in the photograph")
             axes.plot(*simulated.T, color=style.POSITION, lw=1.0, ls="--", label="simulated")
+            for kind, outline in (("detected", detected), ("simulated", simulated)):
+                table.add_points(f"{1e3 * mass:g} g {kind}", "xy", "px", outline)
             axes.set_title(f"{1e3 * mass:g} g")
             axes.set_xlim(low[0], high[0])
             axes.set_ylim(high[1], low[1])

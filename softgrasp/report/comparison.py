@@ -59,6 +59,7 @@ MARKERS = "os^v"
 BAND = "#f3dfa8"
 """Colour of the tolerance band."""
 MS = 1e3
+STEP = "time step [ms]"
 
 
 class Figure(NamedTuple):
@@ -225,11 +226,11 @@ def verdict(finding: Finding) -> str:
 
 def draw_release(runs: ReleaseRuns, tolerances: Tolerances, path: str | Path) -> Path:
     """Draw the tip height after the release, and the joint-angle differences below it."""
-    with style.figure(path, 4.6) as figure:
+    with style.figure(path, 4.6) as (figure, table):
         grid = style.panels(figure, 2, 1, margins=(0.75, 0.15, 0.5, 0.5), gaps=(0.3, 0.45))
         upper, lower = (figure.add_subplot(grid[row, 0]) for row in range(2))
-        _draw_tip_height(upper, runs)
-        _draw_residual(lower, runs, tolerances.trajectory_deg)
+        _draw_tip_height(upper, table, runs)
+        _draw_residual(lower, table, runs, tolerances.trajectory_deg)
         keys = engine_keys(runs.moving)
         if runs.without_hk is not None:
             keys.append(line_key(style.MUTED, "MuJoCo with damping c only, without h·k", "-", 0.8))
@@ -238,45 +239,47 @@ def draw_release(runs: ReleaseRuns, tolerances: Tolerances, path: str | Path) ->
     return Path(path)
 
 
-def _draw_tip_height(axes: Axes, runs: ReleaseRuns) -> None:
+def _draw_tip_height(axes: Axes, table: style.Table, runs: ReleaseRuns) -> None:
     plain = runs.without_hk
     if plain is not None:
-        axes.plot(plain.time, MM * plain.tip[:, 1], color=style.MUTED, lw=0.8)
+        name = "MuJoCo without h·k height [mm]"
+        table.plot(axes, plain.time, MM * plain.tip[:, 1], name, color=style.MUTED, lw=0.8)
     for index, name in enumerate(runs.moving):
         motion = runs.motion(name)
-        axes.plot(
-            motion.time, MM * motion.tip[:, 1], color=style.SERIES[index], ls=DASHES[index % 4],
-            lw=1.6 if index == 0 else 1.3,
+        table.plot(
+            axes, motion.time, MM * motion.tip[:, 1], f"{name} height [mm]",
+            color=style.SERIES[index], ls=DASHES[index % 4], lw=1.6 if index == 0 else 1.3,
         )  # fmt: skip
         style.time_limits(axes, motion.time)
     axes.set_title(f"height of the tip after {MM * runs.release.tip_mass:g} g were released")
     axes.set_ylabel("height [mm]")
 
 
-def _draw_residual(axes: Axes, runs: ReleaseRuns, tolerance: float) -> None:
+def _draw_residual(axes: Axes, table: style.Table, runs: ReleaseRuns, tolerance: float) -> None:
     first, *others = runs.moving
     reference = runs.motion(first)
-    for index, name in enumerate(others, start=1):
-        difference = np.degrees(np.abs(runs.motion(name).angles - reference.angles)).max(axis=1)
-        axes.semilogy(
-            reference.time,
-            np.maximum(difference, MIN_DIFFERENCE),
-            color=style.SERIES[index],
-            lw=1.0,
-        )
+    differences = [
+        np.degrees(np.abs(runs.motion(name).angles - reference.angles)).max(axis=1)
+        .clip(MIN_DIFFERENCE) for name in others
+    ]  # fmt: skip
+    for index, (name, difference) in enumerate(zip(others, differences, strict=True), start=1):
+        table.plot(
+            axes, reference.time, difference, f"{name} difference from {first} [deg]",
+            color=style.SERIES[index], lw=1.0,
+        )  # fmt: skip
+    axes.set_yscale("log")
     axes.axhline(tolerance, color=style.LOST, lw=0.9, ls="--")
-    axes.set_ylim(*_residual_limits(axes, tolerance))
+    axes.set_ylim(*_residual_limits(differences, tolerance))
     axes.set_title(f"largest difference of a joint angle from {first}")
     axes.set_ylabel("difference [deg]")
     axes.set_xlabel("time [s]")
     style.time_limits(axes, reference.time)
 
 
-def _residual_limits(axes: Axes, tolerance: float) -> tuple[float, float]:
+def _residual_limits(differences: Sequence[Array], tolerance: float) -> tuple[float, float]:
     """Axis limits from below the median difference to above the tolerance."""
-    lines = [np.asarray(line.get_ydata(), dtype=float) for line in axes.get_lines()[:-1]]
-    usual = min(float(np.median(line)) for line in lines)
-    largest = max(float(line.max()) for line in lines)
+    usual = min(float(np.median(one)) for one in differences)
+    largest = max(float(one.max()) for one in differences)
     low = min(0.2 * usual, 0.1 * tolerance) if tolerance else 0.2 * usual
     return max(low, MIN_DIFFERENCE), 3.0 * max(largest, tolerance, 10.0 * MIN_DIFFERENCE)
 
@@ -285,13 +288,11 @@ def draw_mode(runs: ReleaseRuns, tolerances: Tolerances, path: str | Path) -> Pa
     """Draw frequency and damping ratio of the first mode over the time step."""
     from matplotlib.patches import Patch
 
-    with style.figure(path, 2.9) as figure:
+    with style.figure(path, 2.9) as (figure, table):
         grid = style.panels(figure, 1, 2, margins=(0.75, 0.15, 0.55, 0.6), gaps=(0.75, 0.3))
         left, right = (figure.add_subplot(grid[0, column]) for column in range(2))
-        _mode_panel(left, runs, "frequency", tolerances.frequency_percent)
-        left.set_title("frequency [Hz]")
-        _mode_panel(right, runs, "ratio", tolerances.damping_ratio_percent)
-        right.set_title("damping ratio ζ [–]")
+        _mode_panel(left, table, runs, "frequency [Hz]", tolerances.frequency_percent)
+        _mode_panel(right, table, runs, "damping ratio ζ [–]", tolerances.damping_ratio_percent)
         first = next(iter(runs.moving))
         keys = [
             *engine_keys(runs.moving, marks=True),
@@ -303,12 +304,16 @@ def draw_mode(runs: ReleaseRuns, tolerances: Tolerances, path: str | Path) -> Pa
     return Path(path)
 
 
-def _mode_panel(axes: Axes, runs: ReleaseRuns, field: str, percent: float) -> None:
+def _mode_panel(
+    axes: Axes, table: style.Table, runs: ReleaseRuns, title: str, percent: float
+) -> None:
     """Draw one property of the first mode, with that of the linear mode."""
+    field = "frequency" if title.startswith("frequency") else "ratio"
+    axes.set_title(title)
     axes.axhline(getattr(runs.linear[0.0], field), color=style.INK, lw=0.9, ls=":")
     steps = np.array(sorted(step for step in runs.linear if step > 0.0))
     stepped = [getattr(runs.linear[step], field) for step in steps.tolist()]
-    axes.plot(MS * steps, stepped, color=style.INK, lw=0.9)
+    table.plot(axes, MS * steps, stepped, f"linear mode {title}", STEP, color=style.INK, lw=0.9)
     for index, (name, motions) in enumerate(runs.moving.items()):
         timesteps = np.array(sorted(motions))
         values = np.array([getattr(runs.mode(name, step), field) for step in timesteps.tolist()])
@@ -317,8 +322,8 @@ def _mode_panel(axes: Axes, runs: ReleaseRuns, field: str, percent: float) -> No
             axes.fill_between(
                 MS * timesteps, values - band, values + band, color=BAND, alpha=0.6, lw=0
             )
-        marks(axes, MS * timesteps, values, index)
-    axes.set_xlabel("time step [ms]")
+        marks(axes, table, MS * timesteps, values, f"{name} {title}", index)
+    axes.set_xlabel(STEP)
     axes.set_xlim(0.0, None)
     axes.ticklabel_format(useOffset=False)
 
@@ -329,19 +334,19 @@ def draw_convergence(runs: ReleaseRuns, tolerances: Tolerances, path: str | Path
     if not refined:
         return None
     steps = runs.convergence(refined[0]).timesteps
-    with style.figure(path, 3.2) as figure:
+    with style.figure(path, 3.2) as (figure, table):
         grid = style.panels(figure, 1, 1, margins=(0.75, 0.15, 0.55, 0.6))
         axes = figure.add_subplot(grid[0, 0])
         keys = [
             *engine_keys(runs.moving, marks=True),
-            *_draw_engine_differences(axes, runs, refined),
+            *_draw_engine_differences(axes, table, runs, refined),
         ]
-        _draw_order(axes, runs, refined)
+        _draw_order(axes, table, runs, refined)
         axes.axhline(tolerances.trajectory_deg, color=style.LOST, lw=0.9, ls="--")
         axes.set_xscale("log", base=2)
         axes.set_yscale("log")
         axes.set_xticks(MS * steps, [f"{MS * step:g}" for step in steps])
-        axes.set_xlabel("time step [ms]")
+        axes.set_xlabel(STEP)
         axes.set_ylabel("difference of a joint angle [deg]")
         keys += [
             line_key(style.MUTED, "order 1, from the finest step", ":", 1.2),
@@ -351,7 +356,9 @@ def draw_convergence(runs: ReleaseRuns, tolerances: Tolerances, path: str | Path
     return Path(path)
 
 
-def _draw_engine_differences(axes: Axes, runs: ReleaseRuns, refined: Sequence[str]) -> list[Line2D]:
+def _draw_engine_differences(
+    axes: Axes, table: style.Table, runs: ReleaseRuns, refined: Sequence[str]
+) -> list[Line2D]:
     """Draw differences from the first engine at equal time steps; return legend entries."""
     first, *others = refined
     keys = []
@@ -359,20 +366,22 @@ def _draw_engine_differences(axes: Axes, runs: ReleaseRuns, refined: Sequence[st
         shared = [step for step in runs.moving[name] if step in runs.moving[first]]
         motions = [(runs.moving[name][step], runs.moving[first][step]) for step in shared]
         difference = [np.degrees(np.abs(a.angles - b.angles)).max() for a, b in motions]
-        axes.plot(
-            MS * np.array(shared), np.maximum(difference, MIN_DIFFERENCE), color=style.INK,
-            marker="D", ms=3.5, lw=1.0,
+        table.plot(
+            axes, MS * np.array(shared), np.maximum(difference, MIN_DIFFERENCE),
+            f"{name} from {first} [deg]", STEP, color=style.INK, marker="D", ms=3.5, lw=1.0,
         )  # fmt: skip
         keys.append(line_key(style.INK, f"{name} from {first}", "-", 1.0, "D"))
     return keys
 
 
-def _draw_order(axes: Axes, runs: ReleaseRuns, refined: Sequence[str]) -> None:
+def _draw_order(axes: Axes, table: style.Table, runs: ReleaseRuns, refined: Sequence[str]) -> None:
     """Draw each engine's difference from its finest step, and a guide of order 1."""
     for index, name in enumerate(runs.moving):
         if name in refined:
             convergence = runs.convergence(name)
-            marks(axes, MS * convergence.timesteps[:-1], convergence.deviation[:-1], index)
+            label = f"{name} from its finest step [deg]"
+            timesteps = MS * convergence.timesteps[:-1]
+            marks(axes, table, timesteps, convergence.deviation[:-1], label, index)
     steps, deviation = (
         runs.convergence(refined[0]).timesteps,
         runs.convergence(refined[0]).deviation,
@@ -392,10 +401,10 @@ def draw_forces(runs: GraspRuns, path: str | Path) -> Path | None:
         return None
     worst = max(bodies, key=lambda body: _spread(runs, body))
     count = len(runs.resting)
-    with style.figure(path, 2.9) as figure:
+    with style.figure(path, 2.9) as (figure, table):
         grid = style.panels(figure, 1, 2, margins=(0.65, 0.15, 0.55, 0.6), gaps=(0.6, 0.3))
         left, right = (figure.add_subplot(grid[0, column]) for column in range(2))
-        for index, result in enumerate(runs.resting.values()):
+        for index, (name, result) in enumerate(runs.resting.items()):
             color = style.SERIES[index]
             values = [force_at(result, body) for body in bodies]
             width = 0.8 / count
@@ -405,7 +414,9 @@ def draw_forces(runs: GraspRuns, path: str | Path) -> Path | None:
                 left.bar_label(bars, [f"{value:.4g}" for value in values], fontsize=6.5, padding=1)
             column = result.contact_bodies.tolist().index(worst)
             force = np.maximum(result.normal_force[:, column], MIN_FORCE_SHOWN)
-            right.plot(result.time, force, color=color, lw=1.3, ls=DASHES[index % 4])
+            table.add({"body": bodies, f"{name} at rest [N]": values})
+            table.plot(right, result.time, force, f"{name} {worst} [N]", color=color, lw=1.3,
+                       ls=DASHES[index % 4])  # fmt: skip
         left.set_xticks(np.arange(len(bodies)), bodies, rotation=90 if len(bodies) > 8 else 0)
         left.set_ylim(0.0, 1.1 * left.get_ylim()[1])
         left.set_title("at rest")
@@ -451,13 +462,14 @@ def draw_loads(runs: GraspRuns, tolerances: Tolerances, path: str | Path) -> Pat
         return None
     scale, unit = load_scale(runs)
     loads = [scale * load for load in runs.loads]
-    with style.figure(path, 1.4 + 0.5 * len(runs.held)) as figure:
+    with style.figure(path, 1.4 + 0.5 * len(runs.held)) as (figure, table):
         grid = style.panels(figure, 1, 1, margins=(0.85, 0.2, 0.55, 0.6))
         axes = figure.add_subplot(grid[0, 0])
         relative_tolerance = 0.01 * tolerances.threshold_percent
         ends = [scale * middles[0] * (1.0 + sign * relative_tolerance) for sign in (-1, 1)]
         axes.axvspan(*ends, color=BAND, alpha=0.6, lw=0)
         for row, (name, held) in enumerate(runs.held.items()):
+            table.add({f"load [{unit}]": loads, f"{name} held": held})
             middle = runs.thresholds[name].middle
             _load_row(axes, row, loads, held, None if middle is None else scale * middle)
         axes.set_xscale("log")
@@ -511,7 +523,7 @@ def draw_steps(runs: GraspRuns, tolerances: Tolerances, path: str | Path) -> Pat
     if not bodies or max(map(len, runs.finer.values())) < 2:
         return None
     first = next(iter(runs.finer))
-    with style.figure(path, 2.7) as figure:
+    with style.figure(path, 2.7) as (figure, table):
         grid = style.panels(figure, 1, 1, margins=(0.75, 0.15, 0.55, 0.6))
         axes = figure.add_subplot(grid[0, 0])
         for index, (name, runs_by_step) in enumerate(runs.finer.items()):
@@ -520,15 +532,16 @@ def draw_steps(runs: GraspRuns, tolerances: Tolerances, path: str | Path) -> Pat
             if name == first:
                 band = 0.01 * tolerances.normal_force_percent * forces
                 axes.fill_between(MS * steps, forces - band, forces + band, color=BAND, alpha=0.6)
-            axes.plot(
-                MS * steps, forces, color=style.SERIES[index], marker=MARKERS[index % 4],
-                ms=4.5 + 2.5 * index, lw=1.0, mfc=style.SERIES[index] if index == 0 else "none",
+            table.plot(
+                axes, MS * steps, forces, f"{name} mean force [N]", STEP,
+                color=style.SERIES[index], marker=MARKERS[index % 4], ms=4.5 + 2.5 * index,
+                lw=1.0, mfc=style.SERIES[index] if index == 0 else "none",
             )  # fmt: skip
         ticks = sorted({step for runs_by_step in runs.finer.values() for step in runs_by_step})
         axes.set_xscale("log", base=2)
         axes.set_xticks([MS * step for step in ticks], [f"{MS * step:g}" for step in ticks])
         axes.minorticks_off()
-        axes.set_xlabel("time step [ms]")
+        axes.set_xlabel(STEP)
         axes.set_ylabel(f"mean {force_name(runs.closing).lower()} at rest [N]")
         style.set_min_span(axes, 0.1 * float(np.mean(axes.get_ylim())))
         keys: list[Line2D | Patch] = [
@@ -541,10 +554,10 @@ def draw_steps(runs: GraspRuns, tolerances: Tolerances, path: str | Path) -> Pat
     return Path(path)
 
 
-def marks(axes: Axes, x: Sequence[float] | Array, y: Sequence[float] | Array, index: int) -> None:
-    """Draw the points of an engine; later engines get larger, open markers."""
-    axes.plot(
-        x, y, color=style.SERIES[index], marker=MARKERS[index % 4], ls="",
+def marks(axes: Axes, table: style.Table, x: Array, y: Array, name: str, index: int) -> None:
+    """Draw the points of an engine over time steps; later engines get larger, open markers."""
+    table.plot(
+        axes, x, y, name, STEP, color=style.SERIES[index], marker=MARKERS[index % 4], ls="",
         ms=4.5 + 2.5 * index, mfc=style.SERIES[index] if index == 0 else "none",
     )  # fmt: skip
 

@@ -32,12 +32,14 @@ from softgrasp.report.formatting import newtons, signed
 from softgrasp.report.grasp_text import let_go_s, out_of_hand
 from softgrasp.report.time_series import (
     PHASE_BAR_HEIGHT,
+    TIME,
     body_rows,
     draw_phase_bar,
     mark_phases,
     merged,
     peaks,
     phase_key,
+    sampled,
     spans,
     thinned,
 )
@@ -123,7 +125,8 @@ def draw_contacts(result: GraspResult, path: str | Path) -> Path:
     below = len(palm) * (ROW_HEIGHT + PALM_GAP)
     height = max(ROW_HEIGHT * rows + below - (0.0 if rows else PALM_GAP), ROW_HEIGHT)
     height += 0.75 + bar_height + footer
-    with style.figure(path, height, numbers=False) as figure:
+    with style.figure(path, height) as (figure, table):
+        table.add(sampled(_contact_columns(result)))
         if has_phases(result):
             draw_phase_bar(figure, result)
         if cells:
@@ -140,6 +143,17 @@ def draw_contacts(result: GraspResult, path: str | Path) -> Path:
         figure.text(0.06, 0.06 / height, lines, fontsize=7, color=style.MUTED, va="bottom")
         style.legend(figure, _legend_entries(result))
     return Path(path)
+
+
+def _contact_columns(result: GraspResult) -> dict[str, Array]:
+    """Contact forces of each body of the hand, and whether contact is established (0 or 1)."""
+    columns = {TIME: result.time}
+    for index, body in enumerate(result.contact_bodies.tolist()):
+        label = body_label(result.contact_of(body))
+        columns[f"{label} normal force [N]"] = result.normal_force[:, index]
+        columns[f"{label} friction force [N]"] = result.friction_force[:, index]
+        columns[f"{label} in contact"] = result.in_contact[:, index].astype(float)
+    return columns
 
 
 def _cells(result: GraspResult, touched: set[str]) -> dict[tuple[int, int], str]:
@@ -306,7 +320,9 @@ def draw_quality(result: GraspResult, path: str | Path) -> Path:
     """
     log = result.quality_log
     assert log is not None  # checked by the caller
-    with style.figure(path, 3.6, numbers=False) as figure:
+    with style.figure(path, 3.6) as (figure, table):
+        columns = {TIME: log.time, "ε": log.epsilon, "friction margin": log.margin}
+        table.add(sampled(columns))  # the margin is empty without contact force
         grid = style.panels(figure, 2, 1, margins=(0.6, 0.1, 0.5, 0.3), gaps=(0.0, 0.42))
         above = figure.add_subplot(grid[0])
         below = figure.add_subplot(grid[1], sharex=above)
@@ -368,7 +384,8 @@ def draw_sensors(result: GraspResult, path: str | Path) -> Path:
         ResultError: The file cannot be written.
     """
     rows = _rows(result)
-    with style.figure(path, SENSOR_ROW_HEIGHT * len(rows) + 0.7, numbers=False) as figure:
+    with style.figure(path, SENSOR_ROW_HEIGHT * len(rows) + 0.7) as (figure, table):
+        table.add(sampled(_sensor_columns(result)))
         grid = style.panels(figure, len(rows), 2, margins=(0.6, 1.35, 0.5, 0.35), gaps=(1.75, 0.4))
         for index, row in enumerate(rows):
             for column, draw in enumerate(row):
@@ -378,6 +395,18 @@ def draw_sensors(result: GraspResult, path: str | Path) -> Path:
                 style.time_limits(axes, result.time)
         style.edge_labels(figure)
     return Path(path)
+
+
+def _sensor_columns(result: GraspResult) -> dict[str, Array]:
+    """Reported value of each channel, and the true value where they differ."""
+    columns = {TIME: result.time}
+    for name, reading in result.sensors.items():
+        for index, channel in enumerate(reading.channels):
+            reported, truth = reading.values[:, index], reading.truth[:, index]
+            columns[f"{name}.{channel}"] = reported
+            if not np.array_equal(reported, truth):
+                columns[f"{name}.{channel} truth"] = truth
+    return columns
 
 
 def _rows(result: GraspResult) -> list[list[Draw]]:
@@ -459,11 +488,14 @@ def draw_tactile(result: GraspResult, path: str | Path) -> Path:
     rows = math.ceil(len(readings) / columns)
     top = max((float(np.abs(reading.values[-1]).max()) for reading in readings), default=0.0)
     scale = Normalize(0.0, top or 1.0)
-    with style.figure(path, TACTILE_PANEL_HEIGHT * rows + 0.9) as figure:
+    with style.figure(path, TACTILE_PANEL_HEIGHT * rows + 0.9) as (figure, table):
         grid = style.panels(figure, rows, columns, margins=(0.55, 1.0, 0.55, 0.4), gaps=(0.3, 0.45))
         for index, reading in enumerate(readings):
             axes = figure.add_subplot(grid[index // columns, index % columns])
             _draw_map(axes, reading, scale)
+            along, around = np.indices(reading.taxels[-1].shape).reshape(2, -1)
+            force = f"{reading.sensor.name} normal force [N]"
+            table.add({"row": along, "column": around, force: reading.taxels[-1].ravel()})
             axes.tick_params(labelleft=index % columns == 0)
         style.edge_labels(figure, x="column, around the body", y="row, along the body")
         width, height = figure.get_size_inches().tolist()
@@ -510,13 +542,13 @@ def draw_pulls(result: GraspResult, path: str | Path) -> Path:
     """
     assert result.hold is not None  # there are pulls
     pulls = result.hold.pulls
-    with style.figure(path, 3.4) as figure:
+    with style.figure(path, 3.4) as (figure, table):
         grid = style.panels(figure, 1, 1, margins=(0.75, 0.1, 0.55, 0.55), gaps=(0.0, 0.0))
         axes = figure.add_subplot(grid[0])
         # a wrist yields to the pull
         position = _in_palm(result) if result.scene.on_wrist else result.object_position
         for pull, color in zip(pulls, cycle(style.SERIES)):
-            _draw_pull(axes, result.time, position, pull, color)
+            _draw_pull(axes, table, result.time, position, pull, color)
         axes.axvline(pulls[0].friction_N, color=style.MUTED, lw=0.8, ls="--", label="µ·ΣN")
         widest = max(1e3 * pull.drop_m for pull in pulls)
         axes.set_ylim(0.0, max(BEYOND * widest, 1e-3))
@@ -541,12 +573,15 @@ def _in_palm(result: GraspResult) -> Array:
     return relative_positions
 
 
-def _draw_pull(axes: Axes, time: Array, position: Array, pull: PullTest, color: str) -> None:
+def _draw_pull(
+    axes: Axes, table: style.Table, time: Array, position: Array, pull: PullTest, color: str
+) -> None:
     first = min(int(np.searchsorted(time, pull.start_s, side="right")), len(time) - 1)
     rows = (time > pull.start_s) & (time <= pull.end_s)  # the previous pull ends at its start
     force = pull.rate_N_s * (time[rows] - pull.start_s)
     displacement_mm = 1e3 * np.linalg.norm(position[rows] - position[first], axis=1)
-    axes.plot(*thinned(force, displacement_mm), color=color, label=pull.name)
+    name, over = f"{pull.name} displacement [mm]", f"{pull.name} force [N]"
+    table.plot(axes, *thinned(force, displacement_mm), name, over, color=color, label=pull.name)
     if pull.slip_force_N is not None:
         axes.plot(
             pull.slip_force_N,
@@ -592,7 +627,7 @@ def _row(
     lines = ["\n".join(_wrapped(caption)) for caption in captions]
     below = 24 + 46 * max(text.count("\n") + 1 for text in lines)
     width, height = len(images) * (SIZE[0] + GAP) + GAP, ABOVE + SIZE[1] + below
-    with style.figure(path, height / style.DPI, width / style.DPI) as figure:
+    with style.figure(path, height / style.DPI, width / style.DPI) as (figure, _):
         for column, (image, title, text) in enumerate(zip(images, titles, lines, strict=True)):
             left = GAP + column * (SIZE[0] + GAP)
             middle = (left + 0.5 * SIZE[0]) / width

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from softgrasp._version import __version__
 from softgrasp.io.files import write_text
+from softgrasp.io.tables import with_numbers
 from softgrasp.rendering.keyframes import key_frames
 from softgrasp.rendering.video import Image, VideoInfo, render_video
 from softgrasp.report import grasp_tables, grasp_text
@@ -39,7 +40,7 @@ from softgrasp.report.grasp_text import (
     sensor_rows,
 )
 from softgrasp.report.style import WIDTH
-from softgrasp.report.time_series import draw_joints, draw_object, write_numbers
+from softgrasp.report.time_series import draw_joints, draw_object
 from softgrasp.sim.result import GraspResult, GraspStatus
 
 if TYPE_CHECKING:
@@ -164,9 +165,7 @@ def _write_figures(result: GraspResult, directory: Path, update: Progress) -> li
     if result.hold is not None and result.hold.pulls:
         figures = (*figures, (PULLS, draw_pulls))
     for name, draw in figures:
-        drawn = draw(result, directory / name)
-        write_numbers(result, drawn)
-        written += [drawn, drawn.with_suffix(".csv")]
+        written += with_numbers([draw(result, directory / name)])
         update(name, 1.0)
     return written
 

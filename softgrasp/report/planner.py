@@ -196,7 +196,9 @@ def draw_directions(planned: PlannedGrasps, path: Path) -> Path:
     table = planned.table
     score = _numbers(table, "score")
     ends = _ends(score)
-    with style.figure(path, 4.6, 9.6) as figure:
+    directions = dict(zip(("x", "y", "z"), _directions(table).T, strict=True))
+    with style.figure(path, 4.6, 9.6) as (figure, columns):
+        columns.add(directions | {"status": table["status"].tolist(), planned.plan.rank_by: score})
         for index, (side, title) in enumerate(HALVES):
             axes = figure.add_axes((0.03 + 0.45 * index, 0.11, 0.42, 0.8))
             _globe(axes, title)
@@ -303,7 +305,11 @@ def equal_area(directions: Array, side: float) -> Array:
 def draw_scores(planned: PlannedGrasps, path: Path) -> Path:
     """Draw the score over drift, and over the rank."""
     score = _numbers(planned.table, "score")
-    with style.figure(path, 3.3) as figure:
+    drift = drift_of(planned)
+    moved = 1e3 * _numbers(planned.table, drift.column)
+    with style.figure(path, 3.3) as (figure, columns):
+        columns.add({f"{drift.name} [mm]": moved, planned.plan.rank_by: score,
+                     "bodies in contact": _numbers(planned.table, "contacts")})  # fmt: skip
         grid = style.panels(figure, 1, 2, margins=(0.7, 0.25, 0.5, 0.35), gaps=(0.95, 0.3))
         _over_drift(figure.add_subplot(grid[0]), planned, score)
         _over_rank(figure.add_subplot(grid[1]), planned, score[np.isfinite(score)])

@@ -1,31 +1,27 @@
-"""Style of all figures: colours, fonts, panel grid, and the CSV file beside each figure.
+"""Style of all figures: colours, fonts, panel grid, and the CSV table beside each figure.
 
-``figure`` opens a matplotlib figure, writes it as a PNG, and writes the drawn numbers into a CSV
-file of the same name. The numbers are read back from the matplotlib artists (lines, error bars,
-scatter points, bars, maps) in the units of their axes, so that figure and table cannot differ.
-This takes 150 lines once; returning the numbers from each of the about 40 figures in eleven modules
-would take as many. Margins are fixed distances in inches: matplotlib's layout
+``figure`` opens a matplotlib figure and a ``Table``; at the end it writes the figure as a PNG and
+the table as a CSV of the same name. Margins are fixed distances in inches: matplotlib's layout
 engines measure every text twice and take ten times as long.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from softgrasp.io.files import atomic_path
-from softgrasp.io.tables import write_csv
+from softgrasp.io.tables import write_columns
 from softgrasp.mechanics.transforms import Array
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
-    from matplotlib.axis import Axis
-    from matplotlib.container import ErrorbarContainer
     from matplotlib.figure import Figure
     from matplotlib.gridspec import GridSpec
     from matplotlib.lines import Line2D
@@ -78,43 +74,81 @@ _RC: dict[Any, Any] = {
     "ytick.labelsize": 7.5,
 }
 
-HEADS = ("panel", "series", "x_axis", "x", "y_axis", "y", "value")
-"""Columns of the CSV; ``value`` is the number of a map cell, empty for all other marks."""
-Row = tuple[str | float, ...]
-SHARED_X, SHARED_Y = "shared x", "shared y"
-"""Group ids of the axis labels that all panels of a figure share."""
 
-Mark = tuple[str, float, float, float | str]
-LineStyle = tuple[str, ...]
+class Table:
+    """Numbers that a figure shows, as columns named with their units."""
+
+    def __init__(self) -> None:
+        self.columns: dict[str, list[str | float]] = {}
+
+    def add(self, columns: Mapping[str, Array | Sequence[Any]]) -> None:
+        """Append columns of equal length; a first column that is there already is shared.
+
+        Args:
+            columns: Values by name; the first column holds what the others are plotted over.
+        """
+        for index, (name, values) in enumerate(columns.items()):
+            cells = np.asarray(values).tolist()
+            if index == 0 and self.columns.get(name) == cells:
+                continue
+            names = (name if k == 1 else f"{name} ({k})" for k in count(1))
+            self.columns[next(one for one in names if one not in self.columns)] = cells
+
+    def add_points(self, name: str, axes: str, unit: str, points: Array) -> None:
+        """Append points, one column per axis.
+
+        Args:
+            name: Name of the points, before that of the axis.
+            axes: Letters of the axes, such as ``xz``.
+            unit: Unit of the coordinates.
+            points: Coordinates, (n, len(axes)).
+        """
+        names = (f"{name} {axis} [{unit}]" for axis in axes)
+        self.add(dict(zip(names, points.T, strict=True)))
+
+    def plot(
+        self, axes: Axes, x: Any, y: Any, name: str, over: str = "time [s]", **style: Any
+    ) -> Line2D:
+        """Plot a line and append its points.
+
+        Args:
+            axes: The panel.
+            x: Abscissae, (n,).
+            y: Ordinates, (n,).
+            name: Column name of the ordinates.
+            over: Column name of the abscissae.
+            style: Options of ``Axes.plot``.
+        """
+        self.add({over: x, name: y})
+        (line,) = axes.plot(x, y, **style)
+        return line
 
 
 @contextmanager
-def figure(
-    path: str | Path, height: float, width: float = WIDTH, *, numbers: bool = True
-) -> Iterator[Figure]:
-    """Open a figure that is written as a PNG, with its numbers in a CSV, when the block ends.
+def figure(path: str | Path, height: float, width: float = WIDTH) -> Iterator[tuple[Figure, Table]]:
+    """Open a figure and its table, which are written when the block ends.
 
     Args:
-        path: The ``.png`` to write; it is written atomically.
+        path: The ``.png`` to write, atomically; the table becomes a ``.csv`` of the same name, and
+            none where it has no columns.
         height: Height [in].
         width: Width [in].
-        numbers: Whether the drawn numbers are written into a ``.csv`` of the same name; False where
-            the caller writes a more complete table.
 
     Raises:
-        ResultError: The file cannot be written.
+        ResultError: A file cannot be written.
     """
     from matplotlib import rc_context
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
+    table = Table()
     with rc_context(_RC):
         canvas = FigureCanvasAgg(Figure(figsize=(width, height), dpi=DPI))
-        yield canvas.figure
+        yield canvas.figure, table
         with atomic_path(path) as temporary:
             canvas.figure.savefig(temporary, format="png", dpi=DPI)
-        if numbers and (rows := drawn_numbers(canvas.figure)):
-            write_csv(Path(path).with_suffix(".csv"), HEADS, rows)
+    if table.columns:
+        write_columns(Path(path).with_suffix(".csv"), table.columns)
 
 
 def panels(
@@ -165,8 +199,8 @@ def legend(figure: Figure, handles: Sequence[Artist], columns: int = 6) -> None:
 def edge_labels(figure: Figure, *, x: str = "time [s]", y: str = "", above: float = 0.0) -> None:
     """Label the axes that all panels share; ``above`` raises the x label [in]."""
     width, height = figure.get_size_inches().tolist()
-    figure.text(0.5, (0.08 + above) / height, x, ha="center", va="bottom", gid=SHARED_X)
-    figure.text(0.08 / width, 0.5, y, ha="left", va="center", rotation="vertical", gid=SHARED_Y)
+    figure.text(0.5, (0.08 + above) / height, x, ha="center", va="bottom")
+    figure.text(0.08 / width, 0.5, y, ha="left", va="center", rotation="vertical")
 
 
 def annotate(axes: Axes, text: str) -> None:
@@ -190,144 +224,3 @@ def set_min_span(axes: Axes, span: float) -> None:
     missing = max(span - (high - low), 0.0)
     axes.set_ylim(low - 0.5 * missing, high + 0.5 * missing)
     axes.locator_params(axis="y", nbins=6)
-
-
-def drawn_numbers(figure: Figure) -> list[Row]:
-    """Read all points, bars and map cells of a figure back, in the units of its axes.
-
-    Lines and areas that span a whole panel, such as limits and shading, are not included.
-
-    Args:
-        figure: A finished figure.
-
-    Returns:
-        Rows with the columns ``HEADS``.
-    """
-    shared = {text.get_gid(): text.get_text() for text in figure.texts}
-    rows: list[Row] = []
-    for number, axes in enumerate(figure.axes, start=1):
-        panel = axes.get_title(loc="left") or axes.get_title() or f"panel {number}"
-        x_axis = axes.get_xlabel() or shared.get(SHARED_X, "")
-        y_axis = axes.get_ylabel() or shared.get(SHARED_Y, "")
-        names = _tick_names(axes.xaxis), _tick_names(axes.yaxis)
-        for series, x, y, value in _marks(axes):
-            labels = names[0].get(x, x), names[1].get(y, y)
-            rows.append((panel, series, x_axis, labels[0], y_axis, labels[1], value))
-    return rows
-
-
-def _tick_names(axis: Axis) -> dict[float, str]:
-    """Text labels of ticks, such as the names of bars, by tick position."""
-    from matplotlib.ticker import FixedFormatter, FixedLocator, FuncFormatter
-
-    formatter, locator = axis.get_major_formatter(), axis.get_major_locator()
-    is_fixed = isinstance(formatter, FixedFormatter | FuncFormatter)
-    if not is_fixed or not isinstance(locator, FixedLocator):
-        return {}
-    locations: list[float] = np.asarray(locator(), float).tolist()
-    texts = formatter.format_ticks(locations)
-    return {location: text for location, text in zip(locations, texts, strict=True) if text}
-
-
-def _marks(axes: Axes) -> Iterator[Mark]:
-    yield from _lines(axes)
-    yield from _error_bars(axes)
-    yield from _dots(axes)
-    yield from _bars(axes)
-    yield from _maps(axes)
-
-
-def _lines(axes: Axes) -> Iterator[Mark]:
-    with_bars = {part for bars in _error_containers(axes) for part in (bars[0], *bars[1])}
-    for index, line in enumerate(axes.lines, start=1):
-        # lines across a whole panel are given in axes coordinates
-        if line in with_bars or line.get_transform() != axes.transData:
-            continue
-        points = np.asarray(line.get_xydata(), float)
-        yield from ((_name(line, "line", index), x, y, "") for x, y in points.tolist())
-
-
-def _error_containers(axes: Axes) -> list[ErrorbarContainer]:
-    from matplotlib.container import ErrorbarContainer
-
-    return [one for one in axes.containers if isinstance(one, ErrorbarContainer)]
-
-
-def _name(artist: Any, kind: str, index: int) -> str:
-    """Name of an artist: its label, its legend entry, or its number."""
-    label = str(artist.get_label())
-    if label and not label.startswith("_"):
-        return label
-    labels = _legend_labels(artist) if kind == "line" else set()
-    return labels.pop() if len(labels) == 1 else f"{kind} {index}"
-
-
-def _legend_labels(line: Line2D) -> set[str]:
-    """Legend labels of a line: of entries with its style, else with its colour."""
-    keys, line_style = _keys(line), _line_style(line)
-    return set(keys.get(line_style) or keys.get(line_style[:1]) or ())
-
-
-def _keys(line: Line2D) -> dict[LineStyle, set[str]]:
-    """Legend labels of a figure by line style, and by colour alone."""
-    from matplotlib.lines import Line2D
-
-    legends = [line.axes.get_legend() if line.axes is not None else None]
-    legends += line.get_figure(root=True).legends  # type: ignore[union-attr]
-    labels_of_style: dict[LineStyle, set[str]] = {}
-    for handle in (one for legend in legends if legend for one in legend.legend_handles):
-        if isinstance(handle, Line2D):
-            for line_style in (_line_style(handle), _line_style(handle)[:1]):
-                labels_of_style.setdefault(line_style, set()).add(str(handle.get_label()))
-    return labels_of_style
-
-
-def _line_style(line: Line2D) -> LineStyle:
-    """Colour, dashes and marker of a line."""
-    from matplotlib.colors import to_hex
-
-    return to_hex(line.get_color()), str(line.get_linestyle()), str(line.get_marker())
-
-
-def _error_bars(axes: Axes) -> Iterator[Mark]:
-    """Points with error bars; the two ends of a bar are separate rows."""
-    for index, bars in enumerate(_error_containers(axes), start=1):
-        name = _name(bars, "points", index)
-        if bars[0] is not None:
-            points = np.asarray(bars[0].get_xydata(), float).tolist()
-            yield from ((name, x, y, "") for x, y in points)
-        for end in (end for part in bars[2] for bar in part.get_segments() for end in bar):
-            yield f"{name}, end of a bar", float(end[0]), float(end[1]), ""
-
-
-def _dots(axes: Axes) -> Iterator[Mark]:
-    from matplotlib.collections import PathCollection
-
-    containers = [one for one in axes.collections if isinstance(one, PathCollection)]
-    for index, dots in enumerate(containers, start=1):
-        points = np.asarray(dots.get_offsets(), float)
-        values = dots.get_array()
-        values_text = [""] * len(points) if values is None else np.asarray(values, float).tolist()
-        for (x, y), value in zip(points.tolist(), values_text, strict=True):
-            yield _name(dots, "dots", index), x, y, value
-
-
-def _bars(axes: Axes) -> Iterator[Mark]:
-    from matplotlib.container import BarContainer
-
-    containers = [one for one in axes.containers if isinstance(one, BarContainer)]
-    for index, bars in enumerate(containers, start=1):
-        for bar in bars:
-            low, left = bar.get_y(), bar.get_x()
-            center = left + 0.5 * bar.get_width(), low + 0.5 * bar.get_height()
-            end = (left + bar.get_width(), low + bar.get_height())
-            along = (end[0], center[1]) if bars.orientation == "horizontal" else (center[0], end[1])
-            yield _name(bars, "bars", index), float(along[0]), float(along[1]), ""
-
-
-def _maps(axes: Axes) -> Iterator[Mark]:
-    for index, image in enumerate(axes.images, start=1):
-        cells: Array = np.ma.filled(np.ma.asarray(image.get_array(), float), np.nan)
-        if cells.ndim == 2:  # else it is an RGB image
-            for (row, column), value in np.ndenumerate(cells):
-                yield _name(image, "map", index), float(column), float(row), float(value)

@@ -70,17 +70,21 @@ def draw_lines(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
     other: list[Level | None] = [None]
     if len(axes) > 1:
         other = [*levels(table, axes[1].path)[:MAX_SERIES]]
-    with style.figure(path, _height(len(measures))) as figure:
+    across = axis_label(plan.scene, axes[0].path)
+    with style.figure(path, _height(len(measures))) as (figure, columns):
         for panel, measure in zip(_panels(figure, len(measures)), measures, strict=True):
             for index, level in enumerate(other):
                 color = style.SERIES[index]
                 rows = np.ones(len(table), dtype=bool) if level is None else level.rows
                 label = None if level is None else _key(plan, axes[1], level)
-                _line(panel, table[rows], axes[0], measure, color, label)
+                values = _line(panel, table[rows], axes[0], measure, color, label)
+                name = measure.label if label is None else f"{measure.label}, {label}"
+                names = (across, *(f"{name}: {one}" for one in ("mean", "minimum", "maximum")))
+                columns.add(dict(zip(names, values, strict=True)))
                 if measure.of_motion:
                     _crosses(panel, table[rows & lost(table)], axes[0], color, 1.0 - BELOW * index)
             panel.set_title(measure.label)
-            panel.set_xlabel(axis_label(plan.scene, axes[0].path))
+            panel.set_xlabel(across)
             fit_ticks(panel, table, axes[0], _width(figure, panel))
         handles = _handles(figure)
         if handles or lost(table).any():
@@ -110,7 +114,8 @@ def _key(plan: SweepPlan, axis: Axis, level: Level) -> str:
 
 def _line(
     panel: Axes, table: pd.DataFrame, axis: Axis, measure: Measure, color: str, label: str | None
-) -> None:
+) -> tuple[list[Any], list[float], list[float], list[float]]:
+    """Draw a line; return abscissae, means, minima and maxima."""
     at: list[Any] = []
     low, mean, high = list[float](), list[float](), list[float]()
     for value, rows in table.groupby(axis.path, sort=is_numeric(table, axis.path)):
@@ -121,13 +126,13 @@ def _line(
             low.append(float(values.min()))
             mean.append(float(values.mean()))
             high.append(float(values.max()))
-    if not at:
-        return
-    middle = np.array(mean)
-    errors = np.abs([middle - low, high - middle])
-    joined = 1.2 if is_numeric(table, axis.path) else 0.0  # no interpolation between names
-    panel.errorbar(at, middle, errors, color=color, label=label, marker="o", markersize=3,
-                   linewidth=joined, elinewidth=0.7, capsize=2)  # fmt: skip
+    if at:
+        middle = np.array(mean)
+        errors = np.abs([middle - low, high - middle])
+        joined = 1.2 if is_numeric(table, axis.path) else 0.0  # no interpolation between names
+        panel.errorbar(at, middle, errors, color=color, label=label, marker="o", markersize=3,
+                       linewidth=joined, elinewidth=0.7, capsize=2)  # fmt: skip
+    return at, mean, low, high
 
 
 def _crosses(panel: Axes, table: pd.DataFrame, axis: Axis, color: str, height: float = 1.0) -> None:
@@ -168,10 +173,15 @@ def draw_heat_maps(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
     """Draw the means of measures over the first two axes of a grid."""
     (first, second), measures = varied(plan, table)[:2], measures_of(table)
     across, along = levels(table, first.path), levels(table, second.path)
-    with style.figure(path, _height(len(measures), 2.4)) as figure:
+    labels = [axis_label(plan.scene, axis.path) for axis in (first, second)]
+    with style.figure(path, _height(len(measures), 2.4)) as (figure, columns):
+        pairs = zip(*((x.label, y.label) for y in along for x in across), strict=True)
+        columns.add(dict(zip(labels, map(list, pairs), strict=True)))
         for panel, measure in zip(_panels(figure, len(measures), wide=0.95), measures, strict=True):
             values = numbers(table, measure)
-            cells = [[_finite_mean(values[x.rows & y.rows]) for x in across] for y in along]
+            cells = np.array([[_finite_mean(values[x.rows & y.rows]) for x in across]
+                              for y in along])  # fmt: skip
+            columns.add({measure.label: cells.ravel()})
             image = panel.imshow(cells, origin="lower", aspect="auto", cmap="viridis")
             if measure.of_motion:
                 _mark_lost(panel, lost(table), across, along)
@@ -179,8 +189,8 @@ def draw_heat_maps(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
             panel.set_yticks(range(len(along)), [level.label for level in along])
             panel.grid(False)
             panel.set_title(measure.label)
-            panel.set_xlabel(axis_label(plan.scene, first.path))
-            panel.set_ylabel(axis_label(plan.scene, second.path))
+            panel.set_xlabel(labels[0])
+            panel.set_ylabel(labels[1])
             figure.colorbar(image, ax=panel, fraction=0.05, pad=0.03, format=compact)
     return path
 
@@ -216,10 +226,14 @@ def draw_scatter(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
     axes, measures = varied(plan, table), measures_of(table)
     first = axes[0]
     color = table[axes[1].path] if len(axes) > 1 and is_numeric(table, axes[1].path) else None
-    with style.figure(path, _height(len(measures))) as figure:
+    at = table[first.path] if is_numeric(table, first.path) else table[first.path].map(short)
+    labels = [axis_label(plan.scene, axis.path) for axis in axes[:2]]
+    with style.figure(path, _height(len(measures))) as (figure, columns):
+        columns.add({labels[0]: at.tolist()})
+        if color is not None:
+            columns.add({labels[1]: color.tolist()})
         for panel, measure in zip(_panels(figure, len(measures), wide=0.95), measures, strict=True):
-            at = table[first.path]
-            at = at if is_numeric(table, first.path) else at.map(short)
+            columns.add({measure.label: numbers(table, measure)})
             tint: dict[str, Any] = {"color": style.POSITION}
             if color is not None:
                 tint = {"c": color.to_numpy(dtype=float), "cmap": "viridis"}
@@ -227,11 +241,11 @@ def draw_scatter(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
             if measure.of_motion:
                 _crosses(panel, table[lost(table)], first, style.LOST)
             panel.set_title(measure.label)
-            panel.set_xlabel(axis_label(plan.scene, first.path))
+            panel.set_xlabel(labels[0])
             fit_ticks(panel, table, first, _width(figure, panel))
             if color is not None:
                 bar = figure.colorbar(dots, ax=panel, fraction=0.05, pad=0.03, format=compact)
-                bar.set_label(axis_label(plan.scene, axes[1].path), fontsize=7)
+                bar.set_label(labels[1], fontsize=7)
     return path
 
 
@@ -241,13 +255,13 @@ def draw_success(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
     Rows drawn at random get 95 % confidence intervals; a grid without noise has none.
     """
     axes, tested = varied(plan, table), table[table["held"].notna()]
-    with style.figure(path, _height(len(axes))) as figure:
+    with style.figure(path, _height(len(axes))) as (figure, columns):
         for panel, axis in zip(_panels(figure, len(axes)), axes, strict=True):
-            shown = levels(tested, axis.path)
+            shown, rates = levels(tested, axis.path), list[float]()
             for index, level in enumerate(shown):
                 held = tested["held"].to_numpy(dtype=bool)[level.rows]
-                rate = float(held.mean()) if held.size else 0.0
-                panel.bar(index, 100 * rate, color=style.ESTABLISHED, edgecolor=style.EDGE)
+                rates.append(100 * float(held.mean()) if held.size else 0.0)
+                panel.bar(index, rates[-1], color=style.ESTABLISHED, edgecolor=style.EDGE)
                 if at_random(plan):
                     low, high = wilson(int(held.sum()), len(held))
                     panel.vlines(index, 100 * low, 100 * high, color=style.INK, linewidth=1.0)
@@ -257,7 +271,9 @@ def draw_success(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
             panel.set_xlim(-0.8, len(shown) - 0.2)
             panel.set_ylim(0, 105)
             # as a title, because rotated tick labels need the space below
-            panel.set_title(f"held [%] by {axis_label(plan.scene, axis.path)}")
+            label = axis_label(plan.scene, axis.path)
+            panel.set_title(f"held [%] by {label}")
+            columns.add({label: [one.label for one in shown], f"held [%] by {label}": rates})
             panel.grid(axis="x", visible=False)
     return path
 
@@ -279,7 +295,7 @@ def draw_parallel(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
     ]
     states = zip(shown["held"], shown["held"].notna(), strict=True)
     tints = [COLORS[bool(held) if known else None] for held, known in states]
-    with style.figure(path, 3.6) as figure:
+    with style.figure(path, 3.6) as (figure, _):
         panel = figure.add_axes((0.05, 0.12, 0.9, 0.68))
         lines = np.stack([np.tile(np.arange(len(columns)), (len(shown), 1)), np.array(scaled).T],
                          axis=-1)  # fmt: skip

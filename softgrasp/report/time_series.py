@@ -2,7 +2,7 @@
 
 ``draw_joints`` plots joint positions against their targets (one row per finger), ``draw_object``
 the translation and the Euler angles of each object, ``overlay_objects`` the object motion of
-several runs in one figure. ``write_numbers`` writes the full-length columns of a figure at 1 kHz.
+several runs in one figure. Their tables have one row per millisecond.
 
 Displacements are relative to the start, in the world frame, in millimetres; rotations are
 intrinsic z-y-x Euler angles in degrees, unwrapped. The layout follows Figures 8, 11 and 12 of
@@ -12,7 +12,7 @@ Through Simscape Multibody", Frontiers in Robotics and AI 2022.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, cycle
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -23,10 +23,9 @@ from numpy.typing import NDArray
 from softgrasp.description.closure_base import ClosureActuator
 from softgrasp.description.finger import Finger, Phalanx
 from softgrasp.description.soft_finger import MountedSoftFinger
-from softgrasp.io.tables import write_columns
 from softgrasp.mechanics.transforms import Array, euler_from_quaternions, relative_quaternions
 from softgrasp.model import names
-from softgrasp.rendering.keyframes import body_label, has_phases, shown_phases
+from softgrasp.rendering.keyframes import has_phases, shown_phases
 from softgrasp.report import style
 from softgrasp.report.formatting import signed
 from softgrasp.report.grasp_text import let_go_s, out_of_hand
@@ -112,7 +111,8 @@ def draw_joints(result: GraspResult, path: str | Path) -> Path:
     rows = list(actuator_rows(result))
     columns = max(map(len, rows))
     bar_height = PHASE_BAR_HEIGHT if has_phases(result) else 0.0
-    with style.figure(path, ROW_HEIGHT * len(rows) + 0.8 + bar_height, numbers=False) as figure:
+    with style.figure(path, ROW_HEIGHT * len(rows) + 0.8 + bar_height) as (figure, table):
+        table.add(sampled(_joint_columns(result, chain.from_iterable(rows))))
         grid = style.panels(figure, len(rows), columns, margins=(0.6, 0.1, 0.5, 0.55 + bar_height))
         if has_phases(result):
             draw_phase_bar(figure, result)
@@ -199,7 +199,8 @@ def draw_object(result: GraspResult, path: str | Path) -> Path:
         ResultError: The file cannot be written.
     """
     count = len(result.objects)
-    with style.figure(path, OBJECT_ROW_HEIGHT * count, numbers=False) as figure:
+    with style.figure(path, OBJECT_ROW_HEIGHT * count) as (figure, table):
+        table.add(sampled(_object_columns(result)))
         gaps = (0.6, 1.05)
         grid = style.panels(figure, count, 2, margins=(0.55, 0.1, 0.75, 0.3), gaps=gaps)
         for index, motion in enumerate(result.objects):
@@ -284,7 +285,10 @@ def overlay_objects(
     series = [(r.time, np.hstack([displacement_mm(r), rotation_deg(r)])) for r in results]
     columns = max(KEY_LETTERS // (max(map(len, labels)) + 8), 1)
     keys = KEY_HEIGHT * (-(-len(labels) // columns) - 1)
-    with style.figure(path, 4.6 + keys) as figure:
+    with style.figure(path, 4.6 + keys) as (figure, table):
+        for (times, values), label in zip(series, labels, strict=True):
+            columns_of_run = zip((f"{label}: {title}" for title in titles), values.T, strict=True)
+            table.add(sampled({TIME: times, **dict(columns_of_run)}))
         grid = style.panels(figure, 2, 3, margins=(0.55, 0.1, 0.5, 0.6 + keys), gaps=(0.55, 0.3))
         for column, title in enumerate(titles):
             axes = figure.add_subplot(grid[column])
@@ -316,31 +320,18 @@ def _fit_to_grasps(axes: Axes, results: Sequence[GraspResult], values: Sequence[
     axes.set_ylim(low - spare, high + spare)
 
 
-def write_numbers(result: GraspResult, figure: Path) -> Path | None:
-    """Write the table behind a figure of a grasp into a CSV file of the same name.
+def sampled(columns: Columns) -> Columns:
+    """Select one row per millisecond, and the last, of columns over time.
 
-    One row per millisecond; ``trajectory.npz`` has all control samples.
-
-    Args:
-        result: The run.
-        figure: Path of the figure; its stem selects the table.
-
-    Returns:
-        Path of the ``.csv``; None for a figure without a table here.
-
-    Raises:
-        ResultError: The file cannot be written.
+    The first column is the time [s]; ``trajectory.npz`` has all control samples.
     """
-    table = TABLES.get(figure.stem)
-    if table is None:
-        return None
-    columns = table(result)
-    kept = _kept(columns[TIME])
-    chosen = {name: values[kept] for name, values in columns.items()}
-    return write_columns(figure.with_suffix(".csv"), chosen)
+    times = next(iter(columns.values()))
+    step = max(round(APART / (times[1] - times[0])), 1) if len(times) > 1 else 1
+    rows = np.unique([*range(0, len(times), step), len(times) - 1])
+    return {name: values[rows] for name, values in columns.items()}
 
 
-def _object(result: GraspResult) -> Columns:
+def _object_columns(result: GraspResult) -> Columns:
     """Translation and z-y-x Euler angles of each object since the start."""
     columns: Columns = {TIME: result.time}
     for index, motion in enumerate(result.objects):
@@ -350,62 +341,15 @@ def _object(result: GraspResult) -> Columns:
     return columns
 
 
-def _contacts(result: GraspResult) -> Columns:
-    """Contact forces of each body of the hand, and whether contact is established (0 or 1)."""
-    columns: Columns = {TIME: result.time}
-    for index, body in enumerate(result.contact_bodies.tolist()):
-        contact = result.contact_of(body)
-        label = body_label(contact)
-        columns[f"{label} normal force [N]"] = result.normal_force[:, index]
-        columns[f"{label} friction force [N]"] = result.friction_force[:, index]
-        columns[f"{label} in contact"] = result.in_contact[:, index].astype(float)
-    return columns
-
-
-def _sensors(result: GraspResult) -> Columns:
-    """Reported value of each channel, and the true value where they differ."""
-    columns: Columns = {TIME: result.time}
-    for name, reading in result.sensors.items():
-        for index, channel in enumerate(reading.channels):
-            reported, truth = reading.values[:, index], reading.truth[:, index]
-            columns[f"{name}.{channel}"] = reported
-            if not np.array_equal(reported, truth):
-                columns[f"{name}.{channel} truth"] = truth
-    return columns
-
-
-def _quality(result: GraspResult) -> Columns:
-    """ε and the friction margin; the margin is empty without contact force."""
-    log = result.quality_log
-    assert log is not None  # the figure exists
-    return {TIME: log.time, "ε": log.epsilon, "friction margin": log.margin}
-
-
-def _joints(result: GraspResult) -> Columns:
+def _joint_columns(result: GraspResult, panels: Iterable[ActuatorPanel]) -> Columns:
     """Values and targets of all joints and actuators."""
     columns: Columns = {TIME: result.time}
-    for panel in chain.from_iterable(actuator_rows(result)):
+    for panel in panels:
         unit = {"": "", "/m": " [1/m]"}.get(panel.unit, f" [{panel.unit.strip()}]")
         columns[f"{panel.title}{unit}"] = panel.values
         if panel.target is not None:
             columns[f"{panel.title} target{unit}"] = panel.target
     return columns
-
-
-TABLES: dict[str, Callable[[GraspResult], Columns]] = {
-    "contacts": _contacts,
-    "joints": _joints,
-    "object": _object,
-    "quality": _quality,
-    "sensors": _sensors,
-}
-"""Tables by the stem of the figure; other figures write the numbers that they draw."""
-
-
-def _kept(times: Array) -> NDArray[np.int64]:
-    """Indices of the samples that become rows: every ``APART`` seconds, and the last."""
-    step = max(round(APART / (times[1] - times[0])), 1) if len(times) > 1 else 1
-    return np.unique([*range(0, len(times), step), len(times) - 1])
 
 
 def actuator_rows(result: GraspResult) -> Iterator[list[ActuatorPanel]]:

@@ -49,6 +49,10 @@ PRESSURE_FIT_HEIGHT, WIDTH = 5.6, 8.0
 """Height and width of the figure [in]."""
 POINTS = 200
 MARKERS = "osD^v<>p"
+DOTS: dict[str, Any] = {
+    "ls": "", "markersize": 3.6, "markeredgecolor": "white", "markeredgewidth": 0.4,
+}  # fmt: skip
+PRESSURE = "pressure [kPa]"
 
 # Pressure fits
 
@@ -171,42 +175,44 @@ def draw_pressure_fit(report: FitReport, path: str | Path) -> Path:
     Raises:
         ResultError: The file cannot be written.
     """
-    with style.figure(path, PRESSURE_FIT_HEIGHT, WIDTH) as figure:
+    with style.figure(path, PRESSURE_FIT_HEIGHT, WIDTH) as (figure, table):
         grid = figure.add_gridspec(
             2, 1, height_ratios=(2.2, 1.0), left=0.085, right=0.98, bottom=0.085, top=0.9,
             hspace=0.16,
         )  # fmt: skip
         upper = figure.add_subplot(grid[0])
         lower = figure.add_subplot(grid[1], sharex=upper)
-        _draw_curves(upper, report)
-        _draw_residuals(lower, report)
+        _draw_curves(upper, table, report)
+        _draw_residuals(lower, table, report)
         upper.tick_params(labelbottom=False)
         style.legend(figure, upper.get_lines()[1::2])
-        lower.set_xlabel("pressure [kPa]")
+        lower.set_xlabel(PRESSURE)
     return Path(path)
 
 
-def _draw_curves(axes: Axes, report: FitReport) -> None:
+def _draw_curves(axes: Axes, table: style.Table, report: FitReport) -> None:
     between = np.linspace(*report.fit.pressures, POINTS)
     curves = np.degrees(angles_at(report.fit, between))
     styles = zip(report.fit.lengths, cycle(style.SERIES), cycle(MARKERS), strict=False)
     for piece, (length, color, marker) in enumerate(styles):
-        axes.plot(KPA * between, curves[:, piece], color=color, linewidth=1.2)
-        axes.plot(KPA * report.pressures, np.degrees(report.angles[:, piece]), marker, color=color,
-                  markersize=3.6, markeredgecolor="white", markeredgewidth=0.4,
-                  label=f"piece {piece + 1} ({1e3 * length:.4g} mm)")  # fmt: skip
+        name = f"piece {piece + 1}"
+        table.plot(axes, KPA * between, curves[:, piece], f"{name} fit [°]",
+                   "pressure of the fit [kPa]", color=color, linewidth=1.2)  # fmt: skip
+        table.plot(axes, KPA * report.pressures, np.degrees(report.angles[:, piece]),
+                   f"{name} measured [°]", PRESSURE, marker=marker, color=color, **DOTS,
+                   label=f"{name} ({1e3 * length:.4g} mm)")  # fmt: skip
     axes.set_title("bend of each piece [°]: measured, and cubic fit")
 
 
-def _draw_residuals(axes: Axes, report: FitReport) -> None:
+def _draw_residuals(axes: Axes, table: style.Table, report: FitReport) -> None:
     if report.sigma is not None:
         sigma = float(np.degrees(report.sigma))
         axes.axhspan(-sigma, sigma, color=style.HOLD, zorder=0, linewidth=0)
         style.annotate(axes, f"grey: ±σ of a measurement, {sigma:.3g}°")
     styles = zip(np.degrees(report.residuals).T, cycle(style.SERIES), cycle(MARKERS), strict=False)
-    for left, color, marker in styles:
-        axes.plot(KPA * report.pressures, left, marker, color=color, markersize=3.6,
-                  markeredgecolor="white", markeredgewidth=0.4)  # fmt: skip
+    for piece, (left, color, marker) in enumerate(styles, start=1):
+        table.plot(axes, KPA * report.pressures, left, f"piece {piece} measured − fit [°]",
+                   PRESSURE, marker=marker, color=color, **DOTS)  # fmt: skip
     axes.axhline(0.0, color=style.MUTED, linewidth=0.6)
     axes.set_title("measured less fitted [°]")
 
@@ -296,7 +302,12 @@ def draw_piece_poses(
     panels = [(flat, *VIEWS[0], "φ = 0"), *((forced, *view, "φ given") for view in VIEWS)]
     boxes = [_box(poses, sides) for poses, sides, _, _ in panels]
     across = max(half[0] for _, half in boxes)
-    with style.figure(path, HEIGHT, 11.0) as figure:
+    with style.figure(path, HEIGHT, 11.0) as (figure, table):
+        for poses, title in ((flat, "φ = 0"), (forced, "φ given")):
+            for pose in poses:
+                table.add_points(f"{title} {_label(pose)}", "xyz", "mm", MM * pose.line)
+        if measured is not None:
+            table.add_points("measured tip", "xyz", "mm", MM * measured)
         grid = style.panels(figure, 1, 4, margins=(0.5, 0.1, 0.45, 0.75), gaps=(0.5, 0.0))
         for column, (poses, sides, view, title) in enumerate(panels):
             axes = figure.add_subplot(grid[column])

@@ -231,19 +231,22 @@ def draw_pressures(rows: Rows, path: Path) -> Path:
         ResultError: The file cannot be written.
     """
     time = column(rows, "time")
-    with style.figure(path, HEIGHT) as figure:
+    with style.figure(path, HEIGHT) as (figure, table):
         grid = style.panels(figure, 1, 2, margins=MARGINS, gaps=GAPS)
         left, right = figure.add_subplot(grid[0, 0]), figure.add_subplot(grid[0, 1])
         for sign, color in (("positive", style.SERIES[1]), ("negative", style.SERIES[4])):
             target = KPA * column(rows, f"{sign}_target")
             target[column(rows, f"{sign}_on") != 1.0] = np.nan
             if np.isfinite(target).any():
-                left.plot(time, target, color=color, linestyle="--", label=f"{sign} target")
-        left.plot(time, KPA * column(rows, "pressure"), color=style.SERIES[0], label="measured")
+                label = f"{sign} target"
+                table.plot(left, time, target, f"{label} [kPa]", color=color, ls="--", label=label)
+        table.plot(left, time, KPA * column(rows, "pressure"), "measured pressure [kPa]",
+                   color=style.SERIES[0], label="measured")  # fmt: skip
         left.set_title("pressure in the fingers [kPa]")
         for number, color in zip(_counted(rows, "curvature"), cycle(style.SERIES), strict=False):
             values = column(rows, f"curvature_{number}")
-            right.plot(time, values, color=color, label=f"piece {number}")
+            label = f"piece {number}"
+            table.plot(right, time, values, f"{label} curvature [1/m]", color=color, label=label)
         right.set_title("curvature [1/m]")
         _finish(figure, (left, right), time)
     return path
@@ -269,12 +272,13 @@ def draw_tips(rows: Rows, path: Path) -> Path:
         ResultError: The file cannot be written.
     """
     time = column(rows, "time")
-    with style.figure(path, HEIGHT) as figure:
+    with style.figure(path, HEIGHT) as (figure, table):
         settled = any("settled_tip1_x" in row for row in rows)
         grid = style.panels(figure, 1, 2 if settled else 1, margins=MARGINS, gaps=GAPS)
         panels = [figure.add_subplot(grid[0, k]) for k in range(2 if settled else 1)]
         for axis, color in zip("xyz", style.AXES_COLORS, strict=True):
-            panels[0].plot(time, column(rows, f"tip1_{axis}"), color=color, label=axis)
+            values = column(rows, f"tip1_{axis}")
+            table.plot(panels[0], time, values, f"tip 1 {axis} [m]", color=color, label=axis)
         panels[0].set_title("tip of finger 1, base of the robot [m]")
         if settled:
             for number, color in zip(_fingers(rows), cycle(style.SERIES), strict=False):
@@ -284,7 +288,8 @@ def draw_tips(rows: Rows, path: Path) -> Path:
                     for axis in "xyz"
                 ]
                 gap = 1e3 * np.linalg.norm(away, axis=0)
-                panels[1].plot(time, gap, color=color, label=f"finger {number}")
+                name = f"finger {number} tip distance [mm]"
+                table.plot(panels[1], time, gap, name, color=color, label=f"finger {number}")
             panels[1].set_title("tip in MuJoCo from that of the arcs [mm]")
         _finish(figure, panels, time)
     return path
@@ -302,16 +307,18 @@ def draw_pace(rows: Rows, path: Path) -> Path:
         ResultError: The file cannot be written.
     """
     time = column(rows, "time")
-    with style.figure(path, HEIGHT) as figure:
+    with style.figure(path, HEIGHT) as (figure, table):
         grid = style.panels(figure, 1, 2, margins=MARGINS, gaps=GAPS)
         left, right = figure.add_subplot(grid[0, 0]), figure.add_subplot(grid[0, 1])
         styles = (("latency", "answer of the controller", 0), ("lateness", "cycle begins late", 1))
         for name, label, color in styles:
             values = 1e3 * column(rows, name)
-            left.plot(time, values, ".", markersize=2.5, color=style.SERIES[color], label=label)
+            table.plot(left, time, values, f"{name} [ms]", ls="", marker=".", markersize=2.5,
+                       color=style.SERIES[color], label=label)  # fmt: skip
             ordered = np.sort(values).clip(SHORTEST)
             fractions = np.arange(1, len(ordered) + 1) / len(ordered)
-            right.plot(ordered, 100.0 * fractions, color=style.SERIES[color], label=label)
+            table.plot(right, ordered, 100.0 * fractions, f"cycles within that {name} [%]",
+                       f"{name}, sorted [ms]", color=style.SERIES[color], label=label)  # fmt: skip
         left.set_title("time [ms]")
         left.set_xlabel("time [s]")
         right.set_title("cycles within that time [%]")
@@ -426,7 +433,7 @@ def shown_samples(study: AccuracyStudy) -> list[tuple[Sample, float]]:
 def draw_accuracy(study: AccuracyStudy, path: str | Path) -> Path:
     """Draw the images with their picks, and below the fitted shape over the true one."""
     shown = shown_samples(study)
-    with style.figure(path, 5.35) as figure:
+    with style.figure(path, 5.35) as (figure, table):
         grid = style.panels(figure, 2, len(shown), margins=(0.6, 0.1, 0.5, 0.6), gaps=(0.12, 0.32))
         for column, (sample, error) in enumerate(shown):
             axes = figure.add_subplot(grid[0, column])
@@ -438,7 +445,9 @@ def draw_accuracy(study: AccuracyStudy, path: str | Path) -> Path:
             axes.axis("off")
             axes.set_title(f"{_kpa(sample.pressure)} kPa", pad=6)
             below = figure.add_subplot(grid[1, column])
-            _draw_shapes(below, study, sample)
+            true, model = _draw_shapes(below, study, sample)
+            for kind, points in (("true", true), ("model", model)):
+                table.add_points(f"{_kpa(sample.pressure)} kPa {kind}", "xz", "mm", points)
             paper = 100.0 * PAPER[sample.pressure]
             below.set_title(f"E {100.0 * error:.2f} %  (paper {paper:.1f} %)")
             if column:
@@ -462,7 +471,8 @@ def _kpa(pressure: float) -> str:
     return signed(1e-3 * pressure, 0)
 
 
-def _draw_shapes(axes: Axes, study: AccuracyStudy, sample: Sample) -> None:
+def _draw_shapes(axes: Axes, study: AccuracyStudy, sample: Sample) -> tuple[Array, Array]:
+    """Draw the true axis and the model's; return both, (n, 2) and (m, 2) [mm]."""
     angles = sample.shape.joint_angles
     points = joint_positions(study.reference.finger, angles)[:, ::2]
     true = MILLIMETRES * np.vstack([[0.0, 0.0], points])
@@ -475,35 +485,42 @@ def _draw_shapes(axes: Axes, study: AccuracyStudy, sample: Sample) -> None:
     axes.set_aspect("equal")
     axes.set_xlim(-4.0, 62.0)
     axes.set_ylim(-36.0, 24.0)
+    return true, model
 
 
 def draw_fit(study: AccuracyStudy, path: str | Path) -> Path:
     """Draw picked angles, true ones and the fit, one panel per piece, and the error below."""
     pressures = study.pressures
-    pieces = len(study.reference.lengths)
+    pieces, over = len(study.reference.lengths), "pressure [kPa]"
     picked = np.degrees([sample.measured.angles for sample in study.samples])
     sigmas = np.degrees([sample.measured.sigmas for sample in study.samples])
     along = np.linspace(pressures.min(), pressures.max(), CURVE)
     fitted, true = np.degrees(angles_at(study.report.fit, along)), np.degrees(study.true_angles)
-    with style.figure(path, 5.6) as figure:
+    with style.figure(path, 5.6) as (figure, table):
         grid = style.panels(figure, 2, pieces, margins=(0.6, 0.1, 0.5, 0.6), gaps=(0.35, 0.45))
         for piece in range(pieces):
             axes = figure.add_subplot(grid[0, piece])
+            name = f"piece {piece + 1}"
+            table.add({over: 1e-3 * pressures, f"{name} picked [°]": picked[:, piece],
+                       f"{name} standard error [°]": sigmas[:, piece]})  # fmt: skip
             axes.errorbar(
                 1e-3 * pressures, picked[:, piece], sigmas[:, piece], fmt=".", ms=3, lw=0.6,
                 color=style.SERIES[0], label="picked, ± 1 σ",
             )  # fmt: skip
-            axes.plot(1e-3 * pressures, true[:, piece], color=style.INK, lw=1.0, label="true")
-            axes.plot(
-                1e-3 * along, fitted[:, piece], color=style.TARGET, ls="--", label="cubic fit"
-            )
+            table.plot(axes, 1e-3 * pressures, true[:, piece], f"{name} true [°]", over,
+                       color=style.INK, lw=1.0, label="true")  # fmt: skip
+            table.plot(axes, 1e-3 * along, fitted[:, piece], f"{name} fit [°]",
+                       "pressure of the fit [kPa]", color=style.TARGET, ls="--",
+                       label="cubic fit")  # fmt: skip
             axes.set_title(f"piece {piece + 1} [°]")
         errors = figure.add_subplot(grid[1, :])
-        errors.plot(1e-3 * pressures, 100.0 * study.errors, ".-", color=style.POSITION,
-                    label="tip error E, simulated finger")  # fmt: skip
-        errors.plot(
-            [1e-3 * pressure for pressure in PAPER], [100.0 * value for value in PAPER.values()],
-            "s", color=style.LOST, ms=5, label="E of Xiang et al. (2024), real finger",
+        table.plot(errors, 1e-3 * pressures, 100.0 * study.errors, "E [%]", over, marker=".",
+                   color=style.POSITION, label="tip error E, simulated finger")  # fmt: skip
+        table.plot(
+            errors, [1e-3 * pressure for pressure in PAPER],
+            [100.0 * value for value in PAPER.values()], "E of Xiang et al. (2024) [%]",
+            "pressure of Xiang et al. (2024) [kPa]", ls="", marker="s", color=style.LOST, ms=5,
+            label="E of Xiang et al. (2024), real finger",
         )  # fmt: skip
         errors.axhline(100.0 * LIMIT, color=style.MUTED, lw=0.8, ls=":")
         errors.set_ylim(0.0, 1.08 * 100.0 * LIMIT)
@@ -511,7 +528,7 @@ def draw_fit(study: AccuracyStudy, path: str | Path) -> Path:
         handles, _ = figure.axes[0].get_legend_handles_labels()
         more, _ = errors.get_legend_handles_labels()
         style.legend(figure, [*handles, *more])
-        style.edge_labels(figure, x="pressure [kPa]")
+        style.edge_labels(figure, x=over)
     return Path(path)
 
 

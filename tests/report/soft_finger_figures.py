@@ -69,14 +69,14 @@ def draw_convergence(points: list[ConvergencePoint], path: str | Path) -> Path:
     """
     from matplotlib.lines import Line2D
 
-    with style.figure(path, 3.2) as figure:
+    with style.figure(path, 3.2) as (figure, table):
         grid = style.panels(figure, 1, len(LOADS), margins=(0.7, 0.1, 0.55, 0.6))
         first: Axes | None = None
         for column, load in enumerate(LOADS):
             first = axes = figure.add_subplot(grid[0, column], sharex=first, sharey=first)
             axes.set_title(f"P·L²/EI = {load:g}")
             axes.tick_params(labelleft=column == 0)
-            _draw_load(axes, [point for point in points if point.load == load])
+            _draw_load(axes, table, [point for point in points if point.load == load])
         style.edge_labels(figure, x="number of joints", y="tip error over length [%]")
         keys = [Line2D([], [], color=c, marker="o", ms=3, label=name) for name, c in COLORS.items()]
         keys += [
@@ -87,14 +87,17 @@ def draw_convergence(points: list[ConvergencePoint], path: str | Path) -> Path:
     return Path(path)
 
 
-def _draw_load(axes: Axes, points: list[ConvergencePoint]) -> None:
+def _draw_load(axes: Axes, table: style.Table, points: list[ConvergencePoint]) -> None:
     for layout, color in COLORS.items():
         layout_points = [point for point in points if point.layout == layout]
         joints, errors = [p.joints for p in layout_points], [100.0 * p.error for p in layout_points]
-        axes.loglog(joints, errors, color=color, marker="o", ms=3, lw=1.2)
+        name = f"P·L²/EI = {points[0].load:g}: {layout}"
+        table.plot(axes, joints, errors, f"{name} tip error [%]", "joints", color=color,
+                   marker="o", ms=3, lw=1.2)  # fmt: skip
         if layout == "midpoint":
             estimates = [100.0 * point.estimate for point in layout_points]
-            axes.loglog(joints, estimates, color=style.INK, ls="", marker="x", ms=4)
+            table.plot(axes, joints, estimates, f"{name} estimate [%]", "joints",
+                       color=style.INK, ls="", marker="x", ms=4)  # fmt: skip
     counts = np.array(COUNTS, dtype=float)
     for order, start in ((1, 20.0), (2, 2.0)):
         guide = start * (counts / counts[0]) ** -order
@@ -131,7 +134,7 @@ def draw_valleys(sliced: SlicedFinger, path: str | Path) -> Path:
     Raises:
         ResultError: The place cannot be written.
     """
-    with style.figure(path, 4.4) as figure:
+    with style.figure(path, 4.4) as (figure, table):
         grid = figure.add_gridspec(
             2, 2, width_ratios=(1.15, 1.0), height_ratios=(1.0, 0.8), left=0.06, right=0.99,
             bottom=0.105, top=0.93, wspace=0.04, hspace=0.14,
@@ -140,7 +143,7 @@ def draw_valleys(sliced: SlicedFinger, path: str | Path) -> Path:
         profile = figure.add_subplot(grid[1, 0], sharex=side)
         apart = figure.add_subplot(grid[:, 1])
         _draw_side(side, sliced)
-        _draw_profile(profile, sliced)
+        _draw_profile(profile, table, sliced)
         _draw_apart(apart, sliced)
     return Path(path)
 
@@ -160,8 +163,9 @@ def _draw_side(axes: Axes, sliced: SlicedFinger) -> None:
     axes.grid(visible=False)
 
 
-def _draw_profile(axes: Axes, sliced: SlicedFinger) -> None:
-    axes.plot(MM * sliced.positions, MM * sliced.heights, color=style.POSITION, lw=1.4)
+def _draw_profile(axes: Axes, table: style.Table, sliced: SlicedFinger) -> None:
+    table.plot(axes, MM * sliced.positions, MM * sliced.heights, "section over width [mm]",
+               "x [mm]", color=style.POSITION, lw=1.4)  # fmt: skip
     _mark_valleys(axes, sliced)
     joint_positions = sliced.joints[:, 0]
     heights = np.interp(joint_positions, sliced.positions, sliced.heights)

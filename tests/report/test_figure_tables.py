@@ -11,7 +11,8 @@ import pytest
 import softgrasp as sg
 from softgrasp.io.tables import with_numbers
 from softgrasp.report import style
-from softgrasp.report.time_series import TIME, write_numbers
+from softgrasp.report.contact_figures import draw_contacts, draw_quality
+from softgrasp.report.time_series import TIME, draw_joints, draw_object
 
 
 def rows_of(path: Path) -> list[dict[str, str]]:
@@ -24,63 +25,40 @@ def _coarse(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(style, "DPI", 30)
 
 
-def test_points_of_lines_dots_bars_and_maps_are_written_with_their_names(tmp_path: Path) -> None:
-    from matplotlib.lines import Line2D
-
-    with style.figure(tmp_path / "a.png", 2.0) as figure:
-        left, middle, right = (figure.add_subplot(1, 3, index + 1) for index in range(3))
-        left.set_title("forces")
-        left.set_ylabel("force [N]")
-        left.plot([0.0, 1.0], [2.0, 4.0], label="drawn")
-        left.plot([0.0, 1.0], [3.0, 5.0], color="#123456")
-        left.axhline(7.0)  # a limit, no series
-        middle.bar([0, 1], [10.0, 20.0], label="counts")
-        middle.set_xticks([0, 1], ["mug", "pear"])
-        middle.scatter([0.25], [1.5], c=[9.0])
-        right.imshow([[1.0, 2.0], [3.0, np.nan]])
-        style.legend(figure, [Line2D([], [], color="#123456", label="by its colour")])
-        style.edge_labels(figure)
-    rows = rows_of(tmp_path / "a.csv")
-    message = [(row["panel"], row["series"], row["x"], row["y"], row["value"]) for row in rows]
-    assert message == [
-        ("forces", "drawn", "0", "2", ""),
-        ("forces", "drawn", "1", "4", ""),
-        ("forces", "by its colour", "0", "3", ""),
-        ("forces", "by its colour", "1", "5", ""),
-        ("panel 2", "dots 1", "0.25", "1.5", "9"),
-        ("panel 2", "counts", "mug", "10", ""),
-        ("panel 2", "counts", "pear", "20", ""),
-        ("panel 3", "map 1", "0", "0", "1"),
-        ("panel 3", "map 1", "1", "0", "2"),
-        ("panel 3", "map 1", "0", "1", "3"),
-        ("panel 3", "map 1", "1", "1", ""),
-    ]
-    assert {(row["x_axis"], row["y_axis"]) for row in rows[:4]} == {("time [s]", "force [N]")}
-
-
-def test_bars_of_errors_keep_their_ends(tmp_path: Path) -> None:
-    with style.figure(tmp_path / "a.png", 2.0) as figure:
+def test_columns_over_the_same_times_stand_beside_them(tmp_path: Path) -> None:
+    with style.figure(tmp_path / "a.png", 2.0) as (figure, table):
         axes = figure.add_subplot()
-        axes.errorbar([1.0], [2.0], yerr=[0.5], capsize=2, label="mean")
-    message = [(row["series"], row["x"], row["y"]) for row in rows_of(tmp_path / "a.csv")]
-    assert message == [
-        ("mean", "1", "2"),
-        ("mean, end of a bar", "1", "1.5"),
-        ("mean, end of a bar", "1", "2.5"),
+        first = table.plot(axes, [0.0, 1.0], [2.0, 4.0], "force [N]", color="#123456")
+        table.plot(axes, [0.0, 1.0], [3.0, np.nan], "target [N]")
+        table.plot(axes, [5.0], [6.0], "peak [N]")
+        table.add({"hand": ["mug", "pear", "can"], "count": [1, 2, 3]})
+        table.add_points("tip", "xz", "mm", np.array([[7.0, 8.0]]))
+    assert first.get_color() == "#123456"
+    assert np.asarray(first.get_xydata()).tolist() == [[0.0, 2.0], [1.0, 4.0]]
+    assert (tmp_path / "a.csv").read_text(encoding="utf-8").splitlines() == [
+        "time [s],force [N],target [N],time [s] (2),peak [N],hand,count,tip x [mm],tip z [mm]",
+        "0,2,3,5,6,mug,1,7,8",
+        "1,4,,,,pear,2,,",
+        ",,,,,can,3,,",
     ]
 
 
-def test_a_picture_has_no_numbers(tmp_path: Path) -> None:
-    with style.figure(tmp_path / "a.png", 1.0, 1.0) as figure:
+def test_a_name_that_is_taken_gets_a_number(tmp_path: Path) -> None:
+    with style.figure(tmp_path / "a.png", 1.0, 1.0) as (_, table):
+        table.add({"x": [1.0], "y": [2.0]})
+        table.add({"x": [1.0], "y": [3.0]})
+    assert rows_of(tmp_path / "a.csv") == [{"x": "1", "y": "2", "y (2)": "3"}]
+
+
+def test_an_image_has_no_table(tmp_path: Path) -> None:
+    with style.figure(tmp_path / "a.png", 1.0, 1.0) as (figure, _):
         figure.add_axes((0, 0, 1, 1)).imshow(np.zeros((4, 4, 3)))
     assert [path.name for path in tmp_path.iterdir()] == ["a.png"]
     assert with_numbers([tmp_path / "a.png"]) == [tmp_path / "a.png"]
 
 
 def test_columns_of_a_grasp_are_what_was_recorded(held: sg.GraspResult, tmp_path: Path) -> None:
-    table = write_numbers(held, tmp_path / "contacts.png")
-    assert table is not None
-    rows = rows_of(table)
+    rows = rows_of(draw_contacts(held, tmp_path / "a.png").with_suffix(".csv"))
     times = np.array([float(row[TIME]) for row in rows])
     assert times[0] == held.time[0]
     assert times[-1] == pytest.approx(held.time[-1], rel=1e-8)
@@ -95,9 +73,9 @@ def test_columns_of_a_grasp_are_what_was_recorded(held: sg.GraspResult, tmp_path
 
 def test_joints_object_and_quality_have_their_units(held: sg.GraspResult, tmp_path: Path) -> None:
     heads = {}
-    for name in ("joints", "object", "quality"):
-        table = write_numbers(held, tmp_path / f"{name}.png")
-        assert table is not None
+    figures = {"joints": draw_joints, "object": draw_object, "quality": draw_quality}
+    for name, draw in figures.items():
+        table = draw(held, tmp_path / f"{name}.png").with_suffix(".csv")
         heads[name] = list(rows_of(table)[-1].items())
     joints = dict(heads["joints"])
     assert float(joints["F1 J1 [°]"]) == pytest.approx(
@@ -110,4 +88,3 @@ def test_joints_object_and_quality_have_their_units(held: sg.GraspResult, tmp_pa
     )
     assert held.quality_log is not None
     assert float(dict(heads["quality"])["ε"]) == pytest.approx(held.quality_log.epsilon[-1])
-    assert write_numbers(held, tmp_path / "strip.png") is None

@@ -246,7 +246,7 @@ def test_free_fall_does_not_set_the_scale_of_motion(held: sg.GraspResult, tmp_pa
     assert not grasp_text.out_of_hand(held)
     assert grasp_text.let_go_s(held) is None
     assert grasp_text.let_go_s(lost) == held.time[late - 1]
-    with style.figure(tmp_path / "a.png", 2.0, numbers=False) as figure:
+    with style.figure(tmp_path / "a.png", 2.0) as (figure, _):
         axes = figure.add_subplot()
         time_series._draw_run(
             axes, lost, time_series.displacement_mm(lost), time_series.TRANSLATIONS, " mm"
@@ -366,8 +366,8 @@ def test_figures_keep_their_bytes_and_their_width(
     tmp_path: Path, width: float, fraction: float
 ) -> None:
     path = tmp_path / "line.png"
-    with figure(path, 2.0, width) as drawn:
-        drawn.subplots().plot([0.0, 1.0], [0.0, 1.0])
+    with figure(path, 2.0, width) as (drawn, table):
+        table.plot(drawn.subplots(), [0.0, 1.0], [0.0, 1.0], "force [N]")
     shown = embedded_image(path)
     assert base64.b64decode(shown.source.partition(",")[2]) == path.read_bytes()
     assert shown.fraction == pytest.approx(fraction, abs=1.0 / (DPI * WIDTH))
