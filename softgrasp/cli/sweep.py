@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
@@ -37,6 +38,9 @@ from softgrasp.sweeps.storage import count_finished, plan_in
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from softgrasp.sweeps.executors import Submit
+    from softgrasp.sweeps.run import Finish
 
 R = TypeVar("R")
 
@@ -126,8 +130,12 @@ def sweep(
         return
     if merge:
         directory = _directory_of("--merge", "the shards", out)
-        table, plan = run.merge(directory), plan_in(directory)
-        _print_summary(plan, table, directory, json_, report=not no_report)
+        table = run.merge(directory)
+        if not no_report:
+            with terminal.progress_bar() as update:
+                update("writing the report", None)
+                _report_of(plan_in(directory), directory).work(table, partial)
+        _print_summary(table, directory, json_, report=not no_report)
         return
     if what is None:
         raise DescriptionError("expected HAND OBJECT, a SCENE or a PLAN, found nothing")
@@ -146,10 +154,22 @@ def sweep(
         lambda progress: run.sweep(
             plan, directory, workers=workers, executor=executor, scheduler=scheduler, shard=part,
             trajectories=trajectories, dataset=dataset, progress=progress,
+            finish=None if no_report or part else _report_of(plan, directory),
         ),
         journal,
     )  # fmt: skip
-    _print_summary(plan, table, directory, json_, report=not no_report and shard is None)
+    _print_summary(table, directory, json_, report=not no_report and part is None)
+
+
+def _report_of(plan: SweepPlan, directory: Path) -> Finish:
+    """Return the work that writes the report of a sweep."""
+    from softgrasp.report import sweep as report
+    from softgrasp.sweeps.run import Finish
+
+    def write(table: pd.DataFrame, submit: Submit) -> None:
+        report.write_sweep_report(plan, table, directory, submit=submit)
+
+    return Finish(write, report.MODULES)
 
 
 def _directory_of(option: str, content: str, out: Path | None) -> Path:
@@ -224,19 +244,12 @@ def _make_videos(directory: Path, rows: list[int], as_json: bool) -> None:
             terminal.put(str(file))
 
 
-def _print_summary(
-    plan: SweepPlan, table: pd.DataFrame, directory: Path, as_json: bool, *, report: bool
-) -> None:
+def _print_summary(table: pd.DataFrame, directory: Path, as_json: bool, *, report: bool) -> None:
     """Print result and files; exit with 5 where rows failed."""
     from softgrasp.sweeps.table import CSV, FAILED, PARQUET
 
-    files = [directory / CSV, directory / PARQUET]
-    if report:
-        from softgrasp.report.sweep import write_sweep_report
-
-        with terminal.progress_bar() as update:
-            update("writing the report", None)
-            files.append(write_sweep_report(plan, table, directory))
+    names = [CSV, PARQUET, *(["report.html"] if report else [])]
+    files = [directory / name for name in names]
     failed = int((table["status"] == FAILED).sum())
     counts = {str(key): int(value) for key, value in table["status"].value_counts().items()}
     held = table["held"].dropna()

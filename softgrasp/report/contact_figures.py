@@ -624,18 +624,24 @@ def draw_strip(result: GraspResult, path: str | Path, images: Sequence[Image]) -
 def _row(
     images: Sequence[Image], titles: Sequence[str], captions: Sequence[str], path: str | Path
 ) -> Path:
+    """Lay out images of one size; smaller ones than ``SIZE`` make a figure of lower resolution."""
     lines = ["\n".join(_wrapped(caption)) for caption in captions]
-    below = 24 + 46 * max(text.count("\n") + 1 for text in lines)
-    width, height = len(images) * (SIZE[0] + GAP) + GAP, ABOVE + SIZE[1] + below
-    with style.figure(path, height / style.DPI, width / style.DPI) as (figure, _):
+    scale = images[0].shape[1] / SIZE[0]
+    gap, above = round(scale * GAP), round(scale * ABOVE)
+    below = round(scale * (24 + 46 * max(text.count("\n") + 1 for text in lines)))
+    width = len(images) * (images[0].shape[1] + gap) + gap
+    height = above + images[0].shape[0] + below
+    dpi = scale * style.DPI
+    with style.figure(path, height / dpi, width / dpi, dpi=dpi) as (figure, _):
         for column, (image, title, text) in enumerate(zip(images, titles, lines, strict=True)):
-            left = GAP + column * (SIZE[0] + GAP)
-            middle = (left + 0.5 * SIZE[0]) / width
+            left = gap + column * (image.shape[1] + gap)
+            middle = (left + 0.5 * image.shape[1]) / width
             # without resampling, which would blur the images and double the file size
             figure.figimage(image, left, below)
-            top = 1.0 - 0.75 * ABOVE / height
+            top = 1.0 - 0.75 * above / height
             figure.text(middle, top, title, ha="center", fontsize=9, fontweight="bold")
-            figure.text(middle, (below - 12) / height, text, ha="center", va="top", fontsize=7.5)
+            figure.text(middle, (below - 12 * scale) / height, text, ha="center", va="top",
+                        fontsize=7.5)  # fmt: skip
     return Path(path)
 
 
@@ -677,17 +683,49 @@ def final_poses(
         BackendUnavailable: The requested renderer is not available.
         ResultError: The file cannot be written.
     """
+    images = final_images(results, renderer=renderer, one_viewpoint=one_viewpoint)
+    return draw_final_images(results, images, labels, path, captions)
+
+
+def final_images(
+    results: Sequence[GraspResult],
+    *,
+    renderer: str = "auto",
+    one_viewpoint: bool = True,
+    size: tuple[int, int] = SIZE,
+) -> list[Image]:
+    """Render the images of ``final_poses``; for the arguments see there.
+
+    Args:
+        results: The runs.
+        renderer: As there.
+        one_viewpoint: As there.
+        size: Width and height of an image [px].
+
+    Raises:
+        BackendUnavailable: The requested renderer is not available.
+    """
     playbacks = [Playback(result) for result in results]
     groups = [playbacks] if one_viewpoint else [[playback] for playback in playbacks]
-    cameras = [framing(group, SIZE, only_ends=True) for group in groups]
+    cameras = [framing(group, size, only_ends=True) for group in groups]
     if one_viewpoint:
         cameras *= len(results)
-    images = [
+    return [
         render_key_frames(
-            result, result.time[-1:].tolist(), renderer=renderer, size=SIZE, camera=camera
+            result, result.time[-1:].tolist(), renderer=renderer, size=size, camera=camera
         )[0]
         for result, camera in zip(results, cameras, strict=True)
     ]
+
+
+def draw_final_images(
+    results: Sequence[GraspResult],
+    images: Sequence[Image],
+    labels: Sequence[str],
+    path: str | Path,
+    captions: Sequence[str] = (),
+) -> Path:
+    """Lay out the images of ``final_images``; for the other arguments see ``final_poses``."""
     captions_moved = [_moved(result) for result in results]
     if captions:
         captions_moved = [

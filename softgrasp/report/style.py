@@ -125,7 +125,9 @@ class Table:
 
 
 @contextmanager
-def figure(path: str | Path, height: float, width: float = WIDTH) -> Iterator[tuple[Figure, Table]]:
+def figure(
+    path: str | Path, height: float, width: float = WIDTH, *, dpi: float | None = None
+) -> Iterator[tuple[Figure, Table]]:
     """Open a figure and its table, which are written when the block ends.
 
     Args:
@@ -133,6 +135,7 @@ def figure(path: str | Path, height: float, width: float = WIDTH) -> Iterator[tu
             none where it has no columns.
         height: Height [in].
         width: Width [in].
+        dpi: Dots per inch; by default ``DPI``.
 
     Raises:
         ResultError: A file cannot be written.
@@ -143,10 +146,10 @@ def figure(path: str | Path, height: float, width: float = WIDTH) -> Iterator[tu
 
     table = Table()
     with rc_context(_RC):
-        canvas = FigureCanvasAgg(Figure(figsize=(width, height), dpi=DPI))
+        canvas = FigureCanvasAgg(Figure(figsize=(width, height), dpi=dpi or DPI))
         yield canvas.figure, table
         with atomic_path(path) as temporary:
-            canvas.figure.savefig(temporary, format="png", dpi=DPI)
+            canvas.figure.savefig(temporary, format="png", dpi="figure")
     if table.columns:
         write_columns(Path(path).with_suffix(".csv"), table.columns)
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,10 +18,11 @@ import numpy as np
 
 from softgrasp._version import __version__
 from softgrasp.description.sweep import SAMPLING_METHODS
-from softgrasp.errors import BackendUnavailable, SoftgraspError
+from softgrasp.errors import SoftgraspError
 from softgrasp.io.files import write_text
 from softgrasp.mechanics.transforms import Array
-from softgrasp.report.contact_figures import final_poses
+from softgrasp.rendering.video import Image
+from softgrasp.report.contact_figures import draw_final_images, final_images
 from softgrasp.report.grasp_report import displayed_path, embedded_image, templates
 from softgrasp.report.grasp_text import out_of_hand
 from softgrasp.report.sweep_figures import (
@@ -45,6 +48,7 @@ from softgrasp.report.sweep_measures import (
 )
 from softgrasp.report.time_series import overlay_objects
 from softgrasp.sim.simulate import simulate
+from softgrasp.sweeps.executors import Submit
 from softgrasp.sweeps.parameters import scene_of_row
 from softgrasp.sweeps.table import COLUMNS, FAILED
 
@@ -57,6 +61,10 @@ if TYPE_CHECKING:
 REPORT = "report.html"
 MAX_POSES = 5
 """Maximum number of grasps that are simulated again for images."""
+IMAGE_SIZE = (400, 411)
+"""Width and height of such an image [px]: five fill a page at twice its resolution."""
+MODULES = ("matplotlib.figure", "matplotlib.backends.backend_agg", "jinja2", "PIL.WebPImagePlugin")
+"""Libraries of the report, for ``Finish``."""
 EXTREMES = 5
 """Number of best and worst grasps in the table."""
 RANKING_MEASURES = ("hold_drop_m", "displacement_m")
@@ -79,19 +87,27 @@ class ExampleRow(NamedTuple):
     reason: str
 
 
-def write_sweep_report(plan: SweepPlan, table: pd.DataFrame, directory: str | Path) -> Path:
+def write_sweep_report(
+    plan: SweepPlan, table: pd.DataFrame, directory: str | Path, *, submit: Submit = partial
+) -> Path:
     """Draw the figures of a sweep and write ``report.html``.
 
     Args:
         plan: The sweep plan.
         table: The table of results.
         directory: Output directory.
+        submit: How to start work on an idle worker of the sweep; by default this process does all.
 
     Raises:
         ResultError: The directory cannot be written.
     """
     directory = Path(directory)
-    shown = [*_draw_table(plan, table, directory), *_draw_examples(plan, table, directory)]
+    examples = example_rows(plan, table, MAX_POSES)
+    rows = [int(table["row"].iloc[one.position]) for one in examples]
+    # drawn by a worker while this process draws the figures of the table
+    rendered = submit(render_examples, plan, rows)
+    shown = _draw_table(plan, table, directory)
+    shown += _draw_examples(plan, table, examples, rendered(), directory)
     html = templates().get_template("sweep.html.j2").render(
         version=__version__,
         title=f"{plan.scene.hand.name} grasps {plan.scene.object.name}, {len(table)} times",
@@ -171,23 +187,44 @@ def _combinations(table: pd.DataFrame, axes: list[Axis]) -> int:
     return len(table.drop_duplicates([axis.path for axis in axes]))
 
 
-def _draw_examples(plan: SweepPlan, table: pd.DataFrame, directory: Path) -> list[Shown]:
-    """Simulate the example grasps again and draw their trajectories and final states."""
-    results: list[GraspResult] = []
-    shown: list[ExampleRow] = []
-    for one in example_rows(plan, table, MAX_POSES):
-        try:
-            results.append(_simulate_row(plan, int(table["row"].iloc[one.position])))
-        except SoftgraspError:
-            continue
-        shown.append(one)
-    if not results:
+class Rendered(NamedTuple):
+    """Example grasps that were simulated again."""
+
+    results: list[GraspResult | None]
+    """None where a grasp cannot be simulated."""
+    images: list[Image]
+    """Final states of the others."""
+
+
+def render_examples(plan: SweepPlan, rows: Sequence[int]) -> Rendered:
+    """Simulate rows of a sweep again and render their final states, small and without OpenGL.
+
+    The ray caster needs a third of the time that OpenGL without a graphics card takes to open.
+    """
+    results = [_simulate_row(plan, row) for row in rows]
+    simulated = [result for result in results if result is not None]
+    images = final_images(simulated, renderer="raycast", size=IMAGE_SIZE) if simulated else []
+    return Rendered(results, images)
+
+
+def _draw_examples(
+    plan: SweepPlan,
+    table: pd.DataFrame,
+    examples: Sequence[ExampleRow],
+    rendered: Rendered,
+    directory: Path,
+) -> list[Shown]:
+    """Draw the trajectories and final states of the example grasps."""
+    pairs = zip(examples, rendered.results, strict=True)
+    shown = [(one, result) for one, result in pairs if result is not None]
+    if not shown:
         return []
-    numbers = [f"row {table['row'].iloc[one.position]}" for one in shown]
-    values = [values_of(plan, table, one.position) for one in shown]
+    results = [result for _, result in shown]
+    numbers = [f"row {table['row'].iloc[one.position]}" for one, _ in shown]
+    values = [values_of(plan, table, one.position) for one, _ in shown]
     text = [
         f"{number}{f' ({one.reason})' if one.reason else ''}"
-        for number, one in zip(numbers, shown, strict=True)
+        for number, (one, _) in zip(numbers, shown, strict=True)
     ]
     caption = f"Simulated again for this report: {', '.join(text)}."
     labels = [f"{number}: {value}" if value else number
@@ -195,18 +232,16 @@ def _draw_examples(plan: SweepPlan, table: pd.DataFrame, directory: Path) -> lis
     path = overlay_objects(results, labels, directory / "objects.png")
     suffix = " Curves of a lost object are clipped." if _is_clipped(results) else ""
     shown_figures = [Shown("Motion of the object", path, f"{caption}{suffix}")]
-    try:
-        path = final_poses(results, numbers, directory / "poses.png", captions=values)
-        shown_figures.append(Shown("Final states", path, f"{caption} All with one camera."))
-    except BackendUnavailable:
-        pass  # no renderer: the report has no images
+    path = draw_final_images(results, rendered.images, numbers, directory / "poses.png", values)
+    shown_figures.append(Shown("Final states", path, f"{caption} All with one camera."))
     return shown_figures
 
 
-def _simulate_row(plan: SweepPlan, row: int) -> GraspResult:
-    with warnings.catch_warnings():
+def _simulate_row(plan: SweepPlan, row: int) -> GraspResult | None:
+    with warnings.catch_warnings(), suppress(SoftgraspError):
         warnings.simplefilter("ignore")  # listed in the table
         return simulate(scene_of_row(plan, row))
+    return None
 
 
 def _is_clipped(results: list[GraspResult]) -> bool:

@@ -2,7 +2,8 @@
 
 Chunks of rows go to a ``concurrent.futures`` executor, which is either ``ProcessPoolExecutor`` or
 that of a dask client, and come back in any order. A row depends on the plan and on its number
-alone, so the table does not depend on the executor.
+alone, so the table does not depend on the executor. When all rows are there, ``submit`` gives the
+idle workers other work, such as the images of a report.
 
 The pool alone is not enough: ``ProcessPoolExecutor`` breaks for good when one worker dies (killed
 for memory, a crash in a compiled library) and loses all that was submitted, and its workers survive
@@ -26,10 +27,10 @@ from concurrent.futures import (
     ProcessPoolExecutor,
     wait,
 )
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from functools import lru_cache, partial
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, Self, TypeVar
 
 import numpy as np
 
@@ -45,6 +46,10 @@ from softgrasp.sweeps.table import NOISE_COLUMNS, Row, failed_row, row_of
 
 Chunk = tuple[int, ...]
 """Numbers of rows that are computed together."""
+R = TypeVar("R")
+Submit = Callable[..., Callable[[], Any]]
+"""Function (function, *arguments) that starts work on an idle worker, and returns a function that
+waits for its result. Where the worker dies, or there is none, the waiting process does the work."""
 
 CHUNKS_AHEAD = 2
 """Chunks per local worker that are submitted at once: one in work, one waiting."""
@@ -126,16 +131,32 @@ def _outcome(item: BatchItem) -> Row:
     return failed_row(f"internal error: {type(result).__name__}: {result}")
 
 
-# Executors. Each yields the rows of finished chunks.
+# Executors. Each yields the rows of finished chunks, and then has its workers do other work.
 
 
-def serial(
-    plan: SweepPlan, chunks: Sequence[Chunk], extra: ExtraOutputs | None
-) -> Iterator[list[Row]]:
-    """Compute chunk by chunk in this process."""
-    rows = Rows(plan, extra)
-    for chunk in chunks:
-        yield rows.compute(chunk)
+class InProcess:
+    """This process."""
+
+    def __init__(self, plan: SweepPlan, extra: ExtraOutputs | None = None) -> None:
+        """Take a plan; for the other arguments see ``Rows``."""
+        self._plan, self._extra = plan, extra
+
+    def __enter__(self) -> Self:
+        """Nothing is opened."""
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Nothing is closed."""
+
+    def run(self, chunks: Sequence[Chunk]) -> Iterator[list[Row]]:
+        """Yield the rows of chunk by chunk."""
+        rows = Rows(self._plan, self._extra)
+        for chunk in chunks:
+            yield rows.compute(chunk)
+
+    def submit(self, function: Callable[..., R], *arguments: Any) -> Callable[[], R]:
+        """Return a function that calls another one; see ``Submit``."""
+        return partial(function, *arguments)
 
 
 class LocalPool:
@@ -144,7 +165,16 @@ class LocalPool:
     def __init__(self, plan: SweepPlan, workers: int, extra: ExtraOutputs | None) -> None:
         """Start no process yet."""
         self._plan, self._workers, self._extra = plan, workers, extra
+        self._pool: ProcessPoolExecutor | None = None
         self._started = False
+
+    def __enter__(self) -> Self:
+        """Start no process yet."""
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """End all processes."""
+        self._close()
 
     def run(self, chunks: Sequence[Chunk]) -> Iterator[list[Row]]:
         """Yield finished rows in any order.
@@ -164,6 +194,15 @@ class LocalPool:
             for row in (row for chunk in lost for row in chunk):
                 yield from self._run_alone(row)
 
+    def submit(self, function: Callable[..., R], *arguments: Any) -> Callable[[], R]:
+        """Have an idle worker call a function; see ``Submit``."""
+        try:
+            if self._pool is not None:
+                return _or_here(self._pool.submit(function, *arguments), function, arguments)
+        except BrokenExecutor:
+            pass
+        return partial(function, *arguments)
+
     def _run_alone(self, row: int) -> Iterator[list[Row]]:
         for _ in range(ROW_RETRIES):
             lost: list[Chunk] = []
@@ -176,20 +215,21 @@ class LocalPool:
     def _run_pool(
         self, waiting: list[Chunk], lost: list[Chunk], workers: int
     ) -> Iterator[list[Row]]:
-        """Yield rows of one pool until all are finished or a worker dies.
+        """Yield rows of one pool until all are finished or a worker dies; the pool stays open.
 
         Args:
             waiting: Chunks to compute; those that were submitted are removed.
             lost: Filled with the chunks that were submitted and not finished.
             workers: Number of processes.
         """
-        with _process_pool(workers, (self._plan, self._extra, os.getpid())) as pool:
-            self._require_start(pool)
-            for chunk, future in _finished(pool, _compute, waiting, CHUNKS_AHEAD * workers):
-                if isinstance(future.exception(), BrokenExecutor):
-                    lost.append(chunk)
-                else:
-                    yield future.result()
+        self._close()
+        pool = self._pool = _process_pool(workers, (self._plan, self._extra, os.getpid()))
+        self._require_start(pool)
+        for chunk, future in _finished(pool, _compute, waiting, CHUNKS_AHEAD * workers):
+            if isinstance(future.exception(), BrokenExecutor):
+                lost.append(chunk)
+            else:
+                yield future.result()
 
     def _require_start(self, pool: Executor) -> None:
         if self._started:
@@ -200,40 +240,85 @@ class LocalPool:
             raise SimulationError(NOT_STARTED) from None
         self._started = True
 
+    def _close(self) -> None:
+        """Terminate all workers, also those that are in work."""
+        if self._pool is None:
+            return
+        processes = list((self._pool._processes or {}).values())
+        self._pool.shutdown(wait=False, cancel_futures=True)
+        for process in processes:
+            process.terminate()
+        for process in processes:
+            process.join(EXIT_TIMEOUT)
+        self._pool = None
 
-def run_on_dask(
-    plan: SweepPlan,
-    chunks: Sequence[Chunk],
-    extra: ExtraOutputs | None,
-    workers: int,
-    scheduler: str | None,
-) -> Iterator[list[Row]]:
-    """Yield finished rows in any order; a chunk whose worker died runs again on another one.
 
-    Args:
-        plan: The plan.
-        chunks: Rows that are computed together.
-        extra: What to write besides rows, in a directory that all workers see; None for nothing.
-        workers: Number of workers of a cluster on this machine, where no scheduler is given.
-        scheduler: Address of a scheduler.
+class DaskCluster:
+    """Workers of a dask cluster; a chunk whose worker died runs again on another one."""
 
-    Raises:
-        BackendUnavailable: distributed is not installed, or no scheduler answers.
-    """
-    if find_spec("distributed") is None:
-        raise BackendUnavailable(
-            "the executor dask needs distributed; pip install 'softgrasp[cluster]'"
-        )
-    with ExitStack() as stack:
-        client = _dask_client(stack, workers, scheduler)
-        executor = client.get_executor(pure=False, retries=CHUNK_RETRIES)
-        compute = partial(_compute_from_json, plan.model_dump_json(), extra)
-        for chunk, future in _finished(executor, compute, list(chunks), len(chunks)):
+    def __init__(
+        self, plan: SweepPlan, workers: int, extra: ExtraOutputs | None, scheduler: str | None
+    ) -> None:
+        """Connect to nothing yet.
+
+        Args:
+            plan: The plan.
+            workers: Number of workers of a cluster on this machine, where no scheduler is given.
+            extra: What to write besides rows, in a directory that all workers see; None for
+                nothing.
+            scheduler: Address of a scheduler.
+        """
+        self._plan, self._workers, self._extra = plan, workers, extra
+        self._scheduler = scheduler
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Self:
+        """Connect to the scheduler, or start a cluster on this machine.
+
+        Raises:
+            BackendUnavailable: distributed is not installed, or no scheduler answers.
+        """
+        if find_spec("distributed") is None:
+            raise BackendUnavailable(
+                "the executor dask needs distributed; pip install 'softgrasp[cluster]'"
+            )
+        with ExitStack() as stack:
+            client = _dask_client(stack, self._workers, self._scheduler)
+            self._executor = client.get_executor(pure=False, retries=CHUNK_RETRIES)
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Disconnect."""
+        self._stack.close()
+
+    def run(self, chunks: Sequence[Chunk]) -> Iterator[list[Row]]:
+        """Yield finished rows in any order."""
+        compute = partial(_compute_from_json, self._plan.model_dump_json(), self._extra)
+        for chunk, future in _finished(self._executor, compute, list(chunks), len(chunks)):
             if (error := future.exception()) is None:
                 yield future.result()
             else:
                 message = f"the cluster could not compute it: {error}"
-                yield [Rows(plan).inputs(row) | failed_row(message) for row in chunk]
+                yield [Rows(self._plan).inputs(row) | failed_row(message) for row in chunk]
+
+    def submit(self, function: Callable[..., R], *arguments: Any) -> Callable[[], R]:
+        """Have an idle worker call a function; see ``Submit``."""
+        return _or_here(self._executor.submit(function, *arguments), function, arguments)
+
+
+def _or_here(
+    future: Future[R], function: Callable[..., R], arguments: tuple[Any, ...]
+) -> Callable[[], R]:
+    """Return a function that waits for a future; it does the work here where the worker died."""
+
+    def result() -> R:
+        error = future.exception()
+        if error is None or isinstance(error, SoftgraspError):
+            return future.result()
+        return function(*arguments)
+
+    return result
 
 
 def _dask_client(stack: ExitStack, workers: int, scheduler: str | None) -> Any:
@@ -282,24 +367,14 @@ def _finished(
 # Local workers.
 
 
-@contextmanager
-def _process_pool(workers: int, arguments: tuple[Any, ...]) -> Iterator[ProcessPoolExecutor]:
-    """A pool of spawned workers, which are terminated at the end, also those that are in work."""
-    pool = ProcessPoolExecutor(
+def _process_pool(workers: int, arguments: tuple[Any, ...]) -> ProcessPoolExecutor:
+    """Return a pool of spawned workers."""
+    return ProcessPoolExecutor(
         workers,
         mp_context=multiprocessing.get_context("spawn"),
         initializer=_start_worker,
         initargs=arguments,
     )
-    try:
-        yield pool
-    finally:
-        processes = list((pool._processes or {}).values())
-        pool.shutdown(wait=False, cancel_futures=True)
-        for process in processes:
-            process.terminate()
-        for process in processes:
-            process.join(EXIT_TIMEOUT)
 
 
 _ROWS: Rows | None = None

@@ -9,15 +9,24 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack, suppress
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 from softgrasp.description.sweep import SweepPlan
 from softgrasp.errors import DescriptionError, ResultError, did_you_mean
-from softgrasp.sweeps import executors
 from softgrasp.sweeps.dataset import ExtraOutputs
-from softgrasp.sweeps.executors import Chunk, total_steps
+from softgrasp.sweeps.executors import (
+    Chunk,
+    DaskCluster,
+    InProcess,
+    LocalPool,
+    Submit,
+    total_steps,
+)
 from softgrasp.sweeps.parameters import refuse_unknown_fields
 from softgrasp.sweeps.storage import SweepStore, plan_in
 from softgrasp.sweeps.table import Row, require_pandas, table_of, write_tables
@@ -34,8 +43,21 @@ CHUNK_STEPS = 200_000
 ROWS_PER_WORKER = 8
 """Rows for which a further process is worth its start, which takes as long as a dozen grasps."""
 
+TABLE_MODULES = ("pandas", "pyarrow.parquet")
+"""What a table needs; importing it takes as long as some grasps."""
+
 Progress = Callable[[int, int], None]
 """Called with the number of finished rows and of all rows."""
+Executor = InProcess | LocalPool | DaskCluster
+
+
+class Finish(NamedTuple):
+    """Work that follows the last row while the workers are still there."""
+
+    work: Callable[[pd.DataFrame, Submit], object]
+    """Called with the table and with a function that gives work to the idle workers."""
+    modules: tuple[str, ...] = ()
+    """Modules that it needs; they are imported while the workers compute rows."""
 
 
 def sweep(
@@ -49,6 +71,7 @@ def sweep(
     trajectories: bool = False,
     dataset: bool = False,
     progress: Progress | None = None,
+    finish: Finish | None = None,
 ) -> pd.DataFrame:
     """Simulate all grasps of a plan.
 
@@ -67,6 +90,8 @@ def sweep(
         trajectories: Whether to write whole trajectories to ``out``.
         dataset: Whether to write grasps for learning to ``out``; see ``sweeps.dataset``.
         progress: Called when rows are finished.
+        finish: What to do with the table while the workers are still there, such as drawing a
+            report. The files of the table are written before.
 
     Returns:
         One row per grasp, in the order of the plan; for columns see ``sweeps.table.COLUMNS``.
@@ -95,43 +120,57 @@ def sweep(
     extra = None
     if directory is not None and (trajectories or dataset):
         extra = ExtraOutputs(directory, trajectories=trajectories, dataset=dataset)
-
-    def compute(remaining: Sequence[int]) -> Iterator[list[Row]]:
+    with ExitStack() as stack:
+        store = None
+        if directory is not None:
+            store = stack.enter_context(SweepStore(directory, plan))
+        done = {row["row"]: row for row in (store.finished() if store else ())}
+        remaining = [row for row in rows if row not in done]
+        pool: Executor = InProcess(plan, extra)
+        if remaining and executor == "dask":
+            pool = DaskCluster(plan, workers, extra, scheduler)
+        elif remaining and workers > 1:
+            pool = LocalPool(plan, workers, extra)
+        stack.enter_context(pool)
+        if not isinstance(pool, InProcess):  # else it would only delay the rows
+            import_in_background(*TABLE_MODULES, *(finish.modules if finish else ()))
         chunks = chunked(remaining, workers, max(CHUNK_STEPS // total_steps(plan.scene), 1))
-        if executor == "dask":
-            return executors.run_on_dask(plan, chunks, extra, workers, scheduler)
-        if workers == 1:
-            return executors.serial(plan, chunks, extra)
-        return executors.LocalPool(plan, workers, extra).run(chunks)
-
-    if directory is None:
-        return table_of(plan, _collected({}, rows, compute, progress))
-    with SweepStore(directory, plan) as store:
-        done = {row["row"]: row for row in store.finished()}
-        table = table_of(plan, _collected(done, rows, compute, progress, store))
-        if shard is None:
+        table = table_of(plan, _collected(done, len(rows), pool.run(chunks), progress, store))
+        if directory is not None and shard is None:
             write_tables(table, directory)
+        if finish is not None:
+            finish.work(table, pool.submit)
     return table
 
 
 def _collected(
     done: dict[int, Row],
-    rows: Sequence[int],
-    compute: Callable[[Sequence[int]], Iterator[list[Row]]],
+    count: int,
+    computed: Iterable[list[Row]],
     progress: Progress | None,
-    store: SweepStore | None = None,
+    store: SweepStore | None,
 ) -> list[Row]:
-    """Compute the rows that are not done yet, store them as they finish, and return all."""
-    remaining = [row for row in rows if row not in done]
+    """Store computed rows as they finish, and return them with those that were done before."""
     if progress is not None and store is not None:
-        progress(len(done), len(rows))
-    for finished in compute(remaining) if remaining else ():
+        progress(len(done), count)
+    for finished in computed:
         if store is not None:
             store.add(finished)
         done |= {row["row"]: row for row in finished}
         if progress is not None:
-            progress(len(done), len(rows))
+            progress(len(done), count)
     return list(done.values())
+
+
+def import_in_background(*modules: str) -> None:
+    """Import modules in a thread while this process waits for its workers."""
+
+    def work() -> None:
+        for module in modules:
+            with suppress(Exception):  # reported where the module is used
+                import_module(module)
+
+    threading.Thread(target=work).start()
 
 
 def chunked(rows: Sequence[int], workers: int, max_rows: int = CHUNK_ROWS) -> list[Chunk]:
