@@ -193,7 +193,7 @@ def _finger(problem: CalibrationProblem, done: Sequence[StageResult]) -> SoftFin
 
 
 def optimum_of(search: Search, method: str, swarm: Swarm, seed: int) -> Array:
-    """Return the parameters that a method finds, (p,).
+    """Return the optimal parameters of a stage by the chosen method, (p,).
 
     Args:
         search: Search to evaluate; its history is filled.

@@ -32,7 +32,7 @@ def root_mean_square(left: Array) -> float:
 
 
 def squared_angles(simulated: Array, measured: Array) -> Array:
-    """Compute the mean squared error of joint angles [rad²], (...,); eq 4.
+    """Compute the mean squared error of joint angles [rad²], (...,); eq 4 of Hadi et al. (2025).
 
     Args:
         simulated: Simulated angles [rad], (..., N).
@@ -51,7 +51,7 @@ def squared_heights(simulated: Array, measured: Array) -> Array:
 
 
 def settling_error(times: Array, counts: Array, time: Array, count: Array) -> Array:
-    """Compute |ΔT|·(1 + |Δn|), summed over loads [s], (...,); eq 5.
+    """Compute |ΔT|·(1 + |Δn|), summed over loads [s], (...,); eq 5 of Hadi et al. (2025).
 
     Args:
         times: Simulated settling times [s], (..., L).
@@ -68,12 +68,12 @@ def squared_trace(simulated: Array, measured: Array) -> Array:
 
 
 def absolute_forces(simulated: Array, measured: Array) -> Array:
-    """Compute |ΔF| summed over pressures [N], (...,); eq 7."""
+    """Compute |ΔF| summed over pressures [N], (...,); eq 7 of Hadi et al. (2025)."""
     return np.asarray(np.abs(simulated - measured).sum(axis=-1))
 
 
 def product_of_forces(simulated: Array, measured: Array) -> Array:
-    """Compute the product of |ΔF| over pressures, (...,), as in the repository of the paper.
+    """Compute the product of |ΔF| over pressures, (...,), as the code of Hadi et al. (2025).
 
     One pressure with an exact force makes it zero, whatever the others are.
     """
@@ -93,7 +93,7 @@ Kind = Literal["stiffness", "damping", "gain", "arm"]
 
 @dataclass(frozen=True)
 class Block:
-    """Parameters of one kind.
+    """Parameters of one kind, such as all stiffnesses, with their bounds.
 
     Args:
         kind: ``stiffness``, ``damping`` or ``gain``; ``arm`` for a hydraulic arm.

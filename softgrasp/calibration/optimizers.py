@@ -37,7 +37,7 @@ interior one."""
 
 @dataclass(frozen=True)
 class Swarm:
-    """Settings of a swarm; the defaults are those of the repository of Hadi et al. (2025).
+    """Settings of a particle swarm; defaults after the code of Hadi et al. (2025).
 
     Args:
         particles: Number of particles.
@@ -166,7 +166,7 @@ def _common_factor(search: Search, start: Array) -> Array:
 
 
 def jacobian(search: Search, position: Array, at: Array) -> Array:
-    """Compute the change of measured values over relative changes of parameters, (m, p).
+    """Compute derivatives of measured values over relative parameter changes, (m, p).
 
     Forward differences within the bounds in one batch; wide central ones where the stage is not
     smooth.
@@ -197,6 +197,6 @@ def jacobian(search: Search, position: Array, at: Array) -> Array:
 
 
 def scale_of(position: Array, upper: Array, lower: Array, relative: tuple[bool, ...]) -> Array:
-    """Return the scale of each parameter: its value, or 1 where errors are not relative, (p,)."""
+    """Return the scale of each parameter: its value, or 1 where errors are absolute, (p,)."""
     min_scale = 1e-3 * (upper - lower)
     return np.where(relative, np.maximum(np.abs(position), min_scale), 1.0)

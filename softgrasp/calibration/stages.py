@@ -47,7 +47,7 @@ Progress = Callable[[str, float], None]
 
 @dataclass(frozen=True)
 class Stage:
-    """A fitting problem.
+    """One least-squares problem of a calibration: its parameters, measurements and objective.
 
     Args:
         name: Name of the stage.
@@ -349,7 +349,7 @@ class VirtualExperiments:
 
 @dataclass(frozen=True)
 class Step:
-    """One step of an optimiser: a swarm, or one point.
+    """One step of an optimiser: a swarm of parameter sets, or a single set.
 
     Args:
         positions: Parameter sets, (B, p).

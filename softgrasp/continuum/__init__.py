@@ -1,1 +1,1 @@
-"""Soft bodies as mathematics: constant curvature, rigid-link discretisation, statics, settling."""
+"""Continuum mechanics: constant curvature, rigid-link discretisation, statics and settling."""

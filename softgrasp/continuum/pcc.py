@@ -285,7 +285,7 @@ def frames_along(steps: Array) -> Array:
 
 
 def of_one_length(**series: ArrayLike) -> list[Array]:
-    """Return series of one number per segment as arrays (n,).
+    """Return arrays (n,) of values that are given per segment.
 
     Raises:
         DescriptionError: They have different numbers of values.

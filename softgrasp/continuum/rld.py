@@ -337,7 +337,7 @@ def joint_compliances(
 
 
 def refined(finger: SoftFinger) -> SoftFinger:
-    """Return the finger with two joints in place of each.
+    """Return the finger with each joint replaced by two.
 
     The compliance of a joint belongs to its cell, which reaches half way to its neighbours and to
     the two ends of the finger. Each half of a cell has a joint in its middle with half of the

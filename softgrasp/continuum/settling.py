@@ -59,7 +59,7 @@ RULES = ("paper000", "extrema-1mm", *BANDS, "band-1mm")
 
 
 class Settling(NamedTuple):
-    """Settling of a motion."""
+    """Overshoots and settling time of a motion."""
 
     overshoots: int
     """Number of overshoots; 0 for a signal that is not finite."""
@@ -75,7 +75,7 @@ class Settling(NamedTuple):
 def settling(
     time: ArrayLike, height: ArrayLike, rule: str = "paper000", *, smoothing: float | None = None
 ) -> Settling:
-    """Count overshoots and compute the settling time of a motion (paper 000, II-B and Fig 4).
+    """Count overshoots and compute the settling time (Hadi et al. 2025, II-B and Fig 4).
 
     The result does not depend on the sampling rate, the sign or the origin of the height: times are
     interpolated between samples. Without an overshoot the two rules on extrema define no time, and
@@ -186,7 +186,7 @@ def _by_band(times: Array, heights: Array, rule: str) -> Settling:
 
 
 def from_webots(finger: SoftFinger, timestep: float) -> SoftFinger:
-    """Return the finger with its total damping, c + h·k, from one identified at a time step.
+    """Convert damping that was identified in Webots at a time step h: total damping is c + h·k.
 
     Args:
         finger: With dampers as in Webots.

@@ -49,7 +49,7 @@ class Loads(NamedTuple):
     """(..., n)."""
 
     def plus(self, other: Loads) -> Loads:
-        """Return the sum of two potentials."""
+        """Return the sum of two load potentials."""
         return Loads(self.cosine + other.cosine, self.sine + other.sine)
 
     def times(self, factor: float | Array) -> Loads:
@@ -74,7 +74,7 @@ class PlanarChain:
 
     @classmethod
     def of(cls, finger: SoftFinger) -> PlanarChain:
-        """Return the chain of a finger.
+        """Make the planar chain of a finger.
 
         Raises:
             DescriptionError: The finger bends out of its plane, twists or stretches.
@@ -94,7 +94,7 @@ class PlanarChain:
 
     @property
     def weight(self) -> Loads:
-        """Weight of the links."""
+        """Loads by the weight of the links."""
         beyond = np.cumsum(self.masses[::-1])[::-1] - self.masses
         arms = self.steps * beyond[:, None] + self.centres * self.masses[:, None]
         return _vertical(GRAVITY * arms)
@@ -114,7 +114,7 @@ class PlanarChain:
 
 
 class Rest(NamedTuple):
-    """Rest shapes."""
+    """Equilibria of planar fingers."""
 
     angles: Array
     """Positive towards −z [rad], (..., n); NaN without convergence."""
@@ -154,7 +154,7 @@ def rest(stiffness: Array, loads: Loads, moments: Array) -> Rest:
 
 
 class Pressed(NamedTuple):
-    """Fingers whose tips press on a horizontal plate without friction."""
+    """Equilibria of fingers whose tips press on a horizontal plate without friction."""
 
     angles: Array
     """[rad], (..., n); NaN without convergence."""
@@ -165,7 +165,7 @@ class Pressed(NamedTuple):
 def pressed(
     chain: PlanarChain, stiffness: Array, loads: Loads, moments: Array, plate: ArrayLike
 ) -> Pressed:
-    """Compute equilibria above a plate: without contact, or with the tip on it.
+    """Compute equilibria above a plate: free, or with the tip on the plate.
 
     The moments grow in steps from zero: a strongly driven finger also has equilibria on the plate
     that it cannot reach.

@@ -57,11 +57,11 @@ class HandCarrier(Description):
     @property
     @abstractmethod
     def mounted(self) -> bool:
-        """Whether its base has a pose in the world, which determines that of the hand."""
+        """Whether the base has a pose in the world, from which the pose of the hand follows."""
 
 
 def carrier_kind(tree: Any) -> str | None:
-    """Return the kind of the carrier that plain data describes; None for a rigid arm."""
+    """Return the name of the carrier type in plain data; None for a rigid arm."""
     kinds = CARRIERS if isinstance(tree, dict) else ()
     return next((kind for kind in kinds if kind in tree), None)
 
@@ -85,7 +85,7 @@ Posture = Annotated[tuple[Number, ...], Field(min_length=1)]
 
 
 class RobotProgram(Description):
-    """Cyclic motion of an arm through postures; the first follows the last.
+    """Cyclic motion of an arm through postures; after the last posture follows the first.
 
     Between two postures all joints move simultaneously, at rest at both ends (minimum jerk).
     """

@@ -75,7 +75,7 @@ class Description(BaseModel, metaclass=_DescriptionType):
 
 
 class FieldError(ValueError):
-    """Error of a validator about one of the fields below its model.
+    """Validation error that names one of the fields inside its model.
 
     Args:
         message: What was expected and what was found.
@@ -88,7 +88,7 @@ class FieldError(ValueError):
 
 
 def require_unique(names: Iterable[tuple[str, FieldPath]], what: str) -> None:
-    """Refuse a name that occurs twice.
+    """Refuse names that occur more than once.
 
     Args:
         names: Names and the paths of the fields that hold them.
@@ -156,7 +156,7 @@ QUATERNION_TOLERANCE = 1e-3
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether only this machine reaches an address; the only name is ``localhost``."""
+    """Return whether an address is reachable only from this machine; ``localhost`` is."""
     try:
         return ip_address(host).is_loopback
     except ValueError:

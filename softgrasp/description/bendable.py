@@ -136,7 +136,7 @@ class Backbone(Description):
         return self
 
     def damping_of(self, stiffness: float) -> float:
-        """Return the damping of a strain from its stiffness, for the material that damps bending.
+        """Compute the damping of a strain from its stiffness and the material's bending damping.
 
         Only with a bending stiffness.
         """
@@ -155,7 +155,7 @@ class Tendon(Description):
 
 
 class Chamber(Description):
-    """A pressure chamber that lengthens its side."""
+    """A pressure chamber off the axis, which lengthens its side of the segment."""
 
     type: Literal["chamber"] = "chamber"
     angle: Number
@@ -257,7 +257,7 @@ class Bendable(Description):
 
 
 class Screw(Description):
-    """Converts the torque of the motor to the force on the piston."""
+    """Screw that converts the torque of the motor to the force on the piston."""
 
     lead: Positive
     """Piston displacement per revolution [m]."""

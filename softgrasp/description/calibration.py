@@ -89,7 +89,7 @@ class TipForce(Description):
 
 
 class FreeBend(Description):
-    """Joint angles at rest under pressure, without contact."""
+    """Joint angles of a finger at rest under pressure, without contact."""
 
     pressure: NonNegative
     """[Pa]"""

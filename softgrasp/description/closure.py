@@ -1,4 +1,4 @@
-"""The closures: six ways in which a hand closes around an object.
+"""Closures: the six control laws by which a hand closes around an object.
 
 ``position-increment`` (paper 004, §2.2.3.2), ``synergy-increment`` (Malvezzi et al. 2015; soft
 synergies after Bicchi et al. 2011), ``force-limited``, ``underactuated`` (Birglen, Laliberté and
@@ -272,7 +272,7 @@ class TendonJoint(NamedTuple):
 
 
 class UnderactuatedClosure(Closure):
-    """One tendon per finger, or one for all, pulls joints that have springs instead of servos.
+    """Tendons, one per finger or one for all, close joints that have springs instead of servos.
 
     Contact does not stop a tendon: its other joints continue (Birglen, Laliberté & Gosselin 2008).
     At rest the contacts of every joint balance radius · tension − stiffness · (angle − rest).
@@ -459,7 +459,7 @@ Weights = tuple[float, ...]
 
 
 class SynergyIncrementClosure(Closure):
-    """The weights z of a hand's synergies grow at their rates.
+    """The weights z of a hand's synergies increase at constant rates.
 
     Without ``synergy_stiffness`` the target of each joint is its component of q_m + S z, and it
     stops where its phalanx or a later one of its finger is in contact, as in SynGrasp's

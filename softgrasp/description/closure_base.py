@@ -58,7 +58,7 @@ class Slider(NamedTuple):
 
 
 class ClosureActuator(NamedTuple):
-    """One actuator that a closure adds to a hand beside the servos of its joints.
+    """An actuator that a closure adds to the servos of a hand's joints.
 
     It acts on the length Σ arm · joint variable: a servo pulls with ``stiffness`` · (target +
     ``zero`` − length), a motor with its target.
@@ -80,7 +80,7 @@ class ClosureActuator(NamedTuple):
 
 
 class ActuationModel(NamedTuple):
-    """A hand as one closure actuates it."""
+    """The hand and the actuators that a closure uses on it."""
 
     hand: Hand
     """The hand; joints that the closure moves by other means are not driven in it."""
@@ -185,11 +185,11 @@ class Closure(Description):
         return tuple(rate if on else 0.0 for rate, on in zip(rates, active, strict=True))
 
     def settling(self, hand: Hand, preset: GraspPreset) -> float:
-        """Return the time without moving targets after which the hand has settled [s]."""
+        """Return the time that the hand needs to settle at constant targets [s]."""
         return self.settle_time
 
     def extra_time(self, hand: Hand, preset: GraspPreset) -> float:
-        """Return the time that the closure may take after its slowest actuator's motion [s]."""
+        """Return the additional time after the motion of the slowest actuator [s]."""
         return self.settling(hand, preset) - self.settle_time
 
     def check(self, hand: Hand, preset: GraspPreset) -> None:
@@ -242,7 +242,7 @@ def _up_to(actuator: Actuator, limit: float | None) -> Actuator:
 
 
 def count_fits(values: tuple[Any, ...] | None, count: int, what: str, field: str) -> None:
-    """Refuse a list that has neither one value nor one per item.
+    """Refuse a list whose length is neither one nor the number of items.
 
     Args:
         values: The list; None is always accepted.

@@ -31,7 +31,7 @@ class Patch(Description):
 
 
 class NativeLaw(Description):
-    """MuJoCo's contact: a reference acceleration, and an impedance that grows with penetration.
+    """MuJoCo's contact parameters: reference acceleration, and impedance over penetration.
 
     Its stiffness in N/m follows from the masses in contact; it is measured, not set.
     """

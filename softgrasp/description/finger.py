@@ -1,14 +1,14 @@
 """Rigid fingers: chains of phalanges after Denavit and Hartenberg, or joints placed by poses.
 
-Each ``Phalanx`` is one row of the table of a ``Finger``: a joint and the link behind it.
-``convention`` of the finger selects the transform of a row for the joint variable q, which adds to
-``theta`` (revolute) or ``d`` (prismatic):
+Each ``Phalanx`` is one row of the parameter table of a ``Finger``: a joint and the link behind it.
+The finger's ``convention`` determines the transform of a row. The joint variable q is added to
+``theta`` of a revolute joint, or to ``d`` of a prismatic one:
 
-- ``standard``: Rz(theta)·Tz(d)·Tx(a)·Rx(alpha), the joint axis is z of the previous frame
+- ``standard``: Rz(theta)·Tz(d)·Tx(a)·Rx(alpha); the joint axis is z of the previous frame
   (Siciliano et al. 2009).
-- ``modified``: Rx(alpha)·Tx(a)·Rz(theta)·Tz(d), the joint axis is z of the row's own frame (Craig
+- ``modified``: Rx(alpha)·Tx(a)·Rz(theta)·Tz(d); the joint axis is z of the row's frame (Craig
   2005).
-- ``placed``: origin·Rz(q) or origin·Tz(q), as in URDF with z rotated onto the joint axis.
+- ``placed``: origin·Rz(q) or origin·Tz(q), as in URDF, but the joint axis is always z.
 """
 
 from __future__ import annotations
@@ -35,54 +35,56 @@ from softgrasp.description.bendable import Inertial
 from softgrasp.description.geometry import Part, Pose, Shape
 
 ZERO_LENGTH = 1e-9
-"""Links shorter than this [m] have no body: two joints lie at one position."""
+"""Links shorter than this [m] have no body: their two joints are at one position."""
 Convention = Literal["standard", "modified", "placed"]
-"""Convention of the rows of a finger; see the module."""
+"""Denavit–Hartenberg convention of the rows of a finger, or ``placed``; see the module."""
 
 
 class Phalanx(Description):
     """One row of a finger: a joint and the rigid link behind it."""
 
     name: str = ""
-    """Unique in its finger; ``P1``, ``P2``, … in order by default."""
+    """Name of the link, unique in its finger; ``P1``, ``P2``, … by default."""
     a: Number = 0.0
-    """[m]"""
+    """Denavit–Hartenberg link length [m]."""
     alpha: Number = 0.0
-    """[rad]"""
+    """Denavit–Hartenberg link twist [rad]."""
     d: Number = 0.0
-    """[m]"""
+    """Denavit–Hartenberg link offset; offset of the variable of a prismatic joint [m]."""
     theta: Number = 0.0
-    """Offset of the joint angle [rad]."""
+    """Denavit–Hartenberg joint angle; offset of the variable of a revolute joint [rad]."""
     origin: Pose = Pose()
-    """Of a ``placed`` row: frame of its joint, whose axis is z, in the previous link's frame."""
+    """Frame of the joint in the previous link's frame, with the joint axis as z; only for
+    ``placed`` rows."""
     joint: Literal["revolute", "prismatic"] = "revolute"
+    """Type of the joint."""
     joint_name: str = ""
-    """``J1``, ``J2``, … in order by default."""
+    """Name of the joint, unique in its finger; ``J1``, ``J2``, … by default."""
     limits: tuple[Number, Number] = (0.0, math.pi / 2)
     """Lowest and highest joint variable [rad or m]."""
     start: Number = 0.0
-    """Joint variable from which the hand closes [rad or m]."""
+    """Joint variable in the start posture, before the hand closes [rad or m]."""
     radius: Positive = 0.008
     """Radius of the capsule along the link [m]."""
     shape: Shape | None = None
     """Shape that replaces the capsule."""
     shape_pose: Pose = Pose()
-    """Pose of ``shape`` in the link's frame (the joint's frame at zero, rotated by ``theta``); of a
-    mesh, the pose of its file's frame."""
+    """Pose of ``shape`` in the link's frame, which is the joint's frame at zero rotated by
+    ``theta``; for a mesh, the pose of the frame of its file."""
     parts: tuple[Part, ...] = ()
-    """Further shapes of the link; a link with parts has no capsule."""
+    """Additional shapes of the link; a link with parts has no capsule."""
     bodies: tuple[str, ...] = ()
-    """In a hand with its own MJCF model: bodies of the model that can touch and that no later joint
-    moves. Their shapes are those of the model."""
+    """Only in a hand with an MJCF model: bodies of that model that belong to this link and can
+    touch the object; the model defines their shapes."""
     inertial: Inertial | None = None
     """Mass, centre of mass and inertia in the link's frame; computed from the shape by default."""
     mass: Positive | None = None
-    """[kg]; exactly one of mass, density and ``inertial``."""
+    """Mass of the link [kg]; exactly one of ``mass``, ``density`` and ``inertial``."""
     density: Positive | None = None
-    """[kg/m³]"""
+    """Density of the link [kg/m³]."""
     driven: bool = True
-    """Whether the joint has an actuator; otherwise it follows another joint (``Hand.couplings``) or
-    is passive."""
+    """Whether the joint has an actuator; without one it follows another joint
+    (``Hand.couplings``) or is passive."""
     stiffness: NonNegative = 0.0
     """Stiffness of a spring in the joint [N·m/rad or N/m]."""
     rest_angle: Number = 0.0
@@ -90,7 +92,7 @@ class Phalanx(Description):
     servo_stiffness: Positive = 6.0
     """Position gain kp of the joint's servo [N·m/rad or N/m]."""
     servo_damping_ratio: NonNegative = 1.0
-    """Damping ratio of the servo with the inertia that it moves [–]."""
+    """Damping ratio of the servo and the inertia that it moves [–]."""
     force_limit: Positive = 1.2
     """Largest torque or force of the servo [N·m or N]."""
     damping: NonNegative = 0.01
@@ -105,7 +107,7 @@ class Phalanx(Description):
         if self.mass is not None and self.density is not None:
             raise ValueError("expected exactly one of mass and density, found both")
         if self.inertial is not None and (self.mass, self.density) != (None, None):
-            raise ValueError("expected an inertial or a mass or density, found both")
+            raise ValueError("expected either inertial, or mass or density; found both")
         check_range(self.limits, self.start, self.format_values)
         return self
 
@@ -123,18 +125,20 @@ class Finger(Description):
     """A chain of phalanges from the palm outwards."""
 
     name: str
+    """Name of the finger, unique in its hand."""
     base: Pose = Pose()
-    """Frame of the first row in the hand's frame, or in that of the body ``on``."""
+    """Frame of the first row in the frame of the hand, or of the body ``on``."""
     on: str = ""
-    """Body of an earlier finger that carries the base; the palm by default."""
+    """Name of the body of an earlier finger to which the base is fixed; the palm by default."""
     convention: Convention
     """Denavit–Hartenberg convention of the rows, or ``placed``; there is no default."""
     phalanges: tuple[Phalanx, ...]
+    """Joints and links from the palm outwards."""
     tip: Vec3 = (0.0, 0.0, 0.0)
-    """End of the last link in the last frame [m]; needed by ``modified`` and ``placed`` rows, whose
-    last link has no length otherwise."""
+    """End of the last link in the last frame [m]; required for ``modified`` and ``placed`` rows,
+    which do not define the length of the last link."""
     verbatim_names: bool = False
-    """Whether bodies and joints have the names of the rows, without the finger's name as prefix."""
+    """Whether the names of bodies and joints omit the name of the finger as prefix."""
 
     @field_validator("phalanges", mode="before")
     @classmethod
@@ -156,7 +160,7 @@ class Finger(Description):
     def _bodies_have_mass(self) -> Self:
         if self.convention == "standard" and self.tip != (0.0, 0.0, 0.0):
             raise FieldError(
-                "expected none with convention 'standard', whose last row already ends at "
+                "expected no tip with convention 'standard', whose last row already ends at "
                 f"the fingertip; found {self.tip}",
                 "tip",
             )
@@ -178,14 +182,14 @@ class Finger(Description):
             rows_of_dh = any((row.a, row.alpha, row.d, row.theta))
             if self.convention == "placed" and rows_of_dh:
                 raise FieldError(
-                    "expected an origin only in a row of convention 'placed', "
+                    "expected only an origin in a row of convention 'placed', "
                     "found a, alpha, d or theta",
                     "phalanges",
                     index,
                 )
             if self.convention != "placed" and row.origin != Pose():
                 raise FieldError(
-                    f"expected none with convention '{self.convention}', found one",
+                    f"expected no origin with convention '{self.convention}', found one",
                     "phalanges",
                     index,
                     "origin",
@@ -201,7 +205,7 @@ class Finger(Description):
         return row.joint_name if self.verbatim_names else f"{self.name}_{row.joint_name}"
 
     def bodies_of(self, row: Phalanx) -> tuple[str, ...]:
-        """Return the bodies of a row that can touch; several only in an attached model."""
+        """Return the bodies of a row that can touch; only MJCF models have more than one."""
         if row.bodies:
             return row.bodies
         return (self.body_of(row),) if self.has_body[self.phalanges.index(row)] else ()
@@ -224,9 +228,9 @@ class Finger(Description):
 
     @cached_property
     def has_body(self) -> tuple[bool, ...]:
-        """Whether each row has a body that can touch: a shape, or a capsule along its length.
+        """Whether each row has a body that can touch: a shape, or a capsule along its link.
 
-        A row with ``inertial`` has only the shapes that it names, and no capsule.
+        A row with ``inertial`` has only its specified shapes, and no capsule.
         """
         return tuple(
             row.shape is not None

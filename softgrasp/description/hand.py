@@ -163,7 +163,7 @@ class ModelActuator(Description):
 
     @property
     def as_actuator(self) -> Actuator:
-        """The actuator as closures use it."""
+        """Convert to the actuator that closures use."""
         what = f"joint '{self.joint}'" if self.joint else f"actuator '{self.actuator}'"
         start, limits = self.start, self.limits
         return Actuator(self.actuator, what, self.unit, limits, start, self.stops, self.joint)
@@ -208,7 +208,7 @@ class HandModel(Description):
 
     @property
     def plain(self) -> bool:
-        """Whether the target of every actuator is the variable of one joint."""
+        """Whether every actuator's target is the variable of exactly one joint."""
         return all(actuator.joint is not None for actuator in self.actuators)
 
 
@@ -511,7 +511,7 @@ def _require_inside(actuator: Actuator, value: float, path: FieldPath) -> None:
 
 
 def check_stands(fingers: Sequence[Finger]) -> None:
-    """Refuse a finger that stands on no body of an earlier finger.
+    """Refuse a finger whose base is not fixed to a body of an earlier finger.
 
     Raises:
         FieldError: For the field ``on``.
@@ -530,7 +530,7 @@ def check_stands(fingers: Sequence[Finger]) -> None:
 
 
 def check_couplings(fingers: Sequence[Finger], couplings: Sequence[Coupling]) -> None:
-    """Refuse couplings of joints that do not exist, have an actuator, or form a cycle.
+    """Refuse couplings of joints that do not exist, that have an actuator, or that form a cycle.
 
     Raises:
         FieldError: Names the coupling.
@@ -652,7 +652,7 @@ def _behind(fingers: Sequence[Finger], finger: Finger, index: int) -> list[str]:
 def led_joints(
     model: HandModel, fingers: Sequence[Finger], targets: Sequence[float]
 ) -> dict[str, float]:
-    """Compute the joint variables that a model's actuators set, within their limits [rad or m].
+    """Compute the joint variables at an MJCF model's actuator targets, within limits [rad or m].
 
     Args:
         model: The model.

@@ -158,7 +158,7 @@ class Table(Description):
 
 
 class Wall(Description):
-    """A slab with a face normal: upright, sloping, or a ceiling."""
+    """A slab of any orientation, such as a wall, a slope or a ceiling."""
 
     type: Literal["wall"] = "wall"
     name: str = ""

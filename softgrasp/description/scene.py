@@ -139,7 +139,7 @@ class GraspScene(Description):
 
     @property
     def preset(self) -> GraspPreset:
-        """The hand's parameters for the chosen grasp."""
+        """Parameters of the hand for the chosen grasp."""
         return self.hand.grasps.power if self.grasp == "power" else self.hand.grasps.precision
 
     @cached_property

@@ -62,7 +62,7 @@ class TactileSensor(Sensor):
 
 
 class ForceTorqueSensor(Sensor):
-    """A six-axis sensor between a body of the hand and what carries it.
+    """A six-axis force/torque sensor between a body of the hand and its parent.
 
     It measures the force [N] and torque [N·m] of everything beyond it, in its frame and about its
     origin: weights and inertial forces of the bodies beyond it, their contacts, and attached loads.

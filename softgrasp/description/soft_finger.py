@@ -70,7 +70,7 @@ class SoftLink(Description):
 
     @property
     def balance(self) -> Vec3:
-        """Centre of mass in the straight finger, with its default [m]."""
+        """Centre of mass in the straight finger, by default the centre of the link [m]."""
         return self.center if self.mass_center is None else self.mass_center
 
 

@@ -90,7 +90,7 @@ class LiftPhase(_Phase):
 
     @property
     def moves_wrist(self) -> bool:
-        """True."""
+        """Whether the wrist moves: always."""
         return True
 
 
@@ -217,7 +217,7 @@ class Pull(Description):
 
 
 class SuccessCriterion(Description):
-    """Loads and motions of a closed grasp, in this order, and the limits that it has to satisfy.
+    """Test loads and motions after closing, in this order, and the limits of a successful grasp.
 
     First gravity grows and remains, then the wrist performs ``motion``, and then each of
     ``directions`` and ``pulls`` is tested from the same closed state. The position of the object is

@@ -63,11 +63,11 @@ def move_driven_chain(
     timestep: float | None = None,
     sample: float = SAMPLE,
 ) -> tuple[ChainRecording, PressureRecording]:
-    """The motion of a chain from its straight state at rest, and the pressures of all steps.
+    """Simulate a chain of cells under motor torques, from its straight state at rest.
 
     Args:
         chain: The arm.
-        torques: Of the motors, one a chamber [N·m]; taken in the middle of each step.
+        torques: Motor torques, one per chamber [N·m]; taken in the middle of each step.
         duration: [s]
         timestep: [s]; a safe one where not given.
         sample: Time between two rows of the recording of the chain [s].
@@ -112,7 +112,7 @@ class _Coupling:
 
     Args:
         chain: The arm.
-        torques: Of the motors.
+        torques: Motor torques.
     """
 
     def __init__(self, chain: ArmChain, torques: Inputs) -> None:
@@ -183,7 +183,7 @@ class _Coupling:
 
 
 def tendon_jacobian(model: mujoco.MjModel) -> Array:
-    """Lengths of fixed tendons over the joints, which stays, (ntendon, nv)."""
+    """Compute the Jacobian of the lengths of fixed tendons, which is constant, (ntendon, nv)."""
     jacobian = np.zeros((model.ntendon, model.nv))
     for tendon, (first, count) in enumerate(zip(model.tendon_adr, model.tendon_num, strict=True)):
         part = slice(int(first), int(first + count))
@@ -193,11 +193,11 @@ def tendon_jacobian(model: mujoco.MjModel) -> Array:
 
 @dataclass(frozen=True)
 class ChainRest:
-    """A chain of cells at rest.
+    """Equilibrium of a chain of cells.
 
     Args:
         bends: Bending angles of the sections, those of their cells added [rad], (sections,).
-        lengths: Of the axes of the sections [m], (sections,).
+        lengths: Lengths of the section axes [m], (sections,).
         ends: Ends of the sections in the base frame [m], (sections, 3).
     """
 
@@ -208,12 +208,12 @@ class ChainRest:
 
 @dataclass(frozen=True)
 class ChainRecording(TipRecording):
-    """A chain of cells in time.
+    """Recorded motion of a chain of cells.
 
     Args:
         times: [s], (t,).
         ends: Ends of the sections in the base frame [m], (t, sections, 3).
-        joints: Of all cells [m or rad], (t, nq).
+        joints: Joint positions of all cells [m or rad], (t, nq).
     """
 
     joints: Array
@@ -265,14 +265,14 @@ class ArmChain:
         return np.array(self.data.xpos[self._ends])
 
     def bends(self) -> Array:
-        """Bending angles of the sections towards x and y as they are [rad], (sections, 2)."""
+        """Current bending angles of the sections towards x and y [rad], (sections, 2)."""
         return np.asarray(self.bends_of(self.data.qpos[None])[0])
 
     def bends_of(self, joints: Array) -> Array:
-        """Bending angles of the sections towards x and y [rad], (t, sections, 2).
+        """Compute bending angles of the sections towards x and y [rad], (t, sections, 2).
 
         Args:
-            joints: Of all cells, such as ``ChainRecording.joints``, (t, nq).
+            joints: Joint positions of all cells, such as ``ChainRecording.joints``, (t, nq).
         """
         return np.stack([joints[:, at].sum(axis=1) for at in self._bend_columns], axis=1)
 
@@ -329,7 +329,7 @@ class ArmChain:
         """Simulate the motion from the straight state at rest.
 
         Args:
-            pressures: Of all chambers [Pa]: (k,), or a function of time such as a
+            pressures: Pressures of all chambers [Pa]: (k,), or a function of time such as a
                 PressureRecording.
             duration: [s]
             timestep: [s]; a safe one where not given.
@@ -368,7 +368,7 @@ class ArmChain:
         """Continue from the current state, for feedback from one call to the next.
 
         Args:
-            pressures: Of all chambers, which stand still meanwhile [Pa], (k,).
+            pressures: Constant pressures of all chambers [Pa], (k,).
             duration: [s]
 
         Raises:
@@ -460,7 +460,7 @@ def _refuse_no_time(**times: float | None) -> None:
 
 
 def drag_matrix(model: mujoco.MjModel, drag: Array) -> tuple[Array, Array]:
-    """Mass matrix, and that of drag on the bodies, in the straight state, (nv, nv) each.
+    """Compute the mass matrix and the drag matrix in the straight state, (nv, nv) each.
 
     Args:
         model: A compiled arm.
@@ -479,7 +479,7 @@ def drag_matrix(model: mujoco.MjModel, drag: Array) -> tuple[Array, Array]:
 
 
 def drag_rate(model: mujoco.MjModel, drag: Array) -> float:
-    """Largest rate at which drag alone slows a motion of the straight state down [1/s].
+    """Compute the largest decay rate of a velocity by drag alone, in the straight state [1/s].
 
     Args as ``drag_matrix``.
     """
@@ -488,7 +488,7 @@ def drag_rate(model: mujoco.MjModel, drag: Array) -> float:
 
 
 def safe_step(model: mujoco.MjModel, drag: Array) -> float:
-    """Compute a step with which springs and drag are stable in semi-implicit integration [s].
+    """Compute a step at which semi-implicit integration of springs and drag is stable [s].
 
     Damping of the material is taken implicitly and allows longer steps, drag is an explicit force
     and shorter ones. Args as ``drag_matrix``.
@@ -497,11 +497,11 @@ def safe_step(model: mujoco.MjModel, drag: Array) -> float:
 
 
 def check_step(model: mujoco.MjModel, drag: Array, integrator: str, timestep: float) -> None:
-    """Refuse a step with which the straight state is not stable.
+    """Refuse a time step at which the straight state is unstable.
 
     Args:
         model: A compiled arm.
-        drag: Of its bodies, as in ``drag_rate``.
+        drag: Drag on its bodies, as in ``drag_rate``.
         integrator: One of ``STEPPED``.
         timestep: [s]
 

@@ -63,7 +63,7 @@ def calibrate_arm(
     out: Path | None,
     progress: Progress | None,
 ) -> ArmCalibrationResult:
-    """Find what ``problem.find`` names; see ``calibrate`` for the arguments."""
+    """Calibrate the parameters that ``problem.find`` lists; see ``calibrate`` for the arguments."""
     test_rig = ArmTestRig(problem)
     stage = arm_stage(problem, test_rig)
     assert stage is not None  # a problem has a motion that is not held out
@@ -83,12 +83,12 @@ def calibrate_arm(
 
 
 def arm_problem_from(data: dict[str, Tree], directory: Path) -> ArmCalibrationProblem:
-    """Make a problem of a YAML tree.
+    """Make a calibration problem from a YAML tree.
 
     Args:
         data: ``arm``, a name or a file; ``motions``, each with the ``table`` of what was recorded
             and ``pressures`` or ``torques``; fields of ``ArmCalibrationProblem``.
-        directory: Where the files lie that it names.
+        directory: Directory of the files that it names.
 
     Raises:
         DescriptionError: Something cannot be read, or does not fit.
@@ -136,7 +136,7 @@ def _motion(tree: dict[str, Any], index: int, arm: HydraulicArm, directory: Path
 
 
 def recorded_motion(recording: TipRecording, **fields: Any) -> ArmMotion:
-    """A motion whose ends are those of a recording, simulated or measured.
+    """Make a motion for a calibration from a simulated or measured recording.
 
     Args:
         recording: Such as ``ArmChain.move`` gives.
@@ -151,13 +151,13 @@ def recorded_motion(recording: TipRecording, **fields: Any) -> ArmMotion:
 
 
 def read_motion(path: Path, sections: int) -> dict[str, Any]:
-    """Fields of a motion from a table.
+    """Read the times and the recorded values of a motion from a CSV table.
 
     Args:
         path: CSV with ``time_s`` and ``x1_mm``, ``y1_mm``, ``z1_mm``, … of the ends of all
             sections, or ``x_mm``, ``y_mm``, ``z_mm`` of the last one, or ``u1_deg``, ``v1_deg``, …
             of the bends; other units are m and rad.
-        sections: Of the arm.
+        sections: Number of sections of the arm.
 
     Raises:
         DescriptionError: The file cannot be read, or a column or a number is wrong.
@@ -178,15 +178,15 @@ def read_motion(path: Path, sections: int) -> dict[str, Any]:
 
 
 class ArmMotion(Description):
-    """A recording of an arm: where sections end, or how they bend, in time."""
+    """Recorded motion of an arm: positions of section ends, or bending angles, over time."""
 
     name: str = ""
     """Name in results; a number by default."""
     pressures: Row = ()
     """Constant pressures of all chambers [Pa]; zeros by default."""
     torques: tuple[Row, ...] = ()
-    """Or those of the motors: rows of a time [s] and a torque a chamber [N·m], on straight lines
-    between; the drives convert them into pressures."""
+    """Or motor torques: rows with a time [s] and one torque per chamber [N·m], linearly
+    interpolated; the drives convert them into pressures."""
     start: Row | None = None
     """Pressures under which the arm rests at time 0 [Pa]; straight where it is not given."""
     times: Annotated[Row, Field(min_length=2)]
@@ -229,7 +229,7 @@ class ArmMotion(Description):
 
 
 class ArmBounds(Description):
-    """Bounds of the parameters."""
+    """Bounds of the calibrated parameters."""
 
     EI: tuple[Positive, Positive] = (0.05, 5.0)
     """[N·m²]"""
@@ -297,12 +297,12 @@ class ArmCalibrationProblem(ExtensionProblem):
                 values = getattr(one, field)
                 if values and len(values) != chambers:
                     raise FieldError(
-                        f"expected one a chamber ({chambers}), found {len(values)}",
+                        f"expected one per chamber ({chambers}), found {len(values)}",
                         *("motions", index, field),
                     )
             if any(len(row) != 1 + chambers for row in one.torques):
                 raise FieldError(
-                    f"expected rows of a time and one torque a chamber ({1 + chambers} numbers), "
+                    f"expected rows of a time and one torque per chamber ({1 + chambers} numbers), "
                     "found others",
                     *("motions", index, "torques"),
                 )
@@ -318,7 +318,7 @@ class ArmCalibrationProblem(ExtensionProblem):
 
 
 class ArmTestRig:
-    """Motions of an arm for many parameter sets, one after the other.
+    """Simulation of the recorded motions with other parameters, one set after the other.
 
     Args:
         problem: The arm and its motions.
@@ -328,7 +328,7 @@ class ArmTestRig:
         self._problem = problem
 
     def arm(self, parameters: Array) -> HydraulicArm:
-        """The arm with other parameters, (p,), as ``arm_block`` orders them."""
+        """Return the arm with other parameters, (p,), ordered as by ``arm_block``."""
         problem = self._problem
         values = parameters.reshape(len(problem.find), -1)
         shared = np.broadcast_to(values, (len(problem.find), len(problem.arm.sections)))
@@ -394,7 +394,7 @@ def _changed(section: ArmSection, values: dict[ArmParameter, float]) -> ArmSecti
 
 
 def arm_block(problem: ArmCalibrationProblem) -> Block:
-    """The parameters: every kind for all sections, or section by section."""
+    """Return the parameters of an arm: one value per kind, or one per kind and section."""
     sections = len(problem.arm.sections)
     count = sections if problem.each_section else 1
     names = [
@@ -422,11 +422,11 @@ def arm_block(problem: ArmCalibrationProblem) -> Block:
 def arm_stage(
     problem: ArmCalibrationProblem, test_rig: ArmTestRig, *, held_out: bool = False
 ) -> Stage | None:
-    """The one stage of an arm: all of its parameters from all of its motions.
+    """Return the only stage of an arm, which fits all parameters to all motions.
 
     Args:
         problem: The problem.
-        test_rig: Of its arm.
+        test_rig: Simulation of its recordings.
         held_out: Whether to take the motions kept for validation; None where there are none.
     """
     named = zip(problem.labels, problem.motions, strict=True)
@@ -455,7 +455,7 @@ def arm_stage(
 
 
 def columns_of(motion: ArmMotion) -> list[str]:
-    """Column names of a motion's rows: x1, y1, z1 … or u1, v1, …; x, y, z for one end."""
+    """Return the column names of a motion: x1, y1, z1 … or u1, v1, …; x, y, z for one end."""
     axes, width = ("xyz", 3) if motion.ends else ("uv", 2)
     count = len(motion.rows[0]) // width
     if motion.ends and count == 1:

@@ -72,7 +72,7 @@ def _clear_earlier(directory: Path) -> None:
 
 
 def hydraulic_arms() -> list[Row]:
-    """Return a row for each arm of soft sections."""
+    """Return one table row for each hydraulic arm."""
     from softgrasp.hydraulics.files import load_hydraulic_arm
 
     return [

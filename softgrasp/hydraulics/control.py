@@ -27,7 +27,7 @@ Limiter = Callable[[Array], Array]
 
 
 class ArmBendPid:
-    """PID on the bends of all sections, whose outputs are pressures or torques of motors.
+    """PID controller of the bending angles of all sections; it outputs pressures or motor torques.
 
     A PID asks for a bending moment towards x and one towards y of each section. Chambers make them
     with the least pressures within their limits, and the nearest ones where they cannot; the
@@ -59,7 +59,7 @@ class ArmBendPid:
         self._pressures = np.zeros(len(arm.chambers))
 
     def pressures(self, target: ArrayLike, bends: ArrayLike) -> Array:
-        """Pressures of the chambers at this sample [Pa], (k,).
+        """Compute the chamber pressures at this sample [Pa], (k,).
 
         Args:
             target: Bends to reach towards x and y [rad], (sections, 2).
@@ -78,7 +78,7 @@ class ArmBendPid:
         return self._pressures.copy()
 
     def torques(self, target: ArrayLike, bends: ArrayLike) -> Array:
-        """Torques of the motors that hold these pressures at rest [N·m], (k,); as ``pressures``."""
+        """Compute the motor torques of the pressures of ``pressures`` at rest [N·m], (k,)."""
         max_torque = self.arm.drive.screw.torque_max or 1.0
         per_torque = pressure_of_torque(self.arm.drive, max_torque) / max_torque
         return np.asarray(self.pressures(target, bends) / per_torque)
@@ -111,17 +111,17 @@ def _allocation(arm: HydraulicArm, section: ArmSection) -> Allocation:
 
 
 class Pid:
-    """u = kp e + ki ∫e dt − kd dy/dt, sample by sample, for any number of channels.
+    """PID controller u = kp e + ki ∫e dt − kd dy/dt in discrete time, for any number of channels.
 
-    Where a limit keeps an output from what it should be, the integral is led to what the output
-    is: it does not wind up (back-calculation, Åström and Murray 2008, sec. 10.4).
+    Where an output is at a limit, the integral is corrected towards the limited output, which
+    prevents integrator windup (back-calculation, Åström and Murray 2008, sec. 10.4).
 
     Args:
         kp: Output over error.
         ki: Output over error and time [1/s].
-        kd: Output over rate of what is measured [s].
+        kd: Output over rate of the measured value [s].
         period: Time between two samples [s].
-        limiter: What outputs there are; all of them where it is not given.
+        limiter: Function that limits the outputs; unlimited by default.
 
     Raises:
         DescriptionError: A gain is negative, or the period is not positive.
@@ -139,23 +139,23 @@ class Pid:
         self._limiter: Limiter = limiter or (lambda output: output)
         slow = kd / kp / FILTER if kp else 0.0
         self._filter_gain = period / (slow + period)
-        # back to a limit in the time in which the integral doubles what kp gives
+        # correction time: that in which the integral equals the proportional term
         self._back = min(period * ki / kp, 1.0) if kp else 1.0
         self.reset()
 
     def reset(self) -> None:
-        """Forget everything that was."""
+        """Clear the integral and the last measurement."""
         self.integral: Array = np.zeros(())
         """Integral of the error times ki."""
         self._rate: Array = np.zeros(())
         self._last: Array | None = None
 
     def output(self, target: ArrayLike, measured: ArrayLike) -> Array:
-        """The output at this sample, within its limits.
+        """Compute the output at this sample, within its limits.
 
         Args:
-            target: What to reach, any shape.
-            measured: What is there, of the same shape.
+            target: Target values, any shape.
+            measured: Measured values, of the same shape.
 
         Raises:
             DescriptionError: A number is not finite: it would stay in the integral for ever.

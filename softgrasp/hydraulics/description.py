@@ -42,7 +42,7 @@ from softgrasp.description.robot import Link, Robot
 from softgrasp.errors import DescriptionError
 
 BASE = "base"
-"""The link that stands still."""
+"""Name of the fixed link."""
 LARGEST_BEND = math.tau
 """Bending limit of a section [rad]; required by the description, not enforced in simulation."""
 DAMPINGS = {
@@ -61,7 +61,7 @@ ALONG_ARM = Pose(quaternion=(0.0, 1.0, 0.0, 0.0))
 
 
 def arm_robot(arm: HydraulicArm, links: int = DEFAULT_LINKS) -> Robot:
-    """The sections as bendable segments, one after another.
+    """Convert an arm to a robot whose bendable segments are its sections.
 
     Args:
         arm: The arm.
@@ -103,12 +103,12 @@ def _bendable(section: ArmSection, parent: str, child: str, links: int) -> Benda
 
 
 def end_link(section: ArmSection) -> str:
-    """Name of the link at the end of a section."""
+    """Return the name of the link at the end of a section."""
     return f"{section.name}_end"
 
 
 def arm_of_robot(robot: Robot) -> HydraulicArm:
-    """The arm whose sections are the bendables of a robot, from its root link outwards.
+    """Make an arm of the bendable segments of a robot, from its root link outwards.
 
     Limits of the curvature, numbers of cells and discs, names and shapes of links are no part of
     it. Without a damping of its own a strain has that of the material (``Backbone.damping_of``).
@@ -247,7 +247,7 @@ def _chain(robot: Robot) -> list[int]:
 
 
 class SectionDamping(Description):
-    """Damping of a section by its material and its surroundings."""
+    """Damping of a section by its material and by the surrounding fluid."""
 
     bending: NonNegative = 0.0
     """Moment over rate of curvature [N·m²·s]."""
@@ -309,7 +309,7 @@ class ArmSection(Description):
 
 
 class HydraulicArm(Hydraulics):
-    """Sections one after another, and the drive of their chambers.
+    """A chain of sections, and the drive of their chambers.
 
     The z axis of the base is the straight arm.
     """
@@ -333,7 +333,7 @@ class HydraulicArm(Hydraulics):
 
 
 class HydraulicCarrier(HandCarrier):
-    """A hydraulic arm with a hand at its end, and what its chambers do during a grasp.
+    """A hydraulic arm that carries a hand, and its pressures or torques during a grasp.
 
     It bears the weight of the hand and of the grasped object, and deflects under both. At the
     start it is at rest under its pressures and the hand's weight.
@@ -348,8 +348,8 @@ class HydraulicCarrier(HandCarrier):
     pressures: tuple[Number, ...] = ()
     """Initial pressures of all chambers [Pa], constant without torques; zeros by default."""
     torques: tuple[tuple[Number, ...], ...] = ()
-    """Motor torques in time: rows of the time since the start of the run [s] and a torque a chamber
-    [N·m], linearly interpolated. The drives convert them into pressures."""
+    """Motor torques in time: rows with the time since the start of the run [s] and one torque per
+    chamber [N·m], linearly interpolated. The drives convert them into pressures."""
     links: Annotated[int, Field(strict=True, ge=1, le=64)] = CARRIER_LINKS
     """Rigid cells a section."""
     base: Pose | None = None
@@ -369,12 +369,12 @@ class HydraulicCarrier(HandCarrier):
 
     @property
     def start(self) -> tuple[float, ...]:
-        """Pressures at the start, one a chamber [Pa]."""
+        """Pressures at the start, one per chamber [Pa]."""
         return self.pressures or (0.0,) * len(self.hydraulic.chambers)
 
     @property
     def mounted(self) -> bool:
-        """True where the base has a pose in the world."""
+        """Whether the pose of the arm's base in the world is specified."""
         return self.base is not None
 
     @model_validator(mode="after")
@@ -397,7 +397,7 @@ class HydraulicCarrier(HandCarrier):
         chambers = self.hydraulic.chambers
         if self.pressures and len(self.pressures) != len(chambers):
             raise FieldError(
-                f"expected one a chamber ({len(chambers)}), found {len(self.pressures)}",
+                f"expected one per chamber ({len(chambers)}), found {len(self.pressures)}",
                 "pressures",
             )
         for index, (chamber, pressure) in enumerate(zip(chambers, self.start, strict=True)):
@@ -417,7 +417,8 @@ class HydraulicCarrier(HandCarrier):
         for index, row in enumerate(self.torques):
             if len(row) != width:
                 raise FieldError(
-                    f"expected a time and one torque a chamber ({width} numbers), found {len(row)}",
+                    f"expected a time and one torque per chamber ({width} numbers), "
+                    f"found {len(row)}",
                     *("torques", index),
                 )
             strongest = max(row[1:], key=abs)

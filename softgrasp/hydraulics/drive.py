@@ -54,10 +54,10 @@ NEWTON_STEPS = 8
 
 @dataclass(frozen=True)
 class DriveModel:
-    """The equations of all channels; states have the shape (channels, 3).
+    """Equations of all drive channels; states have the shape (channels, 3).
 
     Args:
-        drive: What all channels have.
+        drive: Motor, screw, piston, tube and fluid, the same in all channels.
         compliances: Volume over pressure C_a of the chambers [m³/Pa], shape (channels,).
     """
 
@@ -79,14 +79,14 @@ class DriveModel:
         return tube_resistance(self.drive.tube, self.drive.fluid, flow)
 
     def flow(self, states: Array) -> Array:
-        """From the cylinders into the chambers [m³/s], (channels,)."""
+        """Compute the flow from the cylinders into the chambers [m³/s], (channels,)."""
         return tube_flow(self.drive.tube, self.drive.fluid, states[..., 2] - states[..., 1])
 
     def matrices(self, resistance: ArrayLike) -> Array:
-        """The linear part of eq 36, (channels, 3, 3).
+        """System matrices of the linear part of eq 36, (channels, 3, 3).
 
         Args:
-            resistance: Of the tubes [Pa·s/m³], (channels,) or one for all.
+            resistance: Resistance of the tubes [Pa·s/m³], (channels,) or one for all.
         """
         piston = self.drive.piston
         through = 1.0 / np.broadcast_to(np.asarray(resistance, dtype=float), self.channels)
@@ -101,7 +101,7 @@ class DriveModel:
         return state_matrices
 
     def forces(self, torques: ArrayLike) -> Array:
-        """Forces on the pistons, F_b = 2π η T / s [N], (channels,)."""
+        """Compute the forces on the pistons, F_b = 2π η T / s [N], (channels,)."""
         return np.asarray(force_of_torque(self.drive) * np.asarray(torques, dtype=float))
 
     def screw_forces(self, torques: ArrayLike) -> Array:
@@ -113,17 +113,17 @@ class DriveModel:
         values = checked_torques(self.drive, torques)
         if values.shape not in ((), (self.channels,)):
             raise DescriptionError(
-                f"expected one torque a chamber ({self.channels}), found shape {values.shape}",
+                f"expected one torque per chamber ({self.channels}), found shape {values.shape}",
                 field="torques",
             )
         return np.broadcast_to(self.forces(values), self.channels)
 
     def rates(self, states: Array, torques: ArrayLike, swept: Array | float = 0.0) -> Array:
-        """Time derivatives of the states of moving pistons, (channels, 3).
+        """Compute the time derivatives of the states while the pistons move, (channels, 3).
 
         Args:
             states: (channels, 3).
-            torques: Of the motors [N·m], (channels,) or one for all.
+            torques: Motor torques [N·m], (channels,) or one for all.
             swept: Volume that a moving arm opens in its chambers [m³/s], (channels,).
         """
         piston = self.drive.piston
@@ -137,18 +137,18 @@ class DriveModel:
 
     @property
     def inertias(self) -> Array:
-        """Twice the energy over the square of each state, (channels, 3)."""
+        """Weights w of the energy Σ w x²/2 of a state x, (channels, 3)."""
         values = np.empty((self.channels, 3))
         values[:, 0], values[:, 1] = self.drive.piston.mass, self.compliances
         values[:, 2] = self.cylinder_compliance
         return values
 
     def energy(self, states: Array) -> Array:
-        """Energy in pistons, chambers and cylinders [J], (channels,)."""
+        """Compute the energy in pistons, chambers and cylinders [J], (channels,)."""
         return np.asarray(0.5 * (self.inertias * states**2).sum(axis=-1))
 
     def power(self, states: Array, torques: ArrayLike, swept: Array | float = 0.0) -> PowerBalance:
-        """Power balance at a state; arguments as for ``rates``."""
+        """Compute the power balance at a state; arguments as for ``rates``."""
         piston, speed = self.drive.piston, states[:, 0]
         stored = (self.inertias * states * self.rates(states, torques, swept)).sum(axis=1)
         return PowerBalance(
@@ -161,7 +161,7 @@ class DriveModel:
         )
 
     def poles(self) -> Array:
-        """Eigenvalues of the channels at laminar flow [1/s], (channels, 3), fastest first."""
+        """Compute the eigenvalues at laminar flow [1/s], (channels, 3), fastest first."""
         laminar = poiseuille_resistance(self.drive.tube, self.drive.fluid)
         eigenvalues = np.linalg.eigvals(self.matrices(laminar))
         return np.asarray(
@@ -169,7 +169,7 @@ class DriveModel:
         )
 
     def lags(self) -> Array:
-        """Times after which the pressures follow a small step of torque by 63 % [s], (channels,).
+        """Compute the rise times (63 %) of the pressures after a torque step [s], (channels,).
 
         Of the slowest motion alone: (R + d/A_c²) C_a at laminar flow.
         """
@@ -179,11 +179,11 @@ class DriveModel:
 
 
 def drive_model(arm: HydraulicArm, coupling: Coupling = "static") -> DriveModel:
-    """The drives of an arm, one a chamber, from the base outwards.
+    """Make the drives of an arm, one per chamber, from the base outwards.
 
     Args:
         arm: The arm.
-        coupling: How the arm answers: ``static``, with the compliance of its chambers at rest, or
+        coupling: Reaction of the arm: ``static``, with the compliance of its chambers at rest, or
             ``state``, by its motion, which leaves the water's own compliance to the chambers.
 
     Raises:
@@ -199,7 +199,7 @@ def drive_model(arm: HydraulicArm, coupling: Coupling = "static") -> DriveModel:
 
 
 def checked_coupling(coupling: Coupling) -> Coupling:
-    """A coupling that there is.
+    """Return the name of a coupling, or raise an error if it is unknown.
 
     Raises:
         DescriptionError: There is no such.
@@ -210,12 +210,12 @@ def checked_coupling(coupling: Coupling) -> Coupling:
 
 
 def force_of_torque(drive: HydraulicDrive) -> float:
-    """Force on the piston over torque of the motor, 2π η / s [1/m] (eq 33, corrected)."""
+    """Compute piston force over motor torque, 2π η / s [1/m] (eq 33, corrected)."""
     return 2.0 * np.pi * drive.screw.efficiency / drive.screw.lead
 
 
 def pressure_of_torque(drive: HydraulicDrive, torque: ArrayLike) -> Array:
-    """Pressure at rest of a torque of the motor [Pa], of the torque's shape, without dry friction.
+    """Compute the static pressure for a motor torque without dry friction [Pa], same shape.
 
     Args:
         drive: Motor, screw and piston.
@@ -228,7 +228,7 @@ def pressure_of_torque(drive: HydraulicDrive, torque: ArrayLike) -> Array:
 
 
 def checked_torques(drive: HydraulicDrive, torque: ArrayLike) -> Array:
-    """Torques as an array [N·m].
+    """Validate torques and return them as an array [N·m].
 
     Raises:
         DescriptionError: One is not finite or more than the motor has.
@@ -245,13 +245,13 @@ def checked_torques(drive: HydraulicDrive, torque: ArrayLike) -> Array:
 
 @dataclass(frozen=True)
 class Channel:
-    """One channel during a step.
+    """State and inputs of one drive channel during a step.
 
     Args:
-        piston: Its piston.
-        matrix: Of its linear equations, (3, 3).
+        piston: Piston of the channel.
+        matrix: Matrix of the linear state equations, (3, 3).
         inertias: Twice the energy over the square of each state, (3,).
-        force: Of the screw on the piston [N].
+        force: Force of the screw on the piston [N].
         swept: Volume that a moving arm opens in the chamber [m³/s].
     """
 
@@ -262,11 +262,11 @@ class Channel:
     swept: float = 0.0
 
     def excess(self, state: Array) -> float:
-        """Net force without friction on a piston at rest [N]."""
+        """Net force on a piston at rest before dry friction [N]."""
         return float(self.force - self.piston.area * state[2])
 
     def moved(self, state: Array, time: float, direction: float) -> Array:
-        """State (3,) after a time, sliding in a direction (1 or −1) or sticking (0)."""
+        """Compute the state (3,) after a time, sliding in a direction (1 or −1) or sticking (0)."""
         matrix, push = (
             self.matrix,
             (self.force - direction * self.piston.friction) / self.piston.mass,
@@ -278,7 +278,7 @@ class Channel:
         return np.asarray(move[:3, :3] @ state + move[:3, 3])
 
     def margin(self, state: Array, time: float, direction: float) -> float:
-        """Nonnegative as long as the piston keeps sliding in that direction, or sticking."""
+        """Compute a margin that is negative once the piston stops sliding that way, or sticking."""
         at = self.moved(state, time, direction)
         return (
             float(direction * at[0]) if direction else self.piston.friction - abs(self.excess(at))
@@ -286,7 +286,7 @@ class Channel:
 
 
 def slide_and_stick(channel: Channel, state: Array, timestep: float) -> Array:
-    """The state (3,) of a channel after a step [s].
+    """Compute the state (3,) of a channel with dry friction after a step [s].
 
     A piston that would reverse twice within one step is assumed to continue.
     """
@@ -320,7 +320,7 @@ def _start(channel: Channel, state: Array) -> float:
 
 
 def exponential(matrices: Array) -> Array:
-    """The exponentials of matrices (..., n, n) by scaling, power series and squaring."""
+    """Compute exponentials of matrices (..., n, n) by scaling, power series and squaring."""
     largest = float(np.abs(matrices).sum(axis=-1).max(initial=0.0))
     halvings = max(0, int(np.ceil(np.log2(max(largest, SMALL) / SMALL))))
     small = matrices / 2.0**halvings
@@ -361,11 +361,11 @@ def affine_moves(matrices: Array, weights: Array, inputs: Array, time: float) ->
 
 
 class FlowWatch:
-    """The largest Reynolds number that has been seen in the tubes of an arm.
+    """Largest Reynolds number so far in the tubes of an arm.
 
     Args:
         tube: The tubes.
-        fluid: What flows.
+        fluid: Fluid in the tubes.
     """
 
     def __init__(self, tube: Tube, fluid: Fluid) -> None:
@@ -374,10 +374,10 @@ class FlowWatch:
         self._warned = False
 
     def watch(self, flow: Array, time: float) -> None:
-        """Check a flow [m³/s] at a time [s].
+        """Update with a flow [m³/s] at a time [s], and warn where the flow law is not valid.
 
         Warns:
-            SoftgraspWarning: Once, where the law of the tube does not hold at it.
+            SoftgraspWarning: The flow law of the tube is not valid at it; warned once.
         """
         number = float(reynolds(self.tube, self.fluid, flow).max())
         self.largest = max(self.largest, number)
@@ -388,37 +388,37 @@ class FlowWatch:
         law = "Poiseuille's" if self.tube.flow == "laminar" else "Blasius's"
         warnings.warn(
             f"drive: expected a Reynolds number of at most {holds_to:g}, where {law} law "
-            f"holds, found {number:.0f} at {time:.3g} s; the tube resists more than that",
+            f"is valid, found {number:.0f} at {time:.3g} s; the true resistance is higher",
             SoftgraspWarning,
             stacklevel=3,
         )
 
 
 def law_holds_to(tube: Tube) -> float:
-    """Largest Reynolds number at which the law of a tube holds."""
+    """Return the largest Reynolds number for which the flow law of a tube is valid."""
     return LAMINAR if tube.flow == "laminar" else BLASIUS_UP_TO
 
 
 def reynolds(tube: Tube, fluid: Fluid, flow: ArrayLike) -> Array:
-    """Reynolds number 4 ρ |Q| / (π d μ) of a flow [m³/s], of its shape."""
+    """Compute the Reynolds number 4 ρ |Q| / (π d μ) of flows [m³/s], same shape."""
     speed = 4.0 * np.abs(np.asarray(flow, dtype=float)) / (np.pi * tube.diameter**2)
     return np.asarray(fluid.density * speed * tube.diameter / fluid.viscosity)
 
 
 def poiseuille_resistance(tube: Tube, fluid: Fluid) -> float:
-    """Pressure drop over laminar flow, 128 μ l / (π d⁴) [Pa·s/m³] (Chen et al. 2022, eq 34)."""
+    """Compute the laminar resistance 128 μ l / (π d⁴) [Pa·s/m³] (Chen et al. 2022, eq 34)."""
     return 128.0 * fluid.viscosity * tube.length / (np.pi * tube.diameter**4)
 
 
 def tube_resistance(tube: Tube, fluid: Fluid, flow: ArrayLike) -> Array:
-    """Pressure drop over flow at a flow [Pa·s/m³], of the flow's shape.
+    """Compute pressure drop over flow for flows of any shape [Pa·s/m³].
 
     With ``blasius`` the friction factor is 64/Re up to Re 2300 and 0.3164/Re^¼ (Blasius 1913) from
     4000 on; in between, where neither holds, it runs straight from one to the other.
 
     Args:
         tube: The tube.
-        fluid: What flows.
+        fluid: Fluid in the tubes.
         flow: [m³/s]
     """
     laminar = poiseuille_resistance(tube, fluid)
@@ -435,11 +435,11 @@ def tube_resistance(tube: Tube, fluid: Fluid, flow: ArrayLike) -> Array:
 
 
 def tube_flow(tube: Tube, fluid: Fluid, drop: ArrayLike) -> Array:
-    """Flow at a pressure drop [m³/s], of the drop's shape: the inverse of ``tube_resistance``.
+    """Compute the flow at pressure drops of any shape [m³/s]: the inverse of ``tube_resistance``.
 
     Args:
         tube: The tube.
-        fluid: What flows.
+        fluid: Fluid in the tubes.
         drop: [Pa]
     """
     drops = np.asarray(drop, dtype=float)
@@ -470,7 +470,7 @@ def _between(target_number: Array) -> Array:
 
 
 def chamber_compliance(arm: HydraulicArm, section: ArmSection, index: int) -> float:
-    """Volume over pressure of a chamber in its bundle, C_a [m³/Pa].
+    """Compute the compliance of a chamber in its bundle, volume over pressure C_a [m³/Pa].
 
     A_d² l (1/EA + r²/EI) + A_d l / K: its pressure lengthens and bends the whole section. Eq 34
     takes one unit that is free of the others.
@@ -482,7 +482,7 @@ def chamber_compliance(arm: HydraulicArm, section: ArmSection, index: int) -> fl
 
 
 def water_compliance(arm: HydraulicArm, section: ArmSection, index: int) -> float:
-    """Volume over pressure of the water in a chamber of its length at rest, V₁/K [m³/Pa].
+    """Compute the compliance of the water in a chamber at its rest length, V₁/K [m³/Pa].
 
     V₁ stays as it is, as in eq 34: that the chamber lengthens by some per cent moves poles
     that are far faster than the arm.
@@ -495,12 +495,12 @@ class PowerBalance:
     """Power balance of the drives [W], each of shape (channels,).
 
     Args:
-        supplied: By the screws to the pistons.
+        supplied: Power of the screws on the pistons.
         stored: Rate of the energy in pistons, chambers and water.
         viscous: Lost to viscous friction of the pistons.
         dry: Lost to dry friction of the pistons.
         tube: Lost in the tubes.
-        arm: Of the chambers on the moving arm.
+        arm: Power of the chambers on the moving arm.
     """
 
     supplied: Array
@@ -517,5 +517,5 @@ class PowerBalance:
 
     @property
     def gap(self) -> Array:
-        """Supplied less stored, lost and given to the arm [W]; 0 where the equations are right."""
+        """Supplied minus stored, lost and delivered power [W]; 0 for consistent equations."""
         return np.asarray(self.supplied - self.stored - self.lost - self.arm)

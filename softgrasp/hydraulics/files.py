@@ -48,15 +48,16 @@ COLUMNS = (Column("time", {"s": 1.0}), Column("torque_", numbered=True))
 
 
 def carrier_from(data: dict[str, Tree], directory: Path) -> HydraulicCarrier:
-    """Make the arm under a hand of a YAML tree.
+    """Make a hydraulic arm that carries a hand from a YAML tree.
 
     Args:
         data: ``hydraulic`` is an arm's name, file, or mapping, ``torques`` rows or the name of a
-            CSV file; other fields are those of ``HydraulicCarrier``. Its units are its own.
-        directory: Where the files lie that it names.
+            CSV file; other fields are those of ``HydraulicCarrier``. ``units`` apply to this tree
+            only.
+        directory: Directory of the files that it names.
 
     Raises:
-        DescriptionError: Something in the tree, or in a file, is wrong.
+        DescriptionError: Something in the tree, or in a file, is invalid.
     """
     rest, length, angle = take_units(data)
     for key in POSES:
@@ -74,12 +75,12 @@ def carrier_from(data: dict[str, Tree], directory: Path) -> HydraulicCarrier:
 
 
 def _beside(name: str, directory: Path) -> str:
-    """A file that lies beside the scene, or the name as it stands."""
+    """Return the path of a file in the directory, or else the unchanged name."""
     return str(directory / name) if (directory / name).is_file() else name
 
 
 def carrier_tree(carrier: HydraulicCarrier) -> dict[str, Any]:
-    """The arm under a hand as ``carrier_from`` takes it; a shipped arm by its name."""
+    """Convert an arm that carries a hand to a YAML tree; a shipped arm becomes its name."""
     tree: dict[str, Any] = carrier.model_dump(mode="json", exclude_defaults=True)
     if _is_shipped(carrier.hydraulic):
         tree["hydraulic"] = carrier.hydraulic.name
@@ -91,19 +92,19 @@ def _is_shipped(arm: HydraulicArm) -> bool:
 
 
 def load_hydraulic_arm(name: str | Path) -> HydraulicArm:
-    """A shipped hydraulic arm by name, or one from a YAML, U(C)RDF, URDF or xacro file.
+    """Load a shipped hydraulic arm by name, or one from a YAML, U(C)RDF, URDF or xacro file.
 
-    In YAML, ``units: {length: mm, angle: deg}`` is of lengths, areas and angles; all else is in SI,
-    as everything in U(C)RDF. There the bendables are the sections, and ``<hydraulics>`` is the
-    rest.
+    In YAML, ``units: {length: mm, angle: deg}`` applies to lengths, areas and angles; other values
+    are in SI. U(C)RDF files are in SI: bendables are the sections, and ``<hydraulics>`` describes
+    the drive and the load.
 
     Raises:
-        DescriptionError: There is no such arm, or its file is wrong; names file, line and field or
-            element.
+        DescriptionError: There is no such arm, or its file is invalid; names file, line and field
+            or element.
         BackendUnavailable: It is a xacro file, and the xacro package is not installed.
 
     Warns:
-        SoftgraspWarning: Something in a U(C)RDF file is not kept.
+        SoftgraspWarning: Parts of a U(C)RDF file are omitted.
     """
     path = Path(name)
     suffix = path.suffix.lower()
@@ -124,13 +125,13 @@ def _arm(robot: Robot, path: Path) -> HydraulicArm:
     arm = arm_of_robot(robot)
     left = ", ".join(_left_out(robot))
     if left:
-        message = f"{path}: left out, as a hydraulic arm has none of it: {left}"
+        message = f"{path}: omitted, as a hydraulic arm has no such parts: {left}"
         warnings.warn(message, SoftgraspWarning, stacklevel=4)
     return arm
 
 
 def _left_out(robot: Robot) -> Iterator[str]:
-    """List the parts of a robot that an arm description does not keep."""
+    """List the parts of a robot that an arm description cannot represent."""
     fields = Backbone.model_fields
     for part in robot.bendables:
         if part.limits != CurvatureLimits(theta_max=LARGEST_BEND):
@@ -142,19 +143,19 @@ def _left_out(robot: Robot) -> Iterator[str]:
         if link.visuals or link.collisions:
             yield f"shapes of link '{link.name}'"
         if link.inertial is not None:
-            yield f"mass of link '{link.name}', which stands still"
+            yield f"mass of the fixed link '{link.name}'"
     for system in robot.control:
         yield f"ros2_control '{system.name}'"
 
 
 def save_hydraulic_arm(arm: HydraulicArm, path: str | Path) -> Path:
-    """Write an arm as YAML or U(C)RDF, by the suffix, in SI with all digits; returns the path.
+    """Write an arm as YAML or U(C)RDF, after the suffix, in SI with all digits; return the path.
 
-    ``load_hydraulic_arm`` makes an equal arm of it.
+    ``load_hydraulic_arm`` makes an equal arm from it.
 
     Raises:
-        DescriptionError: No such suffix, or a text holds characters that XML cannot.
-        ResultError: The place cannot be written.
+        DescriptionError: No such suffix, or a text contains characters that XML does not allow.
+        ResultError: The file cannot be written.
     """
     suffix = Path(path).suffix.lower()
     if suffix not in WRITTEN:
@@ -167,17 +168,17 @@ def save_hydraulic_arm(arm: HydraulicArm, path: str | Path) -> Path:
 
 
 def hydraulic_arm_yaml(arm: HydraulicArm) -> str:
-    """An arm as YAML; what is as by default is left out."""
+    """Format an arm as YAML without the fields that have their default values."""
     tree = description_tree(arm, types=False)
     head = {key: tree[key] for key in ("name", "source", "segments", "sections") if key in tree}
     return dump(head | tree)
 
 
 def hydraulic_arm_from(data: dict[str, Tree]) -> HydraulicArm:
-    """Make an arm of a YAML tree.
+    """Make an arm from a YAML tree.
 
     Raises:
-        DescriptionError: Something in the tree is wrong; knows its location.
+        DescriptionError: Something in the tree is invalid; with its location.
     """
     rest, length, angle = take_units(data)
     return HydraulicArm(**_to_si(rest, length, angle))
@@ -197,14 +198,14 @@ def _to_si(data: Tree, length: float, angle: float) -> Tree:
 
 
 def load_torques(name: str | Path) -> TorqueTable:
-    """Shipped torques by name (``paper003_ramp``), or those of a CSV file.
+    """Load shipped torques by name (``paper003_ramp``), or those of a CSV file.
 
     The first line names the columns, ``time_s, torque_1, torque_2, …``; lines that begin with #
-    are remarks. Between the times torques run straight, after the last one they stay.
+    are comments. Torques are interpolated linearly and constant after the last time.
 
     Raises:
-        DescriptionError: There is no such table, or it is wrong: a cell without a number, times
-            that do not rise, columns that are missing; names file and line.
+        DescriptionError: There is no such table, or it is invalid: a cell is not a number, times
+            do not increase, columns are missing; names file, line and column.
     """
     path = Path(name)
     if path.suffix.lower() != SUFFIX:

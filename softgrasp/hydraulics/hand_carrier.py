@@ -1,4 +1,4 @@
-"""Hydraulic arm that carries a hand: its ``CarrierModel``, its rest under load, its pressures.
+"""Hydraulic arms that carry a hand: ``CarrierModel``, equilibrium under load, and pressures.
 
 The scene starts with the arm at rest under its own weight and that of the hand.
 """
@@ -86,7 +86,7 @@ class HydraulicCarrierModel(CarrierModel):
         return hand_on_arm(mechanism, self.carrier, base)
 
     def rest(self, scene: GraspScene) -> CarrierRest:
-        """Compute the rest of the arm under its pressures and both weights."""
+        """Compute the equilibrium under the chamber pressures and the weights of arm and hand."""
         return carrier_rest(scene)
 
     def max_timestep(self) -> float:
@@ -94,7 +94,7 @@ class HydraulicCarrierModel(CarrierModel):
         return _max_timestep(self.carrier)
 
     def timestep_reason(self) -> str:
-        """Return the clause about its cells."""
+        """Return the clause that explains ``max_timestep``."""
         return f"an arm of {self.carrier.links} cells a section, whose springs do not bear more"
 
 
@@ -105,7 +105,7 @@ def _max_timestep(carrier: HydraulicCarrier) -> float:
 
 
 def carrier_rest(scene: GraspScene) -> CarrierRest:
-    """The rest of the scene's hydraulic arm, its hand in the posture of the start.
+    """Compute the equilibrium of the scene's hydraulic arm with its hand in the start posture.
 
     Raises:
         BuildError: It has no rest, or none that lasts.
@@ -195,15 +195,15 @@ def _pose(frame: Array) -> Pose:
 
 
 def balanced(off: Callable[[Array, float], Array], count: int, name: str) -> Array:
-    """Find joint positions without net force while a fraction of all loads grows to one, (count,).
+    """Compute the equilibrium (count,) while all loads are increased from 0 to their full values.
 
     Args:
         off: Function (joints, load fraction): forces on the joints over their stiffness, (count,).
-        count: Of the joints.
-        name: Of the arm, for messages.
+        count: Number of joints.
+        name: Name of the arm, for messages.
 
     Raises:
-        SimulationError: There is no rest.
+        SimulationError: No equilibrium was found.
     """
     solution = np.zeros(count)
     for load_factor in np.linspace(0.0, 1.0, LOAD_STEPS + 1)[1:].tolist():
@@ -211,7 +211,7 @@ def balanced(off: Callable[[Array, float], Array], count: int, name: str) -> Arr
         for _ in range(MAX_STEPS):
             if worst <= BALANCED or not np.isfinite(worst):
                 break
-            # forward differences of 'root' may end it a little before the rest
+            # forward differences in 'root' may stop it shortly before the equilibrium
             slopes = _slopes(off, solution, load_factor)
             solution = solution - np.linalg.lstsq(slopes, off(solution, load_factor))[0]
             worst = float(np.abs(off(solution, load_factor)).max())
@@ -240,7 +240,7 @@ def _root(
 
 
 def carrier_parts(carrier: HydraulicCarrier) -> tuple[Bendable, ...]:
-    """The sections as bendable segments, in the names that they have under a hand."""
+    """Return the sections as bendable segments with the names that they have under a hand."""
     return arm_robot(
         carrier.hydraulic.replace(sections=_sections(carrier)), carrier.links
     ).bendables
@@ -253,7 +253,7 @@ def _sections(carrier: HydraulicCarrier) -> tuple[ArmSection, ...]:
 
 
 def cell_joints(carrier: HydraulicCarrier) -> list[str]:
-    """Joints of all cells: bends, slides, twists, a section after the other."""
+    """Return the joints of all cells: bending, sliding and torsion, section by section."""
     return [
         name
         for part in carrier_parts(carrier)
@@ -266,14 +266,14 @@ def cell_joints(carrier: HydraulicCarrier) -> list[str]:
 
 
 def chamber_actuators(carrier: HydraulicCarrier) -> list[str]:
-    """Actuators of the chambers, from the base outwards."""
+    """Return the names of the chamber actuators, from the base outwards."""
     return [name for part in carrier_parts(carrier) for name in segment_actuator_names(part)]
 
 
 def add_hydraulic_arm(
     spec: mujoco.MjSpec, carrier: HydraulicCarrier, base: Pose
 ) -> tuple[mujoco.MjsBody, Pose]:
-    """Add the cells of an arm, and the drag on them; its chambers come behind the hand's drives.
+    """Add the cells of an arm and their drag; its chambers follow the actuators of the hand.
 
     Args:
         spec: The model to extend.
@@ -336,12 +336,12 @@ def add_chambers(spec: mujoco.MjSpec, carrier: HydraulicCarrier) -> None:
 
 
 def load_with(spec: mujoco.MjSpec, carrier: HydraulicCarrier, palm: str) -> None:
-    """Let a hand weigh on its arm: nothing of it floats, and its palm has a mass.
+    """Make a hand load its arm: no body has gravity compensation, and the palm has a mass.
 
     Args:
-        spec: The model; arm and hand are in it.
+        spec: Model with arm and hand.
         carrier: The arm.
-        palm: Body in the hand's frame.
+        palm: Name of the palm body.
     """
     for body in _with_all_below(spec.body(palm)):
         body.gravcomp = 0.0
@@ -360,7 +360,7 @@ def _with_all_below(body: mujoco.MjsBody) -> Iterator[mujoco.MjsBody]:
 def hand_on_arm(
     mechanism: ActuationModel, carrier: HydraulicCarrier, base: Pose
 ) -> tuple[mujoco.MjSpec, tuple[str, ...]]:
-    """The hand on a hydraulic arm whose base is there, and its bodies that can touch."""
+    """Build a spec of a hand on a hydraulic arm, and list its bodies that can touch."""
     spec = mujoco.MjSpec()
     spec.compiler.degree = False
     end, pose = add_hydraulic_arm(spec, carrier, base)
@@ -372,9 +372,9 @@ def hand_on_arm(
 
 
 def chamber_path(scene: GraspScene, samples: int) -> Array:
-    """Pressures at the control samples from the start of a run on, (samples, k) [Pa].
+    """Compute the chamber pressures at all control samples of a run, (samples, k) [Pa].
 
-    No rows where no torques change them.
+    There are no rows where the torques are constant.
 
     Raises:
         DescriptionError: A pressure is beyond the limits of its chamber.

@@ -57,7 +57,7 @@ change of the flow at which that ends."""
 UNIT_PUSH = np.array([[1.0], [0.0], [0.0]])
 """A unit acceleration of the piston, as the input of a channel."""
 Inputs = Callable[[float], ArrayLike]
-"""One number a chamber at a time [s]."""
+"""One number per chamber at a time [s]."""
 Method = Literal["RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA"]
 """Method of ``scipy.integrate.solve_ivp``."""
 SAMPLE = 0.01
@@ -67,7 +67,7 @@ PRESSURE = 1e6
 
 
 class CoupledStepper:
-    """States of the channels of a moving arm in time, by the matrix exponential.
+    """Integrate the drive channels of a moving arm step by step, by the matrix exponential.
 
     A step is ``press``, then the step of the arm, then ``advance``. The resistance of a tube is
     that of the flow of the steps before. Where a piston with dry friction stops or starts within a
@@ -75,7 +75,7 @@ class CoupledStepper:
 
     Args:
         model: The equations, with the compliance of the water alone (``coupling="state"``).
-        timestep: Of one step [s].
+        timestep: Time step [s].
 
     Raises:
         DescriptionError: The step is not positive.
@@ -111,17 +111,17 @@ class CoupledStepper:
 
     @property
     def largest_reynolds(self) -> float:
-        """Largest Reynolds number of the mean flow of a step so far."""
+        """Largest Reynolds number of the mean flow of any step so far."""
         return self._law.largest
 
     def press(self, torques: ArrayLike) -> tuple[Array, Array]:
-        """Return the pressures and their decrease for the next step.
+        """Begin a step: return the pressures and their decrease during it.
 
         Args:
-            torques: Of the motors, that stand still [N·m], (channels,) or one for all.
+            torques: Constant motor torques [N·m], (channels,) or one for all.
 
         Returns:
-            Mean pressures of the step where the arm stands still [Pa], and their fall over the
+            Mean pressures of the step for an arm at rest [Pa], and their decrease with the
             volume rate that the arm opens [Pa·s/m³], both (channels,).
 
         Raises:
@@ -137,7 +137,7 @@ class CoupledStepper:
         return self._closed[:, MEAN].copy(), -moves[:, MEAN, 5]
 
     def advance(self, swept: Array) -> None:
-        """Finish the step that ``press`` began.
+        """Complete the step that ``press`` began.
 
         Args:
             swept: Volume that the arm has opened in its chambers over the step [m³/s], (channels,).
@@ -184,14 +184,14 @@ class CoupledStepper:
 
 
 class DriveStepper:
-    """States of the channels of an arm in time, by the matrix exponential.
+    """Integrate the drive channels of an arm step by step, by the matrix exponential.
 
     With laminar flow a step of any length is exact; with turbulent flow the resistance is that of
     the step's mean flow. Dry friction stops and starts the pistons at the instant where it does.
 
     Args:
         model: The equations.
-        timestep: Of one step [s].
+        timestep: Time step [s].
 
     Raises:
         DescriptionError: The step is not positive.
@@ -217,7 +217,7 @@ class DriveStepper:
 
     @property
     def largest_reynolds(self) -> float:
-        """Largest Reynolds number of the mean flow of a step so far."""
+        """Largest Reynolds number of the mean flow of any step so far."""
         return self._law.largest
 
     @property
@@ -286,11 +286,11 @@ class DriveStepper:
 
 
 def check_explicit_step(model: DriveModel, timestep: float) -> None:
-    """Refuse a step with which an explicit method would not be stable.
+    """Refuse a step at which an explicit method is unstable.
 
     Args:
         model: The equations.
-        timestep: Of the explicit (Euler) method [s].
+        timestep: Time step of the explicit (Euler) method [s].
 
     Raises:
         DescriptionError: It is longer than 2/|λ| of the fastest pole.
@@ -306,7 +306,7 @@ def check_explicit_step(model: DriveModel, timestep: float) -> None:
 
 @dataclass(frozen=True)
 class PressureRecording:
-    """Pressures in time.
+    """Recorded chamber pressures.
 
     Args:
         times: [s], (t,).
@@ -336,13 +336,13 @@ class PressureRecording:
 
 @dataclass(frozen=True)
 class ArmRecording(TipRecording):
-    """The lumped model in time.
+    """Recorded motion of the lumped model.
 
     Args:
         times: [s], (t,).
         ends: Ends of the sections in the frame of the base [m], (t, sections, 3).
         strains: (u, v, l, τ) of the segments, (t, n, 4).
-        rates: Of the strains, (t, n, 4).
+        rates: Rates of the strains, (t, n, 4).
     """
 
     strains: Array
@@ -352,13 +352,13 @@ class ArmRecording(TipRecording):
 def drive_pressures(
     arm: HydraulicArm, torques: Inputs, duration: float, *, timestep: float = 1e-3
 ) -> PressureRecording:
-    """Pressures that the drives of an arm make.
+    """Simulate the pressures that the drives of an arm generate.
 
     The arm answers with the compliance of its chambers at rest; its motion does not act back.
 
     Args:
         arm: The arm.
-        torques: Of the motors, one a chamber [N·m]; taken in the middle of each step.
+        torques: Motor torques, one per chamber [N·m]; taken in the middle of each step.
         duration: [s]
         timestep: [s]
 
@@ -379,7 +379,7 @@ def pressures_under(
     timestep: float,
     start: ArrayLike = 0.0,
 ) -> PressureRecording:
-    """Compute ``drive_pressures`` from pistons at rest.
+    """Simulate the pressures that given drives generate, from pistons at rest.
 
     Args:
         model: The equations.
@@ -412,16 +412,17 @@ def move_arm(
     method: Method = "LSODA",
     tolerance: float = 1e-7,
 ) -> ArmRecording:
-    """The motion of the lumped model.
+    """Simulate the lumped model under chamber pressures.
 
     Args:
         arm: The arm.
-        pressures: Of all chambers [Pa]: (k,), or a function of time such as a PressureRecording.
+        pressures: Pressures of all chambers [Pa]: (k,), or a function of time such as a
+            PressureRecording.
         duration: [s]
         strains: To start from, (n, 4); straight where not given.
         rates: To start with, (n, 4); at rest where not given.
         sample: Time between two rows of the recording [s].
-        method: Of the integration; LSODA, Radau and BDF bear stiff arms; explicit
+        method: Integration method of scipy; LSODA, Radau and BDF suit stiff arms; explicit
                 methods (RK23, RK45, DOP853) need a very long time for them.
         tolerance: Relative and absolute.
 
@@ -468,7 +469,7 @@ def move_arm(
 
 
 def inputs_of(pressures: Inputs | ArrayLike) -> Inputs:
-    """A function of time, of one or of numbers that stay."""
+    """Return inputs as a function of time; constant ones as a constant function."""
     if callable(pressures):
         return pressures
     fixed = np.asarray(pressures, dtype=float)
@@ -476,7 +477,7 @@ def inputs_of(pressures: Inputs | ArrayLike) -> Inputs:
 
 
 def refuse_no_time(value: float, field: str) -> None:
-    """Refuse a time that is not positive.
+    """Refuse a duration that is not positive.
 
     Raises:
         DescriptionError: Names the field.
@@ -487,13 +488,13 @@ def refuse_no_time(value: float, field: str) -> None:
 
 @dataclass(frozen=True)
 class DrivenRecording(ArmRecording):
-    """The lumped model and its drives in time.
+    """Recorded motion of the lumped model with its drives.
 
     Args:
         times: [s], (t,).
         ends: Ends of the sections in the frame of the base [m], (t, sections, 3).
         strains: (u, v, l, τ) of the segments, (t, n, 4).
-        rates: Of the strains, (t, n, 4).
+        rates: Rates of the strains, (t, n, 4).
         drives: Speeds of the pistons [m/s], pressures of chambers and of cylinders [Pa], (t, k, 3).
         supplied: Work of the motors and of the load at the tip since the start [J], (t,).
         lost: To friction of pistons, tubes, material and surroundings since the start [J], (t,).
@@ -512,7 +513,7 @@ class DrivenRecording(ArmRecording):
 
     @property
     def gap(self) -> Array:
-        """Supplied less lost and stored [J], (t,); 0 but for the error of the integration."""
+        """Supplied minus lost and stored energy [J], (t,); 0 except for integration errors."""
         return np.asarray(self.supplied - self.lost - self.stored)
 
 
@@ -572,16 +573,16 @@ def move_driven_arm(
     method: Method = "LSODA",
     tolerance: float = 1e-7,
 ) -> DrivenRecording:
-    """The motion of the lumped model and its drives, which act on each other.
+    """Simulate the lumped model and its drives as one coupled system.
 
     Args:
         arm: The arm; without dry friction of the pistons, which has no smooth equation.
-        torques: Of the motors [N·m]: (k,), or a function of time such as a TorqueTable.
+        torques: Motor torques [N·m]: (k,), or a function of time such as a TorqueTable.
         duration: [s]
         strains: To start from, (n, 4); straight where not given.
         rates: To start with, (n, 4); at rest where not given.
         sample: Time between two rows of the recording, and longest step [s].
-        method: Of the integration; the water is stiff, LSODA and Radau bear it.
+        method: Integration method of scipy; the equations are stiff: LSODA or Radau.
         tolerance: Relative; absolute for SI units, and for pressures in MPa.
 
     Raises:

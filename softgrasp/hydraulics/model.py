@@ -61,7 +61,7 @@ def _add_lags(spec: mujoco.MjSpec, arm: HydraulicArm, robot: Robot) -> None:
 def arm_model(
     arm: HydraulicArm, links: int = DEFAULT_LINKS, *, lagged: bool = False
 ) -> mujoco.MjModel:
-    """The arm as a compiled model; see ``arm_spec``.
+    """Compile the model of an arm; see ``arm_spec``.
 
     Raises:
         DescriptionError: The number of links is none.

@@ -16,10 +16,10 @@ SAME = 1e-12
 
 @dataclass(frozen=True)
 class TipRecording:
-    """Section ends in time, simulated or measured.
+    """Positions of section ends over time, simulated or measured.
 
     Args:
-        times: Rising [s], (t,).
+        times: Increasing times [s], (t,).
         ends: In the frame of the base [m], (t, sections, 3).
 
     Raises:
@@ -40,7 +40,9 @@ class TipRecording:
                 field="ends",
             )
         if len(times) < 2 or not np.isfinite(times).all() or (np.diff(times) <= 0.0).any():
-            raise DescriptionError("expected two rising times or more, found others", field="times")
+            raise DescriptionError(
+                "expected at least two increasing times, found others", field="times"
+            )
         if not np.isfinite(ends).all():
             raise DescriptionError("expected finite numbers, found others", field="ends")
 
@@ -73,12 +75,12 @@ class TipErrors:
 
     @property
     def max_cumulative(self) -> float:
-        """Largest sum over the sections at any time [m]."""
+        """Largest sum of the errors of all sections at any time [m]."""
         return float(self.errors.sum(axis=1).max())
 
 
 def tip_errors(first: TipRecording, second: TipRecording) -> TipErrors:
-    """The errors (37) between two recordings, at the times of the first that both have.
+    """Compute the errors (eq 37) between two recordings, at times of the first within both.
 
     Args:
         first: Such as an experiment.
@@ -104,11 +106,11 @@ def tip_errors(first: TipRecording, second: TipRecording) -> TipErrors:
 
 
 def settling_times(recording: TipRecording, band: float = 0.02) -> Array:
-    """Times from which the ends stay near where they end up [s], (sections,).
+    """Compute when the section ends have settled at their final positions [s], (sections,).
 
     Args:
-        recording: Long enough that the ends come to rest.
-        band: How near, over the distance from the first to the last place [–].
+        recording: Recording that is long enough for the ends to come to rest.
+        band: Largest distance from the final position, over that of first and last position [–].
     """
     last = recording.ends[-1]
     travel = np.linalg.norm(last - recording.ends[0], axis=-1)
@@ -120,14 +122,15 @@ def settling_times(recording: TipRecording, band: float = 0.02) -> Array:
 
 @dataclass(frozen=True)
 class TorqueTable:
-    """Torques at instants; straight lines between, and they stay before and after.
+    """Motor torques over time, linear between the times and constant before and after.
 
     Args:
-        times: Rising [s], (t,).
-        torques: One a chamber [N·m], (t, k).
+        times: Increasing times [s], (t,).
+        torques: Motor torques, one per chamber [N·m], (t, k).
 
     Raises:
-        DescriptionError: The shapes do not fit, the times do not rise, or a number is not finite.
+        DescriptionError: The shapes do not fit, the times do not increase, or a number is not
+            finite.
     """
 
     times: Array
@@ -145,17 +148,17 @@ class TorqueTable:
         if not (np.isfinite(times).all() and np.isfinite(torques).all()):
             raise DescriptionError("expected finite numbers, found others", field="torques")
         if (np.diff(times) <= 0.0).any():
-            raise DescriptionError("expected rising times, found others", field="times")
+            raise DescriptionError("expected increasing times, found others", field="times")
         object.__setattr__(self, "times", times)
         object.__setattr__(self, "torques", torques)
 
     def __call__(self, time: float) -> Array:
-        """Torques at a time [N·m], (k,)."""
+        """Interpolate the torques at a time [N·m], (k,)."""
         return np.array([np.interp(time, self.times, column) for column in self.torques.T])
 
     @property
     def changes(self) -> list[tuple[float, float]]:
-        """From when to when they change without a pause [s]."""
+        """Intervals (start, end) in which the torques change [s]."""
         intervals: list[tuple[float, float]] = []
         changing = np.abs(np.diff(self.torques, axis=0)).max(axis=1, initial=0.0) > SAME
         for begin, end, moves in zip(

@@ -93,7 +93,7 @@ def write_arm_report(
 
     Args:
         run: The run.
-        directory: Where to; it is made when it is missing.
+        directory: Output directory; created where missing.
         renderer: ``auto``, ``gl``, ``raycast``, or ``none`` for no video.
         video: Whether to write the video.
         report: Whether to draw the figures and write the page.
@@ -143,7 +143,7 @@ def _drawn(run: ArmRun, directory: Path) -> list[Figure]:
 
 
 def arm_report_html(run: ArmRun, shown: list[Figure], arm_video: ArmVideo | None) -> str:
-    """The page as HTML that needs no other file."""
+    """Render the report as HTML that needs no other file."""
     return templates().get_template("hydraulic.html.j2").render(
         version=__version__,
         title=f"{run.arm.name} under the torques of its motors",
@@ -180,7 +180,7 @@ def _video_note(arm_video: ArmVideo) -> str:
 
 
 def summary(run: ArmRun) -> str:
-    """The run in a sentence or two."""
+    """Summarise the run in one or two sentences."""
     moves = arm_moves(run)
     start = f"{len(run.arm.sections)} sections, {run.times[-1]:g} s"
     if not moves:
@@ -201,7 +201,7 @@ def _sentence(index: int, move: ArmMove) -> str:
 
 
 def key_numbers(run: ArmRun) -> list[tuple[str, str]]:
-    """Names and values of the main results."""
+    """Return names and values of the main results."""
     fastest = int(np.argmax(run.speeds[:, -1]))
     bends = np.degrees(np.linalg.norm(run.bends[-1], axis=1)).tolist()
     return [
@@ -222,7 +222,7 @@ def _point_text(point: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> str
 
 
 def move_rows(run: ArmRun) -> list[list[str]]:
-    """One row a change of the torques."""
+    """Return one table row for each change of the torques."""
     return [
         [
             str(index),
@@ -238,12 +238,12 @@ def move_rows(run: ArmRun) -> list[list[str]]:
 
 
 def settled(move: ArmMove) -> str:
-    """Settling time as text, or that it did not settle."""
-    return "not seen" if move.settling is None else f"{move.settling:.2f} s"
+    """Format a settling time, or state that it did not settle."""
+    return "not reached" if move.settling is None else f"{move.settling:.2f} s"
 
 
 def pressure_clause(run: ArmRun) -> str:
-    """The highest pressure of each chamber that has more than the arm's motion makes, in words."""
+    """State the highest pressure of each chamber that is driven."""
     highest = 1e-6 * run.pressures.max(axis=0)
     threshold = max(HARDLY * highest.max(), 1e-6)
     used = [
@@ -253,26 +253,26 @@ def pressure_clause(run: ArmRun) -> str:
 
 
 def flow_clause(run: ArmRun) -> str:
-    """The fastest flow, the law that it was given, and whether that holds, in words."""
+    """State the fastest flow, the flow law of the tubes, and whether it is valid there."""
     tube, number = run.arm.drive.tube, run.largest_reynolds
     if number <= LAMINAR:
         return f"Flow in the tubes: laminar, Reynolds number at most {number:.0f}."
     law = "Poiseuille's law of laminar flow" if tube.flow == "laminar" else "Blasius's law"
     text = f"Flow in the tubes: Reynolds number up to {number:.0f}; {law}"
     if number > law_holds_to(tube):
-        return f"{text} holds up to {law_holds_to(tube):g} only, and the tubes resist more."
-    return f"{text} takes over from laminar flow between {LAMINAR:g} and {TURBULENT:g}."
+        return f"{text} is valid only up to {law_holds_to(tube):g}; the true resistance is higher."
+    return f"{text} replaces laminar flow between {LAMINAR:g} and {TURBULENT:g}."
 
 
 def coupling_clause(run: ArmRun) -> str:
-    """Coupling of arm and fluid as text."""
+    """State the coupling of arm and fluid."""
     if run.coupling == "state":
         return "Arm and fluid act on each other."
-    return "The drives feel the arm's compliance at rest, not its motion."
+    return "The drives include the static compliance of the arm, not its motion."
 
 
 def curvature_clause(run: ArmRun) -> str:
-    """Curvature, bend and length of each section at the end, in words."""
+    """State the curvature, bending angle and length of each section at the end."""
     names, curvatures = curvature_lines(run)
     bent = [
         f"{name} {signed(k, 3)} 1/m" for name, k in zip(names, curvatures[-1].tolist(), strict=True)
@@ -288,12 +288,12 @@ def curvature_clause(run: ArmRun) -> str:
 
 
 def tip_clause(run: ArmRun) -> str:
-    """Settling, overshoot and speed of every change, in words."""
+    """State the settling time, overshoot and speed after every change of the torques."""
     moves = [
         f"change {i} settles in {settled(move)}, overshoots by {100.0 * move.overshoot:.1f} % of "
-        f"{move.distance:.3f} m and is at most {move.top_speed:.2f} m/s fast"
+        f"{move.distance:.3f} m and has a top speed of {move.top_speed:.2f} m/s"
         if move.settling is not None
-        else f"change {i} was not seen to settle and is at most {move.top_speed:.2f} m/s fast"
+        else f"change {i} does not settle, and has a top speed of {move.top_speed:.2f} m/s"
         for i, move in enumerate(arm_moves(run), 1)
     ]
     text = "; ".join(moves) or "the torques do not change"
@@ -301,16 +301,16 @@ def tip_clause(run: ArmRun) -> str:
 
 
 def poses_clause(run: ArmRun) -> str:
-    """Path length and final position of the tip as text."""
+    """State the path length and the final position of the tip."""
     path_length = np.linalg.norm(np.diff(run.ends[:, -1], axis=0), axis=1).sum()
     return f"The tip moves {path_length:.3f} m and ends at {_point_text(run.ends[-1, -1])} m."
 
 
 def draw_pressures(run: ArmRun, path: str | Path) -> Path:
-    """Draw the torques of the motors, and the pressures that they make.
+    """Draw the motor torques and the resulting pressures.
 
     Raises:
-        ResultError: The place cannot be written.
+        ResultError: The file cannot be written.
     """
     used = _used(run)
     with style.figure(path, HEIGHT) as (figure, table):
@@ -363,7 +363,7 @@ def draw_curvatures(run: ArmRun, path: str | Path) -> Path:
     """Draw the curvatures of the sections and the lengths of their axes.
 
     Raises:
-        ResultError: The place cannot be written.
+        ResultError: The file cannot be written.
     """
     names, curvatures = curvature_lines(run)
     with style.figure(path, HEIGHT) as (figure, table):
@@ -382,10 +382,10 @@ def _sections(run: ArmRun) -> list[str]:
 
 
 def draw_tip(run: ArmRun, path: str | Path) -> Path:
-    """Draw the coordinates of the ends of the sections, and their speeds.
+    """Draw the coordinates and the speeds of the section ends.
 
     Raises:
-        ResultError: The place cannot be written.
+        ResultError: The file cannot be written.
     """
     sections = len(run.arm.sections)
     with style.figure(path, HEIGHT) as (figure, table):
@@ -408,10 +408,10 @@ def draw_tip(run: ArmRun, path: str | Path) -> Path:
 
 
 def draw_poses(run: ArmRun, path: str | Path) -> Path:
-    """Draw poses of the arm over one another from two sides, and the path of the tip.
+    """Draw several poses of the arm in two views, and the path of the tip.
 
     Raises:
-        ResultError: The place cannot be written.
+        ResultError: The file cannot be written.
     """
     from matplotlib import colormaps
 
@@ -457,7 +457,7 @@ def _flat(run: ArmRun) -> bool:
 
 
 def pose_rows(run: ArmRun) -> list[int]:
-    """Rows of the drawn poses: at equal parts of the tip path, first and last included."""
+    """Return rows at equal parts of the tip path, the first and the last included."""
     steps = np.linalg.norm(np.diff(run.ends[:, -1], axis=0), axis=1)
     along = np.concatenate([[0.0], np.cumsum(steps)])
     rows = np.searchsorted(along, np.linspace(0.0, along[-1], POSES))
@@ -465,7 +465,7 @@ def pose_rows(run: ArmRun) -> list[int]:
 
 
 def curvature_lines(run: ArmRun) -> tuple[list[str], Array]:
-    """Curvatures towards x and y that are any [1/m], (t, lines), and what to call them."""
+    """Return the curvatures that are drawn [1/m], (t, lines), and their labels."""
     largest = np.abs(run.curvatures).max()
     there = [
         (section, axis)
@@ -484,7 +484,7 @@ def arm_images(result: ArmCalibrationResult, directory: Path) -> list[tuple[str,
 
 
 def draw_motions(result: ArmCalibrationResult, path: str | Path) -> Path:
-    """Draw recorded (dots) and simulated (lines) values in time, a panel a motion."""
+    """Draw recorded (dots) and simulated (lines) values over time, one panel per motion."""
     problem, stage = result.problem, result.stages[0]
     parts: dict[bool, list[Array]] = {}
     for held, simulated in ((False, stage.simulated), (True, stage.held_out_simulated)):
@@ -514,7 +514,7 @@ def draw_motions(result: ArmCalibrationResult, path: str | Path) -> Path:
                 axes.plot(motion.times, factor * simulated, color=color, lw=1.1, label=name)
             style.time_limits(axes, np.array(motion.times))
             axes.set_title(label + (", held out" if motion.held_out else ""))
-            axes.set_ylabel("end of a section [mm]" if motion.ends else "bend [°]")
+            axes.set_ylabel("end of a section [mm]" if motion.ends else "bending angle [°]")
         handles, _ = figure.axes[0].get_legend_handles_labels()
         style.legend(figure, handles)
         style.edge_labels(figure)
@@ -523,12 +523,12 @@ def draw_motions(result: ArmCalibrationResult, path: str | Path) -> Path:
 
 @dataclass(frozen=True)
 class ArmVideo:
-    """A written video.
+    """File and properties of a rendered video.
 
     Args:
-        path: Where it is.
-        renderer_note: One line about what drew it.
-        seconds: How long it is [s].
+        path: Video file.
+        renderer_note: One line about the renderer.
+        seconds: Duration [s].
     """
 
     path: Path
@@ -555,7 +555,7 @@ class PosedArm:
         self.model.geom(FLOOR_NAME).pos[2] = self.cloud()[:, 2].min() - FLOOR_GAP
 
     def pose(self, time: float) -> mujoco.MjData:
-        """The state at the nearest recorded time [s], kept until the next call."""
+        """Return the state at the recorded time nearest to a time [s], until the next call."""
         self.data.qpos[:] = self.run.joints[self._row(time)]
         mujoco.mj_kinematics(self.model, self.data)
         mujoco.mj_comPos(self.model, self.data)
@@ -563,7 +563,7 @@ class PosedArm:
         return self.data
 
     def marks(self, time: float, camera: Camera, window: float = 0.0) -> list[Mark]:  # noqa: ARG002
-        """Tip path until that time as points at equal distances."""
+        """Return points of the tip path until a time, at equal distances."""
         height = 2.0 * camera.distance * np.tan(0.5 * np.radians(camera.fovy_deg))
         rows = [row for row in self._trace if row <= self._row(time)]
         positions = self.run.ends[rows, -1] @ self.rotation.T
@@ -572,11 +572,11 @@ class PosedArm:
         ]
 
     def colors(self, time: float) -> dict[int, Rgba]:  # noqa: ARG002
-        """No caption besides the model's."""
+        """Return no colours besides those of the model."""
         return {}
 
     def cloud(self) -> Array:
-        """World points around the arm during the run [m], (n, 3)."""
+        """Return points around the arm during the run, in the world frame [m], (n, 3)."""
         times = np.linspace(0.0, self.run.times[-1], CAMERA_SAMPLES).tolist()
         return np.concatenate([geom_corner_points(self.model, self.pose(time)) for time in times])
 
@@ -607,7 +607,7 @@ def _point(values: Sequence[float] | Array) -> tuple[float, float, float]:
 def record_arm_video(
     run: ArmRun, path: str | Path, *, renderer: str = "auto", progress: VideoProgress | None = None
 ) -> ArmVideo:
-    """Render a run in real time.
+    """Render a video of a run in real time.
 
     Args:
         run: The run.
@@ -657,7 +657,7 @@ def _label(run: ArmRun, time: float) -> str:
 
 
 def upright(gravity: Array) -> Array:
-    """Rotation of the base that makes gravity point down, (3, 3); identity without gravity.
+    """Compute a rotation of the base that makes gravity point down, (3, 3); identity without it.
 
     Args:
         gravity: In the base frame [m/s²], (3,).

@@ -53,7 +53,7 @@ def save_arm_run(run: ArmRun, directory: str | Path) -> list[Path]:
 
 
 def arm_document(run: ArmRun) -> dict[str, Any]:
-    """A run as the content of ``result.json``."""
+    """Convert a run to the content of ``result.json``."""
     return {
         "schema_version": SCHEMA_VERSION,
         "softgrasp_version": __version__,
@@ -75,7 +75,7 @@ def arm_document(run: ArmRun) -> dict[str, Any]:
 
 
 def arm_arrays(run: ArmRun) -> dict[str, Array]:
-    """A run as the arrays of ``trajectory.npz``, all in SI and with time first."""
+    """Convert a run to the arrays of ``trajectory.npz``, all in SI and time first."""
     return {
         "time": run.times,
         "torques": run.commanded,
@@ -92,19 +92,19 @@ def arm_arrays(run: ArmRun) -> dict[str, Array]:
 
 @dataclass(frozen=True)
 class ArmMove:
-    """The end of the arm from one change of the torques to the next.
+    """Motion of the arm's end between two changes of the torques.
 
     Args:
-        begin: When the torques begin to change [s].
-        command_end: When they stop [s].
-        end: When they change again, or the run ends [s].
+        begin: Time at which the torques begin to change [s].
+        command_end: Time at which the torques stop changing [s].
+        end: Time of the next change, or of the end of the run [s].
         start: The end of the arm at the beginning, in the base frame [m].
         place: The end of the arm at the end [m].
         settling: Time until it stays within 2 % of its displacement [s]; None where it was
             not seen to settle.
         overshoot: Largest distance beyond the last position along the displacement, over it [–].
-        top_speed: Of the end of the arm [m/s].
-        top_speed_time: When it is that fast [s].
+        top_speed: Largest speed of the end of the arm [m/s].
+        top_speed_time: Time of the largest speed [s].
     """
 
     begin: float
@@ -124,16 +124,16 @@ class ArmMove:
 
 
 def arm_moves(run: ArmRun) -> list[ArmMove]:
-    """One a change of the torques that the run has seen, of the end of the arm."""
+    """Split the motion of the arm's end in a run at the changes of the torques."""
     return tip_moves(run.torques, run.recording)
 
 
 def tip_moves(torques: TorqueTable, recording: TipRecording, section: int = -1) -> list[ArmMove]:
-    """One a change of the torques that a recording has seen.
+    """Split the motion of the arm's end in a recording at the changes of the torques.
 
     Args:
-        torques: What moved it.
-        recording: Of either model.
+        torques: Motor torques.
+        recording: Recording of either model.
         section: Whose end is looked at; that of the last section is the end of the arm.
     """
     last = float(recording.times[-1])
@@ -186,22 +186,22 @@ def _overshoot(tip: Array) -> float:
 
 @dataclass(frozen=True)
 class ArmRun:
-    """An arm in MuJoCo under the torques of its motors, recorded at equal intervals.
+    """Simulation of an arm under motor torques in MuJoCo, recorded at equal intervals.
 
     Args:
         arm: The arm.
         links: Cells a section.
-        torques: Of the motors.
+        torques: Motor torques.
         coupling: Whether the motion of the arm acted back on the drives (``state``) or not
             (``static``).
         largest_reynolds: Largest Reynolds number of the flow in a tube.
         times: [s], (t,).
         pressures: In the chambers [Pa], (t, k).
-        joints: Of all cells [m or rad], (t, nq).
+        joints: Joint positions of all cells [m or rad], (t, nq).
         backbone: Points along the axis in the base frame, base first [m], (t, points, 3).
         ends: Ends of the sections in the base frame [m], (t, sections, 3).
         bends: Bending angles of the sections towards x and y [rad], (t, sections, 2).
-        lengths: Of the axes of the sections [m], (t, sections).
+        lengths: Lengths of the section axes [m], (t, sections).
     """
 
     arm: HydraulicArm
@@ -247,21 +247,21 @@ def run_arm(
     coupling: Coupling = "state",
     timestep: float | None = None,
 ) -> ArmRun:
-    """The motion of an arm from its straight state at rest, under the torques of its motors.
+    """Simulate an arm under motor torques, from its straight state at rest.
 
     With ``coupling="state"`` arm and fluid act on each other. With ``static`` the drives run first,
     against the compliance of the chambers at rest, and the arm follows their pressures.
 
     Args:
         arm: The arm.
-        torques: One a chamber.
+        torques: Motor torques, one per chamber.
         duration: [s]; up to the last time of the torques where not given.
         links: Cells a section.
         coupling: ``state`` or ``static``.
-        timestep: Of the arm [s]; a safe one, of 1 ms at most, where not given.
+        timestep: Time step of the arm [s]; by default a stable one of at most 1 ms.
 
     Raises:
-        DescriptionError: Not one torque a chamber, one that a motor has not, a pressure that a
+        DescriptionError: Not one torque per chamber, one that a motor has not, a pressure that a
             chamber does not stand, no time, or no such coupling.
         BuildError: MuJoCo refuses the arm.
         DivergedError: The motion diverges.
@@ -273,7 +273,7 @@ def run_arm(
     count = len(arm.chambers)
     if torques.torques.shape[1] != count:
         raise DescriptionError(
-            f"{arm.name}: expected one torque a chamber ({count}), found "
+            f"{arm.name}: expected one torque per chamber ({count}), found "
             f"{torques.torques.shape[1]}",
             field="torques",
         )
@@ -294,7 +294,7 @@ def recorded(
     pressures: PressureRecording,
     joints: Array,
 ) -> ArmRun:
-    """A run from the joints of its cells every ``SAMPLE``, (t, nq): the rest is kinematics."""
+    """Make a run from joint positions of the cells (t, nq) every ``SAMPLE``, by kinematics."""
     arm, links = chain.arm, chain.links
     times = np.arange(len(joints), dtype=np.float64) * SAMPLE
     shapes = chain_shapes(arm, links, joints)
@@ -316,13 +316,13 @@ def recorded(
 
 @dataclass(frozen=True)
 class ArmShapes:
-    """An arm in several states, such as the rows of a recording, or several rests.
+    """Shapes of an arm in several states, such as the rows of a recording.
 
     Args:
         backbone: Points along the axis in the base frame, base first [m], (t, points, 3).
         ends: Ends of the sections in the base frame [m], (t, sections, 3).
         bends: Bending angles of the sections towards x and y [rad], (t, sections, 2).
-        lengths: Of the axes of the sections [m], (t, sections).
+        lengths: Lengths of the section axes [m], (t, sections).
     """
 
     backbone: Array
@@ -342,7 +342,7 @@ class ArmShapes:
 
 
 def chain_shapes(arm: HydraulicArm, links: int, joints: Array) -> ArmShapes:
-    """The chain in MuJoCo at the joints of its cells, (t, nq)."""
+    """Compute the shapes of the chain of cells at joint positions, (t, nq)."""
     parts = arm_robot(arm, links).bendables
     model = arm_model(arm, links)
     positions = np.stack(list(_positions(model, joints)))
@@ -379,7 +379,7 @@ def _positions(model: mujoco.MjModel, joints: Array) -> Iterator[Array]:
 
 
 def lumped_shapes(arm: HydraulicArm, strains: Array) -> ArmShapes:
-    """The lumped model at the strains (u, v, l, τ) of its segments, (t, n, 4)."""
+    """Compute the shapes of the lumped model at strains (u, v, l, τ) of its segments, (t, n, 4)."""
     pieces = max(PIECES // arm.segments, 1)
     positions = np.stack([_arc_points(row, pieces) for row in strains])
     split = strains.reshape(len(strains), len(arm.sections), arm.segments, 4)

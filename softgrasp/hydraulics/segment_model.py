@@ -37,16 +37,16 @@ SMALL, TERMS = 1.0, 11
 
 @dataclass(frozen=True)
 class LumpedModel:
-    """Arrays of an arm of n segments and k chambers; states are (n, 4), see the module.
+    """Lumped model of an arm with n segments and k chambers; states are (n, 4), see the module.
 
     Args:
         arm: The description.
         rest: Lengths at rest [m], (n,).
-        stiffness: Of (u, v, l, τ) [N·m/rad, N/m], (n, 4).
-        damping: Of their rates, (n, 4).
+        stiffness: Stiffness of (u, v, l, τ) [N·m/rad, N/m], (n, 4).
+        damping: Damping of their rates, (n, 4).
         masses: [kg], (n,).
         inertias: Principal moments of the discs [kg·m²], (n, 3).
-        drag: Of the surroundings over the velocity and the angular velocity, (n, 2).
+        drag: Drag of the fluid over the velocity and the angular velocity, (n, 2).
         chambers: Force on (u, v, l, τ) over the pressure of each chamber, A_d ∂l_j/∂x, (n, 4, k).
     """
 
@@ -66,21 +66,21 @@ class LumpedModel:
 
     @property
     def straight(self) -> Array:
-        """The state without any force, (n, 4)."""
+        """State without any load, (n, 4)."""
         values = np.zeros((self.segments, 4))
         values[:, 2] = self.rest
         return values
 
     def elastic_forces(self, strains: Array) -> Array:
-        """Elastic forces of the material, −∂V/∂x, (n, 4)."""
+        """Compute the elastic forces of the material, −∂V/∂x, (n, 4)."""
         return np.asarray(-self.stiffness * (strains - self.straight))
 
     def chamber_forces(self, pressures: ArrayLike) -> Array:
-        """Forces of the chamber pressures [Pa], (n, 4)."""
+        """Compute the generalised forces of chamber pressures [Pa], (n, 4)."""
         return np.asarray(self.chambers @ np.asarray(pressures, dtype=float))
 
     def outer_forces(self, motion: ArmMotion) -> Array:
-        """Forces of gravity and of the load at the tip, (n, 4)."""
+        """Compute the generalised forces of gravity and of the load at the tip, (n, 4)."""
         linear, angular = motion.linear, motion.angular
         forces = np.einsum("n,nix,i->x", self.masses, linear, np.array(self.arm.gravity))
         load = self.arm.tip_load
@@ -89,20 +89,20 @@ class LumpedModel:
         return np.asarray(forces.reshape(-1, 4))
 
     def static_forces(self, strains: Array, pressures: ArrayLike) -> Array:
-        """Sum of the static forces, (n, 4); 0 in equilibrium."""
+        """Compute the sum of the static forces, (n, 4); 0 in equilibrium."""
         motion = arm_motion(strains, np.zeros_like(strains))
         inner = self.elastic_forces(strains) + self.chamber_forces(pressures)
         return inner + self.outer_forces(motion)
 
     def mass_matrix(self, motion: ArmMotion) -> Array:
-        """Σ m Jvᵀ Jv + Jωᵀ I Jω, (4n, 4n)."""
+        """Compute the mass matrix Σ m Jvᵀ Jv + Jωᵀ I Jω, (4n, 4n)."""
         moved = np.sqrt(self.masses)[:, None, None] * motion.linear
         rotational = np.sqrt(self.inertias)[:, :, None] * motion.local_angular
         whole = np.concatenate([moved, rotational]).reshape(-1, 4 * self.segments)
         return np.asarray(whole.T @ whole)
 
     def accelerations(self, strains: Array, rates: Array, pressures: ArrayLike) -> Array:
-        """Second derivatives of the states, (n, 4)."""
+        """Compute the second time derivatives of the states, (n, 4)."""
         motion = arm_motion(strains, rates)
         forces = self.elastic_forces(strains) + self.chamber_forces(pressures)
         forces += self.outer_forces(motion) - self.damping * rates
@@ -122,7 +122,7 @@ class LumpedModel:
         return np.asarray(forces.reshape(-1, 4))
 
     def energy(self, strains: Array, rates: Array, pressures: ArrayLike) -> float:
-        """Kinetic, elastic and of position, less the work of chambers and of a dead load [J].
+        """Compute the energy (kinetic, elastic, potential) minus the work of pressure and load [J].
 
         It stays the same where nothing damps and the load does not follow the tip; a moment at
         the tip has no energy of its own.
@@ -139,13 +139,13 @@ class LumpedModel:
         return float(kinetic) + elastic - chambers - weight - load
 
     def section_ends(self, strains: Array) -> Array:
-        """Section ends in the base frame [m], (sections, 3)."""
+        """Compute the section ends in the base frame [m], (sections, 3)."""
         frames = arm_motion(strains, np.zeros_like(strains)).frames
         return np.asarray(frames[self.arm.segments - 1 :: self.arm.segments, :3, 3])
 
 
 def lumped_model(arm: HydraulicArm) -> LumpedModel:
-    """The lumped segment model of an arm."""
+    """Make the lumped segment model of an arm."""
     count = arm.segments
     each = [_segment(arm, index) for index in range(len(arm.sections))]
     rest, stiffness, damping, masses, inertias, drag = (
@@ -181,10 +181,11 @@ def _chambers(arm: HydraulicArm) -> Array:
 
 
 def checked_pressures(arm: HydraulicArm, pressures: ArrayLike) -> Array:
-    """Pressures of all chambers as an array [Pa], (k,).
+    """Validate pressures of all chambers and return them as an array [Pa], (k,).
 
     Raises:
-        DescriptionError: Not one a chamber, or one beyond the limits of its chamber.
+        DescriptionError: The number of pressures is not that of the chambers, or a pressure is
+            beyond the limits of its chamber.
     """
     values = np.asarray(pressures, dtype=float)
     if values.shape != (len(arm.chambers),):
@@ -206,7 +207,7 @@ def checked_pressures(arm: HydraulicArm, pressures: ArrayLike) -> Array:
 
 
 def checked_states(model: LumpedModel, values: ArrayLike, field: str) -> Array:
-    """Strains or rates as an array, (n, 4).
+    """Validate strains or rates and return them as an array, (n, 4).
 
     Raises:
         DescriptionError: They are not four finite numbers a segment; names the field.
@@ -249,11 +250,11 @@ class ArmMotion(NamedTuple):
 
 
 def arm_motion(strains: Array, rates: Array) -> ArmMotion:
-    """The motion of an arm.
+    """Compute the motion of all segment ends of an arm.
 
     Args:
         strains: (u, v, l, τ) of its segments, (n, 4).
-        rates: Of the strains [1/s], (n, 4).
+        rates: Rates of the strains [1/s], (n, 4).
     """
     count = len(strains)
     frames = np.empty((count, 4, 4))
@@ -268,7 +269,7 @@ def arm_motion(strains: Array, rates: Array) -> ArmMotion:
         frames[i] = base @ local.frame
         arm = rotation @ local.frame[:3, 3]
         segment_jacobian = rotation @ local.jacobian[:3], rotation @ local.jacobian[3:]
-        # what a segment does at its base moves its end, and what it does itself comes on top
+        # motion of the base, carried to the end of the segment, plus the segment's own motion
         columns[0] -= _cross_matrix(arm) @ columns[1]
         columns[0][:, 4 * i : 4 * i + 4] = segment_jacobian[0]
         columns[1][:, 4 * i : 4 * i + 4] = segment_jacobian[1]
@@ -293,7 +294,7 @@ def _cross_matrix(vector: Array) -> Array:
 
 
 class ArcNumbers(NamedTuple):
-    """A, B, C of an arc's angle t and D = A′/t, E = B′/t, C′/t, D′/t, E′/t."""
+    """Arc functions A, B, C of an angle t, and D = A′/t, E = B′/t, C′/t, D′/t, E′/t."""
 
     a: float
     b: float
@@ -310,8 +311,8 @@ class BendMotion(NamedTuple):
 
     Args:
         frame: (4, 4).
-        jacobian: Of velocity and angular velocity of the end over the rates of (u, v, l, τ),
-            (6, 4).
+        jacobian: Jacobian of velocity and angular velocity of the end over the rates of (u, v, l,
+            τ), (6, 4).
         convective: Acceleration and angular acceleration of the end at constant rates, (6,).
     """
 
@@ -321,11 +322,11 @@ class BendMotion(NamedTuple):
 
 
 def bend_motion(strain: Array, rate: Array) -> BendMotion:
-    """Frame and motion of one segment.
+    """Compute the end frame and the motion of one segment.
 
     Args:
         strain: (u, v, l, τ) [rad, rad, m, rad], (4,).
-        rate: Of the strain [1/s], (4,).
+        rate: Rate of the strain [1/s], (4,).
     """
     u, v, length, twist = strain.tolist()
     theta = hypot(u, v)
@@ -390,7 +391,7 @@ def _convective(
 
 
 def arc_numbers(angle: float) -> ArcNumbers:
-    """The functions of one angle [rad], by their power series where it is small."""
+    """Compute the arc functions of one angle [rad], by their power series where it is small."""
     square = angle * angle
     if angle < SMALL:
         return ArcNumbers(*(square ** np.arange(TERMS) @ _SERIES).tolist())

@@ -32,11 +32,11 @@ NUDGE = 1e-6
 
 @dataclass(frozen=True)
 class Workspace:
-    """Section ends of an arm at rest.
+    """Section ends of an arm in equilibrium at many combinations of pressures.
 
     Args:
         pressures: That were tried [Pa], (m, k).
-        ends: Of the last section, in the frame of the base [m], (m, 3).
+        ends: Ends of the last section, in the base frame [m], (m, 3).
     """
 
     pressures: Array
@@ -80,12 +80,12 @@ def arm_workspace(arm: HydraulicArm, levels: int = 5) -> Workspace:
 
 @dataclass(frozen=True)
 class ArmRest:
-    """An arm at rest.
+    """Equilibrium of an arm.
 
     Args:
         strains: (u, v, l, τ) of the segments [rad, rad, m, rad], (n, 4).
         bends: Bending angles of the sections, those of their segments added [rad], (sections,).
-        lengths: Of the axes of the sections [m], (sections,).
+        lengths: Lengths of the section axes [m], (sections,).
         ends: Ends of the sections in the base frame [m], (sections, 3).
         stable: Whether it comes back when it is moved a little, under loads that keep their
             direction; a load that follows the tip can make it flutter although this reports stable.
@@ -99,17 +99,17 @@ class ArmRest:
 
     @property
     def radii(self) -> Array:
-        """Lengths over bends [m], (sections,); infinite where a section is straight."""
+        """Radii of curvature, length over bending angle [m], (sections,); infinite if straight."""
         with np.errstate(divide="ignore"):
             return np.asarray(self.lengths / self.bends)
 
 
 def arm_rest(arm: HydraulicArm, pressures: ArrayLike, *, start: ArrayLike | None = None) -> ArmRest:
-    """The rest of an arm at constant pressures.
+    """Compute the equilibrium of an arm at constant pressures.
 
     Args:
         arm: The arm.
-        pressures: Of all chambers, from the base outwards [Pa], (k,).
+        pressures: Pressures of all chambers, from the base outwards [Pa], (k,).
         start: Strains near the rest, (n, 4); where they are not given, all loads grow from nothing.
 
     Raises:
@@ -164,7 +164,7 @@ def _balanced(model: LumpedModel, start: Array, pressures: Array, load_factor: f
 
 
 def tangent_stiffness(model: LumpedModel, strains: Array, pressures: ArrayLike) -> Array:
-    """Symmetric part of −∂F/∂x of the static forces, over the roots of the stiffness, (4n, 4n).
+    """Compute the symmetric part of −∂F/∂x, scaled by the roots of the stiffness, (4n, 4n).
 
     Its eigenvalues are 1 where nothing but the material acts, and above 0 where a rest is stable.
     """

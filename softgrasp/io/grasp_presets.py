@@ -68,7 +68,7 @@ def link_surfaces(hand: Hand) -> dict[str, Array]:
 
 
 def row_shapes(row: Phalanx, link: Link) -> list[Placed]:
-    """Shapes of a phalanx, or the capsule along it."""
+    """Return the shapes of a phalanx, or its capsule where it has none."""
     shapes = [] if row.shape is None else [(row.shape, row.shape_pose)]
     shapes += [(part.shape, part.pose) for part in row.parts]
     if shapes:
@@ -84,7 +84,7 @@ def row_shapes(row: Phalanx, link: Link) -> list[Placed]:
 
 
 def surface_points(shapes: Sequence[Placed]) -> Array:
-    """Sample the convex hulls of shapes, (n, 3) [m]; the pose of a mesh is that of its file."""
+    """Sample the convex hulls of shapes, (n, 3) [m]; a mesh has the pose of its file's frame."""
     return np.vstack([_moved(on_faces(hull), pose) for s, pose in shapes for hull in _hulls(s)])
 
 
@@ -189,7 +189,7 @@ def preset_of(grasp: SynthesizedGrasp) -> GraspPreset:
 
 
 def in_frame(grasp: SynthesizedGrasp, frame: Array) -> SynthesizedGrasp:
-    """Transform a grasp into the hand's frame; ``frame`` (4, 4) is its frame in the hand's."""
+    """Transform a grasp from a frame into the hand's frame; ``frame`` is a 4 × 4 transform."""
     x, y, z = (frame @ [*grasp.center, 1.0])[:3].round(6).tolist()
     axis = frame[:3, :3] @ np.array(grasp.object_axis.axis)
     along = (axis if axis[2] >= 0.0 else -axis).round(9) + 0.0

@@ -32,7 +32,7 @@ MILLIMETRES = 1e3
 
 
 class Doubt(NamedTuple):
-    """An implausible value in a file."""
+    """An implausible value in a file, with its location."""
 
     severity: Literal["problem", "remark"]
     expected: str
@@ -73,7 +73,7 @@ def hand_doubts(hand: Hand) -> list[str]:
 
 
 def range_doubt(low: float, high: float) -> Doubt | None:
-    """Check the range of a revolute joint [rad]; None if it is plausible."""
+    """Check whether the range of a revolute joint [rad] is plausible; None if it is."""
     if high - low <= FULL_ROTATION:
         return None
     degrees = high - low > TWO_ROTATIONS

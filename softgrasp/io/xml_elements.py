@@ -39,7 +39,7 @@ def element_error(element: Element, message: str, attribute: str = "") -> Descri
 
 
 def only(element: Element, tag: str) -> Element | None:
-    """Return the only child with a tag, or None.
+    """Return the only child with a tag; None where there is none.
 
     Raises:
         DescriptionError: There are several.

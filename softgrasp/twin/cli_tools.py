@@ -349,7 +349,7 @@ def poses(
     out: Out = None,
     json: Json = False,
 ) -> None:
-    """Compare arcs with rigid pieces: positions of the tip, and distances between the models.
+    """Compare tip positions of arcs and of rigid pieces.
 
     Without --fit and --theta-deg the pieces bend by 10, 15, 20 and 25 degrees. Measured tips are
     compared with each model at their mean.
@@ -422,7 +422,7 @@ def _print_poses(document: dict[str, Any], measured: bool) -> None:
 
 
 class Picking(StrEnum):
-    """How the cuts are picked."""
+    """Options of picking: how the cuts between the pieces are picked."""
 
     EDGES = "edges"
     CHORDS = "chords"

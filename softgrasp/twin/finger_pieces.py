@@ -311,7 +311,7 @@ def _pose(
 def rigid_pieces(
     thetas: ArrayLike, phis: ArrayLike, lengths: ArrayLike, order: Order = "unity"
 ) -> Pieces:
-    """Compute rigid pieces that are rotated about their bottoms by all of θ (III-C2).
+    """Compute rigid pieces, each rotated about its bottom by its whole angle θ (III-C2).
 
     Args:
         thetas: Bending angles about y [rad], (n,).

@@ -227,7 +227,7 @@ def write_poses_report(
     directory: str | Path,
     measured: TipPoints | None = None,
 ) -> tuple[dict[str, Any], list[Path]]:
-    """Compare the models without φ and with it; write ``result.json`` and the figure.
+    """Compare the models with and without φ; write ``result.json`` and the figure.
 
     Args:
         thetas: Bending angles of the pieces, base first [rad], (n,).

@@ -83,7 +83,7 @@ class TwinLoop:
         self._begin = 0.0
 
     def keep(self, *keepers: RowCallback) -> None:
-        """Add callbacks that receive every row, in their order."""
+        """Add callbacks that receive every row in order."""
         self._keep += keepers
 
     async def run(self, cycles: int | None = None, stop: asyncio.Event | None = None) -> None:
@@ -406,7 +406,7 @@ class CommandBox:
             self._confirmed.append(command)
 
     def take(self) -> list[Command]:
-        """Remove and return all commands, in their order."""
+        """Remove and return all commands in order."""
         with self._lock:
             confirmed, self._confirmed = self._confirmed, []
             return confirmed

@@ -169,7 +169,7 @@ def spans(values: Sequence[tuple[str, Register]]) -> list[Span]:
 
 
 class Refusal(Exception):
-    """The device answered with an exception.
+    """Exception response of the device.
 
     Args:
         code: Exception code.
@@ -340,7 +340,7 @@ class Access:
 
     @property
     def exhausted(self) -> bool:
-        """Whether there were too many wrong answers."""
+        """Whether there were more wrong answers than allowed."""
         return self.wrong >= MAX_WRONG
 
     def offer(self, answer: Sequence[int]) -> bool:

@@ -133,7 +133,7 @@ def _add_spring(spec: mujoco.MjSpec, joint: str, stiffness: float) -> None:
 
 
 class TwinModel:
-    """Bodies of a twin in a compiled model without physics.
+    """Bodies of a twin in a compiled MuJoCo model that is used for kinematics only.
 
     Args:
         twin: Digital twin.

@@ -233,7 +233,7 @@ class FitReport:
 
     @property
     def reversals(self) -> tuple[Reversal, ...]:
-        """Intervals in which the fitted curves are not monotonic."""
+        """Pressure intervals in which the fitted curves are not monotonic."""
         return reversals(self.fit)
 
 

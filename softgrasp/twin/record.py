@@ -290,7 +290,7 @@ def require_tables() -> None:
 
 
 def replayed(twin: Twin, row: dict[str, Any]) -> tuple[TwinShape, Array | None] | None:
-    """Recompute the fingers and the arm's joints of a recorded row; None without a shape.
+    """Recompute the fingers and the arm's joints of a recorded row; None where it has no shape.
 
     They follow from the recorded pressure and pose, as in the loop.
     """

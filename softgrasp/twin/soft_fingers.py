@@ -20,7 +20,7 @@ LONGEST = 0.5
 
 
 class TwinFingers:
-    """Fingers with mass and stiffness that follow the bending angles of a pressure.
+    """Simulated fingers with mass and stiffness that follow the bending angles of a pressure.
 
     The flange is placed at the measured pose in every cycle: its orientation has an effect, its
     acceleration does not.

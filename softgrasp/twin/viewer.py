@@ -215,7 +215,7 @@ class CommandSink(Protocol):
         """Describe a command."""
 
     def send(self, values: Values) -> str:
-        """Send a command; return the reason where it is refused, else nothing."""
+        """Send a command; return the reason of a refusal, or an empty text."""
 
 
 class CommandPanel:

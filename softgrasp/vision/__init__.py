@@ -1,1 +1,1 @@
-"""What photographs and videos show of a soft finger: its joint angles and how it settles."""
+"""Measurements in photographs and videos of a soft finger: joint angles and settling."""

@@ -35,7 +35,7 @@ class Checkerboard(Description):
 
 @dataclass(frozen=True, eq=False)
 class Rectified:
-    """A photograph as taken from straight ahead, far away."""
+    """A photograph without tilt and perspective."""
 
     image: Image
     metres_per_px: float

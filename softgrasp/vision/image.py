@@ -129,7 +129,7 @@ def save_image(image: Image, path: str | Path) -> Path:
 
 
 def in_white_light(image: Floats) -> Floats:
-    """Divide an image by its own background, so that the white paper in it becomes 1.
+    """Divide an image by its background, so that the white paper becomes 1.
 
     A polynomial surface in each channel is fitted to the pixels that may be paper; pixels well
     below it are removed and the surface is fitted again.
@@ -204,7 +204,7 @@ def write(
     middle: bool = False,
     color: Color = INK,
 ) -> None:
-    """Draw a line of text with a light rim, starting at or centred at a position [pixels]."""
+    """Draw a line of text with a light outline, starting at or centred at a position [pixels]."""
     drawing.text(
         position,
         text,

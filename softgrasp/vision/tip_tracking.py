@@ -471,7 +471,7 @@ class Patch:
         self._reference = position - low - 0.5  # OpenCV counts from the middle of the first pixel
 
     def locate(self, image: Floats, guess: Pose) -> Pose:
-        """Refine a pose in another image, (h, w); likeness 0 where this does not converge."""
+        """Refine a pose in another image, (h, w); likeness is 0 where this does not converge."""
         cv2 = opencv()
         rotation = _rotation(guess.angle)
         shift = guess.position - 0.5 - rotation @ self._reference

@@ -167,7 +167,11 @@ def test_the_command_line_takes_a_problem_of_an_arm(tmp_path: Path) -> None:
     ("old", "new", "message"),
     [
         ("table: a.csv", "tabel: a.csv", r"mine.yaml:3: motions\[0\].table: expected the name"),
-        ("[0, 3.0e+5, 3.0e+5]", "[0]", r"motions\[0\].pressures: expected one a chamber \(3\), f"),
+        (
+            "[0, 3.0e+5, 3.0e+5]",
+            "[0]",
+            r"motions\[0\].pressures: expected one per chamber \(3\), f",
+        ),
         ("a.csv, ", "a.csv, presure: 1, ", r"motions\[0\].presure: no such field; did you mean"),
         ("EI: [0.45, 0.7]", "EI: [0.7, 0.45]", "EI: expected the lower bound first, found 0.7, 0"),
         ("find: [EI]", "find: [EI, EI]", "find: expected each once, found EI, EI"),

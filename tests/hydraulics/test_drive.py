@@ -234,7 +234,7 @@ def test_bad_torques_and_steps_are_told() -> None:
     model = drive_model(two_sections())
     with pytest.raises(DescriptionError, match=r"torque: .*at most 2.5 N·m, found 3 N·m"):
         DriveStepper(model, 1e-3).step(3.0)
-    with pytest.raises(DescriptionError, match=r"one torque a chamber \(6\), found shape \(2,\)"):
+    with pytest.raises(DescriptionError, match=r"one torque per chamber \(6\), found shape \(2,\)"):
         DriveStepper(model, 1e-3).step([1.0, 1.0])
     with pytest.raises(DescriptionError, match="timestep: expected a step above 0 s, found 0 s"):
         DriveStepper(model, 0.0)

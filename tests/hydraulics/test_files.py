@@ -336,9 +336,9 @@ def test_what_is_left_out_is_told(tmp_path: Path) -> None:
     with pytest.warns(sg.SoftgraspWarning) as message:
         sg.hydraulics.load_hydraulic_arm(path)
     assert [str(one.message) for one in message] == [
-        f"{path}: left out, as a hydraulic arm has none of it: limits of bendable 'arm', links of "
-        "bendable 'arm', discs of bendable 'arm', shapes of link 'base', mass of link 'base', "
-        "which stands still"
+        f"{path}: omitted, as a hydraulic arm has no such parts: limits of bendable 'arm', links "
+        "of bendable 'arm', discs of bendable 'arm', shapes of link 'base', mass of the fixed link "
+        "'base'"
     ]
 
 
@@ -589,7 +589,7 @@ def test_torques_that_are_not_there() -> None:
 @pytest.mark.parametrize(
     ("times", "torques", "sentence"),
     [
-        ([0.0, 0.0], [[0.0], [0.0]], "times: expected rising times, found others"),
+        ([0.0, 0.0], [[0.0], [0.0]], "times: expected increasing times, found others"),
         ([0.0, 1.0], [[0.0], [np.nan]], "torques: expected finite numbers, found others"),
         ([0.0], [0.0], "expected times (t,) and torques (t, chambers), found shapes (1,) and (1,)"),
     ],

@@ -160,9 +160,12 @@ def test_what_a_hydraulic_arm_cannot_do_is_told() -> None:
         with pytest.raises(sg.DescriptionError, match=message):
             scene(arm, **changes)
     for changes, message in (
-        ({"pressures": (1.0,)}, r"pressures: expected one a chamber \(3\), found 1"),
+        ({"pressures": (1.0,)}, r"pressures: expected one per chamber \(3\), found 1"),
         ({"pressures": (0.0, 2e6, 0.0)}, r"pressures\[1\]: expected 0 to 1e\+06 Pa, found 2e\+06"),
-        ({"torques": ((0.0, 1.0),)}, r"torques\[0\]: expected a time and one torque a chamber \(4"),
+        (
+            {"torques": ((0.0, 1.0),)},
+            r"torques\[0\]: expected a time and one torque per chamber \(4",
+        ),
         ({"torques": ((0.0, 3.0, 0, 0),)}, r"torques\[0\]: expected torques of at most 2.5 N·m"),
         ({"torques": ((1.0, 0, 0, 0),) * 2}, r"torques\[1\]\[0\]: expected a time after 1 s"),
         (

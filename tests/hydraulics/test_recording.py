@@ -55,7 +55,7 @@ def test_recordings_that_do_not_fit_are_told() -> None:
         tip_errors(recording(), later)
     with pytest.raises(DescriptionError, match=r"found shapes \(21,\) and \(20, 2, 3\)"):
         TipRecording(TIMES, np.zeros((20, 2, 3)))
-    with pytest.raises(DescriptionError, match="times: expected two rising times"):
+    with pytest.raises(DescriptionError, match="times: expected at least two increasing times"):
         TipRecording(TIMES[::-1], recording().ends)
     with pytest.raises(DescriptionError, match="ends: expected finite numbers"):
         TipRecording(TIMES, np.full((21, 2, 3), np.nan))

@@ -433,7 +433,7 @@ MISTAKES = {
     "tip with standard": (
         changed("  - name: right\n", "  - name: right\n    tip: [30, 0, 0]\n"),
         (
-            ":12: fingers[1].tip: expected none with convention 'standard', whose last row "
+            ":12: fingers[1].tip: expected no tip with convention 'standard', whose last row "
             "already ends at the fingertip; found (0.03, 0.0, 0.0)"
         ),
     ),

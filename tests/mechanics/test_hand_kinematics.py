@@ -395,13 +395,13 @@ def test_rows_of_another_convention_are_refused() -> None:
     with pytest.raises(sg.DescriptionError) as message:
         Finger(name="F", convention="placed", phalanges=(row(a=0.03),), tip=(0, 0, 0.1))
     assert str(message.value) == (
-        "phalanges[0]: expected an origin only in a row of convention 'placed', "
+        "phalanges[0]: expected only an origin in a row of convention 'placed', "
         "found a, alpha, d or theta"
     )
     with pytest.raises(sg.DescriptionError) as message:
         Finger(name="F", convention="standard", phalanges=(row(a=0.03, origin=UPRIGHT),))
     assert str(message.value) == (
-        "phalanges[0].origin: expected none with convention 'standard', found one"
+        "phalanges[0].origin: expected no origin with convention 'standard', found one"
     )
     assert math.isclose(UPRIGHT.quaternion[0], math.sqrt(0.5))
 

@@ -114,7 +114,7 @@ def pace(
     tips: Mapping[int, Array],
     rates: Sequence[float],
 ) -> float:
-    """Compute one factor on all rates that limits the force after contact.
+    """Compute a common factor of all actuator rates that limits the force after contact.
 
     A position servo lags behind a moving target by its damping and that of its joint; when the
     target stops at contact, the lag becomes a contact force.
@@ -161,7 +161,7 @@ def kind_of(model: mujoco.MjModel, index: int) -> str:
 
 
 def law_of(model: mujoco.MjModel, index: int) -> Law:
-    """Rest length of a position actuator: gain · target + b0 + b1 · length = 0."""
+    """Return the rest length of a position actuator, where gain · target + b0 + b1 · length = 0."""
     gain = float(model.actuator_gainprm[index, 0])
     constant, stiffness = model.actuator_biasprm[index, :2].tolist()
     return Law(gain / -stiffness, constant / -stiffness)

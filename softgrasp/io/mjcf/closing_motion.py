@@ -90,7 +90,7 @@ class ClosingModel:
         closed(self.model, data, self._held)
 
     def frames(self, targets: Array) -> dict[str, Array]:
-        """Frames of all links for postures (s, nd), (s, 4, 4) each."""
+        """Compute the frames of all links at postures (s, nd), (s, 4, 4) each."""
         frames = np.zeros((len(targets), self.model.nbody, 4, 4))
         frames[..., 3, 3] = 1.0
         for step, row in enumerate(targets.tolist()):
@@ -245,7 +245,7 @@ class ClosingModel:
 
 
 def skins(model: mujoco.MjModel) -> dict[int, Array]:
-    """Sample points on each body that can collide, in its frame (n, 3) [m], by its index."""
+    """Sample surface points of bodies that can collide, in their frames (n, 3) [m], by index."""
     points_of_body: dict[int, list[Array]] = {}
     for geom in touching_geoms(model):
         points = _in_body(model, geom, on_faces(_hull(model, geom)))

@@ -194,7 +194,7 @@ def alone(source: SourceModel, servos: tuple[AddedServo, ...], path: Path) -> mu
 
 
 def starts_of(source: SourceModel, tree: MjcfTree) -> dict[str, float]:
-    """Joint variables at the start by name: from a keyframe, or from the default posture."""
+    """Return the joint variables of the start by name: of a keyframe, or of the default posture."""
     whole = source.compiled
     keys = [str(whole.key(index).name) for index in range(whole.nkey)]
     qpos = whole.qpos0
@@ -404,7 +404,7 @@ def _by_actuator(value: Tree, units: list[float]) -> Tree:
 
 # Differences between file and scene
 def conflicts(whole: mujoco.MjModel, attached: mujoco.MjModel) -> list[str]:
-    """List the settings of a file that a scene replaces, or that make a grasp differ.
+    """List the settings of an MJCF file that a scene overrides, or that change a grasp.
 
     Args:
         whole: Complete model of the file.
@@ -421,7 +421,7 @@ def conflicts(whole: mujoco.MjModel, attached: mujoco.MjModel) -> list[str]:
 
 
 def unused_options(whole: mujoco.MjModel) -> list[str]:
-    """Options of a file that the scene replaces, in one sentence; empty if there are none."""
+    """Describe the options of an MJCF file that the scene overrides; empty without any."""
     option, defaults = whole.opt, mujoco.MjModel.from_xml_string("<mujoco/>").opt
     pyramidal = int(option.cone) == mujoco.mjtCone.mjCONE_PYRAMIDAL
     changed = ["cone pyramidal"] if pyramidal else []

@@ -61,7 +61,7 @@ class MjcfTree:
         return [j for j in range(first, first + count) if int(self.model.jnt_type[j]) in MOVING]
 
     def below(self, group: int) -> list[int]:
-        """A group and all its descendants."""
+        """Return a group and all its descendants."""
         return [group, *(part for child in self.children[group] for part in self.below(child))]
 
 
@@ -139,7 +139,7 @@ def fingers_of(
 
 
 def closed(model: mujoco.MjModel, data: mujoco.MjData, held: NDArray[np.bool_]) -> bool:
-    """Move the free joints until all equality constraints hold, by Gauss-Newton iteration.
+    """Solve the equality constraints for the free joints by Gauss–Newton iteration.
 
     Args:
         model: The model.
@@ -171,7 +171,7 @@ def closed(model: mujoco.MjModel, data: mujoco.MjData, held: NDArray[np.bool_]) 
 
 
 def joint_frame(tree: MjcfTree, joint: int) -> Array:
-    """Frame at a joint, z along its axis, with all joints at zero, (4, 4)."""
+    """Compute the frame at a joint, z along its axis, with all joints at zero, (4, 4)."""
     body = int(tree.model.jnt_bodyid[joint])
     rotation = tree.data.xmat[body].reshape(3, 3)
     axis = rotation.T @ tree.data.xaxis[joint]

@@ -213,7 +213,7 @@ def usable_names(names: Iterable[str]) -> dict[str, str]:
 
 
 def renamed(kind: str, names: dict[str, str]) -> list[str]:
-    """Messages about names that differ from those in the file."""
+    """List messages about names that differ from those in the file."""
     return [
         f"{kind} '{old}' is called '{new}', as softgrasp uses that name or cannot write it"
         for old, new in names.items()

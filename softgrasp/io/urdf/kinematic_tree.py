@@ -35,7 +35,7 @@ FAR_END = 0.97
 
 
 class Chain(NamedTuple):
-    """Joints in series; only the last link may branch."""
+    """Joints in series, of which only the last link may branch."""
 
     name: str
     on: str
@@ -79,7 +79,7 @@ class Machine:
         return np.eye(4) if moving is None else frame_along(moving.axis)
 
     def origin(self, joint: RigidJoint) -> Array:
-        """Frame of a joint at zero in the frame of the parent phalanx, (4, 4)."""
+        """Compute the frame of a joint at zero in the frame of its parent phalanx, (4, 4)."""
         back = np.linalg.inv(self.row_frame(joint.parent))
         return np.asarray(back @ origin_frame(joint.origin) @ self.row_frame(joint.child))
 

@@ -1,4 +1,4 @@
-"""U(C)RDF, URDF and xacro files read as robots.
+"""Read robots from U(C)RDF, URDF and xacro files.
 
 Every element becomes plain data for its description class. ``<bendable>`` and ``<hydraulics>`` are
 validated against the schema ``bendable.xsd``; of the other elements ``_ROBOT`` lists what is kept,
@@ -82,7 +82,7 @@ def read_robot(path: str | Path) -> Robot:
 def made_of_robot(
     path: str | Path, make: Callable[[Robot], T], settings: Settings | None = None
 ) -> T:
-    """Read a robot and make a value from it; errors of ``make`` get file and line.
+    """Read a robot and convert it; errors of ``make`` are located in the file.
 
     Args:
         path: File whose name ends in .ucrdf, .urdf or .xacro.
@@ -443,7 +443,7 @@ def _child(element: Element, path: str) -> Element:
 
 # ros2_control
 def control_tree(element: Element) -> dict[str, Any]:
-    """Fields of a ``ControlSystem``.
+    """Parse the fields of a ``ControlSystem``.
 
     Raises:
         DescriptionError: Something is duplicated, or a numeric parameter is not a number.

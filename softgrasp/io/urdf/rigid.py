@@ -94,7 +94,7 @@ def rigid_urdf(robot: Robot, state: States | None = None, discs: Discs = "fixed"
 
 
 def lowered(robot: Robot, state: States | None = None) -> Lowered:
-    """Replace bendables by rigid links.
+    """Replace the bendables of a robot by rigid links.
 
     A bendable of n discs (of as many ``links`` where it has none) becomes n discs, each with the
     inertia of its part of the backbone, a uniform cylinder, and its child link at its end.
