@@ -22,7 +22,7 @@ from softgrasp.checks.bodies import (
     placed,
     together,
 )
-from softgrasp.checks.report import Check, Finding, Inspection, Severity, counted
+from softgrasp.checks.report import Check, Finding, Inspection, Severity, counted, limit_finding
 from softgrasp.description.geometry import Capsule, Cuboid, Cylinder, Ellipsoid, Primitive, Sphere
 from softgrasp.description.hand import GraspPreset, Hand
 from softgrasp.description.object import GraspObject
@@ -135,9 +135,15 @@ def _limit_check(built: HandModel) -> Check:
         low, high = digit.limits
         if low == high:
             findings.append(
-                _limit(f"pressure of '{digit.name}'", "remark", "limits apart",
-                       f"{low:g} … {high:g} Pa", {"lower": low, "upper": high}, "it cannot change")
-            )  # fmt: skip
+                limit_finding(
+                    f"pressure of '{digit.name}'",
+                    "remark",
+                    "limits apart",
+                    f"{low:g} … {high:g} Pa",
+                    {"lower": low, "upper": high},
+                    "it cannot change",
+                )
+            )
     measured = counted(len(joints), "joint")
     soft = len(built.hand.soft_fingers)
     return Check(
@@ -151,30 +157,13 @@ def _joint_findings(joint: mujoco._structs._MjModelJointViews) -> Iterator[Findi
     measured = f"{low:.4g} … {high:.4g} {'rad' if is_hinge else 'm'}"
     numbers, subject = {"lower": low, "upper": high}, f"joint '{joint.name}'"
     if not joint.limited[0]:
-        yield _limit(subject, "remark", "limits", "none", {}, "its targets have no limit")
+        yield limit_finding(subject, "remark", "limits", "none", {}, "its targets have no limit")
     elif high - low <= LOCKED:
-        yield _limit(subject, "remark", "limits apart", measured, numbers, "it cannot move")
+        yield limit_finding(subject, "remark", "limits apart", measured, numbers, "it cannot move")
     elif is_hinge and (doubt := range_doubt(low, high)):
-        yield _limit(subject, doubt.severity, doubt.expected, doubt.actual, numbers, doubt.advice)
-
-
-def _limit(
-    subject: str,
-    severity: Severity,
-    expected: str,
-    actual: str,
-    numbers: dict[str, float],
-    advice: str = "",
-) -> Finding:
-    return Finding(
-        subject=subject,
-        severity=severity,
-        check="limits",
-        expected=expected,
-        actual=actual,
-        numbers=numbers,
-        advice=advice,
-    )
+        yield limit_finding(
+            subject, doubt.severity, doubt.expected, doubt.actual, numbers, doubt.advice
+        )
 
 
 # Self-collision

@@ -103,6 +103,26 @@ class Inspection:
         }
 
 
+def limit_finding(
+    subject: str,
+    severity: Severity,
+    expected: str,
+    actual: str,
+    numbers: Mapping[str, float],
+    advice: str = "",
+) -> Finding:
+    """Return a finding about the limits of a joint or of an actuator."""
+    return Finding(
+        subject=subject,
+        severity=severity,
+        check="limits",
+        expected=expected,
+        actual=actual,
+        numbers=numbers,
+        advice=advice,
+    )
+
+
 def summary(problems: Sequence[object], remarks: Sequence[object] = ()) -> str:
     """Count problems and remarks: ``no problems found, 2 remarks``."""
     text = f"{counted(len(problems), 'problem') if problems else 'no problems'} found"

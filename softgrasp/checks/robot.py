@@ -14,7 +14,7 @@ from softgrasp.checks.bodies import (
     link_bodies,
     mass_guess,
 )
-from softgrasp.checks.report import Check, Finding, Inspection, Severity, counted
+from softgrasp.checks.report import Check, Finding, Inspection, counted, limit_finding
 from softgrasp.description.bendable import LIMIT_TOLERANCE, Bendable, BendableActuator, Chamber
 from softgrasp.description.robot import ControlledJoint, RigidJoint, Robot
 from softgrasp.errors import DescriptionError
@@ -136,17 +136,21 @@ def _limit_check(robot: Robot) -> Check:
 
 
 def _limit_findings(joint: RigidJoint) -> Iterator[Finding]:
-    low, high = joint.lower, joint.upper
+    low, high, subject = joint.lower, joint.upper, f"joint '{joint.name}'"
     unit = "m" if joint.type == "prismatic" else "rad"
     if joint.type != "continuous" and low is not None and high is not None:
         limits_text, numbers = f"{low:.4g} … {high:.4g} {unit}", {"lower": low, "upper": high}
         if low == high:
-            yield _limit(joint, "remark", "limits apart", limits_text, numbers, "it cannot move")
+            yield limit_finding(
+                subject, "remark", "limits apart", limits_text, numbers, "it cannot move"
+            )
         elif joint.type == "revolute" and (doubt := range_doubt(low, high)):
-            yield _limit(joint, doubt.severity, doubt.expected, doubt.actual, numbers, doubt.advice)
+            yield limit_finding(
+                subject, doubt.severity, doubt.expected, doubt.actual, numbers, doubt.advice
+            )
         if joint.mimic is None and not low <= 0.0 <= high:
-            yield _limit(
-                joint,
+            yield limit_finding(
+                subject,
                 "remark",
                 "limits with 0 between them, where a simulation starts",
                 limits_text,
@@ -154,33 +158,14 @@ def _limit_findings(joint: RigidJoint) -> Iterator[Finding]:
             )
     zero = [name for name in ("effort", "velocity") if getattr(joint, name) == 0.0]
     if zero and joint.mimic is None:
-        yield _limit(
-            joint,
+        yield limit_finding(
+            subject,
             "remark",
             f"a limit of {' and '.join(zero)} above 0",
             "0",
             dict.fromkeys(zero, 0.0),
             "softgrasp takes it as no limit",
         )
-
-
-def _limit(
-    joint: RigidJoint,
-    severity: Severity,
-    expected: str,
-    actual: str,
-    numbers: dict[str, float],
-    advice: str = "",
-) -> Finding:
-    return Finding(
-        subject=f"joint '{joint.name}'",
-        severity=severity,
-        check="limits",
-        expected=expected,
-        actual=actual,
-        numbers=numbers,
-        advice=advice,
-    )
 
 
 # Bendable segments and control

@@ -66,15 +66,11 @@ PRESSURE = 1e6
 """Pressures count in this unit for the tolerance [Pa]."""
 
 
-class CoupledStepper:
-    """Integrate the drive channels of a moving arm step by step, by the matrix exponential.
-
-    A step is ``press``, then the step of the arm, then ``advance``. The resistance of a tube is
-    that of the flow of the steps before. Where a piston with dry friction stops or starts within a
-    step, the arm feels the pressure of a step without that.
+class _Stepper:
+    """Integrate drive channels step by step.
 
     Args:
-        model: The equations, with the compliance of the water alone (``coupling="state"``).
+        model: The equations.
         timestep: Time step [s].
 
     Raises:
@@ -95,14 +91,6 @@ class CoupledStepper:
         self.time = 0.0
         self._flow = np.zeros(model.channels)
         self._law = FlowWatch(model.drive.tube, model.drive.fluid)
-        self._forces = np.zeros(model.channels)
-        self._closed = np.zeros((model.channels, 4))
-        self._key = np.empty(0)
-        self._moves = np.empty(0)
-        self._inputs = np.zeros((model.channels, 4, 2))
-        self._inputs[:, 0, 0] = 1.0 / model.drive.piston.mass
-        self._inputs[:, 1, 1] = -1.0 / model.compliances
-        self._weights = np.concatenate([model.inertias, model.inertias[:, 1:2]], axis=1)
 
     @property
     def pressures(self) -> Array:
@@ -113,6 +101,47 @@ class CoupledStepper:
     def largest_reynolds(self) -> float:
         """Largest Reynolds number of the mean flow of any step so far."""
         return self._law.largest
+
+    def _slid(self, resistances: Array, *inputs: Array) -> Array:
+        """Compute the states after a step with dry friction, which may stop and start pistons."""
+        matrices = self.model.matrices(resistances)
+        channels = zip(matrices, self.model.inertias, *inputs, strict=True)
+        return np.stack(
+            [
+                slide_and_stick(Channel(self.model.drive.piston, *one), state, self.timestep)
+                for one, state in zip(channels, self.states, strict=True)
+            ]
+        )
+
+
+class CoupledStepper(_Stepper):
+    """Integrate the drive channels of a moving arm step by step, by the matrix exponential.
+
+    A step is ``press``, then the step of the arm, then ``advance``. The resistance of a tube is
+    that of the flow of the steps before. Where a piston with dry friction stops or starts within a
+    step, the arm feels the pressure of a step without that.
+
+    Args:
+        model: The equations, with the compliance of the water alone (``coupling="state"``).
+        timestep: Time step [s].
+
+    Raises:
+        DescriptionError: The step is not positive.
+
+    Warns:
+        SoftgraspWarning: Once, where the law of the tube does not hold at the flow through it.
+    """
+
+    def __init__(self, model: DriveModel, timestep: float) -> None:
+        super().__init__(model, timestep)
+        self._forces = np.zeros(model.channels)
+        self._closed = np.zeros((model.channels, 4))
+        self._key = np.empty(0)
+        self._moves = np.empty(0)
+        self._inputs = np.zeros((model.channels, 4, 2))
+        self._inputs[:, 0, 0] = 1.0 / model.drive.piston.mass
+        self._inputs[:, 1, 1] = -1.0 / model.compliances
+        self._weights = np.concatenate([model.inertias, model.inertias[:, 1:2]], axis=1)
 
     def press(self, torques: ArrayLike) -> tuple[Array, Array]:
         """Begin a step: return the pressures and their decrease during it.
@@ -144,7 +173,7 @@ class CoupledStepper:
         """
         before = self.states[:, 1]
         if self.model.drive.piston.friction:
-            after = self._slid(swept)
+            after = self._slid(self.model.resistance(self._flow), self._forces, swept)
         else:
             after = self._closed[:, :3] + self._moves[:, :3, 5] * swept[:, None]
         mean = swept + self.model.compliances * (after[:, 1] - before) / self.timestep
@@ -171,19 +200,8 @@ class CoupledStepper:
             self._moves = affine_moves(matrices, self._weights, self._inputs, self.timestep)
         return self._moves
 
-    def _slid(self, swept: Array) -> Array:
-        """The states after a step with dry friction, which may stop and start pistons."""
-        matrices = self.model.matrices(self.model.resistance(self._flow))
-        each = zip(matrices, self.model.inertias, self._forces, swept, strict=True)
-        return np.stack(
-            [
-                slide_and_stick(Channel(self.model.drive.piston, *one), state, self.timestep)
-                for one, state in zip(each, self.states, strict=True)
-            ]
-        )
 
-
-class DriveStepper:
+class DriveStepper(_Stepper):
     """Integrate the drive channels of an arm step by step, by the matrix exponential.
 
     With laminar flow a step of any length is exact; with turbulent flow the resistance is that of
@@ -201,29 +219,10 @@ class DriveStepper:
     """
 
     def __init__(self, model: DriveModel, timestep: float) -> None:
-        if not 0.0 < timestep < np.inf:
-            raise DescriptionError(
-                f"expected a step above 0 s, found {timestep:g} s", field="timestep"
-            )
-        self.model, self.timestep = model, timestep
-        self.states = np.zeros((model.channels, 3))
-        """Speeds of the pistons [m/s], pressures of chambers and of cylinders [Pa]."""
-        self.time = 0.0
+        super().__init__(model, timestep)
         tube, fluid = model.drive.tube, model.drive.fluid
         self._laminar = np.full(model.channels, poiseuille_resistance(tube, fluid))
         self._moves = self._exponentials(self._laminar)
-        self._flow = np.zeros(model.channels)
-        self._law = FlowWatch(tube, fluid)
-
-    @property
-    def largest_reynolds(self) -> float:
-        """Largest Reynolds number of the mean flow of any step so far."""
-        return self._law.largest
-
-    @property
-    def pressures(self) -> Array:
-        """Chamber pressures [Pa], (channels,)."""
-        return self.states[:, 1].copy()
 
     def step(self, torques: ArrayLike) -> Array:
         """Advance by one step with constant torques [N·m], (channels,) or one for all.
@@ -262,13 +261,7 @@ class DriveStepper:
         """The states after a step with given resistances of the tubes."""
         piston = self.model.drive.piston
         if piston.friction:
-            matrices = self.model.matrices(resistances)
-            channels = zip(matrices, self.model.inertias, forces, strict=True)
-            parts = [
-                slide_and_stick(Channel(piston, *one), state, self.timestep)
-                for one, state in zip(channels, self.states, strict=True)
-            ]
-            return np.stack(parts)
+            return self._slid(resistances, forces)
         laminar = (resistances == self._laminar).all()
         moves = self._moves if laminar else self._exponentials(resistances)
         pushed = moves[:, :3, 3] * (forces / piston.mass)[:, None]

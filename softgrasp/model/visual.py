@@ -29,9 +29,9 @@ SKY_RGB: tuple[tuple[float, float, float], tuple[float, float, float]] = (
 )
 """Zenith and nadir; the horizon is halfway between."""
 
-SKY_PIXELS, FLOOR_PIXELS = 64, 128
-"""Texture sizes of a face of the sky and of four floor squares; large textures take as much memory
-as the rest of a model."""
+SKY_PIXELS, PLAIN_PIXELS, FLOOR_PIXELS = 64, 16, 128
+"""Texture sizes of a face of the sky, of a plain background, and of four floor squares; large
+textures take as much memory as the rest of a model."""
 
 FLOOR_NAME = "floor"
 FLOOR_SQUARE = 0.02
@@ -72,6 +72,19 @@ def _set_quality(spec: mujoco.MjSpec) -> None:
     visual.headlight.ambient[:] = (0.42, 0.42, 0.43)
     visual.headlight.diffuse[:] = (0.20, 0.20, 0.20)
     visual.headlight.specular[:] = (0.0, 0.0, 0.0)
+
+
+def add_plain_background(spec: mujoco.MjSpec, rgb: tuple[float, float, float]) -> None:
+    """Add a background of one colour at infinity, without shadows and depth."""
+    spec.add_texture(
+        name="background",
+        type=mujoco.mjtTexture.mjTEXTURE_SKYBOX,
+        builtin=mujoco.mjtBuiltin.mjBUILTIN_FLAT,
+        rgb1=rgb,
+        rgb2=rgb,
+        width=PLAIN_PIXELS,
+        height=6 * PLAIN_PIXELS,
+    )
 
 
 def _add_sky(spec: mujoco.MjSpec) -> None:

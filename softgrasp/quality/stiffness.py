@@ -155,18 +155,12 @@ def quasistatic_maps(
     torques = (hand.T @ forces[0], hand.T @ forces[1])
     actual = (np.eye(synergy_matrix.shape[1]), np.zeros((synergy_matrix.shape[1], len(grasp))))
     if synergy is not None:
-        soft = (
-            np.linalg.inv(stiffness_matrix(synergy, synergy_matrix.shape[1], "synergy"))
-            @ synergy_matrix.T
-        )
+        soft = _inverse(synergy, synergy_matrix.shape[1], "synergy") @ synergy_matrix.T
         actual = (actual[0] - soft @ torques[0], actual[1] - soft @ torques[1])
     angles = (synergy_matrix @ actual[0], synergy_matrix @ actual[1])
     if joint is not None:
-        joint_compliance = np.linalg.inv(stiffness_matrix(joint, joints, "joint"))
-        angles = (
-            angles[0] - joint_compliance @ torques[0],
-            angles[1] - joint_compliance @ torques[1],
-        )
+        soft = _inverse(joint, joints, "joint")
+        angles = (angles[0] - soft @ torques[0], angles[1] - soft @ torques[1])
     return QuasistaticMaps(motion, forces, angles, torques, actual)
 
 

@@ -13,7 +13,6 @@ import json
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Any, Self
 
 from softgrasp._version import __version__
@@ -56,12 +55,7 @@ class SweepStore:
             raise
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        at: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Unlock the directory."""
         if self._lock is not None:
             self._lock.close()

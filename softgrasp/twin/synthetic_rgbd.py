@@ -23,7 +23,7 @@ from softgrasp.mechanics.camera import project, undistort
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model.compile import compiled
 from softgrasp.model.soft_finger import TIP, add_soft_finger
-from softgrasp.model.visual import Rgba
+from softgrasp.model.visual import Rgba, add_plain_background
 from softgrasp.rendering import Camera, open_renderer
 from softgrasp.rendering.rays import Caster
 from softgrasp.vision.image import Image, opencv
@@ -52,7 +52,6 @@ EDGE = 1.5e-3
 """Distance of marks from the edge of the finger [m]."""
 LINE = (-0.019, -0.002)
 """Positions of the marks of the reference line, along the finger from its base [m]."""
-SKY_PIXELS = 16
 CLAMP_LENGTH = 0.05
 
 
@@ -255,7 +254,7 @@ def rgbd_model(finger: SoftFinger, stations: Array) -> mujoco.MjModel:
     for end, station in enumerate(LINE):
         _add_mark(spec.worldbody, f"line{end}", "line", station, 0.0, width)
     _add_box(spec, (-0.5 * CLAMP_LENGTH, width, 1.5 * height), CLAMP_RGBA)
-    _add_wall(spec)
+    add_plain_background(spec, WALL_RGB)
     return compiled(spec, finger.name)
 
 
@@ -285,19 +284,6 @@ def _add_box(spec: mujoco.MjSpec, size: tuple[float, float, float], rgba: Rgba) 
         rgba=rgba,
         contype=0,
         conaffinity=0,
-    )
-
-
-def _add_wall(spec: mujoco.MjSpec) -> None:
-    """Add a grey background at infinity, without shadows and depth."""
-    spec.add_texture(
-        name="wall",
-        type=mujoco.mjtTexture.mjTEXTURE_SKYBOX,
-        builtin=mujoco.mjtBuiltin.mjBUILTIN_FLAT,
-        rgb1=WALL_RGB,
-        rgb2=WALL_RGB,
-        width=SKY_PIXELS,
-        height=6 * SKY_PIXELS,
     )
 
 

@@ -12,7 +12,6 @@ import socket
 import time as clock
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
-from types import TracebackType
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -112,12 +111,7 @@ class Page:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 

@@ -25,7 +25,7 @@ from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model.compile import compiled
 from softgrasp.model.soft_finger import TIP, add_soft_finger
-from softgrasp.model.visual import Rgba
+from softgrasp.model.visual import Rgba, add_plain_background
 from softgrasp.rendering import Camera, open_renderer
 from softgrasp.vision.image import MIN_WIDTH, Image
 
@@ -40,7 +40,6 @@ four rays per pixel [pixels]."""
 FINGER_RGBA: Rgba = (0.74, 0.30, 0.16, 1.0)
 CLAMP_RGBA: Rgba = (0.26, 0.27, 0.29, 1.0)
 PAPER_RGB = (0.965, 0.960, 0.950)
-SKY_PIXELS = 16
 HIDDEN_GROUP = 4
 LEFT, RIGHT, ABOVE = 0.16, 0.10, 0.10
 """Margins beside and above the straight finger, in its lengths."""
@@ -219,7 +218,7 @@ def photo_model(finger: SoftFinger) -> mujoco.MjModel:
         vertices, faces = profile.prism(half_width)
         _add_mesh(spec, name, vertices - origin, faces)
     _add_clamp(spec, finger, half_width)
-    _add_paper(spec)
+    add_plain_background(spec, PAPER_RGB)
     return compiled(spec, finger.name)
 
 
@@ -261,19 +260,6 @@ def _add_box(
 ) -> None:
     spec.worldbody.add_geom(
         type=mujoco.mjtGeom.mjGEOM_BOX, pos=position, size=half, rgba=rgba, contype=0, conaffinity=0
-    )
-
-
-def _add_paper(spec: mujoco.MjSpec) -> None:
-    """Add a white background at infinity, which receives no shadow."""
-    spec.add_texture(
-        name="paper",
-        type=mujoco.mjtTexture.mjTEXTURE_SKYBOX,
-        builtin=mujoco.mjtBuiltin.mjBUILTIN_FLAT,
-        rgb1=PAPER_RGB,
-        rgb2=PAPER_RGB,
-        width=SKY_PIXELS,
-        height=6 * SKY_PIXELS,
     )
 
 
