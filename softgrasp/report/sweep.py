@@ -8,7 +8,7 @@ most informative grasps (best, worst, one per outcome) are simulated again for o
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -26,6 +26,8 @@ from softgrasp.report.contact_figures import draw_final_images, final_images
 from softgrasp.report.grasp_report import displayed_path, embedded_image, templates
 from softgrasp.report.grasp_text import out_of_hand
 from softgrasp.report.sweep_figures import (
+    DPI,
+    MAX_SERIES,
     draw_heat_maps,
     draw_lines,
     draw_parallel,
@@ -36,8 +38,11 @@ from softgrasp.report.sweep_measures import (
     Measure,
     at_random,
     axis_label,
+    constant_text,
+    drawn_measures,
     is_numeric,
     last_name,
+    levels,
     lost,
     measures_of,
     numbers,
@@ -59,8 +64,8 @@ if TYPE_CHECKING:
     from softgrasp.sim.result import GraspResult
 
 REPORT = "report.html"
-MAX_POSES = 5
-"""Maximum number of grasps that are simulated again for images."""
+MIN_POSES, MAX_POSES = 3, 5
+"""Limits of the number of grasps that are simulated again for images; more for more outcomes."""
 IMAGE_SIZE = (400, 411)
 """Width and height of such an image [px]: five fill a page at twice its resolution."""
 MODULES = ("matplotlib.figure", "matplotlib.backends.backend_agg", "jinja2", "PIL.WebPImagePlugin")
@@ -69,6 +74,18 @@ EXTREMES = 5
 """Number of best and worst grasps in the table."""
 RANKING_MEASURES = ("hold_drop_m", "displacement_m")
 """Measures that rank the grasps, in order of preference."""
+
+
+Draw = Callable[["SweepPlan", "pd.DataFrame", Path], Path]
+FILES: dict[Draw, str] = {
+    draw_lines: "lines.png", draw_heat_maps: "heat.png", draw_scatter: "scatter.png"
+}  # fmt: skip
+CAPTIONS: dict[Draw, str] = {
+    draw_lines: "Points: means or single grasps, as stated below the panels.",
+    draw_heat_maps: "Maps of means or single grasps, as stated below the panels; white: no grasp "
+    "has the measure; cross with a number: excluded grasps of the cell.",
+    draw_scatter: "One dot per grasp.",
+}
 
 
 class Shown(NamedTuple):
@@ -102,7 +119,7 @@ def write_sweep_report(
         ResultError: The directory cannot be written.
     """
     directory = Path(directory)
-    examples = example_rows(plan, table, MAX_POSES)
+    examples = example_rows(plan, table, _count_examples(table))
     rows = [int(table["row"].iloc[one.position]) for one in examples]
     # drawn by a worker while this process draws the figures of the table
     rendered = submit(render_examples, plan, rows)
@@ -129,27 +146,16 @@ def _draw_table(plan: SweepPlan, table: pd.DataFrame, directory: Path) -> list[S
     """Draw the figures of the table; return them with captions."""
     axes, left_out = varied(plan, table), _left_out(table)
     shown_figures: list[Shown] = []
-    if not axes or not measures_of(table):
-        return shown_figures
-    if plan.method in SAMPLING_METHODS:
-        path = draw_scatter(plan, table, directory / "scatter.png")
-        text = f", coloured by {axes[1].path}" if len(axes) > 1 else ""
-        shown_figures.append(Shown("Measures", path, f"One dot per grasp{text}.{left_out}"))
-    else:
-        path = draw_lines(plan, table, directory / "lines.png")
-        shown_figures.append(Shown("Measures", path, f"{_points(plan, table)}{left_out}"))
-    if plan.method == "grid" and len(axes) > 1:
-        path = draw_heat_maps(plan, table, directory / "heat.png")
-        text = "One grasp per cell" if len(table) == _combinations(table, axes[:2]) else "Means"
-        text += "; white: no grasp has the measure."
-        if left_out:
-            text += " Cross with a number: excluded grasps of the cell, as above."
-        shown_figures.append(Shown("Two axes", path, text))
-    if table["held"].notna().any():
+    if axes and drawn_measures(table):
+        draw = _figure_of_measures(plan, table)
+        path = draw(plan, table, directory / FILES[draw])
+        texts = [CAPTIONS[draw], left_out, constant_text(table)]
+        shown_figures.append(Shown("Measures", path, " ".join(filter(None, texts))))
+    if axes and table["held"].nunique() > 1:
         path = draw_success(plan, table, directory / "success.png")
         text = "; lines are 95 % intervals" if at_random(plan) else ""
         shown_figures.append(Shown("Success", path, f"Fraction of held grasps{text}."))
-    if len(axes) > 1:
+    if len(axes) > 1 and drawn_measures(table):
         path = draw_parallel(plan, table, directory / "parallel.png")
         text = (
             "One line per grasp: green held, red not held, blue without hold test (sweep.csv). "
@@ -159,32 +165,34 @@ def _draw_table(plan: SweepPlan, table: pd.DataFrame, directory: Path) -> list[S
     return shown_figures
 
 
+def _figure_of_measures(plan: SweepPlan, table: pd.DataFrame) -> Draw:
+    """Function that draws the measures: dots, lines, or maps where there are too many lines."""
+    if plan.method in SAMPLING_METHODS:
+        return draw_scatter
+    axes = varied(plan, table)
+    many = len(axes) > 1 and len(levels(table, axes[1].path)) > MAX_SERIES
+    return draw_heat_maps if many and plan.method == "grid" else draw_lines
+
+
 def _left_out(table: pd.DataFrame) -> str:
     """Sentence about the grasps that the figures exclude."""
     gone = int(lost(table).sum())
     if gone == 0:
         return ""
-    text = f" {gone} of {len(table)} grasps ended without the object in the hand"
+    text = f"{gone} of {len(table)} grasps ended without the object in the hand"
     if not any(measure.of_motion for measure in measures_of(table)):
         return f"{text}."
     return (
-        f"{text}: crosses at the upper edge. They are excluded from displacement, rotation and "
-        "drift, which would only measure the fall."
+        f"{text}: crosses. They are excluded from displacement, rotation and drift, which would "
+        "only measure the fall."
     )
 
 
-def _points(plan: SweepPlan, table: pd.DataFrame) -> str:
-    """Caption that explains the points of the lines."""
-    axes = varied(plan, table)
-    if len(table) == _combinations(table, axes[:2]):
-        return "One point per grasp."
-    over = [axis.path for axis in axes[2:]] + ["repeats"] * (plan.repeats > 1)
-    text = f" over {', '.join(over)}" if over else ""
-    return f"Means{text}, with bars from minimum to maximum."
-
-
-def _combinations(table: pd.DataFrame, axes: list[Axis]) -> int:
-    return len(table.drop_duplicates([axis.path for axis in axes]))
+def _count_examples(table: pd.DataFrame) -> int:
+    """Number of examples: one per outcome, and the worst."""
+    good = np.flatnonzero((table["status"] != FAILED).to_numpy())
+    outcomes = {_outcome(table, position) for position in good.tolist()}
+    return min(max(len(outcomes) + 1, MIN_POSES), MAX_POSES)
 
 
 class Rendered(NamedTuple):
@@ -229,7 +237,7 @@ def _draw_examples(
     caption = f"Simulated again for this report: {', '.join(text)}."
     labels = [f"{number}: {value}" if value else number
               for number, value in zip(numbers, values, strict=True)]  # fmt: skip
-    path = overlay_objects(results, labels, directory / "objects.png")
+    path = overlay_objects(results, labels, directory / "objects.png", dpi=DPI)
     suffix = " Curves of a lost object are clipped." if _is_clipped(results) else ""
     shown_figures = [Shown("Motion of the object", path, f"{caption}{suffix}")]
     path = draw_final_images(results, rendered.images, numbers, directory / "poses.png", values)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from pathlib import Path
 from textwrap import fill
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,15 +16,15 @@ from softgrasp.report import style
 from softgrasp.report.sweep_measures import (
     MAX_LEVELS,
     Level,
-    Measure,
     at_random,
+    averaging,
     axis_label,
     compact,
+    drawn_measures,
     is_numeric,
     last_name,
     levels,
     lost,
-    measures_of,
     numbers,
     short,
     unit_of,
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
     from softgrasp.description.sweep import Axis, SweepPlan
 
+DPI = 200
+"""Dots per inch: twice those of a page, for screens of twice the resolution."""
 FIGURE_COLUMNS = 3
 """Maximum number of panels per row."""
 MAX_SERIES = len(style.SERIES)
@@ -56,6 +58,10 @@ COLORS: dict[Any, str] = {True: style.EDGE, False: style.LOST, None: style.POSIT
 """Colours of grasps that held, did not hold, and had no hold test."""
 DECADES = 30.0
 """Axes that span more than this factor are logarithmic."""
+KEY_WIDTH, KEY_HEIGHT = 135, 0.17
+"""Characters in a row of a legend, and the height of a further row [in]."""
+FOOTNOTE_WIDTH = 170
+"""Characters in a line of a footnote."""
 LETTER = 0.075
 """Width of a character of a tick label [in]."""
 
@@ -63,47 +69,80 @@ LETTER = 0.075
 def draw_lines(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
     """Draw measures over the first axis, one line per value of the second one.
 
-    Lines connect means; bars span minimum to maximum over repeats and further axes. Crosses at the
-    upper edge are grasps that ended without the object in the hand.
+    Lines connect means; bars span minimum to maximum over repeats and further axes, which a line
+    below the panels names. Crosses at the upper edge are grasps that ended without the object in
+    the hand.
     """
-    axes, measures = varied(plan, table), measures_of(table)
-    other: list[Level | None] = [None]
+    axes, measures = varied(plan, table), drawn_measures(table)
+    series: list[Level | None] = [None]
     if len(axes) > 1:
-        other = [*levels(table, axes[1].path)[:MAX_SERIES]]
-    across = axis_label(plan.scene, axes[0].path)
-    with style.figure(path, _height(len(measures))) as (figure, columns):
-        for panel, measure in zip(_panels(figure, len(measures)), measures, strict=True):
-            for index, level in enumerate(other):
+        series = [*levels(table, axes[1].path)[:MAX_SERIES]]
+    keys = ["" if level is None else _key(plan, axes[1], level) for level in series]
+    across, steps = axis_label(plan.scene, axes[0].path), _steps(table, axes[0])
+    columns_of_key = max(min(int(KEY_WIDTH / (max(map(len, keys)) + 6)), len(keys) + 1), 1)
+    key_height = KEY_HEIGHT * (len(keys) // columns_of_key)
+    with style.figure(path, _height(len(measures)) + key_height, dpi=DPI) as (figure, columns):
+        panels = _panels(figure, len(measures), key_height=key_height)
+        for panel, measure in zip(panels, measures, strict=True):
+            values = numbers(table, measure)
+            for index, (level, key) in enumerate(zip(series, keys, strict=True)):
                 color = style.SERIES[index]
                 rows = np.ones(len(table), dtype=bool) if level is None else level.rows
-                label = None if level is None else _key(plan, axes[1], level)
-                values = _line(panel, table[rows], axes[0], measure, color, label)
-                name = measure.label if label is None else f"{measure.label}, {label}"
+                line = _line(panel, values[rows], steps, rows, color, key or None)
+                name = f"{measure.label}, {key}" if key else measure.label
                 names = (across, *(f"{name}: {one}" for one in ("mean", "minimum", "maximum")))
-                columns.add(dict(zip(names, values, strict=True)))
+                columns.add(dict(zip(names, line, strict=True)))
                 if measure.of_motion:
                     _crosses(panel, table[rows & lost(table)], axes[0], color, 1.0 - BELOW * index)
             panel.set_title(measure.label)
-            panel.set_xlabel(across)
             fit_ticks(panel, table, axes[0], _width(figure, panel))
+        _label_bottom(panels, across)
+        _footnote(figure, averaging(plan, table, len(series)))
         handles = _handles(figure)
         if handles or lost(table).any():
             handles += _lost_key(table)
-            style.legend(figure, handles, columns=min(len(handles), 5))
+            style.legend(figure, handles, columns=columns_of_key)
     return path
 
 
-def _height(count: int, each: float = 1.9) -> float:
-    return 0.65 + each * -(-count // FIGURE_COLUMNS)
+def _height(count: int, each: float = 1.55) -> float:
+    return 0.8 + each * -(-count // FIGURE_COLUMNS)
 
 
-def _panels(figure: Any, count: int, *, wide: float = 0.45) -> list[Axes]:
-    """Add panels in rows of three."""
+def _panels(
+    figure: Any, count: int, *, wide: float = 0.45, high: float = 0.4, key_height: float = 0.0
+) -> list[Axes]:
+    """Add panels in rows of three, below a legend and above a footnote.
+
+    Args:
+        figure: The figure.
+        count: Number of panels.
+        wide: Gap between columns [in].
+        high: Gap between rows [in].
+        key_height: Height of the legend besides its first row [in].
+    """
     columns = min(count, FIGURE_COLUMNS)
     grid = style.panels(
-        figure, -(-count // columns), columns, margins=(0.7, wide, 0.65, 0.55), gaps=(wide, 0.75)
-    )
+        figure, -(-count // columns), columns,
+        margins=(0.7, wide, 0.65, 0.55 + key_height), gaps=(wide, high),
+    )  # fmt: skip
     return [figure.add_subplot(grid[index // columns, index % columns]) for index in range(count)]
+
+
+def _label_bottom(panels: Sequence[Axes], label: str) -> None:
+    """Label the x axis of the lowest panel of each column; the others have the same."""
+    for index, panel in enumerate(panels):
+        if index + FIGURE_COLUMNS < len(panels):
+            panel.tick_params(labelbottom=False)
+        else:
+            panel.set_xlabel(label)
+
+
+def _footnote(figure: Figure, text: str) -> None:
+    """Write over what a figure averages below its panels."""
+    width, height = figure.get_size_inches().tolist()
+    figure.text(0.7 / width, 0.06 / height, fill(text, FOOTNOTE_WIDTH), fontsize=7.5,
+                color=style.MUTED, va="bottom")  # fmt: skip
 
 
 def _key(plan: SweepPlan, axis: Axis, level: Level) -> str:
@@ -112,27 +151,43 @@ def _key(plan: SweepPlan, axis: Axis, level: Level) -> str:
     return f"{last_name(axis.path)} = {level.label}{unit_text}"
 
 
+class _Steps(NamedTuple):
+    """Values of the axis along x."""
+
+    shown: list[Any]
+    """Numbers in ascending order, or names."""
+    of_row: NDArray[np.int64]
+    """Index in ``shown``, per row of the table."""
+
+
+def _steps(table: pd.DataFrame, axis: Axis) -> _Steps:
+    if is_numeric(table, axis.path):
+        values, index = np.unique(table[axis.path].to_numpy(), return_inverse=True)
+        return _Steps(values.tolist(), index)
+    names = list(dict.fromkeys(table[axis.path]))
+    return _Steps([short(name) for name in names],
+                  np.array([names.index(name) for name in table[axis.path]]))  # fmt: skip
+
+
 def _line(
-    panel: Axes, table: pd.DataFrame, axis: Axis, measure: Measure, color: str, label: str | None
-) -> tuple[list[Any], list[float], list[float], list[float]]:
+    panel: Axes, values: Array, steps: _Steps, rows: NDArray[np.bool_], color: str,
+    label: str | None,
+) -> tuple[list[Any], list[float], list[float], list[float]]:  # fmt: skip
     """Draw a line; return abscissae, means, minima and maxima."""
-    at: list[Any] = []
-    low, mean, high = list[float](), list[float](), list[float]()
-    for value, rows in table.groupby(axis.path, sort=is_numeric(table, axis.path)):
-        values = numbers(rows, measure)
-        values = values[np.isfinite(values)]
-        if values.size:
-            at.append(value if is_numeric(table, axis.path) else short(value))
-            low.append(float(values.min()))
-            mean.append(float(values.mean()))
-            high.append(float(values.max()))
-    if at:
-        middle = np.array(mean)
-        errors = np.abs([middle - low, high - middle])
-        joined = 1.2 if is_numeric(table, axis.path) else 0.0  # no interpolation between names
-        panel.errorbar(at, middle, errors, color=color, label=label, marker="o", markersize=3,
-                       linewidth=joined, elinewidth=0.7, capsize=2)  # fmt: skip
-    return at, mean, low, high
+    finite = np.isfinite(values)
+    index, values = steps.of_row[rows][finite], values[finite]
+    if not values.size:
+        return [], [], [], []
+    order = np.argsort(index, kind="stable")
+    positions, starts, counts = np.unique(index[order], return_index=True, return_counts=True)
+    low, high = (part.reduceat(values[order], starts) for part in (np.minimum, np.maximum))
+    mean = np.add.reduceat(values[order], starts) / counts
+    at = [steps.shown[position] for position in positions]
+    joined = 0.0 if isinstance(at[0], str) else 1.2  # no interpolation between names
+    panel.plot(at, mean, color=color, label=label, marker="o", markersize=3, linewidth=joined)
+    if (high > low).any():
+        panel.vlines(at, low, high, color=color, linewidth=0.7)
+    return at, mean.tolist(), low.tolist(), high.tolist()
 
 
 def _crosses(panel: Axes, table: pd.DataFrame, axis: Axis, color: str, height: float = 1.0) -> None:
@@ -165,19 +220,20 @@ def _lost_key(table: pd.DataFrame) -> list[Any]:
     from matplotlib.lines import Line2D
 
     key = Line2D([], [], ls="", marker="x", color=style.INK, label="not in the hand at the end")
-    drawn = any(measure.of_motion for measure in measures_of(table))
+    drawn = any(measure.of_motion for measure in drawn_measures(table))
     return [key] if drawn and lost(table).any() else []
 
 
 def draw_heat_maps(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
     """Draw the means of measures over the first two axes of a grid."""
-    (first, second), measures = varied(plan, table)[:2], measures_of(table)
+    (first, second), measures = varied(plan, table)[:2], drawn_measures(table)
     across, along = levels(table, first.path), levels(table, second.path)
     labels = [axis_label(plan.scene, axis.path) for axis in (first, second)]
-    with style.figure(path, _height(len(measures), 2.4)) as (figure, columns):
+    with style.figure(path, _height(len(measures), 2.1), dpi=DPI) as (figure, columns):
         pairs = zip(*((x.label, y.label) for y in along for x in across), strict=True)
         columns.add(dict(zip(labels, map(list, pairs), strict=True)))
-        for panel, measure in zip(_panels(figure, len(measures), wide=0.95), measures, strict=True):
+        panels = _panels(figure, len(measures), wide=0.75)
+        for index, (panel, measure) in enumerate(zip(panels, measures, strict=True)):
             values = numbers(table, measure)
             cells = np.array([[_finite_mean(values[x.rows & y.rows]) for x in across]
                               for y in along])  # fmt: skip
@@ -189,9 +245,13 @@ def draw_heat_maps(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
             panel.set_yticks(range(len(along)), [level.label for level in along])
             panel.grid(False)
             panel.set_title(measure.label)
-            panel.set_xlabel(labels[0])
-            panel.set_ylabel(labels[1])
+            if index % FIGURE_COLUMNS:
+                panel.tick_params(labelleft=False)
+            else:
+                panel.set_ylabel(labels[1])
             figure.colorbar(image, ax=panel, fraction=0.05, pad=0.03, format=compact)
+        _label_bottom(panels, labels[0])
+        _footnote(figure, averaging(plan, table, len(along)))
     return path
 
 
@@ -223,16 +283,17 @@ def _name_ticks(panel: Axes, shown: list[Level]) -> None:
 
 def draw_scatter(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
     """Draw measures of sampled grasps over the first axis, coloured by the second."""
-    axes, measures = varied(plan, table), measures_of(table)
+    axes, measures = varied(plan, table), drawn_measures(table)
     first = axes[0]
     color = table[axes[1].path] if len(axes) > 1 and is_numeric(table, axes[1].path) else None
     at = table[first.path] if is_numeric(table, first.path) else table[first.path].map(short)
     labels = [axis_label(plan.scene, axis.path) for axis in axes[:2]]
-    with style.figure(path, _height(len(measures))) as (figure, columns):
+    with style.figure(path, _height(len(measures)), dpi=DPI) as (figure, columns):
         columns.add({labels[0]: at.tolist()})
         if color is not None:
             columns.add({labels[1]: color.tolist()})
-        for panel, measure in zip(_panels(figure, len(measures), wide=0.95), measures, strict=True):
+        panels = _panels(figure, len(measures), wide=0.95)
+        for panel, measure in zip(panels, measures, strict=True):
             columns.add({measure.label: numbers(table, measure)})
             tint: dict[str, Any] = {"color": style.POSITION}
             if color is not None:
@@ -241,12 +302,18 @@ def draw_scatter(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
             if measure.of_motion:
                 _crosses(panel, table[lost(table)], first, style.LOST)
             panel.set_title(measure.label)
-            panel.set_xlabel(labels[0])
             fit_ticks(panel, table, first, _width(figure, panel))
             if color is not None:
                 bar = figure.colorbar(dots, ax=panel, fraction=0.05, pad=0.03, format=compact)
                 bar.set_label(labels[1], fontsize=7)
+        _label_bottom(panels, labels[0])
+        _footnote(figure, _not_shown(axes, shown=1 + (color is not None)))
     return path
+
+
+def _not_shown(axes: Sequence[Axis], shown: int) -> str:
+    others = ", ".join(axis.path for axis in axes[shown:])
+    return f"One dot per grasp; not in this figure: {others}." if others else "One dot per grasp."
 
 
 def draw_success(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
@@ -255,8 +322,8 @@ def draw_success(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
     Rows drawn at random get 95 % confidence intervals; a grid without noise has none.
     """
     axes, tested = varied(plan, table), table[table["held"].notna()]
-    with style.figure(path, _height(len(axes))) as (figure, columns):
-        for panel, axis in zip(_panels(figure, len(axes)), axes, strict=True):
+    with style.figure(path, _height(len(axes), 1.9), dpi=DPI) as (figure, columns):
+        for panel, axis in zip(_panels(figure, len(axes), high=0.75), axes, strict=True):
             shown, rates = levels(tested, axis.path), list[float]()
             for index, level in enumerate(shown):
                 held = tested["held"].to_numpy(dtype=bool)[level.rows]
@@ -282,7 +349,7 @@ def draw_parallel(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
     """Draw all axes and measures as parallel coordinates, interrupted at missing values."""
     from matplotlib.collections import LineCollection
 
-    axes, measures = varied(plan, table), measures_of(table)
+    axes, measures = varied(plan, table), drawn_measures(table)
     shown = table.iloc[:: max(len(table) // MAX_LINES, 1)]
     columns = [_axis_numbers(shown, axis.path) for axis in axes]
     columns += [numbers(shown, measure) for measure in measures]
@@ -295,7 +362,7 @@ def draw_parallel(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
     ]
     states = zip(shown["held"], shown["held"].notna(), strict=True)
     tints = [COLORS[bool(held) if known else None] for held, known in states]
-    with style.figure(path, 3.6) as (figure, _):
+    with style.figure(path, 3.6, dpi=DPI) as (figure, _):
         panel = figure.add_axes((0.05, 0.12, 0.9, 0.68))
         lines = np.stack([np.tile(np.arange(len(columns)), (len(shown), 1)), np.array(scaled).T],
                          axis=-1)  # fmt: skip

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 MAX_LEVELS = 12
 """Axes with more values are grouped into ranges."""
+EQUAL = 1e-6
+"""Measures that differ by less, relative or in their displayed unit, are equal: a nanometre."""
 NORMAL_95 = 1.959963984540054
 """97.5 % quantile of the standard normal distribution."""
 _UNIT = re.compile(r"\[([^\[\]]+)\]")
@@ -74,6 +76,45 @@ MEASURES = (
 def measures_of(table: pd.DataFrame) -> list[Measure]:
     """Measures with values of at least two grasps."""
     return [m for m in MEASURES if np.isfinite(numbers(table, m)).sum() > 1]
+
+
+def drawn_measures(table: pd.DataFrame) -> list[Measure]:
+    """Measures that differ between grasps; the others are a sentence, ``constant_text``."""
+    return [measure for measure in measures_of(table) if not _is_constant(table, measure)]
+
+
+def constant_text(table: pd.DataFrame) -> str:
+    """Sentence about the measures that are equal in all grasps; empty where there is none."""
+    equal = [measure for measure in measures_of(table) if _is_constant(table, measure)]
+    parts = [f"{m.name} {compact(float(np.nanmean(numbers(table, m))))} {m.unit}" for m in equal]
+    return f"Equal in all grasps: {', '.join(parts).replace(' –', '')}." if parts else ""
+
+
+def _is_constant(table: pd.DataFrame, measure: Measure) -> bool:
+    values = numbers(table, measure)
+    low, high = float(np.nanmin(values)), float(np.nanmax(values))
+    return high - low <= EQUAL * max(abs(low), abs(high), 1.0)
+
+
+def averaging(plan: SweepPlan, table: pd.DataFrame, drawn: int) -> str:
+    """Sentence over what the figures of the first two axes average.
+
+    Args:
+        plan: The plan.
+        table: The table of results.
+        drawn: Number of values of the second axis that are drawn.
+    """
+    axes = varied(plan, table)
+    over = [f"{axis.path} ({table[axis.path].nunique()} values)" for axis in axes[2:]]
+    over += [f"{plan.repeats} repeats"] if plan.repeats > 1 else []
+    text = "One grasp per combination."
+    if len(table.drop_duplicates([axis.path for axis in axes[:2]])) < len(table):
+        over_text = f" over {', '.join(over)}" if over else ""
+        text = f"Means{over_text}; bars from minimum to maximum."
+    count = len(levels(table, axes[1].path)) if len(axes) > 1 else 1
+    if count > drawn:
+        text += f" The first {drawn} of {count} values of {axes[1].path}; sweep.csv has all."
+    return text
 
 
 def numbers(table: pd.DataFrame, measure: Measure) -> Array:

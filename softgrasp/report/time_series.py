@@ -269,7 +269,11 @@ def _annotate(
 
 
 def overlay_objects(
-    results: Sequence[GraspResult], labels: Sequence[str], path: str | Path
+    results: Sequence[GraspResult],
+    labels: Sequence[str],
+    path: str | Path,
+    *,
+    dpi: float | None = None,
 ) -> Path:
     """Draw the object motion of several runs in one figure.
 
@@ -277,6 +281,7 @@ def overlay_objects(
         results: The runs.
         labels: Names of the runs.
         path: The ``.png`` to write.
+        dpi: Dots per inch; by default those of ``style``.
 
     Raises:
         ResultError: The file cannot be written.
@@ -285,7 +290,7 @@ def overlay_objects(
     series = [(r.time, np.hstack([displacement_mm(r), rotation_deg(r)])) for r in results]
     columns = max(KEY_LETTERS // (max(map(len, labels)) + 8), 1)
     keys = KEY_HEIGHT * (-(-len(labels) // columns) - 1)
-    with style.figure(path, 4.6 + keys) as (figure, table):
+    with style.figure(path, 4.6 + keys, dpi=dpi) as (figure, table):
         for (times, values), label in zip(series, labels, strict=True):
             columns_of_run = zip((f"{label}: {title}" for title in titles), values.T, strict=True)
             table.add(sampled({TIME: times, **dict(columns_of_run)}))

@@ -15,7 +15,10 @@ from softgrasp.report.sweep import example_rows, extremes, values_of
 from softgrasp.report.sweep_figures import draw_parallel, spaced_ticks
 from softgrasp.report.sweep_measures import (
     at_random,
+    averaging,
     axis_label,
+    constant_text,
+    drawn_measures,
     levels,
     lost,
     measures_of,
@@ -73,6 +76,7 @@ def table(**columns: list[Any]) -> Any:
 @pytest.fixture(autouse=True)
 def _coarse(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(style, "DPI", 30)
+    monkeypatch.setattr(sweep_figures, "DPI", 30)
 
 
 def drawn(path: Path) -> list[dict[str, str]]:
@@ -196,18 +200,80 @@ def test_extremes_name_what_was_lost_apart() -> None:
     assert gone == ("Not in the hand at the end", [["4", "EJECTED", "7860", "0.2"]])
 
 
-def test_captions_say_what_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("draw_lines", "draw_heat_maps", "draw_success"):
-        monkeypatch.setattr(sweep, name, lambda plan, table, path: path)
-    monkeypatch.setattr(sweep, "draw_parallel", lambda plan, table, path: path)
+def test_captions_say_what_is_left_out(tmp_path: Path) -> None:
     shown = {one.title: one.caption for one in sweep._draw_table(plan(), table(), tmp_path)}
-    assert shown["Measures"].startswith(
-        "One point per grasp. 1 of 6 grasps ended without the object"
-    )
+    assert "1 of 6 grasps ended without the object" in shown["Measures"]
     assert "95 %" not in shown["Success"]
+
+
+THIRD = Axis(path="object.radius", values=(0.02, 0.03))
+
+
+@pytest.mark.parametrize("draw", FIGURES[:2])
+def test_figures_name_what_they_average(
+    draw: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    notes: list[str] = []
+    kept = sweep_figures._footnote
+
+    def footnote(figure: Any, text: str) -> None:
+        kept(figure, text)
+        notes.append(" ".join(one.get_text() for one in figure.texts))
+
+    monkeypatch.setattr(sweep_figures, "_footnote", footnote)
+    draw(plan(), table(), tmp_path / "a.png")
+    one, two = table(**{"object.radius": [0.02] * 6}), table(**{"object.radius": [0.03] * 6})
+    both = pd.concat([one, two], ignore_index=True)
+    draw(plan(axes=(*plan().axes, THIRD)), both, tmp_path / "a.png")
     repeated = pd.concat([table(), table()], ignore_index=True)
-    message = sweep._points(plan(repeats=2), repeated)
-    assert message == "Means over repeats, with bars from minimum to maximum."
+    draw(plan(repeats=2), repeated, tmp_path / "a.png")
+    assert notes == [
+        "One grasp per combination.",
+        "Means over object.radius (2 values); bars from minimum to maximum.",
+        "Means over 2 repeats; bars from minimum to maximum.",
+    ]
+
+
+def test_values_that_have_no_line_are_named() -> None:
+    many = tuple(float(value) for value in range(1, 11))
+    axes = (
+        Axis(path="object.density", values=(700.0,)),
+        Axis(path="contact.friction", values=many),
+    )
+    rows = {"object.density": [700.0, 800.0] * 10, "contact.friction": sorted([*many] * 2)}
+    text = averaging(plan(axes=axes), pd.DataFrame(rows), 8)
+    assert text == (
+        "One grasp per combination. The first 8 of 10 values of contact.friction; sweep.csv has "
+        "all."
+    )
+
+
+def test_a_measure_that_never_differs_is_a_sentence_and_no_panel(tmp_path: Path) -> None:
+    still = table(rotation_rad=[0.5] * 4 + [FALL, 0.5])  # the lost one does not count
+    assert constant_text(still) == "Equal in all grasps: rotation 28.65 °."
+    assert "rotation" not in [measure.name for measure in drawn_measures(still)]
+    shown = {one.title: one.caption for one in sweep._draw_table(plan(), still, tmp_path)}
+    assert shown["Measures"].endswith("Equal in all grasps: rotation 28.65 °.")
+    assert not any("rotation" in row for row in drawn(tmp_path / "lines.png")[0])
+
+
+def test_success_is_drawn_where_outcomes_differ(tmp_path: Path) -> None:
+    titles = [one.title for one in sweep._draw_table(plan(), table(), tmp_path)]
+    assert titles == ["Measures", "Success", "All axes and measures"]
+    all_held = table(status=["CLOSED"] * 6, held=[True] * 6)
+    titles = [one.title for one in sweep._draw_table(plan(), all_held, tmp_path)]
+    assert titles == ["Measures", "All axes and measures"]
+
+
+def test_many_values_of_the_second_axis_are_a_map(tmp_path: Path) -> None:
+    many = [round(0.1 * k, 1) for k in range(1, 10)]
+    axes = (Axis(path="object.density", values=(160.0, 700.0)),
+            Axis(path="contact.friction", values=tuple(many)))  # fmt: skip
+    wide = pd.concat([table(), table(), table()], ignore_index=True)
+    wide["object.density"] = [160.0] * 9 + [700.0] * 9
+    wide["contact.friction"] = many * 2
+    shown = sweep._draw_table(plan(axes=axes), wide, tmp_path)
+    assert shown[0].path.name == "heat.png"
 
 
 def test_levels_of_an_axis_keep_all_rows() -> None:
