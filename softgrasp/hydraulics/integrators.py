@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -424,41 +424,60 @@ def move_arm(
             strains or rates do not fit, or there is no such method.
         DivergedError: The integration came to no end.
     """
-    refuse_no_time(duration, "duration")
-    refuse_no_time(sample, "sample")
-    if method not in get_args(Method):
-        message = f"no method '{method}'; {did_you_mean(method, get_args(Method))}"
-        raise DescriptionError(message, field="method")
-    model = lumped_model(arm)
-    times = np.linspace(0.0, duration, max(round(duration / sample), 1) + 1)
-    input_at = inputs_of(pressures)
+    times = _row_times(duration, sample, method)
+    model, input_at = lumped_model(arm), inputs_of(pressures)
     for time in times:
         checked_pressures(arm, input_at(float(time)))
-    begin = [
-        model.straight if strains is None else checked_states(model, strains, "strains"),
-        np.zeros((model.segments, 4)) if rates is None else checked_states(model, rates, "rates"),
-    ]
 
     def slope(time: float, flat: Array) -> Array:
         at, moving = flat.reshape(2, -1, 4)
         accelerations = model.accelerations(at, moving, checked_pressures(arm, input_at(time)))
         return np.concatenate([moving.ravel(), accelerations.ravel()])
 
-    start = np.concatenate([part.ravel() for part in begin])
-    done = solve_ivp(
-        slope,
-        (0.0, duration),
-        start,
-        method=method,
-        t_eval=times,
-        rtol=tolerance,
-        atol=tolerance,
-    )
-    if not done.success:
-        raise DivergedError(f"{arm.name}: expected a motion of {duration:g} s: {done.message}")
-    states = done.y.T.reshape(len(times), 2, -1, 4)
+    start = _start_state(model, strains, rates)
+    flat = _integrated(arm, slope, start, times, method, rtol=tolerance, atol=tolerance)
+    states = flat.reshape(len(times), 2, -1, 4)
     ends = np.stack([model.section_ends(at) for at in states[:, 0]])
     return ArmRecording(times=times, ends=ends, strains=states[:, 0], rates=states[:, 1])
+
+
+def _row_times(duration: float, sample: float, method: str) -> Array:
+    """Return the times of the rows of a recording [s], after a check of times and method."""
+    refuse_no_time(duration, "duration")
+    refuse_no_time(sample, "sample")
+    if method not in get_args(Method):
+        message = f"no method '{method}'; {did_you_mean(method, get_args(Method))}"
+        raise DescriptionError(message, field="method")
+    return np.linspace(0.0, duration, max(round(duration / sample), 1) + 1)
+
+
+def _start_state(model: LumpedModel, strains: ArrayLike | None, rates: ArrayLike | None) -> Array:
+    """Return strains and their rates at the start, (8n,); straight and at rest by default."""
+    begin = [
+        model.straight if strains is None else checked_states(model, strains, "strains"),
+        np.zeros((model.segments, 4)) if rates is None else checked_states(model, rates, "rates"),
+    ]
+    return np.concatenate([part.ravel() for part in begin])
+
+
+def _integrated(
+    arm: HydraulicArm,
+    slope: Callable[[float, Array], Array],
+    start: Array,
+    times: Array,
+    method: Method,
+    **options: Any,
+) -> Array:
+    """Integrate from a state and return the states at all times, (t, n).
+
+    Raises:
+        DivergedError: The integration came to no end.
+    """
+    span = (0.0, float(times[-1]))
+    done = solve_ivp(slope, span, start, method=method, t_eval=times, **options)
+    if not done.success:
+        raise DivergedError(f"{arm.name}: expected a motion of {span[1]:g} s: {done.message}")
+    return np.asarray(done.y.T)
 
 
 def inputs_of(pressures: Inputs | ArrayLike) -> Inputs:
@@ -583,35 +602,27 @@ def move_driven_arm(
             friction, or strains or rates do not fit.
         DivergedError: The integration came to no end.
     """
-    refuse_no_time(duration, "duration")
-    refuse_no_time(sample, "sample")
+    times = _row_times(duration, sample, method)
     _refuse_friction(arm)
     model, fluid = lumped_model(arm), drive_model(arm, "state")
-    times = np.linspace(0.0, duration, max(round(duration / sample), 1) + 1)
     torques_at = inputs_of(torques)
     for time in times.tolist():
         fluid.screw_forces(torques_at(time))
-    begin = [
-        model.straight if strains is None else checked_states(model, strains, "strains"),
-        np.zeros((model.segments, 4)) if rates is None else checked_states(model, rates, "rates"),
-        np.zeros(3 * fluid.channels + 2),
-    ]
     together = _Together(model, fluid, torques_at)
     scale = np.ones(8 * model.segments + 3 * fluid.channels + 2)
     scale[8 * model.segments : -2].reshape(-1, 3)[:, 1:] = PRESSURE
-    done = solve_ivp(
+    start = np.append(_start_state(model, strains, rates), np.zeros(3 * fluid.channels + 2))
+    states = _integrated(
+        arm,
         together.slope,
-        (0.0, duration),
-        np.concatenate([part.ravel() for part in begin]),
-        method=method,
-        t_eval=times,
+        start,
+        times,
+        method,
         rtol=tolerance,
         atol=tolerance * scale,
         max_step=sample,
     )
-    if not done.success:
-        raise DivergedError(f"{arm.name}: expected a motion of {duration:g} s: {done.message}")
-    return _recording(together, times, done.y.T)
+    return _recording(together, times, states)
 
 
 def _refuse_friction(arm: HydraulicArm) -> None:

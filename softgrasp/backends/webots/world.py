@@ -90,25 +90,15 @@ def scene_world(
     Raises:
         BuildError: The scene has features that Webots lacks; names the feature.
     """
-    refuse_model(built.scene.hand)
     model, scene = built.model, built.scene
-    _refuse_mujoco_features(scene)
-    if scene.objects:
-        raise BuildError(
-            "objects: expected none beside the one to be grasped, as a controller of Webots "
-            f"records one object only, found {', '.join(scene.object_names[1:])}"
-        )
+    _refuse_unsupported(scene)
     start, touching = start_state(model), _touching(built)
-    require_plain(scene)
-    gravity = downward(scene.gravity, "gravity")
-    if scene.success is not None and scene.success.gravity is not None:
-        downward(scene.success.gravity, "success.gravity")
     laws = joint_laws(model, start, timestep)
     writer = SolidWriter(model, start, laws, built.bodies, touching, max_faces)
     robot = controlled_robot(_hand(model, writer), scene.hand.name, arguments)
     top = heading(
         scene.name or f"{scene.hand.name} {scene.object.name}",
-        gravity,
+        downward(scene.gravity, "gravity"),
         timestep,
         _contacts(built, timestep),
         view_of(model, start, [g for g in touching if not names.is_around(model.geom(g).name)]),
@@ -120,17 +110,23 @@ def scene_world(
         nodes=[*top, robot, *others],
         laws=[law for law in laws if law.name not in PLANAR_JOINTS],
         timestep=timestep,
-        compensated={
-            body_define(body): float(model.body_mass[body] * model.body_gravcomp[body])
-            for body in range(model.nbody)
-            if model.body_gravcomp[body] and model.body_weldid[body]
-        },
+        compensated=_compensated(model),
         remarks=(*_remarks(built), *law_remarks(laws)),
     )
 
 
-def _refuse_mujoco_features(scene: GraspScene) -> None:
-    """Refuse contact models, deformable objects and sensors that Webots and ODE lack."""
+def _compensated(model: mujoco.MjModel) -> dict[str, float]:
+    """Return the mass of each solid whose gravity is compensated, by its DEF [kg]."""
+    return {
+        body_define(body): float(model.body_mass[body] * model.body_gravcomp[body])
+        for body in range(model.nbody)
+        if model.body_gravcomp[body] and model.body_weldid[body]
+    }
+
+
+def _refuse_unsupported(scene: GraspScene) -> None:
+    """Refuse hands, objects, contacts, gravity and sensors that Webots and ODE lack."""
+    refuse_model(scene.hand)
     if isinstance(scene.arm, HandCarrier):
         raise BuildError(
             "arm: expected none, or one of rigid links, for Webots and ODE, found a "
@@ -150,6 +146,15 @@ def _refuse_mujoco_features(scene: GraspScene) -> None:
             f"sensors: expected none for Webots and ODE, found {len(scene.sensors)}: only MuJoCo "
             "has them here"
         )
+    if scene.objects:
+        raise BuildError(
+            "objects: expected none beside the one to be grasped, as a controller of Webots "
+            f"records one object only, found {', '.join(scene.object_names[1:])}"
+        )
+    require_plain(scene)
+    downward(scene.gravity, "gravity")
+    if scene.success is not None and scene.success.gravity is not None:
+        downward(scene.success.gravity, "success.gravity")
 
 
 def _hand(model: mujoco.MjModel, writer: SolidWriter) -> list[Node]:
