@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import mujoco
 import numpy as np
-import numpy.typing as npt
 
 from softgrasp._version import __version__
 from softgrasp.hydraulics.calibration import ArmCalibrationResult, columns_of
@@ -26,12 +25,19 @@ from softgrasp.mechanics.transforms import Array
 from softgrasp.model.robot import cell_numbers
 from softgrasp.model.visual import CONTACT_RGBA, FLOOR_GAP, FLOOR_NAME
 from softgrasp.rendering.camera import Camera, frame_points, geom_corner_points
-from softgrasp.rendering.overlay import Ball, Mark, Rgba, stamp
+from softgrasp.rendering.overlay import Ball, Image, Mark, Rgba, stamp
 from softgrasp.rendering.renderer import open_renderer
 from softgrasp.rendering.video import draw_frames, write_frames
 from softgrasp.report import style
 from softgrasp.report.formatting import signed
-from softgrasp.report.grasp_report import NO_IMAGES, embedded, embedded_image, templates
+from softgrasp.report.grasp_report import (
+    NO_IMAGES,
+    Progress,
+    embedded,
+    embedded_image,
+    ignore_progress,
+    templates,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -44,8 +50,6 @@ FIGURES = (PRESSURE, CURVATURE, TIP, POSES_FIGURE)
 NUMBERS = tuple(Path(name).with_suffix(".csv").name for name in FIGURES)
 WRITTEN = (RESULT_FILE, TRAJECTORY_FILE, *FIGURES, *NUMBERS, VIDEO, REPORT)
 """Everything that a report of an arm writes, in this order."""
-Progress = Callable[[str, float], None]
-"""Called with the file that is being written and the part of it that is done, 0 to 1."""
 HARDLY = 0.02
 """Part of the highest pressure below which a chamber counts as one without."""
 HEIGHT, POSES_HEIGHT = 3.2, 5.0
@@ -59,7 +63,6 @@ DASHES = ("-", (0, (5, 2)), (0, (1.5, 1.5)), (0, (6, 2, 1, 2)))
 """Dash patterns of lines that may coincide."""
 MM = 1e3
 DEGREES = 180.0 / math.pi
-Image = npt.NDArray[np.uint8]
 VideoProgress = Callable[[float], None]
 """Called with the part that is done, from 0 to 1."""
 SIZE, FPS = (640, 480), 24
@@ -106,7 +109,7 @@ def write_arm_report(
         BackendUnavailable: The requested renderer, or ffmpeg, is missing.
         ResultError: The directory cannot be written.
     """
-    directory, update = Path(directory), progress or _silent
+    directory, update = Path(directory), progress or ignore_progress
     written, arm_video = save_arm_run(run, directory), None
     shown = _drawn(run, directory) if report else []
     written += with_numbers(part.path for part in shown)
@@ -119,10 +122,6 @@ def write_arm_report(
         written.append(write_text(directory / REPORT, arm_report_html(run, shown, arm_video)))
         update(REPORT, 1.0)
     return written
-
-
-def _silent(file: str, done: float) -> None:
-    """Ignore the progress."""
 
 
 def _drawn(run: ArmRun, directory: Path) -> list[Figure]:

@@ -14,7 +14,6 @@ import os
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from types import TracebackType
 
 import mujoco
 import numpy as np
@@ -31,7 +30,7 @@ from softgrasp.rendering.camera import (
     skin_colors,
     solid_geoms,
 )
-from softgrasp.rendering.overlay import Mark, Rgba, draw_marks
+from softgrasp.rendering.overlay import Image, Mark, Rgba, draw_marks
 from softgrasp.rendering.rays import (
     STEP,
     Bools,
@@ -44,9 +43,13 @@ from softgrasp.rendering.rays import (
     repeated,
     window,
 )
+from softgrasp.rendering.renderer import Renderer
 from softgrasp.rendering.shading import (
     AreaLight,
+    Colors,
     Ground,
+    Ids,
+    Indices,
     Skin,
     SkinCaster,
     SmoothMesh,
@@ -58,11 +61,6 @@ from softgrasp.rendering.shading import (
     smooth_mesh,
     visibility,
 )
-
-Image = npt.NDArray[np.uint8]
-Colors = npt.NDArray[np.float32]
-Ids = npt.NDArray[np.int32]
-Indices = npt.NDArray[np.intp]
 
 MAX_THREADS = 4
 """Maximum number of drawing threads: MuJoCo releases the GIL for rays, numpy shades with it."""
@@ -93,7 +91,7 @@ class Samples:
     ray: Floats
 
 
-class RayRenderer:
+class RayRenderer(Renderer):
     """Renderer of one model that casts rays; needs MuJoCo and numpy only.
 
     It draws sky, checkered planes, soft shadows of one key light, and antialiased edges. Textures
@@ -118,17 +116,6 @@ class RayRenderer:
         self._meshes = {mesh: smooth_mesh(model, mesh) for mesh in range(model.nmesh)}
         self._skins = skins_of(model)
         self._ground: tuple[bytes, Camera, Ground] | None = None
-
-    def __enter__(self) -> RayRenderer:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Release the cached background."""

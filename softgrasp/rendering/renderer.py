@@ -14,11 +14,11 @@ import logging
 import os
 import subprocess
 import sys
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Literal, Protocol, Self, get_args
+from typing import Any, Literal, Self, get_args
 
 import mujoco
 import numpy as np
@@ -34,11 +34,8 @@ from softgrasp.rendering.camera import (
     drawing_copy,
     skin_colors,
 )
-from softgrasp.rendering.overlay import Mark, Rgba, draw_marks
-from softgrasp.rendering.raycaster import RayRenderer
+from softgrasp.rendering.overlay import Image, Mark, Rgba, draw_marks
 from softgrasp.rendering.shading import has_skybox, sky_of
-
-Image = npt.NDArray[np.uint8]
 
 Kind = Literal["egl", "osmesa"]
 
@@ -64,8 +61,8 @@ _failures: dict[Kind, str] = {}
 """Contexts that work on this host but did not open for the last renderer, with the reason."""
 
 
-class Renderer(Protocol):
-    """Interface of the renderers of one model; a context manager.
+class Renderer(ABC):
+    """Renderer of one model; a context manager.
 
     Colours and shapes of the model are read when the renderer is opened. Up to ``threads`` images
     may be drawn in parallel; if 1, only in the thread that opened the renderer.
@@ -75,6 +72,7 @@ class Renderer(Protocol):
     description: str
     threads: int
 
+    @abstractmethod
     def draw(
         self,
         data: mujoco.MjData,
@@ -93,20 +91,16 @@ class Renderer(Protocol):
         Returns:
             The image, shape (height, width, 3), row 0 at the top.
         """
-        ...
 
+    @abstractmethod
     def close(self) -> None:
         """Free all resources; may be called twice."""
-        ...
 
-    def __enter__(self) -> Self: ...
+    def __enter__(self) -> Self:
+        return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None: ...
+    def __exit__(self, *error: object) -> None:
+        self.close()
 
 
 def open_renderer(
@@ -128,6 +122,8 @@ def open_renderer(
         BackendUnavailable: ``gl`` is requested and does not work.
         DescriptionError: Unknown renderer, or an image smaller than 2 x 2 pixels.
     """
+    from softgrasp.rendering.raycaster import RayRenderer
+
     _refuse_unknown(renderer)
     if width < 2 or height < 2:
         raise DescriptionError(
@@ -211,7 +207,7 @@ def gl_description(kind: Kind) -> str:
     return f"drawn with OpenGL ({NAMES[kind]})"
 
 
-class GlRenderer:
+class GlRenderer(Renderer):
     """Renderer of one model with OpenGL.
 
     Args:
@@ -241,17 +237,6 @@ class GlRenderer:
         self._option.sitegroup[:] = 0
         self._context, self._drawing = _open_context(self._model, kind)
         atexit.register(self.close)
-
-    def __enter__(self) -> GlRenderer:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Free the OpenGL context; may be called twice."""

@@ -20,7 +20,6 @@ from typing import NamedTuple, Protocol
 
 import mujoco
 import numpy as np
-import numpy.typing as npt
 
 from softgrasp.errors import BackendUnavailable, DescriptionError, ResultError
 from softgrasp.io.files import atomic_path
@@ -29,11 +28,9 @@ from softgrasp.model import names
 from softgrasp.model.deformable import node_bodies
 from softgrasp.rendering.camera import Camera
 from softgrasp.rendering.keyframes import Playback, best_camera, has_phases, video_parts
-from softgrasp.rendering.overlay import Ball, Mark, Rgba, stamp
+from softgrasp.rendering.overlay import Ball, Image, Mark, Rgba, stamp
 from softgrasp.rendering.renderer import Renderer, open_renderer
 from softgrasp.sim.result import GraspResult
-
-Image = npt.NDArray[np.uint8]
 
 Progress = Callable[[float], None]
 """Called with the completed fraction, 0 to 1."""

@@ -18,7 +18,6 @@ from textwrap import fill
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 from numpy.typing import NDArray
 
 from softgrasp.description.sensor import ForceTorqueSensor, TactileSensor
@@ -26,6 +25,7 @@ from softgrasp.mechanics.transforms import Array
 from softgrasp.model import names
 from softgrasp.model.names import parts
 from softgrasp.rendering.keyframes import Playback, body_label, has_phases, key_frames
+from softgrasp.rendering.overlay import Image
 from softgrasp.rendering.video import framing, render_key_frames
 from softgrasp.report import style
 from softgrasp.report.formatting import newtons, signed
@@ -92,8 +92,6 @@ MAX_NUMBERS = 150
 
 BEYOND = 2.0
 """Upper limit of the displacement axis over the largest displacement at slip."""
-
-Image = npt.NDArray[np.uint8]
 
 SIZE = (584, 600)
 """Width and height of one image [px]."""

@@ -19,7 +19,8 @@ from softgrasp._version import __version__
 from softgrasp.io.files import write_text
 from softgrasp.io.tables import with_numbers
 from softgrasp.rendering.keyframes import key_frames
-from softgrasp.rendering.video import Image, VideoInfo, render_video
+from softgrasp.rendering.overlay import Image
+from softgrasp.rendering.video import VideoInfo, render_video
 from softgrasp.report import grasp_tables, grasp_text
 from softgrasp.report.contact_figures import (
     draw_contacts,
@@ -122,7 +123,7 @@ def write_report(
         BackendUnavailable: The requested renderer, or ffmpeg, is not available.
         ResultError: The directory cannot be written.
     """
-    directory, update = Path(directory), progress or _ignore_progress
+    directory, update = Path(directory), progress or ignore_progress
     written = result.save(directory)
     drawn: list[Future[list[Path]]] = []
     video_info = None
@@ -150,7 +151,7 @@ def write_report(
     return written
 
 
-def _ignore_progress(file: str, done: float) -> None:
+def ignore_progress(file: str, done: float) -> None:
     """Ignore progress."""
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -23,7 +23,14 @@ from softgrasp.mechanics.transforms import Array
 from softgrasp.report import style
 from softgrasp.report.contact_figures import final_poses
 from softgrasp.report.formatting import signed
-from softgrasp.report.grasp_report import NO_IMAGES, REPORT, embedded_image, templates, write_report
+from softgrasp.report.grasp_report import (
+    NO_IMAGES,
+    REPORT,
+    Progress,
+    embedded_image,
+    templates,
+    write_report,
+)
 from softgrasp.sim.result import GraspResult
 from softgrasp.sim.simulate import simulate
 from softgrasp.sweeps.planner import POSE_COLUMNS, PlannedGrasps, largest_is_best
@@ -42,9 +49,6 @@ SHOWN_ROWS = 20
 """Maximum number of candidates in the table."""
 MAX_POSES = 5
 """Maximum number of grasps in the image of the best."""
-
-Progress = Callable[[str, float], None]
-"""Called with the file in progress and the completed fraction, 0 to 1."""
 
 TEST = "Test"
 """Column with the hold-test result of the best grasps, linked to their reports."""
