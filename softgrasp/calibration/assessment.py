@@ -336,8 +336,8 @@ def remarks_on_fit(stage: StageResult) -> list[str]:
     if stage.on_bound:
         names, several = ", ".join(stage.on_bound), len(stage.on_bound) > 1
         messages.append(
-            f"{stage.name}: {names} {'are' if several else 'is'} on a bound; the measurements want "
-            f"to go farther, or do not determine {'them' if several else 'it'}"
+            f"{stage.name}: {names} {'are' if several else 'is'} on a bound; the best fit "
+            f"is beyond it, or the measurements do not determine {'them' if several else 'it'}"
         )
     if np.isnan(stage.uncertainty.noise):
         messages.append(

@@ -359,7 +359,7 @@ def grasp_engines(runs: GraspRuns) -> dict[str, EngineProperties]:
                 "other steps": _steps(others),
                 "integrator": model.integrator,
                 **_contact(name, model),
-                "measured F/pen": _measured(model),
+                "force over penetration": _measured(model),
                 **_emulated(name),
                 "wall time of a run": f"{result.wall_time:.2g} s",
             },

@@ -165,7 +165,7 @@ def _rows(run: ArmRun) -> list[tuple[str, str]]:
     )
     return [
         ("Sections", sections),
-        ("Cells a section", str(run.links)),
+        ("Cells per section", str(run.links)),
         ("Chambers", str(len(run.arm.chambers))),
         ("Largest torque", f"{np.abs(run.torques.torques).max():.4g} N·m"),
     ]
@@ -189,13 +189,13 @@ def summary(run: ArmRun) -> str:
 
 def _sentence(index: int, move: ArmMove) -> str:
     how = (
-        "was not seen to settle"
+        "it does not settle within the run"
         if move.settling is None
-        else f"settles {move.settling:.2f} s after it begins"
+        else f"the settling time is {move.settling:.2f} s"
     )
     return (
-        f"Change {index} of the torques, from {move.begin:g} to {move.command_end:g} s, carries "
-        f"the end {move.distance:.3f} m; it {how}."
+        f"Change {index} of the torques, from {move.begin:g} to {move.command_end:g} s, moves the "
+        f"tip by {move.distance:.3f} m; {how}."
     )
 
 
@@ -204,15 +204,18 @@ def key_numbers(run: ArmRun) -> list[tuple[str, str]]:
     fastest = int(np.argmax(run.speeds[:, -1]))
     bends = np.degrees(np.linalg.norm(run.bends[-1], axis=1)).tolist()
     return [
-        ("End of the arm at the end, x, y, z", f"{_point_text(run.ends[-1, -1])} m"),
-        ("Bends at the end", ", ".join(f"{bend:.1f}°" for bend in bends)),
+        ("Final position of the tip, x, y, z", f"{_point_text(run.ends[-1, -1])} m"),
+        ("Final bending angles", ", ".join(f"{bend:.1f}°" for bend in bends)),
         ("Highest pressure", f"{1e-6 * run.pressures.max():.3f} MPa"),
         (
-            "Top speed of the end",
+            "Largest speed of the tip",
             f"{run.speeds[fastest, -1]:.2f} m/s at {run.times[fastest]:.2f} s",
         ),
         ("Largest Reynolds number in a tube", f"{run.largest_reynolds:.0f}"),
-        *((f"Settled, change {i}", settled(move)) for i, move in enumerate(arm_moves(run), 1)),
+        *(
+            (f"Settling time of change {i}", settled(move))
+            for i, move in enumerate(arm_moves(run), 1)
+        ),
     ]
 
 

@@ -176,8 +176,8 @@ def _summary(result: EstimatedParameters) -> str:
         else f"The measurements do not determine {unknown} of {count} parameters."
     )
     return (
-        f"{result.method}, seed {result.seed}: {'; '.join(fits)}. {result.evaluations} parameter "
-        f"sets were simulated. {determined}"
+        f"Method {result.method}, seed {result.seed}: {'; '.join(fits)}. {result.evaluations} "
+        f"parameter sets were simulated. {determined}"
     )
 
 

@@ -296,7 +296,7 @@ def draw_mode(runs: ReleaseRuns, tolerances: Tolerances, path: str | Path) -> Pa
         first = next(iter(runs.moving))
         keys = [
             *engine_keys(runs.moving, marks=True),
-            line_key(style.INK, "linear mode, time-discrete", "-", 0.9),
+            line_key(style.INK, "linear mode, time-discrete", "-", 0.9, "_"),
             line_key(style.INK, "linear mode, continuous", ":", 0.9),
             Patch(color=BAND, alpha=0.6, label=f"tolerance about {first}"),
         ]
@@ -313,15 +313,16 @@ def _mode_panel(
     axes.axhline(getattr(runs.linear[0.0], field), color=style.INK, lw=0.9, ls=":")
     steps = np.array(sorted(step for step in runs.linear if step > 0.0))
     stepped = [getattr(runs.linear[step], field) for step in steps.tolist()]
-    table.plot(axes, MS * steps, stepped, f"linear mode {title}", STEP, color=style.INK, lw=0.9)
+    table.plot(axes, MS * steps, stepped, f"linear mode {title}", STEP,
+               color=style.INK, lw=0.9, marker="_", ms=14)  # fmt: skip
     for index, (name, motions) in enumerate(runs.moving.items()):
         timesteps = np.array(sorted(motions))
         values = np.array([getattr(runs.mode(name, step), field) for step in timesteps.tolist()])
         if index == 0:
             band = 0.01 * percent * values
-            axes.fill_between(
-                MS * timesteps, values - band, values + band, color=BAND, alpha=0.6, lw=0
-            )
+            # one time step is a point, which has no area
+            wide = timesteps if len(steps) > 1 else timesteps * [0.95, 1.05]
+            axes.fill_between(MS * wide, values - band, values + band, color=BAND, alpha=0.6, lw=0)
         marks(axes, table, MS * timesteps, values, f"{name} {title}", index)
     axes.set_xlabel(STEP)
     axes.set_xlim(0.0, None)

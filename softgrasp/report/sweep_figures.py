@@ -89,8 +89,9 @@ def draw_lines(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
                 color = style.SERIES[index]
                 rows = np.ones(len(table), dtype=bool) if level is None else level.rows
                 line = _line(panel, values[rows], steps, rows, color, key or None)
-                name = f"{measure.label}, {key}" if key else measure.label
-                names = (across, *(f"{name}: {one}" for one in ("mean", "minimum", "maximum")))
+                name = f"{measure.name}, {key}" if key else measure.name
+                kinds = ("mean", "minimum", "maximum")
+                names = (across, *(f"{name}: {one} [{measure.unit}]" for one in kinds))
                 columns.add(dict(zip(names, line, strict=True)))
                 if measure.of_motion:
                     _crosses(panel, table[rows & lost(table)], axes[0], color, 1.0 - BELOW * index)

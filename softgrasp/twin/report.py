@@ -20,6 +20,7 @@ from softgrasp._version import __version__
 from softgrasp.continuum.statics import joint_positions
 from softgrasp.errors import ResultError
 from softgrasp.io.files import write_text
+from softgrasp.io.tables import with_numbers
 from softgrasp.mechanics.transforms import Array
 from softgrasp.report import style
 from softgrasp.report.formatting import signed
@@ -46,11 +47,9 @@ MARGINS, GAPS = (0.75, 0.2, 0.5, 0.5), (0.7, 0.4)
 SHORTEST = 0.01
 """Smallest time on a logarithmic axis [ms]."""
 TABLE, ANGLES, FIT, FIGURE, CURVES, ACCURACY_REPORT = (
-    "accuracy.csv", "angles.csv", "fit.yaml", "accuracy.png", "fit.png", "report.html",
+    "accuracy.csv", "angles.csv", "fit.yaml", "shapes.png", "fit.png", "report.html",
 )  # fmt: skip
-NUMBERS = "fit.csv"
-"""Numbers of the curves."""
-WRITTEN = (TABLE, ANGLES, FIT, FIGURE, CURVES, NUMBERS, ACCURACY_REPORT)
+WRITTEN = (TABLE, ANGLES, FIT, FIGURE, "shapes.csv", CURVES, "fit.csv", ACCURACY_REPORT)
 """All written files, in this order."""
 MILLIMETRES = 1e3
 LETTERS = 0.046
@@ -357,7 +356,7 @@ def write_accuracy(
     figure = draw_accuracy(study, target_directory / FIGURE)
     curves = draw_fit(study, target_directory / CURVES)
     report_file = write_text(target_directory / ACCURACY_REPORT, _html(study, figure, curves))
-    return [*files, figure, curves, target_directory / NUMBERS, report_file]
+    return [*files, *with_numbers([figure, curves]), report_file]
 
 
 def _html(study: AccuracyStudy, figure: Path, curves: Path) -> str:
@@ -497,7 +496,7 @@ def draw_fit(study: AccuracyStudy, path: str | Path) -> Path:
     along = np.linspace(pressures.min(), pressures.max(), CURVE)
     fitted, true = np.degrees(angles_at(study.report.fit, along)), np.degrees(study.true_angles)
     with style.figure(path, 5.6) as (figure, table):
-        grid = style.panels(figure, 2, pieces, margins=(0.6, 0.1, 0.5, 0.6), gaps=(0.35, 0.45))
+        grid = style.panels(figure, 2, pieces, margins=(0.6, 0.1, 0.5, 0.6), gaps=(0.35, 0.6))
         for piece in range(pieces):
             axes = figure.add_subplot(grid[0, piece])
             name = f"piece {piece + 1}"
