@@ -21,7 +21,7 @@ from softgrasp.description.sweep import SAMPLING_METHODS
 from softgrasp.errors import SoftgraspError
 from softgrasp.io.files import write_text
 from softgrasp.mechanics.transforms import Array
-from softgrasp.rendering.video import Image
+from softgrasp.rendering.overlay import Image
 from softgrasp.report.contact_figures import draw_final_images, final_images
 from softgrasp.report.grasp_report import displayed_path, embedded_image, templates
 from softgrasp.report.grasp_text import out_of_hand
