@@ -1,4 +1,4 @@
-"""Drawing over rendered images: contact points, force arrows and a time stamp.
+"""Interface of the renderers, and drawing over their images: contacts, forces and a time stamp.
 
 A contact point lies between two bodies and would be hidden by them; marks are therefore painted
 over the finished image, in the same way for both renderers.
@@ -6,9 +6,12 @@ over the finished image, in the same way for both renderers.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Self
 
+import mujoco
 import numpy as np
 import numpy.typing as npt
 from PIL import Image as Pillow
@@ -197,3 +200,45 @@ def _label(text: str, size: int) -> Image:
     middle = 0.5 * (band.height - top - bottom)
     draw.text((pad, middle), text, font=font, fill=INK)
     return np.asarray(band)
+
+
+class Renderer(ABC):
+    """Renderer of one model; a context manager.
+
+    Colours and shapes of the model are read when the renderer is opened. Up to ``threads`` images
+    may be drawn in parallel; if 1, only in the thread that opened the renderer.
+    """
+
+    name: str
+    description: str
+    threads: int
+
+    @abstractmethod
+    def draw(
+        self,
+        data: mujoco.MjData,
+        camera: Camera,
+        marks: Sequence[Mark] = (),
+        colors: Mapping[int, Rgba] | None = None,
+    ) -> Image:
+        """Draw a state of the model.
+
+        Args:
+            data: The state, with ``mj_forward`` or ``mj_kinematics`` and ``mj_camlight`` done.
+            camera: The camera.
+            marks: Marks over all bodies.
+            colors: Colours of geoms by id, for this image only.
+
+        Returns:
+            The image, shape (height, width, 3), row 0 at the top.
+        """
+
+    @abstractmethod
+    def close(self) -> None:
+        """Free all resources; may be called twice."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()

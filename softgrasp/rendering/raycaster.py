@@ -30,7 +30,7 @@ from softgrasp.rendering.camera import (
     skin_colors,
     solid_geoms,
 )
-from softgrasp.rendering.overlay import Image, Mark, Rgba, draw_marks
+from softgrasp.rendering.overlay import Image, Mark, Renderer, Rgba, draw_marks
 from softgrasp.rendering.rays import (
     STEP,
     Bools,
@@ -43,7 +43,6 @@ from softgrasp.rendering.rays import (
     repeated,
     window,
 )
-from softgrasp.rendering.renderer import Renderer
 from softgrasp.rendering.shading import (
     AreaLight,
     Colors,

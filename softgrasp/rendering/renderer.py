@@ -14,11 +14,10 @@ import logging
 import os
 import subprocess
 import sys
-from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal, Self, get_args
+from typing import Any, Literal, get_args
 
 import mujoco
 import numpy as np
@@ -34,7 +33,8 @@ from softgrasp.rendering.camera import (
     drawing_copy,
     skin_colors,
 )
-from softgrasp.rendering.overlay import Image, Mark, Rgba, draw_marks
+from softgrasp.rendering.overlay import Image, Mark, Renderer, Rgba, draw_marks
+from softgrasp.rendering.raycaster import RayRenderer
 from softgrasp.rendering.shading import has_skybox, sky_of
 
 Kind = Literal["egl", "osmesa"]
@@ -61,48 +61,6 @@ _failures: dict[Kind, str] = {}
 """Contexts that work on this host but did not open for the last renderer, with the reason."""
 
 
-class Renderer(ABC):
-    """Renderer of one model; a context manager.
-
-    Colours and shapes of the model are read when the renderer is opened. Up to ``threads`` images
-    may be drawn in parallel; if 1, only in the thread that opened the renderer.
-    """
-
-    name: str
-    description: str
-    threads: int
-
-    @abstractmethod
-    def draw(
-        self,
-        data: mujoco.MjData,
-        camera: Camera,
-        marks: Sequence[Mark] = (),
-        colors: Mapping[int, Rgba] | None = None,
-    ) -> Image:
-        """Draw a state of the model.
-
-        Args:
-            data: The state, with ``mj_forward`` or ``mj_kinematics`` and ``mj_camlight`` done.
-            camera: The camera.
-            marks: Marks over all bodies.
-            colors: Colours of geoms by id, for this image only.
-
-        Returns:
-            The image, shape (height, width, 3), row 0 at the top.
-        """
-
-    @abstractmethod
-    def close(self) -> None:
-        """Free all resources; may be called twice."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
-
-
 def open_renderer(
     model: mujoco.MjModel, width: int = 640, height: int = 480, renderer: str = "auto"
 ) -> Renderer:
@@ -122,8 +80,6 @@ def open_renderer(
         BackendUnavailable: ``gl`` is requested and does not work.
         DescriptionError: Unknown renderer, or an image smaller than 2 x 2 pixels.
     """
-    from softgrasp.rendering.raycaster import RayRenderer
-
     _refuse_unknown(renderer)
     if width < 2 or height < 2:
         raise DescriptionError(

@@ -28,8 +28,8 @@ from softgrasp.model import names
 from softgrasp.model.deformable import node_bodies
 from softgrasp.rendering.camera import Camera
 from softgrasp.rendering.keyframes import Playback, best_camera, has_phases, video_parts
-from softgrasp.rendering.overlay import Ball, Image, Mark, Rgba, stamp
-from softgrasp.rendering.renderer import Renderer, open_renderer
+from softgrasp.rendering.overlay import Ball, Image, Mark, Renderer, Rgba, stamp
+from softgrasp.rendering.renderer import open_renderer
 from softgrasp.sim.result import GraspResult
 
 Progress = Callable[[float], None]
