@@ -125,52 +125,85 @@ def _rest(
     gravity: Vec3,
 ) -> CarrierRest:
     """Solve in the base frame: with a prescribed hand pose, gravity rotates with the base."""
-    spec, _ = hand_on_arm(mechanism, carrier, Pose())
-    model = compiled(spec, f"{mechanism.hand.name} on {carrier.name}")
-    data = mujoco.MjData(model)
-    start = np.array(model.qpos0)
-    for name, value in posture:
-        start[model.joint(name).qposadr[0]] = value
-    data.qpos[:] = settle(model, mechanism.hand, start)
-    joints = [model.joint(name) for name in cell_joints(carrier)]
-    qpos_addresses = [int(joint.qposadr[0]) for joint in joints]
-    freedoms = [int(joint.dofadr[0]) for joint in joints]
-    stiffness = np.array([joint.stiffness[0] for joint in joints])
-    chambers = [model.actuator(name).id for name in chamber_actuators(carrier)]
-    palm = model.body(names.hand_body(mechanism.hand)).id
     hand = transform(pose.position, pose.quaternion)
-
-    def seen() -> Array:
-        """The hand in the frame of the base, (4, 4)."""
-        return transform(data.xpos[palm], data.xquat[palm])
-
-    def base_rotation() -> Array:
-        """Rotation of the base in the world, (3, 3)."""
-        if carrier.base is not None:
-            return transform(quaternion=carrier.base.quaternion)[:3, :3]
-        return np.asarray(hand[:3, :3] @ seen()[:3, :3].T)
-
-    def off(cells: Array, load_factor: float, upright: Array | None = None) -> Array:
-        data.qpos[qpos_addresses], data.qvel[:] = cells, 0.0
-        data.ctrl[chambers] = load_factor * np.array(carrier.start)
-        mujoco.mj_kinematics(model, data)
-        base = base_rotation() if upright is None else upright
-        model.opt.gravity[:] = load_factor * (base.T @ gravity)
-        mujoco.mj_forward(model, data)
-        return np.asarray(data.qfrc_smooth[freedoms] / stiffness)
-
+    loaded = _LoadedArm(mechanism, carrier, posture, hand, gravity)
     try:
-        solution = balanced(off, len(qpos_addresses), carrier.name)
+        solution = balanced(loaded.imbalance, len(loaded.joint_names), carrier.name)
     except SimulationError as error:
         raise BuildError(f"arm: {error}") from None
-    off(solution, 1.0)
-    upright, within = base_rotation(), seen()
-    _refuse_unstable(lambda cells: off(cells, 1.0, upright) * stiffness, solution, carrier.name)
+    loaded.imbalance(solution, 1.0)
+    rotation, within = loaded.base_rotation(), loaded.hand_in_base()
+    _refuse_unstable(
+        lambda cells: loaded.imbalance(cells, 1.0, rotation) * loaded.stiffness,
+        solution,
+        carrier.name,
+    )
     base = hand @ np.linalg.inv(within)
     if carrier.base is not None:
         base = transform(carrier.base.position, carrier.base.quaternion)
-    at = tuple((joint.name, float(value)) for joint, value in zip(joints, solution, strict=True))
-    return CarrierRest(_pose(base), _pose(base @ within), at)
+    joints = tuple(zip(loaded.joint_names, solution.tolist(), strict=True))
+    return CarrierRest(_pose(base), _pose(base @ within), joints)
+
+
+class _LoadedArm:
+    """An arm with its hand in a posture, as a model whose base is at the origin."""
+
+    def __init__(
+        self,
+        mechanism: ActuationModel,
+        carrier: HydraulicCarrier,
+        posture: Posture,
+        hand: Array,
+        gravity: Vec3,
+    ) -> None:
+        """Build the model; ``hand`` is the pose of the hand in the world, (4, 4)."""
+        spec, _ = hand_on_arm(mechanism, carrier, Pose())
+        model = compiled(spec, f"{mechanism.hand.name} on {carrier.name}")
+        self._model, self._data = model, mujoco.MjData(model)
+        self._carrier, self._hand, self._gravity = carrier, hand, gravity
+        start = np.array(model.qpos0)
+        for name, value in posture:
+            start[model.joint(name).qposadr[0]] = value
+        self._data.qpos[:] = settle(model, mechanism.hand, start)
+        joints = [model.joint(name) for name in cell_joints(carrier)]
+        self.joint_names = [joint.name for joint in joints]
+        """Joints of the cells of the arm."""
+        self.stiffness = np.array([joint.stiffness[0] for joint in joints])
+        """Of the joints [N·m/rad or N/m]."""
+        self._qpos_addresses = [int(joint.qposadr[0]) for joint in joints]
+        self._freedoms = [int(joint.dofadr[0]) for joint in joints]
+        self._chambers = [model.actuator(name).id for name in chamber_actuators(carrier)]
+        self._palm = model.body(names.hand_body(mechanism.hand)).id
+
+    def hand_in_base(self) -> Array:
+        """Return the pose of the hand in the frame of the base, (4, 4)."""
+        return transform(self._data.xpos[self._palm], self._data.xquat[self._palm])
+
+    def base_rotation(self) -> Array:
+        """Return the rotation of the base in the world, (3, 3)."""
+        if self._carrier.base is not None:
+            return transform(quaternion=self._carrier.base.quaternion)[:3, :3]
+        return np.asarray(self._hand[:3, :3] @ self.hand_in_base()[:3, :3].T)
+
+    def imbalance(
+        self, positions: Array, load_factor: float, rotation: Array | None = None
+    ) -> Array:
+        """Compute the unbalanced forces of the joints over their stiffness, (n,) [rad or m].
+
+        Args:
+            positions: Joint positions of the arm, (n,) [rad or m].
+            load_factor: Fraction of pressures and gravity.
+            rotation: Rotation of the base in the world, (3, 3); by default that of the prescribed
+                base or hand.
+        """
+        model, data = self._model, self._data
+        data.qpos[self._qpos_addresses], data.qvel[:] = positions, 0.0
+        data.ctrl[self._chambers] = load_factor * np.array(self._carrier.start)
+        mujoco.mj_kinematics(model, data)
+        base = self.base_rotation() if rotation is None else rotation
+        model.opt.gravity[:] = load_factor * (base.T @ self._gravity)
+        mujoco.mj_forward(model, data)
+        return np.asarray(data.qfrc_smooth[self._freedoms] / self.stiffness)
 
 
 def _refuse_unstable(forces: Callable[[Array], Array], rest: Array, name: str) -> None:

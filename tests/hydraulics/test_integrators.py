@@ -174,7 +174,9 @@ def test_dry_friction_holds_a_piston_while_the_arm_draws() -> None:
 def test_turbulence_beyond_the_law_is_told_with_its_number() -> None:
     stepper = CoupledStepper(drive_model(flows(one_section()), "state"), 1e-3)
     stepper.press(1.5)
-    with pytest.warns(SoftgraspWarning, match=r"most 2300, where Poiseuille's law holds, found \d"):
+    with pytest.warns(
+        SoftgraspWarning, match=r"most 2300, where Poiseuille's law is valid, found \d"
+    ):
         stepper.advance(np.full(3, 4e-5))
     stepper.press(1.5)
     stepper.advance(np.full(3, 4e-5))  # another warning would be an error here
@@ -186,7 +188,7 @@ def test_what_does_not_fit_is_told() -> None:
         drive_model(one_section(), "both")  # type: ignore[arg-type]
     with pytest.raises(DescriptionError, match="timestep: expected a step above 0 s, found -1 s"):
         CoupledStepper(drive_model(one_section(), "state"), -1.0)
-    with pytest.raises(DescriptionError, match=r"one torque a chamber \(6\), found shape \(2,\)"):
+    with pytest.raises(DescriptionError, match=r"one torque per chamber \(6\), found shape \(2,\)"):
         move_driven_arm(two_sections(), [1.0, 1.0], 0.1)
     with pytest.raises(
         DescriptionError,
