@@ -67,18 +67,7 @@ PRESSURE = 1e6
 
 
 class _Stepper:
-    """Integrate drive channels step by step.
-
-    Args:
-        model: The equations.
-        timestep: Time step [s].
-
-    Raises:
-        DescriptionError: The step is not positive.
-
-    Warns:
-        SoftgraspWarning: Once, where the law of the tube does not hold at the flow through it.
-    """
+    """States of the drive channels in time; arguments and errors as for ``DriveStepper``."""
 
     def __init__(self, model: DriveModel, timestep: float) -> None:
         if not 0.0 < timestep < np.inf:

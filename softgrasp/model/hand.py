@@ -1,4 +1,8 @@
-"""Hands in a model: fingers, palms, servos, couplings, attached models and closure mechanisms."""
+"""Hands in a model: fingers, palms, servos, couplings, attached models and closure mechanisms.
+
+Rigid links have MuJoCo's gravity compensation (``gravcomp``); soft fingers bear their weight, and
+attached models keep their own setting.
+"""
 
 from __future__ import annotations
 
