@@ -6,7 +6,7 @@ from softgrasp._lazy import lazy_names
 
 NAMES = {
     "calibration.files": ("load_problem",),
-    "calibration.result": ("CalibrationResult", "save_calibration"),
+    "calibration.result": ("CalibrationResult", "load_calibration", "save_calibration"),
     "calibration.stages": ("VirtualExperiments",),
     "report.calibration": ("write_calibration_report",),
 }

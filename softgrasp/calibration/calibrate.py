@@ -16,7 +16,7 @@ from typing import TypedDict, Unpack, overload
 import numpy as np
 
 from softgrasp.calibration.assessment import assessed, compare_models, remarks
-from softgrasp.calibration.objectives import Block, block_of, finger_values, with_values
+from softgrasp.calibration.objectives import Block, block_of, finger_values
 from softgrasp.calibration.optimizers import (
     Swarm,
     jacobian,
@@ -29,6 +29,7 @@ from softgrasp.calibration.result import (
     CalibrationStatus,
     ExtensionResult,
     StageResult,
+    fitted_finger,
 )
 from softgrasp.calibration.stages import (
     KIND_OF,
@@ -43,7 +44,6 @@ from softgrasp.calibration.stages import (
 )
 from softgrasp.calibration.uncertainty import Uncertainty, uncertainty
 from softgrasp.description.calibration import CalibrationProblem, ExtensionProblem, ForceObjective
-from softgrasp.description.soft_finger import SoftFinger
 from softgrasp.errors import DescriptionError, did_you_mean
 from softgrasp.extensions import CALIBRATIONS, load
 from softgrasp.mechanics.transforms import Array
@@ -134,7 +134,7 @@ def calibrate(
     journal = Journal(None if out is None else Path(out), whole)
     done: list[StageResult] = []
     for name in STAGES:
-        stiffness = finger_values(_finger(problem, done), "stiffness")
+        stiffness = finger_values(fitted_finger(problem, done), "stiffness")
         stage = stage_of(name, problem, experiments, stiffness)
         if requested is not None and name not in requested:
             continue
@@ -159,7 +159,7 @@ def calibrate(
         method=method,
         seed=seed,
         together=together,
-        finger=_finger(problem, done),
+        finger=fitted_finger(problem, done),
         stages=tuple(done),
         warnings=remarks(problem, done, method),
         status=CalibrationStatus.AT_BOUNDS if edge else CalibrationStatus.DONE,
@@ -181,15 +181,6 @@ def _with_objective(problem: CalibrationProblem, method: str) -> CalibrationProb
         return problem
     smallest: ForceObjective = "squares" if method == "least-squares" else "absolute"
     return problem.replace(force_objective=smallest)
-
-
-def _finger(problem: CalibrationProblem, done: Sequence[StageResult]) -> SoftFinger:
-    """Return the finger with the values fitted so far."""
-    finger = problem.finger
-    for one in done:
-        kind = KIND_OF[one.name]
-        finger = with_values(finger, kind, block_of(problem, kind).of_joints(one.values))
-    return finger
 
 
 def optimum_of(search: Search, method: str, swarm: Swarm, seed: int) -> Array:

@@ -8,35 +8,52 @@ from __future__ import annotations
 import json
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
+
+import numpy as np
 
 from softgrasp._version import __version__
 from softgrasp.calibration.files import LoadedProblem
-from softgrasp.calibration.stages import StageName, Step
+from softgrasp.calibration.objectives import block_of, with_values
+from softgrasp.calibration.stages import KIND_OF, StageName, Step
 from softgrasp.calibration.uncertainty import Combination, Uncertainty
 from softgrasp.continuum.settling import from_webots
 from softgrasp.description.calibration import CalibrationProblem, ExtensionProblem
 from softgrasp.description.soft_finger import SoftFinger
+from softgrasp.errors import DescriptionError, ResultError
 from softgrasp.extensions import CALIBRATIONS
 from softgrasp.io.files import atomic_path, write_text
 from softgrasp.io.hand import UNSURE, save_finger
 from softgrasp.mechanics.transforms import Array
 from softgrasp.vision.image import Image
 
-DOCUMENT, FINGER = "calibration.json", "finger.yaml"
+DOCUMENT, ARRAYS, FINGER = "calibration.json", "calibration.npz", "finger.yaml"
 FIGURES = (
     *("shapes", "angles", "releases", "settling", "forces"),
     *("parameters", "correlation", "fitness", "boxes", "overlays"),
 )
 WRITTEN = (
-    *(DOCUMENT, FINGER, "report.html", "photo_*_*g.png", "film_*_*g.png"),
+    *(DOCUMENT, ARRAYS, FINGER, "report.html", "photo_*_*g.png", "film_*_*g.png"),
     *(f"{name}{suffix}" for name in FIGURES for suffix in (".png", ".csv")),
     *(pattern for extension in CALIBRATIONS.values() for pattern in extension.written),
 )
 """All files that a calibration writes."""
+EVIDENCE = (
+    ("photo_*_*g.png", "Photograph with {} g", "From the photograph to joint points and angles."),
+    ("film_*_*g.png", "Video of the release of {} g",
+     "The last frame, and the path of the tip until then."),
+)  # fmt: skip
+"""Pattern, heading and caption of the images of measurements; {} is the mass [g]."""
+OVERLAYS = "overlays.png"
+OUTLINES = "Outlines read from the photographs, and those of the calibrated finger."
+"""Caption of ``OVERLAYS``."""
+RESIDUAL = "residual_rms_"
+"""Begin of the key of a stage's residual, which ends with the unit."""
 SCHEMA_VERSION = 2
 INCHES = 8.0
 """Width of such an image; figures have ten inches, so its letters are smaller."""
@@ -239,14 +256,19 @@ class ExtensionResult(EstimatedParameters, ABC):
 def save_calibration(
     result: CalibrationResult | ExtensionResult, directory: str | Path
 ) -> list[Path]:
-    """Write ``calibration.json`` and the calibrated finger or arm; return the paths.
+    """Write the calibration and the calibrated finger or arm; return the paths.
+
+    ``calibration.json`` has the parameters; ``calibration.npz`` the steps of the optimisers and
+    the numbers that JSON cannot hold.
 
     Raises:
         ResultError: The directory cannot be written.
     """
     directory = Path(directory)
     text = json.dumps(document(result), indent=2, ensure_ascii=False, allow_nan=False)
-    written = [write_text(directory / DOCUMENT, text + "\n")]
+    written = [write_text(directory / DOCUMENT, text + "\n"), directory / ARRAYS]
+    with atomic_path(directory / ARRAYS) as temporary, temporary.open("wb") as stream:
+        np.savez_compressed(stream, allow_pickle=False, **_arrays(result))
     if isinstance(result, ExtensionResult):
         return [*written, result.save_calibrated(directory)]
     return [*written, save_finger(calibrated_finger(result), directory / FINGER)]
@@ -264,6 +286,15 @@ def calibrated_finger(result: CalibrationResult) -> SoftFinger:
     has_damping = "dampers" in result.residual
     step = result.problem.damping_timestep if has_damping else 0.0
     return from_webots(result.finger, step).replace(source=source)
+
+
+def fitted_finger(problem: CalibrationProblem, stages: Sequence[StageResult]) -> SoftFinger:
+    """Return the finger of a problem with the values of stages."""
+    finger = problem.finger
+    for one in stages:
+        kind = KIND_OF[one.name]
+        finger = with_values(finger, kind, block_of(problem, kind).of_joints(one.values))
+    return finger
 
 
 def document(result: CalibrationResult | ExtensionResult) -> dict[str, Any]:
@@ -318,7 +349,7 @@ def _stage(stage: StageResult) -> dict[str, Any]:
         "undetermined": [_combination(one) for one in sure.undetermined],
         "sum": stage.sum_sentence or None,
         "objective": stage.fitness,
-        f"residual_rms_{stage.residual_unit}": stage.residual,
+        f"{RESIDUAL}{stage.residual_unit}": stage.residual,
         f"held_out_rms_{stage.residual_unit}": _finite(stage.held_out_residual),
         "evaluations": stage.evaluations,
         "measurements": [
@@ -350,6 +381,125 @@ def _combination(one: Combination) -> dict[str, Any]:
     }
 
 
+def _arrays(result: EstimatedParameters) -> dict[str, Array]:
+    """Numbers of all stages that are not in ``calibration.json``, or not exactly."""
+    arrays: dict[str, Array] = {}
+    for stage in result.stages:
+        sure, steps = stage.uncertainty, stage.history
+        parts: dict[str, Any] = {
+            "errors": sure.errors,
+            "relative": sure.relative,
+            "determined": [one.error for one in sure.determined],
+            "undetermined": [one.error for one in sure.undetermined],
+            "noise": sure.noise,
+            "held_out": stage.held_out_simulated,
+            "held_out_residual": stage.held_out_residual,
+            "models": [[m.residual, m.aic, m.cross_validation, m.held_out] for m in stage.models],
+            "positions": np.concatenate([step.positions for step in steps]) if steps else [],
+            "fitness": np.concatenate([step.fitness for step in steps]) if steps else [],
+            "sizes": [len(step.fitness) for step in steps],
+            "best": [step.best for step in steps],
+            "evaluations": [step.evaluations for step in steps],
+        }
+        arrays |= {f"{stage.name}/{name}": np.asarray(part) for name, part in parts.items()}
+    return arrays
+
+
+def load_calibration(directory: str | Path) -> CalibrationResult:
+    """Read the calibration of a finger from its directory.
+
+    Raises:
+        ResultError: A file is missing, damaged or of another version, or it is a calibration of
+            another kind.
+    """
+    directory = Path(directory)
+    path = directory / DOCUMENT
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+        version = data["schema_version"]
+        if version != SCHEMA_VERSION:
+            raise ResultError(f"{path}: expected schema_version {SCHEMA_VERSION}, found {version}")
+        if "together" not in data:
+            raise ResultError(f"{path}: expected the calibration of a finger, found another kind")
+        path = directory / ARRAYS
+        with np.load(path, allow_pickle=False) as file:
+            arrays = dict(file)
+        stages = tuple(_stage_from(one, arrays) for one in data["stages"])
+        problem = CalibrationProblem(**data["problem"])
+    except OSError as error:
+        raise ResultError(
+            f"{path}: expected a calibration, found: {error.strerror or error}"
+        ) from error
+    except (ValueError, KeyError, TypeError, BadZipFile, DescriptionError) as error:
+        raise ResultError(f"{path}: damaged: {error}") from error
+    return CalibrationResult(
+        problem=problem,
+        method=data["method"],
+        seed=data["seed"],
+        together=data["together"],
+        finger=fitted_finger(problem, stages),
+        stages=stages,
+        warnings=tuple(data["warnings"]),
+        status=CalibrationStatus[data["status"]],
+    )
+
+
+def _stage_from(data: dict[str, Any], arrays: dict[str, Array]) -> StageResult:
+    """Make a stage of its part of ``calibration.json`` and of its arrays."""
+    name, parameters = data["name"], data["parameters"].values()
+    own = {key.removeprefix(f"{name}/"): value for key, value in arrays.items()
+           if key.startswith(f"{name}/")}  # fmt: skip
+    ends = np.cumsum(own["sizes"])[:-1].astype(int)
+    steps = zip(
+        np.split(own["positions"], ends), np.split(own["fitness"], ends), own["best"].tolist(),
+        own["evaluations"].tolist(), strict=True,
+    )  # fmt: skip
+    unit = next(key for key in data if key.startswith("residual_rms_")).removeprefix(
+        "residual_rms_"
+    )
+    held_out = data["held_out"]
+    bounds = np.array([one["bounds"] for one in parameters])
+    models = zip(data["models"], own["models"].tolist(), strict=True)
+    return StageResult(
+        name=name,
+        names=tuple(data["parameters"]),
+        units=(data["unit"],) * len(parameters),
+        values=np.array([one["value"] for one in parameters]),
+        lower=bounds[:, 0],
+        upper=bounds[:, 1],
+        on_bound=tuple(key for key, one in data["parameters"].items() if one["on_bound"]),
+        uncertainty=Uncertainty(
+            errors=own["errors"],
+            relative=own["relative"],
+            correlation=np.array(data["correlation"]),
+            determined=_combinations(data["determined"], own["determined"]),
+            undetermined=_combinations(data["undetermined"], own["undetermined"]),
+            noise=float(own["noise"]),
+        ),
+        sum_sentence=data["sum"] or "",
+        residual=data[f"{RESIDUAL}{unit}"],
+        residual_unit=unit,
+        fitness=data["objective"],
+        labels=tuple(one["what"] for one in data["measurements"]),
+        measured=np.array([one["measured"] for one in data["measurements"]]),
+        simulated=np.array([one["simulated"] for one in data["measurements"]]),
+        held_out_labels=tuple(one["what"] for one in held_out),
+        held_out_measured=np.array([one["measured"] for one in held_out]),
+        held_out_simulated=own["held_out"],
+        held_out_residual=float(own["held_out_residual"]),
+        history=tuple(Step(*step) for step in steps) if own["sizes"].size else (),
+        evaluations=data["evaluations"],
+        models=tuple(StageModel(one["model"], one["parameters"], *rest) for one, rest in models),
+    )
+
+
+def _combinations(data: list[dict[str, Any]], errors: Array) -> tuple[Combination, ...]:
+    return tuple(
+        Combination(tuple(one["weights"]), error, one["sentence"])
+        for one, error in zip(data, errors.tolist(), strict=True)
+    )
+
+
 def clear_earlier(directory: Path) -> None:
     """Remove the files of an earlier calibration, so that no old figure remains.
 
@@ -376,17 +526,24 @@ def draw_evidence(loaded: LoadedProblem, directory: Path) -> list[tuple[str, Pat
     """
     from softgrasp.vision.debug_figures import annotated_frame, steps_image
 
-    images = []
     for number, (mass, photo) in enumerate(loaded.photos, start=1):
-        path = _written(steps_image(photo), directory / f"photo_{number}_{1e3 * mass:g}g.png")
-        images.append((f"Photograph with {1e3 * mass:g} g", path,
-                     "From the photograph to joint points and angles."))  # fmt: skip
+        _written(steps_image(photo), directory / f"photo_{number}_{1e3 * mass:g}g.png")
     for number, (mass, track) in enumerate(loaded.tracks, start=1):
         frame = annotated_frame(track, len(track.time) - 1)
-        path = _written(frame, directory / f"film_{number}_{1e3 * mass:g}g.png")
-        images.append((f"Video of the release of {1e3 * mass:g} g", path,
-                     "The last frame, and the path of the tip until then."))  # fmt: skip
-    return images
+        _written(frame, directory / f"film_{number}_{1e3 * mass:g}g.png")
+    return evidence_in(directory)
+
+
+def evidence_in(directory: Path) -> list[tuple[str, Path, str]]:
+    """Return heading, file and caption of the images of measurements in a directory."""
+    images = []
+    for pattern, title, caption in EVIDENCE:
+        paths = directory.glob(pattern)
+        for path in sorted(paths, key=lambda path: int(path.stem.split("_")[1])):
+            mass = path.stem.split("_", 2)[2].removesuffix("g")
+            images.append((title.format(mass), path, caption))
+    overlays = directory / OVERLAYS
+    return [("Outlines", overlays, OUTLINES)] * overlays.exists() + images
 
 
 def _written(image: Image, path: Path) -> Path:

@@ -19,6 +19,7 @@ from softgrasp.cli.grasp import grasp, rerun
 from softgrasp.cli.listing import list_, new
 from softgrasp.cli.options import WRONG_INPUT, guarded
 from softgrasp.cli.plan import plan
+from softgrasp.cli.report import report
 from softgrasp.cli.sweep import sweep
 from softgrasp.cli.view import view
 from softgrasp.extensions import COMMAND_GROUPS, load
@@ -58,6 +59,11 @@ VERBS = {
         calibrate,
         "Estimate a soft finger's parameters from measurements.",
         "softgrasp calibrate paper000",
+    ),
+    "report": Verb(
+        report,
+        "Write the report of a result from its files.",
+        "softgrasp report out/demo --no-video",
     ),
     "rerun": Verb(rerun, "Repeat a result and compare it bit for bit.", "softgrasp rerun out/demo"),
     "new": Verb(new, "Write a commented template.", "softgrasp new hand my_hand"),

@@ -213,16 +213,13 @@ def _evidence_images(
     """Write images of the photographs' outlines and of the tips in the videos."""
     if not (loaded.photos or loaded.tracks):
         return []
-    from softgrasp.calibration.result import draw_evidence
+    from softgrasp.calibration.result import OVERLAYS, draw_evidence
     from softgrasp.report.calibration import Figure, draw_overlays
 
-    drawn = [Figure(*one) for one in draw_evidence(loaded, directory)]
     scaled = [one for one in loaded.photos if one[1].metres_per_px is not None]
     if scaled and "springs" in result.residual:
-        path = draw_overlays(result, scaled, directory / "overlays.png")
-        caption = "Outlines read from the photographs, and those of the calibrated finger."
-        drawn.insert(0, Figure("Outlines", path, caption))
-    return drawn
+        draw_overlays(result, scaled, directory / OVERLAYS)
+    return [Figure(*one) for one in draw_evidence(loaded, directory)]
 
 
 def _print_summary(result: AnyCalibrationResult, files: list[Path], as_json: bool) -> None:

@@ -8,6 +8,8 @@ NAMES = {
     "report.style": ("=style",),
     "report.contact_figures": ("final_poses",),
     "report.grasp_report": ("write_report",),
+    "report.saved": ("write_report_from",),
+    "report.sweep": ("write_sweep_report",),
     "report.time_series": ("overlay_objects",),
 }
 """Public names by the module that defines them; ``=name`` is the module itself."""

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from softgrasp._version import __version__
 from softgrasp.io.files import write_text
+from softgrasp.io.result import RESULT_FILE, TRAJECTORY_FILE
 from softgrasp.io.tables import with_numbers
 from softgrasp.rendering.keyframes import key_frames
 from softgrasp.rendering.overlay import Image
@@ -103,6 +104,7 @@ def write_report(
     renderer: str = "auto",
     video: bool = True,
     report: bool = True,
+    save: bool = True,
     progress: Progress | None = None,
 ) -> list[Path]:
     """Write result files, figures, video and a self-contained HTML report of a run.
@@ -113,6 +115,8 @@ def write_report(
         renderer: ``auto``, ``gl``, ``raycast``, or ``none`` for no video and no key frames.
         video: Whether to write the video.
         report: Whether to write figures and HTML report.
+        save: Whether to write ``result.json`` and ``trajectory.npz``; False where the run was read
+            from this directory.
         progress: Called with the file in progress and the completed fraction.
 
     Returns:
@@ -124,7 +128,8 @@ def write_report(
         ResultError: The directory cannot be written.
     """
     directory, update = Path(directory), progress or ignore_progress
-    written = result.save(directory)
+    numbers = [directory / RESULT_FILE, directory / TRAJECTORY_FILE]
+    written = result.save(directory) if save else numbers
     drawn: list[Future[list[Path]]] = []
     video_info = None
     # images are rendered on this thread while matplotlib draws the figures on another

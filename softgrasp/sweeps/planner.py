@@ -36,7 +36,7 @@ from softgrasp.model.arm import toward_grasp
 from softgrasp.model.placement import object_pose, on_its_table
 from softgrasp.model.retreat import HandRetreat
 from softgrasp.sweeps.parameters import scene_of_row
-from softgrasp.sweeps.run import Progress, sweep
+from softgrasp.sweeps.run import Progress, finished_sweep, sweep
 from softgrasp.sweeps.storage import PLAN as SWEEP_PLAN
 from softgrasp.sweeps.storage import plan_in
 from softgrasp.sweeps.table import COLUMNS, FAILED, TEXTS, require_pandas
@@ -147,6 +147,30 @@ def plan_grasps(
     table = ranked_table(plan, candidates, rows)
     if out is not None:
         _write(plan, table, Path(out))
+    return PlannedGrasps(plan=plan, sweep_plan=swept, table=table)
+
+
+def finished_search(directory: str | Path) -> PlannedGrasps:
+    """Read a finished search from its directory.
+
+    The poses are drawn again from the seed of the plan.
+
+    Raises:
+        ResultError: There is no search, it is not finished, or a file is damaged.
+        BackendUnavailable: pandas is not installed.
+    """
+    directory = Path(directory)
+    path = directory / PLAN
+    try:
+        plan = GraspPlan(**json.loads(path.read_text(encoding="utf-8"))["plan"])
+    except OSError as error:
+        raise ResultError(
+            f"{path}: expected the plan of a grasp search, found: {error.strerror or error}"
+        ) from error
+    except (ValueError, KeyError, TypeError, DescriptionError) as error:
+        raise ResultError(f"{path}: damaged: {error}") from error
+    swept, rows = finished_sweep(directory)
+    table = ranked_table(plan, candidates_of(plan), rows)
     return PlannedGrasps(plan=plan, sweep_plan=swept, table=table)
 
 

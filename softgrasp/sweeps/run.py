@@ -28,8 +28,15 @@ from softgrasp.sweeps.executors import (
     total_steps,
 )
 from softgrasp.sweeps.parameters import refuse_unknown_fields
-from softgrasp.sweeps.storage import SweepStore, plan_in
-from softgrasp.sweeps.table import Row, require_pandas, table_of, write_tables
+from softgrasp.sweeps.storage import SweepStore, count_finished, plan_in
+from softgrasp.sweeps.table import (
+    PARQUET,
+    Row,
+    read_tables,
+    require_pandas,
+    table_of,
+    write_tables,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -177,6 +184,25 @@ def chunked(rows: Sequence[int], workers: int, max_rows: int = CHUNK_ROWS) -> li
     """Divide rows into chunks that are computed together."""
     size = max(min(len(rows) // (workers * CHUNKS_PER_WORKER), CHUNK_ROWS, max_rows), 1)
     return [tuple(rows[start : start + size]) for start in range(0, len(rows), size)]
+
+
+def finished_sweep(directory: str | Path) -> tuple[SweepPlan, pd.DataFrame]:
+    """Read the plan and the table of a finished sweep from its directory.
+
+    Raises:
+        ResultError: There is no sweep, it is not finished, or a file is damaged.
+        BackendUnavailable: pandas is not installed.
+    """
+    require_pandas()
+    directory = Path(directory)
+    plan = plan_in(directory)
+    if not (directory / PARQUET).is_file():
+        raise ResultError(
+            f"{directory}: expected a finished sweep with {PARQUET}, found "
+            f"{count_finished(directory)} of {plan.size} rows; softgrasp sweep --resume goes on "
+            "from them, --merge merges shards"
+        )
+    return plan, read_tables(directory)
 
 
 # Shards, for array jobs of a cluster.

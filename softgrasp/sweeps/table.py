@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from softgrasp.description.sweep import SweepPlan
-from softgrasp.errors import BackendUnavailable
+from softgrasp.errors import BackendUnavailable, ResultError
 from softgrasp.io.files import atomic_path
 from softgrasp.quality.matrix_measures import smallest_singular_value
 from softgrasp.sim.result import GraspResult, HoldTest
@@ -205,6 +205,21 @@ def write_tables(table: pd.DataFrame, directory: Path) -> list[Path]:
     with atomic_path(directory / PARQUET) as path:
         table.to_parquet(path, index=False)
     return [directory / CSV, directory / PARQUET]
+
+
+def read_tables(directory: Path) -> pd.DataFrame:
+    """Read the table that ``write_tables`` wrote, with the same types.
+
+    Raises:
+        ResultError: The file is missing or damaged.
+    """
+    import pandas as pd
+
+    path = directory / PARQUET
+    try:
+        return pd.read_parquet(path)
+    except (OSError, ValueError) as error:
+        raise ResultError(f"{path}: expected the table of a sweep, found: {error}") from error
 
 
 def _kind(name: str) -> Any:

@@ -136,7 +136,7 @@ def test_a_calibration_that_is_interrupted_is_resumed(run: Run, tables: Path) ->
     assert kept > 10_000
     whole = run(*words, "--iterations", "150", "--out", str(tables / "whole"))
     assert whole.code == 0
-    for name in ("calibration.json", "finger.yaml"):
+    for name in ("calibration.json", "calibration.npz", "finger.yaml"):
         assert (out / name).read_bytes() == (tables / "whole" / name).read_bytes()
 
 
@@ -149,7 +149,7 @@ def test_nothing_of_an_earlier_calibration_stays(run: Run, tables: Path) -> None
         (tables / "out" / name).write_text("old")
     assert run(*words, *hung, "--no-report").code == 0
     names = {path.name for path in (tables / "out").iterdir()}
-    assert names == {"calibration.json", "finger.yaml", "notes.txt"}
+    assert names == {"calibration.json", "calibration.npz", "finger.yaml", "notes.txt"}
 
 
 def test_a_request_that_fails_leaves_nothing(run: Run, tables: Path) -> None:

@@ -17,12 +17,12 @@ import softgrasp as sg
 from softgrasp.description.sweep import Axis, PoseNoise, SweepPlan
 from softgrasp.sweeps import run as runs
 from softgrasp.sweeps.dataset import trajectories
-from softgrasp.sweeps.run import Shard, chunked, merge, sweep
+from softgrasp.sweeps.run import Finish, Shard, chunked, merge, sweep
 from softgrasp.sweeps.storage import JOURNAL
 from softgrasp.sweeps.table import COLUMNS, FAILED
 from tests.support.processes import are_gone, children_of
 from tests.support.scenes import pinch
-from tests.sweeps.plans import DENSITIES, plan, without_wall
+from tests.sweeps.plans import DENSITIES, dies_elsewhere, plan, without_wall
 
 pd = pytest.importorskip("pandas", reason="pandas is the extra 'sweep'")
 pytest.importorskip("pyarrow", reason="pyarrow is the extra 'sweep'")
@@ -65,6 +65,29 @@ def test_the_files_are_the_same_whatever_the_workers(
     texts = (tmp_path / "sweep.csv").read_text("utf-8").splitlines()
     assert len(texts) == 7
     assert texts[0].startswith("row,object.density,contact.friction,status,held,error,")
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_the_table_is_on_the_disk_before_the_work_that_follows(
+    workers: int, undisturbed: Any, tmp_path: Path
+) -> None:
+    seen: dict[str, Any] = {}
+
+    def work(table: Any, submit: Any) -> None:
+        seen["files"] = [(tmp_path / name).exists() for name in ("sweep.csv", "sweep.parquet")]
+        seen["table"] = without_wall(table)
+        seen["process"] = submit(os.getpid)()
+        seen["without a worker"] = submit(dies_elsewhere, os.getpid())()
+        seen["and again"] = submit(os.getpid)()
+        with pytest.raises(sg.DescriptionError):
+            submit(Shard.parse, "0/0")()
+
+    sweep(plan(), tmp_path, workers=workers, finish=Finish(work, ("no_such_module",)))
+    pd.testing.assert_frame_equal(seen["table"], without_wall(undisturbed), check_exact=True)
+    assert seen["files"] == [True, True]
+    assert (seen["process"] == os.getpid()) == (workers == 1)
+    assert seen["without a worker"] == "done here"
+    assert seen["and again"] == os.getpid()  # the pool is broken
 
 
 def test_a_sweep_goes_on_from_the_rows_it_has(

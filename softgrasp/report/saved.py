@@ -1,0 +1,142 @@
+"""Reports of results that are in a directory already, written from their files.
+
+A report depends on the files of its result alone: written later, it has the same bytes as one that
+is written with the result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from softgrasp.errors import ResultError
+from softgrasp.io.result import RESULT_FILE, TRAJECTORY_FILE
+
+Progress = Callable[[str, float], None]
+"""Called with the name of the file in progress and the completed fraction, 0 to 1."""
+MAX_NAMES = 6
+"""Maximum number of files in a message."""
+
+
+class Options(NamedTuple):
+    """How images are made; results without videos use the renderer alone, sweeps neither."""
+
+    renderer: str = "auto"
+    video: bool = True
+    progress: Progress | None = None
+
+
+class SavedResult(NamedTuple):
+    """A kind of result."""
+
+    file: str
+    """File that only a directory of this kind has."""
+    name: str
+    write: Callable[[Path, Options], list[Path]]
+    """Function that writes the report and returns its files."""
+
+
+def write_report_from(
+    directory: str | Path,
+    *,
+    renderer: str = "auto",
+    video: bool = True,
+    progress: Progress | None = None,
+) -> list[Path]:
+    """Write the report of a grasp, a calibration, a sweep or a grasp search from its files.
+
+    The files of the result stay as they are.
+
+    Args:
+        directory: Directory of the result, or the file that names its kind: ``result.json``,
+            ``calibration.json``, ``grasp_plan.json`` or ``plan.json``.
+        renderer: ``auto``, ``gl``, ``raycast``, or ``none`` for no video and no key frames.
+        video: Whether to write videos.
+        progress: Called with the file in progress and the completed fraction.
+
+    Returns:
+        The files of the report.
+
+    Raises:
+        ResultError: There is no result in the directory, it is damaged or not finished, or the
+            directory cannot be written.
+        BackendUnavailable: The requested renderer, ffmpeg or pandas is not available.
+    """
+    directory = Path(directory)
+    if directory.name in [kind.file for kind in SAVED_RESULTS]:
+        directory = directory.parent
+    return kind_in(directory).write(directory, Options(renderer, video, progress))
+
+
+def kind_in(directory: Path) -> SavedResult:
+    """Return the kind of the result in a directory.
+
+    Raises:
+        ResultError: There is none.
+    """
+    for kind in SAVED_RESULTS:
+        if (directory / kind.file).is_file():
+            return kind
+    kinds = [f"{kind.file} ({kind.name})" for kind in SAVED_RESULTS]
+    raise ResultError(
+        f"{directory}: expected a result with {', '.join(kinds[:-1])} or {kinds[-1]}, found "
+        f"{_content(directory)}"
+    )
+
+
+def _content(directory: Path) -> str:
+    """What is in a directory, in a few words."""
+    if not directory.is_dir():
+        return "another file" if directory.exists() else "no such directory"
+    inside = sorted(
+        path.parent.name for kind in SAVED_RESULTS for path in directory.glob(f"*/{kind.file}")
+    )
+    names = inside or sorted(path.name for path in directory.iterdir())
+    text = ", ".join(names[:MAX_NAMES]) + (", …" if len(names) > MAX_NAMES else "")
+    return f"results in its directories {text}" if inside else text or "nothing"
+
+
+def _write_grasp(directory: Path, options: Options) -> list[Path]:
+    from softgrasp.report.grasp_report import write_report
+    from softgrasp.sim.result_files import load_result
+
+    files = write_report(
+        load_result(directory), directory, renderer=options.renderer, video=options.video,
+        progress=options.progress, save=False,
+    )  # fmt: skip
+    return [file for file in files if file.name not in (RESULT_FILE, TRAJECTORY_FILE)]
+
+
+def _write_calibration(directory: Path, _options: Options) -> list[Path]:
+    from softgrasp.calibration.result import evidence_in, load_calibration
+    from softgrasp.report.calibration import Figure, write_calibration_report
+
+    images = [Figure(*one) for one in evidence_in(directory)]
+    return write_calibration_report(load_calibration(directory), directory, images)
+
+
+def _write_sweep(directory: Path, _options: Options) -> list[Path]:
+    from softgrasp.report.sweep import write_sweep_report
+    from softgrasp.sweeps.run import finished_sweep
+
+    return [write_sweep_report(*finished_sweep(directory), directory)]
+
+
+def _write_search(directory: Path, options: Options) -> list[Path]:
+    from softgrasp.report.planner import write_best, write_planner_report
+    from softgrasp.sweeps.planner import finished_search
+
+    planned = finished_search(directory)
+    best = write_best(planned, directory, **options._asdict())
+    report = write_planner_report(planned, directory, best, renderer=options.renderer)
+    return [report, *(one.directory for one in best)]
+
+
+SAVED_RESULTS = (
+    SavedResult("result.json", "a grasp", _write_grasp),
+    SavedResult("calibration.json", "a calibration", _write_calibration),
+    SavedResult("grasp_plan.json", "a grasp search", _write_search),
+    SavedResult("plan.json", "a sweep", _write_sweep),
+)
+"""All kinds; a grasp search comes before a sweep, because it is one as well."""

@@ -1,0 +1,106 @@
+"""``softgrasp report``: written from files, a report has the bytes of the direct one."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Run, files_in
+
+NUMBERS = {
+    "grasp": ("result.json", "trajectory.npz"),
+    "sweep": ("plan.json", "rows.jsonl", "sweep.csv", "sweep.parquet", "sweep.lock"),
+    "plan": ("grasp_plan.json", "grasps.csv", "plan.json", "rows.jsonl", "sweep.csv",
+             "sweep.parquet", "sweep.lock"),
+    "calibrate": ("calibration.json", "calibration.npz", "finger.yaml"),
+}  # fmt: skip
+"""Files that each verb writes with --no-report."""
+SHORT = ("--set", "duration=0.02")
+WORDS = {
+    "grasp": ("four_finger", "sphere", *SHORT, "--renderer", "none"),
+    # with workers, which render the images of the direct report
+    "sweep": ("four_finger", "sphere", "--density", "160,700", *SHORT, "--workers", "2"),
+    "calibrate": ("--finger", "paper000", "--hung", "hung.csv", "--method", "pso", "--particles",
+                  "4", "--iterations", "3"),
+}  # fmt: skip
+HUNG = "mass_g,q1_deg,q2_deg,q3_deg\n0,1.3,1.1,0.4\n20,4.8,4.3,1.9\n40,7.9,7.0,3.2\n"
+
+
+def without_report(directory: Path, verb: str) -> None:
+    """Leave the files that --no-report leaves."""
+    for path in directory.iterdir():
+        if path.is_dir():
+            shutil.rmtree(path)
+        elif path.name not in NUMBERS[verb]:
+            path.unlink()
+
+
+@pytest.mark.parametrize("verb", WORDS)
+def test_a_later_report_has_the_bytes_of_the_direct_one(
+    verb: str, run: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "hung.csv").write_text(HUNG)
+    ran = run(verb, *WORDS[verb], "--out", "out")
+    assert ran.code == 0, ran.err
+    directory = tmp_path / "out"
+    direct = {name: (directory / name).read_bytes() for name in files_in(directory)}
+    assert len(direct) > len(NUMBERS[verb]) + 2  # a page and figures
+    without_report(directory, verb)
+    ran = run("report", "out", "--renderer", "none", "--json")
+    assert ran.code == 0, ran.err
+    assert {name: (directory / name).read_bytes() for name in files_in(directory)} == direct
+    assert "out/report.html" in ran.json["files"]
+
+
+def test_the_page_of_a_search_is_written_from_its_files(run: Run, tmp_path: Path) -> None:
+    words = ("plan", "four_finger", "sphere", *SHORT, "--candidates", "3", "--workers", "1",
+             "--rank-by", "displacement_m", "--renderer", "none", "--out", "out")  # fmt: skip
+    assert run(*words, "--no-video").code in (0, 5)
+    direct = (tmp_path / "out" / "index.html").read_bytes()
+    without_report(tmp_path / "out", "plan")
+    ran = run("report", "out/grasp_plan.json", "--renderer", "none", "--no-video")
+    assert ran.code == 0, ran.err
+    assert (tmp_path / "out" / "index.html").read_bytes() == direct
+
+
+def test_a_directory_without_a_result_is_refused(run: Run, tmp_path: Path) -> None:
+    def refused(directory: str) -> str:
+        ran = run("report", directory)
+        assert ran.code == 2
+        assert "Traceback" not in ran.err
+        return " ".join(ran.err.split())
+
+    kinds = (
+        r"expected a result with result.json \(a grasp\), calibration.json \(a calibration\), "
+        r"grasp_plan.json \(a grasp search\) or plan.json \(a sweep\), found "
+    )
+    assert re.search(f"nowhere: {kinds}no such directory$", refused("nowhere"))
+    (tmp_path / "empty").mkdir()
+    assert re.search(f"empty: {kinds}nothing$", refused("empty"))
+    for name in "gfedcba":
+        (tmp_path / "empty" / name).write_text("")
+    assert re.search(f"empty: {kinds}a, b, c, d, e, f, …$", refused("empty"))
+    (tmp_path / "empty" / "run").mkdir()
+    (tmp_path / "empty" / "run" / "result.json").write_text("{}")
+    assert re.search(f"empty: {kinds}results in its directories run$", refused("empty"))
+    assert re.search(f"empty/a: {kinds}another file$", refused("empty/a"))
+
+
+def test_a_sweep_that_is_not_finished_is_refused(run: Run, tmp_path: Path) -> None:
+    words = ("sweep", "four_finger", "sphere", "--density", "160,700", *SHORT, "--workers", "1")
+    assert run(*words, "--no-report", "--out", "out").code == 0
+    assert sorted(files_in(tmp_path / "out")) == sorted(NUMBERS["sweep"])
+    (tmp_path / "out" / "sweep.parquet").unlink()
+    ran = run("report", "out")
+    assert ran.code == 2
+    assert (
+        "out: expected a finished sweep with sweep.parquet, found 2 of 2 rows; softgrasp sweep "
+        "--resume goes on from them"
+    ) in " ".join(ran.err.split())
+    (tmp_path / "out" / "sweep.parquet").write_text("torn")
+    ran = run("report", "out")
+    assert ran.code == 2
+    assert "out/sweep.parquet: expected the table of a sweep, found: " in ran.err
