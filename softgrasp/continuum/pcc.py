@@ -164,7 +164,7 @@ def bend_jacobian(u: ArrayLike, v: ArrayLike, length: ArrayLike) -> Array:
 
 
 def segment_inverse(position: ArrayLike) -> tuple[float, float, float]:
-    """Compute curvature [1/m], plane angle [rad] and length [m] of the arc to a position.
+    """Compute curvature [1/m], plane angle [rad] and length [m] of the arc that ends at a position.
 
     The arc leaves the origin along +z; every position except those with x = y = 0 and z ≤ 0 is the
     end of exactly one arc that bends by less than a full turn.

@@ -1,4 +1,4 @@
-"""Statics of planar fingers: rest shapes of thousands of fingers at once by Newton's method.
+"""Statics of planar fingers: equilibria of many fingers at once by Newton's method.
 
 Absolute angles of the links are sums of joint angles, and in them the potential of every weight and
 tip force is a sum of one cosine and one sine per link: gradient and second derivative need no

@@ -117,7 +117,7 @@ class Coupling(Description):
 
 
 class Pulley(Description):
-    """Pulley of a tendon in a joint."""
+    """Pulley in a joint, over which a tendon runs."""
 
     joint: JointName
     """The joint, such as ``F1_J2``."""

@@ -491,7 +491,7 @@ class SynergyIncrementClosure(Closure):
 
     @classmethod
     def rates_are_of_joints(cls) -> bool:
-        """Return False: they are rates of synergies."""
+        """Return False: ``rates`` are those of synergies."""
         return False
 
     @property
@@ -504,7 +504,7 @@ class SynergyIncrementClosure(Closure):
         return self.synergies or hand.synergies or first_synergy(hand, preset)
 
     def check(self, hand: Hand, preset: GraspPreset) -> None:
-        """Refuse synergies of another hand, and lists that have not one number per synergy."""
+        """Refuse synergies of another hand, and lists without exactly one number per synergy."""
         super().check(hand, preset)
         self.require_joints(hand)
         if self.synergies is not None:

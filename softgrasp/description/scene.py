@@ -144,7 +144,7 @@ class GraspScene(Description):
 
     @cached_property
     def closing_preset(self) -> GraspPreset:
-        """The chosen grasp, with the start of the sequence's last preshape or of the scene's."""
+        """The chosen grasp, started from the last preshape of the sequence, or of the scene."""
         shaped = [phase.preshape for phase in self.sequence if isinstance(phase, PreshapePhase)]
         return self._shaped(shaped[-1] if shaped else self.preshape)
 
@@ -196,7 +196,7 @@ class GraspScene(Description):
 
     @cached_property
     def closing_start(self) -> tuple[float, ...]:
-        """Targets from which actuators close: ``start``, or the sequence's last preshape."""
+        """Actuator targets at the start of the closure: ``start``, or those of the last preshape."""
         return tuple(command.start for command in self.actuators)
 
     @property

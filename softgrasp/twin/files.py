@@ -328,7 +328,7 @@ class TipPoints:
 
 
 def load_tip_points(path: str | Path) -> TipPoints:
-    """Load measured tips.
+    """Load measured tip positions over time from a CSV file.
 
     Raises:
         DescriptionError: The file cannot be read, has other columns, a cell is not a number, or

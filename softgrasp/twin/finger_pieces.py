@@ -353,7 +353,7 @@ def _stacked(rotations: Array, lengths: Array, ends: Array) -> Pieces:
 def chord_pieces(
     thetas: ArrayLike, phis: ArrayLike, lengths: ArrayLike, *, shorten: bool = True
 ) -> Pieces:
-    """Compute rigid pieces that lean by θ/2, like the chords of arcs.
+    """Compute rigid pieces that are rotated by θ/2 each, like the chords of arcs.
 
     With ``shorten`` they are the chords, and the tops are the ends of the arcs exactly
     (``pcc.chain_frames`` in the frame ``webster``). Without it pieces keep their length, and are

@@ -229,7 +229,7 @@ class JsonServer:
         self._clients: set[asyncio.Task[None]] = set()
 
     async def start(self) -> None:
-        """Listen; afterwards ``port`` is the actual one.
+        """Start to listen; afterwards ``port`` is the actual port number.
 
         Raises:
             ConnectionLostError: Listening on the address failed.

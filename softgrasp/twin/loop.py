@@ -281,7 +281,7 @@ class Watchdog:
 
 
 class Cycle(NamedTuple, Generic[T]):
-    """Result of one request."""
+    """One cycle at a fixed rate: its times and the result of its call."""
 
     number: int
     """Number from 0, without gaps."""

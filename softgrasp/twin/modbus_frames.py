@@ -335,7 +335,7 @@ class Access:
 
     @property
     def asks(self) -> bool:
-        """Whether there is a token."""
+        """Whether clients need a token."""
         return self._token is not None
 
     @property

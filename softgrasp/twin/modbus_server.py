@@ -367,7 +367,7 @@ def require_safe(host: str, token: str | None) -> None:
 
 
 class Session:
-    """Answer the requests of one connection.
+    """Connection of one client: read its requests and answer them.
 
     Args:
         controller: Simulated controller behind the registers.

@@ -225,7 +225,7 @@ class FitReport:
 
     @property
     def accepted(self) -> bool | None:
-        """Whether every curve is nearer to the truth than 0.4 σ; None where σ is unknown."""
+        """Whether the expected error of every curve is below 0.4 σ; None where σ is unknown."""
         errors = self.curve_errors
         if errors is None or self.sigma is None:
             return None

@@ -593,7 +593,7 @@ class PickServer:
         return self.picks
 
     def take(self, action: str, body: bytes) -> str:
-        """Measure picks and return the text.
+        """Measure the angles from picks and return the result as text.
 
         Raises:
             SoftgraspError: The picks are invalid.

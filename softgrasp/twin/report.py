@@ -203,7 +203,7 @@ def twin_words(record: TwinRecord) -> str:
 
 
 def key_numbers(record: TwinRecord) -> list[tuple[str, str]]:
-    """Return rate, latency and lateness of the loop."""
+    """Return rate, latency and delay of the loop."""
     rows = [row for row in record.rows if row["connected"]]
     if len(rows) < 2:
         return []

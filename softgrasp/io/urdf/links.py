@@ -55,7 +55,7 @@ def frame_along(axis: tuple[float, float, float]) -> Array:
 
 
 def touching(link: Link) -> tuple[LinkShape, ...]:
-    """Collision shapes of a link, or its visuals if it has none."""
+    """Return the collision shapes of a link, or its visual shapes if it has none."""
     return link.collisions or link.visuals
 
 
@@ -79,7 +79,7 @@ def total_mass(links: Sequence[Link]) -> float:
 
 
 def believable_density(robot: Robot, density: float | None) -> float | None:
-    """Density that replaces stated masses [kg/m³], or None if they are plausible.
+    """Return a density that replaces implausible masses [kg/m³]; None if masses are plausible.
 
     Args:
         robot: The hand.

@@ -172,7 +172,7 @@ def colors(robot: Element) -> dict[str, Color | None]:
 
 
 def link_tree(element: Element, directory: Path, materials: Colors) -> dict[str, Any]:
-    """Fields of a ``Link``.
+    """Parse the fields of a ``Link``.
 
     Args:
         element: The ``<link>``.

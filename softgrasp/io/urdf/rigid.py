@@ -153,7 +153,7 @@ def state_of(part: Bendable, states: States) -> BentState:
 
 
 def frames_along(part: Bendable, state: BentState, fractions: Array) -> Array:
-    """Frames at fractions of the backbone length, in its base frame, (n, 4, 4).
+    """Compute frames at fractions of the backbone length, in its base frame, (n, 4, 4).
 
     Args:
         part: The bendable, with its curvature model and frame convention.
