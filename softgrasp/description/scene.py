@@ -196,7 +196,7 @@ class GraspScene(Description):
 
     @cached_property
     def closing_start(self) -> tuple[float, ...]:
-        """Actuator targets at the start of the closure: ``start``, or those of the last preshape."""
+        """Actuator targets at the start of the closure: ``start``, or the last preshape."""
         return tuple(command.start for command in self.actuators)
 
     @property
