@@ -6,6 +6,10 @@ threshold. Its preprocessing, which makes a new surface from voxels, is off: the
 closed. Measured on the YCB pear with 2000 faces (threshold 0.03): 201.9 cm³ with and 192.5 cm³
 without it, of 191.7 cm³; the largest part has 7750 or 606 vertices. Separate pieces are cut one by
 one: where they overlap, CoACD does not terminate. Results are cached on disk by content.
+
+A scaled mesh gets the scaled parts of the unscaled one. CoACD scales a mesh to unit size first: its
+threshold is relative to the longest extent, and a uniform scale does not change the decomposition
+(measured: 1e-16 m). A scale per axis changes the proportions; see ``_within_threshold``.
 """
 
 from __future__ import annotations
@@ -19,7 +23,7 @@ import sys
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
@@ -62,11 +66,18 @@ UNREADABLE = (
 """Exceptions of numpy on a file that is not an archive, or is damaged."""
 ROUND = re.compile(r"iter (\d+) -+ waiting pool: (\d+)")
 """Log line of CoACD before each round of cuts."""
+Scale: TypeAlias = float | tuple[float, float, float]
+ROUNDING = 1e-9
+"""Relative error of extents that is ignored [–]."""
 OTHERWISE = "use `collision: hull` (hollows are filled), or name convex `parts`"
 
 
 def collision_parts(
-    shape: Mesh, solid: Solid, parts_file: Path | None, factor: NDArray[np.float64]
+    shape: Mesh,
+    solid: Solid,
+    parts_file: Path | None,
+    factor: NDArray[np.float64],
+    at_scale: Callable[[Scale], Solid],
 ) -> tuple[list[Triangles], list[str]]:
     """Make the convex parts of a mesh, in the frame of its vertices, and warnings about them.
 
@@ -76,6 +87,7 @@ def collision_parts(
         solid: Mesh, scaled [m].
         parts_file: File with convex groups.
         factor: Scale of ``parts_file``: one number, or one per axis.
+        at_scale: Function that makes the solid at another scale than that of ``shape`` [m].
 
     Raises:
         DescriptionError: ``parts`` are requested without a file, or a group is not convex.
@@ -85,10 +97,7 @@ def collision_parts(
     if kind == "parts" and parts_file is not None:
         parts = parts_from(parts_file, factor)
     elif kind == "decompose":
-        hulls = decompose(
-            solid.vertices - solid.center_of_mass, solid.faces, shape.decomposition_threshold
-        )
-        parts = [_hull(vertices + solid.center_of_mass) for vertices in hulls]
+        parts = _decomposed(shape, at_scale)
     else:
         parts = [_hull(solid.vertices)]
     return parts, [*_volume_warning(kind, parts, solid), *_position_warning(parts, solid)]
@@ -200,6 +209,37 @@ def _kind(shape: Mesh, solid: Solid, parts_file: Path | None) -> str:
     if shape.collision != "auto":
         return shape.collision
     return "hull" if solid.volume >= NEARLY_CONVEX * solid.hull_volume else "decompose"
+
+
+def _decomposed(shape: Mesh, at_scale: Callable[[Scale], Solid]) -> list[Triangles]:
+    """Decompose the unscaled mesh, and scale its parts; scales are positive, so faces stay outward.
+
+    Where a scale per axis would make concavities exceed the threshold, the mesh is decomposed in
+    its scaled proportions, and these parts are scaled to size.
+    """
+    scale = np.broadcast_to(np.asarray(shape.scale, dtype=float), 3)
+    solid = at_scale(1.0)
+    if not _within_threshold(solid, scale):
+        x, y, z = (float(f"{part:.12g}") for part in scale / scale.max())  # equal for equal ratios
+        solid, scale = at_scale((x, y, z)), scale / (x, y, z)
+    hulls = decompose(
+        solid.vertices - solid.center_of_mass, solid.faces, shape.decomposition_threshold
+    )
+    parts = [_hull(vertices + solid.center_of_mass) for vertices in hulls]
+    return [(vertices * scale, faces) for vertices, faces in parts]
+
+
+def _within_threshold(solid: Solid, scale: Array) -> bool:
+    """Whether scaled concavities relative to the extent stay at or below those of the solid.
+
+    A scale enlarges a concavity by at most its largest factor, so the longest extent of each
+    separate piece has to grow by that factor too.
+    """
+    labels = piece_labels(solid.vertices, solid.faces)
+    pieces = [solid.vertices[solid.faces[labels == label]] for label in np.unique(labels)]
+    extents = np.array([np.ptp(corners.reshape(-1, 3), axis=0) for corners in pieces])
+    required = scale.max() * extents.max(axis=1)
+    return bool((required <= (scale * extents).max(axis=1) * (1.0 + ROUNDING)).all())
 
 
 def _hull(vertices: NDArray[np.float64]) -> Triangles:

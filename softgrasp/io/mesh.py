@@ -174,7 +174,9 @@ def _body(
     solid = _solid(shape.units, shape.scale, file, _file_state)
     report_progress(f"making the collision parts of {file.name}")
     try:
-        parts, notes = collision_parts(shape, solid, parts_file, factor)
+        parts, notes = collision_parts(
+            shape, solid, parts_file, factor, lambda s: _solid(shape.units, s, file, _file_state)
+        )
     except DescriptionError as error:
         raise error.located(file=file) from error
     doubt = size_doubt(float(np.ptp(solid.vertices, axis=0).max()), shape)

@@ -19,7 +19,7 @@ from softgrasp.io import convex_decomposition
 from softgrasp.io.convex_decomposition import cache_directory, decompose
 from softgrasp.io.files import listening
 from softgrasp.io.mesh import load_mesh
-from softgrasp.io.mesh_repair import hull_of
+from softgrasp.io.mesh_repair import hull_of, signed_volume
 from tests.support.outside import outside_file
 
 needs_coacd = pytest.mark.skipif(
@@ -118,6 +118,65 @@ def test_auto_cuts_what_is_not_convex(tmp_path: Path) -> None:
     body = load_mesh(Mesh(file=str(tmp_path / "l.stl"), decomposition_threshold=0.05))
     assert len(body.parts) == 2
     assert body.warnings == ()
+
+
+@pytest.fixture
+def cuts(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Numbers of faces that CoACD gets, one per call."""
+    calls: list[int] = []
+    cut = convex_decomposition._cut
+
+    def counted(vertices: np.ndarray, faces: np.ndarray, threshold: float) -> tuple:
+        calls.append(len(faces))
+        return cut(vertices, faces, threshold)
+
+    monkeypatch.setattr(convex_decomposition, "_cut", counted)
+    return calls
+
+
+def l_mesh(directory: Path, scale: tuple[float, float, float] = (1.0, 1.0, 1.0)) -> Mesh:
+    vertices, faces = l_surface()
+    raw = trimesh.Trimesh(vertices * scale + 0.01, faces, process=False)
+    raw.export(directory / "l.obj", digits=17)
+    return Mesh(file=str(directory / "l.obj"), decomposition_threshold=0.05)
+
+
+@needs_coacd
+def test_the_parts_of_a_scaled_mesh_are_scaled_parts(tmp_path: Path, cuts: list[int]) -> None:
+    shape = l_mesh(tmp_path)
+    body = load_mesh(shape)
+    for scale in (0.5, 1.7, 1000.0, (3.0, 2.0, 0.1)):
+        scaled = load_mesh(shape.replace(scale=scale, units="mm" if scale == 1000.0 else "m"))
+        factor = np.ones(3) if scale == 1000.0 else np.broadcast_to(scale, 3)
+        for (points, faces), (big, big_faces) in zip(body.parts, scaled.parts, strict=True):
+            np.testing.assert_allclose(big, points * factor, rtol=0.0, atol=1e-12)
+            np.testing.assert_array_equal(big_faces, faces)
+            volume_ratio = signed_volume(big, big_faces) / signed_volume(points, faces)
+            assert volume_ratio == pytest.approx(np.prod(factor), rel=1e-12)
+    assert len(cuts) == 2  # once in m and once in mm
+
+
+@needs_coacd
+def test_the_parts_of_an_unscaled_mesh_are_those_of_coacd(tmp_path: Path) -> None:
+    body = load_mesh(l_mesh(tmp_path))
+    hulls = decompose(body.vertices, body.faces, 0.05)
+    for (points, _), hull in zip(body.parts, hulls, strict=True):
+        expected = hull_of(hull + body.center_of_mass).vertices - body.center_of_mass
+        np.testing.assert_array_equal(points, expected)
+
+
+@needs_coacd
+def test_a_mesh_that_gets_other_proportions_is_cut_in_these(
+    tmp_path: Path, cuts: list[int]
+) -> None:
+    shape = l_mesh(tmp_path)
+    load_mesh(shape)
+    bodies = [load_mesh(shape.replace(scale=(s, s, 6.0 * s))) for s in (1.0, 2.0, 0.3)]
+    assert len(cuts) == 2  # one per proportions
+    native = load_mesh(l_mesh(tmp_path, (1.0, 1.0, 6.0)))
+    for factor, body in zip((1.0, 2.0, 0.3), bodies, strict=True):
+        for (points, _), (expected, _) in zip(body.parts, native.parts, strict=True):
+            np.testing.assert_allclose(points, expected * factor, rtol=0.0, atol=1e-12)
 
 
 @needs_coacd
