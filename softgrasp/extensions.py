@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from softgrasp.errors import SoftgraspError
 
 BACKENDS = {
+    "reference": "softgrasp.backends.reference.backend:run_reference",
     "ode": "softgrasp.backends.webots.backend:run_in_ode",
     "webots": "softgrasp.backends.webots.backend:run_in_webots",
 }

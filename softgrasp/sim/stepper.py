@@ -469,15 +469,21 @@ class TargetBacktracking:
     the finger.
     """
 
-    def __init__(self, model: mujoco.MjModel, layout: ClosureLayout) -> None:
+    def __init__(
+        self,
+        model: mujoco.MjModel,
+        layout: ClosureLayout,
+        contacts: ContactReader | None = None,
+    ) -> None:
         """Look up constant addresses.
 
         Args:
             model: The compiled scene.
             layout: Constants of a loop whose actuators stop at a force.
+            contacts: Reads the contacts; by default those of MuJoCo.
         """
         self._model, self._layout = model, layout
-        self._contacts = ContactReader(model)
+        self._contacts = contacts or ContactReader(model)
         addresses = model.jnt_qposadr.tolist()
         self._dofs = [
             int(model.jnt_dofadr[addresses.index(address)]) if address >= 0 else -1

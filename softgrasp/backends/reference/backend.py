@@ -1,0 +1,163 @@
+"""Simulate a scene in the reference engine."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Iterator
+from functools import cached_property
+
+import scipy
+
+from softgrasp.backends.reference.dynamics import ContactDynamics
+from softgrasp.backends.reference.pairs import GeomPairs, pairs_of_scene
+from softgrasp.backends.reference.settings import ReferenceSettings
+from softgrasp.backends.reference.stepper import ReferenceStepper, TouchReader
+from softgrasp.description.arm import HandCarrier
+from softgrasp.description.scene import GraspScene
+from softgrasp.errors import BuildError
+from softgrasp.model.names import is_object
+from softgrasp.model.scene import BuiltScene, build
+from softgrasp.sim.contacts import ContactPoint, ContactReader
+from softgrasp.sim.control_state import Recording
+from softgrasp.sim.engine import Interrupted
+from softgrasp.sim.grasp_run import MAX_ROWS, ClosureRun, Progress, max_rows
+from softgrasp.sim.result import GraspResult
+from softgrasp.sim.result_builder import result_of
+from softgrasp.sim.run_record import Engine
+from softgrasp.sim.stepper import Stepper
+
+NAME = "reference"
+
+
+class ReferenceRun(ClosureRun):
+    """A running grasp in the reference engine: the closed loop of ``ClosureRun``."""
+
+    def __init__(
+        self,
+        built: BuiltScene,
+        progress: Progress | None = None,
+        settings: ReferenceSettings | None = None,
+    ) -> None:
+        """Put the scene into its start state.
+
+        Args:
+            built: The scene.
+            progress: Called with the simulated time [s] from time to time.
+            settings: Integrator and tolerances.
+
+        Raises:
+            BuildError: The scene has a feature that the engine lacks; names it.
+        """
+        self._settings = settings or ReferenceSettings()
+        require_supported(built)
+        self._pairs: GeomPairs = pairs_of_scene(built, self._settings.stick_speed)
+        super().__init__(built, progress)
+        self.engine = Engine(
+            NAME, f"scipy {scipy.__version__}", f"{self._settings.method}, adaptive",
+            built.scene.control_period,
+        )  # fmt: skip
+
+    @cached_property
+    def _dynamics(self) -> ContactDynamics:
+        moved = self.layout.dof_of_actuator
+        return ContactDynamics(self.model, self.data, self._pairs, self._settings, moved)
+
+    @cached_property
+    def _contacts(self) -> ContactReader:
+        return TouchReader(self._dynamics)
+
+    def contact_points(self) -> list[ContactPoint]:
+        """Read the contacts with objects at the end of the last control period."""
+        return self._contacts.read(self.data)
+
+    def _new_stepper(self) -> Stepper:
+        width = self.layout.force_sum.shape[1]
+        rows = min(max_rows(self.scene), MAX_ROWS)
+        recording = Recording.empty(self.model, len(self.built.bodies), width, rows)
+        reader = TouchReader(self._dynamics)
+        return ReferenceStepper(self._dynamics, self.layout, self.state, recording, reader)
+
+
+def run_reference(
+    scene: GraspScene,
+    progress: Progress | None = None,
+    quality_rate: float | None = None,
+    settings: ReferenceSettings | None = None,
+) -> GraspResult:
+    """Simulate a scene in the reference engine.
+
+    Args:
+        scene: Scene to simulate.
+        progress: Called with the simulated time [s] from time to time.
+        quality_rate: Rate of grasp quality measures, as in ``result_of``.
+        settings: Integrator, tolerances and stick speed.
+
+    Raises:
+        BuildError: The scene has a feature that the engine lacks; names it.
+        Interrupted: The user stopped the run; its result is the finished part.
+        SimulationError: The integrator cannot meet the tolerances.
+    """
+    begin = time.perf_counter()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        run = ReferenceRun(build(scene), progress, settings)
+    messages, interrupted = [str(warning.message) for warning in caught], ""
+    try:
+        run.run()
+    except KeyboardInterrupt:
+        if run.recording.rows == 0:
+            raise
+        interrupted = f"interrupted by the user at {run.now:.3f} s"
+    taken = time.perf_counter() - begin
+    result = result_of(run, messages, taken, interrupted, quality_rate)
+    if interrupted:
+        raise Interrupted(result)
+    return result
+
+
+def require_supported(built: BuiltScene) -> None:
+    """Refuse features that the engine lacks.
+
+    Raises:
+        BuildError: There is one; names it.
+    """
+    for field, found in _unsupported(built):
+        raise BuildError(f"{field}: the reference engine has no {found}")
+
+
+def _unsupported(built: BuiltScene) -> Iterator[tuple[str, str]]:
+    """Yield (field, feature) of what the engine lacks."""
+    scene, model = built.scene, built.model
+    if scene.hand.soft_fingers:
+        yield "hand.soft_fingers", "soft fingers"
+    if scene.object.elasticity is not None:
+        yield "object.elasticity", "deformable objects"
+    if isinstance(scene.arm, HandCarrier):
+        yield "arm", f"{scene.arm.kind} carriers of the hand"
+    if scene.sensors:
+        yield "sensors", "sensors"
+    if scene.success is not None and scene.success.pulls:
+        yield "success.pulls", "pull-out tests"
+    if model.neq or model.ntendon:
+        yield "hand", "coupled joints"
+    if model.dof_frictionloss.any():
+        yield "hand", "dry friction in joints"
+    joint = _passive_joint(built)
+    if joint:
+        yield "actuation", f"passive joint '{joint}' beside prescribed ones"
+
+
+def _passive_joint(built: BuiltScene) -> str:
+    """Return a joint of the hand without an actuator where joints are prescribed, else ''."""
+    model = built.model
+    if built.scene.actuation != "prescribed":
+        return ""
+    moved = {int(joint) for joint in model.actuator_trnid[:, 0]}
+    for joint in range(model.njnt):
+        body = model.body(int(model.jnt_bodyid[joint])).name
+        if joint not in moved and not is_object(body):
+            return str(model.joint(joint).name)
+    return ""
+
+
