@@ -18,6 +18,7 @@ BACKENDS = {
 }
 """Functions that simulate a scene, by the names of their engines."""
 ENGINES = {
+    "reference": "softgrasp.backends.reference.backend:ReferenceEngine",
     "webots": "softgrasp.backends.webots.backend:webots_player",
     "ode": "softgrasp.backends.webots.backend:ode_player",
 }

@@ -374,11 +374,12 @@ def _contact(name: str, model: ContactModel) -> dict[str, str]:
         "D": f"{contact.damping:.4g} N·s/m",
         "µ": f"{contact.static_friction:g}",
     }
-    if name in ENGINES:
+    softness = external_engine(name).constraint_softness if name in ENGINES else None
+    if softness is not None:
         strength = step * contact.stiffness + contact.damping
         parameters["ERP = h·K/(h·K + D)"] = f"{step * contact.stiffness / strength:.4g}"
         parameters["CFM = 1/(h·K + D)"] = f"{1.0 / strength:.4g}"
-        parameters["CFM of the world"] = f"{external_engine(name).constraint_softness:g}"
+        parameters["CFM of the world"] = f"{softness:g}"
     return parameters
 
 

@@ -42,8 +42,8 @@ class ExternalEngine(Protocol):
         """Shortest time step that it accepts [s]."""
 
     @property
-    def constraint_softness(self) -> float:
-        """Constraint force mixing (CFM) of its world [m/(N·s)]."""
+    def constraint_softness(self) -> float | None:
+        """Constraint force mixing (CFM) of its world [m/(N·s)]; None where it has none."""
 
 
 def external_engine(name: str) -> ExternalEngine:

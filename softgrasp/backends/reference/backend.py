@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 import warnings
 from collections.abc import Iterator
@@ -161,3 +162,13 @@ def _passive_joint(built: BuiltScene) -> str:
     return ""
 
 
+class ReferenceEngine:
+    """Properties of the engine for a comparison of engines."""
+
+    shortest_step = math.inf
+    """No run with another time step is of use: the integrator controls its error."""
+    constraint_softness = None
+
+    def version(self) -> str:
+        """Return the version of scipy, whose integrators the engine uses."""
+        return f"scipy {scipy.__version__}"

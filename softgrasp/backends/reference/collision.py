@@ -9,7 +9,7 @@ faces of boxes, two or three points of a cylinder on a plane or a face, else the
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import mujoco
 import numpy as np
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from softgrasp.mechanics.transforms import Array
 
 Indices = NDArray[np.int64]
+Flags = NDArray[np.bool_]
 GEOM = mujoco.mjtGeom
 PLANE, SPHERE, CAPSULE = int(GEOM.mjGEOM_PLANE), int(GEOM.mjGEOM_SPHERE), int(GEOM.mjGEOM_CAPSULE)
 CYLINDER, BOX = int(GEOM.mjGEOM_CYLINDER), int(GEOM.mjGEOM_BOX)
@@ -61,16 +62,16 @@ Kernel = Callable[[Geoms, Geoms], Points]
 
 def dot(first: Array, second: Array) -> Array:
     """Return the scalar products of rows, (n,)."""
-    return np.einsum("...i,...i->...", first, second)
+    return np.asarray(np.einsum("...i,...i->...", first, second))
 
 
 def _local(frame: Geoms, points: Array) -> Array:
     """Return points in the frames of geoms, (n, 3)."""
-    return np.einsum("nji,nj->ni", frame.rotation, points - frame.position)
+    return np.asarray(np.einsum("nji,nj->ni", frame.rotation, points - frame.position))
 
 
 def _rotated(frame: Geoms, vectors: Array) -> Array:
-    return np.einsum("nij,nj->ni", frame.rotation, vectors)
+    return np.asarray(np.einsum("nij,nj->ni", frame.rotation, vectors))
 
 
 def _world(frame: Geoms, points: Array) -> Array:
@@ -82,12 +83,15 @@ def _half(segment: Geoms) -> Array:
     return segment.rotation[:, :, 2] * segment.size[:, 1:2]
 
 
-def _joined(*parts: Points) -> Points:
-    return Points(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+def joined(*parts: Points) -> Points:
+    """Concatenate contact points."""
+    columns: Any = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return Points(*columns)
 
 
-def _selected(points: Points, kept: NDArray[np.bool_]) -> Points:
-    return Points(*(column[kept] for column in points))
+def _selected(points: Points, kept: Flags) -> Points:
+    columns: Any = (column[kept] for column in points)
+    return Points(*columns)
 
 
 # Planes
@@ -98,7 +102,7 @@ def plane_segment(plane: Geoms, segment: Geoms) -> Points:
     normal, half = plane.rotation[:, :, 2], _half(segment)
     single = not half.any()
     ends = [segment.position] if single else [segment.position - half, segment.position + half]
-    return _joined(*(_on_plane(plane, normal, end, segment.size[:, 0]) for end in ends))
+    return joined(*(_on_plane(plane, normal, end, segment.size[:, 0]) for end in ends))
 
 
 def _on_plane(plane: Geoms, normal: Array, point: Array, radius: Array | float) -> Points:
@@ -111,14 +115,14 @@ def plane_box(plane: Geoms, box: Geoms) -> Points:
     """Return all corners of boxes on planes."""
     normal = plane.rotation[:, :, 2]
     corners = [_world(box, sign * box.size) for sign in SIGNS]
-    return _joined(*(_on_plane(plane, normal, corner, 0.0) for corner in corners))
+    return joined(*(_on_plane(plane, normal, corner, 0.0) for corner in corners))
 
 
 def plane_cylinder(plane: Geoms, cylinder: Geoms) -> Points:
     """Return the lowest points of both caps, and two more on the rim of the lower one."""
     normal = plane.rotation[:, :, 2]
     points = _rim(cylinder, normal)
-    return _joined(*(_on_plane(plane, normal, point, 0.0) for point in points))
+    return joined(*(_on_plane(plane, normal, point, 0.0) for point in points))
 
 
 def _rim(cylinder: Geoms, normal: Array) -> list[Array]:
@@ -202,19 +206,15 @@ def segment_box(segment: Geoms, box: Geoms) -> Points:
     outside = np.sign(x) * np.maximum(np.abs(x) - size, 0.0)
     distance = np.linalg.norm(outside, axis=1)
     in_core = distance < TINY
-    normal = np.where(
-        in_core[:, None], along_face, outside / np.maximum(distance, TINY)[:, None]
-    )
+    normal = np.where(in_core[:, None], along_face, outside / np.maximum(distance, TINY)[:, None])
     height = np.where(in_core, sign * x[rows, face] - size[rows, face], distance)
     closest = _on_box(box, rows, x, normal, height, radius)
     if not run.any():
         return closest
     t_far = np.where(np.abs(low - t) > np.abs(high - t), low, high)
     x_far = start + t_far[:, None] * run
-    far = _on_box(
-        box, rows, x_far, along_face, sign * x_far[rows, face] - size[rows, face], radius
-    )
-    return _joined(closest, _selected(far, low < high))
+    far = _on_box(box, rows, x_far, along_face, sign * x_far[rows, face] - size[rows, face], radius)
+    return joined(closest, _selected(far, low < high))
 
 
 def _segment_in(frame: Geoms, segment: Geoms) -> tuple[Array, Array]:
@@ -248,10 +248,15 @@ def _closest_to_box(start: Array, run: Array, size: Array) -> Array:
     after = np.where(positive.any(axis=1), positive.argmax(axis=1), knots.shape[1] - 1)
     before = np.maximum(after - 1, 0)
     rows = np.arange(len(start))
-    t0, t1, g0, g1 = knots[rows, before], knots[rows, after], slope[rows, before], slope[rows, after]
+    t0, t1, g0, g1 = (
+        knots[rows, before],
+        knots[rows, after],
+        slope[rows, before],
+        slope[rows, after],
+    )
     rise = g1 - g0
     fraction = np.where(rise > 0.0, -g0 / np.where(rise > 0.0, rise, 1.0), 1.0)
-    return t0 + np.clip(fraction, 0.0, 1.0) * (t1 - t0)
+    return np.asarray(t0 + np.clip(fraction, 0.0, 1.0) * (t1 - t0))
 
 
 def _inside_faces(start: Array, run: Array, size: Array, face: Indices) -> tuple[Array, Array]:
@@ -292,10 +297,10 @@ def segment_cylinder(segment: Geoms, cylinder: Geoms) -> Points:
     for at in (t_near, t_far):
         end = start + at[:, None] * run
         ends.append(_on_box(cylinder, rows, end, upwards, sign * end[:, 2] - half, ball))
-    return _joined(_selected(closest, ~kept), *(_selected(end, kept) for end in ends))
+    return joined(_selected(closest, ~kept), *(_selected(end, kept) for end in ends))
 
 
-def _out_of_cylinder(x: Array, radius: Array, half: Array) -> tuple[Array, Array, NDArray[np.bool_]]:
+def _out_of_cylinder(x: Array, radius: Array, half: Array) -> tuple[Array, Array, Flags]:
     """Return normals (n, 3), signed distances [m] of points, and whether they are over a cap."""
     across = np.hypot(x[:, 0], x[:, 1])
     radial = np.zeros_like(x)
@@ -361,11 +366,8 @@ def _inside_disc(start: Array, run: Array, radius: Array) -> tuple[Array, Array]
 
 def cylinder_box(cylinder: Geoms, box: Geoms) -> Points:
     """Return the contact points of cylinders with faces of boxes, else with their edges."""
-    parts = [
-        _cylinder_on_box(index, cylinder, box)
-        for index in range(len(cylinder.position))
-    ]
-    return _joined(*parts)
+    parts = [_cylinder_on_box(index, cylinder, box) for index in range(len(cylinder.position))]
+    return joined(*parts)
 
 
 def _cylinder_on_box(index: int, cylinders: Geoms, boxes: Geoms) -> Points:
@@ -433,7 +435,7 @@ def _edges(box: Geoms) -> Geoms:
 
 def box_box(first: Geoms, second: Geoms) -> Points:
     """Return the corners of the overlaps of two faces, or the closest points of two edges."""
-    return _joined(*(_two_boxes(index, first, second) for index in range(len(first.position))))
+    return joined(*(_two_boxes(index, first, second) for index in range(len(first.position))))
 
 
 def _two_boxes(index: int, firsts: Geoms, seconds: Geoms) -> Points:
@@ -456,9 +458,7 @@ def _two_boxes(index: int, firsts: Geoms, seconds: Geoms) -> Points:
     return _two_faces(index, two, one, int(gaps_two.argmax()), -away, -1.0)
 
 
-def _two_edges(
-    index: int, one: Geoms, two: Geoms, axes: tuple[int, int], normal: Array
-) -> Points:
+def _two_edges(index: int, one: Geoms, two: Geoms, axes: tuple[int, int], normal: Array) -> Points:
     ends = []
     for box, axis, direction in ((one, axes[0], normal), (two, axes[1], -normal)):
         middle = np.where(box.rotation.T @ direction >= 0.0, box.size, -box.size)
@@ -473,9 +473,7 @@ def _two_edges(
     return Points(np.array([index]), middle[None], normal[None], np.array([depth]))
 
 
-def _two_faces(
-    index: int, one: Geoms, two: Geoms, face: int, away: Array, order: float
-) -> Points:
+def _two_faces(index: int, one: Geoms, two: Geoms, face: int, away: Array, order: float) -> Points:
     """Return the corners of the overlap of a face of one box with the facing one of another.
 
     Args:

@@ -32,7 +32,7 @@ from softgrasp.mechanics.transforms import Array
 METHODS: dict[str, type[OdeSolver]] = {"Radau": Radau, "RK23": RK23, "RK45": RK45, "DOP853": DOP853}
 LIMIT_RATE = 1e3
 """Natural frequency of a joint at its limit [rad/s]."""
-MARGIN = 5e-3
+MARGIN = 2e-3
 """Gap up to which pairs are evaluated within a control period [m]; it grows where that is not
 enough for the speeds."""
 MAX_STEPS = 50_000
@@ -119,17 +119,24 @@ class ContactDynamics:
             self._led_speed = led_speed
             data.qvel[self._led] = led_speed
         velocity = data.qvel[self._free].copy()
-        before = data.geom_xpos.copy()
+        before = data.geom_xpos.copy(), data.geom_xmat.copy()
         while True:
             self._active = self.pairs.near(data, margin)
             state = self._integrated(velocity, duration)
             self._evaluate(duration, state)
-            moved = np.linalg.norm(data.geom_xpos - before, axis=1).max(initial=0.0)
+            moved = self._moved(*before)
             if not moved > 0.5 * margin:
                 break
-            margin = 4.0 * float(moved)
-            data.geom_xpos[:] = before
+            margin = 4.0 * moved
+            data.geom_xpos[:], data.geom_xmat[:] = before
         data.time += duration
+
+    def _moved(self, positions: Array, rotations: Array) -> float:
+        """Return the largest displacement of a point of a geom since an earlier state [m]."""
+        data = self.data
+        shift = np.linalg.norm(data.geom_xpos - positions, axis=1)
+        rotated = np.linalg.norm(data.geom_xmat - rotations, axis=1) * self.model.geom_rbound
+        return float((shift + rotated).max(initial=0.0))
 
     def _integrated(self, velocity: Array, duration: float) -> Array:
         """Return the state after a period, (2n,)."""
@@ -143,7 +150,7 @@ class ContactDynamics:
             options["jac"] = self._slope
         if self._first_step is not None:
             options["first_step"] = min(self._first_step, duration)
-        solver = METHODS[settings.method](self._rate, 0.0, state, duration, **options)
+        solver: Any = METHODS[settings.method](self._rate, 0.0, state, duration, **options)
         for _ in range(MAX_STEPS):
             message = solver.step()
             if solver.status != "running":
@@ -195,7 +202,7 @@ class ContactDynamics:
         signs = self._signs(points.pair)
         rotations, motions = data.cdof[:, :3], data.cdof[:, 3:]
         # joint axes about the world's origin instead of the centre of mass of their tree
-        motions = motions - np.cross(rotations, data.subtree_com[self._tree_of_dof])
+        motions = motions - _crossed(rotations, data.subtree_com[self._tree_of_dof])
         at = points.point[:, None, :]
         moved = motions[None] + _crossed(rotations[None], at)
         jacobian = (signs[:, :, None] * moved).transpose(0, 2, 1)
@@ -206,7 +213,7 @@ class ContactDynamics:
         return Touch(points, law, jacobian, spin_jacobian, spin, forces)
 
     def _signs(self, pair: NDArray[np.int64]) -> Array:
-        """Return 1, −1 or 0: how each joint moves the second body of pairs or the first, (m, nv)."""
+        """Return 1 or −1 where a joint moves the second or first body of pairs, (m, nv)."""
         bodies = self.pairs.bodies[pair]
         return np.asarray(self._ancestors[bodies[:, 1]] - self._ancestors[bodies[:, 0]])
 
@@ -324,5 +331,3 @@ def _rotation_rate(rotation: Array, angular: Array) -> Array:
     factor = 1.0 / 12.0 if square < 1e-6 else (1.0 - half / np.tan(half)) / square
     crossed = _crossed(rotation, angular)
     return np.asarray(angular + 0.5 * crossed + factor * _crossed(rotation, crossed))
-
-

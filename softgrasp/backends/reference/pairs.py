@@ -26,15 +26,12 @@ from softgrasp.backends.reference.collision import (
 from softgrasp.backends.reference.contact_law import Material
 from softgrasp.description.contact import Contact
 from softgrasp.errors import BuildError
-from softgrasp.mechanics.transforms import Array
 from softgrasp.model.contact_pairs import torsion_of, with_objects, with_surroundings
 from softgrasp.model.scene import BuiltScene
 
 FRICTIONLESS, WITHOUT_SPIN, ROLLING = 1, 3, 6
 """Contact dimensions."""
-NO_POINTS = Points(
-    np.zeros(0, dtype=np.int64), np.zeros((0, 3)), np.zeros((0, 3)), np.zeros(0)
-)
+NO_POINTS = Points(np.zeros(0, dtype=np.int64), np.zeros((0, 3)), np.zeros((0, 3)), np.zeros(0))
 
 
 class Batch(NamedTuple):
@@ -47,9 +44,7 @@ class Batch(NamedTuple):
 class GeomPairs:
     """Pairs of geoms of a model with their laws; the smaller geom type is first."""
 
-    def __init__(
-        self, model: mujoco.MjModel, geoms: NDArray[np.int64], laws: Material
-    ) -> None:
+    def __init__(self, model: mujoco.MjModel, geoms: NDArray[np.int64], laws: Material) -> None:
         """Sort the geoms of each pair by type.
 
         Args:
@@ -84,6 +79,22 @@ class GeomPairs:
         return (kernel, 0, 0) if kernel is segment_segment else (kernel, one, two)
 
     def near(self, data: mujoco.MjData, margin: float) -> list[Batch]:
+        """Return the pairs that are within a margin [m], or may be."""
+        return [
+            Batch(batch.kernel, batch.pairs[kept])
+            for batch in self._within_spheres(data, margin)
+            if (kept := self._within(data, batch, margin)).any()
+        ]
+
+    def _within(self, data: mujoco.MjData, batch: Batch, margin: float) -> NDArray[np.bool_]:
+        """Whether the points of pairs are within a margin; True for a pair without points."""
+        points = self._points(data, batch)
+        far = np.zeros(len(batch.pairs), dtype=bool)
+        far[points.pair] = True
+        far[points.pair[points.depth > -margin]] = False
+        return ~far
+
+    def _within_spheres(self, data: mujoco.MjData, margin: float) -> list[Batch]:
         """Return the pairs whose bounding spheres are within a margin [m]."""
         centres = data.geom_xpos
         away = centres[self.geoms[:, 1]] - centres[self.geoms[:, 0]]
@@ -102,15 +113,18 @@ class GeomPairs:
         """Compute the contact points of pairs that overlap."""
         found = []
         for batch in batches:
-            pairs = batch.pairs
-            points = batch.kernel(*(self._frames(data, self.geoms[pairs, side]) for side in (0, 1)))
+            points = self._points(data, batch)
             on = points.depth > 0.0
             if on.any():
                 columns = (column[on] for column in points[1:])
-                found.append(Points(pairs[points.pair[on]], *columns))
+                found.append(Points(batch.pairs[points.pair[on]], *columns))
         if len(found) < 2:
             return found[0] if found else NO_POINTS
         return Points(*(np.concatenate(column) for column in zip(*found, strict=True)))
+
+    def _points(self, data: mujoco.MjData, batch: Batch) -> Points:
+        """Compute the contact points of a batch; their pairs are rows of the batch."""
+        return batch.kernel(*(self._frames(data, self.geoms[batch.pairs, side]) for side in (0, 1)))
 
     def law(self, pair: Indices) -> Material:
         """Return the contact laws of points by their pairs."""

@@ -30,7 +30,11 @@ class TouchReader(ContactReader):
         super().__init__(dynamics.model)
         self._dynamics = dynamics
 
-    def read(self, data: mujoco.MjData, bodies: Container[str] | None = None) -> list[ContactPoint]:
+    def read(
+        self,
+        data: mujoco.MjData,  # noqa: ARG002 - the dynamics have the contacts
+        bodies: Container[str] | None = None,
+    ) -> list[ContactPoint]:
         """Read the contacts with objects; see ``ContactReader.read``.
 
         Args:
@@ -55,7 +59,7 @@ class TouchReader(ContactReader):
             if self._is_object[second] and (bodies is None or self._bodies[first] in bodies)
         ]
 
-    def others(self, data: mujoco.MjData) -> list[OtherPoint]:
+    def others(self, data: mujoco.MjData) -> list[OtherPoint]:  # noqa: ARG002 - as above
         """Read contacts with surroundings and between objects; see ``ContactReader.others``."""
         found = []
         for row in self._rows():
@@ -89,7 +93,11 @@ class TouchReader(ContactReader):
         points, forces = touch.points, touch.forces
         for index, pair in enumerate(points.pair.tolist()):
             (one, two), (first, second) = pairs.geoms[pair].tolist(), pairs.bodies[pair].tolist()
-            normal, friction, slip = points.normal[index], forces.friction[index], forces.slip[index]
+            normal, friction, slip = (
+                points.normal[index],
+                forces.friction[index],
+                forces.slip[index],
+            )
             if self._rank[first] > self._rank[second]:
                 one, two, first, second = two, one, second, first
                 normal, friction, slip = -normal, -friction, -slip
