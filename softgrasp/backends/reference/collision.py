@@ -24,8 +24,13 @@ PLANE, SPHERE, CAPSULE = int(GEOM.mjGEOM_PLANE), int(GEOM.mjGEOM_SPHERE), int(GE
 CYLINDER, BOX = int(GEOM.mjGEOM_CYLINDER), int(GEOM.mjGEOM_BOX)
 TINY = 1e-12
 """Lengths [m] and squared sines [–] below which a direction is undefined."""
+FLAT = 1e-9
+"""Distance beyond an edge up to which a point counts as over the face [m]."""
 SAME = 1e-4
 """Corners of two faces closer than this are one contact point [m]."""
+OVERHANG = 2e-4
+"""Depth by which an edge of a box must be nearer to the surface of a cylinder than its face is, to
+carry the cylinder alone [m]."""
 EDGE_PREFERENCE = 1e-6
 """Depth by which the overlap along two edges must be smaller than that along a face [m]."""
 BISECTIONS = 30
@@ -200,7 +205,7 @@ def segment_box(segment: Geoms, box: Geoms) -> Points:
     along_face[rows, face] = sign
     low, high = _inside_faces(start, run, size, face)
     heights = [sign * (start + t_[:, None] * run)[rows, face] for t_ in (low, high)]
-    over_face = ((outside > 0.0).sum(axis=1) <= 1) & (low < high)
+    over_face = ((outside > FLAT).sum(axis=1) <= 1) & (low < high)
     t = np.where(over_face, np.where(heights[0] <= heights[1], low, high), t)
     x = start + t[:, None] * run
     outside = np.sign(x) * np.maximum(np.abs(x) - size, 0.0)
@@ -310,7 +315,7 @@ def _out_of_cylinder(x: Array, radius: Array, half: Array) -> tuple[Array, Array
     axial[:, 2] = np.where(x[:, 2] < 0.0, -1.0, 1.0)
     side, top = across - radius, np.abs(x[:, 2]) - half
     out = np.hypot(np.maximum(side, 0.0), np.maximum(top, 0.0))
-    at_rim = (side > 0.0) & (top > 0.0)
+    at_rim = (side > FLAT) & (top > 0.0)
     on_cap = (top > side) & ~at_rim
     rim = (radial * side[:, None] + axial * top[:, None]) / np.maximum(out, TINY)[:, None]
     normal = np.where(at_rim[:, None], rim, np.where(on_cap[:, None], axial, radial))
@@ -328,7 +333,7 @@ def _closest_to_cylinder(start: Array, run: Array, radius: Array, half: Array) -
     overlap = np.clip(np.nan_to_num(sides, nan=0.0), 0.0, 1.0).mean(axis=0)
     t = np.clip(np.where(parallel, overlap, t), 0.0, 1.0)
     x = start + t[:, None] * run
-    beside = (np.abs(x[:, 2]) <= half) & (np.hypot(x[:, 0], x[:, 1]) >= radius)
+    beside = np.abs(x[:, 2]) <= half
     if beside.all():
         return t
     rest = ~beside
@@ -389,28 +394,35 @@ def _cylinder_on_box(index: int, cylinders: Geoms, boxes: Geoms) -> Points:
     others = [axis for axis in range(3) if axis != face]
     points += [p for p in sides if (np.abs(p)[others] <= size[0, others]).all()]
     heights = np.array([sign * p[face] - size[0, face] for p in points])
-    if gaps[face] > 0.0 or (heights < 0.0).any():
-        along = np.zeros(3)
-        along[face] = sign
-        at = np.array(points).reshape(-1, 3) - 0.5 * heights.reshape(-1, 1) * along
-        world = at @ box.rotation[0].T + box.position[0]
-        count = len(points)
-        normals = np.tile(-(box.rotation[0] @ along), (count, 1))
-        return Points(np.full(count, index), world, normals, -heights)
-    return _edges_in_cylinder(index, cylinder, box)
+    inside = (np.abs(centre) + reach)[others] <= size[0, others]
+    if gaps[face] <= 0.0 and not inside.all():
+        edge = _edges_in_cylinder(index, cylinder, box)
+        on_edge = edge.depth[0] > 0.0 and -gaps[face] > edge.depth[0] + OVERHANG
+        if on_edge or not (heights < 0.0).any():
+            return edge
+    along = np.zeros(3)
+    along[face] = sign
+    at = np.array(points).reshape(-1, 3) - 0.5 * heights.reshape(-1, 1) * along
+    normals = np.tile(-(box.rotation[0] @ along), (len(points), 1))
+    world = at @ box.rotation[0].T + box.position[0]
+    return Points(np.full(len(points), index), world, normals, -heights)
 
 
 def _edges_in_cylinder(index: int, cylinder: Geoms, box: Geoms) -> Points:
-    """Return the deepest point of the edges of a box in a cylinder."""
+    """Return the deepest point of the edges of a box in a cylinder, by its side or its cap."""
     edges = _edges(box)
-    many = Geoms(*(np.repeat(column, len(edges.position), axis=0) for column in cylinder))
-    points = segment_cylinder(edges, many)
-    deepest = int(points.depth.argmax())
+    count = len(edges.position)
+    many = Geoms(*(np.repeat(column, 3 * count, axis=0) for column in cylinder))
+    start, run = _segment_in(Geoms(*(column[:count] for column in many)), edges)
+    radius, half = many.size[:count, 0], many.size[:count, 1]
+    t = np.concatenate([np.zeros(count), np.ones(count), np.zeros(count)])
+    t[2 * count :] = _closest_to_cylinder(start, run, radius, half)
+    x = np.tile(start, (3, 1)) + t[:, None] * np.tile(run, (3, 1))
+    normal, height, _ = _out_of_cylinder(x, many.size[:, 0], many.size[:, 1])
+    points = _on_box(many, np.arange(3 * count), x, normal, height, np.zeros(3 * count))
+    deepest = slice(first := int(points.depth.argmax()), first + 1)
     return Points(
-        np.array([index]),
-        points.point[deepest : deepest + 1],
-        -points.normal[deepest : deepest + 1],
-        points.depth[deepest : deepest + 1],
+        np.array([index]), points.point[deepest], -points.normal[deepest], points.depth[deepest]
     )
 
 

@@ -196,8 +196,8 @@ def _unsupported(model: mujoco.MjModel, geoms: list[int]) -> str:
     for geom, kind in zip(geoms, kinds, strict=True):
         if int(model.geom_type[geom]) not in known:
             return (
-                f"geom '{model.geom(geom).name}': expected a plane, sphere, capsule, cylinder or "
-                f"box in the reference engine, found a {kind}"
+                f"geom '{model.geom(geom).name}': expected plane, sphere, capsule, cylinder or "
+                f"box in the reference engine, found {kind}"
             )
     names = " and ".join(f"'{model.geom(geom).name}'" for geom in geoms)
     return f"geoms {names}: the reference engine has no contact of a {kinds[0]} and a {kinds[1]}"
