@@ -25,7 +25,7 @@ from examples.paper003.experiments import (
 )
 from softgrasp._version import __version__
 from softgrasp.errors import SoftgraspError
-from softgrasp.hydraulics.report import DASHES, pose_rows
+from softgrasp.hydraulics.report import pose_rows
 from softgrasp.hydraulics.run import BAND, ArmMove, ArmShapes
 from softgrasp.io.files import write_text
 from softgrasp.io.result import RESULT_FILE, read_document
@@ -201,7 +201,7 @@ POSES_HEIGHT, MOTION_HEIGHT, SPACE_HEIGHT, SMALL_HEIGHT = 5.0, 6.0, 4.2, 3.4
 MARGINS, GAPS = (0.65, 0.2, 0.5, 0.6), (0.65, 0.45)
 KEYS = 1.75
 """Room for the keys of poses [in]."""
-DASHES_OF_MODEL: dict[str, Dash] = {CHAIN: "-", LUMPED: DASHES[1]}
+DASHES_OF_MODEL: dict[str, Dash] = {CHAIN: "-", LUMPED: style.DASHES[1]}
 """Lines of the two models."""
 VIEWS = {False: ((0, 2),), True: ((0, 2), (1, 2), (0, 1))}
 """Axes of the panels of poses in the x–z plane, and in space."""
@@ -253,14 +253,18 @@ def draw_poses(run: MotionRun, path: str | Path) -> Path:
                 table.add_points(axis_name, "xz", "m", shapes.backbone[row][:, view])
             tip = shapes.ends[:, -1]
             table.add_points(f"{name} tip", "xz", "m", tip[:, view])
-            axes.plot(tip[:, 0], tip[:, 2], color=style.INK, linewidth=0.8, linestyle=DASHES[2])
+            axes.plot(
+                tip[:, 0], tip[:, 2], color=style.INK, linewidth=0.8, linestyle=style.DASHES[2]
+            )
             axes.set_title(_model_words(run, name))
         _same_part(panels)
         keys = [
             Line2D([], [], color=color, linewidth=2.0, label=f"{run.run.times[row]:.2f} s")
             for row, color in zip(rows, colors, strict=True)
         ]
-        path_line = Line2D([], [], color=style.INK, lw=0.8, ls=DASHES[2], label="way of the end")
+        path_line = Line2D(
+            [], [], color=style.INK, lw=0.8, ls=style.DASHES[2], label="way of the end"
+        )
         _pose_legend(figure, [*keys, path_line])
     return Path(path)
 
@@ -332,7 +336,9 @@ def draw_refinement(run: RefinementRun, path: str | Path) -> Path:
             )
             left.loglog(refinement.counts, off, "o-", color=color, markersize=4.0, label=name)
             angle_errors = np.degrees(np.abs(refinement.bends - refinement.limit(refinement.bends)))
-            for values, dash, part in zip(angle_errors.T, DASHES, run.arm.sections, strict=False):
+            for values, dash, part in zip(
+                angle_errors.T, style.DASHES, run.arm.sections, strict=False
+            ):
                 right.loglog(refinement.counts, values, marker="o", linestyle=dash, color=color,
                              markersize=4.0, label=f"{name}, {part.name}")  # fmt: skip
         left.set_title("end of the arm from its limit [m]")

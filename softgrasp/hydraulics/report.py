@@ -59,8 +59,6 @@ MIN_RATIO = 1e-3
 POSES = 9
 """Poses over one another."""
 MARGINS, GAPS = (0.65, 0.15, 0.5, 0.5), (0.65, 0.4)
-DASHES = ("-", (0, (5, 2)), (0, (1.5, 1.5)), (0, (6, 2, 1, 2)))
-"""Dash patterns of lines that may coincide."""
 MM = 1e3
 DEGREES = 180.0 / math.pi
 VideoProgress = Callable[[float], None]
@@ -342,7 +340,7 @@ def _lines(
     axes: Axes, table: style.Table, run: ArmRun, values: Array, names: Sequence[str], title: str
 ) -> None:
     """Draw one line per column, dashed where lines may coincide."""
-    styles = zip(values.T, names, cycle(style.SERIES), cycle(DASHES), strict=False)
+    styles = zip(values.T, names, cycle(style.SERIES), cycle(style.DASHES), strict=False)
     for line, name, color, dashes in styles:
         table.plot(axes, run.times, line, f"{name} {title}", color=color, linestyle=dashes,
                    label=name, linewidth=1.5)  # fmt: skip
@@ -398,7 +396,7 @@ def draw_tip(run: ArmRun, path: str | Path) -> Path:
                 label = f"{'xyz'[axis]} of {run.arm.sections[section].name}"
                 table.plot(
                     left, run.times, run.ends[:, section, axis], f"{label} [m]", color=color,
-                    linestyle="-" if last else DASHES[2], linewidth=1.4 if last else 1.0,
+                    linestyle="-" if last else style.DASHES[2], linewidth=1.4 if last else 1.0,
                     label=label,
                 )  # fmt: skip
         left.set_title("end of the section, base frame [m]")
@@ -437,7 +435,7 @@ def draw_poses(run: ArmRun, path: str | Path) -> Path:
                 axes.plot(ends[:, column], ends[:, 2], "o", color=color, markersize=4.0)
             tip = run.ends[:, -1]
             axes.plot(tip[:, column], tip[:, 2], color=style.INK, linewidth=0.8,
-                      linestyle=DASHES[2], label="tip path")  # fmt: skip
+                      linestyle=style.DASHES[2], label="tip path")  # fmt: skip
             axes.set_aspect("equal", adjustable="box")
             axes.set_xlabel(f"{'xy'[column]} [m]")
             axes.set_ylabel("z [m]" if column == 0 else "")

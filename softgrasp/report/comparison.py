@@ -53,8 +53,6 @@ LATE = 0.6
 
 MM = 1e3
 
-DASHES = ("-", (0, (4, 3)), (0, (1.5, 2)), (0, (6, 2, 1, 2)))
-"""Line styles of the engines, so that overlapping curves stay visible."""
 MARKERS = "os^v"
 BAND = "#f3dfa8"
 """Colour of the tolerance band."""
@@ -248,7 +246,7 @@ def _draw_tip_height(axes: Axes, table: style.Table, runs: ReleaseRuns) -> None:
         motion = runs.motion(name)
         table.plot(
             axes, motion.time, MM * motion.tip[:, 1], f"{name} height [mm]",
-            color=style.SERIES[index], ls=DASHES[index % 4], lw=1.6 if index == 0 else 1.3,
+            color=style.SERIES[index], ls=style.DASHES[index % 4], lw=1.6 if index == 0 else 1.3,
         )  # fmt: skip
         style.time_limits(axes, motion.time)
     axes.set_title(f"height of the tip after {MM * runs.release.tip_mass:g} g were released")
@@ -417,7 +415,7 @@ def draw_forces(runs: GraspRuns, path: str | Path) -> Path | None:
             force = np.maximum(result.normal_force[:, column], MIN_FORCE_SHOWN)
             table.add({"body": bodies, f"{name} at rest [N]": values})
             table.plot(right, result.time, force, f"{name} {worst} [N]", color=color, lw=1.3,
-                       ls=DASHES[index % 4])  # fmt: skip
+                       ls=style.DASHES[index % 4])  # fmt: skip
         left.set_xticks(np.arange(len(bodies)), bodies, rotation=90 if len(bodies) > 8 else 0)
         left.set_ylim(0.0, 1.1 * left.get_ylim()[1])
         left.set_title("at rest")
@@ -569,7 +567,7 @@ def engine_keys(names: Iterable[str], *, marks: bool = False) -> list[Line2D]:
         line_key(
             style.SERIES[index],
             name,
-            "" if marks else DASHES[index % 4],
+            "" if marks else style.DASHES[index % 4],
             1.4,
             MARKERS[index % 4] if marks else "",
             filled=index == 0,

@@ -14,7 +14,6 @@ import textwrap
 from collections.abc import Callable, Sequence
 from itertools import cycle
 from pathlib import Path
-from textwrap import fill
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -57,8 +56,6 @@ if TYPE_CHECKING:
 
 ROW_HEIGHT, PANEL_HEIGHT, PALM_GAP = 1.15, 0.85, 0.25
 """Height of a row with its title, of its panel, and gap above the palm rows [in]."""
-FOOTER_WIDTH, FOOTER_HEIGHT = 170, 0.16
-"""Characters in a line of the footer, and its height [in]."""
 LONG_TITLE = 10
 """Characters of a title beside which only the short annotation fits."""
 MAX_EDGES = 20
@@ -105,7 +102,7 @@ SHORTER = {"first contact": "first", "last established": "last", "contact lost":
 def draw_contacts(result: GraspResult, path: str | Path) -> Path:
     """Draw contact state and normal force of each body: one row per finger, one column per phalanx.
 
-    Bodies that never touched the object are listed below the panels. The palm has a separate row.
+    Bodies that never touched the object have no panel. The palm has a separate row.
 
     Args:
         result: The run.
@@ -117,28 +114,25 @@ def draw_contacts(result: GraspResult, path: str | Path) -> Path:
     touched = {one.body for one in result.contacts if one.first_touch_s is not None}
     cells, palm = _cells(result, touched), [one for one in _palms(result) if one in touched]
     rows, columns = (1 + max((cell[k] for cell in cells), default=-1) for k in range(2))
-    lines = fill(_untouched(result, touched), FOOTER_WIDTH)
-    footer = FOOTER_HEIGHT * (lines.count("\n") + 1) if lines else 0.0
     bar_height = PHASE_BAR_HEIGHT if has_phases(result) else 0.0
     below = len(palm) * (ROW_HEIGHT + PALM_GAP)
     height = max(ROW_HEIGHT * rows + below - (0.0 if rows else PALM_GAP), ROW_HEIGHT)
-    height += 0.75 + bar_height + footer
+    height += 0.75 + bar_height
     with style.figure(path, height) as (figure, table):
         table.add(sampled(_contact_columns(result)))
         if has_phases(result):
             draw_phase_bar(figure, result)
         if cells:
-            margins = (0.6, 0.1, 0.5 + footer + below, 0.55 + bar_height)
+            margins = (0.6, 0.1, 0.5 + below, 0.55 + bar_height)
             _draw_fingers(
                 result, figure, cells, style.panels(figure, rows, columns, margins=margins)
             )
         for index, body in enumerate(reversed(palm)):
-            at = 0.5 + footer + index * (ROW_HEIGHT + PALM_GAP)
-            _draw_body(_full_width_panel(figure, at), result, body, short=False)
+            at = 0.5 + index * (ROW_HEIGHT + PALM_GAP)
+            _draw_body(_full_width_panel(figure, at), result, body, columns=1)
         if not touched:
-            _draw_empty(_full_width_panel(figure, 0.5 + footer), result)
-        style.edge_labels(figure, y="normal force [N]", above=footer)
-        figure.text(0.06, 0.06 / height, lines, fontsize=7, color=style.MUTED, va="bottom")
+            _draw_empty(_full_width_panel(figure, 0.5), result)
+        style.edge_labels(figure, y="normal force [N]")
         style.legend(figure, _legend_entries(result))
     return Path(path)
 
@@ -183,15 +177,6 @@ def _palms(result: GraspResult) -> list[str]:
     return [contact.body for contact in result.contacts if not contact.finger]
 
 
-def _untouched(result: GraspResult, touched: set[str]) -> str:
-    """Footer that lists the bodies without a panel."""
-    rest = [body_label(one) for one in result.contacts if one.body not in touched]
-    soft = {digit.name for digit in result.scene.hand.soft_fingers}
-    if soft or not rest:  # most links of a soft finger never touch
-        return ""
-    return f"Never touched: {', '.join(rest)}."
-
-
 def _draw_fingers(
     result: GraspResult, figure: Figure, cells: dict[tuple[int, int], str], grid: GridSpec
 ) -> None:
@@ -201,10 +186,10 @@ def _draw_fingers(
         lowest = i == max(row for row, column in cells if column == j)
         leftmost = j == min(column for row, column in cells if row == i)
         shared.tick_params(labelbottom=lowest, labelleft=leftmost)
-        _draw_body(shared, result, body, short=grid.ncols > 3)
+        _draw_body(shared, result, body, columns=grid.ncols)
 
 
-def _draw_body(axes: Axes, result: GraspResult, body: str, *, short: bool) -> None:
+def _draw_body(axes: Axes, result: GraspResult, body: str, *, columns: int) -> None:
     which = column(result.contact_bodies, body)
     contact, force = result.contact_of(body), result.normal_force[:, which]
     if has_phases(result):
@@ -226,7 +211,8 @@ def _draw_body(axes: Axes, result: GraspResult, body: str, *, short: bool) -> No
     axes.set_ylim(0.0, _top(result, bodies))
     title = body_label(contact)
     axes.set_title(title)
-    style.annotate(axes, _contact_annotation(contact, short or len(title) > LONG_TITLE))
+    short = columns > 3 or (columns > 1 and len(title) > LONG_TITLE)
+    style.annotate(axes, _contact_annotation(contact, short))
     if force.max() > axes.get_ylim()[1]:
         _annotate_peak(axes, result, float(result.time[force.argmax()]), float(force.max()))
 
@@ -521,7 +507,7 @@ def _draw_map(axes: Axes, reading: SensorReading, scale: Normalize) -> None:
         if abs(force) > 0.05 * largest and abs(force) >= 0.005:
             dark = force > 0.55 * (scale.vmax or 1.0)
             axes.text(
-                taxel_column, row, f"{force:.2f}", ha="center", va="center", fontsize=6,
+                taxel_column, row, f"{force:.3g}", ha="center", va="center", fontsize=6,
                 color="white" if dark else style.INK,
             )  # fmt: skip
 
@@ -540,8 +526,8 @@ def draw_pulls(result: GraspResult, path: str | Path) -> Path:
     """
     assert result.hold is not None  # there are pulls
     pulls = result.hold.pulls
-    with style.figure(path, 3.4) as (figure, table):
-        grid = style.panels(figure, 1, 1, margins=(0.75, 0.1, 0.55, 0.55), gaps=(0.0, 0.0))
+    with style.figure(path, 3.2) as (figure, table):
+        grid = style.panels(figure, 1, 1, margins=(0.75, 0.1, 0.55, 0.3), gaps=(0.0, 0.0))
         axes = figure.add_subplot(grid[0])
         # a wrist yields to the pull
         position = _in_palm(result) if result.scene.on_wrist else result.object_position
@@ -681,7 +667,7 @@ def final_poses(
         BackendUnavailable: The requested renderer is not available.
         ResultError: The file cannot be written.
     """
-    images = final_images(results, renderer=renderer, one_viewpoint=one_viewpoint)
+    images = final_images(results, renderer=renderer, one_viewpoint=one_viewpoint, size=SIZE)
     return draw_final_images(results, images, labels, path, captions)
 
 

@@ -422,7 +422,7 @@ def plan_rows(planned: PlannedGrasps) -> list[tuple[str, str]]:
         ("Moved body", poses.moves),
         ("Seed", str(plan.seed)),
         ("Ranked by", f"{plan.rank_by}, {end} first"),
-        ("Ends", ends),
+        ("Outcomes", ends),
         ("Pulled back", back),
     ]
     if plan.preshapes:
@@ -439,7 +439,7 @@ def ranked_rows(
     plan, drift = planned.plan, drift_of(planned)
     passed = {one.row: short_verdict(one.result) for one in best}
     heads = ["Rank", "Candidate", plan.rank_by, *([TEST] if passed else []), drift.short,
-             "Contacts", "Direction", "Roll [°]", "Offset [mm]", "Back [mm]"]  # fmt: skip
+             "Contacts", "Direction", "Roll [°]", "Offset [mm]", "Pulled back [mm]"]  # fmt: skip
     heads += ["Preshape"] if plan.preshapes else []
     rows = []
     for _, row in planned.table.head(count).iterrows():

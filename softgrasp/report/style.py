@@ -45,6 +45,9 @@ AXES_COLORS = ("#c8452f", "#2f8f4e", "#2b62b5")
 SERIES = ("#4c78a8", "#e4862f", "#3f9d63", "#c24a5b", "#8567b0", "#8c6d4f", "#3aa5b5", "#6b7480")
 """Colours of runs, engines or values that are compared."""
 
+DASHES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1.5, 1.5)), (0, (6, 2, 1, 2)))
+"""Dash patterns of lines that may coincide."""
+
 _RC: dict[Any, Any] = {
     "axes.edgecolor": MUTED,
     "axes.labelcolor": INK,
@@ -199,10 +202,10 @@ def legend(figure: Figure, handles: Sequence[Artist], columns: int = 6) -> None:
     )
 
 
-def edge_labels(figure: Figure, *, x: str = "time [s]", y: str = "", above: float = 0.0) -> None:
-    """Label the axes that all panels share; ``above`` raises the x label [in]."""
+def edge_labels(figure: Figure, *, x: str = "time [s]", y: str = "") -> None:
+    """Label the axes that all panels share."""
     width, height = figure.get_size_inches().tolist()
-    figure.text(0.5, (0.08 + above) / height, x, ha="center", va="bottom")
+    figure.text(0.5, 0.08 / height, x, ha="center", va="bottom")
     figure.text(0.08 / width, 0.5, y, ha="left", va="center", rotation="vertical")
 
 

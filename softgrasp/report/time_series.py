@@ -248,9 +248,12 @@ def _draw_run(
     touches = [event.time_s for event in result.events if event.kind == "touching"]
     if touches:
         axes.axvline(touches[0], color=style.MUTED, lw=0.9, ls=":")
-        near = result.hold is not None and result.hold.start_s - touches[0] < WORD * result.time[-1]
-        height = 0.09 if has_phases(result) else 0.985
-        _annotate(axes, touches[0], "first contact", height=height, before=near)
+        if has_phases(result):  # their names are at the top
+            _annotate(axes, touches[0], "first contact", height=0.09)
+        else:
+            width = WORD * result.time[-1]
+            near = result.hold is not None and result.hold.start_s - touches[0] < width
+            _annotate(axes, touches[0], "first contact", before=near)
 
 
 def _last_row(result: GraspResult) -> int:

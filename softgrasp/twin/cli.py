@@ -79,10 +79,10 @@ def run_twin_demo(directory: Path, *, renderer: str, video: bool, report: bool, 
 def _clear_earlier_twin_files(directory: Path) -> None:
     """Remove the record of an earlier demonstration; other directories are not changed."""
     from softgrasp.twin.record import JOURNAL, TABLE, TWIN_FILE
-    from softgrasp.twin.report import IMAGE, PACE, PRESSURE, REPORT, TIPS, VIDEO
+    from softgrasp.twin.report import IMAGE, PRESSURE, REPORT, TIMING, TIPS, VIDEO
 
     if (directory / TWIN_FILE).is_file():
-        figures = [directory / name for name in (PRESSURE, TIPS, PACE)]
+        figures = [directory / name for name in (PRESSURE, TIPS, TIMING)]
         written = [directory / name for name in (TWIN_FILE, JOURNAL, TABLE, REPORT, IMAGE, VIDEO)]
         for path in [*written, *figures, *(figure.with_suffix(".csv") for figure in figures)]:
             path.unlink(missing_ok=True)

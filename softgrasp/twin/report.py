@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-REPORT, IMAGE, VIDEO, PRESSURE, TIPS, PACE = (
-    "report.html", "twin.png", "twin.mp4", "pressure.png", "tips.png", "pace.png",
+REPORT, IMAGE, VIDEO, PRESSURE, TIPS, TIMING = (
+    "report.html", "twin.png", "twin.mp4", "pressure.png", "tips.png", "timing.png",
 )  # fmt: skip
 MAX_EVENTS = 200
 """Largest number of events in the report; all are in the record."""
@@ -140,7 +140,7 @@ def write_twin_report(
         else [
             ("Pressure and curvature", draw_pressures(record.rows, directory / PRESSURE)),
             ("Tips", draw_tips(record.rows, directory / TIPS)),
-            ("Pace of the loop", draw_pace(record.rows, directory / PACE)),
+            ("Timing of the loop", draw_timing(record.rows, directory / TIMING)),
         ]
     )
     html = templates().get_template("twin.html.j2").render(
@@ -190,7 +190,7 @@ def twin_words(record: TwinRecord) -> str:
     pressure = column(rows, "pressure")
     if np.isfinite(pressure).any():
         text += (
-            f" The pressure went from {signed(KPA * np.nanmin(pressure), 1)} to "
+            f" Pressure from {signed(KPA * np.nanmin(pressure), 1)} to "
             f"{signed(KPA * np.nanmax(pressure), 1)} kPa."
         )
     missed = sum(int(row["missed"]) for row in rows)
@@ -210,10 +210,10 @@ def key_numbers(record: TwinRecord) -> list[tuple[str, str]]:
     latency, lateness = (1e3 * column(rows, name) for name in ("latency", "lateness"))
     rate = (len(record.rows) - 1) / max(record.rows[-1]["time"] - record.rows[0]["time"], 1e-9)
     return [
-        ("cycles per second", f"{rate:.1f} of {record.twin.rate:g}"),
-        ("answer", f"median {np.median(latency):.1f} ms, 99 % within "
+        ("Cycles per second", f"{rate:.1f} of {record.twin.rate:g}"),
+        ("Answer time", f"median {np.median(latency):.1f} ms, 99 % within "
          f"{np.percentile(latency, 99):.1f} ms"),
-        ("cycle late by", f"median {np.median(lateness):.2f} ms, 99 % within "
+        ("Lateness of a cycle", f"median {np.median(lateness):.2f} ms, 99 % within "
          f"{np.percentile(lateness, 99):.1f} ms"),
     ]  # fmt: skip
 
@@ -278,9 +278,10 @@ def draw_tips(rows: Rows, path: Path) -> Path:
         for axis, color in zip("xyz", style.AXES_COLORS, strict=True):
             values = column(rows, f"tip1_{axis}")
             table.plot(panels[0], time, values, f"tip 1 {axis} [m]", color=color, label=axis)
-        panels[0].set_title("tip of finger 1, base of the robot [m]")
+        panels[0].set_title("tip of finger 1, base frame of the robot [m]")
         if settled:
-            for number, color in zip(_fingers(rows), cycle(style.SERIES), strict=False):
+            styles = zip(_fingers(rows), cycle(style.SERIES), cycle(style.DASHES), strict=False)
+            for number, color, dashes in styles:
                 away = [
                     column(rows, f"settled_tip{number}_{axis}")
                     - column(rows, f"tip{number}_{axis}")
@@ -288,8 +289,9 @@ def draw_tips(rows: Rows, path: Path) -> Path:
                 ]
                 gap = 1e3 * np.linalg.norm(away, axis=0)
                 name = f"finger {number} tip distance [mm]"
-                table.plot(panels[1], time, gap, name, color=color, label=f"finger {number}")
-            panels[1].set_title("tip in MuJoCo from that of the arcs [mm]")
+                table.plot(panels[1], time, gap, name, color=color, ls=dashes,
+                           label=f"finger {number}")  # fmt: skip
+            panels[1].set_title("distance of the tip in MuJoCo from the arcs [mm]")
         _finish(figure, panels, time)
     return path
 
@@ -299,7 +301,7 @@ def _fingers(rows: Rows) -> list[int]:
     return sorted({int(key[len("settled_tip") :].split("_")[0]) for key in keys})
 
 
-def draw_pace(rows: Rows, path: Path) -> Path:
+def draw_timing(rows: Rows, path: Path) -> Path:
     """Draw the latency of answers and the lateness of cycles.
 
     Raises:
@@ -309,7 +311,10 @@ def draw_pace(rows: Rows, path: Path) -> Path:
     with style.figure(path, HEIGHT) as (figure, table):
         grid = style.panels(figure, 1, 2, margins=MARGINS, gaps=GAPS)
         left, right = figure.add_subplot(grid[0, 0]), figure.add_subplot(grid[0, 1])
-        styles = (("latency", "answer of the controller", 0), ("lateness", "cycle begins late", 1))
+        styles = (
+            ("latency", "answer time of the controller", 0),
+            ("lateness", "lateness of a cycle", 1),
+        )
         for name, label, color in styles:
             values = 1e3 * column(rows, name)
             table.plot(left, time, values, f"{name} [ms]", ls="", marker=".", markersize=2.5,

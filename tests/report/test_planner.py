@@ -86,7 +86,7 @@ def test_the_sentences_say_what_the_numbers_say(mixed: PlannedGrasps) -> None:
         "9 of 12 hand poses ended with the hand closed on the object; the best by "
         "quality_min_singular is candidate 0 with 2."
     )
-    assert dict(plan_rows(mixed))["Ends"] == "9 CLOSED, 1 EJECTED, 1 NO_CONTACT, 1 FAILED"
+    assert dict(plan_rows(mixed))["Outcomes"] == "9 CLOSED, 1 EJECTED, 1 NO_CONTACT, 1 FAILED"
 
 
 def test_only_ranked_grasps_stand_in_the_table(mixed: PlannedGrasps) -> None:

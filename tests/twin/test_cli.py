@@ -69,7 +69,7 @@ def test_a_run_writes_record_figures_and_page(record: Path) -> None:
     names = {path.name for path in record.iterdir()}
     assert names == {
         "twin.json", "record.parquet", "twin.png", "pressure.png", "pressure.csv", "tips.png",
-        "tips.csv", "pace.png", "pace.csv", "report.html",
+        "tips.csv", "timing.png", "timing.csv", "report.html",
     }  # fmt: skip
     page = (record / "report.html").read_text()
     assert "Record of the twin" in page
@@ -82,7 +82,7 @@ def test_a_replay_renders_the_same_image_bit_for_bit(
     done = run("twin", "replay", record, "--renderer", "raycast", "--out", tmp_path, "--json")
     assert done.code == 0
     assert 2 < done.json["cycles"] <= 51  # a busy machine misses some
-    assert "The pressure went from" in done.json["words"]
+    assert "Pressure from" in done.json["words"]
     assert (tmp_path / "twin.png").read_bytes() == (record / "twin.png").read_bytes()
     early = tmp_path / "early"
     words = ("--at", "0.1", "--renderer", "raycast", "--out", early)
