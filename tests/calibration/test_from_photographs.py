@@ -73,7 +73,7 @@ def test_measurements_are_drawn(loaded: LoadedProblem, tmp_path: Path) -> None:
             assert np.asarray(image).std() > 10.0
 
 
-def test_a_video_that_is_too_short_is_reported(loaded: LoadedProblem, tmp_path: Path) -> None:
+def test_a_video_that_is_too_short_is_reported(tmp_path: Path) -> None:
     video = SyntheticVideo(sg.soft.move_finger(FINGER, 0.15, start_angles=0.1), width=320)
     write_video(tmp_path / "videos" / "20g.avi", video.frames(), video.frame_rate)
     path = tmp_path / "problem.yaml"

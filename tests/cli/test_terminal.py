@@ -98,7 +98,7 @@ def test_a_bar_in_a_terminal_reports_time_left(monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.parametrize(
-    ("typed", "offered"), [("cross", "crosscheck"), ("do", "doctor"), ("grasp --bac", "--backend")]
+    ("typed", "offered"), [("cross", "crosscheck"), ("grasp --bac", "--backend")]
 )
 def test_a_shell_completes_verbs_and_options(typed: str, offered: str, tmp_path: Path) -> None:
     words = f"softgrasp {typed}"

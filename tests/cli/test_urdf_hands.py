@@ -3,34 +3,26 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.conftest import Run
 from tests.support.robots import written
 from tests.support.urdf_hands import BODY, BOX, GRIPPER, REAL, real_hand
 
 
-def softgrasp(*words: str | Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "softgrasp", *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
-
-
-def closed(hand: Path, obj: str, directory: Path, *words: str) -> dict[str, Any]:
-    run = softgrasp(
-        *("grasp", hand, obj, "--hold", "--no-video", "--no-report", "--json"),
-        *("--out", directory, *words),
-    )
-    assert run.returncode == 0, run.stderr
+def closed(run: Run, hand: Path, obj: str, directory: Path) -> dict[str, Any]:
+    words = ("--hold", "--no-video", "--no-report", "--json", "--out", directory)
+    ran = run("grasp", hand, obj, *words)
+    assert ran.code == 0, ran.err
     result: dict[str, Any] = json.loads((directory / "result.json").read_text(encoding="utf-8"))
     return result
 
 
-def test_a_urdf_is_all_it_takes(tmp_path: Path) -> None:
-    result = closed(written(tmp_path, GRIPPER, "hand.urdf"), "sphere", tmp_path / "out")
+def test_a_urdf_is_all_it_takes(run: Run, tmp_path: Path) -> None:
+    result = closed(run, written(tmp_path, GRIPPER, "hand.urdf"), "sphere", tmp_path / "out")
     assert (result["status"], result["held"]) == ("CLOSED", True)
     assert {contact["finger"] for contact in result["contacts"]} >= {"left", "right"}
 
@@ -38,8 +30,8 @@ def test_a_urdf_is_all_it_takes(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("obj", ["sphere", "strawberry", "mug"])
 @pytest.mark.parametrize("name", REAL)
-def test_real_hands_hold_what_they_close_on(name: str, obj: str, tmp_path: Path) -> None:
-    result = closed(real_hand(name), obj, tmp_path / "out")
+def test_real_hands_hold_what_they_close_on(name: str, obj: str, run: Run, tmp_path: Path) -> None:
+    result = closed(run, real_hand(name), obj, tmp_path / "out")
     assert (result["status"], result["held"]) == ("CLOSED", True)
     normals = [contact["normal"] for contact in result["contacts"] if contact["normal"]]
     against = min(
@@ -49,21 +41,21 @@ def test_real_hands_hold_what_they_close_on(name: str, obj: str, tmp_path: Path)
 
 
 @pytest.mark.slow
-def test_check_prints_properties_and_problems(tmp_path: Path) -> None:
-    run = softgrasp("check", written(tmp_path, GRIPPER, "hand.urdf"), "--json")
-    assert run.returncode == 0, run.stdout
-    result = json.loads(run.stdout)
+def test_check_prints_properties_and_problems(run: Run, tmp_path: Path) -> None:
+    ran = run("check", written(tmp_path, GRIPPER, "hand.urdf"), "--json")
+    assert ran.code == 0, ran.out
+    result = ran.json
     assert result["kind"] == "robot"
     assert [finger["name"] for finger in result["fingers"]] == ["left", "right"]
     assert len(result["grasps"]["power"]["center_m"]) == 3
     assert len(result["grasps"]["power"]["rates"]) == 4
 
 
-def test_a_bad_file_is_one_sentence(tmp_path: Path) -> None:
+def test_a_bad_file_is_one_sentence(run: Run, tmp_path: Path) -> None:
     path = written(tmp_path, GRIPPER.replace(BODY + BOX, BOX, 1), "hand.urdf")
-    run = softgrasp("grasp", path, "sphere", "--out", tmp_path / "out")
-    assert run.returncode == 2
-    assert run.stderr.strip() == (
+    ran = run("grasp", path, "sphere", "--out", tmp_path / "out")
+    assert ran.code == 2
+    assert ran.err.strip() == (
         f"softgrasp: error: {path}:3: link 'left_near': expected an <inertial>, as the link moves, "
         "found none; a YAML file with `model:` can set a density [kg/m³] for all links"
     )
