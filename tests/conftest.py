@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,9 +12,39 @@ import pytest
 from hypothesis import settings
 
 from softgrasp.cli import main
+from softgrasp.description.hand import Hand
+from softgrasp.io.urdf import hand as urdf_hand
 
 settings.register_profile("softgrasp", deadline=None, derandomize=True)
 settings.load_profile("softgrasp")
+
+
+# --------------------
+# Grasps of one hand are synthesized once: it is a pure function, and most of the time of a URDF.
+
+
+@pytest.fixture(autouse=True, scope="session")
+def synthesized_once() -> Iterator[None]:
+    """Keep the grasps synthesized for a hand for the further tests that load the same hand."""
+    kept: dict[tuple[object, ...], Hand] = {}
+    synthesize = urdf_hand.with_synthesized_grasps
+
+    def from_memory(hand: Hand, fastest: Mapping[str, float]) -> Hand:
+        key = (hand.model_dump_json(), *sorted(fastest.items()))
+        if key in kept:
+            return kept[key]
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            result = synthesize(hand, fastest)
+        for warning in caught:
+            warnings.warn_explicit(warning.message, None, warning.filename, warning.lineno)
+        if not caught:
+            kept[key] = result
+        return result
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(urdf_hand, "with_synthesized_grasps", from_memory)
+        yield
 
 
 # --------------------
