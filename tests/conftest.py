@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -14,6 +15,7 @@ from hypothesis import settings
 from softgrasp.cli import main
 from softgrasp.description.hand import Hand
 from softgrasp.io.urdf import hand as urdf_hand
+from softgrasp.report import style
 
 settings.register_profile("softgrasp", deadline=None, derandomize=True)
 settings.load_profile("softgrasp")
@@ -44,6 +46,15 @@ def synthesized_once() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(urdf_hand, "with_synthesized_grasps", from_memory)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def coarse_figures() -> Iterator[None]:
+    """Draw figures with few pixels; test_grasp_report asserts how many they have for users."""
+    with pytest.MonkeyPatch.context() as patch:
+        if "SOFTGRASP_WRITE_DOCS" not in os.environ:
+            patch.setattr(style, "DPI", 60)
         yield
 
 

@@ -38,7 +38,17 @@ def test_it_is_kept_without_outputs_and_magics(path: Path) -> None:
             assert not [line for line in cell["source"] if line.startswith(("%", "!"))]
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+SLOW = "03_sweep_and_quality"
+"""Its sweep and its measures are those of docs/quality.md and of tests/sweeps."""
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param(path, id=path.stem, marks=pytest.mark.slow if path.stem == SLOW else ())
+        for path in NOTEBOOKS
+    ],
+)
 def test_its_code_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import matplotlib.pyplot as plt
 

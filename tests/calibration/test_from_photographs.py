@@ -14,6 +14,7 @@ import softgrasp as sg
 from softgrasp.calibration.calibrate import calibrate
 from softgrasp.calibration.files import LoadedProblem, load_problem
 from softgrasp.calibration.result import draw_evidence
+from softgrasp.report import style
 from softgrasp.report.calibration import _move_outline, draw_overlays
 from softgrasp.vision.synthetic_photos import synthetic_photo
 from tests.calibration.problems import FINGER
@@ -102,4 +103,4 @@ def test_an_outline_moved_to_another_weight_is_the_measured_one(
     assert np.percentile(cKDTree(bent.outline.points).query(unloaded.outline.points)[0], 95) > 50.0
     path = draw_overlays(result, loaded.photos, tmp_path / "overlays.png")
     with Image.open(path) as image:
-        assert image.width == 3000
+        assert image.width == 10 * style.DPI

@@ -399,7 +399,9 @@ def test_the_example_in_the_help_runs(verb: str, run: Run, tmp_path: Path) -> No
         sg.simulate(pinch(duration=0.02)).save(tmp_path / "out" / "demo")
     words = shlex.split(VERBS[verb].example)[1:]
     few = ("--candidates", "2", "--workers", "1")
+    brief = ("--set", "duration=0.02")
     extra = {"demo": QUICK, "grasp": QUICK, "plan": (*QUICK, *few), "bench": ("--rounds", "1")}
+    extra["sweep"] = brief
     assert run(*words, *extra.get(verb, ())).code == 0
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 
 import mujoco
@@ -20,11 +21,19 @@ from tests.support.outside import outside_file
 TEXTS = {"tendon": TENDON, "motors": MOTORS, "wrist": WRIST, "loop": LOOP}
 
 
-@pytest.fixture(params=[*TEXTS, "allegro"])
-def file(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+@pytest.fixture(scope="module", params=[*TEXTS, "allegro"])
+def file(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     if request.param == "allegro":
         return outside_file(ALLEGRO)
-    return written(tmp_path, TEXTS[request.param])
+    return written(tmp_path_factory.mktemp(request.param), TEXTS[request.param])
+
+
+@pytest.fixture(scope="module")
+def hand(file: Path) -> sg.Hand:
+    """The hand of a file, with synthesized grasps."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", sg.SoftgraspWarning)
+        return sg.load_hand(file)
 
 
 def scene_of(hand: sg.Hand, **changes: object) -> sg.GraspScene:
@@ -38,8 +47,7 @@ def own_joints(own: mujoco.MjModel) -> list[int]:
 
 
 @pytest.mark.filterwarnings("ignore::softgrasp.SoftgraspWarning")
-def test_body_poses_are_those_of_the_file(file: Path) -> None:
-    hand = sg.load_hand(file)
+def test_body_poses_are_those_of_the_file(file: Path, hand: sg.Hand) -> None:
     prefix = hand.model.prefix
     own, built = mujoco.MjModel.from_xml_path(str(file)), build(scene_of(hand)).model
     ours, theirs = mujoco.MjData(built), mujoco.MjData(own)
@@ -64,8 +72,9 @@ def test_body_poses_are_those_of_the_file(file: Path) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::softgrasp.SoftgraspWarning")
-def test_masses_actuators_tendons_and_equalities_are_those_of_the_file(file: Path) -> None:
-    hand = sg.load_hand(file)
+def test_masses_actuators_tendons_and_equalities_are_those_of_the_file(
+    file: Path, hand: sg.Hand
+) -> None:
     prefix = hand.model.prefix
     own, built = mujoco.MjModel.from_xml_path(str(file)), build(scene_of(hand)).model
     for body in range(1, own.nbody):
@@ -89,8 +98,7 @@ def test_masses_actuators_tendons_and_equalities_are_those_of_the_file(file: Pat
 
 
 @pytest.mark.filterwarnings("ignore::softgrasp.SoftgraspWarning")
-def test_phalanges_match_the_bodies_of_the_model(file: Path) -> None:
-    hand = sg.load_hand(file)
+def test_phalanges_match_the_bodies_of_the_model(file: Path, hand: sg.Hand) -> None:
     model = build(scene_of(hand)).model
     data = mujoco.MjData(model)
     random = np.random.default_rng(2)
@@ -116,8 +124,7 @@ def test_phalanges_match_the_bodies_of_the_model(file: Path) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::softgrasp.SoftgraspWarning")
-def test_only_explicit_converted_pairs_touch(file: Path) -> None:
-    hand = sg.load_hand(file)
+def test_only_explicit_converted_pairs_touch(file: Path, hand: sg.Hand) -> None:
     built = build(scene_of(hand))
     model = built.model
     can = (model.geom_contype != 0) | (model.geom_conaffinity != 0)

@@ -29,11 +29,7 @@ def felt() -> sg.GraspResult:
 
 
 def test_the_page_has_a_section_for_sensors(felt: sg.GraspResult, tmp_path: Path) -> None:
-    style.DPI, fine = 60, style.DPI
-    try:
-        written = sg.write_report(felt, tmp_path, renderer="none", video=False)
-    finally:
-        style.DPI = fine
+    written = sg.write_report(felt, tmp_path, renderer="none", video=False)
     assert [path.name for path in written] == [
         "result.json",
         "trajectory.npz",

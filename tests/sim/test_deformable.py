@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 
 import mujoco
 import numpy as np
@@ -34,6 +35,12 @@ def foam(**changes: object) -> sg.GraspObject:
 
 def soft_ball(young: float = 3e4) -> sg.GraspObject:
     return ball(density=300.0).replace(elasticity=sg.description.Elasticity(young=young))
+
+
+@cache
+def pinched(young: float = 3e4) -> sg.GraspResult:
+    """A soft ball between four fingertips."""
+    return sg.simulate(pinch(object=soft_ball(young)))
 
 
 def compression_stiffness(obj: sg.GraspObject) -> float:
@@ -112,7 +119,7 @@ def test_prescribed_joints_close_on_it_too() -> None:
 def test_the_softer_it_is_the_more_it_yields_and_the_less_it_is_pressed() -> None:
     spans, forces = [], []
     for young in (1e4, 3e4, 1e5):
-        result = sg.simulate(pinch(object=soft_ball(young)))
+        result = pinched(young)
         nodes = result.object_nodes
         assert nodes is not None
         spans.append(float(np.linalg.norm(np.ptp(nodes[-1], axis=0) - np.ptp(nodes[0], axis=0))))
@@ -122,7 +129,7 @@ def test_the_softer_it_is_the_more_it_yields_and_the_less_it_is_pressed() -> Non
 
 
 def test_every_run_says_that_versions_differ() -> None:
-    result = sg.simulate(pinch(object=soft_ball()))
+    result = pinched()
     assert result.warnings == (
         f"deformable object: results of MuJoCo {mujoco.__version__} cannot be compared with those "
         "of another version, whose flexes have other stiffness; its contacts have MuJoCo's own law "
@@ -131,7 +138,7 @@ def test_every_run_says_that_versions_differ() -> None:
 
 
 def test_the_same_scene_gives_the_same_bits_and_comes_back_from_its_files(tmp_path) -> None:
-    first, second = (sg.simulate(pinch(object=soft_ball())) for _ in range(2))
+    first, second = pinched(), sg.simulate(pinch(object=soft_ball()))
     assert first.trajectory_sha256 == second.trajectory_sha256
     first.save(tmp_path)
     loaded = sg.load_result(tmp_path)
@@ -157,7 +164,7 @@ def test_nodes_and_their_places_are_two_ways_to_say_the_same() -> None:
 
 
 def test_playback_shows_the_deformed_skin() -> None:
-    playback = Playback(sg.simulate(pinch(object=soft_ball(1e4))))
+    playback = Playback(pinched(1e4))
     assert playback.model.nskin == 1
     widths = []
     for time in playback.result.time[[0, -1]]:
