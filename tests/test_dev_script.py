@@ -110,7 +110,7 @@ def test_a_missing_venv_module_gets_the_cure(dev, capsys):
     )
 
 
-def test_the_cure_for_a_second_python_names_its_own_package(dev, capsys):
+def test_the_cure_for_a_second_python_names_its_package(dev, capsys):
     dev.machine.is_(
         python=OLD,
         programs={"apt", "python3.12"},
@@ -129,7 +129,7 @@ def test_root_needs_no_sudo(dev, capsys, monkeypatch):
     )
 
 
-def test_without_apt_the_cure_is_told_in_words(dev, capsys):
+def test_without_apt_the_cure_is_described(dev, capsys):
     dev.machine.is_(python=OLD)
     assert fails_without_setup(dev, capsys) == (
         "softgrasp: softgrasp needs Python 3.11 or newer, found 3.10.12: "

@@ -204,7 +204,7 @@ def test_stubs_name_what_the_tables_name() -> None:
         assert path.read_text("utf-8") == text, f"{path.name}: run python docs/write_reference.py"
 
 
-def test_every_page_has_its_place_in_the_site() -> None:
+def test_every_page_is_in_the_site() -> None:
     nav = (ROOT / "mkdocs.yml").read_text("utf-8").split("\nnav:\n")[1]
     placed = re.findall(r"(\S+\.md)$", nav, re.MULTILINE)
     pages = [path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md")]

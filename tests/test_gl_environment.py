@@ -29,7 +29,7 @@ def imported(choice: str) -> str:
     return done.stderr
 
 
-def test_a_typo_is_told_and_survived() -> None:
+def test_a_typo_is_reported_and_survived() -> None:
     assert imported("elg") == (
         "softgrasp:0: SoftgraspWarning: MUJOCO_GL=elg: expected one of disable, disabled, off, "
         "false, 0, enable, enabled, on, true, 1, glfw, glx, egl, osmesa; ignored\n"
@@ -77,6 +77,6 @@ def test_after_the_import_of_mujoco_it_is_too_late_to_change_anything(
     assert os.environ["MUJOCO_GL"] == "elg"
 
 
-def test_a_library_is_looked_for_under_its_numbers() -> None:
+def test_a_library_is_searched_under_its_numbers() -> None:
     assert assets._loads("c") is (sys.platform == "linux")
     assert not assets._loads("softgrasp_has_no_such_library")

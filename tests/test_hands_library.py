@@ -60,7 +60,7 @@ def test_the_promised_hands_are_shipped() -> None:
 
 
 @pytest.mark.parametrize("name", assets.names("hands"))
-def test_a_hand_loads_without_a_warning_and_says_where_it_comes_from(name: str) -> None:
+def test_a_hand_loads_without_a_warning_and_states_where_it_comes_from(name: str) -> None:
     hand = sg.load_hand(name)
     assert hand.name == name
     assert hand.source
@@ -138,7 +138,7 @@ def test_all_rows_are_the_published_ones_and_repairs_are_where_they_should_be() 
 
 
 @pytest.mark.parametrize("name", ["three_fingered", "human_24dof", "vizzy", "dlr_hit_ii"])
-def test_a_repair_is_said_in_the_notes(name: str) -> None:
+def test_a_repair_is_reported_in_the_notes(name: str) -> None:
     words = {
         "three_fingered": "reflections",
         "human_24dof": "lowest above highest",
@@ -149,7 +149,7 @@ def test_a_repair_is_said_in_the_notes(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(set(PUBLISHED) - {"allegro_left", "allegro_right"}))
-def test_zero_lies_inside_the_limits_where_the_source_has_none_of_its_own(name: str) -> None:
+def test_zero_lies_inside_the_limits_where_the_source_has_none(name: str) -> None:
     for row in sg.load_hand(name).joints:
         assert row.limits[0] <= 0.0 <= row.limits[1]
 

@@ -49,7 +49,7 @@ def python(code: str, path: Path, cwd: Path) -> str:
     return done.stdout.strip()
 
 
-def test_imports_go_down_and_heavy_libraries_stay_in_their_rooms():
+def test_imports_go_down_and_heavy_libraries_stay_in_their_modules():
     pytest.importorskip("importlinter", reason="import-linter comes with ./dev only")
     tool = Path(sys.executable).with_name("lint-imports")
     done = subprocess.run(
@@ -161,7 +161,7 @@ def test_the_wheel_finds_its_hands_without_a_checkout(wheel: Path, tmp_path: Pat
     ]
 
 
-def test_no_folder_of_tests_is_left_out(pytestconfig: pytest.Config):
+def test_no_directory_of_tests_is_left_out(pytestconfig: pytest.Config):
     left_out = pytestconfig.getini("norecursedirs")
     directories = {path.parent.name for path in (ROOT / "tests").rglob("test_*.py")}
     assert "sim" in directories
@@ -182,7 +182,7 @@ def test_architecture_names_files_that_exist():
     assert not [name for name in sorted(folders) if f"`{name}/`" not in text]
 
 
-def test_files_and_folders_keep_their_size():
+def test_files_and_directories_keep_their_size():
     """A file is a topic of at most 900 lines, a folder has at most about 25 files."""
     files = sorted((ROOT / "softgrasp").rglob("*.py"))
     long = [path.name for path in files if len(path.read_text("utf-8").splitlines()) > 900]

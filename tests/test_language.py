@@ -1,4 +1,4 @@
-"""Identifiers of the package are words of the field; the glossary is in docs/glossary.md."""
+"""Identifiers of the package and names of tests are words of the field (docs/glossary.md)."""
 
 from __future__ import annotations
 
@@ -25,6 +25,10 @@ ESTABLISHED = re.compile(
 HYDRAULIC_DRIVES = re.compile(r".*(drive|drives|Drive)(_.*|[A-Z].*)?|DRIVE_.*")
 """The motor, screw and piston of a water-hydraulic arm are called its drive (Chen et al. 2022)."""
 HYDRAULIC_MODULES = ("hydraulics/", "description/bendable.py", "io/urdf/writer.py")
+
+
+ESTABLISHED_IN_TESTS = re.compile(r"least_squares|pages?|bench|doctor")
+"""As above; a page is also one of the documentation."""
 
 
 def identifiers(tree: ast.Module) -> Iterator[str]:
@@ -60,6 +64,19 @@ def test_no_word_of_the_left_column_comes_back(path: Path) -> None:
     names = {*identifiers(ast.parse(path.read_text("utf-8"))), *path.with_suffix("").parts[-1:]}
     bad = {name for name in names if words(name) & WORDS and not is_established(name, module)}
     assert not bad, f"{module}: {', '.join(sorted(bad))}; see docs/glossary.md for the plain words"
+
+
+def test_names_of_tests_have_none_either() -> None:
+    bad = []
+    for path in sorted(PACKAGE.with_name("tests").rglob("test_*.py")):
+        module = path.relative_to(PACKAGE.with_name("tests")).as_posix()
+        tree = ast.parse(path.read_text("utf-8"))
+        functions = [node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+        for name in (name for name in functions if name.startswith("test_")):
+            left = words(ESTABLISHED_IN_TESTS.sub("", name)) & WORDS
+            if left and not is_established(name, module):
+                bad.append(f"{module}: {name}: {', '.join(sorted(left))}")
+    assert not bad, "see docs/glossary.md for the plain words: " + "; ".join(bad)
 
 
 def test_the_test_sees_a_word() -> None:

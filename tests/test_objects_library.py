@@ -98,7 +98,7 @@ def test_meshes_have_the_sizes_their_files_name(
 
 
 @pytest.mark.parametrize("name", MESHES)
-def test_pictures_and_contacts_agree_to_half_a_millimetre(name: str) -> None:
+def test_images_and_contacts_agree_to_half_a_millimetre(name: str) -> None:
     """But for hollows at the ends of the fruit, the dents of the strawberry, the collar."""
     body = mesh_of(name)
     depth = depths_in_parts(body, body.vertices)

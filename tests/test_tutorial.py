@@ -19,13 +19,13 @@ def lines() -> list[str]:
     return [line.removeprefix("$ ") for line in message if line.startswith("$ softgrasp ")]
 
 
-def test_the_tutorial_writes_its_own_files(tmp_path: Path) -> None:
+def test_the_tutorial_writes_its_files(tmp_path: Path) -> None:
     assert write_named_blocks(PAGE, tmp_path) == ["pincher.yaml", "bar.yaml"]
     assert len(lines()) >= 6
 
 
 @pytest.mark.slow
-def test_its_commands_do_what_it_says(
+def test_its_commands_do_what_it_states(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)

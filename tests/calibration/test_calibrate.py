@@ -246,7 +246,7 @@ def test_the_result_does_not_depend_on_threads() -> None:
     assert one.parameters == two.parameters
 
 
-def test_a_joint_fit_is_at_least_as_good_as_separate_stages() -> None:
+def test_a_joint_fit_is_no_worse_than_separate_stages() -> None:
     """Forces say something of the springs, too; together their weighted errors are smaller."""
     problem = hung().replace(forces=pressing().forces, gain_model="uniform")
     apart = calibrate(problem, models=False)

@@ -77,7 +77,7 @@ def test_a_cube_of_water_keeps_all_rules() -> None:
         (4e-4, "check its mass and the size of its geometry"),
     ],
 )
-def test_odd_densities_are_told_with_a_guess(mass: float, message: str) -> None:
+def test_odd_densities_are_reported_with_a_guess(mass: float, message: str) -> None:
     (finding,) = density_check([cube(mass)]).findings
     assert finding.severity == "problem"
     assert finding.advice == message
@@ -147,7 +147,7 @@ TRUE = st.lists(st.floats(300.0, 3000.0), min_size=1, max_size=6)
 
 
 @given(TRUE, TRUE, st.sampled_from(sorted(MASS_UNIT_ERRORS)))
-def test_the_factor_that_was_put_in_is_found(
+def test_the_factor_that_was_put_in_is_detected(
     wrong: list[float], right: list[float], factor: float
 ) -> None:
     result = mass_guess([*right, *(factor * density for density in wrong)], DENSITIES)

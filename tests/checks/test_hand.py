@@ -144,7 +144,7 @@ def test_an_overlap_where_no_grasp_starts_is_a_remark() -> None:
 
 
 @pytest.mark.parametrize(("low", "severity"), [(-0.2, None), (0.35, "remark"), (0.45, "problem")])
-def test_a_joint_whose_way_is_blocked(low: float, severity: str | None) -> None:
+def test_a_joint_whose_path_is_blocked(low: float, severity: str | None) -> None:
     """A post in the finger's way: free below asin(22/50) = 0.455 rad."""
     post = finger("R", 0.02, row(limits=(0.0, 0.0), radius=0.01))
     moving = finger("L", -0.02, row(limits=(low, 1.0), start=low))

@@ -146,7 +146,7 @@ def test_the_volume_of_the_parts(
 
 
 @pytest.mark.usefixtures("quiet")
-def test_parts_in_another_place(tmp_path: Path) -> None:
+def test_parts_at_another_position(tmp_path: Path) -> None:
     parts = written(tmp_path, "parts.obj", np.add(CORNERS, [0.01, 0.0, 0.0]), SIDES)
     finding = only(sg.inspect(box(tmp_path, parts=str(parts))), "parts")
     assert finding.sentence == (

@@ -198,7 +198,7 @@ def test_followers(
     st.floats(-2, 0),
     st.floats(0.1, 2),
 )
-def test_the_share_of_a_follower_is_what_sampling_finds(
+def test_the_range_of_a_follower_is_what_sampling_finds(
     multiplier: float, offset: float, lower: float, width: float
 ) -> None:
     mimic = Mimic(joint="first", multiplier=multiplier, offset=offset)
@@ -256,7 +256,7 @@ def test_the_robotiq_that_cannot_follow() -> None:
     assert sg.inspect(sg.checks.repaired(gripper)).problems == ()
 
 
-def test_the_ability_hand_loads_without_a_picture_of_its_wrist() -> None:
+def test_the_ability_hand_loads_without_an_image_of_its_wrist() -> None:
     with warnings.catch_warnings(record=True) as message:
         warnings.simplefilter("always")
         ability = sg.io.load_robot(outside_file(ABILITY))

@@ -122,7 +122,7 @@ def test_a_softer_contact_is_allowed_with_a_warning(run: Run) -> None:
     )
 
 
-def test_a_new_run_leaves_no_files_of_an_earlier_one_beside_its_own(
+def test_a_new_run_leaves_no_files_of_an_earlier_one_beside_its_files(
     run: Run, tmp_path: Path
 ) -> None:
     directory = tmp_path / "run"
@@ -162,7 +162,7 @@ def test_figures_report_and_video_are_chosen_one_by_one(
     assert ("images    drawn by the built-in ray caster, as requested\n" in ran.out) is page
 
 
-def test_who_draws_is_found_out_before_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_renderer_is_determined_before_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     from softgrasp.rendering import renderer as gl
 
     monkeypatch.setattr(gl, "gl_available", lambda kind: False)

@@ -34,7 +34,7 @@ def test_a_shipped_robot_is_clean(name: str, form: str, run: Run) -> None:
     assert ran.err == ""
 
 
-def test_check_reports_lengths_angles_masses_limits_drives_and_interfaces(run: Run) -> None:
+def test_check_reports_lengths_angles_masses_limits_actuators_and_interfaces(run: Run) -> None:
     result = run("check", "three_segment_arm.ucrdf", "--json", "--out", "o").json
     assert json.loads(Path("o", "check.json").read_text("utf-8")) == result
     assert (result["kind"], result["root"], result["problems"]) == ("robot", "base", [])
@@ -307,7 +307,7 @@ def test_a_state_that_means_nothing_is_refused(at: str, sentence: str, run: Run)
         ('name="model"', 'name="stiffness"', "param 'stiffness': no such parameter"),
     ],
 )
-def test_hardware_that_no_controller_can_drive_is_a_problem(
+def test_hardware_that_no_controller_can_command_is_a_problem(
     before: str, after: str, sentence: str, run: Run, tmp_path: Path
 ) -> None:
     text = assets.find("robots", "three_segment_arm").read_text("utf-8")

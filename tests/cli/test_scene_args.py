@@ -54,7 +54,7 @@ def test_fields_are_set_together_with_the_name() -> None:
     )
 
 
-def test_a_scene_keeps_its_own_closure() -> None:
+def test_a_scene_keeps_its_closure() -> None:
     scene = scene_of("santello_sphere", None, SceneOptions())
     assert scene.closure == sg.description.SynergyIncrementClosure()
     scene = scene_of("santello_sphere", None, SceneOptions(closure="joint-torque"))
@@ -216,7 +216,7 @@ def test_a_table_and_a_lift_can_be_left_out(run: Run) -> None:
     )
 
 
-def test_a_hold_test_can_take_the_place_of_a_lift_under_another_gravity(run: Run) -> None:
+def test_a_hold_test_can_replace_a_lift_under_another_gravity(run: Run) -> None:
     words = ("grasp", "demo_soft", "--duration", "0.02", *QUICK)
     held = scene_from(run, *words, "--no-lift", "--hold", "--no-gravity", "--wall", "-1,0,0,1,0,0")
     assert (held.lift, held.gravity) == (None, (0, 0, 0))

@@ -39,7 +39,7 @@ def test_a_scene_becomes_a_project_that_the_checker_accepts(run: Run, tmp_path: 
     assert (checked.json["motors"], checked.json["touch_sensors"]) == (12, 13)
 
 
-def test_a_world_elsewhere_reports_how_its_controller_is_found(run: Run, tmp_path: Path) -> None:
+def test_a_world_elsewhere_reports_how_its_controller_is_located(run: Run, tmp_path: Path) -> None:
     ran = run("convert", "soft_gripper", "soft.wbt")
     assert ran.code == 0
     assert (tmp_path / "controllers" / "softgrasp_job" / "soft.json").exists()

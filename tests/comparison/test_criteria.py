@@ -97,7 +97,7 @@ def test_no_difference_is_equal() -> None:
     assert same.sentence == "Normal force of F1_P3 at rest: equal"
 
 
-def test_what_is_only_told_passes_whatever_it_is() -> None:
+def test_what_is_only_reported_passes_whatever_it_is() -> None:
     message = finding(tolerance=None, difference=90.0)
     assert message.passed
     assert message.sentence == "Normal force of F1_P3 at rest: 90 % apart in ode"
@@ -116,7 +116,7 @@ def test_the_farthest_engine_is_named_and_a_number_that_is_none_is_farthest() ->
     assert math.isnan(most)
 
 
-def test_one_is_told_in_the_singular() -> None:
+def test_one_is_reported_in_the_singular() -> None:
     from softgrasp.report.comparison import with_unit
 
     late = finding(difference=2.0, difference_unit="samples", tolerance=1.0)
@@ -155,7 +155,7 @@ def test_a_tolerance_below_zero_is_refused() -> None:
 
 
 @pytest.mark.parametrize("critical", [0.1, 0.99, 1.01, 5.1, 100.0])
-def test_the_critical_load_is_found(critical: float) -> None:
+def test_the_critical_load_is_computed(critical: float) -> None:
     requested: list[float] = []
 
     def holds(load: float) -> bool:
@@ -176,7 +176,7 @@ def test_a_load_that_is_always_held_or_never_has_no_critical_one(
     assert threshold.middle is None
 
 
-def test_what_is_known_is_not_asked_again() -> None:
+def test_what_is_known_is_not_computed_again() -> None:
     requested: list[float] = []
 
     def holds(load: float) -> bool:
@@ -224,7 +224,7 @@ def swing(frequency: float, ratio: float) -> np.ndarray:
 
 
 @pytest.mark.parametrize(("frequency", "ratio"), [(10.4, 0.118), (10.4, 0.02), (3.0, 0.3)])
-def test_one_mode_is_found_to_rounding(frequency: float, ratio: float) -> None:
+def test_one_mode_is_computed_to_rounding(frequency: float, ratio: float) -> None:
     expected = LinearMode(0.9 * frequency, 1.1 * ratio)
     result = vibration(TIME, 7.0 + 0.02 * swing(frequency, ratio), expected)
     assert result.frequency == pytest.approx(frequency, rel=1e-6)

@@ -96,7 +96,7 @@ def test_a_softer_spring_is_beyond_the_tolerance_of_statics(twin: Callable[..., 
     )
 
 
-def test_damping_without_h_k_is_found(twin: Callable[..., None]) -> None:
+def test_damping_without_h_k_is_detected(twin: Callable[..., None]) -> None:
     # about what is missing where c of Table I is taken for all of the damping
     twin(factor=0.72, field="damping")
     result = compared(quick=True)

@@ -71,7 +71,7 @@ def test_an_engine_agrees_with_itself(twin: Twin, tmp_path: Path) -> None:
     assert "twin.held" in arrays(result)
 
 
-def test_a_stop_one_sample_later_is_told_with_what_it_is_worth(twin: Twin) -> None:
+def test_a_stop_one_sample_later_is_reported_with_what_it_is_worth(twin: Twin) -> None:
     closure = sg.PositionIncrementClosure(samples=11)
     twin(lambda scene: scene.replace(closure=closure))
     result = compared(pinch())
@@ -89,7 +89,7 @@ def test_a_stop_one_sample_later_is_told_with_what_it_is_worth(twin: Twin) -> No
     )
 
 
-def test_forces_across_the_fingers_are_told_to_be_open(twin: Twin) -> None:
+def test_forces_across_the_fingers_are_reported_as_open(twin: Twin) -> None:
     twin(lambda scene: scene)
     note = compared(sg.load_scene("four_finger_askew")).finding("normal_force").note
     assert note.endswith(
@@ -201,7 +201,7 @@ def test_critical_loads_need_a_free_object(twin: Twin) -> None:
         ((), "backends: expected two or more different backends, such as mujoco,ode, found none"),
     ],
 )  # fmt: skip
-def test_odd_backends_are_told(backends: tuple[str, ...], sentence: str) -> None:
+def test_odd_backends_are_reported(backends: tuple[str, ...], sentence: str) -> None:
     with pytest.raises(sg.DescriptionError) as refused:
         sg.comparison.crosscheck(pinch(), backends)
     assert str(refused.value).startswith(sentence)

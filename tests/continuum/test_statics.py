@@ -35,7 +35,7 @@ def test_the_elliptic_integrals_solve_the_beam_under_a_tip_force(load: float) ->
 
 
 @pytest.mark.parametrize("load", [0.1, 1.0, 5.0, 20.0])
-def test_shooting_solves_the_beam_under_its_own_weight(load: float) -> None:
+def test_shooting_solves_the_beam_under_its_weight(load: float) -> None:
     expected = integrated(lambda s, theta: -load * (1 - s) * np.cos(theta))
     assert beams.self_weight_deflection(load) == pytest.approx(expected, abs=1e-8)
 
@@ -175,7 +175,7 @@ def test_positions_agree_with_mujoco(name: str, data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("name", FINGERS)
-def test_positions_do_not_depend_on_other_instants(name: str) -> None:
+def test_positions_do_not_depend_on_other_times(name: str) -> None:
     finger, count = FINGERS[name], MODELS[name].nq
     angles = np.random.default_rng(1).uniform(-1, 1, (3, 4, count))
     whole = joint_positions(finger, angles)

@@ -54,13 +54,13 @@ def test_in_the_dead_zone_nothing_moves() -> None:
     assert deflection((0.8, 0.8)) == pytest.approx([math.sqrt(0.5)] * 2)
 
 
-def test_at_the_limit_a_stick_turns_the_plane() -> None:
+def test_at_the_limit_a_stick_rotates_the_plane() -> None:
     kappa, phi = run((0.0, 1.0), 1.0, kappa=3.0)
     assert kappa == 3.0
     assert math.degrees(phi) == pytest.approx(35.61, abs=0.05)
 
 
-def test_through_straight_the_plane_jumps_by_half_a_turn() -> None:
+def test_through_straight_the_plane_jumps_by_a_half_rotation() -> None:
     kappa, phi = run((-1.0, 0.0), 1.0, kappa=1.0)
     assert kappa == pytest.approx(1.0)
     assert abs(math.degrees(phi)) == pytest.approx(180.0)
@@ -168,7 +168,7 @@ def test_a_trajectory_goes_through_several_shapes() -> None:
 
 
 @pytest.mark.slow
-def test_the_plane_turns_no_faster_than_its_rate() -> None:
+def test_the_plane_rotates_no_faster_than_its_rate() -> None:
     robot = arm()
     (part,) = robot.bendables
     part = part.replace(limits=part.limits.replace(phi_dot_max=math.pi))
@@ -196,7 +196,7 @@ def test_the_plane_turns_no_faster_than_its_rate() -> None:
     assert manager.resources.commanded("s1/kappa") > 0.05
 
 
-def test_a_controller_that_is_not_started_says_so() -> None:
+def test_a_controller_that_is_not_started_is_an_error() -> None:
     controller = JointTrajectoryController(arm(), name="cjtc")
     with pytest.raises(sg.DescriptionError, match="expected controller 'cjtc' to be started"):
         controller.go({"s1": (1.0, 0.0)}, 0.0)
@@ -296,7 +296,7 @@ def test_a_plane_that_is_not_commanded_is_fixed() -> None:
 
 
 @pytest.mark.slow
-def test_a_robot_that_its_weight_bends_down_is_told() -> None:
+def test_a_robot_that_its_weight_bends_down_is_reported() -> None:
     """The shipped arm stands upright on w L³/EI = 16, twice the buckling load of a column."""
     robot = sg.io.load_robot("three_segment_arm")
     with pytest.warns(sg.SoftgraspWarning, match="cannot stand by itself in its start pose"):
@@ -310,7 +310,7 @@ def test_a_robot_that_its_weight_bends_down_is_told() -> None:
 
 
 @pytest.mark.slow
-def test_hanging_it_goes_where_it_is_told() -> None:
+def test_hanging_it_goes_where_it_is_commanded() -> None:
     robot = sg.io.load_robot("three_segment_arm")
     machine = ControlledRobot(robot, gravity=(0.0, 0.0, 9.81))
     path = JointTrajectoryController(robot, name="path")
@@ -362,7 +362,7 @@ def test_gravity_may_be_an_array() -> None:
 
 
 @pytest.mark.parametrize("duration", [0.004, -1.0, math.nan])
-def test_a_step_takes_at_least_one_period(duration: float) -> None:
+def test_a_step_takes_one_period_or_more(duration: float) -> None:
     with pytest.raises(sg.DescriptionError, match=r"^duration: expected at least one period of 0"):
         ControlledRobot(arm()).step(duration)
 

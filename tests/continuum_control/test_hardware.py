@@ -124,7 +124,7 @@ def test_every_segment_bends_as_commanded_and_straightens_when_released(
 
 
 @pytest.mark.slow
-def test_the_shipped_arm_goes_where_constant_curvature_says() -> None:
+def test_the_shipped_arm_follows_constant_curvature() -> None:
     machine = driven(sg.io.load_robot("three_segment_arm"), 2.0, seconds=10.0)
     planes = [0.5, 1.5, 2.5]
     target = sg.pcc.chain_transform([2.0] * 3, planes, [LENGTH] * 3)[:3, 3]
@@ -153,7 +153,7 @@ def test_the_ideal_hardware_is_where_it_is_commanded_to_be() -> None:
 
 
 @pytest.mark.parametrize("actuators", ["tendons", "moments"])
-def test_impedance_makes_a_segment_as_stiff_as_asked(actuators: str) -> None:
+def test_impedance_makes_a_segment_as_stiff_as_requested(actuators: str) -> None:
     robot = arm(actuators=actuators)
     machine = ControlledRobot(robot)
     controller = ImpedanceController(robot, stiffness=2 * STIFFNESS, damping=0.05, name="soft")

@@ -41,7 +41,7 @@ def test_values_compare_hash_and_change_by_replace() -> None:
     assert changed.replace(seed=0) == scene
 
 
-def test_values_cannot_be_changed_in_place() -> None:
+def test_values_are_immutable() -> None:
     with pytest.raises(ValueError, match="frozen"):
         pinch().seed = 1  # type: ignore[misc]
 

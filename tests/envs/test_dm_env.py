@@ -36,7 +36,7 @@ def test_a_composed_scene_moves_as_ours_does(mount: str) -> None:
     assert np.abs(np.array(position) - ours.object_position[-1]).max() < 1e-4
 
 
-def test_the_arena_has_our_solver_and_not_its_own() -> None:
+def test_the_arena_has_the_solver_of_softgrasp() -> None:
     scene = pinch()
     ours = sg.compile_model(scene)
     theirs = dm_env.compile_physics(dm_env.composer_scene(scene)).model
@@ -53,7 +53,7 @@ def test_a_planar_object_is_refused() -> None:
     )
 
 
-def test_a_missing_dm_control_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_dm_control_states_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dm_env, "find_spec", lambda name: None)
     with pytest.raises(sg.BackendUnavailable) as refused:
         dm_env.composer_scene(pinch())
@@ -112,7 +112,7 @@ class TestRules(test_utils.EnvironmentTestMixin, absltest.TestCase):
             yield generator.uniform(-1.0, 1.0, 12)
 
 
-def test_an_episode_goes_as_in_our_own_engine() -> None:
+def test_an_episode_goes_as_in_the_engine_of_softgrasp() -> None:
     ours, theirs = sg.make_env(quick()), sg.make_dm_env(quick())
     ours.reset()
     step = theirs.reset()

@@ -217,7 +217,7 @@ def test_gymnasium_makes_it_by_its_name() -> None:
     assert own.spec.id == env.spec.id == "softgrasp/Grasp-v0"
 
 
-def test_targets_go_where_an_action_says_at_the_rate_of_the_actuator() -> None:
+def test_targets_follow_an_action_at_the_rate_of_the_actuator() -> None:
     env = sg.make_env(quick(), action="targets", speed=2.0)
     env.reset()
     action = np.full(12, 0.2, dtype=np.float32)
@@ -310,7 +310,7 @@ def test_a_diverged_motion_truncates_with_the_last_sound_observation() -> None:
     assert not env.step(np.zeros(12, dtype=np.float32))[3]
 
 
-def test_pictures_show_contact_and_change_nothing() -> None:
+def test_images_show_contact_and_change_nothing() -> None:
     env = sg.make_env(quick(), render_mode="rgb_array", size=(96, 72), renderer="raycast")
     plain = sg.make_env(quick())
     env.reset()
@@ -377,7 +377,7 @@ def test_unknown_settings_and_options_are_refused() -> None:
         assert str(wrong.value) == f"action: expected 12 numbers, one per actuator, found {result}"
 
 
-def test_a_missing_gymnasium_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_gymnasium_states_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(envs, "find_spec", lambda name: None)
     with pytest.raises(sg.BackendUnavailable) as refused:
         sg.make_env(quick())

@@ -86,6 +86,6 @@ def test_jaws_out_of_reach_do_not_enclose() -> None:
     assert not result.precision.enclosed
 
 
-def test_rates_are_at_most_the_maximum() -> None:
+def test_rates_do_not_exceed_the_maximum() -> None:
     result = synthesize_grasps(Jaws(), {"one": 0.01})
     assert abs(result.power.rates[0]) <= 0.01 + 1e-6

@@ -108,7 +108,7 @@ def test_loads_in_space_have_the_same_limit_as_the_lumped_model() -> None:
     assert 2.0 * fine - coarse == pytest.approx(2.0 * four.ends[-1] - two.ends[-1], abs=2e-3)
 
 
-def test_turning_the_chambers_turns_the_rest() -> None:
+def test_rotating_the_chambers_rotates_the_rest() -> None:
     pressures = (3e5, 0.0, 1e5)
     plain, other = (
         ArmChain(arm, 8).rest(pressures) for arm in (one_section(), rotated(one_section(), 0.8))
@@ -143,7 +143,7 @@ def test_a_motion_ends_at_the_rest() -> None:
     assert result.ends[-1] == pytest.approx(chain.rest(step(0.0)).ends, abs=2e-4)
 
 
-def test_what_cannot_be_moved_is_told() -> None:
+def test_what_cannot_be_moved_is_reported() -> None:
     chain = ArmChain(one_section(), 8)
     with pytest.raises(DescriptionError, match="duration: expected a time above 0 s, found 0 s"):
         chain.move(step, 0.0)
@@ -233,7 +233,7 @@ def in_one_system(arm: HydraulicArm, links: int, duration: float) -> tuple[Array
     return done.y[:count].T, done.y[2 * count :].T.reshape(len(times), -1, 3)[:, :, 1]
 
 
-def test_by_turns_converges_to_one_system() -> None:
+def test_alternately_converges_to_one_system() -> None:
     """Of the first order in joints and pressures, from 100 times the water's time constant."""
     joints, pressures = in_one_system(laminar(), 2, 0.06)
     off = []
@@ -290,7 +290,7 @@ def test_recorded_ends_are_those_of_the_recorded_joints() -> None:
         assert data.body("base_end").xpos == pytest.approx(ends[0], rel=0, abs=1e-15)
 
 
-def test_static_and_state_end_alike_and_differ_on_the_way() -> None:
+def test_static_and_state_end_alike_and_differ_in_between() -> None:
     table = TorqueTable(np.array([0.0, 0.3, 1.5]), np.array([0.0 * TORQUES, TORQUES, TORQUES]))
     runs = {
         kind: sg.hydraulics.run_arm(one_section(), table, links=2, coupling=kind)
@@ -311,14 +311,14 @@ def test_static_and_state_end_alike_and_differ_on_the_way() -> None:
 
 
 @pytest.mark.parametrize("coupling", ["static", "state"])
-def test_the_user_is_told_of_a_flow_beyond_its_law(coupling: str) -> None:
+def test_the_user_is_warned_of_a_flow_beyond_its_law(coupling: str) -> None:
     table = TorqueTable(np.array([0.0, 0.1]), np.array([0.0 * TORQUES, TORQUES]))
     with pytest.warns(SoftgraspWarning, match=r"Reynolds number of at most 2300, .* found \d{4,}"):
         run = sg.hydraulics.run_arm(laminar(), table, links=1, coupling=coupling)  # type: ignore[arg-type]
     assert run.largest_reynolds > 2300.0
 
 
-def test_water_that_would_boil_is_told() -> None:
+def test_water_that_would_boil_is_reported() -> None:
     table = TorqueTable(np.array([0.0, 0.02]), 1.5 * np.array([[1, 0, 0, 0, 1, 1]] * 2))
     with pytest.warns(SoftgraspWarning, match=r"chamber 4: expected pressures above -99000 Pa"):
         sg.hydraulics.run_arm(two_sections(), table, links=6)

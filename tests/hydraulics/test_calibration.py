@@ -99,7 +99,7 @@ def test_bends_in_time_and_held_out_motions_serve_as_well() -> None:
     assert begin < later < 0.0  # on its way back to straight
 
 
-def test_sections_may_have_values_of_their_own() -> None:
+def test_sections_may_have_individual_values() -> None:
     arm = two_sections()
     ends = sg.hydraulics.ArmChain(arm, 1).move((1e5,) * 6, 0.02)
     requested = sg.hydraulics.ArmCalibrationProblem(
@@ -179,13 +179,13 @@ def test_the_command_line_takes_a_problem_of_an_arm(tmp_path: Path) -> None:
         ("a.csv, ", "a.csv, held_out: true, ", "motions: expected one that is not held out"),
     ],
 )
-def test_mistakes_in_a_problem_are_told(tmp_path: Path, old: str, new: str, message: str) -> None:
+def test_errors_in_a_problem_are_reported(tmp_path: Path, old: str, new: str, message: str) -> None:
     path = written(tmp_path, GOOD.replace(old, new))
     with pytest.raises(sg.DescriptionError, match=message):
         sg.calibration.load_problem(path)
 
 
-def test_mistakes_in_a_table_are_told(tmp_path: Path) -> None:
+def test_errors_in_a_table_are_reported(tmp_path: Path) -> None:
     path = written(tmp_path, GOOD)
     table = tmp_path / "a.csv"
     for text, message in (
@@ -209,7 +209,7 @@ def test_mistakes_in_a_table_are_told(tmp_path: Path) -> None:
             sg.calibration.load_problem(path)
 
 
-def test_what_does_not_fit_is_told() -> None:
+def test_what_does_not_fit_is_reported() -> None:
     ends = noisy(0)
     bends = sg.hydraulics.ArmMotion(times=(0.0, 1.0), bends=((0.0, 0.0),) * 2)
     with pytest.raises(sg.DescriptionError, match=r"motions\[1\]: expected ends in all motions, o"):

@@ -36,7 +36,7 @@ def test_numbers_only(run: Run, short: Path, tmp_path: Path) -> None:
         assert result["pressures"].shape == result["torques"].shape == (11, 6)
 
 
-def test_figures_and_page_without_a_film(run: Run, short: Path, tmp_path: Path) -> None:
+def test_figures_and_report_without_a_video(run: Run, short: Path, tmp_path: Path) -> None:
     ran = run("demo", "hydraulic", "--torques", short, "--renderer", "none")
     assert ran.code == 0, ran.err
     there = [name for name in WRITTEN if name != "hydraulic.mp4"]

@@ -59,7 +59,7 @@ def test_an_output_at_its_limit_does_not_wind_up() -> None:
     assert late(Pid(3.0, 9.0, 0.1, PERIOD)) > 5.0
 
 
-def test_gains_and_shapes_that_cannot_be_are_told() -> None:
+def test_gains_and_shapes_that_cannot_be_are_reported() -> None:
     with pytest.raises(sg.DescriptionError, match="ki: expected 0 or more, found -1"):
         Pid(1.0, -1.0, 0.0, PERIOD)
     with pytest.raises(sg.DescriptionError, match="period: expected a time above 0 s, found 0 s"):
@@ -68,7 +68,7 @@ def test_gains_and_shapes_that_cannot_be_are_told() -> None:
         sg.hydraulics.ArmBendPid(one_section(), PERIOD).torques([0.1, 0.2], [[0.0, 0.0]])
 
 
-def test_chambers_make_the_moments_with_the_least_pressures() -> None:
+def test_chambers_make_the_moments_with_minimum_pressures() -> None:
     """One chamber of each section pushes nothing, and the moments are those asked for."""
     arm = two_sections()
     control = sg.hydraulics.ArmBendPid(arm, PERIOD, kp=1.0, ki=0.0, kd=0.0)

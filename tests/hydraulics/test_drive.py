@@ -137,7 +137,7 @@ def test_a_step_follows_the_slowest_pole_at_last() -> None:
     assert quiet_step(stepper, 1.0)[0] / at_rest == pytest.approx(1.0 - np.exp(-1.0), abs=0.03)
 
 
-def test_the_chamber_in_a_bundle_gives_way_more_than_a_free_one() -> None:
+def test_the_chamber_in_a_bundle_yields_more_than_a_free_one() -> None:
     """C_a: volume that the whole section takes at 1 Pa, against eq 34's unit, a third of it."""
     arm = one_section()
     section, actuator = arm.sections[0], arm.drive
@@ -178,7 +178,7 @@ def test_turbulence_slows_the_pressure() -> None:
     assert slow.pressures[0] < 0.9 * fast.pressures[0]
 
 
-def test_turbulent_flow_under_the_law_of_laminar_flow_is_told_once() -> None:
+def test_turbulent_flow_under_the_law_of_laminar_flow_is_reported_once() -> None:
     stepper = DriveStepper(drive_model(laminar()), 1e-3)
     with pytest.warns(SoftgraspWarning, match="Reynolds number of at most 2300, where Pois"):
         stepper.step(2.5)
@@ -230,7 +230,7 @@ def test_an_explicit_step_that_is_too_long_is_refused() -> None:
         check_explicit_step(model, 1e-3)
 
 
-def test_bad_torques_and_steps_are_told() -> None:
+def test_bad_torques_and_steps_are_reported() -> None:
     model = drive_model(two_sections())
     with pytest.raises(DescriptionError, match=r"torque: .*at most 2.5 N·m, found 3 N·m"):
         DriveStepper(model, 1e-3).step(3.0)

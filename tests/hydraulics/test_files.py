@@ -58,7 +58,7 @@ def test_lengths_areas_and_angles_are_in_the_units_of_the_file() -> None:
     assert len(arm.chambers) == 6
 
 
-def test_the_second_section_is_turned_by_half_a_turn() -> None:
+def test_the_second_section_is_rotated_by_a_half_rotation() -> None:
     first, second = load_hydraulic_arm("hydraulic_two_section").sections
     for one, other in zip(first.chambers, second.chambers, strict=True):
         assert math.cos(other.angle - one.angle) == pytest.approx(-1.0)
@@ -123,18 +123,18 @@ def test_the_second_section_is_turned_by_half_a_turn() -> None:
         ("mass: 0.1", "weight: 0.1", "sections[0].weight: no such field"),
     ],
 )
-def test_mistakes_are_told_with_their_field(
+def test_errors_are_reported_with_their_field(
     tmp_path: Path, old: str, new: str, sentence: str
 ) -> None:
     assert sentence in refused(tmp_path, old, new)
 
 
-def test_mistakes_are_told_with_file_and_line(tmp_path: Path) -> None:
+def test_errors_are_reported_with_file_and_line(tmp_path: Path) -> None:
     result = refused(tmp_path, "lead: 5", "lead: -5")
     assert result.startswith(f"{tmp_path / 'arm.yaml'}:{line_of('lead: 5')}: drive.screw.lead")
 
 
-def test_an_unknown_arm_is_told_with_those_that_exist() -> None:
+def test_an_unknown_arm_is_reported_with_those_that_exist() -> None:
     with pytest.raises(DescriptionError, match=r"no hydraulic arm 'two'; .*hydraulic_two_section"):
         load_hydraulic_arm("two")
 
@@ -277,7 +277,7 @@ def test_a_robot_is_read_without_a_complaint(tmp_path: Path) -> None:
     assert mujoco.MjModel.from_xml_string(rigid).nq == 0
 
 
-def test_what_is_not_said_is_as_by_default(tmp_path: Path) -> None:
+def test_what_is_not_specified_is_the_default(tmp_path: Path) -> None:
     arm = sg.hydraulics.load_hydraulic_arm(written(tmp_path, ONE))
     assert (arm.name, arm.source, arm.segments) == ("one", "", 2)
     assert arm.gravity == (0.0, 0.0, 9.81)
@@ -326,7 +326,7 @@ def test_macros_are_expanded(tmp_path: Path) -> None:
     assert arm == sg.hydraulics.load_hydraulic_arm(written(tmp_path, ONE))
 
 
-def test_what_is_left_out_is_told(tmp_path: Path) -> None:
+def test_what_is_left_out_is_reported(tmp_path: Path) -> None:
     text = ONE.replace('theta_max="6.283185307179586"', 'theta_max="3"')
     text = text.replace('damping="0.03"', 'damping="0.03" links="5" discs="3"')
     shape = '<visual><geometry><sphere radius="0.1"/></geometry></visual>'

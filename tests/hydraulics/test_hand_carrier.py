@@ -141,7 +141,7 @@ def test_the_step_is_one_that_its_springs_bear() -> None:
         build(requested.replace(timestep=1e-3))
 
 
-def test_what_a_hydraulic_arm_cannot_do_is_told() -> None:
+def test_what_a_hydraulic_arm_cannot_do_is_reported() -> None:
     arm = carrier(base=HANGING)
     hold = sg.SuccessCriterion(motion=({"type": "lift"},))
     for changes, message in (

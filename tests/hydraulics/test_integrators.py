@@ -171,7 +171,7 @@ def test_dry_friction_holds_a_piston_while_the_arm_draws() -> None:
     assert np.abs(stepper.pressures - at_rest).max() <= 1.001 * band
 
 
-def test_turbulence_beyond_the_law_is_told_with_its_number() -> None:
+def test_turbulence_beyond_the_law_is_reported_with_its_number() -> None:
     stepper = CoupledStepper(drive_model(flows(one_section()), "state"), 1e-3)
     stepper.press(1.5)
     with pytest.warns(
@@ -183,7 +183,7 @@ def test_turbulence_beyond_the_law_is_told_with_its_number() -> None:
     assert stepper.largest_reynolds > 2300.0
 
 
-def test_what_does_not_fit_is_told() -> None:
+def test_what_does_not_fit_is_reported() -> None:
     with pytest.raises(DescriptionError, match="coupling: expected static or state, found 'both'"):
         drive_model(one_section(), "both")  # type: ignore[arg-type]
     with pytest.raises(DescriptionError, match="timestep: expected a step above 0 s, found -1 s"):

@@ -32,7 +32,7 @@ def test_a_chamber_is_one_tendon_of_its_length_and_one_actuator_of_its_area() ->
             assert model.actuator_ctrlrange[tendon] == pytest.approx([0.0, 1e6])
 
 
-def test_every_strain_has_its_own_damping() -> None:
+def test_every_strain_has_a_damping() -> None:
     arm, links = one_section(), 4
     section, model = arm.sections[0], arm_model(arm, links)
     per_cell = links / section.length

@@ -46,7 +46,7 @@ def test_other_times_are_met_on_straight_lines() -> None:
     assert len(tip_errors(other, shifted).times) == 5
 
 
-def test_recordings_that_do_not_fit_are_told() -> None:
+def test_recordings_that_do_not_fit_are_reported() -> None:
     single = TipRecording(TIMES, np.zeros((21, 1, 3)))
     with pytest.raises(DescriptionError, match="equally many sections, found 2 and 1"):
         tip_errors(recording(), single)
@@ -70,7 +70,7 @@ def test_settling_counts_from_the_last_time_outside_the_band() -> None:
     assert fast == pytest.approx(0.1)
 
 
-def test_a_workspace_turns_with_its_chambers() -> None:
+def test_a_workspace_rotates_with_its_chambers() -> None:
     result = arm_workspace(one_section(), levels=2)
     assert result.ends.shape == result.pressures.shape == (8, 3)
     radii = np.hypot(result.ends[:, 0], result.ends[:, 1])
@@ -78,7 +78,7 @@ def test_a_workspace_turns_with_its_chambers() -> None:
     assert radii[single] == pytest.approx(radii[single][0], abs=1e-9)
 
 
-def test_a_workspace_that_asks_too_much_is_told() -> None:
+def test_a_workspace_that_asks_too_much_is_reported() -> None:
     with pytest.raises(DescriptionError, match=r"levels: .* found 9 levels of 6 chambers"):
         arm_workspace(two_sections(), levels=9)
     chambers = tuple(part.replace(pressure_max=None) for part in one_section().sections[0].chambers)

@@ -34,7 +34,7 @@ def a_run(law: str) -> ArmRun:
         ("blasius", 2e5, "up to 200000; Blasius's law is valid only up to 100000; the true"),
     ],
 )
-def test_the_flow_is_told_with_its_law(law: str, number: float, text: str) -> None:
+def test_the_flow_is_reported_with_its_law(law: str, number: float, text: str) -> None:
     run = dataclasses.replace(a_run(law), largest_reynolds=number)
     assert text in flow_clause(run)
 

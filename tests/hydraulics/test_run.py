@@ -24,7 +24,7 @@ def short_run() -> ArmRun:
     return sg.hydraulics.run_arm(one_section(), table, 1.2, links=2)
 
 
-def test_shape_and_places_belong_together() -> None:
+def test_shape_and_positions_belong_together() -> None:
     """The rest of the chain at the last pressures has the same bends, lengths and ends."""
     run = short_run()
     rest = ArmChain(one_section(), 2).rest(run.pressures[-1])
@@ -43,7 +43,7 @@ def test_a_chamber_towards_x_bends_away_from_it() -> None:
     assert np.abs(run.curvatures[:, 0, 1]).max() < 1e-9
 
 
-def test_a_move_is_told_by_numbers_of_the_recording() -> None:
+def test_a_move_is_reported_by_numbers_of_the_recording() -> None:
     run = short_run()
     (move,) = arm_moves(run)
     assert (move.begin, move.command_end) == (0.0, 0.1)
@@ -70,7 +70,7 @@ def test_one_torque_a_chamber() -> None:
 
 
 @pytest.mark.parametrize("gravity", [(0, 0, 9.81), (0, 0, -9.81), (3.0, -4.0, 2.0), (9.81, 0, 0)])
-def test_the_film_turns_weight_down(gravity: tuple[float, float, float]) -> None:
+def test_the_video_rotates_weight_down(gravity: tuple[float, float, float]) -> None:
     rotation = upright(np.array(gravity))
     size = np.linalg.norm(gravity)
     assert rotation @ gravity == pytest.approx([0.0, 0.0, -size], abs=1e-12)
@@ -78,7 +78,7 @@ def test_the_film_turns_weight_down(gravity: tuple[float, float, float]) -> None
     assert np.linalg.det(rotation) == pytest.approx(1.0)
 
 
-def test_the_film_poses_the_recorded_arm_above_the_floor() -> None:
+def test_the_video_poses_the_recorded_arm_above_the_floor() -> None:
     run = short_run()
     posed = PosedArm(run)
     data = posed.pose(0.5)

@@ -82,7 +82,7 @@ def test_velocities_and_accelerations_are_derivatives(seed: int) -> None:
     assert now.local_angular_acceleration == pytest.approx(faster, rel=1e-7, abs=1e-7)
 
 
-def test_the_printed_angular_velocity_is_wrong_where_the_plane_turns() -> None:
+def test_the_printed_angular_velocity_is_wrong_where_the_plane_rotates() -> None:
     """Eq 5 and 6: the rate of the rotation vector; right in a plane, 53 % off at 60 degrees."""
     theta = np.radians(60.0)
     for rate, target in (((1.0, 0.0), 0.0), ((0.0, theta), 0.53)):
@@ -192,7 +192,7 @@ def test_chambers_do_work_on_their_volumes() -> None:
 
 
 @pytest.mark.parametrize("angle", [0.7, -2.0])
-def test_turning_the_chambers_turns_the_rest(angle: float) -> None:
+def test_rotating_the_chambers_rotates_the_rest(angle: float) -> None:
     plain, other = (
         arm_rest(arm, PRESSURES) for arm in (two_sections(), rotated(two_sections(), angle))
     )
@@ -201,7 +201,7 @@ def test_turning_the_chambers_turns_the_rest(angle: float) -> None:
     assert other.bends == pytest.approx(plain.bends, abs=1e-9)
 
 
-def test_turning_the_chambers_turns_the_motion() -> None:
+def test_rotating_the_chambers_rotates_the_motion() -> None:
     arms = two_sections(), rotated(two_sections(), 1.1)
     plain, other = (move_arm(arm, PRESSURES, 0.06, tolerance=1e-8, sample=0.02) for arm in arms)
     rotation = rotate_about("z", 1.1)[:3, :3]
@@ -300,13 +300,13 @@ def test_small_vibrations_are_those_of_a_beam() -> None:
     assert 2.0 * fine - coarse == pytest.approx(beam, rel=0.01)
 
 
-def test_a_rest_that_is_not_found_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_rest_without_solution_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(statics, "BALANCED", -1.0)
     with pytest.raises(SimulationError, match="expected a rest at 25% of its loads, found none"):
         arm_rest(one_section(), np.zeros(3))
 
 
-def test_a_load_that_would_turn_it_inside_out_is_refused() -> None:
+def test_a_load_that_would_invert_it_is_refused() -> None:
     arm = one_section().replace(tip_load=TipLoad(force=(0.0, 0.0, -1e5), frame="base"))
     with pytest.raises(SimulationError, match="leave its segments some length, found a rest with"):
         arm_rest(arm, np.zeros(3))

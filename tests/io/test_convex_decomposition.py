@@ -72,7 +72,7 @@ def test_an_l_is_cut_once_and_kept(own_cache: Path, monkeypatch: pytest.MonkeyPa
 
 
 @needs_coacd
-def test_cutting_tells_its_rounds() -> None:
+def test_cutting_reports_its_rounds() -> None:
     heard: list[tuple[str, float | None]] = []
     vertices, faces = l_surface()
     with listening(lambda text, done: heard.append((text, done))):
@@ -238,7 +238,7 @@ def test_the_cache_is_the_users(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
     assert cache_directory() == tmp_path / "softgrasp"
 
 
-def test_the_ycb_mug_fills_up_and_says_so() -> None:
+def test_the_ycb_mug_fills_up_with_a_warning() -> None:
     file = outside_file("ycb/025_mug/decimated_2k.obj")
     mug = Mesh(file=str(file), collision="hull")
     with warnings.catch_warnings(record=True) as caught:

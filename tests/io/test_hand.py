@@ -212,7 +212,7 @@ def test_shapes_of_phalanges_and_palm_stand_in_poses(tmp_path: Path) -> None:
     assert hand.palm.pose.position == (0, 0, 0.005)
 
 
-def test_euler_angles_quaternions_and_matrices_say_the_same(tmp_path: Path) -> None:
+def test_euler_angles_quaternions_and_matrices_agree(tmp_path: Path) -> None:
     rotated = [
         "{position: [30, 0, 0], euler: [-90, 90, 0]}",
         "{position: [30, 0, 0], quaternion: [0.5, -0.5, 0.5, 0.5]}",
@@ -446,7 +446,7 @@ def test_a_mistake_is_one_sentence_with_file_line_and_field(tmp_path: Path, mist
     assert refusal(tmp_path, text) == f"hand.yaml{sentence}"
 
 
-def test_a_base_frame_that_is_only_rounded_is_repaired_and_said(tmp_path: Path) -> None:
+def test_a_base_frame_that_is_only_rounded_is_repaired_and_reported(tmp_path: Path) -> None:
     text = changed("[0, -1, 0, 30]", "[0, -1.00002, 0, 30]")
     with pytest.warns(sg.SoftgraspWarning) as caught:
         hand = read(tmp_path, text)
@@ -552,7 +552,7 @@ def test_a_hand_with_a_mesh_and_modified_rows_reads_back_equal(tmp_path: Path) -
     assert sg.load_hand(sg.io.save_hand(hand, tmp_path / "hand.yaml")) == hand
 
 
-def test_what_all_rows_share_stands_once() -> None:
+def test_what_all_rows_have_in_common_stands_once() -> None:
     text = hand_yaml(sg.load_hand("four_finger"))
     assert text.count("convention: standard") == 1
     assert text.count("density") == 1

@@ -27,7 +27,7 @@ def test_one_rotation_is_usual_two_are_odd_more_are_degrees() -> None:
     assert (degrees.severity, degrees.message) == ("problem", DEGREES)
 
 
-def test_a_thousandfold_length_is_asked_about() -> None:
+def test_a_thousandfold_length_is_questioned() -> None:
     assert millimetres_doubt("a longest finger", 0.2, 2.0) is None
     doubt = millimetres_doubt("a longest finger", 110.0, 2.0)
     assert doubt is not None

@@ -115,7 +115,7 @@ finite = st.floats(-1, 1)
     axis=st.tuples(finite, finite, finite).filter(lambda v: np.linalg.norm(v) > 0.1),
     angle=st.floats(-3, 3),
 )
-def test_moving_and_turning_a_solid_moves_and_turns_its_mass_properties(
+def test_moving_and_rotating_a_solid_moves_and_rotates_its_mass_properties(
     offset: tuple[float, float, float], axis: tuple[float, float, float], angle: float
 ) -> None:
     mesh = l_solid()
@@ -208,7 +208,7 @@ def test_metres_taken_for_millimetres_are_guessed(tmp_path: Path) -> None:
     ]
 
 
-def test_files_are_found_beside_the_description(tmp_path: Path) -> None:
+def test_files_are_located_beside_the_description(tmp_path: Path) -> None:
     written(BOX, tmp_path)
     body = load_mesh(Mesh(file="thing.stl"), relative_to=tmp_path)
     assert body.volume == pytest.approx(CUBE_VOLUME, rel=1e-6)
@@ -299,7 +299,7 @@ def test_rubbish_gives_a_description_error(tmp_path: Path, content: bytes, suffi
 # Mended, and said
 
 
-def test_a_small_hole_is_closed_and_said(tmp_path: Path) -> None:
+def test_a_small_hole_is_closed_and_reported(tmp_path: Path) -> None:
     ball = trimesh.creation.icosphere(3, radius=0.03)
     body, text = quietly(written(raw(ball.vertices, ball.faces[1:]), tmp_path))
     assert body.volume == pytest.approx(ball.volume, rel=1e-3)
@@ -311,7 +311,7 @@ def test_a_small_hole_is_closed_and_said(tmp_path: Path) -> None:
     ]
 
 
-def test_a_large_hole_falls_back_to_the_hull_and_says_so(tmp_path: Path) -> None:
+def test_a_large_hole_falls_back_to_the_hull_with_a_warning(tmp_path: Path) -> None:
     ball = trimesh.creation.icosphere(3, radius=0.03)
     bowl = ball.faces[ball.triangles_center[:, 2] < 0.0]
     body, text = quietly(written(raw(ball.vertices, bowl), tmp_path))
@@ -324,13 +324,13 @@ def test_a_large_hole_falls_back_to_the_hull_and_says_so(tmp_path: Path) -> None
     assert len(body.parts) == 1
 
 
-def test_a_surface_inside_out_is_turned_and_said(tmp_path: Path) -> None:
+def test_a_surface_inside_out_is_flipped_and_reported(tmp_path: Path) -> None:
     body, text = quietly(written(raw(BOX.vertices, BOX.faces[:, ::-1]), tmp_path))
     assert body.volume == pytest.approx(CUBE_VOLUME, rel=1e-6)
     assert "the surface was inside out (negative volume); turned outward" in text[0]
 
 
-def test_faces_wound_against_the_others_are_turned_and_said(tmp_path: Path) -> None:
+def test_faces_wound_against_the_others_are_flipped_and_reported(tmp_path: Path) -> None:
     faces = BOX.faces.copy()
     faces[[2, 7]] = faces[[2, 7]][:, ::-1]
     body, text = quietly(written(raw(BOX.vertices, faces), tmp_path))
@@ -345,7 +345,7 @@ def test_a_double_sided_surface_counts_once(tmp_path: Path) -> None:
     assert "the surface is double-sided; one side is kept" in text[0]
 
 
-def test_faces_given_twice_count_once(tmp_path: Path) -> None:
+def test_repeated_faces_count_once(tmp_path: Path) -> None:
     faces = np.vstack([BOX.faces, BOX.faces[:3]])
     body, text = quietly(written(raw(BOX.vertices, faces), tmp_path))
     assert body.volume == pytest.approx(CUBE_VOLUME, rel=1e-6)
@@ -362,7 +362,7 @@ def test_a_closed_cavity_is_kept() -> None:
     assert rotated.volume == pytest.approx(solid.volume, rel=1e-9)
 
 
-def test_one_of_two_pieces_inside_out_is_turned() -> None:
+def test_one_of_two_pieces_inside_out_is_flipped() -> None:
     vertices = np.vstack([BOX.vertices, BOX.vertices + np.array([0.2, 0, 0])])
     solid = make_solid(vertices, np.vstack([BOX.faces, (BOX.faces + 8)[:, ::-1]]))
     assert solid.volume == pytest.approx(2 * CUBE_VOLUME, rel=1e-9)
@@ -400,7 +400,7 @@ def test_a_moebius_strip_has_no_inside() -> None:
 # What touches
 
 
-def test_the_hull_of_a_hollow_thing_is_a_warning_with_numbers(tmp_path: Path) -> None:
+def test_the_hull_of_a_hollow_object_is_a_warning_with_numbers(tmp_path: Path) -> None:
     body, text = quietly(written(l_solid(), tmp_path).replace(collision="hull"))
     assert len(body.parts) == 1
     assert text == [

@@ -41,7 +41,7 @@ def test_a_plane_through_vertices_and_one_beside_the_solid() -> None:
     assert np.isnan(result.centers[[0, 2]]).all()
 
 
-def test_holes_are_material_only_where_that_is_asked() -> None:
+def test_holes_are_material_only_where_that_is_requested() -> None:
     outer = trimesh.creation.box((1.0, 0.4, 0.4))
     chamber = trimesh.creation.box((0.6, 0.2, 0.1))
     chamber.apply_translation((0.0, 0.0, 0.1))

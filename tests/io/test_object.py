@@ -211,7 +211,7 @@ def refusal(name: str, root: Path | None) -> str:
 
 
 @pytest.mark.parametrize("name", ["ycb:016_pear", "ycb:pear", "016_pear", "pear"])
-def test_an_object_is_found_by_any_of_its_names(ycb_directory: Path, name: str) -> None:
+def test_an_object_is_loaded_by_any_of_its_names(ycb_directory: Path, name: str) -> None:
     pear = load_ycb(name, root=ycb_directory)
     assert pear.name == "016_pear"
     assert pear.mass == 0.049

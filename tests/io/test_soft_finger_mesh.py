@@ -182,7 +182,7 @@ def test_a_rounded_tip_does_not_make_the_last_joint_soft(tmp_path: Path) -> None
          "bending_stiffness: expected numbers above 0, found -0.01"),
     ],
 )  # fmt: skip
-def test_what_has_to_be_given(
+def test_what_has_to_be_specified(
     given: dict[str, object], sentence: str, seven: tuple[BellowsMesh, Path]
 ) -> None:
     with pytest.raises(sg.DescriptionError, match=f"^{re.escape(sentence)}$"):
@@ -233,7 +233,7 @@ def check_found(result: SlicedFinger, made: BellowsMesh, tolerance: float) -> No
 
 
 @pytest.mark.parametrize("count", [5, 7, 9])
-def test_valleys_are_found_on_a_noisy_finger(count: int, tmp_path: Path) -> None:
+def test_valleys_are_detected_on_a_noisy_finger(count: int, tmp_path: Path) -> None:
     made = bellows_mesh(count, taper=0.4, resolution=3e-3)
     placed(made, tmp_path / "finger.ply", seed=count, noise=NOISE)
     check_found(slice_finger(tmp_path / "finger.ply"), made, TOLERANCE)
@@ -241,7 +241,7 @@ def test_valleys_are_found_on_a_noisy_finger(count: int, tmp_path: Path) -> None
 
 @pytest.mark.slow
 @pytest.mark.parametrize("count", [5, 7, 9])
-def test_valleys_are_found_on_many_noisy_fingers(count: int, tmp_path: Path) -> None:
+def test_valleys_are_detected_on_many_noisy_fingers(count: int, tmp_path: Path) -> None:
     made = bellows_mesh(count, taper=0.4, resolution=3e-3)
     for seed in range(20):
         placed(made, tmp_path / "finger.ply", seed, NOISE)
@@ -262,7 +262,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("numbers", CASES.values(), ids=CASES.keys())
-def test_a_clean_finger_is_found_wherever_it_lies(
+def test_a_clean_finger_is_detected_wherever_it_lies(
     numbers: dict[str, object], tmp_path: Path
 ) -> None:
     made = bellows_mesh(**({"resolution": 2e-3} | numbers))
@@ -339,7 +339,7 @@ def test_the_heights_along_the_finger_are_those_of_the_outline(
 @pytest.mark.parametrize(
     "given", [{"base": "end"}, {"base": (0.06, 0.0, 0.0)}, {"axis": (-1, 0, 0), "base": "start"}]
 )
-def test_the_base_is_where_it_is_said_to_be(
+def test_the_base_is_where_it_is_specified(
     given: dict[str, object], tapered: tuple[BellowsMesh, Path]
 ) -> None:
     made, path = tapered
@@ -363,7 +363,7 @@ def test_of_two_ends_the_flatter_is_the_base(tmp_path: Path) -> None:
     assert result.transform[:3, 0] == pytest.approx([-1.0, 0.0, 0.0], abs=1e-6)
 
 
-def test_ends_that_look_alike_are_reported(tmp_path: Path) -> None:
+def test_similar_ends_are_reported(tmp_path: Path) -> None:
     bellows_mesh(5, resolution=3e-3).surface.export(tmp_path / "even.ply")
     with warned("even.ply: both ends look alike; the base is taken to be the one near (0, -0.01, "):
         result = slice_finger(tmp_path / "even.ply")
@@ -517,7 +517,7 @@ def notched(at: Array, depths: Array, half_width: float = 1e-3) -> Array:
 
 @settings(max_examples=40)
 @given(st.integers(1, 15), st.floats(0.3, 1.0), st.integers(0, 2**32 - 1))
-def test_notches_are_found_between_the_samples(count: int, least: float, seed: int) -> None:
+def test_notches_are_detected_between_the_samples(count: int, least: float, seed: int) -> None:
     rng = np.random.default_rng(seed)
     pitch = 0.06 / (count + 1)
     at = pitch * (np.arange(1, count + 1) + rng.uniform(-0.2, 0.2, count))
@@ -538,7 +538,7 @@ def test_scale_and_origin_make_no_difference(scale: float, origin: float, height
     np.testing.assert_allclose(other.depths / height, one.depths, rtol=1e-9)
 
 
-def test_the_place_of_a_flat_valley_is_its_middle() -> None:
+def test_the_position_of_a_flat_valley_is_its_middle() -> None:
     profile = np.where(np.abs(PLACES - 0.02) < 2e-3, 0.004, 0.02)
     assert find_valleys(PLACES, profile).positions == pytest.approx([0.02], abs=2e-5)
 

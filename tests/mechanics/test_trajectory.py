@@ -44,7 +44,7 @@ def test_the_jacobian_is_that_of_finite_differences(angles: list[float]) -> None
         assert jacobian[:, joint] == pytest.approx([*linear, *angular], abs=1e-8)
 
 
-def test_the_jacobian_of_modified_rows_uses_their_own_axes() -> None:
+def test_the_jacobian_of_modified_rows_uses_their_axes() -> None:
     rows = tuple(sg.description.Phalanx(a=0.1, alpha=0.4, mass=0.1) for _ in range(3))
     chain = sg.description.Finger(
         name="m", convention="modified", phalanges=rows, tip=(0.1, 0.0, 0.0)
@@ -139,7 +139,7 @@ def test_wrist_joints_give_the_requested_poses(
     np.testing.assert_allclose(again, pose[:3, :3], atol=1e-12)
 
 
-def test_wrist_angles_are_continuous_beyond_half_a_turn() -> None:
+def test_wrist_angles_are_continuous_beyond_a_half_rotation() -> None:
     fractions = eased(200)[:, None]
     poses = moved(
         HOME, 0.0 * fractions * np.ones(3), fractions * [0.0, 0.0, 3.0 * np.pi], np.zeros(3)

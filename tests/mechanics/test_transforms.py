@@ -79,7 +79,7 @@ def test_the_rotation_between_two_directions_is_the_smallest(start: Array, end: 
 
 
 @given(DIRECTIONS)
-def test_the_rotation_between_opposite_directions_is_half_a_turn(start: Array) -> None:
+def test_the_rotation_between_opposite_directions_is_a_half_rotation(start: Array) -> None:
     rotation = quaternion_between(start, -start)
     assert rotation @ start == pytest.approx(-start, abs=1e-9)
     assert np.trace(rotation) == pytest.approx(-1.0, abs=1e-9)

@@ -310,7 +310,7 @@ def under_load(part: Bendable, force: Array, moment: Array) -> mujoco.MjData:
 
 
 @pytest.mark.parametrize("links", [1, 2, 7])
-def test_stretch_by_force_and_twist_by_moment(links: int) -> None:
+def test_elongation_by_force_and_twist_by_moment(links: int) -> None:
     part = stretchy(backbone={"links": links})
     pulled = under_load(part, np.array([0.0, 0.0, 20.0]), np.zeros(3))
     assert pulled.body("l1").xpos[2] == pytest.approx(LENGTH * (1.0 + 20.0 / 400.0), rel=1e-12)

@@ -33,12 +33,12 @@ def test_the_extras_that_are_promised_exist() -> None:
     }  # fmt: skip
 
 
-def test_every_extra_is_told_in_the_documentation() -> None:
+def test_every_extra_is_reported_in_the_documentation() -> None:
     page = (ROOT / "docs" / "install.md").read_text("utf-8")
     assert [name for name in EXTRAS if f"`{name}`" not in page] == []
 
 
-def test_the_version_stands_in_one_place() -> None:
+def test_the_version_is_defined_once() -> None:
     assert PROJECT["dynamic"] == ["version"]
     assert "version" not in PROJECT
     version = softgrasp.__version__

@@ -116,7 +116,7 @@ def test_43_samples_stay_below_four_percent(protocol: str, seed: int) -> None:
 
 
 @pytest.mark.slow
-def test_drawn_pictures_say_the_same_as_projected_marks() -> None:
+def test_drawn_images_agree_with_projected_marks() -> None:
     study = accuracy_study(FEW, image_pressures=(120e3,), seed=0)
     assert [sample.image is not None for sample in study.samples] == [False] * 7 + [True]
     assert study.errors.max() < LIMIT

@@ -94,7 +94,7 @@ def test_leaning_by_half_the_angle_mends_them() -> None:
     assert apart / MM == pytest.approx(0.2299000762, abs=1e-8)
 
 
-def test_in_unitys_order_phi_turns_the_pieces_after_it() -> None:
+def test_in_unitys_order_phi_rotates_the_pieces_after_it() -> None:
     """Ry(θ)·Rz(φ) is the paper's chain with every φ one piece later."""
     unity = rigid_pieces(RISING, FORCED, LENGTHS)
     later = rigid_pieces(RISING, np.append(0.0, FORCED[:-1]), LENGTHS, order="plane")
@@ -106,7 +106,7 @@ def test_in_unitys_order_phi_turns_the_pieces_after_it() -> None:
     assert apart / MM == pytest.approx(8.3036924, abs=1e-6)
 
 
-def test_left_handed_axes_mirror_the_turns_about_z() -> None:
+def test_left_handed_axes_mirror_the_rotations_about_z() -> None:
     unity = rigid_pieces(RISING, FORCED, LENGTHS)
     seen = rigid_pieces(RISING, -FORCED, LENGTHS)
     assert mirrored(unity.tops, "y") == pytest.approx(seen.tops, abs=1e-16)
@@ -139,7 +139,7 @@ def test_table_1_names_two_different_quantities() -> None:
     assert apart == pytest.approx(0.0483449097, abs=1e-9)
 
 
-def test_eq_6_and_8_need_the_mount_that_is_not_given() -> None:
+def test_eq_6_and_8_need_the_mount_that_is_not_specified() -> None:
     """A gripper 60 mm long on the flange, and fingers 30 mm from its axis."""
     flange = flange_transform((0.4, 0.0, 0.5), (0.0, 1.0, 0.0, 0.0))
     mount = sg.twin.MountedPose(position=(0.0, 0.0, 0.06))

@@ -153,7 +153,7 @@ def test_the_ramps_are_those_that_are_shipped() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", MOTIONS)
-def test_what_the_paper_says_of_its_motions_holds_in_both_models(name: str) -> None:
+def test_statements_of_the_paper_on_its_motions_hold_in_both_models(name: str) -> None:
     """Settling, swings of ramps and the plane; recorded 100 times a second."""
     run = motions()[name]
     rows = [row for row in numbers(run) if row.within is not None]

@@ -82,7 +82,7 @@ def test_the_errors_are_those_of_equation_37() -> None:
 
 
 @pytest.mark.parametrize("run", range(len(SMALL)), ids=[e.name for e in SMALL])
-def test_every_kind_has_figures_on_one_page(run: int, tmp_path: Path) -> None:
+def test_every_kind_has_figures_on_one_report(run: int, tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("stays", encoding="utf-8")
     write_hydraulic_experiments(runs()[run : run + 1], tmp_path)
     page = (tmp_path / "report.html").read_text("utf-8")

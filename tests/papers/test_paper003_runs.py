@@ -30,7 +30,7 @@ def motion(*changes: Change, duration: float = 10.0) -> Motion:
     return Motion("mine", "Mine", "ours", "", changes, duration)
 
 
-def test_names_are_different_and_unknown_ones_are_told() -> None:
+def test_names_are_different_and_unknown_ones_are_reported() -> None:
     names = [result.name for result in EXPERIMENTS]
     assert len(set(names)) == len(names)
     with pytest.raises(sg.DescriptionError, match=r"no experiment 'ramp'; did you mean 'ramps'"):
@@ -79,7 +79,7 @@ def test_another_arm_than_the_papers_is_refused() -> None:
     [(1.0, 2.0, "both"), (0.9, 2.0, "lumped only"), (1.5, 2.1, "chain only"),
      (0.0, 3.0, "neither"), (math.nan, 1.0, "lumped only")],
 )  # fmt: skip
-def test_a_number_says_which_model_agrees(chain: float, lumped: float, met: str) -> None:
+def test_a_number_states_which_model_agrees(chain: float, lumped: float, met: str) -> None:
     number = Number("mine", "what", "m", "1 to 2", "predicted", (chain, lumped), (1.0, 2.0))
     assert number.met == met
     assert replace(number, within=None).met == ""
@@ -112,7 +112,7 @@ def way(points: Array) -> float:
     return float(np.linalg.norm(np.diff(points, axis=0), axis=1).sum())
 
 
-def test_a_rest_that_powells_method_misses_is_found() -> None:
+def test_a_rest_that_powells_method_misses_is_computed() -> None:
     """Out of the plane, near the limit; as near to the lumped model as its neighbours are."""
     pressures = (0.75e6, 1.0e6, 0.5e6)
     result, lumped = ArmChain(one_section(), 8).rest(pressures), arm_rest(one_section(), pressures)

@@ -65,7 +65,7 @@ def test_it_goes_to_plus_x_first_down_and_then_up(fir: sg.GraspResult) -> None:
     assert lowest < int(np.argmax(way[:, 2]))
 
 
-def test_nothing_moves_in_y_and_it_turns_about_y_only(fir: sg.GraspResult) -> None:
+def test_nothing_moves_in_y_and_it_rotates_about_y_only(fir: sg.GraspResult) -> None:
     assert np.abs(fir.object_position[:, 1]).max() < 1e-6
     about_x, about_y, about_z = fir.object.rotation_rad
     assert abs(about_x) < 1e-6
@@ -104,7 +104,7 @@ def test_denser_spheres_end_with_less_motion_in_x_and_less_rotation() -> None:
 
 
 @pytest.mark.slow
-def test_with_our_friction_coupling_the_order_stays_and_the_trends_turn_around() -> None:
+def test_with_our_friction_coupling_the_order_stays_and_the_trends_are_reversed() -> None:
     scene = sg.load_scene("paper004_power_sphere").replace(
         solver=sg.description.Solver(contact_dimension=3)
     )

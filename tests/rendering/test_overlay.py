@@ -79,7 +79,7 @@ def test_a_tiny_mark_is_still_seen():
     assert _changed(_drawn(Ball((0, 0, 0), 1e-6, RED))).sum() >= 4
 
 
-def test_a_translucent_mark_lets_the_picture_through():
+def test_a_translucent_mark_lets_the_image_through():
     solid = _drawn(Ball((0, 0, 0), 0.03, BLUE))[60, 80].astype(int)
     half = _drawn(Ball((0, 0, 0), 0.03, (*BLUE[:3], 0.5)))[60, 80].astype(int)
     assert half == pytest.approx((solid + 200) / 2, abs=1)

@@ -88,7 +88,7 @@ def test_checkers_lie_as_opengl_lays_them(egl, lay):
     assert np.corrcoef(*images)[0, 1] > 0.97
 
 
-def test_every_ray_agrees_with_the_coarse_first_picture(scene, mask_of):
+def test_every_ray_agrees_with_the_coarse_first_image(scene, mask_of):
     model, data = scene
     camera = _camera(model, data)
     obj = model.geom("object").id
@@ -114,7 +114,7 @@ def test_two_draws_are_equal_and_nothing_is_changed(make_scene):
     assert all((a == b).all() for a, b in zip(before, after, strict=True))
 
 
-def test_colours_for_one_picture(scene, mask_of):
+def test_colours_for_one_image(scene, mask_of):
     model, data = scene
     camera = _camera(model, data)
     obj = model.geom("object").id

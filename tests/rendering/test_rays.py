@@ -101,7 +101,7 @@ def _caster():
     return Caster(model, data)
 
 
-def test_hits_tell_geom_distance_and_normal_and_skip_hidden_groups():
+def test_hits_have_geom_distance_and_normal_and_skip_hidden_groups():
     hits = _caster().hits(
         np.array([0.0, 0.0, 1.0]), np.array([[0, 0, -2.0], [0.3, 0, -1], [0, 0, 1]])
     )

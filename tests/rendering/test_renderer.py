@@ -58,7 +58,7 @@ def test_a_probe_that_hangs_or_cannot_start_means_no(fresh_probe, monkeypatch, e
     assert not gl.gl_available("osmesa")
 
 
-def test_the_probe_is_asked_once_a_process(fresh_probe, monkeypatch):
+def test_the_probe_runs_once_a_process(fresh_probe, monkeypatch):
     calls = []
 
     def run(command, **_):
@@ -78,7 +78,7 @@ def test_elsewhere_than_on_linux_nothing_is_tried(fresh_probe, monkeypatch):
     assert not gl.gl_available("egl")
 
 
-def test_importing_the_room_starts_nothing_and_sets_nothing():
+def test_importing_the_module_starts_nothing_and_sets_nothing():
     code = (
         "import os, subprocess; before = dict(os.environ); subprocess.run = None\n"
         "import softgrasp.rendering, sys\n"
@@ -94,7 +94,7 @@ def test_importing_the_room_starts_nothing_and_sets_nothing():
     ("setting", "ending"),
     [(None, "close"), (None, "leave open"), ("egl", "leave open"), ("disabled", "close")],
 )
-def test_works_and_leaves_quietly_whatever_mujoco_gl_says(egl, setting, ending):
+def test_works_and_leaves_quietly_for_any_value_of_mujoco_gl(egl, setting, ending):
     environment = {k: v for k, v in os.environ.items() if k not in ("MUJOCO_GL", "DISPLAY")}
     environment.pop("PYOPENGL_PLATFORM", None)
     if setting is not None:
@@ -131,7 +131,7 @@ def test_the_model_is_left_alone(scene, egl):
 
 
 @pytest.mark.gl
-def test_a_picture_may_be_larger_than_the_models_own_buffer(egl):
+def test_an_image_may_be_larger_than_the_buffer_of_the_model(egl):
     model = mujoco.MjModel.from_xml_string(
         '<mujoco><visual><global offwidth="32" offheight="24"/></visual></mujoco>'
     )
@@ -190,7 +190,7 @@ def test_auto_takes_the_first_that_works(host, scene, kinds, name):
         assert renderer.name == name
 
 
-def test_without_opengl_the_note_says_how_to_get_it(host, scene):
+def test_without_opengl_the_note_states_how_to_get_it(host, scene):
     host()
     with open_renderer(scene[0], 8, 6) as renderer:
         assert renderer.description == (
@@ -205,7 +205,7 @@ def test_gl_without_opengl_is_an_error_with_the_cure(host, scene):
         open_renderer(scene[0], 8, 6, "gl")
 
 
-def test_a_context_that_does_not_open_falls_back_and_says_why(host, scene):
+def test_a_context_that_does_not_open_falls_back_and_states_why(host, scene):
     def refuses(*_):
         raise BackendUnavailable("EGL works on this host but not in this process: why not")
 
@@ -225,7 +225,7 @@ def test_elsewhere_than_on_linux_the_note_does_not_talk_of_apt(host, scene, monk
         assert renderer.description.endswith("off-screen OpenGL is supported on Linux only")
 
 
-def test_the_ray_caster_can_be_asked_for(host, scene):
+def test_the_ray_caster_can_be_requested(host, scene):
     host("egl")
     with open_renderer(scene[0], 8, 6, "raycast") as renderer:
         assert (renderer.name, renderer.description) == (
@@ -241,6 +241,6 @@ def test_the_ray_caster_can_be_asked_for(host, scene):
         ((1, 6, "auto"), "size: expected 2 x 2 pixels or more, found 1 x 6"),
     ],
 )
-def test_mistakes_are_told(scene, arguments, sentence):
+def test_errors_are_reported(scene, arguments, sentence):
     with pytest.raises(DescriptionError, match=sentence):
         open_renderer(scene[0], *arguments)

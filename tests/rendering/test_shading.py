@@ -137,7 +137,7 @@ def stage():
     return light, boxes, points, fraction
 
 
-def test_the_share_is_that_of_the_lamp_which_is_seen(stage):
+def test_the_fraction_is_that_of_the_lamp_which_is_seen(stage):
     _, _, points, fraction = stage
     reach = np.abs(points[..., :2]).max(axis=-1)
     penumbra = 0.31 * LIGHT_TANGENT
@@ -248,7 +248,7 @@ def test_what_stands_in_front_hides_the_skin(model: mujoco.MjModel) -> None:
     assert (np.einsum("nx,nx->n", seen.normal, rays[seen.ray]) < 0.3).all()
 
 
-def test_the_links_under_a_skin_are_not_drawn_and_a_picture_is_the_same_twice(
+def test_the_links_under_a_skin_are_not_drawn_and_an_image_is_the_same_twice(
     model: mujoco.MjModel,
 ) -> None:
     data = posed(model, 0.15)
@@ -288,7 +288,7 @@ def test_both_renderers_see_the_same_outline(model: mujoco.MjModel, bend: float)
         ("raycast", 0),
     ],
 )
-def test_the_colour_of_a_link_is_that_of_its_skin_for_one_picture(
+def test_the_colour_of_a_link_is_that_of_its_skin_for_one_image(
     model: mujoco.MjModel, kind: str, noise: int
 ) -> None:
     if kind == "gl" and not (gl.gl_available("egl") or gl.gl_available("osmesa")):

@@ -34,7 +34,7 @@ def test_every_object_is_shown_where_it_was(name: str) -> None:
             assert abs(data.xquat[index] @ quaternion[row]) == pytest.approx(1.0)
 
 
-def test_walls_do_not_widen_the_picture(corner: sg.GraspResult) -> None:
+def test_walls_do_not_widen_the_image(corner: sg.GraspResult) -> None:
     alone = corner.scene.replace(surroundings=corner.scene.surroundings[:1])
     far = [np.abs(Playback(corner).cloud()).max()]
     with_walls = {part.name for part in corner.scene.surroundings}
@@ -43,7 +43,7 @@ def test_walls_do_not_widen_the_picture(corner: sg.GraspResult) -> None:
     assert far[0] < 1.2 * far[1]
 
 
-def test_the_camera_looks_into_the_corner(corner: sg.GraspResult) -> None:
+def test_the_camera_points_into_the_corner(corner: sg.GraspResult) -> None:
     playback = Playback(corner)
     camera = framing([playback], SIZE)
     data = playback.pose(float(corner.time[-1]))

@@ -50,7 +50,7 @@ def _played(path, height, width):
     return np.frombuffer(run.stdout, np.uint8).reshape(-1, height, width, 3), run.stderr.decode()
 
 
-def test_a_film_has_its_frames_size_rate_and_colours(tmp_path):
+def test_a_video_has_its_frames_size_rate_and_colours(tmp_path):
     path = write_frames(tmp_path / "new" / "film.mp4", _frames(9), fps=30)
     back, words = _played(path, 48, 64)
     assert back.shape == (9, 48, 64, 3)
@@ -59,7 +59,7 @@ def test_a_film_has_its_frames_size_rate_and_colours(tmp_path):
     assert [item.name for item in path.parent.iterdir()] == ["film.mp4"]
 
 
-def test_a_film_suits_browsers(tmp_path):
+def test_a_video_suits_browsers(tmp_path):
     path = write_frames(tmp_path / "film.mp4", _frames(3), fps=10)
     words = _played(path, 48, 64)[1]
     assert "Video: h264" in words
@@ -79,7 +79,7 @@ def test_no_frames_and_no_file(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_a_frame_of_another_size_leaves_the_old_film_alone(tmp_path):
+def test_a_frame_of_another_size_leaves_the_old_video_alone(tmp_path):
     path = tmp_path / "film.mp4"
     path.write_bytes(b"old")
     frames = [*_frames(2), *_frames(1, height=60)]
@@ -108,7 +108,7 @@ def test_without_ffmpeg_the_sentence_names_the_cure(tmp_path, monkeypatch):
         write_frames(tmp_path / "film.mp4", _frames(2), fps=30)
 
 
-def test_an_ffmpeg_that_fails_is_told(tmp_path, monkeypatch):
+def test_an_ffmpeg_that_fails_is_reported(tmp_path, monkeypatch):
     from softgrasp.rendering import video as film
 
     monkeypatch.setattr(film, "_ENCODING", ("-no_such_option", "1"))
@@ -262,7 +262,7 @@ def test_established_contact_changes_the_colour(held: sg.GraspResult):
     assert playback.colors(established + 1e-6) == dict.fromkeys(tips, IN_CONTACT_RGBA)
 
 
-def test_the_camera_has_the_whole_run_in_its_picture(held: sg.GraspResult):
+def test_the_camera_has_the_whole_run_in_its_image(held: sg.GraspResult):
     playback = Playback(held)
     pixels = framing([playback], (320, 240)).project(playback.cloud(), 320, 240)
     assert (pixels[:, 2] > 0).all()
@@ -278,7 +278,7 @@ def test_an_object_that_flies_away_does_not_shrink_the_hand(held: sg.GraspResult
     assert away < 1.5 * near
 
 
-def test_a_film_has_the_frames_and_the_length_it_tells(held: sg.GraspResult, tmp_path: Path):
+def test_a_video_has_the_frames_and_the_length_it_reports(held: sg.GraspResult, tmp_path: Path):
     done: list[float] = []
     info = render_video(
         held, tmp_path / "a.mp4", renderer="raycast", size=SMALL, fps=5, progress=done.append
@@ -293,14 +293,14 @@ def test_a_film_has_the_frames_and_the_length_it_tells(held: sg.GraspResult, tmp
     assert np.ptp(frames[0].astype(int)) > 100  # something is drawn
 
 
-def test_a_film_of_a_given_length(held: sg.GraspResult, tmp_path: Path):
+def test_a_video_of_a_specified_length(held: sg.GraspResult, tmp_path: Path):
     info = render_video(
         held, tmp_path / "a.mp4", renderer="raycast", size=SMALL, fps=10, seconds=1.0
     )
     assert info.frames == len(played(info.path)) == 10
 
 
-def test_pictures_that_look_the_same_are_drawn_once(held: sg.GraspResult):
+def test_equal_images_are_drawn_once(held: sg.GraspResult):
     class Drawer:
         drawn, threads = 0, 1
 
@@ -328,7 +328,7 @@ def test_frames_do_not_depend_on_how_many_are_drawn_at_once(held: sg.GraspResult
         np.testing.assert_array_equal(alone, together)
 
 
-def test_instants_are_pictures_from_one_place(held: sg.GraspResult):
+def test_key_frames_are_images_from_one_position(held: sg.GraspResult):
     times = [0.0, held.simulated_time]
     first, last = render_key_frames(held, times, renderer="raycast", size=SMALL)
     assert first.shape == last.shape == (72, 96, 3)
@@ -357,7 +357,7 @@ def test_a_wrong_option_gets_a_sentence_and_leaves_no_file(
 
 @given(fps=st.integers(1, 60), seconds=st.none() | st.floats(0.1, 20.0))
 @settings(max_examples=30, deadline=None)
-def test_a_film_goes_from_start_to_end(held: sg.GraspResult, fps: int, seconds: float | None):
+def test_a_video_goes_from_start_to_end(held: sg.GraspResult, fps: int, seconds: float | None):
     pacing = pace(held, fps, seconds)
     assert (np.diff(pacing.times) >= 0.0).all()
     assert pacing.times[-1] == held.time[-1]
@@ -367,7 +367,7 @@ def test_a_film_goes_from_start_to_end(held: sg.GraspResult, fps: int, seconds: 
         assert len(pacing.times) == max(round(seconds * fps), 1)
 
 
-def test_the_speed_is_the_one_that_is_told(held: sg.GraspResult):
+def test_the_speed_is_the_one_that_is_reported(held: sg.GraspResult):
     pacing = pace(held, 30)
     closing = pacing.times[(pacing.times > 0.0) & (pacing.times < pacing.closing_end)]
     np.testing.assert_allclose(np.diff(closing), 1.0 / 30 / pacing.slowdown, rtol=1e-6)
@@ -375,7 +375,7 @@ def test_the_speed_is_the_one_that_is_told(held: sg.GraspResult):
     assert pacing.label(held.simulated_time).endswith("hold test")
 
 
-def test_a_run_of_one_sample_is_a_standing_picture(untouched: sg.GraspResult):
+def test_a_run_of_one_sample_is_a_standing_image(untouched: sg.GraspResult):
     arrays = {name: values[:1] for name, values in untouched.trajectory().items()}
     names = ("joint_names", "actuator_names", "contact_bodies")
     one = replace(untouched, **{k: v for k, v in arrays.items() if k not in names})
@@ -385,7 +385,7 @@ def test_a_run_of_one_sample_is_a_standing_picture(untouched: sg.GraspResult):
     assert [time for time, _ in key_frames(one)] == [one.time[0]] * 5
 
 
-def test_five_instants_of_a_grasp(held: sg.GraspResult):
+def test_five_key_frames_of_a_grasp(held: sg.GraspResult):
     touch = next(e.time_s for e in held.events if e.kind == "touching")
     last = max(e.time_s for e in held.events if e.kind == "established")
     weight = f"{held.hold.weight_N:.2g}"
@@ -398,7 +398,7 @@ def test_five_instants_of_a_grasp(held: sg.GraspResult):
     )
 
 
-def test_five_instants_without_contact(untouched: sg.GraspResult):
+def test_five_key_frames_without_contact(untouched: sg.GraspResult):
     end = untouched.simulated_time
     times, captions = zip(*key_frames(untouched), strict=True)
     assert times == pytest.approx([0.0, end / 4, end / 2, 3 * end / 4, end])
@@ -412,7 +412,7 @@ KINDS = ("touching", "established", "lost")
     st.lists(st.tuples(st.integers(0, 50), st.sampled_from(KINDS), st.integers(1, 4)), max_size=12)
 )
 @settings(max_examples=60, deadline=None)
-def test_instants_are_always_five_in_order(
+def test_key_frames_are_always_five_in_order(
     untouched: sg.GraspResult, log: list[tuple[int, str, int]]
 ):
     events = tuple(

@@ -121,7 +121,7 @@ def test_figures_are_fine_enough_for_print(written: Path):
         assert imageio.imread(written / name).shape[1] == style.WIDTH * COARSE
 
 
-def test_the_page_needs_no_other_file(written: Path):
+def test_the_report_needs_no_other_file(written: Path):
     html = (written / "report.html").read_text(encoding="utf-8")
     result = Page(html)
     assert len(result.references) == 6
@@ -129,14 +129,14 @@ def test_the_page_needs_no_other_file(written: Path):
     assert not re.search(r"https?:|file:|url\(|@import|<script|<link", html)
 
 
-def test_the_page_holds_the_files_themselves(written: Path):
+def test_the_report_holds_the_files_themselves(written: Path):
     references = Page((written / "report.html").read_text(encoding="utf-8")).references
     contents = {base64.b64decode(reference.split(",", 1)[1]) for reference in references}
     target = {(written / name).read_bytes() for name in FILES if name.endswith((".png", ".mp4"))}
     assert contents == target
 
 
-def test_the_page_says_what_the_result_holds(written: Path, held: sg.GraspResult):
+def test_the_report_states_what_the_result_holds(written: Path, held: sg.GraspResult):
     text = Page((written / "report.html").read_text(encoding="utf-8")).text
     assert grasp_text.summary(held) in text
     assert "four_finger grasps ball" in text
@@ -147,25 +147,25 @@ def test_the_page_says_what_the_result_holds(written: Path, held: sg.GraspResult
         assert f"{event.time_s:.4f}" in text
 
 
-def test_the_result_in_the_folder_is_the_result(written: Path, held: sg.GraspResult):
+def test_the_result_in_the_directory_is_the_result(written: Path, held: sg.GraspResult):
     assert sg.load_result(written).trajectory_sha256 == held.trajectory_sha256
     assert json.loads((written / "result.json").read_text())["held"] is True
 
 
-def test_without_pictures(held: sg.GraspResult, tmp_path: Path):
+def test_without_images(held: sg.GraspResult, tmp_path: Path):
     paths = grasp_report.write_report(held, tmp_path, renderer="none")
     assert [path.name for path in paths] == [*FILES[:10], "report.html"]
     result = Page((tmp_path / "report.html").read_text(encoding="utf-8"))
     assert len(result.references) == 4
 
 
-def test_without_the_page(held: sg.GraspResult, tmp_path: Path):
+def test_without_the_report(held: sg.GraspResult, tmp_path: Path):
     paths = grasp_report.write_report(held, tmp_path, renderer="raycast", report=False)
     assert [path.name for path in paths] == [*FILES[:2], "grasp.mp4"]
 
 
 @pytest.mark.slow
-def test_a_picture_of_an_earlier_run_does_not_get_into_the_page(
+def test_an_image_of_an_earlier_run_does_not_get_into_the_report(
     held: sg.GraspResult, tmp_path: Path
 ):
     (tmp_path / "strip.png").write_bytes(b"another run")
@@ -184,7 +184,7 @@ def test_a_run_that_failed_has_a_report(kind: str, request: pytest.FixtureReques
     assert (advice in text) == (kind == "diverged")
 
 
-def test_names_cannot_break_the_page(held: sg.GraspResult, tmp_path: Path):
+def test_names_cannot_break_the_report(held: sg.GraspResult, tmp_path: Path):
     scene = held.scene.replace(name="<script>alert('x')</script>", source="a < b & c")
     grasp_report.write_report(
         replace(held, scene=scene, warnings=("1 < 2",)), tmp_path, renderer="none"
@@ -254,7 +254,7 @@ def test_free_fall_does_not_set_the_scale_of_motion(held: sg.GraspResult, tmp_pa
         assert not any("10000" in text.get_text() for text in axes.get_legend().get_texts())
 
 
-def test_captions_of_instants_have_one_line():
+def test_captions_of_key_frames_have_one_line():
     assert (
         contact_figures._one_line("last established: left P2 + 2 more") == "last: left P2 + 2 more"
     )
@@ -306,7 +306,7 @@ TEMPLATES = sorted(
 
 
 @pytest.mark.parametrize("name", TEMPLATES)
-def test_every_page_has_the_head_and_the_style_of_all(name: str):
+def test_every_report_has_the_head_and_the_style_of_all(name: str):
     source = files("softgrasp.report").joinpath("templates", name).read_text("utf-8")
     assert source.startswith('{% extends "base.html.j2" %}')
     # one head, one style, one way to show a figure; and nothing from the network
@@ -325,7 +325,7 @@ def test_the_style_knows_night_paper_and_phones():
     assert '<meta name="viewport" content="width=device-width, initial-scale=1">' in base
 
 
-def test_the_page_names_the_files_of_its_figures(written: Path):
+def test_the_report_names_the_files_of_its_figures(written: Path):
     text = Page((written / "report.html").read_text(encoding="utf-8")).text
     for name in ("contacts", "joints", "object", "quality"):
         assert f"{name}.png, {name}.csv" in text
@@ -351,7 +351,7 @@ def photograph(tmp_path: Path) -> Path:
     return path
 
 
-def test_photographs_go_into_a_page_smaller_and_look_the_same(photograph: Path) -> None:
+def test_photographs_go_into_a_report_smaller_and_unchanged(photograph: Path) -> None:
     shown = embedded_image(photograph)
     assert shown.source.startswith("data:image/webp;base64,")
     assert len(shown.source) < 0.5 * photograph.stat().st_size
@@ -373,5 +373,5 @@ def test_figures_keep_their_bytes_and_their_width(
     assert shown.files == "line.png, line.csv"
 
 
-def test_pages_with_many_figures_have_them_smaller(photograph: Path) -> None:
+def test_reports_with_many_figures_have_them_smaller(photograph: Path) -> None:
     assert inside(embedded_image(photograph, smaller=2).source).size == (400, 300)

@@ -101,7 +101,7 @@ def test_directions() -> None:
     )
 
 
-def test_criteria_say_what_they_do_and_allow() -> None:
+def test_criteria_state_what_they_do_and_allow() -> None:
     criterion = sg.io.load_criterion("dexgraspbench")
     assert criterion_text(criterion) == "6 directions, 10 m/s² for 2 s each"
     assert limits_text(criterion) == "at most 50.0 mm and 15.0°"
@@ -121,7 +121,7 @@ def test_criteria_say_what_they_do_and_allow() -> None:
     )
 
 
-def test_the_film_goes_through_the_phases() -> None:
+def test_the_video_goes_through_the_phases() -> None:
     pacing = pace(carried(), 24)
     assert (np.diff(pacing.times) >= 0.0).all()
     assert pacing.times[-1] == carried().time[-1]
@@ -134,7 +134,7 @@ def test_the_film_goes_through_the_phases() -> None:
     np.testing.assert_allclose(np.diff(inside), 1.0 / 24.0, rtol=1e-6)
 
 
-def test_five_instants_of_a_sequence() -> None:
+def test_five_key_frames_of_a_sequence() -> None:
     spans = {span.name: span for span in carried().phases}
     assert key_frames(carried()) == (
         (0.0, "start"),
@@ -148,7 +148,7 @@ def test_five_instants_of_a_sequence() -> None:
     assert times == sorted(times)
 
 
-def test_the_wrist_has_rows_of_its_own() -> None:
+def test_the_wrist_has_separate_rows() -> None:
     *_, slides, hinges = time_series.actuator_rows(carried())
     assert [panel.title for panel in slides] == ["wrist x", "wrist y", "wrist z"]
     assert [panel.title for panel in hinges] == ["wrist turn z", "wrist turn y", "wrist turn x"]
@@ -157,7 +157,7 @@ def test_the_wrist_has_rows_of_its_own() -> None:
     assert slides[2].unit == " mm"
 
 
-def test_the_facts_tell_when_each_phase_was() -> None:
+def test_the_summary_states_when_each_phase_was() -> None:
     spans = (f"{s.name} {s.start_s:.3f}–{s.end_s:.3f} s" for s in carried().phases)
     assert dict(grasp_tables.scene_properties(carried()))["Phases"] == ", ".join(spans)
     assert "Phases" not in dict(grasp_tables.scene_properties(sg.simulate(pinch())))
@@ -171,7 +171,7 @@ def test_figures_of_sequences_and_directions_are_drawn(draw: object, tmp_path: P
 
 
 @pytest.mark.slow
-def test_the_page_has_a_row_for_every_direction(tmp_path: Path) -> None:
+def test_the_report_has_a_row_for_every_direction(tmp_path: Path) -> None:
     page = sg.write_report(pushed(), tmp_path, renderer="none")[-1].read_text("utf-8")
     for label, cell in (("+x", "held"), ("+y", "not held")):
         assert re.search(rf"<tr><th>\{label}</th><td[^>]*>{cell}</td>", page)
@@ -186,7 +186,7 @@ def pinched() -> sg.GraspResult:
     return sg.simulate(pinch())
 
 
-def test_what_is_said_is_what_was_computed() -> None:
+def test_what_is_stated_is_what_was_computed() -> None:
     quality = pinched().quality
     assert quality is not None
     assert quality_clause(pinched()) == (
@@ -204,7 +204,7 @@ def test_what_is_said_is_what_was_computed() -> None:
     )
 
 
-def test_an_open_grasp_says_why() -> None:
+def test_an_open_grasp_states_why() -> None:
     result = sg.simulate(pads(2, solver=sg.description.Solver(contact_dimension=3)))
     assert result.quality is not None
     assert quality_clause(result) == (
@@ -254,7 +254,7 @@ def test_the_summary_of_a_diverged_run(diverged: sg.GraspResult):
     assert grasp_text.verdict(diverged) == ("Diverged", "bad")
 
 
-def test_a_dropped_object_is_told_with_the_limits(held: sg.GraspResult):
+def test_a_dropped_object_is_reported_with_the_limits(held: sg.GraspResult):
     assert held.hold is not None
     hold = held.hold.replace(drop_m=0.0123, rotation_rad=0.5, weight_N=2.0)
     dropped = replace(held, held=False, hold=hold)
@@ -280,7 +280,7 @@ def test_a_contact_that_was_lost_again(held: sg.GraspResult):
     )
 
 
-def test_the_palm_is_told_apart_from_the_phalanges():
+def test_the_palm_is_distinguished_from_the_phalanges():
     result = sg.simulate(pinch(grasp="power", object=ball(0.04)))
     assert "4 of 12 phalanges and the palm in contact" in grasp_text.contact_clause(result)
 
@@ -342,7 +342,7 @@ def test_parts_of_a_mesh_have_one_row_with_the_worst_of_them(held: sg.GraspResul
     assert [row.label for row in rows] == ["palm, 2 parts of the mesh", "F1 P3"]
 
 
-def test_a_softer_contact_is_told(held: sg.GraspResult):
+def test_a_softer_contact_is_reported(held: sg.GraspResult):
     requested = held.contact_model.asked.replace(stiffness=1e6)
     softer = replace(held, contact_model=held.contact_model.replace(asked=requested))
     assert (
@@ -357,7 +357,7 @@ def test_the_event_log_is_complete(held: sg.GraspResult):
     assert [row.time for row in rows] == [f"{event.time_s:.4f}" for event in held.events]
 
 
-def test_the_facts_of_the_scene(held: sg.GraspResult):
+def test_the_summary_of_the_scene(held: sg.GraspResult):
     result = dict(grasp_tables.scene_properties(held))
     assert result["Hand"] == "four_finger, 4 fingers, 12 joints"
     assert result["Object"] == "ball, sphere, radius 30 mm, 79.17 g (700 kg/m³)"
@@ -373,7 +373,7 @@ def test_the_facts_of_the_scene(held: sg.GraspResult):
     )
 
 
-def test_a_force_that_was_chosen_or_made_by_nothing_has_no_row_of_its_own(
+def test_a_force_that_was_chosen_or_made_by_nothing_has_no_separate_row(
     held: sg.GraspResult, no_contact: sg.GraspResult
 ):
     chosen = held.scene.replace(closure=sg.description.ForceLimitedClosure(force=5.0))

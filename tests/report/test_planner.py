@@ -56,7 +56,7 @@ def mixed() -> PlannedGrasps:
     return planned(ENDS, FALLING)
 
 
-def test_equal_areas_of_the_sphere_stay_equal_in_the_picture() -> None:
+def test_equal_areas_of_the_sphere_stay_equal_in_the_image() -> None:
     height = np.linspace(0.0, 1.0, 6)  # bands of equal area
     radius = np.sqrt(1.0 - height**2)
     rims = equal_area(np.column_stack([radius, 0.0 * radius, height]), 1.0)[:, 0]
@@ -71,7 +71,7 @@ def test_the_lower_half_is_seen_from_below() -> None:
     assert at[1, 1] > 0.0
 
 
-def test_the_sentences_say_what_the_numbers_say(mixed: PlannedGrasps) -> None:
+def test_the_sentences_agree_with_the_numbers(mixed: PlannedGrasps) -> None:
     message = correlation_verdict(mixed)
     assert (
         "Over 9 grasps quality_min_singular decreases with the displacement by the closure"
@@ -96,7 +96,7 @@ def test_only_ranked_grasps_stand_in_the_table(mixed: PlannedGrasps) -> None:
     assert [row[1] for row in rows] == [str(row) for row in range(9)]
 
 
-def test_the_page_holds_everything_and_needs_no_other_file(
+def test_the_report_holds_everything_and_needs_no_other_file(
     mixed: PlannedGrasps, tmp_path: Path
 ) -> None:
     page = write_planner_report(mixed, tmp_path).read_text()

@@ -28,7 +28,7 @@ def felt() -> sg.GraspResult:
     return sg.simulate(pinch(sensors=SENSORS))
 
 
-def test_the_page_has_a_section_for_sensors(felt: sg.GraspResult, tmp_path: Path) -> None:
+def test_the_report_has_a_section_for_sensors(felt: sg.GraspResult, tmp_path: Path) -> None:
     written = sg.write_report(felt, tmp_path, renderer="none", video=False)
     assert [path.name for path in written] == [
         "result.json",
@@ -59,7 +59,7 @@ def test_a_run_without_sensors_has_none_of_it(held: sg.GraspResult, tmp_path: Pa
 
 
 @pytest.mark.parametrize("draw", [draw_sensors, draw_tactile])
-def test_figures_are_pictures(felt: sg.GraspResult, tmp_path: Path, draw) -> None:
+def test_figures_are_images(felt: sg.GraspResult, tmp_path: Path, draw) -> None:
     path = draw(felt, tmp_path / "figure.png")
     image = imageio.imread(path)
     assert image.shape[1] == round(style.WIDTH * style.DPI)
@@ -82,7 +82,7 @@ def test_the_words_are_those_of_the_numbers(felt: sg.GraspResult) -> None:
     ]
 
 
-def test_contact_models_are_told() -> None:
+def test_contact_models_are_reported() -> None:
     assert grasp_tables.contact_text(sg.Contact(model="native")) == (
         "native: time constant 20 ms, damping ratio 1, µ 0.5"
     )

@@ -45,7 +45,7 @@ def test_the_order_between_16_and_64_joints(
 
 
 @pytest.mark.slow
-def test_eight_midpoint_joints_are_as_near_as_the_page_says(
+def test_eight_midpoint_joints_are_as_near_as_the_documentation_states(
     points: list[ConvergencePoint],
 ) -> None:
     result = [p.error for p in points if (p.layout, p.joints) == ("midpoint", 8)]
@@ -60,7 +60,7 @@ def test_the_estimate_of_a_midpoint_chain_is_its_error(points: list[ConvergenceP
 
 
 @pytest.mark.slow
-def test_the_picture_of_the_page_shows_these_numbers(
+def test_the_image_of_the_documentation_shows_these_numbers(
     points: list[ConvergencePoint], tmp_path: Path
 ) -> None:
     directory = IMAGES if os.environ.get("SOFTGRASP_WRITE_DOCS") else tmp_path
@@ -82,7 +82,7 @@ def test_the_picture_of_the_page_shows_these_numbers(
 # ``SOFTGRASP_WRITE_DOCS=1`` writes it into docs/images, from a finer mesh.
 
 
-def test_the_picture_of_the_page_shows_the_pieces_of_a_finger(tmp_path: Path) -> None:
+def test_the_image_of_the_documentation_shows_the_pieces_of_a_finger(tmp_path: Path) -> None:
     written = "SOFTGRASP_WRITE_DOCS" in os.environ
     made = bellows_mesh(7, taper=0.35, depth=0.009, resolution=5e-4 if written else 8e-3)
     made.surface.export(tmp_path / "finger.stl")

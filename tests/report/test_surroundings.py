@@ -22,7 +22,7 @@ def corner() -> sg.GraspResult:
     return sg.simulate(sg.load_scene("corner"))
 
 
-def test_the_summary_tells_of_both_objects(two: sg.GraspResult) -> None:
+def test_the_summary_reports_both_objects(two: sg.GraspResult) -> None:
     assert two.hold is not None
     assert two.hold.others is not None
     drop = 1e3 * two.hold.others[0].drop_m
@@ -32,7 +32,7 @@ def test_the_summary_tells_of_both_objects(two: sg.GraspResult) -> None:
     assert text.endswith("At the end large presses on small with 18.2 N.")
 
 
-def test_one_object_is_told_as_ever(corner: sg.GraspResult) -> None:
+def test_one_object_is_reported_as_before(corner: sg.GraspResult) -> None:
     text = grasp_text.summary(corner)
     assert "Beside it" not in text
     assert "judged" not in text
@@ -54,7 +54,7 @@ def test_the_tables_name_objects_and_surroundings(
     assert [row.second for row in grasp_tables.other_rows(corner)] == ["table", "left", "right"]
 
 
-def test_the_facts_say_what_stands_around(two: sg.GraspResult, corner: sg.GraspResult) -> None:
+def test_the_summary_states_what_stands_around(two: sg.GraspResult, corner: sg.GraspResult) -> None:
     message = dict(grasp_tables.scene_properties(corner))
     assert message["Table"] == "top at z = -130.0 mm"
     assert message["Wall left"] == "140 × 120 mm at (−22.5, 47.5, −70.0) mm, normal (1, 0, 0)"
@@ -75,7 +75,7 @@ def test_the_figure_has_a_row_an_object(
 
 
 @pytest.mark.slow
-def test_the_page_has_all_of_it(two: sg.GraspResult, tmp_path: Path) -> None:
+def test_the_report_has_all_of_it(two: sg.GraspResult, tmp_path: Path) -> None:
     sg.write_report(two, tmp_path, renderer="none", video=False)
     page = (tmp_path / "report.html").read_text("utf-8")
     assert "<h2>Objects</h2>" in page
@@ -83,7 +83,7 @@ def test_the_page_has_all_of_it(two: sg.GraspResult, tmp_path: Path) -> None:
     assert "Further object small" in page
 
 
-def test_a_pair_is_held_against_its_own_contact() -> None:
+def test_a_pair_is_compared_with_its_contact() -> None:
     """One of two objects is softer; both have what was set for them."""
     soft, scene = sg.Contact(stiffness=2e4, damping=100.0), sg.load_scene("two_spheres")
     beside = tuple(obj.replace(contact=soft) for obj in scene.objects)

@@ -130,7 +130,7 @@ def test_where_everything_was_lost_nothing_is_best() -> None:
     ]
 
 
-def test_units_are_those_that_the_fields_say() -> None:
+def test_units_are_those_of_the_fields() -> None:
     scene = plan().scene
     assert unit_of(scene, "object.density") == "kg/m³"
     assert unit_of(scene, "object.mass") == "kg"
@@ -181,7 +181,7 @@ def test_bars_have_no_lines_where_nothing_is_drawn_at_random(
     assert calls == [(2, 2), (2, 2), (1, 2), (2, 3), (3, 3)]
 
 
-def test_pictures_are_of_the_best_the_worst_and_one_of_every_end() -> None:
+def test_images_are_of_the_best_the_worst_and_one_of_every_end() -> None:
     result = {one.position: one.reason for one in example_rows(plan(), table(), 3)}
     assert result == {0: "smallest drift in the hand", 4: "EJECTED", 5: "largest drift in the hand"}
     more = example_rows(plan(), table(), 5)
@@ -200,7 +200,7 @@ def test_extremes_name_what_was_lost_apart() -> None:
     assert gone == ("Not in the hand at the end", [["4", "EJECTED", "7860", "0.2"]])
 
 
-def test_captions_say_what_is_left_out(tmp_path: Path) -> None:
+def test_captions_state_what_is_left_out(tmp_path: Path) -> None:
     shown = {one.title: one.caption for one in sweep._draw_table(plan(), table(), tmp_path)}
     assert "1 of 6 grasps ended without the object" in shown["Measures"]
     assert "95 %" not in shown["Success"]

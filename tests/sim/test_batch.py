@@ -52,7 +52,7 @@ def test_a_batch_is_its_grasps_one_by_one(threads: int) -> None:
             np.testing.assert_array_equal(one[:rows], other[:rows], err_msg=name)
 
 
-def test_what_cannot_share_a_batch() -> None:
+def test_what_cannot_be_in_one_batch() -> None:
     assert can_be_batched(built(pinch()))
     assert not can_be_batched(built(pinch(actuation="prescribed")))
     contact = pinch().requested_contact.replace(static_friction=0.6, dynamic_friction=0.4)

@@ -10,7 +10,7 @@ from tests.support.scenes import pinch
 
 
 @pytest.mark.parametrize("timestep", [1e-3, 5e-4])
-def test_all_ways_end_in_the_same_place_bit_for_bit(timestep: float) -> None:
+def test_all_modes_end_in_the_same_state_bit_for_bit(timestep: float) -> None:
     scene = pinch(timestep=timestep)
     speed = closure_speed(scene, rounds=1)
     closed = sg.simulate(scene)

@@ -146,7 +146,7 @@ def deflections(stiffness: tuple[float, ...]) -> tuple[Array, Array]:
     return result, gains
 
 
-def test_soft_synergies_give_way_by_their_compliance() -> None:
+def test_soft_synergies_yield_by_their_compliance() -> None:
     result, gains = deflections((2.0, 5.0))
     target = soft_synergy_compliance(gains, TWO.matrix, (2.0, 5.0))
     assert result == pytest.approx(target, rel=1e-3, abs=1e-3 * target.max())
@@ -182,7 +182,7 @@ def test_torques_end_where_they_are_limited_and_are_never_above() -> None:
         assert np.array(at_limit)[held] == pytest.approx(1.0, rel=0.01)
 
 
-def test_a_free_finger_closes_as_its_springs_and_pulleys_say() -> None:
+def test_a_free_finger_closes_by_its_springs_and_pulleys() -> None:
     hand = sg.load_hand("four_finger")
     springs = ({"stiffness": 0.2, "rest_angle": -0.2}, {"stiffness": 0.15}, {"stiffness": 0.1})
     elastic = tuple(

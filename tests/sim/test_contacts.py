@@ -227,7 +227,7 @@ def test_the_numbers_of_the_scene_stand_in_every_pair() -> None:
 
 
 @pytest.mark.parametrize(("timeconst", "d"), [(0.01, 0.9), (0.005, 0.9), (0.01, 0.5)])
-def test_a_ball_rests_as_the_documented_law_says(timeconst: float, d: float) -> None:
+def test_a_ball_rests_by_the_documented_law(timeconst: float, d: float) -> None:
     # MuJoCo, "Computation": a₁ + d·(b·v + k·r) = (1 − d)·a₀ with k = d(r)/(dmax²·T²·ζ²); at rest,
     # with constant d, r = (1 − d)·g·T²·ζ², whatever the mass
     law = sg.description.NativeLaw(
@@ -269,7 +269,7 @@ def test_a_time_constant_of_less_than_two_steps_warns() -> None:
     )
 
 
-def test_without_a_step_of_its_own_the_scene_takes_one_that_fits() -> None:
+def test_without_a_specified_step_the_scene_takes_one_that_fits() -> None:
     contact = sg.Contact(model="native", native=sg.description.NativeLaw(timeconst=1e-3))
     assert sg.compile_model(pinch(contact=contact)).opt.timestep == 5e-4
 

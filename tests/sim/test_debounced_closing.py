@@ -84,7 +84,7 @@ def test_contact_is_the_and_of_the_last_samples(forces: list[float], samples: in
 
 
 @given(st.lists(st.floats(0, 1), max_size=80))
-def test_established_and_lost_take_turns(forces: list[float]) -> None:
+def test_established_and_lost_alternate(forces: list[float]) -> None:
     body = Body(samples=3)
     message = [change for force in forces if (change := body.feed(force) & (ESTABLISHED | LOST))]
     assert message == [(ESTABLISHED, LOST)[index % 2] for index in range(len(message))]
@@ -162,7 +162,7 @@ def test_a_plan_is_the_same_bit_for_bit_made_at_once_or_sample_by_sample(
 
 
 @given(ANGLES, GROWTHS)
-def test_targets_move_one_way_within_the_limits_and_then_rest(
+def test_targets_move_in_one_direction_within_the_limits_and_then_rest(
     targets: list[float], growths: list[float]
 ) -> None:
     planned = plan([0] * 5, targets, growths, samples=30)

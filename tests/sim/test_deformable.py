@@ -128,7 +128,7 @@ def test_the_softer_it_is_the_more_it_yields_and_the_less_it_is_pressed() -> Non
     assert forces[0] < forces[1] < forces[2]
 
 
-def test_every_run_says_that_versions_differ() -> None:
+def test_every_run_warns_that_versions_differ() -> None:
     result = pinched()
     assert result.warnings == (
         f"deformable object: results of MuJoCo {mujoco.__version__} cannot be compared with those "
@@ -146,14 +146,14 @@ def test_the_same_scene_gives_the_same_bits_and_comes_back_from_its_files(tmp_pa
     np.testing.assert_array_equal(loaded.object_nodes, first.object_nodes)
 
 
-def test_a_rigid_turn_of_the_nodes_is_the_turn_of_the_object() -> None:
+def test_a_rigid_rotation_of_the_nodes_is_the_rotation_of_the_object() -> None:
     scene = pinch(object=soft_ball(), object_euler=(0.3, -0.2, 0.5))
     result = sg.simulate(scene)
     start = sg.simulate(scene.replace(object=ball(density=300.0))).object_quat_wxyz[0]
     np.testing.assert_allclose(result.object_quat_wxyz[0], start, atol=1e-6)
 
 
-def test_nodes_and_their_places_are_two_ways_to_say_the_same() -> None:
+def test_node_displacements_and_positions_agree() -> None:
     model = build(pinch(object=soft_ball(), object_euler=(0.3, -0.2, 0.5))).model
     shifts = np.random.default_rng(1).normal(0.0, 0.002, (1, model.nq))
     positions = node_track(model, shifts)[0]

@@ -23,7 +23,7 @@ def test_a_lift_without_weight_is_reported(gravity: bool) -> None:
 
 
 @pytest.mark.parametrize("gap", [0.02, 0.3])
-def test_a_hand_that_misses_tells_by_how_much(gap: float) -> None:
+def test_a_hand_that_misses_reports_by_how_much(gap: float) -> None:
     """The ball is put so far below all that the hand reaches, which is measured by a box."""
     away = sg.simulate(pinch(object_position=(0.0, 0.0, -0.5 - gap)))
     near = sg.simulate(pinch(object_position=(0.0, 0.0, -0.5)))
@@ -35,7 +35,7 @@ def test_a_hand_that_misses_tells_by_how_much(gap: float) -> None:
     assert distances[0] - distances[1] == pytest.approx(gap, abs=2e-3)
 
 
-def test_a_hand_that_meets_the_object_tells_nothing() -> None:
+def test_a_hand_that_meets_the_object_has_no_message() -> None:
     assert message(sg.simulate(pinch()), "nothing touched") == []
 
 

@@ -114,7 +114,7 @@ def test_the_force_does_not_depend_on_the_approach() -> None:
     assert max(fingertips(slowly)) == pytest.approx(5.0, abs=0.02)
 
 
-def test_lag_is_cut_to_what_a_share_of_the_force_needs() -> None:
+def test_lag_is_cut_to_what_a_fraction_of_the_force_needs() -> None:
     run = ClosureRun(build(pinch(closure=sg.description.ForceLimitedClosure(force=5.0))))
     run.run()
     model, data = run.model, run.data

@@ -262,7 +262,7 @@ def test_a_creeping_setting_is_warned_about() -> None:
     )
 
 
-def test_a_pull_needs_a_direction_and_a_plane_its_own() -> None:
+def test_a_pull_needs_a_direction_and_a_plane_one_in_it() -> None:
     with pytest.raises(DescriptionError) as caught:
         sg.SuccessCriterion(pulls=({"direction": (0, 0, 0)},))
     assert str(caught.value) == "pulls[0].direction: expected a direction, found three zeros"
@@ -292,7 +292,7 @@ def test_slip_counts_once_all_contacts_have_slipped_for_a_while() -> None:
     assert np.isfinite(gone.since)
 
 
-def test_a_least_force_is_put_on_before_it_counts_as_borne() -> None:
+def test_a_minimum_force_is_applied_before_it_counts_as_borne() -> None:
     """Along a pad that is in the way nothing slips; the pull goes on until the least force."""
     result = pulled(2, {"direction": ALONG, "time": 0.2, "max_ratio": 0.5, "min_force": 12.0})
     assert result.hold is not None

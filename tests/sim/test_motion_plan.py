@@ -87,7 +87,7 @@ def test_phases_follow_one_another_without_gaps() -> None:
     assert result().held is True
 
 
-def test_a_prescribed_wrist_is_where_the_path_says() -> None:
+def test_a_prescribed_wrist_is_on_the_path() -> None:
     exact = sg.simulate(scene().replace(actuation="prescribed"))
     home, spans = home_pose(scene()), {span.name: span for span in exact.phases}
 
@@ -111,7 +111,7 @@ def test_a_prescribed_wrist_is_where_the_path_says() -> None:
     np.testing.assert_allclose(track[1:], there[2, 3] + wave[:-1], atol=1e-5)
 
 
-def test_the_model_stands_where_the_result_says() -> None:
+def test_the_model_stands_where_it_is_in_the_result() -> None:
     model = build(scene()).model
     data = mujoco.MjData(model)
     for row in (0, len(result().time) // 2, -1):

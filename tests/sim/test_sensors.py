@@ -44,7 +44,7 @@ def test_sensors_change_nothing_of_the_grasp() -> None:
     assert bare.sensors == {}
 
 
-def test_the_taxels_together_tell_the_normal_force_at_every_sample() -> None:
+def test_the_taxels_together_measure_the_normal_force_at_every_sample() -> None:
     result = grasp(*skins())
     for tip in TIPS:
         column = result.contact_bodies.tolist().index(tip)
@@ -81,7 +81,7 @@ def test_the_wrist_carries_the_hand_and_what_it_holds() -> None:
     np.testing.assert_allclose(grip, 0.0, atol=0.01)
 
 
-def test_a_turned_sensor_tells_the_weight_and_its_lever_in_its_own_frame() -> None:
+def test_a_rotated_sensor_measures_the_weight_and_its_lever_in_its_frame() -> None:
     half = math.sqrt(0.5)
     pose = sg.Pose(position=(0.1, 0.0, 0.0), quaternion=(half, half, 0.0, 0.0))  # 90° about x
     still = pinch(
@@ -99,7 +99,7 @@ def test_a_turned_sensor_tells_the_weight_and_its_lever_in_its_own_frame() -> No
     np.testing.assert_allclose(reading[3:], [0.0, 0.0, 0.1 * weight], atol=2e-3 * 0.1 * weight)
 
 
-def test_a_tared_sensor_tells_only_what_was_added() -> None:
+def test_a_tared_sensor_measures_only_what_was_added() -> None:
     scene = pinch(
         sensors=(sg.description.ForceTorqueSensor(name="wrist", tare=True),),
         success=sg.SuccessCriterion(),
@@ -144,7 +144,7 @@ def test_noise_has_the_deviation_that_was_requested() -> None:
         assert abs((error[1:] * error[:-1]).mean()) < 5.0 * deviation**2 / math.sqrt(error.size)
 
 
-def test_torques_have_errors_of_their_own() -> None:
+def test_torques_have_separate_errors() -> None:
     sensor = sg.description.ForceTorqueSensor(
         name="wrist", noise=0.5, torque_errors=sg.description.SensorErrors(noise=0.002)
     )

@@ -64,7 +64,7 @@ def result(backend: str) -> sg.GraspResult:
     return sg.simulate(ball_scene(), backend=backend, quality_rate=None)
 
 
-def test_it_says_who_it_is(result: sg.GraspResult, backend: str) -> None:
+def test_the_backend_is_named(result: sg.GraspResult, backend: str) -> None:
     assert result.backend["name"] == backend
     assert result.backend["version"]
 
@@ -103,7 +103,7 @@ def test_without_contact_joints_move_as_in_the_reference(
     assert np.degrees(np.abs(gap)).max() < 5e-3
 
 
-def test_contacts_are_those_that_its_own_forces_make(result: sg.GraspResult) -> None:
+def test_contacts_are_those_that_its_forces_make(result: sg.GraspResult) -> None:
     closure = result.scene.closure
     zeros = [0] * len(result.contact_bodies)
     counts, touched, in_contact, changes = (zeros.copy() for _ in range(4))
@@ -384,7 +384,7 @@ def test_moving_the_whole_scene_moves_the_result() -> None:
     assert there.status is here.status
 
 
-def test_a_quarter_turn_of_the_whole_scene_turns_the_result() -> None:
+def test_a_quarter_rotation_of_the_whole_scene_rotates_the_result() -> None:
     half = np.sqrt(0.5)
     upright = sg.simulate(pinch(object_position=(0.0, 0.003, -0.085)))
     rotated = sg.simulate(
@@ -395,7 +395,7 @@ def test_a_quarter_turn_of_the_whole_scene_turns_the_result() -> None:
     assert np.allclose(rotated.object_position, expected, atol=1e-5)
 
 
-def test_a_diverged_run_says_what_to_change_and_keeps_finite_numbers(tmp_path: Path) -> None:
+def test_a_diverged_run_states_what_to_change_and_keeps_finite_numbers(tmp_path: Path) -> None:
     diverged = sg.simulate(diverging(success=sg.SuccessCriterion()))
     assert diverged.status is sg.GraspStatus.DIVERGED
     assert diverged.held is False
@@ -461,7 +461,7 @@ def test_a_result_is_one_line_in_a_terminal() -> None:
     assert repr(result) == "<GraspResult four_finger on ball: TIMED_OUT, 0.02 s, 0 events>"
 
 
-def test_the_arrays_of_a_result_are_its_own_and_cannot_be_written() -> None:
+def test_the_arrays_of_a_result_are_copies_and_cannot_be_written() -> None:
     result = sg.simulate(pinch(duration=0.02))
     for key, array in result.trajectory().items():
         assert getattr(result, key) is array
@@ -507,7 +507,7 @@ def test_a_quick_settling_is_not_a_time_out() -> None:
     assert sg.simulate(hasty).status is sg.GraspStatus.CLOSED
 
 
-def test_the_palm_senses_contact_and_stops_no_joint() -> None:
+def test_the_palm_detects_contact_and_stops_no_joint() -> None:
     weight = sg.GraspObject(name="box", shape=sg.Cuboid(size=(0.05, 0.05, 0.05)), mass=0.1)
     rests = sg.simulate(plate(weight, 0.025, duration=0.3))
     assert rests.contact_of("palm").in_contact

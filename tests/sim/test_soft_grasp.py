@@ -56,7 +56,7 @@ class Pinched:
 
 
 @pytest.mark.parametrize("patch", PATCHES, ids=lambda patch: patch.pressure)
-def test_a_pinched_ball_turns_at_the_moment_of_its_patches(patch: sg.description.Patch) -> None:
+def test_a_pinched_ball_rotates_at_the_moment_of_its_patches(patch: sg.description.Patch) -> None:
     pinched = Pinched(sg.Contact(model="soft-finger", patch=patch))
     limit = torsional_coefficient(0.5, patch.radius, patch.pressure) * pinched.force
     assert pinched.breakaway() == pytest.approx(limit, rel=0.03)
@@ -71,7 +71,7 @@ def test_below_the_limit_it_creeps_by_microradians() -> None:
     assert np.mean(speeds[100:]) < 2e-5
 
 
-def test_a_hard_finger_lets_it_turn() -> None:
+def test_a_hard_finger_lets_it_rotate() -> None:
     assert Pinched(sg.Contact(), dimension=3).breakaway() < 1e-4
 
 
@@ -186,7 +186,7 @@ def test_both_fingers_do_the_same(lifted: sg.GraspResult) -> None:
     assert np.abs(lifted.object_position[:, :2]).max() < 1e-5
 
 
-def test_every_soft_result_says_how_far_its_chains_are_from_beams(
+def test_every_soft_result_states_how_far_its_chains_are_from_beams(
     lifted: sg.GraspResult,
 ) -> None:
     finger = lifted.scene.hand.soft_fingers[0].finger

@@ -105,7 +105,7 @@ def test_a_load_that_makes_a_motion_diverge_is_not_blamed_on_the_step() -> None:
         sg.soft.move_finger(sg.io.load_finger("paper000"), 0.3, pressure=1e8, gravity=False)
 
 
-def test_all_ways_together_converge_with_the_square_of_the_cells() -> None:
+def test_all_freedoms_together_converge_with_the_square_of_the_cells() -> None:
     loads = {"tip_force": (1.0, 0.02, 0.03), "tip_moment": (0.004, 0.01, -0.004)}
     tips = {
         joints: sg.equilibrium(
@@ -159,7 +159,7 @@ def test_a_motion_ends_at_the_rest_shape() -> None:
     assert motion.tip_position[-1] == pytest.approx(rest.tip_position, abs=2e-6)
 
 
-def test_names_say_how_a_joint_gives() -> None:
+def test_names_state_how_a_joint_yields() -> None:
     assert finger_joint_names(rod(2)) == ["J1s", "J1t", "J1y", "J1z", "J2z", "J2y", "J2t", "J2s"]
     assert finger_joint_names(rod(2, planar=True), "y") == ["J1", "J2"]
     assert finger_joint_names(rod(2), "twist") == ["J1t", "J2t"]

@@ -135,7 +135,7 @@ def test_two_objects_that_meet_keep_their_momentum() -> None:
     assert data.qvel[first[1]] > 0.05
 
 
-def test_a_finger_that_touches_the_second_object_stops_and_says_which_one_it_was() -> None:
+def test_a_finger_that_touches_the_second_object_stops_and_reports_which_one_it_was() -> None:
     alone = pinch(object=named("one", 0.02), object_position=(0, 0, -0.085), gravity=False)
     post = sg.description.PlacedObject(
         object=named("post", 0.01), position=(0.055, 0.02, -0.1), mount="fixed"
@@ -166,7 +166,7 @@ def test_forces_on_each_object_add_up_to_those_on_the_body() -> None:
             assert names[int(shared[-1, row].argmax())] == contact.object
 
 
-def test_the_hold_test_judges_the_first_object_and_tells_of_the_others() -> None:
+def test_the_hold_test_evaluates_the_first_object_and_reports_the_others() -> None:
     heavy = sg.simulate(side_by_side(second=100_000.0))
     assert heavy.held
     assert heavy.hold is not None
@@ -270,7 +270,7 @@ def test_one_object_has_no_arrays_of_several() -> None:
     assert result.other_contacts == ()
 
 
-def test_every_object_keeps_its_own_friction_law() -> None:
+def test_every_object_keeps_its_friction_law() -> None:
     slippery = sg.Contact(static_friction=0.6, dynamic_friction=0.2, critical_velocity=2e-3)
     other = side_by_side().objects[0].replace(contact=slippery)
     built = build(side_by_side(objects=(other,)))
@@ -305,7 +305,7 @@ def test_a_further_object_in_the_hand_is_refused() -> None:
         sg.compile_model(scene)
 
 
-def test_a_further_object_needs_a_place_and_says_so() -> None:
+def test_a_further_object_needs_a_position() -> None:
     with pytest.raises(sg.DescriptionError) as refused:
         pinch(objects=({"object": ball()},), surroundings=(sg.Table(),))
     assert str(refused.value) == (
@@ -314,7 +314,7 @@ def test_a_further_object_needs_a_place_and_says_so() -> None:
     )
 
 
-def test_names_are_numbered_where_they_are_not_given_and_refused_where_they_clash() -> None:
+def test_names_are_numbered_where_they_are_not_specified_and_refused_where_they_clash() -> None:
     one = sg.description.PlacedObject(object=ball(), position=(1, 0, 0))
     scene = pinch(objects=(one, one.replace(position=(2, 0, 0)), one.replace(name="mine")))
     assert scene.object_names == ("ball", "ball2", "ball3", "mine")
@@ -341,7 +341,7 @@ def weight(scene: sg.GraspScene) -> float:
 
 
 @pytest.mark.parametrize("normal", [(1, 0, 0), (0, -2, 0), (1, 2, 3), (-1, 0.5, -2), (0, 0, 1)])
-def test_a_wall_looks_along_its_normal_and_rises_along_y(normal: tuple[float, ...]) -> None:
+def test_a_wall_faces_along_its_normal_and_rises_along_y(normal: tuple[float, ...]) -> None:
     wall = sg.description.Wall(point=(0.1, 0.2, 0.3), normal=normal)
     frame = wall_frame(wall)
     assert frame[:3, :3].T @ frame[:3, :3] == pytest.approx(np.eye(3))
@@ -507,7 +507,7 @@ def turned_scene(scene: sg.GraspScene, rotation: Rotation) -> sg.GraspScene:
 
 
 @pytest.mark.parametrize("rotation", [(0.5, 0, 0), (0.3, -1.1, 2.0), (math.pi / 2, 0, 0)])
-def test_turning_the_whole_scene_turns_the_result(rotation: tuple[float, float, float]) -> None:
+def test_rotating_the_whole_scene_rotates_the_result(rotation: tuple[float, float, float]) -> None:
     scene = pinch(
         object=ball(density=2300.0),
         object_position=(0.001, 0.002, -0.085),

@@ -21,7 +21,7 @@ from tests.support.bellows_mesh import bellows_mesh
     fractions=st.tuples(st.floats(0.1, 0.9), st.floats(0.1, 1.0), st.floats(0.05, 0.95)),
     taper=st.floats(0.0, 0.8),
 )
-def test_the_surface_is_closed_and_has_the_size_that_was_asked(
+def test_the_surface_is_closed_and_has_the_requested_size(
     count: int, length: float, fractions: tuple[float, float, float], taper: float
 ) -> None:
     width, height = fractions[0] * length, fractions[1] * length

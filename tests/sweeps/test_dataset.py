@@ -84,7 +84,7 @@ def test_a_hand_that_touches_nothing_has_no_contacts() -> None:
     assert result["contact_row"].shape == (0,)
 
 
-def test_every_hand_has_files_of_its_own(tmp_path: Path) -> None:
+def test_every_hand_has_separate_files(tmp_path: Path) -> None:
     scene = pinch(duration=0.02)
     axis = sg.description.Axis(path="hand", values=("four_finger", "three_fingered"))
     table = sweep(

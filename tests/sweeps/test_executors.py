@@ -63,7 +63,7 @@ def test_a_killed_worker_costs_no_row(cluster: Any, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_cluster_of_its_own_gives_the_same_table() -> None:
+def test_a_separate_cluster_gives_the_same_table() -> None:
     table = sweep(plan(), executor="dask", workers=2)
     pd.testing.assert_frame_equal(
         without_wall(table), without_wall(sweep(plan(), workers=1)), check_exact=True

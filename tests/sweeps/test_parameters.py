@@ -90,7 +90,7 @@ def test_whole_values_come_before_the_fields_inside_them() -> None:
     assert (obj.name, obj.density) == ("strawberry", 321.0)
 
 
-def test_mass_takes_the_place_of_density() -> None:
+def test_mass_replaces_density() -> None:
     obj = scene_of(plan(), {"object.mass": 0.2}, None).object
     assert (obj.mass, obj.density) == (0.2, None)
 
@@ -121,7 +121,7 @@ def test_noise_depends_on_seed_and_row_alone() -> None:
     assert start_noise(plan(), 0) is None
 
 
-def test_noise_moves_and_turns_the_object() -> None:
+def test_noise_moves_and_rotates_the_object() -> None:
     clean = scene_of(plan(), {}, None)
     moved = scene_of(plan(), {}, StartNoise((0.001, 0.002, -0.001), (0.0, 0.0, 0.2)))
     from softgrasp.model.placement import object_pose

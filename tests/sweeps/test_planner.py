@@ -99,7 +99,7 @@ def test_more_candidates_keep_the_first_and_other_seeds_do_not() -> None:
     assert not any((a.pose == b.pose).all() for a, b in zip(few, other, strict=True))
 
 
-def test_a_turned_world_changes_no_pose_in_the_hand() -> None:
+def test_a_rotated_world_changes_no_pose_in_the_hand() -> None:
     scene = pinch()
     obj = object_pose(scene)
     rotation = Rotation.from_rotvec([0.4, -1.0, 0.7])
@@ -127,7 +127,7 @@ def test_hands_that_would_stand_in_the_object_are_pulled_back_until_they_do_not(
     assert (table["status"] != FAILED).all()
 
 
-def test_an_object_without_a_way_out_is_a_row_with_its_reason() -> None:
+def test_an_object_without_a_path_out_is_a_row_with_its_reason() -> None:
     result = sg.plan_grasps(plan(scene=pinch(object=ball(0.25)), candidates=2), workers=1)
     assert (result.ranked, result.failed, result.top) == (0, 2, ())
     assert result.table["pulled_back_m"].isna().all()
@@ -235,7 +235,7 @@ def test_perturbation_ranks_by_directions_borne_and_then_by_drift() -> None:
     assert order(requested, table) == [2, 1, 0]
 
 
-def test_the_share_of_directions_borne_is_a_column() -> None:
+def test_the_fraction_of_directions_borne_is_a_column() -> None:
     success = sg.SuccessCriterion(directions=((0, 0, -5.0), (0, 0, -4e3)), direction_time=0.05,
                                   ramp_time=0.0, max_drop=1e-3)  # fmt: skip
     still = sg.description.PoseSampling(cone=0.0, roll=0.0, offset=0.0)

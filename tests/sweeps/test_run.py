@@ -207,7 +207,7 @@ def test_a_dead_worker_costs_nothing_but_the_row_that_kills(
 
 
 @pytest.mark.slow
-def test_a_script_without_main_guard_is_reported(tmp_path: Path) -> None:
+def test_a_script_without_main_check_is_reported(tmp_path: Path) -> None:
     script = tmp_path / "unguarded.py"
     script.write_text(
         "from softgrasp.sweeps.run import sweep\n"

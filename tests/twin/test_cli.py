@@ -65,7 +65,7 @@ async def close(port: int) -> None:
         await client.trigger(positive=True)
 
 
-def test_a_run_writes_record_figures_and_page(record: Path) -> None:
+def test_a_run_writes_record_figures_and_report(record: Path) -> None:
     names = {path.name for path in record.iterdir()}
     assert names == {
         "twin.json", "record.parquet", "twin.png", "pressure.png", "pressure.csv", "tips.png",

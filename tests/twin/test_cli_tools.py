@@ -233,7 +233,7 @@ def test_a_table_keeps_its_remarks(run: Run, case: Case, tmp_path: Path) -> None
     assert "expected angles of 1 pieces, as in the table, found 4" in ran.err
 
 
-def test_clicks_on_the_web_page(run: Run, case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_clicks_on_a_web_page(run: Run, case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     def click(message: str) -> None:
         url = re.search(r"http://127\.0\.0\.1:\d+/\S+/", message)
         assert url is not None

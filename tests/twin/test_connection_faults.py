@@ -84,7 +84,7 @@ def test_three_faults_in_a_row_are_reported_and_the_next_reading_succeeds() -> N
     assert counts["answers"] == 2
 
 
-def test_a_silent_connection_is_given_up_after_two_time_outs() -> None:
+def test_a_silent_connection_is_abandoned_after_two_time_outs() -> None:
     counts, _, errors = outcome("swallow", "swallow")
     assert errors == ""
     assert (counts["timeouts"], counts["drops"], counts["connections"]) == (2, 1, 2)

@@ -84,7 +84,7 @@ def test_moving_the_robot_moves_all_and_bends_nothing() -> None:
     assert spans[0] == pytest.approx(spans[1])
 
 
-def test_each_finger_may_bend_on_its_own() -> None:
+def test_each_finger_may_bend_independently() -> None:
     bends = np.array([BENDS, 0.5 * BENDS, 0.0 * BENDS])
     result = mounted_fingers(np.eye(4), THREE, bends, FLAT, LENGTHS)
     same = mounted_fingers(np.eye(4), THREE, 0.5 * BENDS, FLAT, LENGTHS)

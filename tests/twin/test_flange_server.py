@@ -86,7 +86,7 @@ def test_no_joint_jumps_or_leaves_its_limits() -> None:
     assert ((low <= joints) & (joints <= high)).all()
 
 
-def test_the_flange_of_the_shipped_program_looks_down_in_its_postures() -> None:
+def test_the_flange_of_the_shipped_program_points_down_in_its_postures() -> None:
     plan = program()
     for posture in plan.postures:
         frame = sg.mechanics.forward_kinematics(plan.arm.chain, posture)[-1]

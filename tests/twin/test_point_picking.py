@@ -151,7 +151,7 @@ def test_the_uncertainty_is_that_of_many_noisy_picks(edges: bool) -> None:
     np.testing.assert_allclose(spread, message.sigmas, rtol=0.3)
 
 
-def test_chords_alone_amplify_noise_as_the_law_says() -> None:
+def test_chords_alone_amplify_noise_by_the_law() -> None:
     angles = np.zeros(4)
     rows = direction_rows(4, line=True, edges=False)
     across = np.array([[1, 0, 0, 0, 0], [-1, 1, 0, 0, 0], [0, -1, 1, 0, 0], [0, 0, -1, 1, 0],

@@ -77,7 +77,7 @@ def test_a_saved_result_moves_without_a_server(tab: Tab, tmp_path: Path) -> None
     assert tab.complaints == []
 
 
-def test_only_the_whole_address_gets_through_a_gate(tab: Tab) -> None:
+def test_only_the_whole_address_gets_through_the_authentication(tab: Tab) -> None:
     with Page("softgrasp", port=0, host="0.0.0.0") as page:
         page.server.gui.add_markdown("here it is")
         assert page.proxy is not None

@@ -42,7 +42,7 @@ def test_triangles_hold_the_volume_of_a_shape_about_its_middle(shape: Shape, vol
     np.testing.assert_allclose((parts[:, None] * (a + b + c) / 4.0).sum(axis=0), 0.0, atol=1e-9)
 
 
-def test_bodies_of_a_hand_are_where_the_engine_says(page: Page) -> None:
+def test_bodies_of_a_hand_are_where_the_engine_has_them(page: Page) -> None:
     scene = sg.GraspScene(hand=sg.load_hand("two_finger_planar"), object=sg.load_object("sphere"))
     model = sg.compile_model(scene)
     data = mujoco.MjData(model)
@@ -94,7 +94,7 @@ def test_paint_holds_until_it_is_taken_off(page: Page) -> None:
     assert tuple(drawn._geoms[geom].color) == own
 
 
-def test_a_port_in_use_is_passed_over_and_said(page: Page) -> None:
+def test_a_port_in_use_is_passed_over_and_reported(page: Page) -> None:
     with Page("second", port=page.port) as second:
         assert second.port > page.port
         assert second.words == (
@@ -128,7 +128,7 @@ def test_frames_are_those_of_the_rows(name: str) -> None:
 
 @pytest.mark.filterwarnings("ignore::softgrasp.errors.SoftgraspWarning")
 @pytest.mark.parametrize("text", [TENDON, LOOP], ids=["tendon", "loop"])
-def test_frames_of_a_model_of_its_own_have_z_along_the_axes(text: str, tmp_path: Path) -> None:
+def test_frames_of_a_native_model_have_z_along_the_axes(text: str, tmp_path: Path) -> None:
     hand = sg.load_hand(written(tmp_path, text))
     one = posed(hand)
     one.pose(part_way(hand))
@@ -185,7 +185,7 @@ def test_fans_reach_from_limit_to_limit_around_the_axis() -> None:
         np.testing.assert_allclose(ends, frame.limits, atol=1e-9)
 
 
-def test_frames_in_one_place_share_a_label() -> None:
+def test_frames_at_one_position_have_one_label() -> None:
     texts = _texts(posed(sg.load_hand("allegro_right")).frames())
     assert texts["index_J1"] == "index_J1, index_J2"
     assert "index_J2" not in texts

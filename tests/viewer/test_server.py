@@ -103,12 +103,12 @@ def test_the_token_becomes_a_cookie_and_leaves_the_address(proxy: AuthProxy) -> 
     assert requested(proxy, request("/", cookie(proxy))) == SECRET
 
 
-def test_a_wrong_cookie_and_the_cookie_of_another_gate_do_not_help(proxy: AuthProxy) -> None:
+def test_a_wrong_cookie_and_the_cookie_of_another_server_do_not_help(proxy: AuthProxy) -> None:
     for field in (cookie(proxy, "wrong"), f"Cookie: softgrasp_1={TOKEN}", "Cookie: ;=;;"):
         assert requested(proxy, request("/", field)).startswith(b"HTTP/1.1 403 ")
 
 
-def test_what_passes_arrives_byte_by_byte_and_goes_on_both_ways(
+def test_what_passes_arrives_byte_by_byte_and_goes_in_both_directions(
     proxy: AuthProxy, echo: Echo
 ) -> None:
     raw = request("/", cookie(proxy), "Upgrade: websocket")
@@ -166,7 +166,7 @@ def test_connections_are_bounded(echo: Echo, monkeypatch: pytest.MonkeyPatch) ->
         small.close()
 
 
-def test_a_closed_gate_is_closed_and_ends_who_was_inside(echo: Echo) -> None:
+def test_a_closed_proxy_disconnects_who_was_inside(echo: Echo) -> None:
     closing = AuthProxy("127.0.0.1", 0, echo.port, TOKEN)
     with socket.create_connection(("127.0.0.1", closing.port), timeout=20) as own:
         own.sendall(request("/", cookie(closing), "Upgrade: websocket"))
@@ -189,7 +189,7 @@ def test_any_words_are_no_token(proxy: AuthProxy, text: str) -> None:
         proxy.check(parsed(request("/", f"Cookie: softgrasp_{proxy.port}={text!r}")))
 
 
-def test_a_page_for_others_has_a_gate_and_says_who_sees_it() -> None:
+def test_a_page_for_others_has_authentication_and_states_who_sees_it() -> None:
     with Page("open", port=0, host="0.0.0.0") as page:
         assert page.proxy.token is not None
         assert page.server.get_host() == "127.0.0.1"
@@ -252,7 +252,7 @@ def test_a_site_cannot_speak_with_a_page_of_this_machine(own_gate: AuthProxy) ->
 
 
 @pytest.mark.parametrize("origin", [None, "http://evil.org"])
-def test_the_page_answers_nobody_who_did_not_come_through_the_gate(origin: str | None) -> None:
+def test_the_page_answers_nobody_who_is_not_authenticated(origin: str | None) -> None:
     from websockets.exceptions import InvalidStatus
     from websockets.sync.client import connect
 
@@ -267,7 +267,7 @@ def test_the_page_answers_nobody_who_did_not_come_through_the_gate(origin: str |
         assert b"<!doctype html>" in requested(page.proxy, named("127.0.0.1")).lower()
 
 
-def test_the_word_of_the_page_is_the_gates_own(own_gate: AuthProxy) -> None:
+def test_the_token_of_the_page_is_that_of_the_proxy(own_gate: AuthProxy) -> None:
     message = requested(own_gate, named("127.0.0.1", f"{INNER_FIELD}: guess"))
     assert message.startswith(b"HTTP/1.1 400 Bad Request\r\n")
 

@@ -80,7 +80,7 @@ def test_one_slider_closes_the_hand(page: Page) -> None:
     np.testing.assert_allclose(view.sliders.targets, starts, atol=2e-3)
 
 
-def test_boxes_show_and_hide_frames_limits_and_places(page: Page) -> None:
+def test_boxes_show_and_hide_frames_limits_and_positions(page: Page) -> None:
     hand = sg.load_hand("four_finger")
     view = HandView(page, posed(hand))
     scene = page.server.scene
@@ -190,7 +190,7 @@ def test_a_chart_has_its_line_at_the_instant_and_curves_as_they_are(view: Result
     assert np.isfinite(values).all()
 
 
-def test_a_saved_scene_says_what_it_shows_in_seconds_of_the_run(
+def test_a_saved_scene_states_what_it_shows_in_seconds_of_the_run(
     view: ResultView, tmp_path: Path
 ) -> None:
     text = view.save(tmp_path / "scene.html", frames=3).read_text()
@@ -225,7 +225,7 @@ def test_the_player_goes_by_the_time_of_the_run(
     assert steps[0] * 4 == pytest.approx(view._end - view._begin)
 
 
-def test_the_box_of_the_time_has_room_for_its_digits(view: ResultView) -> None:
+def test_the_box_of_the_time_fits_its_digits(view: ResultView) -> None:
     assert view._slider.max >= view._end
     for number in (view._slider.min, view._slider.max, view._slider.step):
         assert len(f"{number:g}") <= 5
@@ -285,7 +285,7 @@ def test_a_grasp_is_started_and_its_result_shown_with_its_words(page: Page, rig:
     assert rig.form.choices == Choices(hand=HAND, object="sphere")
 
 
-def test_a_run_can_be_given_up(rig: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_can_be_cancelled(rig: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:
     begun, waiting = threading.Event(), threading.Event()
 
     def simulated(scene: sg.GraspScene, progress: object) -> None:
@@ -330,7 +330,7 @@ def test_mistakes_are_sentences_on_the_page(rig: Workbench) -> None:
     assert rig.running is None
 
 
-def test_a_mistake_of_softgrasp_is_told_too(
+def test_a_mistake_of_softgrasp_is_reported_too(
     rig: Workbench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(scene: sg.GraspScene, progress: object) -> None:
@@ -367,7 +367,7 @@ def test_the_form_shows_the_numbers_in_use_and_asks_for_none_of_them(rig: Workbe
     assert rig.form.choices.density is None
 
 
-def test_a_number_that_was_asked_for_stays_one(page: Page) -> None:
+def test_a_number_that_was_requested_stays_one(page: Page) -> None:
     requested = Choices(
         hand=HAND, object="sphere", density=scene_of(Choices(hand=HAND)).object.density
     )

@@ -39,7 +39,7 @@ def test_a_video_or_directory_is_read(name: str, loss: float, tmp_path: Path) ->
         assert np.abs(one.astype(float) - other).mean() <= loss
 
 
-def test_a_given_frame_rate_wins(tmp_path: Path) -> None:
+def test_a_specified_frame_rate_wins(tmp_path: Path) -> None:
     path = write_video(tmp_path / "slow.avi", images(), 25.0)
     assert open_video(path).frame_rate == 25.0
     assert open_video(path, 960.0).frame_rate == 960.0

@@ -24,7 +24,7 @@ def fresh(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     return monkeypatch
 
 
-def test_what_is_found_says_its_version_and_precision(ode_library: bindings.OdeLibrary) -> None:
+def test_the_library_reports_its_version_and_precision(ode_library: bindings.OdeLibrary) -> None:
     assert ode_library.describe() == f"{ode_library.version} {ode_library.precision}"
     assert f"ODE_{ode_library.precision}_precision" in ode_library.configuration
     assert ode_library.version
@@ -41,14 +41,14 @@ def test_what_is_found_says_its_version_and_precision(ode_library: bindings.OdeL
         ("/opt/libode.so", "libode.so"),
     ],
 )
-def test_the_name_of_the_file_tells_the_version(
+def test_the_name_of_the_file_reports_the_version(
     file: str, version: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(bindings, "_loaded_file", lambda _: file)
     assert bindings._version_of_file(ctypes.CDLL(None)) == version
 
 
-def test_nothing_to_be_found_is_one_sentence(fresh: pytest.MonkeyPatch) -> None:
+def test_a_missing_library_is_one_sentence(fresh: pytest.MonkeyPatch) -> None:
     fresh.setattr(bindings, "SYSTEM_NAMES", ("a.so", "b.so", "c.so"))
     fresh.setattr(ctypes.util, "find_library", lambda _: None)
     fresh.setattr(bindings.util, "find_spec", lambda _: None)
@@ -72,7 +72,7 @@ def test_a_library_can_be_named(
     assert bindings.load_library().configuration == ode_library.configuration
 
 
-def test_a_function_that_is_not_in_the_table_is_told(ode_library: bindings.OdeLibrary) -> None:
+def test_a_function_that_is_not_in_the_table_is_reported(ode_library: bindings.OdeLibrary) -> None:
     with pytest.raises(AttributeError) as caught:
         bindings.load().BodyDance(1)
     assert str(caught.value) == "ODE's dBodyDance is not in the table of functions"

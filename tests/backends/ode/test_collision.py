@@ -251,7 +251,7 @@ def two_links(anchor: float = 0.1, **fields: object) -> Node:
     return robot(joint, **({"boundingObject": bound} | fields))
 
 
-def test_a_robot_touches_itself_only_where_it_says_so() -> None:
+def test_a_robot_touches_itself_only_where_self_collision_is_set() -> None:
     quiet = built(two_links(), gravity=0.0)
     quiet.step()
     assert quiet.contacts.count == 0
@@ -292,7 +292,7 @@ def test_a_body_on_a_standing_base_passes_through_all_that_stands() -> None:
     assert ode.contacts.touches(named(ode, "two"))
 
 
-def test_at_most_ten_points_touch_unless_the_properties_say_otherwise() -> None:
+def test_no_more_than_ten_points_touch_without_other_properties() -> None:
     rng = np.random.default_rng(0)
     points = [(*rng.uniform(-0.05, 0.05, 2).tolist(), -0.021) for _ in range(30)]
     faces = [index for at in range(0, 30, 3) for index in (at, at + 1, at + 2, -1)]

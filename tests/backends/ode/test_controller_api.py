@@ -111,7 +111,7 @@ def test_sensors_read_nan_until_their_first_period_is_over() -> None:
     assert angle.getValue() == seen[5]
 
 
-def test_motors_are_commanded_and_tell_what_they_were(capsys, digits: float) -> None:
+def test_motors_are_commanded_and_report_their_commands(capsys, digits: float) -> None:
     session(text=TEXT.replace("WorldInfo {", "WorldInfo { gravity 0"))
     robot = Robot()
     motor, angle = robot.getDevice("motor"), robot.getDevice("angle")
@@ -134,7 +134,7 @@ def test_motors_are_commanded_and_tell_what_they_were(capsys, digits: float) -> 
     assert motor.getAvailableTorque() == 1.0
 
 
-def test_a_force_sensor_reads_the_weight_on_it_in_its_own_axes() -> None:
+def test_a_force_sensor_reads_the_weight_on_it_in_its_local_axes() -> None:
     """The hand is turned by 90° about y and the pad by 180°: its +x points up."""
     made = session()
     robot = Robot()
@@ -234,7 +234,7 @@ def test_the_simulation_ends_with_the_status_of_quit() -> None:
     assert (made.status, robot.getTime()) == (5, 0.0)
 
 
-def test_only_supervisors_may_look_at_the_world() -> None:
+def test_only_supervisors_may_read_the_world() -> None:
     session(text=TEXT.replace("supervisor TRUE", ""))
     with pytest.raises(SimulationError) as caught:
         Supervisor()

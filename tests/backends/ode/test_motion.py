@@ -31,7 +31,7 @@ def test_a_ball_falls_with_the_worlds_gravity(gravity: float, digits: float) -> 
     assert ode.time == pytest.approx(0.3)
 
 
-def test_gravity_can_change_on_the_way(digits: float) -> None:
+def test_gravity_can_change_during_the_run(digits: float) -> None:
     ode = built(ball(1.0), gravity=0.0)
     run(ode, 0.1)
     ode.set_gravity(5.0)
@@ -104,7 +104,7 @@ def test_what_stands_is_moved_by_nothing() -> None:
     assert [part.tolist() for part in ode.velocity(base)] == [[0.0] * 3] * 2
 
 
-def test_a_motion_that_has_diverged_is_told() -> None:
+def test_a_motion_that_has_diverged_is_reported() -> None:
     ode = built(ball(1.0))
     ode.set_velocity(named(ode, "ball"), np.array([0.0, 0.0, -2e4]), np.zeros(3))
     with pytest.raises(SimulationError) as caught:

@@ -96,14 +96,14 @@ def test_what_goes_wrong_is_one_sentence(tmp_path: Path, script: str, sentence: 
 
 
 @pytest.mark.usefixtures("ode_library")
-def test_an_error_of_the_controller_is_told_with_its_traceback(tmp_path: Path) -> None:
+def test_an_error_of_the_controller_is_reported_with_its_traceback(tmp_path: Path) -> None:
     world = project(tmp_path, "1 / 0\n")
     with pytest.raises(SimulationError, match=r"(?s)ended with code 1: .*ZeroDivisionError: "):
         run_world(world, 60.0)
 
 
 @pytest.mark.usefixtures("ode_library")
-def test_odes_own_last_words_reach_the_sentence(tmp_path: Path) -> None:
+def test_the_last_output_of_ode_is_in_the_sentence(tmp_path: Path) -> None:
     """A joint between a body and itself is an assertion of ODE."""
     script = """
         from controller import Robot
@@ -147,7 +147,7 @@ def test_a_controller_that_hangs_is_ended_with_all_that_it_started(tmp_path: Pat
 
 
 @pytest.mark.usefixtures("ode_library")
-def test_a_missing_controller_and_a_wrong_world_are_told(tmp_path: Path) -> None:
+def test_a_missing_controller_and_a_wrong_world_are_reported(tmp_path: Path) -> None:
     world = project(tmp_path, "")
     script = tmp_path / "controllers/job/job.py"
     script.unlink()
@@ -165,7 +165,7 @@ def test_a_missing_controller_and_a_wrong_world_are_told(tmp_path: Path) -> None
         run_world(world, 60.0)
 
 
-def test_without_ode_there_is_a_sentence_that_says_how_to_get_it(
+def test_without_ode_there_is_a_sentence_that_states_how_to_get_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SOFTGRASP_ODE_LIB", str(tmp_path / "none.so"))
@@ -176,7 +176,7 @@ def test_without_ode_there_is_a_sentence_that_says_how_to_get_it(
     )
 
 
-def test_the_player_says_how_it_is_called() -> None:
+def test_the_player_states_its_usage() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "softgrasp.backends.ode.player"],
         capture_output=True,

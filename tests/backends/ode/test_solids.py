@@ -80,7 +80,7 @@ def test_frames_of_a_nested_tree_are_the_products_of_its_poses(ode_library, digi
         assert seen(ode.pose(named(ode, name))) == pytest.approx(full, abs=10 * digits)
 
 
-def test_moved_joints_carry_the_frames_as_forward_kinematics_says(ode_library, digits) -> None:
+def test_moved_joints_carry_the_frames_of_forward_kinematics(ode_library, digits) -> None:
     """Without softness of the joints: what the solver leaves is rounding and the second order."""
     frames = {name: drawn() for name in ("top", "one", "two")}
     axes, anchor = ((0.6, 0.0, 0.8), (0.0, 1.0, 0.0)), (0.1, -0.2, 0.3)

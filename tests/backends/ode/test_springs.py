@@ -117,7 +117,7 @@ def test_stops_hold_on_both_sides(sign: float, digits: float) -> None:
         assert ode.joints[0].position == pytest.approx(sign * 0.3, abs=2e-5 + 10 * digits)
 
 
-def test_equal_stops_are_none_and_turns_are_counted() -> None:
+def test_equal_stops_are_none_and_full_rotations_are_counted() -> None:
     ode = pendulum(node("RotationalMotor", name="m"))
     ode.joints[0].motor.set_force(0.01)
     run(ode, 2.0)

@@ -72,7 +72,7 @@ def test_values_have_the_type_of_their_field():
     assert [node.type for node in solid.nodes("children")] == ["Shape"]
 
 
-def test_a_name_that_is_given_again_means_the_later_node():
+def test_a_name_that_is_repeated_means_the_later_node():
     text = HEADER + (
         "Group { children [ DEF A Shape { castShadows FALSE } USE A DEF A Shape { } USE A ] }"
     )

@@ -26,7 +26,7 @@ NOT_COMPARED = {
 
 
 @pytest.mark.parametrize("name", SLOTS)
-def test_places_take_nodes_that_exist(name: str):
+def test_node_fields_take_nodes_that_exist(name: str):
     assert set(slot(name)) <= set(node_types())
 
 
@@ -48,7 +48,7 @@ def test_defaults_are_values_of_their_fields(node_type: str):
         assert type(read) is type(facts.default)
 
 
-def test_a_field_that_is_not_given_has_its_default():
+def test_a_field_that_is_not_specified_has_its_default():
     node = Node("Sphere", {"subdivision": 3})
     assert value(node, "subdivision") == 3
     assert value(node, "radius") == default("Sphere", "radius") == 1.0
@@ -62,7 +62,7 @@ def test_a_default_list_is_nobody_elses():
     assert value(node, "children") == []
 
 
-def test_facts_agree_with_a_second_transcription():
+def test_properties_agree_with_a_second_transcription():
     path = outside_file("webots_nodes.yaml")
     other = YAML(typ="safe", pure=True).load(path.read_text(encoding="utf-8"))["nodes"]
     assert set(other) <= set(node_types())
@@ -75,7 +75,7 @@ def test_facts_agree_with_a_second_transcription():
             assert _same_default(given, facts.default), (node_type, key)
 
 
-def test_places_agree_with_a_second_transcription():
+def test_node_fields_agree_with_a_second_transcription():
     path = outside_file("webots_nodes.yaml")
     other = YAML(typ="safe", pure=True).load(path.read_text(encoding="utf-8"))["slots"]
     # Webots itself (WbNodeUtilities) takes joints inside solids only

@@ -330,7 +330,7 @@ def test_a_good_world_has_no_problem():
         ),
     ],
 )
-def test_mistakes_are_found(old: str, new: str, sentence: str):
+def test_mistakes_are_detected(old: str, new: str, sentence: str):
     assert f"pinch.wbt:{sentence}" in result(parse_world(changed(old, new), "pinch.wbt"))
 
 
@@ -342,7 +342,7 @@ def test_problems_come_by_line():
     assert lines == [3, 102]
 
 
-def test_a_gap_between_solids_with_physics_is_found():
+def test_a_gap_between_solids_with_physics_is_detected():
     text = (
         "#VRML_SIM R2025a utf8\nWorldInfo { }\nViewpoint { }\n"
         'Solid { name "a" physics Physics { } children\n'
@@ -372,7 +372,7 @@ def test_a_spring_that_is_nowhere_keeps_nothing_awake():
     assert result(made(Node("Solid"))) == []
 
 
-def test_large_meshes_are_found():
+def test_large_meshes_are_detected():
     points = [(0.0, 0.0, 0.0), (1.0, 0.0, 0.0), *([(0.0, 1.0, 0.0)] * 99_999)]
     coordinate = Node("Coordinate", {"point": list(points)})
     faces = Node("IndexedFaceSet", {"coord": coordinate, "coordIndex": [0, 1, 2, -1]})

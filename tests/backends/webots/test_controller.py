@@ -66,7 +66,7 @@ def built() -> BuiltScene:
     )
 
 
-def test_a_sensor_that_feels_its_weight_tells_no_touch_by_itself(
+def test_a_sensor_that_feels_its_weight_reports_no_touch_by_itself(
     built: BuiltScene, tmp_path: Path
 ) -> None:
     result = played(built, tmp_path, LIKE_WEBOTS)

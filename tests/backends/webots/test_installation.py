@@ -67,7 +67,7 @@ def test_a_home_without_webots_is_not_passed_over(
     )
 
 
-def test_on_the_path_the_program_says_its_version(bare_machine: Path) -> None:
+def test_on_the_path_the_program_reports_its_version(bare_machine: Path) -> None:
     executable = saying(bare_machine, "Webots version: R2025a")
     assert find_webots() == Webots(executable, "R2025a", None)
 
@@ -141,7 +141,7 @@ def test_a_program_that_cannot_be_started(bare_machine: Path) -> None:
     )
 
 
-def test_without_a_screen_the_program_is_asked_on_a_virtual_one(
+def test_without_a_screen_the_program_runs_on_a_virtual_one(
     monkeypatch: pytest.MonkeyPatch, bare_machine: Path
 ) -> None:
     monkeypatch.delenv("DISPLAY")

@@ -82,7 +82,7 @@ def test_options_and_variables(tmp_path: Path, run: Run) -> None:
     assert "LIBGL_ALWAYS_SOFTWARE" not in variables
 
 
-def test_relative_paths_mean_the_folder_of_the_caller(
+def test_relative_paths_are_relative_to_the_directory_of_the_caller(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     world, result = project(tmp_path)
@@ -93,7 +93,7 @@ def test_relative_paths_mean_the_folder_of_the_caller(
     assert seen(tmp_path)[0][-1] == str(world)
 
 
-def test_webots_is_found_where_it_is_not_given(
+def test_webots_is_located_where_it_is_not_specified(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     world, result = project(tmp_path)
@@ -252,7 +252,7 @@ def test_a_good_end_leaves_nothing_running(tmp_path: Path, run: Run) -> None:
     assert is_dead(tmp_path / "stubborn.pid")
 
 
-def test_warnings_are_told_once(run: Run) -> None:
+def test_warnings_are_reported_once(run: Run) -> None:
     body = """
         print("WARNING: Solid: no mass\\nINFO: WARNING: no\\nwarning: no\\nWARNING: Solid: no mass")
         sys.stderr.write("ERROR: no sound\\nWARNING: Solid: no mass\\nWARNING: 'º' cut")
@@ -262,7 +262,7 @@ def test_warnings_are_told_once(run: Run) -> None:
 
 
 @pytest.mark.parametrize("number", [10, 12])
-def test_at_most_ten_warnings(tmp_path: Path, run: Run, number: int) -> None:
+def test_no_more_than_ten_warnings(tmp_path: Path, run: Run, number: int) -> None:
     message = run(f"print('\\n'.join(f'ERROR: {{i}}' for i in range({number}))); leave()")
     if number == 10:
         assert message == tuple(f"ERROR: {i}" for i in range(10))

@@ -273,7 +273,7 @@ def test_gravity_that_does_not_point_down_is_refused() -> None:
     )
 
 
-def test_springs_that_damp_too_much_at_the_step_are_told() -> None:
+def test_springs_that_damp_too_much_at_the_step_are_reported() -> None:
     built, world, _ = message("soft_gripper")
     model = built.model
     k, c = model.jnt_stiffness, model.dof_damping[model.jnt_dofadr]
@@ -298,7 +298,7 @@ def test_couplings_between_joints_are_named() -> None:
     assert str(caught.value) == "Webots cannot express couplings between joints, found 'coupled'"
 
 
-def test_what_the_world_says_otherwise_is_told() -> None:
+def test_what_differs_in_the_world_is_reported() -> None:
     _, world, _ = message("paper000_arm")
     assert world.remarks == (
         "parts of the hand do not touch one another: with touch sensors on them, Webots would let "

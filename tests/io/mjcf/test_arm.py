@@ -68,7 +68,7 @@ def test_the_chain_is_that_of_the_model(tmp_path: Path) -> None:
     assert sum(masses) == pytest.approx(own.body_mass[2:].sum(), rel=1e-9)
 
 
-def test_its_own_servos_and_start_are_kept(tmp_path: Path) -> None:
+def test_its_servos_and_start_are_kept(tmp_path: Path) -> None:
     arm = load_arm(written(tmp_path, ARM, "arm.xml"))
     rotation, shoulder, *others = arm.chain.phalanges
     assert (rotation.servo_stiffness, rotation.force_limit) == (2000.0, 50.0)

@@ -19,7 +19,7 @@ QUIET = pytest.mark.filterwarnings("ignore::softgrasp.SoftgraspWarning")
 
 
 @QUIET
-def test_a_tendon_drive_has_its_own_numbers(tmp_path: Path) -> None:
+def test_a_tendon_actuator_has_separate_numbers(tmp_path: Path) -> None:
     hand = sg.load_hand(written(tmp_path, TENDON))
     (actuator,) = hand.actuators
     assert (actuator.name, actuator.unit, actuator.limits) == ("drive", "", (0.0, 255.0))
@@ -184,7 +184,7 @@ def test_actuators_without_a_rest_are_refused(tmp_path: Path) -> None:
 
 
 @QUIET
-def test_a_side_file_replaces_what_was_found(tmp_path: Path) -> None:
+def test_a_side_file_replaces_what_was_detected(tmp_path: Path) -> None:
     written(tmp_path, WRIST)
     side = tmp_path / "mine.yaml"
     side.write_text(
@@ -246,7 +246,7 @@ def test_a_scene_is_saved_and_refuses_a_changed_file(tmp_path: Path) -> None:
 
 
 @QUIET
-def test_what_is_found_is_the_same_every_time(tmp_path: Path) -> None:
+def test_what_is_detected_is_the_same_every_time(tmp_path: Path) -> None:
     file = written(tmp_path, WRIST)
     assert mjcf_hand(file) == mjcf_hand(file)
 
@@ -262,7 +262,7 @@ def test_a_hand_that_sags_from_the_side_has_its_palm_down() -> None:
 
 
 @QUIET
-def test_a_stiff_hand_stands_so_that_long_things_stand_in_it(tmp_path: Path) -> None:
+def test_a_stiff_hand_stands_so_that_long_objects_stand_in_it(tmp_path: Path) -> None:
     hand = sg.load_hand(written(tmp_path, LOOP))
     assert hand.model is not None
     frame = transform(quaternion=hand.model.pose.quaternion)
@@ -285,7 +285,7 @@ def test_a_hand_that_meets_no_ball_is_refused(tmp_path: Path) -> None:
 @QUIET
 @pytest.mark.parametrize("grasp", ["power", "precision"])
 @pytest.mark.parametrize("obj", ["sphere", "strawberry", "mug"])
-def test_allegro_closes_on_everyday_things(obj: str, grasp: str) -> None:
+def test_allegro_closes_on_everyday_objects(obj: str, grasp: str) -> None:
     """Its fingertips sink up to 0.62 mm, as its servos give way; 1.8 to 4.6 mm from the side."""
     hand = sg.load_hand(outside_file(ALLEGRO))
     scene = sg.GraspScene(
@@ -303,7 +303,7 @@ def test_allegro_closes_on_everyday_things(obj: str, grasp: str) -> None:
 @QUIET
 @pytest.mark.parametrize("grasp", ["power", "precision"])
 @pytest.mark.parametrize("obj", ["sphere", "strawberry", "mug"])
-def test_jaco_holds_everyday_things(obj: str, grasp: str) -> None:
+def test_jaco_holds_everyday_objects(obj: str, grasp: str) -> None:
     third_party = pytest.importorskip("dm_control", reason="the Jaco is dm_control's").__path__[0]
     hand = sg.load_hand(Path(third_party) / "third_party/kinova/jaco_hand.xml")
     assert len(hand.model.servos) == 3

@@ -183,7 +183,7 @@ def test_a_finger_that_branches(tmp_path: Path) -> None:
     ]
 
 
-def test_our_own_names_are_kept_free(tmp_path: Path) -> None:
+def test_reserved_names_are_kept_free(tmp_path: Path) -> None:
     text = GRIPPER.replace("left_near", "palm").replace("left_1", "wrist")
     hand = hand_of(tmp_path, text)
     assert hand.fingers[0].phalanges[0].name == "hand_palm"
@@ -211,7 +211,7 @@ def test_an_effort_that_cannot_be_true(effort: str, tmp_path: Path) -> None:
     )
 
 
-def test_no_drive_is_faster_than_its_joint(tmp_path: Path) -> None:
+def test_no_actuator_is_faster_than_its_joint(tmp_path: Path) -> None:
     slow = hand_of(tmp_path, GRIPPER.replace('velocity="3"', 'velocity="0.25"'))
     assert max(map(abs, slow.grasps.power.rates)) == pytest.approx(0.25)
     assert max(map(abs, slow.grasps.precision.rates)) == pytest.approx(0.25)
@@ -257,7 +257,7 @@ def test_links_without_collision(tmp_path: Path) -> None:
     assert empty.notes == ("link 'left_near' has no body; its mass is set to 0.001 g",)
 
 
-def test_a_picture_that_is_missing_is_left_out(tmp_path: Path) -> None:
+def test_an_image_that_is_missing_is_left_out(tmp_path: Path) -> None:
     lost = '<visual><geometry><mesh filename="no.stl"/></geometry></visual>'
     text = GRIPPER.replace(BODY + BOX, lost + BODY + BOX, 1)
     path = written(tmp_path, text, "hand.urdf")

@@ -67,7 +67,7 @@ def test_a_chain_of_mimics_is_reported_by_its_first_leader(tmp_path: Path) -> No
     assert (b, c) == (pytest.approx(0.5 * a + 0.1, abs=2e-3), pytest.approx(a + 0.1, abs=4e-3))
 
 
-def test_where_ranges_share_nothing_the_mechanism_is_replaced(tmp_path: Path) -> None:
+def test_where_ranges_have_nothing_in_common_the_mechanism_is_replaced(tmp_path: Path) -> None:
     text = (
         "joint 'right_1' follows -1 · 'left_1' over [-1.2, 0.2] rad ([-68.7549, 11.4592]°), but "
         "its limits are [0.2, 1] rad ([11.4592, 57.2958]°), which allows 0 % of the leader's "
@@ -81,7 +81,7 @@ def test_where_ranges_share_nothing_the_mechanism_is_replaced(tmp_path: Path) ->
     assert row(hand, "left_1").limits == (-0.2, 1.2)
 
 
-def test_where_ranges_share_most_the_leader_stops(tmp_path: Path) -> None:
+def test_where_ranges_overlap_the_leader_stops(tmp_path: Path) -> None:
     text = (
         "joint 'right_1' follows 1 · 'left_1' over [-0.2, 1.2] rad ([-11.4592, 68.7549]°), but its "
         "limits are [0, 1] rad ([0, 57.2958]°); 'left_1' stops at [0, 1] rad ([0, 57.2958]°) "
@@ -93,7 +93,7 @@ def test_where_ranges_share_most_the_leader_stops(tmp_path: Path) -> None:
     assert row(hand, "right_1").limits == (0.0, 1.0)
 
 
-def test_ranges_that_fit_say_nothing(tmp_path: Path) -> None:
+def test_ranges_that_fit_give_no_warning(tmp_path: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         hand_of(tmp_path, follower(-0.2, 1.2, '<mimic joint="left_1"/>'))

@@ -91,7 +91,7 @@ def test_what_urdf_leaves_to_its_defaults(tmp_path: Path) -> None:
     assert other.mimic == Mimic(joint="elbow", multiplier=1.0, offset=0.0)
 
 
-def test_a_capsule_and_a_colour_of_its_own(tmp_path: Path) -> None:
+def test_a_capsule_and_a_separate_colour(tmp_path: Path) -> None:
     text = HINGE.replace('<cylinder radius="0.02"', '<capsule radius="0.02"').replace(
         '<material name="grey"/>', '<material name=""><color rgba="1 0 0 1"/></material>'
     )
@@ -126,7 +126,7 @@ BOX = '<box size="0.04 0.04 0.3"/>'
         ("FOLDER/corner.obj", "corner.obj"),
     ],
 )
-def test_meshes_are_found(given: str, position: str, tmp_path: Path) -> None:
+def test_meshes_are_located(given: str, position: str, tmp_path: Path) -> None:
     mesh = written(tmp_path, TETRAHEDRON, position)
     name = given.replace("FOLDER", str(tmp_path))
     text = HINGE.replace(BOX, f'<mesh filename="{name}" scale="1 2 3"/>')
@@ -134,7 +134,7 @@ def test_meshes_are_found(given: str, position: str, tmp_path: Path) -> None:
     assert shape == Mesh(file=str(mesh.resolve()), scale=(1.0, 2.0, 3.0))
 
 
-def test_a_package_is_the_folder_with_its_manifest(tmp_path: Path) -> None:
+def test_a_package_is_the_directory_with_its_manifest(tmp_path: Path) -> None:
     """By the name in package.xml, by the folder's name, or where ROS looks for packages."""
     text = HINGE.replace(BOX, '<mesh filename="package://pack/corner.obj"/>')
     named = written(tmp_path, TETRAHEDRON, "clone/corner.obj")
@@ -199,7 +199,7 @@ def test_a_texture_is_not_kept(tmp_path: Path) -> None:
     assert robot.link("arm").visuals[0].rgba is None
 
 
-def test_a_mistake_behind_what_is_not_kept_has_its_own_line(tmp_path: Path) -> None:
+def test_a_mistake_behind_what_is_not_kept_has_its_line(tmp_path: Path) -> None:
     text = HINGE.replace(
         "    <visual>",
         '    <visual><geometry><mesh filename="a.dae"/></geometry></visual>\n    <visual>',
@@ -212,7 +212,7 @@ def test_a_mistake_behind_what_is_not_kept_has_its_own_line(tmp_path: Path) -> N
     )
 
 
-def test_what_ros2_control_says_besides_is_named(tmp_path: Path) -> None:
+def test_other_elements_of_ros2_control_are_named(tmp_path: Path) -> None:
     text = ARM.replace("</ros2_control>", '<gpio name="g"/></ros2_control>').replace(
         '<command_interface name="phi"/>',
         '<command_interface name="phi"><param name="offset">1</param></command_interface>',

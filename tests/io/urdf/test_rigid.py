@@ -126,7 +126,7 @@ def test_polynomial_curvature_bends_discs_and_end() -> None:
 
 
 @pytest.mark.parametrize("rotation", [0.5, 1.0, 1.5, 1.9])
-def test_quarter_turns_keep_their_rotation(rotation: float) -> None:
+def test_quarter_rotations_keep_their_rotation(rotation: float) -> None:
     """Roll and yaw are not apart where the pitch is a quarter turn."""
     angle = rotation * math.pi
     joint = lowered(chain(1), bent(chain(1), angle / 0.3, 0.3)).robot.joints[-1]
@@ -153,7 +153,7 @@ def test_a_straight_robot_has_the_inertia_of_uniform_cylinders() -> None:
 
 
 @pytest.mark.parametrize(("discs", "links", "count"), [(0, 6, 6), (4, 6, 4)])
-def test_as_many_discs_as_said_or_as_links(discs: int, links: int, count: int) -> None:
+def test_as_many_discs_as_specified_or_as_links(discs: int, links: int, count: int) -> None:
     rigid = lowered(chain(1, discs=discs, links=links)).robot
     assert [link.name for link in rigid.links[2:]] == [f"b0_disc{i + 1}" for i in range(count)]
 

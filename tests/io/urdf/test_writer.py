@@ -73,7 +73,7 @@ def test_the_z_axis_is_the_tangent(kappas: tuple[float, ...], phi: float) -> Non
     np.testing.assert_allclose(rotation @ rotation.T, np.eye(3), atol=1e-14)
 
 
-def test_the_plane_turns_the_curve_about_the_base_axis() -> None:
+def test_the_plane_rotates_the_curve_about_the_base_axis() -> None:
     kappas = (3.0, -20.0, 5.0, 1.0)
     flat, rotated = (frames_along(ppc(), BentState(kappas, phi, 0.3), SHARES) for phi in (0.0, 2.0))
     x, y = np.cos(2.0), np.sin(2.0)

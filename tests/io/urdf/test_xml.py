@@ -554,7 +554,7 @@ def test_macros_without_end_are_refused(tmp_path: Path) -> None:
     assert re.match("macro 'segment': expected macros that expand, found: .*recursion", result)
 
 
-def test_without_xacro_it_is_said_what_to_install(
+def test_without_xacro_a_message_states_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "xacro", None)
