@@ -18,11 +18,15 @@ SATELLITE = re.compile(
 )
 CORE = ("softgrasp.description.bendable", "softgrasp.io.urdf.reader")
 """Modules of the core, for robot files, whose names look like those of a satellite."""
-RIGID_GRASP = """
+EXTRAS = ("coacd", "cv2", "dm_control", "gymnasium", "numba", "pandas", "pyswarms", "viser")
+"""Optional libraries; without them a grasp runs and the command line starts."""
+RIGID_GRASP = f"""
 import sys
+sys.modules.update(dict.fromkeys({EXTRAS}))  # as if they were not installed
 import softgrasp as sg
 sg.simulate(sg.load_scene("paper004_power_sphere"))
 print(*sorted(name for name in sys.modules if name.startswith("softgrasp")), sep="\\n")
+import softgrasp.cli.app
 """
 
 

@@ -619,7 +619,7 @@ def _refuse_friction(arm: HydraulicArm) -> None:
     if friction:
         raise DescriptionError(
             f"expected pistons without dry friction, which has no smooth equation, found "
-            f"{friction:g} N; drive_arm takes it",
+            f"{friction:g} N; run_arm includes it",
             field="drive.piston.friction",
         )
 

@@ -326,7 +326,7 @@ def _dask_client(stack: ExitStack, workers: int, scheduler: str | None) -> Any:
 
     address = scheduler or stack.enter_context(
         LocalCluster(
-            n_workers=workers, threads_per_worker=1, host="127.0.0.1", dashboard_address=None
+            n_workers=workers, threads_per_worker=1, host="127.0.0.1", dashboard_address=":0"
         )
     )
     try:

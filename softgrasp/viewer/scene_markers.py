@@ -8,11 +8,10 @@ hand from actuator targets. ``Choices`` are the settings of a grasp that a user 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import mujoco
 import numpy as np
-import viser
 from scipy.spatial.transform import Rotation
 
 from softgrasp.description.base import Description
@@ -41,6 +40,9 @@ from softgrasp.rendering.keyframes import Playback, best_camera
 from softgrasp.rendering.overlay import Arrow, Ball, Rgba
 from softgrasp.rendering.shading import Skin, skins_of
 from softgrasp.sim.quality_log import QualityLog
+
+if TYPE_CHECKING:
+    import viser
 
 CONTACTS, FORCES = "/marks/contacts", "/marks/forces"
 """Names of scene nodes."""

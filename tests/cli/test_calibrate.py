@@ -39,7 +39,7 @@ def test_tables_become_a_finger_that_grasps(run: Run, tables: Path) -> None:
     finger = sg.io.load_finger(out / "finger.yaml")
     assert finger.joints[0].stiffness == pytest.approx(0.19, rel=0.1)
     page = (out / "report.html").read_text("utf-8")
-    assert "What the measurements say, and what not" in page
+    assert "Identifiable parameter combinations" in page
     assert "http://" not in page.replace("http://www.w3.org", "")
     ran = run(
         "grasp", "soft_gripper", "strawberry", "--finger", str(out / "finger.yaml"),
@@ -122,7 +122,7 @@ def test_a_calibration_that_is_interrupted_is_resumed(run: Run, tables: Path) ->
     process.send_signal(signal.SIGINT)
     _, message = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert f"interrupted; what was simulated is safe in {out}, --resume goes on from it" in message
+    assert f"interrupted; the evaluations are safe in {out}, --resume goes on from them" in message
     assert "Traceback" not in message
     ran = run(*words, "--iterations", "150", "--out", str(out))
     assert ran.code == 2

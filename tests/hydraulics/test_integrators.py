@@ -193,6 +193,6 @@ def test_what_does_not_fit_is_reported() -> None:
     with pytest.raises(
         DescriptionError,
         match=r"drive\.piston\.friction: expected pistons without dry friction, which has no "
-        r"smooth equation, found 50 N; drive_arm takes it",
+        r"smooth equation, found 50 N; run_arm includes it",
     ):
         move_driven_arm(flows(one_section(), friction=50.0), np.zeros(3), 0.1)

@@ -175,7 +175,7 @@ def test_the_report_has_a_row_for_every_direction(tmp_path: Path) -> None:
     page = sg.write_report(pushed(), tmp_path, renderer="none")[-1].read_text("utf-8")
     for label, cell in (("+x", "held"), ("+y", "not held")):
         assert re.search(rf"<tr><th>\{label}</th><td[^>]*>{cell}</td>", page)
-    assert "Every direction began from the same closed state" in page
+    assert "Every direction starts from the same closed state" in page
 
 
 # Grasp quality.
