@@ -129,7 +129,7 @@ def test_a_calibration_that_is_interrupted_is_resumed(run: Run, tables: Path) ->
     assert "expected no evaluations yet, found some; --resume goes on from them" in ran.err
     ran = run(*words, "--iterations", "151", "--resume", "--out", str(out))
     assert ran.code == 2
-    assert "expected evaluations of this problem, found another's" in ran.err
+    assert "expected evaluations of this problem, found those of another one" in ran.err
     kept = (out / NAME).stat().st_size
     ran = run(*words, "--iterations", "150", "--resume", "--out", str(out))
     assert ran.code == 0

@@ -77,8 +77,8 @@ def test_while_simulating_the_finished_part_is_kept(tmp_path: Path) -> None:
     part = sg.load_result(tmp_path / "run")
     now = part.simulated_time
     assert errors == (
-        f"softgrasp: interrupted at {now:.3f} s of the run, which is written up to there: run/result.json, "
-        "run/trajectory.npz\n"
+        f"softgrasp: interrupted at {now:.3f} s of the run, which is written up to there: "
+        "run/result.json, run/trajectory.npz\n"
     )
     assert 0.0 < now < 1000.0
     assert files_in(tmp_path / "run") == ["result.json", "trajectory.npz"]

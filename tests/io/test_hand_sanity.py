@@ -59,7 +59,5 @@ def test_the_file_and_its_yaml_file_are_reported_alike(tmp_path: Path) -> None:
 @pytest.mark.filterwarnings("ignore:hand 'gripper'. its fingers do not touch")
 def test_reading_lengths_in_millimetres_warns(tmp_path: Path) -> None:
     path = written(tmp_path, gripper_urdf(2, unit=1e3), "hand.urdf")
-    with pytest.warns(
-        sg.SoftgraspWarning, match=r"found 110 m; is the file in mm\? Divided by 1000"
-    ):
+    with pytest.warns(sg.SoftgraspWarning, match=r"110 m; is the file in mm\? Divided by 1000"):
         sg.load_hand(path)
