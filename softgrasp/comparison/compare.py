@@ -24,6 +24,7 @@ from softgrasp.comparison.runs import (
     ProgressCallback,
     ReleaseRuns,
     check_backends,
+    require_engines,
     run_grasps,
     run_releases,
 )
@@ -74,6 +75,7 @@ def crosscheck(
         tolerances or Tolerances(),
         progress or _no_progress,
     )
+    require_engines(names, subject)
     if isinstance(subject, FingerRelease):
         result = _of_release(subject, names, limits, quick, update)
     else:

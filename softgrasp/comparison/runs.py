@@ -404,7 +404,6 @@ def check_backends(backends: Iterable[str]) -> tuple[str, ...]:
 
     Raises:
         DescriptionError: A backend is unknown, there are fewer than two, or one is repeated.
-        BackendUnavailable: One is not installed.
     """
     names = tuple(backends)
     for name in names:
@@ -417,10 +416,22 @@ def check_backends(backends: Iterable[str]) -> tuple[str, ...]:
             f"{','.join(names) or 'none'}",
             field="backends",
         )
-    for name in names:
-        if name in ENGINES:
-            external_engine(name).version()
     return names
+
+
+def require_engines(backends: Iterable[str], subject: GraspScene | FingerRelease) -> None:
+    """Check that the engines can run a scene or a release, and are installed, in this order.
+
+    Raises:
+        BuildError: An engine lacks a feature of the scene; names the feature.
+        BackendUnavailable: One is not installed.
+    """
+    engines = [external_engine(name) for name in backends if name in ENGINES]
+    if isinstance(subject, GraspScene):
+        for engine in engines:
+            engine.require_supported(subject)
+    for engine in engines:
+        engine.version()
 
 
 def shortest_step(backend: str) -> float:

@@ -45,6 +45,10 @@ class ExternalEngine(Protocol):
     def constraint_softness(self) -> float | None:
         """Constraint force mixing (CFM) of its world [m/(N·s)]; None where it has none."""
 
+    @property
+    def require_supported(self) -> Callable[[GraspScene], None]:
+        """Function that raises BuildError for a scene with features that the engine lacks."""
+
 
 def external_engine(name: str) -> ExternalEngine:
     """Return an external engine by name, one of ``extensions.ENGINES``."""

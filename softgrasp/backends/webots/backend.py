@@ -38,10 +38,9 @@ from softgrasp.backends.webots.world import (
     STIFF,
     WebotsWorld,
     finger_world,
-    require_plain,
+    require_supported,
     scene_world,
 )
-from softgrasp.description.base import either
 from softgrasp.description.scene import STANDARD_GRAVITY, GraspScene
 from softgrasp.description.soft_finger import SoftFinger
 from softgrasp.errors import (
@@ -73,8 +72,6 @@ WHOLE_FORCES = (
     "normal_force is the whole force of a contact and friction_force is 0: touch sensors of Webots "
     "do not tell one from the other"
 )
-CLOSURES_OF_WEBOTS = ("position-increment", "pressure")
-"""Closures that the controller in Webots can run."""
 
 
 def imported_release(
@@ -128,6 +125,8 @@ class Player(NamedTuple):
     """Shortest time step [s]."""
     constraint_softness: float = STIFF
     """Constraint force mixing of the world [m/(N·s)]."""
+    require_supported: Callable[[GraspScene], None] = require_supported
+    """Function that refuses a scene with features that the engine lacks."""
 
 
 def run_in_webots(
@@ -164,7 +163,7 @@ def run_in(
         SimulationError: The engine has failed.
     """
     begin = time.perf_counter()
-    require_plain(scene)
+    require_supported(scene)
     version = player.version()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -196,11 +195,6 @@ def world_and_job(
     Raises:
         BuildError: The scene has features that Webots lacks, or a shorter control period.
     """
-    if built.scene.closure.name not in CLOSURES_OF_WEBOTS:
-        raise BuildError(
-            f"closure: expected {either(CLOSURES_OF_WEBOTS)} in Webots and ODE, "
-            f"found '{built.scene.closure.name}'"
-        )
     model_timestep = float(built.model.opt.timestep)
     timestep = max(model_timestep, shortest_step)
     if timestep > model_timestep and built.scene.control_period < timestep * (1.0 - 1e-9):

@@ -29,6 +29,7 @@ from softgrasp.backends.webots.solids import (
     vector,
 )
 from softgrasp.description.arm import HandCarrier
+from softgrasp.description.base import either
 from softgrasp.description.contact import Contact
 from softgrasp.description.hand import Hand
 from softgrasp.description.scene import STANDARD_GRAVITY, GraspScene, Solver
@@ -50,6 +51,8 @@ FINGER_MATERIAL = "finger"
 WORLD = "WORLD"
 """DEF of the WorldInfo, through which the controller changes gravity."""
 CONTROLLER = "softgrasp_job"
+CLOSURES_OF_WEBOTS = ("position-increment", "pressure")
+"""Closures that the controller in Webots can run."""
 SHORTEST_STEP = 1e-3
 """Shortest time step of Webots [s] (reference manual, WorldInfo)."""
 STIFF = 1e-8
@@ -60,17 +63,32 @@ default of 1e-5 a held object sinks by 10 µm/(s·N); the direct solver needs no
 # Scenes
 
 
-def require_plain(scene: GraspScene) -> None:
-    """Refuse sequences and hold tests that only MuJoCo runs.
+def require_supported(scene: GraspScene) -> None:
+    """Refuse a scene that Webots and ODE cannot run, without an engine or a model.
 
     Raises:
-        BuildError: It has a sequence, or a hold test that is more than a ramp of gravity.
+        BuildError: The scene has features that Webots lacks; names the feature.
     """
+    refuse_model(scene.hand)
+    _refuse_mujoco_features(scene)
+    if scene.objects:
+        raise BuildError(
+            "objects: expected none beside the one to be grasped, as a controller of Webots "
+            f"records one object only, found {', '.join(scene.object_names[1:])}"
+        )
+    if scene.closure.name not in CLOSURES_OF_WEBOTS:
+        raise BuildError(
+            f"closure: expected {either(CLOSURES_OF_WEBOTS)} in Webots and ODE, "
+            f"found '{scene.closure.name}'"
+        )
     if not scene.is_plain:
         raise BuildError(
             f"{'sequence' if scene.sequence else 'success'}: expected a closure with a ramp of "
             "gravity or a lift behind it, as sequences, motion and directions run in MuJoCo only"
         )
+    downward(scene.gravity, "gravity")
+    if scene.success is not None and scene.success.gravity is not None:
+        downward(scene.success.gravity, "success.gravity")
 
 
 def scene_world(
@@ -91,7 +109,7 @@ def scene_world(
         BuildError: The scene has features that Webots lacks; names the feature.
     """
     model, scene = built.model, built.scene
-    _refuse_unsupported(scene)
+    require_supported(scene)
     start, touching = start_state(model), _touching(built)
     laws = joint_laws(model, start, timestep)
     writer = SolidWriter(model, start, laws, built.bodies, touching, max_faces)
@@ -124,9 +142,8 @@ def _compensated(model: mujoco.MjModel) -> dict[str, float]:
     }
 
 
-def _refuse_unsupported(scene: GraspScene) -> None:
-    """Refuse hands, objects, contacts, gravity and sensors that Webots and ODE lack."""
-    refuse_model(scene.hand)
+def _refuse_mujoco_features(scene: GraspScene) -> None:
+    """Refuse carriers, deformable objects, contact models and sensors that only MuJoCo has."""
     if isinstance(scene.arm, HandCarrier):
         raise BuildError(
             "arm: expected none, or one of rigid links, for Webots and ODE, found a "
@@ -146,15 +163,6 @@ def _refuse_unsupported(scene: GraspScene) -> None:
             f"sensors: expected none for Webots and ODE, found {len(scene.sensors)}: only MuJoCo "
             "has them here"
         )
-    if scene.objects:
-        raise BuildError(
-            "objects: expected none beside the one to be grasped, as a controller of Webots "
-            f"records one object only, found {', '.join(scene.object_names[1:])}"
-        )
-    require_plain(scene)
-    downward(scene.gravity, "gravity")
-    if scene.success is not None and scene.success.gravity is not None:
-        downward(scene.success.gravity, "success.gravity")
 
 
 def _hand(model: mujoco.MjModel, writer: SolidWriter) -> list[Node]:
