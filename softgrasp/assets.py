@@ -21,6 +21,16 @@ from softgrasp.errors import DescriptionError, SoftgraspWarning, did_you_mean
 # Shipped files.
 
 SUFFIX, ROBOT_SUFFIX = ".yaml", ".ucrdf"
+"""Suffixes of shipped files."""
+YAML_SUFFIXES = (".yaml", ".yml")
+MESH_SUFFIXES = (".stl", ".obj", ".ply", ".glb", ".off")
+CAD_SUFFIXES = (".step", ".stp", ".iges", ".igs", ".brep")
+MACRO_SUFFIX = ".xacro"
+ROBOT_SUFFIXES = (ROBOT_SUFFIX, ".urdf", MACRO_SUFFIX)
+MODEL_SUFFIX = ".xml"
+"""Suffixes of the files that softgrasp reads; CAD files it only names in messages."""
+YCB_PREFIX = "ycb:"
+"""Prefix of objects of the YCB set."""
 IN_ASSETS = (
     "arms",
     "criteria",

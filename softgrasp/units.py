@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import math
+from typing import Literal
+
+LengthUnit = Literal["m", "dm", "cm", "mm", "in"]
+"""Length unit of a mesh file."""
 
 LENGTH_UNITS: dict[str, float] = {
     "m": 1.0,

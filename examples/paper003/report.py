@@ -27,8 +27,8 @@ from softgrasp._version import __version__
 from softgrasp.errors import SoftgraspError
 from softgrasp.hydraulics.report import pose_rows
 from softgrasp.hydraulics.run import BAND, ArmMove, ArmShapes
-from softgrasp.io.files import write_text
-from softgrasp.io.result import RESULT_FILE, read_document
+from softgrasp.io.files import RESULT_FILE, write_text
+from softgrasp.io.result import read_document
 from softgrasp.io.tables import with_numbers, write_columns, write_csv
 from softgrasp.mechanics.transforms import Array
 from softgrasp.report import style

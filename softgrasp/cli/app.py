@@ -1,89 +1,142 @@
-"""The Typer application: all verbs with one line of help and an example each."""
+"""The command line: all verbs with one line of help and an example each.
+
+The module of a verb is imported when the verb runs or shows its help, so that ``softgrasp --help``
+and a mistyped verb need none of them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Annotated, NamedTuple
+from functools import cached_property
+from typing import Annotated, Any, NamedTuple
 
 import typer
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_command
 
 from softgrasp._version import __version__
 from softgrasp.cli import terminal
-from softgrasp.cli.calibrate import calibrate
-from softgrasp.cli.check import check
-from softgrasp.cli.convert import convert
-from softgrasp.cli.crosscheck import crosscheck
-from softgrasp.cli.demo import demo
-from softgrasp.cli.doctor import bench, doctor
-from softgrasp.cli.grasp import grasp, rerun
-from softgrasp.cli.listing import list_, new
 from softgrasp.cli.options import WRONG_INPUT, guarded
-from softgrasp.cli.plan import plan
-from softgrasp.cli.report import report
-from softgrasp.cli.sweep import sweep
-from softgrasp.cli.view import view
 from softgrasp.extensions import COMMAND_GROUPS, load
 
 
 class Verb(NamedTuple):
     """A verb with a short help text, and an example that works."""
 
-    function: Callable[..., None]
+    reference: str
+    """``module:name`` of its function, or of a Typer application with verbs of its own."""
     line: str
     example: str
 
 
 VERBS = {
-    "demo": Verb(demo, "Run the main job: a hand grasps a strawberry.", "softgrasp demo"),
+    "demo": Verb(
+        "softgrasp.cli.demo:demo", "Run the main job: a hand grasps a strawberry.", "softgrasp demo"
+    ),
     "grasp": Verb(
-        grasp,
+        "softgrasp.cli.grasp:grasp",
         "Simulate a grasp; write numbers, figures, video and report.",
         "softgrasp grasp four_finger strawberry --density 700 --hold",
     ),
     "view": Verb(
-        view,
+        "softgrasp.cli.view:view",
         "Show a hand or a result in the browser.",
         "softgrasp view four_finger --save four_finger.html",
     ),
     "sweep": Verb(
-        sweep,
+        "softgrasp.cli.sweep:sweep",
         "Simulate many grasps that differ in some fields; write a table.",
         "softgrasp sweep four_finger strawberry --density 160,700,1500 --hold",
     ),
     "plan": Verb(
-        plan,
+        "softgrasp.cli.plan:plan",
         "Try many hand poses; rank the grasps, make videos of the best.",
         "softgrasp plan four_finger strawberry --candidates 50",
     ),
     "calibrate": Verb(
-        calibrate,
+        "softgrasp.cli.calibrate:calibrate",
         "Estimate a soft finger's parameters from measurements.",
         "softgrasp calibrate paper000",
     ),
     "report": Verb(
-        report,
+        "softgrasp.cli.report:report",
         "Write the report of a result from its files.",
         "softgrasp report out/demo --no-video",
     ),
-    "rerun": Verb(rerun, "Repeat a result and compare it bit for bit.", "softgrasp rerun out/demo"),
-    "new": Verb(new, "Write a commented template.", "softgrasp new hand my_hand"),
-    "list": Verb(list_, "List hands, objects, scenes, …", "softgrasp list hands"),
-    "check": Verb(check, "Check a file: contents and problems.", "softgrasp check four_finger"),
+    "rerun": Verb(
+        "softgrasp.cli.grasp:rerun",
+        "Repeat a result and compare it bit for bit.",
+        "softgrasp rerun out/demo",
+    ),
+    "new": Verb(
+        "softgrasp.cli.listing:new", "Write a commented template.", "softgrasp new hand my_hand"
+    ),
+    "list": Verb(
+        "softgrasp.cli.listing:list_", "List hands, objects, scenes, …", "softgrasp list hands"
+    ),
+    "check": Verb(
+        "softgrasp.cli.check:check",
+        "Check a file: contents and problems.",
+        "softgrasp check four_finger",
+    ),
     "convert": Verb(
-        convert,
+        "softgrasp.cli.convert:convert",
         "Write hands, scenes and robots in other formats.",
         "softgrasp convert four_finger hand.xml",
     ),
     "crosscheck": Verb(
-        crosscheck,
+        "softgrasp.cli.crosscheck:crosscheck",
         "Simulate a scene in several engines and compare.",
         "softgrasp crosscheck paper000_release --backends mujoco,ode",
     ),
-    "bench": Verb(bench, "Measure the speed of the closed loop.", "softgrasp bench closure"),
-    "doctor": Verb(doctor, "Check what is installed and what works.", "softgrasp doctor"),
+    "bench": Verb(
+        "softgrasp.cli.doctor:bench",
+        "Measure the speed of the closed loop.",
+        "softgrasp bench closure",
+    ),
+    "doctor": Verb(
+        "softgrasp.cli.doctor:doctor", "Check what is installed and what works.", "softgrasp doctor"
+    ),
 }
+GROUPS = {
+    "twin": Verb(
+        COMMAND_GROUPS["twin"],
+        "Run a digital twin, or its simulated devices.",
+        "softgrasp twin run",
+    ),
+}
+"""Verbs that have verbs of their own."""
 
-app = typer.Typer(
+
+class LazyCommand(TyperCommand):
+    """A verb as the list of verbs shows it; the whole verb is imported when it is called.
+
+    Args:
+        name: Name of the verb.
+        verb: Its entry in ``VERBS`` or ``GROUPS``.
+    """
+
+    def __init__(self, name: str, verb: Verb) -> None:
+        super().__init__(name=name, short_help=verb.line)
+        self._verb = verb
+
+    @cached_property
+    def whole(self) -> Any:
+        """The verb with its arguments and options."""
+        loaded, name = load(self._verb.reference), self.name
+        if isinstance(loaded, typer.Typer):
+            return get_command(loaded)
+        single = typer.Typer(add_completion=False, rich_markup_mode=None)
+        single.command(name, short_help=self._verb.line, epilog=f"Example: {self._verb.example}")(
+            guarded(loaded)
+        )
+        return get_command(single)
+
+    def make_context(self, *arguments: Any, **options: Any) -> Any:
+        """Make the context of the whole verb, which runs it."""
+        return self.whole.make_context(*arguments, **options)
+
+
+_app = typer.Typer(
     name="softgrasp",
     help="Grasp simulation on MuJoCo: from a hand and an object to contacts, forces and a video.",
     epilog="Example: softgrasp demo",
@@ -92,16 +145,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for _name, _verb in VERBS.items():
-    app.command(_name, short_help=_verb.line, epilog=f"Example: {_verb.example}")(
-        guarded(_verb.function)
-    )
-app.add_typer(
-    load(COMMAND_GROUPS["twin"]), short_help="Run a digital twin, or its simulated devices."
-)
 
 
-@app.callback()
+@_app.callback()
 def _root(
     context: typer.Context,
     version: Annotated[bool, typer.Option("--version", help="Show the version.")] = False,
@@ -117,3 +163,13 @@ def _root(
     if context.invoked_subcommand is None:
         typer.echo(context.get_help(), err=True)
         raise typer.Exit(WRONG_INPUT)
+
+
+def _with_verbs(group: Any) -> TyperGroup:
+    for name, verb in (VERBS | GROUPS).items():
+        group.add_command(LazyCommand(name, verb))
+    return group
+
+
+app = _with_verbs(get_command(_app))
+"""The command line."""

@@ -190,7 +190,6 @@ def _name(problem: CalibrationProblem | ExtensionProblem) -> str:
 
 def _changes(settings: list[str]) -> dict[str, Any]:
     """Read the fields of the problem from ``--set``."""
-    from softgrasp.cli.scene_args import plain_value
     from softgrasp.description.calibration import CalibrationProblem
     from softgrasp.extensions import CALIBRATIONS, load
 

@@ -2,46 +2,24 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from softgrasp.cli import terminal
+from softgrasp.cli.names import kind_of
 from softgrasp.cli.options import PROBLEMS, Json, Units
-from softgrasp.cli.properties import (
-    bendable_line,
-    built_properties,
-    control_line,
-    coupling_line,
-    criterion_properties,
-    finger_line,
-    hand_properties,
-    joint_line,
-    mesh_properties,
-    object_properties,
-    release_properties,
-    robot_properties,
-    scene_properties,
-    soft_finger_line,
-)
-from softgrasp.description.calibration import FingerRelease
-from softgrasp.description.geometry import Mesh
-from softgrasp.description.hand import Hand
-from softgrasp.description.robot import Robot
-from softgrasp.description.scene import GraspScene
-from softgrasp.errors import BuildError, DescriptionError, SoftgraspError, SoftgraspWarning
-from softgrasp.sim.soft_dynamics import LinearMode, linear_mode
-from softgrasp.sim.soft_statics import damped_finger, loaded_shape
+from softgrasp.errors import DescriptionError, SoftgraspWarning
+from softgrasp.io.files import listening
 
 if TYPE_CHECKING:
     from softgrasp.checks.report import Inspection
-    from softgrasp.cli.scene_args import Kind
-    from softgrasp.description.geometry import LengthUnit
+    from softgrasp.cli.names import Kind
+    from softgrasp.description.robot import Robot
 
 SENTENCES = ("checks", "findings", "problems", "remarks", "repairs", "verdict")
 """Parts of the document that come after the properties."""
@@ -50,19 +28,6 @@ REPAIRABLE = (
     "it repairs units of masses and inertias, inertias that are missing or that no body has, and "
     "limits of followers that their leader leaves"
 )
-MIN_DECAY_TIMES = 3.0
-"""Minimum duration of a release over the time in which its first mode decays to 1/e."""
-
-
-class Checked(NamedTuple):
-    """Properties and problems of a file."""
-
-    properties: dict[str, Any]
-    problems: list[str]
-    """Problems of files without an inspection."""
-    inspection: Inspection | None = None
-    known_warnings: tuple[str, ...] = ()
-    """Warnings that the inspection reports in its own words."""
 
 
 def check(
@@ -101,17 +66,19 @@ def check(
     Exits with 0 without problems, with 1 where it can be read but has problems, and with 2 where
     it cannot be read as what it claims to be. With --fix, the written file is checked.
     """
-    from softgrasp.cli.scene_args import kind_of
-    from softgrasp.io.files import listening
-
     kind = kind_of(what)
     if units is not None and kind != "mesh":
         raise DescriptionError(f"--units: expected a mesh file, found: {kind}")
     if mass is not None and not fix:
         raise DescriptionError("--mass: expected --fix with it, found none")
+    from softgrasp.cli.properties import checked_document
+
     with terminal.progress_bar() as update, listening(update):
         update(f"reading {what}", None)
-        document = fix_robot(kind, what, out, mass) if fix else _document(kind, what, units or "m")
+        if fix:
+            document = fix_robot(kind, what, out, mass)
+        else:
+            document = checked_document(kind, what, units or "m")
     if out is not None and not fix:
         terminal.save_json(document, out / "check.json")
     if json:
@@ -122,161 +89,22 @@ def check(
         raise typer.Exit(PROBLEMS)
 
 
-def _document(kind: Kind, what: str, units: LengthUnit) -> dict[str, Any]:
-    """Return properties, checks and problems as plain data."""
-    from softgrasp.checks.report import summary
-
-    with warnings.catch_warnings(record=True) as warned:
-        warnings.simplefilter("always", SoftgraspWarning)
-        checked = _checked(kind, what, units)
-    words = [str(w.message) for w in warned if issubclass(w.category, SoftgraspWarning)]
-    problems = [*checked.problems, *(word for word in words if word not in checked.known_warnings)]
-    document: dict[str, Any] = {"kind": kind, **checked.properties}
-    remarks: list[str] = []
-    lead = ""
-    if checked.inspection is not None:
-        plain = checked.inspection.as_dict()
-        document |= {"checks": plain["checks"], "findings": plain["findings"]}
-        problems = [*(one.sentence for one in checked.inspection.problems), *problems]
-        remarks = [one.sentence for one in checked.inspection.remarks]
-        lead = f"{len(checked.inspection.checks)} checks: "
-    problems = list(dict.fromkeys(problems))
-    verdict = f"{lead}{summary(problems, remarks)}"
-    return document | {"problems": problems, "remarks": remarks, "verdict": verdict}
-
-
-def _checked(kind: Kind, what: str, units: LengthUnit) -> Checked:
-    """Return properties and inspection; warnings are raised as usual."""
-    from softgrasp import assets as library
-    from softgrasp.checks.inspect import inspect
-    from softgrasp.extensions import WORLD_PROPERTIES, load
-    from softgrasp.io.hand_sanity import hand_doubts
-    from softgrasp.io.load import load_hand, load_object, load_robot
-    from softgrasp.io.scene import load_criterion, load_release, load_scene
-
-    match kind:
-        case "hand":
-            hand = load_hand(what)
-            return Checked(_properties_if_built(hand), [], inspect(hand), tuple(hand_doubts(hand)))
-        case "object":
-            obj = load_object(what)
-            hand_warnings = _mesh_warnings(obj.shape) if isinstance(obj.shape, Mesh) else ()
-            return Checked(object_properties(obj), [], inspect(obj), hand_warnings)
-        case "mesh":
-            shape = Mesh(file=library.portable_name(Path(what)), units=units)
-            return Checked(mesh_properties(shape), [], inspect(shape), _mesh_warnings(shape))
-        case "robot":
-            robot = load_robot(what)
-            return Checked(robot_properties(robot) | _as_hand(what, robot), [], inspect(robot))
-        case "release":
-            release = load_release(what)
-            return Checked(release_properties(release), release_problems(release))
-        case "criterion":
-            return Checked(criterion_properties(load_criterion(what)), [])
-        case "world":
-            return Checked(*load(WORLD_PROPERTIES)(what))
-        case "scene":
-            scene = load_scene(what)
-            properties, problems = _build(scene)
-            return Checked(scene_properties(scene) | properties, problems)
-
-
-def _mesh_warnings(shape: Mesh) -> tuple[str, ...]:
-    """Return the warnings of reading a mesh."""
-    from softgrasp.io.mesh import cut_or_hull, load_mesh
-
-    return load_mesh(cut_or_hull(shape)[0]).warnings
-
-
-def _as_hand(what: str, robot: Robot) -> dict[str, Any]:
-    """Return a robot's properties as a hand of rigid links, and the warnings of reading it so.
-
-    One chain alone is rather an arm. Problems of the robot itself are left to its inspection.
-    """
-    from softgrasp.io.load import load_hand
-
-    moving = [joint for joint in robot.joints if joint.type != "fixed"]
-    if robot.bendables or not moving:
-        return {}
-    try:
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            hand = load_hand(what)
-    except DescriptionError as error:
-        return {"as_a_hand": f"none: {error}"}
-    if len(hand.fingers) < 2:
-        return {}
-    properties = hand_properties(hand)
-    kept = ("couplings", "fingers", "grasps", "notes")
-    messages = [str(warning.message) for warning in caught]
-    return {"as_a_hand": f"{len(hand.fingers)} chains, {len(hand.actuators)} actuators"} | {
-        key: value
-        for key, value in [*((key, properties.get(key)) for key in kept), ("warnings", messages)]
-        if value
-    }
-
-
-def _properties_if_built(hand: Hand) -> dict[str, Any]:
-    """Return a hand's properties; only its name where it cannot be built, which is a problem."""
-    try:
-        return hand_properties(hand)
-    except BuildError:
-        return {"name": hand.name}
-
-
-def _build(scene: GraspScene) -> tuple[dict[str, Any], list[str]]:
-    from softgrasp.model.scene import build
-
-    try:
-        return built_properties(build(scene)), []
-    except BuildError as error:
-        return {}, [str(error)]
-
-
-def release_problems(release: FingerRelease) -> list[str]:
-    """Return problems of weight, sample period and duration that prevent a comparison."""
-    try:
-        loaded_shape(release)
-    except SoftgraspError as error:
-        return [str(error)]
-    mode = linear_mode(damped_finger(release))
-    return [*_too_short(release, mode), *_too_coarse(release, mode)]
-
-
-def _too_short(release: FingerRelease, mode: LinearMode) -> list[str]:
-    needed = MIN_DECAY_TIMES / mode.decay if mode.decay > 0.0 else math.inf
-    if math.isnan(mode.decay) or release.duration >= needed:
-        return []
-    return [
-        f"duration: expected at least {needed:.2g} s, in which the first mode decays, found "
-        f"{release.duration:g} s"
-    ]
-
-
-def _too_coarse(release: FingerRelease, mode: LinearMode) -> list[str]:
-    period = 1.0 / mode.frequency if mode.frequency > 0.0 else math.inf
-    if 10.0 * release.sample_period <= period:
-        return []
-    return [
-        f"sample_period: expected at most a tenth of the first mode's period of {period:.3g} s, "
-        f"found {release.sample_period:g} s"
-    ]
-
-
 # Output.
 
 
 def print_document(document: dict[str, Any]) -> None:
     """Print properties, a table of the checks, remarks, problems and the verdict."""
+    from softgrasp.cli import properties
+
     lines: dict[str, Callable[[Any], str]] = {
-        "fingers": finger_line,
-        "couplings": coupling_line,
+        "fingers": properties.finger_line,
+        "couplings": properties.coupling_line,
         "notes": str,
         "warnings": str,
-        "soft_fingers": soft_finger_line,
-        "bendables": bendable_line,
-        "rigid_joints": joint_line,
-        "control": control_line,
+        "soft_fingers": properties.soft_finger_line,
+        "bendables": properties.bendable_line,
+        "rigid_joints": properties.joint_line,
+        "control": properties.control_line,
     }
     for name, value in document.items():
         if name in SENTENCES:

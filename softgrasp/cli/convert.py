@@ -9,15 +9,17 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from softgrasp.cli import terminal
+from softgrasp.cli.names import kind_of
 from softgrasp.cli.options import Json, Out
-from softgrasp.description.bendable import Bendable
-from softgrasp.description.robot import Robot, curvature_interfaces
 from softgrasp.errors import DescriptionError, did_you_mean
 from softgrasp.extensions import WORLD_WRITER, load
+from softgrasp.io.files import RESULT_FILE, listening, write_text
 
 if TYPE_CHECKING:
-    from softgrasp.cli.scene_args import Kind
+    from softgrasp.cli.names import Kind
+    from softgrasp.description.bendable import Bendable
     from softgrasp.description.finger import Convention
+    from softgrasp.description.robot import Robot
 
 
 MODEL, URDF, UCRDF, WEBOTS = ".xml", ".urdf", ".ucrdf", ".wbt"
@@ -86,9 +88,6 @@ def convert(
     of rigid fingers URDF, and YAML in either Denavit-Hartenberg convention; robots plain URDF or
     U(C)RDF. A result becomes a table of joint states as ROS has them.
     """
-    from softgrasp.cli.scene_args import kind_of
-    from softgrasp.io.files import listening, write_text
-
     kind = "result" if is_result(source) else kind_of(source)
     _check_target(source, kind, target)
     if (discs is not None or at) and (target.suffix != URDF or kind != "robot"):
@@ -178,8 +177,6 @@ def _robot_text(source: str, suffix: str, discs: Discs, at: list[str]) -> str:
 
 def is_result(source: str) -> bool:
     """Return whether a word names a result: its directory, or its ``result.json``."""
-    from softgrasp.io.result import RESULT_FILE
-
     path = Path(source)
     return path.name == RESULT_FILE or (path / RESULT_FILE).is_file()
 
@@ -237,6 +234,8 @@ def states_from(robot: Robot, words: Sequence[str]) -> States:
 
 
 def _numbers(part: Bendable, word: str, text: str) -> dict[str, float]:
+    from softgrasp.description.robot import curvature_interfaces
+
     values = {}
     for pair in text.split(","):
         name, equals, number = (piece.strip() for piece in pair.partition("="))
@@ -259,5 +258,7 @@ def _numbers(part: Bendable, word: str, text: str) -> dict[str, float]:
 
 
 def _state(part: Bendable, values: dict[str, float]) -> tuple[float, ...]:
+    from softgrasp.description.robot import curvature_interfaces
+
     at_rest = {"l": part.backbone.length}
     return tuple(values.get(name, at_rest.get(name, 0.0)) for name in curvature_interfaces(part))

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from softgrasp.cli import terminal
+from softgrasp.cli.names import kind_of, plain_value
 from softgrasp.cli.options import DIVERGED, PROBLEMS, Json, NoReport, Out, SceneOptions
+from softgrasp.cli.terminal import default_directory, require_writable
 from softgrasp.errors import DescriptionError, did_you_mean
 
 if TYPE_CHECKING:
@@ -51,7 +53,7 @@ def crosscheck(
     with 4 where a simulation diverged.
     docs/crosscheck.md explains what is compared, and the tolerances.
     """
-    from softgrasp.cli.terminal import default_directory, require_writable
+    kind_of(scene)  # before anything slow is imported
     from softgrasp.comparison.compare import clear_earlier, command_line, save_crosscheck
     from softgrasp.comparison.compare import crosscheck as run
     from softgrasp.comparison.runs import check_backends
@@ -89,7 +91,7 @@ def _exit_with_code(result: CrosscheckResult) -> None:
 
 
 def _subject(name: str, timestep: float | None) -> GraspScene | FingerRelease:
-    from softgrasp.cli.scene_args import kind_of, scene_of
+    from softgrasp.cli.scene_args import scene_of
     from softgrasp.io.scene import load_release
 
     kind = kind_of(name)
@@ -103,7 +105,6 @@ def _subject(name: str, timestep: float | None) -> GraspScene | FingerRelease:
 
 
 def _tolerances(settings: list[str]) -> Tolerances:
-    from softgrasp.cli.scene_args import plain_value
     from softgrasp.comparison.criteria import Tolerances
 
     changes = {}

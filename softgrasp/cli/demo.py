@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from softgrasp.cli.names import require_known
 from softgrasp.cli.options import Json, NoReport, NoVideo, Out, Renderer
 from softgrasp.errors import DescriptionError
 from softgrasp.extensions import DEMOS as EXTENSION_DEMOS
@@ -37,10 +38,6 @@ def demo(
     hydraulic: an arm of two sections bends under the water that motors press into its chambers.
     twin: a digital twin follows a pneumatic gripper on a robot over Modbus TCP.
     """
-    from softgrasp.cli.grasp import Job, run_job
-    from softgrasp.cli.scene_args import require_known
-    from softgrasp.io.scene import load_scene
-
     require_known("demonstration", name, [*DEMOS, HYDRAULIC, TWIN])
     if name == HYDRAULIC:
         load(EXTENSION_DEMOS[HYDRAULIC])(
@@ -63,6 +60,9 @@ def demo(
             json=json,
         )
         return
+    from softgrasp.cli.grasp import Job, run_job
+    from softgrasp.io.scene import load_scene
+
     directory = out or Path("out") / DEMOS[name]
     job = Job(
         directory=directory, renderer=renderer, video=not no_video, report=not no_report, json=json

@@ -15,6 +15,7 @@ import typer
 from softgrasp import assets
 from softgrasp._version import __version__
 from softgrasp.cli import terminal
+from softgrasp.cli.names import require_known
 from softgrasp.cli.options import Json, Out
 
 REQUIRED = ("mujoco", "numpy", "scipy", "matplotlib", "trimesh", "typer")
@@ -192,12 +193,11 @@ def bench(
     Raw is the same compiled model with the same recorded controls and number of steps, in one
     call; plain is the closed loop. Only the closure is measured, without the hold test.
     """
-    from softgrasp.cli.scene_args import require_known
+    require_known("benchmark", name, BENCHMARKS)
     from softgrasp.io.files import listening
     from softgrasp.io.scene import load_scene
     from softgrasp.sim.benchmark import closure_speed
 
-    require_known("benchmark", name, list(BENCHMARKS))
     with terminal.progress_bar() as update, listening(update):
         speed = closure_speed(load_scene(BENCHMARKS[name]), rounds)
     document = {"benchmark": name, "scene": BENCHMARKS[name], **asdict(speed)}

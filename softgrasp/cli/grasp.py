@@ -12,6 +12,7 @@ import typer
 
 from softgrasp._version import __version__
 from softgrasp.cli import terminal
+from softgrasp.cli.names import require_known, require_scene
 from softgrasp.cli.options import (
     DIVERGED,
     INTERRUPTED,
@@ -31,14 +32,11 @@ from softgrasp.cli.terminal import (
     existing_files,
     require_writable,
 )
-from softgrasp.description.scene import GraspScene
 from softgrasp.errors import DescriptionError, SoftgraspWarning
-from softgrasp.io.files import listening
-from softgrasp.model.object import object_mass
-from softgrasp.report import grasp_text
-from softgrasp.report.grasp_text import hold_clause, sensor_clause
+from softgrasp.io.files import RESULT_FILE, listening
 
 if TYPE_CHECKING:
+    from softgrasp.description.scene import GraspScene
     from softgrasp.sim.result import GraspResult
 
 UNITS = {
@@ -83,15 +81,16 @@ def grasp(
     Names are those of softgrasp list; files are hands and scenes in YAML, objects in YAML or as
     a mesh (with --mass or --density). Without --out the files go to out/ and the scene's name.
     """
-    from softgrasp.cli.scene_args import CONTACT_MODELS, require_known, scene_of
+    require_scene(first, second)
+    from softgrasp.cli.scene_args import CONTACT_MODELS, scene_of
     from softgrasp.description.closure import CLOSURES
     from softgrasp.sim.simulate import BACKENDS
 
-    require_known("backend", backend, list(BACKENDS))
+    require_known("backend", backend, BACKENDS)
     if options.closure is not None:
-        require_known("closure", options.closure, list(CLOSURES))
+        require_known("closure", options.closure, CLOSURES)
     if options.contact_model is not None:
-        require_known("contact model", options.contact_model, list(CONTACT_MODELS))
+        require_known("contact model", options.contact_model, CONTACT_MODELS)
     scene = scene_of(first, second, options)
     job = Job(
         directory=out or default_directory(scene.name or f"{scene.hand.name}_{scene.object.name}"),
@@ -229,6 +228,9 @@ def _exit_with_code(result: GraspResult, job: Job) -> None:
 
 def summary_lines(result: GraspResult) -> list[str]:
     """Return lines on grasp, contacts, forces, object, hold test, sensors and cost of a run."""
+    from softgrasp.model.object import object_mass
+    from softgrasp.report import grasp_text
+
     scene, model = result.scene, result.contact_model
     grams = 1e3 * object_mass(scene.object)
     stiffness = model.measured_stiffness_N_m.values()
@@ -238,7 +240,7 @@ def summary_lines(result: GraspResult) -> list[str]:
     contact = f"contact stiffness requested {model.asked.stiffness:.4g} N/m{measured}"
     if not model.asked.converted or scene.object.elasticity is not None:
         contact = "contact stiffness not requested" + (f"{measured} N/m" if measured else "")
-    sensors = [f"sensors   {sensor_clause(result)}"] if result.sensors else []
+    sensors = [f"sensors   {grasp_text.sensor_clause(result)}"] if result.sensors else []
     others = grasp_text.others_clause(result)
     support = grasp_text.support_clause(result)
     further = [f"beside    {others.removeprefix('Beside it, ')}"] if others else []
@@ -247,7 +249,7 @@ def summary_lines(result: GraspResult) -> list[str]:
         f"grasp     {hand}: {result.message}",
         f"contacts  {grasp_text.contact_clause(result)}",
         f"forces    {grasp_text.force_clause(result)}",
-        f"object    {grasp_text.motion_clause(result)}. {hold_clause(result)}",
+        f"object    {grasp_text.motion_clause(result)}. {grasp_text.hold_clause(result)}",
         *further,
         *sensors,
         f"cost      {run}; time step {1e3 * model.timestep_s:g} ms; {contact}",
@@ -266,7 +268,7 @@ def rerun(
     Exits with 0 where they are equal and with 1 where they differ. With --out the new result is
     written there.
     """
-    from softgrasp.io.result import RESULT_FILE, read_document
+    from softgrasp.io.result import read_document
     from softgrasp.sim.result_files import load_result
     from softgrasp.sim.simulate import simulate
 

@@ -19,7 +19,6 @@ from typing import Annotated, Any, Literal, ParamSpec, get_args, get_type_hints
 import typer
 
 from softgrasp.cli import terminal
-from softgrasp.description.geometry import LengthUnit
 from softgrasp.errors import (
     BackendUnavailable,
     DescriptionError,
@@ -27,6 +26,7 @@ from softgrasp.errors import (
     SoftgraspError,
     SoftgraspWarning,
 )
+from softgrasp.units import LengthUnit
 
 PROBLEMS, WRONG_INPUT, MISSING, DIVERGED, NOT_HELD, INTERRUPTED = 1, 2, 3, 4, 5, 130
 """Exit codes; 0 where the job ran, whatever the result."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from softgrasp.cli import terminal
+from softgrasp.cli.names import require_scene
 from softgrasp.cli.options import (
     NOT_HELD,
     Json,
@@ -22,13 +23,11 @@ from softgrasp.cli.options import (
     Workers,
     with_scene_options,
 )
-from softgrasp.cli.scene_args import scene_of
 from softgrasp.cli.sweep import refuse_finished_rows, run_rows
 from softgrasp.cli.terminal import clear_earlier_run, default_directory
-from softgrasp.description.sweep import PERTURBATION, GraspPlan
-from softgrasp.io.scene import load_criterion
 
 if TYPE_CHECKING:
+    from softgrasp.description.sweep import GraspPlan
     from softgrasp.report.planner import Best
     from softgrasp.sweeps.planner import PlannedGrasps
 
@@ -103,6 +102,8 @@ def plan(
     The best get videos and reports. Directions, roll and offset are drawn at random by the seed;
     columns are explained in docs/sweeps.md. An interrupted search continues with --resume.
     """
+    require_scene(what, object_name)
+    from softgrasp.description.sweep import PERTURBATION
     from softgrasp.sweeps.planner import largest_is_best
 
     if rank_by == PERTURBATION and options.criterion is None:
@@ -128,6 +129,10 @@ def plan(
 def _plan_of(
     what: str, object_name: str | None, options: SceneOptions, test: str | None, **fields: Any
 ) -> GraspPlan:
+    from softgrasp.cli.scene_args import scene_of
+    from softgrasp.description.sweep import GraspPlan
+    from softgrasp.io.scene import load_criterion
+
     scene = scene_of(what, object_name, options)
     if test is None and scene.success is None and scene.lift is None:
         test = TEST

@@ -1,23 +1,21 @@
 """From the arguments of a command line to a scene, and to the kind of what a name holds.
 
 ``scene_of`` loads a scene, or makes one of a hand and an object, and applies ``SceneOptions``, the
-fields of ``--set`` last. A lift or a sequence adds what it needs: a table and gravity. ``kind_of``
-recognises hands, objects, scenes and other kinds by name, suffix or fields.
+fields of ``--set`` last. A lift or a sequence adds what it needs: a table and gravity.
 """
 
 from __future__ import annotations
 
-import json
 import math
 import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from softgrasp import assets
+from softgrasp.assets import MESH_SUFFIXES
+from softgrasp.cli.names import plain_value, require_scene
 from softgrasp.cli.options import SceneOptions
 from softgrasp.description.base import Vec3
-from softgrasp.description.calibration import FingerRelease
 from softgrasp.description.closure import CLOSURES
 from softgrasp.description.closure_base import Closure
 from softgrasp.description.hand import Hand
@@ -41,12 +39,8 @@ from softgrasp.description.sensor import (
 from softgrasp.description.task import ClosePhase, LiftPhase, SuccessCriterion
 from softgrasp.errors import DescriptionError, SoftgraspWarning, did_you_mean
 from softgrasp.io.hand import UNSURE, load_finger
-from softgrasp.io.load import MODEL_SUFFIX, YAML_SUFFIXES, load_hand, load_object
-from softgrasp.io.mesh_files import MESH_SUFFIXES
-from softgrasp.io.object import YCB_PREFIX
-from softgrasp.io.scene import is_release, load_criterion, load_scene
-from softgrasp.io.urdf import ROBOT_SUFFIXES
-from softgrasp.io.yaml_files import YamlFile
+from softgrasp.io.load import load_hand, load_object
+from softgrasp.io.scene import load_criterion, load_scene
 from softgrasp.mechanics.transforms import quaternion_of, rotation_from_euler
 
 _LOADERS: dict[str, Callable[[str], Any]] = {
@@ -87,7 +81,6 @@ CONTACT_MODELS = {
 Changes = dict[str, Any]
 """Fields of a scene."""
 Sensors = tuple[AnySensor, ...]
-Kind = Literal["hand", "object", "scene", "release", "criterion", "robot", "mesh", "world"]
 
 
 def scene_of(first: str, second: str | None, options: SceneOptions) -> GraspScene:
@@ -101,29 +94,20 @@ def scene_of(first: str, second: str | None, options: SceneOptions) -> GraspScen
     Raises:
         DescriptionError: A name does not exist, or an option does not fit.
     """
+    require_scene(first, second)
     _check_weight(second, options)
     if second is not None:
         hand, units = _with_finger(load_hand(first), options), options.units or "m"
         obj = load_object(second, mass=options.mass, density=options.density, units=units)
         scene = GraspScene(hand=hand, object=obj, grasp=_default_grasp(hand, obj))
     else:
-        scene = _load_scene(first)
+        scene = load_scene(first)
         scene = scene.replace(hand=_with_finger(scene.hand, options))
         if options.mass is not None or options.density is not None:
             obj = scene.object.weighing(mass=options.mass, density=options.density)
             scene = scene.replace(object=obj)
     scene = _with_closure(scene, options)
     return _with_settings(_changed(scene, options), options.settings)
-
-
-def _load_scene(name: str) -> GraspScene:
-    for kind, other in (("hands", "an object"), ("objects", "a hand")):
-        if name in assets.names(kind) and name not in assets.names("scenes"):
-            raise DescriptionError(
-                f"expected HAND OBJECT or a SCENE, found only the {kind[:-1]} '{name}'; "
-                f"name {other} too, as in: softgrasp grasp four_finger strawberry"
-            )
-    return load_scene(name)
 
 
 def _check_weight(object_name: str | None, options: SceneOptions) -> None:
@@ -397,24 +381,6 @@ def _with_settings(scene: GraspScene, settings: tuple[str, ...]) -> GraspScene:
     return scene
 
 
-def plain_value(text: str) -> Any:
-    """Read a JSON value (``500``, ``true``, ``null``, ``[1, 2]``), or return the text itself."""
-    try:
-        return json.loads(text)
-    except json.JSONDecodeError:
-        return text
-
-
-def require_known(what: str, name: str, known: list[str]) -> None:
-    """Refuse a name that does not exist.
-
-    Raises:
-        DescriptionError: Names similar and known names.
-    """
-    if name not in known:
-        raise DescriptionError(f"no {what} '{name}'; {did_you_mean(name, known)}")
-
-
 def parameters(kind: type[Closure]) -> dict[str, Any]:
     """Return a closure's fields and defaults, specific ones first; None is chosen at run time."""
     specific = {name for name in kind.model_fields if name not in Closure.model_fields}
@@ -474,63 +440,3 @@ def sensors_of(hand: Hand, words: tuple[str, ...]) -> Sensors:
             )
         made += SENSORS[name][1](hand, body)
     return made
-
-
-# Kinds of what a name or file holds.
-
-
-WORLD_SUFFIX = ".wbt"
-FIELDS: dict[Kind, set[str]] = {
-    "scene": set(GraspScene.model_fields),
-    "hand": {*Hand.model_fields, "convention", "defaults", "model", "joints", "rates"},
-    "object": set(GraspObject.model_fields),
-    "release": set(FingerRelease.model_fields),
-    "criterion": set(SuccessCriterion.model_fields),
-}
-COMMON = {"name", "units", "source", "notes"}
-SHIPPED: tuple[Kind, ...] = ("scene", "hand", "object", "robot")
-"""Kinds that have a directory in the library; releases lie among the scenes."""
-
-
-def kind_of(word: str) -> Kind:
-    """Return the kind of what a name or a file holds.
-
-    Raises:
-        DescriptionError: There is nothing of that name, or the file holds no known kind.
-    """
-    path = Path(word)
-    suffix = path.suffix.lower()
-    if suffix in YAML_SUFFIXES:
-        return _kind_of_yaml(path)
-    by_suffix: dict[Kind, tuple[str, ...]] = {
-        "mesh": tuple(MESH_SUFFIXES),
-        "world": (WORLD_SUFFIX,),
-        "robot": tuple(ROBOT_SUFFIXES),
-        "hand": (MODEL_SUFFIX,),
-    }
-    for kind, suffixes in by_suffix.items():
-        if suffix in suffixes:
-            return kind
-    if word.startswith(YCB_PREFIX):
-        return "object"
-    shipped = {kind: assets.names(f"{kind}s") for kind in SHIPPED}
-    for kind, names in shipped.items():
-        if word in names:
-            return "release" if kind == "scene" and is_release(word) else kind
-    known = [name for names in shipped.values() for name in names]
-    raise DescriptionError(f"no hand, object, scene or robot '{word}'; {did_you_mean(word, known)}")
-
-
-def _kind_of_yaml(path: Path) -> Kind:
-    """Return the kind that shares the largest number of fields with a file."""
-    keys = set(YamlFile(path).data) - COMMON
-    matches = {kind: len(keys & fields) for kind, fields in FIELDS.items()}
-    best = max(matches, key=lambda kind: matches[kind])
-    if matches[best] == 0:
-        raise DescriptionError(
-            "expected the fields of a hand (fingers, grasps), an object (shape, density), a scene "
-            "(hand, object) or a release (finger, tip_mass), found "
-            f"{', '.join(sorted(keys)) or 'none'}",
-            file=path,
-        )
-    return best

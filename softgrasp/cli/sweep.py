@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import typer
 
+from softgrasp.assets import MESH_SUFFIXES, YAML_SUFFIXES
 from softgrasp.cli import terminal
+from softgrasp.cli.names import plain_value, require_scene
 from softgrasp.cli.options import (
     INTERRUPTED,
     NOT_HELD,
@@ -24,21 +26,13 @@ from softgrasp.cli.options import (
     Workers,
     with_scene_options,
 )
-from softgrasp.cli.scene_args import plain_value, scene_of
 from softgrasp.cli.terminal import Pace, default_directory
-from softgrasp.description.sweep import Axis, PoseNoise, SweepPlan
 from softgrasp.errors import DescriptionError, ResultError
-from softgrasp.io.load import YAML_SUFFIXES
-from softgrasp.io.mesh_files import MESH_SUFFIXES
-from softgrasp.io.object import expand_directories
-from softgrasp.io.scene import load_plan
-from softgrasp.sweeps import parameters
-from softgrasp.sweeps.parameters import combinations
-from softgrasp.sweeps.storage import count_finished, plan_in
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from softgrasp.description.sweep import SweepPlan
     from softgrasp.sweeps.executors import Submit
     from softgrasp.sweeps.run import Finish
 
@@ -123,7 +117,11 @@ def sweep(
 
     Columns are explained in docs/sweeps.md. An interrupted sweep continues with --resume.
     """
+    if what is not None:
+        require_scene(what, object_name)
+    from softgrasp.description.sweep import PoseNoise
     from softgrasp.sweeps import run
+    from softgrasp.sweeps.storage import plan_in
 
     if video_rows:
         _make_videos(_directory_of("--video", "the sweep", out), video_rows, json_)
@@ -186,6 +184,8 @@ def refuse_finished_rows(directory: Path, resume: bool) -> None:
     Raises:
         ResultError: It has.
     """
+    from softgrasp.sweeps.storage import count_finished
+
     rows = count_finished(directory)
     if rows and not resume:
         raise ResultError(
@@ -207,6 +207,8 @@ def run_rows(
     Raises:
         typer.Exit: It was interrupted.
     """
+    from softgrasp.sweeps.storage import count_finished
+
     pace = Pace()
     with terminal.progress_bar() as update:
         if first is not None:
@@ -227,6 +229,7 @@ def _make_videos(directory: Path, rows: list[int], as_json: bool) -> None:
     from softgrasp.report.grasp_report import write_report
     from softgrasp.sim.simulate import simulate
     from softgrasp.sweeps.parameters import scene_of_row
+    from softgrasp.sweeps.storage import plan_in
 
     plan = plan_in(directory)
     for row in rows:
@@ -313,6 +316,10 @@ def plan_of(
     Raises:
         DescriptionError: A name does not exist, or an option does not fit.
     """
+    from softgrasp.cli.scene_args import scene_of
+    from softgrasp.description.sweep import Axis, SweepPlan
+    from softgrasp.io.scene import load_plan
+
     axes = [axis_of(f"object.density={density}")] if density is not None else []
     axes += [axis_of(text) for text in vary]
     if object_name is None and Path(what).suffix.lower() in YAML_SUFFIXES and _is_plan(Path(what)):
@@ -343,6 +350,8 @@ def axis_of(text: str) -> dict[str, Any]:
     Raises:
         DescriptionError: The text is no FIELD=VALUES.
     """
+    from softgrasp.io.object import expand_directories
+
     path, equals, values = text.partition("=")
     if not equals or not values.strip():
         raise DescriptionError(
@@ -387,7 +396,9 @@ def check_rows(plan: SweepPlan) -> None:
     Raises:
         DescriptionError: A scene cannot be made; names the row.
     """
-    for index, values in enumerate(combinations(plan)):
+    from softgrasp.sweeps import parameters
+
+    for index, values in enumerate(parameters.combinations(plan)):
         try:
             parameters.scene_of(plan, values, None)
         except DescriptionError as error:

@@ -19,28 +19,10 @@ from typing import Any
 import typer
 
 from softgrasp.errors import ResultError, SoftgraspError
-from softgrasp.io.files import write_text
-from softgrasp.io.result import RESULT_FILE, TRAJECTORY_FILE, read_document
-from softgrasp.report.grasp_report import (
-    CONTACTS,
-    JOINTS,
-    OBJECT,
-    PULLS,
-    QUALITY,
-    REPORT,
-    SENSORS,
-    STRIP,
-    TACTILE,
-    VIDEO,
-)
+from softgrasp.io.files import RESULT_FILE, TRAJECTORY_FILE, write_text
 
 ProgressCallback = Callable[[str, float | None], None]
 """Called with the current task and its finished fraction, 0 to 1, None where unknown."""
-
-FIGURES = (CONTACTS, JOINTS, OBJECT, QUALITY, SENSORS, TACTILE, PULLS)
-NUMBERS = tuple(Path(name).with_suffix(".csv").name for name in FIGURES)
-RUN_FILES = (RESULT_FILE, TRAJECTORY_FILE, *FIGURES, STRIP, *NUMBERS, VIDEO, REPORT)
-"""All files that a run writes, in this order."""
 
 
 def show_message(kind: str, message: str) -> None:
@@ -228,15 +210,31 @@ def clear_earlier_run(directory: Path) -> bool:
     Returns:
         Whether there was an earlier run.
     """
+    from softgrasp.io.result import read_document
+
     try:
         read_document(directory / RESULT_FILE)
     except SoftgraspError:
         return False
-    for name in RUN_FILES:
+    for name in run_files():
         (directory / name).unlink(missing_ok=True)
     return True
 
 
 def existing_files(directory: Path) -> list[Path]:
     """Return the files of a run that exist in a directory."""
-    return [directory / name for name in RUN_FILES if (directory / name).exists()]
+    return [directory / name for name in run_files() if (directory / name).exists()]
+
+
+def run_files() -> tuple[str, ...]:
+    """Return the names of all files that a run writes, in this order."""
+    from softgrasp.report import grasp_report as report
+
+    figures = (
+        report.CONTACTS, report.JOINTS, report.OBJECT, report.QUALITY, report.SENSORS,
+        report.TACTILE, report.PULLS,
+    )  # fmt: skip
+    numbers = (Path(name).with_suffix(".csv").name for name in figures)
+    return (
+        RESULT_FILE, TRAJECTORY_FILE, *figures, report.STRIP, *numbers, report.VIDEO, report.REPORT
+    )  # fmt: skip

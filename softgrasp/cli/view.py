@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, Annotated, Protocol, cast
 
 import typer
 
+from softgrasp.assets import MESH_SUFFIXES
 from softgrasp.cli import terminal
+from softgrasp.cli.names import kind_of, require_scene
 from softgrasp.cli.options import Density, GraspName, Json, SceneOptions, Units
-from softgrasp.cli.scene_args import kind_of, scene_of
-from softgrasp.description.geometry import LengthUnit
-from softgrasp.description.scene import GraspScene
 from softgrasp.errors import DescriptionError
-from softgrasp.io.mesh_files import MESH_SUFFIXES
-from softgrasp.io.result import RESULT_FILE
-from softgrasp.viewer.scene_markers import Choices, MakeScene
+from softgrasp.io.files import RESULT_FILE
+from softgrasp.units import LengthUnit
 
 if TYPE_CHECKING:
+    from softgrasp.description.scene import GraspScene
     from softgrasp.viewer.page import Page
+    from softgrasp.viewer.scene_markers import Choices, MakeScene
 
 
 LOOPBACK = "127.0.0.1"
@@ -77,17 +77,19 @@ def view(
     Sliders move a hand's joints, and a form starts grasps. A run is played with contacts, forces
     and curves. The page can be reached from this machine only, until Ctrl-C ends it.
     """
-    from softgrasp.viewer.page import require_viser
-
     if save is not None and save.suffix.lower() not in HTML:
         raise DescriptionError(f"--save: expected a file name ending in .html, found '{save}'")
     if native and save is not None:
         raise DescriptionError("--save: expected no --native, which has no page to save")
+    if not is_result(first):
+        _require_hand(first, second)
     if native:
         from softgrasp.viewer.native import require_display
 
         require_display()
     else:
+        from softgrasp.viewer.page import require_viser
+
         require_viser()
     if is_result(first):
         if second is not None or density is not None or units is not None:
@@ -209,13 +211,11 @@ def is_result(word: str) -> bool:
     return len(path.parts) > 1 and not path.suffix and not path.exists()
 
 
-def hand_choices(
-    hand: str, object_name: str | None, density: float | None, units: LengthUnit | None
-) -> tuple[Choices, MakeScene]:
-    """Return the first selection of the page, and the function that makes its scenes.
+def _require_hand(hand: str, object_name: str | None) -> None:
+    """Refuse names that are not those of a hand and of an object.
 
     Raises:
-        DescriptionError: ``hand`` names no hand.
+        DescriptionError: ``hand`` names no hand, or there is no such object.
     """
     kind = kind_of(hand)
     if kind not in HANDS:
@@ -227,6 +227,21 @@ def hand_choices(
         raise DescriptionError(
             f"{hand}: expected a hand or the directory of a result, found {article} {kind}{hint}"
         )
+    if object_name is not None:
+        require_scene(hand, object_name)
+
+
+def hand_choices(
+    hand: str, object_name: str | None, density: float | None, units: LengthUnit | None
+) -> tuple[Choices, MakeScene]:
+    """Return the first selection of the page, and the function that makes its scenes.
+
+    Raises:
+        DescriptionError: There is a density without an object.
+    """
+    from softgrasp.cli.scene_args import scene_of
+    from softgrasp.viewer.scene_markers import Choices
+
     if object_name is None and density is not None:
         raise DescriptionError("--density: expected an OBJECT with it, found none")
 

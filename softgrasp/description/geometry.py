@@ -8,9 +8,8 @@ from typing import Annotated, Literal
 from pydantic import Field, field_validator
 
 from softgrasp.description.base import Description, Positive, Vec3, Vec4, divided_by_norm
+from softgrasp.units import LengthUnit
 
-LengthUnit = Literal["m", "dm", "cm", "mm", "in"]
-"""Length unit of a mesh file."""
 Exponent = Annotated[float, Field(strict=True, ge=0.1, le=2.0)]
 
 

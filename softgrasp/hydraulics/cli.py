@@ -60,7 +60,8 @@ def _clear_earlier(directory: Path) -> None:
     """Remove what an earlier run of an arm wrote; other directories stay as they are."""
     from softgrasp.errors import SoftgraspError
     from softgrasp.hydraulics.report import WRITTEN
-    from softgrasp.io.result import RESULT_FILE, read_document
+    from softgrasp.io.files import RESULT_FILE
+    from softgrasp.io.result import read_document
 
     try:
         earlier = read_document(directory / RESULT_FILE)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from softgrasp import assets
+from softgrasp.assets import MACRO_SUFFIX, ROBOT_SUFFIXES
 from softgrasp.description.bendable import Backbone, CurvatureLimits
 from softgrasp.description.robot import Robot
 from softgrasp.errors import DescriptionError, SoftgraspWarning, did_you_mean
@@ -26,8 +27,8 @@ from softgrasp.hydraulics.description import (
 from softgrasp.hydraulics.recording import TorqueTable
 from softgrasp.io.files import write_text
 from softgrasp.io.tables import Column, read_table
-from softgrasp.io.urdf import ROBOT_SUFFIXES, write_robot
-from softgrasp.io.urdf.reader import MACRO_SUFFIX, made_of_robot
+from softgrasp.io.urdf import write_robot
+from softgrasp.io.urdf.reader import made_of_robot
 from softgrasp.io.yaml_files import (
     Tree,
     YamlFile,

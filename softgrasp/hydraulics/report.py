@@ -18,8 +18,7 @@ from softgrasp.hydraulics.description import arm_robot
 from softgrasp.hydraulics.drive import LAMINAR, TURBULENT, law_holds_to
 from softgrasp.hydraulics.model import SECTION_RGBA, arm_model
 from softgrasp.hydraulics.run import BAND, ArmMove, ArmRun, arm_moves, save_arm_run
-from softgrasp.io.files import write_text
-from softgrasp.io.result import RESULT_FILE, TRAJECTORY_FILE
+from softgrasp.io.files import RESULT_FILE, TRAJECTORY_FILE, write_text
 from softgrasp.io.tables import with_numbers
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model.robot import cell_numbers

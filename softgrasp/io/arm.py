@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from softgrasp import assets
+from softgrasp.assets import ROBOT_SUFFIXES
 from softgrasp.description.arm import Arm
 from softgrasp.description.geometry import Pose
 from softgrasp.errors import DescriptionError, did_you_mean
 from softgrasp.io.hand import (
     finger_from,
 )
-from softgrasp.io.urdf import ROBOT_SUFFIXES
 from softgrasp.io.urdf.arm import read_urdf_arm
 from softgrasp.io.yaml_files import Tree, YamlFile, pose_tree, scaled, take_units
 

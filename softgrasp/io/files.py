@@ -20,6 +20,8 @@ from softgrasp import assets
 from softgrasp.errors import DescriptionError, ResultError, did_you_mean
 
 logger = logging.getLogger(__name__)
+RESULT_FILE, TRAJECTORY_FILE = "result.json", "trajectory.npz"
+"""Files of a result."""
 KINDS = ("hand", "object", "scene")
 PLACEHOLDER = "NAME"
 _GOOD_NAME = re.compile(r"[A-Za-z][\w-]*")

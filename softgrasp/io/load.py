@@ -5,21 +5,28 @@ from __future__ import annotations
 from pathlib import Path
 
 from softgrasp import assets
-from softgrasp.description.geometry import LengthUnit, Mesh
+from softgrasp.assets import (
+    CAD_SUFFIXES,
+    MESH_SUFFIXES,
+    MODEL_SUFFIX,
+    ROBOT_SUFFIXES,
+    YAML_SUFFIXES,
+    YCB_PREFIX,
+)
+from softgrasp.description.geometry import Mesh
 from softgrasp.description.hand import Hand
 from softgrasp.description.object import GraspObject
 from softgrasp.description.robot import Robot
 from softgrasp.errors import DescriptionError
 from softgrasp.io.hand import hand_from, joined_from
 from softgrasp.io.mesh import stamped
-from softgrasp.io.mesh_files import CAD_SUFFIXES, MESH_SUFFIXES, read_triangles
-from softgrasp.io.object import YCB_PREFIX, load_ycb, read_object
-from softgrasp.io.urdf import ROBOT_SUFFIXES, read_robot
+from softgrasp.io.mesh_files import read_triangles
+from softgrasp.io.object import load_ycb, read_object
+from softgrasp.io.urdf import read_robot
 from softgrasp.io.urdf.hand import has_model, read_side_file, read_urdf_hand
 from softgrasp.io.yaml_files import Tree, YamlFile
+from softgrasp.units import LengthUnit
 
-YAML_SUFFIXES = (".yaml", ".yml")
-MODEL_SUFFIX = ".xml"
 ROBOTS = "robots"
 
 

@@ -17,16 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softgrasp import assets
-from softgrasp.description.geometry import (
-    LengthUnit,
-    Mesh,
-)
+from softgrasp.assets import MESH_SUFFIXES
+from softgrasp.description.geometry import Mesh
 from softgrasp.errors import BackendUnavailable, DescriptionError, SoftgraspWarning
 from softgrasp.io.convex_decomposition import collision_parts
 from softgrasp.io.files import report_progress
-from softgrasp.io.mesh_files import MESH_SUFFIXES, read_triangles
+from softgrasp.io.mesh_files import read_triangles
 from softgrasp.io.mesh_repair import Solid, as_solid, hull_of, make_solid
-from softgrasp.units import LENGTH_UNITS
+from softgrasp.units import LENGTH_UNITS, LengthUnit
 
 __all__ = ["MESH_SUFFIXES", "MeshBody", "load_mesh"]
 Part: TypeAlias = tuple[NDArray[np.float64], NDArray[np.int64]]

@@ -20,12 +20,11 @@ import numpy as np
 import trimesh
 from numpy.typing import ArrayLike, NDArray
 
+from softgrasp.assets import CAD_SUFFIXES, MESH_SUFFIXES
 from softgrasp.description.geometry import Capsule, Cuboid, Cylinder, Ellipsoid, Shape, Sphere
 from softgrasp.errors import BackendUnavailable, DescriptionError
 from softgrasp.mechanics.transforms import Array
 
-MESH_SUFFIXES = (".stl", ".obj", ".ply", ".glb", ".off")
-CAD_SUFFIXES = (".step", ".stp", ".iges", ".igs", ".brep")
 Triangles: TypeAlias = tuple[NDArray[np.float64], NDArray[np.int64]]
 """Vertices (n, 3) and faces (m, 3) of a surface."""
 ShapeTriangles = tuple[Array, NDArray[np.int64]]

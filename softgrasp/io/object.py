@@ -16,13 +16,12 @@ from pathlib import Path
 from ruamel.yaml import YAML
 
 from softgrasp import assets
+from softgrasp.assets import MESH_SUFFIXES, YCB_PREFIX
 from softgrasp.description.geometry import Mesh
 from softgrasp.description.object import GraspObject, Material
 from softgrasp.errors import DescriptionError, did_you_mean
-from softgrasp.io.mesh_files import MESH_SUFFIXES
 from softgrasp.io.yaml_files import Tree, YamlFile, take_units, to_si
 
-YCB_PREFIX = "ycb:"
 ROOT_VARIABLE = "SOFTGRASP_YCB"
 # Smaller meshes first. The pear with 2000 faces has a hull of 582 vertices, its scan with 16384
 # faces one of 4516; the volumes differ by 0.3 % (mug 1.5 %), and the mass is published.

@@ -25,10 +25,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softgrasp.errors import ResultError, reason
-from softgrasp.io.files import atomic_path, write_text
+from softgrasp.io.files import RESULT_FILE, TRAJECTORY_FILE, atomic_path, write_text
 
 Array = NDArray[np.float64]
-RESULT_FILE, TRAJECTORY_FILE = "result.json", "trajectory.npz"
 MAX_NAMED = 8
 """Number of other results named in a message."""
 FIELDS = ("position", "velocity", "effort")

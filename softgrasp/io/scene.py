@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from softgrasp import assets
+from softgrasp.assets import YAML_SUFFIXES
 from softgrasp.description.arm import Arm, HandCarrier, carrier_kind
 from softgrasp.description.base import Description, FieldPath, path_text, short
 from softgrasp.description.calibration import FingerRelease
@@ -24,7 +25,7 @@ from softgrasp.extensions import CARRIERS, load
 from softgrasp.io.arm import arm_from, load_arm
 from softgrasp.io.files import write_text
 from softgrasp.io.hand import load_finger, rates_to_si, soft_finger_from, synergies_to_si
-from softgrasp.io.load import YAML_SUFFIXES, hand_of, load_hand, load_object
+from softgrasp.io.load import hand_of, load_hand, load_object
 from softgrasp.io.object import expand_directories, object_from
 from softgrasp.io.yaml_files import Tree, YamlFile, dump, pose_tree, take_units, to_si
 

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from softgrasp.assets import MESH_SUFFIXES
 from softgrasp.description.base import Description, field_docs
 from softgrasp.description.object import GraspObject
 from softgrasp.description.sweep import SAMPLING_METHODS
 from softgrasp.description.task import SuccessCriterion
-from softgrasp.io.mesh_files import MESH_SUFFIXES
 from softgrasp.mechanics.transforms import Array
 from softgrasp.report.grasp_text import GONE
 from softgrasp.sweeps.parameters import SHORT

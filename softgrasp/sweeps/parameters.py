@@ -16,12 +16,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from softgrasp.assets import MESH_SUFFIXES
 from softgrasp.description.object import GraspObject
 from softgrasp.description.scene import GraspScene, with_field
 from softgrasp.description.sweep import Axis, SweepPlan
 from softgrasp.errors import DescriptionError
 from softgrasp.io.load import load_hand, load_object
-from softgrasp.io.mesh_files import MESH_SUFFIXES
 from softgrasp.io.scene import load_scene
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model.placement import lowest_of_object, object_pose

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from softgrasp._version import __version__
-from softgrasp.io.files import write_text
-from softgrasp.io.result import RESULT_FILE
+from softgrasp.io.files import RESULT_FILE, write_text
 from softgrasp.mechanics.transforms import Array
 from softgrasp.report import style
 from softgrasp.twin.files import TipPoints, save_pressure_fit

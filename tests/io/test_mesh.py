@@ -15,11 +15,12 @@ import trimesh
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from softgrasp.assets import MESH_SUFFIXES
 from softgrasp.description.geometry import Mesh
 from softgrasp.errors import DescriptionError, SoftgraspWarning
 from softgrasp.io.convex_decomposition import union_volume
 from softgrasp.io.mesh import MeshBody, load_mesh
-from softgrasp.io.mesh_files import MESH_SUFFIXES, read_groups
+from softgrasp.io.mesh_files import read_groups
 from softgrasp.io.mesh_repair import hull_of, make_solid
 
 BOX = trimesh.creation.box((0.04, 0.05, 0.06))

@@ -11,7 +11,7 @@ from softgrasp.errors import DescriptionError
 
 if TYPE_CHECKING:
     from softgrasp.backends.webots.export import Export
-    from softgrasp.cli.scene_args import Kind
+    from softgrasp.cli.names import Kind
 
 
 def put_project(

@@ -10,11 +10,11 @@ import mujoco
 import numpy as np
 
 from softgrasp import assets
+from softgrasp.assets import MESH_SUFFIXES
 from softgrasp.description.arm import Arm
 from softgrasp.description.finger import Phalanx
 from softgrasp.description.geometry import Mesh, Part, Pose, Shape
 from softgrasp.errors import DescriptionError, SoftgraspWarning
-from softgrasp.io.mesh_files import MESH_SUFFIXES
 from softgrasp.io.mjcf.actuators import POSITION, kind_of, moments
 from softgrasp.io.mjcf.hand import alone, starts_of
 from softgrasp.io.mjcf.model import MOVING, SourceModel, primitive_of, read_model

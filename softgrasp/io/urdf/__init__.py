@@ -1,6 +1,7 @@
 """U(C)RDF, URDF with bendable segments: read, written, and converted to plain URDF."""
 
-from softgrasp.io.urdf.reader import ROBOT_SUFFIXES, read_robot
+from softgrasp.assets import ROBOT_SUFFIXES
+from softgrasp.io.urdf.reader import read_robot
 from softgrasp.io.urdf.rigid import lowered, rigid_urdf
 from softgrasp.io.urdf.writer import robot_xml, write_robot
 

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from softgrasp.assets import ROBOT_SUFFIXES
 from softgrasp.description.actuation import Coupling, Rates
 from softgrasp.description.base import path_text
 from softgrasp.description.finger import Finger, Phalanx
@@ -39,7 +40,7 @@ from softgrasp.io.hand_sanity import warn_about_units
 from softgrasp.io.urdf.joints import HAND, ServoRules, followed, ranges
 from softgrasp.io.urdf.kinematic_tree import HandTree, Machine, finger_of, hand_tree
 from softgrasp.io.urdf.links import believable_density, parts_of, touching
-from softgrasp.io.urdf.reader import ROBOT_SUFFIXES, Settings, made_of_robot
+from softgrasp.io.urdf.reader import Settings, made_of_robot
 from softgrasp.io.urdf.soft_hand import soft_hand
 from softgrasp.io.yaml_files import Tree, YamlFile, scaled, take_units, to_si
 from softgrasp.mechanics.robot_kinematics import fused

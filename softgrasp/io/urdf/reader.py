@@ -13,6 +13,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeVar
 
+from softgrasp.assets import MACRO_SUFFIX, ROBOT_SUFFIXES
 from softgrasp.description.robot import Robot
 from softgrasp.errors import DescriptionError, SoftgraspWarning, did_you_mean
 from softgrasp.io.urdf.xml import (
@@ -40,8 +41,6 @@ from softgrasp.io.xml_elements import (
 T = TypeVar("T")
 Settings = Mapping[str, Callable[[str], Mapping[str, Any]]]
 """Fields that replace those of a file, by joint name, as a function of the joint type."""
-MACRO_SUFFIX = ".xacro"
-ROBOT_SUFFIXES = (".ucrdf", ".urdf", MACRO_SUFFIX)
 BOUNDED = ("revolute", "prismatic")
 ATTRIBUTES = "@"
 """Key of the attributes in a grammar; other keys are tags of children."""

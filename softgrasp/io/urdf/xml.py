@@ -24,6 +24,7 @@ from urllib.parse import unquote
 from lxml import etree
 
 from softgrasp import assets
+from softgrasp.assets import MESH_SUFFIXES
 from softgrasp.description.base import either, short
 from softgrasp.errors import (
     BackendUnavailable,
@@ -32,7 +33,6 @@ from softgrasp.errors import (
     did_you_mean,
     reason,
 )
-from softgrasp.io.mesh_files import MESH_SUFFIXES
 from softgrasp.io.object import absolute_name
 from softgrasp.io.xml_elements import Element, element_error, line_of
 

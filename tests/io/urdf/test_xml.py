@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from softgrasp.assets import ROBOT_SUFFIXES
 from softgrasp.errors import BackendUnavailable, DescriptionError, SoftgraspWarning
-from softgrasp.io.urdf import ROBOT_SUFFIXES, read_robot
+from softgrasp.io.urdf import read_robot
 from tests.support.robots import ARM, HINGE, needs_xacro, written
 
 BACKBONE = (

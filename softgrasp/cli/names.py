@@ -1,0 +1,151 @@
+"""Names and values on the command line: checked before anything slow is imported.
+
+A mistyped name is thus answered at once: this module needs no library. Files are read only to
+recognise their kind.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Literal
+
+from softgrasp import assets
+from softgrasp.assets import (
+    MESH_SUFFIXES,
+    MODEL_SUFFIX,
+    ROBOT_SUFFIXES,
+    YAML_SUFFIXES,
+    YCB_PREFIX,
+)
+from softgrasp.errors import DescriptionError, did_you_mean
+
+Kind = Literal["hand", "object", "scene", "release", "criterion", "robot", "mesh", "world"]
+SHIPPED: tuple[Kind, ...] = ("scene", "hand", "object", "robot")
+"""Kinds that have a directory in the library; releases lie among the scenes."""
+WORLD_SUFFIX = ".wbt"
+SUFFIXES: dict[Kind, tuple[str, ...]] = {
+    "mesh": MESH_SUFFIXES,
+    "world": (WORLD_SUFFIX,),
+    "robot": ROBOT_SUFFIXES,
+    "hand": (MODEL_SUFFIX,),
+}
+"""Suffixes that determine the kind of a file."""
+COMMON = {"name", "units", "source", "notes"}
+"""Fields of all kinds in YAML."""
+
+
+def require_known(what: str, name: str, known: Iterable[str]) -> None:
+    """Refuse a name that does not exist.
+
+    Raises:
+        DescriptionError: Names similar and known names.
+    """
+    names = list(known)
+    if name not in names:
+        raise DescriptionError(f"no {what} '{name}'; {did_you_mean(name, names)}")
+
+
+def require_scene(first: str, second: str | None) -> None:
+    """Refuse names of the library that do not exist; files are left to their readers.
+
+    Args:
+        first: Name or file of a hand; of a scene without ``second``.
+        second: Name or file of an object.
+
+    Raises:
+        DescriptionError: There is no such hand, object or scene; or a hand or an object stands
+            alone.
+    """
+    if second is not None:
+        if _is_plain(first) and first not in assets.names("robots"):
+            assets.find("hands", first)
+        if _is_plain(second):
+            assets.find("objects", second)
+        return
+    for kind, other in (("hands", "an object"), ("objects", "a hand")):
+        if first in assets.names(kind) and first not in assets.names("scenes"):
+            raise DescriptionError(
+                f"expected HAND OBJECT or a SCENE, found only the {kind[:-1]} '{first}'; "
+                f"name {other} too, as in: softgrasp grasp four_finger strawberry"
+            )
+    if _is_plain(first):
+        assets.find("scenes", first)
+
+
+def _is_plain(name: str) -> bool:
+    """Return whether a word can only be a name of the library: no file, no object of YCB."""
+    path = Path(name)
+    return not path.suffix and len(path.parts) < 2 and not name.startswith(YCB_PREFIX)
+
+
+def kind_of(word: str) -> Kind:
+    """Return the kind of what a name or a file holds.
+
+    Raises:
+        DescriptionError: There is nothing of that name, or the file holds no known kind.
+    """
+    path = Path(word)
+    suffix = path.suffix.lower()
+    if suffix in YAML_SUFFIXES:
+        return _kind_of_yaml(path)
+    for kind, suffixes in SUFFIXES.items():
+        if suffix in suffixes:
+            return kind
+    if word.startswith(YCB_PREFIX):
+        return "object"
+    shipped = {kind: assets.names(f"{kind}s") for kind in SHIPPED}
+    for kind, names in shipped.items():
+        if word in names:
+            return "release" if kind == "scene" and _is_release(word) else kind
+    known = [name for names in shipped.values() for name in names]
+    raise DescriptionError(f"no hand, object, scene or robot '{word}'; {did_you_mean(word, known)}")
+
+
+def _is_release(scene: str) -> bool:
+    from softgrasp.io.scene import is_release
+
+    return is_release(scene)
+
+
+def _kind_of_yaml(path: Path) -> Kind:
+    """Return the kind that shares the largest number of fields with a file."""
+    from softgrasp.io.yaml_files import YamlFile
+
+    keys = set(YamlFile(path).data) - COMMON
+    matches = {kind: len(keys & fields) for kind, fields in _fields().items()}
+    best = max(matches, key=lambda kind: matches[kind])
+    if matches[best] == 0:
+        raise DescriptionError(
+            "expected the fields of a hand (fingers, grasps), an object (shape, density), a scene "
+            "(hand, object) or a release (finger, tip_mass), found "
+            f"{', '.join(sorted(keys)) or 'none'}",
+            file=path,
+        )
+    return best
+
+
+def _fields() -> dict[Kind, set[str]]:
+    """Return the fields that each kind has in YAML."""
+    from softgrasp.description.calibration import FingerRelease
+    from softgrasp.description.hand import Hand
+    from softgrasp.description.object import GraspObject
+    from softgrasp.description.scene import GraspScene
+    from softgrasp.description.task import SuccessCriterion
+
+    return {
+        "scene": set(GraspScene.model_fields),
+        "hand": {*Hand.model_fields, "convention", "defaults", "model", "joints", "rates"},
+        "object": set(GraspObject.model_fields),
+        "release": set(FingerRelease.model_fields),
+        "criterion": set(SuccessCriterion.model_fields),
+    }
+
+
+def plain_value(text: str) -> Any:
+    """Read a JSON value (``500``, ``true``, ``null``, ``[1, 2]``), or return the text itself."""
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        return text
