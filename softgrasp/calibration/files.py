@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from numpy.typing import NDArray
 
-from softgrasp.assets import find, names
+from softgrasp.assets import find
 from softgrasp.continuum.settling import settling
 from softgrasp.description.base import Description
 from softgrasp.description.calibration import (
@@ -89,10 +89,6 @@ def load_problem(path: str | Path, changes: Mapping[str, Any] | None = None) -> 
     """
     path = Path(path)
     if path.suffix.lower() not in (".yaml", ".yml"):
-        if str(path) not in names("problems"):
-            raise DescriptionError(
-                f"no problem '{path}'; {did_you_mean(str(path), names('problems'))}, or a YAML file"
-            )
         path = find("problems", str(path))
     return YamlFile(path).read(lambda data: problem_from(data | dict(changes or {}), path.parent))
 

@@ -10,8 +10,8 @@ from functools import cached_property
 from typing import Annotated, Any, NamedTuple
 
 import typer
-from typer.core import TyperCommand, TyperGroup
-from typer.main import get_command
+from typer.core import TyperCommand
+from typer.main import get_command, get_group
 
 from softgrasp._version import __version__
 from softgrasp.cli import terminal
@@ -124,7 +124,7 @@ class LazyCommand(TyperCommand):
         """The verb with its arguments and options."""
         loaded, name = load(self._verb.reference), self.name
         if isinstance(loaded, typer.Typer):
-            return get_command(loaded)
+            return get_group(loaded)
         single = typer.Typer(add_completion=False, rich_markup_mode=None)
         single.command(name, short_help=self._verb.line, epilog=f"Example: {self._verb.example}")(
             guarded(loaded)
@@ -165,11 +165,6 @@ def _root(
         raise typer.Exit(WRONG_INPUT)
 
 
-def _with_verbs(group: Any) -> TyperGroup:
-    for name, verb in (VERBS | GROUPS).items():
-        group.add_command(LazyCommand(name, verb))
-    return group
-
-
-app = _with_verbs(get_command(_app))
-"""The command line."""
+app: Any = get_command(_app)  # a group of typer, whose type has no public name
+for _name, _verb in (VERBS | GROUPS).items():
+    app.add_command(LazyCommand(_name, _verb))

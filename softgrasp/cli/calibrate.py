@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from softgrasp.cli import terminal
+from softgrasp.cli.names import plain_value, require_shipped
 from softgrasp.cli.options import INTERRUPTED, Json, NoReport, Out
+from softgrasp.cli.terminal import default_directory, require_writable
 from softgrasp.errors import DescriptionError, ResultError, did_you_mean
 
 if TYPE_CHECKING:
@@ -99,11 +101,12 @@ def calibrate(
     Name a problem file, or --finger with measurements. The problem of a hydraulic arm yields
     arm.yaml. docs/calibration.md is the tutorial.
     """
+    if problem is not None:
+        require_shipped("problems", problem)
     from softgrasp.calibration.calibrate import calibrate as run
     from softgrasp.calibration.optimizers import Swarm
     from softgrasp.calibration.result import clear_earlier, save_calibration
     from softgrasp.calibration.stages import NAME
-    from softgrasp.cli.terminal import default_directory, require_writable
 
     tables = {"hung": hung, "releases": releases, "forces": forces}
     video_options = {"frame_rate": frame_rate, "finger_length": length_mm and length_mm / 1e3}

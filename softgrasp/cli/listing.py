@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from enum import StrEnum
+from json import loads
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
 from softgrasp import assets
+from softgrasp.assets import YAML_SUFFIXES
 from softgrasp.cli import terminal
 from softgrasp.cli.options import Json, Out
 from softgrasp.extensions import LISTS as EXTENSION_LISTS
@@ -19,7 +22,6 @@ Row = dict[str, Any]
 """A listed item; the keys are the heads of the table."""
 FINGER = "paper000"
 """Finger of the sample photographs."""
-SUFFIXES = (".yaml", ".yml")
 
 
 class ListedKind(StrEnum):
@@ -64,6 +66,10 @@ KINDS = {
     ListedKind.SENSORS: "sensors, for --sensor",
 }
 """Description of each kind."""
+STORED = (ListedKind.HANDS, ListedKind.OBJECTS, ListedKind.SCENES, ListedKind.ROBOTS)
+"""Kinds whose rows are stored, as reading their files takes seconds."""
+LISTS_FILE = "lists.json"
+"""File in ``assets/`` with the rows of these kinds; ``assets/make_lists.py`` writes it."""
 
 
 def list_(
@@ -84,7 +90,32 @@ def list_(
 
 
 def _rows(kind: ListedKind) -> list[Row]:
-    """Return the rows of a kind, of the core or of an extension."""
+    stored = stored_rows(kind) if kind in STORED else None
+    return computed_rows(kind) if stored is None else stored
+
+
+def stored_rows(kind: ListedKind) -> list[Row] | None:
+    """Return the rows in ``assets/lists.json``; None where the files have changed since."""
+    try:
+        text = (assets.root() / "assets" / LISTS_FILE).read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return None
+    entry = loads(text)[kind]
+    rows: list[Row] = entry["rows"]
+    return rows if entry["sha256"] == files_digest(kind) else None
+
+
+def files_digest(kind: ListedKind) -> str:
+    """Return the SHA-256 of all shipped files of a kind, with their names."""
+    digest = hashlib.sha256()
+    for name in assets.names(kind):
+        content = assets.find(kind, name).read_bytes()
+        digest.update(f"{name} {len(content)}\n".encode() + content)
+    return digest.hexdigest()
+
+
+def computed_rows(kind: ListedKind) -> list[Row]:
+    """Return the rows of a kind, of the core or of an extension, from its files."""
     function = LISTS[kind] if kind in LISTS else load(EXTENSION_LISTS[kind])
     rows: list[Row] = function()
     return rows
@@ -351,7 +382,7 @@ def new(
         return
     target = out or Path()
     file = write_template(
-        kind, name, target if target.suffix in SUFFIXES else target / f"{name}.yaml"
+        kind, name, target if target.suffix in YAML_SUFFIXES else target / f"{name}.yaml"
     )
     if json:
         terminal.put_json({"file": str(file)})

@@ -59,10 +59,9 @@ def require_scene(first: str, second: str | None) -> None:
             alone.
     """
     if second is not None:
-        if _is_plain(first) and first not in assets.names("robots"):
-            assets.find("hands", first)
-        if _is_plain(second):
-            assets.find("objects", second)
+        if first not in assets.names("robots"):
+            require_shipped("hands", first)
+        require_shipped("objects", second)
         return
     for kind, other in (("hands", "an object"), ("objects", "a hand")):
         if first in assets.names(kind) and first not in assets.names("scenes"):
@@ -70,8 +69,21 @@ def require_scene(first: str, second: str | None) -> None:
                 f"expected HAND OBJECT or a SCENE, found only the {kind[:-1]} '{first}'; "
                 f"name {other} too, as in: softgrasp grasp four_finger strawberry"
             )
-    if _is_plain(first):
-        assets.find("scenes", first)
+    require_shipped("scenes", first)
+
+
+def require_shipped(kind: str, name: str) -> None:
+    """Refuse a name that the library does not have; files are left to their readers.
+
+    Args:
+        kind: Such as ``problems``, as in ``assets.names``.
+        name: Name or file.
+
+    Raises:
+        DescriptionError: There is no such name.
+    """
+    if _is_plain(name):
+        assets.find(kind, name)
 
 
 def _is_plain(name: str) -> bool:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from softgrasp.cli import terminal
+from softgrasp.cli.names import require_shipped
 from softgrasp.cli.options import (
     WRONG_INPUT,
     Json,
@@ -27,7 +28,7 @@ from softgrasp.cli.options import (
     Renderer,
     guarded,
 )
-from softgrasp.cli.terminal import require_writable
+from softgrasp.cli.terminal import default_directory, require_writable
 from softgrasp.twin.cli_tools import accuracy, fit, pick, poses
 
 if TYPE_CHECKING:
@@ -155,7 +156,7 @@ def run(
     a web page on this machine with the arm, the fingers, curves, events and commands. Start a
     simulated controller in another terminal with `softgrasp twin serve`.
     """
-    from softgrasp.cli.terminal import default_directory, require_writable
+    require_shipped("twins", twin)
     from softgrasp.errors import DescriptionError
     from softgrasp.twin.files import load_twin
     from softgrasp.twin.loop import run_twin
