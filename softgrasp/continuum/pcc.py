@@ -20,8 +20,8 @@ from math import factorial
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.optimize import OptimizeResult, least_squares
 from scipy.spatial.transform import Rotation
 
 from softgrasp.errors import DescriptionError, did_you_mean
@@ -387,7 +387,7 @@ class _Task:
 
     def solve(self, start: Array, tolerance: float) -> ChainPose:
         """Return the least-squares shape from a start."""
-        fit: OptimizeResult = least_squares(
+        fit: scipy.optimize.OptimizeResult = scipy.optimize.least_squares(
             self._residuals, start, self._slopes, method="trf", xtol=1e-15, ftol=1e-15, gtol=1e-15
         )
         bends = self._within(np.asarray(fit.x).reshape(-1, 2))

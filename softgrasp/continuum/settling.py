@@ -27,9 +27,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy.ndimage import gaussian_filter1d
-from scipy.signal import find_peaks
 
 from softgrasp.description.soft_finger import SoftFinger
 from softgrasp.errors import DescriptionError, did_you_mean
@@ -125,7 +124,9 @@ def _smoothed(times: Array, heights: Array, smoothing: float) -> tuple[Array, Ar
     count = max(int((times[-1] - times[0]) * RATE + 1e-6) + 1, 3)
     even = times[0] + np.arange(count) / RATE
     sampled = np.interp(even, times, heights)
-    return even, gaussian_filter1d(sampled, smoothing * RATE) if smoothing > 0.0 else sampled
+    if smoothing > 0.0:
+        sampled = scipy.ndimage.gaussian_filter1d(sampled, smoothing * RATE)
+    return even, sampled
 
 
 def _by_extrema(times: Array, heights: Array, rule: str) -> Settling:
@@ -150,7 +151,7 @@ def _by_extrema(times: Array, heights: Array, rule: str) -> Settling:
 def _extrema(times: Array, heights: Array) -> tuple[Array, Array]:
     """Return the first sample, peaks and valleys, each at the vertex of a parabola."""
     extrema = [
-        find_peaks(signal, prominence=PROMINENCE, distance=MIN_INTERVAL * RATE)[0]
+        scipy.signal.find_peaks(signal, prominence=PROMINENCE, distance=MIN_INTERVAL * RATE)[0]
         for signal in (heights, -heights)
     ]
     indices: NDArray[np.intp] = np.sort(np.concatenate(extrema))

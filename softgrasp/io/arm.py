@@ -10,10 +10,7 @@ from softgrasp.assets import ROBOT_SUFFIXES
 from softgrasp.description.arm import Arm
 from softgrasp.description.geometry import Pose
 from softgrasp.errors import DescriptionError, did_you_mean
-from softgrasp.io.hand import (
-    finger_from,
-)
-from softgrasp.io.urdf.arm import read_urdf_arm
+from softgrasp.io.hand import finger_from
 from softgrasp.io.yaml_files import Tree, YamlFile, pose_tree, scaled, take_units
 
 
@@ -44,6 +41,8 @@ def load_arm(
 
         return mjcf_arm(path)
     if path.suffix.lower() in ROBOT_SUFFIXES:
+        from softgrasp.io.urdf.arm import read_urdf_arm
+
         return read_urdf_arm(path, start=start, tool=tool, tool_link=tool_link)
     if any(option is not None for option in (start, tool, tool_link)):
         raise DescriptionError(
@@ -75,6 +74,8 @@ def arm_from(data: dict[str, Tree], *, directory: Path | None = None) -> Arm:
 
 
 def _arm_of_model(data: dict[str, Tree], length: float, angle: float, directory: Path) -> Arm:
+    from softgrasp.io.urdf.arm import read_urdf_arm
+
     known = ("model", "name", "source", "start", "tool", "tool_link")
     for key in data:
         if key not in known:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from softgrasp import assets
 from softgrasp.assets import (
@@ -16,16 +17,16 @@ from softgrasp.assets import (
 from softgrasp.description.geometry import Mesh
 from softgrasp.description.hand import Hand
 from softgrasp.description.object import GraspObject
-from softgrasp.description.robot import Robot
 from softgrasp.errors import DescriptionError
 from softgrasp.io.hand import hand_from, joined_from
 from softgrasp.io.mesh import stamped
 from softgrasp.io.mesh_files import read_triangles
 from softgrasp.io.object import load_ycb, read_object
-from softgrasp.io.urdf import read_robot
-from softgrasp.io.urdf.hand import has_model, read_side_file, read_urdf_hand
 from softgrasp.io.yaml_files import Tree, YamlFile
 from softgrasp.units import LengthUnit
+
+if TYPE_CHECKING:
+    from softgrasp.description.robot import Robot
 
 ROBOTS = "robots"
 
@@ -49,19 +50,33 @@ def load_hand(name: str | Path) -> Hand:
     """
     path = Path(name)
     if path.suffix.lower() in YAML_SUFFIXES:
-        if has_model(path):
+        if _has_robot_model(path):
+            from softgrasp.io.urdf.hand import read_side_file
+
             return read_side_file(path)
         return YamlFile(path).read(lambda data: hand_of(data, path.parent))
     if path.suffix.lower() in ROBOT_SUFFIXES:
-        return read_urdf_hand(robot_path(path))
+        return _urdf_hand(path)
     if path.suffix.lower() == MODEL_SUFFIX:
         from softgrasp.io.mjcf.hand import mjcf_hand
 
         return mjcf_hand(path)
     _refuse_other_files(path, "a hand", (*YAML_SUFFIXES, *ROBOT_SUFFIXES, MODEL_SUFFIX))
     if str(name) in assets.names("robots") and str(name) not in assets.names("hands"):
-        return read_urdf_hand(robot_path(name))
+        return _urdf_hand(name)
     return load_hand(assets.find("hands", str(name)))
+
+
+def _has_robot_model(path: Path) -> bool:
+    """Return whether a YAML file names a robot file (not MJCF) as its model."""
+    model = YamlFile(path).data.get("model")
+    return isinstance(model, str) and Path(model).suffix.lower() != MODEL_SUFFIX
+
+
+def _urdf_hand(name: str | Path) -> Hand:
+    from softgrasp.io.urdf.hand import read_urdf_hand
+
+    return read_urdf_hand(robot_path(name))
 
 
 def hand_of(data: dict[str, Tree], directory: Path) -> Hand:
@@ -126,6 +141,8 @@ def load_robot(name: str | Path) -> Robot:
     Warns:
         SoftgraspWarning: Something in the file is not kept.
     """
+    from softgrasp.io.urdf import read_robot
+
     return read_robot(robot_path(name))
 
 

@@ -14,16 +14,18 @@ from __future__ import annotations
 
 import struct
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-import trimesh
 from numpy.typing import ArrayLike, NDArray
 
 from softgrasp.assets import CAD_SUFFIXES, MESH_SUFFIXES
 from softgrasp.description.geometry import Capsule, Cuboid, Cylinder, Ellipsoid, Shape, Sphere
 from softgrasp.errors import BackendUnavailable, DescriptionError
 from softgrasp.mechanics.transforms import Array
+
+if TYPE_CHECKING:
+    import trimesh
 
 Triangles: TypeAlias = tuple[NDArray[np.float64], NDArray[np.int64]]
 """Vertices (n, 3) and faces (m, 3) of a surface."""
@@ -77,6 +79,8 @@ def read_groups(file: Path, *, split: bool = True) -> dict[str, Triangles]:
     Raises:
         DescriptionError: As ``read_triangles``.
     """
+    import trimesh
+
     _check_file(file)
     kind = file.suffix[1:].lower()
     options: dict[str, Any] = (
@@ -125,6 +129,8 @@ def coarser(
     Raises:
         BackendUnavailable: fast-simplification is not installed.
     """
+    import trimesh
+
     if len(faces) <= max_faces:
         return vertices, faces
     middle = (vertices.min(axis=0) + vertices.max(axis=0)) / 2
@@ -160,12 +166,16 @@ def stl_of(vertices: ArrayLike, faces: ArrayLike) -> bytes:
         vertices: (n, 3) [m].
         faces: Vertex indices (m, 3), outward by the right-hand rule.
     """
+    import trimesh
+
     mesh = trimesh.Trimesh(np.asarray(vertices), np.asarray(faces), process=False)
     return bytes(trimesh.exchange.stl.export_stl(mesh))
 
 
 def hull_stl(points: ArrayLike) -> bytes:
     """Format the convex hull of points (n, 3) [m] as binary STL."""
+    import trimesh
+
     hull = trimesh.convex.convex_hull(np.asarray(points))
     return stl_of(hull.vertices, hull.faces)
 
@@ -210,6 +220,17 @@ def _checked(groups: dict[str, Triangles], file: Path) -> dict[str, Triangles]:
     return groups
 
 
+def mass_properties(triangles: NDArray[np.float64]) -> Any:
+    """Compute volume, centre of mass and inertia of a closed surface at a density of 1.
+
+    Args:
+        triangles: Corners of the triangles, counter-clockwise as seen from outside, (m, 3, 3).
+    """
+    import trimesh
+
+    return trimesh.triangles.mass_properties(triangles)
+
+
 def _placed(mesh: trimesh.Trimesh, transform: NDArray[np.float64]) -> Triangles:
     vertices = np.asarray(mesh.vertices, dtype=np.float64)
     with np.errstate(all="ignore"):
@@ -241,6 +262,8 @@ def _reason(error: BaseException) -> str:
 
 def _with_volume(mesh: object, volume: float) -> NDArray[np.float64]:
     """Scale a mesh about its centre of mass to a volume, unless it would change too much."""
+    import trimesh
+
     assert isinstance(mesh, trimesh.Trimesh)
     vertices = np.asarray(mesh.vertices, dtype=float)
     mesh_volume = float(mesh.volume)
@@ -254,6 +277,8 @@ def _with_volume(mesh: object, volume: float) -> NDArray[np.float64]:
 
 
 def _mesh_of(shape: Shape) -> Any:
+    import trimesh
+
     match shape:
         case Sphere():
             return trimesh.creation.icosphere(subdivisions=3, radius=shape.radius)

@@ -17,13 +17,13 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
-import trimesh
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 from scipy.spatial import ConvexHull, QhullError
 
 from softgrasp.errors import DescriptionError
+from softgrasp.io.mesh_files import mass_properties
 
 Array: TypeAlias = NDArray[np.float64]
 Faces: TypeAlias = NDArray[np.int64]
@@ -128,7 +128,7 @@ def make_solid(vertices: Array, faces: Faces) -> Solid:
         ),
     )
     body = points[closed] if whole else hull.vertices[hull.faces]
-    properties = trimesh.triangles.mass_properties(body)
+    properties = mass_properties(body)
     return Solid(
         vertices=(points if whole else vertices) + origin,
         faces=closed if whole else faces,
@@ -168,7 +168,7 @@ def hull_of(vertices: Array) -> Hull:
 
 def as_solid(hull: Hull) -> Solid:
     """Make a solid from a convex hull."""
-    properties = trimesh.triangles.mass_properties(hull.vertices[hull.faces])
+    properties = mass_properties(hull.vertices[hull.faces])
     return Solid(
         vertices=hull.vertices,
         faces=hull.faces,

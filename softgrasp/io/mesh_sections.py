@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
-import trimesh
 from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from softgrasp.io.mesh_files import mass_properties
 from softgrasp.io.mesh_repair import caps_of
 from softgrasp.mechanics.transforms import Array
 
@@ -201,7 +201,7 @@ def _closed(vertices: Array, faces: Faces) -> Piece:
     vertices, faces = vertices[used], faces.reshape(-1, 3)
     caps = caps_of(vertices, faces)
     points, closed = np.vstack([vertices, caps.middles]), np.vstack([faces, caps.fans])
-    properties = trimesh.triangles.mass_properties(points[closed])
+    properties = mass_properties(points[closed])
     return Piece(points, closed, float(properties.volume), np.asarray(properties.center_mass))
 
 

@@ -10,8 +10,8 @@ takes 18 times as long (1.4 ms instead of 0.08 ms) and does not report that none
 from __future__ import annotations
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.optimize import lsq_linear, nnls
 
 from softgrasp.description.soft_finger import SoftFinger
 from softgrasp.errors import DescriptionError
@@ -140,7 +140,7 @@ class Allocation:
         """Compute the controls within their ranges whose effect is nearest to the target, (n,)."""
         unit = np.maximum(np.abs(self._inverse @ self._in_rows(np.asarray(target))).max(), 1e-300)
         high = np.maximum(self.high, self.low + TOLERANCE * unit)
-        fit = lsq_linear(
+        fit = scipy.optimize.lsq_linear(
             self._scaled(),
             self._in_rows(np.asarray(target, dtype=float)) / unit,
             bounds=(self.low / unit, high / unit),
@@ -161,7 +161,7 @@ def _min_distance(rows: Array, bounds: Array) -> Array | None:
     """Compute the shortest x with rows · x ≥ bounds; None where there is none."""
     matrix = np.vstack([rows.T, bounds])
     target = np.append(np.zeros(rows.shape[1]), 1.0)
-    weights, distance = nnls(matrix, target)
+    weights, distance = scipy.optimize.nnls(matrix, target)
     if distance < TOLERANCE:
         return None
     rest = matrix @ weights - target

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.interpolate import BPoly
 from scipy.spatial.transform import Rotation
 
 from softgrasp.description.finger import Finger
@@ -52,7 +52,7 @@ class Quintic:
         start[0], start[1], start[2] = begin, velocity, acceleration
         stop = np.stack([self.end, np.zeros_like(self.end), np.zeros_like(self.end)])
         times = [0.0, duration] if duration > 0.0 else [0.0, 1.0]
-        self._polynomial = BPoly.from_derivatives(times, [start, stop])
+        self._polynomial = scipy.interpolate.BPoly.from_derivatives(times, [start, stop])
 
     def at(self, time: ArrayLike, derivative: int = 0) -> Array:
         """Return position, velocity or acceleration at times since the start [s], (..., n)."""

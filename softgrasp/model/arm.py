@@ -12,7 +12,7 @@ from functools import lru_cache
 
 import mujoco
 import numpy as np
-from scipy.interpolate import CubicSpline
+import scipy
 
 from softgrasp.description.arm import Arm, HandCarrier
 from softgrasp.description.closure_base import ActuationModel
@@ -135,7 +135,8 @@ def carrier_targets(scene: GraspScene, poses: Array, before: Array) -> Array:
     every = max(int(KNOTS / scene.control_period), 1)
     rows = np.unique([*range(every - 1, len(poses), every), len(poses) - 1])
     knots = _arm_targets(scene.arm, scene.hand_pose, poses[rows], before)
-    through = CubicSpline([-1, *rows], np.vstack([before, knots]), bc_type="clamped")
+    values = np.vstack([before, knots])
+    through = scipy.interpolate.CubicSpline([-1, *rows], values, bc_type="clamped")
     return np.asarray(through(np.arange(len(poses))))
 
 

@@ -19,8 +19,7 @@ from softgrasp.description.closure_base import ActuationModel, ClosureActuator, 
 from softgrasp.description.finger import Finger, Phalanx
 from softgrasp.description.geometry import Capsule, Part, Pose, Shape
 from softgrasp.description.hand import Hand, HandModel, Palm
-from softgrasp.io.mjcf.hand import source_model
-from softgrasp.io.mjcf.model import attach
+from softgrasp.io.mjcf.model import attach, source_model
 from softgrasp.io.mjcf.tree import closed
 from softgrasp.mechanics.geometry import swollen_points
 from softgrasp.mechanics.hand_kinematics import Link, chain_links, lowest_point

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import mujoco
 import numpy as np
 import numpy.typing as npt
-from scipy.interpolate import PchipInterpolator
+import scipy
 
 from softgrasp.description.geometry import Pose
 from softgrasp.description.soft_finger import (
@@ -301,7 +301,7 @@ class _Section:
         self._joints, self._cells = ends[1:-1], np.diff(ends)
         # no overshoot between equal boxes
         edges = np.hstack([centers - halves, centers + halves])
-        self._curve = PchipInterpolator(self._middles, edges)
+        self._curve = scipy.interpolate.PchipInterpolator(self._middles, edges)
 
     def at(self, positions: Array) -> tuple[Array, Array]:
         """Compute the smallest and largest (y, z), (n, 2) each [m]."""

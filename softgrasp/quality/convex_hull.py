@@ -22,8 +22,8 @@ from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.optimize import nnls
 from scipy.spatial import ConvexHull, QhullError
 
 from softgrasp.errors import SimulationError
@@ -198,7 +198,7 @@ def nearest_point(points: Array) -> Array:
     # min |Aλ|² + s²(Σλ − 1)² over λ ≥ 0 has the exact direction of λ; its scale is divided out
     scale = float(np.linalg.norm(points, axis=1).max())
     right_side = np.append(np.zeros(points.shape[1]), scale)
-    weights, _ = nnls(np.vstack([points.T, np.full(len(points), scale)]), right_side)
+    weights, _ = scipy.optimize.nnls(np.vstack([points.T, np.full(len(points), scale)]), right_side)
     return np.asarray(weights @ points / weights.sum())
 
 

@@ -43,9 +43,7 @@ from softgrasp.io.mjcf.model import (
     TOUCHED_GROUP,
     SourceModel,
     attach,
-    check_hash,
     read_model,
-    resolved,
 )
 from softgrasp.io.mjcf.tree import (
     MjcfTree,
@@ -165,18 +163,6 @@ def hand_beside(data: dict[str, Tree], directory: Path) -> Hand:
     if "fingers" in rest:
         changes["fingers"] = _renamed(hand, rest["fingers"])
     return hand.replace(**changes) if changes else hand
-
-
-def source_model(model: HandModel) -> SourceModel:
-    """Read the model file of a hand and check its hash.
-
-    Raises:
-        DescriptionError: It is missing, wrong, or has changed.
-    """
-    path = resolved(model.file)
-    source = read_model(path)
-    check_hash(source.sha256, model.sha256, path)
-    return source
 
 
 def alone(source: SourceModel, servos: tuple[AddedServo, ...], path: Path) -> mujoco.MjModel:

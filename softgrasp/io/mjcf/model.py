@@ -21,7 +21,7 @@ from lxml import etree
 
 from softgrasp import assets
 from softgrasp.description.geometry import Capsule, Cuboid, Cylinder, Ellipsoid, Pose, Shape, Sphere
-from softgrasp.description.hand import AddedServo
+from softgrasp.description.hand import AddedServo, HandModel
 from softgrasp.errors import DescriptionError
 from softgrasp.io.xml_elements import Element, line_of
 
@@ -199,6 +199,18 @@ def model_files(path: Path) -> list[Path]:
 def resolved(name: str) -> Path:
     """Return the path of a model file by its portable name."""
     return assets.shipped_file(name) or Path(name).expanduser().absolute()
+
+
+def source_model(model: HandModel) -> SourceModel:
+    """Read the model file of a hand and check its hash.
+
+    Raises:
+        DescriptionError: It is missing, wrong, or has changed.
+    """
+    path = resolved(model.file)
+    source = read_model(path)
+    check_hash(source.sha256, model.sha256, path)
+    return source
 
 
 def sha256_of(files: list[Path]) -> str:

@@ -85,12 +85,6 @@ def read_urdf_hand(path: Path) -> Hand:
     return made_of_robot(path, _hand)
 
 
-def has_model(path: Path) -> bool:
-    """Whether a YAML file names a robot file (not MJCF) as its model."""
-    model = YamlFile(path).data.get(MODEL)
-    return isinstance(model, str) and Path(model).suffix.lower() != ".xml"
-
-
 def read_side_file(path: Path) -> Hand:
     """Read the hand of a YAML file that names a robot file and changes to it.
 
