@@ -37,12 +37,14 @@ def main() -> None:
     import environment_speed
     import pybullet_grasp
     import quality_speed
+    import startup_speed
     import sweep_speed
 
     from softgrasp._version import __version__
 
     sections = {
         "One grasp": one_grasp(),
+        "Starts of the command line": startup_speed.lines(),
         "Many grasps": sweep_speed.lines(),
         "Environments of reinforcement learning": environment_speed.lines(),
         "The same grasp in PyBullet": pybullet_grasp.lines(),

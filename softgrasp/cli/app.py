@@ -89,8 +89,8 @@ VERBS = {
         "softgrasp crosscheck paper000_release --backends mujoco,ode",
     ),
     "bench": Verb(
-        "softgrasp.cli.doctor:bench",
-        "Measure the speed of the closed loop.",
+        "softgrasp.cli.bench:bench",
+        "Measure the speed of the closed loop, or of starts.",
         "softgrasp bench closure",
     ),
     "doctor": Verb(

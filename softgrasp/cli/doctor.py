@@ -1,21 +1,17 @@
-"""``softgrasp doctor`` and ``softgrasp bench``: what is installed, and how fast it runs here."""
+"""``softgrasp doctor``: what is installed, and what works."""
 
 from __future__ import annotations
 
 import os
 import platform
 import tempfile
-from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Annotated, NamedTuple
-
-import typer
+from typing import NamedTuple
 
 from softgrasp import assets
 from softgrasp._version import __version__
 from softgrasp.cli import terminal
-from softgrasp.cli.names import require_known
 from softgrasp.cli.options import Json, Out
 
 REQUIRED = ("mujoco", "numpy", "scipy", "matplotlib", "trimesh", "typer")
@@ -43,8 +39,6 @@ ALTERNATIVES = {
 """Packages that install the same module as an optional one."""
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 """Variables that limit the threads of libraries."""
-BENCHMARKS = {"closure": "demo"}
-"""Benchmarks, and the scene of each."""
 
 
 class Finding(NamedTuple):
@@ -180,40 +174,3 @@ def _can_write(directory: Path) -> bool:
             return True
     except OSError:
         return False
-
-
-def bench(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Benchmark: closure.")] = "closure",
-    rounds: Annotated[int, typer.Option(min=1, help="Repetitions of each loop.")] = 25,
-    out: Out = None,
-    json: Json = False,
-) -> None:
-    """Measure the closed loop against the same physics without a controller.
-
-    Raw is the same compiled model with the same recorded controls and number of steps, in one
-    call; plain is the closed loop. Only the closure is measured, without the hold test.
-    """
-    require_known("benchmark", name, BENCHMARKS)
-    from softgrasp.io.files import listening
-    from softgrasp.io.scene import load_scene
-    from softgrasp.sim.benchmark import closure_speed
-
-    with terminal.progress_bar() as update, listening(update):
-        speed = closure_speed(load_scene(BENCHMARKS[name]), rounds)
-    document = {"benchmark": name, "scene": BENCHMARKS[name], **asdict(speed)}
-    if out is not None:
-        terminal.save_json(document, out / "bench.json")
-    if json:
-        terminal.put_json(document)
-        return
-    rows = [
-        ["raw", f"{speed.raw_steps_s:,.0f}", "1.00"],
-        ["plain", f"{speed.plain_steps_s:,.0f}", f"{speed.plain_ratio:.2f}"],
-    ]
-    terminal.put_table(["loop", "steps/s", "over raw"], rows)
-    equal = "equal bit for bit" if speed.bit_equal else "NOT equal"
-    terminal.put(
-        f"{BENCHMARKS[name]}, closure only: {speed.steps} steps, {speed.events} events, "
-        f"{speed.contacts_at_end} contact points at the end, median of {speed.rounds} rounds; "
-        f"final joint angles {equal}"
-    )
