@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from softgrasp._version import __version__
-from softgrasp.io.files import write_text
-from softgrasp.io.result import RESULT_FILE, TRAJECTORY_FILE
+from softgrasp.io.files import RESULT_FILE, TRAJECTORY_FILE, write_text
 from softgrasp.io.tables import with_numbers
 from softgrasp.rendering.keyframes import key_frames
 from softgrasp.rendering.overlay import Image

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from softgrasp.errors import ResultError
-from softgrasp.io.result import RESULT_FILE, TRAJECTORY_FILE
+from softgrasp.io.files import RESULT_FILE, TRAJECTORY_FILE
 
 Progress = Callable[[str, float], None]
 """Called with the name of the file in progress and the completed fraction, 0 to 1."""
