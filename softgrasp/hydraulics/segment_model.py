@@ -190,7 +190,7 @@ def checked_pressures(arm: HydraulicArm, pressures: ArrayLike) -> Array:
     values = np.asarray(pressures, dtype=float)
     if values.shape != (len(arm.chambers),):
         raise DescriptionError(
-            f"expected one pressure a chamber ({len(arm.chambers)}), found shape {values.shape}",
+            f"expected one pressure per chamber ({len(arm.chambers)}), found shape {values.shape}",
             field="pressures",
         )
     for index, (chamber, pressure) in enumerate(zip(arm.chambers, values.tolist(), strict=True)):

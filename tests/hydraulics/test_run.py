@@ -65,7 +65,9 @@ def test_torques_that_stand_still_move_nothing() -> None:
 
 def test_one_torque_per_chamber() -> None:
     table = TorqueTable(np.array([0.0, 0.1]), np.zeros((2, 3)))
-    with pytest.raises(sg.DescriptionError, match=r"expected one torque per chamber \(6\), found 3"):
+    with pytest.raises(
+        sg.DescriptionError, match=r"expected one torque per chamber \(6\), found 3"
+    ):
         sg.hydraulics.run_arm(two_sections(), table)
 
 

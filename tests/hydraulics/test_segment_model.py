@@ -334,7 +334,9 @@ def test_pressures_beyond_the_limit_are_refused() -> None:
         arm_rest(one_section(), [0.0, 1.2e6, 0.0])
     with pytest.raises(DescriptionError, match=r"pressures\[2\].*found -5 Pa"):
         move_arm(one_section(), lambda t: [0.0, 0.0, -500.0 * t], 1.0)
-    with pytest.raises(DescriptionError, match=r"one pressure a chamber \(3\), found shape \(2,\)"):
+    with pytest.raises(
+        DescriptionError, match=r"one pressure per chamber \(3\), found shape \(2,\)"
+    ):
         arm_rest(one_section(), [0.0, 0.0])
     with pytest.raises(DescriptionError, match="expected a time above 0 s, found -1 s"):
         move_arm(one_section(), np.zeros(3), -1.0)
