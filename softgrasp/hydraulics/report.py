@@ -514,8 +514,7 @@ def draw_motions(result: ArmCalibrationResult, path: str | Path) -> Path:
             style.time_limits(axes, np.array(motion.times))
             axes.set_title(label + (", held out" if motion.held_out else ""))
             axes.set_ylabel("end of a section [mm]" if motion.ends else "bending angle [°]")
-        handles, _ = figure.axes[0].get_legend_handles_labels()
-        style.legend(figure, handles)
+        style.legend(figure)
         style.edge_labels(figure)
     return Path(path)
 

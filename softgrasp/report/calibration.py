@@ -26,7 +26,7 @@ from softgrasp.calibration.result import (
 from softgrasp.calibration.stages import VirtualExperiments
 from softgrasp.calibration.uncertainty import HUGE
 from softgrasp.continuum.statics import joint_positions
-from softgrasp.description.calibration import HungAngles, TipForce
+from softgrasp.description.calibration import HungAngles, Release, TipForce
 from softgrasp.extensions import CALIBRATIONS, load
 from softgrasp.io.files import write_text
 from softgrasp.io.tables import with_numbers
@@ -188,24 +188,6 @@ def _residual_text(value: float, unit: str) -> str:
 
 
 def _stage(stage: StageResult, unknown: set[str]) -> dict[str, Any]:
-    rows = []
-    for name, unit, value, error, part, low, high in zip(
-        stage.names, stage.units, stage.values, stage.uncertainty.errors,
-        stage.uncertainty.relative, stage.lower, stage.upper, strict=True,
-    ):  # fmt: skip
-        error_text = f"{error:.2g}" + (f" ({100 * part:.2g} %)" if unit else "")
-        error_text = (
-            error_text
-            if part < HUGE
-            else "unknown"
-            if np.isinf(part)
-            else "more than ten times the value"
-        )
-        near = min(value - low, high - value) < NEAR * (high - low)
-        bound = "on its bound" if name in stage.on_bound else "near its bound" if near else ""
-        remark = ", ".join(filter(None, (bound, "not determined" if name in unknown else "")))
-        shown = f"{value:.4g} {unit}" if stage.name == "arm" else f"{value:.4g}"
-        rows.append((name, shown, error_text, f"{low:.4g} … {high:.4g}", remark))
     residual = _residual_text(stage.residual, stage.residual_unit)
     fit = f"Objective {stage.fitness:.4g}, residual {residual} rms"
     fit += f", {stage.evaluations} evaluations."
@@ -217,10 +199,28 @@ def _stage(stage: StageResult, unknown: set[str]) -> dict[str, Any]:
     return {
         "name": stage.name,
         "unit": "value" if stage.name == "arm" else stage.units[0],
-        "rows": rows,
+        "rows": _parameter_rows(stage, unknown),
         "fit": fit,
         "combinations": sentences,
     }
+
+
+def _parameter_rows(stage: StageResult, unknown: set[str]) -> list[tuple[str, ...]]:
+    """Name, value, standard error, bounds and remark of each parameter."""
+    rows: list[tuple[str, ...]] = []
+    for name, unit, value, error, part, low, high in zip(
+        stage.names, stage.units, stage.values, stage.uncertainty.errors,
+        stage.uncertainty.relative, stage.lower, stage.upper, strict=True,
+    ):  # fmt: skip
+        error_text = "unknown" if np.isinf(part) else "more than ten times the value"
+        if part < HUGE:
+            error_text = f"{error:.2g}" + (f" ({100 * part:.2g} %)" if unit else "")
+        near = min(value - low, high - value) < NEAR * (high - low)
+        bound = "on its bound" if name in stage.on_bound else "near its bound" if near else ""
+        remark = ", ".join(filter(None, (bound, "not determined" if name in unknown else "")))
+        shown = f"{value:.4g} {unit}" if stage.name == "arm" else f"{value:.4g}"
+        rows.append((name, shown, error_text, f"{low:.4g} … {high:.4g}", remark))
+    return rows
 
 
 def _model(model: StageModel, unit: str) -> list[str]:
@@ -262,7 +262,7 @@ def draw_shapes(result: CalibrationResult, path: str | Path) -> Path | None:
         (_line(result, np.array(load.angles)), _line(result, angles[0]))
         for load, angles in zip(loads, simulated, strict=True)
     ]
-    seen = np.concatenate([np.stack(line, axis=-1) for pair in pairs for line in pair])
+    seen = np.concatenate([line for pair in pairs for line in pair])
     low, high = seen.min(axis=0) - EDGE_MM, seen.max(axis=0) + EDGE_MM
     wide = (style.WIDTH - 0.65 - 0.3 * (columns - 1)) / columns
     tall = wide * float((high - low)[1] / (high - low)[0])
@@ -270,12 +270,7 @@ def draw_shapes(result: CalibrationResult, path: str | Path) -> Path | None:
         grid = style.panels(figure, rows, columns, margins=(0.55, 0.1, 0.5, 0.55), gaps=(0.3, 0.45))
         for index, (load, angles) in enumerate(zip(loads, simulated, strict=True)):
             axes = figure.add_subplot(grid[index // columns, index % columns])
-            measured, simulated_line = pairs[index]
-            axes.plot(*simulated_line, color=style.POSITION, marker=".", ms=4, label="simulated")
-            # open rings, so that neither curve hides the other
-            axes.plot(*measured, "o", color=style.LOST, mfc="none", ms=7, label="measured")
-            for kind, points in (("measured", measured), ("simulated", simulated_line)):
-                table.add_points(f"{MM * load.mass:g} g {kind}", "xz", "mm", np.stack(points, -1))
+            _draw_pair(axes, table, f"{MM * load.mass:g} g", pairs[index])
             left = DEGREES * np.sqrt(np.mean(np.square(angles[0] - np.array(load.angles))))
             suffix = ", held out" if load.held_out else ""
             axes.set_title(f"{MM * load.mass:g} g{suffix}: {left:.2f}° rms")
@@ -287,18 +282,26 @@ def draw_shapes(result: CalibrationResult, path: str | Path) -> Path | None:
                 axes.set_ylabel("z [mm]")
             if index + columns >= len(loads):
                 axes.set_xlabel("x [mm]")
-        handles, _ = figure.axes[0].get_legend_handles_labels()
-        style.legend(figure, handles, columns=2)
+        style.legend(figure)
     return Path(path)
 
 
-def _line(result: CalibrationResult, angles: Array) -> tuple[Array, Array]:
-    """Joint positions (x, z) for the observed angles [mm]."""
+def _draw_pair(axes: Axes, table: style.Table, name: str, pair: tuple[Array, Array]) -> None:
+    """Draw the measured and the simulated joint positions under a weight."""
+    measured, simulated = pair
+    axes.plot(*simulated.T, color=style.POSITION, marker=".", ms=4, label="simulated")
+    # open rings, so that neither curve hides the other
+    axes.plot(*measured.T, "o", color=style.LOST, mfc="none", ms=7, label="measured")
+    table.add_points(f"{name} measured", "xz", "mm", measured)
+    table.add_points(f"{name} simulated", "xz", "mm", simulated)
+
+
+def _line(result: CalibrationResult, angles: Array) -> Array:
+    """Joint positions (x, z) for the observed angles, (n, 2) [mm]."""
     finger = result.finger
     whole = np.zeros(len(finger.joints))
     whole[: len(angles)] = angles
-    points = MM * joint_positions(finger, whole)[: len(angles) + 1]
-    return points[:, 0], points[:, 2]
+    return MM * joint_positions(finger, whole)[: len(angles) + 1, ::2]
 
 
 def draw_angles(result: CalibrationResult, path: str | Path) -> Path | None:
@@ -353,8 +356,7 @@ def draw_releases(result: CalibrationResult, path: str | Path) -> Path | None:
                        f"simulated {label}": simulated})  # fmt: skip
             axes.set_title(label)
             axes.set_xlabel("weight released")
-        handles, _ = figure.axes[0].get_legend_handles_labels()
-        style.legend(figure, handles, columns=2)
+        style.legend(figure)
     return Path(path)
 
 
@@ -386,8 +388,6 @@ def _bars(axes: Axes, stage: StageResult, start: str) -> tuple[Sequence[Any], ..
 
 def draw_settling(result: CalibrationResult, path: str | Path) -> Path | None:
     """Draw the tip height after each release, with overshoots (Hadi et al. 2025, Figure 4)."""
-    from softgrasp.continuum.settling import settling
-
     releases = sorted(result.problem.releases, key=lambda one: one.mass)
     if not releases or "dampers" not in result.residual:
         return None
@@ -401,39 +401,46 @@ def draw_settling(result: CalibrationResult, path: str | Path) -> Path | None:
         grid = style.panels(figure, rows, columns, margins=(0.6, 0.15, 0.5, 0.55), gaps=(0.5, 0.5))
         for index, (one, height) in enumerate(zip(releases, heights[0], strict=True)):
             axes = figure.add_subplot(grid[index // columns, index % columns])
-            settled = settling(time, height, result.problem.release_rule)
-            middle = float(np.mean(height[len(height) // 2 :]))
-            name = f"{MM * one.mass:g} g tip height"
-            table.plot(
-                axes, time, MM * (height - middle), f"{name} simulated [mm]",
-                color=style.POSITION, lw=1.1, label="simulated",
-            )  # fmt: skip
-            if one.times:
-                measured = np.array(one.heights)
-                level = np.mean(measured[len(measured) // 2 :])
-                table.plot(
-                    axes, one.times, MM * (measured - level), f"{name} measured [mm]",
-                    color=style.LOST, lw=0.8, label="measured",
-                )  # fmt: skip
-            table.plot(
-                axes, settled.extremum_times, MM * (settled.extremum_heights - middle),
-                f"{name} counted [mm]", ls="", marker="o", ms=3.5, color=style.TARGET,
-                label="counted",
-            )  # fmt: skip
-            if np.isfinite(settled.time):
-                axes.axvline(settled.time, color=style.MUTED, lw=0.9, ls="--")
-            title = f"{MM * one.mass:g} g{', held out' if one.held_out else ''}: "
-            title += f"{settled.overshoots}, {settled.time:.3f} s"
-            if one.overshoots is not None:
-                title += f"; measured {one.overshoots}, {one.settling_time:.3f} s"
-            axes.set_title(title)
+            _settling_panel(axes, table, one, (time, height), result.problem.release_rule)
             if index % columns == 0:
                 axes.set_ylabel("height of the tip [mm]")
             if index // columns == rows - 1:
                 axes.set_xlabel("time [s]")
-        handles, _ = figure.axes[0].get_legend_handles_labels()
-        style.legend(figure, handles, columns=3)
+        style.legend(figure)
     return Path(path)
+
+
+def _settling_panel(
+    axes: Axes, table: style.Table, release: Release, simulated: tuple[Array, Array], rule: str
+) -> None:
+    """Draw the times [s] and heights [m] of one release, with its overshoots."""
+    from softgrasp.continuum.settling import settling
+
+    time, height = simulated
+    settled, name = settling(time, height, rule), f"{MM * release.mass:g} g tip height"
+    middle = float(np.mean(height[len(height) // 2 :]))
+    table.plot(
+        axes, time, MM * (height - middle), f"{name} simulated [mm]", color=style.POSITION,
+        lw=1.1, label="simulated",
+    )  # fmt: skip
+    if release.times:
+        measured = np.array(release.heights)
+        measured -= np.mean(measured[len(measured) // 2 :])
+        table.plot(
+            axes, release.times, MM * measured, f"{name} measured [mm]", color=style.LOST, lw=0.8,
+            label="measured",
+        )  # fmt: skip
+    table.plot(
+        axes, settled.extremum_times, MM * (settled.extremum_heights - middle),
+        f"{name} counted [mm]", ls="", marker="o", ms=3.5, color=style.TARGET, label="counted",
+    )  # fmt: skip
+    if np.isfinite(settled.time):
+        axes.axvline(settled.time, color=style.MUTED, lw=0.9, ls="--")
+    title = f"{MM * release.mass:g} g{', held out' if release.held_out else ''}: "
+    title += f"{settled.overshoots}, {settled.time:.3f} s"
+    if release.overshoots is not None:
+        title += f"; measured {release.overshoots}, {release.settling_time:.3f} s"
+    axes.set_title(title)
 
 
 def draw_forces(result: CalibrationResult, path: str | Path) -> Path | None:
@@ -722,8 +729,7 @@ def draw_overlays(
             axes.set_xlim(low[0], high[0])
             axes.set_ylim(high[1], low[1])
             axes.axis("off")
-        handles, _ = figure.axes[0].get_legend_handles_labels()
-        style.legend(figure, handles, columns=2)
+        style.legend(figure)
     return Path(path)
 
 

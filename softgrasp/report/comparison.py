@@ -510,7 +510,6 @@ def _load_row(
 
 def draw_steps(runs: GraspRuns, tolerances: Tolerances, path: str | Path) -> Path | None:
     """Draw the mean normal force at rest over the time step."""
-    from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
     shared = [
@@ -531,11 +530,7 @@ def draw_steps(runs: GraspRuns, tolerances: Tolerances, path: str | Path) -> Pat
             if name == first:
                 band = 0.01 * tolerances.normal_force_percent * forces
                 axes.fill_between(MS * steps, forces - band, forces + band, color=BAND, alpha=0.6)
-            table.plot(
-                axes, MS * steps, forces, f"{name} mean force [N]", STEP,
-                color=style.SERIES[index], marker=MARKERS[index % 4], ms=4.5 + 2.5 * index,
-                lw=1.0, mfc=style.SERIES[index] if index == 0 else "none",
-            )  # fmt: skip
+            marks(axes, table, MS * steps, forces, f"{name} mean force [N]", index, ls="-")
         ticks = sorted({step for runs_by_step in runs.finer.values() for step in runs_by_step})
         axes.set_xscale("log", base=2)
         axes.set_xticks([MS * step for step in ticks], [f"{MS * step:g}" for step in ticks])
@@ -543,21 +538,19 @@ def draw_steps(runs: GraspRuns, tolerances: Tolerances, path: str | Path) -> Pat
         axes.set_xlabel(STEP)
         axes.set_ylabel(f"mean {force_name(runs.closing).lower()} at rest [N]")
         style.set_min_span(axes, 0.1 * float(np.mean(axes.get_ylim())))
-        keys: list[Line2D | Patch] = [
-            Line2D([], [], color=style.SERIES[index], marker=MARKERS[index % 4], label=name)
-            for index, name in enumerate(runs.finer)
-        ]
         label = f"within {tolerances.normal_force_percent:g} % of {first}"
-        keys.append(Patch(color=BAND, alpha=0.6, label=label))
-        style.legend(figure, keys)
+        keys = engine_keys(runs.finer, marks=True)
+        style.legend(figure, [*keys, Patch(color=BAND, alpha=0.6, label=label)])
     return Path(path)
 
 
-def marks(axes: Axes, table: style.Table, x: Array, y: Array, name: str, index: int) -> None:
+def marks(
+    axes: Axes, table: style.Table, x: Array, y: Array, name: str, index: int, ls: str = ""
+) -> None:
     """Draw the points of an engine over time steps; later engines get larger, open markers."""
     table.plot(
-        axes, x, y, name, STEP, color=style.SERIES[index], marker=MARKERS[index % 4], ls="",
-        ms=4.5 + 2.5 * index, mfc=style.SERIES[index] if index == 0 else "none",
+        axes, x, y, name, STEP, color=style.SERIES[index], marker=MARKERS[index % 4], ls=ls,
+        lw=1.0, ms=4.5 + 2.5 * index, mfc=style.SERIES[index] if index == 0 else "none",
     )  # fmt: skip
 
 

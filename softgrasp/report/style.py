@@ -190,8 +190,9 @@ def panels(
     )
 
 
-def legend(figure: Figure, handles: Sequence[Artist], columns: int = 6) -> None:
-    """Add a legend at the centre of the upper edge of a figure."""
+def legend(figure: Figure, handles: Sequence[Artist] = (), columns: int = 6) -> None:
+    """Add a legend at the centre of the upper edge, by default that of the first panel."""
+    handles = handles or figure.axes[0].get_legend_handles_labels()[0]
     height = figure.get_size_inches()[1]
     figure.legend(
         handles=list(handles),

@@ -236,6 +236,11 @@ def _draw_run(
     axes.set_xlabel("time [s]", labelpad=1)
     style.time_limits(axes, result.time)
     style.set_min_span(axes, MIN_OBJECT_SPAN)
+    _mark_events(axes, result)
+
+
+def _mark_events(axes: Axes, result: GraspResult) -> None:
+    """Mark phases or hold test, the first contact, and the last contact of a lost object."""
     if has_phases(result):
         mark_phases(axes, result, named=True)
     elif result.hold is not None:

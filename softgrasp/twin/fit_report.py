@@ -18,6 +18,7 @@ from softgrasp._version import __version__
 from softgrasp.io.files import RESULT_FILE, write_text
 from softgrasp.mechanics.transforms import Array
 from softgrasp.report import style
+from softgrasp.report.formatting import count
 from softgrasp.twin.files import TipPoints, save_pressure_fit
 from softgrasp.twin.finger_pieces import ModelPose, compared_models, tip_error
 from softgrasp.twin.piecewise_bending import MAX_CURVE_ERROR, FitReport, angles_at, reversal_clause
@@ -126,9 +127,9 @@ def piece_rows(report: FitReport) -> list[dict[str, Any]]:
 def range_clause(report: FitReport) -> str:
     """Describe the number of samples and pieces, and the valid pressures."""
     low, high = report.fit.pressures
-    count = len(report.fit.lengths)
+    pieces = count(len(report.fit.lengths), "piece")
     return (
-        f"{len(report.pressures)} samples of {count} piece{'s' * (count > 1)}, valid from "
+        f"{count(len(report.pressures), 'sample')} of {pieces}, valid from "
         f"{KPA * low:g} to {KPA * high:g} kPa"
     )
 
