@@ -123,8 +123,8 @@ def require_supported(built: BuiltScene) -> None:
     Raises:
         BuildError: There is one; names it.
     """
-    for field, found in _unsupported(built):
-        raise BuildError(f"{field}: the reference engine has no {found}")
+    for field, feature in _unsupported(built):
+        raise BuildError(f"{field}: the reference engine has no {feature}")
 
 
 def _unsupported(built: BuiltScene) -> Iterator[tuple[str, str]]:

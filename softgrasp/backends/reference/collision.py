@@ -453,9 +453,9 @@ def box_box(first: Geoms, second: Geoms) -> Points:
 def _two_boxes(index: int, firsts: Geoms, seconds: Geoms) -> Points:
     one, two = (Geoms(*(column[index] for column in geoms)) for geoms in (firsts, seconds))
     away = two.position - one.position
-    turn = one.rotation.T @ two.rotation
-    gaps_one = np.abs(one.rotation.T @ away) - one.size - np.abs(turn) @ two.size
-    gaps_two = np.abs(two.rotation.T @ away) - two.size - np.abs(turn).T @ one.size
+    relative = one.rotation.T @ two.rotation
+    gaps_one = np.abs(one.rotation.T @ away) - one.size - np.abs(relative) @ two.size
+    gaps_two = np.abs(two.rotation.T @ away) - two.size - np.abs(relative).T @ one.size
     axes = np.cross(one.rotation.T[:, None], two.rotation.T[None]).reshape(9, 3)
     lengths = np.linalg.norm(axes, axis=1)
     axes = axes / np.maximum(lengths, TINY)[:, None]

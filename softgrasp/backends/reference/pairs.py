@@ -111,16 +111,16 @@ class GeomPairs:
 
     def points(self, data: mujoco.MjData, batches: list[Batch]) -> Points:
         """Compute the contact points of pairs that overlap."""
-        found = []
+        parts = []
         for batch in batches:
             points = self._points(data, batch)
             on = points.depth > 0.0
             if on.any():
                 columns = (column[on] for column in points[1:])
-                found.append(Points(batch.pairs[points.pair[on]], *columns))
-        if len(found) < 2:
-            return found[0] if found else NO_POINTS
-        return Points(*(np.concatenate(column) for column in zip(*found, strict=True)))
+                parts.append(Points(batch.pairs[points.pair[on]], *columns))
+        if len(parts) < 2:
+            return parts[0] if parts else NO_POINTS
+        return Points(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
     def _points(self, data: mujoco.MjData, batch: Batch) -> Points:
         """Compute the contact points of a batch; their pairs are rows of the batch."""

@@ -13,8 +13,9 @@ class ReferenceSettings:
     """Integrator, tolerances and regularisation of friction.
 
     The stick speed is the one deliberate deviation from Coulomb friction: a contact under the
-    fraction f < 1 of its friction limit creeps with about f/1.5 of it. Explicit methods need steps
-    of about stick_speed·m/(µ·N), so that they serve to check the implicit one.
+    fraction f < 1 of its friction limit creeps with about f/1.5 of it, and inner forces of a grasp
+    decay with this creep. Explicit methods need steps of about stick_speed·m/(µ·N), so that they
+    serve to check the implicit one at larger stick speeds.
     """
 
     method: Method = "Radau"
@@ -23,7 +24,7 @@ class ReferenceSettings:
     """Relative tolerance [–]."""
     position_tolerance: float = 1e-9
     """Absolute tolerance of joint positions within a control period [rad or m]."""
-    velocity_tolerance: float = 1e-6
-    """Absolute tolerance of velocities [rad/s or m/s]."""
-    stick_speed: float = 1e-4
+    velocity_tolerance: float = 1e-8
+    """Absolute tolerance of velocities [rad/s or m/s]; a hundredth of the stick speed."""
+    stick_speed: float = 1e-6
     """Slip speed at which friction reaches its static limit [m/s]."""

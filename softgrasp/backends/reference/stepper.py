@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Container, Iterator
 from functools import cached_property
+from typing import NamedTuple
 
 import mujoco
 import numpy as np
@@ -16,6 +17,24 @@ from softgrasp.model import names
 from softgrasp.sim.contacts import ContactPoint, ContactReader, OtherPoint
 from softgrasp.sim.control_state import ClosureLayout, ClosureState, Recording
 from softgrasp.sim.stepper import MujocoStepper, TargetBacktracking
+
+
+class _Row(NamedTuple):
+    """A contact point with the later one of two bodies as the second one."""
+
+    first: int
+    second: int
+    """Body."""
+    pair: str
+    point: Vec3
+    normal: Array
+    """Into the second body."""
+    separation: float
+    pressing: float
+    """Normal force [N]."""
+    friction: Array
+    """On the second body [N]."""
+    slip_speed: float
 
 
 class TouchReader(ContactReader):
@@ -43,67 +62,65 @@ class TouchReader(ContactReader):
         """
         return [
             ContactPoint(
-                body=self._bodies[first],
-                pair=pair,
-                point=point,
-                normal=normal,
-                separation=separation,
-                normal_force=pressing,
-                friction_force=float(np.linalg.norm(friction)),
-                slip_speed=float(np.linalg.norm(slip)),
-                object_name=self._bodies[second],
+                body=self._bodies[row.first],
+                pair=row.pair,
+                point=row.point,
+                normal=_vector(row.normal),
+                separation=row.separation,
+                normal_force=row.pressing,
+                friction_force=float(np.linalg.norm(row.friction)),
+                slip_speed=row.slip_speed,
+                object_name=self._bodies[row.second],
             )
-            for first, second, pair, point, normal, separation, pressing, friction, slip in (
-                self._rows()
-            )
-            if self._is_object[second] and (bodies is None or self._bodies[first] in bodies)
+            for row in self._rows()
+            if self._is_object[row.second] and (bodies is None or self._bodies[row.first] in bodies)
         ]
 
     def others(self, data: mujoco.MjData) -> list[OtherPoint]:  # noqa: ARG002 - as above
         """Read contacts with surroundings and between objects; see ``ContactReader.others``."""
-        found = []
+        points = []
         for row in self._rows():
-            first, second, _, point, normal, separation, pressing, friction, _ = row
+            sign, first, second = 1.0, row.first, row.second
             if self._is_around[first]:
-                first, second = second, first
-                normal, friction = _negative(normal), -friction
+                sign, first, second = -1.0, second, first
             of_objects = self._is_object[first] and self._is_object[second]
             if not of_objects and not self._is_around[second]:
                 continue
-            force = friction + pressing * np.array(normal)
-            found.append(
+            points.append(
                 OtherPoint(
                     first=self._bodies[first],
                     second=self._bodies[second],
-                    point=point,
-                    separation=separation,
-                    force=_vector(force),
-                    normal=normal,
-                    normal_force=pressing,
-                    friction_force=float(np.linalg.norm(friction)),
+                    point=row.point,
+                    separation=row.separation,
+                    force=_vector(sign * (row.friction + row.pressing * row.normal)),
+                    normal=_vector(sign * row.normal),
+                    normal_force=row.pressing,
+                    friction_force=float(np.linalg.norm(row.friction)),
                 )
             )
-        return found
+        return points
 
-    def _rows(
-        self,
-    ) -> Iterator[tuple[int, int, str, Vec3, Vec3, float, float, Array, Array]]:
+    def _rows(self) -> Iterator[_Row]:
         """Yield the contacts with the later one of two bodies as the second one."""
         touch, pairs = self._dynamics.touch, self._dynamics.pairs
         points, forces = touch.points, touch.forces
         for index, pair in enumerate(points.pair.tolist()):
             (one, two), (first, second) = pairs.geoms[pair].tolist(), pairs.bodies[pair].tolist()
-            normal, friction, slip = (
-                points.normal[index],
-                forces.friction[index],
-                forces.slip[index],
-            )
+            sign = 1.0
             if self._rank[first] > self._rank[second]:
                 one, two, first, second = two, one, second, first
-                normal, friction, slip = -normal, -friction, -slip
-            name = f"{self._geoms[one]}|{self._geoms[two]}"
-            place = _vector(points.point[index]), _vector(normal), -float(points.depth[index])
-            yield (first, second, name, *place, float(forces.normal[index]), friction, slip)
+                sign = -1.0
+            yield _Row(
+                first,
+                second,
+                pair=f"{self._geoms[one]}|{self._geoms[two]}",
+                point=_vector(points.point[index]),
+                normal=sign * points.normal[index],
+                separation=-float(points.depth[index]),
+                pressing=float(forces.normal[index]),
+                friction=sign * forces.friction[index],
+                slip_speed=float(np.linalg.norm(forces.slip[index])),
+            )
 
 
 class ReferenceStepper(MujocoStepper):
@@ -167,18 +184,18 @@ class ReferenceStepper(MujocoStepper):
         """Return the contact forces in the order of the model's contact sensors, (nf,) [N]."""
         slots = self._layout.object_slots
         forces = np.zeros((len(self._layout.bodies), sum(slots), 3))
-        found: defaultdict[tuple[str, str], list[tuple[float, float]]] = defaultdict(list)
+        components: defaultdict[tuple[str, str], list[tuple[float, float]]] = defaultdict(list)
         for point in self._reader.read(self._data):
             if point.normal_force > 0.0:
-                found[point.body, point.object_name].append(
+                components[point.body, point.object_name].append(
                     (point.normal_force, point.friction_force)
                 )
         begin = 0
         for index, count in enumerate(slots):
             for row, body in enumerate(self._layout.bodies):
-                largest = sorted(found[body, names.object_body(index)], reverse=True)[:count]
-                for slot, components in enumerate(largest, begin):
-                    forces[row, slot, :2] = components
+                largest = sorted(components[body, names.object_body(index)], reverse=True)[:count]
+                for slot, pair in enumerate(largest, begin):
+                    forces[row, slot, :2] = pair
             begin += count
         return forces.ravel()
 
@@ -190,7 +207,3 @@ class ReferenceStepper(MujocoStepper):
 def _vector(values: Array) -> Vec3:
     x, y, z = values.tolist()
     return (x, y, z)
-
-
-def _negative(vector: Vec3) -> Vec3:
-    return (-vector[0], -vector[1], -vector[2])
