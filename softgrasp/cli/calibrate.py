@@ -124,16 +124,11 @@ def calibrate(
     try:
         with terminal.progress_bar() as update:
             result = run(
-                loaded.problem,
-                method,
-                seed,
+                loaded.problem, method, seed, out=directory,
                 stages=[one.value for one in stage or ()] or None,
                 swarm=Swarm(particles=particles, iterations=iterations),
-                out=directory,
-                threads=threads,
-                together=together,
-                progress=update,
-            )
+                threads=threads, together=together, progress=update,
+            )  # fmt: skip
     except KeyboardInterrupt:
         terminal.note(
             f"interrupted; the evaluations are safe in {directory}, --resume goes on from them"
@@ -142,15 +137,7 @@ def calibrate(
     clear_earlier(directory)
     files = save_calibration(result, directory)
     if not no_report:
-        from softgrasp.calibration.result import CalibrationResult
-        from softgrasp.report.calibration import write_calibration_report
-
-        with terminal.progress_bar() as update:
-            update("writing the report", None)
-            images: list[Figure] = []
-            if isinstance(result, CalibrationResult):
-                images = _evidence_images(result, loaded, directory)
-            files += write_calibration_report(result, directory, images)
+        files += _write_report(result, loaded, directory)
     (directory / NAME).unlink(missing_ok=True)  # nothing is left to resume
     _print_summary(result, files, json_)
 
@@ -182,6 +169,20 @@ def _loaded(
             f"--forces, found {'no measurements' if finger else 'nothing'}"
         )
     return problem_from({"finger": finger} | tree | changes, Path.cwd())
+
+
+def _write_report(
+    result: AnyCalibrationResult, loaded: LoadedProblem, directory: Path
+) -> list[Path]:
+    from softgrasp.calibration.result import CalibrationResult
+    from softgrasp.report.calibration import write_calibration_report
+
+    with terminal.progress_bar() as update:
+        update("writing the report", None)
+        images: list[Figure] = []
+        if isinstance(result, CalibrationResult):
+            images = _evidence_images(result, loaded, directory)
+        return write_calibration_report(result, directory, images)
 
 
 def _name(problem: CalibrationProblem | ExtensionProblem) -> str:

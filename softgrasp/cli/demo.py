@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -15,7 +15,8 @@ from softgrasp.extensions import load
 
 DEMOS = {"main": "demo", "soft": "demo_soft"}
 """Demonstrations of grasps, and the scene of each."""
-HYDRAULIC, TWIN = "hydraulic", "twin"
+HYDRAULIC = "hydraulic"
+"""The demonstration that takes torques."""
 
 
 def demo(
@@ -38,33 +39,18 @@ def demo(
     hydraulic: an arm of two sections bends under the water that motors press into its chambers.
     twin: a digital twin follows a pneumatic gripper on a robot over Modbus TCP.
     """
-    require_known("demonstration", name, [*DEMOS, HYDRAULIC, TWIN])
-    if name == HYDRAULIC:
-        load(EXTENSION_DEMOS[HYDRAULIC])(
-            out or Path("out") / f"demo_{HYDRAULIC}",
-            torques,
-            renderer=renderer,
-            video=not no_video,
-            report=not no_report,
-            json=json,
-        )
-        return
-    if torques is not None:
+    require_known("demonstration", name, [*DEMOS, *EXTENSION_DEMOS])
+    if torques is not None and name != HYDRAULIC:
         raise DescriptionError(f"--torques: expected the demonstration hydraulic, found {name}")
-    if name == TWIN:
-        load(EXTENSION_DEMOS[TWIN])(
-            out or Path("out") / "demo_twin",
-            renderer=renderer,
-            video=not no_video,
-            report=not no_report,
-            json=json,
-        )
+    outputs: dict[str, Any] = {
+        "renderer": renderer, "video": not no_video, "report": not no_report, "json": json,
+    }  # fmt: skip
+    if name in EXTENSION_DEMOS:
+        inputs = [torques] if name == HYDRAULIC else []
+        load(EXTENSION_DEMOS[name])(out or Path("out") / f"demo_{name}", *inputs, **outputs)
         return
     from softgrasp.cli.grasp import Job, run_job
     from softgrasp.io.scene import load_scene
 
     directory = out or Path("out") / DEMOS[name]
-    job = Job(
-        directory=directory, renderer=renderer, video=not no_video, report=not no_report, json=json
-    )
-    run_job(load_scene(DEMOS[name]), job)
+    run_job(load_scene(DEMOS[name]), Job(directory=directory, **outputs))

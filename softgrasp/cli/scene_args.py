@@ -49,12 +49,15 @@ _LOADERS: dict[str, Callable[[str], Any]] = {
     "success": load_criterion,
 }
 """Fields whose value ``--set`` takes by name."""
-SAME_NAME = (
-    "grasp", "gravity", "self_contact", "actuation", "allow_softer_contact", "timestep", "duration",
-    "seed", "preshape",
-)  # fmt: skip
-OTHER_NAME = {"position": "object_position", "mount": "object_mount"}
-"""Options that are a field of the scene, by the same name or another one."""
+SCENE_FIELDS = {
+    **{name: name for name in (
+        "grasp", "gravity", "self_contact", "actuation", "allow_softer_contact", "timestep",
+        "duration", "seed", "preshape",
+    )},
+    "position": "object_position",
+    "mount": "object_mount",
+}  # fmt: skip
+"""Options that are a field of the scene, and the field."""
 CONTACT_NUMBERS = {"contact_stiffness": "contact.stiffness", "contact_damping": "contact.damping"}
 """Options that are a number inside a field of the scene."""
 CRITERION_AFTER_SEQUENCE = "sequence"
@@ -178,8 +181,7 @@ def _with_closure(scene: GraspScene, options: SceneOptions) -> GraspScene:
 
 def _changed(scene: GraspScene, options: SceneOptions) -> GraspScene:
     """Apply all options but those of the hand, the object and the closure, and ``--set``."""
-    fields = {name: name for name in SAME_NAME} | OTHER_NAME
-    values = {field: getattr(options, name) for name, field in fields.items()}
+    values = {field: getattr(options, name) for name, field in SCENE_FIELDS.items()}
     changes: Changes = {field: value for field, value in values.items() if value is not None}
     changes |= _rotations(scene, options)
     if options.hold is not None:

@@ -205,3 +205,35 @@ def test_odd_backends_are_reported(backends: tuple[str, ...], sentence: str) -> 
     with pytest.raises(sg.DescriptionError) as refused:
         sg.comparison.crosscheck(pinch(), backends)
     assert str(refused.value).startswith(sentence)
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"contact": sg.Contact(model="native")},
+         "contact.model: expected 'compliant' or 'soft-finger' for Webots and ODE, found 'native', "
+         "which is MuJoCo's own"),
+        ({"closure": sg.description.JointTorqueClosure()},
+         "closure: expected position-increment or pressure in Webots and ODE, found "
+         "'joint-torque'"),
+        ({"gravity": (0.0, 1.0, 0.0)},
+         "gravity: gravity of Webots points down, expected (0, 0, -g), found (0, 1, 0)"),
+    ],
+)  # fmt: skip
+def test_scenes_are_refused_before_an_engine_is_loaded(
+    changes: dict[str, object], sentence: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing() -> None:
+        raise sg.BackendUnavailable("ODE is missing")
+
+    monkeypatch.setattr("softgrasp.backends.ode.bindings.load_library", missing)
+    scene = pinch(**changes)
+    for run in (
+        lambda: sg.simulate(scene, backend="ode"),
+        lambda: sg.comparison.crosscheck(scene, ("mujoco", "ode")),
+    ):
+        with pytest.raises(sg.BuildError) as refused:
+            run()
+        assert str(refused.value).startswith(sentence)
+    with pytest.raises(sg.BackendUnavailable, match="ODE is missing"):
+        sg.simulate(pinch(), backend="ode")

@@ -172,3 +172,10 @@ class ReferenceEngine:
     def version(self) -> str:
         """Return the version of scipy, whose integrators the engine uses."""
         return f"scipy {scipy.__version__}"
+
+    def require_supported(self, scene: GraspScene) -> None:
+        """Refuse a scene with features that the engine lacks; see the function of this name."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the run gives them
+            built = build(scene)
+        require_supported(built)
