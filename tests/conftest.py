@@ -17,8 +17,14 @@ from softgrasp.description.hand import Hand
 from softgrasp.io.urdf import hand as urdf_hand
 from softgrasp.report import style
 
-settings.register_profile("softgrasp", deadline=None, derandomize=True)
-settings.load_profile("softgrasp")
+settings.register_profile("all", deadline=None, derandomize=True)
+settings.register_profile("quick", settings.get_profile("all"), max_examples=40)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Draw fewer examples where slow tests are left out."""
+    quick = "not slow" in config.getoption("markexpr")
+    settings.load_profile("quick" if quick else "all")
 
 
 # --------------------

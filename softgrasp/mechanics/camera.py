@@ -28,6 +28,8 @@ TOLERANCE = 1e-13
 """Largest remaining Newton step, over the focal length [–]."""
 REAL = 1e-9
 """Imaginary part up to which a root of a polynomial counts as real [–]."""
+NEGLIGIBLE = 1e-100
+"""Inverse of a squared radius below which the radius counts as infinite [–]."""
 
 
 def distort(camera: PinholeCamera, plane: ArrayLike) -> Array:
@@ -54,8 +56,9 @@ def fold_radius(camera: PinholeCamera) -> float:
     Beyond it two points of the plane project to one pixel, so no inverse exists. Infinite for a
     polynomial that increases everywhere.
     """
-    slope = [7.0 * camera.k3, 5.0 * camera.k2, 3.0 * camera.k1, 1.0]
-    roots = np.roots(slope)
+    # in the inverse of the squared radius the leading coefficient is 1, so nothing overflows
+    inverse = np.roots([1.0, 3.0 * camera.k1, 5.0 * camera.k2, 7.0 * camera.k3])
+    roots = 1.0 / inverse[np.abs(inverse) > NEGLIGIBLE]
     real = roots.real[np.abs(roots.imag) < REAL * np.maximum(1.0, np.abs(roots.real))]
     above = real[real > 0.0]
     return float(np.sqrt(above.min())) if above.size else np.inf

@@ -21,6 +21,12 @@ LENGTHS = (14e-3, 14e-3, 12.32e-3, 15.39e-3)
 RISING, FORCED = np.radians([10.0, 15.0, 20.0, 25.0]), np.radians([12.0, 8.8, 6.0, 3.3])
 
 
+@pytest.fixture(autouse=True)
+def _fine_figures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lines of a few pixels, whose colours can be counted."""
+    monkeypatch.setattr(style, "DPI", 300)
+
+
 def position(name: str, directory: Path) -> Path:
     return (IMAGES if "SOFTGRASP_WRITE_DOCS" in os.environ else directory) / name
 
