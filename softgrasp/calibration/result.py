@@ -447,19 +447,19 @@ def load_calibration(directory: str | Path) -> CalibrationResult:
 def _stage_from(data: dict[str, Any], arrays: dict[str, Array]) -> StageResult:
     """Make a stage of its part of ``calibration.json`` and of its arrays."""
     name, parameters = data["name"], data["parameters"].values()
-    own = {key.removeprefix(f"{name}/"): value for key, value in arrays.items()
+    stored = {key.removeprefix(f"{name}/"): value for key, value in arrays.items()
            if key.startswith(f"{name}/")}  # fmt: skip
-    ends = np.cumsum(own["sizes"])[:-1].astype(int)
+    ends = np.cumsum(stored["sizes"])[:-1].astype(int)
     steps = zip(
-        np.split(own["positions"], ends), np.split(own["fitness"], ends), own["best"].tolist(),
-        own["evaluations"].tolist(), strict=True,
+        np.split(stored["positions"], ends), np.split(stored["fitness"], ends), stored["best"].tolist(),
+        stored["evaluations"].tolist(), strict=True,
     )  # fmt: skip
     unit = next(key for key in data if key.startswith("residual_rms_")).removeprefix(
         "residual_rms_"
     )
     held_out = data["held_out"]
     bounds = np.array([one["bounds"] for one in parameters])
-    models = zip(data["models"], own["models"].tolist(), strict=True)
+    models = zip(data["models"], stored["models"].tolist(), strict=True)
     return StageResult(
         name=name,
         names=tuple(data["parameters"]),
@@ -469,12 +469,12 @@ def _stage_from(data: dict[str, Any], arrays: dict[str, Array]) -> StageResult:
         upper=bounds[:, 1],
         on_bound=tuple(key for key, one in data["parameters"].items() if one["on_bound"]),
         uncertainty=Uncertainty(
-            errors=own["errors"],
-            relative=own["relative"],
+            errors=stored["errors"],
+            relative=stored["relative"],
             correlation=np.array(data["correlation"]),
-            determined=_combinations(data["determined"], own["determined"]),
-            undetermined=_combinations(data["undetermined"], own["undetermined"]),
-            noise=float(own["noise"]),
+            determined=_combinations(data["determined"], stored["determined"]),
+            undetermined=_combinations(data["undetermined"], stored["undetermined"]),
+            noise=float(stored["noise"]),
         ),
         sum_sentence=data["sum"] or "",
         residual=data[f"{RESIDUAL}{unit}"],
@@ -485,9 +485,9 @@ def _stage_from(data: dict[str, Any], arrays: dict[str, Array]) -> StageResult:
         simulated=np.array([one["simulated"] for one in data["measurements"]]),
         held_out_labels=tuple(one["what"] for one in held_out),
         held_out_measured=np.array([one["measured"] for one in held_out]),
-        held_out_simulated=own["held_out"],
-        held_out_residual=float(own["held_out_residual"]),
-        history=tuple(Step(*step) for step in steps) if own["sizes"].size else (),
+        held_out_simulated=stored["held_out"],
+        held_out_residual=float(stored["held_out_residual"]),
+        history=tuple(Step(*step) for step in steps) if stored["sizes"].size else (),
         evaluations=data["evaluations"],
         models=tuple(StageModel(one["model"], one["parameters"], *rest) for one, rest in models),
     )
