@@ -192,7 +192,7 @@ def _print_summary(
     else:
         terminal.put(f"plan      {summary(planned, best)}")
         rows = dict(plan_rows(planned))
-        terminal.put(f"ends      {rows['Ends']}; pulled back: {rows['Pulled back']}")
+        terminal.put(f"outcomes  {rows['Outcomes']}; pulled back: {rows['Pulled back']}")
         if planned.ranked:
             terminal.put_table(*ranked_rows(planned, best, SHOWN))
         terminal.put_files(files)

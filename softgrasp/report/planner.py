@@ -31,6 +31,7 @@ from softgrasp.report.grasp_report import (
     templates,
     write_report,
 )
+from softgrasp.report.sweep_measures import MEASURES
 from softgrasp.sim.result import GraspResult
 from softgrasp.sim.simulate import simulate
 from softgrasp.sweeps.planner import POSE_COLUMNS, PlannedGrasps, largest_is_best
@@ -220,7 +221,7 @@ def draw_directions(planned: PlannedGrasps, path: Path) -> Path:
             _number_best(axes, points, on_side, len(planned.best_rows))
         if planned.ranked:
             bar = figure.colorbar(dots, cax=figure.add_axes((0.925, 0.17, 0.015, 0.66)))
-            bar.set_label(planned.plan.rank_by, fontsize=8)
+            bar.set_label(rank_name(planned), fontsize=8)
             bar.outline.set_visible(False)
         style.legend(figure, _keys(table), columns=6)
     return path
@@ -329,7 +330,7 @@ def _over_drift(axes: Axes, planned: PlannedGrasps, score: Array) -> None:
     )
     axes.scatter(moved[:best], score[:best], s=80, facecolors="none", edgecolors=style.LOST)
     axes.set_xlabel(f"{drift.name} [mm]")
-    axes.set_ylabel(planned.plan.rank_by)
+    axes.set_ylabel(rank_name(planned))
     axes.set_title("all ranked grasps")
     whole = np.unique(contacts[ranked].astype(int)).tolist()
     bar = axes.get_figure().colorbar(dots, ax=axes, fraction=0.05, pad=0.03, ticks=whole)  # type: ignore[union-attr]
@@ -341,9 +342,15 @@ def _over_rank(axes: Axes, planned: PlannedGrasps, score: Array) -> None:
     axes.plot(ranks, score, color=style.POSITION)
     axes.scatter(ranks[:best], score[:best], s=40, color=style.LOST, zorder=3)
     axes.set_xlabel("rank")
-    axes.set_ylabel(planned.plan.rank_by)
+    axes.set_ylabel(rank_name(planned))
     axes.set_xlim(0, len(score) + 1)
     axes.set_title("score by rank")
+
+
+def rank_name(planned: PlannedGrasps) -> str:
+    """Name of the measure of the ranking; that of its column where it has no other."""
+    column = planned.plan.rank_by
+    return next((m.name for m in MEASURES if m.column == column and m.unit == "–"), column)
 
 
 def correlation_verdict(planned: PlannedGrasps) -> str:
@@ -352,7 +359,7 @@ def correlation_verdict(planned: PlannedGrasps) -> str:
     score, moved = _numbers(planned.table, "score"), _numbers(planned.table, drift.column)
     both = np.isfinite(score) & np.isfinite(moved)
     if both.sum() < MIN_COUNT or np.ptp(score[both]) == 0.0 or np.ptp(moved[both]) == 0.0:
-        return f"Too few data to compare {planned.plan.rank_by} with the {drift.name}."
+        return f"Too few data to compare the {rank_name(planned)} with the {drift.name}."
     correlation = spearmanr(score[both], moved[both])
     rho, chance = float(correlation.statistic), float(correlation.pvalue)
     how = (
@@ -362,7 +369,7 @@ def correlation_verdict(planned: PlannedGrasps) -> str:
     )
     odds = "p < 0.001" if chance < 1e-3 else f"p = {chance:.2g}"
     return (
-        f"Over {int(both.sum())} grasps {planned.plan.rank_by} {how} the {drift.name} "
+        f"Over {int(both.sum())} grasps the {rank_name(planned)} {how} the {drift.name} "
         f"(Spearman ρ = {signed(rho, 2)}, {odds})."
     )
 
@@ -392,7 +399,7 @@ def summary(planned: PlannedGrasps, best: Sequence[Best]) -> str:
     if planned.ranked:
         first = table.iloc[0]
         text += (
-            f"; the best by {plan.rank_by} is candidate {int(first['row'])} with "
+            f"; the best by {rank_name(planned)} is candidate {int(first['row'])} with "
             f"{float(first['score']):.4g}"
         )
     tested = [one.result for one in best if one.result.held is not None]

@@ -42,8 +42,8 @@ REPORT, IMAGE, VIDEO, PRESSURE, TIPS, TIMING = (
 )  # fmt: skip
 MAX_EVENTS = 200
 """Largest number of events in the report; all are in the record."""
-HEIGHT = 3.0
-MARGINS, GAPS = (0.75, 0.2, 0.5, 0.5), (0.7, 0.4)
+HEIGHT = 2.8
+MARGINS, GAPS = (0.75, 0.2, 0.5, 0.3), (0.7, 0.4)
 SHORTEST = 0.01
 """Smallest time on a logarithmic axis [ms]."""
 TABLE, ANGLES, FIT, FIGURE, CURVES, ACCURACY_REPORT = (

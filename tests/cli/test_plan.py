@@ -49,7 +49,7 @@ def test_the_report_has_verdicts_and_images(made: Path) -> None:
     assert ("Of the best 1, 1 passed" if best.held else "Of the best 1, 0 passed") in page
     assert 'href="top-1/report.html"' in page
     assert "over the sphere: mean resultant length" in page
-    assert "Too few data to compare quality_min_singular with the displacement" in page
+    assert "Too few data to compare the smallest singular value of G with the displacement" in page
 
 
 def test_the_best_is_what_the_table_reports_with_the_test_behind_it(made: Path) -> None:

@@ -74,8 +74,8 @@ def test_the_lower_half_is_seen_from_below() -> None:
 def test_the_sentences_agree_with_the_numbers(mixed: PlannedGrasps) -> None:
     message = correlation_verdict(mixed)
     assert (
-        "Over 9 grasps quality_min_singular decreases with the displacement by the closure"
-        in message
+        "Over 9 grasps the smallest singular value of G decreases with the displacement by the "
+        "closure" in message
     )
     assert "ρ = −1.00, p < 0.001" in message
     assert "Directions are uniform over the sphere" in evenness_verdict(mixed)
@@ -84,7 +84,7 @@ def test_the_sentences_agree_with_the_numbers(mixed: PlannedGrasps) -> None:
     assert "Too few data to compare" in correlation_verdict(planned(["EJECTED"], [None]))
     assert summary(mixed, ()) == (
         "9 of 12 hand poses ended with the hand closed on the object; the best by "
-        "quality_min_singular is candidate 0 with 2."
+        "smallest singular value of G is candidate 0 with 2."
     )
     assert dict(plan_rows(mixed))["Outcomes"] == "9 CLOSED, 1 EJECTED, 1 NO_CONTACT, 1 FAILED"
 

@@ -288,6 +288,8 @@ def test_accuracy_with_images_and_page(run: Run, tmp_path: Path) -> None:
     ran = run("twin", "accuracy", "--quick", "--step-kpa", "30", "--out", "a")
     assert ran.code == 0, ran.err
     assert files_in(tmp_path / "a") == sorted(WRITTEN)
+    text = (tmp_path / "a" / "accuracy.csv").read_text("utf-8")
+    assert "SIMULATED" in text.splitlines()[0]  # not replaced by the numbers of a figure
     page = (tmp_path / "a" / "report.html").read_text("utf-8")
     assert page.count('<img src="data:image/') == 2
     assert "simulated, not measured" in page
