@@ -451,8 +451,8 @@ def _stage_from(data: dict[str, Any], arrays: dict[str, Array]) -> StageResult:
            if key.startswith(f"{name}/")}  # fmt: skip
     ends = np.cumsum(stored["sizes"])[:-1].astype(int)
     steps = zip(
-        np.split(stored["positions"], ends), np.split(stored["fitness"], ends), stored["best"].tolist(),
-        stored["evaluations"].tolist(), strict=True,
+        np.split(stored["positions"], ends), np.split(stored["fitness"], ends),
+        stored["best"].tolist(), stored["evaluations"].tolist(), strict=True,
     )  # fmt: skip
     unit = next(key for key in data if key.startswith("residual_rms_")).removeprefix(
         "residual_rms_"
