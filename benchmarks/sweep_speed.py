@@ -1,14 +1,16 @@
-"""What a sweep costs over its physics: grasps side by side, five densities, bookkeeping.
+"""What a sweep costs over its physics: grasps side by side, five densities, bookkeeping, its page.
 
 The raw engine repeats every grasp from its recorded controls, without a controller, by open-loop
 ``Batch.rollout`` on one thread, in turns with the ways that are measured.
 
     python benchmarks/sweep_speed.py [GRASPS]
+    python benchmarks/sweep_speed.py page
 """
 
 from __future__ import annotations
 
 import resource
+import subprocess
 import sys
 import tempfile
 import time
@@ -35,6 +37,13 @@ from softgrasp.sweeps.table import table_of, write_tables
 GRASPS, SIDE_BY_SIDE = 1024, 64
 DENSITIES = (160.0, 700.0, 2300.0, 7860.0, 19250.0)
 ROWS = 10_000
+PAGE_SWEEP = (
+    *("sweep", "four_finger", "sphere", "--hold", "--workers", "2"),
+    *("--vary", "object.density=200:3000:5", "--vary", "contact.friction=0.3:0.9:6"),
+    *("--vary", "object.radius=0.024:0.030:4"),
+)
+"""Command of 120 grasps."""
+PAGE_ROUNDS, PAGE_BUDGET = 3, 0.1
 
 
 def lines(grasps: int = GRASPS) -> Iterator[Line]:
@@ -43,6 +52,49 @@ def lines(grasps: int = GRASPS) -> Iterator[Line]:
     yield from many_grasps(grasps)
     yield from five_densities()
     yield from bookkeeping()
+    yield from page_share()
+
+
+def page_share(rounds: int = PAGE_ROUNDS) -> Iterator[Line]:
+    """Share of the HTML page in the wall time of ``softgrasp sweep`` with two workers.
+
+    The command runs with and without its page, in turns; the shortest of each counts, because other
+    processes of the machine only add to it.
+    """
+    taken: dict[str, list[float]] = {"--report": [], "--no-report": []}
+    processor: dict[str, list[float]] = {"--report": [], "--no-report": []}
+    after = []
+    for _ in range(rounds):
+        for option, walls in taken.items():
+            with tempfile.TemporaryDirectory() as directory:
+                words = [*PAGE_SWEEP, *(["--no-report"] if option == "--no-report" else [])]
+                begin, used = time.perf_counter(), children_seconds()
+                subprocess.run(
+                    [sys.executable, "-W", "ignore", "-m", "softgrasp", *words, "--out", directory],
+                    check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                )  # fmt: skip
+                walls.append(time.perf_counter() - begin)
+                processor[option].append(children_seconds() - used)
+                page = Path(directory, "report.html")
+                if page.exists():
+                    table = Path(directory, "sweep.parquet").stat().st_mtime
+                    after.append(page.stat().st_mtime - table)
+    whole, bare = (min(walls) for walls in taken.values())
+    cost, bare_cost = (min(seconds) for seconds in processor.values())
+    share = max(whole - bare, 0.0) / whole
+    verdict = "within" if share <= PAGE_BUDGET else "over"
+    yield Line("120 grasps with two workers, from command to page [s]", f"{whole:.1f}")
+    yield Line("the same from command to table [s]", f"{bare:.1f}")
+    yield Line("from table to page [s]", f"{min(after):.2f}")
+    yield Line("share of the page in the time of all processors", f"{1 - bare_cost / cost:.0%}")
+    budget = f"at most {PAGE_BUDGET:.0%}"
+    yield Line("share of the page in the wall time", f"{share:.0%}, {verdict} the budget", budget)
+
+
+def children_seconds() -> float:
+    """Time of all processors that finished child processes have used [s]."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def plan_of(grasps: int) -> sg.description.SweepPlan:
@@ -208,4 +260,5 @@ def bookkeeping() -> Iterator[Line]:
 
 if __name__ == "__main__":
     print(machine())
-    show(lines(int(sys.argv[1]) if len(sys.argv) > 1 else GRASPS))
+    words = sys.argv[1:]
+    show(page_share() if words == ["page"] else lines(*map(int, words)))

@@ -676,7 +676,7 @@ def final_images(
     *,
     renderer: str = "auto",
     one_viewpoint: bool = True,
-    size: tuple[int, int] = SIZE,
+    size: tuple[int, int] | None = None,
 ) -> list[Image]:
     """Render the images of ``final_poses``; for the arguments see there.
 
@@ -684,11 +684,12 @@ def final_images(
         results: The runs.
         renderer: As there.
         one_viewpoint: As there.
-        size: Width and height of an image [px].
+        size: Width and height of an image [px]; by default ``SIZE``.
 
     Raises:
         BackendUnavailable: The requested renderer is not available.
     """
+    size = size or SIZE
     playbacks = [Playback(result) for result in results]
     groups = [playbacks] if one_viewpoint else [[playback] for playback in playbacks]
     cameras = [framing(group, size, only_ends=True) for group in groups]

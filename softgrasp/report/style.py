@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 DPI = 300
 WIDTH = 10.0
 """Width of a figure [in]."""
+LETTER = 0.06
+"""Width of a letter of a footnote [in]."""
 
 INK, MUTED, RULE = "#1f2933", "#66727f", "#d5dbe1"
 ESTABLISHED, LATER, EDGE = "#9fd2cf", "#d7ecea", "#2a9d98"
@@ -208,6 +211,14 @@ def edge_labels(figure: Figure, *, x: str = "time [s]", y: str = "") -> None:
     width, height = figure.get_size_inches().tolist()
     figure.text(0.5, 0.08 / height, x, ha="center", va="bottom")
     figure.text(0.08 / width, 0.5, y, ha="left", va="center", rotation="vertical")
+
+
+def footnote(figure: Figure, text: str) -> None:
+    """Write a note below the panels of a figure."""
+    width, height = figure.get_size_inches().tolist()
+    letters = int(width / LETTER)
+    figure.text(0.55 / width, 0.06 / height, fill(text, letters), fontsize=7.5, color=INK,
+                va="bottom")  # fmt: skip
 
 
 def annotate(axes: Axes, text: str) -> None:

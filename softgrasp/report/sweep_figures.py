@@ -60,8 +60,6 @@ DECADES = 30.0
 """Axes that span more than this factor are logarithmic."""
 KEY_WIDTH, KEY_HEIGHT = 135, 0.17
 """Characters in a row of a legend, and the height of a further row [in]."""
-FOOTNOTE_WIDTH = 170
-"""Characters in a line of a footnote."""
 LETTER = 0.075
 """Width of a character of a tick label [in]."""
 
@@ -98,7 +96,7 @@ def draw_lines(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
             panel.set_title(measure.label)
             fit_ticks(panel, table, axes[0], _width(figure, panel))
         _label_bottom(panels, across)
-        _footnote(figure, averaging(plan, table, len(series)))
+        style.footnote(figure, averaging(plan, table, len(series)))
         handles = _handles(figure)
         if handles or lost(table).any():
             handles += _lost_key(table)
@@ -137,13 +135,6 @@ def _label_bottom(panels: Sequence[Axes], label: str) -> None:
             panel.tick_params(labelbottom=False)
         else:
             panel.set_xlabel(label)
-
-
-def _footnote(figure: Figure, text: str) -> None:
-    """Write over what a figure averages below its panels."""
-    width, height = figure.get_size_inches().tolist()
-    figure.text(0.7 / width, 0.06 / height, fill(text, FOOTNOTE_WIDTH), fontsize=7.5,
-                color=style.MUTED, va="bottom")  # fmt: skip
 
 
 def _key(plan: SweepPlan, axis: Axis, level: Level) -> str:
@@ -252,7 +243,7 @@ def draw_heat_maps(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
                 panel.set_ylabel(labels[1])
             figure.colorbar(image, ax=panel, fraction=0.05, pad=0.03, format=compact)
         _label_bottom(panels, labels[0])
-        _footnote(figure, averaging(plan, table, len(along)))
+        style.footnote(figure, averaging(plan, table, len(along)))
     return path
 
 
@@ -308,7 +299,7 @@ def draw_scatter(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
                 bar = figure.colorbar(dots, ax=panel, fraction=0.05, pad=0.03, format=compact)
                 bar.set_label(labels[1], fontsize=7)
         _label_bottom(panels, labels[0])
-        _footnote(figure, _not_shown(axes, shown=1 + (color is not None)))
+        style.footnote(figure, _not_shown(axes, shown=1 + (color is not None)))
     return path
 
 

@@ -285,6 +285,9 @@ def overlay_objects(
 ) -> Path:
     """Draw the object motion of several runs in one figure.
 
+    Components in which no object moves by ``MIN_OBJECT_SPAN`` are a line of text; the table has
+    all.
+
     Args:
         results: The runs.
         labels: Names of the runs.
@@ -298,25 +301,39 @@ def overlay_objects(
     series = [(r.time, np.hstack([displacement_mm(r), rotation_deg(r)])) for r in results]
     columns = max(KEY_LETTERS // (max(map(len, labels)) + 8), 1)
     keys = KEY_HEIGHT * (-(-len(labels) // columns) - 1)
-    with style.figure(path, 4.6 + keys, dpi=dpi) as (figure, table):
+    moving = [k for k in range(len(titles)) if max(map(_span, (v[:, k] for _, v in series)))
+              >= MIN_OBJECT_SPAN] or [0, 1, 2]  # fmt: skip
+    still = [title for k, title in enumerate(titles) if k not in moving]
+    across = min(len(moving), 3)
+    rows = -(-len(moving) // across)
+    latest = max((times for times, _ in series), key=lambda times: times[-1])
+    with style.figure(path, 1.3 + 1.65 * rows + keys, dpi=dpi) as (figure, table):
         for (times, values), label in zip(series, labels, strict=True):
             columns_of_run = zip((f"{label}: {title}" for title in titles), values.T, strict=True)
             table.add(sampled({TIME: times, **dict(columns_of_run)}))
-        grid = style.panels(figure, 2, 3, margins=(0.55, 0.1, 0.5, 0.6 + keys), gaps=(0.55, 0.3))
-        for column, title in enumerate(titles):
-            axes = figure.add_subplot(grid[column])
+        margins = (0.55, 0.1, 0.7, 0.6 + keys)
+        grid = style.panels(figure, rows, across, margins=margins, gaps=(0.55, 0.3))
+        for index, column in enumerate(moving):
+            axes = figure.add_subplot(grid[index])
             lines = [
                 axes.plot(*thinned(times, values[:, column]), color=color, label=label)[0]
                 for (times, values), label, color in zip(series, labels, cycle(style.SERIES))
             ]
-            axes.set_title(title)
-            axes.tick_params(labelbottom=column >= len(TRANSLATIONS))
-            style.time_limits(axes, max((times for times, _ in series), key=lambda t: t[-1]))
+            axes.set_title(titles[column])
+            axes.tick_params(labelbottom=index + across >= len(moving))
+            style.time_limits(axes, latest)
             _fit_to_grasps(axes, results, [values[:, column] for _, values in series])
             style.set_min_span(axes, MIN_OBJECT_SPAN)
-        style.edge_labels(figure)
+        style.edge_labels(figure, above=0.16)
+        if still:
+            text = f"Below {MIN_OBJECT_SPAN:g} in all runs: {', '.join(still)}."
+            style.footnote(figure, text)
         style.legend(figure, lines, columns=columns)
     return Path(path)
+
+
+def _span(values: Array) -> float:
+    return float(np.ptp(values))
 
 
 def _fit_to_grasps(axes: Axes, results: Sequence[GraspResult], values: Sequence[Array]) -> None:

@@ -272,6 +272,28 @@ def test_runs_are_compared(held: sg.GraspResult, no_contact: sg.GraspResult, tmp
     assert imageio.imread(poses).shape[1] == 2 * (146 + 12) + 12
 
 
+def test_only_components_that_move_are_drawn(
+    held: sg.GraspResult, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    notes: list[str] = []
+    monkeypatch.setattr(style, "footnote", lambda figure, text: notes.append(
+        f"{', '.join(axes.get_title(loc='left') for axes in figure.axes)}; {text}"))  # fmt: skip
+    moves = np.zeros((len(held.time), 6))
+    moves[:, 2] = np.linspace(0.0, 5.0, len(held.time))
+    monkeypatch.setattr(time_series, "displacement_mm", lambda result: moves[:, :3])
+    monkeypatch.setattr(time_series, "rotation_deg", lambda result: moves[:, 3:])
+    path = overlay_objects([held], ["a"], tmp_path / "a.png")
+    moves[:, 2] = 0.0
+    overlay_objects([held], ["a"], tmp_path / "b.png")
+    titles = [heading.removeprefix("a: ") for heading in path.with_suffix(".csv").read_text(
+        "utf-8").splitlines()[0].split(",")[1:]]  # fmt: skip
+    assert len(titles) == 6  # the table has all
+    assert notes == [
+        f"{titles[2]}; Below 0.1 in all runs: {', '.join(titles[:2] + titles[3:])}.",
+        f"{', '.join(titles[:3])}; Below 0.1 in all runs: {', '.join(titles[3:])}.",
+    ]
+
+
 def test_a_figure_that_fails_leaves_no_file(
     held: sg.GraspResult, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

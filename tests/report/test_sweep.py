@@ -214,13 +214,13 @@ def test_figures_name_what_they_average(
     draw: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     notes: list[str] = []
-    kept = sweep_figures._footnote
+    kept = style.footnote
 
     def footnote(figure: Any, text: str) -> None:
         kept(figure, text)
         notes.append(" ".join(one.get_text() for one in figure.texts))
 
-    monkeypatch.setattr(sweep_figures, "_footnote", footnote)
+    monkeypatch.setattr(style, "footnote", footnote)
     draw(plan(), table(), tmp_path / "a.png")
     one, two = table(**{"object.radius": [0.02] * 6}), table(**{"object.radius": [0.03] * 6})
     both = pd.concat([one, two], ignore_index=True)
