@@ -206,10 +206,10 @@ def legend(figure: Figure, handles: Sequence[Artist] = (), columns: int = 6) -> 
     )
 
 
-def edge_labels(figure: Figure, *, x: str = "time [s]", y: str = "") -> None:
-    """Label the axes that all panels share."""
+def edge_labels(figure: Figure, *, x: str = "time [s]", y: str = "", above: float = 0.0) -> None:
+    """Label the axes that all panels share; ``above`` raises the x label over a footnote [in]."""
     width, height = figure.get_size_inches().tolist()
-    figure.text(0.5, 0.08 / height, x, ha="center", va="bottom")
+    figure.text(0.5, (0.08 + above) / height, x, ha="center", va="bottom")
     figure.text(0.08 / width, 0.5, y, ha="left", va="center", rotation="vertical")
 
 
