@@ -174,8 +174,13 @@ class ReferenceEngine:
         return f"scipy {scipy.__version__}"
 
     def require_supported(self, scene: GraspScene) -> None:
-        """Refuse a scene with features that the engine lacks; see the function of this name."""
+        """Refuse a scene with features that the engine lacks.
+
+        Raises:
+            BuildError: There is one; names it.
+        """
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the run gives them
             built = build(scene)
         require_supported(built)
+        pairs_of_scene(built, ReferenceSettings().stick_speed)

@@ -14,6 +14,7 @@ from softgrasp.errors import BuildError
 from softgrasp.model.scene import build
 from softgrasp.sim.result import GraspStatus
 from softgrasp.sim.result_builder import result_of
+from softgrasp.sim.simulate import external_engine
 
 
 def scene(obj: str = "sphere", **fields: Any) -> sg.GraspScene:
@@ -24,7 +25,7 @@ def scene(obj: str = "sphere", **fields: Any) -> sg.GraspScene:
 @pytest.fixture(scope="module")
 def held() -> ReferenceRun:
     """A short hold of a ball between four finger tips."""
-    success = sg.SuccessCriterion(ramp_time=0.1, hold_time=0.1)
+    success = sg.SuccessCriterion(ramp_time=0.05, hold_time=0.05)
     run = ReferenceRun(build(scene(success=success)))
     run.run()
     return run
@@ -132,4 +133,19 @@ def test_what_is_missing_is_refused_in_a_sentence(change, sentence):
         warnings.simplefilter("ignore")
         with pytest.raises(BuildError) as refused:
             run_reference(change())
+        assert str(refused.value) == sentence
+        with pytest.raises(BuildError) as refused:
+            external_engine("reference").require_supported(change())
     assert str(refused.value) == sentence
+
+
+@pytest.mark.slow
+def test_a_comparison_of_engines_runs_it():
+    quick = sg.comparison.crosscheck(scene(), ("reference", "mujoco"), quick=True)
+    assert quick.finding("contacts").passed
+    assert quick.engines["reference"].version.startswith("scipy ")
+    assert "CFM of the world" not in quick.engines["reference"].parameters
+    whole = sg.comparison.runs.run_grasps(
+        scene(), ("reference",), quick=True, update=lambda *_: None
+    )
+    assert list(whole.finer["reference"]) == [1e-3]
