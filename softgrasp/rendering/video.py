@@ -221,6 +221,7 @@ def render_key_frames(
     renderer: str = "auto",
     size: tuple[int, int] = SIZE,
     camera: Camera | None = None,
+    playback: Playback | None = None,
 ) -> list[Image]:
     """Render a finished run at given times with one camera.
 
@@ -230,6 +231,7 @@ def render_key_frames(
         renderer: ``auto``, ``gl`` or ``raycast``.
         size: Width and height [px].
         camera: The camera; automatic if None.
+        playback: The run with its compiled model, where there is one already.
 
     Returns:
         One image (height, width, 3) per time.
@@ -237,7 +239,7 @@ def render_key_frames(
     Raises:
         BackendUnavailable: The requested renderer is not available.
     """
-    playback = Playback(result)
+    playback = playback or Playback(result)
     with open_renderer(playback.model, *size, renderer) as drawer:
         camera = camera or framing([playback], size)
         at = np.array(times, dtype=float)

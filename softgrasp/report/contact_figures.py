@@ -697,9 +697,14 @@ def final_images(
         cameras *= len(results)
     return [
         render_key_frames(
-            result, result.time[-1:].tolist(), renderer=renderer, size=size, camera=camera
+            result,
+            result.time[-1:].tolist(),
+            renderer=renderer,
+            size=size,
+            camera=camera,
+            playback=playback,
         )[0]
-        for result, camera in zip(results, cameras, strict=True)
+        for result, camera, playback in zip(results, cameras, playbacks, strict=True)
     ]
 
 
