@@ -131,7 +131,7 @@ def test_every_command_line_is_understood(
                      "--out", "out/demo"]) == 0  # fmt: skip
     if words[0] == "check" and words[1].endswith(".wbt"):
         assert main(["convert", "soft_gripper", words[1]]) == 0
-    if words[0] in SLOW_VERBS or "--video" in words:
+    if words[0] in SLOW_VERBS or "--video" in words or "out/plan" in words:
         assert main([*words, "--help"]) == 0
     elif words[0] == "sweep":
         # the plan is made, and nothing is simulated

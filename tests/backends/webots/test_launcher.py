@@ -244,6 +244,7 @@ def test_ctrl_c_ends_everything(
         monkeypatch.setattr(time, "sleep", pause)
     with pytest.raises(KeyboardInterrupt):
         run("stubborn(); time.sleep(600)")
+    monkeypatch.undo()  # is_dead sleeps
     assert is_dead(tmp_path / "stubborn.pid")
 
 
