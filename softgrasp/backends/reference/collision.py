@@ -528,7 +528,7 @@ def _two_faces(index: int, one: Geoms, two: Geoms, face: int, away: Array, order
 def _inverse(matrix: Array) -> Array:
     """Return the inverse of a matrix (2, 2); faster than ``np.linalg.inv``."""
     (a, b), (c, d) = matrix.tolist()
-    return np.array([[d, -b], [-c, a]]) / (a * d - b * c)
+    return np.asarray(np.array([[d, -b], [-c, a]]) / (a * d - b * c))
 
 
 def _polygon(size: Array, centre: Array, edges: Array) -> Array:
@@ -542,7 +542,7 @@ def _polygon(size: Array, centre: Array, edges: Array) -> Array:
     crossings = _crossings(one, two)
     corners = np.concatenate([two[in_one], one[in_two], crossings])
     close = np.abs(corners[:, None] - corners[None]).max(axis=2) <= SAME
-    return corners[~np.tril(close, -1).any(axis=1)]
+    return np.asarray(corners[~np.tril(close, -1).any(axis=1)])
 
 
 def _crossings(one: Array, two: Array) -> Array:
