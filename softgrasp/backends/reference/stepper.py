@@ -18,6 +18,9 @@ from softgrasp.sim.contacts import ContactPoint, ContactReader, OtherPoint
 from softgrasp.sim.control_state import ClosureLayout, ClosureState, Recording
 from softgrasp.sim.stepper import MujocoStepper, TargetBacktracking
 
+PLAN_SAMPLES = 16
+"""Control samples between two checks for Ctrl-C: about a third of a second of computing."""
+
 
 class _Row(NamedTuple):
     """A contact point with the later one of two bodies as the second one."""
@@ -145,6 +148,8 @@ class ReferenceStepper(MujocoStepper):
         """
         super().__init__(dynamics.model, dynamics.data, layout, state, recording)
         self._dynamics, self._reader = dynamics, reader
+        self.max_samples = PLAN_SAMPLES
+        self._replan()
         dynamics.start()
 
     def run_chunk(self, plan: Array) -> int:

@@ -35,6 +35,7 @@ def rig(
     bodies: str,
     contact: Material,
     gravity: Sequence[float] = (0.0, 0.0, -GRAVITY),
+    prescribed: Sequence[int] = (),
     **settings: Any,
 ) -> ContactDynamics:
     """Bodies of an MJCF worldbody, all of whose geoms can touch those of other bodies."""
@@ -50,7 +51,8 @@ def rig(
     ]
     laws = Material(*(np.repeat(column, len(geoms)) for column in contact))
     pairs = GeomPairs(model, np.array(geoms), laws)
-    dynamics = ContactDynamics(model, data, pairs, ReferenceSettings(**settings))
+    moved = np.array(prescribed, dtype=np.int64)
+    dynamics = ContactDynamics(model, data, pairs, ReferenceSettings(**settings), moved)
     dynamics.start()
     return dynamics
 

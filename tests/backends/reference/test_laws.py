@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import math
 
+import mujoco
 import numpy as np
 import pytest
 
 from softgrasp.backends.reference.contact_law import coefficient
+from softgrasp.backends.reference.dynamics import ContactDynamics
+from softgrasp.backends.reference.pairs import GeomPairs
+from softgrasp.backends.reference.settings import ReferenceSettings
 from tests.backends.reference.rigs import (
     FLOOR,
     GRAVITY,
@@ -215,3 +219,42 @@ def test_a_rotated_scene_moves_alike():
     other_place, other_spin = moved((0.5, 0.1, -0.7, 0.5))
     assert other_place == pytest.approx(place, abs=1e-6)
     assert other_spin == pytest.approx(spin, abs=1e-3)
+
+
+# Joints
+
+
+def test_a_motor_presses_a_joint_into_its_limit():
+    """At rest the limit gives by the moment over inertia times the square of its rate."""
+    model = mujoco.MjModel.from_xml_string(
+        """<mujoco><option gravity="0 0 0"/><worldbody><body>
+        <joint name="hinge" axis="0 1 0" range="-30 60" limited="true"/>
+        <geom type="capsule" size="0.01" fromto="0 0 0 0.1 0 0" mass="0.1"/>
+        </body></worldbody>
+        <actuator><motor joint="hinge" ctrlrange="-1 1"/></actuator></mujoco>"""
+    )
+    data = mujoco.MjData(model)
+    pairs = GeomPairs(model, np.zeros((0, 2), dtype=int), law())
+    dynamics = ContactDynamics(model, data, pairs, ReferenceSettings())
+    dynamics.start()
+    inertia = np.zeros((1, 1))
+    mujoco.mj_fullM(model, data, inertia)
+    for moment, limit in ((0.2, math.pi / 3.0), (-0.1, -math.pi / 6.0)):
+        data.ctrl[0] = moment
+        for _ in range(30):
+            dynamics.advance(5e-3)
+        given = moment / (1e6 * inertia[0, 0])
+        assert data.qpos[0] - limit == pytest.approx(given, rel=1e-2)
+
+
+def test_a_prescribed_joint_follows_its_motion_and_throws_what_lies_on_it():
+    """A slider that rises with a constant speed throws a ball off as a bounce does."""
+    slider = '<body><joint type="slide" axis="0 0 1"/><geom type="box" size="0.1 0.1 0.01"/></body>'
+    ball = free(BALL, "0 0 0.04", mass=0.9)
+    dynamics = rig(slider + ball, law(), NO_GRAVITY, prescribed=[0])
+    for _ in range(30):
+        dynamics.advance(1e-3, np.array([0.1]))
+    expected = Bounce(0.9, 1e5, 300.0, 0.1)
+    assert dynamics.data.qpos[0] == pytest.approx(0.003, rel=1e-9)
+    thrown_off = 0.1 * (1.0 + expected.restitution)
+    assert dynamics.data.qvel[3] == pytest.approx(thrown_off, rel=1e-3)
