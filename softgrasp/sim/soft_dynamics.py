@@ -346,7 +346,8 @@ def _simulated(
     samples: int,
 ) -> tuple[Array, Engine]:
     if backend not in RELEASES:
-        raise BackendUnavailable(f"no backend '{backend}'; {did_you_mean(backend, RELEASES)}")
+        hint = did_you_mean(backend, RELEASES)
+        raise BackendUnavailable(f"no backend '{backend}' for releases; {hint}")
     angles: Array = load(RELEASES[backend])(
         finger, start, backend, timestep, sample_period, samples
     )

@@ -50,7 +50,7 @@ from softgrasp.errors import (
     SimulationError,
     did_you_mean,
 )
-from softgrasp.extensions import ENGINES, load
+from softgrasp.extensions import ENGINES, RELEASES, load
 from softgrasp.mechanics.transforms import Array, transform
 from softgrasp.model import names
 from softgrasp.model.object import PLANAR_JOINTS
@@ -101,8 +101,9 @@ def imported_release(
         DivergedError: The finger has diverged.
         SimulationError: The engine has failed.
     """
-    if backend not in ENGINES:
-        raise BackendUnavailable(f"no backend '{backend}'; {did_you_mean(backend, ENGINES)}")
+    if backend not in RELEASES:
+        hint = did_you_mean(backend, RELEASES)
+        raise BackendUnavailable(f"no backend '{backend}' for releases; {hint}")
     player: Player = load(ENGINES[backend])()
     world = finger_world(finger, start, timestep, (job_name(Path(WORLD_FILE)),))
     job = recording_job(world, sample_period, samples, -STANDARD_GRAVITY[2])
