@@ -36,20 +36,22 @@ class Solver(Description):
     """Contact solver of the engine; the defaults are measured (docs/contact.md)."""
 
     integrator: Literal["discrete", "implicitfast", "euler"] | None = None
-    """Default: ``discrete``; ``implicitfast`` for a hand with soft fingers or on a compliant
-    carrier, whose springs make the stiffness of contacts uncertain under ``discrete`` (decision
-    0010)."""
+    """Default: ``discrete``, whose step is implicit in the contact force, so that every contact is
+    stable (decision 0004); ``implicitfast`` on a compliant carrier, for whose tendons it is five
+    times faster."""
     cone: Literal["elliptic", "pyramidal"] = "elliptic"
-    impratio: Positive = 3e5
+    impratio: Positive = 4e5
     """Stiffness of friction over that of the normal direction [–]; creep decreases as
     1/impratio."""
-    friction_damping: Annotated[float, Field(gt=0, le=1, strict=True)] = 0.1
-    """Tangential damping over normal damping [–]. In MuJoCo sliding objects rise in proportion to
-    it; much lower values let heavy objects creep (decision 0006)."""
+    friction_rate: Positive | None = None
+    """Rate b at which a sticking contact loses slip speed [1/s]: it slips on by v/b, and one that
+    slides is lifted in proportion to b. Default: ``mechanics.friction_rate``, which balances the
+    two (decision 0006)."""
     contact_dimension: Literal[1, 3, 4, 6] = 4
     """1 frictionless, 3 sliding, 4 with torsion, 6 with rolling friction."""
-    impedance: Annotated[float, Field(gt=0, lt=1, strict=True)] = 0.5
-    """Constant constraint impedance d [–]."""
+    impedance: Annotated[float, Field(ge=1e-4, lt=1, strict=True)] | None = None
+    """Constant constraint impedance d [–]: a body in contact moves as if its mass were m/(1 − d).
+    Default: 0.001; 0.5 for ``implicitfast`` and ``euler``, which are less stable with less."""
     iterations: Count = 100
 
 
@@ -232,9 +234,13 @@ class GraspScene(Description):
     def integrator(self) -> str:
         """Integrator of the solver, with its default."""
         # a deformable object is stepped by 'discrete' alone
-        springs = bool(self.hand.soft_fingers) or isinstance(self.arm, HandCarrier)
-        soft = springs and self.object.elasticity is None
-        return self.solver.integrator or ("implicitfast" if soft else "discrete")
+        carried = isinstance(self.arm, HandCarrier) and self.object.elasticity is None
+        return self.solver.integrator or ("implicitfast" if carried else "discrete")
+
+    @property
+    def impedance(self) -> float:
+        """Constraint impedance d of the solver, with its default [–]."""
+        return self.solver.impedance or (0.001 if self.integrator == "discrete" else 0.5)
 
     @property
     def table(self) -> Table | None:

@@ -288,12 +288,6 @@ def _carrier_fits(scene: GraspScene) -> None:
             f"expected a rigid object for a hand on a {kind}, found a deformable one",
             *("object", "elasticity"),
         )
-    if scene.integrator != "implicitfast":
-        raise FieldError(
-            f"expected 'implicitfast' for a hand on a {kind}, whose springs make contacts "
-            f"uncertain under others, found '{scene.integrator}'",
-            *("solver", "integrator"),
-        )
 
 
 def _can_be_run(scene: GraspScene) -> None:

@@ -17,6 +17,9 @@ from numpy.typing import ArrayLike
 
 from softgrasp.mechanics.transforms import Array
 
+LEAST_FRICTION = 0.1
+"""Friction coefficient below which ``friction_rate`` does not grow [–]."""
+
 # From SI units to MuJoCo's reference acceleration.
 
 
@@ -39,6 +42,36 @@ def direct_solref(
     """
     inverse_mass = np.asarray(inverse_mass, dtype=float)
     return -np.stack([stiffness * inverse_mass, damping * inverse_mass], -1) * (1.0 - impedance)
+
+
+def explicit_damping(stiffness: float, damping: float, timestep: float) -> float:
+    """Compute the damping to set so that contacts of an implicit step are damped by D [N·s/m].
+
+    The ``discrete`` integrator takes the force at the end of the step, K·(δ − h·v) − D·v, and so
+    damps like D + h·K. What it adds is subtracted; half of D stays in any case.
+
+    Args:
+        stiffness: K [N/m].
+        damping: D [N·s/m].
+        timestep: h [s].
+    """
+    return max(damping - timestep * stiffness, 0.5 * damping)
+
+
+def friction_rate(stiffness: float, damping: float, friction: float, timestep: float) -> float:
+    """Compute the rate b at which a sticking contact loses slip speed, a_t = −b·v [1/s].
+
+    MuJoCo solves normal force and friction as one convex problem, in which a contact that slides
+    at v is lifted by (D/K)·h·µ·b·v, while one that sticks slips on by v/b. The sum of both lengths
+    is least at b = √(K/(µ·D·h)); 0.8 of it meets Coulomb's slip distances (decision 0006).
+
+    Args:
+        stiffness: K [N/m].
+        damping: D [N·s/m].
+        friction: µ [–].
+        timestep: h [s].
+    """
+    return 0.8 * math.sqrt(stiffness / (max(friction, LEAST_FRICTION) * damping * timestep))
 
 
 def implicit_inertia(timestep: float, stiffness: ArrayLike, damping: ArrayLike) -> Array:

@@ -15,17 +15,18 @@ import mujoco
 
 from softgrasp.description.contact import Contact
 from softgrasp.description.scene import GraspScene, Solver
-from softgrasp.mechanics.contact_stiffness import direct_solref, torsional_coefficient
+from softgrasp.mechanics.contact_stiffness import (
+    direct_solref,
+    explicit_damping,
+    friction_rate,
+    torsional_coefficient,
+)
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model import names
 from softgrasp.model.effective_mass import inverse_masses
 from softgrasp.model.names import OBJECT, PALM, is_around, is_object
 from softgrasp.model.shapes import TOUCHING_GROUPS
 
-HELD_IMPEDANCE = 1e-3
-"""Impedance d of a pair whose two sides are fixed or prescribed. The conversion assumes zero
-acceleration at rest; a prescribed side is not balanced by forces, which adds d/(1 − d) to the
-stiffness."""
 NODES = f"{OBJECT}_"
 """Prefix of the bodies of the nodes of a deformable object, which have no pairs."""
 RIGID = 1e-12
@@ -50,8 +51,6 @@ class ContactGroup(NamedTuple):
     pairs: list[Pair]
     requested: Contact
     """Contact as described."""
-    held: bool
-    """Whether both sides are fixed (prescribed joints, fixed object, surroundings)."""
     by_hand: bool = True
     """Whether one side is the hand, which moves while it closes."""
     switches: bool = False
@@ -66,15 +65,13 @@ def with_objects(scene: GraspScene, model: mujoco.MjModel) -> Iterator[ContactGr
 
     Two objects have the contact of the later one.
     """
-    held, bodies = scene.actuation == "prescribed", names.object_bodies(scene)
-    mounts = [scene.object_mount, *(placed.mount for placed in scene.objects)]
+    bodies = names.object_bodies(scene)
     for index, body in enumerate(bodies):
-        fixed = held and mounts[index] == "fixed"
-        yield ContactGroup(object_pairs(model, body), scene.contact_of(index), fixed, switches=True)
+        yield ContactGroup(object_pairs(model, body), scene.contact_of(index), switches=True)
     for (_, first), (later, second) in combinations(enumerate(bodies), 2):
         pairs = pairs_of_objects(model, first, second)
         contact = scene.contact_of(later)
-        yield ContactGroup(pairs, contact, held=False, by_hand=False, switches=True)
+        yield ContactGroup(pairs, contact, by_hand=False, switches=True)
 
 
 def with_surroundings(scene: GraspScene, model: mujoco.MjModel) -> Iterator[ContactGroup]:
@@ -82,14 +79,13 @@ def with_surroundings(scene: GraspScene, model: mujoco.MjModel) -> Iterator[Cont
 
     The contact is that of the surrounding body or, where it has none, that of the object.
     """
-    held = scene.actuation == "prescribed"
     for part, around in zip(scene.surroundings, names.surrounding_bodies(scene), strict=True):
         for index, body in enumerate(names.object_bodies(scene)):
             contact = part.contact or scene.contact_of(index)
             pairs = pairs_of_objects(model, body, around)
-            yield ContactGroup(pairs, contact, held=False, by_hand=False)
+            yield ContactGroup(pairs, contact, by_hand=False)
         hand = hand_pairs_around(model, around)
-        yield ContactGroup(hand, part.contact or scene.requested_contact, held)
+        yield ContactGroup(hand, part.contact or scene.requested_contact)
 
 
 def add_pairs(
@@ -98,9 +94,8 @@ def add_pairs(
     pairs: list[Pair],
     postures: Array,
     contact: Contact,
-    solver: Solver,
+    scene: GraspScene,
     *,
-    held: bool,
     cache_key: Hashable = None,
 ) -> None:
     """Add explicit contact pairs to a spec, converted with the masses of its compiled model.
@@ -111,21 +106,23 @@ def add_pairs(
         pairs: Pairs of geoms.
         postures: Postures of the closing hand, as of ``closing_postures``.
         contact: Stiffness, damping and friction.
-        solver: Contact dimension and impedance.
-        held: Whether both sides are fixed (prescribed joints, fixed object).
+        scene: The scene, for its solver.
         cache_key: Cache key of the masses, as for ``inverse_masses``.
     """
     inverse = inverse_masses(model, pairs, postures, cache_key)
     if not contact.converted:
         movable = [pair for pair, mobility in zip(pairs, inverse, strict=True) if mobility >= RIGID]
-        _add_native_pairs(spec, movable, contact, solver)
+        _add_native_pairs(spec, movable, contact, scene.solver)
         return
-    impedance = HELD_IMPEDANCE if held else solver.impedance
-    solref = direct_solref(contact.stiffness, contact.damping, inverse, impedance)
-    along = solref * [1.0, solver.friction_damping]
-    for pair, normal, tangential, mobility in zip(
-        pairs, solref.tolist(), along.tolist(), inverse, strict=True
-    ):
+    solver, impedance, timestep = scene.solver, scene.impedance, float(model.opt.timestep)
+    damping = contact.damping
+    if model.opt.integrator == mujoco.mjtIntegrator.mjINT_DISCRETE:
+        damping = explicit_damping(contact.stiffness, damping, timestep)
+    solref = direct_solref(contact.stiffness, damping, inverse, impedance)
+    rate = solver.friction_rate or friction_rate(
+        contact.stiffness, contact.damping, contact.static_friction, timestep
+    )
+    for pair, normal, mobility in zip(pairs, solref.tolist(), inverse, strict=True):
         if mobility < RIGID:
             continue
         spec.add_pair(
@@ -135,7 +132,7 @@ def add_pairs(
             condim=solver.contact_dimension,
             friction=friction_vector(contact),
             solref=normal,
-            solreffriction=tangential,
+            solreffriction=[0.0, -rate * impedance],
             solimp=[impedance, impedance, 0.001, 0.5, 2.0],
         )
 

@@ -188,11 +188,10 @@ def _add_contacts(
 ) -> tuple[dict[str, float], dict[str, Contact]]:
     """Add all contact pairs; return stiffness and switching contacts by pair."""
     timestep = float(bare.opt.timestep)
-    held = scene.actuation == "prescribed"
     self_pairs = _clear_self_pairs(bare, data, scene) if scene.self_contact else []
     # the order of pairs: hand with object, hand with itself, others
     first, *others = with_objects(scene, bare)
-    itself = ContactGroup(self_pairs, scene.requested_contact, held)
+    itself = ContactGroup(self_pairs, scene.requested_contact)
     cache_key = (*_carrier_key(scene), timestep, scene.integrator, scene.hand, scene.closing_motion)
     postures = closing_postures(bare, scene, home)
     stiffness: dict[str, float] = {}
@@ -207,8 +206,7 @@ def _add_contacts(
             group.pairs,
             sampled_postures,
             contact,
-            scene.solver,
-            held=group.held,
+            scene,
             cache_key=key,
         )
         if contact.converted:

@@ -413,6 +413,7 @@ class BatchSimulator:
     def _resume(self, slot: int) -> bool:
         """Let the controller of a grasp continue; False where the run is over."""
         run, done = self.runs[slot], int(self._position[slot])
+        run.last = Before(self._last_state[slot].copy(), self._last_ctrl[slot].copy())
         stopped = bool(self._detector.stopped[slot])
         try:
             plan = run.plans.send(done)

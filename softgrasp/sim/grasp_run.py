@@ -38,6 +38,7 @@ from softgrasp.sim.result import ContactEvent
 from softgrasp.sim.run_record import Engine, EventLog, PullRecord, PushRecord
 from softgrasp.sim.sensors import Sensing
 from softgrasp.sim.stepper import MujocoStepper, Plans, Stepper, driven
+from softgrasp.sim.stiffness_feedback import INTERVAL, StiffnessFeedback
 
 Progress = Callable[[float], None]
 """Called with the simulated time [s]."""
@@ -96,6 +97,7 @@ class ClosureRun:
         self._raise_interrupt: Callable[[], None] = lambda: None
         self._workspace = workspace or Workspace()
         self.sensing = Sensing(built) if self.scene.sensors else None
+        self.stiffness = StiffnessFeedback(built)
         self._stepper = self._new_stepper()
 
     @cached_property
@@ -232,7 +234,9 @@ class ClosureRun:
         end = self.recording.rows + samples
         limit = samples + self.state.idle + 1 if idle_limit is None else idle_limit
         while self.recording.rows < end and not self.diverged:
-            samples = min(self._stepper.max_samples, end - self.recording.rows)
+            rows = self.recording.rows
+            to_correction = INTERVAL - rows % INTERVAL
+            samples = min(self._stepper.max_samples, end - rows, to_correction)
             changed = yield from self._stepper.advancing(samples, limit)
             if self._has_failed():
                 self.diverged = True
@@ -240,6 +244,8 @@ class ClosureRun:
                 return
             if changed:
                 self._log_changes()
+            if changed or self.recording.rows % INTERVAL == 0:
+                self.stiffness.correct(self.data)
             if self._progress is not None:
                 self._progress(self.now)
             self._raise_interrupt()

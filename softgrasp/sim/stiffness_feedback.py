@@ -1,0 +1,107 @@
+"""Contact stiffness kept at its described value while a hand moves.
+
+``model.contact_pairs`` converts K and D with the masses of one posture. These change: a joint moves
+on, a servo reaches its force limit and no longer adds to the implicit inertia, a spring does. So
+the stiffness of every contact is read from the solver's own quantities and ``solref`` of its pair
+is scaled to the described one. The ratio D/K stays, since both are in ``solref`` and in the same
+unit of mass.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from softgrasp.mechanics.transforms import Array
+from softgrasp.model.scene import BuiltScene
+
+INTERVAL = 64
+"""Control samples between two corrections; contacts that change are corrected at once."""
+LARGEST_CHANGE = 1.25
+"""Largest factor by which one correction scales the stiffness of a pair."""
+
+
+class ActingContacts(NamedTuple):
+    """Contacts of n rows of the solver, as they acted in the last physics step."""
+
+    pair: NDArray[np.int64]
+    """Index of the geom pair of each contact, (n,)."""
+    stiffness: Array
+    """K that acts [N/m], (n,)."""
+    damping: Array
+    """D that acts [N·s/m], (n,)."""
+    force: Array
+    """Normal force [N], (n,)."""
+
+
+class StiffnessFeedback:
+    """Corrects ``solref`` of the pairs in contact."""
+
+    def __init__(self, built: BuiltScene) -> None:
+        """Look up the pairs with a converted contact.
+
+        Args:
+            built: The scene; corrections change its model.
+        """
+        model = built.model
+        self._model = model
+        self._described = np.zeros(model.npair)
+        self._pair_of = np.full((model.ngeom, model.ngeom), -1)
+        for index in range(model.npair):
+            stiffness = built.stiffness.get(model.pair(index).name)
+            if stiffness is not None:
+                first, second = int(model.pair_geom1[index]), int(model.pair_geom2[index])
+                self._pair_of[first, second] = self._pair_of[second, first] = index
+                self._described[index] = stiffness
+        pyramidal = model.opt.cone == mujoco.mjtCone.mjCONE_PYRAMIDAL
+        self._active = bool(self._described.any()) and not pyramidal
+        self._start = model.pair_solref.copy()
+
+    def acting(self, data: mujoco.MjData) -> ActingContacts:
+        """Read stiffness and damping of the contacts of the last physics step.
+
+        MuJoCo's normal force is (a_ref − a)/R with a_ref = −k·d·δ − b·v. The ``discrete``
+        integrator takes a_ref at the end of the step, which divides it by 1 + h·b + h²·k·d and adds
+        h·K to the damping.
+
+        Args:
+            data: The engine state after a step.
+        """
+        contact = data.contact
+        pair = self._pair_of[contact.geom[:, 0], contact.geom[:, 1]]
+        rows = contact.efc_address
+        known = (pair >= 0) & (rows >= 0)
+        rows = rows[known]
+        parameters = data.efc_KBIP[rows]
+        spring, rate = parameters[:, 0] * parameters[:, 2], parameters[:, 1]
+        scale = data.efc_R[rows]
+        if self._model.opt.integrator == mujoco.mjtIntegrator.mjINT_DISCRETE:
+            step = self._model.opt.timestep
+            scale = scale * (1.0 + step * rate + step * step * spring)
+            rate = rate + step * spring
+        return ActingContacts(pair[known], spring / scale, rate / scale, data.efc_force[rows])
+
+    def correct(self, data: mujoco.MjData) -> None:
+        """Scale ``solref`` of every pair in contact to its described stiffness.
+
+        Contacts of one pair are weighted by their normal force.
+
+        Args:
+            data: The engine state after a step.
+        """
+        if not (self._active and data.ncon):
+            return
+        contacts = self.acting(data)
+        pairs, index = np.unique(contacts.pair, return_inverse=True)
+        weights = np.maximum(contacts.force, np.finfo(float).tiny)
+        acting = np.bincount(index, weights * contacts.stiffness) / np.bincount(index, weights)
+        ratio = self._described[pairs] / acting
+        ratio = np.clip(ratio, 1.0 / LARGEST_CHANGE, LARGEST_CHANGE)
+        self._model.pair_solref[pairs] *= ratio[:, None]
+
+    def reset(self) -> None:
+        """Return all pairs to the stiffness with which the model was built."""
+        self._model.pair_solref[:] = self._start
