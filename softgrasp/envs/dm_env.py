@@ -34,6 +34,7 @@ from softgrasp.model.names import OBJECT, contact_sensor
 from softgrasp.model.object import add_object
 from softgrasp.model.placement import object_pose
 from softgrasp.model.scene import BuiltScene, build
+from softgrasp.sim.stiffness_feedback import StiffnessFeedback
 
 HAND, OBJECT_NAME = "hand/", f"{OBJECT}/{OBJECT}"
 """Prefix of the hand's parts, and name of the object's body, in a composed model."""
@@ -148,6 +149,8 @@ class DmGraspTask(composer.Task):  # type: ignore[misc]
         if early or sample > count:
             return
         data = physics.data.ptr
+        self._row += 1
+        self._stiffness.correct(data, self._row)
         self._forces.append(self._force_sum @ data.sensordata[self._sensors])
         if sample > count - self._plan.samples:
             self._poses.append(tuple(part.copy() for part in self._observations.poses(data)))
@@ -175,6 +178,7 @@ class DmGraspTask(composer.Task):  # type: ignore[misc]
 
     def _begin(self, physics: Any) -> None:
         mujoco.mj_kinematics(physics.model.ptr, physics.data.ptr)
+        self._stiffness, self._row = StiffnessFeedback(self._built, physics.model.ptr), 0
         self._episode = Episode(self.grasp, self._observations.object_pose(physics.data.ptr))
         self._observation = self._observations.read(self._episode, physics.data.ptr)
 

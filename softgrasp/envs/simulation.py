@@ -28,6 +28,7 @@ from softgrasp.sim.engine import caught_warnings, has_diverged
 from softgrasp.sim.friction import SlipFriction
 from softgrasp.sim.grasp_run import LARGEST_SPEED
 from softgrasp.sim.stepper import MujocoStepper
+from softgrasp.sim.stiffness_feedback import StiffnessFeedback
 
 MAX_DRAWS = 100
 """Largest number of starts that are drawn."""
@@ -56,6 +57,8 @@ class EnvSimulation:
         self._poses = tuple(np.zeros((max_samples, size)) for size in (3, 9, 3, 9))
         self._views = self.observations.poses(self.data)
         self._stepper = self._new_stepper()
+        self._stiffness = StiffnessFeedback(built)
+        self._row = 0
 
     def reset(self, generator: Generator) -> Episode:
         """Return to the start, with a random offset of the object.
@@ -72,6 +75,7 @@ class EnvSimulation:
         self._put(clear_offset(self._task.scene, noise, generator, self._is_clear))
         mujoco.mj_kinematics(self.model, self.data)
         self._stepper = self._new_stepper()
+        self._stiffness, self._row = StiffnessFeedback(self._built), 0
         return Episode(self._task, self.observations.object_pose(self.data))
 
     def act(self, episode: Episode, action: ArrayLike) -> None:
@@ -93,6 +97,8 @@ class EnvSimulation:
                 if index >= unloaded:
                     gravity[:] = plan.loads[index - unloaded]
                 sensors[index] = sample(targets)
+                self._row += 1
+                self._stiffness.correct(self.data, self._row)
                 if index >= unseen:
                     self._store_poses(index)
         if self._has_failed():

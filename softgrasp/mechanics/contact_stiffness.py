@@ -17,8 +17,8 @@ from numpy.typing import ArrayLike
 
 from softgrasp.mechanics.transforms import Array
 
-LEAST_FRICTION = 0.1
-"""Friction coefficient below which ``friction_rate`` does not grow [–]."""
+RATE_FACTOR = 1.13
+"""Factor of ``friction_rate`` [–]."""
 
 # From SI units to MuJoCo's reference acceleration.
 
@@ -58,20 +58,20 @@ def explicit_damping(stiffness: float, damping: float, timestep: float) -> float
     return max(damping - timestep * stiffness, 0.5 * damping)
 
 
-def friction_rate(stiffness: float, damping: float, friction: float, timestep: float) -> float:
+def friction_rate(stiffness: float, damping: float, timestep: float) -> float:
     """Compute the rate b at which a sticking contact loses slip speed, a_t = −b·v [1/s].
 
     MuJoCo solves normal force and friction as one convex problem, in which a contact that slides
-    at v is lifted by (D/K)·h·µ·b·v, while one that sticks slips on by v/b. The sum of both lengths
-    is least at b = √(K/(µ·D·h)); 0.8 of it meets Coulomb's slip distances (decision 0006).
+    at v is lifted by µ·h·b·v·D/K, while one that sticks slips on by v/b. The sum of both lengths is
+    least at b = √(K/(µ·D·h)). ``RATE_FACTOR`` is 1/√µ for µ = 0.5, times 0.8, with which slip
+    distances are nearest to Coulomb's (decision 0006).
 
     Args:
         stiffness: K [N/m].
         damping: D [N·s/m].
-        friction: µ [–].
         timestep: h [s].
     """
-    return 0.8 * math.sqrt(stiffness / (max(friction, LEAST_FRICTION) * damping * timestep))
+    return RATE_FACTOR * math.sqrt(stiffness / (damping * timestep))
 
 
 def implicit_inertia(timestep: float, stiffness: ArrayLike, damping: ArrayLike) -> Array:

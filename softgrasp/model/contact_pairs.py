@@ -119,9 +119,7 @@ def add_pairs(
     if model.opt.integrator == mujoco.mjtIntegrator.mjINT_DISCRETE:
         damping = explicit_damping(contact.stiffness, damping, timestep)
     solref = direct_solref(contact.stiffness, damping, inverse, impedance)
-    rate = solver.friction_rate or friction_rate(
-        contact.stiffness, contact.damping, contact.static_friction, timestep
-    )
+    rate = solver.friction_rate or friction_rate(contact.stiffness, contact.damping, timestep)
     for pair, normal, mobility in zip(pairs, solref.tolist(), inverse, strict=True):
         if mobility < RIGID:
             continue

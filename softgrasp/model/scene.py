@@ -75,6 +75,8 @@ class BuiltScene(NamedTuple):
     """Stiffness of every pair with a converted contact, by its name in the model [N/m]."""
     switching: dict[str, Contact]
     """Contacts of the pairs whose friction switches with slip, by their names in the model."""
+    pair_solref: Array
+    """``pair_solref`` of the model as built, which runs correct (``sim.stiffness_feedback``)."""
 
 
 def compile_model(scene: GraspScene) -> mujoco.MjModel:
@@ -129,7 +131,8 @@ def build(scene: GraspScene) -> BuiltScene:
     add_visuals(spec, _floor_height(scene, bare))
     contact = resolved_contact(scene.requested_contact, timestep)
     model = compiled(spec, _label(scene))
-    return BuiltScene(scene, spec, model, bodies, contact, stiffness, switching)
+    solref = model.pair_solref.copy()
+    return BuiltScene(scene, spec, model, bodies, contact, stiffness, switching, solref)
 
 
 # Parts of a scene

@@ -628,15 +628,16 @@ class BatchedRun(ClosureRun):
             changes: Bits of ``debounced_closing``, (nb,).
             before: The grasp before the sample.
         """
-        gravity = self.model.opt.gravity.copy()
+        variables = (self.model.opt.gravity, self.model.pair_solref)
+        then = [values.copy() for values in variables]
         bodies = zip(self.built.bodies, changes, strict=True)
         touched = [body for body, change in bodies if change]
 
         def points() -> list[ContactPoint]:
-            later = self.model.opt.gravity.copy()
-            self.model.opt.gravity[:] = gravity
+            later = [values.copy() for values in variables]
+            _assign(variables, then)
             data = self._scratch.repeated(self.model, before, self.layout.substeps)
-            self.model.opt.gravity[:] = later
+            _assign(variables, later)
             return self._contacts.read(data, touched)
 
         self.log.record(row * self.layout.control_period, changes, points)
@@ -659,3 +660,9 @@ class BatchedRun(ClosureRun):
 
     def _log_changes(self) -> None:
         """Do nothing: the batch has logged them."""
+
+
+def _assign(arrays: Sequence[Array], values: Sequence[Array]) -> None:
+    """Overwrite arrays."""
+    for array, value in zip(arrays, values, strict=True):
+        array[:] = value

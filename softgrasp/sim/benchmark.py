@@ -24,6 +24,7 @@ from softgrasp.mechanics.transforms import Array
 from softgrasp.model.scene import BuiltScene, build
 from softgrasp.sim.engine import caught_warnings
 from softgrasp.sim.grasp_run import ClosureRun
+from softgrasp.sim.stiffness_feedback import INTERVAL
 
 Runner = Callable[[], tuple[float, Array]]
 """Runs a closure once and returns its wall time [s] and the final positions, (nq,)."""
@@ -66,8 +67,9 @@ def closure_speed(scene: GraspScene, rounds: int = 25) -> ClosureSpeed:
     _refuse_other_scenes(built)
     with caught_warnings():
         reference = ClosureRun(built)
+        reference.stiffness.history = []
         reference.close()
-        raw = _OpenLoop(reference)
+        raw = _OpenLoop(reference, built.pair_solref)
         runners: dict[str, Runner] = {"raw": raw, "plain": partial(_closed_loop, built)}
         times, ends = _alternate(runners, rounds)
     ratios = [before / after for before, after in zip(times["raw"], times["plain"], strict=True)]
@@ -117,25 +119,34 @@ def _closed_loop(built: BuiltScene) -> tuple[float, Array]:
 
 
 class _OpenLoop:
-    """Repeats the physics of a finished closure from its recorded controls."""
+    """Repeats the physics of a finished closure from its recorded controls and corrections."""
 
-    def __init__(self, run: ClosureRun) -> None:
+    def __init__(self, run: ClosureRun, start: Array) -> None:
+        """Prepare the chunks between two corrections of the stiffness.
+
+        Args:
+            run: A finished run that recorded the history of its corrections.
+            start: ``pair_solref`` at its start.
+        """
         self._model, self._data = run.model, mujoco.MjData(run.model)
         # the control of the last row was set after the last step
         controls = run.recording.control[: run.recording.rows - 1]
-        self._controls = np.repeat(controls, run.layout.substeps, axis=0)
-        mujoco.mj_resetDataKeyframe(self._model, self._data, 0)
-        kind = mujoco.mjtState.mjSTATE_FULLPHYSICS
-        self._start = np.empty(mujoco.mj_stateSize(self._model, kind))
-        mujoco.mj_getState(self._model, self._data, self._start, kind)
-
-    @property
-    def steps(self) -> int:
+        ends = np.arange(1, len(run.stiffness.history or ()) + 1) * INTERVAL
+        parts = [np.repeat(part, run.layout.substeps, axis=0) for part in np.split(controls, ends)]
+        self._chunks = list(zip([start, *(run.stiffness.history or ())], parts, strict=True))
+        self._kind = mujoco.mjtState.mjSTATE_FULLPHYSICS
+        self._state = np.empty(mujoco.mj_stateSize(self._model, self._kind))
+        self.steps = sum(len(part) for part in parts)
         """Physics steps."""
-        return len(self._controls)
 
     def __call__(self) -> tuple[float, Array]:
-        mujoco.mj_resetDataKeyframe(self._model, self._data, 0)
+        model, data = self._model, self._data
+        mujoco.mj_resetDataKeyframe(model, data, 0)
         begin = time.perf_counter()
-        rollout.rollout(self._model, self._data, self._start, self._controls)
-        return time.perf_counter() - begin, self._data.qpos.copy()
+        for solref, controls in self._chunks:
+            if len(controls):
+                model.pair_solref[:] = solref
+                mujoco.mj_getState(model, data, self._state, self._kind)
+                warm = data.qacc_warmstart.copy()
+                rollout.rollout(model, data, self._state, controls, initial_warmstart=warm)
+        return time.perf_counter() - begin, data.qpos.copy()

@@ -38,7 +38,7 @@ from softgrasp.sim.result import ContactEvent
 from softgrasp.sim.run_record import Engine, EventLog, PullRecord, PushRecord
 from softgrasp.sim.sensors import Sensing
 from softgrasp.sim.stepper import MujocoStepper, Plans, Stepper, driven
-from softgrasp.sim.stiffness_feedback import INTERVAL, StiffnessFeedback
+from softgrasp.sim.stiffness_feedback import StiffnessFeedback
 
 Progress = Callable[[float], None]
 """Called with the simulated time [s]."""
@@ -235,8 +235,8 @@ class ClosureRun:
         limit = samples + self.state.idle + 1 if idle_limit is None else idle_limit
         while self.recording.rows < end and not self.diverged:
             rows = self.recording.rows
-            to_correction = INTERVAL - rows % INTERVAL
-            samples = min(self._stepper.max_samples, end - rows, to_correction)
+            corrected_row = self.stiffness.next_row(rows)
+            samples = min(self._stepper.max_samples, end - rows, corrected_row + 1 - rows)
             changed = yield from self._stepper.advancing(samples, limit)
             if self._has_failed():
                 self.diverged = True
@@ -244,8 +244,8 @@ class ClosureRun:
                 return
             if changed:
                 self._log_changes()
-            if changed or self.recording.rows % INTERVAL == 0:
-                self.stiffness.correct(self.data)
+            if self.recording.rows == corrected_row + 1:
+                self.stiffness.correct(self.data, corrected_row)
             if self._progress is not None:
                 self._progress(self.now)
             self._raise_interrupt()

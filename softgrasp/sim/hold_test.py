@@ -24,6 +24,7 @@ from softgrasp.sim.contacts import ContactPoint, ContactReader, GraspContactRead
 from softgrasp.sim.motion_plan import PhaseRows, load_fractions
 from softgrasp.sim.run_record import FinishedRun, PullRecord, PushRecord
 from softgrasp.sim.stepper import MujocoStepper, Plans
+from softgrasp.sim.stiffness_feedback import StiffnessFeedback
 
 CHECK_PERIOD = 0.05
 """Time between two checks whether a push has moved the object out of the hand [s]."""
@@ -40,6 +41,8 @@ EARTH = 9.81
 
 class RunningGrasp(FinishedRun, Protocol):
     """A run that can continue."""
+
+    stiffness: StiffnessFeedback
 
     def advancing(self, samples: int) -> Plans:
         """Run some control samples."""
@@ -102,6 +105,7 @@ class DisturbanceTests:
     def put_back(self) -> None:
         """Return to the closed state."""
         self._stepper.put_back(self._closed)
+        self._run.stiffness.first_row = self._run.recording.rows
 
     def _pushing(self, acceleration: Vec3) -> Plans:
         self.put_back()

@@ -256,6 +256,8 @@ class Snapshot(NamedTuple):
     """Coefficients and sliding pairs of switching friction; None without it."""
     sensing: SavedErrors | None
     """Delayed readings and random states of the sensors; None without sensors."""
+    pair_solref: Array
+    """Stiffness and damping of all geom pairs."""
 
 
 class MujocoStepper(Stepper):
@@ -331,13 +333,15 @@ class MujocoStepper(Stepper):
         law = self._friction
         friction = None if law is None else (law.friction.copy(), law.slipping.copy())
         errors = None if self._sensing is None else self._sensing.saved()
-        return Snapshot(engine, self._state.copy(), self._previous.copy(), friction, errors)
+        solref = self._model.pair_solref.copy()
+        return Snapshot(engine, self._state.copy(), self._previous.copy(), friction, errors, solref)
 
     def put_back(self, saved: Snapshot) -> None:
         """Return to an earlier state; the recorded rows stay."""
         mujoco.mj_setState(self._model, self._data, saved.engine, STATE)
         vars(self._state).update(vars(saved.controller.copy()))
         self._previous = saved.previous.copy()
+        self._model.pair_solref[:] = saved.pair_solref
         if self._friction is not None and saved.friction is not None:
             self._friction.friction[:], self._friction.slipping[:] = saved.friction
         if self._sensing is not None and saved.sensing is not None:

@@ -9,6 +9,7 @@ unit of mass.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import mujoco
@@ -18,10 +19,14 @@ from numpy.typing import NDArray
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model.scene import BuiltScene
 
-INTERVAL = 64
-"""Control samples between two corrections; contacts that change are corrected at once."""
+INTERVAL = 32
+"""Control samples between two corrections: single runs, batches and environments correct at the
+same samples, so that their results are equal bit for bit."""
 LARGEST_CHANGE = 1.25
 """Largest factor by which one correction scales the stiffness of a pair."""
+
+SMALLEST_DEPTH = 1e-12
+"""Depth that a contact counts with at least [m]."""
 
 
 class ActingContacts(NamedTuple):
@@ -33,32 +38,42 @@ class ActingContacts(NamedTuple):
     """K that acts [N/m], (n,)."""
     damping: Array
     """D that acts [N·s/m], (n,)."""
-    force: Array
-    """Normal force [N], (n,)."""
+    depth: Array
+    """Penetration [m], (n,)."""
 
 
 class StiffnessFeedback:
     """Corrects ``solref`` of the pairs in contact."""
 
-    def __init__(self, built: BuiltScene) -> None:
-        """Look up the pairs with a converted contact.
+    def __init__(self, built: BuiltScene, model: mujoco.MjModel | None = None) -> None:
+        """Look up the pairs with a converted contact, and give them the stiffness as built.
 
         Args:
-            built: The scene; corrections change its model.
+            built: The scene.
+            model: Model to correct, with the pairs of the scene in their order; that of the scene
+                by default.
         """
-        model = built.model
-        self._model = model
+        model = self._model = built.model if model is None else model
+        model.pair_solref[:] = built.pair_solref
+        self.first_row = 0
+        """Control sample from which ``INTERVAL`` is counted."""
+        self.history: list[Array] | None = None
+        """``pair_solref`` after each correction, where a list is set."""
         self._described = np.zeros(model.npair)
         self._pair_of = np.full((model.ngeom, model.ngeom), -1)
         for index in range(model.npair):
-            stiffness = built.stiffness.get(model.pair(index).name)
+            stiffness = built.stiffness.get(built.model.pair(index).name)
             if stiffness is not None:
                 first, second = int(model.pair_geom1[index]), int(model.pair_geom2[index])
                 self._pair_of[first, second] = self._pair_of[second, first] = index
                 self._described[index] = stiffness
         pyramidal = model.opt.cone == mujoco.mjtCone.mjCONE_PYRAMIDAL
         self._active = bool(self._described.any()) and not pyramidal
-        self._start = model.pair_solref.copy()
+
+    def next_row(self, row: int) -> int:
+        """Return the first control sample from ``row`` on that is corrected."""
+        ahead = max(row - self.first_row, 1)
+        return self.first_row + math.ceil(ahead / INTERVAL) * INTERVAL
 
     def acting(self, data: mujoco.MjData) -> ActingContacts:
         """Read stiffness and damping of the contacts of the last physics step.
@@ -82,26 +97,27 @@ class StiffnessFeedback:
             step = self._model.opt.timestep
             scale = scale * (1.0 + step * rate + step * step * spring)
             rate = rate + step * spring
-        return ActingContacts(pair[known], spring / scale, rate / scale, data.efc_force[rows])
+        return ActingContacts(pair[known], spring / scale, rate / scale, -contact.dist[known])
 
-    def correct(self, data: mujoco.MjData) -> None:
+    def correct(self, data: mujoco.MjData, row: int) -> None:
         """Scale ``solref`` of every pair in contact to its described stiffness.
 
-        Contacts of one pair are weighted by their normal force.
+        Contacts of one pair are weighted by their depth, so that the sum of their forces over the
+        sum of their depths is K.
 
         Args:
-            data: The engine state after a step.
+            data: The engine state after the last step of a control sample.
+            row: Index of the control sample; nothing is done before ``next_row``.
         """
-        if not (self._active and data.ncon):
+        if row == self.first_row or (row - self.first_row) % INTERVAL:
             return
-        contacts = self.acting(data)
-        pairs, index = np.unique(contacts.pair, return_inverse=True)
-        weights = np.maximum(contacts.force, np.finfo(float).tiny)
-        acting = np.bincount(index, weights * contacts.stiffness) / np.bincount(index, weights)
-        ratio = self._described[pairs] / acting
-        ratio = np.clip(ratio, 1.0 / LARGEST_CHANGE, LARGEST_CHANGE)
-        self._model.pair_solref[pairs] *= ratio[:, None]
-
-    def reset(self) -> None:
-        """Return all pairs to the stiffness with which the model was built."""
-        self._model.pair_solref[:] = self._start
+        if self._active and data.ncon:
+            contacts = self.acting(data)
+            pairs, index = np.unique(contacts.pair, return_inverse=True)
+            weights = np.maximum(contacts.depth, SMALLEST_DEPTH)
+            acting = np.bincount(index, weights * contacts.stiffness) / np.bincount(index, weights)
+            ratio = self._described[pairs] / acting
+            ratio = np.clip(ratio, 1.0 / LARGEST_CHANGE, LARGEST_CHANGE)
+            self._model.pair_solref[pairs] *= ratio[:, None]
+        if self.history is not None:
+            self.history.append(self._model.pair_solref.copy())
