@@ -42,7 +42,9 @@ EARTH = 9.81
 class RunningGrasp(FinishedRun, Protocol):
     """A run that can continue."""
 
-    stiffness: StiffnessFeedback
+    @property
+    def stiffness(self) -> StiffnessFeedback:
+        """Keeps the stiffness of contacts."""
 
     def advancing(self, samples: int) -> Plans:
         """Run some control samples."""

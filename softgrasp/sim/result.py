@@ -172,6 +172,38 @@ class OtherContact(Description):
     """Negative where the two overlap; the deepest point's."""
 
 
+class PairContact(Description):
+    """What acted between two geoms: hand and object, hand and hand, or surroundings.
+
+    Read from the solver every ``stiffness_feedback.INTERVAL``-th control sample, and at the end.
+    """
+
+    first: str
+    second: str
+    set_stiffness_N_m: float
+    """K that was set."""
+    stiffness_N_m: float
+    """K that acted at its last contact."""
+    damping_N_s_m: float
+    """D that acted at its last contact."""
+    peak_depth_m: float
+    """Largest penetration of these samples."""
+    sliding: float
+    """Fraction of these samples, of those in contact, with friction at its limit [–]."""
+    touching: bool
+    """Whether they touch at the end."""
+    impact_timestep_s: float
+    """Time step up to which the depth of a first touch is within 15 % of that of the law."""
+
+
+class SaturatedActuator(Description):
+    """An actuator that was at its force limit at the end."""
+
+    actuator: str
+    force: float
+    """[N·m or N]"""
+
+
 class ContactModel(Description):
     """Requested contact, contact that was set, and stiffness measured at the end."""
 
@@ -185,6 +217,17 @@ class ContactModel(Description):
 
     integrator: str
     timestep_s: float
+    pairs: tuple[PairContact, ...] = ()
+    """What acted in every pair that touched; empty for other engines than MuJoCo and native
+    contacts."""
+    saturated: tuple[SaturatedActuator, ...] = ()
+    """Actuators at their force limits at the end."""
+
+    @property
+    def impact_timestep_s(self) -> float | None:
+        """Time step that resolves the first touch of every pair [s]; None where this one does."""
+        step = min((pair.impact_timestep_s for pair in self.pairs), default=self.timestep_s)
+        return step if step < self.timestep_s else None
 
     def set_stiffness(self, pair: str) -> float:
         """Return the stiffness that was set for a pair [N/m]."""

@@ -47,13 +47,16 @@ from softgrasp.sim.result import (
     GraspStatus,
     ObjectMotion,
     OtherContact,
+    PairContact,
     PhaseSpan,
+    SaturatedActuator,
     SoftFingerEnd,
     grasp_status,
 )
 from softgrasp.sim.run_record import FinishedRun
 from softgrasp.sim.sensors import sensed
 from softgrasp.sim.soft_statics import equilibrium
+from softgrasp.sim.stepper import FULL_TORQUE
 
 FLEX_WARNING = (
     "deformable object: results of MuJoCo {version} cannot be compared with those of another "
@@ -98,8 +101,9 @@ def result_of(
     points = [] if run.diverged else run.contact_points()
     measured = measured_stiffness(points)
     set_values = _set_stiffness(run, measured)
+    pairs = pair_contacts(run)
     if run.finished:
-        messages += tuple(stiffness_warnings(measured, set_values))
+        messages += tuple(_stiffness_warnings(measured, set_values, pairs))
         messages += _closure_warnings(run, force, quaternion)
     messages += slot_warnings(run, force)
     messages += (FLEX_WARNING.format(version=run.engine.version),) if model.nflex else ()
@@ -128,6 +132,8 @@ def result_of(
             set_stiffness_N_m=_others_than(set_values, run.built.contact.stiffness),
             integrator=run.engine.integrator,
             timestep_s=run.engine.timestep,
+            pairs=pairs,
+            saturated=saturated_actuators(run),
         ),
         hold=hold,
         quality_log=None if quality_rate is None else quality_log(run, quality_rate),
@@ -186,6 +192,57 @@ def _set_stiffness(run: FinishedRun, measured: dict[str, float]) -> dict[str, fl
         for name in (pair, reversed_pairs[pair])
         if name in known
     }
+
+
+def pair_contacts(run: FinishedRun) -> tuple[PairContact, ...]:
+    """Return what acted in every pair that touched; none for other engines."""
+    if run.stiffness is None or run.diverged:
+        return ()
+    contacts = []
+    for acting in run.stiffness.pairs(run.data):
+        name = run.model.pair(acting.pair).name
+        first, second = name.split("|")
+        contacts.append(
+            PairContact(
+                first=first,
+                second=second,
+                set_stiffness_N_m=run.built.stiffness[name],
+                stiffness_N_m=acting.stiffness,
+                damping_N_s_m=acting.damping,
+                peak_depth_m=acting.depth,
+                sliding=acting.sliding,
+                touching=acting.touching,
+                impact_timestep_s=acting.impact_step,
+            )
+        )
+    return tuple(contacts)
+
+
+def saturated_actuators(run: FinishedRun) -> tuple[SaturatedActuator, ...]:
+    """Return the actuators that are at their force limits at the end; none for other engines."""
+    if run.stiffness is None or run.diverged:
+        return ()
+    model, forces = run.model, run.data.actuator_force
+    limited = model.actuator_forcelimited != 0
+    low, high = model.actuator_forcerange.T
+    at_limit = limited & ((forces >= FULL_TORQUE * high) | (forces <= FULL_TORQUE * low))
+    return tuple(
+        SaturatedActuator(actuator=model.actuator(index).name, force=float(forces[index]))
+        for index in np.flatnonzero(at_limit).tolist()
+    )
+
+
+def _stiffness_warnings(
+    measured: dict[str, float], set_values: dict[str, float], pairs: tuple[PairContact, ...]
+) -> list[str]:
+    """Warn of pairs in contact at the end that are not as stiff as set."""
+    if not pairs:
+        return stiffness_warnings(measured, set_values)
+    touching = {f"{pair.first}|{pair.second}": pair for pair in pairs if pair.touching}
+    return stiffness_warnings(
+        {name: pair.stiffness_N_m for name, pair in touching.items()},
+        {name: pair.set_stiffness_N_m for name, pair in touching.items()},
+    )
 
 
 def _others_than(set_values: dict[str, float], usual: float) -> dict[str, float]:

@@ -23,6 +23,7 @@ from softgrasp.sim.debounced_closing import ESTABLISHED, LOST, TOUCHING
 from softgrasp.sim.motion_plan import PhaseRows
 from softgrasp.sim.result import ContactEvent
 from softgrasp.sim.sensors import Sensing
+from softgrasp.sim.stiffness_feedback import StiffnessFeedback
 
 EVENT_KINDS = ((TOUCHING, "touching"), (ESTABLISHED, "established"), (LOST, "lost"))
 Points = Callable[[], list[ContactPoint]]
@@ -96,6 +97,10 @@ class FinishedRun(Protocol):
     """Pushes of the hold test."""
     pulls: list[PullRecord]
     """Pulls of the hold test."""
+
+    @property
+    def stiffness(self) -> StiffnessFeedback | None:
+        """Contacts that acted; None in other engines than MuJoCo."""
 
     @property
     def data(self) -> mujoco.MjData:

@@ -64,6 +64,7 @@ from softgrasp.sim.result import ContactEvent, GraspResult
 from softgrasp.sim.result_builder import result_of
 from softgrasp.sim.run_record import Engine, EventLog, PullRecord, PushRecord
 from softgrasp.sim.sensors import Sensing
+from softgrasp.sim.stiffness_feedback import StiffnessFeedback
 
 TIMEOUT = 60.0
 """Time-out of a run [s], and the same again for every simulated second."""
@@ -328,7 +329,9 @@ class ImportedRun:
         self.engine_warnings: Counter[str] = Counter()
         self.diverged = bool(imported["diverged"])
         self.finished = not self.diverged
-        self.sensing: Sensing | None = None  # other engines have none
+        # other engines have neither
+        self.sensing: Sensing | None = None
+        self.stiffness: StiffnessFeedback | None = None
         self.hold_from: int | None = imported["hold_from"]
         self.recording = self._recorded(joints, imported["rows"])
         self.phases = self._phases()
