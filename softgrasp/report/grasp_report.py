@@ -237,6 +237,8 @@ def _content(result: GraspResult, video_info: VideoInfo | None) -> dict[str, obj
         "bodies": grasp_tables.body_rows(result),
         "untouched": grasp_tables.untouched(result),
         "pairs": grasp_tables.pair_rows(result),
+        "acting": grasp_tables.acting_rows(result),
+        "acting_notes": grasp_tables.acting_notes(result),
         "stiffness_verdict": grasp_tables.stiffness_verdict(result),
         "requested_contact": grasp_tables.contact_text(result.contact_model.asked),
         "contact_used": grasp_tables.contact_text(result.contact_model.used),

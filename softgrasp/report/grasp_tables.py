@@ -34,9 +34,13 @@ from softgrasp.report.grasp_text import (
     out_of_hand,
     phase_text,
 )
-from softgrasp.sim.result import BodyContact, ContactEvent, GraspResult
+from softgrasp.sim.result import BodyContact, ContactEvent, GraspResult, PairContact
 
 EMPTY = "–"
+LARGE_GRIP = 20.0
+"""Normal force over the least one that carries the object from which a grip is remarked [–]."""
+GRAVITY = 9.81
+"""[m/s²]"""
 
 
 class BodyRow(NamedTuple):
@@ -72,6 +76,18 @@ class PairRow(NamedTuple):
     label: str
     measured: str
     deviation: str
+
+
+class ActingRow(NamedTuple):
+    """Row of what acted between two bodies; mesh parts share a row."""
+
+    label: str
+    stiffness: str
+    damping: str
+    deviation: str
+    depth: str
+    sliding: str
+    resolving_step: str
 
 
 class EventRow(NamedTuple):
@@ -438,6 +454,69 @@ def pair_rows(result: GraspResult) -> list[PairRow]:
         )
         for label, deviations in of_label.items()
     ]
+
+
+def acting_rows(result: GraspResult) -> list[ActingRow]:
+    """Rows of what acted in every pair that touched: K, D, largest depth and sliding."""
+    called = names.display_names(result.scene)
+    of_label: dict[str, list[PairContact]] = {}
+    for pair in result.contact_model.pairs:
+        bodies = (_body_label(name, called) for name in (pair.first, pair.second))
+        of_label.setdefault(" on ".join(bodies), []).append(pair)
+    return [_acting_row(label, pairs) for label, pairs in of_label.items()]
+
+
+def _acting_row(label: str, pairs: list[PairContact]) -> ActingRow:
+    """Row of the pairs with one label: ranges of K and D, the largest of everything else."""
+    last = [pair for pair in pairs if pair.touching] or pairs
+    deviations = [100.0 * (pair.stiffness_N_m / pair.set_stiffness_N_m - 1.0) for pair in last]
+    stiffness = sorted(pair.stiffness_N_m for pair in last)
+    damping = sorted(pair.damping_N_s_m for pair in last)
+    return ActingRow(
+        label=label,
+        stiffness=_span([grouped(value) for value in stiffness]),
+        damping=_span([f"{value:.4g}" for value in damping]),
+        deviation=f"{signed(max(deviations, key=abs), 2)} %",
+        depth=f"{1e6 * max(pair.peak_depth_m for pair in pairs):.1f}",
+        sliding=f"{100.0 * max(pair.sliding for pair in pairs):.0f} %",
+        resolving_step=f"{1e3 * min(pair.impact_timestep_s for pair in pairs):.2g}",
+    )
+
+
+def _body_label(geom: str, called: dict[str, str]) -> str:
+    """Name of the body of a geom: ``F1 P3``, or of its object without the number of a mesh part."""
+    return called.get(geom, called.get(geom.split("_")[0], geom.replace("_", " ")))
+
+
+def acting_notes(result: GraspResult) -> list[str]:
+    """Sentences about servos at their limits, first touches and a grip far above the weight."""
+    model, notes = result.contact_model, []
+    if model.saturated:
+        at_limit = ", ".join(
+            f"{one.actuator} ({one.force:.2g})".replace("_", " ") for one in model.saturated
+        )
+        notes.append(f"At their force limits at the end: {at_limit}.")
+    if model.impact_timestep_s is not None:
+        notes.append(
+            f"Peaks of force and depth at a first touch are not resolved by the time step of "
+            f"{1e3 * model.timestep_s:.3g} ms: they are too high until one of "
+            f"{1e3 * model.impact_timestep_s:.2g} ms. Contacts at rest do not depend on it."
+        )
+    ratio = grip_ratio(result)
+    if ratio > LARGE_GRIP:
+        notes.append(
+            f"The hand presses with {ratio:.0f} times the force that friction needs to carry the "
+            "object: what its servos apply between their targets and the contact. "
+            "closure.grip_force limits it."
+        )
+    return notes
+
+
+def grip_ratio(result: GraspResult) -> float:
+    """Compute the sum of normal forces over m·g/µ, the least that carries the object [–]."""
+    friction = result.contact_model.used.kinetic_friction
+    least = object_mass(result.scene.object) * GRAVITY / friction if friction else math.inf
+    return sum(contact.normal_force_N for contact in result.contacts) / least
 
 
 def _defines_stiffness(result: GraspResult) -> bool:

@@ -29,7 +29,7 @@ SMALLEST_DEPTH = 1e-12
 """Depth that a contact counts with at least [m]."""
 FRICTION_DIMENSION = 3
 """Contact dimension from which on contacts have friction."""
-RESOLVED = 0.25
+RESOLVED = 0.15
 """Time step over 1/(A·D), with A the inverse mass of a pair, up to which the depth of an impact is
 within 15 % of that at a fine step (measured, decision 0004) [–]."""
 AT_LIMIT = 0.99

@@ -1,0 +1,172 @@
+"""Contacts in motion against closed forms: F = K·δ + D·δ̇ ≥ 0 and Coulomb's law (decision 0004).
+
+Targets at a converged step, 1e-5 s: depth and duration of a bounce within 5 %, period of a contact
+oscillator within 2 % and its decrement within 5 %, slip within 10 % of Coulomb or 2 µm, breakaway
+within 2 %, rise of a box that slides at 1 m/s below 0.2 mm.
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+
+import mujoco
+import numpy as np
+import pytest
+
+import softgrasp as sg
+from softgrasp.mechanics.contact_stiffness import explicit_damping, friction_rate
+from softgrasp.model.scene import build
+from softgrasp.sim.grasp_run import ClosureRun
+from softgrasp.sim.stiffness_feedback import INTERVAL, StiffnessFeedback
+from tests.support import contact_rigs as rigs
+from tests.support.scenes import pinch
+
+FINE = 1e-5
+K, D = 1e5, 300.0
+
+
+@pytest.mark.parametrize("mass", [0.079, 0.89, 2.18])
+def test_a_bounce_has_depth_duration_and_restitution_of_the_law(mass: float) -> None:
+    measured, exact = rigs.bounce(mass, FINE), rigs.exact_bounce(mass, K, D)
+    assert measured.depth == pytest.approx(exact.depth, rel=0.05)
+    assert measured.duration == pytest.approx(exact.duration, rel=0.05)
+    assert measured.restitution == pytest.approx(exact.restitution, abs=0.01)
+
+
+def test_the_depth_of_an_impact_converges_with_the_first_order_of_the_step() -> None:
+    exact = rigs.exact_bounce(0.89, K, D).depth
+    errors = [rigs.bounce(0.89, step).depth / exact - 1.0 for step in (4e-4, 2e-4, 1e-4, 5e-5)]
+    assert all(1.5 < coarse / fine < 3.0 for coarse, fine in pairwise(errors))
+
+
+@pytest.mark.parametrize(("step", "period_error", "decrement_error"),
+                         [(FINE, 0.02, 0.05), (1e-3, 0.05, 0.1)])  # fmt: skip
+def test_a_body_in_contact_oscillates_with_its_own_mass(
+    step: float, period_error: float, decrement_error: float
+) -> None:
+    mass = 2.18
+    period, decrement = rigs.oscillation(mass, step, load=200.0)
+    damping_ratio = 0.5 * D / math.sqrt(K * mass)
+    frequency = math.sqrt(K / mass * (1.0 - damping_ratio**2))
+    assert period == pytest.approx(2.0 * math.pi / frequency, rel=period_error)
+    assert decrement == pytest.approx(math.pi * D / mass / frequency, rel=decrement_error)
+
+
+@pytest.mark.parametrize("speed", [0.01, 0.05, 0.2])
+def test_a_kicked_ball_slips_as_far_as_coulomb_lets_it(speed: float) -> None:
+    mass, force = 0.079, 11.1
+    coulomb = speed**2 * mass / (2.0 * 2.0 * 0.5 * force)
+    slipped = rigs.slip(mass, force, speed, FINE)
+    assert slipped == pytest.approx(coulomb, abs=max(0.1 * coulomb, 2e-6))
+
+
+@pytest.mark.parametrize("speed", [0.1, 1.0])
+def test_a_box_slides_to_its_stop_and_stays_down(speed: float) -> None:
+    distance, height = rigs.slide(speed, 2e-5 if speed == 1.0 else FINE)
+    assert distance == pytest.approx(speed**2 / (2.0 * 0.5 * rigs.G), rel=0.01)
+    assert height < 2e-4
+
+
+def test_a_pressed_ball_breaks_away_at_the_friction_limit() -> None:
+    force, step = 11.1, 2e-5
+    model, data, _, dof = rigs.pressed(0.079, force, step)
+    body, limit = model.body("object").id, 2.0 * 0.5 * force
+    for sample in range(round(0.2 / step)):
+        data.xfrc_applied[body, 2] = limit * (0.9 + 0.2 * sample * step / 0.2)
+        mujoco.mj_step(model, data)
+        if abs(data.qvel[dof + 2]) > 5e-3:
+            break
+    assert data.xfrc_applied[body, 2] == pytest.approx(limit, rel=0.02)
+
+
+def test_creep_near_the_limit_is_below_a_micrometre_a_second() -> None:
+    model, data, q, _ = rigs.pressed(2.18, 43.0, 1e-3)  # gold: 21 N of weight
+    data.xfrc_applied[model.body("object").id, 2] = 0.95 * 43.0
+    mujoco.mj_step(model, data, 50)
+    before = float(data.qpos[q + 2])
+    mujoco.mj_step(model, data, 200)
+    assert 0.0 < (float(data.qpos[q + 2]) - before) / 0.2 < 1e-6
+
+
+@pytest.mark.parametrize("density", [160.0, 700.0, 7860.0, 19250.0])
+@pytest.mark.parametrize("grasp", ["power", "precision"])
+def test_shipped_grasps_do_not_creep(density: float, grasp: str) -> None:
+    ball = sg.load_object("sphere").replace(density=density)
+    scene = sg.GraspScene(hand=sg.load_hand("four_finger"), object=ball, grasp=grasp,
+                          success=sg.SuccessCriterion())  # fmt: skip
+    result = sg.simulate(scene)
+    assert result.held
+    assert result.hold is not None
+    assert result.hold.creep_m_s < 1e-6
+    deviations = [
+        pair.stiffness_N_m / K - 1 for pair in result.contact_model.pairs if pair.touching
+    ]
+    assert deviations
+    assert max(map(abs, deviations)) < 0.01
+
+
+def test_stiffness_holds_where_servos_are_at_their_limits() -> None:
+    result = sg.simulate(sg.load_scene("fingers_meet"))
+    model = result.contact_model
+    assert {one.actuator for one in model.saturated} == {"F1_J1", "F2_J1", "F3_J1", "F4_J1"}
+    meeting = [pair for pair in model.pairs if not pair.second.startswith("object")]
+    assert len(meeting) >= 2
+    for pair in model.pairs:
+        if pair.touching:
+            assert pair.stiffness_N_m == pytest.approx(K, rel=0.01)
+            assert pair.damping_N_s_m == pytest.approx(D, rel=0.01)
+
+
+@pytest.mark.parametrize("stiffness", [1e4, 1e6])
+def test_stiffness_at_rest_is_the_described_one(stiffness: float) -> None:
+    contact = sg.Contact(stiffness=stiffness, damping=3e-3 * stiffness)
+    result = sg.simulate(pinch(contact=contact))
+    measured = result.contact_model.measured_stiffness_N_m
+    assert measured
+    assert list(measured.values()) == pytest.approx([stiffness] * len(measured), rel=0.01)
+
+
+def test_soft_fingers_keep_the_stiffness_of_their_contacts() -> None:
+    result = sg.simulate(sg.load_scene("hybrid_sphere"))
+    assert result.held
+    for pair in result.contact_model.pairs:
+        if pair.touching:
+            assert pair.stiffness_N_m == pytest.approx(pair.set_stiffness_N_m, rel=0.01)
+
+
+def test_feedback_mends_a_wrong_conversion() -> None:
+    built = build(pinch())
+    built.pair_solref[:] *= 1.9
+    result = ClosureRun(built)
+    result.run()
+    acting = result.stiffness.pairs(result.data)
+    assert [pair.stiffness for pair in acting] == pytest.approx([K] * len(acting), rel=1e-3)
+
+
+def test_feedback_corrects_every_so_many_samples_and_starts_as_built() -> None:
+    built = build(pinch())
+    feedback = StiffnessFeedback(built)
+    assert [feedback.next_row(row) for row in (0, 1, INTERVAL, INTERVAL + 1)] == [
+        INTERVAL, INTERVAL, INTERVAL, 2 * INTERVAL]  # fmt: skip
+    built.model.pair_solref[:] = -1.0
+    StiffnessFeedback(built)
+    assert np.array_equal(built.model.pair_solref, built.pair_solref)
+
+
+def test_the_step_that_resolves_an_impact_is_reported() -> None:
+    result = sg.simulate(pinch())
+    resolved = result.contact_model.impact_timestep_s
+    assert resolved is not None
+    assert resolved < result.contact_model.timestep_s
+    mass = 0.079  # of the rule: depth within 15 % at 0.15/(A·D)
+    step = 0.15 * mass / D
+    exact = rigs.exact_bounce(mass, K, D).depth
+    assert rigs.bounce(mass, step).depth == pytest.approx(exact, rel=0.15)
+    assert rigs.bounce(mass, 4.0 * step).depth > 1.3 * exact
+
+
+def test_damping_and_friction_rate_follow_their_formulas() -> None:
+    assert explicit_damping(K, D, 1e-3) == pytest.approx(200.0)
+    assert explicit_damping(K, D, 1e-2) == pytest.approx(150.0)  # half of D stays
+    assert friction_rate(K, D, 1e-5) == pytest.approx(1.13 * math.sqrt(K / (D * 1e-5)))
