@@ -515,8 +515,8 @@ def acting_notes(result: GraspResult) -> list[str]:
 def grip_ratio(result: GraspResult) -> float:
     """Compute the sum of normal forces over m·g/µ, the least that carries the object [–]."""
     friction = result.contact_model.used.kinetic_friction
-    least = object_mass(result.scene.object) * GRAVITY / friction if friction else math.inf
-    return sum(contact.normal_force_N for contact in result.contacts) / least
+    required = object_mass(result.scene.object) * GRAVITY / friction if friction else math.inf
+    return sum(contact.normal_force_N for contact in result.contacts) / required
 
 
 def _defines_stiffness(result: GraspResult) -> bool:

@@ -185,7 +185,7 @@ def test_a_particle_that_fails_does_not_end_the_swarm() -> None:
 def test_the_saved_finger_has_all_of_its_damping(tmp_path: Path) -> None:
     problem = traced().replace(damping_timestep=1e-3, damping_model="uniform")
     result = calibrate(problem)
-    document, finger = save_calibration(result, tmp_path)
+    document, _, finger = save_calibration(result, tmp_path)
     saved = sg.io.load_finger(finger)
     assert saved == calibrated_finger(result)
     whole = result.parameters["c"] + 1e-3 * STIFFNESS

@@ -152,10 +152,6 @@ def test_what_a_hydraulic_arm_cannot_do_is_reported() -> None:
         ({"sequence": ("close",)}, "sequence: expected none, as a hydraulic arm"),
         ({"success": hold}, r"success.motion\[0\].type: expected 'hold', as .* found 'lift'"),
         ({"actuation": "prescribed"}, "actuation: expected 'servo': the joints of a hydraulic arm"),
-        (
-            {"solver": sg.description.Solver(integrator="euler")},
-            "solver.integrator: expected 'implicitfast'",
-        ),
     ):
         with pytest.raises(sg.DescriptionError, match=message):
             scene(arm, **changes)

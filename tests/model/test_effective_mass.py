@@ -26,8 +26,8 @@ def test_solref_of_pairs_uses_the_inverse_mass(
     postures = closing_postures(model, pinch(), model.key_qpos[0])
     for pair, inverse in zip(pairs, inverse_masses(model, pairs, postures), strict=True):
         solref = model.pair(pair.name).solref
-        assert solref[0] == pytest.approx(-1e5 * 0.5 * inverse, rel=1e-6)
-        assert solref[1] == pytest.approx(-300 * 0.5 * inverse, rel=1e-6)
+        assert solref[0] == pytest.approx(-1e5 * 0.999 * inverse, rel=1e-6)
+        assert solref[1] == pytest.approx(-200 * 0.999 * inverse, rel=1e-6)
 
 
 def test_other_integrators_use_the_estimate_of_the_engine(model: mujoco.MjModel) -> None:

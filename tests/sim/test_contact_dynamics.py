@@ -42,7 +42,7 @@ def test_the_depth_of_an_impact_converges_with_the_first_order_of_the_step() -> 
 
 @pytest.mark.parametrize(("step", "period_error", "decrement_error"),
                          [(FINE, 0.02, 0.05), (1e-3, 0.05, 0.1)])  # fmt: skip
-def test_a_body_in_contact_oscillates_with_its_own_mass(
+def test_a_body_in_contact_oscillates_with_its_mass_alone(
     step: float, period_error: float, decrement_error: float
 ) -> None:
     mass = 2.18

@@ -384,7 +384,8 @@ def test_a_box_on_a_slope_slides_where_its_tangent_exceeds_friction(
     gone = float(np.linalg.norm(result.object.displacement_m))
     pull = G * (math.sin(slope) - 0.5 * math.cos(slope))
     if slides:
-        assert gone == pytest.approx(0.5 * pull * 0.4**2, rel=0.05)
+        # a tenth of friction is left to pull, of which 0.6 % is an error of 6 %
+        assert gone == pytest.approx(0.5 * pull * 0.4**2, rel=0.07)
     else:
         assert gone < 1e-4
 
@@ -572,7 +573,7 @@ def test_fingers_slide_a_box_up_a_smooth_wall(friction: float, comes_along: bool
 
 
 def test_a_corner_holds_what_two_fingers_press_into_it() -> None:
-    result = sg.simulate(sg.load_scene("corner"))
+    result = sg.simulate(sg.load_scene("corner").replace(timestep=5e-4))
     assert result.held
     forces = {c.second: np.array(c.force_N) for c in result.other_contacts}
     assert set(forces) == {"table", "left", "right"}
