@@ -37,6 +37,8 @@ def dev(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     monkeypatch.setattr(module.os, "geteuid", lambda: 1000)
     for name in ("PYTHONPATH", "PYTHONDONTWRITEBYTECODE"):
         monkeypatch.setenv(name, "")  # so that what the script removes comes back
+    monkeypatch.delenv("SOFTGRASP_ODE_LIB", raising=False)
+    monkeypatch.setattr(module.ctypes.util, "find_library", lambda name: f"lib{name}.so.8")
     module.machine = Machine(module, monkeypatch)
     module.machine.is_(python=NEW, programs={"apt"})
     return module
@@ -175,6 +177,23 @@ def test_setup_with_pip(dev):
         f"{install} --require-hashes -r requirements-dev.txt",
         f"{install} --no-build-isolation --editable {dev.ROOT}",
     ]
+
+
+def test_ode_comes_from_a_wheel_where_the_system_has_none(dev, monkeypatch):
+    dev.MAIN.prepare()
+    dev.machine.ran.clear()
+    monkeypatch.setattr(dev.ctypes.util, "find_library", lambda name: None)
+    dev.MAIN.prepare()
+    assert [step.split()[-1] for step in dev.machine.ran] == [dev.ROOT, "requirements-ode.txt"]
+    dev.machine.ran.clear()
+    dev.MAIN.prepare()
+    assert dev.machine.ran == []
+
+
+def test_the_wheel_can_be_asked_for(dev, monkeypatch):
+    monkeypatch.setenv("SOFTGRASP_ODE_LIB", "panda3d")
+    dev.MAIN.prepare()
+    assert dev.machine.ran[-1].endswith("--require-hashes -r requirements-ode.txt")
 
 
 def test_a_second_call_runs_nothing(dev):

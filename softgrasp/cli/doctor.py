@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import sys
 import tempfile
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -59,6 +60,23 @@ def doctor(out: Out = None, json: Json = False) -> None:
         terminal.put_json(document)
     else:
         terminal.put_table(["what", "value", "cure"], [list(finding) for finding in findings])
+        terminal.put(_summary(findings))
+
+
+def _summary(findings: list[Finding]) -> str:
+    """Sentence about the optional packages that are missing here and can be installed."""
+    has_ode = any(one.what == "backend ode" and not one.cure for one in findings)
+    not_needed = {"panda3d"} if has_ode else set()
+    not_needed |= {"dm-control"} if sys.version_info >= (3, 13) else set()
+    missing = [
+        name
+        for name in OPTIONAL
+        if name not in not_needed and not (_version(name) or _alternative(name))
+    ]
+    if not missing:
+        return "missing: nothing"
+    extra = "ode" if missing == ["panda3d"] else "all"
+    return f"missing: {', '.join(missing)}; pip install 'softgrasp[{extra}]'"
 
 
 def _versions() -> list[Finding]:

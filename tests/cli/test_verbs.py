@@ -329,6 +329,9 @@ def test_doctor_examines_and_cures(run: Run, monkeypatch: pytest.MonkeyPatch) ->
     assert ran.code == 0
     line = next(line for line in ran.out.splitlines() if line.startswith("dm-control"))
     assert " ".join(line.split()) == "dm-control 1.0.50, fails on MuJoCo 4 pip install 'mujoco<4'"
+    last = ran.out.splitlines()[-1]
+    assert last.startswith("missing: opencv-python-headless, pandas")
+    assert last.endswith("; pip install 'softgrasp[all]'")
 
 
 def test_doctor_knows_every_extra_that_brings_a_library(run: Run) -> None:

@@ -1,7 +1,7 @@
 """C functions and structures of ODE 0.16 for Python (ctypes), and the search for its library.
 
-The library is the one that ``SOFTGRASP_ODE_LIB`` names, that of the system (usually double
-precision), or the single-precision one in the panda3d wheel. Py3ODE (``ode`` on PyPI) was
+The library is the one that ``SOFTGRASP_ODE_LIB`` names (a file, or ``panda3d``), that of the system
+(usually double precision), or the single-precision one in the panda3d wheel. Py3ODE (``ode`` on PyPI) was
 considered: it needs a compiler and lacks the spring motors and contact feedback used here.
 """
 
@@ -72,6 +72,8 @@ SURFACE = (
 VARIABLE = "SOFTGRASP_ODE_LIB"
 """Environment variable with the path of a library, which has precedence."""
 SYSTEM_NAMES = ("libode.so.8", "libode.so", "libode.dylib", "ode_double.dll", "ode.dll")
+WHEEL = "panda3d"
+"""Value of ``SOFTGRASP_ODE_LIB`` for the library in the wheel, whatever the system has."""
 PANDA_LIBRARIES = ("libp3dtool", "libp3dtoolconfig", "libpandaexpress", "libpanda", "libpandaode")
 """In the order of their dependencies; the last one exports the functions of ODE."""
 Precision = Literal["double", "single"]
@@ -205,7 +207,7 @@ def load_library() -> OdeLibrary:
 @lru_cache(maxsize=1)
 def _load(named: str) -> OdeLibrary:
     if named:
-        library = _opened(named, _version_of_file)
+        library = _from_panda3d() if named == WHEEL else _opened(named, _version_of_file)
         if library is None:
             raise BackendUnavailable(f"{VARIABLE}: expected ODE's shared library, found {named}")
         return library
