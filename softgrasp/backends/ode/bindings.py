@@ -1,8 +1,9 @@
 """C functions and structures of ODE 0.16 for Python (ctypes), and the search for its library.
 
 The library is the one that ``SOFTGRASP_ODE_LIB`` names (a file, or ``panda3d``), that of the system
-(usually double precision), or the single-precision one in the panda3d wheel. Py3ODE (``ode`` on PyPI) was
-considered: it needs a compiler and lacks the spring motors and contact feedback used here.
+(usually double precision), or the single-precision one in the panda3d wheel. Py3ODE (``ode`` on
+PyPI) was considered: it needs a compiler and lacks the spring motors and contact feedback used
+here.
 """
 
 from __future__ import annotations
