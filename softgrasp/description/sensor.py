@@ -94,7 +94,12 @@ class ForceTorqueSensor(Sensor):
 
 
 class JointTorqueSensor(Sensor):
-    """Torques of the servos of rigid joints [N·m]; forces of prismatic joints [N]."""
+    """Torques transmitted to rigid joints [N·m]; forces of prismatic joints [N].
+
+    The torque of a joint is the sum of what its servo, motor or tendons and its springs exert on
+    it, whatever the closure: at rest it balances Jᵀf of the contacts. Damping of the joint and the
+    reaction of its limits are not measured.
+    """
 
     type: Literal["joint_torque"] = "joint_torque"
     joints: tuple[str, ...] = ()

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Protocol
 
 import mujoco
 import numpy as np
+from numpy.typing import NDArray
 
 from softgrasp.description.sensor import (
     AnySensor,
@@ -165,7 +166,7 @@ def truth_of(built: BuiltScene, sensor: AnySensor) -> Truth:
             return Wrench(tuple(int(part.adr[0]) for part in parts))
         case JointTorqueSensor():
             joints = channels_of(sensor, built.scene.hand)
-            return Servos(np.array([model.actuator(joint).id for joint in joints]))
+            return JointTorques(np.array([int(model.joint(joint).dofadr[0]) for joint in joints]))
 
 
 class Wrench(NamedTuple):
@@ -180,14 +181,15 @@ class Wrench(NamedTuple):
         return 0.0 - np.concatenate([force, torque])
 
 
-class Servos(NamedTuple):
-    """Torques of servos."""
+class JointTorques(NamedTuple):
+    """Torques that actuators, tendons and springs transmit to joints."""
 
-    actuators: Any
+    dofs: NDArray[np.int64]
+    """Degrees of freedom of the joints, (n,)."""
 
     def read(self, data: mujoco.MjData) -> Array:
         """Return torques or forces, (n,) [N·m or N]."""
-        return np.array(data.actuator_force[self.actuators])
+        return np.asarray(data.qfrc_actuator[self.dofs] + data.qfrc_spring[self.dofs])
 
 
 class Touches(NamedTuple):

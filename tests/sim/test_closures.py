@@ -231,6 +231,21 @@ def test_at_rest_contacts_balance_what_pulls_the_joints(name: str) -> None:
     assert free >= 4
 
 
+@pytest.mark.parametrize("name", ["soft synergy", "tendons", "differential", "torques"])
+def test_joint_torque_sensors_balance_the_contacts_of_every_mechanism(name: str) -> None:
+    sensor = sg.description.JointTorqueSensor(name="joints")
+    run = finished(pinch(closure=CLOSURES[name], duration=6.0, sensors=(sensor,)))
+    model, contacts, free = run.model, torques_of_contacts(run), 0
+    reading = run.sensing.recorded(run.recording.rows)
+    for channel, torque in zip(reading["sensor_names"], reading["sensor_truth"][-1], strict=True):
+        joint = model.joint(channel.removeprefix("joints."))
+        value, (low, high) = float(run.data.qpos[joint.qposadr[0]]), joint.range
+        if low + 1e-3 < value < high - 1e-3:
+            assert torque == pytest.approx(-contacts[joint.dofadr[0]], rel=0.005, abs=1e-4)
+            free += 1
+    assert free >= 4
+
+
 def test_one_blocked_finger_does_not_stop_the_others_of_a_differential() -> None:
     block = sg.GraspObject(name="block", shape=sg.Sphere(radius=0.01), density=700.0)
     scene = pinch(
