@@ -415,7 +415,10 @@ SENSORS: dict[str, tuple[str, Callable[[Hand, str], Sensors]]] = {
     "tactile": ("4 × 8 taxels on each fingertip, or on one body: tactile:F1_P2 [N]", _tactile),
     "force": ("force and torque before each fingertip, or before one body: force:F1_P1", _force),
     "wrist": ("force and torque between the hand and its arm [N, N·m]", _wrist),
-    "joints": ("torque transmitted to every rigid joint by its actuator, tendons and springs [N·m]", _joints),
+    "joints": (
+        "torque of actuators, tendons and springs at every rigid joint [N·m]",
+        _joints,
+    ),
 }
 """Name, description, and function (hand, body) → sensors."""
 

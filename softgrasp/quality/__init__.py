@@ -31,6 +31,7 @@ from softgrasp.quality.grasp_wrench_space import (
     epsilon_bounds,
     force_closure,
     is_force_closure,
+    pyramid_bounds,
     volume,
     wrench_space,
 )
@@ -96,6 +97,7 @@ __all__ = [
     "min_singular_value",
     "pcr",
     "pgr",
+    "pyramid_bounds",
     "quasistatic",
     "quasistatic_maps",
     "selection_matrix",

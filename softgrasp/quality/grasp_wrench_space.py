@@ -9,7 +9,9 @@ component unless ``edge_norm="unit"``. Hulls are in ``convex_hull.py``.
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -21,10 +23,10 @@ from softgrasp.mechanics.transforms import Array
 from softgrasp.quality.contact_models import Cones, cone_edges, friction_cones
 from softgrasp.quality.convex_hull import (
     FLAT,
-    MAX_FACETS,
     NORMS,
     Nearest,
     all_vertices,
+    distinct,
     facets_of,
     nearest_of,
     nearest_point,
@@ -36,7 +38,16 @@ from softgrasp.quality.convex_hull import (
 from softgrasp.quality.inputs import known, number
 
 MAX_VERTICES = 150
-"""Number of vertices of an L∞ wrench space above which its volume is not computed."""
+"""Number of vertices found one by one above which the volume of an L∞ wrench space is not
+computed; see ``MAX_SUMS``."""
+MAX_SUMS = 1331
+"""Number of sums of primitive wrenches up to which the vertices of an L∞ wrench space are
+enumerated: three spatial contacts with 8 edges and spin friction, whose hull takes 1 to 4 s."""
+MAX_WRENCHES = 512
+"""Number of primitive wrenches in six dimensions up to which the whole hull of an L1 wrench space
+is computed; 60 contacts with 8 edges take 0.7 s, 200 contacts a minute."""
+MAX_REFINED = 50_000
+"""Number of facets at which the search for ε of friction pyramids ends, after 1 to 2 s."""
 MAX_CONTACTS = 16
 """Maximum number of contacts that ``few_contacts`` keeps: with 8 edges the whole hull of 16 takes
 some 50 ms, and the time grows with the third power."""
@@ -49,34 +60,37 @@ and Sastry, A Mathematical Introduction to Robotic Manipulation, ch. 5; Markensc
 KIND = {0: "without friction", 1: "with friction", 2: "of hard fingers", 3: "of soft fingers"}
 
 
+class EpsilonBounds(NamedTuple):
+    """Lower and upper bound of ε."""
+
+    lower: float
+    upper: float
+
+
 @dataclass(frozen=True)
 class WrenchSpace:
     """Measures of a grasp wrench space."""
 
     epsilon: float
-    """Radius of the largest ball about the origin inside it; 0 where the origin is outside."""
+    """Radius of the largest ball about the origin inside it; 0 where the origin is outside. The
+    lower one of ``bounds`` where they differ."""
     margin: float
     """Signed ε: where the origin is outside an L1 space, minus its distance from the space."""
     volume: float | None
-    """Volume, in mixed units N and N·m/torque_scale; None where it would take too long (L∞)."""
+    """Volume, in mixed units N and N·m/torque_scale; None where it would take too long."""
     rank: int
     """Rank of the primitive wrenches, at most 6, in the plane 3."""
     weakest: Array
     """Unit wrench along which the wrench space has its smallest reach, (6,) or (3,)."""
     reason: str
     """Explanation of ε = 0; empty where ε > 0."""
+    bounds: EpsilonBounds
+    """Certified bounds of ε; equal unless the contacts are too many to compute ε exactly."""
 
     @property
     def closed(self) -> bool:
         """Whether the friction pyramids have force closure."""
         return self.epsilon > 0.0
-
-
-class EpsilonBounds(NamedTuple):
-    """Lower and upper bound of ε."""
-
-    lower: float
-    upper: float
 
 
 @dataclass(frozen=True)
@@ -149,18 +163,56 @@ def epsilon(
     The radius of the largest ball about the origin inside the wrench space of friction pyramids; 0
     without force closure, which ``wrench_space`` explains. It is at most that of the round cones,
     see ``epsilon_bounds``. Arguments as for ``wrench_space``, which computes the whole hull; this
-    function computes the part of it that is near the origin.
+    function computes the part of it that is near the origin. Where that has more than
+    ``MAX_REFINED`` facets, from some 60 contacts on, it warns and returns the certified lower
+    bound; ``wrench_space`` returns both bounds.
 
     Raises:
-        DescriptionError: As there, or an L∞ space of too many facets.
+        DescriptionError: As there.
+    """
+    bounds = pyramid_bounds(
+        points, normals, mu,
+        edges=edges, norm=norm, torque_scale=torque_scale, center=center, torsion=torsion,
+        edge_norm=edge_norm, tangents=tangents,
+    )  # fmt: skip
+    if bounds.lower < bounds.upper:
+        warnings.warn(
+            f"epsilon: ε of {len(np.asarray(points))} contacts is between {bounds.lower:.6g} and "
+            f"{bounds.upper:.6g} after {MAX_REFINED} facets; returning the lower bound, "
+            "wrench_space returns both",
+            stacklevel=2,
+        )
+    return bounds.lower
+
+
+def pyramid_bounds(
+    points: ArrayLike,
+    normals: ArrayLike,
+    mu: ArrayLike,
+    *,
+    edges: int = 8,
+    norm: str = "L1",
+    torque_scale: float = 1.0,
+    center: ArrayLike = (0.0, 0.0, 0.0),
+    torsion: ArrayLike = 0.0,
+    edge_norm: str = "normal",
+    tangents: ArrayLike | None = None,
+) -> EpsilonBounds:
+    """Compute certified bounds of ε of friction pyramids, equal where ε is found exactly.
+
+    Arguments as for ``wrench_space``. The search ends at ``MAX_REFINED`` facets of the hull near
+    the origin.
+
+    Raises:
+        DescriptionError: As there.
     """
     known(norm, NORMS, "norm")
     cones = friction_cones(
         points, normals, mu,
         torsion=torsion, torque_scale=torque_scale, center=center, tangents=tangents,
     )  # fmt: skip
-    near = _shortest(cone_edges(cones, mu, edges, edge_norm), norm, cones.size)
-    return near.upper if near.upper > FLAT * cones.size else 0.0
+    wrenches = cone_edges(cones, mu, edges, edge_norm)
+    return _bounds_of(_shortest(wrenches, norm, cones.size), cones.size)
 
 
 def volume(
@@ -182,7 +234,8 @@ def volume(
     [N³·(N·m/scale)³], in the plane [N²·N·m/scale]. Arguments as for ``wrench_space``.
 
     Raises:
-        DescriptionError: As there, or an L∞ space of more than 150 vertices.
+        DescriptionError: As there, or more vertices than a hull is computed of: 512 primitive
+            wrenches for L1; for L∞ 150 vertices, or 1331 sums of primitive wrenches.
     """
     known(norm, NORMS, "norm")
     cones = friction_cones(
@@ -195,10 +248,11 @@ def volume(
         return 0.0
     vertices = _vertices(wrenches, norm, cones.size)
     if vertices is None:
+        limit, instead = (MAX_VERTICES, ", or norm='L1'") if norm == "Linf" else (MAX_WRENCHES, "")
         raise DescriptionError(
             f"the wrench space of {len(wrenches)} contacts with {wrenches.shape[1]} edges has more "
-            f"than {MAX_VERTICES} vertices in the norm 'Linf'; expected fewer contacts or "
-            "edges, or norm='L1'",
+            f"than {limit} vertices in the norm '{norm}'; expected fewer contacts or "
+            f"edges{instead}",
             field="norm",
         )
     return facets_of(vertices).volume
@@ -250,8 +304,11 @@ def _measure(cones: Cones, wrenches: Array, norm: str) -> WrenchSpace:
         else:
             facets = facets_of(vertices)
             enclosed_volume, near = facets.volume, nearest_of(facets, support)
-    if near.upper > FLAT * size:
-        return WrenchSpace(near.upper, near.upper, enclosed_volume, rank, near.direction, "")
+    bounds = _bounds_of(near, size)
+    if bounds.upper > 0.0:
+        reason = "" if bounds.lower > 0.0 else f"not resolved: ε is at most {bounds.upper:.3g}"
+        reach = bounds.lower
+        return WrenchSpace(reach, reach, enclosed_volume, rank, near.direction, reason, bounds)
     outside = nearest_point(primitive) if norm == "L1" else np.zeros(d)
     margin = float(np.linalg.norm(outside))
     if margin <= FLAT * size:
@@ -259,31 +316,34 @@ def _measure(cones: Cones, wrenches: Array, norm: str) -> WrenchSpace:
     elif not near.flat:
         near = replace(near, upper=-margin, direction=-outside / margin)
     reason = shortcoming(cones, near)
-    return WrenchSpace(0.0, 0.0 - margin, enclosed_volume, rank, near.direction, reason)
+    return WrenchSpace(0.0, 0.0 - margin, enclosed_volume, rank, near.direction, reason, bounds)
 
 
 def _vertices(wrenches: Array, norm: str, size: float) -> Array | None:
     """Compute points whose hull is the wrench space; None if there are too many."""
-    primitive = wrenches.reshape(-1, wrenches.shape[2])
+    contacts, edges, d = wrenches.shape
     if norm == "L1":
-        return primitive
-    return all_vertices(of_pyramids(wrenches, norm), primitive.shape[1], size, MAX_VERTICES)
+        return wrenches.reshape(-1, d) if contacts * edges <= MAX_WRENCHES or d == 3 else None
+    if d > 3 and (edges + 1) ** contacts <= MAX_SUMS:
+        zero = np.zeros((contacts, 1, d))
+        sums = product(*np.concatenate([zero, wrenches], axis=1))
+        return distinct(np.array([np.sum(terms, axis=0) for terms in sums]), size)
+    return all_vertices(of_pyramids(wrenches, norm), d, size, MAX_VERTICES)
 
 
 def _shortest(wrenches: Array, norm: str, size: float) -> Nearest:
-    """Find the direction in which the wrench space has its smallest reach."""
+    """Find the direction in which the wrench space has its smallest reach, or bounds of it."""
     support, d = of_pyramids(wrenches, norm), wrenches.shape[2]
-    near = shortest_reach(support, d, size)
-    if near.met:
-        return near
-    if norm == "L1":
-        return nearest_of(facets_of(wrenches.reshape(-1, d)), support)
-    raise DescriptionError(
-        f"ε of the norm 'Linf' is between {near.lower:.6g} and {near.upper:.6g} after "
-        f"{MAX_FACETS} facets; expected fewer contacts or edges, or epsilon_bounds, which returns "
-        "bounds for the round cones",
-        field="norm",
-    )
+    near = shortest_reach(support, d, size, max_facets=MAX_REFINED)
+    vertices = _vertices(wrenches, norm, size) if norm == "L1" and not near.met else None
+    return near if vertices is None else nearest_of(facets_of(vertices), support)
+
+
+def _bounds_of(near: Nearest, size: float) -> EpsilonBounds:
+    """Return the bounds of ε; both 0 where the origin is not inside."""
+    if near.upper <= FLAT * size:
+        return EpsilonBounds(0.0, 0.0)
+    return EpsilonBounds(near.upper if near.met else max(near.lower, 0.0), near.upper)
 
 
 # Round friction cones

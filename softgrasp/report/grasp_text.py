@@ -415,7 +415,15 @@ def quality_clause(result: GraspResult) -> str:
         return f"No force closure at the end with {touching}: {quality['reason']}"
     since = quality.get("force_closure_s")
     began = "" if since is None else f" since {since:.2f} s"
-    return f"Force closure{began}, with {touching} at the end: ε = {quality['epsilon']:.3g}"
+    between = epsilon_text(quality)
+    return f"Force closure{began}, with {touching} at the end: ε {between}"
+
+
+def epsilon_text(quality: dict[str, Any]) -> str:
+    """Return ε as ``= 0.281``, or as an interval where the contacts are too many to compute it."""
+    lower, upper = (f"{quality.get(key, 0.0):.3g}" for key in ("epsilon", "epsilon_upper"))
+    bounded = "epsilon_upper" in quality and upper != lower
+    return f"between {lower} and {upper}" if bounded else f"= {lower}"
 
 
 def quality_rows(result: GraspResult) -> list[QualityRow]:
@@ -426,14 +434,14 @@ def quality_rows(result: GraspResult) -> list[QualityRow]:
     cones = f"friction pyramids of {quality['edges']} edges, unit normal forces"
     kept = quality.get("wrench_contacts", quality["contacts"])
     if kept < quality["contacts"]:
-        cones += f", of the {kept} most different contacts: a lower bound"
+        cones += f", of the {kept} most different contacts: a lower bound of that of all contacts"
     if quality["contact_model"] == "soft":
         cones += ", spin friction of the contacts"
     scale = f"moments over {millimetres(quality['torque_scale_m'])}, about the centre of mass"
     space = f"{quality['norm']} wrench space of {cones}; {scale}"
     matrix = f"grasp matrix of hard fingers; {scale}"
     rows = [
-        _row("ε", quality, "epsilon", f"largest ball in the {space}"),
+        _epsilon_row(quality, space),
         _row("volume", quality, "volume", f"of the {space}"),
         _row("smallest singular value", quality, "min_singular_value", matrix),
         _row("isotropy", quality, "isotropy", f"smallest over largest singular value; {matrix}"),
@@ -443,6 +451,12 @@ def quality_rows(result: GraspResult) -> list[QualityRow]:
              "1 − |Ft|/(µ Fn) of the simulated forces, smallest of all bodies"),
     ]  # fmt: skip
     return [row for row in rows if row.value]
+
+
+def _epsilon_row(quality: dict[str, Any], space: str) -> QualityRow:
+    text = epsilon_text(quality).removeprefix("= ")
+    bounded = "; upper bound from all contacts" if text.startswith("between") else ""
+    return QualityRow("ε", text, f"largest ball in the {space}{bounded}")
 
 
 def _row(label: str, quality: dict[str, Any], key: str, convention: str) -> QualityRow:

@@ -27,6 +27,8 @@ from softgrasp.sim.result import GraspResult
 
 MAX_STATES = 6
 """Largest number of contacts for which all 3ⁿ states of potential grasp robustness are tried."""
+MAX_SEARCHED = 10
+"""Largest number of contacts for which a lower bound of it is searched for."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,6 +111,8 @@ class GraspAnalysis:
             values["pcr"] = quality.pcr(G, mu)
             if len(self.points) <= MAX_STATES:
                 values["pgr"] = quality.pgr(G, mu)
+            elif len(self.points) <= MAX_SEARCHED:
+                values["pgr_lower_bound"] = quality.grasp_robustness(G, mu, exact=False).value
         return values
 
     @property
@@ -129,6 +133,8 @@ def analysis_of(
 ) -> GraspAnalysis:
     """Analyse the grasp of a result at one time, with the contacts that it has then.
 
+    Contacts of bodies without a normal force on the object at that sample are left out.
+
     Args:
         result: The result.
         time: Time in the run [s], its end by default. The control sample at or before it is used.
@@ -142,12 +148,13 @@ def analysis_of(
     if result.object_nodes is not None:
         raise ResultError("expected a rigid object to analyse its grasp, found a deformable one")
     replay = ReplayedResult(result)
-    when = float(result.time[replay.row(_checked(result, time))[0]])
+    row = replay.row(_checked(result, time))[0]
+    when = float(result.time[row])
     model, data = replay.model, replay.pose(when)
     mujoco.mj_forward(model, data)  # moments of servos and tendons
     bodies = result.contact_bodies.tolist()
     reader = GraspContactReader(model, bodies)
-    contacts = reader.read(data)
+    contacts = reader.read(data).of_bodies(_forces(result)[row] > 0.0)
     contacts = _one_per_body(contacts) if per_body else contacts
     hand_joints = names.joint_names(result.scene.hand)
     joints, follow = _independent(result, hand_joints)
@@ -175,6 +182,12 @@ def analysis_of(
         joint_stiffness=follow.T @ joint_stiffness(model, data, dofs) @ follow,
         contact_stiffness=result.contact_model.used.stiffness,
     )
+
+
+def _forces(result: GraspResult) -> Array:
+    """Return the normal force of each body on the object to be grasped, (T, nb) [N]."""
+    of_objects = result.object_normal_force
+    return result.normal_force if of_objects is None else of_objects[:, :, 0]
 
 
 def _point_jacobians(

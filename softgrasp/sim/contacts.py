@@ -308,6 +308,15 @@ class GraspContacts(NamedTuple):
     numbers: NDArray[np.int64]
     """Numbers of the engine's contacts, (n,)."""
 
+    def of_bodies(self, pressing: NDArray[np.bool_]) -> GraspContacts:
+        """Select the contacts of bodies that press on the object.
+
+        Args:
+            pressing: Whether each body of the hand that can touch has a normal force, (nb,).
+        """
+        kept = pressing[self.body]
+        return GraspContacts(*(values[kept] for values in self))
+
 
 NOTHING = GraspContacts(_NO_ROWS, _NO_ROWS, _NO_NUMBERS, _NO_NUMBERS, _NO_INDICES, _NO_INDICES)
 """No contact."""

@@ -1,13 +1,14 @@
 """Grasp quality along a run: contacts at samples of a finished run, friction margins and ε.
 
 ``quality_log`` detects the contacts in the recorded postures after the run, so that the closed loop
-is as fast as without them (decision 0014); ``QualityLog`` computes ε from them at first use.
+is as fast as without them (decision 0014); contacts of bodies without a recorded normal force are
+left out; ``QualityLog`` computes ε from them at first use.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -120,8 +121,14 @@ class QualityLog:
     def _epsilon(self, sample: int) -> float:
         from softgrasp import quality  # most runs never use it, and it loads slowly
 
-        contacts = thinned(self.contacts(sample))
-        return quality.epsilon(**contacts, edges=EDGES) if len(contacts["points"]) > 1 else 0.0
+        contacts = self.contacts(sample)
+        if len(contacts["points"]) < 2:
+            return 0.0
+        few = thinned(contacts)
+        value = quality.epsilon(**few, edges=EDGES)
+        if value > 0.0 or len(few["points"]) == len(contacts["points"]):
+            return value
+        return quality.pyramid_bounds(**contacts, edges=EDGES).lower
 
     def _is_as_before(self, sample: int) -> bool:
         one, other = self.contacts(sample - 1), self.contacts(sample)
@@ -157,6 +164,11 @@ def measures_of(contacts: dict[str, Any]) -> dict[str, Any]:
         return measures | {"epsilon": 0.0, "reason": "nothing touches"}
     few = thinned(contacts)
     space = quality.wrench_space(**few, edges=EDGES)
+    if len(few["points"]) < len(contacts["points"]):
+        bounds = quality.pyramid_bounds(**contacts, edges=EDGES)
+        measures["epsilon_upper"] = bounds.upper
+        if space.epsilon == 0.0 < bounds.lower:
+            space = replace(space, epsilon=bounds.lower, reason="")
     points, normals = contacts["points"], contacts["normals"]
     scale = contacts["torque_scale"]
     G = quality.grasp_matrix(points, normals, "hard", contacts["center"], torque_scale=scale)
@@ -186,17 +198,19 @@ def quality_log(run: FinishedRun, rate: float = RATE) -> QualityLog | None:
         return None
     rows = _rows(run, rate)
     reader, data = GraspContactReader(model, list(run.built.bodies)), mujoco.MjData(model)
+    force = recording.force[rows].reshape(len(rows), len(run.built.bodies), -1, 3)
+    # a body that overlaps but exerts no force, as at the first touch, has no contact yet
+    pressing = (force[:, :, : run.layout.object_slots[0], 0] > 0.0).any(axis=2)
     sampled: list[GraspContacts] = []
     centers = np.zeros((len(rows), 3))
     for index, row in enumerate(rows.tolist()):
-        sampled.append(reader.posed(data, recording.qpos[row]))
+        sampled.append(reader.posed(data, recording.qpos[row]).of_bodies(pressing[index]))
         centers[index] = data.xipos[reader.object_body]
     counts = [len(contacts.points) for contacts in sampled]
     joined = {
         name: np.concatenate([getattr(contacts, name) for contacts in sampled])
         for name in ("points", "normals", "friction", "torsion", "body")
     }
-    force = recording.force[rows].reshape(len(rows), len(run.built.bodies), -1, 3)
     return QualityLog(
         time=recording.time[rows].copy(),
         margin=_margins(sampled, force),

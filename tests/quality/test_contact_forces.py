@@ -157,9 +157,38 @@ def test_wrong_input(options: dict[str, object], message: str) -> None:
         quality.pcr(**{"G": np.ones((6, 6)), **options})
 
 
-def test_too_many_contacts() -> None:
-    with pytest.raises(sg.DescriptionError, match=r"G: expected at most 8 contacts.*found 9"):
-        quality.pgr(np.ones((6, 27)))
+def test_too_many_contacts_to_try_all_states() -> None:
+    with pytest.raises(
+        sg.DescriptionError, match=r"G: expected at most 8 contacts with exact=True.*found 9"
+    ):
+        quality.grasp_robustness(np.ones((6, 27)), exact=True)
+
+
+def test_grasp_robustness_above_eight_contacts_is_a_lower_bound() -> None:
+    """It is at least that of eight of the contacts, and never above the exact value."""
+    points, normals = random_sphere(np.random.default_rng(2), 9)
+    G = quality.grasp_matrix(points, normals, "hard")
+    found = quality.grasp_robustness(G, 0.5)
+    assert not found.exact
+    assert found.value >= quality.pcr(G, 0.5) > 0.0
+    rows = [
+        3 * i + part
+        for i, s in enumerate(found.states)
+        for part in {1: (0, 1, 2), 2: (0,), 3: ()}[s]
+    ]
+    assert np.linalg.matrix_rank(G[:, rows]) == 6
+    assert G @ found.forces.ravel() == pytest.approx(np.zeros(6), abs=1e-6)
+    with pytest.warns(UserWarning, match="of 9 contacts is a lower bound, as all states"):
+        assert quality.pgr(G, 0.5) == found.value
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2, 3])
+def test_searched_states_never_exceed_all_states(seed: int) -> None:
+    points, normals = random_sphere(np.random.default_rng(seed), 4)
+    G = quality.grasp_matrix(points, normals, "hard")
+    searched, exact = (quality.grasp_robustness(G, 0.5, exact=all_of) for all_of in (False, True))
+    assert quality.pcr(G, 0.5) <= searched.value <= exact.value
+    assert (searched.value > 0.0) == (exact.value > 0.0)
 
 
 def test_forces_without_synergies_are_the_quasistatic_response() -> None:

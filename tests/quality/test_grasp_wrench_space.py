@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
+from scipy.spatial import ConvexHull
 from scipy.spatial.transform import Rotation
 
 import softgrasp as sg
@@ -254,3 +257,51 @@ def test_force_closure_is_independent_of_the_centre() -> None:
         assert quality.is_force_closure(points, normals, 0.5, center=center)
         assert not quality.is_force_closure(points[:2], normals[:2], 0.1, center=center)
     assert quality.is_force_closure(points + 1e4, normals, 0.5)
+
+
+def radial(count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Contacts on the unit sphere with normals through its centre, which all tie."""
+    points = np.random.default_rng(0).normal(size=(count, 3))
+    points /= np.linalg.norm(points, axis=1)[:, None]
+    return points, -points
+
+
+def test_many_contacts_have_certified_bounds_of_epsilon() -> None:
+    """200 contacts: the whole hull takes a minute, with all facets near zero ε is 0.48608555."""
+    points, normals = radial(200)
+    space = quality.wrench_space(points, normals, 0.5)
+    lower, upper = space.bounds
+    assert lower < 0.48608555 < upper < 1.03 * lower
+    assert (space.epsilon, space.volume, space.reason) == (lower, None, "")
+    sentence = rf"ε of 200 contacts is between {lower:.6g} and {upper:.6g} after 50000 facets"
+    with pytest.warns(UserWarning, match=sentence):
+        assert quality.epsilon(points, normals, 0.5) == lower
+    with pytest.raises(sg.DescriptionError, match="has more than 512 vertices in the norm 'L1'"):
+        quality.volume(points, normals, 0.5)
+
+
+def test_bounds_are_equal_where_epsilon_is_exact() -> None:
+    for norm in ("L1", "Linf"):
+        contacts = random_sphere(np.random.default_rng(0), 5)
+        space = quality.wrench_space(*contacts, 0.5, norm=norm)
+        assert space.bounds == (space.epsilon, space.epsilon)
+        assert quality.pyramid_bounds(*contacts, 0.5, norm=norm) == pytest.approx(
+            space.bounds, rel=1e-6
+        )
+
+
+def test_unit_normal_forces_of_three_contacts_enclose_a_volume() -> None:
+    """Against the hull of all sums of the contacts' primitive wrenches, with 309 vertices."""
+    edges = 6
+    points, normals = equator(0, 120, 240)
+    cones = friction_cones(points, normals, 0.5)
+    wrenches = cone_edges(cones, 0.5, edges, "normal")
+    zero = np.zeros((3, 1, 6))
+    sums = [sum(terms) for terms in product(*np.concatenate([zero, wrenches], axis=1))]
+    volume = quality.volume(points, normals, 0.5, norm="Linf", edges=edges)
+    assert volume == pytest.approx(ConvexHull(sums, qhull_options="QJ").volume, rel=1e-6)
+    space = quality.wrench_space(points, normals, 0.5, norm="Linf", edges=edges)
+    assert space.volume == volume
+    assert space.epsilon == pytest.approx(
+        quality.epsilon(points, normals, 0.5, norm="Linf", edges=edges), rel=1e-6
+    )

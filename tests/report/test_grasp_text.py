@@ -28,6 +28,7 @@ from softgrasp.report.grasp_text import (
     quality_rows,
 )
 from softgrasp.report.time_series import draw_joints, draw_object
+from softgrasp.sim.quality_log import QualityLog
 from tests.support.pads import pads
 from tests.support.scenes import ball, pinch
 
@@ -419,3 +420,25 @@ def test_a_thinned_curve_keeps_its_peak_and_its_ends(rows: int):
     kept, _ = time_series.thinned(times, values)
     assert len(kept) <= time_series.MAX_POINTS
     assert (kept[0], kept[-1]) == (times[0], times[-1])
+
+
+def test_epsilon_of_many_contacts_is_reported_as_an_interval() -> None:
+    """Of 40 contacts the log has 16, a lower bound; the upper one is that of all contacts."""
+    points = np.random.default_rng(0).normal(size=(40, 3))
+    points /= np.linalg.norm(points, axis=1)[:, None]
+    log = QualityLog(
+        time=np.zeros(1), margin=np.zeros(1), center=np.zeros((1, 3)), first=np.array([0, 40]),
+        points=points, normals=-points, friction=np.full(40, 0.5), torsion=np.zeros(40),
+        body=np.zeros(40, dtype=np.int64), torque_scale=np.array(1.0),
+    )  # fmt: skip
+    result = replace(carried(), quality_log=log)
+    quality = result.quality
+    assert quality is not None
+    whole = sg.quality.epsilon(points, -points, 0.5)
+    assert quality["epsilon"] == log.epsilon[0] < whole
+    assert quality["epsilon_upper"] == pytest.approx(whole, rel=1e-6)
+    interval = f"between {quality['epsilon']:.3g} and {whole:.3g}"
+    assert quality_clause(result).endswith(f"with 40 contact points at the end: ε {interval}")
+    row = quality_rows(result)[0]
+    assert row.value == interval
+    assert row.convention.endswith("upper bound from all contacts")

@@ -12,8 +12,9 @@ import pytest
 import softgrasp as sg
 from softgrasp import quality
 from softgrasp.errors import DescriptionError
-from softgrasp.sim.contacts import object_reach
+from softgrasp.sim.contacts import GraspContactReader, object_reach
 from softgrasp.sim.quality_log import EDGES
+from softgrasp.sim.replayed_result import ReplayedResult
 from softgrasp.sim.result_files import load_result
 from tests.support.pads import pads
 from tests.support.scenes import ball, pinch
@@ -175,3 +176,23 @@ def test_many_contacts_are_thinned_to_a_lower_bound_that_is_near() -> None:
     message = measures_of(contacts)
     assert (message["contacts"], message["wrench_contacts"]) == (63, 16)
     np.testing.assert_array_equal(thinned(few)["points"], few["points"])
+
+
+def test_bodies_without_force_have_no_contact_in_the_log() -> None:
+    """At every control sample, also where a finger overlaps the object before its first force."""
+    result = sg.simulate(pinch(), quality_rate=1000.0)
+    log = result.quality_log
+    assert log is not None
+    replay = ReplayedResult(result)
+    reader = GraspContactReader(replay.model, result.contact_bodies.tolist())
+    for sample, row in enumerate(np.searchsorted(result.time, log.time - 1e-9).tolist()):
+        logged = set(log.body[log.first[sample] : log.first[sample + 1]].tolist())
+        pressing = set(np.flatnonzero(result.normal_force[row] > 0.0).tolist())
+        assert logged <= pressing
+        if sample % 20 == 0:
+            time = float(log.time[sample])
+            assert len(sg.analysis_of(result, time).points) == len(log.contacts(sample)["points"])
+    overlapping = [reader.read(replay.pose(float(t))) for t in log.time]
+    kept = int(log.first[-1])
+    dropped = sum(len(contacts.points) for contacts in overlapping) - kept
+    assert dropped > 0
