@@ -288,10 +288,10 @@ def _climbed(grasp: _Grasp, count: int) -> Robustness:
             if state != chosen[contact]
         ]
         candidates = [(*grasp.evaluated(states, held=True), states) for states in neighbours]
-        found, least, states = max(candidates, key=lambda one: (one[0].value, -one[1]))
-        if (found.value, -least) <= (best.value, -excess):
+        candidate, violation, states = max(candidates, key=lambda one: (one[0].value, -one[1]))
+        if (candidate.value, -violation) <= (best.value, -excess):
             return replace(best, exact=False)
-        best, excess, chosen = found, least, states
+        best, excess, chosen = candidate, violation, states
 
 
 def pcr(G: ArrayLike, mu: float = 0.8, **options: Unpack[Options]) -> float:

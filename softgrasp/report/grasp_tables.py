@@ -59,7 +59,7 @@ class BodyRow(NamedTuple):
 
 
 class OtherRow(NamedTuple):
-    """A contact at the end between objects, or of an object with the surroundings."""
+    """A contact at the end other than the hand on an object, or a sum of normal forces."""
 
     first: str
     second: str
@@ -419,18 +419,25 @@ def untouched(result: GraspResult) -> list[str]:
 
 
 def other_rows(result: GraspResult) -> list[OtherRow]:
-    """Rows of the contacts at the end between objects, and with the surroundings."""
-    return [
+    """Rows of the contacts at the end between objects, with surroundings and within the hand."""
+    rows = [
         OtherRow(
             first=contact.first.replace("_", " "),
-            second=contact.second,
+            second=contact.second.replace("_", " "),
             normal_force=f"{contact.normal_force_N:.2f}",
             friction_force=f"{contact.friction_force_N:.2f}",
             force=", ".join(signed(part, 2) for part in contact.force_N),
             separation=signed(1e6 * contact.separation_m, 1),
             point=point_mm(contact.point_m),
         )
-        for contact in result.other_contacts
+        for contact in (*result.other_contacts, *result.hand_contacts)
+    ]
+    if not result.hand_contacts:
+        return rows
+    sums = {"the object": result.force_on_objects_N, "itself": result.force_within_hand_N}
+    return rows + [
+        OtherRow("hand, sum", on, f"{force:.2f}", EMPTY, EMPTY, EMPTY, EMPTY)
+        for on, force in sums.items()
     ]
 
 

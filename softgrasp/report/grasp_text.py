@@ -144,7 +144,7 @@ def contact_clause(result: GraspResult) -> str:
 
 
 def force_clause(result: GraspResult) -> str:
-    """Largest contact force of the run, and the number of lost contacts."""
+    """Largest contact force of the run, lost contacts, and forces within the hand at the end."""
     if not (result.normal_force > 0.0).any():
         return "No contact force during the run"
     row, column = np.unravel_index(result.normal_force.argmax(), result.normal_force.shape)
@@ -156,7 +156,19 @@ def force_clause(result: GraspResult) -> str:
         lost = "no contact was lost" if "established" in kinds else "no contact was established"
     return (
         f"Largest force {newtons(result.normal_force[row, column])} on {label} at "
-        f"{result.time[row]:.3f} s; {lost}"
+        f"{result.time[row]:.3f} s; {lost}{_within_hand_clause(result)}"
+    )
+
+
+def _within_hand_clause(result: GraspResult) -> str:
+    """Normal forces of the hand on objects and on itself at the end; empty without the latter."""
+    within = result.force_within_hand_N
+    if within <= 0.0:
+        return ""
+    on_object = newtons(result.force_on_objects_N)
+    return (
+        f". At the end the hand presses on the object with {on_object} and on itself with "
+        f"{newtons(within)} (sums of normal forces)"
     )
 
 

@@ -56,7 +56,7 @@ class OtherPoint(NamedTuple):
 
     first: str
     second: str
-    """Touched body: of an object or of the surroundings."""
+    """Touched body: of an object, of the surroundings, or a later one of the hand."""
     point: Vec3
     """[m]"""
     separation: float
@@ -177,15 +177,19 @@ class ContactReader:
         return (first[0] + second[0], first[1] + second[1], first[2] + second[2])
 
     def others(self, data: mujoco.MjData) -> list[OtherPoint]:
-        """Read contacts with surroundings and between objects, of the last physics step."""
+        """Read contacts with surroundings, between objects and within the hand, of the last step.
+
+        An object comes before the surroundings, and bodies of the hand are in their order.
+        """
         points, force = [], np.zeros(6)
         for contact in self._all(data):
             first, second = (self._body_of_geom[geom] for geom in (contact.first, contact.second))
             if self._is_around[first]:
                 contact, first, second = _swapped(contact), second, first
-            of_objects = self._is_object[first] and self._is_object[second]
-            if not of_objects and not self._is_around[second]:
+            if self._is_object[second] and not self._is_object[first]:
                 continue
+            if self._rank[first] == self._rank[second] and first > second:
+                contact, first, second = _swapped(contact), second, first
             mujoco.mj_contactForce(self._model, data, contact.number, force)
             rows = [contact.frame[3 * row : 3 * row + 3] for row in range(3)]
             sign = -1.0 if contact.swapped else 1.0

@@ -157,7 +157,7 @@ class OtherContact(Description):
     first: str
     """Name of an object, or body of the hand."""
     second: str
-    """Name of a later object, or of a part of the surroundings."""
+    """Name of a later object, of a part of the surroundings, or of a later body of the hand."""
     point_m: Vec3
     """Centre of pressure in the world."""
     normal: Vec3
@@ -379,6 +379,8 @@ class GraspResult:
     """Parts of the run, in order."""
     other_contacts: tuple[OtherContact, ...] = ()
     """Contacts at the end between objects, and of all with the surroundings."""
+    hand_contacts: tuple[OtherContact, ...] = ()
+    """Contacts at the end between two bodies of the hand."""
     quality_log: QualityLog | None = None
     """Contacts along the run, from which the quality of the grasp is computed at first use; None
     for a deformable object and a run that diverged."""
@@ -460,6 +462,16 @@ class GraspResult:
     def object(self) -> ObjectMotion:
         """The motion of the first object."""
         return self.objects[0]
+
+    @property
+    def force_on_objects_N(self) -> float:
+        """Sum of the normal forces of the hand on objects at the end [N]."""
+        return sum(contact.normal_force_N for contact in self.contacts)
+
+    @property
+    def force_within_hand_N(self) -> float:
+        """Sum of the normal forces between bodies of the hand at the end [N]."""
+        return sum(contact.normal_force_N for contact in self.hand_contacts)
 
     @cached_property
     def quality(self) -> dict[str, Any] | None:

@@ -69,6 +69,8 @@ JOINT = mujoco.mjtTrn.mjTRN_JOINT
 CHATTER, CHATTER_SAMPLES = 0.1, 20
 """Mean change of a force between two control samples, over the force, that is reported [–], and the
 number of last samples over which it is taken."""
+SELF_CONTACT = 0.5
+"""Normal force within the hand over that on objects from which it is reported [–]."""
 STIFFNESS_TOLERANCE = 0.05
 """Relative deviation of a measured stiffness that is reported [–]."""
 
@@ -106,6 +108,9 @@ def result_of(
         messages += tuple(_stiffness_warnings(measured, set_values, pairs))
         messages += _closure_warnings(run, force, quaternion)
     messages += slot_warnings(run, force)
+    contacts = body_contacts(run, points)
+    others, within = ((), ()) if run.diverged else other_contacts(run)
+    messages += self_contact_warnings(contacts, within)
     messages += (FLEX_WARNING.format(version=run.engine.version),) if model.nflex else ()
     hold = hold_test(run, tracks)
     held = is_held(run, hold, forces_on_objects(run, force)[-1, :, 0])
@@ -121,8 +126,9 @@ def result_of(
         held=held,
         simulated_time=float(recording.time[recording.rows - 1]),
         wall_time=taken + time.perf_counter() - begin,
-        contacts=body_contacts(run, points),
-        other_contacts=() if run.diverged else other_contacts(run),
+        contacts=contacts,
+        other_contacts=others,
+        hand_contacts=within,
         events=tuple(run.events),
         objects=motions,
         contact_model=ContactModel(
@@ -482,15 +488,43 @@ def body_contacts(run: FinishedRun, points: list[ContactPoint]) -> tuple[BodyCon
     return tuple(contacts)
 
 
-def other_contacts(run: FinishedRun) -> tuple[OtherContact, ...]:
-    """Return contacts between objects and surroundings at the end, one per pair of bodies."""
+def other_contacts(
+    run: FinishedRun,
+) -> tuple[tuple[OtherContact, ...], tuple[OtherContact, ...]]:
+    """Return contacts at the end of objects and surroundings, and those within the hand.
+
+    There is one per pair of bodies.
+    """
     called = names.display_names(run.scene)
     pairs: defaultdict[tuple[str, str], list[OtherPoint]] = defaultdict(list)
     for point in run.other_points():
         pairs[point.first, point.second].append(point)
-    return tuple(
-        _as_one(called.get(first, first), called[second], points)
-        for (first, second), points in sorted(pairs.items())
+    outside, within = [], []
+    for (first, second), points in sorted(pairs.items()):
+        contact = _as_one(called.get(first, first), called.get(second, second), points)
+        (outside if second in called else within).append(contact)
+    return tuple(outside), tuple(within)
+
+
+def self_contact_warnings(
+    contacts: tuple[BodyContact, ...], within_hand: tuple[OtherContact, ...]
+) -> tuple[str, ...]:
+    """Warn where the hand presses on itself with more than half of its force on objects.
+
+    Args:
+        contacts: Contacts of the bodies of the hand at the end.
+        within_hand: Contacts between bodies of the hand at the end.
+    """
+    within = sum(other.normal_force_N for other in within_hand)
+    on_objects = sum(contact.normal_force_N for contact in contacts)
+    if on_objects <= 0.0 or within <= SELF_CONTACT * on_objects:
+        return ()
+    largest = max(within_hand, key=lambda other: other.normal_force_N)
+    return (
+        f"contact within the hand at the end: its bodies press on one another with {within:.3g} N "
+        f"in all (the largest force is {largest.normal_force_N:.3g} N, of {largest.first} on "
+        f"{largest.second}), and on the object with {on_objects:.3g} N; another grasp or "
+        "object_position, or less closing force, may keep them apart",
     )
 
 

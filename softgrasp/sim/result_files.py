@@ -105,6 +105,7 @@ def document(result: GraspResult) -> dict[str, Any]:
         "wall_time_s": result.wall_time,
         "contacts": result.contacts,
         "other_contacts": result.other_contacts or None,
+        "hand_contacts": result.hand_contacts or None,
         "events": result.events,
         "object": result.object,
         "objects": result.objects,
@@ -147,6 +148,7 @@ def _from_document(document_data: dict[str, Any], arrays: dict[str, Any]) -> Gra
         other_contacts=tuple(
             _made(OtherContact, p) for p in document_data.get("other_contacts", ())
         ),
+        hand_contacts=tuple(_made(OtherContact, p) for p in document_data.get("hand_contacts", ())),
         events=tuple(_made(ContactEvent, part) for part in document_data["events"]),
         objects=tuple(_made(ObjectMotion, part) for part in document_data["objects"]),
         contact_model=_made(ContactModel, document_data["contact_model"]),

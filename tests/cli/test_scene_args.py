@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import re
 from dataclasses import fields
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from softgrasp.cli import main
 from softgrasp.cli.grasp import grasp
 from softgrasp.cli.options import SceneOptions
 from softgrasp.cli.plan import plan
-from softgrasp.cli.scene_args import scene_of
+from softgrasp.cli.scene_args import SENSORS, scene_of
 from softgrasp.description.closure import CLOSURES
 from softgrasp.errors import DescriptionError
 from tests.conftest import QUICK, Run
@@ -385,3 +386,42 @@ def test_the_same_grasp_again_has_the_same_hash(run: Run) -> None:
     words = ("--contact-model", "deformable", "--sensor", "tactile")
     run("grasp", "four_finger", "sphere", "--grasp", "precision", *words, *QUICK, "--out", "o")
     assert run("rerun", "o").code == 0
+
+
+# Closures with sensors.
+
+
+@pytest.mark.parametrize("sensor", SENSORS)
+@pytest.mark.parametrize("closure", [name for name in CLOSURES if name != "pressure"])
+def test_every_closure_runs_with_every_sensor(run: Run, closure: str, sensor: str) -> None:
+    words = ("grasp", "four_finger", "sphere", "--closure", closure, "--sensor", sensor)
+    ran = run(*words, "--duration", "0.02", *QUICK, "--json")
+    assert ran.code == 0
+    assert "Traceback" not in ran.err
+    assert ran.json["scene"]["closure"].get("type", "position-increment") == closure
+    assert len(ran.json["scene"]["sensors"]) == (4 if sensor in ("tactile", "force") else 1)
+
+
+@pytest.mark.parametrize("sensor", SENSORS)
+def test_sensors_of_a_soft_hand_run_or_are_refused(run: Run, sensor: str) -> None:
+    words = ("grasp", "soft_gripper", "sphere")
+    ran = run(*words, "--sensor", sensor, "--duration", "0.02", *QUICK)
+
+    if sensor == "joints":
+        assert ran.code == 2
+        assert "expected a hand with rigid joints, found 'soft_gripper' without" in ran.err
+    else:
+        assert ran.code == 0
+    assert "Traceback" not in ran.err
+
+
+def test_the_command_of_compliant_synergies_in_the_manual_holds_the_ball(run: Run) -> None:
+    """The ball lies where the synergy closes; at the power grasp's centre it is ejected."""
+    text = (Path(__file__).parents[2] / "docs" / "closures.md").read_text("utf-8")
+    (line,) = re.findall(r"^\$ softgrasp (.* --set closure.synergy_stiffness=.*)$", text, re.M)
+    ran = run(*line.split(), *QUICK, "--json")
+    assert ran.code == 0
+    assert ran.json["held"]
+    assert ran.json["scene"]["closure"]["synergy_stiffness"] == [3.0]
+    touching = [contact["finger"] for contact in ran.json["contacts"] if contact["established_s"]]
+    assert {"thumb", "index", "middle"} <= set(touching)

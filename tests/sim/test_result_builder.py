@@ -1,7 +1,8 @@
-"""Joint states as CSV: what is written reads back, and efforts are those of the engine."""
+"""Joint states as CSV read back as written, efforts of the engine, and forces within the hand."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import mujoco
@@ -11,7 +12,11 @@ from numpy.testing import assert_allclose
 
 import softgrasp as sg
 from softgrasp.io.result import JointStates, load_joint_states, save_joint_states
+from softgrasp.report.formatting import newtons
+from softgrasp.report.grasp_tables import other_rows
+from softgrasp.report.grasp_text import force_clause
 from softgrasp.sim.result_builder import joint_states
+from softgrasp.sim.result_files import load_result
 from tests.support.scenes import pinch
 
 
@@ -99,3 +104,39 @@ def test_other_files_are_refused(text: str, sentence: str, tmp_path: Path) -> No
     with pytest.raises(sg.ResultError) as refused:
         load_joint_states(path)
     assert str(refused.value) == f"{path}{sentence}"
+
+
+def test_forces_within_the_hand_are_separate_from_those_on_the_object(tmp_path: Path) -> None:
+    """Adjacent fingers of a power grasp; each presses on its neighbour as it is pressed."""
+    result = sg.simulate(pinch(grasp="power"))
+    pairs = {(c.first, c.second) for c in result.hand_contacts}
+    assert pairs == {("F1_P3", "F2_P3"), ("F3_P3", "F4_P3")}
+    assert result.other_contacts == ()
+    touching = sum(contact.normal_force_N for contact in result.contacts)
+    within = sum(contact.normal_force_N for contact in result.hand_contacts)
+    assert result.force_on_objects_N == pytest.approx(result.normal_force[-1].sum()) == touching
+    assert result.force_within_hand_N == within > 1.0
+    result.save(tmp_path)
+    assert load_result(tmp_path).hand_contacts == result.hand_contacts
+    apart = sg.simulate(pinch(grasp="power", self_contact=False))
+    assert apart.force_within_hand_N == 0.0
+
+
+def test_a_hand_that_presses_mostly_on_itself_is_warned_of() -> None:
+    small = sg.GraspObject(name="ball", shape=sg.Sphere(radius=0.014), density=700.0)
+    result = sg.simulate(pinch(grasp="power", object=small))
+    within, on_object = result.force_within_hand_N, result.force_on_objects_N
+    assert within > 0.5 * on_object > 0.0
+    (sentence,) = (text for text in result.warnings if text.startswith("contact within the hand"))
+    assert f"press on one another with {within:.3g} N in all" in sentence
+    assert f"and on the object with {on_object:.3g} N; another grasp" in sentence
+    (clause,) = re.findall(r"At the end .*", force_clause(result))
+    assert f"on the object with {newtons(on_object)} and on itself with {newtons(within)}" in clause
+    rows = [(row.first, row.second, row.normal_force) for row in other_rows(result)[-2:]]
+    assert rows == [
+        ("hand, sum", "the object", f"{on_object:.2f}"),
+        ("hand, sum", "itself", f"{within:.2f}"),
+    ]
+    plain = sg.simulate(pinch())
+    assert not any("within the hand" in text for text in plain.warnings)
+    assert "itself" not in force_clause(plain)
