@@ -319,7 +319,14 @@ class GraspContacts(NamedTuple):
             pressing: Whether each body of the hand that can touch has a normal force, (nb,).
         """
         kept = pressing[self.body]
-        return GraspContacts(*(values[kept] for values in self))
+        return GraspContacts(
+            points=self.points[kept],
+            normals=self.normals[kept],
+            friction=self.friction[kept],
+            torsion=self.torsion[kept],
+            body=self.body[kept],
+            numbers=self.numbers[kept],
+        )
 
 
 NOTHING = GraspContacts(_NO_ROWS, _NO_ROWS, _NO_NUMBERS, _NO_NUMBERS, _NO_INDICES, _NO_INDICES)

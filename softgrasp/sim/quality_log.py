@@ -200,7 +200,7 @@ def quality_log(run: FinishedRun, rate: float = RATE) -> QualityLog | None:
     reader, data = GraspContactReader(model, list(run.built.bodies)), mujoco.MjData(model)
     force = recording.force[rows].reshape(len(rows), len(run.built.bodies), -1, 3)
     # a body that overlaps but exerts no force, as at the first touch, has no contact yet
-    pressing = (force[:, :, : run.layout.object_slots[0], 0] > 0.0).any(axis=2)
+    pressing = force[:, :, : run.layout.object_slots[0], 0].max(axis=2, initial=0.0) > 0.0
     sampled: list[GraspContacts] = []
     centers = np.zeros((len(rows), 3))
     for index, row in enumerate(rows.tolist()):

@@ -499,7 +499,8 @@ def other_contacts(
     pairs: defaultdict[tuple[str, str], list[OtherPoint]] = defaultdict(list)
     for point in run.other_points():
         pairs[point.first, point.second].append(point)
-    outside, within = [], []
+    outside: list[OtherContact] = []
+    within: list[OtherContact] = []
     for (first, second), points in sorted(pairs.items()):
         contact = _as_one(called.get(first, first), called.get(second, second), points)
         (outside if second in called else within).append(contact)
