@@ -1,8 +1,8 @@
 """Read robots from U(C)RDF, URDF and xacro files.
 
-Every element becomes plain data for its description class. ``<bendable>`` and ``<hydraulics>`` are
-validated against the schema ``bendable.xsd``; of the other elements ``_ROBOT`` lists what is kept,
-and a warning names everything else with its lines.
+Every element becomes plain data for its description class; ``bendable.py`` parses ``<bendable>``
+and ``<hydraulics>``. Of the other elements ``_ROBOT`` lists what is kept, and a warning names
+everything else with its lines.
 """
 
 from __future__ import annotations
@@ -16,12 +16,14 @@ from typing import Any, TypeVar
 from softgrasp.assets import MACRO_SUFFIX, ROBOT_SUFFIXES
 from softgrasp.description.robot import Robot
 from softgrasp.errors import DescriptionError, SoftgraspWarning, did_you_mean
+from softgrasp.io.urdf.bendable import bendable_tree, hydraulics_tree
 from softgrasp.io.urdf.xml import (
-    check_schema,
     expanded,
+    inertial_tree,
     is_readable,
     locate_mesh,
     mesh_name,
+    origin_tree,
     placed,
     read_document,
     refuse_xacro,
@@ -30,7 +32,6 @@ from softgrasp.io.xml_elements import (
     Element,
     element_error,
     line_of,
-    number,
     number_inside,
     numbers,
     only,
@@ -54,10 +55,6 @@ Color = tuple[float, ...]
 """Red, green, blue and opacity."""
 Colors = Mapping[str, Color | None]
 """Colours of materials by name; None if there is only a texture."""
-WHOLE = ("links", "discs")
-"""Attributes that are integers."""
-OLD_FRAMES = {"wj": "webster"}
-MOMENTS, PRODUCTS = ("ixx", "iyy", "izz"), ("ixy", "ixz", "iyz")
 RANGE = ("initial_value", "min", "max")
 """Parameters of an interface that are read."""
 
@@ -193,46 +190,6 @@ def link_tree(element: Element, directory: Path, materials: Colors) -> dict[str,
     }
 
 
-def origin_tree(element: Element) -> dict[str, Any]:
-    """Field ``origin`` of an element with an ``<origin>``; empty if there is none.
-
-    Raises:
-        DescriptionError: It is duplicated, or does not have three numbers.
-    """
-    origin = only(element, "origin")
-    if origin is None:
-        return {}
-    origin_fields = {key: numbers(origin, key, 3) for key in ("xyz", "rpy") if key in origin.attrib}
-    return {"origin": origin_fields}
-
-
-def inertial_tree(element: Element) -> dict[str, Any]:
-    """Field ``inertial`` of an element with an ``<inertial>``; empty if there is none.
-
-    Raises:
-        DescriptionError: A part is missing, duplicated, or not numeric.
-    """
-    inertial = only(element, "inertial")
-    if inertial is None:
-        return {}
-    mass, inertia = only(inertial, "mass"), only(inertial, "inertia")
-    tree = origin_tree(inertial)
-    if mass is not None and "value" in mass.attrib:
-        tree["mass"] = number(mass, "value")
-    if inertia is not None:
-        tree["inertia"] = _inertia(inertia)
-    return {"inertial": tree}
-
-
-def _inertia(element: Element) -> tuple[float, ...]:
-    """Moments and products of inertia; missing products are 0."""
-    values = present_numbers(element, *MOMENTS, *PRODUCTS)
-    for name in MOMENTS:
-        if name not in values:
-            raise element_error(element, "this attribute is missing; expected a number", name)
-    return tuple(values.get(name, 0.0) for name in (*MOMENTS, *PRODUCTS))
-
-
 def _shape_tree(element: Element, directory: Path, materials: Colors) -> dict[str, Any]:
     tree = {
         **present_attributes(element, "name"),
@@ -363,81 +320,6 @@ def _link(element: Element, end: str) -> str:
     if "link" not in child.attrib:
         raise element_error(child, "this attribute is missing; expected the name of a link", "link")
     return str(child.get("link"))
-
-
-# Bendables and hydraulics
-def bendable_tree(element: Element) -> dict[str, Any]:
-    """Fields of a ``Bendable``.
-
-    Raises:
-        DescriptionError: The schema does not allow the element.
-    """
-    check_schema(element)
-    model = _child(element, "curvature/model")
-    tree: dict[str, Any] = {
-        "name": element.get("name"),
-        "parent": _child(element, "parent").get("link"),
-        "child": _child(element, "child").get("link"),
-        "model": model.get("type"),
-        "limits": _attributes(_child(model, "limits")),
-        "backbone": _attributes(_child(model, "backbone")),
-        "actuation": [
-            {"type": part.tag, **_attributes(part)} for part in element.iterfind("actuation/*")
-        ],
-        **origin_tree(element),
-        **inertial_tree(element),
-    }
-    if "degree" in model.attrib:
-        tree["degree"] = int(model.attrib["degree"])
-    if "frame" in model.attrib:
-        frame = str(model.get("frame"))
-        tree["frame"] = OLD_FRAMES.get(frame, frame)
-    return tree
-
-
-def hydraulics_tree(robot: Element) -> dict[str, Any]:
-    """Field ``hydraulics`` of a robot; empty if there is none.
-
-    Raises:
-        DescriptionError: It is duplicated, or the schema does not allow it.
-    """
-    element = only(robot, "hydraulics")
-    if element is None:
-        return {}
-    check_schema(element)
-    tree: dict[str, Any] = {
-        "drive": {str(part.tag): _part(part) for part in element.iterfind("drive/*")}
-    }
-    if "segments" in element.attrib:
-        tree["segments"] = int(element.attrib["segments"])
-    load, gravity = element.find("tip_load"), element.find("gravity")
-    if load is not None:
-        vectors = [key for key in ("force", "moment") if key in load.attrib]
-        tree["tip_load"] = present_attributes(load, "frame") | {
-            key: numbers(load, key, 3) for key in vectors
-        }
-    if gravity is not None:
-        tree["gravity"] = numbers(gravity, "xyz", 3)
-    return {"hydraulics": tree}
-
-
-def _part(element: Element) -> dict[str, Any]:
-    """Attributes of a part of the hydraulic drive, validated before."""
-    names = [str(name) for name in element.attrib if name != "flow"]
-    return present_numbers(element, *names) | present_attributes(element, "flow")
-
-
-def _attributes(element: Element) -> dict[str, float | int]:
-    """All attributes as numbers, validated before."""
-    values: dict[str, float | int] = dict(present_numbers(element, *map(str, element.attrib)))
-    return values | {name: int(values[name]) for name in WHOLE if name in values}
-
-
-def _child(element: Element, path: str) -> Element:
-    """Child element, validated before."""
-    child = element.find(path)
-    assert child is not None
-    return child
 
 
 # ros2_control

@@ -26,7 +26,7 @@ from softgrasp.description.robot import (
 )
 from softgrasp.errors import DescriptionError
 from softgrasp.io.files import write_text
-from softgrasp.io.urdf.reader import MOMENTS, PRODUCTS
+from softgrasp.io.urdf.xml import MOMENTS, PRODUCTS
 from softgrasp.io.xml_elements import Element
 
 

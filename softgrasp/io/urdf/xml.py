@@ -1,4 +1,4 @@
-"""XML documents of robots: parsing, xacro expansion, mesh file names, schema and error locations.
+"""XML documents of robots: parsing, xacro, mesh file names, schema, error locations, origins.
 
 Nothing is fetched, document types are refused, and elements keep their lines through the expansion
 of xacro macros. Messages about ``<bendable>`` and ``<hydraulics>`` are made from the declarations
@@ -34,8 +34,17 @@ from softgrasp.errors import (
     reason,
 )
 from softgrasp.io.object import absolute_name
-from softgrasp.io.xml_elements import Element, element_error, line_of
+from softgrasp.io.xml_elements import (
+    Element,
+    element_error,
+    line_of,
+    number,
+    numbers,
+    only,
+    present_numbers,
+)
 
+MOMENTS, PRODUCTS = ("ixx", "iyy", "izz"), ("ixy", "ixz", "iyz")
 MARK = "softgrasp-line"
 """Attribute that keeps the line of an element through the expansion."""
 XACRO = "xacro"
@@ -433,3 +442,44 @@ def placed(error: DescriptionError, robot: Element) -> DescriptionError:
         location=error.location,
         value=error.actual,
     )
+
+
+# Children that several elements have
+def origin_tree(element: Element) -> dict[str, Any]:
+    """Field ``origin`` of an element with an ``<origin>``; empty if there is none.
+
+    Raises:
+        DescriptionError: It is duplicated, or does not have three numbers.
+    """
+    origin = only(element, "origin")
+    if origin is None:
+        return {}
+    origin_fields = {key: numbers(origin, key, 3) for key in ("xyz", "rpy") if key in origin.attrib}
+    return {"origin": origin_fields}
+
+
+def inertial_tree(element: Element) -> dict[str, Any]:
+    """Field ``inertial`` of an element with an ``<inertial>``; empty if there is none.
+
+    Raises:
+        DescriptionError: A part is missing, duplicated, or not numeric.
+    """
+    inertial = only(element, "inertial")
+    if inertial is None:
+        return {}
+    mass, inertia = only(inertial, "mass"), only(inertial, "inertia")
+    tree = origin_tree(inertial)
+    if mass is not None and "value" in mass.attrib:
+        tree["mass"] = number(mass, "value")
+    if inertia is not None:
+        tree["inertia"] = _inertia(inertia)
+    return {"inertial": tree}
+
+
+def _inertia(element: Element) -> tuple[float, ...]:
+    """Moments and products of inertia; missing products are 0."""
+    values = present_numbers(element, *MOMENTS, *PRODUCTS)
+    for name in MOMENTS:
+        if name not in values:
+            raise element_error(element, "this attribute is missing; expected a number", name)
+    return tuple(values.get(name, 0.0) for name in (*MOMENTS, *PRODUCTS))
