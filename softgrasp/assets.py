@@ -140,7 +140,7 @@ def drop_unusable_choice() -> None:
 
 
 def _fault(choice: str) -> str:
-    """Return why MuJoCo would fail with a choice; empty where it would not."""
+    """Return why MuJoCo would fail with a value of ``MUJOCO_GL``; empty where it would not."""
     system = platform.system()
     known = (*OFF, *DEFAULT, *OF_SYSTEM.get(system, ()))
     if choice not in known:
@@ -151,7 +151,7 @@ def _fault(choice: str) -> str:
 
 
 def _loads(library: str) -> bool:
-    """Return whether the loader finds a library under one of the names that PyOpenGL tries."""
+    """Return whether the dynamic loader finds a library under one of PyOpenGL's names for it."""
     for suffix in ("", *(f".{number}" for number in range(9, -1, -1))):
         try:
             ctypes.CDLL(f"lib{library}.so{suffix}")

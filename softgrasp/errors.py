@@ -43,11 +43,11 @@ __all__ = [
 
 
 class SoftgraspError(Exception):
-    """Base of every error that softgrasp raises on purpose."""
+    """Base of all errors that softgrasp raises deliberately."""
 
 
 class DescriptionError(SoftgraspError):
-    """A description is wrong; holds the file, the line and the field where they are known.
+    """Invalid description, with file, line and field where they are known.
 
     Args:
         message: What was expected and what was found.
@@ -107,7 +107,7 @@ class DescriptionError(SoftgraspError):
 
 
 class BuildError(SoftgraspError):
-    """No model that can be simulated follows from the scene, although it is valid."""
+    """A valid scene that cannot be compiled to a model for simulation."""
 
 
 class BackendUnavailable(SoftgraspError):
@@ -115,11 +115,11 @@ class BackendUnavailable(SoftgraspError):
 
 
 class SimulationError(SoftgraspError):
-    """A run cannot continue."""
+    """A simulation that cannot continue."""
 
 
 class DivergedError(SimulationError):
-    """A motion has diverged, where no result could report it."""
+    """A motion that diverged where there is no result to report it."""
 
 
 class DeviceError(SoftgraspError):

@@ -1,4 +1,4 @@
-"""What satellites add to the core, in one table of references that are imported when used.
+"""Table of what optional packages add to the core, as references that are imported on use.
 
 Hydraulics, Webots and ODE, and continuum control are satellites: no core module imports them. A
 reference is ``module:name``; ``load`` imports the module and returns the object of that name.
@@ -33,7 +33,7 @@ HARDWARE_CHECKS = ("softgrasp.continuum_control.hardware:check_system",)
 
 
 class CarrierExtension(NamedTuple):
-    """References of a hand carrier other than a rigid arm."""
+    """Import references that a hand carrier other than a rigid arm registers."""
 
     description: str
     """Subclass of ``HandCarrier``."""
@@ -60,7 +60,7 @@ CARRIERS = {
 
 
 class CalibrationExtension(NamedTuple):
-    """References of a calibration problem other than that of a soft finger."""
+    """Import references that a calibration problem other than a soft finger's registers."""
 
     problem: str
     """Subclass of ``ExtensionProblem``."""
@@ -107,7 +107,7 @@ WORLD_WRITER = "softgrasp.backends.webots.cli:put_project"
 
 
 def load(reference: str) -> Any:
-    """Import the object of a reference.
+    """Import the object that a reference ``module:name`` names.
 
     Args:
         reference: ``module:name``.

@@ -196,7 +196,7 @@ def _shifts(
     problem: CalibrationProblem,
     experiments: VirtualExperiments,
 ) -> Array:
-    """Return G, change of the measured values over changes of the springs' parameters, (m, s)."""
+    """Return G, the derivatives of measured values by the springs' parameters, (m, s)."""
     block, count = block_of(problem, "stiffness"), len(springs.values)
     scale = scale_of(springs.values, springs.upper, springs.lower, block.relative)
     nudge = (NUDGE if stage.smooth else WIDE) * scale
@@ -216,7 +216,7 @@ def _shifts(
 def compare_models(
     problem: CalibrationProblem, experiments: VirtualExperiments
 ) -> tuple[StageModel, ...]:
-    """Fit all models of the stiffness by least squares; fewer parameters first."""
+    """Fit all stiffness models by least squares, those with fewer parameters first."""
     return tuple(_stage_model(problem, experiments, model) for model in MODELS)
 
 
@@ -257,7 +257,7 @@ def _criterion(left: Array, parameters: int) -> float:
 def _cross_validated(
     problem: CalibrationProblem, experiments: VirtualExperiments, model: str
 ) -> float:
-    """Compute the root mean square error of left-out loads; NaN for a single load."""
+    """Compute the leave-one-load-out root mean square error; NaN for a single load."""
     loads = [load for load in problem.hung if not load.held_out]
     if len(loads) < 2:
         return math.nan

@@ -176,7 +176,7 @@ def _check(method: str, stages: Sequence[str] | None, seed: int) -> None:
 
 
 def _with_objective(problem: CalibrationProblem, method: str) -> CalibrationProblem:
-    """Replace the force objective ``auto`` by the one it selects."""
+    """Replace the force objective ``auto`` by the objective that it selects."""
     if problem.force_objective != "auto":
         return problem
     smallest: ForceObjective = "squares" if method == "least-squares" else "absolute"
@@ -342,7 +342,7 @@ def _uncertainty(search: Search, position: Array) -> Uncertainty:
 
 
 def _part(sure: Uncertainty, part: slice, alone: Uncertainty) -> Uncertainty:
-    """Return the errors of one stage from those of all; combinations remain its own."""
+    """Extract the parameter errors of one stage from those of all stages."""
     return replace(
         alone,
         errors=sure.errors[part],

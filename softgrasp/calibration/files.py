@@ -62,7 +62,7 @@ MAX_SAMPLES = 400
 
 @dataclass(frozen=True)
 class LoadedProblem:
-    """A problem with the photographs and videos it was read from.
+    """A calibration problem with the photographs and videos that it was read from.
 
     Args:
         problem: Calibration problem of a finger or of an extension.
@@ -135,7 +135,7 @@ def problem_from(data: dict[str, Tree], directory: Path) -> LoadedProblem:
 
 
 def _measured(name: str, entry: Any, directory: Path) -> tuple[Description, ...]:
-    """Read a table, or the measurements listed in the file."""
+    """Read measurements from a table, or those listed in the file itself."""
     reader, kind = TABLES[name]
     if isinstance(entry, str):
         return tuple(reader(directory / entry))
@@ -240,7 +240,7 @@ def _release(mass: float, path: Path, time: Array, height: Array, rule: str) -> 
 
 
 def _traces(entry: Any, directory: Path, rule: str) -> list[Release]:
-    """Read tables of tracked tips by released mass [g]."""
+    """Read tables of tracked tip heights by released mass [g]."""
     if entry is None:
         return []
     if not isinstance(entry, dict) or not all(GRAMS.fullmatch(str(grams)) for grams in entry):
@@ -375,7 +375,7 @@ def _as_tuple(value: Any) -> Any:
 def _rows(
     path: Path, table: CsvTable, kind: type[Measured], **columns: NDArray[Any]
 ) -> tuple[Measured, ...]:
-    """Make one measurement of each row.
+    """Make one measurement of each row of a table.
 
     Args:
         path: File of the table.

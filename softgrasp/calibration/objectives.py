@@ -119,7 +119,7 @@ class Block:
     units: tuple[str, ...] = ()
 
     def of_joints(self, parameters: Array) -> Array:
-        """Return values joint by joint, (..., n), of parameters (..., p)."""
+        """Expand parameters (..., p) to values joint by joint, (..., n)."""
         if self.cells is None:
             shape = (*parameters.shape[:-1], len(self.positions))
             return np.broadcast_to(parameters, shape)
@@ -168,7 +168,7 @@ def block_of(problem: CalibrationProblem, kind: Kind, model: str | None = None) 
 
 
 def _cells(finger: SoftFinger) -> tuple[Array, Array]:
-    """Return the length of beam [m] and the position of each joint, (n,) each."""
+    """Return the beam length of each cell [m] and the position of its joint, (n,) each."""
     along = np.array([joint.position[0] for joint in finger.joints])
     if len(along) == 1:
         return np.array([finger.tip[0] - along[0]]), np.zeros(1)
@@ -179,13 +179,13 @@ def _cells(finger: SoftFinger) -> tuple[Array, Array]:
 
 
 def finger_values(finger: SoftFinger, kind: Kind) -> Array:
-    """Return the values of a finger, joint by joint, (n,)."""
+    """Return the values of one parameter of a finger, joint by joint, (n,)."""
     field = {"stiffness": "stiffness", "damping": "damping", "gain": "pressure_gain"}[kind]
     return np.array([getattr(joint, field) for joint in finger.joints])
 
 
 def with_values(finger: SoftFinger, kind: Kind, values: Array) -> SoftFinger:
-    """Return the finger with other values, joint by joint."""
+    """Return the finger with other values of one parameter, joint by joint."""
     field = {"stiffness": "stiffness", "damping": "damping", "gain": "pressure_gain"}[kind]
     pairs = zip(finger.joints, values.tolist(), strict=True)
     return finger.replace(joints=tuple(joint.replace(**{field: value}) for joint, value in pairs))

@@ -85,7 +85,7 @@ def swarm_search(search: Search, swarm: Swarm, seed: int) -> Array:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep pyswarms from writing report.log into the working directory, and from our log."""
+    """Keep pyswarms from writing report.log to the working directory and to softgrasp's log."""
     before, logger = logging.config.dictConfig, logging.getLogger("pyswarms")
     level = logger.level
     logging.config.dictConfig = lambda *_: None

@@ -382,7 +382,7 @@ def _combination(one: Combination) -> dict[str, Any]:
 
 
 def _arrays(result: EstimatedParameters) -> dict[str, Array]:
-    """Numbers of all stages that are not in ``calibration.json``, or not exactly."""
+    """Return arrays of all stages that ``calibration.json`` lacks, or has only rounded."""
     arrays: dict[str, Array] = {}
     for stage in result.stages:
         sure, steps = stage.uncertainty, stage.history
@@ -445,7 +445,7 @@ def load_calibration(directory: str | Path) -> CalibrationResult:
 
 
 def _stage_from(data: dict[str, Any], arrays: dict[str, Array]) -> StageResult:
-    """Make a stage of its part of ``calibration.json`` and of its arrays."""
+    """Make the result of a stage from its part of ``calibration.json`` and its arrays."""
     name, parameters = data["name"], data["parameters"].values()
     stored = {key.removeprefix(f"{name}/"): value for key, value in arrays.items()
            if key.startswith(f"{name}/")}  # fmt: skip
@@ -501,7 +501,7 @@ def _combinations(data: list[dict[str, Any]], errors: Array) -> tuple[Combinatio
 
 
 def clear_earlier(directory: Path) -> None:
-    """Remove the files of an earlier calibration, so that no old figure remains.
+    """Remove the files of an earlier calibration, so that no outdated figure remains.
 
     Only in a directory with a ``calibration.json``; other files stay.
     """
@@ -516,7 +516,7 @@ def clear_earlier(directory: Path) -> None:
 
 
 def draw_evidence(loaded: LoadedProblem, directory: Path) -> list[tuple[str, Path, str]]:
-    """Draw the steps of every photograph, and every video's last frame with the path of its tip.
+    """Draw the steps of every photograph, and the tip path over every video's last frame.
 
     Returns:
         Heading, file and caption of each.
@@ -535,7 +535,7 @@ def draw_evidence(loaded: LoadedProblem, directory: Path) -> list[tuple[str, Pat
 
 
 def evidence_in(directory: Path) -> list[tuple[str, Path, str]]:
-    """Return heading, file and caption of the images of measurements in a directory."""
+    """Return heading, file and caption of the measurement images in a directory."""
     images = []
     for pattern, title, caption in EVIDENCE:
         paths = directory.glob(pattern)

@@ -103,7 +103,7 @@ def springs(
     held_out: bool = False,
     model: str | None = None,
 ) -> Stage | None:
-    """Return the stage that fits stiffness to angles under weights; None without any.
+    """Return the stage that fits stiffness to angles under weights; None without weights.
 
     Args:
         problem: Calibration problem.
@@ -144,7 +144,7 @@ def dampers(
     *,
     held_out: bool = False,
 ) -> Stage | None:
-    """Return the stage that fits damping to releases, with springs (n,), or None."""
+    """Return the stage that fits damping to releases, given joint stiffness (n,), or None."""
     by_trace = problem.release_objective == "trace"
     releases = [
         one
@@ -349,7 +349,7 @@ class VirtualExperiments:
 
 @dataclass(frozen=True)
 class Step:
-    """One step of an optimiser: a swarm of parameter sets, or a single set.
+    """One iteration of an optimiser: a swarm of parameter sets, or a single set.
 
     Args:
         positions: Parameter sets, (B, p).
@@ -402,7 +402,7 @@ class Journal:
         self._entries = entries[1:]
 
     def known(self, requested: Array) -> Array | None:
-        """Return the recorded values of the next request; None where it is new."""
+        """Return the recorded values of the next evaluation; None where it was not recorded."""
         if self._next >= len(self._entries):
             return None
         line = self._entries[self._next]

@@ -121,7 +121,7 @@ def _solid(part: LinkShape) -> Geometry:
 
 
 def _half(shape: Sphere | Cylinder | Cuboid | Capsule) -> Array:
-    """Half edges (3,) of the box around a primitive [m]."""
+    """Return the half edges (3,) of the bounding box of a primitive [m]."""
     match shape:
         case Sphere(radius=r):
             return np.array([r, r, r])
@@ -137,7 +137,7 @@ def _half(shape: Sphere | Cylinder | Cuboid | Capsule) -> Array:
 
 
 def density_check(bodies: Sequence[Body]) -> Check:
-    """Check mass over volume of each body, and guess a wrong unit."""
+    """Check the density of each body, and suggest a wrong unit where it is implausible."""
     known = {body.name: body.density for body in bodies if body.density is not None}
     guess = mass_guess(list(known.values()), DENSITIES)
     low, high = DENSITIES
@@ -181,7 +181,7 @@ def density_check(bodies: Sequence[Body]) -> Check:
 
 
 def inertia_check(bodies: Sequence[Body]) -> Check:
-    """Check that moments of inertia are stated, possible, and possible inside the geometry."""
+    """Check that moments of inertia are stated, physical, and possible for the geometry."""
     findings = [finding for body in bodies for finding in _inertia_findings(body)]
     ratios = [ratio for body in bodies if (ratio := inertia_ratio(body)) is not None]
     stated = sum(body.inertia is not None for body in bodies)
@@ -200,7 +200,7 @@ def inertia_ratio(body: Body) -> float | None:
 
 
 def is_possible_inertia(moments: Sequence[float]) -> bool:
-    """Whether some distribution of mass has these principal moments, in ascending order."""
+    """Return whether a mass distribution can have these principal moments, in ascending order."""
     small, middle, large = moments
     return small > 0.0 and small + middle >= large * (1.0 - UNEQUAL)
 
@@ -230,7 +230,7 @@ def _inertia_findings(body: Body) -> Iterator[Finding]:
 
 
 def _against_geometry(body: Body) -> Iterator[Finding]:
-    """Compare with the bound m·R² of half the trace, ∫r² dm, for mass within R of its centre."""
+    """Check half the trace of the inertia, ∫r² dm, against m·R² for a mass within radius R."""
     ratio, geometry = inertia_ratio(body), body.geometry
     if ratio is None or geometry is None or body.inertia is None:
         return
@@ -307,7 +307,7 @@ class Geometry:
 
 @dataclass(frozen=True, eq=False)
 class Body:
-    """A rigid body as described, with its geometry where there is any."""
+    """A rigid body as described, with its geometry where it has any."""
 
     subject: str
     """Its name in messages: ``link 'base'``."""
@@ -322,7 +322,7 @@ class Body:
 
     @property
     def density(self) -> float | None:
-        """Mass over the volume of the geometry [kg/m³]."""
+        """Return mass over volume of the geometry [kg/m³]."""
         return None if self.geometry is None else self.mass / self.geometry.volume
 
     @property
@@ -357,7 +357,7 @@ def placed(volume: float, inertia: Array, points: Array, frame: Array) -> Geomet
 
 
 def together(parts: Sequence[Geometry]) -> Geometry | None:
-    """Combine several solids; None where there are none.
+    """Combine the geometry of several solids; None where there are none.
 
     Overlaps count twice.
     """
@@ -383,14 +383,14 @@ def box_corners(half: Array) -> Array:
 
 
 class Guess(NamedTuple):
-    """Factor by which numbers are too large, and its cause."""
+    """Suspected unit error: factor by which numbers are too large, and its cause in words."""
 
     factor: float
     words: str
 
 
 def mass_guess(densities: Sequence[float], usual: tuple[float, float]) -> Guess | None:
-    """Guess the unit error that explains all unusual densities at once; None where none does.
+    """Suspect the unit error that explains all implausible densities; None where none does.
 
     Of the factors that make all of them usual, it is the one that brings them nearest to the other
     densities, or to ``COMMON_DENSITY`` without others.
@@ -413,7 +413,7 @@ def mass_guess(densities: Sequence[float], usual: tuple[float, float]) -> Guess 
 
 
 def inertia_guess(ratio: float, within: float) -> Guess | None:
-    """Guess the unit error that explains a ratio to the inertia of a uniform solid.
+    """Suspect the unit error that explains a ratio to the inertia of a uniform solid.
 
     Args:
         ratio: Stated inertia over that of a uniform solid [–].

@@ -170,7 +170,7 @@ def _joint_findings(joint: mujoco._structs._MjModelJointViews) -> Iterator[Findi
 
 
 def overlap_check(hand: HandModel) -> Check:
-    """Check overlaps of bodies in start postures."""
+    """Check for overlapping bodies in the start postures of both grasps."""
     findings: list[Finding] = []
     postures = {"the start posture": hand.start}
     presets = [grasp for grasp, preset in hand.hand.grasps if preset.start is not None]
@@ -214,7 +214,7 @@ def blocked_check(hand: HandModel) -> Check:
 
 
 def _stays(hand: HandModel, joint: str, blocker: str) -> bool:
-    """Whether no actuator of another joint moves the blocking body."""
+    """Return whether no actuator of another joint moves the blocking body."""
     others = (actuator for actuator in hand.hand.actuators if actuator.joint != joint)
     moving = (actuator for actuator in others if actuator.limits[0] < actuator.limits[1])
     return not any(blocker in actuator.stops for actuator in moving)
@@ -245,7 +245,7 @@ def _depths(hand: HandModel, posture: Array) -> dict[Pair, float]:
 
 
 def _rigid_joints(hand: HandModel) -> Iterator[str]:
-    """Actuated joints with limits that are not locked."""
+    """Return the actuated rigid joints that have limits and are not locked."""
     for _, index in hand.actuators:
         if index is None:
             continue
@@ -256,7 +256,7 @@ def _rigid_joints(hand: HandModel) -> Iterator[str]:
 
 
 def _blocked_fraction(hand: HandModel, name: str) -> tuple[float, str]:
-    """Return the fraction of a joint's range in which its subtree collides, and the usual body.
+    """Return the fraction of a joint's range with collisions, and the body collided with most.
 
     The other joints have the start posture of a grasp; of several, the smallest fraction counts.
     """
@@ -265,7 +265,7 @@ def _blocked_fraction(hand: HandModel, name: str) -> tuple[float, str]:
 
 
 def _used_starts(hand: HandModel) -> list[Array]:
-    """Start postures of the grasps without repetitions."""
+    """Return the distinct start postures of the grasps."""
     starts = [hand.start_of(grasp) for grasp, _ in hand.hand.grasps]
     return [one for i, one in enumerate(starts) if not any((one == s).all() for s in starts[:i])]
 
@@ -298,7 +298,7 @@ def _blocked_from(hand: HandModel, name: str, start: Array) -> tuple[float, str]
 
 
 def _downstream(model: mujoco.MjModel, body: int) -> set[int]:
-    """A body and its subtree."""
+    """Return a body and its subtree."""
     bodies = {body}
     for index in range(body + 1, model.nbody):
         if int(model.body_parentid[index]) in bodies:
@@ -348,7 +348,7 @@ def _out_of_reach(grasp: str, finger: str, gap: float, length: float) -> Finding
 
 
 def closing_check(hand: HandModel) -> Check:
-    """Check that every actuator with a rate can move from its start."""
+    """Check that every actuator with a closing rate can move from its start position."""
     findings = tuple(
         finding for grasp, preset in hand.hand.grasps for finding in _stuck(hand, grasp, preset)
     )
@@ -358,7 +358,7 @@ def closing_check(hand: HandModel) -> Check:
 
 
 def build_check(hand: HandModel) -> Check:
-    """Check that the hand can be built around a small fixed ball at the centre of each grasp."""
+    """Check that a scene with the hand and a small fixed sphere at each grasp centre compiles."""
     ball = GraspObject(name="ball", shape=Sphere(radius=PROBE_RADIUS), density=PROBE_DENSITY)
     findings = []
     for grasp, _ in hand.hand.grasps:
@@ -379,7 +379,7 @@ def build_check(hand: HandModel) -> Check:
 
 
 def _build_messages(scene: GraspScene) -> list[str]:
-    """Warnings or the error of building a scene."""
+    """Return the warnings or the error of building a scene."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", SoftgraspWarning)
         try:
@@ -390,7 +390,7 @@ def _build_messages(scene: GraspScene) -> list[str]:
 
 
 def reaches(hand: HandModel) -> dict[str, tuple[np.ndarray, float]]:
-    """Base (3,) and stretched length of each finger in the hand's frame [m]."""
+    """Return base (3,) and stretched length of each finger in the hand's frame [m]."""
     model, owners = hand.model, names.parts(hand.hand)
     hand.set_posture(hand.start)
     reach_of_fingers = {}
@@ -412,13 +412,13 @@ def reaches(hand: HandModel) -> dict[str, tuple[np.ndarray, float]]:
 def _belongs(
     model: mujoco.MjModel, body: int, finger: str, owners: dict[str, tuple[str, str]]
 ) -> bool:
-    """Whether a body belongs to a finger; bodies without a link have no known owner."""
+    """Return whether a body belongs to a finger; bodies without a link belong to none."""
     name = model.body(body).name
     return body > 0 and name != names.PALM and owners.get(name, (finger, ""))[0] == finger
 
 
 def _slide(model: mujoco.MjModel, body: int) -> float:
-    """Largest travel of the sliding joints of a body [m]."""
+    """Return the largest travel of the sliding joints of a body [m]."""
     first, count = int(model.body_jntadr[body]), int(model.body_jntnum[body])
     slides = (
         float(np.abs(model.jnt_range[joint]).max())

@@ -194,7 +194,7 @@ def _size(solid: Solid, shape: Mesh, subject: str) -> Check:
 
 
 def _surface(solid: Solid, subject: str) -> Check:
-    """Report the repairs that made a solid of the surface, with their numbers."""
+    """Report the repairs that closed a surface to a solid, with their numbers."""
     expected = {
         "folds": "each face once",
         "winding": "faces with consistent winding",
@@ -236,7 +236,7 @@ def _origin(solid: Solid, subject: str) -> Check:
 
 
 def _against_hull(solid: Solid, subject: str) -> Check:
-    """Compare with the inertia of the hull at the same mass, which other programs use."""
+    """Compare with the inertia of the convex hull at the same mass, which other programs use."""
     hull = hull_of(solid.vertices)
     inertia_per_volume = solid.inertia / solid.volume
     other = _inertia_of(hull.vertices, hull.faces) / hull.volume
@@ -298,7 +298,7 @@ def _not_decomposed(subject: str, reason: str) -> Check:
 
 
 def _parts(shape: Mesh, solid: Solid, body: MeshBody, subject: str) -> Check:
-    """Compare volume and position of the colliding parts with the visual mesh."""
+    """Compare volume and position of the convex collision parts with the visual mesh."""
     filled = union_volume(body.parts)
     ratio = filled / solid.volume
     parts = (

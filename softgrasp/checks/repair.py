@@ -34,7 +34,7 @@ from softgrasp.mechanics.robot_kinematics import origin_frame
 
 @dataclass(frozen=True)
 class Repair:
-    """One corrected number, or group of numbers, of a robot."""
+    """One corrected value, or group of values, of a robot."""
 
     part: str
     """Name of the link or joint."""
@@ -46,7 +46,7 @@ class Repair:
 
     @property
     def sentence(self) -> str:
-        """The repair as a sentence."""
+        """Describe the repair in a sentence."""
         what, unit = {
             "mass": ("link", "kg"),
             "inertia": ("link", "kg·m²"),
@@ -109,7 +109,7 @@ def repaired(robot: Robot, *, total_mass: float | None = None) -> Robot:
 
 
 def _masses(bodies: Sequence[Body]) -> dict[str, tuple[float, list[str]]]:
-    """Mass of each body with its unit corrected [kg], and the reasons."""
+    """Return the mass of each body in corrected units [kg], and the reasons."""
     densities = [body.density for body in bodies if body.density is not None]
     guess, (low, high) = mass_guess(densities, DENSITIES), DENSITIES
     masses: dict[str, tuple[float, list[str]]] = {}
@@ -129,7 +129,7 @@ def _masses(bodies: Sequence[Body]) -> dict[str, tuple[float, list[str]]]:
 def _mass_factor(
     masses: dict[str, tuple[float, list[str]]], total_mass: float | None
 ) -> tuple[float, list[str]]:
-    """Factor of all masses, and the reason."""
+    """Return the factor that corrects the unit of all masses, and the reason."""
     stated_mass = math.fsum(mass for mass, _ in masses.values())
     if total_mass is None or not stated_mass:
         return 1.0, []
@@ -178,7 +178,7 @@ def _inertia(
 
 
 def _fits(body: Body, ratio: float) -> bool:
-    """Whether mass within the geometry can have a ratio to the inertia of a uniform solid."""
+    """Return whether mass within the geometry can have a given ratio to uniform inertia."""
     if body.geometry is None or body.uniform is None:
         return True
     half = ratio * float(np.trace(body.uniform)) / 2.0

@@ -11,7 +11,7 @@ Severity = Literal["problem", "remark"]
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """An error, or a fact that a user should know."""
+    """An error, or a remark that a user should know."""
 
     subject: str
     """Subject of the sentence, such as ``link 'base'`` or ``object 'mug'``."""
@@ -27,14 +27,14 @@ class Finding:
 
     @property
     def sentence(self) -> str:
-        """The finding as a sentence."""
+        """Format the finding as a sentence."""
         text = f"{self.subject}: expected {self.expected}, found {self.actual}"
         return f"{text}; {self.advice}" if self.advice else text
 
 
 @dataclass(frozen=True)
 class Check:
-    """One check with its measurement and findings."""
+    """One check with its measured value and its findings."""
 
     name: str
     measured: str
@@ -43,7 +43,7 @@ class Check:
 
     @property
     def verdict(self) -> Literal["ok", "remark", "problem"]:
-        """Highest severity of its findings."""
+        """Return the highest severity of the findings of this check."""
         severities = {finding.severity for finding in self.findings}
         if "problem" in severities:
             return "problem"
@@ -60,7 +60,7 @@ class Inspection:
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """Problems and remarks in the order of the checks."""
+        """Return problems and remarks in the order of the checks."""
         return tuple(finding for check in self.checks for finding in check.findings)
 
     @property

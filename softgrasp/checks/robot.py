@@ -49,7 +49,7 @@ def inspect_robot(robot: Robot) -> Inspection:
 
 
 def total_mass(robot: Robot) -> float:
-    """Mass of all links and bendables that have one [kg]."""
+    """Compute the mass of all links and bendables that have one [kg]."""
     inertials = [
         *(link.inertial for link in robot.links),
         *(part.inertial for part in robot.bendables),
@@ -83,7 +83,7 @@ def _whole_guess(mass: float, bodies: list[Body]) -> dict[str, float]:
 
 
 def _mass_by_density(mass: float, bodies: list[Body]) -> float | None:
-    """Total mass with the unit of links of unusual density corrected [kg]."""
+    """Return the total mass with unit errors of links with unusual density corrected [kg]."""
     low, high = DENSITIES
     known = [(body.mass, body.density) for body in bodies if body.density is not None]
     guess = mass_guess([density for _, density in known], DENSITIES)
@@ -116,7 +116,7 @@ def _massless(robot: Robot) -> Iterator[Finding]:
 
 
 def _carries_mass(robot: Robot, link: str) -> bool:
-    """Whether a link or its subtree has a mass."""
+    """Return whether a link or its subtree has a mass."""
     todo = [link]
     while todo:
         name = todo.pop()
@@ -193,7 +193,7 @@ def bendable_checks(robot: Robot) -> list[Check]:
 
 
 def hardware_check(robot: Robot) -> Check:
-    """Check whether softgrasp can control the hardware; a robot may have other plugins."""
+    """Check whether softgrasp supports plugin and parameters of each ``<ros2_control>`` element."""
     findings = []
     for system in robot.control:
         try:
@@ -269,7 +269,7 @@ def _actuator_findings(part: Bendable) -> Iterator[Finding]:
 
 
 def _directions(actuator: BendableActuator) -> list[float]:
-    """Directions in which an actuator bends [rad]: a tendon to its side, a chamber away."""
+    """Return directions in which actuators bend: tendons to their side, chambers away [rad]."""
     if not isinstance(actuator, Chamber):
         return [actuator.angle]
     suction = [actuator.angle] if actuator.pressure_min < 0.0 else []
@@ -283,7 +283,7 @@ def _widest_gap(directions: list[float]) -> float:
 
 
 def _imbalance(actuators: tuple[BendableActuator, ...]) -> float:
-    """Resultant lever arm at equal tensions or pressures over the sum of all [–]."""
+    """Return the resultant lever arm at equal actuation over the sum of lever arms [–]."""
     arms = [
         actuator.radius * (actuator.area if isinstance(actuator, Chamber) else 1.0)
         for actuator in actuators

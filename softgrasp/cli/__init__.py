@@ -9,7 +9,7 @@ VERBOSE = "--verbose"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one verb.
+    """Run the verb (subcommand) that the arguments name.
 
     Args:
         argv: Arguments after ``softgrasp``; by default those of this process.

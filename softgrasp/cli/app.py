@@ -20,7 +20,7 @@ from softgrasp.extensions import COMMAND_GROUPS, load
 
 
 class Verb(NamedTuple):
-    """A verb with a short help text, and an example that works."""
+    """A verb (subcommand) with a short help text and a working example."""
 
     reference: str
     """``module:name`` of its function, or of a Typer application with verbs of its own."""
@@ -108,7 +108,7 @@ GROUPS = {
 
 
 class LazyCommand(TyperCommand):
-    """A verb as the list of verbs shows it; the whole verb is imported when it is called.
+    """Placeholder of a verb in the list of verbs; its module is imported when it is called.
 
     Args:
         name: Name of the verb.
@@ -121,7 +121,7 @@ class LazyCommand(TyperCommand):
 
     @cached_property
     def whole(self) -> Any:
-        """The verb with its arguments and options."""
+        """Import and return the complete command with its arguments and options."""
         loaded, name = load(self._verb.reference), self.name
         if isinstance(loaded, typer.Typer):
             return get_group(loaded)
@@ -132,7 +132,7 @@ class LazyCommand(TyperCommand):
         return get_command(single)
 
     def make_context(self, *arguments: Any, **options: Any) -> Any:
-        """Make the context of the whole verb, which runs it."""
+        """Make the click context of the complete command, which runs it."""
         return self.whole.make_context(*arguments, **options)
 
 

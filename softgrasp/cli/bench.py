@@ -1,4 +1,4 @@
-"""``softgrasp bench``: the speed of the closed loop, and the CPU time of starts."""
+"""``softgrasp bench``: the speed of the closed loop, and the CPU time of program start-up."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ sys.exit(main(sys.argv[1:]))
 
 
 class Start(NamedTuple):
-    """A program that starts and ends."""
+    """A start-up benchmark: a program that starts and ends at once."""
 
     name: str
     arguments: tuple[str, ...]
@@ -76,7 +76,7 @@ def bench(
     out: Out = None,
     json: Json = False,
 ) -> None:
-    """Measure the speed of the closed loop, or the CPU time of starts.
+    """Measure the speed of the closed loop, or the CPU time of program start-up.
 
     closure: raw is the same compiled model with the same recorded controls and number of steps, in
     one call; plain is the closed loop. Only the closure is measured, without the hold test.
@@ -154,7 +154,7 @@ def _measure_startup(rounds: int) -> Measured:
 
 
 def cpu_seconds(start: Start, directory: Path) -> float:
-    """Run a start in a new process and return its CPU time, user and system together [s].
+    """Run one start-up benchmark in a new process; return its CPU time, user plus system [s].
 
     Args:
         start: The start.

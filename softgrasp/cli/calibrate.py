@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Stage(StrEnum):
-    """Stages of a calibration; Typer takes no list of ``Literal``."""
+    """Calibration stages as an enumeration, as Typer takes no list of ``Literal``."""
 
     SPRINGS = "springs"
     DAMPERS = "dampers"
@@ -186,14 +186,14 @@ def _write_report(
 
 
 def _name(problem: CalibrationProblem | ExtensionProblem) -> str:
-    """Name of the finger or arm."""
+    """Return the name of the calibrated finger or arm."""
     from softgrasp.description.calibration import CalibrationProblem
 
     return problem.finger.name if isinstance(problem, CalibrationProblem) else problem.name
 
 
 def _changes(settings: list[str]) -> dict[str, Any]:
-    """Read the fields of the problem from ``--set``."""
+    """Read changed fields of the calibration problem from ``--set``."""
     from softgrasp.description.calibration import CalibrationProblem
     from softgrasp.extensions import CALIBRATIONS, load
 

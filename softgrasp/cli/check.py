@@ -191,7 +191,7 @@ def fix_robot(kind: Kind, what: str, out: Path | None, mass: float | None) -> di
 
 
 def _without_repairs(robot: Robot, inspection: Inspection) -> dict[str, Any]:
-    """Return the document where there is nothing to repair; no file is written."""
+    """Return the report of a robot that needs no repair; no file is written."""
     from softgrasp.checks.robot import total_mass
 
     plain = inspection.as_dict()
@@ -212,7 +212,7 @@ def _without_repairs(robot: Robot, inspection: Inspection) -> dict[str, Any]:
 
 
 def _target(out: Path | None, bendable: bool, source: Path) -> Path:
-    """Check the file to write.
+    """Return the path of the repaired file after checking that it may be written.
 
     Raises:
         DescriptionError: It is missing, has another suffix, or is the source.

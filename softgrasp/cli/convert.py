@@ -176,7 +176,7 @@ def _robot_text(source: str, suffix: str, discs: Discs, at: list[str]) -> str:
 
 
 def is_result(source: str) -> bool:
-    """Return whether a word names a result: its directory, or its ``result.json``."""
+    """Return whether an argument is the path of a result: its directory or ``result.json``."""
     path = Path(source)
     return path.name == RESULT_FILE or (path / RESULT_FILE).is_file()
 
@@ -209,7 +209,7 @@ def hand_files(source: str, path: Path, convention: Convention | None) -> list[P
 
 
 def states_from(robot: Robot, words: Sequence[str]) -> States:
-    """Read the states of a robot's bendables from ``--at``.
+    """Read the bending states of a robot's bendables from ``--at``.
 
     Args:
         robot: The robot.

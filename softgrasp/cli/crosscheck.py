@@ -47,7 +47,7 @@ def crosscheck(
     out: Out = None,
     json_: Json = False,
 ) -> None:
-    """Simulate the same scene in two or more engines and compare the quantities that matter.
+    """Simulate the same scene in two or more engines and compare the results.
 
     Exits with 0 where all differences are within their tolerances, with 1 where one is beyond, and
     with 4 where a simulation diverged.

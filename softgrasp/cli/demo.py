@@ -1,4 +1,4 @@
-"""``softgrasp demo``: the main job, or another demonstration, without any argument."""
+"""``softgrasp demo``: run a demonstration, by default a hand that grasps a strawberry."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def demo(
     no_report: NoReport = False,
     json: Json = False,
 ) -> None:
-    """Run the main job: a four-fingered hand grasps a strawberry and holds it.
+    """Run the default demonstration: a four-fingered hand grasps and holds a strawberry.
 
     soft: two pneumatic fingers grasp the strawberry on a table and lift it.
     hydraulic: an arm of two sections bends under the water that motors press into its chambers.

@@ -43,7 +43,7 @@ THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 class Finding(NamedTuple):
-    """One line of the check."""
+    """One line of the report on the installation."""
 
     what: str
     value: str
@@ -162,7 +162,7 @@ def _system() -> str:
 
 
 def _threads() -> str:
-    """Return the cores that this process may use, and limits of libraries' threads."""
+    """Return the cores that this process may use, and thread limits of libraries."""
     affinity = getattr(os, "sched_getaffinity", None)  # not on macOS and Windows
     usable = len(affinity(0)) if affinity is not None else os.cpu_count()
     limits = [f"{name}={os.environ[name]}" for name in THREADS if os.environ.get(name)]
@@ -177,7 +177,7 @@ def _version(distribution: str) -> str | None:
 
 
 def _alternative(distribution: str) -> str | None:
-    """Return another package with the same module, such as ``opencv-python``."""
+    """Return another package that provides the same module, such as ``opencv-python``."""
     return next(
         (f"{installed}, of {name}" for name in ALTERNATIVES.get(distribution, ())
          if (installed := _version(name)) is not None), None,

@@ -106,7 +106,7 @@ def grasp(
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    """Outputs of a simulated scene, and their directory."""
+    """Which outputs of a simulated scene are written, and their directory."""
 
     directory: Path
     renderer: str = "auto"
@@ -227,7 +227,7 @@ def _exit_with_code(result: GraspResult, job: Job) -> None:
 
 
 def summary_lines(result: GraspResult) -> list[str]:
-    """Return lines on grasp, contacts, forces, object, hold test, sensors and cost of a run."""
+    """Return lines on grasp, contacts, forces, object, hold test, sensors and run time."""
     from softgrasp.model.object import object_mass
     from softgrasp.report import grasp_text
 
@@ -327,7 +327,7 @@ def _differences(before: GraspResult, after: GraspResult) -> list[str]:
 
 
 def _version_notes(before: GraspResult, after: GraspResult, writer: str) -> list[str]:
-    """Describe other versions of softgrasp and the engine than those of the first run."""
+    """Describe differences in the versions of softgrasp and engine from the first run."""
     notes = []
     if writer != __version__:
         notes.append(f"made by softgrasp {writer}, repeated by {__version__}")

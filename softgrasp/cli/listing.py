@@ -1,4 +1,4 @@
-"""``softgrasp list`` and ``softgrasp new``: what the library has, and templates to start from."""
+"""``softgrasp list`` and ``softgrasp new``: contents of the library, and templates."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def list_(
     out: Out = None,
     json: Json = False,
 ) -> None:
-    """List what the command line can name, one line each."""
+    """List the names that commands accept, one line each."""
     rows = _kinds() if kind is None else _rows(kind)
     if out is not None:
         terminal.save_json(rows, out / f"{kind or 'kinds'}.json")
@@ -95,7 +95,7 @@ def _rows(kind: ListedKind) -> list[Row]:
 
 
 def stored_rows(kind: ListedKind) -> list[Row] | None:
-    """Return the rows in ``assets/lists.json``; None where the files have changed since."""
+    """Return the cached list in ``assets/lists.json``; None where shipped files have changed."""
     try:
         text = (assets.root() / "assets" / LISTS_FILE).read_text(encoding="utf-8")
     except FileNotFoundError:
@@ -115,7 +115,7 @@ def files_digest(kind: ListedKind) -> str:
 
 
 def computed_rows(kind: ListedKind) -> list[Row]:
-    """Return the rows of a kind, of the core or of an extension, from its files."""
+    """Compute the list entries of a kind, of the core or of an extension, from its files."""
     function = LISTS[kind] if kind in LISTS else load(EXTENSION_LISTS[kind])
     rows: list[Row] = function()
     return rows
@@ -181,7 +181,7 @@ def _scene(name: str) -> Row:
 
 
 def _release(name: str) -> Row:
-    """A released finger, for softgrasp crosscheck, which has neither hand nor object."""
+    """Return list entry of a finger release, which has neither hand nor object."""
     from softgrasp.io.scene import load_release
 
     release = load_release(name)
@@ -228,7 +228,7 @@ def _fingers() -> list[Row]:
 
 
 def _arms() -> list[Row]:
-    """Arms of rigid links."""
+    """Return the list entries of arms of rigid links."""
     from softgrasp.io.arm import load_arm
 
     return [
@@ -354,7 +354,7 @@ def _text(field: str, value: Any) -> str:
 
 
 def _plain(value: Any) -> str:
-    """Return a default as ``--set`` takes it."""
+    """Format a default value as ``--set`` accepts it."""
     texts = {None: "…", True: "true", False: "false"}
     return texts[value] if value is None or isinstance(value, bool) else str(value)
 

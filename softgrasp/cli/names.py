@@ -48,7 +48,7 @@ def require_known(what: str, name: str, known: Iterable[str]) -> None:
 
 
 def require_scene(first: str, second: str | None) -> None:
-    """Refuse names of the library that do not exist; files are left to their readers.
+    """Refuse library names that do not exist; files are checked when they are read.
 
     Args:
         first: Name or file of a hand; of a scene without ``second``.
@@ -73,7 +73,7 @@ def require_scene(first: str, second: str | None) -> None:
 
 
 def require_shipped(kind: str, name: str) -> None:
-    """Refuse a name that the library does not have; files are left to their readers.
+    """Refuse a name that the library does not have; files are checked when they are read.
 
     Args:
         kind: Such as ``problems``, as in ``assets.names``.
@@ -87,13 +87,13 @@ def require_shipped(kind: str, name: str) -> None:
 
 
 def _is_plain(name: str) -> bool:
-    """Return whether a word can only be a name of the library: no file, no object of YCB."""
+    """Return whether an argument can only be a library name: no file and no YCB object."""
     path = Path(name)
     return not path.suffix and len(path.parts) < 2 and not name.startswith(YCB_PREFIX)
 
 
 def kind_of(word: str) -> Kind:
-    """Return the kind of what a name or a file holds.
+    """Return the kind (hand, object, scene, …) of a library name or file.
 
     Raises:
         DescriptionError: There is nothing of that name, or the file holds no known kind.
@@ -122,7 +122,7 @@ def _is_release(scene: str) -> bool:
 
 
 def _kind_of_yaml(path: Path) -> Kind:
-    """Return the kind that shares the largest number of fields with a file."""
+    """Return the kind whose fields match those of a YAML file best."""
     from softgrasp.io.yaml_files import YamlFile
 
     keys = set(YamlFile(path).data) - COMMON
@@ -139,7 +139,7 @@ def _kind_of_yaml(path: Path) -> Kind:
 
 
 def _fields() -> dict[Kind, set[str]]:
-    """Return the fields that each kind has in YAML."""
+    """Return the fields of each kind in YAML."""
     from softgrasp.description.calibration import FingerRelease
     from softgrasp.description.hand import Hand
     from softgrasp.description.object import GraspObject

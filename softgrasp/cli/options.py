@@ -273,7 +273,7 @@ def with_scene_options(*names: str) -> Callable[[Callable[..., None]], Callable[
 
 
 def _scene_parameters() -> dict[str, inspect.Parameter]:
-    """Fields of ``SceneOptions`` as parameters; a tuple of any length as Typer's ``list``."""
+    """Convert the fields of ``SceneOptions`` to parameters; variable tuples to Typer's ``list``."""
     hints = get_type_hints(SceneOptions, include_extras=True)
     parameters = {}
     for field in fields(SceneOptions):
@@ -294,7 +294,7 @@ P = ParamSpec("P")
 
 
 def guarded(verb: Callable[P, None]) -> Callable[P, None]:
-    """Make a verb report errors and softgrasp's warnings in one line each, with an exit code."""
+    """Make a verb report errors and warnings of softgrasp on one line each, with an exit code."""
 
     @functools.wraps(verb)
     def run(*args: P.args, **options: P.kwargs) -> None:
@@ -323,7 +323,7 @@ def _exit_code(error: SoftgraspError) -> int:
 
 
 def _warning_reporter(other: Callable[..., None]) -> Callable[..., None]:
-    """Show softgrasp's warnings as one line, once each; leave the rest to ``other``."""
+    """Show each warning of softgrasp once on one line; pass all others to ``other``."""
     shown: set[str] = set()
 
     def show_once(message: Warning | str, category: type[Warning], *context: object) -> None:
@@ -357,7 +357,7 @@ def number_list(option: str, text: str) -> list[float]:
 
 
 def lengths_from_mm(option: str, text: str) -> list[float]:
-    """Read lengths in m from an option in mm, without the digits that a division adds.
+    """Convert an option's lengths from mm to m, without digits that the division adds.
 
     Raises:
         DescriptionError: A part is no number above 0.

@@ -82,7 +82,7 @@ def checked_document(kind: Kind, what: str, units: LengthUnit) -> dict[str, Any]
 
 
 def _checked(kind: Kind, what: str, units: LengthUnit) -> Checked:
-    """Return properties and inspection; warnings are raised as usual."""
+    """Return properties and inspection of a file; warnings are raised as usual."""
     match kind:
         case "hand":
             hand = load_hand(what)
@@ -116,7 +116,7 @@ def _mesh_warnings(shape: Mesh) -> tuple[str, ...]:
 
 
 def _as_hand(what: str, robot: Robot) -> dict[str, Any]:
-    """Return a robot's properties as a hand of rigid links, and the warnings of reading it so.
+    """Return a robot's properties as a hand of rigid links, with the warnings of reading it.
 
     One chain alone is rather an arm. Problems of the robot itself are left to its inspection.
     """
@@ -353,7 +353,7 @@ def criterion_properties(criterion: SuccessCriterion) -> Properties:
 
 
 def built_properties(built: BuiltScene) -> Properties:
-    """Return what building a scene has decided."""
+    """Return what building a scene determines: time step, carrier and contact parameters."""
     return {
         "timestep_s": float(built.model.opt.timestep),
         "contact_stiffness_N_m": built.contact.stiffness,

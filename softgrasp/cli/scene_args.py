@@ -1,4 +1,4 @@
-"""From the arguments of a command line to a scene, and to the kind of what a name holds.
+"""Scene from the arguments of a command, and the kind of each library name or file.
 
 ``scene_of`` loads a scene, or makes one of a hand and an object, and applies ``SceneOptions``, the
 fields of ``--set`` last. A lift or a sequence adds what it needs: a table and gravity.
@@ -158,7 +158,7 @@ def _default_grasp(hand: Hand, obj: GraspObject) -> Literal["power", "precision"
 
 
 def _with_closure(scene: GraspScene, options: SceneOptions) -> GraspScene:
-    """Replace the closure by that of ``--closure``, with the fields that ``--set`` gives it.
+    """Replace the closure by that of ``--closure``, with fields from ``--set``.
 
     Another closure starts from its defaults, whose fields may fit only together with those set.
     """
@@ -180,7 +180,7 @@ def _with_closure(scene: GraspScene, options: SceneOptions) -> GraspScene:
 
 
 def _changed(scene: GraspScene, options: SceneOptions) -> GraspScene:
-    """Apply all options but those of the hand, the object and the closure, and ``--set``."""
+    """Apply all options except those of hand, object and closure, then ``--set``."""
     values = {field: getattr(options, name) for name, field in SCENE_FIELDS.items()}
     changes: Changes = {field: value for field, value in values.items() if value is not None}
     changes |= _rotations(scene, options)
@@ -361,7 +361,7 @@ def _sequence_changes(scene: GraspScene, options: SceneOptions) -> Changes:
 
 
 def _with_contact_model(scene: GraspScene, name: str) -> GraspScene:
-    """Set a contact model of ``CONTACT_MODELS``."""
+    """Replace the contact model by one of ``CONTACT_MODELS``."""
     if name != "deformable":
         return with_field(scene, "contact.model", name)
     elasticity = scene.object.elasticity or Elasticity(young=YOUNG)
@@ -384,7 +384,7 @@ def _with_settings(scene: GraspScene, settings: tuple[str, ...]) -> GraspScene:
 
 
 def parameters(kind: type[Closure]) -> dict[str, Any]:
-    """Return a closure's fields and defaults, specific ones first; None is chosen at run time."""
+    """Return a closure's fields and defaults, specific ones first; None: set at run time."""
     specific = {name for name in kind.model_fields if name not in Closure.model_fields}
     names = sorted(kind.model_fields, key=lambda name: name not in specific)
     return {name: kind.model_fields[name].default for name in names if name != "type"}
@@ -424,7 +424,7 @@ SENSORS: dict[str, tuple[str, Callable[[Hand, str], Sensors]]] = {
 
 
 def sensors_of(hand: Hand, words: tuple[str, ...]) -> Sensors:
-    """Make the sensors of ``--sensor``.
+    """Make the sensors that ``--sensor`` describes.
 
     Args:
         hand: The hand.

@@ -1,4 +1,4 @@
-"""``softgrasp sweep``: many grasps from one plan."""
+"""``softgrasp sweep``: many grasps from one sweep plan."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def sweep(
 
 
 def _report_of(plan: SweepPlan, directory: Path) -> Finish:
-    """Return the work that writes the report of a sweep."""
+    """Return the function that writes the report of a sweep."""
     from softgrasp.report import sweep as report
     from softgrasp.sweeps.run import Finish
 
@@ -179,7 +179,7 @@ def _directory_of(option: str, content: str, out: Path | None) -> Path:
 
 
 def refuse_finished_rows(directory: Path, resume: bool) -> None:
-    """Refuse a directory that has finished rows, unless ``--resume`` is given.
+    """Refuse a directory with finished rows of a sweep, unless ``--resume`` is given.
 
     Raises:
         ResultError: It has.
@@ -197,7 +197,7 @@ def refuse_finished_rows(directory: Path, resume: bool) -> None:
 def run_rows(
     work: Callable[[Callable[[int, int], None]], R], directory: Path, first: str | None = None
 ) -> R:
-    """Run a sweep with a progress bar; an interrupt reports the rows that are safe.
+    """Run a sweep with a progress bar; an interrupt reports which rows are stored.
 
     Args:
         work: Function of a progress callback.
@@ -225,7 +225,7 @@ def run_rows(
 
 
 def _make_videos(directory: Path, rows: list[int], as_json: bool) -> None:
-    """Simulate rows again, and write their files as ``softgrasp grasp`` does."""
+    """Simulate selected rows again and write their files as ``softgrasp grasp`` does."""
     from softgrasp.report.grasp_report import write_report
     from softgrasp.sim.simulate import simulate
     from softgrasp.sweeps.parameters import scene_of_row
@@ -303,7 +303,7 @@ def plan_of(
     vary: list[str],
     **fields: Any,
 ) -> SweepPlan:
-    """Make the plan of a command line.
+    """Make the sweep plan from the arguments of the command.
 
     Args:
         what: Hand, scene or plan.
@@ -337,7 +337,7 @@ def plan_of(
 
 
 def _is_plan(path: Path) -> bool:
-    """Whether a YAML file is a plan rather than a hand or a scene: it has axes."""
+    """Return whether a YAML file is a sweep plan, which has axes, and no hand or scene."""
     try:
         return any(line.startswith("axes:") for line in path.read_text("utf-8").splitlines())
     except OSError:
@@ -345,7 +345,7 @@ def _is_plan(path: Path) -> bool:
 
 
 def axis_of(text: str) -> dict[str, Any]:
-    """Return the fields of an axis of ``--vary``.
+    """Return the fields of a sweep axis from an argument of ``--vary``.
 
     Raises:
         DescriptionError: The text is no FIELD=VALUES.
@@ -370,7 +370,7 @@ def axis_of(text: str) -> dict[str, Any]:
 
 
 def _densities(axis: dict[str, Any]) -> list[float]:
-    """Return the values of an axis of densities, or its ends [kg/m³].
+    """Return the values, or the two ends, of an axis of densities [kg/m³].
 
     Raises:
         DescriptionError: Not all of them are numbers above 0.
@@ -391,7 +391,7 @@ def _values(text: str) -> list[Any]:
 
 
 def check_rows(plan: SweepPlan) -> None:
-    """Check the scenes of all rows, for ``--strict``.
+    """Validate the scenes of all rows of the sweep, for ``--strict``.
 
     Raises:
         DescriptionError: A scene cannot be made; names the row.

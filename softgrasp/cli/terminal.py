@@ -101,7 +101,7 @@ def put_table(heads: list[str], rows: list[list[str]]) -> None:
 
 @contextmanager
 def progress_bar() -> Iterator[ProgressCallback]:
-    """Show a bar on standard error while the block runs; nothing where that is no terminal."""
+    """Show a progress bar on standard error while the block runs, if that is a terminal."""
     if not sys.stderr.isatty():
         yield _no_progress
         return
@@ -132,7 +132,7 @@ def progress_bar() -> Iterator[ProgressCallback]:
 
 
 def _no_progress(_text: str, _done: float | None) -> None:
-    """Show no bar."""
+    """Ignore progress reports."""
 
 
 class Pace:
@@ -148,7 +148,7 @@ class Pace:
         self._begin: tuple[int, float] | None = None
 
     def text(self, done: int, total: int) -> str:
-        """Return the progress in words.
+        """Format the progress in words.
 
         Args:
             done: Number of finished grasps.
@@ -166,7 +166,7 @@ class Pace:
 
 
 def duration(seconds: float) -> str:
-    """Return a time in words: ``45 s``, ``12 min``, ``3 h 5 min``."""
+    """Format a duration in words: ``45 s``, ``12 min``, ``3 h 5 min``."""
     if seconds < 100:
         return f"{seconds:.0f} s"
     minutes = round(seconds / 60)
@@ -182,7 +182,7 @@ def default_directory(name: str) -> Path:
 
 
 def require_writable(directory: Path) -> None:
-    """Check, before a long run, that a directory can be written; leaves no trace.
+    """Check before a long run that a directory can be written, leaving no files behind.
 
     Raises:
         ResultError: It cannot.

@@ -108,23 +108,23 @@ def view(
 
 
 class Shown(Protocol):
-    """A hand or a result."""
+    """A hand or a result that can be shown in a viewer."""
 
     def native(self) -> None:
-        """Show it in MuJoCo's viewer."""
+        """Show the hand or result in MuJoCo's viewer."""
 
     def show_on(self, page: Page) -> View:
-        """Add it to a page."""
+        """Add the hand or result to a browser page."""
 
 
 class View(Protocol):
-    """A hand or a result on a page."""
+    """A hand or a result shown in the browser viewer."""
 
     def serve(self) -> None:
-        """Answer until interrupted."""
+        """Serve the browser page until interrupted."""
 
     def save(self, path: Path) -> Path:
-        """Write it as one file."""
+        """Save the view as one HTML file."""
 
 
 class _ResultShown:
@@ -184,7 +184,7 @@ def _serve(
 
 
 def _print_address(page: Page, *, browser: bool, json: bool) -> None:
-    """Print the page's address, and open a browser where there is one."""
+    """Print the address of the browser page, and open a browser where there is one."""
     from softgrasp.viewer.native import has_display
 
     if json:
@@ -204,7 +204,7 @@ def _print_address(page: Page, *, browser: bool, json: bool) -> None:
 
 
 def is_result(word: str) -> bool:
-    """Return whether a word names a result: a directory, or a path that can be nothing else."""
+    """Return whether an argument names a result: ``result.json`` or its directory."""
     path = Path(word)
     if path.name == RESULT_FILE or path.is_dir():
         return True
@@ -212,7 +212,7 @@ def is_result(word: str) -> bool:
 
 
 def _require_hand(hand: str, object_name: str | None) -> None:
-    """Refuse names that are not those of a hand and of an object.
+    """Refuse names that are neither a hand nor an object.
 
     Raises:
         DescriptionError: ``hand`` names no hand, or there is no such object.
@@ -234,7 +234,7 @@ def _require_hand(hand: str, object_name: str | None) -> None:
 def hand_choices(
     hand: str, object_name: str | None, density: float | None, units: LengthUnit | None
 ) -> tuple[Choices, MakeScene]:
-    """Return the first selection of the page, and the function that makes its scenes.
+    """Return the initial selection of hand and object, and the function that makes scenes.
 
     Raises:
         DescriptionError: There is a density without an object.

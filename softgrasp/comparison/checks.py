@@ -155,7 +155,7 @@ def _ending(result: GraspResult) -> str:
 
 
 def _shared_bodies(runs: GraspRuns) -> list[str]:
-    """Bodies in contact at rest in all engines."""
+    """Return the bodies that are in contact at rest in all engines."""
     sets = [set(bodies_in_contact(result)) for result in runs.resting.values()]
     return sorted(set.intersection(*sets))
 
@@ -229,7 +229,7 @@ def farthest_force(
 
 
 def _stops(runs: GraspRuns, bodies: list[str]) -> list[str]:
-    """Describe the effect on forces of joints that stopped at another control sample."""
+    """Describe the effect on forces of joints that stop at different control samples."""
     first, *others = runs.resting
     remarks = []
     for name in others:
@@ -247,7 +247,7 @@ def _stops(runs: GraspRuns, bodies: list[str]) -> list[str]:
 
 
 def _closed_at(result: GraspResult) -> float:
-    """Time of the last sample of the closure [s]."""
+    """Return the time of the last sample of the closure [s]."""
     if result.hold is None:
         return float(result.time[-1])
     return result.hold.start_s - result.scene.control_period
@@ -257,7 +257,7 @@ def _closed_at(result: GraspResult) -> float:
 
 
 def agreement(runs: GraspRuns, percent: float) -> list[Finding]:
-    """Compare which loads are held, except near the critical load."""
+    """Compare which loads are held in each engine, except near the critical load."""
     if not runs.held:
         return []
     first = next(iter(runs.held))
@@ -329,7 +329,7 @@ def _diverged_loads(runs: GraspRuns) -> list[str]:
 
 
 def _force_ratios(runs: GraspRuns, middles: dict[str, float | None]) -> list[str]:
-    """Critical weights over sums of normal forces."""
+    """Return critical weights over sums of normal forces."""
     ratios = []
     for name, middle in middles.items():
         force_sum = float(runs.resting[name].normal_force[-1].sum())
@@ -340,7 +340,7 @@ def _force_ratios(runs: GraspRuns, middles: dict[str, float | None]) -> list[str
 
 
 def load_scale(runs: GraspRuns) -> tuple[float, str]:
-    """Value and unit of a load of 1: the density of the object, or its mass."""
+    """Return value and unit of a load of 1: the density of the object, or its mass."""
     density = runs.scene.object.density
     return (density, "kg/m³") if density is not None else (runs.mass, "kg")
 
@@ -399,7 +399,7 @@ def _ticks(held: tuple[bool, ...]) -> str:
 
 
 def release_findings(runs: ReleaseRuns, tolerances: Tolerances) -> list[Finding]:
-    """Compare a release in all quantities.
+    """Compare a finger release in all quantities.
 
     Args:
         runs: Runs in all engines; the first one is the reference.
@@ -435,7 +435,7 @@ def static_pose(runs: ReleaseRuns, tolerance: float) -> Finding:
 
 
 def trajectory(runs: ReleaseRuns, tolerance: float) -> Finding:
-    """Compare joint angles after the release at equal time steps."""
+    """Compare joint angles after the release at equal times."""
     first, *others = runs.moving
     reference = runs.motion(first).angles
     apart = {name: largest(runs.motion(name).angles - reference) for name in others}
@@ -455,7 +455,7 @@ def trajectory(runs: ReleaseRuns, tolerance: float) -> Finding:
 
 
 def without_hk(runs: ReleaseRuns) -> list[Finding]:
-    """Report the error of the motion where the implicit damping h·k of springs is neglected."""
+    """Report the motion error where the implicit damping h·k of springs is neglected."""
     if runs.without_hk is None:
         return []
     first = next(iter(runs.moving))
@@ -476,7 +476,7 @@ def without_hk(runs: ReleaseRuns) -> list[Finding]:
 
 
 def first_mode(runs: ReleaseRuns, tolerances: Tolerances) -> list[Finding]:
-    """Compare frequency and damping ratio of the first mode, from the same fit."""
+    """Compare frequency and damping ratio of the first mode, fitted in the same manner."""
     step = runs.release.timestep
     fits = {name: runs.mode(name, step) for name in runs.moving}
     linear, stepped = runs.linear[0.0], runs.linear[step]
@@ -623,19 +623,19 @@ def _bodies(times: Times) -> list[str]:
 
 
 def _partly(times: Times, body: str) -> bool:
-    """Whether only some engines have a time of a body."""
+    """Return whether only some engines have a time for a body."""
     return not all(body in body_times for body_times in times.values())
 
 
 def _alone(times: Times, body: str) -> str:
-    """Name the engines with and without a time of a body."""
+    """Describe which engines have a time for a body and which do not."""
     has = [name for name, body_times in times.items() if body in body_times]
     lacks = [name for name in times if name not in has]
     return f"{body} in {' and '.join(has)}, not in {' and '.join(lacks)}"
 
 
 def _gaps(times: Times, bodies: list[str], period: float) -> dict[tuple[str, str], float]:
-    """Differences from the first engine [samples]; NaN where only one of both has a time."""
+    """Return differences from the first engine [samples]; NaN where one engine has no time."""
     first, *others = times
     gaps = {}
     for body in bodies:
@@ -668,7 +668,7 @@ def convergence_findings(runs: ReleaseRuns, tolerances: Tolerances) -> list[Find
 
 
 def largest(angles: Array) -> float:
-    """Largest magnitude of angles in radians [deg]."""
+    """Return the largest magnitude of angles [deg], converted from radians."""
     return float(np.degrees(np.abs(angles).max()))
 
 

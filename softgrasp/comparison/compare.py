@@ -136,7 +136,7 @@ def _no_progress(text: str, done: float | None) -> None:
 
 
 def save_crosscheck(result: CrosscheckResult, directory: str | Path) -> list[Path]:
-    """Write a comparison's document and time series; return their paths.
+    """Write a comparison as ``crosscheck.json`` and its time series; return their paths.
 
     Raises:
         ResultError: The directory cannot be written.
@@ -186,7 +186,7 @@ def document(result: CrosscheckResult) -> dict[str, Any]:
 
 
 def arrays(result: CrosscheckResult) -> dict[str, NDArray[Any]]:
-    """Return time series by name; those of an engine begin with its name and a dot."""
+    """Return time series by name; an engine's names begin with its own and a dot."""
     if isinstance(result.runs, ReleaseRuns):
         return _of_releases(result.runs)
     return _of_grasps(result.runs)

@@ -98,7 +98,7 @@ def measured(value: float, unit: str) -> str:
 
 
 def farthest(differences: Mapping[T, float]) -> tuple[T, float]:
-    """Return the key and value of the largest difference; NaN is largest, of equals the first.
+    """Return key and value of the largest difference; NaN is largest, of equals the first.
 
     Args:
         differences: Non-negative values by backend, or by backend and body.
@@ -160,7 +160,7 @@ class Tolerances(Description):
 
 
 class Threshold(NamedTuple):
-    """Loads between which the object begins to fall."""
+    """Loads between which the object begins to fall: largest held and smallest dropped one."""
 
     held: float | None
     """Heaviest held load; None where even the lightest was dropped."""
@@ -200,7 +200,7 @@ class Verdicts:
 
     @property
     def bracket(self) -> Threshold:
-        """Current bracket; the lightest dropped load counts even if heavier ones were held."""
+        """Return the current bracket; the lightest dropped load counts over heavier held ones."""
         dropped = min((load for load, held in self.known.items() if not held), default=None)
         upper = math.inf if dropped is None else dropped
         held = max(
@@ -295,7 +295,7 @@ def convergence(timesteps: ArrayLike, values: ArrayLike) -> Convergence:
 
 
 def halved(timestep: float, times: int, shortest: float = 0.0) -> list[float]:
-    """Return a time step and its halves, without those that an engine cannot use [s].
+    """Return a time step and its successive halves that an engine can use [s].
 
     Args:
         timestep: First time step [s].

@@ -165,7 +165,7 @@ def _without_hk(release: FingerRelease) -> FreeMotion | None:
 
 
 def _left_out(backends: tuple[str, ...], steps: dict[str, list[float]], quick: bool) -> list[str]:
-    """Notes about skipped comparisons."""
+    """Return notes about skipped comparisons."""
     if quick:
         return ["quick: other time steps than that of the release were skipped"]
     return [
@@ -180,7 +180,7 @@ def _left_out(backends: tuple[str, ...], steps: dict[str, list[float]], quick: b
 
 
 def comparable(runs: GraspRuns) -> GraspRuns:
-    """Make the normal forces of all engines the same quantity; without Webots nothing changes.
+    """Make normal forces comparable across engines; only Webots requires a change.
 
     Args:
         runs: Simulated runs.
@@ -341,7 +341,7 @@ def _with_loads(runs: GraspRuns, update: ProgressCallback) -> GraspRuns:
 def _holds(
     scene: GraspScene, backend: str, update: ProgressCallback, lost: dict[str, list[float]]
 ) -> Callable[[float], bool]:
-    """Return the hold test of an engine, which records loads at which it diverges."""
+    """Return a function that runs an engine's hold test and records diverging loads."""
 
     def holds(load: float) -> bool:
         update(f"{backend}: holding {load:.3g} times the object", None)
@@ -375,12 +375,12 @@ def loaded(scene: GraspScene, factor: float) -> GraspScene:
 
 
 def step_of(result: GraspResult) -> float:
-    """The time step of a run [s]."""
+    """Return the time step of a run [s]."""
     return result.contact_model.timestep_s
 
 
 def simulated(scene: GraspScene, backend: str) -> GraspResult:
-    """Run a scene; warnings are in the result only."""
+    """Simulate a scene and keep its warnings in the result only."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return simulate(scene, backend, quality_rate=None)
@@ -435,7 +435,7 @@ def require_engines(backends: Iterable[str], subject: GraspScene | FingerRelease
 
 
 def shortest_step(backend: str) -> float:
-    """Shortest time step of an engine [s]."""
+    """Return the shortest time step of an engine [s]."""
     return external_engine(backend).shortest_step if backend in ENGINES else 0.0
 
 

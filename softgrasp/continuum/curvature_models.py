@@ -158,7 +158,7 @@ def _needed_steps(u: Array, v: Array, length: float) -> int:
 
 
 def _magnus(first: Array, middle: Array, last: Array) -> Array:
-    """Compute one twist per step from its twists at the three nodes times its length, (..., 6)."""
+    """Compute one Magnus twist per step from twists at its three nodes, (..., 6)."""
     one = middle
     two = np.sqrt(15.0) / 3.0 * (last - first)
     three = 10.0 / 3.0 * (last - 2.0 * middle + first)
@@ -168,14 +168,14 @@ def _magnus(first: Array, middle: Array, last: Array) -> Array:
 
 
 def _bracket(a: Array, b: Array) -> Array:
-    """Compute [b, a] of twists (ω, v): frames multiply on the right, which changes the sign."""
+    """Compute the Lie bracket [b, a] of twists (ω, v) for frames that multiply on the right."""
     rotation_part = np.cross(b[..., :3], a[..., :3])
     shift = np.cross(b[..., :3], a[..., 3:]) - np.cross(a[..., :3], b[..., 3:])
     return np.concatenate([rotation_part, shift], axis=-1)
 
 
 def _exponential(twists: Array) -> Array:
-    """Compute rigid motions of twists (ω, v) [rad, m], (..., 4, 4)."""
+    """Compute the exponential map of twists (ω, v) [rad, m], (..., 4, 4)."""
     rotation_part = twists[..., :3]
     f = arc_functions(np.linalg.norm(rotation_part, axis=-1))
     skew = np.cross(rotation_part[..., None, :], np.eye(3), axisa=-1, axisb=-1, axisc=-1)

@@ -285,7 +285,7 @@ def frames_along(steps: Array) -> Array:
 
 
 def of_one_length(**series: ArrayLike) -> list[Array]:
-    """Return arrays (n,) of values that are given per segment.
+    """Broadcast values given once or per segment to arrays (n,).
 
     Raises:
         DescriptionError: They have different numbers of values.
@@ -377,7 +377,7 @@ def _starts(segments: int, max_bending: float, seed: int) -> list[Array]:
 
 
 class _Task:
-    """Residuals of a chain's end against its target, in chain lengths and radians."""
+    """Residuals of a chain's end frame against its target, in chain lengths and radians."""
 
     def __init__(self, goal: Array, lengths: Array, max_bending: float) -> None:
         self._goal, self._lengths, self._max_bending = goal, lengths, max_bending
@@ -386,7 +386,7 @@ class _Task:
         self._target_position = goal[:3, 3] if self._oriented else goal
 
     def solve(self, start: Array, tolerance: float) -> ChainPose:
-        """Return the least-squares shape from a start."""
+        """Compute the least-squares shape from an initial guess."""
         fit: scipy.optimize.OptimizeResult = scipy.optimize.least_squares(
             self._residuals, start, self._slopes, method="trf", xtol=1e-15, ftol=1e-15, gtol=1e-15
         )

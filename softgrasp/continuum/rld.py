@@ -138,14 +138,14 @@ def _uniform_links(
 
 
 class _Cells(NamedTuple):
-    """Positions of joints, and the bending length of each, over the length."""
+    """Positions of joints along a beam, and the bending length that each represents."""
 
     positions: Array
     fractions: Array
 
 
 def _cells(joints: object, layout: str) -> _Cells:
-    """Return the cells of a layout."""
+    """Return the cells (joint positions, bending lengths) of a layout."""
     if isinstance(joints, bool) or not isinstance(joints, int | np.integer) or joints < 1:
         raise DescriptionError(f"expected a whole number from 1 on, found {joints}", field="joints")
     if layout == "midpoint":
@@ -162,7 +162,7 @@ def _cells(joints: object, layout: str) -> _Cells:
 
 
 def _check(field: str, value: object, *, above: bool) -> None:
-    """Refuse anything except a finite number above zero, or at least zero."""
+    """Refuse numbers that are not finite, or not above (or at least) zero."""
     good = isinstance(value, float | int | np.number) and not isinstance(value, bool)
     if not good or not (0.0 < value < np.inf or (not above and value == 0.0)):  # type: ignore[operator]
         condition = "above 0" if above else "of at least 0"
@@ -254,7 +254,7 @@ def _driven(bendable: Bendable, numbers: Sequence[int] | None) -> list[Chamber |
 def _gains(
     bendable: Bendable, actuators: Sequence[Chamber | Tendon]
 ) -> tuple[float, float, float, float]:
-    """Return moment and force over pressure, then over tension; zeros of a spatial bendable."""
+    """Return moment and force per pressure, then per tension; zeros for a spatial bendable."""
     phi = bendable.limits.phi_min or 0.0
     gain, area, arm, pull = 0.0, 0.0, 0.0, 0.0
     for actuator in actuators if bendable.planar else ():
@@ -269,7 +269,7 @@ def _gains(
 
 
 def _lost(bendable: Bendable) -> list[str]:
-    """List the properties of the bendable that a soft finger cannot have."""
+    """List the properties of the bendable that a soft finger cannot represent."""
     inertial = bendable.inertial
     has = {
         "actuators that bend it to all sides": bool(bendable.actuation) and not bendable.planar,
@@ -360,7 +360,7 @@ def refined(finger: SoftFinger) -> SoftFinger:
 
 
 def _halved(joint: SoftJoint) -> dict[str, float]:
-    """Return twice the stiffness in all directions."""
+    """Double the stiffness in all directions."""
     names = ("stiffness", "damping", "torsion_stiffness", "axial_stiffness")
     values = {name: getattr(joint, name) for name in names}
     return {name: 2.0 * value for name, value in values.items() if value is not None}

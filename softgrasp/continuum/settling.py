@@ -120,7 +120,7 @@ def _checked(time: ArrayLike, height: ArrayLike) -> tuple[Array, Array]:
 
 
 def _smoothed(times: Array, heights: Array, smoothing: float) -> tuple[Array, Array]:
-    """Resample to the rate of the rule, 960 samples per second, and smooth."""
+    """Resample to 960 samples per second, the rate of the settling rule, and smooth."""
     count = max(int((times[-1] - times[0]) * RATE + 1e-6) + 1, 3)
     even = times[0] + np.arange(count) / RATE
     sampled = np.interp(even, times, heights)
@@ -187,7 +187,7 @@ def _by_band(times: Array, heights: Array, rule: str) -> Settling:
 
 
 def from_webots(finger: SoftFinger, timestep: float) -> SoftFinger:
-    """Convert damping that was identified in Webots at a time step h: total damping is c + h·k.
+    """Convert damping identified in Webots at a time step h: total damping is c + h·k.
 
     Args:
         finger: With dampers as in Webots.

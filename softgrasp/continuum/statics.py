@@ -74,7 +74,7 @@ class PlanarChain:
 
     @classmethod
     def of(cls, finger: SoftFinger) -> PlanarChain:
-        """Make the planar chain of a finger.
+        """Make the planar chain of a soft finger.
 
         Raises:
             DescriptionError: The finger bends out of its plane, twists or stretches.
@@ -94,7 +94,7 @@ class PlanarChain:
 
     @property
     def weight(self) -> Loads:
-        """Loads by the weight of the links."""
+        """Return the load of the links' weight."""
         beyond = np.cumsum(self.masses[::-1])[::-1] - self.masses
         arms = self.steps * beyond[:, None] + self.centres * self.masses[:, None]
         return _vertical(GRAVITY * arms)
@@ -114,7 +114,7 @@ class PlanarChain:
 
 
 class Rest(NamedTuple):
-    """Equilibria of planar fingers."""
+    """Equilibria of planar fingers under weight, loads and actuator moments."""
 
     angles: Array
     """Positive towards −z [rad], (..., n); NaN without convergence."""
@@ -123,7 +123,7 @@ class Rest(NamedTuple):
 
 
 def rest(stiffness: Array, loads: Loads, moments: Array) -> Rest:
-    """Compute the equilibria of springs, loads and actuator moments.
+    """Compute equilibria under springs, loads and actuator moments.
 
     Args:
         stiffness: Joint stiffness [N·m/rad], (..., n).
@@ -265,7 +265,7 @@ def _solved(systems: Array, sides: Array) -> Array:
 
 
 def _vertical(arms: Array) -> Loads:
-    """Return the terms of the height of arms (..., n, 2), summed: z·cos φ − x·sin φ."""
+    """Return the potential terms of the heights of link vectors (..., n, 2): z·cos φ − x·sin φ."""
     return Loads(arms[..., 1], -arms[..., 0])
 
 
@@ -287,7 +287,7 @@ def _slopes(angles: Array, k: Array, loads: Loads) -> Array:
 
 
 def _beyond(values: Array) -> Array:
-    """Sum each and all later values along the last axis."""
+    """Sum each value and all later ones along the last axis."""
     return np.asarray(np.cumsum(values[..., ::-1], axis=-1)[..., ::-1])
 
 
@@ -331,7 +331,7 @@ def _rotated_in_plane(steps: Array, absolute_angles: Array) -> Array:
 
 
 def _followed(finger: SoftFinger, start: Array, steps: Array, rows: Array) -> Array:
-    """Compute joints and tip for rows of coordinates (r, c), joint after joint, (r, n + 1, 3)."""
+    """Compute joints and tip for rows of joint coordinates (r, c), (r, n + 1, 3)."""
     rotation, at = Rotation.identity(len(rows)), np.tile(start, (len(rows), 1))
     points = np.empty((len(rows), len(steps) + 1, 3))
     columns = iter(rows.T)

@@ -85,7 +85,7 @@ class FeedForwardController:
         self._vectors: dict[str, Array] = {}
 
     def claims(self) -> list[str]:
-        """Curvature and plane of its segments; only the curvature where the plane is fixed."""
+        """Return curvature and plane of its segments; only curvature for a fixed plane."""
         return [claim for command in self._commands.values() for claim in command.claims]
 
     def start(self, resources: ResourceManager, now: float) -> None:
@@ -130,7 +130,7 @@ def deflection(stick: tuple[float, float]) -> Array:
 
 
 def rate_limited(vector: Array, push: Array, angle: float) -> Array:
-    """Limit the rotation of a vector by a push to an angle, (2,)."""
+    """Limit how far a vector is rotated by an increment, (2,)."""
     size = float(np.hypot(*vector))
     if size <= STRAIGHT:
         return push
@@ -177,17 +177,17 @@ class JointTrajectoryController:
         return begin - self._pieces[0][0] + max(motion.duration for motion in last.values())
 
     def claims(self) -> list[str]:
-        """All curvatures, planes and positions that are commanded."""
+        """Return all commanded curvatures, bending planes and joint positions."""
         return [claim for part in self._parts.values() for claim in part.claims]
 
     def start(self, resources: ResourceManager, now: float) -> None:
-        """Stand still at what is commanded."""
+        """Hold the commanded positions."""
         self._resources = resources
         positions = {name: part.vector(resources) for name, part in self._parts.items()}
         self._pieces = [(now, {name: Quintic(at, at, 0.0) for name, at in positions.items()})]
 
     def go(self, target: Mapping[str, Target], now: float, duration: float | None = None) -> float:
-        """Begin to move to a shape; returns how long that takes [s].
+        """Begin to move to a target shape; return the duration [s].
 
         Args:
             target: Of the segments and joints that move, by name.
@@ -203,7 +203,7 @@ class JointTrajectoryController:
         return self.duration
 
     def follow(self, points: Iterable[tuple[float, Mapping[str, Target]]], now: float) -> float:
-        """Begin to move through several shapes, at rest in each; returns how long it takes [s].
+        """Begin to move through several shapes, at rest in each; return the duration [s].
 
         Args:
             points: How long each piece takes [s], and where it ends.
@@ -226,13 +226,13 @@ class JointTrajectoryController:
         return self.duration
 
     def update(self, resources: ResourceManager, now: float, period: float) -> None:
-        """Command the shape of the end of this period."""
+        """Command the shape at the end of this control period."""
         for name, states in self._states(now + period).items():
             part = self._parts[name]
             part.write(resources, self.name, part.admitted(resources, states[0]))
 
     def samples(self, rate: float) -> tuple[Array, dict[str, Array]]:
-        """The whole motion at a rate [Hz]: times (n,) from 0 to its end, vectors (n, 2) or (n, 1).
+        """Sample the motion at a rate [Hz]: times (n,) from 0 to its end, vectors (n, 2) or (n, 1).
 
         Raises:
             DescriptionError: The rate is not above 0.
@@ -331,7 +331,7 @@ def _motion(state: Array, end: Array, duration: float) -> Quintic:
 
 
 def _turning_time(begin: Array, end: Array, rate: float | None) -> float:
-    """Rest-to-rest time on a straight path with a limited rate of the bending plane [s]."""
+    """Return the rest-to-rest time of a straight path with limited bending-plane rate [s]."""
     if rate is None or begin.size != 2:
         return 0.0
     motion = Quintic(begin, end, 1.0)
@@ -340,7 +340,7 @@ def _turning_time(begin: Array, end: Array, rate: float | None) -> float:
 
 
 def _max_rotation_rate(positions: Array, speeds: Array) -> float:
-    """Largest speed of the plane [rad/s]; where it passes straight, that is left out."""
+    """Return the largest rate of the bending plane [rad/s], except where the path is straight."""
     sizes = np.linalg.norm(positions, axis=1)
     if sizes.min() <= NEAR_STRAIGHT * sizes.max():
         # the plane rotates at once where nothing is bent, and is constant on the rest of the path
@@ -398,7 +398,7 @@ class ImpedanceController:
         self._rates: dict[str, Array] = {}
 
     def claims(self) -> list[str]:
-        """The moments of every segment."""
+        """Return the bending-moment interfaces of every segment."""
         return [
             f"{part.name}/{interface}"
             for part in self._parts
@@ -406,7 +406,7 @@ class ImpedanceController:
         ]
 
     def start(self, resources: ResourceManager, now: float) -> None:
-        """Hold the curvatures that are commanded."""
+        """Hold the commanded curvatures."""
         for part in self._parts:
             kappa, phi = (resources.commanded(f"{part.name}/{k}") for k in ("kappa", "phi"))
             self.targets[part.name] = vector_of(kappa, phi)
@@ -414,7 +414,7 @@ class ImpedanceController:
             self._rates.pop(part.name, None)
 
     def aim(self, targets: Mapping[str, tuple[float, float]]) -> None:
-        """Set the curvatures κ [1/m] and planes φ [rad] that segments are drawn to.
+        """Set the target curvatures κ [1/m] and bending planes φ [rad] of segments.
 
         Raises:
             DescriptionError: A segment does not exist, or a number is not finite.
@@ -430,7 +430,7 @@ class ImpedanceController:
         self.targets |= {name: vector_of(kappa, phi) for name, (kappa, phi) in targets.items()}
 
     def update(self, resources: ResourceManager, now: float, period: float) -> None:
-        """Command the moment that belongs to the measured curvature."""
+        """Command the bending moments of the control law at the measured curvatures."""
         for part in self._parts:
             kappa, phi = (resources.states.get(f"{part.name}/{k}", 0.0) for k in ("kappa", "phi"))
             here = vector_of(kappa, phi)
@@ -453,7 +453,7 @@ def _moment_interfaces(part: Bendable) -> list[str]:
 
 
 class SegmentFrames(NamedTuple):
-    """A segment at one instant; frames in the one of its parent link.
+    """Frames of a segment at one time, in the frame of its parent link.
 
     They lie on an arc of the measured mean curvature: a segment that gravity or a load bends
     unevenly is elsewhere by as much.
@@ -496,7 +496,7 @@ class JointStates(NamedTuple):
 
 
 class StateBroadcaster:
-    """Keeps the state of every tick and hands it on."""
+    """Stores the segment states of every control period and passes them to a callback."""
 
     def __init__(
         self,
@@ -517,14 +517,14 @@ class StateBroadcaster:
         self._listener = listener
 
     def claims(self) -> list[str]:
-        """Do nothing: it only reads."""
+        """Return no interfaces, as this controller only reads."""
         return []
 
     def start(self, resources: ResourceManager, now: float) -> None:
-        """Begin with the next tick."""
+        """Begin with the next control period."""
 
     def update(self, resources: ResourceManager, now: float, period: float) -> None:
-        """Keep and hand on the states of this tick."""
+        """Store the states of this control period and pass them on."""
         kappa, phi = (
             tuple(resources.states.get(f"{name}/{what}", 0.0) for name in self._names)
             for what in ("kappa", "phi")

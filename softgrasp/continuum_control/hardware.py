@@ -100,7 +100,7 @@ class JointHardware:
                 resources.states[f"{self._name}/{what}"] = float(value)
 
     def write(self, resources: ResourceManager) -> None:
-        """Send the servo to the commanded position."""
+        """Command the servo to the commanded position."""
         if self._commanded:
             self._data.ctrl[self._servo] = resources.commanded(f"{self._name}/position")
 
@@ -110,18 +110,18 @@ class JointHardware:
             self._data.qpos[self._qpos_address] = resources.commanded(f"{self._name}/position")
 
     def release(self) -> None:
-        """A servo without power holds: it is not part of what straightens by itself."""
+        """Do nothing: an unpowered servo holds its position."""
 
 
 class Hardware(Protocol):
-    """Reads states before the controllers compute, and acts on commands after it."""
+    """Interface of hardware: reads states before the controllers, applies commands after them."""
 
     def read(self, resources: ResourceManager) -> None:
         """Write measured values into the state interfaces."""
         ...
 
     def write(self, resources: ResourceManager) -> None:
-        """Act on the commands for one period.
+        """Apply the commands for one period.
 
         Raises:
             SimulationError: A command cannot be obeyed.
@@ -133,15 +133,15 @@ class Hardware(Protocol):
         ...
 
     def release(self) -> None:
-        """Let go of all drives."""
+        """Set all actuator forces to zero."""
         ...
 
 
 class SegmentsHardware:
-    """All segments of a robot, with one correction of their measured bending."""
+    """All segments of a robot, with one common feedback on their bending angles."""
 
     def __init__(self, segments: Sequence[SegmentHardware], correction: Correction | None) -> None:
-        """Take segments.
+        """Combine segments of one robot.
 
         Args:
             segments: The segments.
@@ -159,7 +159,7 @@ class SegmentsHardware:
             segment.read(resources)
 
     def write(self, resources: ResourceManager) -> None:
-        """Set all drives for one period.
+        """Set all actuators for one period.
 
         Raises:
             SimulationError: A command asks for controls beyond their range.
@@ -187,7 +187,7 @@ class SegmentsHardware:
             segment.put(*segment.targets(resources))
 
     def release(self) -> None:
-        """Let go of all drives."""
+        """Set all actuator forces to zero."""
         for segment in self._segments:
             segment.release()
         if self._correction is not None:
@@ -202,7 +202,7 @@ class SegmentsHardware:
 def correction_of(
     segments: Sequence[SegmentHardware], model: mujoco.MjModel, pose: Array, period: float
 ) -> Correction:
-    """The correction of all bending angles of a robot.
+    """Tune the integral and derivative feedback on the bending angles of a robot's segments.
 
     Args:
         segments: Its segments.
@@ -222,12 +222,12 @@ def correction_of(
 
 
 class Correction:
-    """Moments for the errors of all bending angles of a robot; once a period."""
+    """Integral and derivative feedback: moments for errors of all bending angles, once a period."""
 
     def __init__(
         self, stiffness: Array, rates: Array, times: Array, smoothing: float, period: float
     ) -> None:
-        """Begin without a memory.
+        """Start with zero integrals.
 
         Args:
             stiffness: K, moments that change the angles by a unit at rest [N·m/rad], (n, n).
@@ -242,7 +242,7 @@ class Correction:
         self._before: Array | None = None
 
     def moments(self, errors: Array) -> Array:
-        """Correcting moments for errors [rad], (n,) [N·m]."""
+        """Return corrective moments for bending-angle errors [rad], (n,) [N·m]."""
         before = errors if self._before is None else self._before
         self._before = errors
         kept = self.smoothing
@@ -251,14 +251,14 @@ class Correction:
         return np.asarray(self.stiffness @ (self._sum + self.times * self._slope))
 
     def hold(self, errors: Array, held: Array) -> None:
-        """Take back what the last errors added to the integrals of some angles, (n,) of bool.
+        """Undo the last integral step for some angles (anti-windup), (n,) of bool.
 
         The drives could not act on it, so it would only have to be undone later.
         """
         self._sum = self._sum - np.where(held, self.rates * self.period * errors, 0.0)
 
     def forget(self, angles: Array) -> None:
-        """Start anew for some angles, (n,) of bool."""
+        """Reset the feedback of some angles, (n,) of bool."""
         self._sum[angles], self._slope[angles] = 0.0, 0.0
 
 
@@ -270,7 +270,7 @@ def tuned(
     period: float,
     rates: Array,
 ) -> Correction:
-    """The correction of a robot around a pose.
+    """Tune the feedback on bending angles for a robot linearised at a pose.
 
     Args:
         model: The robot with its time step and gravity.
@@ -320,7 +320,7 @@ def tuned(
 
 
 def _linearised(model: mujoco.MjModel, pose: Array) -> tuple[Array, Array]:
-    """Derivatives of one step of the engine at rest, (2 nv, 2 nv) and (2 nv, nu)."""
+    """Linearise one time step at rest, (2 nv, 2 nv) and (2 nv, nu)."""
     data = mujoco.MjData(model)
     data.qpos[:] = pose
     size = 2 * model.nv
@@ -330,7 +330,7 @@ def _linearised(model: mujoco.MjModel, pose: Array) -> tuple[Array, Array]:
 
 
 def _over_a_period(step: Array, pushes: Array, count: int) -> tuple[Array, Array]:
-    """The same derivatives over some steps with constant controls."""
+    """Compose the linearised time step over some steps with constant controls."""
     whole, added = step, pushes
     for _ in range(count - 1):
         whole, added = step @ whole, step @ added + pushes
@@ -338,7 +338,7 @@ def _over_a_period(step: Array, pushes: Array, count: int) -> tuple[Array, Array
 
 
 def _is_stable(correction: Correction, step: Array, pushes: Array, angles: Array) -> bool:
-    """Return True where the linear robot is stable with a correction.
+    """Return whether the linearised robot is stable with a feedback.
 
     The state is that of the robot, the errors before, the slopes and the sums.
     """
@@ -358,7 +358,7 @@ def _is_stable(correction: Correction, step: Array, pushes: Array, angles: Array
 
 
 class SegmentHardware:
-    """One segment of a model: its bending is measured, and its drives are set."""
+    """One segment of a model: measures its bending and commands its actuators."""
 
     def __init__(
         self,
@@ -399,13 +399,13 @@ class SegmentHardware:
 
     @property
     def integral_gain(self) -> float:
-        """Rate at which the error is corrected [1/s]; NaN to choose it."""
+        """Return the rate at which the error is corrected [1/s]; NaN to choose it."""
         gain = self._options.integral_gain
         return math.nan if gain is None else gain
 
     @property
     def moments(self) -> list[str]:
-        """Interfaces that command bending moments instead of a curvature."""
+        """Return the interfaces that command bending moments instead of a curvature."""
         ends = [""] if self.part.planar else ["_u", "_v"]
         return [f"{self.part.name}/moment{end}" for end in ends]
 
@@ -425,14 +425,14 @@ class SegmentHardware:
         return np.asarray(self.bend / self.length)
 
     def bend_rows(self, model: mujoco.MjModel) -> Array:
-        """The bending angles about ``axes`` from the velocities of all joints, (k, nv)."""
+        """Return the Jacobian of the bending angles about ``axes``, (k, nv)."""
         rows = np.zeros((2, model.nv))
         for name, direction in bend_joints(self.part):
             rows[:, model.joint(name).dofadr[0]] = direction
         return np.asarray(self.axes @ rows)
 
     def per_moment(self) -> Array:
-        """Controls of its drives that make a unit moment about each of ``axes``, (n, k)."""
+        """Return controls of its actuators per unit moment about each of ``axes``, (n, k)."""
         return np.eye(len(self.axes)) if self._allocation is None else self._allocation.per_moment()
 
     def read(self, resources: ResourceManager) -> None:
@@ -447,14 +447,14 @@ class SegmentHardware:
                 resources.states[f"{name}/{what}"] = value
 
     def targets(self, resources: ResourceManager) -> tuple[Array, float | None]:
-        """Commanded bending angle towards x and y [rad], (2,), and length where it is commanded."""
+        """Return commanded bending angles [rad], (2,), and length where it is commanded."""
         name = self.part.name
         kappa, phi = (resources.commanded(f"{name}/{what}") for what in ("kappa", "phi"))
         length = resources.commanded(f"{name}/l") if self._stretches else None
         return vector_of(kappa, phi) * (self.length if length is None else length), length
 
     def actuate(self, bend: Array, length: float | None, more: Array) -> None:
-        """Set the drives for a bending angle, by the stiffness of the segment.
+        """Set the actuators for a bending angle, by the stiffness of the segment.
 
         Args:
             bend: Towards x and y [rad], (2,).
@@ -473,11 +473,11 @@ class SegmentHardware:
         self._put_controls(moment, force, more)
 
     def is_pushed(self, resources: ResourceManager) -> bool:
-        """True where a controller commands moments instead of a curvature."""
+        """Return whether a controller commands moments instead of a curvature."""
         return any(resources.commands[name].owner for name in self.moments)
 
     def push(self, resources: ResourceManager) -> None:
-        """Set the drives for the commanded moment, as near as they can.
+        """Set the actuators for the commanded moment, or the nearest possible one.
 
         The commanded curvature follows the measured one, so that who commands it next starts there.
         """
@@ -505,14 +505,14 @@ class SegmentHardware:
         self._data.ctrl[self.actuators] = controls
 
     def put(self, bend: Array, length: float | None = None) -> None:
-        """Bend the model itself by an angle towards x and y [rad], (2,), without drives."""
+        """Set the bending angles of the model towards x and y [rad], (2,), without actuators."""
         self._data.qpos[self._bends] = self._towards @ bend / self.part.backbone.links
         if length is not None:
             elongation = length - self.part.backbone.length
             self._data.qpos[self._slides] = elongation / self.part.backbone.links
 
     def release(self) -> None:
-        """Let go of all drives."""
+        """Set all actuator forces to zero."""
         self._data.ctrl[self.actuators] = 0.0
 
 
@@ -542,7 +542,7 @@ def _allocation_of(
 
 @dataclass(frozen=True)
 class HardwareOptions:
-    """Parameters of the ``<param>`` elements.
+    """Parameters of a ``<ros2_control>`` element from its ``<param>`` elements.
 
     Args:
         pretension: Least tension of a tendon [N]; chosen from the segment where not given.
@@ -559,7 +559,7 @@ class HardwareOptions:
 
 
 def kind_of(system: ControlSystem) -> Kind:
-    """Return the kind of hardware that a system requests.
+    """Return the kind of hardware that the plugin of a ``<ros2_control>`` element stands for.
 
     Raises:
         DescriptionError: There is no such plugin.
@@ -573,7 +573,7 @@ def kind_of(system: ControlSystem) -> Kind:
 
 
 def check_system(system: ControlSystem) -> None:
-    """Refuse a system that softgrasp cannot drive.
+    """Refuse a ``<ros2_control>`` element whose hardware softgrasp does not support.
 
     Raises:
         DescriptionError: Its plugin or one of its parameters is unknown or wrong.
@@ -583,7 +583,7 @@ def check_system(system: ControlSystem) -> None:
 
 
 def options_of(system: ControlSystem) -> HardwareOptions:
-    """The parameters of a system.
+    """Return the parameters of a ``<ros2_control>`` element.
 
     Raises:
         DescriptionError: One is not known, or is no number where one is needed.
@@ -617,7 +617,7 @@ def _value(text: str, kind: type, where: str) -> object:
 
 
 class ActuatorAllocation:
-    """Controls of one segment's drives for a bending moment, and for a force along it.
+    """Controls of a segment's actuators for a bending moment and an axial force.
 
     Tendons pull with at least their pretension, chambers push within their range of pressure; of
     all controls that do it the smallest are taken.
@@ -626,7 +626,7 @@ class ActuatorAllocation:
     def __init__(
         self, part: Bendable, lowest: float | None, *, clamp: bool, stretches: bool = False
     ) -> None:
-        """Take the drives of a segment.
+        """Collect the actuators of a segment.
 
         Args:
             part: The segment; its drives are tendons or chambers.
@@ -671,24 +671,24 @@ class ActuatorAllocation:
         raise SimulationError(self._refusal(effect))
 
     def nearest(self, moment: Array, force: float | None = None) -> Array:
-        """The controls within their ranges that come nearest, (n,); as ``controls``."""
+        """Return the nearest controls within their ranges, (n,); arguments as for ``controls``."""
         effect = self._effect(moment, force)
         controls = self._allocation.smallest(effect)
         return self._allocation.nearest(effect) if controls is None else controls
 
     def makes(self, controls: Array, moment: Array, force: float | None = None) -> bool:
-        """Return True where controls produce a moment and a force."""
+        """Return whether controls can produce a moment and a force."""
         return self._allocation.makes(controls, self._effect(moment, force))
 
     def per_moment(self) -> Array:
-        """Controls that make a unit moment about each axis, whatever their ranges, (n, k)."""
+        """Return controls per unit moment about each axis, without limits, (n, k)."""
         return np.asarray(np.linalg.pinv(self._allocation.matrix[: len(self.axes)]))
 
     def _effect(self, moment: Array, force: float | None) -> Array:
         return np.append(self.axes @ moment, [] if force is None else [force])
 
     def _refusal(self, effect: Array) -> str:
-        """Return the actuator that exceeds its range most, if none were limited."""
+        """Return the actuator that would exceed its range most without limits."""
         low, high = self._allocation.low, self._allocation.high
         free = Allocation(self._allocation.matrix, low, np.full(len(low), np.inf)).smallest(effect)
         if free is None:
@@ -702,7 +702,7 @@ class ActuatorAllocation:
 
 
 def _effects(part: Bendable, axes: Array) -> Array:
-    """Bending moments [N·m], then the force [N], of a unit of each control, (k + 1, n)."""
+    """Return bending moments [N·m], then axial force [N], per unit of each control, (k + 1, n)."""
     actuators: Sequence[Tendon | Chamber] = part.actuation
     push = np.array(
         [actuator.area if isinstance(actuator, Chamber) else -1.0 for actuator in actuators]
@@ -728,5 +728,5 @@ def _allocation(part: Bendable, matrix: Array, lowest: float | None) -> Allocati
 
 
 def bend_axes(part: Bendable) -> Array:
-    """Directions in which a segment bends: x and y, or that of its plane, (k, 2)."""
+    """Return the bending axes of a segment: x and y, or that of its fixed plane, (k, 2)."""
     return vector_of(1.0, part.limits.phi_min or 0.0)[None] if part.planar else np.eye(2)

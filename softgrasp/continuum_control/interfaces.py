@@ -31,7 +31,7 @@ STRAIGHT = 1e-9
 
 
 class BendCommand:
-    """(u, v) as commands ``kappa`` and ``phi``, or ``kappa`` alone where ``phi`` is fixed."""
+    """Command (u, v) by ``kappa`` and ``phi``, or ``kappa`` alone where ``phi`` is fixed."""
 
     def __init__(self, robot: Robot, part: Bendable) -> None:
         """Look up the command interfaces of a segment in ``ros2_control``.
@@ -73,7 +73,7 @@ class BendCommand:
         return vector_of(resources.commanded(self._kappa), resources.commanded(self._phi))
 
     def aimed(self, resources: ResourceManager, target: Sequence[float] | float) -> Array:
-        """The vector of a target κ [1/m] and φ [rad], (2,); κ alone where the plane is fixed.
+        """Convert a target κ [1/m] and φ [rad] to a vector, (2,); κ alone for a fixed plane.
 
         Raises:
             DescriptionError: It is no such target, not finite, or not within the ranges.
@@ -105,7 +105,7 @@ class BendCommand:
         )
 
     def admitted(self, resources: ResourceManager, vector: Array) -> Array:
-        """The nearest vector that can be commanded [1/m], (2,)."""
+        """Return the nearest vector within the limits [1/m], (2,)."""
         interface = resources.commands[self._kappa]
         if self.fixed:
             towards = vector_of(1.0, resources.commanded(self._phi))
@@ -115,7 +115,7 @@ class BendCommand:
         return vector_of(max(kappa, interface.low), angle_within(phi, plane.low, plane.high))
 
     def write(self, resources: ResourceManager, owner: str, vector: Array) -> None:
-        """Command an admitted vector; ``phi`` is kept where it is straight."""
+        """Command a vector within the limits; ``phi`` is kept where it is straight."""
         phi = resources.commanded(self._phi)
         if self.fixed:
             resources.command(self._kappa, float(vector @ vector_of(1.0, phi)), owner)
@@ -127,7 +127,7 @@ class BendCommand:
 
 
 def bend_commands(robot: Robot, segments: Sequence[str] | None = None) -> dict[str, BendCommand]:
-    """Commands of segments by their names; of all whose curvature is commanded, where not given.
+    """Return bend commands by segment name, by default of all segments with curvature command.
 
     Raises:
         DescriptionError: A segment does not exist, or its curvature is not commanded.
@@ -144,13 +144,13 @@ def bend_commands(robot: Robot, segments: Sequence[str] | None = None) -> dict[s
 
 
 class PositionCommand:
-    """A joint variable as a vector of one number [rad or m]."""
+    """Command of a rigid joint's position, as a vector of one number [rad or m]."""
 
     rotation_rate = None
     """A fixed plane: there is no rotation."""
 
     def __init__(self, joint: RigidJoint) -> None:
-        """Command a joint."""
+        """Look up the command interface of a joint."""
         self._joint, self._name = joint, f"{joint.name}/position"
 
     @property
@@ -168,7 +168,7 @@ class PositionCommand:
         return np.array([resources.commanded(self._name)])
 
     def aimed(self, resources: ResourceManager, target: Sequence[float] | float) -> Array:
-        """A target as a vector, (1,).
+        """Convert a target to a vector, (1,).
 
         Raises:
             DescriptionError: It is no finite number within the joint's range.
@@ -193,7 +193,7 @@ class PositionCommand:
 
 
 def position_commands(robot: Robot) -> dict[str, PositionCommand]:
-    """Commands of all rigid joints whose position is commanded, by their names."""
+    """Return position commands of all rigid joints that have one, by name."""
     commanded = {
         joint.name
         for system in robot.control
@@ -205,7 +205,7 @@ def position_commands(robot: Robot) -> dict[str, PositionCommand]:
 
 @dataclass
 class Command:
-    """A quantity that can be commanded.
+    """A quantity that can be commanded: its limits and its current value.
 
     Args:
         value: What is commanded now.
@@ -231,7 +231,7 @@ class ResourceManager:
     """
 
     def __init__(self, robot: Robot) -> None:
-        """Offer what the ``ros2_control`` elements of a robot name.
+        """Make the interfaces that the ``ros2_control`` elements of a robot list.
 
         Raises:
             DescriptionError: The robot has none, or two of them command one interface.
@@ -311,7 +311,7 @@ class ResourceManager:
             self.commands[name].owner = owner
 
     def _instead_of(self, name: str) -> list[str]:
-        """Interfaces that command the same segment by its other quantity."""
+        """Return interfaces that command the same segment by its other quantity."""
         joint, _, interface_name = name.rpartition("/")
         is_moment = interface_name.startswith(MOMENTS)
         beside = (other.rpartition("/") for other in self.commands)
@@ -322,7 +322,7 @@ class ResourceManager:
         ]
 
     def release(self, owner: str) -> None:
-        """Take all interfaces from a controller."""
+        """Release all interfaces of a controller."""
         for command in self.commands.values():
             if command.owner == owner:
                 command.owner = ""
@@ -364,13 +364,13 @@ class ResourceManager:
             )
 
     def commanded(self, name: str) -> float:
-        """The command of an interface, or the fixed value of one that cannot be commanded."""
+        """Return the command of an interface, or the constant value of an uncommanded one."""
         interface = self.commands.get(name)
         return self._fixed.get(name, 0.0) if interface is None else interface.value
 
 
 def _range(interface: Interface, part: Bendable | RigidJoint) -> tuple[float, float]:
-    """Bounds of an interface, combined with those of the part."""
+    """Return the bounds of an interface, intersected with those of its segment or joint."""
     low = -math.inf if interface.min is None else interface.min
     high = math.inf if interface.max is None else interface.max
     first, last = _part_range(interface.name, part)
@@ -394,26 +394,26 @@ def _part_range(name: str, part: Bendable | RigidJoint) -> tuple[float, float]:
 
 
 def vector_of(kappa: ArrayLike, phi: ArrayLike) -> Array:
-    """(u, v) of curvatures [1/m] and plane angles [rad], (..., 2)."""
+    """Convert curvatures [1/m] and plane angles [rad] to (u, v), (..., 2)."""
     kappa, phi = np.asarray(kappa, dtype=float), np.asarray(phi, dtype=float)
     return np.stack([kappa * np.cos(phi), kappa * np.sin(phi)], axis=-1)
 
 
 def curvature_of(vector: ArrayLike, phi_before: float = 0.0) -> tuple[float, float]:
-    """κ [1/m] and φ [rad] of (u, v); φ stays as before where the segment is straight."""
+    """Convert (u, v) to κ [1/m] and φ [rad]; φ is unchanged where the segment is straight."""
     u, v = np.asarray(vector, dtype=float).tolist()
     kappa = math.hypot(u, v)
     return (kappa, math.atan2(v, u)) if kappa > STRAIGHT else (kappa, phi_before)
 
 
 def within(vector: Array, longest: float) -> Array:
-    """A vector, shortened to a length."""
+    """Shorten a vector to a maximum length."""
     length = float(np.hypot(*vector))
     return vector if length <= longest else vector * (longest / length)
 
 
 def angle_within(angle: float, low: float, high: float) -> float:
-    """The same direction as an angle between two bounds, or the nearer bound [rad]."""
+    """Return an equivalent angle between two bounds, or the nearer bound [rad]."""
     if angle < low:
         angle += math.tau * math.ceil((low - angle) / math.tau)
     elif angle > high:

@@ -44,7 +44,7 @@ State = Literal["inactive", "active"]
 
 
 class ControlledRobot:
-    """Ticks of hardware, controllers and physics; controllers are loaded into its ``manager``.
+    """A robot with its hardware, controllers and physics, advanced period by period.
 
     It starts at the ``initial_value`` of its interfaces. In a tick the hardware is read, the
     controllers compute, the hardware acts, and the physics go on for a period.
@@ -135,7 +135,7 @@ class ControlledRobot:
             self._advance()
 
     def release(self, duration: float) -> None:
-        """Let go of all drives of segments and run for a while; raises as ``step``."""
+        """Set all actuator forces to zero and simulate for a while; raises as ``step``."""
         for part in self._hardware:
             part.release()
         for _ in range(self._ticks(duration)):
@@ -166,7 +166,7 @@ class ControlledRobot:
         return round(count)
 
     def _parts(self) -> tuple[list[JointHardware], dict[str, SegmentHardware]]:
-        """Hardware of rigid joints, and of segments by their names."""
+        """Make the hardware of rigid joints, and of segments by their names."""
         bendables = {part.name: part for part in self.robot.bendables}
         joints = {joint.name: joint for joint in self.robot.joints}
         rigid, soft = [], dict[str, SegmentHardware]()
@@ -212,7 +212,7 @@ class ControlledRobot:
         return SegmentsHardware(segments, correction)
 
     def _start(self, hardware: list[Hardware]) -> None:
-        """Set all parts to their initial values."""
+        """Set all joints and segments to their initial values."""
         for part in hardware:
             part.follow(self.resources)
         qpos_addresses = {
@@ -269,7 +269,7 @@ class ControlledRobot:
 
 
 def _is_ideal(robot: Robot) -> bool:
-    """Return True where the robot follows its commands exactly, without physics.
+    """Return whether the robot follows its commands exactly, without physics.
 
     Raises:
         DescriptionError: A part of it is, and another is not.
@@ -295,7 +295,7 @@ def _gravity(gravity: Sequence[float] | bool) -> Array:
 
 
 def _stiffened(robot: Robot) -> Robot:
-    """The robot with a stiffness for segments without: a mirror of commands needs none."""
+    """Give segments without stiffness an arbitrary one: exact followers of commands need none."""
     parts = tuple(
         part.replace(backbone=part.backbone.replace(
             bending_stiffness=part.backbone.bending_stiffness or 1.0))
@@ -305,16 +305,16 @@ def _stiffened(robot: Robot) -> Robot:
 
 
 class Controller(Protocol):
-    """A controller: computes commands, or only reads states, once a period."""
+    """Interface of a controller: computes commands, or only reads states, once a period."""
 
     name: str
 
     def claims(self) -> Sequence[str]:
-        """Command interfaces that it needs for itself."""
+        """Return the command interfaces that it needs exclusively."""
         ...
 
     def start(self, resources: ResourceManager, now: float) -> None:
-        """Take over from the commands as they are."""
+        """Start from the present commands."""
         ...
 
     def update(self, resources: ResourceManager, now: float, period: float) -> None:
@@ -323,7 +323,7 @@ class Controller(Protocol):
 
 
 class ControllerManager:
-    """Holds the controllers of one robot."""
+    """Loads, starts and stops the controllers of one robot."""
 
     def __init__(self, resources: ResourceManager) -> None:
         """Begin without controllers."""
@@ -332,7 +332,7 @@ class ControllerManager:
         self._active: list[str] = []
 
     def load(self, controller: Controller) -> None:
-        """Make a controller known; it starts inactive.
+        """Register a controller, which is inactive at first.
 
         Raises:
             DescriptionError: There is one of that name.
@@ -377,6 +377,6 @@ class ControllerManager:
                 self._known[name].start(self.resources, now)
 
     def update(self, now: float, period: float) -> None:
-        """Let the active controllers compute, in the order in which they were started."""
+        """Update the active controllers in the order in which they were started."""
         for name in self._active:
             self._known[name].update(self.resources, now, period)

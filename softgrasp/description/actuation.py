@@ -28,7 +28,7 @@ JointName = Annotated[str, Field(min_length=1)]
 
 
 class Actuator(NamedTuple):
-    """A command input that a closure moves: one actuator of the model."""
+    """A command input that a closure moves; one actuator of the MuJoCo model."""
 
     name: str
     """Name of the actuator in the model."""

@@ -19,7 +19,7 @@ from softgrasp.extensions import CARRIERS, load
 
 
 class Arm(Description):
-    """A chain of Denavit–Hartenberg rows from a base to a flange that carries a hand.
+    """A serial arm in Denavit–Hartenberg parameters, from its base to a flange with the hand.
 
     Its base is placed so that the hand starts at its pose in the scene with the joints at their
     ``start``. Servos hold and move its joints; its links are visible but do not touch.
@@ -34,7 +34,7 @@ class Arm(Description):
 
 
 class HandCarrier(Description):
-    """Base of compliant hand carriers, which cannot follow poses; see ``extensions.CARRIERS``.
+    """Base of compliant carriers of a hand, which cannot follow poses; see ``extensions.CARRIERS``.
 
     Its joints have springs, it bears the weight of the hand, and it is at rest at the start.
     """
@@ -57,7 +57,7 @@ class HandCarrier(Description):
     @property
     @abstractmethod
     def mounted(self) -> bool:
-        """Whether the base has a pose in the world, from which the pose of the hand follows."""
+        """Return whether the base pose in the world is given, which determines that of the hand."""
 
 
 def carrier_kind(tree: Any) -> str | None:
@@ -67,7 +67,7 @@ def carrier_kind(tree: Any) -> str | None:
 
 
 def _carrier_from_tree(value: Any) -> Any:
-    """Convert plain data of a carrier; return anything else unchanged."""
+    """Convert plain data of a compliant carrier; return anything else unchanged."""
     kind = carrier_kind(value)
     if kind is None:
         return value

@@ -233,7 +233,7 @@ def path_text(path: FieldPath) -> str:
 
 
 def _walk(location: FieldPath, model: Any) -> tuple[FieldPath, type[BaseModel] | None]:
-    """Return the location without the tags of unions, and the model that owns its last field."""
+    """Return the location without pydantic's union tags, and the model of its last field."""
     path: list[int | str] = []
     candidates: list[type[BaseModel]] = [model]
     owner: type[BaseModel] | None = model

@@ -95,7 +95,7 @@ class CurvatureLimits(Description):
 
 
 class Backbone(Description):
-    """The bending part: a beam of constant section."""
+    """Backbone of a bendable segment: a beam of constant cross-section."""
 
     length: Positive
     """Arc length at rest [m]."""
@@ -283,7 +283,7 @@ class Piston(Description):
 
     @property
     def area(self) -> float:
-        """Area of its face [m²]."""
+        """Area of the piston face [m²]."""
         return math.pi * self.diameter**2 / 4.0
 
     @property
@@ -334,7 +334,7 @@ class HydraulicDrive(Description):
 
 
 class TipLoad(Description):
-    """Force and moment on the end of the arm (paper 003, eq 23)."""
+    """Force and moment on the end of the arm (Chen et al. 2022, eq 23)."""
 
     force: Vec3 = (0.0, 0.0, 0.0)
     """[N]"""
@@ -345,7 +345,7 @@ class TipLoad(Description):
 
 
 class Hydraulics(Description):
-    """Hydraulic system of an arm of sections with chambers."""
+    """Hydraulic actuation of an arm whose sections have chambers."""
 
     segments: Count = 1
     """Number of circular arcs per section in the lumped model."""

@@ -32,7 +32,7 @@ from softgrasp.description.hand import GraspPreset, Hand
 
 
 class PositionIncrementClosure(Closure):
-    """Position increments with debounced contact detection (paper 004, §2.2.3.2).
+    """Position increments with debounced contact detection.
 
     At every control sample the target of each active joint grows by its rate times the control
     period, unless its phalanx or a later one of its finger is in contact; it continues when contact
@@ -100,7 +100,7 @@ class ForceLimitedClosure(Closure):
 
     @property
     def can_be_prescribed(self) -> bool:
-        """False: joints that follow their targets exactly have no force to limit."""
+        """Return False: joints that follow their targets exactly have no force to limit."""
         return False
 
     @property
@@ -112,7 +112,7 @@ class ForceLimitedClosure(Closure):
 
     @property
     def stops_at_torque(self) -> bool:
-        """Whether joints stop at a torque."""
+        """Return whether joints stop at a torque instead of a contact force."""
         return self.torque is not None
 
     @property
@@ -186,12 +186,12 @@ class JointTorqueClosure(Closure):
 
     @classmethod
     def rates_are_of_joints(cls) -> bool:
-        """Return False: they are rates of torques."""
+        """Return False: ``rates`` are those of torques."""
         return False
 
     @property
     def can_be_prescribed(self) -> bool:
-        """False: torques are no targets that joints could follow."""
+        """Return False: torques are no targets that joints could follow."""
         return False
 
     def check(self, hand: Hand, preset: GraspPreset) -> None:
@@ -230,7 +230,7 @@ class JointTorqueClosure(Closure):
 
 
 def _fastest(hand: Hand, rates: tuple[float, ...]) -> dict[str, float]:
-    """Return the rate of the fastest joint of its finger, by the names of joints."""
+    """Return the largest rate of each joint's finger, by joint name."""
     speed = {
         actuator.name: abs(rates[index]) for index, (actuator, _) in enumerate(hand.driven_joints)
     }
@@ -305,12 +305,12 @@ class UnderactuatedClosure(Closure):
 
     @classmethod
     def rates_are_of_joints(cls) -> bool:
-        """Return False: they are rates of tendons."""
+        """Return False: ``rates`` are those of tendons."""
         return False
 
     @property
     def can_be_prescribed(self) -> bool:
-        """False: adaptive joints have no targets that they could follow."""
+        """Return False: tendon-driven joints have no targets to follow."""
         return False
 
     def check(self, hand: Hand, preset: GraspPreset) -> None:
@@ -356,7 +356,7 @@ class UnderactuatedClosure(Closure):
         return self.settle_time + RELAXATION + self._joints(hand, preset).shortest_time
 
     def _made(self, hand: Hand, preset: GraspPreset) -> tuple[Tendon, ...]:
-        """Make a tendon for each finger with joints that close."""
+        """Make a tendon for each finger that has joints that close."""
         motion = self._joints(hand, preset)
         rates = {d.joint: rate for d, rate in zip(hand.actuators, motion.rates, strict=False)}
         tendons = []
@@ -380,13 +380,13 @@ class UnderactuatedClosure(Closure):
         return tuple(tendons)
 
     def _joints(self, hand: Hand, preset: GraspPreset) -> ClosingMotion:
-        """Return the closing motion of the joints, without the pressures, which come last."""
+        """Return the closing motion of the joints without the pressures, which come last."""
         motion = self.closing_motion(hand, preset)
         count = len(hand.driven_joints)
         return ClosingMotion(motion.start[:count], motion.rates[:count], motion.limits[:count])
 
     def _elastic(self, hand: Hand, preset: GraspPreset, tendon: Tendon) -> dict[str, TendonJoint]:
-        """Return the joints of a tendon by name."""
+        """Return the joints with springs that a tendon moves, by name."""
         motion = self._joints(hand, preset)
         driven = {
             actuator.joint: (start, abs(rate))
@@ -439,7 +439,7 @@ class UnderactuatedClosure(Closure):
 
 
 def _joined(tendons: tuple[Tendon, ...]) -> Tendon:
-    """Make one tendon over the pulleys of all, as strong as the weakest of them."""
+    """Combine several tendons to one over all of their pulleys, limited by the weakest."""
     return Tendon(
         name="differential",
         pulleys=tuple(part for tendon in tendons for part in tendon.pulleys),
@@ -496,7 +496,7 @@ class SynergyIncrementClosure(Closure):
 
     @property
     def can_be_prescribed(self) -> bool:
-        """Whether the synergies are stiff, so that joints have targets."""
+        """Return whether the synergies are stiff, so that joints have targets."""
         return self.synergy_stiffness is None
 
     def synergies_of(self, hand: Hand, preset: GraspPreset) -> Synergies:
@@ -568,7 +568,7 @@ class SynergyIncrementClosure(Closure):
         return ActuationModel(bare, (*self._springs(hand, preset, moved), *servos), sliders)
 
     def _moving(self, hand: Hand, preset: GraspPreset) -> dict[str, bool]:
-        """Return which joints of the synergies are active, by name."""
+        """Return the joints that the synergies move, by name."""
         on = dict(
             zip(
                 (actuator.joint for actuator in hand.actuators),
@@ -583,7 +583,7 @@ class SynergyIncrementClosure(Closure):
     def _springs(
         self, hand: Hand, preset: GraspPreset, moved: list[str]
     ) -> tuple[ClosureActuator, ...]:
-        """Make the servo of each weight z, with the stiffness Kz."""
+        """Make the servo of each synergy weight z, with stiffness Kz."""
         synergies = self.synergies_of(hand, preset)
         rows = {actuator.joint: row for actuator, row in hand.driven_joints}
         indices = {joint: index for index, joint in enumerate(synergies.joints)}
@@ -609,7 +609,7 @@ class SynergyIncrementClosure(Closure):
         return tuple(actuators)
 
     def _weights(self, hand: Hand, preset: GraspPreset) -> tuple[Weights, Weights, Weights]:
-        """Return the weights z at the start, their rates [1/s], and the weights at the end."""
+        """Return start values, rates [1/s] and final values of the synergy weights z."""
         synergies = self.synergies_of(hand, preset)
         count = synergies.count
         usual = closing_pace(synergies, hand, preset)
@@ -633,7 +633,7 @@ def synergy_name(column: int) -> str:
 
 
 def _follower(hand: Hand, synergies: Synergies, joint: str) -> ClosureActuator:
-    """Make the servo that holds a joint at its component of q_m + S z."""
+    """Make the servo that holds a joint at its component of the posture q_m + S z."""
     index = synergies.joints.index(joint)
     row = next(row for actuator, row in hand.driven_joints if actuator.joint == joint)
     mean = synergies.mean[index]
@@ -680,7 +680,7 @@ def joint_speeds(synergies: Synergies, pace: Weights) -> dict[str, float]:
 
 
 def closing_pace(synergies: Synergies, hand: Hand, preset: GraspPreset) -> Weights:
-    """Return the rates of the weights: the first closes the hand, the others are zero [1/s]."""
+    """Return the rates of the synergy weights: only the first closes the hand [1/s]."""
     rates = preset.rates.for_fingers(hand.actuator_counts)
     rate_of = {actuator.joint: rate for actuator, rate in zip(hand.actuators, rates, strict=True)}
     first = [row[0] for row in synergies.matrix]
@@ -691,7 +691,7 @@ def closing_pace(synergies: Synergies, hand: Hand, preset: GraspPreset) -> Weigh
 
 
 def time_to_limits(synergies: Synergies, hand: Hand, start: Weights, pace: Weights) -> float:
-    """Return the time until the joints with larger components are at their limits [s]."""
+    """Return when the joints with the largest components reach their limits [s]."""
     speeds, posture = joint_speeds(synergies, pace), synergies.posture(start)
     fastest = max(map(abs, speeds.values()))
     actuators = {actuator.joint: actuator for actuator in hand.actuators}
@@ -706,7 +706,7 @@ def time_to_limits(synergies: Synergies, hand: Hand, start: Weights, pace: Weigh
 
 
 def _travel(actuator: Actuator, at: float, rate: float) -> float:
-    """Return the time in which a joint reaches its limit [s]; zero where it is beyond."""
+    """Return when a joint reaches its limit [s]; zero if it is beyond."""
     low, high = actuator.limits
     return max(((high if rate > 0 else low) - at) / rate, 0.0)
 

@@ -1,4 +1,4 @@
-"""What a closure is: how a hand closes, and how that changes its actuation.
+"""Base of all closures: how a hand closes, and how that changes its actuation.
 
 ``Closure`` is the base class of the closures in ``closure.py``. It turns a hand and one of its
 grasps into a ``ClosingMotion`` (start, rate and limits of each actuator) and an ``ActuationModel``
@@ -50,7 +50,7 @@ class ClosingMotion(NamedTuple):
 
 
 class Slider(NamedTuple):
-    """A coordinate that is no joint of the hand, such as the weight of a compliant synergy."""
+    """A coordinate besides the joints of the hand, such as the weight of a compliant synergy."""
 
     name: str
     inertia: float
@@ -93,7 +93,7 @@ class ActuationModel(NamedTuple):
 
 
 class Closure(Description):
-    """How a hand closes: what moves it, how fast, and what stops it.
+    """Base of closures: which actuators close the hand, how fast, and what stops them.
 
     With every closure the pressure of soft fingers continues to grow through contact, because it
     provides the grip force.
@@ -131,7 +131,7 @@ class Closure(Description):
 
     @property
     def can_be_prescribed(self) -> bool:
-        """Whether the closure works with joints that follow their targets exactly."""
+        """Return whether the closure works with joints that follow their targets exactly."""
         return True
 
     @property
@@ -141,7 +141,7 @@ class Closure(Description):
 
     @property
     def stops_at_torque(self) -> bool:
-        """Whether actuators stop where their servos reach their force limits."""
+        """Return whether actuators stop where their servos reach their force limits."""
         return False
 
     @property
@@ -180,7 +180,7 @@ class Closure(Description):
         )
 
     def acting(self, rates: tuple[float, ...]) -> tuple[float, ...]:
-        """Set the rates of inactive actuators to zero."""
+        """Set the rates of actuators to zero that the closure does not move."""
         active = self.active or (True,) * len(rates)
         return tuple(rate if on else 0.0 for rate, on in zip(rates, active, strict=True))
 

@@ -55,7 +55,7 @@ class NativeLaw(Description):
 
 
 class Contact(Description):
-    """A contact with Coulomb friction.
+    """Contact parameters of two bodies with Coulomb friction.
 
     ``stiffness`` is the normal force over the penetration at rest of one contact point; a flat face
     has several. Where static and dynamic friction differ, a contact that slips faster than
@@ -99,12 +99,12 @@ class Contact(Description):
 
     @property
     def switches_friction(self) -> bool:
-        """Whether static and dynamic friction differ."""
+        """Return whether static and dynamic friction differ."""
         return self.kinetic_friction != self.static_friction
 
     @property
     def converted(self) -> bool:
-        """Whether stiffness and damping are in SI units, so that each pair is converted."""
+        """Return whether stiffness and damping are in SI units, to be converted for each pair."""
         return self.model != "native"
 
     @property

@@ -41,7 +41,7 @@ Convention = Literal["standard", "modified", "placed"]
 
 
 class Phalanx(Description):
-    """One row of a finger: a joint and the rigid link behind it."""
+    """A joint and the rigid link that it moves: one row of Denavit–Hartenberg parameters."""
 
     name: str = ""
     """Name of the link, unique in its finger; ``P1``, ``P2``, … by default."""
@@ -197,15 +197,15 @@ class Finger(Description):
         return self
 
     def body_of(self, row: Phalanx) -> str:
-        """Return the name of the body of a row: ``F1_P2``."""
+        """Return the name of the body of a phalanx: ``F1_P2``."""
         return row.name if self.verbatim_names else f"{self.name}_{row.name}"
 
     def joint_of(self, row: Phalanx) -> str:
-        """Return the name of the joint of a row, and of its actuator: ``F1_J2``."""
+        """Return the name of the joint of a phalanx, and of its actuator: ``F1_J2``."""
         return row.joint_name if self.verbatim_names else f"{self.name}_{row.joint_name}"
 
     def bodies_of(self, row: Phalanx) -> tuple[str, ...]:
-        """Return the bodies of a row that can touch; only MJCF models have more than one."""
+        """Return the bodies of a phalanx that can touch; several only in MJCF models."""
         if row.bodies:
             return row.bodies
         return (self.body_of(row),) if self.has_body[self.phalanges.index(row)] else ()
@@ -228,7 +228,7 @@ class Finger(Description):
 
     @cached_property
     def has_body(self) -> tuple[bool, ...]:
-        """Whether each row has a body that can touch: a shape, or a capsule along its link.
+        """Return whether each phalanx has a body that can touch: a shape, or its default capsule.
 
         A row with ``inertial`` has only its specified shapes, and no capsule.
         """
@@ -242,7 +242,7 @@ class Finger(Description):
 
 
 def _named(row: Any, index: int) -> Any:
-    """Fill in the names of a row that has none."""
+    """Fill in default names of body and joint of a phalanx."""
     names = {"name": f"P{index}", "joint_name": f"J{index}"}
     if isinstance(row, Phalanx):
         return row.replace(**{key: getattr(row, key) or name for key, name in names.items()})

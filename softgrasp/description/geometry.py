@@ -31,7 +31,7 @@ class Pose(Description):
 
 
 class Sphere(Description):
-    """A ball."""
+    """A solid sphere."""
 
     type: Literal["sphere"] = "sphere"
     radius: Positive
@@ -126,7 +126,7 @@ Shape = Annotated[Primitive | Superellipsoid | Mesh, Field(discriminator="type")
 
 
 class Part(Description):
-    """One of several shapes of a link."""
+    """One of several shapes of a link, with its pose."""
 
     shape: Shape
     pose: Pose = Pose()

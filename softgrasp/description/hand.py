@@ -131,7 +131,7 @@ Preshapes = Annotated[tuple[Preshape, ...], BeforeValidator(_from_mapping)]
 
 
 class Move(Description):
-    """Position of an unloaded joint that an actuator moves: ``ratio`` · target + ``at``."""
+    """Relation of a joint variable to an actuator target, unloaded: ``ratio`` · target + ``at``."""
 
     joint: Name
     ratio: Number
@@ -157,7 +157,7 @@ class ModelActuator(Description):
 
     @property
     def joint(self) -> str | None:
-        """Joint whose variable the target is, if it is one."""
+        """Return the joint whose variable the target is; None if there is none."""
         plain = len(self.moves) == 1 and self.moves[0].ratio == 1.0 and self.moves[0].at == 0.0
         return self.moves[0].joint if plain else None
 
@@ -185,7 +185,7 @@ class AddedServo(Description):
 
 
 class HandModel(Description):
-    """An MJCF model that is attached to the scene unchanged, and what a closure needs of it.
+    """An MJCF model, attached to the scene unchanged, and the data that closures need of it.
 
     Bodies, joints, actuators, tendons, equalities and sensors keep the names of the file.
     """
@@ -208,7 +208,7 @@ class HandModel(Description):
 
     @property
     def plain(self) -> bool:
-        """Whether every actuator's target is the variable of exactly one joint."""
+        """Return whether every actuator's target is the variable of exactly one joint."""
         return all(actuator.joint is not None for actuator in self.actuators)
 
 
@@ -425,7 +425,7 @@ class Hand(Description):
 
     @cached_property
     def actuator_counts(self) -> tuple[int, ...]:
-        """Number of actuators of each finger; of a model, the number of all as one item."""
+        """Number of actuators of each finger; of an MJCF model, of the whole hand."""
         if self.model is not None:
             return (len(self.model.actuators),)
         rigid = (sum(row.driven for row in finger.phalanges) for finger in self.fingers)
@@ -433,17 +433,17 @@ class Hand(Description):
 
     @cached_property
     def joints(self) -> tuple[Phalanx, ...]:
-        """All rows of the rigid fingers, finger by finger."""
+        """All phalanges of the rigid fingers, finger by finger."""
         return tuple(row for finger in self.fingers for row in finger.phalanges)
 
     @cached_property
     def rows_by_joint(self) -> dict[str, Phalanx]:
-        """Rows of the rigid fingers by the names of their joints."""
+        """Phalanges of the rigid fingers by the names of their joints."""
         return {finger.joint_of(row): row for finger in self.fingers for row in finger.phalanges}
 
     @cached_property
     def driven_joints(self) -> tuple[tuple[Actuator, Phalanx], ...]:
-        """Actuators whose targets are joint variables, and the rows that they move."""
+        """Actuators whose targets are joint variables, and the phalanges that they move."""
         rows = self.rows_by_joint
         return tuple(
             (actuator, rows[actuator.joint])
@@ -453,7 +453,7 @@ class Hand(Description):
 
     @cached_property
     def actuators(self) -> tuple[Actuator, ...]:
-        """Actuators of the hand: driven joints, then pressures; or the actuators of a model."""
+        """Actuators of the hand: joint servos, then pressures; or those of an MJCF model."""
         if self.model is not None:
             return tuple(part.as_actuator for part in self.model.actuators)
         stops = moved_bodies(self.fingers, self.couplings)
@@ -511,7 +511,7 @@ def _require_inside(actuator: Actuator, value: float, path: FieldPath) -> None:
 
 
 def check_stands(fingers: Sequence[Finger]) -> None:
-    """Refuse a finger whose base is not fixed to a body of an earlier finger.
+    """Refuse a finger whose parent body is not on an earlier finger.
 
     Raises:
         FieldError: For the field ``on``.
@@ -620,7 +620,7 @@ def _leaders(name: str, leader_of: dict[str, str]) -> Iterator[str]:
 def moved_bodies(
     fingers: Sequence[Finger], couplings: Sequence[Coupling]
 ) -> dict[str, tuple[str, ...]]:
-    """Return the bodies that can touch and that each joint moves, by the joint's name.
+    """Return the bodies that can touch and that each joint moves, by joint name.
 
     Bodies of joints that follow it are included: a joint stops where its phalanx or a later one
     touches (Pozzi et al. 2022, §2.2.3).
@@ -639,7 +639,7 @@ def moved_bodies(
 
 
 def _behind(fingers: Sequence[Finger], finger: Finger, index: int) -> list[str]:
-    """Return the bodies that can touch from a row outwards, with fingers that stand on them."""
+    """Return the bodies that can touch from a phalanx outwards, with the fingers on them."""
     rows = finger.phalanges[index:]
     stands = {finger.body_of(row) for row in rows}
     bodies = [body for row in rows for body in finger.bodies_of(row)]
@@ -652,7 +652,7 @@ def _behind(fingers: Sequence[Finger], finger: Finger, index: int) -> list[str]:
 def led_joints(
     model: HandModel, fingers: Sequence[Finger], targets: Sequence[float]
 ) -> dict[str, float]:
-    """Compute the joint variables at an MJCF model's actuator targets, within limits [rad or m].
+    """Compute the joint variables of an MJCF hand at actuator targets, within limits [rad or m].
 
     Args:
         model: The model.
@@ -674,7 +674,7 @@ def led_joints(
 def posture_of(
     fingers: Sequence[Finger], couplings: Sequence[Coupling], led: Mapping[str, float]
 ) -> dict[str, float]:
-    """Compute the variables of all rigid joints, by name, from some of them.
+    """Compute the variables of all rigid joints by name, coupled ones from their leaders.
 
     Joints that follow take the values of their leaders; others have their start values.
 

@@ -41,7 +41,7 @@ class Material(Description):
 
 
 class Elasticity(Description):
-    """A linear elastic solid of one or a few trilinear cells.
+    """Linear elasticity of a deformable object, meshed with a few trilinear hexahedra.
 
     With one cell it has 8 nodes, at the corners of its bounding box: it can stretch, shear and
     rotate, and bend slightly; a fingertip makes no local dent (docs/contact_models/deformable.md).
@@ -111,7 +111,7 @@ class GraspObject(Description):
 
 
 class PlacedObject(Description):
-    """A further object beside the one to be grasped, with its start position."""
+    """An object beside the one to be grasped, with its start position."""
 
     object: GraspObject
     position: Vec3
@@ -200,7 +200,7 @@ class Block(Description):
 
 
 def _kind(value: Any) -> Any:
-    """Return the type of a surrounding; a table in files without ``type``."""
+    """Return the type of a surrounding (table, wall, block); a table without ``type``."""
     if isinstance(value, dict):
         return value.get("type", "table")
     return getattr(value, "type", "table")

@@ -279,7 +279,7 @@ T = TypeVar("T")
 
 
 def _named(kind: str, name: str, known: dict[str, T]) -> T:
-    """Return an item by its name."""
+    """Return the item of a name."""
     if name not in known:
         raise DescriptionError(f"no {kind} '{name}'; {did_you_mean(name, known)}")
     return known[name]
@@ -289,7 +289,7 @@ def _named(kind: str, name: str, known: dict[str, T]) -> T:
 
 
 class Edge(Protocol):
-    """A connection of a parent link and a child link."""
+    """Connection of a parent link and a child link by a joint or bendable."""
 
     @property
     def name(self) -> str: ...  # noqa: D102
@@ -341,7 +341,7 @@ def root_link(links: Sequence[str], joints: Sequence[Edge], bendables: Sequence[
 
 
 def _with_paths(joints: Sequence[Edge], bendables: Sequence[Edge]) -> list[tuple[Edge, FieldPath]]:
-    """Return all connections with the paths of their fields."""
+    """Return all connections with the paths of their fields in the description."""
     return [
         *((edge, ("joints", index)) for index, edge in enumerate(joints)),
         *((edge, ("bendables", index)) for index, edge in enumerate(bendables)),

@@ -141,7 +141,7 @@ class GraspScene(Description):
 
     @property
     def preset(self) -> GraspPreset:
-        """Parameters of the hand for the chosen grasp."""
+        """Parameters of the chosen grasp (power or precision) of the hand."""
         return self.hand.grasps.power if self.grasp == "power" else self.hand.grasps.precision
 
     @cached_property
@@ -162,7 +162,7 @@ class GraspScene(Description):
 
     @cached_property
     def mechanism(self) -> ActuationModel:
-        """The hand as the closure actuates it."""
+        """Hand and actuators after changes by the closure."""
         return self.closure.mechanism(self.hand, self.closing_preset)
 
     @cached_property
@@ -209,13 +209,13 @@ class GraspScene(Description):
 
     @property
     def on_wrist(self) -> bool:
-        """Whether the hand is on a wrist or arm that translates and rotates."""
+        """Return whether a wrist or arm moves the hand in translation and rotation."""
         carried = isinstance(self.arm, HandCarrier)
         return carried or bool(self.sequence) or any(phase.moves_wrist for phase in self.phases)
 
     @property
     def is_plain(self) -> bool:
-        """Whether it is a closure with at most a gravity ramp or a lift after it."""
+        """Return whether it is a closure followed by at most a gravity ramp or a lift."""
         return not self.sequence and (self.success is None or self.success.is_plain)
 
     @property
@@ -290,7 +290,7 @@ class GraspScene(Description):
 
 
 def numbered(named: list[tuple[str, str]]) -> list[str]:
-    """Fill in missing names, with a number where a name is already used.
+    """Fill in missing names, numbered where a name is used already.
 
     Args:
         named: (name or empty text, default name) in their order.
@@ -339,7 +339,7 @@ def with_field(scene: GraspScene, path: str, value: Any) -> GraspScene:
 
 
 def _replaced(node: Any, parts: list[FieldPart], value: Any, done: str) -> Any:
-    """Return a copy of a tree with the value at a path."""
+    """Return a copy of a nested value with the value at a path replaced."""
     if not parts:
         return value
     if node is None:

@@ -1,4 +1,4 @@
-"""Rules that the parts of a grasp scene have to satisfy together.
+"""Rules for the parts of a grasp scene in combination.
 
 Each rule is a function of the scene that raises a ``FieldError`` with the path of the wrong field;
 ``SCENE_RULES`` lists them in the order of their messages. The bodies and joints of a hand that a
@@ -214,7 +214,7 @@ def _can_be_evaluated(scene: GraspScene) -> None:
 
 
 def _planar_loads_fit(scene: GraspScene) -> None:
-    """Refuse loads that cannot move a planar object."""
+    """Refuse loads out of the x–z plane on an object that moves in it only."""
     success = scene.success
     if success is None or scene.object_mount != "planar":
         return
@@ -262,7 +262,7 @@ def _can_be_carried(scene: GraspScene) -> None:
 
 
 def _carrier_fits(scene: GraspScene) -> None:
-    """Refuse what a compliant carrier cannot do: follow poses, or run without springs."""
+    """Refuse scenes that a compliant carrier does not support, such as prescribed hand poses."""
     if not isinstance(scene.arm, HandCarrier):
         return
     kind = f"{scene.arm.kind} arm"

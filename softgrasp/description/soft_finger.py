@@ -70,7 +70,7 @@ class SoftLink(Description):
 
     @property
     def balance(self) -> Vec3:
-        """Centre of mass in the straight finger, by default the centre of the link [m]."""
+        """Centre of mass in the straight finger, by default the link's centre [m]."""
         return self.center if self.mass_center is None else self.mass_center
 
 
@@ -109,7 +109,7 @@ class SoftFinger(Description):
 
     @property
     def freedoms(self) -> tuple[tuple[int, Freedom], ...]:
-        """Coordinates from the base on: the joint's index from 0, and the degree of freedom.
+        """Coordinates from the base on: index of the joint, and its degree of freedom.
 
         Rotations about different axes do not commute, so every other joint has its freedoms in the
         opposite order: the errors of two neighbours then cancel to second order.
@@ -167,7 +167,7 @@ class MountedSoftFinger(Description):
 
     @property
     def as_actuator(self) -> Actuator:
-        """Its pressure, which continues through contact because it provides the grip force."""
+        """Make the actuator of the finger's pressure, which continues through contact."""
         name, label = f"{self.name}_pressure", f"pressure of '{self.name}'"
         return Actuator(name, label, "Pa", self.limits, self.start)
 

@@ -70,7 +70,7 @@ class PoseNoise(Description):
 
 
 class SweepPlan(Description):
-    """Grasps that differ in some fields of one scene; each is a row of the table."""
+    """Grasps that differ in some fields of one scene, each a row of the result table."""
 
     scene: GraspScene
     axes: tuple[Axis, ...] = ()
@@ -133,7 +133,7 @@ class SweepPlan(Description):
 
     @property
     def size(self) -> int:
-        """Number of rows."""
+        """Number of grasps (rows)."""
         counts = [len(axis.values) if axis.values else axis.steps or 1 for axis in self.axes]
         if self.method == "grid":
             combinations = math.prod(counts)

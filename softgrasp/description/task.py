@@ -21,7 +21,7 @@ from softgrasp.description.base import Count, Description, FieldError, NonNegati
 
 
 class _Phase(Description):
-    """Base of all phases."""
+    """Base of all phases of a motion sequence."""
 
     name: str = ""
     """Name in results; the type by default."""
@@ -33,7 +33,7 @@ class _Phase(Description):
 
     @property
     def moves_wrist(self) -> bool:
-        """Whether the phase moves the wrist."""
+        """Return whether the phase moves the wrist."""
         return False
 
 
@@ -52,7 +52,7 @@ class ApproachPhase(_Phase):
 
     @property
     def moves_wrist(self) -> bool:
-        """True."""
+        """Return True."""
         return True
 
 
@@ -66,13 +66,13 @@ class PreshapePhase(_Phase):
 
 
 class ClosePhase(_Phase):
-    """The closure of the scene; every sequence has exactly one."""
+    """The closure of the scene; every motion sequence has exactly one."""
 
     type: Literal["close"] = "close"
 
 
 class HoldPhase(_Phase):
-    """No motion, except that the closure continues where contact is lost."""
+    """Keep the wrist still; the closure continues only where contact is lost."""
 
     type: Literal["hold"] = "hold"
     time: Positive = 0.5
@@ -90,7 +90,7 @@ class LiftPhase(_Phase):
 
     @property
     def moves_wrist(self) -> bool:
-        """Whether the wrist moves: always."""
+        """Return True."""
         return True
 
 
@@ -115,7 +115,7 @@ class MovePhase(_Phase):
 
     @property
     def moves_wrist(self) -> bool:
-        """True."""
+        """Return True."""
         return True
 
 
@@ -169,12 +169,12 @@ class ShakePhase(_Phase):
 
     @property
     def moves_wrist(self) -> bool:
-        """True."""
+        """Return True."""
         return True
 
 
 def _from_word(value: Any) -> Any:
-    """Convert a type alone to a phase with its defaults."""
+    """Convert the name of a phase type to a phase with its defaults."""
     return {"type": value} if isinstance(value, str) else value
 
 
@@ -275,5 +275,5 @@ class SuccessCriterion(Description):
 
     @property
     def is_plain(self) -> bool:
-        """Whether it is only a ramp of gravity, which every engine supports."""
+        """Return whether the test is only a ramp of gravity, which every engine supports."""
         return self.gravity is not None and not (self.motion or self.directions or self.pulls)

@@ -1,7 +1,7 @@
 """Environments for reinforcement learning: a scene for Gymnasium or as a dm_env.
 
-``core`` has the task, the episode and its reward, ``simulation`` the simulated system and the
-observations; ``gym_env`` and ``dm_env`` are loaded only when they are used.
+``episode`` has the task, the episode and its reward, ``simulation`` the simulated system,
+``observations`` the observations; ``gym_env`` and ``dm_env`` are loaded only when they are used.
 """
 
 from __future__ import annotations

@@ -99,7 +99,7 @@ class DmGraspTask(composer.Task):  # type: ignore[misc]
 
     @property
     def task_observables(self) -> dict[str, Any]:
-        """Parts of an observation, as in the Gymnasium environment."""
+        """Return the observables: parts of an observation as in the Gymnasium environment."""
         return self._observables
 
     def action_spec(self, physics: Any) -> dm_env.specs.BoundedArray:
@@ -173,7 +173,7 @@ class DmGraspTask(composer.Task):  # type: ignore[misc]
         return 0.0 if self._episode.terminated else 1.0
 
     def should_terminate_episode(self, physics: Any) -> bool:
-        """Whether success or failure is decided."""
+        """Return whether success or failure is decided."""
         return self._episode.terminated
 
     def _begin(self, physics: Any) -> None:
@@ -200,7 +200,7 @@ class DmGraspTask(composer.Task):  # type: ignore[misc]
 
 
 class ComposerScene(NamedTuple):
-    """A scene as composer entities."""
+    """A scene as composer entities of dm_control: arena, hand and object."""
 
     arena: Any
     """``composer.Arena`` with everything attached; ``arena.mjcf_model`` compiles to the scene."""
@@ -336,7 +336,7 @@ def _attach_object(arena: Any, obj: Any, scene: GraspScene) -> None:
 
 
 def _set_options(root: Any, model: mujoco.MjModel) -> None:
-    """Set every option of the physics, those at MuJoCo's defaults included."""
+    """Set every option of dm_control's physics, including those at MuJoCo's defaults."""
     option = root.option
     for name in ("timestep", "impratio", "iterations", "noslip_iterations", "noslip_tolerance"):
         setattr(option, name, getattr(model.opt, name))

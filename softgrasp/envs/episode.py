@@ -192,7 +192,7 @@ def _closing_time(scene: GraspScene, settings: EnvSettings) -> float:
 
 
 def _test(scene: GraspScene, model: mujoco.MjModel) -> tuple[Array, Array, int]:
-    """Return loads and path of the hold test or the lift, and its samples, as in a single run."""
+    """Return loads and wrist path of the hold test or lift, and its samples, as in a single run."""
     period, none = scene.control_period, np.zeros((0, 0))
     if scene.lift is not None:
         samples = max(round(scene.lift.time / period), 1)
@@ -219,7 +219,7 @@ def _object_radius(model: mujoco.MjModel) -> float:
 
 
 class Plan(NamedTuple):
-    """The control samples of one action; n of them."""
+    """Targets and loads at the n control samples of one action."""
 
     targets: Array
     """Targets of all actuators, (n, nu)."""
@@ -230,7 +230,7 @@ class Plan(NamedTuple):
 
 
 class ObjectPose(NamedTuple):
-    """Pose of the object in the palm frame after m samples."""
+    """Poses of the object in the palm frame at m control samples."""
 
     position: Array
     """Positions, (m, 3) [m]."""
@@ -239,7 +239,7 @@ class ObjectPose(NamedTuple):
 
 
 class ContactSensing:
-    """Normal forces and established contacts of the hand's bodies, by the law of single runs."""
+    """Contact detection by normal forces and debouncing, as in a single grasp run."""
 
     def __init__(self, bodies: int, closure: Closure) -> None:
         """Start without contacts.
@@ -259,7 +259,7 @@ class ContactSensing:
         return np.array(self._flags.active, dtype=bool)
 
     def update(self, forces: Array) -> None:
-        """Evaluate consecutive samples.
+        """Update contacts by the normal forces of consecutive samples.
 
         Args:
             forces: Normal force of each body at each sample [N], (n, nb).
@@ -271,10 +271,10 @@ class ContactSensing:
 
 
 class Episode:
-    """State of an episode, whichever engine runs it: ``plan`` an action, ``update`` its outcome."""
+    """State of an episode for any engine: ``plan`` an action, then ``update`` by its outcome."""
 
     def __init__(self, task: GraspTask, pose: ObjectPose) -> None:
-        """Begin at the start of a task.
+        """Start an episode of a task.
 
         Args:
             task: The task.
@@ -304,24 +304,24 @@ class Episode:
 
     @property
     def tested(self) -> int:
-        """Control samples of the test so far; negative while the hand closes."""
+        """Number of control samples of the hold test so far; negative while the hand closes."""
         return self.samples - self.task.closing_samples
 
     @property
     def terminated(self) -> bool:
-        """Whether success or failure is decided."""
+        """Return whether success or failure is decided."""
         return self.held is not None
 
     @property
     def truncated(self) -> bool:
-        """Whether it ended undecided: time ran out, or the motion has diverged."""
+        """Return whether the episode ended undecided: time limit reached, or motion diverged."""
         limit = self.task.settings.time_limit
         late = limit is not None and self.time >= limit - 0.5 * self.task.scene.control_period
         return not self.terminated and (late or self.diverged)
 
     @property
     def over(self) -> bool:
-        """Whether it has ended either way."""
+        """Return whether the episode has ended."""
         return self.terminated or self.truncated
 
     @property
@@ -384,7 +384,7 @@ class Episode:
         return np.minimum(np.maximum(path[1:], low), high)
 
     def update(self, plan: Plan, forces: Array, pose: ObjectPose) -> None:
-        """Evaluate what the engine did.
+        """Update state and outcome by the simulated samples of a plan.
 
         Args:
             plan: The plan.
@@ -427,11 +427,11 @@ class Episode:
             self.held = bool(self.contact.in_contact.any())
 
     def diverge(self) -> None:
-        """End the episode undecided, because the motion has diverged."""
+        """End the episode undecided because the motion has diverged."""
         self.diverged, self.held = True, None
 
     def reward(self) -> float:
-        """Return the reward of the last action; call it once per action.
+        """Return the reward of the last action; call this once per action.
 
         It is 1 where the object was held, else 0, plus ``shaping`` · (discount · Φ − Φ before): Φ
         is the fraction of fingers in contact, and 0 after the end. A shaping of this form does not

@@ -115,7 +115,7 @@ class GraspEnv(gymnasium.Env[Observation, Action]):
         return self._observe(episode), _info(episode)
 
     def step(self, action: Action) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
-        """Act for one decision period, or to the end of the episode.
+        """Simulate an action for one decision period, or to the end of the episode.
 
         Args:
             action: One number in −1…1 per active actuator.

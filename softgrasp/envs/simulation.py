@@ -1,4 +1,4 @@
-"""Simulated system of an environment: control samples in MuJoCo and random starts.
+"""Simulated system of an environment: control samples in MuJoCo and random start poses.
 
 ``EnvSimulation`` runs the samples of an action with the stepper of single runs, ``clear_offset``
 draws a start of the object clear of the hand.
@@ -35,7 +35,7 @@ MAX_DRAWS = 100
 
 
 class EnvSimulation:
-    """The engine of an environment."""
+    """The simulated scene of an environment in MuJoCo."""
 
     def __init__(self, built: BuiltScene, task: GraspTask) -> None:
         """Prepare a built scene.
@@ -79,7 +79,7 @@ class EnvSimulation:
         return Episode(self._task, self.observations.object_pose(self.data))
 
     def act(self, episode: Episode, action: ArrayLike) -> None:
-        """Run an episode for one action, or to its end.
+        """Simulate an episode for one action, or to its end.
 
         Args:
             episode: The episode that ``reset`` returned.
@@ -150,7 +150,7 @@ class EnvSimulation:
 
 
 class Generator(Protocol):
-    """Random generator: numpy's Generator or the older RandomState."""
+    """Interface of random generators: numpy's Generator or the older RandomState."""
 
     def normal(self, *, size: int) -> Array:
         """Return standard normal numbers."""
@@ -214,7 +214,7 @@ def moved_pose(position: Array, quaternion: Array, offset: Offset) -> tuple[Arra
 
 
 def touches_nothing(model: mujoco.MjModel, data: mujoco.MjData, body: int) -> bool:
-    """Whether a body overlaps no other in a state; only derived quantities change.
+    """Return whether a body overlaps no other; changes only derived quantities of the state.
 
     Args:
         model: The model.

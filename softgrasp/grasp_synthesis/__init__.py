@@ -1,4 +1,4 @@
-"""Grasp synthesis from the shapes of a hand: closing motion, ball position, closing rates.
+"""Grasp synthesis from the shapes of a hand: closing motion, object position, closing rates.
 
 The computation is geometric and deterministic: the same hand has the same grasps.
 """

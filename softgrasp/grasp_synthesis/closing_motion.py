@@ -1,4 +1,4 @@
-"""Closing motion of a hand: which actuators close it, in which direction, from where, how fast.
+"""Closing motion of a hand: which actuators close it, their directions, starts and rates.
 
 Actuators that slide, or that bend a finger, close the hand; actuators that spread fingers keep a
 fixed position, of which several may be tried.
@@ -41,7 +41,7 @@ UNDECIDED = 0.12
 
 
 class FreeActuators(NamedTuple):
-    """Actuators that spread fingers with equal or mirrored ranges, and move together."""
+    """Actuators that spread fingers, with equal or mirrored ranges, and are moved together."""
 
     actuators: tuple[int, ...]
     positions: Array
@@ -68,7 +68,7 @@ class Closing:
     def with_positions(
         self, choice: Sequence[tuple[FreeActuators, Array]], start: Array
     ) -> Closing:
-        """Return the motion with other positions of some fixed actuators."""
+        """Return the closing motion with other positions of some non-closing actuators."""
         start, end = start.copy(), self.end.copy()
         for one, position in choice:
             start[list(one.actuators)] = position
@@ -118,7 +118,7 @@ def closing_of(hand: ClosingHand) -> Closing:
 
 
 def _bends(digit: Digit, frames: Mapping[str, Array]) -> dict[int, int]:
-    """Return the actuators that bend a finger, with the index of their joint along it."""
+    """Return the actuators that bend a finger, with the index of their joint along the finger."""
     axes = [frames[joint.body][0, :3, :3] @ joint.axis for joint in digit.joints]
     last = next((axis for axis in reversed(axes) if axis.any()), np.zeros(3))
     bends: dict[int, int] = {}
@@ -129,7 +129,7 @@ def _bends(digit: Digit, frames: Mapping[str, Array]) -> dict[int, int]:
 
 
 def _free(hand: ClosingHand, fixed: Sequence[int]) -> tuple[FreeActuators, ...]:
-    """Group fixed actuators with equal or mirrored ranges, with their possible positions."""
+    """Group non-closing actuators with equal or mirrored ranges, with candidate positions."""
     groups: dict[tuple[float, ...], list[int]] = {}
     for actuator in fixed:
         low, high = hand.actuators[actuator].limits
@@ -145,7 +145,7 @@ def _free(hand: ClosingHand, fixed: Sequence[int]) -> tuple[FreeActuators, ...]:
 
 
 def _positions(hand: ClosingHand, actuators: Sequence[int]) -> Array:
-    """Compute positions along equal or mirrored ranges, (positions, actuators)."""
+    """Compute candidate positions along equal or mirrored ranges, (positions, actuators)."""
     rest = np.array([hand.rest[actuator] for actuator in actuators])
     first = np.linspace(*hand.actuators[actuators[0]].limits, CHOICES) - rest[0]
     first = first[np.argsort(np.abs(first), kind="stable")]
@@ -187,7 +187,7 @@ def _apart(tips: Array, moved: Array) -> float:
 
 
 def _range(hand: ClosingHand, actuator: int) -> tuple[float, float]:
-    """Return the range of an actuator, for a hinge limited to ``MAX_CLOSING`` about its rest."""
+    """Return the range of an actuator, that of a hinge limited to ``MAX_CLOSING`` from its rest."""
     (low, high), rest = hand.actuators[actuator].limits, hand.rest[actuator]
     if hand.actuators[actuator].unit != "rad":
         return low, high
@@ -195,7 +195,7 @@ def _range(hand: ClosingHand, actuator: int) -> tuple[float, float]:
 
 
 def _opened(hand: ClosingHand, actuator: int, closed: float) -> float:
-    """Return the open end of a range, for a hinge limited to ``MAX_OPENING`` beyond its rest."""
+    """Return the open end of a range, for a hinge at most ``MAX_OPENING`` beyond its rest."""
     low, high = _range(hand, actuator)
     opened, rest = high if closed == low else low, hand.rest[actuator]
     if hand.actuators[actuator].unit != "rad" or not low < rest < high:
@@ -224,7 +224,7 @@ def _groups(moving: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:
 
 
 def weights_of(closing: Closing, kind: str) -> Array:
-    """Return the fraction of its travel that each actuator makes, by grasp type, (nd,).
+    """Return the fraction of its travel that each actuator makes by grasp type, (nd,).
 
     Below 1 for the distal joints of a precision grasp, so that the first joints lead.
     """
@@ -240,7 +240,7 @@ def rates_of(
     arrivals: Array,
     fastest: Mapping[str, float],
 ) -> Array:
-    """Compute closing rates such that all fingers arrive together, (nd,) [unit/s].
+    """Compute closing rates at which all fingers make contact together, (nd,) [unit/s].
 
     Args:
         hand: The hand.

@@ -1,4 +1,4 @@
-"""Compliance of a hand that holds a ball, and how far the ball sinks.
+"""Compliance of a hand that holds a sphere, and the displacement of the sphere by its weight.
 
 The fingers rest with their contact points on the ball as springs. With the levers l of the hinges
 between palm and contact point, held with stiffness k, a point has the compliance C = Σ l·lᵀ / k
@@ -103,7 +103,7 @@ def sink_distances(
     supported: NDArray[np.bool_],
     up: Array,
 ) -> Array:
-    """Compute how far balls sink, K⁻¹·(weight + Σ Kᵢ·dᵢ) with Kᵢ = Cᵢ⁻¹ and K = Σ Kᵢ, (m,) [m].
+    """Compute sphere displacements, K⁻¹·(weight + Σ Kᵢ·dᵢ), Kᵢ = Cᵢ⁻¹, K = Σ Kᵢ, (m,) [m].
 
     Args:
         compliances: Compliances Cᵢ of the contact points, (m, k, 3, 3) [m/N].
@@ -120,7 +120,7 @@ def sink_distances(
 
 
 def _carried(digit: Digit, by: str, body: str) -> bool:
-    """Whether a joint (named by the link it moves) carries a link."""
+    """Return whether a joint (named by the link it moves) moves a link."""
     order = {name: index for index, name in enumerate(digit.bodies)}
     return order.get(by, -1) <= order.get(body, len(order))
 

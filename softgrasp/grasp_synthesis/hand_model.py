@@ -39,7 +39,7 @@ class DigitJoint(NamedTuple):
 
 
 class Digit(NamedTuple):
-    """A finger without the links that carry all fingers."""
+    """A finger without the links that it shares with all other fingers."""
 
     name: str
     joints: tuple[DigitJoint, ...]
@@ -76,7 +76,7 @@ class ClosingHand(Protocol):
 
     @property
     def palm(self) -> Array:
-        """Points on and in parts that no finger actuator moves, at rest, (n, 3); may be empty."""
+        """Points on and inside parts that no finger actuator moves, (n, 3); may be empty."""
 
     @property
     def middle(self) -> Array:
@@ -167,7 +167,7 @@ class DescribedHand:
 
 
 def _ends_of(hand: Hand) -> list[Finger]:
-    """Return the fingers that carry no other finger."""
+    """Return the fingers on which no other finger is mounted."""
     carriers = {finger.on for finger in hand.fingers}
     return [
         finger
@@ -177,7 +177,7 @@ def _ends_of(hand: Hand) -> list[Finger]:
 
 
 def _path_to(hand: Hand, end: Finger) -> Sequence[Finger]:
-    """Return a finger and those that carry it, from the palm outwards."""
+    """Return a finger and those that it is mounted on, from the palm outwards."""
     path = [end]
     while path[0].on:
         on = path[0].on
@@ -188,7 +188,7 @@ def _path_to(hand: Hand, end: Finger) -> Sequence[Finger]:
 
 
 def _shared(hand: Hand) -> set[str]:
-    """Return the names of fingers that carry all others, the joints of a wrist."""
+    """Return the names of fingers on which all others are mounted, the joints of a wrist."""
     paths = [{finger.name for finger in _path_to(hand, end)} for end in _ends_of(hand)]
     return set.intersection(*paths) if len(paths) > 1 else set()
 
@@ -209,7 +209,7 @@ def thin_surfaces(hand: ClosingHand) -> SurfacePoints:
 
 
 def spread(points: Array, count: int) -> Array:
-    """Select at most ``count`` of the points (n, 3), each the farthest from those before it.
+    """Select at most ``count`` of the points (n, 3) by farthest-point sampling.
 
     The first part of them is spread over the surface too.
     """
@@ -241,5 +241,5 @@ def placed(points: Array, frames: Array) -> Array:
 
 
 def moved(points: Array, frames: Array) -> Array:
-    """Transform points (m, 3) out of one frame each, (m, 4, 4), (m, 3)."""
+    """Transform points (m, 3) out of frames (m, 4, 4), one each, (m, 3)."""
     return np.asarray(np.einsum("mij,mj->mi", frames[:, :3, :3], points) + frames[:, :3, 3])

@@ -19,7 +19,7 @@ INITIAL_FRACTION = 0.05
 
 
 class ObjectAxis(NamedTuple):
-    """Axis of an elongated object in a hand."""
+    """Axis along which elongated objects lie in a hand."""
 
     axis: tuple[float, float, float]
     """Unit vector along the object, hand frame."""

@@ -1,4 +1,4 @@
-"""Scores of ball positions: enclosure by the contacts, robustness to size, sag and clearance.
+"""Scores of positions of a spherical object: enclosure, robustness to size, sag and clearance.
 
 A position scores by the smallest force that contacts of unit normal force exert in any direction,
 for the ball and for balls of two other sizes, minus losses for late and off-centre contacts, for
@@ -60,7 +60,7 @@ DIRECTIONS = directions()
 
 
 class Target(NamedTuple):
-    """Grasp type and direction of gravity that positions are scored for."""
+    """Grasp type and direction of gravity for which positions are scored."""
 
     kind: str
     """``power`` or ``precision``."""
@@ -79,7 +79,7 @@ def enclosures(
     directions: Array = DIRECTIONS,
     friction: float = FRICTION,
 ) -> tuple[Array, Array]:
-    """Compute the smallest and mean force that unit normal forces exert over all directions [–].
+    """Compute smallest and mean force of unit contact forces over all directions [–].
 
     In the direction u a contact with normal n exerts at most n·u + µ·|u − (n·u)n|, within its
     friction cone. Two opposite contacts have the smallest force µ.
@@ -106,7 +106,7 @@ def enclosures(
 def clear_positions(
     sweep: Sweep, proximity: Proximity, clearance: Clearance, radius: float
 ) -> Flags:
-    """Mask of balls that are clear of the open hand and in front of its palm, (m,)."""
+    """Mask of spheres that are clear of the open hand and in front of its palm, (m,)."""
     away = (clearance[0] >= radius + CLEAR_OF_PALM) & sweep.in_front_of_palm(proximity.positions)
     if not len(proximity.apart):
         return away
@@ -114,7 +114,7 @@ def clear_positions(
 
 
 def reached_by_two(proximity: Proximity, radius: float) -> Flags:
-    """Mask of balls that at least two fingers reach; all balls where there are none, (m,)."""
+    """Mask of spheres that at least two fingers reach; all spheres where there are none, (m,)."""
     fingers = (proximity.apart.min(axis=1) <= radius).sum(axis=0)
     two = fingers >= 2
     return np.asarray(two if two.any() else fingers >= 0)
@@ -128,7 +128,7 @@ def scores_of_positions(
     radius: float,
     others: Sequence[float] = SIZE_RATIOS,
 ) -> tuple[Array, Array]:
-    """Score positions for a ball and balls of other sizes; return scores and enclosures, (m,).
+    """Score positions for a sphere and for other radii; return scores and enclosures, (m,).
 
     Args:
         sweep: The closing hand.
@@ -161,7 +161,7 @@ def scores_of_positions(
 def _scores_of(
     sweep: Sweep, contacts: BallContacts, clearance: Clearance, target: Target, radius: float
 ) -> tuple[Array, Array]:
-    """Score positions for one ball size, without its sinking."""
+    """Score positions for one sphere radius, without its displacement by weight."""
     apart, away = clearance
     gap, touched = apart - radius, contacts.touched
     if target.kind == "precision":
@@ -193,7 +193,7 @@ def _scores_of(
 
 
 def ball_sink(sweep: Sweep, contacts: BallContacts, gap: Array, target: Target) -> Array:
-    """Compute how far balls sink by the compliance of the servos, (m,) [m].
+    """Compute displacements of spheres by their weight and the servos' compliance, (m,) [m].
 
     Args:
         sweep: The closing hand.
@@ -213,7 +213,7 @@ def ball_sink(sweep: Sweep, contacts: BallContacts, gap: Array, target: Target) 
 
 
 def _unopposed_fraction(sweep: Sweep, contacts: BallContacts, touched: Flags) -> Array:
-    """Compute the fraction of the motion in which a finger pushes without an opposing one, (m,).
+    """Compute the fraction of the motion in which a finger pushes unopposed, (m,).
 
     It applies to fingers of one actuator group, which cannot wait for each other.
     """

@@ -1,4 +1,4 @@
-"""Synthesis of power and precision grasps of a ball from the shapes of a hand.
+"""Search for power and precision grasps of a sphere from the shapes of a hand.
 
 The ball positions of a grid are scored along the coarse closing motion, in several postures of
 fixed actuators; the best ones are refined in steps of decreasing length on the fine motion, and
@@ -80,7 +80,7 @@ NEIGHBORS = np.array(
 
 @dataclass(frozen=True)
 class SynthesizedGrasp:
-    """Grasp of a ball by a hand."""
+    """Grasp of a spherical object by a hand."""
 
     center: tuple[float, float, float]
     """Centre of the ball, hand frame [m]."""
@@ -99,13 +99,13 @@ class SynthesizedGrasp:
 
     @property
     def enclosed(self) -> bool:
-        """Whether the fingers touch the ball from opposing sides."""
+        """Return whether the fingers touch the sphere from opposing sides."""
         return self.enclosure > ENCLOSED
 
 
 @dataclass(frozen=True)
 class SynthesizedGrasps:
-    """Power and precision grasp of a hand."""
+    """Power and precision grasp of a hand, as found by the search."""
 
     power: SynthesizedGrasp
     precision: SynthesizedGrasp
@@ -143,7 +143,7 @@ def synthesize_grasps(
 
 
 def precision_sink(best: Candidate, up: Array) -> float:
-    """Compute how far the ball sinks in a precision grasp by the compliance of the servos [m].
+    """Compute the object's displacement by weight in a precision grasp [m].
 
     Args:
         best: The grasp.
@@ -158,7 +158,7 @@ def precision_sink(best: Candidate, up: Array) -> float:
 def _grasp(
     hand: ClosingHand, best: Candidate, weights: Array, fastest: Mapping[str, float]
 ) -> SynthesizedGrasp:
-    """Compute rates and object axis of the best candidate."""
+    """Make the grasp of the best candidate: its closing rates and object axis."""
     closing, contacts = best.closing, _contacts_of(best)
     symmetric = best.symmetry
     together = contacts
@@ -185,7 +185,7 @@ def _grasp(
 
 
 def _contacts_of(best: Candidate) -> BallContacts | None:
-    """Compute the contacts of the fingers with the ball; None where no finger moves."""
+    """Compute the finger contacts with the sphere; None where no finger moves."""
     if not best.sweep.paths:
         return None
     proximity = best.sweep.proximity(best.position[None], MAX_DISTANCE * best.radius, precise=True)
@@ -203,7 +203,7 @@ def _inside(hand: ClosingHand, targets: Array) -> list[float]:
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """A ball position with the closing hand."""
+    """Candidate position of the sphere to be grasped, with its score and the closing motion."""
 
     score: float
     enclosure: float
@@ -219,7 +219,7 @@ class Candidate:
 
 
 class View(NamedTuple):
-    """A closing hand with its distances from some positions."""
+    """A closing motion of the hand with its distances from some candidate positions."""
 
     sweep: Sweep
     proximity: Proximity
@@ -232,7 +232,7 @@ class View(NamedTuple):
 
 
 class PostureScore(NamedTuple):
-    """Result of scoring a posture with one ball."""
+    """Result of scoring a posture of the fixed actuators with one sphere."""
 
     score: float
     """Score of the best position."""
@@ -242,7 +242,7 @@ class PostureScore(NamedTuple):
 
 
 class Search:
-    """Search for the best ball position of one closing motion and grasp type."""
+    """Search for the best position of the sphere in one closing motion and grasp type."""
 
     def __init__(
         self,
@@ -280,7 +280,7 @@ class Search:
         return other
 
     def best(self) -> Candidate:
-        """Find the best position of the first ball that is enclosed, or of all balls if none is."""
+        """Find the best position of the first sphere that is enclosed, or of all if none is."""
         best: Candidate | None = None
         for radius in RADII:
             near, start = self._best_posture(radius)
@@ -300,7 +300,7 @@ class Search:
         return best
 
     def _best_posture(self, radius: float) -> tuple[Candidate, Candidate]:
-        """Find the best position over the postures of fixed actuators.
+        """Find the best position over the postures of actuators that do not close the hand.
 
         Returns:
             The refined candidate and the grid candidate that it started from.
@@ -331,7 +331,7 @@ class Search:
 
     @cached_property
     def _all_postures(self) -> bool:
-        """Whether the postures are few enough to score all."""
+        """Return whether the postures are few enough to score all of them."""
         return int(np.prod([len(one.positions) for one in self.closing.free])) <= MAX_POSTURES
 
     @cached_property
@@ -340,7 +340,7 @@ class Search:
         return list(self._choices())
 
     def _choices(self) -> Iterator[Closing]:
-        """Yield all combinations of positions, or changes of one actuator at a time."""
+        """Yield all combinations of actuator positions, or single changes if too many."""
         free, start = self.closing.free, self.closing.start
         if self._all_postures:
             for positions in product(*(one.positions for one in free)):
@@ -352,7 +352,7 @@ class Search:
                 yield self.closing.with_positions(((one, position),), start)
 
     def _first(self, choice: Closing, cache: ProximityCache, radius: float) -> PostureScore:
-        """Score the grid positions in one posture with one ball and keep the best ones."""
+        """Score the grid positions in one posture with one sphere and keep the best ones."""
         sweep = self._coarse.sweep(choice)
         near = np.flatnonzero(reached_by_two(cache.proximity(sweep), radius))
         view = View(sweep, cache.proximity(sweep).of(near), cache.away(sweep, near))
@@ -364,7 +364,7 @@ class Search:
         return PostureScore(float(scores[order[0]]), choice, view.of(np.sort(order)))
 
     def _evaluated(self, posture_score: PostureScore, radius: float) -> Candidate:
-        """Score the positions of a posture with balls of several sizes."""
+        """Score the positions of a posture with spheres of several radii."""
         view = posture_score.view
         scores, enclosures = scores_of_positions(*view, self.target, radius)
         top = int(np.argmax(scores))
@@ -389,7 +389,7 @@ class Search:
         return np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)
 
     def _symmetric(self, candidate: Candidate) -> Candidate:
-        """Move a candidate onto the symmetry of the hand, unless it is much better off it."""
+        """Move a candidate into the symmetry set of the hand unless its score drops too much."""
         symmetry = symmetry_of(candidate.sweep)
         if symmetry.trivial:
             return candidate
@@ -408,7 +408,7 @@ class Search:
 
     @staticmethod
     def _lattice(sweep: Sweep, symmetry: Symmetry) -> tuple[Array, float]:
-        """Compute positions on the symmetry around all moving links, (m, 3) [m], and their step."""
+        """Compute positions in the symmetry set near moving links (m, 3), and their step [m]."""
         corners = np.concatenate([path.corners for path in sweep.paths])
         seen = (corners - symmetry.origin) @ symmetry.free_axes.T
         low, high = seen.min(axis=0), seen.max(axis=0)
@@ -421,7 +421,7 @@ class Search:
         return symmetry.origin + positions @ symmetry.free_axes, step
 
     def _scores(self, at: Candidate, balls: Array) -> tuple[Array, Array]:
-        """Score positions on the fine motion; return scores and enclosures, (m,)."""
+        """Score positions at the fine steps of the motion; return scores and enclosures, (m,)."""
         proximity = at.sweep.proximity(balls, MAX_DISTANCE * at.radius, precise=True)
         clearance = at.sweep.away(balls)
         scores, enclosures = scores_of_positions(
@@ -434,7 +434,7 @@ class Search:
     def _refined(
         self, best: Candidate, steps: Sequence[float], moves: Array = NEIGHBORS
     ) -> Candidate:
-        """Refine a candidate by moves to neighbouring positions on the fine motion."""
+        """Refine a candidate by neighbouring positions at the fine steps of the motion."""
         sweep, radius = best.sweep, best.radius
         proximity = sweep.proximity(best.position[None], MAX_DISTANCE * radius, precise=True)
         first = scores_of_positions(
@@ -458,5 +458,5 @@ class Search:
 
 
 def _better(best: Candidate, other: Candidate) -> Candidate:
-    """Return the other candidate if it is better by ``POSTURE_BONUS``."""
+    """Return the other candidate if its score is higher by ``POSTURE_BONUS``."""
     return other if other.score > best.score + POSTURE_BONUS else best

@@ -1,4 +1,4 @@
-"""A closing hand step by step: distances of its fingers from ball centres, and contacts with balls.
+"""Closing motion of a hand in steps: distances of fingers from positions, and contacts.
 
 A ``Sweep`` moves the surface points of all links through a closing motion. ``Proximity`` has the
 distances of positions from the fingers at every step, for balls of any size; ``BallContacts`` when
@@ -42,7 +42,7 @@ Flags = NDArray[np.bool_]
 
 
 class BallContacts(NamedTuple):
-    """First contacts of k fingers with m balls; arrays (m, k) unless noted."""
+    """First contacts of k fingers with m spheres; arrays (m, k) unless noted."""
 
     touched: Flags
     """Whether the finger touches the ball early enough."""
@@ -64,12 +64,12 @@ class BallContacts(NamedTuple):
     """Index of the moving link that touches."""
 
     def of(self, balls: Indices) -> BallContacts:
-        """Select some of the balls."""
+        """Select some of the spheres."""
         return BallContacts._make(column[balls] for column in self)
 
 
 class Proximity(NamedTuple):
-    """Distances of m positions from k fingers at s steps."""
+    """Distances of m positions from k fingers at s steps of the closing motion."""
 
     positions: Array
     """Positions, (m, 3) [m], hand frame."""
@@ -90,7 +90,7 @@ class Proximity(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class FingerPath:
-    """A finger at the s steps of a closing motion."""
+    """Poses of a finger at the s steps of a closing motion."""
 
     clouds: tuple[Array, ...]
     """Surface points of its b moving links in their frames, (n, 3) each [m]; last link last."""
@@ -169,7 +169,7 @@ class FingerPath:
         return points
 
     def weighed(self, positions: Array, at: Indices, link: Indices, point: Indices) -> Array:
-        """Average the surface points that are about as near as the nearest one, (m, 3) [m].
+        """Average surface points that are nearly as close as the nearest one, (m, 3) [m].
 
         The nearest sampled point of a face is beside the point where a ball touches the face.
 
@@ -194,7 +194,7 @@ class FingerPath:
 
 @dataclass(frozen=True, eq=False)
 class Sweep:
-    """A closing hand at s steps."""
+    """A hand at the s steps of its closing motion."""
 
     fractions: Array
     """Fractions of the motion, from 0 to 1, (s,)."""
@@ -223,7 +223,7 @@ class Sweep:
         )
 
     def meet(self, proximity: Proximity, radius: float) -> BallContacts:
-        """Determine when and where fingers first touch balls.
+        """Determine when and where fingers first touch spheres.
 
         Args:
             proximity: Distances of the ball centres.
@@ -267,14 +267,14 @@ class Sweep:
         )
 
     def _between(self, step: Indices, before: Array, after: Array, radius: float) -> Array:
-        """Interpolate the fractions at which the distance passes the radius between two steps."""
+        """Interpolate at which fraction between two steps the distance falls below the radius."""
         part = (before - radius) / np.maximum(before - after, 1e-12)
         earlier = self.fractions[np.maximum(step - 1, 0)]
         fraction = earlier + part * (self.fractions[step] - earlier)
         return np.where(step > 0, fraction, 0.0)
 
     def in_front_of_palm(self, positions: Array) -> Flags:
-        """Mask of positions on the side of the palm to which the open hand reaches, (m,).
+        """Mask of positions on the side of the palm to which the open hand points, (m,).
 
         Fingers with a large range could otherwise hold a ball behind the palm.
         """
@@ -284,7 +284,7 @@ class Sweep:
         return np.asarray((positions - self.middle) @ out >= 0.0)
 
     def away(self, balls: Array) -> tuple[Array, Array]:
-        """Compute distances from parts that do not move, (m,) [m], and directions away, (m, 3)."""
+        """Compute distances from fixed parts, (m,) [m], and outward directions, (m, 3)."""
         min_distances, directions = np.full(len(balls), np.inf), np.zeros((len(balls), 3))
         for cloud in self.fixed_points:
             distances, point = nearest(balls, cloud)
@@ -299,7 +299,7 @@ class Sweep:
 def joined(
     positions: Array, proximities: Sequence[tuple[Array, Indices, Indices]], *, precise: bool
 ) -> Proximity:
-    """Join the proximities of single fingers."""
+    """Stack the distances of single fingers to all positions into one ``Proximity``."""
     if not proximities:
         none = np.zeros((0, 1, len(positions)), dtype=int)
         return Proximity(positions, none.astype(float), none, none, precise)
@@ -308,7 +308,7 @@ def joined(
 
 
 def arrivals_of(sweep: Sweep, contacts: BallContacts | None, groups: int) -> Array:
-    """Compute the contact time of each actuator group over that of the last one, (g,).
+    """Compute each actuator group's contact time over that of the last one, (g,).
 
     Args:
         sweep: The closing hand.
@@ -331,7 +331,7 @@ def arrivals_of(sweep: Sweep, contacts: BallContacts | None, groups: int) -> Arr
 
 
 class SweepCache:
-    """Sweeps of a hand at one resolution, with paths of fingers cached."""
+    """Cache of ``Sweep`` objects of a hand at one step size, and of paths of fingers."""
 
     def __init__(
         self, hand: ClosingHand, skins: Mapping[str, Array], weights: Array, steps: int

@@ -68,11 +68,11 @@ class Symmetry:
 
     @property
     def trivial(self) -> bool:
-        """Whether the identity is the only motion, so that every position is invariant."""
+        """Return whether the identity is the only symmetry, so that every position is invariant."""
         return len(self.free_axes) == 3
 
     def along(self, vectors: Array) -> Array:
-        """Project directions (n, 3) onto the invariant ones."""
+        """Project directions (n, 3) onto those that are invariant under the symmetry."""
         return np.asarray(vectors @ self.free_axes.T @ self.free_axes)
 
     def nearest(self, positions: Array) -> Array:
@@ -80,11 +80,11 @@ class Symmetry:
         return np.asarray(self.origin + self.along(positions - self.origin))
 
     def holds(self, position: Array) -> bool:
-        """Whether a position is invariant."""
+        """Return whether a position is invariant under the symmetry."""
         return bool(np.linalg.norm(self.nearest(position) - position) <= TOLERANCE)
 
     def alike(self, finger: int) -> list[int]:
-        """Return the indices of all images of a finger, itself included."""
+        """Return the indices of all fingers that are images of a finger, itself included."""
         return sorted(set(self.images[:, finger].tolist()))
 
 
@@ -147,7 +147,7 @@ def _orders(paths: Sequence[FingerPath]) -> Iterator[Order]:
 
 
 def _apart(paths: Sequence[FingerPath], order: Order) -> bool:
-    """Whether the last finger has the same distances from the others as its image."""
+    """Return whether the last finger has the same distances from the others as its image."""
     last = len(order) - 1
     for other, image in enumerate(order[:-1]):
         here = np.linalg.norm(paths[last].tips - paths[other].tips, axis=1)
@@ -180,7 +180,7 @@ def _motions(paths: Sequence[FingerPath], order: Order, palm: Array) -> Iterator
 
 
 def _same(paths: Sequence[FingerPath], order: Order, motion: Array) -> bool:
-    """Whether a motion maps tip and surface of every finger to its image."""
+    """Return whether a motion maps tip and surface of every finger to its image."""
     motions = motion[None]
     for path, image in zip(paths, order, strict=True):
         other = paths[image]
@@ -196,7 +196,7 @@ def _same(paths: Sequence[FingerPath], order: Order, motion: Array) -> bool:
 
 
 def _axes(paths: Sequence[FingerPath], middle: Array) -> Array:
-    """Compute axes from the path of the first finger as columns; if straight, hand axes."""
+    """Compute reference axes from the path of the first finger; hand axes if it is straight."""
     if not paths:
         return np.eye(3)
     open_, closed = paths[0].tips[0] - middle, paths[0].tips[-1] - middle

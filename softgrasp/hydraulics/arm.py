@@ -63,7 +63,7 @@ def move_driven_chain(
     timestep: float | None = None,
     sample: float = SAMPLE,
 ) -> tuple[ChainRecording, PressureRecording]:
-    """Simulate a chain of cells under motor torques, from its straight state at rest.
+    """Simulate a chain of rigid cells under motor torques, from its straight state at rest.
 
     Args:
         chain: The arm.
@@ -96,7 +96,7 @@ def move_driven_chain(
 
 @contextmanager
 def _free_chambers(model: mujoco.MjModel) -> Iterator[None]:
-    """Chambers whose pressure may fall with the volume."""
+    """Return the chambers whose pressure may fall as their volume grows."""
     kinds, numbers = model.actuator_biastype.copy(), model.actuator_biasprm.copy()
     model.actuator_biastype[:] = mujoco.mjtBias.mjBIAS_AFFINE
     try:
@@ -106,7 +106,7 @@ def _free_chambers(model: mujoco.MjModel) -> Iterator[None]:
 
 
 class _Coupling:
-    """The drives at the chambers of a chain, which are the tendons of its model.
+    """Hydraulic drives coupled to a chain: their chambers are tendons of its MuJoCo model.
 
     It is called once or more with the time of every step, as pressures of ``ArmChain.move`` are.
 
@@ -154,7 +154,7 @@ class _Coupling:
         return PressureRecording(np.array(self._times), states[:, :, 1], states[:, :, 2], largest)
 
     def _press(self, drives: CoupledStepper, time: float) -> None:
-        """Set the pressures of the step and their decrease with the opened volume.
+        """Set the pressures of the step and their decrease by the growing volumes.
 
         The pressure that a chamber would have if it stood still is none that it has to stand: what
         is beyond the limits of a control, the bias of the actuator adds.
@@ -261,7 +261,7 @@ class ArmChain:
         return float(self.data.time)
 
     def ends(self) -> Array:
-        """Current ends of the sections [m], (sections, 3)."""
+        """Current end positions of the sections [m], (sections, 3)."""
         return np.array(self.data.xpos[self._ends])
 
     def bends(self) -> Array:
@@ -294,7 +294,7 @@ class ArmChain:
         return safe_step(self.model, self._drag)
 
     def rest(self, pressures: ArrayLike) -> ChainRest:
-        """Compute the equilibrium at constant pressures [Pa], (k,), and leave the arm there.
+        """Compute the equilibrium at constant pressures [Pa], (k,), and set the arm to it.
 
         Raises:
             DescriptionError: Not one pressure a chamber, or one beyond its limits.
@@ -379,7 +379,7 @@ class ArmChain:
         self._go(inputs_of(pressures), self._set_step(duration, None, "implicitfast"))
 
     def _set_step(self, duration: float, timestep: float | None, integrator: str) -> int:
-        """Set the time step and the integrator; returns how many steps make the duration."""
+        """Set the time step and the integrator; return how many steps make the duration."""
         if integrator not in STEPPED:
             message = f"no integrator '{integrator}'; {did_you_mean(integrator, STEPPED)}"
             raise DescriptionError(message, field="integrator")
@@ -392,13 +392,13 @@ class ArmChain:
         return substeps
 
     def _go(self, inputs: Inputs, substeps: int) -> None:
-        """Step with pressures that are computed at each step."""
+        """Simulate with pressures that are computed at each step."""
         for _ in range(substeps):
             self._step(self._checked(inputs(float(self.data.time))))
         mujoco.mj_kinematics(self.model, self.data)  # bodies of a step stand where it began
 
     def _checked(self, pressures: ArrayLike) -> Array:
-        """Validate pressures; calls the slower ``checked_pressures`` only for its message."""
+        """Validate pressures; ``checked_pressures`` is called only for its message."""
         values, (low, high) = np.asarray(pressures, dtype=float), self._limits
         fits = values.shape == low.shape and ((low <= values) & (values <= high)).all()
         return values if fits else checked_pressures(self.arm, values)
@@ -415,7 +415,7 @@ class ArmChain:
             )
 
     def _off(self, joints: Array, pressures: Array, load_factor: float) -> Array:
-        """Forces on the joints at rest over their stiffness, (nv,)."""
+        """Return joint forces at rest over their stiffness, (nv,)."""
         self.data.qpos[:], self.data.qvel[:] = joints, 0.0
         self.data.ctrl[:] = pressures
         self.data.act[:] = pressures[: self.model.na]  # of lags, which have come to an end
@@ -425,7 +425,7 @@ class ArmChain:
         return np.asarray(self.data.qfrc_smooth / self.model.jnt_stiffness)
 
     def _push(self, load_factor: float) -> None:
-        """Apply the drag on the cells and a fraction of the load at the tip."""
+        """Apply drag on the cells and a fraction of the tip load."""
         data, load, tip = self.data, self.load, self._ends[-1]
         spin, offset = data.cvel[:, :3], data.xipos - data.subtree_com[self._roots]
         # the vector product, for which numpy's own takes longer than the physics
@@ -439,13 +439,13 @@ class ArmChain:
         data.xfrc_applied[tip, 3:] += load_factor * rotation @ load.moment
 
     def _shape(self) -> tuple[Array, Array]:
-        """Bends [rad] and lengths [m] of the sections as they are."""
+        """Return current bending angles [rad] and lengths [m] of the sections."""
         bends = [np.linalg.norm(self.data.qpos[at], axis=1).sum() for at in self._bend_columns]
         return np.array(bends), self.lengths()
 
     @cached_property
     def _bend_columns(self) -> list[Integers]:
-        """Indices in ``qpos`` of the bending joints of each section, (links, 2) each."""
+        """Return indices in ``qpos`` of the bending joints of each section, (links, 2) each."""
         columns = []
         for part in self._parts:
             addresses = [int(self.model.joint(name).qposadr[0]) for name, _ in bend_joints(part)]

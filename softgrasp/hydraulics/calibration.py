@@ -63,7 +63,7 @@ def calibrate_arm(
     out: Path | None,
     progress: Progress | None,
 ) -> ArmCalibrationResult:
-    """Calibrate the parameters that ``problem.find`` lists; see ``calibrate`` for the arguments."""
+    """Calibrate the parameters in ``problem.find``; see ``calibrate`` for the arguments."""
     test_rig = ArmTestRig(problem)
     stage = arm_stage(problem, test_rig)
     assert stage is not None  # a problem has a motion that is not held out
@@ -318,7 +318,7 @@ class ArmCalibrationProblem(ExtensionProblem):
 
 
 class ArmTestRig:
-    """Simulation of the recorded motions with other parameters, one set after the other.
+    """Simulation of the recorded motions with trial parameters, one set after the other.
 
     Args:
         problem: The arm and its motions.
@@ -360,7 +360,7 @@ class ArmTestRig:
         return np.stack(columns, axis=1).ravel()
 
     def _moved(self, chain: ArmChain, motion: ArmMotion, duration: float) -> ChainRecording:
-        """The motion of an arm with the parameters that are tried; its water takes part in it."""
+        """Simulate a motion with trial parameters; its fluid's added mass is included."""
         if not motion.torques:
             inputs = inputs_of(motion.pressures or (0.0,) * len(chain.arm.chambers))
             return chain.move(inputs, duration, timestep=self._timestep, start=motion.start)
@@ -375,7 +375,7 @@ class ArmTestRig:
 
     @cached_property
     def _timestep(self) -> float:
-        """One that all parameters within the bounds bear [s]: another would be another model."""
+        """Return a time step that is stable for all parameters within the bounds [s]."""
         problem = self._problem
         ends = {"EI": 1, "c_b": 0, "mass": 0}
         worst = [getattr(problem.bounds, name)[ends[name]] for name in problem.find]
@@ -422,7 +422,7 @@ def arm_block(problem: ArmCalibrationProblem) -> Block:
 def arm_stage(
     problem: ArmCalibrationProblem, test_rig: ArmTestRig, *, held_out: bool = False
 ) -> Stage | None:
-    """Return the only stage of an arm, which fits all parameters to all motions.
+    """Make the only calibration stage of an arm, which fits all parameters to all motions.
 
     Args:
         problem: The problem.

@@ -57,7 +57,7 @@ def run_hydraulic_demo(
 
 
 def _clear_earlier(directory: Path) -> None:
-    """Remove what an earlier run of an arm wrote; other directories stay as they are."""
+    """Remove files of an earlier run of an arm; other directories are not changed."""
     from softgrasp.errors import SoftgraspError
     from softgrasp.hydraulics.report import WRITTEN
     from softgrasp.io.files import RESULT_FILE

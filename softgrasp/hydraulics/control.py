@@ -84,7 +84,7 @@ class ArmBendPid:
         return np.asarray(self.pressures(target, bends) / per_torque)
 
     def _limited(self, moments: Array) -> Array:
-        """The moments that chambers make, (sections, 2); remembers their pressures."""
+        """Return the moments of limited pressures, (sections, 2); store the pressures."""
         limited = []
         for chambers, moment in zip(self._chambers, moments, strict=True):
             smallest = chambers.smallest(moment)
@@ -95,7 +95,7 @@ class ArmBendPid:
 
 
 def _allocation(arm: HydraulicArm, section: ArmSection) -> Allocation:
-    """Moments towards x and y of a unit of pressure in each chamber: −A r cos α, −A r sin α."""
+    """Return bending moments per pressure of each chamber: −A r cos α, −A r sin α."""
     strongest = arm.drive.screw.torque_max
     max_pressure = (
         math.inf if strongest is None else float(pressure_of_torque(arm.drive, strongest))

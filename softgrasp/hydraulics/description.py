@@ -182,7 +182,7 @@ def _section(part: Bendable, index: int) -> ArmSection:
 
 
 def _refuse_other_segments(part: Bendable, where: FieldPath) -> None:
-    """Refuse what a section of an arm is not."""
+    """Refuse properties of a bendable that an arm section cannot have."""
     if part.model != "pcc":
         raise _mistake(f"expected pcc, as arms bend in arcs, found {part.model}", *where, "model")
     if part.frame != "bishop":
@@ -215,7 +215,7 @@ def _damping(backbone: Backbone) -> SectionDamping:
 
 
 def _in_bendable(location: FieldPath) -> FieldPath:
-    """Return the field of a bendable that holds a field of a section."""
+    """Return the field of a bendable that contains a field of a section."""
     if location[:1] == ("chambers",):
         return ("actuation", *location[1:])
     if location[:1] == ("damping",):
@@ -224,7 +224,7 @@ def _in_bendable(location: FieldPath) -> FieldPath:
 
 
 def _chain(robot: Robot) -> list[int]:
-    """Indices of the bendables from the root link outwards."""
+    """Return indices of the bendables from the root link outwards."""
     after: dict[str, int] = {}
     for index, part in enumerate(robot.bendables):
         if part.parent in after:
@@ -262,7 +262,7 @@ class SectionDamping(Description):
 
 
 class ArmSection(Description):
-    """A bundle of chambers that bends, lengthens and twists as one beam."""
+    """A bundle of fluid chambers that bends, elongates and twists as one beam."""
 
     name: Name
     length: Positive
@@ -309,7 +309,7 @@ class ArmSection(Description):
 
 
 class HydraulicArm(Hydraulics):
-    """A chain of sections, and the drive of their chambers.
+    """A chain of sections, and the hydraulic drives of their chambers.
 
     The z axis of the base is the straight arm.
     """
@@ -333,7 +333,7 @@ class HydraulicArm(Hydraulics):
 
 
 class HydraulicCarrier(HandCarrier):
-    """A hydraulic arm that carries a hand, and its pressures or torques during a grasp.
+    """A hydraulic arm that carries a hand, with its pressures or torques during a grasp.
 
     It bears the weight of the hand and of the grasped object, and deflects under both. At the
     start it is at rest under its pressures and the hand's weight.
@@ -374,7 +374,7 @@ class HydraulicCarrier(HandCarrier):
 
     @property
     def mounted(self) -> bool:
-        """Whether the pose of the arm's base in the world is specified."""
+        """Return whether the pose of the arm's base in the world is specified."""
         return self.base is not None
 
     @model_validator(mode="after")

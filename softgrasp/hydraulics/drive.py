@@ -1,4 +1,4 @@
-"""Drives of a hydraulic arm: motor, screw, piston, tube, chamber (Chen et al. 2022, eq 32 to 36).
+"""Hydraulic drives: motor, screw, piston, tube, chamber (Chen et al. 2022, eq 32 to 36).
 
 A channel is a motor with screw, piston, cylinder and tube, and the chamber that it fills. Its state
 is the speed of the piston ẋ [m/s] and the pressures P_a in the chamber and P_c in the cylinder
@@ -54,7 +54,7 @@ NEWTON_STEPS = 8
 
 @dataclass(frozen=True)
 class DriveModel:
-    """Equations of all drive channels; states have the shape (channels, 3).
+    """Equations of all hydraulic drives; states have the shape (channels, 3).
 
     Args:
         drive: Motor, screw, piston, tube and fluid, the same in all channels.
@@ -179,7 +179,7 @@ class DriveModel:
 
 
 def drive_model(arm: HydraulicArm, coupling: Coupling = "static") -> DriveModel:
-    """Make the drives of an arm, one per chamber, from the base outwards.
+    """Make the equations of an arm's drives, one per chamber, from the base outwards.
 
     Args:
         arm: The arm.
@@ -245,7 +245,7 @@ def checked_torques(drive: HydraulicDrive, torque: ArrayLike) -> Array:
 
 @dataclass(frozen=True)
 class Channel:
-    """State and inputs of one drive channel during a step.
+    """State and inputs of one hydraulic drive (channel) during a step.
 
     Args:
         piston: Piston of the channel.
@@ -262,7 +262,7 @@ class Channel:
     swept: float = 0.0
 
     def excess(self, state: Array) -> float:
-        """Net force on a piston at rest before dry friction [N]."""
+        """Return the net force on a piston at rest before dry friction [N]."""
         return float(self.force - self.piston.area * state[2])
 
     def moved(self, state: Array, time: float, direction: float) -> Array:
@@ -278,7 +278,7 @@ class Channel:
         return np.asarray(move[:3, :3] @ state + move[:3, 3])
 
     def margin(self, state: Array, time: float, direction: float) -> float:
-        """Compute a margin that is negative once the piston stops sliding that way, or sticking."""
+        """Compute a margin that turns negative where the piston stops sliding, or sticking."""
         at = self.moved(state, time, direction)
         return (
             float(direction * at[0]) if direction else self.piston.friction - abs(self.excess(at))
@@ -286,7 +286,7 @@ class Channel:
 
 
 def slide_and_stick(channel: Channel, state: Array, timestep: float) -> Array:
-    """Compute the state (3,) of a channel with dry friction after a step [s].
+    """Compute the state (3,) of a drive with dry friction after a step [s].
 
     A piston that would reverse twice within one step is assumed to continue.
     """
@@ -374,7 +374,7 @@ class FlowWatch:
         self._warned = False
 
     def watch(self, flow: Array, time: float) -> None:
-        """Update with a flow [m³/s] at a time [s], and warn where the flow law is not valid.
+        """Update by a flow [m³/s] at a time [s]; warn where the flow law is not valid.
 
         Warns:
             SoftgraspWarning: The flow law of the tube is not valid at it; warned once.
@@ -395,7 +395,7 @@ class FlowWatch:
 
 
 def law_holds_to(tube: Tube) -> float:
-    """Return the largest Reynolds number for which the flow law of a tube is valid."""
+    """Return the largest Reynolds number at which a tube's flow law is valid."""
     return LAMINAR if tube.flow == "laminar" else BLASIUS_UP_TO
 
 
@@ -459,7 +459,7 @@ def tube_flow(tube: Tube, fluid: Fluid, drop: ArrayLike) -> Array:
 
 
 def _between(target_number: Array) -> Array:
-    """Solve (a + b Re) Re² for Re in the transition, where the friction factor is linear in Re."""
+    """Solve (a + b Re) Re² for Re in the transition range with linear friction factor."""
     slope = (TURBULENT_FACTOR - LAMINAR_FACTOR) / (TURBULENT - LAMINAR)
     first = LAMINAR_FACTOR - slope * LAMINAR
     number = np.full_like(target_number, TURBULENT)
@@ -492,7 +492,7 @@ def water_compliance(arm: HydraulicArm, section: ArmSection, index: int) -> floa
 
 @dataclass(frozen=True)
 class PowerBalance:
-    """Power balance of the drives [W], each of shape (channels,).
+    """Power balance of the hydraulic drives [W], each of shape (channels,).
 
     Args:
         supplied: Power of the screws on the pistons.
@@ -517,5 +517,5 @@ class PowerBalance:
 
     @property
     def gap(self) -> Array:
-        """Supplied minus stored, lost and delivered power [W]; 0 for consistent equations."""
+        """Return supplied minus stored, lost and delivered power [W]; 0 if consistent."""
         return np.asarray(self.supplied - self.stored - self.lost - self.arm)

@@ -76,7 +76,7 @@ def carrier_from(data: dict[str, Tree], directory: Path) -> HydraulicCarrier:
 
 
 def _beside(name: str, directory: Path) -> str:
-    """Return the path of a file in the directory, or else the unchanged name."""
+    """Return the path of a file in the directory if it exists, else the unchanged name."""
     return str(directory / name) if (directory / name).is_file() else name
 
 

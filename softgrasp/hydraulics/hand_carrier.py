@@ -124,7 +124,7 @@ def _rest(
     pose: Pose,
     gravity: Vec3,
 ) -> CarrierRest:
-    """Solve in the base frame: with a prescribed hand pose, gravity rotates with the base."""
+    """Solve for equilibrium in the base frame, in which gravity may be rotated."""
     hand = transform(pose.position, pose.quaternion)
     loaded = _LoadedArm(mechanism, carrier, posture, hand, gravity)
     try:
@@ -146,7 +146,7 @@ def _rest(
 
 
 class _LoadedArm:
-    """An arm with its hand in a posture, as a model whose base is at the origin."""
+    """MuJoCo model of an arm with its hand in one posture, its base at the origin."""
 
     def __init__(
         self,
@@ -207,7 +207,7 @@ class _LoadedArm:
 
 
 def _refuse_unstable(forces: Callable[[Array], Array], rest: Array, name: str) -> None:
-    """Refuse a rest from which the arm would fall: its stiffness is not positive."""
+    """Refuse an unstable equilibrium: one where the stiffness is not positive."""
     matrix = -_slopes(forces, rest)
     if np.linalg.eigvalsh(0.5 * (matrix + matrix.T)).min() <= 0.0:
         raise BuildError(
@@ -259,7 +259,7 @@ def balanced(off: Callable[[Array, float], Array], count: int, name: str) -> Arr
 def _root(
     off: Callable[[Array, float], Array], start: Array, load_factor: float
 ) -> tuple[Array, float]:
-    """Find a root and its residual.
+    """Find a root of equations; return it with its residual.
 
     Powell's method is quick and gets stuck now and then, out of the plane and near the limit; the
     one of Levenberg and Marquardt takes three times as long.
@@ -331,7 +331,7 @@ def add_hydraulic_arm(
 
 
 def _show(spec: mujoco.MjSpec, part: Bendable, rgba: Rgba) -> None:
-    """Leave only what is seen of the cells: like other arms, this one touches nothing."""
+    """Keep only visible geoms of the cells, without collisions."""
     for index in range(part.backbone.links + 1):
         body = spec.body(f"{part.name}_{index}")
         spec.delete(spec.geom(body.name))
@@ -340,7 +340,7 @@ def _show(spec: mujoco.MjSpec, part: Bendable, rgba: Rgba) -> None:
 
 
 def _add_drag(spec: mujoco.MjSpec, section: ArmSection, part: Bendable) -> None:
-    """Dampers from every cell to points so far along x, y and z that their direction is constant.
+    """Add viscous drag as dampers to distant points along x, y and z, of constant direction.
 
     MuJoCo has no drag of single bodies; each cell gets drag in proportion to its mass.
     """
@@ -369,7 +369,7 @@ def add_chambers(spec: mujoco.MjSpec, carrier: HydraulicCarrier) -> None:
 
 
 def load_with(spec: mujoco.MjSpec, carrier: HydraulicCarrier, palm: str) -> None:
-    """Make a hand load its arm: no body has gravity compensation, and the palm has a mass.
+    """Let the weight of a hand act on its arm: no gravity compensation, and a palm mass.
 
     Args:
         spec: Model with arm and hand.

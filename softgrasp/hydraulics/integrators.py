@@ -1,4 +1,4 @@
-"""Time integration of hydraulic arms: the drives alone, coupled to an arm, and the lumped model.
+"""Time integration of hydraulic arms: drives alone, coupled to an arm, lumped model.
 
 ``DriveStepper`` is exact for torques that are constant during a step. ``CoupledStepper`` couples
 the drives to a moving arm: the water is far stiffer than the arm, so a step of the drives is given
@@ -67,7 +67,7 @@ PRESSURE = 1e6
 
 
 class _Stepper:
-    """States of the drive channels in time; arguments and errors as for ``DriveStepper``."""
+    """States of the hydraulic drives in time; arguments and errors as for ``DriveStepper``."""
 
     def __init__(self, model: DriveModel, timestep: float) -> None:
         if not 0.0 < timestep < np.inf:
@@ -92,7 +92,7 @@ class _Stepper:
         return self._law.largest
 
     def _slid(self, resistances: Array, *inputs: Array) -> Array:
-        """Compute the states after a step with dry friction, which may stop and start pistons."""
+        """Compute the states after a step with dry friction, where pistons may stick or slip."""
         matrices = self.model.matrices(resistances)
         channels = zip(matrices, self.model.inertias, *inputs, strict=True)
         return np.stack(
@@ -104,7 +104,7 @@ class _Stepper:
 
 
 class CoupledStepper(_Stepper):
-    """Integrate the drive channels of a moving arm step by step, by the matrix exponential.
+    """Integrates the drives of a moving arm step by step, by the matrix exponential.
 
     A step is ``press``, then the step of the arm, then ``advance``. The resistance of a tube is
     that of the flow of the steps before. Where a piston with dry friction stops or starts within a
@@ -171,14 +171,14 @@ class CoupledStepper(_Stepper):
         self.states, self.time = after, self.time + self.timestep
 
     def _directions(self) -> tuple[Array, Array]:
-        """Directions of the pistons (1, −1), and which of them stick."""
+        """Return directions of the pistons (1, −1), and which of them stick."""
         piston, speeds = self.model.drive.piston, self.states[:, 0]
         excess = self._forces - piston.area * self.states[:, 2]
         stuck = (speeds == 0.0) & (np.abs(excess) <= piston.friction) & (piston.friction > 0.0)
         return np.where(speeds == 0.0, np.sign(excess), np.sign(speeds)), stuck
 
     def _moves_of(self, resistances: Array, stuck: Array) -> Array:
-        """From states, force and volume rate to the states after a step, (channels, 6, 6)."""
+        """Return the map from states, force and volume rate to next states, (channels, 6, 6)."""
         key = np.where(stuck, -resistances, resistances)
         if not np.array_equal(key, self._key):
             matrices = np.zeros((self.model.channels, 4, 4))
@@ -191,7 +191,7 @@ class CoupledStepper(_Stepper):
 
 
 class DriveStepper(_Stepper):
-    """Integrate the drive channels of an arm step by step, by the matrix exponential.
+    """Integrates the drives of an arm at rest step by step, by the matrix exponential.
 
     With laminar flow a step of any length is exact; with turbulent flow the resistance is that of
     the step's mean flow. Dry friction stops and starts the pistons at the instant where it does.
@@ -228,7 +228,7 @@ class DriveStepper(_Stepper):
         return self.pressures
 
     def _after(self, forces: Array) -> Array:
-        """Return the states after a step; resistance and mean flow are solved together."""
+        """Return the states after a step, with tube resistance and mean flow solved together."""
         after = self._moved(forces, self.model.resistance(self._flow))
         for _ in range(CORRECTIONS):
             change = FLOW_FRACTION * (self._mean_flow(after) - self._flow)
@@ -247,7 +247,7 @@ class DriveStepper(_Stepper):
         return bool((mean == self._laminar).all())
 
     def _moved(self, forces: Array, resistances: Array) -> Array:
-        """The states after a step with given resistances of the tubes."""
+        """Return the states after a step at given tube resistances."""
         piston = self.model.drive.piston
         if piston.friction:
             return self._slid(resistances, forces)
@@ -257,12 +257,12 @@ class DriveStepper(_Stepper):
         return np.asarray(np.einsum("cij,cj->ci", moves[:, :3, :3], self.states) + pushed)
 
     def _exponentials(self, resistances: Array) -> Array:
-        """From a state and a unit acceleration to the state after a step, (channels, 4, 4)."""
+        """Return the map from a state and unit acceleration to the next state, (channels, 4, 4)."""
         matrices = self.model.matrices(resistances)
         return affine_moves(matrices, self.model.inertias, UNIT_PUSH, self.timestep)
 
     def _mean_flow(self, after: Array) -> Array:
-        """Through the tubes during the step [m³/s]: what the chambers have taken in."""
+        """Return the mean flow through the tubes in the step [m³/s]: the volume taken in."""
         taken = self.model.compliances * (after[:, 1] - self.states[:, 1])
         return np.asarray(taken / self.timestep)
 
@@ -334,7 +334,7 @@ class ArmRecording(TipRecording):
 def drive_pressures(
     arm: HydraulicArm, torques: Inputs, duration: float, *, timestep: float = 1e-3
 ) -> PressureRecording:
-    """Simulate the pressures that the drives of an arm generate.
+    """Simulate the pressures that the hydraulic drives of an arm generate.
 
     The arm answers with the compliance of its chambers at rest; its motion does not act back.
 
@@ -361,7 +361,7 @@ def pressures_under(
     timestep: float,
     start: ArrayLike = 0.0,
 ) -> PressureRecording:
-    """Simulate the pressures that given drives generate, from pistons at rest.
+    """Simulate the pressures of given drives, from pistons at rest.
 
     Args:
         model: The equations.
@@ -431,7 +431,7 @@ def move_arm(
 
 
 def _row_times(duration: float, sample: float, method: str) -> Array:
-    """Return the times of the rows of a recording [s], after a check of times and method."""
+    """Return the times of recorded samples [s], after a check of times and method."""
     refuse_no_time(duration, "duration")
     refuse_no_time(sample, "sample")
     if method not in get_args(Method):
@@ -489,7 +489,7 @@ def refuse_no_time(value: float, field: str) -> None:
 
 @dataclass(frozen=True)
 class DrivenRecording(ArmRecording):
-    """Recorded motion of the lumped model with its drives.
+    """Recorded motion of the lumped model with its hydraulic drives.
 
     Args:
         times: [s], (t,).
@@ -514,20 +514,20 @@ class DrivenRecording(ArmRecording):
 
     @property
     def gap(self) -> Array:
-        """Supplied minus lost and stored energy [J], (t,); 0 except for integration errors."""
+        """Return supplied minus lost and stored energy [J], (t,); 0 for exact integration."""
         return np.asarray(self.supplied - self.lost - self.stored)
 
 
 @dataclass(frozen=True)
 class _Together:
-    """The equations of an arm and its drives; a state is flat, its last two numbers are works."""
+    """Coupled equations of an arm and its drives; the state ends with two energies."""
 
     arm: LumpedModel
     fluid: DriveModel
     torques: Inputs
 
     def split(self, flat: Array) -> tuple[Array, Array, Array]:
-        """Strains (n, 4), rates (n, 4) and states of the drives (k, 3)."""
+        """Split a state: strains (n, 4), rates (n, 4) and drive states (k, 3)."""
         size = 4 * self.arm.segments
         moving = flat[: 2 * size].reshape(2, -1, 4)
         return moving[0], moving[1], flat[2 * size : -2].reshape(-1, 3)
@@ -552,7 +552,7 @@ class _Together:
 
 
 def _arm_powers(model: LumpedModel, strains: Array, rates: Array) -> tuple[float, float]:
-    """Power of the tip load, and power lost in the material and to the surroundings [W]."""
+    """Compute power of the tip load, and power lost to material and surroundings [W]."""
     motion, load = arm_motion(strains, rates), model.arm.tip_load
     rotation = motion.frames[-1, :3, :3]
     spin = rotation @ motion.local_spin[-1]

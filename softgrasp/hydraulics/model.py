@@ -1,4 +1,4 @@
-"""A water-hydraulic arm → a robot of bendable segments, and its model (Chen et al. 2022).
+"""Conversion of a hydraulic arm to a robot of bendables, and its MuJoCo model (Chen et al. 2022).
 
 Every cell of a section has a slide, a twist and two bends in its middle, and a chamber is one fixed
 tendon along all cells of its section, with the coefficients 1, −r cos α and −r sin α of l, u and v;
@@ -50,7 +50,7 @@ def arm_spec(
 
 
 def _add_lags(spec: mujoco.MjSpec, arm: HydraulicArm, robot: Robot) -> None:
-    """A state a chamber, its pressure, that MuJoCo advances by the exponential of the step."""
+    """Add first-order pressure dynamics to chamber actuators (MuJoCo activation, exact)."""
     names = [name for part in robot.bendables for name in segment_actuator_names(part)]
     for name, lag in zip(names, drive_model(arm).lags().tolist(), strict=True):
         actuator = spec.actuator(name)

@@ -221,7 +221,7 @@ def _point_text(point: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> str
 
 
 def move_rows(run: ArmRun) -> list[list[str]]:
-    """Return one table row for each change of the torques."""
+    """Return one table row for each motion between changes of the torques."""
     return [
         [
             str(index),
@@ -325,7 +325,7 @@ def draw_pressures(run: ArmRun, path: str | Path) -> Path:
 
 
 def _used(run: ArmRun) -> list[int]:
-    """Chambers whose motors ever have a torque; all, where none has."""
+    """Return chambers whose motors ever have a torque; all if none has."""
     used = np.flatnonzero(np.abs(run.commanded).max(axis=0) > 0.0).tolist()
     return used or list(range(run.pressures.shape[1]))
 
@@ -451,12 +451,12 @@ def draw_poses(run: ArmRun, path: str | Path) -> Path:
 
 
 def _flat(run: ArmRun) -> bool:
-    """Return True where the arm stays in the x–z plane."""
+    """Return whether the arm stays in the x–z plane."""
     return bool(np.abs(run.backbone[..., 1]).max() < MIN_RATIO * run.lengths[0].sum())
 
 
 def pose_rows(run: ArmRun) -> list[int]:
-    """Return rows at equal parts of the tip path, the first and the last included."""
+    """Return indices of samples at equal distances along the tip path, both ends included."""
     steps = np.linalg.norm(np.diff(run.ends[:, -1], axis=0), axis=1)
     along = np.concatenate([[0.0], np.cumsum(steps)])
     rows = np.searchsorted(along, np.linspace(0.0, along[-1], POSES))
@@ -535,7 +535,7 @@ class ArmVideo:
 
 
 class PosedArm:
-    """Model states of a run, with the base rotated so that gravity points down.
+    """Model states of a recorded run, with the base rotated so that gravity points down.
 
     Args:
         run: The run.
@@ -570,7 +570,7 @@ class PosedArm:
         ]
 
     def colors(self, time: float) -> dict[int, Rgba]:  # noqa: ARG002
-        """Return no colours besides those of the model."""
+        """Return no colour changes."""
         return {}
 
     def cloud(self) -> Array:
@@ -591,7 +591,7 @@ class PosedArm:
 
 
 def _spaced(path: Array, count: int) -> list[int]:
-    """Rows of about so many points at equal distances along a path; the first is included."""
+    """Return indices of samples at about equal distances on a path, the first included."""
     along = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(path, axis=0), axis=1))])
     rows = np.searchsorted(along, np.linspace(0.0, along[-1], count))
     return sorted(set(np.minimum(rows, len(path) - 1).tolist()))
@@ -646,7 +646,7 @@ def _stamped(
 
 
 def _label(run: ArmRun, time: float) -> str:
-    """Time, and how far every section is bent."""
+    """Format time and bending angle of each section."""
     row = int(np.abs(run.times - time).argmin())
     bends = np.degrees(np.linalg.norm(run.bends[row], axis=1)).tolist()
     names = [section.name for section in run.arm.sections]

@@ -92,7 +92,7 @@ def arm_arrays(run: ArmRun) -> dict[str, Array]:
 
 @dataclass(frozen=True)
 class ArmMove:
-    """Motion of the arm's end between two changes of the torques.
+    """Motion of the arm's end between two changes of the motor torques.
 
     Args:
         begin: Time at which the torques begin to change [s].
@@ -359,7 +359,7 @@ def chain_shapes(arm: HydraulicArm, links: int, joints: Array) -> ArmShapes:
 
 
 def _shape(model: mujoco.MjModel, part: Bendable, joints: Array) -> tuple[Array, Array]:
-    """Bend towards x and y [rad], (t, 2), and how much longer it is [m], (t,)."""
+    """Return bending angles towards x and y [rad], (t, 2), and elongations [m], (t,)."""
 
     def columns(names: list[str]) -> list[int]:
         return [int(model.joint(name).qposadr[0]) for name in names]
@@ -392,7 +392,7 @@ def lumped_shapes(arm: HydraulicArm, strains: Array) -> ArmShapes:
 
 
 def _arc_points(strains: Array, pieces: int) -> Array:
-    """Points along the arcs of one state, base first [m], (n · pieces + 1, 3)."""
+    """Return points along the arcs of one state, base first [m], (n · pieces + 1, 3)."""
     cut = np.repeat(strains, pieces, axis=0)
     cut[:, :3] /= pieces
     # a segment is twisted at its end (Chen et al. 2022, eq 3), so only its last piece is

@@ -37,7 +37,7 @@ SMALL, TERMS = 1.0, 11
 
 @dataclass(frozen=True)
 class LumpedModel:
-    """Lumped model of an arm with n segments and k chambers; states are (n, 4), see the module.
+    """Lumped model of an arm with n segments and k chambers; states are strains (n, 4).
 
     Args:
         arm: The description.
@@ -111,7 +111,7 @@ class LumpedModel:
         return np.asarray(solution.reshape(-1, 4))
 
     def _inertia_and_drag(self, motion: ArmMotion) -> Array:
-        """Forces of the inertia at constant rates and of the surroundings, (n, 4)."""
+        """Return forces of inertia at constant rates and of the surroundings, (n, 4)."""
         push = self.masses[:, None] * motion.acceleration + self.drag[:, :1] * motion.velocity
         spin, angular = motion.local_spin, motion.local_angular
         torque = self.inertias * motion.local_angular_acceleration
@@ -155,7 +155,7 @@ def lumped_model(arm: HydraulicArm) -> LumpedModel:
 
 
 def _segment(arm: HydraulicArm, index: int) -> tuple[object, ...]:
-    """Numbers of one segment of a section, in the order of ``LumpedModel``."""
+    """Return the parameters of one segment of a section, in the order of ``LumpedModel``."""
     section, count = arm.sections[index], arm.segments
     length, mass = section.length / count, section.mass / count
     loss = section.damping
@@ -168,7 +168,7 @@ def _segment(arm: HydraulicArm, index: int) -> tuple[object, ...]:
 
 
 def _chambers(arm: HydraulicArm) -> Array:
-    """A_d ∂l_j/∂(u, v, l, τ) with l_j = l − r (u cos α + v sin α), (n, 4, k)."""
+    """Return A_d ∂l_j/∂(u, v, l, τ) with l_j = l − r (u cos α + v sin α), (n, 4, k)."""
     effects = np.zeros((len(arm.sections) * arm.segments, 4, len(arm.chambers)))
     column = 0
     for index, section in enumerate(arm.sections):
@@ -223,7 +223,7 @@ def checked_states(model: LumpedModel, values: ArrayLike, field: str) -> Array:
 
 
 class ArmMotion(NamedTuple):
-    """Motion of the ends of n segments; vectors in the base frame, ``local`` ones in the end frame.
+    """Motion of n segment ends in the base frame; ``local`` vectors in the end frame.
 
     Args:
         frames: (n, 4, 4).
@@ -294,7 +294,7 @@ def _cross_matrix(vector: Array) -> Array:
 
 
 class ArcNumbers(NamedTuple):
-    """Arc functions A, B, C of an angle t, and D = A′/t, E = B′/t, C′/t, D′/t, E′/t."""
+    """Functions A, B, C of an arc angle t, and D = A′/t, E = B′/t, C′/t, D′/t, E′/t."""
 
     a: float
     b: float
@@ -370,7 +370,7 @@ def _jacobian(direction: tuple[float, float, float], length: float, f: ArcNumber
 def _convective(
     direction: tuple[float, float, float], length: float, rate: list[float], f: ArcNumbers
 ) -> list[float]:
-    """Second derivatives of p and first of ω where u, v, l and τ change at constant rates."""
+    """Return second derivatives of p and first of ω for strains that change at constant rates."""
     u, v, along = direction
     du, dv, dl, dt = rate
     bend_rate, faster = u * du + v * dv, du * du + dv * dv  # θ θ̇ and its rate
@@ -404,7 +404,7 @@ def arc_numbers(angle: float) -> ArcNumbers:
 
 
 def _coefficients(order: int, times: int) -> list[float]:
-    """Coefficients of Σ (−1)ᵏ t²ᵏ/(2k + order)!, repeatedly differentiated and divided by t."""
+    """Return coefficients of Σ (−1)ᵏ t²ᵏ/(2k + order)!, differentiated and divided by t."""
     coefficients = [(-1) ** k / factorial(2 * k + order) for k in range(TERMS + times)]
     for _ in range(times):
         coefficients = [2 * k * part for k, part in enumerate(coefficients)][1:]

@@ -80,7 +80,7 @@ def arm_workspace(arm: HydraulicArm, levels: int = 5) -> Workspace:
 
 @dataclass(frozen=True)
 class ArmRest:
-    """Equilibrium of an arm.
+    """Equilibrium of a hydraulic arm.
 
     Args:
         strains: (u, v, l, τ) of the segments [rad, rad, m, rad], (n, 4).
@@ -144,7 +144,7 @@ def _rest(model: LumpedModel, strains: Array, pressures: Array) -> ArmRest:
 
 
 def _balanced(model: LumpedModel, start: Array, pressures: Array, load_factor: float) -> Array:
-    """Solve the strains in equilibrium with a fraction of all loads."""
+    """Solve for the strains in equilibrium with a fraction of all loads."""
 
     def unbalanced(flat: Array) -> Array:
         strains = flat.reshape(start.shape)

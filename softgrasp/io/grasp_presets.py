@@ -68,7 +68,7 @@ def link_surfaces(hand: Hand) -> dict[str, Array]:
 
 
 def row_shapes(row: Phalanx, link: Link) -> list[Placed]:
-    """Return the shapes of a phalanx, or its capsule where it has none."""
+    """Return the shapes of a phalanx, or its default capsule where it has none."""
     shapes = [] if row.shape is None else [(row.shape, row.shape_pose)]
     shapes += [(part.shape, part.pose) for part in row.parts]
     if shapes:
@@ -89,7 +89,7 @@ def surface_points(shapes: Sequence[Placed]) -> Array:
 
 
 def on_faces(hull: Hull) -> Array:
-    """Sample the faces of a hull, its corners included, (n, 3) [m]."""
+    """Sample the faces of a convex hull, its corners included, (n, 3) [m]."""
     triangles = hull.vertices[hull.faces]
     edges = np.linalg.norm(triangles - np.roll(triangles, 1, axis=1), axis=2).max(axis=1)
     areas = np.linalg.norm(
@@ -107,7 +107,7 @@ def on_faces(hull: Hull) -> Array:
 
 
 def inside(hull: Hull) -> Array:
-    """Sample a grid inside a hull, (n, 3) [m]."""
+    """Sample grid points inside a convex hull, (n, 3) [m]."""
     low, high = hull.vertices.min(axis=0), hull.vertices.max(axis=0)
     step = max(INNER_SPACING, float(np.prod(high - low) / MAX_CELLS) ** (1.0 / 3.0))
     axes = [np.arange(a + step / 2, b, step) for a, b in zip(low, high, strict=True)]
@@ -143,7 +143,7 @@ def corners(shape: Shape) -> Array:
 
 
 def _apart(points: Array, spacing: float) -> Array:
-    """Keep one point per cell of a grid."""
+    """Keep one point per cell of a grid, to thin a point cloud."""
     cells = np.round((points - points.min(axis=0)) / spacing).astype(np.int64)
     sides = cells.max(axis=0) + 1
     key = (cells[:, 0] * sides[1] + cells[:, 1]) * sides[2] + cells[:, 2]
@@ -203,7 +203,7 @@ def in_frame(grasp: SynthesizedGrasp, frame: Array) -> SynthesizedGrasp:
 
 
 def _euler(grasp: SynthesizedGrasp) -> tuple[float, float, float]:
-    """Euler angles that lay the z axis of an object along the axis of long objects [rad]."""
+    """Compute Euler angles that lay an object's z axis along the hand's long-object axis [rad]."""
     rotation, _ = Rotation.align_vectors(
         np.array([grasp.object_axis.axis]), np.array([[0.0, 0.0, 1.0]])
     )

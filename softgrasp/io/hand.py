@@ -101,7 +101,7 @@ def hand_from(data: dict[str, Tree], *, directory: Path | None = None) -> Hand:
 
 
 def finger_from(data: dict[str, Tree], length: float, angle: float) -> Finger:
-    """Make one chain from a tree with ``convention``, ``defaults`` and ``phalanges``.
+    """Make one rigid finger from a tree with ``convention``, ``defaults`` and ``phalanges``.
 
     Args:
         data: The tree, without its ``units``.
@@ -186,7 +186,7 @@ def hand_yaml(hand: Hand) -> str:
 
 
 def joined_from(data: dict[str, Tree], directory: Path, load: Callable[[str], Hand]) -> Hand:
-    """Make one hand from a tree with ``hands``.
+    """Make one hand from a tree with ``hands``, a list of hands to be joined.
 
     Args:
         data: The tree: ``name``, ``units``, ``hands`` (each with ``hand``, ``name``, ``pose``), and
@@ -460,7 +460,7 @@ def _moved(
 
 # Output
 def _drop_default_names(row: dict[str, Tree], index: int) -> None:
-    """Remove names that are the default for the index of the phalanx."""
+    """Remove names that equal the default for the index of the phalanx."""
     for key, letter in (("name", "P"), ("joint_name", "J")):
         if row.get(key) == f"{letter}{index}":
             del row[key]

@@ -32,7 +32,7 @@ MILLIMETRES = 1e3
 
 
 class Doubt(NamedTuple):
-    """An implausible value in a file, with its location."""
+    """An implausible value in a hand file, with its location."""
 
     severity: Literal["problem", "remark"]
     expected: str
@@ -41,7 +41,7 @@ class Doubt(NamedTuple):
 
     @property
     def message(self) -> str:
-        """Message without the name of the part."""
+        """The message without the name of the part."""
         text = f"expected {self.expected}, found {self.actual}"
         return f"{text}; {self.advice}" if self.advice else text
 
@@ -106,7 +106,7 @@ def millimetres_doubt(what: str, length: float, longest: float) -> Doubt | None:
 
 
 def _longest(hand: Hand) -> float:
-    """Length of the longest finger, or of the longest primitive on one [m]."""
+    """Return the length of the longest finger, or of the longest primitive on one [m]."""
     lengths = [0.0]
     for finger in hand.fingers:
         lengths.append(math.fsum(float(np.linalg.norm(link.end)) for link in chain_links(finger)))

@@ -17,11 +17,11 @@ class JsonLines:
     """A file of JSON records, one per line; methods raise ``OSError`` as the file system does."""
 
     def __init__(self, path: Path) -> None:
-        """Name the file; nothing is read or written yet."""
+        """Store the file name; nothing is read or written yet."""
         self.path = path
 
     def read(self) -> Iterator[dict[str, Any]]:
-        """Yield all whole records; none where there is no file."""
+        """Yield all complete records; none where there is no file."""
         if not self.path.exists():
             return
         with self.path.open(encoding="utf-8", errors="replace") as lines:
@@ -30,7 +30,7 @@ class JsonLines:
                     yield json.loads(line)
 
     def append(self, records: Iterable[dict[str, Any]], *, sync: bool = True) -> None:
-        """Append records.
+        """Append records to the file.
 
         Args:
             records: Plain data; NaN is permitted.
@@ -45,7 +45,7 @@ class JsonLines:
                 os.fsync(file.fileno())
 
     def drop_cut_line(self) -> None:
-        """Remove what a crash has left after the last whole line."""
+        """Remove the incomplete last line that a crash has left."""
         if not self.path.exists():
             return
         content = self.path.read_bytes()

@@ -68,7 +68,7 @@ def load_hand(name: str | Path) -> Hand:
 
 
 def _has_robot_model(path: Path) -> bool:
-    """Return whether a YAML file names a robot file (not MJCF) as its model."""
+    """Return whether a YAML file names a URDF or xacro file as its model."""
     model = YamlFile(path).data.get("model")
     return isinstance(model, str) and Path(model).suffix.lower() != MODEL_SUFFIX
 
@@ -186,7 +186,7 @@ def _refuse_other_files(path: Path, what: str, suffixes: tuple[str, ...]) -> Non
 
 
 def _shipped(path: Path) -> Path | None:
-    """Return the shipped file of a plain name, unless such a file exists here."""
+    """Return the shipped file of a plain name, unless a file of that name exists here."""
     bare = len(path.parts) == 1 and not path.exists()
     is_ours = bare and path.suffix == assets.suffix(ROBOTS) and path.stem in assets.names(ROBOTS)
     return assets.find(ROBOTS, path.stem) if is_ours else None

@@ -92,7 +92,7 @@ def load_mesh(shape: Mesh, *, relative_to: Path | None = None) -> MeshBody:
 
 
 def cut_or_hull(shape: Mesh) -> tuple[Mesh, str]:
-    """Replace a mesh by its hull where it cannot or should not be decomposed; also the reason.
+    """Replace a mesh by its convex hull if it should not be decomposed; also return why.
 
     For display only: a simulation with the hull would not be of the described object.
 
@@ -124,7 +124,7 @@ def mesh_solid(shape: Mesh, *, relative_to: Path | None = None) -> Solid:
 
 
 def stamped(shape: Mesh) -> Mesh:
-    """Add the hash of its files to a shape, so that a later run refuses changed files.
+    """Add the hash of its mesh files to a shape, so that a later run refuses changed files.
 
     Missing files are reported by ``load_mesh``.
     """
@@ -193,7 +193,7 @@ def _body(
 
 
 def _link_body(shape: Mesh, file: Path, factor: NDArray[np.float64]) -> MeshBody:
-    """Use the hull as the body and the surface for display: no repair is needed."""
+    """Make the rigid body from the hull, with the surface for display only."""
     try:
         triangles, faces = read_triangles(file)
         vertices = triangles * factor
@@ -239,7 +239,7 @@ def _resolved(name: str, relative_to: Path | None) -> Path:
 
 
 def _state(file: Path | None) -> tuple[int, int] | None:
-    """Modification time [ns] and size [bytes] of a file."""
+    """Return modification time [ns] and size [bytes] of a file."""
     if file is None or not file.exists():
         return None
     status = file.stat()
@@ -247,7 +247,7 @@ def _state(file: Path | None) -> tuple[int, int] | None:
 
 
 def _repair_notes(solid: Solid) -> list[str]:
-    """Repairs, with the resulting volume."""
+    """Describe repairs with the resulting volume."""
     if not solid.notes:
         return []
     volumes = (

@@ -70,7 +70,7 @@ class Solid:
 
 
 class Hull(NamedTuple):
-    """A convex hull with only the vertices it uses, faces outward."""
+    """A convex hull with only the vertices that it uses, faces outward."""
 
     vertices: Array
     faces: Faces
@@ -205,7 +205,7 @@ def distinct(faces: Faces) -> tuple[Faces, str]:
 
 
 def wound_alike(faces: Faces) -> tuple[Faces, str]:
-    """Reverse the minority of inconsistent faces in each connected piece."""
+    """Reverse the minority of inconsistently oriented faces in each connected piece."""
     edges, count = _directed_edges(faces), len(faces)
     _, index, times = np.unique(
         np.sort(edges, axis=1), axis=0, return_inverse=True, return_counts=True
@@ -227,7 +227,7 @@ def wound_alike(faces: Faces) -> tuple[Faces, str]:
 
 
 def caps_of(vertices: Array, faces: Faces) -> Caps:
-    """Close the holes of a surface by fans from the middle of each rim.
+    """Close the holes of a surface by triangle fans from the middle of each rim.
 
     The rim consists of the directed edges without their reverse. It is a closed chain for any
     faces, so the fans close the surface exactly.
@@ -279,7 +279,7 @@ def outward(vertices: Array, faces: Faces) -> tuple[Faces, str]:
 
 
 def piece_labels(vertices: Array, faces: Faces) -> Faces:
-    """Label (m,) of the connected piece of each face."""
+    """Return the index of the connected piece of each face, (m,)."""
     edges, count = _directed_edges(faces), len(vertices)
     links = coo_array((np.ones(len(edges)), (edges[:, 0], edges[:, 1])), shape=(count, count))
     labels = connected_components(links, directed=False)[1][faces[:, 0]]
@@ -309,17 +309,17 @@ def _fallback_note(volume: float, hull_volume: float, cap_fraction: float) -> st
 
 
 def _differing(before: Faces, after: Faces) -> int:
-    """Number of faces that differ."""
+    """Count the faces that differ."""
     return int((before != after).any(axis=1).sum())
 
 
 def _directed_edges(faces: Faces) -> Faces:
-    """(3 m, 2): the edges of face i are rows i, m + i and 2 m + i."""
+    """Return directed edges (3 m, 2): those of face i are rows i, m + i and 2 m + i."""
     return np.vstack([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]])
 
 
 def _minority(graph: csr_array, count: int) -> NDArray[np.bool_]:
-    """Faces to reverse, from a spanning tree of each connected piece."""
+    """Find faces to reverse by a spanning tree of each connected piece."""
     flipped = np.zeros(count, dtype=bool)
     _, pieces = connected_components(graph, directed=False)
     for piece in np.unique(pieces):
@@ -343,7 +343,7 @@ def _crowded_note(used: csr_array) -> str:
 
 
 def _tetrahedra(vertices: Array, faces: Faces) -> Array:
-    """Signed volumes (m,) of the tetrahedra between the origin and each face."""
+    """Compute signed volumes (m,) of the tetrahedra between the origin and each face."""
     a, b, c = vertices[faces].transpose(1, 0, 2)
     return np.asarray(np.einsum("ij,ij->i", a, np.cross(b, c)) / 6)
 

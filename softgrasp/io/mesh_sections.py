@@ -143,7 +143,7 @@ def _outlines(vertices: Array, faces: Faces, stations: Array) -> _Outlines:
 
 
 def _crossing(edges: Array, station: Array) -> Array:
-    """(y, z) at which edges (s, 2, 3) intersect x = station (s,)."""
+    """Compute (y, z) where edges (s, 2, 3) intersect the planes x = station (s,)."""
     begin, end = edges[:, 0], edges[:, 1]
     fraction = (station - begin[:, 0]) / (end[:, 0] - begin[:, 0])
     return np.asarray(begin[:, 1:] + fraction[:, None] * (end - begin)[:, 1:])
@@ -170,7 +170,7 @@ def _outer(pieces: _Outlines, vertices: int) -> _Outlines:
 
 
 def _cut(vertices: Array, faces: Faces, station: float) -> tuple[Array, Faces, Faces]:
-    """Return vertices with those in the plane appended, faces below it, and faces above it.
+    """Return vertices with those in the plane appended, and the faces below and above it.
 
     Faces that share an edge share its point in the plane, so both parts are open only at the cut.
     """
@@ -207,7 +207,7 @@ def _closed(vertices: Array, faces: Faces) -> Piece:
 
 # Faces that a plane cuts
 def lone_corner_first(faces: Faces, above: NDArray[np.bool_]) -> tuple[Faces, NDArray[np.bool_]]:
-    """Rotate the vertices of cut faces so that the one alone on its side of the plane is first.
+    """Rotate vertex order so that the vertex alone on its side of the plane is first.
 
     Args:
         faces: (k, 3).

@@ -52,7 +52,7 @@ class JointStates:
 def write_result(
     directory: Path, document: dict[str, Any], arrays: dict[str, NDArray[Any]]
 ) -> list[Path]:
-    """Write the document and arrays of a result; equal content gives equal bytes.
+    """Write ``result.json`` and ``trajectory.npz`` of a result; equal content gives equal bytes.
 
     Raises:
         ResultError: The directory cannot be written, or a number is not finite.
@@ -68,7 +68,7 @@ def write_result(
 
 
 def read_result(directory: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Read the document and arrays of a result.
+    """Read ``result.json`` and ``trajectory.npz`` of a result.
 
     Args:
         directory: Result directory, or its ``result.json``.
@@ -114,7 +114,7 @@ def _read_arrays(path: Path) -> dict[str, NDArray[Any]]:
 
 
 def _results_beside(directory: Path) -> str:
-    """List results in subdirectories of a directory that has none."""
+    """List the results in subdirectories of a directory that has none itself."""
     known = sorted(path.parent.name for path in directory.glob(f"*/{RESULT_FILE}"))
     if known:
         return f"; results inside: {', '.join(known[:MAX_NAMED])}"
@@ -123,7 +123,7 @@ def _results_beside(directory: Path) -> str:
 
 # Joint states
 def header(names: Sequence[str]) -> list[str]:
-    """Column names of a joint-state file."""
+    """Return the column names of a joint-state file."""
     return ["time", *(f"{field}.{name}" for field in FIELDS for name in names)]
 
 

@@ -147,7 +147,7 @@ def _further(entry_list: Tree, length: float, angle: float, directory: Path) -> 
 
 
 def _inner(location: FieldPath, tree: Tree, make: Any) -> Any:
-    """Make a part of a scene; its errors get the location of the part."""
+    """Make a part of a scene, and add the part's location to its errors."""
     expected, key = "a library name, a file, or a mapping with its fields", path_text(location)
     if tree is None:
         raise DescriptionError(
@@ -337,7 +337,7 @@ def save_release(release: FingerRelease, path: str | Path) -> Path:
 
 
 def is_release(name: str | Path) -> bool:
-    """Whether a file, or a shipped scene, describes a release and not a grasp.
+    """Return whether a file or shipped scene describes a finger release instead of a grasp.
 
     Raises:
         DescriptionError: It cannot be read, or does not exist.
@@ -349,7 +349,7 @@ def is_release(name: str | Path) -> bool:
 
 
 def describes_release(data: dict[str, Tree]) -> bool:
-    """Whether fields are those of a release: a finger, but neither hand nor object.
+    """Return whether fields are those of a finger release: a finger, no hand, no object.
 
     A calibration problem also has a finger, but no ``tip_mass``.
     """

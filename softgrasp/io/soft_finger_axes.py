@@ -76,7 +76,7 @@ def _principal(solid: Solid) -> Array:
 
 
 def _detected_up(solid: Solid, x: Array) -> tuple[Array, str]:
-    """Direction in which centroids of sections move as they grow; else across the thinner side."""
+    """Return the direction in which section centroids move as sections grow, or the thin axis."""
     basis = _axes(x, _square_to(x, np.eye(3)[np.argmin(np.abs(x))]))
     vertices = solid.vertices @ basis.T
     stations = _stations(vertices)
@@ -95,7 +95,7 @@ def _detected_up(solid: Solid, x: Array) -> tuple[Array, str]:
 
 
 def _lower_slope(vertices: Array, faces: Faces) -> float:
-    """Slope of the lower side along x if it is flat, else 0; x along, z up.
+    """Return the slope of the lower side along x if it is flat, else 0; x along, z up.
 
     It is the median over pairs of stations half the finger apart, which rounded ends do not affect.
     """
@@ -117,13 +117,13 @@ def _stations(vertices: Array) -> Array:
 
 
 def _from_line(stations: Array, values: Array) -> Array:
-    """Residuals of columns (n, d) after a linear fit over the stations (n,)."""
+    """Return residuals of columns (n, d) after a linear fit over positions (n,)."""
     basis = np.stack([np.ones_like(stations), stations - stations.mean()], -1)
     return np.asarray(values - basis @ np.linalg.lstsq(basis, values)[0])
 
 
 def _is_reversed(solid: Solid, x: Array, base: Base) -> tuple[bool, str]:
-    """Whether the base is at the far end along x, with a warning if that is assumed."""
+    """Return whether the base is at the far end along x, with a warning if that is assumed."""
     along = solid.vertices @ x
     begin, end = float(along.min()), float(along.max())
     if not isinstance(base, str):

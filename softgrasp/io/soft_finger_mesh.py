@@ -58,7 +58,7 @@ BOTTOM = 0.05
 
 @dataclass(frozen=True, eq=False)
 class SlicedFinger:
-    """A finger cut into pieces; base face in the plane x = 0, first joint at z = 0, bellows up."""
+    """A finger cut into pieces, with base face at x = 0, first joint at z = 0, bellows up."""
 
     transform: Array
     """(4, 4), this frame in the frame of the file [m]."""
@@ -77,7 +77,7 @@ class SlicedFinger:
 
 
 class Valleys(NamedTuple):
-    """Valleys of a profile, in order."""
+    """Valleys between the bellows of a finger's profile, in order."""
 
     positions: Array
     """Along the axis, in the middle of the bottom [m], (n,)."""
@@ -248,7 +248,7 @@ def _check_one_of(**numbers: object) -> None:
 def _stiffness_profile(
     sliced: SlicedFinger, bending_stiffness: float | Profile | None, youngs_modulus: float | None
 ) -> Array:
-    """EI at the cross-sections [N·m²], (m,)."""
+    """Compute the bending stiffness EI of the cross-sections [N·m²], (m,)."""
     if callable(bending_stiffness):
         values = np.asarray(bending_stiffness(sliced.positions), dtype=float)
         if values.shape not in ((), sliced.positions.shape):
@@ -338,7 +338,7 @@ def _sliced(
 
 
 def _filled_areas(vertices: Array, faces: Faces, stations: Array) -> Array:
-    """Areas of the cross-sections (m,), chambers counted as material; a gap is refused."""
+    """Compute cross-section areas with filled chambers (m,); refuse a gap in the finger."""
     areas = sections(vertices, faces, stations, filled=True).areas
     gaps = stations[np.flatnonzero(areas[1:-1] <= 0.0) + 1]
     if len(gaps):
@@ -350,7 +350,7 @@ def _filled_areas(vertices: Array, faces: Faces, stations: Array) -> Array:
 
 
 def _base_face(begin: float, stations: Array, areas: Array) -> float:
-    """Position at which sections first have half of the area behind it, robust against noise."""
+    """Find the base: where sections first have half of the area behind, robust against noise."""
     near = stations < stations[0] + BASE_FACE * (stations[-1] - stations[0])
     half = 0.5 * areas[near].max()
     first = int(np.argmax(areas >= half))
@@ -363,7 +363,7 @@ def _base_face(begin: float, stations: Array, areas: Array) -> float:
 def _valleys(
     stations: Array, heights: Array, length: float, positions: int | Sequence[float] | None
 ) -> Array:
-    """Positions of the valleys from the base, detected or as specified."""
+    """Return the positions of the valleys from the base, detected or as specified."""
     if positions is None or isinstance(positions, int | np.integer):
         expected = None if positions is None else int(positions)
         return find_valleys(stations, heights, expected).positions

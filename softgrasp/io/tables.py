@@ -49,7 +49,7 @@ class Column:
         return "_".join([stem, *list(self.units)[:1]])
 
     def parse(self, header: str) -> tuple[int, float] | None:
-        """Number in the group, from 1, and SI value of the unit; None for another column."""
+        """Return index in the group, from 1, and SI value of the unit; None for other columns."""
         number = r"([1-9]\d*)" if self.numbered else "()"
         unit = f"_({'|'.join(map(re.escape, self.units))})" if self.units else "()"
         match = re.fullmatch(re.escape(self.name) + number + unit, header)
@@ -178,7 +178,7 @@ def _match(headers: list[str], columns: Sequence[Column]) -> tuple[dict[str, lis
 
 
 def _spelled(columns: Sequence[Column]) -> str:
-    """Names of the columns as a file has them; a group by its first two."""
+    """Return the column names for a message as a file has them; a group by its first two."""
     names = []
     for column in columns:
         names += [column.header(1), column.header(2), "…"] if column.numbered else [column.header()]
@@ -211,7 +211,7 @@ def _finite(cell: str) -> float | None:
 
 
 def _check_rising(path: Path, values: Array, lines: Sequence[int], header: str) -> None:
-    """Refuse values that do not increase; they are in the unit of the file."""
+    """Refuse values that do not increase, in the unit of the file."""
     wrong = np.flatnonzero(np.diff(values) <= 0.0)
     if wrong.size:
         row = int(wrong[0])

@@ -15,7 +15,7 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
 def element_path(element: Element, attribute: str = "") -> str:
-    """Path of an element or attribute, such as ``bendable 'arm': backbone.length``.
+    """Return the path of an element or attribute, such as ``bendable 'arm': backbone.length``.
 
     Args:
         element: The element.
@@ -29,7 +29,7 @@ def element_path(element: Element, attribute: str = "") -> str:
 
 
 def line_of(element: Element) -> int | None:
-    """Line of an element, from 1, or None if unknown."""
+    """Return the line of an element, from 1, or None if unknown."""
     return cast("int | None", element.sourceline)
 
 

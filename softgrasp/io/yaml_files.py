@@ -85,7 +85,7 @@ class YamlFile:
         return plain
 
     def read(self, make: Callable[[dict[str, Tree]], T]) -> T:
-        """Make a value from the content; its errors get this file and their line.
+        """Convert the content by a function whose errors get this file and their line.
 
         Raises:
             DescriptionError: As raised by ``make``, with file and line.

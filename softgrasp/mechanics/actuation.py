@@ -66,7 +66,7 @@ def actuation_forces(
 
 
 def _rows(field: str, values: ArrayLike, joints: int | None, steps: int | None) -> Array:
-    """Broadcast finite numbers to (T,) or (T, n)."""
+    """Broadcast finite numbers over time, to (T,) or (T, n)."""
     numbers, each = np.asarray(values, dtype=float), () if joints is None else (joints,)
     known: dict[tuple[int, ...], str] = {(): "a finite number"}
     if joints is not None:
@@ -105,7 +105,7 @@ class Allocation:
         self._idle = np.linalg.svd(self.matrix)[2][self.rank :].T
 
     def _scaled(self) -> Array:
-        """Scale rows to a maximum of 1, as moments and forces have different units."""
+        """Scale matrix rows to a maximum of 1, as moments and forces have different units."""
         sizes = np.abs(self.matrix).max(axis=1, keepdims=True)
         return np.asarray(self.matrix / np.where(sizes > 0.0, sizes, 1.0))
 
@@ -148,7 +148,7 @@ class Allocation:
         return np.asarray(np.clip(fit.x * unit, self.low, self.high))
 
     def makes(self, controls: Array, target: ArrayLike) -> bool:
-        """Return whether controls have an effect."""
+        """Return whether controls produce a given effect."""
         missing = self._in_rows(self.matrix @ controls - np.asarray(target, dtype=float))
         return float(np.abs(missing).max()) <= TOLERANCE * (1e-3 + float(np.abs(controls).max()))
 
@@ -158,7 +158,7 @@ class Allocation:
 
 
 def _min_distance(rows: Array, bounds: Array) -> Array | None:
-    """Compute the shortest x with rows · x ≥ bounds; None where there is none."""
+    """Compute the shortest x with matrix · x ≥ bounds; None where there is none."""
     matrix = np.vstack([rows.T, bounds])
     target = np.append(np.zeros(rows.shape[1]), 1.0)
     weights, distance = scipy.optimize.nnls(matrix, target)

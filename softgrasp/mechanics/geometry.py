@@ -57,7 +57,7 @@ def plane_normal(points: ArrayLike) -> Array:
 
 
 def _normal_to(direction: Array) -> Array:
-    """Return the unit vector perpendicular to ``direction`` that is nearest to z."""
+    """Return the unit vector perpendicular to ``direction`` that is closest to z."""
     z = np.array([0.0, 0.0, 1.0])
     square = z - (z @ direction) * direction
     norm = np.linalg.norm(square)

@@ -31,7 +31,7 @@ from softgrasp.mechanics.transforms import (
 
 
 def row_transform(a: float, alpha: float, d: float, theta: float, convention: Convention) -> Array:
-    """Return the transform of one Denavit–Hartenberg row, (4, 4).
+    """Return the transform of one row of Denavit–Hartenberg parameters, (4, 4).
 
     ``standard``: Rz(theta)·Tz(d)·Tx(a)·Rx(alpha) (Siciliano et al. 2009, eq 2.52); ``modified``:
     Rx(alpha)·Tx(a)·Rz(theta)·Tz(d) (Craig 2005, eq 3.6). Lengths [m], angles [rad].
@@ -53,7 +53,7 @@ class Link(NamedTuple):
 
 
 def chain_links(finger: Finger) -> tuple[Link, ...]:
-    """Return the links of a finger at joint variables zero, one per row."""
+    """Return the links of a finger at joint variables zero, one per phalanx."""
     links = []
     carry = transform(finger.base.position, finger.base.quaternion)
     for row, end in zip(finger.phalanges, finger.link_ends, strict=True):
@@ -132,7 +132,7 @@ def link_frames(hand: Hand, joints: Mapping[str, ArrayLike]) -> dict[str, Array]
 
 
 def _slid(value: ArrayLike) -> Array:
-    """Return translations along z [m], (..., 4, 4)."""
+    """Return transforms that translate along z [m], (..., 4, 4)."""
     value = np.asarray(value, dtype=float)
     frame = np.zeros((*value.shape, 4, 4))
     frame[..., range(4), range(4)] = 1.0
@@ -231,7 +231,7 @@ def _checked_count(synergies: Synergies, count: int | None) -> int:
 
 
 class PlacedHand(NamedTuple):
-    """One of the hands to be joined."""
+    """A hand to be joined to others, with its pose."""
 
     name: str
     """Prefix of the names of its fingers, such as ``left``."""
@@ -278,7 +278,7 @@ def joined_hands(name: str, parts: Sequence[PlacedHand], grasps: Grasps | None =
 
 
 def _notes(hand: Hand) -> list[str]:
-    """Return the hand's notes, and what is not joined."""
+    """Return the hand's notes, and messages about what is not joined."""
     unused = {"tendons": hand.tendons, "synergies": hand.synergies, "preshapes": hand.preshapes}
     dropped = [name for name, value in unused.items() if value]
     return [*hand.notes, *(f"its {name} are not part of the joined hand" for name in dropped)]
@@ -327,7 +327,7 @@ def _palms(part: PlacedHand) -> list[FurtherPalm]:
 
 
 def _preset(kind: str, parts: Sequence[PlacedHand]) -> GraspPreset:
-    """Combine one grasp: rates and starts of the parts, and the mean of their centres."""
+    """Combine the presets of one grasp: rates and starts of all hands, mean of the centres."""
     presets = [getattr(part.hand.grasps, kind) for part in parts]
     frames = [transform(part.pose.position, part.pose.quaternion) for part in parts]
     centres = [f @ [*preset.center, 1.0] for f, preset in zip(frames, presets, strict=True)]

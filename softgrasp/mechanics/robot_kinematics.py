@@ -124,7 +124,7 @@ def joined_inertials(parts: list[tuple[Array, Inertial]]) -> Inertial | None:
 
 
 class LinkPose(NamedTuple):
-    """Pose of a link of a robot in the link that contains it after merging."""
+    """Pose of an original link in the link that it was merged into."""
 
     link: str
     """The link that contains it."""
@@ -133,7 +133,7 @@ class LinkPose(NamedTuple):
 
 
 class Fused(NamedTuple):
-    """A robot without fixed joints."""
+    """A robot whose links on fixed joints are merged into their parents."""
 
     robot: Robot
     link_poses: dict[str, LinkPose]
@@ -175,7 +175,7 @@ def fused(robot: Robot) -> Fused:
 
 
 def _joined(robot: Robot, link: Link, link_poses: dict[str, LinkPose]) -> Link:
-    """Return a link merged with all links that are fixed to it."""
+    """Return a link merged with all links on fixed joints below it."""
     parts = [
         (link_poses[one.name].frame, one)
         for one in robot.links

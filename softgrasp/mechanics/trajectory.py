@@ -1,4 +1,4 @@
-"""Trajectories: quintic polynomials, motions of the hand between rests, and joint paths of arms.
+"""Trajectories: quintic polynomials, rest-to-rest motions of the hand, joint paths of arms.
 
 ``Quintic`` is scipy's ``BPoly`` with a rest at its end. The displacements of lifts, moves and
 shakes follow minimum-jerk profiles (``eased``, ``shaken``); ``wrist_values`` converts poses of the
@@ -116,7 +116,7 @@ def moved(pose: Array, displacement: ArrayLike, rotation: ArrayLike, about: Arra
 
 
 def unit(direction: ArrayLike) -> Array:
-    """Return a direction with length one, (3,)."""
+    """Normalise a direction, (3,)."""
     vector = np.asarray(direction, dtype=float)
     return np.asarray(vector / np.linalg.norm(vector))
 
@@ -219,7 +219,7 @@ def flange_jacobian(chain: Finger, frames: Array) -> Array:
 
 
 def _reached(chain: Finger, joints: Array, goal: Array, what: str) -> Array:
-    """Solve for one pose by Newton's method."""
+    """Solve the inverse kinematics of one pose by Newton's method."""
     for _ in range(NEWTON_STEPS):
         frames = forward_kinematics(chain, joints.tolist())
         rotation_vector = Rotation.from_matrix(goal[:3, :3] @ frames[-1, :3, :3].T).as_rotvec()

@@ -76,7 +76,7 @@ def carried_hand(
     on_wrist: bool,
     base: Pose | None = None,
 ) -> tuple[mujoco.MjSpec, tuple[str, ...]]:
-    """Build the hand with its carrier, to be copied, and return its bodies that can touch.
+    """Build the hand on its carrier as a spec to be copied; return its bodies that can touch.
 
     Cached, as the grasps of a sweep have the same hand. ``base`` is the pose of a compliant carrier
     at rest.
@@ -102,7 +102,7 @@ def carried_hand(
 
 
 def hand_posture(scene: GraspScene, targets: tuple[float, ...] | list[float]) -> dict[str, float]:
-    """Return the joints of the hand, and sliders, for actuator targets (nd,)."""
+    """Return joint variables of the hand, and sliders, at actuator targets (nd,)."""
     sliders = {slider.name for slider in scene.mechanism.sliders}
     slid = {
         actuator.name: actuator.start for actuator in scene.actuators if actuator.name in sliders
@@ -328,7 +328,7 @@ def add_free_wrist(spec: mujoco.MjSpec, palm_name: str, pose: Pose, *, prescribe
 
 
 def _set_palm_inertia(palm: mujoco.MjsBody) -> None:
-    """Set mass and inertia of the palm, without effect of gravity."""
+    """Set mass and inertia of the palm, with gravity compensation."""
     palm.gravcomp = 1.0
     set_inertia(palm, CARRIED_MASS, np.eye(3) * CARRIED_MASS * 0.02**2, (0.0, 0.0, 0.0))
 

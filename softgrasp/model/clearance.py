@@ -170,7 +170,7 @@ def _both_fixed(model: mujoco.MjModel, pair: Pair) -> bool:
 
 
 def _geom_label(model: mujoco.MjModel, geom: str, scene: GraspScene) -> str:
-    """Return the name of the owner of a geom for messages."""
+    """Describe the owner of a geom for messages."""
     body = str(model.body(int(model.geom(geom).bodyid[0])).name)
     name = names.display_names(scene).get(body)
     if name is None:

@@ -1,4 +1,4 @@
-"""Compilation of specs, with MuJoCo errors as messages about the described item."""
+"""Compilation of specs, with MuJoCo errors rewritten to name the described item."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def compiled(spec: mujoco.MjSpec, what: str) -> mujoco.MjModel:
 
 
 def _explained(message: str) -> str:
-    """Explain a message of MuJoCo."""
+    """Rewrite an error message of MuJoCo in terms of the description."""
     element = re.search(r"Element name '([^']*)'", message)
     where = f"'{element[1]}': " if element else ""
     if any(mark in message for mark in _TOO_LIGHT):

@@ -158,7 +158,7 @@ def friction_vector(contact: Contact) -> list[float]:
 
 
 def torsion_of(contact: Contact) -> float:
-    """Return the maximum spin moment per normal force [m], described or of the soft patch."""
+    """Return the maximum spin moment per normal force [m], described or of the contact patch."""
     if contact.model != "soft-finger":
         return contact.torsional_friction
     patch = contact.patch
@@ -248,7 +248,7 @@ def _can_collide(model: mujoco.MjModel, one: int, other: int, excluded: set[int]
 
 
 def _hand_geoms(model: mujoco.MjModel) -> list[tuple[str, str]]:
-    """Return (body, geom) of everything of the hand that can touch."""
+    """Return (body, geom) of all geoms of the hand that can touch."""
     touchable = _touchable(model)
     return [pair for pair in touchable if not is_object(pair[0]) and not is_around(pair[0])]
 
@@ -259,7 +259,7 @@ def _geoms_of(model: mujoco.MjModel, body: str) -> list[str]:
 
 
 def _touchable(model: mujoco.MjModel) -> Iterator[tuple[str, str]]:
-    """Yield (body, geom) of everything that can touch, without visual geoms."""
+    """Yield (body, geom) of all geoms that can touch, without visual geoms."""
     for index in range(model.ngeom):
         geom = model.geom(index)
         body = model.body(int(geom.bodyid[0])).name

@@ -36,7 +36,7 @@ PARTS = (
 
 
 def contact_slots(spec: mujoco.MjSpec, bodies: list[str], geoms: list[str]) -> int:
-    """Compute the number of slots for one object; a run warns where all of them were used.
+    """Compute the number of contact slots of a sensor for one object.
 
     Args:
         spec: The scene.
@@ -78,7 +78,7 @@ def add_contact_sensors(spec: mujoco.MjSpec, bodies: list[str], slots: Sequence[
 def contact_layout(
     model: mujoco.MjModel, bodies: list[str], objects: int
 ) -> tuple[int, tuple[int, ...], Array]:
-    """Return the layout of the contact forces in ``sensordata``.
+    """Return the indices of the contact forces in ``sensordata``.
 
     Args:
         model: The compiled scene.

@@ -103,7 +103,7 @@ def _grid(described: GraspObject, elastic: Elasticity, size: Array) -> dict[str,
 
 
 def _add_shade(nodes: list[Any], shape: Shape, size: Array) -> None:
-    """Add geoms under the skin at outer corners, for shadows and for the framing of images."""
+    """Add invisible geoms at outer corners, for shadows and for the framing of images."""
     box = isinstance(shape, Cuboid)
     corners = [node for node in nodes if (np.abs(node.pos) > 0.8 * 0.5 * size).all()]
     for node in corners:
@@ -120,7 +120,7 @@ def _add_shade(nodes: list[Any], shape: Shape, size: Array) -> None:
 
 
 def _add_skin(spec: mujoco.MjSpec, described: GraspObject, nodes: list[Any]) -> None:
-    """Add the skin that the nodes carry."""
+    """Add the skin that the nodes deform."""
     vertices, faces = surface_of(described.shape)
     positions = np.array([node.pos for node in nodes])
     weights = _shape_functions(vertices, positions)

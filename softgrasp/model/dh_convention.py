@@ -42,7 +42,7 @@ SAME = 1e-12
 
 
 def with_convention(hand: Hand, convention: Convention) -> Hand:
-    """Convert the rows of all rigid fingers of a hand to one convention.
+    """Convert the phalanges of all rigid fingers of a hand to one convention.
 
     Bodies, joint axes and fingertips are the same for all joint variables. The frame of a link with
     an offset d along its joint axis moves by d along that axis, and its body becomes a capsule with
@@ -128,13 +128,13 @@ def _standard(finger: Finger) -> Finger:
 
 
 def _bare(row: Phalanx) -> Phalanx:
-    """Return a row with its new lengths and a placeholder body, which makes it valid."""
+    """Return a phalanx with its new lengths and a valid placeholder body."""
     ball = Sphere(radius=row.radius)
     return row.replace(shape=ball, mass=1.0, density=None, inertial=None, parts=())
 
 
 def _with_bodies(skeleton: Finger, before: Finger, old_in_new: list[Array]) -> Finger:
-    """Transfer the bodies of the old rows to the new ones.
+    """Transfer the bodies of the old phalanges to the new ones.
 
     Args:
         skeleton: Finger with the new rows and placeholder bodies.
@@ -148,7 +148,7 @@ def _with_bodies(skeleton: Finger, before: Finger, old_in_new: list[Array]) -> F
 
 
 def _with_body(row: Phalanx, end: Vec3, before: Finger, index: int, frame: Array) -> Phalanx:
-    """Transfer the body of one row."""
+    """Transfer the body of one phalanx."""
     old, old_end = before.phalanges[index], before.link_ends[index]
     row = row.replace(
         shape=None,
@@ -181,7 +181,7 @@ def _with_body(row: Phalanx, end: Vec3, before: Finger, index: int, frame: Array
 
 
 def _with_parts(row: Phalanx, old: Phalanx, frame: Array) -> Phalanx:
-    """Transfer further shapes and a described inertia of one row."""
+    """Transfer further shapes and a described inertia of one phalanx."""
     if np.array_equal(frame, np.eye(4)):
         return row
     if old.parts:

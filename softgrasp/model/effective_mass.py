@@ -31,7 +31,7 @@ _CACHE: dict[Hashable, Array] = {}
 
 
 class Touch(NamedTuple):
-    """Nearest points of two geoms in one posture."""
+    """Closest points of two geoms in one posture."""
 
     distance: float
     """Distance [m]; negative where they overlap."""
@@ -138,7 +138,7 @@ def _touch(
 
 
 def _nearer(best: Touch | None, candidate: Touch) -> Touch:
-    """Return the nearer one, with the last points before an overlap, where points may coincide."""
+    """Return the closer pair of points, from before an overlap where points coincide."""
     if best is None or candidate.distance >= best.distance:
         return candidate if best is None else best
     if candidate.distance <= 0.0 < best.distance:

@@ -216,7 +216,7 @@ def _body(
 
 
 def _bodyless(name: str, row: Phalanx) -> Link:
-    """Convert a phalanx without a shape, with its described or a negligible inertia."""
+    """Convert a phalanx without a shape, with described or negligible inertia."""
     if row.inertial is not None:
         return Link(name=name, inertial=row.inertial)
     moment = MASSLESS * row.radius**2

@@ -183,7 +183,7 @@ def add_link_body(
 
 
 def add_bodyless(body: mujoco.MjsBody, row: Phalanx) -> None:
-    """Set the inertia of a link without shapes: described, or a negligible one."""
+    """Set the inertia of a link without shapes: as described, or a negligible one."""
     if row.inertial is not None:
         _set_inertial(body, row.inertial)
         return
@@ -380,7 +380,7 @@ def add_model(
 
 
 def silence(spec: mujoco.MjSpec, bodies: Iterable[str]) -> None:
-    """Disable the contacts of an attached hand model, as the scene has explicit pairs.
+    """Disable the built-in contacts of an attached hand model, as scenes add explicit pairs.
 
     Args:
         spec: A scene with an attached hand model; changed.

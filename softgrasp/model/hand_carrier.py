@@ -18,7 +18,7 @@ Posture = tuple[tuple[str, float], ...]
 
 
 class CarrierRest(NamedTuple):
-    """A carrier at rest with its hand."""
+    """Equilibrium of a compliant carrier with its hand."""
 
     base: Pose
     """Pose of the carrier's base in the world."""
@@ -29,7 +29,7 @@ class CarrierRest(NamedTuple):
 
 
 class CarrierModel(ABC):
-    """Model of a hand carrier in MuJoCo: its elements, its rest and its limits.
+    """Model of a hand carrier in MuJoCo: its elements, its equilibrium and its limits.
 
     Args:
         carrier: Description of the carrier.
@@ -62,7 +62,7 @@ class CarrierModel(ABC):
 
     @abstractmethod
     def rest(self, scene: GraspScene) -> CarrierRest:
-        """Compute the rest of the carrier, its hand in the posture of the start.
+        """Compute the equilibrium of the carrier with its hand in the start posture.
 
         Raises:
             BuildError: It has no stable rest.
@@ -74,7 +74,7 @@ class CarrierModel(ABC):
 
     @abstractmethod
     def timestep_reason(self) -> str:
-        """Return a clause for messages: for which carrier that is the longest time step."""
+        """Return a clause for messages that explains ``max_timestep``."""
 
 
 def carrier_model(carrier: HandCarrier) -> CarrierModel:

@@ -57,7 +57,7 @@ def is_object(body: str) -> bool:
 
 
 def is_around(body: str) -> bool:
-    """Whether a body is one of the surroundings."""
+    """Return whether a body is one of the surroundings."""
     return _SURROUNDING.fullmatch(body) is not None
 
 
@@ -67,7 +67,7 @@ def object_joints(body: str) -> tuple[str, str, str]:
 
 
 def _counted(word: str, index: int) -> str:
-    """Append a number to a name, from the second one on."""
+    """Append a number to a name from the second occurrence on."""
     return word if index == 0 else f"{word}{index + 1}"
 
 

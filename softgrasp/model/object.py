@@ -60,7 +60,7 @@ def _planar_carriage(spec: mujoco.MjSpec, pose: Pose, body_name: str) -> mujoco.
 
 
 def object_mass(described: GraspObject) -> float:
-    """Return the mass of an object, described or from its density [kg]."""
+    """Return the mass of an object, as described or from its density [kg]."""
     if described.mass is not None:
         return described.mass
     return mass_properties(described.shape).volume * (described.density or 0.0)
@@ -72,13 +72,13 @@ def mean_density(described: GraspObject) -> float:
 
 
 def is_usual(density: float) -> bool:
-    """Whether a density is that of some material [kg/m³]."""
+    """Return whether a density is plausible for some material [kg/m³]."""
     low, high = USUAL_DENSITY
     return low <= density <= high
 
 
 def density_guess(described: GraspObject) -> str:
-    """Return a hint at the unit that would make the density of an object usual."""
+    """Suggest the unit error that would make the density of an object plausible."""
     density = mean_density(described)
     for factor, hint in (MASS_HINTS if described.mass is not None else DENSITY_HINTS).items():
         if is_usual(density * factor):

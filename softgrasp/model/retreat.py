@@ -1,4 +1,4 @@
-"""Retreat distance of a hand that would penetrate an object at the start."""
+"""Retreat distance of a hand that would otherwise penetrate an object at the start."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def _ids(model: mujoco.MjModel, pair: Pair) -> tuple[int, int]:
 
 
 def _bare(scene: GraspScene) -> GraspScene:
-    """Return the scene with hand and object only, far from each other, the hand open."""
+    """Return the scene reduced to open hand and object, far from each other."""
     shaped = [phase.preshape for phase in scene.sequence if isinstance(phase, PreshapePhase)]
     return scene.replace(
         object=scene.object.replace(elasticity=None),

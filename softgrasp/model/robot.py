@@ -119,7 +119,7 @@ def robot_model(robot: Robot) -> mujoco.MjModel:
 def _children(
     spec: mujoco.MjSpec, robot: Robot, link: str, body: mujoco.MjsBody
 ) -> list[tuple[str, mujoco.MjsBody]]:
-    """Add the joints and bendables of a link; return the child links and their bodies."""
+    """Add the joints and bendables that a link carries; return child links and bodies."""
     children = []
     for joint in robot.joints:
         if joint.parent == link:
@@ -531,7 +531,7 @@ def _set_limits(actuator: mujoco.MjsActuator, actuator_part: object) -> None:
 
 
 def bend_joints(part: Bendable) -> list[tuple[str, tuple[float, float]]]:
-    """Return the bending joints, each with the components of its angle towards x and y."""
+    """Return the bending joints with the components of their angles towards x and y."""
     if part.planar:
         phi = part.limits.phi_min or 0.0
         return [(f"{part.name}_J{k}", (math.cos(phi), math.sin(phi))) for k in cell_numbers(part)]
@@ -558,7 +558,7 @@ def twist_joints(part: Bendable) -> list[str]:
 
 
 def segment_actuator_names(part: Bendable) -> list[str]:
-    """Return the tendons and actuators: actuation elements, else bending moments."""
+    """Return the names of tendons and actuators: actuation elements, else bending moments."""
     if part.actuation:
         return [
             f"{part.name}_{actuator.type}{k}" for k, actuator in enumerate(part.actuation, start=1)

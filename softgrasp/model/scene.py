@@ -61,7 +61,7 @@ INTEGRATORS = {
 
 
 class BuiltScene(NamedTuple):
-    """Spec and compiled model of a scene, with the data that a run needs."""
+    """Spec and compiled model of a scene, with further data for its simulation."""
 
     scene: GraspScene
     """The scene with the object clear of the hand."""
@@ -155,7 +155,7 @@ def _without_contacts(scene: GraspScene, timestep: float) -> tuple[mujoco.MjSpec
 
 
 def _label(scene: GraspScene) -> str:
-    """Name hand and objects for messages of the compiler."""
+    """Return hand and object names for messages of the compiler."""
     objects = " and ".join(placed.object.name for placed in placed_items(scene))
     return f"{scene.hand.name} with {objects}"
 

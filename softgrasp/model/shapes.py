@@ -142,7 +142,7 @@ def part_pose(shape: Shape, pose: Pose) -> Pose:
 
 
 def part_name(body: str, index: int) -> str:
-    """Return the name of one of several shapes of a body; the first one is named as the body."""
+    """Return the name of one of several shapes of a body; the first has the body's name."""
     return body if index == 0 else f"{body}_part{index + 1}"
 
 
@@ -304,7 +304,7 @@ def _cube() -> tuple[Array, Faces]:
 
 
 def _welded(points: Array, faces: Faces, *, caps: bool = False) -> tuple[Array, Faces]:
-    """Merge coincident points, so that shading has no seams; caps keep their edges."""
+    """Merge coincident points, so that shading has no seams; caps keep sharp edges."""
     sheet = np.arange(len(points)) // (EDGE * EDGE)
     apart = np.where(caps & (sheet >= 4), 1.0, 0.0)
     keys = np.column_stack([points.round(9), apart])
@@ -315,7 +315,7 @@ def _welded(points: Array, faces: Faces, *, caps: bool = False) -> tuple[Array, 
 
 
 def _ball(cube: Array) -> Array:
-    """Map the points of the cube to the unit ball, evenly by angle."""
+    """Map the points of the cube to the unit sphere, evenly by angle."""
     bent = np.tan(0.25 * np.pi * cube)
     return np.asarray(bent / np.linalg.norm(bent, axis=1, keepdims=True))
 

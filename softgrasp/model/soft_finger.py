@@ -174,7 +174,7 @@ def _add_joint(body: mujoco.MjsBody, joint: SoftJoint, freedom: Freedom, name: s
 
 
 def _fill(body: mujoco.MjsBody, link: SoftLink, origin: Array, rgba: Rgba) -> None:
-    """Add inertia and box of a link."""
+    """Add inertia and box geom of a link."""
     center = np.array(link.center) - origin
     squares = np.array(link.size) ** 2
     body.explicitinertial = True
@@ -283,7 +283,7 @@ def link_weights(positions: Array, ends: Array) -> Array:
 
 
 def _cell_ends(finger: SoftFinger) -> Array:
-    """Return start of the finger, joints and end along x, (links + 1,) [m]."""
+    """Return start of the finger, its joints and its end along x, (links + 1,) [m]."""
     first, last = finger.links[0], finger.links[-1]
     joints = np.array([joint.position[0] for joint in finger.joints])
     start, end = first.center[0] - 0.5 * first.size[0], last.center[0] + 0.5 * last.size[0]
@@ -292,7 +292,7 @@ def _cell_ends(finger: SoftFinger) -> Array:
 
 
 class _Section:
-    """Section along a straight finger, interpolated between the boxes of its links."""
+    """Cross-section along a straight finger, interpolated between the boxes of its links."""
 
     def __init__(self, finger: SoftFinger, ends: Array) -> None:
         centers = np.array([link.center[1:] for link in finger.links])
@@ -321,7 +321,7 @@ class _Section:
 
 
 def _stations(ends: Array, section: _Section) -> tuple[Array, Array]:
-    """Compute the positions of rings [m] and their sizes over that of the section, (n,) each."""
+    """Compute positions of skin rings [m] and their relative sizes, (n,) each."""
     start, end = ends[0], ends[-1]
     low, high = section.at(ends[[0, -1]])
     base, tip = np.minimum(0.5 * (high - low).min(axis=1), MAX_CAP_FRACTION * (end - start))

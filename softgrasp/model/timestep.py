@@ -35,7 +35,7 @@ LONGEST, PRECISE = 1.0, 1e-3
 
 
 def resolved_timestep(scene: GraspScene) -> float:
-    """Return the time step of a scene [s]: specified, or the largest one that is possible.
+    """Return the time step of a scene [s]: specified, or the largest admissible one.
 
     Raises:
         BuildError: It is too large for the contact, or the control period is not a multiple of it.
@@ -131,7 +131,7 @@ def resolved_contact(contact: Contact, timestep: float) -> Contact:
 
 
 def _strictest(contacts: Sequence[Contact]) -> Contact:
-    """Return the contact that needs the smallest time step."""
+    """Return the contact that requires the smallest time step."""
     return min(contacts, key=lambda contact: contact.largest_timestep)
 
 
@@ -141,7 +141,7 @@ def _limit(contact: Contact) -> float:
 
 
 def _divides(step: float, period: float) -> bool:
-    """Whether a period is a whole number of steps."""
+    """Return whether a period is a whole number of steps."""
     ratio = period / step
     return ratio > 1 - ROUNDING and abs(ratio - round(ratio)) < 1e-6
 
@@ -188,7 +188,7 @@ def damped_spring_limit(model: mujoco.MjModel, explicit: Array | None = None) ->
 
 
 def _surely_stable(inertia: Array, stiffness: Array, explicit: Array | None) -> float:
-    """Compute a step at which all modes are stable for any implicit damping [s].
+    """Compute a step at which all modes are stable, whatever damping is implicit [s].
 
     A mode ω with the rate λ of explicit damping is stable where ω² h² + 2 λ h < 4, which is solved
     for the largest ω and λ.

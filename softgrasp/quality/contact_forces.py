@@ -368,7 +368,7 @@ class _Grasp:
     limits: Limits
 
     def robustness(self, states: tuple[int, ...], *, held: bool) -> Robustness:
-        """Compute the robustness with contacts in these states; ``held``: G must keep full rank."""
+        """Compute the robustness for given contact states; if ``held``, G must keep full rank."""
         return self.evaluated(states, held=held)[0]
 
     def evaluated(self, states: tuple[int, ...], *, held: bool) -> tuple[Robustness, float]:
@@ -489,7 +489,7 @@ def _sigmas(forces: Array, limits: Limits) -> tuple[Array, Array, Array]:
 
 
 def _barrier(sigma: Array, k: float) -> tuple[Array, Array, Array]:
-    """Compute the cost of a limit, and its first and second derivatives."""
+    """Compute the barrier cost of a limit, and its first and second derivatives."""
     inside = sigma < -k
     safe = np.where(inside, sigma, -k)
     # parabola with the value, slope and curvature of 1/(2σ²) at −k

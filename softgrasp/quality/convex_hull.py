@@ -107,7 +107,7 @@ def of_cones(cones: Cones, norm: str) -> Support:
 
 
 def _joined(best_of_each: Support, norm: str) -> Support:
-    """Combine contacts: the union of their wrenches (L1), or the Minkowski sum (L∞)."""
+    """Combine contacts by the union of their wrenches (L1), or the Minkowski sum (L∞)."""
 
     def union(directions: Array) -> tuple[Array, Array]:
         reach, wrenches = best_of_each(directions)
@@ -264,7 +264,7 @@ class _Goal:
     max_facets: int
 
     def met(self, lower: float, upper: float, slack: float = 0.0) -> bool:
-        """Whether bounds are near enough to end the search."""
+        """Return whether bounds are close enough to end the search."""
         near = (
             max(self.relative_tolerance * upper, 1e-3 * self.relative_tolerance * self.size) + slack
         )
@@ -272,7 +272,7 @@ class _Goal:
 
 
 def _around_zero(support: Support, points: Array, goal: _Goal) -> tuple[Nearest, Array]:
-    """Refine whole hulls until one has the origin inside, or the body is found not to have it."""
+    """Refine whole hulls until one contains the origin, or the body is found not to."""
     upper, direction = np.inf, np.zeros(points.shape[1])
     while True:
         facets = facets_of(points)
@@ -290,7 +290,7 @@ def _around_zero(support: Support, points: Array, goal: _Goal) -> tuple[Nearest,
 
 
 def _refined(support: Support, points: Array, near: Nearest, goal: _Goal) -> Nearest:
-    """Refine the bounds by a hull that grows from a cross-polytope inside a ball that fits."""
+    """Refine the bounds by a hull that grows from a cross-polytope inside an inscribed sphere."""
     hull = GrowingHull(*_cross_polytope(points.shape[1], 0.99 * near.lower))
     for point in points:
         hull.add(point)
@@ -315,7 +315,7 @@ def _refined(support: Support, points: Array, near: Nearest, goal: _Goal) -> Nea
 
 
 def _added(hull: GrowingHull, point: Array, radius: float, random: np.random.Generator) -> bool:
-    """Add a point to a hull or, where that makes flat simplices, one slightly inside of it."""
+    """Add a point to a hull or, where simplices would be flat, one slightly inside of it."""
     if hull.add(point):
         return True
     for fraction in NUDGES:
@@ -409,7 +409,7 @@ class GrowingHull:
         inverses: Array,
         keys: NDArray[np.int64],
     ) -> None:
-        """Replace the facets that are seen by new ones."""
+        """Replace the facets visible from a new point."""
         planes, offsets = _planes_of(inverses)
         self.vertices = np.concatenate([self.vertices[kept], vertices])
         self.inverses = np.concatenate([self.inverses[kept], inverses])
@@ -424,6 +424,6 @@ class GrowingHull:
 
 
 def _planes_of(inverses: Array) -> tuple[Array, Array]:
-    """Compute n and distance of facets from the inverses of their vertices."""
+    """Compute normals and distances of facets from the inverses of their vertices."""
     planes = inverses.sum(axis=2)
     return planes, 1.0 / np.sqrt((planes**2).sum(axis=1))

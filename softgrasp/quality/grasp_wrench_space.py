@@ -448,7 +448,7 @@ def is_force_closure(
 
 
 def shortcoming(cones: Cones, near: Nearest) -> str:
-    """Explain why the origin is not inside the wrench space of friction cones.
+    """Explain why friction-cone wrenches do not have the origin inside their hull.
 
     Args:
         cones: Friction cones of the grasp.
@@ -475,12 +475,12 @@ def shortcoming(cones: Cones, near: Nearest) -> str:
 
 
 def _contacts(count: int) -> str:
-    """Format a number of contacts."""
+    """Format a number of contacts with its noun."""
     return f"{count} contact" if count == 1 else f"{count} contacts"
 
 
 def _positive(line: Array) -> Array:
-    """Return ±the direction, with its first large component positive."""
+    """Return the direction or its opposite, with a positive first large component."""
     first = int(np.argmax(np.abs(line) > 0.1 * np.abs(line).max()))
     return line if line[first] > 0.0 else -line
 

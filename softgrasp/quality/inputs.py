@@ -143,7 +143,7 @@ def whole_number(value: object, field: str, minimum: int) -> int:
 
 
 def known(word: str, words: Iterable[str], field: str) -> str:
-    """Check a name against the known ones.
+    """Check that a name is one of the known ones.
 
     Raises:
         DescriptionError: Unknown; lists the known names and the nearest one.

@@ -207,5 +207,5 @@ def _jacobian_values(G: ArrayLike, J: ArrayLike) -> Array:
 
 
 def _without_rounding(values: Array) -> Array:
-    """Replace singular values that are rounding errors by zero."""
+    """Replace singular values at rounding level by zero."""
     return np.where(values > RANK_TOLERANCE * values.max(initial=0.0), values, 0.0)

@@ -42,7 +42,7 @@ class QuasistaticMaps:
 
 @dataclass(frozen=True)
 class Response:
-    """Change of a grasp; units as in ``QuasistaticMaps``, one vector each."""
+    """Change of a grasp under a load or motion; units as in ``QuasistaticMaps``."""
 
     motion: Array
     forces: Array
@@ -234,7 +234,7 @@ def stiffness_matrix(values: ArrayLike, size: int, field: str) -> Array:
 
 
 def _inverse(values: ArrayLike, size: int, field: str) -> Array:
-    """Compute the compliance of a stiffness."""
+    """Compute the compliance, the inverse of a stiffness."""
     return np.asarray(np.linalg.inv(stiffness_matrix(values, size, field)))
 
 

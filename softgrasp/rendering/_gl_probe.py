@@ -20,7 +20,7 @@ _MODEL = """
 
 
 def draws(kind: str) -> bool:
-    """Whether the centre pixel of a rendered white ball is not black."""
+    """Return whether the centre pixel of a rendered white sphere is not black."""
     model = mujoco.MjModel.from_xml_string(_MODEL)
     data = mujoco.MjData(model)
     mujoco.mj_forward(model, data)

@@ -248,7 +248,7 @@ def _add_key(scene: mujoco.MjvScene) -> None:
 
 
 def drawing_copy(model: mujoco.MjModel) -> mujoco.MjModel:
-    """Copy a model for drawing, with slightly thinner round geoms at every second body level.
+    """Copy a model for drawing, with every second body level slightly thinner.
 
     Adjacent phalanges end in concentric spheres of equal radius; rounding would decide which one is
     visible, and the image would be speckled.
@@ -371,7 +371,7 @@ def box_corners(model: mujoco.MjModel, data: mujoco.MjData, geoms: npt.NDArray[n
 
 
 def bounding_ball(model: mujoco.MjModel, data: mujoco.MjData) -> tuple[Array, float]:
-    """Centre (3,) and radius [m] of a bounding sphere of all visible geoms; unit sphere if none."""
+    """Compute centre (3,) and radius [m] of a sphere around all visible geoms."""
     geoms = covered_geoms(model)
     if not len(geoms):
         return np.zeros(3), 1.0
@@ -383,7 +383,7 @@ def bounding_ball(model: mujoco.MjModel, data: mujoco.MjData) -> tuple[Array, fl
 
 @cache
 def ball_hull() -> Array:
-    """32 points whose hull contains the unit ball: an icosahedron and its dual, scaled."""
+    """Return 32 points whose hull contains the unit sphere: icosahedron and dual, scaled."""
     golden = 0.5 * (1.0 + 5.0**0.5)
     signs = np.array(list(product((-1.0, 1.0), repeat=2)))
     icosahedron = np.column_stack([np.zeros(4), signs[:, 0], golden * signs[:, 1]])

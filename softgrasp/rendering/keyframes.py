@@ -82,7 +82,7 @@ _ROWS = 48
 
 
 class VideoPart(NamedTuple):
-    """A part of a video."""
+    """A part of a video: its end in simulated time, and its duration in the video."""
 
     end: float
     """Simulated time at which it ends [s]."""
@@ -115,7 +115,7 @@ class Playback(ReplayedResult):
         return {geom: IN_CONTACT_RGBA for body in bodies for geom in self._geoms[body]}
 
     def marks(self, time: float, camera: Camera, window: float = 0.0) -> list[Mark]:
-        """Contact points and forces of the posed state.
+        """Return contact points and force arrows of the posed state.
 
         Args:
             time: The time of the pose [s].
@@ -185,7 +185,7 @@ class Playback(ReplayedResult):
 
 
 def _large_force(result: GraspResult) -> float:
-    """Force of an arrow of length ``ARROW_RATIO`` [N]."""
+    """Return the force of an arrow of length ``ARROW_RATIO`` [N], the scale of all arrows."""
     forces = result.normal_force[result.in_contact]
     if not forces.size:
         forces = result.normal_force[result.normal_force > 0.0]
@@ -198,7 +198,7 @@ def _point(values: ArrayLike) -> tuple[float, float, float]:
 
 
 def on_deepest(points: list[ContactPoint]) -> list[ContactPoint]:
-    """Contacts of a body with the object that it penetrates deepest.
+    """Select the contacts of a body with the object that it penetrates deepest.
 
     Posed states have no forces to weight the normals of different objects.
     """
@@ -249,7 +249,7 @@ def _ending(result: GraspResult) -> str:
 
 
 def _bodies(result: GraspResult, event: ContactEvent) -> str:
-    """Bodies with the same event at the same sample: ``F1 P3 + 3 more``."""
+    """Name bodies with the same event at the same sample: ``F1 P3 + 3 more``."""
     same = [e for e in result.events if (e.time_s, e.kind) == (event.time_s, event.kind)]
     return _listed([body_label(e) for e in same])
 
@@ -302,7 +302,7 @@ def phase_key_frames(result: GraspResult) -> list[tuple[float, str]]:
 
 
 def body_label(part: BodyContact | ContactEvent) -> str:
-    """Display name of a body of the hand: ``F1 P3``, or ``left palm``."""
+    """Return the display name of a body of the hand: ``F1 P3``, or ``left palm``."""
     finger, phalanx = part.finger, part.phalanx
     whole = part.body if not finger else f"{finger} {phalanx}"
     return (phalanx if finger and phalanx.startswith(finger) else whole).replace("_", " ")
@@ -314,7 +314,7 @@ def has_phases(result: GraspResult) -> bool:
 
 
 def shown_phases(result: GraspResult) -> list[PhaseSpan]:
-    """Phases of at least ``SHORTEST`` seconds."""
+    """Return the phases that last at least ``SHORTEST`` seconds."""
     return [phase for phase in result.phases if phase.end_s - phase.start_s >= SHORTEST]
 
 
@@ -377,7 +377,7 @@ def best_camera(
 
 
 def _outline(cloud: Array) -> Array:
-    """Vertices of the convex hull of a point cloud, which need the same framing."""
+    """Return the convex hull of a point cloud, which needs the same framing."""
     try:
         return np.asarray(cloud[ConvexHull(cloud).vertices])
     except QhullError:  # coplanar points

@@ -63,7 +63,7 @@ class Arrow:
 
 @dataclass(frozen=True)
 class Ball:
-    """Ball in the world, drawn over all bodies.
+    """Sphere in the world, drawn over all bodies.
 
     Args:
         center: World position [m].
@@ -91,7 +91,7 @@ Mark = Arrow | Ball
 
 
 def draw_marks(image: Image, camera: Camera, marks: Sequence[Mark]) -> None:
-    """Draw marks over an image, the farthest first.
+    """Draw arrows and spheres over an image, the farthest first.
 
     Args:
         image: The image, shape (height, width, 3); changed in place.
@@ -131,7 +131,7 @@ def _arrow_patches(mark: Arrow, camera: Camera, pixels: Floats, thick: float) ->
 
 
 def _project_circle(direction: Floats, camera: Camera) -> tuple[Floats, Floats]:
-    """Image of an axis (2,) and of the unit circle perpendicular to it (n, 2)."""
+    """Project an axis (2,) and the unit circle perpendicular to it (n, 2) into the image."""
     right, up, forward = camera.axes()
     flat = np.array([direction @ right, -(direction @ up)])
     norm = float(np.linalg.norm(flat))
@@ -160,7 +160,7 @@ def _paint(image: Image, patch: _Patch) -> None:
 
 
 def _lit(x: Floats, y: Floats, patch: _Patch, color: Floats) -> Floats:
-    """Shade a patch from the upper left, as a sphere or as a cylinder around its axis."""
+    """Shade a region from the upper left, as a sphere or as a cylinder around its axis."""
     x, y = (x - patch.points[0, 0]) / patch.rounding, (y - patch.points[0, 1]) / patch.rounding
     if patch.axis is not None:
         across = np.array([-patch.axis[1], patch.axis[0]])
@@ -190,7 +190,7 @@ def stamp(image: Image, text: str) -> None:
 
 
 def _label(text: str, size: int) -> Image:
-    """Text on its background with an alpha channel, shape (rows, columns, 4)."""
+    """Render text on its background with an alpha channel, shape (rows, columns, 4)."""
     font = ImageFont.load_default(size)
     _, top, right, bottom = _LETTERS.textbbox((0, 0), text, font=font)
     pad = size // 2

@@ -75,7 +75,7 @@ _ROUND = [int(getattr(mujoco.mjtGeom, f"mjGEOM_{k}")) for k in ("SPHERE", "CAPSU
 
 @dataclass(frozen=True)
 class Samples:
-    """Visible points of bodies.
+    """Visible surface points of bodies, found by rays.
 
     Args:
         geom: Geom ids, shape (n,); skins are numbered after all geoms.

@@ -118,7 +118,7 @@ class Caster:
 
 
 def cover(corners: Floats, shape: tuple[int, int]) -> Bools:
-    """Grid cells that the hulls of point sets may touch (conservative).
+    """Find grid cells that the hulls of point sets may touch (conservative).
 
     Args:
         corners: Points of n hulls in cells (column, row), shape (n, k, 2). A point that is

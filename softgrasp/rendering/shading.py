@@ -208,7 +208,7 @@ class Skin:
     weights: Floats
 
     def bent(self, data: mujoco.MjData) -> Floats:
-        """Deformed vertices, world frame [m], (nv, 3)."""
+        """Compute the deformed vertices, world frame [m], (nv, 3)."""
         rotations = data.xmat[self.bodies].reshape(-1, 3, 3)
         offsets = data.xpos[self.bodies] - np.einsum("bij,bj->bi", rotations, self.bound)
         blended = np.tensordot(self.weights, rotations, axes=1)
@@ -281,7 +281,7 @@ def shadow_cover(
     size: tuple[int, int],
     step: int,
 ) -> Bools:
-    """Pixels that the shadows of boxes on a plane may reach (conservative).
+    """Find pixels that the shadows of boxes on a plane may reach (conservative).
 
     Args:
         light_source: The light.

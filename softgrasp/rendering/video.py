@@ -103,7 +103,7 @@ class PlaybackSchedule:
     parts: tuple[tuple[float, str, bool], ...] = ()
 
     def label(self, time: float) -> str:
-        """Stamp of a frame: simulated time [s], phase and playback speed."""
+        """Text on a frame: simulated time [s], phase and playback speed."""
         for end, name, is_closing in self.parts:
             if time <= end:
                 return f"{time:.3f} s   {name}" + (f", {self.speed}" if is_closing else "")
@@ -125,11 +125,11 @@ class Posed(Protocol):
     data: mujoco.MjData
 
     def pose(self, time: float) -> mujoco.MjData:
-        """Restore the state at a time [s]."""
+        """Set the state of the run at a time [s]."""
         ...
 
     def marks(self, time: float, camera: Camera, window: float = 0.0) -> list[Mark]:
-        """Marks over the image."""
+        """Arrows and spheres drawn over the image."""
         ...
 
     def colors(self, time: float) -> dict[int, Rgba]:
@@ -138,7 +138,7 @@ class Posed(Protocol):
 
 
 class View(NamedTuple):
-    """Visible state of a posed run."""
+    """Everything visible of a posed run at one time."""
 
     qpos: Array
     marks: list[Mark]
@@ -249,7 +249,7 @@ def render_key_frames(
 def framing(
     playbacks: Sequence[Playback], size: tuple[int, int] = SIZE, *, only_ends: bool = False
 ) -> Camera:
-    """Choose one camera for all runs, evaluated at the end of the first one.
+    """Choose one camera for all runs, from the state at the end of the first one.
 
     Args:
         playbacks: The runs.
@@ -269,7 +269,7 @@ def framing(
 
 
 def pace(result: GraspResult, fps: int, seconds: float | None = None) -> PlaybackSchedule:
-    """Schedule the frames of a run.
+    """Schedule the frames of a video: simulated time of each.
 
     Args:
         result: The run.
@@ -332,7 +332,7 @@ def _frame_times(
 
 
 def _closing_end(result: GraspResult) -> float:
-    """End of the closure: last contact event or target motion plus ``AFTERMATH`` [s].
+    """Find the end of the closure: last contact event or target motion plus ``AFTERMATH`` [s].
 
     With a lift it is the start of the lift.
     """
@@ -509,5 +509,5 @@ def tile(images: Sequence[Image], columns: int, gap: int = 4) -> Image:
 
 
 def _end(mark: Mark) -> tuple[float, float, float]:
-    """Position of a ball, or of the tail of an arrow; its tip is the position of a ball."""
+    """Return the position of a sphere, or of the tail of an arrow."""
     return mark.center if isinstance(mark, Ball) else mark.start

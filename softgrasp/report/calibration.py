@@ -668,7 +668,7 @@ def _bests(stage: StageResult) -> Array:
 
 
 def _boxes(axes: Axes, stage: StageResult, bests: Array, name: str) -> dict[str, Array]:
-    """Draw the boxes of a parameter; return the personal best of each particle by iterations."""
+    """Draw the boxes of a parameter; return personal bests of each particle by iterations."""
     unit, factor = _display_unit(stage)
     groups = [bests[i : i + GROUP].mean(axis=0) * factor for i in range(0, len(bests), GROUP)]
     axes.boxplot(

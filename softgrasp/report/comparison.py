@@ -168,7 +168,7 @@ def _row(finding: Finding, columns: list[str]) -> dict[str, Any]:
 
 
 def _mark(finding: Finding) -> str:
-    """CSS class of a finding."""
+    """Return the CSS class of a finding."""
     if finding.tolerance is None:
         return "neutral"
     return "good" if finding.passed else "bad"

@@ -394,7 +394,7 @@ def _sensor_columns(result: GraspResult) -> dict[str, Array]:
 
 
 def _rows(result: GraspResult) -> list[list[Draw]]:
-    """Draw functions of the panels, row by row."""
+    """Return the functions that draw the panels, row by row."""
     readings = result.sensors.values()
     tactile = [reading for reading in readings if isinstance(reading.sensor, TactileSensor)]
     rows = [[_panel(result, "taxels of a sensor, sum [N]", *_sums(tactile))]] if tactile else []
@@ -608,7 +608,7 @@ def draw_strip(result: GraspResult, path: str | Path, images: Sequence[Image]) -
 def _row(
     images: Sequence[Image], titles: Sequence[str], captions: Sequence[str], path: str | Path
 ) -> Path:
-    """Lay out images of one size; smaller ones than ``SIZE`` make a figure of lower resolution."""
+    """Lay out images of one size in a row, at lower resolution if smaller than ``SIZE``."""
     lines = ["\n".join(_wrapped(caption)) for caption in captions]
     scale = images[0].shape[1] / SIZE[0]
     gap, above = round(scale * GAP), round(scale * ABOVE)

@@ -1,4 +1,4 @@
-"""HTML report of a grasp simulation: result files, figures, video and one self-contained page.
+"""HTML report of a grasp simulation: result files, figures, video and one self-contained file.
 
 ``write_report`` is the entry point. Images and the video are embedded as data URLs, so the page
 needs no other file and no network. Other reports (sweep, calibration, cross-engine validation)
@@ -83,7 +83,7 @@ EDGE = 0.95
 
 
 class EmbeddedImage(NamedTuple):
-    """An image embedded in a page.
+    """An image embedded in an HTML report.
 
     Attributes:
         source: Data URL.

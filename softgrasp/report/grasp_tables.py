@@ -442,7 +442,7 @@ def other_rows(result: GraspResult) -> list[OtherRow]:
 
 
 def pair_rows(result: GraspResult) -> list[PairRow]:
-    """Rows of the measured stiffness of all pairs in contact at the end; mesh parts share a row."""
+    """Return measured stiffness of all pairs in contact at the end; mesh parts share a row."""
     requested_stiffness = result.contact_model.set_stiffness
     called, has_stiffness = names.display_names(result.scene), _defines_stiffness(result)
     of_label: dict[str, list[tuple[float, float]]] = {}

@@ -48,14 +48,14 @@ GONE = (GraspStatus.EJECTED, GraspStatus.DIVERGED, GraspStatus.NO_CONTACT)
 
 
 class Verdict(NamedTuple):
-    """Outcome of a run in one or two words, and its tone."""
+    """Outcome of a run in one or two words, and whether it is good or bad."""
 
     text: str
     tone: Tone
 
 
 class QualityRow(NamedTuple):
-    """Row of a quality measure of the final grasp."""
+    """Table row of a quality measure of the final grasp."""
 
     label: str
     value: str
@@ -63,7 +63,7 @@ class QualityRow(NamedTuple):
 
 
 class SensorRow(NamedTuple):
-    """Row of a sensor."""
+    """Table row of a sensor."""
 
     name: str
     kind: str
@@ -126,7 +126,7 @@ def _status_words(result: GraspResult) -> Verdict:
 
 
 def contact_clause(result: GraspResult) -> str:
-    """Bodies in contact at the end, and the time of the first touch."""
+    """Describe the bodies in contact at the end, and the time of the first touch."""
     touches = [event for event in result.events if event.kind == "touching"]
     if not touches:
         return f"Nothing touched the object in {result.simulated_time:.3f} s"
@@ -144,7 +144,7 @@ def contact_clause(result: GraspResult) -> str:
 
 
 def force_clause(result: GraspResult) -> str:
-    """Largest contact force of the run, lost contacts, and forces within the hand at the end."""
+    """Describe the largest contact force, lost contacts, and forces within the hand at the end."""
     if not (result.normal_force > 0.0).any():
         return "No contact force during the run"
     row, column = np.unravel_index(result.normal_force.argmax(), result.normal_force.shape)
@@ -173,7 +173,7 @@ def _within_hand_clause(result: GraspResult) -> str:
 
 
 def motion_clause(result: GraspResult) -> str:
-    """Displacement and rotation of the object."""
+    """Describe the displacement and rotation of the object."""
     if result.scene.object_mount == "fixed":
         return "The object was fixed"
     if not was_touched(result):
@@ -190,7 +190,7 @@ def motion_clause(result: GraspResult) -> str:
 
 
 def others_clause(result: GraspResult) -> str:
-    """Displacement and rotation of further objects; empty without any."""
+    """Describe displacement and rotation of further objects; empty without any."""
     clauses = []
     for motion in result.objects[1:]:
         moved = millimetres(math.hypot(*motion.displacement_m))
@@ -211,7 +211,7 @@ def support_clause(result: GraspResult) -> str:
 
 
 def hold_clause(result: GraspResult) -> str:
-    """Result of the hold test, with exceeded limits and the motion of further objects."""
+    """Describe the result of the hold test, with exceeded limits and further objects."""
     text = _hold_result_clause(result)
     others = result.hold.others if result.hold is not None else None
     if not others:
@@ -604,7 +604,7 @@ def was_touched(result: GraspResult) -> bool:
 
 
 def let_go_s(result: GraspResult) -> float | None:
-    """Time of the last contact before the object fell [s].
+    """Return the time of the last contact before the object fell [s].
 
     None if it is in the hand at the end or was never touched. Contacts during a hold test that
     began without contact are ignored: the object is in free fall.
@@ -621,5 +621,5 @@ def let_go_s(result: GraspResult) -> float | None:
 
 
 def how_it_ended(result: GraspResult) -> str:
-    """Reason why an object is not in the hand."""
+    """Describe why an object is not in the hand."""
     return "it left the hand" if was_touched(result) else "it was never in the hand"

@@ -1,4 +1,4 @@
-"""HTML report of a grasp search: ranked candidates, approach directions, scores, best grasps.
+"""HTML report of a grasp search: ranked hand poses, approach directions, scores, best grasps.
 
 ``write_best`` simulates the best candidates with the hold test of the plan and writes a report of
 each; ``write_planner_report`` writes the page that links them. Directions are drawn with Lambert's
@@ -64,7 +64,7 @@ HALVES = ((1.0, "hand on the side of +z of the object"), (-1.0, "hand on the sid
 
 
 class Best(NamedTuple):
-    """One of the best grasps, simulated with the hold test."""
+    """One of the best grasps, simulated again with the hold test."""
 
     row: int
     result: GraspResult
@@ -72,7 +72,7 @@ class Best(NamedTuple):
 
 
 class Drift(NamedTuple):
-    """Object displacement that is compared with the score."""
+    """Object displacement in a test, to be compared with the score of the grasp."""
 
     column: str
     name: str
@@ -232,7 +232,7 @@ def _numbers(table: pd.DataFrame, column: str) -> Array:
 
 
 def _ends(values: Array) -> tuple[float, float] | tuple[None, None]:
-    """Smallest and largest finite value."""
+    """Return the smallest and largest finite value."""
     finite = values[np.isfinite(values)]
     return (float(finite.min()), float(finite.max())) if finite.size else (None, None)
 
@@ -348,7 +348,7 @@ def _over_rank(axes: Axes, planned: PlannedGrasps, score: Array) -> None:
 
 
 def rank_name(planned: PlannedGrasps) -> str:
-    """Name of the measure of the ranking; that of its column where it has no other."""
+    """Return the name of the measure that ranks grasps; by default that of its column."""
     column = planned.plan.rank_by
     return next((m.name for m in MEASURES if m.column == column and m.unit == "–"), column)
 
@@ -499,7 +499,7 @@ def short_verdict(result: GraspResult) -> str:
 
 
 def drift_of(planned: PlannedGrasps) -> Drift:
-    """Drift during the hold test if there was one, else displacement by the closure."""
+    """Return the object's displacement in the hold test if there was one, else while closing."""
     if planned.table["hold_drop_m"].notna().any():
         return Drift("hold_drop_m", "drift in the hand", "Drift [mm]")
     return Drift("displacement_m", "displacement by the closure", "Moved [mm]")

@@ -1,4 +1,4 @@
-"""Reports of results that are in a directory already, written from their files.
+"""Reports of results that were saved to a directory, written from their files.
 
 A report depends on the files of its result alone: written later, it has the same bytes as one that
 is written with the result.
@@ -28,7 +28,7 @@ class Options(NamedTuple):
 
 
 class SavedResult(NamedTuple):
-    """A kind of result."""
+    """A kind of saved result, with the function that writes its report."""
 
     file: str
     """File that only a directory of this kind has."""
@@ -86,7 +86,7 @@ def kind_in(directory: Path) -> SavedResult:
 
 
 def _content(directory: Path) -> str:
-    """What is in a directory, in a few words."""
+    """Describe the contents of a directory in a few words."""
     if not directory.is_dir():
         return "another file" if directory.exists() else "no such directory"
     inside = sorted(

@@ -82,13 +82,13 @@ _RC: dict[Any, Any] = {
 
 
 class Table:
-    """Numbers that a figure shows, as columns named with their units."""
+    """Numbers shown in a figure, as columns named with their units."""
 
     def __init__(self) -> None:
         self.columns: dict[str, list[str | float]] = {}
 
     def add(self, columns: Mapping[str, Array | Sequence[Any]]) -> None:
-        """Append columns of equal length; a first column that is there already is shared.
+        """Append columns of equal length; a first column that exists already is shared.
 
         Args:
             columns: Values by name; the first column holds what the others are plotted over.

@@ -143,7 +143,7 @@ def write_sweep_report(
 
 
 def _draw_table(plan: SweepPlan, table: pd.DataFrame, directory: Path) -> list[Shown]:
-    """Draw the figures of the table; return them with captions."""
+    """Draw the figures of a sweep's table; return them with captions."""
     axes, left_out = varied(plan, table), _left_out(table)
     shown_figures: list[Shown] = []
     if axes and drawn_measures(table):
@@ -166,7 +166,7 @@ def _draw_table(plan: SweepPlan, table: pd.DataFrame, directory: Path) -> list[S
 
 
 def _figure_of_measures(plan: SweepPlan, table: pd.DataFrame) -> Draw:
-    """Function that draws the measures: dots, lines, or maps where there are too many lines."""
+    """Return the function that draws the measures: dots, lines, or maps for many lines."""
     if plan.method in SAMPLING_METHODS:
         return draw_scatter
     axes = varied(plan, table)
@@ -175,7 +175,7 @@ def _figure_of_measures(plan: SweepPlan, table: pd.DataFrame) -> Draw:
 
 
 def _left_out(table: pd.DataFrame) -> str:
-    """Sentence about the grasps that the figures exclude."""
+    """Describe the grasps that the figures exclude."""
     gone = int(lost(table).sum())
     if gone == 0:
         return ""
@@ -196,7 +196,7 @@ def _count_examples(table: pd.DataFrame) -> int:
 
 
 class Rendered(NamedTuple):
-    """Example grasps that were simulated again."""
+    """Example grasps of a sweep that were simulated again, with rendered images."""
 
     results: list[GraspResult | None]
     """None where a grasp cannot be simulated."""
@@ -349,7 +349,7 @@ def values_of(plan: SweepPlan, table: pd.DataFrame, position: int) -> str:
 
 
 def extremes(plan: SweepPlan, table: pd.DataFrame) -> list[tuple[str, list[list[str]]]]:
-    """Tables of the rows with the smallest and largest ranking measure, and of lost objects."""
+    """Make tables of the grasps with extreme ranking measure, and of lost objects."""
     measure, tables = ranking_measure(table), list[tuple[str, list[list[str]]]]()
 
     def rows(positions: Sequence[int], texts: Sequence[str]) -> list[list[str]]:
@@ -373,13 +373,13 @@ def extremes(plan: SweepPlan, table: pd.DataFrame) -> list[tuple[str, list[list[
 
 
 def ranking_measure(table: pd.DataFrame) -> Measure | None:
-    """Measure that ranks the grasps; None without one."""
+    """Return the measure that ranks the grasps; None without one."""
     measures = measures_of(table)
     return next((m for name in RANKING_MEASURES for m in measures if m.column == name), None)
 
 
 def ordered(table: pd.DataFrame, measure: Measure) -> tuple[list[int], Array]:
-    """Positions of rows with a value in ascending order, and the values of all rows."""
+    """Return indices of rows with a value in ascending order, and the values of all rows."""
     values = numbers(table, measure)
     order = np.argsort(values, kind="stable")
     return order[np.isfinite(values[order])].tolist(), values

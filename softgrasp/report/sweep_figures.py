@@ -144,7 +144,7 @@ def _key(plan: SweepPlan, axis: Axis, level: Level) -> str:
 
 
 class _Steps(NamedTuple):
-    """Values of the axis along x."""
+    """Values of the swept field along the x axis of a figure."""
 
     shown: list[Any]
     """Numbers in ascending order, or names."""
@@ -200,7 +200,7 @@ def _width(figure: Figure, panel: Axes) -> float:
 
 
 def _handles(figure: Figure) -> list[Any]:
-    """Legend entries of all lines; a single panel may lack some."""
+    """Make legend entries of all lines, as a single panel may lack some."""
     handles_by_label: dict[str, Any] = {}
     for panel in figure.axes:
         handles, labels = panel.get_legend_handles_labels()
@@ -255,7 +255,7 @@ def _finite_mean(values: Array) -> float:
 def _mark_lost(
     panel: Axes, gone: NDArray[np.bool_], across: list[Level], along: list[Level]
 ) -> None:
-    """Write the number of excluded grasps into each cell."""
+    """Write the number of excluded grasps into each cell of a heat map."""
     for row, y in enumerate(along):
         for column, x in enumerate(across):
             count, whole = int(gone[x.rows & y.rows].sum()), int((x.rows & y.rows).sum())
@@ -373,7 +373,7 @@ def _axis_numbers(table: pd.DataFrame, path: str) -> Array:
 
 
 def _broken(label: str) -> str:
-    """Break a label after its first dot and before its unit."""
+    """Break a label into lines after its first dot and before its unit."""
     return label.replace(".", ".\n", 1).replace(" [", "\n[")
 
 

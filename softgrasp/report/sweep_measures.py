@@ -36,7 +36,7 @@ _UNIT = re.compile(r"\[([^\[\]]+)\]")
 
 
 class Measure(NamedTuple):
-    """A column of the table with its display name and unit."""
+    """A column of a sweep's table with its display name and unit."""
 
     column: str
     name: str
@@ -53,7 +53,7 @@ class Measure(NamedTuple):
 
 
 class Level(NamedTuple):
-    """Rows with one value, or one range of values, of an axis."""
+    """Rows of a sweep's table with one value, or one range of values, of an axis."""
 
     label: str
     rows: NDArray[np.bool_]
@@ -79,12 +79,12 @@ def measures_of(table: pd.DataFrame) -> list[Measure]:
 
 
 def drawn_measures(table: pd.DataFrame) -> list[Measure]:
-    """Measures that differ between grasps; the others are a sentence, ``constant_text``."""
+    """Return measures that differ between grasps; ``constant_text`` describes the others."""
     return [measure for measure in measures_of(table) if not _is_constant(table, measure)]
 
 
 def constant_text(table: pd.DataFrame) -> str:
-    """Sentence about the measures that are equal in all grasps; empty where there is none."""
+    """Describe the measures that are equal in all grasps; empty where there is none."""
     equal = [measure for measure in measures_of(table) if _is_constant(table, measure)]
     parts = [f"{m.name} {compact(float(np.nanmean(numbers(table, m))))} {m.unit}" for m in equal]
     return f"Equal in all grasps: {', '.join(parts).replace(' –', '')}." if parts else ""
@@ -97,7 +97,7 @@ def _is_constant(table: pd.DataFrame, measure: Measure) -> bool:
 
 
 def averaging(plan: SweepPlan, table: pd.DataFrame, drawn: int) -> str:
-    """Sentence over what the figures of the first two axes average.
+    """Return the caption that says over which other axes and repeats the sweep's figures average.
 
     Args:
         plan: The plan.
@@ -128,7 +128,7 @@ def numbers(table: pd.DataFrame, measure: Measure) -> Array:
 
 
 def lost(table: pd.DataFrame) -> NDArray[np.bool_]:
-    """Whether the object is not in the hand at the end, per row; see ``out_of_hand``."""
+    """Return whether the object is not in the hand at the end, per row; see ``out_of_hand``."""
     dropped = (table["held"] == False) & (table["contacts"] == 0)  # noqa: E712 - elementwise
     gone = table["status"].isin([status.name for status in GONE]) | dropped
     return gone.to_numpy(dtype=bool, na_value=False)
@@ -148,17 +148,17 @@ def levels(table: pd.DataFrame, path: str) -> list[Level]:
 
 
 def varied(plan: SweepPlan, table: pd.DataFrame) -> list[Axis]:
-    """Axes with at least two values."""
+    """Return the axes of a sweep with at least two values."""
     return [axis for axis in plan.axes if table[axis.path].nunique() > 1]
 
 
 def is_numeric(table: pd.DataFrame, path: str) -> bool:
-    """Whether the values of an axis are numbers."""
+    """Return whether the values of an axis are numbers."""
     return bool(np.issubdtype(table[path].to_numpy().dtype, np.number))
 
 
 def at_random(plan: SweepPlan) -> bool:
-    """Whether rows are drawn at random, so that rates have confidence intervals."""
+    """Return whether rows are drawn at random, so that rates have confidence intervals."""
     return plan.method in SAMPLING_METHODS or plan.noise.position > 0.0 or plan.noise.rotation > 0.0
 
 
@@ -175,7 +175,7 @@ def wilson(successes: int, trials: int) -> tuple[float, float]:
 
 
 def axis_label(scene: GraspScene, path: str) -> str:
-    """Label of an axis with its unit: ``object.density [kg/m³]``."""
+    """Return the label of a sweep's axis with its unit: ``object.density [kg/m³]``."""
     unit = unit_of(scene, path)
     return f"{path} [{unit}]" if unit else path
 
@@ -196,7 +196,7 @@ def unit_of(scene: GraspScene, path: str) -> str:
 
 
 def _step(owner: Any, field: str, node: Any, part: str) -> tuple[Any, str, Any]:
-    """Follow one path component; return the owner, the field name and its value."""
+    """Follow one component of a field path; return the owner, the field name and its value."""
     if part.isdigit():
         inside = isinstance(node, tuple | list) and int(part) < len(node)
         return owner, field, node[int(part)] if inside else None

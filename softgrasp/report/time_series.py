@@ -262,7 +262,7 @@ def _mark_events(axes: Axes, result: GraspResult) -> None:
 
 
 def _last_row(result: GraspResult) -> int:
-    """Row of the last contact with an object that was lost; −1 where it was not lost."""
+    """Return the row of the last contact with an object that was lost; −1 if it was not lost."""
     end = let_go_s(result)
     return -1 if end is None else int(np.searchsorted(result.time, end))
 
@@ -476,7 +476,7 @@ def _is_motor_of_one(actuator: ClosureActuator) -> bool:
 
 
 def _number_panels(result: GraspResult) -> list[ActuatorPanel]:
-    """Actuators whose targets are not joint variables, such as tendons."""
+    """Return actuators whose targets are not joint variables, such as tendons."""
     return [
         ActuatorPanel(
             title=f"target of {command.name}",

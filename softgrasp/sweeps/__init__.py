@@ -1,4 +1,4 @@
-"""Many grasps from one plan, and the grasp planner."""
+"""Many grasps from one sweep plan, and the grasp planner."""
 
 from __future__ import annotations
 

@@ -57,14 +57,14 @@ EMPTY: dict[str, NDArray[Any]] = {
 
 
 class ExtraOutputs(NamedTuple):
-    """Which extra files a sweep writes, and the directory."""
+    """Which extra files a sweep writes, and into which directory."""
 
     directory: Path
     trajectories: bool = False
     dataset: bool = False
 
     def write(self, results: Mapping[int, GraspResult]) -> None:
-        """Write the files of some rows; nothing where none has a result.
+        """Write the files of some grasps (rows); nothing where none has a result.
 
         Raises:
             ResultError: They cannot be written.
@@ -94,7 +94,7 @@ def _npz(arrays: Mapping[str, NDArray[Any]]) -> bytes:
 
 
 def trajectories(directory: str | Path) -> Iterator[tuple[int, Arrays]]:
-    """Yield row and arrays of every trajectory in a sweep's directory, file by file.
+    """Yield row number and arrays of every trajectory in a sweep's directory, file by file.
 
     The arrays are those of ``trajectory.npz``; shards are read as well.
     """
@@ -120,7 +120,7 @@ def dataset(directory: str | Path) -> Iterator[Arrays]:
 
 
 def grasps_of(results: Mapping[int, GraspResult]) -> Iterator[dict[str, NDArray[Any]]]:
-    """Yield the arrays (``ARRAYS``) of the grasps of each kind of hand.
+    """Yield the arrays (``ARRAYS``) of the grasps of each hand type.
 
     Args:
         results: Results by their rows.

@@ -74,10 +74,10 @@ NOT_STARTED = (
 
 
 class Rows:
-    """The rows of a plan."""
+    """The grasps of a sweep plan, one per row, to be simulated by an executor."""
 
     def __init__(self, plan: SweepPlan, extra: ExtraOutputs | None = None) -> None:
-        """Take a plan.
+        """Store the plan of a sweep.
 
         Args:
             plan: The plan.
@@ -88,7 +88,7 @@ class Rows:
         self._runner = BatchRunner(quality_rate=0.0 if plan.quality else None)
 
     def inputs(self, row: int) -> Row:
-        """Return the number of a row, the values of its axes, and its noise."""
+        """Return the row number, the values of the axes, and the noise of a grasp."""
         noise = start_noise(self._plan, row)
         inputs: Row = {"row": row} | self._combinations[row // self._plan.repeats]
         if noise is not None:
@@ -97,7 +97,7 @@ class Rows:
         return inputs
 
     def compute(self, rows: Sequence[int]) -> list[Row]:
-        """Simulate some rows; a grasp that cannot be simulated is a row with an error."""
+        """Simulate some grasps; one that cannot be simulated becomes a row with an error."""
         computed, results = [], {}
         scenes = [self._scene(row) for row in rows]
         for row, item in zip(rows, self._runner.simulate(scenes), strict=True):
@@ -135,21 +135,21 @@ def _outcome(item: BatchItem) -> Row:
 
 
 class InProcess:
-    """This process."""
+    """Executor that simulates all grasps in this process."""
 
     def __init__(self, plan: SweepPlan, extra: ExtraOutputs | None = None) -> None:
-        """Take a plan; for the other arguments see ``Rows``."""
+        """Store the plan of a sweep; for the other arguments see ``Rows``."""
         self._plan, self._extra = plan, extra
 
     def __enter__(self) -> Self:
-        """Nothing is opened."""
+        """Do nothing."""
         return self
 
     def __exit__(self, *error: object) -> None:
-        """Nothing is closed."""
+        """Do nothing."""
 
     def run(self, chunks: Sequence[Chunk]) -> Iterator[list[Row]]:
-        """Yield the rows of chunk by chunk."""
+        """Simulate chunk by chunk and yield the finished rows."""
         rows = Rows(self._plan, self._extra)
         for chunk in chunks:
             yield rows.compute(chunk)
@@ -160,10 +160,10 @@ class InProcess:
 
 
 class LocalPool:
-    """Processes of this machine, which are started anew where one of them dies."""
+    """Executor with processes on this machine, restarted where one of them dies."""
 
     def __init__(self, plan: SweepPlan, workers: int, extra: ExtraOutputs | None) -> None:
-        """Start no process yet."""
+        """Store the plan; no process is started yet."""
         self._plan, self._workers, self._extra = plan, workers, extra
         self._pool: ProcessPoolExecutor | None = None
         self._started = False
@@ -177,7 +177,7 @@ class LocalPool:
         self._close()
 
     def run(self, chunks: Sequence[Chunk]) -> Iterator[list[Row]]:
-        """Yield finished rows in any order.
+        """Simulate all grasps and yield finished rows in any order.
 
         A dead worker ends its pool. What was in work runs again alone, row by row, so that one
         that kills its worker is found and recorded as failed; the rest goes on in a new pool.
@@ -215,7 +215,7 @@ class LocalPool:
     def _run_pool(
         self, waiting: list[Chunk], lost: list[Chunk], workers: int
     ) -> Iterator[list[Row]]:
-        """Yield rows of one pool until all are finished or a worker dies; the pool stays open.
+        """Yield rows from one pool until all are finished or a worker dies; leave the pool open.
 
         Args:
             waiting: Chunks to compute; those that were submitted are removed.
@@ -241,7 +241,7 @@ class LocalPool:
         self._started = True
 
     def _close(self) -> None:
-        """Terminate all workers, also those that are in work."""
+        """Terminate all workers, including busy ones."""
         if self._pool is None:
             return
         processes = list((self._pool._processes or {}).values())
@@ -254,12 +254,12 @@ class LocalPool:
 
 
 class DaskCluster:
-    """Workers of a dask cluster; a chunk whose worker died runs again on another one."""
+    """Executor with a dask cluster; a chunk whose worker died runs again on another one."""
 
     def __init__(
         self, plan: SweepPlan, workers: int, extra: ExtraOutputs | None, scheduler: str | None
     ) -> None:
-        """Connect to nothing yet.
+        """Store plan and address; nothing is connected yet.
 
         Args:
             plan: The plan.
@@ -293,7 +293,7 @@ class DaskCluster:
         self._stack.close()
 
     def run(self, chunks: Sequence[Chunk]) -> Iterator[list[Row]]:
-        """Yield finished rows in any order."""
+        """Simulate all grasps and yield finished rows in any order."""
         compute = partial(_compute_from_json, self._plan.model_dump_json(), self._extra)
         for chunk, future in _finished(self._executor, compute, list(chunks), len(chunks)):
             if (error := future.exception()) is None:
@@ -341,7 +341,7 @@ def _dask_client(stack: ExitStack, workers: int, scheduler: str | None) -> Any:
 def _finished(
     executor: Executor, compute: Callable[[Chunk], list[Row]], waiting: list[Chunk], ahead: int
 ) -> Iterator[tuple[Chunk, Future[list[Row]]]]:
-    """Submit chunks and yield each with its finished future, until a worker's death stops it.
+    """Submit chunks and yield each with its finished future, until a worker dies.
 
     Args:
         executor: Of ``concurrent.futures``.
@@ -401,7 +401,7 @@ def _end_with(parent: int) -> None:
 
 
 def _is_starting() -> bool:
-    """Whether this process is a worker that still reads the script of the first process."""
+    """Return whether this process is a worker that still imports the main script."""
     return bool(getattr(multiprocessing.current_process(), "_inheriting", False))
 
 

@@ -1,4 +1,4 @@
-"""Scene of each row of a sweep's plan: the values of its axes, and noise of the object's start.
+"""Scene of each grasp in a sweep plan: the values of its axes, and noise of the start pose.
 
 A row is a combination of axis values (``combinations``), repeated as often as the plan has it. Its
 scene is the plan's with the values put in by their paths (``scene_of``). Samples and noise depend
@@ -46,7 +46,7 @@ class StartNoise(NamedTuple):
 
 
 def combinations(plan: SweepPlan) -> list[dict[str, Any]]:
-    """Return the values of all axes by their paths, in the order of the rows without repeats."""
+    """Return the axis values of every row by field path, in order, without repeats."""
     paths = [axis.path for axis in plan.axes]
     return [dict(zip(paths, values, strict=True)) for values in _combinations(plan)]
 
@@ -73,7 +73,7 @@ def _spaced(axis: Axis) -> list[Any]:
 
 
 def _between(axis: Axis, fraction: float) -> Any:
-    """Return the value at a fraction of the range from low to high, or of the list."""
+    """Return the value at a fraction of the range from low to high; lists elementwise."""
     if axis.values is not None:
         return axis.values[min(int(fraction * len(axis.values)), len(axis.values) - 1)]
     assert axis.low is not None
@@ -96,7 +96,7 @@ def _fractions(plan: SweepPlan) -> Array:
 
 
 def start_noise(plan: SweepPlan, row: int) -> StartNoise | None:
-    """Draw the noise of a row; None where the plan has none."""
+    """Draw the start-pose noise of a row; None where the plan has none."""
     if not (plan.noise.position or plan.noise.rotation):
         return None
     drawn = np.random.default_rng([plan.seed, row]).normal(size=6)
@@ -111,7 +111,7 @@ def scene_of_row(plan: SweepPlan, row: int) -> GraspScene:
 
 
 def scene_of(plan: SweepPlan, values: Mapping[str, Any], noise: StartNoise | None) -> GraspScene:
-    """Return the plan's scene with the values of a row.
+    """Return the plan's scene with the axis values of a row.
 
     Args:
         plan: The plan.
@@ -202,7 +202,7 @@ def _displaced(scene: GraspScene, noise: StartNoise) -> GraspScene:
 
 
 def refuse_unknown_fields(plan: SweepPlan) -> None:
-    """Refuse a plan with an axis that names no field in the scenes of its first and last row.
+    """Refuse an axis that names no field in the scenes of the first and last row.
 
     A value that does not fit fails in its row; a misspelt name would fail in all of them.
 
@@ -217,7 +217,7 @@ def refuse_unknown_fields(plan: SweepPlan) -> None:
 
 
 def _unknown(plan: SweepPlan, values: Mapping[str, Any], path: str) -> DescriptionError | None:
-    """Return the error of a path that names no field in a row's scene."""
+    """Return the error about a path that names no field in a row's scene."""
     whole = {name: value for name, value in values.items() if "." not in name}
     try:
         scene_of(plan, whole | {path: values[path]}, None)

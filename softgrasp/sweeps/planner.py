@@ -86,7 +86,7 @@ class PlannedGrasps:
 
     @property
     def pulled_back(self) -> int:
-        """Number of candidates that would have started in the object and were pulled back."""
+        """Number of candidates that were retracted, as they would have started in the object."""
         return int((self.table["pulled_back_m"] > 0.0).sum())
 
     @property
@@ -177,7 +177,7 @@ def finished_search(directory: str | Path) -> PlannedGrasps:
 def ranked_table(
     plan: GraspPlan, candidates: Sequence[Candidate], rows: pd.DataFrame
 ) -> pd.DataFrame:
-    """Join candidates with the table of their sweep, the best first.
+    """Join candidate hand poses with the table of their sweep, the best first.
 
     Args:
         plan: The plan.
@@ -198,7 +198,7 @@ def ranked_table(
 
 
 def _as_stored(swept: SweepPlan, directory: Path) -> SweepPlan:
-    """Return the plan stored in a directory where it has ε in addition, else ``swept``."""
+    """Return the plan stored in a directory if it only adds ε to ``swept``, else ``swept``."""
     if (directory / SWEEP_PLAN).exists():
         stored = plan_in(directory)
         if stored.quality and stored == swept.replace(quality=True):
@@ -237,7 +237,7 @@ def _write(plan: GraspPlan, table: pd.DataFrame, directory: Path) -> None:
 
 
 class Candidate(NamedTuple):
-    """A hand pose relative to the object."""
+    """A candidate hand pose relative to the object."""
 
     row: int
     direction: Array
@@ -255,7 +255,7 @@ class Candidate(NamedTuple):
 
 
 def candidates_of(plan: GraspPlan) -> list[Candidate]:
-    """Draw all candidates of a plan; the same for the same plan.
+    """Draw all candidate hand poses of a plan; the same ones for the same plan.
 
     Raises:
         BuildError: The hand, or the object, cannot be built.
@@ -325,7 +325,7 @@ def object_in_hand(scene: GraspScene) -> Array:
 
 
 def sweep_plan_of(plan: GraspPlan, candidates: list[Candidate]) -> SweepPlan:
-    """Return the sweep with one row per candidate."""
+    """Make the sweep plan with one row per candidate hand pose."""
     scene = standing(plan.scene)
     placed = [_fields(scene, plan.poses, candidate.pose) for candidate in candidates]
     axes = [Axis(path=path, values=tuple(one[path] for one in placed)) for path in placed[0]]
@@ -336,7 +336,7 @@ def sweep_plan_of(plan: GraspPlan, candidates: list[Candidate]) -> SweepPlan:
 
 
 def _fields(scene: GraspScene, poses: PoseSampling, pose: Array) -> dict[str, Any]:
-    """Return the scene's fields, as lists, that put the object at a pose in the hand."""
+    """Return the scene fields that put the object at a pose in the hand, as lists."""
     if poses.moves == "object":
         hand = transform(scene.hand_pose.position, scene.hand_pose.quaternion)
         object_frame = hand @ pose
@@ -396,7 +396,7 @@ def largest_is_best(plan: GraspPlan) -> bool:
 
 
 def require_scored(plan: GraspPlan) -> None:
-    """Refuse a plan whose scene leaves the column that it ranks by empty.
+    """Refuse a plan that ranks by a column which its scene leaves empty.
 
     Raises:
         DescriptionError: The column needs a hold test, pulls, directions or a rigid object.

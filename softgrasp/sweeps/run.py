@@ -59,7 +59,7 @@ Executor = InProcess | LocalPool | DaskCluster
 
 
 class Finish(NamedTuple):
-    """Work that follows the last row while the workers are still there."""
+    """Callback after the last grasp, while the worker processes still exist."""
 
     work: Callable[[pd.DataFrame, Submit], object]
     """Called with the table and with a function that gives work to the idle workers."""
@@ -157,7 +157,7 @@ def _collected(
     progress: Progress | None,
     store: SweepStore | None,
 ) -> list[Row]:
-    """Store computed rows as they finish, and return them with those that were done before."""
+    """Store finished rows, and return them with those that were finished before."""
     if progress is not None and store is not None:
         progress(len(done), count)
     for finished in computed:
@@ -181,7 +181,7 @@ def import_in_background(*modules: str) -> None:
 
 
 def chunked(rows: Sequence[int], workers: int, max_rows: int = CHUNK_ROWS) -> list[Chunk]:
-    """Divide rows into chunks that are computed together."""
+    """Divide rows into chunks that one worker computes together."""
     size = max(min(len(rows) // (workers * CHUNKS_PER_WORKER), CHUNK_ROWS, max_rows), 1)
     return [tuple(rows[start : start + size]) for start in range(0, len(rows), size)]
 
@@ -212,7 +212,7 @@ _SHARD = re.compile(r"(\d+)/(\d+)")
 
 
 class Shard(NamedTuple):
-    """Every ``parts``-th row, beginning with row ``number`` - 1."""
+    """Part of a sweep: every ``parts``-th row, beginning with row ``number`` - 1."""
 
     number: int
     parts: int

@@ -26,10 +26,10 @@ SCHEMA_VERSION = 2
 
 
 class SweepStore:
-    """A directory that belongs to one plan; used as a context it is locked for writing."""
+    """Directory of one sweep plan and its finished rows; as a context, locked for writing."""
 
     def __init__(self, directory: str | Path, plan: SweepPlan) -> None:
-        """Name the directory; nothing is written yet."""
+        """Store the directory's name; nothing is written yet."""
         self.directory, self.plan = Path(directory), plan
         self._lock: IO[str] | None = None
         self._journal = JsonLines(self.directory / JOURNAL)

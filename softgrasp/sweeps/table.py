@@ -84,7 +84,7 @@ TEXTS = ("status", "error", "contact_order", "trajectory_sha256")
 
 
 def row_of(result: GraspResult) -> dict[str, Any]:
-    """Return the columns of a finished grasp as plain data."""
+    """Return the table columns of a finished grasp as plain data."""
     motion, hold = result.object, result.hold
     established = {c.body: c.established_s[0] for c in result.contacts if c.established_s}
     touches = [c.first_touch_s for c in result.contacts if c.first_touch_s is not None]
@@ -158,7 +158,7 @@ def _named(
 
 
 def failed_row(error: str) -> dict[str, Any]:
-    """Return the columns of a grasp without a result."""
+    """Return the table columns of a grasp without a result."""
     empty = dict.fromkeys(COLUMNS)
     return empty | {"status": FAILED, "error": error, "wall_time_s": 0.0, "wall_build_s": 0.0}
 
@@ -231,5 +231,5 @@ def _kind(name: str) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """Return the value of an axis as a table can hold it: a number or text, the rest as JSON."""
+    """Convert an axis value for the table: numbers and text unchanged, all else as JSON."""
     return value if isinstance(value, bool | int | float | str) else json.dumps(value)

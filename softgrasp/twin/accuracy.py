@@ -75,7 +75,7 @@ ProgressCallback = Callable[[str, float | None], None]
 
 
 class ReferenceFinger(NamedTuple):
-    """A chain of links, and the arcs of its pieces."""
+    """Simulated reference finger: a chain of links, and the pieces that the model has as arcs."""
 
     finger: SoftFinger
     lengths: tuple[float, ...]
@@ -162,7 +162,7 @@ def _links(bends: list[SoftJoint], whole: float) -> tuple[SoftLink, ...]:
 
 
 def driving_pressure(pressure: float) -> float:
-    """Convert to the pressure that bends a linear finger as far, p_s (exp(p/p_s) − 1) [Pa]."""
+    """Return the pressure that bends a linear finger equally, p_s (exp(p/p_s) − 1) [Pa]."""
     return SATURATION * float(np.expm1(pressure / SATURATION))
 
 
@@ -189,7 +189,7 @@ def shape_at(reference: ReferenceFinger, pressure: float) -> ReferenceShape:
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """The finger at one pressure, and the picks in its image."""
+    """Simulated finger at one pressure, and the points picked in its image."""
 
     pressure: float
     """Pressure [Pa]."""
@@ -201,7 +201,7 @@ class Sample:
 
 @dataclass(frozen=True, eq=False)
 class AccuracyStudy:
-    """All samples, the fit, and the model's tips; m samples, n pieces."""
+    """Samples, fit and model tips of an accuracy study; m samples, n pieces."""
 
     reference: ReferenceFinger
     samples: tuple[Sample, ...]
@@ -261,7 +261,7 @@ def accuracy_study(
     reference: ReferenceFinger | None = None,
     progress: ProgressCallback | None = None,
 ) -> AccuracyStudy:
-    """Photograph, pick, fit and compare at all pressures.
+    """Render the finger, pick points, fit the model and compare tips at all pressures.
 
     Args:
         pressures: Pressures at which the finger is photographed [Pa], (m,); default:

@@ -185,7 +185,7 @@ def run(
 
 
 def _at(twin: Twin, address: str) -> Twin:
-    """Return the twin with another address of its controller."""
+    """Return the twin with another address of its pneumatic controller."""
     from softgrasp.errors import DescriptionError
 
     if not address:
@@ -200,7 +200,7 @@ def _at(twin: Twin, address: str) -> Twin:
 
 
 def _free(directory: Path) -> Path:
-    """Return the directory, or the first numbered one without a record."""
+    """Return the directory, or the first numbered one without a record of a run."""
     from softgrasp.twin.record import TWIN_FILE
 
     numbered = (directory.with_name(f"{directory.name}_{number}") for number in range(2, 10_000))
@@ -211,7 +211,7 @@ def _free(directory: Path) -> Path:
 def _open_viewer(
     twin: Twin, port: int, host: str
 ) -> tuple[Callable[[], None], Callable[[CommandBox, TwinLoop], RowCallback]]:
-    """Open the web page; return how to close it, and its viewer."""
+    """Open the browser page; return a function to close it, and its viewer."""
     from softgrasp.twin.loop import CommandQueue
     from softgrasp.viewer.page import require_viser
 
@@ -245,7 +245,7 @@ async def _until_stopped(
     watching: object,
     files: Path | None,
 ) -> None:
-    """Run until the duration is over, or Ctrl-C; the loop then stops safely."""
+    """Run until the duration is over, or Ctrl-C; the control loop then stops safely."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -266,7 +266,7 @@ def replay(
     out: Out = None,
     json: Json = False,
 ) -> None:
-    """Show a record again: the image of one time, the figures, the video and the HTML report.
+    """Show a recorded run again: an image at one time, figures, video and HTML report.
 
     An incomplete record, as after a power failure, is read, too.
     """
@@ -290,7 +290,7 @@ def replay(
 
 
 def print_record(record: TwinRecord, written: list[Path], *, json: bool) -> None:
-    """Print what happened, and the files."""
+    """Print a summary of a recorded run, and its files."""
     from softgrasp.twin.report import key_numbers, twin_words
 
     words, keys = twin_words(record), key_numbers(record)

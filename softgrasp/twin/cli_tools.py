@@ -95,7 +95,7 @@ def fit(
 
 
 def _lengths(lengths_mm: str, table: str, pieces: int) -> list[float]:
-    """Return the lengths of the pieces [m], as specified or of the shipped fit with that name."""
+    """Return the lengths of the finger pieces [m], specified or of the shipped fit of that name."""
     from softgrasp import assets as library
     from softgrasp.cli.options import lengths_from_mm
     from softgrasp.errors import DescriptionError
@@ -185,7 +185,7 @@ def pick(
     ] = 0,
     json: Json = False,
 ) -> None:
-    """Measure how the pieces of a finger bend, from picks at the cuts between them.
+    """Measure bending angles of a finger's pieces from points picked at the cuts between them.
 
     Each angle has a standard deviation from the noise of the picks. The web page listens on this
     machine only.
@@ -231,7 +231,7 @@ def _check_table(pressure_kpa: float | None, append: Path | None) -> None:
 
 
 def _clicked(image_array: Image, pieces: int, edges: bool, measure: Measure, port: int) -> Picks:
-    """Serve the web page until the user finishes."""
+    """Serve the browser page for picking points until the user finishes."""
     from softgrasp.twin.point_picking import PickServer, PickTarget, pick_overlay
 
     def preview(picks: Picks) -> tuple[str, Image]:
@@ -373,7 +373,7 @@ def poses(
 def _finger(
     fit: str, pressure_kpa: float | None, theta_deg: str, phi_deg: str, lengths_mm: str
 ) -> tuple[list[float], list[float], list[float]]:
-    """Return bending angles and plane angles [rad] and lengths [m] of the pieces."""
+    """Return bending angles and plane angles [rad] and lengths [m] of the finger pieces."""
     from math import radians
 
     from softgrasp.cli.options import lengths_from_mm, number_list
@@ -422,7 +422,7 @@ def _print_poses(document: dict[str, Any], measured: bool) -> None:
 
 
 class Picking(StrEnum):
-    """Options of picking: how the cuts between the pieces are picked."""
+    """Options of picking points at the cuts between the finger pieces."""
 
     EDGES = "edges"
     CHORDS = "chords"

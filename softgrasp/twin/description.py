@@ -220,7 +220,7 @@ class MountedPose(Pose):
 
 
 class GripperMount(Description):
-    """Fingers on a base that is mounted on a flange.
+    """Poses of the finger bases on a gripper that is mounted on a flange.
 
     The frame of a finger is at its root, z along the straight finger, x in the direction in
     which it bends under pressure.
@@ -274,7 +274,7 @@ def _on_circle(angle: float, radius: float, height: float) -> Vec3:
 
 
 def _facing(angle: float, tilt: float) -> Vec4:
-    """Return Rz(angle + π)·Ry(−tilt): x towards the axis, z leaning away from it."""
+    """Return Rz(angle + π)·Ry(−tilt): x towards the axis, z tilted away from it."""
     half, lean = 0.5 * (angle + math.pi), -0.5 * tilt
     return (
         math.cos(half) * math.cos(lean),
@@ -413,7 +413,7 @@ class PressureRegister(Register):
 
 
 class Commands(Description):
-    """Registers that are written: both triggers and both targets."""
+    """Registers that are written: triggers and target pressures, positive and negative."""
 
     positive_on: Register
     """Trigger of positive pressure, 0 or 1."""
@@ -512,7 +512,7 @@ class _Entry(NamedTuple):
 
 
 def _same_value(one: _Entry, other: _Entry) -> bool:
-    """Return whether both are the same value, read and written in the same format."""
+    """Return whether two registers hold the same value in the same format."""
     forms = [entry.register.model_dump(exclude={"limits"}) for entry in (one, other)]
     return one.path[-1] == other.path[-1] and forms[0] == forms[1]
 
@@ -533,7 +533,7 @@ class ControllerAddress(Description):
 
 
 class TwinDynamics(Description):
-    """The fingers as chains of rigid links in MuJoCo, with mass and damping."""
+    """Parameters of the fingers as chains of rigid links in MuJoCo, with mass and damping."""
 
     bending_stiffness: Positive
     """Bending stiffness EI of a finger [N·m²]."""
@@ -548,7 +548,7 @@ class TwinDynamics(Description):
 
 
 class Twin(Description):
-    """A gripper with equally bent fingers on a robot's flange.
+    """A gripper whose fingers bend equally, on the flange of a robot.
 
     Everything is computed in the frame of the robot's base.
     """

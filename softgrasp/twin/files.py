@@ -232,7 +232,7 @@ def _refuse(constant: str) -> None:
 
 @dataclass(frozen=True, eq=False)
 class PieceAngles:
-    """Bending angles at some pressures; m samples in any order, n pieces."""
+    """Bending angles of n finger pieces at m pressures, in any order."""
 
     pressures: Array
     """Pressures [Pa], (m,)."""
@@ -389,7 +389,7 @@ def twin_from(data: dict[str, Tree], directory: Path = Path()) -> Twin:
 def _put(
     data: Tree, keys: tuple[str, ...], load: Callable[[Path | str], Any], directory: Path
 ) -> None:
-    """Replace the name of a part by the part."""
+    """Replace the name of a part by its description."""
     *outer, last = keys
     for key in outer:
         if not isinstance(data, dict) or not isinstance(data.get(key), dict):
@@ -444,7 +444,7 @@ def _gripper(tree: Tree, length: float, angle: float) -> Tree | GripperMount:
 
 
 def _numbers(circle: dict[str, Any]) -> dict[str, Any]:
-    """Check the dimensions of a circle of fingers.
+    """Check the dimensions of a circular arrangement of fingers.
 
     Raises:
         DescriptionError: One is missing or not a number.

@@ -42,7 +42,7 @@ POINTS = 16
 
 
 class TwinShape(NamedTuple):
-    """Fingers of n pieces, all bent alike."""
+    """Shape of a gripper's fingers, each of n pieces, all bent equally."""
 
     angles: Array
     """Bending angles of the pieces [rad], (n,)."""
@@ -67,7 +67,7 @@ class TwinShape(NamedTuple):
 
 
 def twin_shape(twin: Twin, pressure: float, flange: FlangeSample) -> TwinShape:
-    """Compute the fingers at a pressure, on a flange.
+    """Compute the shape of the fingers at a pressure and a flange pose.
 
     Args:
         twin: Digital twin.
@@ -208,7 +208,7 @@ Order = Literal["unity", "plane"]
 
 @dataclass(frozen=True, eq=False)
 class ModelPose:
-    """Shape of a finger in one of the models."""
+    """Shape of a finger in one of the compared kinematic models."""
 
     name: str
     """Short name, such as ``arcs_webster``."""
@@ -232,7 +232,7 @@ class ModelPose:
 
 
 class Pieces(NamedTuple):
-    """Frames of n rigid pieces, from the base outwards."""
+    """Frames of n rigid pieces of a finger, from the base outwards."""
 
     bottoms: Array
     """Frames at the bottoms, z along each piece, (n, 4, 4)."""
@@ -251,7 +251,7 @@ class Pieces(NamedTuple):
 
 
 def compared_models(thetas: ArrayLike, phis: ArrayLike, lengths: ArrayLike) -> list[ModelPose]:
-    """Compute a finger as arcs after eq 5, as arcs in untwisted frames, and as rigid pieces.
+    """Compute a finger as arcs (eq 5), as arcs in untwisted frames, and as rigid pieces.
 
     - ``arcs_webster``: eq 5, φ rotates the bending plane and all following pieces; the
       reference.
@@ -311,7 +311,7 @@ def _pose(
 def rigid_pieces(
     thetas: ArrayLike, phis: ArrayLike, lengths: ArrayLike, order: Order = "unity"
 ) -> Pieces:
-    """Compute rigid pieces, each rotated about its bottom by its whole angle θ (III-C2).
+    """Compute rigid pieces, each rotated at its base by its whole angle θ (III-C2).
 
     Args:
         thetas: Bending angles about y [rad], (n,).
@@ -343,7 +343,7 @@ def _checked(thetas: ArrayLike, phis: ArrayLike, lengths: ArrayLike) -> list[Arr
 
 
 def _stacked(rotations: Array, lengths: Array, ends: Array) -> Pieces:
-    """Chain pieces: a rotation at the bottom, a translation along z, a rotation at the top."""
+    """Chain finger pieces: rotation at the base, translation along z, rotation at the top."""
     along = np.broadcast_to(np.eye(4), rotations.shape).copy()
     along[:, 2, 3] = lengths
     frames = frames_along(rotations @ along @ ends)
@@ -353,7 +353,7 @@ def _stacked(rotations: Array, lengths: Array, ends: Array) -> Pieces:
 def chord_pieces(
     thetas: ArrayLike, phis: ArrayLike, lengths: ArrayLike, *, shorten: bool = True
 ) -> Pieces:
-    """Compute rigid pieces that are rotated by θ/2 each, like the chords of arcs.
+    """Compute rigid pieces rotated by θ/2 at both ends, the chords of constant-curvature arcs.
 
     With ``shorten`` they are the chords, and the tops are the ends of the arcs exactly
     (``pcc.chain_frames`` in the frame ``webster``). Without it pieces keep their length, and are

@@ -1,4 +1,4 @@
-"""Figures and files of bending fits and of compared kinematic models (Xiang et al. 2024).
+"""Figures and files of fitted bending angles and compared kinematic models (Xiang et al. 2024).
 
 ``write_fit_report`` writes a pressure fit with its curves and residuals (Fig. 3c of the paper);
 ``write_poses_report`` writes a finger as arcs and as rigid pieces side by side.
@@ -108,7 +108,7 @@ def fit_document(report: FitReport) -> dict[str, Any]:
 
 
 def piece_rows(report: FitReport) -> list[dict[str, Any]]:
-    """Return the residuals of each piece: lengths in mm, angles in degrees."""
+    """Return the residuals of each finger piece: lengths in mm, angles in degrees."""
     errors = report.curve_errors
     return [
         {
@@ -143,7 +143,7 @@ def condition_clause(report: FitReport) -> str:
 
 
 def reversal_words(report: FitReport) -> str:
-    """Describe where curves are not monotonic."""
+    """Describe pressures at which the fitted curves are not monotonic."""
     reversals = report.reversals
     return (
         "no: " + "; ".join(reversal_clause(report.fit, one) for one in reversals)
@@ -227,7 +227,7 @@ def write_poses_report(
     directory: str | Path,
     measured: TipPoints | None = None,
 ) -> tuple[dict[str, Any], list[Path]]:
-    """Compare the models with and without φ; write ``result.json`` and the figure.
+    """Compare the bending models in one plane (φ = 0) and with plane angles φ; write files.
 
     Args:
         thetas: Bending angles of the pieces, base first [rad], (n,).
@@ -275,7 +275,7 @@ def _row(pose: ModelPose) -> dict[str, Any]:
 def _from_measured(
     pose: ModelPose, lengths: Sequence[float], measured: TipPoints | None
 ) -> dict[str, float]:
-    """Return E of a model against the mean of the measured tips."""
+    """Return the tip error E of a model against the mean of the measured tips."""
     if measured is None:
         return {}
     mean = measured.position.mean(axis=0)
@@ -288,7 +288,7 @@ def draw_piece_poses(
     path: str | Path,
     measured: Array | None = None,
 ) -> Path:
-    """Draw a finger that bends in a plane, and beside it the same with φ, from three sides.
+    """Draw a finger that bends in a plane, and the same with φ, from three sides.
 
     Args:
         flat: The models without φ.

@@ -76,7 +76,7 @@ HEALTH = "/health"
 def open_flange(
     source: FlangeSource, *, directory: Path | None = None, clock: Clock | None = None
 ) -> FlangeStream:
-    """Open the stream of a source, for ``async with`` and, inside, ``async for``.
+    """Open the flange-pose stream of a source, for ``async with`` and, inside, ``async for``.
 
     Args:
         source: Source of poses.
@@ -110,7 +110,7 @@ def _token(variable: str) -> str:
 
 
 class SimulatedRobot:
-    """A robot that repeats its program; time 0 is its start.
+    """A robot that repeats its motion program; time 0 is its start.
 
     It has no state: the same time always gives the same pose.
     """
@@ -172,7 +172,7 @@ class RobotStream(FlangeStream):
 
 @dataclass(frozen=True)
 class ServerLimits:
-    """Limits of one client, and of all of them together."""
+    """Resource limits of one client, and of all clients together."""
 
     connections: int = 32
     """Largest number of connections; further clients get an error and are closed."""
@@ -336,7 +336,7 @@ class JsonServer:
 
 
 class Head(NamedTuple):
-    """Head of a request."""
+    """Head of an HTTP request."""
 
     method: str
     path: str
@@ -347,7 +347,7 @@ class Head(NamedTuple):
 
 
 class RefusedRequest(Exception):
-    """A request that is answered with an error, after which the connection is closed."""
+    """A request that is answered with an error and a closed connection."""
 
     def __init__(self, status: HTTPStatus, sentence: str) -> None:
         super().__init__(sentence)
@@ -355,7 +355,7 @@ class RefusedRequest(Exception):
 
 
 async def read_head(reader: asyncio.StreamReader) -> Head | None:
-    """Read the head of the next request; None where the client has closed the connection.
+    """Read the head of the next HTTP request; None where the client has closed the connection.
 
     Args:
         reader: Stream with ``MAX_HEAD`` as its limit.
@@ -376,7 +376,7 @@ async def read_head(reader: asyncio.StreamReader) -> Head | None:
 
 
 def parse_head(raw: bytes) -> Head:
-    """Parse the head of a request, including the empty line after it.
+    """Parse the head of an HTTP request, including the empty line after it.
 
     Raises:
         RefusedRequest: It is invalid, or has a body.

@@ -78,14 +78,14 @@ class SystemClock:
 
 
 class Ticks:
-    """Times at a fixed rate on a clock.
+    """Timer with a fixed rate on a clock.
 
     The k-th one is begin + k / rate, so that delays do not accumulate. Times that have passed
     while the caller was busy are skipped and counted.
     """
 
     def __init__(self, clock: Clock, rate: float) -> None:
-        """Set up the ticks; they begin with the first call of ``next``.
+        """Set up the timer, which starts with the first call of ``next``.
 
         Args:
             clock: Clock.
@@ -205,7 +205,7 @@ def _near(sample: FlangeSample, last: FlangeSample | None) -> FlangeSample:
 
 
 class LatestPose:
-    """Read a stream in the background; an asynchronous context manager.
+    """Reads a stream of flange poses in the background; an asynchronous context manager.
 
     Args:
         stream: Stream, which is closed at the end.
@@ -233,7 +233,7 @@ class LatestPose:
                 await self._task
 
     def _ended(self, task: asyncio.Task[None]) -> None:
-        """Report an unexpected exception of the stream."""
+        """Store an unexpected exception of the background task as a message."""
         if not task.cancelled() and (error := task.exception()) is not None:
             self.problem = f"the stream of poses broke: {type(error).__name__}: {error}"
 
@@ -265,7 +265,7 @@ async def first_of(work: Coroutine[Any, Any, T], end: Coroutine[Any, Any, Any]) 
 
 
 class ReplayStream(FlangeStream):
-    """Samples of a record."""
+    """Flange poses of a recorded run."""
 
     def __init__(
         self,
@@ -273,7 +273,7 @@ class ReplayStream(FlangeStream):
         pace: Literal["recorded", "fast"] = "recorded",
         clock: Clock | None = None,
     ) -> None:
-        """Set the record.
+        """Store the recorded poses.
 
         Args:
             samples: Samples in the order of their times.
@@ -401,7 +401,7 @@ class _Receiver(asyncio.DatagramProtocol):
 
 
 class HttpStream(FlangeStream):
-    """Poses of a mechanical unit, with the time of the clock or that of the server.
+    """Flange poses polled over HTTP, with the time of this clock or of the server's.
 
     A lost connection is restored after ``pause``, until there was no new pose for
     ``stale_after``; then ``ConnectionLostError`` states the reason. Where the server reports the
@@ -410,7 +410,7 @@ class HttpStream(FlangeStream):
     """
 
     def __init__(self, source: HttpFlange, clock: Clock | None = None, token: str = "") -> None:
-        """Set the address; the first sample sends the first request.
+        """Store the address; the first sample sends the first request.
 
         Args:
             source: Address, rate, timeouts, and keys.
@@ -484,7 +484,7 @@ class HttpStream(FlangeStream):
 
 
 class Answer(NamedTuple):
-    """Answer of a server."""
+    """HTTP answer of a server."""
 
     status: int
     reason: str
@@ -495,7 +495,7 @@ class KeptConnection:
     """Request one address repeatedly on a persistent HTTP connection."""
 
     def __init__(self, url: str, timeout: float, token: str = "") -> None:
-        """Set the address; the first request connects.
+        """Store the address; the first request connects.
 
         Args:
             url: Requested address.
@@ -566,7 +566,7 @@ def _reason(error: Exception) -> str:
 
 
 def cartesian_document(sample: FlangeSample, base: str = "") -> JsonDocument:
-    """Make the answer to ``…/cartesian``.
+    """Make the Robot Web Services answer to ``…/cartesian`` from a flange pose.
 
     Positions have six digits [mm], the quaternion nine, the time six.
 
@@ -587,7 +587,7 @@ def _document(kind: str, title: str, state: dict[str, str], time: float, base: s
 
 
 def joint_document(joints: Sequence[float], time: float, base: str = "") -> JsonDocument:
-    """Make the answer to ``…/jointtarget`` from joint angles [rad], in degrees."""
+    """Make the Robot Web Services answer to ``…/jointtarget``, from [rad] to degrees."""
     state = {f"rax_{row}": f"{math.degrees(angle):.9f}" for row, angle in enumerate(joints, 1)}
     return _document("ms-jointtarget", "jointtarget", state, time, base)
 
@@ -595,7 +595,7 @@ def joint_document(joints: Sequence[float], time: float, base: str = "") -> Json
 def sample_of(
     body: bytes, time: float, source: str, fields: CartesianFields = FIELDS
 ) -> FlangeSample:
-    """Read the pose in the body of an answer.
+    """Read the flange pose from the body of an HTTP answer.
 
     Args:
         body: Body of the answer.

@@ -44,14 +44,14 @@ RowCallback = Callable[[TwinRow], None]
 
 
 class Settling(Protocol):
-    """Simulation of the fingers in an engine."""
+    """Interface of a simulation of the fingers by an engine."""
 
     def advance(self, shape: TwinShape, seconds: float) -> Array:
-        """Simulate a duration [s]; return the tips [m], (k, 3)."""
+        """Simulate for a duration [s]; return the tips [m], (k, 3)."""
 
 
 class TwinLoop:
-    """Run a twin until it is stopped.
+    """Control loop of a twin: runs until it is stopped.
 
     Args:
         twin: Digital twin.
@@ -83,7 +83,7 @@ class TwinLoop:
         self._begin = 0.0
 
     def keep(self, *keepers: RowCallback) -> None:
-        """Add callbacks that receive every row in order."""
+        """Add callbacks that receive every recorded row in order."""
         self._keep += keepers
 
     async def run(self, cycles: int | None = None, stop: asyncio.Event | None = None) -> None:
@@ -115,7 +115,7 @@ class TwinLoop:
             await self._finish(number + 1)
 
     async def _watch(self, cycle: Cycle[ControllerReading]) -> None:
-        """Follow the connection, and send confirmed commands."""
+        """Monitor the connection, and send confirmed commands."""
         if cycle.value is None:
             self._report("controller", f"No reading: {cycle.error}.")
             if self.watchdog.missed(cycle.ended):
@@ -139,7 +139,7 @@ class TwinLoop:
                 await self._stop_safely()
 
     async def _come_back(self) -> None:
-        """Stop the controller safely before anything else is sent; retry on failure."""
+        """After a lost connection, stop the controller safely before other commands; retry."""
         self._drop_commands()
         self._report("return", "The connection is back.")
         if await self._stop_safely():
@@ -150,7 +150,7 @@ class TwinLoop:
         self._events += [f"Not sent: {command.words}." for command in self.box.take()]
 
     async def _stop_safely(self) -> bool:
-        """Vent, unless the twin holds; return whether it succeeded."""
+        """Vent the gripper, unless the twin is set to hold; return whether it succeeded."""
         if self.twin.safe_stop == "hold":
             return True
         try:
@@ -206,7 +206,7 @@ class TwinLoop:
         return self._pose.sample
 
     def _report(self, about: str, sentence: str) -> None:
-        """Add a sentence to the events once, as long as it does not change."""
+        """Add a sentence to the recorded events if it differs from the last one."""
         if self._reported.get(about, "") != sentence:
             self._reported[about] = sentence
             if sentence:
@@ -234,7 +234,7 @@ State = Literal["waiting", "running", "lost", "stopping"]
 
 
 class Watchdog:
-    """Track the state of the connection from reading to reading.
+    """State of the connection to the controller, from the times of its readings.
 
     Args:
         stale_after: Time without a reading after which the connection is lost [s].
@@ -248,11 +248,11 @@ class Watchdog:
 
     @property
     def may_command(self) -> bool:
-        """Whether commands may be sent."""
+        """Return whether commands may be sent."""
         return self.state == "running"
 
     def heard(self, time: float) -> bool:
-        """Register a reading at a time [s]; return whether the controller must be stopped safely.
+        """Register a reading at a time [s]; return whether to stop the controller safely.
 
         That is so after a lost connection until ``stopped`` is called, and where the time since
         the previous reading exceeded the limit.
@@ -281,7 +281,7 @@ class Watchdog:
 
 
 class Cycle(NamedTuple, Generic[T]):
-    """One cycle at a fixed rate: its times and the result of its call."""
+    """One period of a polling loop: its times and the result of its call."""
 
     number: int
     """Number from 0, without gaps."""
@@ -340,7 +340,7 @@ async def poll(
 
 
 class Command(NamedTuple):
-    """Changes for the controller; None leaves a value unchanged."""
+    """Requested changes of the controller's triggers and targets; None leaves a value unchanged."""
 
     positive_target: float | None = None
     """Target of positive pressure [Pa]."""
@@ -351,7 +351,7 @@ class Command(NamedTuple):
 
     @property
     def words(self) -> str:
-        """Description for the confirmation and the record."""
+        """Description of the command, for the confirmation and the record."""
         parts = [
             f"{sign} target {KPA * target:.4g} kPa"
             for sign, target in (
@@ -394,14 +394,14 @@ VENT = Command(positive_on=False, negative_on=False)
 
 
 class CommandBox:
-    """Confirmed commands that wait to be sent; may be used from any thread."""
+    """Queue of confirmed commands; may be used from any thread."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._confirmed: list[Command] = []
 
     def put(self, command: Command) -> None:
-        """Add a command that is sent after the next reading."""
+        """Add a command, which is sent after the next reading."""
         with self._lock:
             self._confirmed.append(command)
 
@@ -413,7 +413,7 @@ class CommandBox:
 
 
 class CommandQueue:
-    """Put confirmed commands into the box of the loop.
+    """Puts confirmed commands of a user into the queue of the control loop.
 
     Args:
         box: Box of the loop.
@@ -428,7 +428,7 @@ class CommandQueue:
         return _command(values).words
 
     def send(self, values: dict[str, float | bool]) -> str:
-        """Put a command into the box; return the reason where it is refused, else nothing."""
+        """Queue a command; return the reason if it is refused."""
         if not self._may_command():
             return "the controller is not connected"
         self._box.put(_command(values))

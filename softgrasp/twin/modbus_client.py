@@ -1,4 +1,4 @@
-"""Client of a pneumatic controller on Modbus TCP.
+"""Client of a pneumatic pressure controller on Modbus TCP.
 
 ``ControllerClient`` reads and writes named values in Pa and never sends a value outside the
 limits of its register. It uses a ``TcpLink`` that reconnects with a ``Backoff``, repeats
@@ -64,7 +64,7 @@ Greet = Callable[[Ask], Awaitable[None]]
 
 
 class ControllerReading(NamedTuple):
-    """The five values of a controller (Xiang et al. 2024, §III-B)."""
+    """One reading of a pneumatic controller: triggers, targets, pressure (Xiang et al. 2024)."""
 
     time: float
     """Time of the answer, on the clock of the client [s]."""
@@ -116,7 +116,7 @@ class ControllerClient:
 
     @property
     def counts(self) -> LinkCounts:
-        """Statistics of the link."""
+        """Statistics of the connection."""
         return self._link.counts
 
     @property
@@ -125,7 +125,7 @@ class ControllerClient:
         return self._clock() - (self._begin if self.last is None else self.last.time)
 
     def require_fresh(self) -> ControllerReading:
-        """Return the last valid reading.
+        """Return the last valid reading; raise an error if it is too old.
 
         Raises:
             StaleDataError: It is older than ``stale_after``, or there is none.
@@ -202,7 +202,7 @@ class ControllerClient:
         await self._write({"positive_on": positive, "negative_on": negative})
 
     async def close(self) -> None:
-        """Close the link; commands stay in effect."""
+        """Close the connection; commands stay in effect."""
         await self._link.close()
 
     async def __aenter__(self) -> Self:
@@ -278,7 +278,7 @@ def _outside(
 
 @dataclass
 class LinkCounts:
-    """Statistics of a link."""
+    """Statistics of a connection to a device."""
 
     requests: int = 0
     """Sent frames; every attempt counts."""
@@ -298,7 +298,7 @@ class LinkCounts:
 
 
 class Link(Protocol):
-    """Interface to send requests to a device."""
+    """Interface to send Modbus requests to a device."""
 
     counts: LinkCounts
 
@@ -313,7 +313,7 @@ class Link(Protocol):
 
 
 class TcpLink:
-    """Link to a device on TCP.
+    """Modbus TCP connection to a device that reconnects after failures.
 
     Args:
         host: Name or address.
@@ -437,7 +437,7 @@ class TcpLink:
 
 
 class Connection:
-    """One connection; transactions are numbered, so that an answer finds its request.
+    """One TCP connection; transactions are numbered to match answers with requests.
 
     Args:
         stream: Incoming stream.

@@ -104,7 +104,7 @@ def to_words(register: Register, value: float) -> Words:
 
 
 def words_of(register: Register, count: float) -> Words:
-    """Encode a count."""
+    """Encode an integer count as register words."""
     if register.type == "bit":
         return [int(count)]
     number = count if register.type == "float32" else round(count)
@@ -134,7 +134,7 @@ def allowed(register: Register, value: float) -> bool:
 
 
 class Span(NamedTuple):
-    """Adjacent registers that one request reads or writes."""
+    """Adjacent registers that one Modbus request reads or writes."""
 
     kind: Kind
     address: int
@@ -151,7 +151,7 @@ class Span(NamedTuple):
 
 
 def spans(values: Sequence[tuple[str, Register]]) -> list[Span]:
-    """Merge adjacent registers into as few requests as possible."""
+    """Merge adjacent registers into as few Modbus requests as possible."""
     merged: list[Span] = []
     for name, register in sorted(values, key=lambda pair: (pair[1].kind, pair[1].address)):
         last = merged[-1] if merged else None
@@ -169,7 +169,7 @@ def spans(values: Sequence[tuple[str, Register]]) -> list[Span]:
 
 
 class Refusal(Exception):
-    """Exception response of the device.
+    """Modbus exception response of the device.
 
     Args:
         code: Exception code.
@@ -231,7 +231,7 @@ def _data_of(answer: bytes, function: int) -> bytes:
 
 
 def check_written(answer: bytes, request: bytes) -> None:
-    """Check that an answer confirms a write request by its first five bytes.
+    """Check that the first five bytes of an answer confirm a write request.
 
     Raises:
         FrameError: It does not.
@@ -294,7 +294,7 @@ class FrameReader:
 
 
 def require_token(token: str) -> str:
-    """Check a token and return it.
+    """Refuse a token that is too short or has spaces around it; else return it.
 
     Raises:
         DescriptionError: It is too short, or has spaces around it.
@@ -309,7 +309,7 @@ def require_token(token: str) -> str:
 
 
 def answer_to(challenge: Sequence[int], token: str) -> list[int]:
-    """Compute the answer of a client that knows the token.
+    """Compute the answer of a client that knows the token to a challenge.
 
     Args:
         challenge: Eight words from the server.
@@ -321,7 +321,7 @@ def answer_to(challenge: Sequence[int], token: str) -> list[int]:
 
 
 class Access:
-    """Write permission of one connection.
+    """Write permission of one connection, obtained by answering a challenge.
 
     Args:
         token: Token of the server; None: writing is open to all.
@@ -335,16 +335,16 @@ class Access:
 
     @property
     def asks(self) -> bool:
-        """Whether clients need a token."""
+        """Return whether clients need a token to write."""
         return self._token is not None
 
     @property
     def exhausted(self) -> bool:
-        """Whether there were more wrong answers than allowed."""
+        """Return whether there were more wrong answers than allowed."""
         return self.wrong >= MAX_WRONG
 
     def offer(self, answer: Sequence[int]) -> bool:
-        """Check an answer; a wrong one makes a new challenge."""
+        """Check an answer to the challenge; a wrong one makes a new challenge."""
         if self._token is None:
             return True
         response = struct.pack(f">{len(answer)}H", *answer)

@@ -453,7 +453,7 @@ def _request(pdu: bytes) -> ModbusPDU | None:
 
 
 class Valve(Description):
-    """Valve and sensor of the simulated controller."""
+    """Pneumatic valve and pressure sensor of the simulated controller."""
 
     time_constant: Positive = 0.15
     """Time constant τ, after which 63 % of a step are reached [s]; the paper does not state one."""
@@ -520,7 +520,7 @@ def sample_number(state: ControllerState, valve: Valve) -> int:
 
 
 def measured(state: ControllerState, valve: Valve) -> float:
-    """Return the measured pressure [Pa], with an error that is new in every sample."""
+    """Return the measured pressure [Pa], with an error drawn anew for every sample."""
     if valve.noise == 0:
         return state.pressure
     # one generator per sample: the error depends on the time only, not on earlier requests
@@ -580,7 +580,7 @@ class SimulatedController:
         return self._state
 
     def words(self, kind: Kind, address: int, count: int) -> Words | ExcCodes:
-        """Return words, or bits, from an address on; illegal where one is in no register."""
+        """Return words, or bits, from an address on; raise an error for one without register."""
         entries = [self._read.get((kind, address + k)) for k in range(count)]
         if None in entries:
             return ExcCodes.ILLEGAL_ADDRESS
@@ -624,7 +624,7 @@ class SimulatedController:
 
 
 def _entries(part: Any) -> dict[tuple[str, int], tuple[str, Register, int]]:
-    """Map addresses to the name, register and word index of their value."""
+    """Map addresses to the name, register and word index of the value there."""
     return {
         (register.kind, register.address + word): (name, register, word)
         for name, register in part

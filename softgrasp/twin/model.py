@@ -91,7 +91,7 @@ def _add_finger(
 
 
 def _behind(twin: Twin, dynamics: TwinDynamics, piece: int, link: int) -> float:
-    """Return the length of the link behind a joint [m]."""
+    """Return the length of the rigid link after a joint [m]."""
     lengths = twin.finger.lengths
     half = 0.5 * lengths[piece] / dynamics.links
     if link < dynamics.links - 1:
@@ -156,7 +156,7 @@ class TwinModel:
         self._moved = [int(self.model.body(name).mocapid[0]) for name in (FLANGE, *cells)]
 
     def pose(self, shape: TwinShape, joints: Array | None = None) -> mujoco.MjData:
-        """Move all bodies; return the data with their kinematics, valid until the next call.
+        """Move all bodies; return MuJoCo data with kinematics, valid until the next call.
 
         Args:
             shape: Shape of the fingers.

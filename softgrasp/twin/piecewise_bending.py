@@ -89,7 +89,7 @@ def angle_between(first: Array, second: Array) -> Array:
 
 
 def directions(line: Array | None, cuts: Array) -> Array:
-    """Return the angles of all measured directions from the first axis, (..., m) [rad].
+    """Return angles of reference line, tangents and chords from the first axis, (..., m) [rad].
 
     The order is: the reference line; the tangent at the base; then of each piece its chord and
     the tangent at its end. A missing line is left out, and so are tangents where cuts are
@@ -121,7 +121,7 @@ def directions(line: Array | None, cuts: Array) -> Array:
 
 
 def direction_rows(pieces: int, *, line: bool, edges: bool) -> Array:
-    """Return the derivatives of the directions by t₀ and the angles of the pieces, (m, 1 + n)."""
+    """Return derivatives of the directions by t₀ and by the pieces' angles, (m, 1 + n)."""
     total = np.tril(np.ones((pieces + 1, pieces + 1)))  # of the tangents at the cuts
     chords = 0.5 * (total[:-1] + total[1:])
     rows = list(chords)
@@ -419,7 +419,7 @@ def pressures_for(fit: PressureFit, bend: float, piece: int | None = None) -> tu
 
 
 def _curve(fit: PressureFit, piece: int | None) -> Array:
-    """Return the coefficients of one piece, or of the sum of all."""
+    """Return the cubic's coefficients of one piece, or of the sum of all."""
     rows = np.array(fit.coefficients)
     if piece is None:
         return np.asarray(rows.sum(axis=0))
@@ -467,7 +467,7 @@ def bend_range(fit: PressureFit, piece: int | None = None) -> tuple[float, float
 
 
 class Reversal(NamedTuple):
-    """An interval of pressures in which a piece bends against its overall direction."""
+    """Pressure interval in which a piece bends against its overall direction."""
 
     piece: int
     """Index from the base; the number of pieces stands for all of them together."""
@@ -480,7 +480,7 @@ class Reversal(NamedTuple):
 
 
 def reversals(fit: PressureFit) -> tuple[Reversal, ...]:
-    """Find the intervals in which a piece, or all together, bends back with rising pressure.
+    """Find pressure intervals in which a piece, or the whole finger, bends back as pressure rises.
 
     The forward direction is that from the lowest to the highest pressure of the range.
     """

@@ -76,7 +76,7 @@ STEP = 1e-5
 
 
 class Picks(NamedTuple):
-    """Points picked in an image."""
+    """Points picked in an image of a finger: reference line and cuts between the pieces."""
 
     cuts: Array
     """Columns and rows at the cuts between pieces, base and tip included [pixels], (n + 1, 2) along
@@ -90,7 +90,7 @@ class Picks(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class PickMeasurement:
-    """Picks, and the angles estimated from them."""
+    """Picked points, and the bending angles estimated from them."""
 
     picks: Picks
     angles: Array
@@ -110,7 +110,7 @@ def measure_picks(
     depth_noise: float = DEPTH_NOISE,
     anticlockwise: bool = False,
 ) -> PickMeasurement:
-    """Measure the angles of the pieces of a finger from picks in its image.
+    """Measure bending angles of a finger's pieces from points picked in its image.
 
     Args:
         image: Image, (height, width, 3), of the camera's size.
@@ -198,7 +198,7 @@ def picked_angles(
 
 
 def _checked(picks: Picks) -> tuple[Array, Array | None, Array | None]:
-    """Return cuts (n + 1, 1 or 2, 2), line (2, 2) and depths (k,) after checks."""
+    """Validate cuts (n + 1, 1 or 2, 2), line (2, 2) and depths (k,) of picked points."""
     cuts = np.asarray(picks.cuts, dtype=float)
     if cuts.ndim == 2:
         cuts = cuts[:, None]
@@ -332,7 +332,7 @@ def _raw(file: Path) -> npt.NDArray[np.generic]:
 
 
 def depths_at(depth: Array, pixels: Array) -> Array:
-    """Return the depth at picks, the median around each, (k,) [m].
+    """Return the depth at picked points, the median around each, (k,) [m].
 
     Args:
         depth: Depth image, (height, width) [m]; 0 where there is none.
@@ -365,7 +365,7 @@ def depths_at(depth: Array, pixels: Array) -> Array:
 
 
 def find_marks(image: Image, colours: Mapping[str, Sequence[float]]) -> dict[str, Array]:
-    """Find the centres of all marks of each colour, the largest first, (k, 2) [pixels].
+    """Find the centres of all coloured marks on a finger, the largest first, (k, 2) [pixels].
 
     Args:
         image: RGB image, (height, width, 3).
@@ -422,7 +422,7 @@ def mark_hue_deg(rgba: Sequence[float]) -> float:
 def pick_overlay(
     image: Image, measured: PickMeasurement, *, letters: float = LETTERS, sigmas: bool = True
 ) -> Image:
-    """Draw picks, chords, reference line and angles (Xiang et al. 2024, Fig. 3).
+    """Draw picked points, chords, reference line and angles (Xiang et al. 2024, Fig. 3).
 
     Args:
         image: Image, (h, w, 3); it is not changed.
@@ -483,7 +483,7 @@ def _lettered(
 
 
 def _margin(measured: PickMeasurement, letters: float) -> float:
-    """Return the distance of a chord from the middle of its letters [pixels]."""
+    """Return the distance of a chord from the middle of its label [pixels]."""
     cuts = np.asarray(measured.picks.cuts, dtype=float)
     if cuts.ndim == 2:
         return 3.0 * letters
@@ -499,7 +499,7 @@ PickResult = tuple[str, Image]
 
 
 class PickTarget(NamedTuple):
-    """Number of picks to make."""
+    """Numbers of points that the user has to pick."""
 
     pieces: int
     edges: bool
@@ -507,11 +507,11 @@ class PickTarget(NamedTuple):
 
     @property
     def total(self) -> int:
-        """Total number of picks."""
+        """Total number of points to pick."""
         return 2 * self.line + (self.pieces + 1) * (1 + self.edges)
 
     def picks(self, points: Array) -> Picks:
-        """Convert points to picks: reference line first, then cuts from the base on.
+        """Convert points to ``Picks``: reference line first, then cuts from the base on.
 
         Raises:
             DescriptionError: Wrong number of points.
@@ -532,7 +532,7 @@ class PickTarget(NamedTuple):
 
 
 class PickServer:
-    """Serve the page for picking on this machine only, under a secret path.
+    """Server of the browser page for picking, on this machine only, under a secret path.
 
     Args:
         image: Image, (height, width, 3).
@@ -588,12 +588,12 @@ class PickServer:
         self._thread.join()
 
     def wait(self, seconds: float | None = None) -> Picks | None:
-        """Wait until the user finishes; return the picks, or None after a timeout."""
+        """Wait until the user finishes; return the picked points, or None after a timeout."""
         self._done.wait(seconds)
         return self.picks
 
     def take(self, action: str, body: bytes) -> str:
-        """Measure the angles from picks and return the result as text.
+        """Measure the angles from picked points and return the result as text.
 
         Raises:
             SoftgraspError: The picks are invalid.
@@ -608,7 +608,7 @@ class PickServer:
 
     @property
     def html(self) -> bytes:
-        """Page with the numbers of picks filled in."""
+        """Browser page with the numbers of points to pick filled in."""
         counts = {
             "line": 2 * self.target.line,
             "cuts": self.target.pieces + 1,

@@ -37,7 +37,7 @@ READ = ("positive_on", "negative_on", "positive_target", "negative_target", "pre
 
 
 class TwinRow(NamedTuple):
-    """One cycle of the loop; missing values are None."""
+    """Recorded data of one cycle of the control loop; missing values are None."""
 
     number: int
     """Number of the cycle, from 0, without gaps."""
@@ -110,7 +110,7 @@ def _counted(name: str, values: Array) -> dict[str, Any]:
 
 
 class TwinRecord(NamedTuple):
-    """A record that was read."""
+    """Recorded twin run, read from its directory."""
 
     twin: Twin
     rows: list[dict[str, Any]]
@@ -284,7 +284,7 @@ def require_tables() -> None:
 
 
 def replayed(twin: Twin, row: dict[str, Any]) -> tuple[TwinShape, Array | None] | None:
-    """Recompute the fingers and the arm's joints of a recorded row; None where it has no shape.
+    """Recompute fingers and arm joints of a recorded row; None where it has no shape.
 
     They follow from the recorded pressure and pose, as in the loop.
     """

@@ -70,7 +70,7 @@ Rows = Sequence[dict[str, Any]]
 
 
 class Seen(NamedTuple):
-    """The state of a record at one time."""
+    """State of a recorded run at one time."""
 
     time: float
     """Time since the first cycle [s]."""
@@ -161,7 +161,7 @@ def write_twin_report(
 
 
 def _video_frames(record: TwinRecord) -> list[tuple[TwinShape, Array | None, str]]:
-    """Return the states at equidistant times; without a reading the last shape stays."""
+    """Return states at equidistant times; the last shape stays where readings are missing."""
     rows = [(float(row["time"]), row, replayed(record.twin, row)) for row in record.rows]
     frames: list[tuple[TwinShape, Array | None, str]] = []
     last, at = None, 0
@@ -181,7 +181,7 @@ def _events(record: TwinRecord) -> list[tuple[str, str]]:
 
 
 def twin_words(record: TwinRecord) -> str:
-    """Describe what happened, computed from the rows."""
+    """Describe a recorded run from its rows."""
     rows = record.rows
     if not rows:
         return "No cycle was recorded."
@@ -203,7 +203,7 @@ def twin_words(record: TwinRecord) -> str:
 
 
 def key_numbers(record: TwinRecord) -> list[tuple[str, str]]:
-    """Return rate, latency and delay of the loop."""
+    """Return rate, latency and lateness of the control loop."""
     rows = [row for row in record.rows if row["connected"]]
     if len(rows) < 2:
         return []
@@ -265,7 +265,7 @@ def _finish(figure: Any, panels: Sequence[Any], time: Array) -> None:
 
 
 def draw_tips(rows: Rows, path: Path) -> Path:
-    """Draw the tip of the first finger, and the distance of tips in MuJoCo from those of the arcs.
+    """Draw the first finger's tip, and the distance of MuJoCo's tips from those of the arcs.
 
     Raises:
         ResultError: The file cannot be written.
@@ -399,7 +399,7 @@ def _rows(study: AccuracyStudy) -> list[tuple[str, str]]:
 
 
 def accuracy_table(study: AccuracyStudy) -> str:
-    """Format E and both tips at every pressure as CSV, with the E of the paper's table."""
+    """Format E and both tips at every pressure as CSV, with E of Xiang et al.'s table."""
     stream = io.StringIO()
     stream.writelines(f"# {line}\n" for line in _remarks(study))
     writer = csv.writer(stream, lineterminator="\n")
@@ -429,7 +429,7 @@ def _remarks(study: AccuracyStudy) -> list[str]:
 
 
 def shown_samples(study: AccuracyStudy) -> list[tuple[Sample, float]]:
-    """Return the samples at pressures of the paper's table, with E at each."""
+    """Return the samples at the pressures of Xiang et al.'s table, with E at each."""
     pairs = zip(study.samples, study.errors.tolist(), strict=True)
     return [(sample, error) for sample, error in pairs if sample.pressure in PAPER]
 
@@ -555,7 +555,7 @@ def simulated_clause(study: AccuracyStudy) -> str:
 
 
 def error_clause(study: AccuracyStudy) -> str:
-    """State E at the pressures of the paper's table."""
+    """Describe E at the pressures of Xiang et al.'s table."""
     text = ", ".join(f"{error} % at {pressure} kPa" for pressure, error, _ in table_rows(study))
     return f"E is {text}."
 
@@ -574,7 +574,7 @@ def angle_clause(study: AccuracyStudy) -> str:
 
 
 def table_rows(study: AccuracyStudy) -> list[list[str]]:
-    """Return pressure [kPa], E [%], E of the paper [%], at the pressures of the paper's table."""
+    """Return pressure [kPa], E [%] and published E [%] at the pressures of the paper's table."""
     rows = []
     for pressure, error in zip(study.pressures.tolist(), study.errors.tolist(), strict=True):
         if pressure in PAPER:

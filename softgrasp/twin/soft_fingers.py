@@ -1,4 +1,4 @@
-"""Dynamics of a twin's fingers in MuJoCo between two cycles of its loop."""
+"""Dynamics of a twin's fingers in MuJoCo between two cycles of its control loop."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ CLAMP_LENGTH = 0.05
 
 @dataclass(frozen=True, eq=False)
 class SeenMarks:
-    """True positions of the marks in the image."""
+    """True positions of the marks in a rendered image of a finger."""
 
     pixels: dict[str, Array]
     """Pixels by row of marks: ``upper``, ``middle`` and ``lower`` at the cuts, (n + 1, 2), and
@@ -78,7 +78,7 @@ class RgbdImage:
 
 
 class RgbdTestRig:
-    """A camera in front of a finger.
+    """A simulated RGB-D camera in front of a finger.
 
     Args:
         finger: Planar finger.
@@ -133,7 +133,7 @@ class RgbdTestRig:
         seed: int = 0,
         renderer: str = "raycast",
     ) -> RgbdImage:
-        """Photograph the bent finger.
+        """Render the bent finger.
 
         Args:
             joint_angles: Rotations of the hinges [rad], (m,).

@@ -66,7 +66,7 @@ Image = npt.NDArray[np.uint8]
 
 
 class DisplayedRow(Protocol):
-    """The fields of a row that the page shows."""
+    """The fields of a recorded row that the browser page shows."""
 
     @property
     def time(self) -> float:
@@ -98,7 +98,7 @@ class DisplayedRow(Protocol):
 
 
 class TwinView:
-    """A twin on a web page.
+    """A twin on a browser page.
 
     Args:
         page: Web page.
@@ -172,7 +172,7 @@ class TwinView:
             self.show(row, log)
 
     def show(self, row: DisplayedRow, log: list[str]) -> None:
-        """Show a row and the previous events."""
+        """Show a recorded row and the previous events."""
         with self._page.server.atomic():
             if row.shape is not None:
                 self._model.pose(self._bodies.pose(row.shape, row.joints))
@@ -218,7 +218,7 @@ class CommandSink(Protocol):
 
 
 class CommandPanel:
-    """The buttons of one browser.
+    """Command buttons of one browser.
 
     Args:
         gui: GUI of that browser.
@@ -257,7 +257,7 @@ class CommandPanel:
         self.ask(name)
 
     def ask(self, name: str) -> None:
-        """Propose the command of a button."""
+        """Propose the command of a button, to be confirmed."""
         if not hmac.compare_digest(self.key.value.strip().encode(), self._key.encode()):
             self.message.content = (
                 "**type the key first**; it is printed in the terminal of the twin"
@@ -268,7 +268,7 @@ class CommandPanel:
         self.message.content = f"**waits for a confirmation:** {self._queue.words(values)}"
 
     def send(self) -> None:
-        """Send the proposed command of this browser, if it has not expired."""
+        """Send the proposed command of this browser if it has not expired."""
         pending, self._pending = self._pending, None
         if pending is None:
             self.message.content = NOTHING

@@ -45,7 +45,7 @@ AWAY = 1.35
 
 
 class Announcement(NamedTuple):
-    """Title and text of a saved page."""
+    """Title and text of a saved HTML file."""
 
     title: str
     sentence: str
@@ -53,7 +53,7 @@ class Announcement(NamedTuple):
 
 
 class Page:
-    """A served page; a context manager.
+    """A served browser page; a context manager.
 
     An authentication proxy rejects requests of other web sites; at addresses other than the
     loopback it requires the token of ``url``.

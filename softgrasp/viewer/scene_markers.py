@@ -272,7 +272,7 @@ def hand_camera(posed: PosedHand, scene: GraspScene | None) -> Camera:
 
 
 class DrawnModel:
-    """A MuJoCo model in the scene of a page; its geometry is sent once, then only poses.
+    """A MuJoCo model in the scene of a browser page; geometry is sent once, then only poses.
 
     Args:
         scene: The scene of the page.
@@ -495,7 +495,7 @@ class HandMarks:
 
 
 def _texts(frames: Sequence[JointFrame]) -> dict[str, str]:
-    """Label texts by frame name; coincident frames share the label of the first one."""
+    """Make label texts by frame name; coincident frames share one label."""
     labelled: list[tuple[str, Array]] = []
     texts: dict[str, str] = {}
     for frame in frames:

@@ -316,7 +316,7 @@ async def _send(
 
 
 async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Forward data until one side closes."""
+    """Forward data until one side closes the connection."""
     with contextlib.suppress(OSError):
         while data := await reader.read(CHUNK):
             writer.write(data)

@@ -205,7 +205,7 @@ def find_notches(line: Array, joints: int, *, below: bool = True) -> Array:
 
 
 def _grounds(depths: Array, reach: int, joints: int) -> Indices:
-    """Return the indices of all valleys, in order."""
+    """Return the indices of all valleys of the outline, in order."""
     minima, properties = find_peaks(depths, prominence=MIN_DEPTH * reach, height=0.0)
     prominences = properties["prominences"]
     if not len(minima):
@@ -227,7 +227,7 @@ def _crests(depths: Array, grounds: Indices) -> Indices:
 
 
 def _apexes(curve: Array, crests: Indices, grounds: Indices) -> Array | None:
-    """Return the apexes (n, 2); None where the flanks of any valley do not meet near its ground."""
+    """Return the apexes (n, 2); None where the flanks of any valley do not meet near its bottom."""
     apexes = []
     for before, ground, after in zip(crests[:-1], grounds, crests[1:], strict=True):
         left = _flank(curve[before : ground + 1][::-1])
@@ -243,7 +243,7 @@ def _apexes(curve: Array, crests: Indices, grounds: Indices) -> Array | None:
 
 
 def _flank(points: Array) -> Array:
-    """Return the part of a flank that is fitted; points run from the ground to the crest."""
+    """Return the part of a valley's flank to be fitted, from the lowest point to the crest."""
     first = max(round(FLANK[0] * len(points)), NEAREST)
     return points[first : round(FLANK[1] * len(points))]
 

@@ -265,7 +265,7 @@ def _prepared(image: Image, scale: Scale | None, flip: bool) -> tuple[Image, flo
 
 
 def _base_tilt(smooth: Array, first_joint: Array) -> float:
-    """Measure the direction of the smooth edge before the first joint, positive downwards [rad]."""
+    """Measure the direction of the smooth edge before the first joint, down positive [rad]."""
     begin = float(smooth[:, 0].min())
     low, high = (begin + part * (first_joint[0] - begin) for part in BASE_PART)
     ahead = smooth[: int(np.argmax(smooth[:, 0] > high))]

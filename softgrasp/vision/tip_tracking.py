@@ -272,7 +272,7 @@ def _soft(image: Floats) -> Floats:
 
 
 def _located(patch: Patch, frame: Image, guess: Pose, start: TipStart) -> Pose:
-    """Locate the patch near a guess, in the part of the frame around it."""
+    """Locate the tracked patch near a predicted pose, in the part of the frame around it."""
     reach = patch.reach + CLEARANCE
     corner = np.maximum(np.floor(guess.position - reach), 0.0).astype(int)
     right, below = np.ceil(guess.position + reach).astype(int)
@@ -286,7 +286,7 @@ def _located(patch: Patch, frame: Image, guess: Pose, start: TipStart) -> Pose:
 
 
 def _detected_again(patch: Patch, frame: Image, start: TipStart, before: Pose, lost: Pose) -> Pose:
-    """Search the whole frame for the end of a finger; return ``lost`` where that is not near."""
+    """Search the whole frame for the end of a finger; return ``lost`` if it is too far away."""
     try:
         again = tip_start(frame, start.colour)
     except DescriptionError:
@@ -302,7 +302,7 @@ def _detected_again(patch: Patch, frame: Image, start: TipStart, before: Pose, l
 
 @dataclass(frozen=True, eq=False)
 class TipStart:
-    """The end of the finger in one frame.
+    """Position, heading and image patch of the finger's end in one frame.
 
     Args:
         tip: Middle of the end face: column and row [pixels], (2,).
@@ -353,7 +353,7 @@ def _extent(finger: Bools) -> float:
 
 
 def _end(seen: Segmentation, length: float) -> tuple[Array, float]:
-    """Find the tip (2,) [pixels] and the heading [rad] by iteration.
+    """Find the tip (2,) [pixels] and the heading [rad] of the end by iteration.
 
     The axis runs through the middles of two sections near the end, and the tip is where it
     leaves the finger; both sections are perpendicular to the axis, hence the iteration.
@@ -440,7 +440,7 @@ def length_in(frame: Image, colour: FingerColour) -> float:
 
 
 class Pose(NamedTuple):
-    """Position and rotation of the patch's reference point."""
+    """Position and rotation of the tracked patch's reference point."""
 
     position: Array
     """Column and row, (2,) [pixels]."""
@@ -451,7 +451,7 @@ class Pose(NamedTuple):
 
 
 class Patch:
-    """The region of an image that is located in other images.
+    """Region of an image that is to be located in other images.
 
     Args:
         image: One channel, (h, w).
@@ -471,7 +471,7 @@ class Patch:
         self._reference = position - low - 0.5  # OpenCV counts from the middle of the first pixel
 
     def locate(self, image: Floats, guess: Pose) -> Pose:
-        """Refine a pose in another image, (h, w); likeness is 0 where this does not converge."""
+        """Refine a pose in another image, (h, w); likeness is 0 without convergence."""
         cv2 = opencv()
         rotation = _rotation(guess.angle)
         shift = guess.position - 0.5 - rotation @ self._reference

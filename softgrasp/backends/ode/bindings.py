@@ -81,7 +81,7 @@ Precision = Literal["double", "single"]
 
 
 class Ode:
-    """Functions of a library under their names without the d, and its structures.
+    """ODE's functions by their names without the prefix d, and its C structures.
 
     Args:
         library: From ``load_library``.
@@ -180,7 +180,7 @@ def _made(name: str, fields: list[tuple[str, Any]]) -> Any:
 
 @dataclass(frozen=True)
 class OdeLibrary:
-    """A loaded library; its functions take numbers of its precision."""
+    """A loaded ODE library; its functions take numbers of its precision, single or double."""
 
     handle: ctypes.CDLL
     path: str
@@ -197,7 +197,7 @@ class OdeLibrary:
 
 
 def load_library() -> OdeLibrary:
-    """Load the first ODE of the search; the same one for the whole process.
+    """Load the first ODE library of the search path; the same one for the whole process.
 
     Raises:
         BackendUnavailable: There is none, or the one that ``SOFTGRASP_ODE_LIB`` names is not ODE.

@@ -198,7 +198,7 @@ class CollisionPoints:
         self._surfaces = view(0, ctypes.sizeof(ode.types.Surface), np.uint8)
 
     def address(self, index: int) -> int:
-        """Address of a point as dContact."""
+        """Return the memory address of a point in the buffer, as dContact."""
         return self._start + index * self._size
 
     def sample(self, pair: Pair, first: int, second: int) -> Sequence[int]:
@@ -250,7 +250,7 @@ class CollisionPoints:
 
 @dataclass(slots=True)
 class Pair:
-    """Contact parameters of two geometries; the first Solid has a body."""
+    """Contact parameters of two geometries, of which the first one's Solid has a rigid body."""
 
     surface: NDArray[np.uint8]
     """dSurfaceParameters as bytes."""
@@ -265,7 +265,7 @@ class Pair:
 
 
 class Pairing:
-    """Rules of Webots' ``WbSimulationCluster`` (2023) about which geometries touch.
+    """Rules of Webots' ``WbSimulationCluster`` (2023) that decide which geometries can touch.
 
     Args:
         ode: Functions of ODE.
@@ -284,7 +284,7 @@ class Pairing:
             self._jointed |= {pair, pair[::-1]}
 
     def pair(self, one: int, two: int) -> Pair | None:
-        """Return the contact parameters of two geometries; None where they do not collide."""
+        """Return the contact parameters of two geometries; None where they cannot collide."""
         first, second = self._owners[one], self._owners[two]
         bodies = first.body, second.body
         if bodies[0] is bodies[1] or bodies in self._jointed:
@@ -308,7 +308,7 @@ class Pairing:
         return Pair(surface, max_contacts, first, second, attached, flipped, handles, rounded)
 
     def _rounded(self, one: int, two: int) -> tuple[int, int] | None:
-        """Return a capsule and a cylinder, in this order, where ODE has no collider for them.
+        """Return a capsule and a cylinder in this order where ODE has no collider for the pair.
 
         Built without libccd it has none of cylinders with each other and with capsules, and does
         not report it.
@@ -327,7 +327,7 @@ class Pairing:
 
 
 def same_anchor_chain(child: Solid, ancestor: Solid) -> bool:
-    """Whether all hinges between two Solids have the same anchor numbers.
+    """Return whether all hinges between two Solids have equal anchor coordinates.
 
     Webots does not collide such bodies. It compares the numbers of the fields, which belong to
     different frames, so that a chain of equal links can satisfy this.
@@ -417,7 +417,7 @@ def _or_infinity(value: float) -> float:
 
 
 class Point(NamedTuple):
-    """Contact point in the world frame."""
+    """A contact point: position, normal and depth in the world frame."""
 
     position: Array
     """(3,) in the middle of the overlap [m]."""
@@ -430,7 +430,7 @@ class Point(NamedTuple):
 def touching(
     capsule: Pose, capsule_size: tuple[float, float], cylinder: Pose, size: tuple[float, float]
 ) -> list[Point]:
-    """Find the contact points of a capsule and a cylinder: the deepest, and the ends of a line.
+    """Find contact points of a capsule and a cylinder: the deepest one and those at line ends.
 
     The signed distance to a convex body is convex along a line, so that the deepest point of the
     capsule's axis is found by golden-section search.

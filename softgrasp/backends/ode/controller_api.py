@@ -30,7 +30,7 @@ _current: Session | None = None
 
 
 class Session:
-    """One world with its one controlled robot.
+    """One ODE world and the one robot in it that a controller commands.
 
     Args:
         tree: Nodes of the world.
@@ -140,7 +140,7 @@ class Robot:
         return text(self._session.robot.node, "customData")
 
     def getNumberOfDevices(self) -> int:
-        """Number of its devices."""
+        """Return the number of devices of the robot."""
         return len(self._session.devices)
 
     def getDevice(self, name: str) -> Device | None:
@@ -184,7 +184,7 @@ class Supervisor(Robot):
 
 
 def install(session: Session) -> ModuleType:
-    """Make ``import controller`` find these classes, for one world.
+    """Make ``import controller`` load the classes of this module, bound to one world.
 
     Args:
         session: The world and its robot.
@@ -212,7 +212,7 @@ class DeviceNode:
         self._solid = next((solid for solid in world.solids if solid.node is node), None)
 
     def getDef(self) -> str:
-        """Its DEF name; empty where it has none."""
+        """Return the DEF name of the node; empty where it has none."""
         return self._node.name
 
     def getTypeName(self) -> str:
@@ -282,33 +282,33 @@ class Field:
         self._world, self._node, self._name, self._solid = world, node, name, solid
 
     def getName(self) -> str:
-        """Its name."""
+        """Return the name of the field."""
         return self._name
 
     def getSFFloat(self) -> float:
-        """A number."""
+        """Return the value of an SFFloat field."""
         return float(self._number())
 
     def getSFInt32(self) -> int:
-        """A whole number."""
+        """Return the value of an SFInt32 field."""
         return int(self._number())
 
     def getSFBool(self) -> bool:
-        """A truth value."""
+        """Return the value of an SFBool field."""
         return bool(self._value())
 
     def getSFString(self) -> str:
-        """A text."""
+        """Return the value of an SFString field."""
         return str(self._value())
 
     def getSFVec3f(self) -> list[float]:
-        """Three numbers; for a Solid the current translation in its parent Solid [m]."""
+        """Return the value of an SFVec3f field; for a Solid its current translation [m]."""
         if self._name == "translation" and self._solid is not None:
             return _plain(self._world_pose()[1])
         return self._numbers()
 
     def getSFRotation(self) -> list[float]:
-        """Axis and angle; for a Solid the current rotation in its parent Solid [rad]."""
+        """Return the value of an SFRotation field; for a Solid its current rotation [rad]."""
         if self._name == "rotation" and self._solid is not None:
             return _axis_angle(self._world_pose()[0])
         return self._numbers()
@@ -389,7 +389,7 @@ class Device:
         self._node = node
 
     def getName(self) -> str:
-        """Its name in the world."""
+        """Return the name of the device."""
         return text(self._node, "name")
 
 
@@ -447,17 +447,17 @@ class Motor(Device):
         return self._law.velocity
 
     def getMaxVelocity(self) -> float:
-        """Its largest velocity [rad/s or m/s]."""
+        """Return the largest velocity of the motor [rad/s or m/s]."""
         return self._law.largest_velocity
 
     def getMaxTorque(self) -> float:
-        """Its largest torque [N·m] or force [N]."""
+        """Return the largest torque [N·m] or force [N] of the motor."""
         return self._law.limit
 
     getMaxForce = getMaxTorque
 
     def getAvailableTorque(self) -> float:
-        """Its available torque [N·m] or force [N]."""
+        """Return the available torque [N·m] or force [N] of the motor."""
         return self._law.available
 
     getAvailableForce = getAvailableTorque
@@ -484,7 +484,7 @@ class Sensor(Device, ABC):
         self._next = self._world.steps + self._every
 
     def disable(self) -> None:
-        """Stop measuring."""
+        """Disable the sensor."""
         self._every = self._period = 0
 
     def getSamplingPeriod(self) -> int:
@@ -492,7 +492,7 @@ class Sensor(Device, ABC):
         return self._period
 
     def update(self) -> None:
-        """Measure after a basic time step if a period has passed."""
+        """Measure if a sampling period has passed; called after every basic time step."""
         if self._every and self._world.steps >= self._next:
             self._next += self._every
             self._measure()
@@ -584,7 +584,7 @@ class TouchSensor(Sensor):
 
 
 def interpolated(table: Sequence[Sequence[float]], value: float) -> float:
-    """Look up a measured value in a sensor's table, linear between its rows, constant outside.
+    """Interpolate a measured value in a sensor's lookup table linearly, constant outside.
 
     Args:
         table: Rows of value, reading and noise, which must be 0; an empty one changes nothing.

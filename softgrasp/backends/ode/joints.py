@@ -90,7 +90,7 @@ class Joint(ABC):
         return number(self._parameters, key) if self._parameters is not None else 0.0
 
     def _set_stops(self, low: float, high: float) -> None:
-        """Set stops; equal ones mean none."""
+        """Set the joint stops (limits) in ODE; equal limits disable them."""
         if low == high:
             return
         self._set(bindings.LO_STOP, self._reachable_stop(low - self.start))
@@ -206,7 +206,7 @@ class Motor:
 
     @property
     def holds_position(self) -> bool:
-        """Whether it is under position control."""
+        """Return whether the motor is under position control."""
         return self.force is None and not math.isinf(self.target)
 
     def target_velocity(self, position: float, time_step: float) -> float:
@@ -276,7 +276,7 @@ class Hinge(Joint):
         self._set_motor_angle(spring, 0, self._angle(self.handle))
 
     def after_step(self) -> None:
-        """The angle is the integral of its rate, as in Webots, which also counts revolutions."""
+        """Integrate the hinge rate to an angle that counts revolutions, as Webots does."""
         self.velocity = self._rate(self.handle)
         if self.motor is not None and self.motor.holds_position:
             angle = self._angle(self.handle) + self.start
@@ -330,7 +330,7 @@ class Slider(Joint):
         self._ode.JointSetLMotorParam(spring, bindings.VELOCITY, velocity)
 
     def after_step(self) -> None:
-        """The position is that of ODE, as in Webots."""
+        """Read the slider position that ODE computes, as Webots does."""
         self.velocity = self._ode.JointGetSliderPositionRate(self.handle)
         self.position = self._ode.JointGetSliderPosition(self.handle) + self.start
 

@@ -83,7 +83,7 @@ def _check_exit(world: Path, code: int, output: IO[str]) -> None:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """Kill the process and all processes that it started."""
+    """Kill a process and all processes that it started."""
     process.poll()
     # macOS does not permit it after all have ended
     with suppress(ProcessLookupError, PermissionError):
@@ -99,14 +99,14 @@ def _tail(output: IO[str]) -> str:
 
 
 def _environment() -> dict[str, str]:
-    """Environment of this process, with this package first on the path."""
+    """Return the environment of this process with this package first on the path."""
     directory = str(Path(__file__).resolve().parents[3])
     inherited = os.environ.get("PYTHONPATH")
     return os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, [directory, inherited]))}
 
 
 def play(path: Path) -> int:
-    """Run the controller of a world from its start to its end.
+    """Run the controller of a world in this process until the controller ends.
 
     Args:
         path: The world.
@@ -140,7 +140,7 @@ def play(path: Path) -> int:
 
 
 def _check(tree: World) -> None:
-    """Refuse worlds with errors; the shortest time step of Webots is no limit of ODE."""
+    """Refuse worlds with errors, except for time steps shorter than those of Webots."""
     wrong = [str(problem) for problem in problems(tree, min_step=0.0)]
     if wrong:
         raise SimulationError("; ".join(wrong))

@@ -38,7 +38,7 @@ FRAMES = ("Pose", "Transform")
 
 
 class Geometries:
-    """All geometries of a world.
+    """All ODE collision geometries of a world.
 
     Args:
         ode: Functions of ODE.
@@ -60,7 +60,7 @@ class Geometries:
                 self._group(handle, solid)
 
     def _group(self, handle: int, solid: Solid) -> None:
-        """Exclude pairs of parts of one Robot; all else is decided by ``Pairing``."""
+        """Exclude collisions among parts of one Robot; ``Pairing`` decides all others."""
         if len(self._bits) > 30:
             return
         bit = self._bits.get(id(solid.robot), 1)
@@ -145,7 +145,7 @@ def rotation_about(axis: ArrayLike, angle: float) -> Array:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Pose:
-    """Pose of a frame in an outer one: x_outer = rotation · x_inner + position."""
+    """Pose of an inner frame in an outer one: x_outer = rotation · x_inner + position."""
 
     rotation: Array
     """(3, 3)"""
@@ -157,11 +157,11 @@ class Pose:
         return Pose(self.rotation @ inner.rotation, self.apply(inner.position))
 
     def apply(self, point: ArrayLike) -> Array:
-        """A point (3,) of this frame in the outer one [m]."""
+        """Transform a point (3,) of the inner frame to the outer one [m]."""
         return np.asarray(self.rotation @ np.asarray(point, dtype=float) + self.position)
 
     def inverse(self) -> Pose:
-        """Pose of the outer frame in this one."""
+        """Return the pose of the outer frame in the inner one."""
         return Pose(self.rotation.T, -self.rotation.T @ self.position)
 
 
@@ -190,7 +190,7 @@ class Shape:
     """Vertices (n, 3) [m] and faces (m, 3) of a surface."""
 
     def weight(self) -> Mass | None:
-        """Mass at density 1 in the Solid's frame; None for a plane."""
+        """Return the mass properties at density 1 in the Solid's frame; None for a plane."""
         if self.triangles is not None:
             return mesh(*self.triangles).placed(self.pose)
         if self.kind == "Box":
@@ -287,7 +287,7 @@ def _file(node: Node, directory: Path) -> Triangles:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Mass:
-    """Mass properties of a rigid piece."""
+    """Mass, centre of mass and inertia of a rigid solid."""
 
     mass: float
     """[kg]"""
@@ -297,17 +297,17 @@ class Mass:
     """(3, 3) about the centre of mass, along the axes of the piece [kg·m²]."""
 
     def placed(self, pose: Pose) -> Mass:
-        """The same piece in the outer frame of ``pose``."""
+        """Transform the mass properties to the outer frame of ``pose``."""
         rotated = pose.rotation @ self.inertia @ pose.rotation.T
         return Mass(self.mass, pose.apply(self.center), rotated)
 
     def scaled(self, factor: float) -> Mass:
-        """The same shape with its density times a factor."""
+        """Scale the density by a factor."""
         return Mass(self.mass * factor, self.center, self.inertia * factor)
 
 
 def together(pieces: Sequence[Mass]) -> Mass:
-    """Combine pieces of one frame by Steiner's theorem; at least one of them."""
+    """Combine the mass properties of at least one solid in one frame by Steiner's theorem."""
     total = sum(piece.mass for piece in pieces)
     center = sum((piece.mass * piece.center for piece in pieces), np.zeros(3)) / total
     inertia = np.zeros((3, 3))
@@ -318,7 +318,7 @@ def together(pieces: Sequence[Mass]) -> Mass:
 
 
 def box(size: Sequence[float]) -> Mass:
-    """Mass of a box of density 1 with edges (3,) [m]."""
+    """Return the mass properties of a box of density 1 with edges (3,) [m]."""
     edges = np.asarray(size, dtype=float)
     mass = float(edges.prod())
     squares = edges**2
@@ -326,20 +326,20 @@ def box(size: Sequence[float]) -> Mass:
 
 
 def sphere(radius: float) -> Mass:
-    """Mass of a ball of density 1."""
+    """Return the mass properties of a sphere of density 1."""
     mass = 4.0 / 3.0 * np.pi * radius**3
     return Mass(mass, np.zeros(3), 0.4 * mass * radius**2 * np.eye(3))
 
 
 def cylinder(radius: float, height: float) -> Mass:
-    """Mass of a cylinder of density 1 about z."""
+    """Return the mass properties of a cylinder of density 1 about z."""
     mass = np.pi * radius**2 * height
     across = mass * (3.0 * radius**2 + height**2) / 12.0
     return Mass(mass, np.zeros(3), np.diag([across, across, 0.5 * mass * radius**2]))
 
 
 def capsule(radius: float, height: float) -> Mass:
-    """Mass of a capsule of density 1 about z; the height is that of the cylinder between the caps.
+    """Return the mass properties of a capsule of density 1 along z; height without the caps.
 
     A half ball has its centre 3r/8 from its flat side, and a transverse inertia of 83/320 m·r².
     """
@@ -352,7 +352,7 @@ def capsule(radius: float, height: float) -> Mass:
 
 
 def mesh(vertices: Array, faces: NDArray[np.int64]) -> Mass:
-    """Mass inside a closed surface at density 1, from signed tetrahedra to the origin.
+    """Compute mass properties inside a closed surface at density 1, by signed tetrahedra.
 
     Args:
         vertices: (n, 3) [m].
@@ -383,7 +383,7 @@ class Body:
     """Sum of the parts, computed on first use."""
 
     def weight(self) -> Mass:
-        """Total mass in the frame of the root."""
+        """Return the total mass properties in the frame of the body's root Solid."""
         if self.total is None:
             self.total = together(self.parts)
         return self.total
@@ -409,12 +409,12 @@ class Solid:
 
     @property
     def name(self) -> str:
-        """Its name field."""
+        """Return the name field of the Solid."""
         return text(self.node, "name")
 
     @property
     def self_collision(self) -> bool:
-        """Whether parts of this Robot collide with each other."""
+        """Return whether parts of this Robot collide with each other."""
         return self.node.type == "Robot" and flag(self.node, "selfCollision")
 
 
@@ -430,7 +430,7 @@ class JointMounting:
 
 
 class Tree:
-    """All Solids, bodies and joints of a world, in the order of the text.
+    """All Solids, bodies and joints of a world, in the order of the world file.
 
     Args:
         nodes: Top-level nodes.
@@ -542,7 +542,7 @@ def solid_mass(solid: Solid, physics: Node) -> Mass:
 
 
 def _symmetric(diagonal: tuple[float, ...], products: tuple[float, ...]) -> Array:
-    """(3, 3) from [I11 I22 I33] and [I12 I13 I23]."""
+    """Return a symmetric (3, 3) matrix from [I11 I22 I33] and [I12 I13 I23]."""
     xy, xz, yz = products
     products_of = np.array([[0.0, xy, xz], [xy, 0.0, yz], [xz, yz, 0.0]])
     return np.asarray(np.diag(diagonal) + products_of)

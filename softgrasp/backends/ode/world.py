@@ -24,7 +24,7 @@ CHECK_EVERY = 8
 
 
 class OdeWorld:
-    """A world of ODE with the settings that Webots would use.
+    """An ODE world with the solver settings that Webots uses.
 
     The direct solver (``dWorldStep``) with the world's CFM and ERP, no damping, and bodies that
     are disabled at rest only where the world specifies thresholds.
@@ -98,7 +98,7 @@ class OdeWorld:
             self.check()
 
     def check(self) -> None:
-        """Check the speeds of all bodies.
+        """Raise an error where the speed of a body shows that the motion has diverged.
 
         Raises:
             DivergedError: One is faster than 10⁴ m/s or rad/s, or its speed is not a number.
@@ -154,7 +154,7 @@ class OdeWorld:
             self._ode.BodyAddTorque(solid.body.handle, *torque)
 
     def wake(self, solid: Solid) -> None:
-        """Enable a body that was disabled at rest."""
+        """Enable a body that ODE has disabled because it was at rest."""
         if solid.body is not None:
             self._ode.BodyEnable(solid.body.handle)
 
@@ -164,7 +164,7 @@ class OdeWorld:
         self._ode.WorldDestroy(self._world)
 
     def _create(self, body: Body) -> None:
-        """Create a body at its centre of mass, along the axes of its outermost Solid."""
+        """Create an ODE body at its centre of mass, with the axes of its outermost Solid."""
         ode, weight = self._ode, body.weight()
         if not (weight.mass > 0.0 and np.linalg.eigvalsh(weight.inertia).min() > 0.0):
             raise SimulationError(

@@ -32,7 +32,7 @@ NAME = "reference"
 
 
 class ReferenceRun(ClosureRun):
-    """A running grasp in the reference engine: the closed loop of ``ClosureRun``."""
+    """A grasp simulated in the reference engine, with the closed loop of ``ClosureRun``."""
 
     def __init__(
         self,

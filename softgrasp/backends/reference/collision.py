@@ -41,7 +41,7 @@ SIGNS = np.stack(np.meshgrid(*([-1.0, 1.0],) * 3, indexing="ij"), -1).reshape(-1
 
 
 class Geoms(NamedTuple):
-    """Geoms of one type, one for each of n pairs."""
+    """Geoms of one type, the i-th one for the i-th of n pairs."""
 
     position: Array
     """Centres, (n, 3) [m]."""
@@ -52,7 +52,7 @@ class Geoms(NamedTuple):
 
 
 class Points(NamedTuple):
-    """Contact points of pairs of geoms, also of pairs that do not overlap."""
+    """Contact points of n pairs of geoms, with positive distances where these do not overlap."""
 
     pair: Indices
     """Index of the pair of each point, (m,)."""
@@ -68,7 +68,7 @@ Kernel = Callable[[Geoms, Geoms], Points]
 
 
 def dot(first: Array, second: Array) -> Array:
-    """Return the scalar products of rows, (n,)."""
+    """Return the scalar products of corresponding rows, (n,)."""
     return np.asarray(np.einsum("...i,...i->...", first, second))
 
 
@@ -80,7 +80,7 @@ def crossed(first: Array, second: Array) -> Array:
 
 
 def _local(frame: Geoms, points: Array) -> Array:
-    """Return points in the frames of geoms, (n, 3)."""
+    """Transform world points to the frames of geoms, (n, 3)."""
     return np.asarray(np.einsum("nji,nj->ni", frame.rotation, points - frame.position))
 
 
@@ -240,7 +240,7 @@ def _segment_in(frame: Geoms, segment: Geoms) -> tuple[Array, Array]:
 def _on_box(
     frame: Geoms, pair: Indices, x: Array, normal: Array, height: Array, radius: Array
 ) -> Points:
-    """Return contacts of balls around points x in a frame; ``height`` is that of their centres."""
+    """Return contacts of spheres around points x in a box frame; ``height`` is their centres'."""
     middle = x - normal * (0.5 * (radius + height))[:, None]
     return Points(pair, _world(frame, middle), -_rotated(frame, normal), radius - height)
 
@@ -332,7 +332,7 @@ def _out_of_cylinder(x: Array, radius: Array, half: Array) -> tuple[Array, Array
 
 
 def _closest_to_cylinder(start: Array, run: Array, radius: Array, half: Array) -> Array:
-    """Return the parameters of the points of segments closest to cylinders, (n,)."""
+    """Return the parameters of the points of segments that are closest to cylinders, (n,)."""
     flat = run[:, :2]
     square = dot(flat, flat)
     parallel = square <= TINY * dot(run, run) + TINY**2
@@ -351,7 +351,7 @@ def _closest_to_cylinder(start: Array, run: Array, radius: Array, half: Array) -
 
 
 def _bisected(start: Array, run: Array, radius: Array, half: Array) -> Array:
-    """Find where the derivative of the squared distance changes its sign, (n,)."""
+    """Find the zero of the derivative of the squared distance by bisection, (n,)."""
     low, high = np.zeros(len(start)), np.ones(len(start))
     for _ in range(BISECTIONS):
         t = 0.5 * (low + high)

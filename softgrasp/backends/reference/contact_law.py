@@ -21,7 +21,7 @@ AT_REST = 1e-300
 
 
 class Material(NamedTuple):
-    """Parameters of n contact points or pairs."""
+    """Contact parameters (stiffness, damping, friction) of n contact points or pairs."""
 
     stiffness: Array
     """K, (n,) [N/m]."""

@@ -47,7 +47,7 @@ ROTATING = {int(mujoco.mjtJoint.mjJNT_FREE): 3, int(mujoco.mjtJoint.mjJNT_BALL):
 
 
 class Touch(NamedTuple):
-    """Contact points that overlap, m of them, and their forces; normals into the second geoms."""
+    """Overlapping contact points, m of them, with their forces; normals into the second geoms."""
 
     points: Points
     law: Material
@@ -132,7 +132,7 @@ class ContactDynamics:
         data.time += duration
 
     def _moved(self, positions: Array, rotations: Array) -> float:
-        """Return the largest displacement of a point of a geom since an earlier state [m]."""
+        """Return the largest displacement of any geom's points since an earlier state [m]."""
         data = self.data
         shift = np.linalg.norm(data.geom_xpos - positions, axis=1)
         rotated = np.linalg.norm(data.geom_xmat - rotations, axis=1) * self.model.geom_rbound
@@ -166,7 +166,7 @@ class ContactDynamics:
     # Equations of motion
 
     def _rate(self, time: float, state: Array) -> Array:
-        """Return the time derivative of a state, (2n,)."""
+        """Return the time derivative of a state vector, (2n,)."""
         count = len(self._free)
         forces = self._evaluate(time, state)
         acceleration = np.zeros((1, self.model.nv))
@@ -179,7 +179,7 @@ class ContactDynamics:
         return rate
 
     def _evaluate(self, time: float, state: Array) -> Array:
-        """Put the data into a state and return all generalized forces, (nv,)."""
+        """Evaluate MuJoCo at a state and return all generalized forces, (nv,)."""
         model, data, count = self.model, self.data, len(self._free)
         self._tangent[self._free] = state[:count]
         self._tangent[self._led] = time * self._led_speed
@@ -213,7 +213,7 @@ class ContactDynamics:
         return Touch(points, law, jacobian, spin_jacobian, spin, forces)
 
     def _signs(self, pair: NDArray[np.int64]) -> Array:
-        """Return 1 or −1 where a joint moves the second or first body of pairs, (m, nv)."""
+        """Return 1 or −1 where a joint moves the second or the first body of each pair, (m, nv)."""
         bodies = self.pairs.bodies[pair]
         return np.asarray(self._ancestors[bodies[:, 1]] - self._ancestors[bodies[:, 0]])
 
@@ -262,7 +262,7 @@ class ContactDynamics:
         return stiffness, damping
 
     def _rotations_of_free_joints(self) -> list[int]:
-        """Return where rotations of free and ball joints begin in a state."""
+        """Return the indices in a state at which the rotations of free and ball joints begin."""
         model, position = self.model, {int(dof): row for row, dof in enumerate(self._free)}
         return [
             position[int(model.jnt_dofadr[joint]) + ROTATING[int(kind)]]
@@ -285,7 +285,7 @@ class _JointLimits:
         self._stiffness, self._damping = LIMIT_RATE**2 * moved, 2.0 * LIMIT_RATE * moved
 
     def _beyond(self, data: mujoco.MjData) -> tuple[Array, Array]:
-        """Return distances beyond limits (nl,), and the forces that push back."""
+        """Return excess beyond joint limits (nl,), and the restoring forces."""
         position = data.qpos[self._positions]
         beyond = np.maximum(position - self._high, 0.0) + np.minimum(position - self._low, 0.0)
         force = -self._stiffness * beyond - self._damping * data.qvel[self._dofs] * (beyond != 0.0)

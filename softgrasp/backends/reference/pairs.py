@@ -35,14 +35,14 @@ NO_POINTS = Points(np.zeros(0, dtype=np.int64), np.zeros((0, 3)), np.zeros((0, 3
 
 
 class Batch(NamedTuple):
-    """Pairs whose contact points one function computes."""
+    """Pairs of geoms of the same two types, whose contact points one function computes."""
 
     kernel: Kernel
     pairs: Indices
 
 
 class GeomPairs:
-    """Pairs of geoms of a model with their laws; the smaller geom type is first."""
+    """Pairs of geoms of a model with their contact parameters; the smaller geom type is first."""
 
     def __init__(self, model: mujoco.MjModel, geoms: NDArray[np.int64], laws: Material) -> None:
         """Sort the geoms of each pair by type.
@@ -79,7 +79,7 @@ class GeomPairs:
         return (kernel, 0, 0) if kernel is segment_segment else (kernel, one, two)
 
     def near(self, data: mujoco.MjData, margin: float) -> list[Batch]:
-        """Return the pairs that are within a margin [m], or may be."""
+        """Return the pairs that are, or may be, within a margin [m]."""
         return [
             Batch(batch.kernel, batch.pairs[kept])
             for batch in self._within_spheres(data, margin)
@@ -87,7 +87,7 @@ class GeomPairs:
         ]
 
     def _within(self, data: mujoco.MjData, batch: Batch, margin: float) -> NDArray[np.bool_]:
-        """Whether the points of pairs are within a margin; True for a pair without points."""
+        """Return whether points are within a margin; True for a pair without points."""
         points = self._points(data, batch)
         far = np.zeros(len(batch.pairs), dtype=bool)
         far[points.pair] = True
@@ -123,11 +123,11 @@ class GeomPairs:
         return Points(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
     def _points(self, data: mujoco.MjData, batch: Batch) -> Points:
-        """Compute the contact points of a batch; their pairs are rows of the batch."""
+        """Compute the contact points of a batch of pairs, with the pairs' indices in the batch."""
         return batch.kernel(*(self._frames(data, self.geoms[batch.pairs, side]) for side in (0, 1)))
 
     def law(self, pair: Indices) -> Material:
-        """Return the contact laws of points by their pairs."""
+        """Return the contact parameters of points by their pairs."""
         return Material(*(column[pair] for column in self._laws))
 
     def _frames(self, data: mujoco.MjData, geoms: Indices) -> Geoms:
@@ -162,7 +162,7 @@ def pairs_of_scene(built: BuiltScene, stick_speed: float) -> GeomPairs:
 def _law_of(
     contact: Contact, stiffness: float, dimension: int, stick_speed: float
 ) -> tuple[float, ...]:
-    """Return the fields of ``Material`` for one pair."""
+    """Return the contact parameters (``Material``) of one pair of geoms."""
     if not contact.converted:
         raise BuildError(
             "contact.model: expected 'compliant' or 'soft-finger' in the reference engine, found "
@@ -187,7 +187,7 @@ def _law_of(
 
 
 def _unsupported(model: mujoco.MjModel, geoms: list[int]) -> str:
-    """Return the sentence about shapes that cannot touch."""
+    """Return the error sentence about pairs of shapes that the engine cannot collide."""
     kinds = [
         mujoco.mjtGeom(int(model.geom_type[geom])).name.removeprefix("mjGEOM_").lower()
         for geom in geoms

@@ -23,7 +23,7 @@ PLAN_SAMPLES = 16
 
 
 class _Row(NamedTuple):
-    """A contact point with the later one of two bodies as the second one."""
+    """A contact point of two bodies; the body with the higher index is the second one."""
 
     first: int
     second: int
@@ -41,7 +41,7 @@ class _Row(NamedTuple):
 
 
 class TouchReader(ContactReader):
-    """Reads the contacts of the reference dynamics at the end of the last control period."""
+    """Reads the contacts of the reference engine at the end of the last control period."""
 
     def __init__(self, dynamics: ContactDynamics) -> None:
         """Look up constants.
@@ -104,7 +104,7 @@ class TouchReader(ContactReader):
         return points
 
     def _rows(self) -> Iterator[_Row]:
-        """Yield the contacts with the later one of two bodies as the second one."""
+        """Yield the contacts, each with the higher-indexed one of two bodies as the second one."""
         touch, pairs = self._dynamics.touch, self._dynamics.pairs
         points, forces = touch.points, touch.forces
         for index, pair in enumerate(points.pair.tolist()):
@@ -137,7 +137,7 @@ class ReferenceStepper(MujocoStepper):
         recording: Recording,
         reader: TouchReader,
     ) -> None:
-        """Start from the state of the dynamics.
+        """Start from the present state of the dynamics.
 
         Args:
             dynamics: Equations of motion and state.
@@ -178,7 +178,7 @@ class ReferenceStepper(MujocoStepper):
         self._previous = targets
 
     def step_sample(self, targets: Array) -> Array:
-        """Integrate one sample towards targets that come from outside; see ``MujocoStepper``."""
+        """Integrate one control sample towards externally set targets; see ``MujocoStepper``."""
         self._data.ctrl[:] = targets
         self._advance()
         self._sensors[:] = self._body_forces()

@@ -66,11 +66,11 @@ class World:
     file: Path = Path("world.wbt")
 
     def of_type(self, *types: str) -> Iterator[Node]:
-        """All nodes of these types, each once."""
+        """Return all nodes of the given types, each once."""
         return (node for node in self.walk() if node.type in types)
 
     def walk(self) -> Iterator[Node]:
-        """All nodes, each once, outer ones before inner ones, in the order of the text."""
+        """Return all nodes, each once, parents before children, in the order of the text."""
         seen: set[int] = set()
         waiting = self.nodes[::-1]
         while waiting:
@@ -159,7 +159,7 @@ class _Open:
 
 
 class _Reader:
-    """Reads nodes without recursion, as long fingers are deep trees."""
+    """Parser of nodes that does not recurse, as long fingers are deep trees."""
 
     def __init__(self, cursor: Cursor) -> None:
         self.cursor = cursor
@@ -214,7 +214,7 @@ class _Reader:
             node.fields[frame.key] = read_value(self.cursor, field_type, field)
 
     def _nodes_of(self, frame: _Open, kind: str) -> None:
-        """Read the beginning of a field of nodes: a bracket, NULL, or the first node."""
+        """Read the beginning of a node-valued field: a bracket, NULL, or the first node."""
         frame.since = self.cursor.token.line
         if kind == "MFNode":
             items: list[Value] = []
@@ -282,7 +282,7 @@ class _Reader:
             )
 
     def _append(self, head: tuple[Node, bool]) -> None:
-        """Add a node to the field that is open; a new node becomes the open one."""
+        """Append a node to the innermost open field; a new node becomes the innermost open one."""
         node, is_new = head
         outer = self.opened[-1] if self.opened else None
         if outer is None:
@@ -402,7 +402,7 @@ def _text(cursor: Cursor, field_type: FieldType, field: str) -> str:
 
 
 class Cursor:
-    """Position in the tokens of a text."""
+    """Read position in the tokens of a text."""
 
     def __init__(self, text: str, file: str | Path) -> None:
         """Begin at the first token.
@@ -416,18 +416,18 @@ class Cursor:
         """The next token."""
 
     def take(self) -> Token:
-        """Return the next token and go on; the end is never passed."""
+        """Return the next token and advance; at the end, stay there."""
         token = self.token
         if token.kind != "end":
             self.token = next(self._rest)
         return token
 
     def is_at(self, bracket: str) -> bool:
-        """Whether that bracket is next."""
+        """Return whether the next token is the given bracket."""
         return self.token.kind == "bracket" and self.token.text == bracket
 
     def skip(self, bracket: str) -> bool:
-        """Pass a bracket where it is next; return whether it was."""
+        """Skip the next token if it is the given bracket; return whether it was."""
         here = self.is_at(bracket)
         if here:
             self.take()
@@ -436,7 +436,7 @@ class Cursor:
     def error(
         self, message: str, field: str | None = None, line: int | None = None
     ) -> DescriptionError:
-        """Make an error about the next token.
+        """Make an error that names the line of the next token.
 
         Args:
             message: What was expected and what was found.
@@ -462,14 +462,14 @@ class Token(NamedTuple):
 
     @property
     def actual(self) -> str:
-        """The token as an error message shows it."""
+        """Format the token for an error message."""
         if self.kind == "end":
             return "the end of the file"
         return f'"{self.text}"' if self.kind == "string" else f"'{self.text}'"
 
 
 def tokens(text: str, file: str | Path) -> Iterator[Token]:
-    """Split a text into tokens, with one of kind ``end`` behind them.
+    """Split a text into tokens, followed by one of kind ``end``.
 
     Commas are blanks, and a # outside a string begins a comment up to the end of the line.
 

@@ -33,7 +33,7 @@ DEVICES = ("RotationalMotor", "LinearMotor", "PositionSensor", "Brake", "TouchSe
 
 @dataclass(eq=False, slots=True)
 class Node:
-    """One node; the same object at two positions of a world is written once and then by USE."""
+    """One node of a world; where it occurs twice, the second occurrence is written as USE."""
 
     type: str
     fields: dict[str, Value] = field(default_factory=dict)
@@ -44,13 +44,13 @@ class Node:
     """Line in the text that it was read from; 0 where it was made in Python."""
 
     def nodes(self, key: str) -> list[Node]:
-        """The nodes of a field, whether it holds one, several or none."""
+        """Return the child nodes in a field, whether it holds one, several or none."""
         value = self.fields.get(key)
         held = value if isinstance(value, list) else [value]
         return [item for item in held if isinstance(item, Node)]
 
     def node(self, key: str) -> Node | None:
-        """The only node of a field; None where it has none."""
+        """Return the only child node in a field; None where it has none."""
         return next(iter(self.nodes(key)), None)
 
 
@@ -72,12 +72,12 @@ class FieldType:
 
 
 def node_types() -> tuple[str, ...]:
-    """The types of all known nodes."""
+    """Return the types of all known nodes."""
     return tuple(_nodes())
 
 
 def fields(node_type: str) -> Mapping[str, FieldType]:
-    """The fields of a type of node.
+    """Return the fields of a node type.
 
     Raises:
         KeyError: There is no such type.
@@ -86,12 +86,12 @@ def fields(node_type: str) -> Mapping[str, FieldType]:
 
 
 def slot(name: str) -> tuple[str, ...]:
-    """The types of nodes that are allowed in a slot, such as ``world`` or ``bounding object``."""
+    """Return the node types allowed in a context, such as ``world`` or ``bounding object``."""
     return tuple(_schema()["slots"][name])
 
 
 def allowed(node_type: str, key: str, *, bounding: bool = False) -> tuple[str, ...]:
-    """The types of nodes that are allowed in a field.
+    """Return the node types that are allowed in a field.
 
     Args:
         node_type: The node that has the field.
@@ -106,12 +106,12 @@ def allowed(node_type: str, key: str, *, bounding: bool = False) -> tuple[str, .
 
 
 def oldest_version() -> str:
-    """The oldest version of Webots whose worlds can be read."""
+    """Return the oldest version of Webots whose worlds can be read."""
     return str(_schema()["oldest"])
 
 
 def default(node_type: str, key: str) -> Value:
-    """The default of a field; a list is a new one.
+    """Return the default value of a field; a list is a new one.
 
     Raises:
         KeyError: There is no such type of node or no such field.
@@ -121,7 +121,7 @@ def default(node_type: str, key: str) -> Value:
 
 
 def value(node: Node, key: str) -> Value:
-    """The content of a field of a node: what is specified, or the default.
+    """Return the value of a field of a node: the specified one, or the default.
 
     Raises:
         KeyError: The type of the node has no such field.
@@ -134,47 +134,47 @@ def value(node: Node, key: str) -> Value:
 
 
 def number(node: Node, key: str) -> float:
-    """A field of type SFFloat or SFInt32."""
+    """Return the value of a field of type SFFloat or SFInt32."""
     return cast("float", value(node, key))
 
 
 def numbers(node: Node, key: str) -> list[float]:
-    """A field of type MFFloat."""
+    """Return the value of a field of type MFFloat."""
     return cast("list[float]", value(node, key))
 
 
 def integers(node: Node, key: str) -> list[int]:
-    """A field of type MFInt32."""
+    """Return the value of a field of type MFInt32."""
     return cast("list[int]", value(node, key))
 
 
 def vector(node: Node, key: str) -> Numbers:
-    """A field of type SFVec2f, SFVec3f, SFColor or SFRotation."""
+    """Return the value of a field of type SFVec2f, SFVec3f, SFColor or SFRotation."""
     return cast("Numbers", value(node, key))
 
 
 def vectors(node: Node, key: str) -> list[Numbers]:
-    """A field of type MFVec2f, MFVec3f, MFColor or MFRotation."""
+    """Return the value of a field of type MFVec2f, MFVec3f, MFColor or MFRotation."""
     return cast("list[Numbers]", value(node, key))
 
 
 def text(node: Node, key: str) -> str:
-    """A field of type SFString."""
+    """Return the value of a field of type SFString."""
     return cast("str", value(node, key))
 
 
 def texts(node: Node, key: str) -> list[str]:
-    """A field of type MFString."""
+    """Return the value of a field of type MFString."""
     return cast("list[str]", value(node, key))
 
 
 def flag(node: Node, key: str) -> bool:
-    """A field of type SFBool."""
+    """Return the value of a field of type SFBool."""
     return cast("bool", value(node, key))
 
 
 def held_nodes(node: Node) -> Iterator[tuple[str, Node]]:
-    """The nodes directly inside a node, each with the field that holds it, in written order."""
+    """Return the direct child nodes of a node, each with its field, in written order."""
     for key in node.fields:
         for inner in node.nodes(key):
             yield key, inner
@@ -196,7 +196,7 @@ def _nodes() -> dict[str, Mapping[str, FieldType]]:
 
 
 def _field(kind: str, raw: Any, more: str | list[str] = "") -> FieldType:
-    """The definition of a field from its entry in the table."""
+    """Return the definition of a field from its entry in the schema table."""
     held = _held(kind, raw)
     if kind.endswith("Node"):
         return FieldType(kind, held, words=slot(more) if isinstance(more, str) else tuple(more))
@@ -206,7 +206,7 @@ def _field(kind: str, raw: Any, more: str | list[str] = "") -> FieldType:
 
 
 def _held(kind: str, raw: Any) -> Value:
-    """A default in the Python type of the field."""
+    """Convert a default value to the Python type of its field."""
     if kind.startswith("MF"):
         return [_held("SF" + kind[2:], item) for item in raw]
     if kind in NUMBERS_IN:

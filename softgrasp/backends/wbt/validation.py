@@ -52,7 +52,7 @@ ROUNDING = 1e-6
 
 
 class Range(NamedTuple):
-    """Allowed numbers, ends included."""
+    """Closed interval of allowed numbers."""
 
     low: float
     high: float
@@ -111,7 +111,7 @@ SURROUNDED = ((DEVICES, ("Robot",), "a Robot"), (JOINTS, SOLIDS, "a solid"))
 
 @dataclass(frozen=True, order=True, slots=True)
 class Problem:
-    """An error of a world.
+    """An error of a world: line and message.
 
     Attributes:
         line: Line of the node in the file; 0 where the node was made in Python.
@@ -164,7 +164,7 @@ def check_world(path: str | Path) -> list[Problem]:
 
 
 def _table_errors(node: Node) -> Iterator[str]:
-    """Compare a node with the tables above."""
+    """Check the fields of a node against the tables above."""
     for key, (low, high, words) in RANGES.get(node.type, {}).items():
         held = value(node, key)
         parts = vector(node, key) if isinstance(held, tuple) else (number(node, key),)
@@ -210,7 +210,7 @@ def _joint_parameters(node: Node) -> Iterator[str]:
 
 
 def _physics(node: Node) -> Iterator[str]:
-    """Density or mass, and an inertia that a body can have."""
+    """Check that a Physics node has a density or a mass, and a possible inertia."""
     density, mass = number(node, "density"), number(node, "mass")
     if not ((density > 0 and mass == UNSET) or (density == UNSET and mass > 0)):
         yield (
@@ -236,7 +236,7 @@ def _physics(node: Node) -> Iterator[str]:
 
 
 def _faces(node: Node) -> Iterator[str]:
-    """Faces refer to existing points, at least three each, and end with -1."""
+    """Check that faces refer to existing points, have at least three, and end with -1."""
     coordinate, indices = node.node("coord"), integers(node, "coordIndex")
     count = len(vectors(coordinate, "point")) if coordinate is not None else 0
     faces = " ".join(map(str, indices)).split("-1")
@@ -250,7 +250,7 @@ def _faces(node: Node) -> Iterator[str]:
 
 
 def _touch_sensor(node: Node) -> Iterator[str]:
-    """A force sensor needs physics, and an empty table: the default one multiplies by ten."""
+    """Check that a force sensor has physics and an empty lookup table (default: ×10)."""
     if text(node, "type") not in FORCE_SENSORS:
         return
     if node.node("physics") is None:
@@ -278,7 +278,7 @@ NODE_CHECKS: dict[str, Callable[[Node], Iterator[str]]] = {
 
 
 def _head(world: World) -> Iterator[Complaint]:
-    """A world begins with its one WorldInfo, then its one Viewpoint."""
+    """Check that a world begins with its only WorldInfo, then its only Viewpoint."""
     for index, (node_type, rank) in enumerate((("WorldInfo", "first"), ("Viewpoint", "second"))):
         node = world.nodes[index] if index < len(world.nodes) else None
         if node is None or node.type != node_type:
@@ -290,7 +290,7 @@ def _head(world: World) -> Iterator[Complaint]:
 
 
 def _time_step(world: World, min_step: float) -> Iterator[Complaint]:
-    """A basic time step is a whole number of milliseconds, in which controllers step."""
+    """Check that the basic time step is a whole number of milliseconds, as controllers need."""
     for info in world.of_type("WorldInfo"):
         step = number(info, "basicTimeStep")
         if step < min_step:
@@ -307,7 +307,7 @@ def _time_step(world: World, min_step: float) -> Iterator[Complaint]:
 
 
 def _sleeping_springs(world: World) -> Iterator[Complaint]:
-    """Webots disables bodies slower than both thresholds, also those that a spring still moves."""
+    """Check that bodies are not disabled at low speed while a spring still moves them."""
     parameters = world.of_type("HingeJointParameters", "JointParameters")
     if not any(number(node, "springConstant") > 0 for node in parameters):
         return
@@ -323,7 +323,7 @@ def _sleeping_springs(world: World) -> Iterator[Complaint]:
 
 
 def _materials(world: World) -> Iterator[Complaint]:
-    """Each pair of materials has at most one ContactProperties, and solids that have them."""
+    """Check that each pair of materials has at most one ContactProperties, and is used."""
     used = {text(node, "contactMaterial") for node in world.of_type(*SOLIDS)}
     used.add(str(default("Solid", "contactMaterial")))
     first: dict[frozenset[str], Node] = {}
@@ -341,7 +341,7 @@ def _materials(world: World) -> Iterator[Complaint]:
 
 
 def _joint_ends(world: World) -> Iterator[Complaint]:
-    """Compare motors, stops and positions of joints with what they connect.
+    """Check motors, stops and initial positions of joints against each other.
 
     The pose of an endPoint in a file is that at ``jointParameters.position``, not at 0; of the
     text only the plain error is visible, an endPoint without any rotation.
@@ -367,7 +367,7 @@ def _joint_ends(world: World) -> Iterator[Complaint]:
 
 
 def _motor_range(motor: Node, parameters: Node | None) -> Iterator[str]:
-    """Compare the range of a motor with the stops of its joint; equal ends mean no limit."""
+    """Check the motor's range against the stops of its joint; equal ends mean no limit."""
     low, high = number(motor, "minPosition"), number(motor, "maxPosition")
     if low == high == 0:
         return
@@ -384,7 +384,7 @@ def _motor_range(motor: Node, parameters: Node | None) -> Iterator[str]:
 
 
 class _Location(NamedTuple):
-    """A node with the field that holds it and the nodes around it, innermost last."""
+    """A node with its field and its ancestors, the parent last."""
 
     node: Node
     key: str
@@ -395,7 +395,7 @@ class _Location(NamedTuple):
 
 
 def _locations(world: World) -> Iterator[_Location]:
-    """All locations of all nodes; a node that is used again has several."""
+    """Return the locations of all nodes; a node that is reused has several."""
     waiting = [_Location(node, "", ()) for node in reversed(world.nodes)]
     while waiting:
         here = waiting.pop()
@@ -407,7 +407,7 @@ def _locations(world: World) -> Iterator[_Location]:
 
 
 def _surroundings(world: World) -> Iterator[Complaint]:
-    """Nodes that need another one around them, or cannot have it.
+    """Check nodes that require, or exclude, a certain ancestor.
 
     A force sensor at the end of a joint reads 0 (cyberbotics/webots issue 6563).
     """
@@ -427,7 +427,7 @@ def _surroundings(world: World) -> Iterator[Complaint]:
 
 
 def _gaps_of_physics(world: World) -> Iterator[Complaint]:
-    """A solid between two solids with physics needs physics, too."""
+    """Check that a Solid between two Solids with physics has physics too."""
     for here in _locations(world):
         if here.node.type not in SOLIDS or here.node.node("physics") is None:
             continue
@@ -439,7 +439,7 @@ def _gaps_of_physics(world: World) -> Iterator[Complaint]:
 
 
 def _unique_names(world: World) -> Iterator[Complaint]:
-    """Solids inside one solid, and devices of one robot, have different names."""
+    """Check that Solids in one Solid, and devices of one robot, have different names."""
     first: dict[tuple[str, int, str], Node] = {}
     for here in _locations(world):
         node = here.node

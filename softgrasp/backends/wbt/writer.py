@@ -50,7 +50,7 @@ def world_text(nodes: list[Node], version: str = "R2025a") -> str:
 
 
 def _steps(before: str, node: Node, depth: int, names: dict[str, Node]) -> list[_Step]:
-    """Split the writing of a node into steps."""
+    """Split the writing of a node into steps, so that deep trees need no recursion."""
     begin = INDENT * depth + before
     if node.name and names.get(node.name) is node:
         return [f"{begin}USE {node.name}"]
@@ -99,7 +99,7 @@ def _field(key: str, value: Value, depth: int) -> list[_Step]:
 
 
 def plain_text(value: Value) -> str:
-    """Write a value that is no node on one line.
+    """Format a value that is not a node on one line.
 
     Numbers are read back bit-identical, except for -0, which becomes 0.
 
@@ -112,7 +112,7 @@ def plain_text(value: Value) -> str:
 
 
 def listed(items: Sequence[Value]) -> str:
-    """Write the items of a list without its brackets; commas separate vectors.
+    """Format the items of a list without its brackets; commas separate vectors.
 
     Raises:
         DescriptionError: A number is not finite.

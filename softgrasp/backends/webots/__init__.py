@@ -1,1 +1,1 @@
-"""Webots projects: worlds, drives, launcher and backend."""
+"""Webots backend: scenes as worlds, joint actuators, controller jobs, and the launcher."""

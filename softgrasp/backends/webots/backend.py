@@ -117,7 +117,7 @@ def imported_release(
 
 
 class Player(NamedTuple):
-    """An engine that runs Webots worlds."""
+    """Launcher of an engine that runs Webots worlds: Webots itself or ODE."""
 
     name: str
     version: Callable[[], str]
@@ -185,7 +185,7 @@ def run_in(
 def world_and_job(
     built: BuiltScene, shortest_step: float, job_file: str, max_faces: int | None = None
 ) -> tuple[WebotsWorld, Job]:
-    """Make the world and the job of a scene.
+    """Make the Webots world of a scene and the job that its controller reads (JSON).
 
     Args:
         built: Compiled scene.
@@ -216,7 +216,7 @@ def world_and_job(
 
 
 def require_milliseconds(timestep: float) -> None:
-    """Refuse time steps [s] in which controllers of Webots cannot step.
+    """Refuse time steps [s] that are no whole milliseconds, which Webots controllers need.
 
     Raises:
         BuildError: It is not a whole number of milliseconds.
@@ -278,7 +278,7 @@ def play(
 
 
 def webots_player() -> Player:
-    """Return the installed Webots as an engine."""
+    """Return the launcher of the installed Webots."""
     from softgrasp.backends.webots.launcher import find_webots, run_world
 
     def _play(world: Path, result: Path, timeout: float) -> tuple[str, ...]:
@@ -288,7 +288,7 @@ def webots_player() -> Player:
 
 
 def ode_player() -> Player:
-    """Return ODE as an engine, which takes any time step."""
+    """Return the launcher of ODE, which accepts any time step."""
     from softgrasp.backends.ode.bindings import load_library
     from softgrasp.backends.ode.player import run_world
 
@@ -303,7 +303,7 @@ def ode_player() -> Player:
 
 
 class ImportedRun:
-    """A finished run of an external engine, with the attributes of ``ClosureRun``.
+    """A finished run of an external engine, with the interface of ``ClosureRun``.
 
     The records of the controller become the recording of a closure, from which results are computed
     as from a run of MuJoCo. Positions and sliding speeds of contacts come from the MuJoCo model at
@@ -313,7 +313,7 @@ class ImportedRun:
     def __init__(
         self, built: BuiltScene, engine: Engine, joints: list[str], imported: dict[str, Any]
     ) -> None:
-        """Convert the records of the controller.
+        """Convert the records that the controller wrote.
 
         Args:
             built: Compiled scene.
@@ -367,11 +367,11 @@ class ImportedRun:
         return [PhaseRows("close", 0, self.hold_from), PhaseRows(after, self.hold_from, last)]
 
     def contact_points(self) -> list[ContactPoint]:
-        """The contacts of the last sample."""
+        """Return the contacts at the last sample."""
         return self._points(self.recording.rows - 1)
 
     def other_points(self) -> list[OtherPoint]:
-        """No points: the controller only measures forces on the hand."""
+        """Return no contacts besides the hand's: the controller measures only those."""
         return []
 
     def _recorded(self, joints: list[str], rows: dict[str, list[list[float]]]) -> Recording:
@@ -393,7 +393,7 @@ class ImportedRun:
         return recording
 
     def _put_object(self, qpos: Array, track: Array) -> None:
-        """Write the recorded poses of the object as joints of the model."""
+        """Write the recorded object poses into the joint positions of the model."""
         if self.scene.object_mount == "planar":
             start = object_pose(self.scene)
             upright = transform(quaternion=start.quaternion)[:3, :3]
@@ -413,7 +413,7 @@ class ImportedRun:
             row[first + 3 : first + 7] = quaternion
 
     def _points(self, row: int) -> list[ContactPoint]:
-        """Contacts at the poses of a sample; forces of a body are distributed by depth."""
+        """Find the contacts at the poses of a sample; a body's force is distributed by depth."""
         points = contact_points(self.model, self._state_of(row))
         force = self.recording.force.reshape(self.recording.rows, len(self.built.bodies), -1, 3)
         point_list = []
@@ -431,7 +431,7 @@ class ImportedRun:
         return point_list
 
     def _state_of(self, row: int) -> mujoco.MjData:
-        """The model at the poses of a sample, with velocities from the sample before."""
+        """Return the model state at the poses of a sample, with finite-difference velocities."""
         data, qpos = mujoco.MjData(self.model), self.recording.qpos
         data.qpos[:] = qpos[row]
         before = qpos[max(row - 1, 0)]

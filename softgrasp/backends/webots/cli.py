@@ -57,7 +57,7 @@ def _written(kind: Kind, source: str, target: Path, max_faces: int | None) -> Ex
 
 
 def world_properties(file: str) -> tuple[dict[str, Any], list[str]]:
-    """Return version, time step and numbers of nodes of a world, and its problems.
+    """Return version, time step, numbers of nodes and problems of a world file.
 
     Args:
         file: The .wbt file.

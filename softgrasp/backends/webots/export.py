@@ -19,7 +19,7 @@ RECORDED = 1.0
 
 
 class Export(NamedTuple):
-    """Written files, and differences from the description."""
+    """Written files, and messages about differences from the description."""
 
     files: tuple[Path, ...]
     remarks: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""Springs, dampers, motors and contacts of a compiled model in the terms of Webots.
+"""Actuators, springs, dampers and contacts of a compiled model, converted for Webots.
 
 Webots evaluates the spring and the damper of a joint at the end of the step, τ = −K·(q + h·q̇) −
 C·q̇, so that a spring also damps by h·K. MuJoCo's ``discrete`` integrator does the same; the other
@@ -68,13 +68,13 @@ class JointLaw(NamedTuple):
 
     @property
     def driven(self) -> bool:
-        """Whether it has a motor."""
+        """Return whether the joint has a motor."""
         pushed = self.offset != 0.0 or self.inertia_rate != 0.0
         return bool(self.actuators) or pushed or self.follows is not None
 
 
 def joint_laws(model: mujoco.MjModel, start: mujoco.MjData, timestep: float) -> list[JointLaw]:
-    """Compute the laws of all hinges and slides of a model, in its order.
+    """Compute the actuation law of every hinge and slide of a model, in the model's order.
 
     Args:
         model: Compiled scene.
@@ -94,7 +94,7 @@ def joint_laws(model: mujoco.MjModel, start: mujoco.MjData, timestep: float) -> 
 
 
 def require_damping(laws: Sequence[JointLaw], timestep: float) -> None:
-    """Refuse joints that Webots would damp more than the model does.
+    """Refuse joints that Webots would damp more strongly than the model does.
 
     Raises:
         BuildError: There is one; names it, and the longest possible time step.
@@ -148,7 +148,7 @@ def _law(
 
 
 def _prescribed(model: mujoco.MjModel, joint: int, start: float, actuator: int) -> JointLaw:
-    """The law of a joint that follows its target under any load."""
+    """Return the actuation law of a joint that follows its target under any load."""
     return JointLaw(
         name=model.joint(joint).name,
         slides=int(model.jnt_type[joint]) == SLIDE,
@@ -178,7 +178,7 @@ def _servo(actuators: list[JointActuator], timestep: float, delay: float) -> Ser
 
 
 def _implicit_delay(model: mujoco.MjModel, timestep: float) -> float:
-    """How much later Webots evaluates springs than the model does [s]."""
+    """Return by how much later Webots evaluates springs than the model does [s]."""
     discrete = model.opt.integrator == mujoco.mjtIntegrator.mjINT_DISCRETE
     return timestep - (float(model.opt.timestep) if discrete else 0.0)
 
@@ -230,7 +230,7 @@ def actuators_of_joints(model: mujoco.MjModel) -> list[list[JointActuator]]:
 
 
 def _levers(model: mujoco.MjModel, index: int) -> list[tuple[int, float]]:
-    """The joints that an actuator moves, with its transmission ratio."""
+    """Return the joints that an actuator moves, with its transmission ratios."""
     actuator = model.actuator(index)
     target, gear = int(actuator.trnid[0]), float(actuator.gear[0])
     if actuator.trntype[0] == mujoco.mjtTrn.mjTRN_JOINT:

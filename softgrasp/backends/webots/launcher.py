@@ -51,7 +51,7 @@ GRACE = 5.0  # [s] between SIGTERM and SIGKILL
 def run_world(
     world: Path, result: Path, *, timeout: float = 600.0, webots: Webots | None = None
 ) -> tuple[str, ...]:
-    """Run a world until its one controller has written the result and quit the simulation.
+    """Run a world until its controller has written the result file and quit the simulation.
 
     Webots has no run time and does not exit with its controller, so that the controller must call
     ``simulationQuit`` last. It must write the result under another name and rename it when it
@@ -100,7 +100,7 @@ def _clear(console: Console, result: Path) -> None:
 
 
 def _environment(webots: Webots) -> dict[str, str]:
-    """Environment for Webots without display and sound.
+    """Return environment variables for Webots without display and sound.
 
     Controllers search the libraries of Webots in ``WEBOTS_HOME``.
     """
@@ -115,7 +115,7 @@ def _environment(webots: Webots) -> dict[str, str]:
 def _run(
     command: list[str], environment: dict[str, str], console: Console, result: Path, timeout: float
 ) -> str:
-    """Run Webots until it exits or is stopped; return how it ended, as a clause."""
+    """Run Webots until it exits or is stopped; return how it ended, for a message."""
     with (
         console.output.open("wb") as output,
         console.errors.open("wb") as errors,
@@ -145,7 +145,7 @@ def _wait(process: subprocess.Popen[bytes], console: Console, result: Path, time
 
 
 def _named(code: int) -> str:
-    """Name an exit code with its signal: negative, or above 128 from a script."""
+    """Describe an exit code by its signal: negative, or above 128 from a shell script."""
     number = -code if code < 0 else code - 128
     names = {int(known): known.name for known in signal.Signals}
     return f"{code} ({names[number]})" if number in names else str(code)
@@ -155,7 +155,7 @@ def _named(code: int) -> str:
 
 
 class Console:
-    """Output files of one run, read while they grow.
+    """Standard output and error of one Webots run, read while they grow.
 
     Attributes:
         output: File of the standard output.
@@ -191,7 +191,7 @@ class Console:
                     self._warnings[line] = None
 
     def last_lines(self) -> str:
-        """Last lines of the standard error, or else of the output, where xvfb-run may send both."""
+        """Return the last lines of standard error, or else of standard output."""
         output, errors = (log.last_lines for log in self._logs)
         return "\n".join(errors or output) or "(it wrote nothing)"
 
@@ -209,7 +209,7 @@ class Console:
 
 
 class _Log:
-    """A file of text that grows."""
+    """A text file that is read while it grows."""
 
     def __init__(self, file: Path) -> None:
         self.last_lines: deque[str] = deque(maxlen=LAST_LINES)
@@ -301,7 +301,7 @@ def _version(executable: Path, home: Path | None) -> str:
 
 
 def _answer(executable: Path) -> str:
-    """Output of ``webots --version``, which needs a display."""
+    """Return the output of ``webots --version``, which needs a display."""
     command = [str(executable), "--version"]
     with tempfile.TemporaryFile() as words:
         try:
@@ -317,7 +317,7 @@ def _answer(executable: Path) -> str:
 
 
 def _key(version: str) -> tuple[str, ...]:
-    """Year and letter of a version, for comparison."""
+    """Return year and letter of a version, for comparison."""
     match = VERSION.search(version)
     assert match is not None
     return match.groups()[:2]
@@ -327,7 +327,7 @@ def _key(version: str) -> tuple[str, ...]:
 
 
 def is_headless() -> bool:
-    """Whether this is a Linux session without a display."""
+    """Return whether this is a Linux session without a display."""
     screens = (os.environ.get("DISPLAY"), os.environ.get("WAYLAND_DISPLAY"))
     return sys.platform == "linux" and not any(screens)
 

@@ -1,9 +1,9 @@
-"""Webots projects on disk: a world, its controller, and the job of the controller.
+"""Webots projects on disk: a world, its controller, and the job file that the controller reads.
 
 Webots searches controllers beside the directory of the world, so that worlds belong into a
 directory ``worlds``. The job is a JSON file with all that the controller needs beside the world:
-joints with their laws (``drives.joint_laws``), actuators as in the closure (``sim.controller``),
-and phases of control samples. ``controller/softgrasp_job.py`` reads it.
+joints with their laws (``joint_actuators.joint_laws``), actuators as in the closure
+(``sim.control_state``), and phases of control samples. ``controller/softgrasp_job.py`` reads it.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ class Project(NamedTuple):
 
 
 def job_name(world: Path) -> str:
-    """File name of a world's job, an argument of its controller."""
+    """Return the file name of the job that a world's controller gets as its argument."""
     return f"{world.stem}.json"
 
 
 def write_project(target: Path, world: WebotsWorld, job: Job) -> Project:
-    """Write a world, its controller and its job.
+    """Write a world, its controller and the job file that the controller reads.
 
     Args:
         target: File of the world; the controller is written beside its directory where that is
@@ -77,7 +77,7 @@ def write_project(target: Path, world: WebotsWorld, job: Job) -> Project:
 
 
 def in_worlds(target: Path) -> bool:
-    """Whether Webots finds the controller of a world by itself."""
+    """Return whether a world is in a ``worlds`` directory, where Webots finds its controller."""
     return target.resolve().parent.name == "worlds"
 
 
@@ -85,7 +85,7 @@ def in_worlds(target: Path) -> bool:
 
 
 def closure_job(built: BuiltScene, world: WebotsWorld) -> Job:
-    """Make the job of closing a hand, and of the hold test or lift that follows.
+    """Make the controller's job for a closure and the hold test or lift that follows.
 
     Args:
         built: The scene.
@@ -113,7 +113,7 @@ def recording_job(
     gravity: float,
     targets: Sequence[float] = (),
 ) -> Job:
-    """Make the job of recording joints whose actuators keep their targets.
+    """Make the controller's job that records joints whose actuators keep their targets.
 
     Args:
         world: The world.
@@ -143,7 +143,7 @@ def recording_job(
 
 
 def _frame(world: WebotsWorld, period: float) -> Job:
-    """Make the part that all jobs have."""
+    """Return the entries that the job files of all controllers have in common."""
     substeps = round(period / world.timestep)
     if substeps < 1 or abs(substeps * world.timestep - period) > 1e-9 * period:
         raise BuildError(

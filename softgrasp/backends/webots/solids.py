@@ -1,4 +1,4 @@
-"""Bodies of a compiled model → Solid nodes, with joints and touch sensors between them."""
+"""Bodies of a compiled model as Solid nodes, with joints and touch sensors between them."""
 
 from __future__ import annotations
 
@@ -85,12 +85,12 @@ def joint_node(
 
 
 def motor_name(joint: str) -> str:
-    """Name of the motor of a joint."""
+    """Return the name of the motor of a joint."""
     return f"{joint}_motor"
 
 
 def sensor_name(joint: str) -> str:
-    """Name of the position sensor of a joint."""
+    """Return the name of the position sensor of a joint."""
     return f"{joint}_position"
 
 
@@ -115,7 +115,7 @@ def law_remarks(laws: Sequence[JointLaw]) -> tuple[str, ...]:
 
 
 def _stops(law: JointLaw) -> tuple[float, float] | None:
-    """Stops from the zero of Webots; None where they are not possible."""
+    """Return joint limits relative to the Webots zero position; None where not possible."""
     if law.limits is None:
         return None
     low, high = (limit - law.zero for limit in law.limits)
@@ -156,11 +156,11 @@ class Inertia(NamedTuple):
     tensor: Array
 
     def times(self, factor: float) -> Inertia:
-        """The same solid with its mass times a factor."""
+        """Scale the mass by a factor."""
         return Inertia(factor * self.mass, self.centre, factor * self.tensor)
 
     def in_frame(self, from_frame: Frame, other: Frame) -> Inertia:
-        """The same mass in another frame."""
+        """Transform the inertia to another frame."""
         relative = from_frame.inside(other)
         centre = relative.rotation @ self.centre + relative.position
         return Inertia(self.mass, centre, relative.rotation @ self.tensor @ relative.rotation.T)
@@ -190,7 +190,7 @@ def physics(inertia: Inertia) -> Node:
 
 
 def heaviest_in_group(model: mujoco.MjModel, data: mujoco.MjData, body: int) -> Inertia:
-    """Mass of the heaviest body that is welded to a body, in the frame of the latter."""
+    """Return the inertia of the heaviest body welded to a body, in the latter's frame."""
     group = np.flatnonzero(model.body_weldid == model.body_weldid[body])
     donor = int(group[model.body_mass[group].argmax()])
     return body_inertia(model, donor).in_frame(body_frame(data, donor), body_frame(data, body))
@@ -333,7 +333,7 @@ class Frame(NamedTuple):
     rotation: Array
 
     def inside(self, parent: Frame) -> Frame:
-        """This pose in another frame."""
+        """Return the pose relative to another frame."""
         inverse_rotation = parent.rotation.T
         return Frame(
             inverse_rotation @ (self.position - parent.position), inverse_rotation @ self.rotation
@@ -384,17 +384,17 @@ STATIC_SENSOR = Inertia(1e-4, np.zeros(3), 1e-8 * np.eye(3))
 
 
 def body_define(body: int) -> str:
-    """DEF of the solid of a body that the controller accesses."""
+    """Return the DEF name of a body's Solid that the controller accesses."""
     return f"BODY_{body}"
 
 
 def touch_name(body: str) -> str:
-    """Name of the touch sensor of a body."""
+    """Return the name of the touch sensor of a body."""
     return f"{body}_touch"
 
 
 class SolidWriter:
-    """Writes the bodies of one model at their start poses."""
+    """Converts the bodies of one model at their start poses to Solids."""
 
     def __init__(
         self,
@@ -422,7 +422,7 @@ class SolidWriter:
         self._donated = self._light_solids()
 
     def carried(self, body: int, parent: Frame, material: str) -> Node:
-        """Write a body with its subtree: welded to its parent, or behind its joints.
+        """Convert a body and its subtree: welded to its parent, or connected by its joints.
 
         Args:
             body: The body.
@@ -452,7 +452,7 @@ class SolidWriter:
         return node
 
     def _solid(self, body: int, parent: Frame, material: str) -> Node:
-        """Make the solid of a body with its subtree."""
+        """Make the Solid of a body with its subtree."""
         frame = body_frame(self._start, body)
         node = Node("Solid", name=self._define(body))
         set_pose(node, frame.inside(parent))
@@ -482,7 +482,7 @@ class SolidWriter:
         return node
 
     def _between(self, body: int, joint: str, carried: Node) -> Node:
-        """Make the light solid between two joints of one body, behind the named one."""
+        """Make the light Solid between two joints of one body, as child of the named joint."""
         light = heaviest_in_group(self._model, self._start, body).times(LIGHT_FRACTION)
         return Node(
             "Solid",
@@ -494,7 +494,7 @@ class SolidWriter:
         )
 
     def _sensor(self, body: int, bounds: Node, material: str) -> Node:
-        """Make the touch sensor of a body as a child of its solid; an endPoint reads 0."""
+        """Make the touch sensor of a body as a child of its Solid; its endPoint reads 0."""
         light = STATIC_SENSOR
         if self._moves(body):
             light = heaviest_in_group(self._model, self._start, body).times(LIGHT_FRACTION)
@@ -529,7 +529,7 @@ class SolidWriter:
         return bool(self._model.body_weldid[body] != 0)
 
     def _light_solids(self) -> Counter[int]:
-        """Count the light solids whose mass is taken from each body."""
+        """Count the light Solids whose mass is subtracted from each body."""
         donations: Counter[int] = Counter()
         model = self._model
         for body in range(1, model.nbody):
@@ -542,7 +542,7 @@ class SolidWriter:
         return donations
 
     def _visible(self, geoms: list[int]) -> list[int]:
-        """Visible geoms; those that only collide are shown where there are no others."""
+        """Return the visible geoms; collision geoms where there are no others."""
         model = self._model
         shown = [g for g in geoms if model.geom_group[g] in (0, 2) and model.geom_rgba[g, 3] > 0]
         return shown or [geom for geom in geoms if geom in self._touching]

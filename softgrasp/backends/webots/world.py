@@ -64,7 +64,7 @@ default of 1e-5 a held object sinks by 10 µm/(s·N); the direct solver needs no
 
 
 def require_supported(scene: GraspScene) -> None:
-    """Refuse a scene that Webots and ODE cannot run, without an engine or a model.
+    """Refuse a scene that Webots and ODE cannot run; needs neither engine nor compiled model.
 
     Raises:
         BuildError: The scene has features that Webots lacks; names the feature.
@@ -166,7 +166,7 @@ def _refuse_mujoco_features(scene: GraspScene) -> None:
 
 
 def _hand(model: mujoco.MjModel, writer: SolidWriter) -> list[Node]:
-    """All top-level bodies except the object and fixtures."""
+    """Return all top-level bodies except the object and fixtures."""
     apart = {names.OBJECT, f"{names.OBJECT}_carriage"}
     called = {body: model.body(body).name for body in roots(model)}
     hand = [b for b, name in called.items() if name not in apart and not names.is_around(name)]
@@ -184,7 +184,7 @@ def _others(scene: GraspScene) -> list[tuple[str, str]]:
 
 
 def _top_level(writer: SolidWriter, body: int, material: str) -> Node:
-    """Write a top-level body; one on joints needs a solid that carries them."""
+    """Convert a top-level body; one on joints gets a fixed Solid as its parent."""
     node = writer.carried(body, ORIGIN, material)
     if node.type in ("HingeJoint", "SliderJoint"):
         return Node("Solid", {"children": [node], "name": f"{material}_mount"})
@@ -192,7 +192,7 @@ def _top_level(writer: SolidWriter, body: int, material: str) -> Node:
 
 
 def _touching(built: BuiltScene) -> set[int]:
-    """Geoms that can collide in the model, and those of bodies with a touch sensor."""
+    """Return the geoms that can collide in the model, and those of bodies with a touch sensor."""
     model = built.model
     sensing = [model.body(name).id for name in built.bodies]
     self_touching = np.isin(model.geom_bodyid, sensing) & np.isin(model.geom_group, TOUCHING_GROUPS)
@@ -320,7 +320,7 @@ def finger_world(
 
 
 def start_state(model: mujoco.MjModel) -> mujoco.MjData:
-    """State of keyframe 0 with computed poses."""
+    """Return the state of keyframe 0 with computed poses."""
     data = mujoco.MjData(model)
     mujoco.mj_resetDataKeyframe(model, data, 0)
     mujoco.mj_forward(model, data)
@@ -328,7 +328,7 @@ def start_state(model: mujoco.MjModel) -> mujoco.MjData:
 
 
 def view_of(model: mujoco.MjModel, start: mujoco.MjData, geoms: Sequence[int]) -> Node:
-    """Make a Viewpoint that shows some geoms."""
+    """Make a Viewpoint (camera) that shows some geoms."""
     chosen = list(geoms)
     positions = start.geom_xpos[chosen]
     center = 0.5 * (positions.min(axis=0) + positions.max(axis=0))
@@ -337,12 +337,12 @@ def view_of(model: mujoco.MjModel, start: mujoco.MjData, geoms: Sequence[int]) -
 
 
 def roots(model: mujoco.MjModel) -> list[int]:
-    """Top-level bodies of a model."""
+    """Return the top-level bodies of a model."""
     return [body for body in range(1, model.nbody) if model.body_parentid[body] == 0]
 
 
 class WebotsWorld(NamedTuple):
-    """A world with the data that its controller needs."""
+    """A Webots world with the data that its controller needs."""
 
     nodes: list[Node]
     laws: list[JointLaw]
@@ -357,7 +357,7 @@ class WebotsWorld(NamedTuple):
 def heading(
     title: str, gravity: float, timestep: float, contacts: Sequence[Node], view: Node
 ) -> list[Node]:
-    """Make the first nodes of a world.
+    """Make the first nodes of a world: WorldInfo, Viewpoint, background and light.
 
     Args:
         title: Title of the world.
@@ -386,7 +386,7 @@ def heading(
 
 
 def viewpoint(center: Array, radius: float) -> Node:
-    """Make a Viewpoint that shows a ball from the front, from above and aside.
+    """Make a Viewpoint (camera) that frames a bounding sphere, seen obliquely from above.
 
     Args:
         center: Centre of the ball in the world, (3,) [m].
@@ -408,7 +408,7 @@ def viewpoint(center: Array, radius: float) -> Node:
 
 
 def downward(gravity: Sequence[float], where: str) -> float:
-    """Convert gravity to the number of Webots, downwards [m/s²].
+    """Convert a gravity vector to WorldInfo.gravity, positive downwards [m/s²].
 
     Raises:
         BuildError: It has another direction.

@@ -1,4 +1,4 @@
-"""Actuators of a MuJoCo model: what a target means, what follows it, and how fast it should move.
+"""Actuators of a MuJoCo model: meaning of targets, joints that they move, closing rates.
 
 An actuator with an affine bias holds a position: gain · target + b0 + b1 · length = 0 at rest.
 Joints without such an actuator get position servos. Closing rates are reduced where the lag of a
@@ -37,7 +37,7 @@ _KINDS_AT_REST = (mujoco.mjtBias.mjBIAS_NONE, mujoco.mjtBias.mjBIAS_AFFINE)
 
 
 class Law(NamedTuple):
-    """Rest length of a transmission: ``ratio`` · target + ``at``."""
+    """Equilibrium length of an actuator's transmission as a linear function of its target."""
 
     ratio: float
     at: float
@@ -46,7 +46,7 @@ class Law(NamedTuple):
 def model_actuators(
     model: mujoco.MjModel, starts: Mapping[str, float]
 ) -> tuple[list[ModelActuator], list[str]]:
-    """Describe all actuators, without the bodies that stop them; also messages on assumptions.
+    """Describe all actuators, except the bodies that stop them; also messages on assumptions.
 
     Args:
         model: The model, added servos included.
@@ -71,7 +71,7 @@ def model_actuators(
 def required_servos(
     tree: MjcfTree, followers: Iterable[str], tips: Mapping[int, Array]
 ) -> tuple[tuple[AddedServo, ...], list[str]]:
-    """Make servos for joints that cannot be moved to a position; also messages about them.
+    """Make servos for joints that no position actuator moves; also messages about them.
 
     A joint gets a servo if it only has an actuator without position control, such as a motor; or
     if the file has no actuators at all, unless it has a spring or follows another joint.
@@ -161,14 +161,14 @@ def kind_of(model: mujoco.MjModel, index: int) -> str:
 
 
 def law_of(model: mujoco.MjModel, index: int) -> Law:
-    """Return the rest length of a position actuator, where gain · target + b0 + b1 · length = 0."""
+    """Return the equilibrium length of a position actuator as a linear function of its target."""
     gain = float(model.actuator_gainprm[index, 0])
     constant, stiffness = model.actuator_biasprm[index, :2].tolist()
     return Law(gain / -stiffness, constant / -stiffness)
 
 
 def _transmission(model: mujoco.MjModel, index: int) -> str:
-    """Transmission: ``joint``, ``tendon``, or empty if a closure cannot use it."""
+    """Return the transmission: ``joint``, ``tendon``, or empty if closures do not support it."""
     kind, target = int(model.actuator_trntype[index]), int(model.actuator_trnid[index, 0])
     if kind in (mujoco.mjtTrn.mjTRN_JOINT, mujoco.mjtTrn.mjTRN_JOINTINPARENT):
         return "joint" if int(model.jnt_type[target]) in MOVING else ""
@@ -176,7 +176,7 @@ def _transmission(model: mujoco.MjModel, index: int) -> str:
 
 
 def moments(model: mujoco.MjModel, data: mujoco.MjData) -> Array:
-    """Moment arms of all actuators, (nu, nv)."""
+    """Compute the moment arms of all actuators, (nu, nv)."""
     mujoco.mj_fwdPosition(model, data)
     dense = np.zeros((model.nu, model.nv))
     mujoco.mju_sparse2dense(
@@ -216,7 +216,7 @@ def _move(
     law: Law,
     length: float,
 ) -> Move:
-    """Joint variable at the rest length of the transmission, as a function of the target.
+    """Return a joint variable at equilibrium as a linear function of the target.
 
     Several joints move in proportion to their moment arms, the smallest displacement.
     """
@@ -241,7 +241,7 @@ def _limits(
     length: float,
     data: mujoco.MjData,
 ) -> tuple[tuple[float, float], list[str]]:
-    """Range of targets; from the ranges of the joints if the file has none."""
+    """Return the range of targets, from the joint ranges if the file has none."""
     if model.actuator_ctrllimited[index]:
         low, high = model.actuator_ctrlrange[index].tolist()
         return (low, high), []
@@ -258,7 +258,7 @@ def _limits(
 
 # Added servos
 def _joints_by_actuator(model: mujoco.MjModel) -> tuple[set[int], dict[int, int]]:
-    """Joints with position actuators, and other actuators by their joints."""
+    """Return joints by position actuator, and other actuators by joint."""
     led: set[int] = set()
     weak: dict[int, int] = {}
     arms = moments(model, mujoco.MjData(model)) if model.nu else np.zeros((0, model.nv))
@@ -294,7 +294,7 @@ def _servo(
 
 
 def _stated_limit(model: mujoco.MjModel, joint: int, weak: int | None) -> float:
-    """Largest torque or force that the file allows a joint; zero without a limit."""
+    """Return the largest torque or force that the file allows a joint; zero without a limit."""
     limits = []
     if model.jnt_actfrclimited[joint]:
         limits.append(float(np.abs(model.jnt_actfrcrange[joint]).max()))
@@ -318,7 +318,7 @@ def _factors(
     arm: Array,
     tips: Mapping[int, Array],
 ) -> list[float]:
-    """Rate factors of the joints that an actuator moves."""
+    """Return rate factors of the joints that an actuator moves."""
     model, factors = tree.model, []
     for move in actuator.moves if rate else ():
         joint = model.joint(move.joint).id
@@ -337,7 +337,7 @@ def _factors(
 
 
 def _reach(tree: MjcfTree, joint: int, tips: Mapping[int, Array]) -> float:
-    """Distance from a joint to the end of the chain that it moves [m]; 1 for a slide."""
+    """Return the distance from a joint to the end of the chain that it moves [m]; 1 for a slide."""
     model = tree.model
     if int(model.jnt_type[joint]) != mujoco.mjtJoint.mjJNT_HINGE:
         return 1.0

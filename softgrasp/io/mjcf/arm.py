@@ -85,7 +85,7 @@ def _heavy_enough(row: Phalanx) -> Any:
 
 
 def _servos(model: mujoco.MjModel) -> dict[str, dict[str, float]]:
-    """Stiffness and force limit of the position actuators, by their joints."""
+    """Return stiffness and force limit of the position actuators, by joint."""
     fields: dict[str, dict[str, float]] = {}
     arms = moments(model, mujoco.MjData(model)) if model.nu else np.zeros((0, model.nv))
     for joint in range(model.njnt):
@@ -110,14 +110,14 @@ def _servos(model: mujoco.MjModel) -> dict[str, dict[str, float]]:
 
 
 def _fill(servo_fields: dict[str, float], model: mujoco.MjModel, joint: int) -> None:
-    """Default servo: carries its chain and 5 kg at a distance of 1 m, with high stiffness."""
+    """Set a default servo that can carry its chain and 5 kg at 1 m, with high stiffness."""
     below = float(model.body_subtreemass[model.jnt_bodyid[joint]]) + 5.0
     servo_fields.setdefault("force_limit", 9.81 * below)
     servo_fields.setdefault("servo_stiffness", 100.0 * servo_fields["force_limit"])
 
 
 def _parts(tree: MjcfTree, source: SourceModel, row: Phalanx, path: Path) -> tuple[Part, ...]:
-    """Shapes of the bodies of a phalanx in its frame, visible ones if there are any."""
+    """Return the shapes of a phalanx in its frame, visible ones if there are any."""
     model = tree.model
     joint = model.joint(row.joint_name).id
     group = int(model.jnt_bodyid[joint])
@@ -161,7 +161,7 @@ def _shape(model: mujoco.MjModel, source: SourceModel, geom: int, path: Path) ->
 
 
 def _mesh(model: mujoco.MjModel, source: SourceModel, index: int, path: Path) -> Mesh | None:
-    """Mesh by its file; None if it has none or is not readable."""
+    """Return the mesh by its file; None if it has none or is not readable."""
     name = str(model.mesh(index).name).removeprefix(source.prefix)
     mesh = source.spec.mesh(name)
     file = path.parent / (source.spec.meshdir or "") / (mesh.file or "")
@@ -172,7 +172,7 @@ def _mesh(model: mujoco.MjModel, source: SourceModel, index: int, path: Path) ->
 
 
 def _tool(tree: MjcfTree, last: int) -> Pose:
-    """Frame of the hand: a site of the last link, or the frame of the last joint."""
+    """Return the frame of the hand: a site of the last link, or the last joint."""
     model, data = tree.model, tree.data
     mujoco.mj_kinematics(model, data)
     group = int(model.jnt_bodyid[last])

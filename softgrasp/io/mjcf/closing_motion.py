@@ -100,7 +100,7 @@ class ClosingModel:
         return {self._name(group): frames[:, group] for group in self._tree.members}
 
     def stops(self, actuator: int, touching: Sequence[str]) -> tuple[str, ...]:
-        """Bodies among ``touching`` that an actuator moves."""
+        """Return the bodies among ``touching`` that an actuator moves."""
         moved = {self.model.body(body).name for body in self._moved[actuator]}
         return tuple(body for body in touching if body in moved)
 
@@ -108,7 +108,7 @@ class ClosingModel:
         return str(self.model.body(body).name)
 
     def _skins_of_groups(self, skins: Mapping[int, Array]) -> dict[int, Array]:
-        """Points on each link in its frame, (n, 3) [m], by its first body."""
+        """Return points on each link in its frame, (n, 3) [m], by its first body."""
         points: dict[int, list[Array]] = {}
         for body in sorted(skins):
             group = int(self.model.body_weldid[body])
@@ -123,7 +123,7 @@ class ClosingModel:
         return np.asarray((world - data.xpos[group]) @ rotations[group])
 
     def _add_digit(self, below: Sequence[int], skins: Mapping[int, Array]) -> None:
-        """Add a branch of the palm as a digit if it can collide and an actuator moves it."""
+        """Add a branch of the palm as a finger if it can collide and an actuator moves it."""
         groups = [group for group in below if group in skins]
         joints = [
             joint
@@ -147,7 +147,7 @@ class ClosingModel:
         )
 
     def _weights(self, groups: Sequence[int]) -> tuple[tuple[str, float, Array], ...]:
-        """Links without gravity compensation, with mass and centre of mass."""
+        """Return links without gravity compensation, with mass and centre of mass."""
         model, weights = self.model, []
         for group in groups:
             members = self._tree.members[group]
@@ -159,7 +159,7 @@ class ClosingModel:
         return tuple(weights)
 
     def _actuators_of(self, groups: Sequence[int]) -> list[int]:
-        """Actuators that move a finger and not the palm, from the palm outwards."""
+        """Return actuators that move a finger and not the palm, from the palm outwards."""
         palm = set(self._tree.members[self._tree.palm])
         finger_bodies = {body for group in groups for body in self._tree.members[group]}
         moving = [
@@ -170,7 +170,7 @@ class ClosingModel:
         return sorted(moving, key=lambda index: -len(self._moved[index] & finger_bodies))
 
     def _hinges(self, actuator: int, groups: Sequence[int]) -> list[DigitJoint]:
-        """Joints of a finger that an actuator moves, or else the first one that follows it."""
+        """Return joints of a finger that an actuator moves, or else its first coupled joint."""
         model = self.model
         led = [j for j in self._joints[actuator] if int(model.jnt_bodyid[j]) in groups]
         if not led:
@@ -203,7 +203,7 @@ class ClosingModel:
         return group, tip
 
     def _palm(self, skins: Mapping[int, Array]) -> tuple[Array, Array]:
-        """Points on and inside the links that no finger moves, and the middle of the palm [m]."""
+        """Return points on and in links that no finger moves, and the middle of the palm [m]."""
         finger_bodies = {body for digit in self.digits for body in digit.bodies}
         parts: dict[int, list[Array]] = {}
         for group in skins:

@@ -65,7 +65,7 @@ EARTH = (0.0, 0.0, -9.81)
 
 
 class ReadHand(NamedTuple):
-    """Contents of a file, before grasps are synthesized."""
+    """Contents of a hand file, before grasps are synthesized."""
 
     source: SourceModel
     tree: MjcfTree
@@ -166,7 +166,7 @@ def hand_beside(data: dict[str, Tree], directory: Path) -> Hand:
 
 
 def alone(source: SourceModel, servos: tuple[AddedServo, ...], path: Path) -> mujoco.MjModel:
-    """Compile the model as it is attached to a scene, without other parts."""
+    """Compile the model as attached to a scene, but without the other parts of a scene."""
     spec = mujoco.MjSpec()
     spec.compiler.degree = False
     attach(spec, source, spec.worldbody.add_body(name=BASE), Pose(), servos)
@@ -245,7 +245,7 @@ def _kind_text(model: mujoco.MjModel, index: int) -> str:
 
 
 def _tips(tree: MjcfTree, points_on: Mapping[int, Array]) -> dict[int, Array]:
-    """Point farthest from the joint of each group that can collide, all joints at zero [m]."""
+    """Return each group's farthest colliding point from its joint, at zero joints [m]."""
     tips: dict[int, tuple[float, Array]] = {}
     data = tree.data
     for body, local_points in points_on.items():
@@ -284,14 +284,14 @@ def _couplings(tree: MjcfTree, driven: set[str]) -> tuple[Coupling, ...]:
 
 # Grasps
 def _standing(up: Array) -> Pose:
-    """Pose of the file's world in a hand frame whose z is up."""
+    """Return the pose of the file's world in a hand frame whose z points up."""
     frame = np.eye(4)
     frame[:3, :3] = rotation_from_z(up).T
     return Pose(quaternion=quaternion_of(frame))
 
 
 def _check_grasps(grasps: SynthesizedGrasps, path: Path) -> None:
-    """Refuse a hand whose fingers touch no ball; warn if they touch it from one side only."""
+    """Refuse a hand whose fingers touch no sphere; warn if they touch it from one side only."""
     for name, grasp in (("power", grasps.power), ("precision", grasps.precision)):
         if not grasp.normals:
             raise DescriptionError(

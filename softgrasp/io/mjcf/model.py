@@ -64,7 +64,7 @@ SIDES = ("fileright", "fileleft", "fileup", "filedown", "filefront", "fileback")
 
 
 class SourceModel(NamedTuple):
-    """A model ready to be attached to a scene."""
+    """An MJCF model that is ready to be attached to a scene."""
 
     spec: mujoco.MjSpec
     """Must be copied before it is changed."""
@@ -341,7 +341,7 @@ def _refuse_parts(spec: mujoco.MjSpec, path: Path) -> None:
 
 
 def _drop(spec: mujoco.MjSpec, path: Path) -> list[str]:
-    """Remove what belongs to a scene; return messages about it."""
+    """Remove elements that scenes have themselves; return messages about them."""
     messages = []
     for key in list(spec.keys):
         spec.delete(key)
@@ -403,7 +403,7 @@ def _is_free(body: mujoco.MjsBody) -> bool:
 
 
 def _moves(body: mujoco.MjsBody) -> bool:
-    """Whether a body or its descendants have a hinge or slide joint."""
+    """Return whether a body or its descendants have a hinge or slide joint."""
     return any(joint.type in MOVING for joint in body.find_all("joint")) or any(
         joint.type in MOVING for joint in body.joints
     )
@@ -440,7 +440,7 @@ def _name_all(spec: mujoco.MjSpec) -> None:
 
 
 def _name(others: Any, part: Any, preferred: str) -> None:
-    """Give a part the preferred name, with a number appended if it is taken."""
+    """Give an element the preferred name, with a number appended if that is taken."""
     if part.name:
         return
     taken, number, name = {other.name for other in others}, 1, preferred
@@ -451,7 +451,7 @@ def _name(others: Any, part: Any, preferred: str) -> None:
 
 
 def _clashes(spec: mujoco.MjSpec) -> bool:
-    """Whether a name of the file is used by scenes."""
+    """Return whether scenes use a name of the file themselves."""
     names = {part.name for kind in NAMED for part in getattr(spec, kind)} - {"world", ""}
     bodies = {body.name for body in spec.bodies}
     sensors = {f"{body}_contact" for body in bodies}

@@ -1,4 +1,4 @@
-"""Kinematic tree of a compiled model: the palm, the chains of joints on it, and postures.
+"""Kinematic tree of a compiled model: the palm, its chains of joints, and postures.
 
 Bodies that are rigidly connected form a group, named by its first body. The palm is the first group
 that carries several chains. ``fingers_of`` makes the chains fingers of placed joints; ``closed``
@@ -199,7 +199,7 @@ def rotation_from_z(axis: Array) -> Array:
 
 # Chains
 def _branch(tree: MjcfTree, group: int, on: str, chains: list[tuple[list[int], str]]) -> None:
-    """Follow a chain until it branches or ends; append it and its children."""
+    """Follow a chain of joints until it branches or ends; append it and its children."""
     chain = [group]
     while len(tree.children[chain[-1]]) == 1:
         chain.append(tree.children[chain[-1]][0])
@@ -231,7 +231,7 @@ def _finger_names(tree: MjcfTree, chains: list[list[int]], has_wrist: bool) -> l
 
 
 def _beginning(names: Sequence[str]) -> str:
-    """Common prefix of names."""
+    """Return the common prefix of names."""
     first, last = min(names), max(names)
     same = itertools.takewhile(lambda pair: pair[0] == pair[1], zip(first, last, strict=False))
     return "".join(letter for letter, _ in same)
@@ -280,7 +280,7 @@ def _finger(
 def _row(
     tree: MjcfTree, group: int | None, joint: int, origin: Array, starts: Mapping[str, float]
 ) -> Phalanx:
-    """One joint, with the bodies of its group if it is the last joint of the group."""
+    """Make a phalanx of one joint, with the bodies of its group if it is the group's last."""
     model = tree.model
     name, dof = str(model.joint(joint).name), int(model.jnt_dofadr[joint])
     low, high = joint_range(model, joint)
@@ -305,7 +305,7 @@ def _row(
 
 
 def _bodies_of_group(tree: MjcfTree, group: int) -> list[str]:
-    """Colliding bodies of a phalanx; the palm is not a phalanx."""
+    """Return the colliding bodies of a phalanx; none for the palm."""
     return [] if group == tree.palm else tree.touching(group)
 
 

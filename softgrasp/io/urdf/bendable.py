@@ -23,7 +23,7 @@ OLD_FRAMES = {"wj": "webster"}
 
 
 def bendable_tree(element: Element) -> dict[str, Any]:
-    """Fields of a ``Bendable``.
+    """Parse the fields of a ``Bendable``.
 
     Raises:
         DescriptionError: The schema does not allow the element.
@@ -52,7 +52,7 @@ def bendable_tree(element: Element) -> dict[str, Any]:
 
 
 def hydraulics_tree(robot: Element) -> dict[str, Any]:
-    """Field ``hydraulics`` of a robot; empty if there is none.
+    """Parse the field ``hydraulics`` of a robot; empty if there is none.
 
     Raises:
         DescriptionError: It is duplicated, or the schema does not allow it.
@@ -78,19 +78,19 @@ def hydraulics_tree(robot: Element) -> dict[str, Any]:
 
 
 def _part(element: Element) -> dict[str, Any]:
-    """Attributes of a part of the hydraulic drive, validated before."""
+    """Return the attributes of a part of the hydraulic drive, validated by the schema."""
     names = [str(name) for name in element.attrib if name != "flow"]
     return present_numbers(element, *names) | present_attributes(element, "flow")
 
 
 def _attributes(element: Element) -> dict[str, float | int]:
-    """All attributes as numbers, validated before."""
+    """Return all attributes as numbers, validated by the schema."""
     values: dict[str, float | int] = dict(present_numbers(element, *map(str, element.attrib)))
     return values | {name: int(values[name]) for name in WHOLE if name in values}
 
 
 def _child(element: Element, path: str) -> Element:
-    """Child element, validated before."""
+    """Return a child element, whose presence the schema has validated."""
     child = element.find(path)
     assert child is not None
     return child

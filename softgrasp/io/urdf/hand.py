@@ -146,7 +146,7 @@ def urdf_hand(robot: Robot, settings: HandSettings | None = None) -> Hand:
 
 
 def machine_of(robot: Robot, rules: ServoRules, density: float | None = None) -> Machine:
-    """Prepare a robot for its chains: fuse fixed joints, determine ranges and names."""
+    """Prepare a robot for finger extraction: fuse fixed joints, determine ranges and names."""
     whole, link_poses = fused(robot)
     follows = followed(robot)
     links = usable_names(link.name for link in whole.links if link.name != whole.root)
@@ -190,7 +190,7 @@ def with_synthesized_grasps(hand: Hand, fastest: Mapping[str, float]) -> Hand:
 
 
 def usable_names(names: Iterable[str]) -> dict[str, str]:
-    """Map names to names that a model can use.
+    """Map names of links and joints to names that a model can use.
 
     Blanks, ``/`` and ``|`` become ``_``; names that softgrasp uses itself get the prefix ``hand_``.
     """
@@ -256,7 +256,7 @@ def _fastest(machine: Machine) -> dict[str, float]:
 
 
 def _standing(finger: Finger, posture: Mapping[str, float]) -> Finger:
-    """Set the initial joint variables of a finger."""
+    """Set the start values of a finger's joints."""
     rows = []
     for row in finger.phalanges:
         low, high = row.limits

@@ -25,7 +25,7 @@ Range = tuple[float, float]
 
 
 class Followed(NamedTuple):
-    """Leader of a mimic joint, through all joints between."""
+    """Leader of a mimic joint, resolved through chains of mimic joints."""
 
     leader: str
     """Joint without mimic."""
@@ -34,7 +34,7 @@ class Followed(NamedTuple):
 
 
 class ServoRules(NamedTuple):
-    """Assumptions about the servos of a kind of machine."""
+    """Assumptions about the servos of a hand or an arm."""
 
     tip_force: float
     """Force at the end of a chain for a joint without effort [N]."""
@@ -148,13 +148,13 @@ def _limits(joint: RigidJoint) -> Range:
 
 
 def _image(leader: Range, follow: Followed) -> Range:
-    """Range of a follower for a range of its leader."""
+    """Map a range of a leader to the range of its follower."""
     ends = [follow.ratio * end + follow.offset for end in leader]
     return (min(ends), max(ends))
 
 
 def _allowed(joint: RigidJoint, follow: Followed, leader: Range) -> Range:
-    """Part of a leader's range in which its follower stays within its limits."""
+    """Return the part of a leader's range in which its follower stays within limits."""
     if follow.ratio == 0.0:
         return leader
     ends = [(end - follow.offset) / follow.ratio for end in _limits(joint)]

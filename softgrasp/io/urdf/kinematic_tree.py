@@ -44,7 +44,7 @@ class Chain(NamedTuple):
 
 
 class HandTree(NamedTuple):
-    """A robot without fixed joints as palm and chains."""
+    """Palm and finger chains of a robot whose fixed joints are merged."""
 
     root: str
     """The fixed link."""
@@ -125,7 +125,7 @@ def _chains(robot: Robot, link: str) -> Iterator[Chain]:
 
 
 def _run(robot: Robot, link: str) -> tuple[tuple[RigidJoint, ...], str]:
-    """Joints from a link outwards to the first link that carries none or several."""
+    """Return joints from a link outwards to the first link that carries none or several."""
     chain: list[RigidJoint] = []
     while len(children := _on(robot, link)) == 1:
         chain.append(children[0])
@@ -202,7 +202,7 @@ def _leads(machine: Machine, joint: RigidJoint, other: RigidJoint) -> bool:
 
 
 def _is_outermost(machine: Machine, joint: RigidJoint, moved: list[RigidJoint]) -> bool:
-    """Whether no other of the joints carries this one."""
+    """Return whether no other of the joints moves this one."""
     parents = {other.child: other.parent for other in machine.robot.joints}
     above, link = [], joint.parent
     while link in parents:
@@ -222,7 +222,7 @@ def _reach(machine: Machine, link: str) -> float:
 
 
 def _tip(machine: Machine, link: str) -> Vec3:
-    """End of a link in its phalanx frame: the only link fixed to it, or its far end."""
+    """Return the end of a link in its phalanx frame: its only fixed child link, or far end."""
     if link not in machine.tips:
         machine.tips[link] = _detected_tip(machine, link)
     return machine.tips[link]
@@ -245,7 +245,7 @@ def _detected_tip(machine: Machine, link: str) -> Vec3:
 
 
 def _marks(machine: Machine, link: str) -> list[LinkPose]:
-    """Poses of links that were fixed to a link without joints."""
+    """Return poses of links without joints that were fixed to a link."""
     carried = any(joint.parent == link for joint in machine.robot.joints)
     attached = [
         frame for name, frame in machine.link_poses.items() if frame.link == link and name != link

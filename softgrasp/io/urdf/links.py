@@ -1,4 +1,4 @@
-"""Links of a URDF robot as rows of a hand: collision shapes, masses and inertias.
+"""Links of a URDF robot as phalanges of a hand: collision shapes, masses and inertias.
 
 Masses are used as stated unless they cannot be true: a hand above 50 kg, a moving link without
 inertial, or principal moments that no rigid body has. What is assumed instead is noted.
@@ -139,7 +139,7 @@ def body_fields(
 
 
 def is_possible(inertial: Inertial) -> bool:
-    """Whether an inertia is physical: moments above 0, none above the sum of the others."""
+    """Return whether an inertia is physical: moments positive, none above the sum of the others."""
     if inertial.inertia is None:
         return False
     small, middle, large = principal_moments(inertial).tolist()

@@ -78,7 +78,7 @@ def read_robot(path: str | Path) -> Robot:
 def made_of_robot(
     path: str | Path, make: Callable[[Robot], T], settings: Settings | None = None
 ) -> T:
-    """Read a robot and convert it; errors of ``make`` are located in the file.
+    """Read a robot and convert it by a function whose errors get their location in the file.
 
     Args:
         path: File whose name ends in .ucrdf, .urdf or .xacro.
@@ -248,7 +248,7 @@ def _stated_color(material: Element) -> Color | None:
 
 
 def _with(element: Element, attribute: str) -> Element:
-    """Return the element; refuse it without the attribute."""
+    """Return the element if it has the attribute, else raise an error."""
     if attribute not in element.attrib:
         raise element_error(element, "this attribute is missing", attribute)
     return element
@@ -288,7 +288,7 @@ def drop_missing_visuals(robot: Element, directory: Path) -> str:
 
 # Joints
 def joint_tree(element: Element) -> dict[str, Any]:
-    """Fields of a ``RigidJoint``.
+    """Parse the fields of a ``RigidJoint``.
 
     If only one limit is present, the other is 0, as defined by URDF.
 
@@ -422,7 +422,7 @@ _ROBOT: Grammar = {
 
 
 def left_out(robot: Element) -> str:
-    """Message about elements and attributes that are not read, with lines; "" if there are none.
+    """Describe elements and attributes that are not read, with lines; "" if there are none.
 
     Args:
         robot: The ``<robot>``; its bendables and hydraulics are validated separately.

@@ -58,7 +58,7 @@ class BentState(NamedTuple):
 
 
 class Lowered(NamedTuple):
-    """A robot without bendables."""
+    """A robot whose bendables were replaced by rigid links."""
 
     robot: Robot
     moved: frozenset[str]
@@ -179,7 +179,7 @@ def refuse_unknown(robot: Robot, states: States) -> None:
 
 
 def beyond_limits(part: Bendable, state: BentState) -> Iterator[str]:
-    """List where a state is beyond the limits of its bendable."""
+    """List components of a state that are beyond the limits of its bendable."""
     limits = part.limits
     along = np.polynomial.polynomial.polyval(np.linspace(0.0, 1.0, SAMPLES), state.kappas)
     bent = float(np.abs(along).max())
@@ -195,7 +195,7 @@ def beyond_limits(part: Bendable, state: BentState) -> Iterator[str]:
 
 
 def _doubts(robot: Robot, states: States) -> list[str]:
-    """Messages about exceeded limits and lost fields."""
+    """Return messages about exceeded limits and fields that plain URDF cannot keep."""
     messages = []
     for part in robot.bendables:
         where = f"bendable '{part.name}'"
@@ -227,7 +227,7 @@ class _Names:
 
 
 def _discs(part: Bendable, state: BentState, names: _Names) -> tuple[list[Link], list[RigidJoint]]:
-    """Discs of a bendable and their joints; the last joint is that of its child link."""
+    """Make discs along a bendable with their joints, the last joint being its child link's."""
     count = part.backbone.discs or part.backbone.links
     frames = origin_frame(part.origin) @ frames_along(part, state, np.arange(1, count + 1) / count)
     links, joints = [], []

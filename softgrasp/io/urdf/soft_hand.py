@@ -145,7 +145,7 @@ def _finger(robot: Robot, part: Bendable) -> SoftFinger:
 
 
 def _closing(part: Bendable) -> list[int]:
-    """Indices of the chambers that bend a finger towards its phi; the others stay empty."""
+    """Return indices of the chambers that bend a finger towards its phi; others stay empty."""
     where = f"bendable '{part.name}'"
     if not part.planar:
         raise DescriptionError(
@@ -184,7 +184,7 @@ def _pressures(part: Bendable) -> tuple[float, float]:
 
 
 def _hand_frame(bases: Array, along: Array, name: str) -> Array:
-    """Frame between the bases, -z along the fingers and x away from the first one, (4, 4)."""
+    """Return the frame between finger bases, -z along fingers, x away from the first, (4, 4)."""
     if np.linalg.norm(along) < ALONG:
         raise DescriptionError(
             f"expected fingers of '{name}' that point in one direction, found opposite ones",
@@ -214,7 +214,7 @@ def _pose(frame: Array) -> Pose:
 
 
 def _palm(link: Link, inverse: Array) -> Palm:
-    """The collision primitive, if there is exactly one; else a solid around the finger bases."""
+    """Return the only collision primitive as palm; else a solid around the finger bases."""
     shapes: list[LinkShape] = [s for s in link.collisions if not isinstance(s.shape, Mesh)]
     if len(shapes) != 1 or len(link.collisions) != 1:
         return Palm()

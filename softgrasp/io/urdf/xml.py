@@ -263,7 +263,7 @@ def is_readable(name: str) -> bool:
 
 
 def _searched(file_name: str, directory: Path) -> str:
-    """Directories that were searched, for a message."""
+    """List the searched directories, for a message."""
     around = f"{directory.absolute()}"
     if not file_name.startswith(IN_PACKAGE):
         return around
@@ -353,7 +353,7 @@ def _schema_error(checked: Element, entry: etree._LogEntry) -> DescriptionError:
 
 
 def _named_by(checked: Element, entry: etree._LogEntry) -> Element:
-    """Element of an error, whose path starts at the checked element."""
+    """Return the element that a schema error refers to."""
     inner = entry.path.removeprefix(f"/{checked.tag}")
     inside = (part.nsmap.items() for part in checked.iter("*"))
     prefixes = {prefix: name for pairs in inside for prefix, name in pairs if prefix}
@@ -391,7 +391,7 @@ def _wrong_content(element: Element) -> DescriptionError:
 
 
 def _expected(element: Element, attribute: str) -> str:
-    """Documentation of the type of an attribute in the schema."""
+    """Return the documentation of an attribute's type in the schema."""
     path = "/xs:attribute[@name=$attribute]/@type"
     (kind,) = _declared(f"{_DECLARED}{path}", tag=element.tag, attribute=attribute)
     path = "xs:simpleType[@name=$kind]/xs:annotation/xs:documentation/text()"
@@ -408,7 +408,7 @@ def _children(element: Element, *, required: bool = False) -> list[str]:
 
 
 def _declared(path: str, **variables: Any) -> list[str]:
-    """Texts of the schema file at an XPath."""
+    """Return the texts of the schema file at an XPath."""
     texts: Any = _declarations().xpath(path, namespaces=_NS, **variables)
     return [str(text) for text in texts]
 
@@ -446,7 +446,7 @@ def placed(error: DescriptionError, robot: Element) -> DescriptionError:
 
 # Children that several elements have
 def origin_tree(element: Element) -> dict[str, Any]:
-    """Field ``origin`` of an element with an ``<origin>``; empty if there is none.
+    """Parse the field ``origin`` of an element with an ``<origin>``; empty if there is none.
 
     Raises:
         DescriptionError: It is duplicated, or does not have three numbers.
@@ -459,7 +459,7 @@ def origin_tree(element: Element) -> dict[str, Any]:
 
 
 def inertial_tree(element: Element) -> dict[str, Any]:
-    """Field ``inertial`` of an element with an ``<inertial>``; empty if there is none.
+    """Parse the field ``inertial`` of an element with an ``<inertial>``; empty if there is none.
 
     Raises:
         DescriptionError: A part is missing, duplicated, or not numeric.
@@ -477,7 +477,7 @@ def inertial_tree(element: Element) -> dict[str, Any]:
 
 
 def _inertia(element: Element) -> tuple[float, ...]:
-    """Moments and products of inertia; missing products are 0."""
+    """Parse moments and products of inertia; missing products are 0."""
     values = present_numbers(element, *MOMENTS, *PRODUCTS)
     for name in MOMENTS:
         if name not in values:

@@ -20,7 +20,7 @@ UNBOUND = float("inf")
 
 
 class Joint:
-    """A joint of the world: its sensor, and its motor with the law of the servo."""
+    """A joint of the world: its position sensor and, where driven, its motor with the servo law."""
 
     def __init__(self, robot, properties, step):
         """Find the devices; a motor without command would hold the joint."""
@@ -62,7 +62,7 @@ class Joint:
         self._push(torque)
 
     def begin(self, targets):
-        """Return the previous target of a prescribed joint, from which it moves to the next."""
+        """Return the previous target of a prescribed joint, from which it moves to the next one."""
         before = self.properties.get("before", self.properties["start"])
         self.properties["before"] = targets[self.properties["follows"]]
         return before
@@ -84,7 +84,7 @@ class Joint:
 
 
 class Touch:
-    """The contact force of a body of the hand."""
+    """Contact force of one body of the hand."""
 
     def __init__(self, robot, properties, step, object_name, floor):
         """Switch the sensor on.
@@ -108,7 +108,7 @@ class Touch:
 
 
 class Job:
-    """One run: closure, then hold test or lift."""
+    """One controller run: the closure of the hand, then the hold test or lift."""
 
     def __init__(self, robot, properties):
         """Start from the poses in the world."""
@@ -244,14 +244,14 @@ class Job:
 
 
 def robot_step(seconds):
-    """Convert to milliseconds, whole for Webots; only the emulation takes fractions."""
+    """Convert a step [s] to milliseconds, whole for Webots; ODE takes fractions."""
     milliseconds = 1e3 * seconds
     whole = round(milliseconds)
     return whole if abs(milliseconds - whole) < 1e-9 else milliseconds
 
 
 def main():
-    """Run the job that the first argument names, write its result, and end the simulation."""
+    """Run the job file that the first argument names, write its result, end the simulation."""
     here = Path(__file__).resolve().parent
     job = json.loads((here / sys.argv[1]).read_text(encoding="utf-8"))
     robot = Supervisor()
