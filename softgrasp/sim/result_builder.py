@@ -503,7 +503,10 @@ def other_contacts(
     within: list[OtherContact] = []
     for (first, second), points in sorted(pairs.items()):
         contact = _as_one(called.get(first, first), called.get(second, second), points)
-        (outside if second in called else within).append(contact)
+        if second in called:
+            outside.append(contact)
+        elif {first, second} <= set(run.built.bodies):
+            within.append(contact)
     return tuple(outside), tuple(within)
 
 
