@@ -15,8 +15,8 @@ import numpy as np
 
 import softgrasp as sg
 
-TIMESTEPS = (1e-5, 2e-5, 5e-5, 1e-4, 2e-4, 5e-4, 1e-3)
-SHORT = 1e-4
+TIMESTEPS = (1e-5, 1e-4, 5e-4, 1e-3)
+SHORT = 5e-4
 """Runs with time steps from here on take less than a second [s]."""
 INTEGRATORS = ("discrete", "implicitfast", "euler")
 HEAD = (

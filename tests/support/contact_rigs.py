@@ -21,6 +21,20 @@ from tests.support.scenes import pinch
 G, RADIUS = 9.81, 0.03
 PLACE = (1.0, 0.0, 0.0)
 """Where the object is, out of the hand's reach [m]."""
+FINE = 1e-5
+"""Converged time step, at which the targets hold [s]."""
+DEPTH, DURATION, RESTITUTION = 0.05, 0.05, 0.01
+"""Targets of a bounce: relative, relative, absolute."""
+PERIOD, DECREMENT = 0.02, 0.05
+"""Targets of an oscillation, relative."""
+SLIP, SLIP_FLOOR = 0.1, 2e-6
+"""Targets of a slip: relative, and what is allowed in any case [m]."""
+BREAKAWAY = 0.02
+"""Target of the force at which sliding begins, relative."""
+RISE = 2e-4
+"""Target of the rise of a sliding box [m]."""
+CREEP = 1e-6
+"""Target of the creep at 95 % of the friction limit [m/s]."""
 
 
 class Impact(NamedTuple):
@@ -69,11 +83,18 @@ def floor(depth: float = 0.0, below: float = RADIUS) -> sg.description.Wall:
     return sg.description.Wall(point=point, normal=(0, 0, 1), size=(0.8, 0.8))
 
 
-def bounce(mass: float, timestep: float, speed: float = 0.1, **changes: Any) -> Impact:
-    """Throw a ball at the floor."""
+def bounce(
+    mass: float, timestep: float, speed: float = 0.1, *, gap: float = 0.0, **changes: Any
+) -> Impact:
+    """Throw a ball at the floor.
+
+    It starts above it by ``gap``, in steps of its way. Without a gap the whole first step goes into
+    the floor before a force acts, which is the worst case.
+    """
     model, data, q, v = engine(ball(mass), [floor()], timestep, gravity=False, **changes)
     data.qvel[v + 2] = -speed
     start, depth, steps = data.qpos[q + 2], 0.0, 0
+    data.qpos[q + 2] += gap * speed * timestep
     while data.qvel[v + 2] < 0.0 or data.ncon:
         mujoco.mj_step(model, data)
         depth = max(depth, start - data.qpos[q + 2])
@@ -107,7 +128,7 @@ def oscillation(mass: float, timestep: float, load: float, **changes: Any) -> tu
     surface = data.qpos[q + 2]
     data.qpos[q + 2] = surface - 1.3 * rest
     depths = []
-    for _ in range(round(0.08 / timestep)):
+    for _ in range(round(0.13 / timestep)):
         mujoco.mj_step(model, data)
         depths.append(surface - data.qpos[q + 2] - rest)
     away = np.array(depths)
@@ -115,6 +136,13 @@ def oscillation(mass: float, timestep: float, load: float, **changes: Any) -> tu
     crossings = falling + away[falling] / (away[falling] - away[falling + 1])
     peaks = [away[first:last].max() for first, last in pairwise(falling)]
     return float(crossings[1] - crossings[0]) * timestep, math.log(peaks[0] / peaks[1])
+
+
+def exact_oscillation(mass: float, stiffness: float, damping: float) -> tuple[float, float]:
+    """Return period [s] and logarithmic decrement of m·δ̈ = −(K·δ + D·δ̇)."""
+    ratio = 0.5 * damping / math.sqrt(stiffness * mass)
+    frequency = math.sqrt(stiffness / mass * (1.0 - ratio**2))
+    return 2.0 * math.pi / frequency, math.pi * damping / mass / frequency
 
 
 def pressed(
@@ -145,9 +173,34 @@ def slip(mass: float, force: float, speed: float, timestep: float, **changes: An
     model, data, q, v = pressed(mass, force, timestep, **changes)
     start = float(data.qpos[q + 2])
     data.qvel[v + 2] = speed
-    for _ in range(round(0.01 / timestep)):
-        mujoco.mj_step(model, data)
+    mujoco.mj_step(model, data, round(0.06 / timestep))
     return float(data.qpos[q + 2]) - start
+
+
+def coulomb_slip(mass: float, force: float, speed: float) -> float:
+    """Return how far a ball between two walls slips by Coulomb's law, µ = 0.5 [m]."""
+    return speed**2 * mass / (2.0 * 2.0 * 0.5 * force)
+
+
+def breakaway(mass: float, force: float, timestep: float, **changes: Any) -> float:
+    """Return the load that moves a pressed ball at 5 mm/s over its friction limit, µ = 0.5 [–]."""
+    model, data, _, v = pressed(mass, force, timestep, **changes)
+    body, fraction = model.body("object").id, 0.9
+    while fraction < 1.1 and abs(data.qvel[v + 2]) < 5e-3:
+        data.xfrc_applied[body, 2] = fraction * 2.0 * 0.5 * force
+        mujoco.mj_step(model, data)
+        fraction += timestep  # the limit in a second
+    return fraction
+
+
+def creep(mass: float, force: float, timestep: float, **changes: Any) -> float:
+    """Return the speed of a pressed ball that is loaded with 95 % of its friction limit [m/s]."""
+    model, data, q, _ = pressed(mass, force, timestep, **changes)
+    data.xfrc_applied[model.body("object").id, 2] = 0.95 * 2.0 * 0.5 * force
+    mujoco.mj_step(model, data, round(0.05 / timestep))
+    before = float(data.qpos[q + 2])
+    mujoco.mj_step(model, data, round(0.2 / timestep))
+    return (float(data.qpos[q + 2]) - before) / 0.2
 
 
 def slide(speed: float, timestep: float, **changes: Any) -> tuple[float, float]:
