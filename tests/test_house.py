@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import subprocess
@@ -94,6 +95,71 @@ def test_the_top_level_stays_small():
 def test_an_unknown_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match="module 'softgrasp' has no attribute 'load_hnad'"):
         softgrasp.load_hnad  # noqa: B018
+
+
+SOURCES = {
+    ".".join(path.relative_to(ROOT / "softgrasp").with_suffix("").parts).removesuffix(
+        ".__init__"
+    ): path.read_text()
+    for path in sorted((ROOT / "softgrasp").rglob("*.py"))
+}
+"""Text of each module by its name without ``softgrasp.``."""
+DEFINED = {
+    name for text in SOURCES.values() for name in re.findall(r"^(?:def|class) (\w+)", text, re.M)
+}
+FILE_SUFFIXES = ("csv", "html", "json", "jsonl", "npz", "parquet", "txt", "ucrdf", "xsd", "yaml")
+
+
+def is_stale(reference: str) -> bool:
+    """Whether a dotted name refers to a module of ours, or an object in one, that is missing."""
+    name = reference.removeprefix("softgrasp.")
+    owner, _, last = name.rpartition(".")
+    if last in FILE_SUFFIXES or name == "laws.py":  # a copy that is written beside a controller
+        return False
+    if last == "py":
+        return not any(f".{module}".endswith(f".{owner}") for module in SOURCES)
+    # an attribute of a value, such as ``plan.top``, is not distinguished by its name
+    is_ours = last in DEFINED and ("_" in last or last[0].isupper())
+    if not (is_ours or reference != name or name.split(".")[0] in SOURCES):
+        return False
+    if any(f".{module}".endswith(f".{name}") for module in SOURCES):
+        return False
+    owners = (text for module, text in SOURCES.items() if f".{module}".endswith(f".{owner}"))
+    texts = owners if owner else iter([SOURCES["__init__"]])
+    return not any(re.search(rf"\b{last}\b", text) for text in texts)
+
+
+@pytest.mark.parametrize(
+    ("reference", "stale"),
+    [
+        ("sim.control_state", False),
+        ("joint_actuators.joint_laws", False),
+        ("softgrasp.make_env", False),
+        ("plan.top", False),
+        ("result.json", False),
+        ("sim.controller", True),
+        ("drives.joint_laws", True),
+        ("softgrasp.make_envs", True),
+        ("controller.py", True),
+    ],
+)
+def test_a_stale_reference_is_recognized(reference: str, stale: bool):
+    assert is_stale(reference) is stale
+
+
+def test_docstrings_refer_to_modules_that_exist():
+    kinds = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    stale = [
+        f"{module}: {reference}"
+        for module, text in SOURCES.items()
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, kinds)
+        for reference in re.findall(
+            r"``([a-z_]\w*(?:\.\w+)+)(?:\(\))?``", ast.get_docstring(node) or ""
+        )
+        if is_stale(reference)
+    ]
+    assert stale == []
 
 
 @pytest.mark.parametrize("path", sorted(ROOT.glob("requirements*.txt")), ids=lambda p: p.name)

@@ -161,7 +161,7 @@ def propagate_stiffness_uncertainty(
     problem: CalibrationProblem,
     experiments: VirtualExperiments,
 ) -> Uncertainty:
-    """Add the effect of the errors of the springs to the errors of a later stage.
+    """Add the effect of stiffness errors to the parameter errors of a later calibration stage.
 
     No spring error is taken larger than its bounds permit.
 

@@ -149,7 +149,7 @@ def least_squares_search(search: Search, start: Array) -> Array:
 
 
 def _common_factor(search: Search, start: Array) -> Array:
-    """Scan factors of the start between the bounds, then more finely around the best one."""
+    """Find one factor on all start parameters by a coarse, then a fine scan within the bounds."""
     block = search.stage.block
     low, high = float((block.lower / start).max()), float((block.upper / start).min())
     first, last = np.log([max(low, MIN_FACTOR), high]).tolist()

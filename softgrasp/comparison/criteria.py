@@ -169,7 +169,7 @@ class Threshold(NamedTuple):
 
     @property
     def middle(self) -> float | None:
-        """Geometric mean of both; None where one is missing."""
+        """Geometric mean of the held and the dropped load; None where one is missing."""
         if self.held is None or self.dropped is None:
             return None
         return math.sqrt(self.held * self.dropped)
@@ -179,7 +179,7 @@ class Verdicts:
     """Cache of hold tests: whether loads are held."""
 
     def __init__(self, holds: Callable[[float], bool]) -> None:
-        """Begin without results.
+        """Start with an empty cache.
 
         Args:
             holds: Function that tests whether a load is held.
@@ -210,7 +210,7 @@ class Verdicts:
 
 
 def find_threshold(verdicts: Verdicts, start: float = 1.0) -> Threshold:
-    """Double or halve the load until it is dropped or held, then bisect.
+    """Double or halve the load until it is dropped or held, then bisect between the two.
 
     Args:
         verdicts: Hold tests; known results are used.
@@ -236,7 +236,7 @@ def disagreements(
     critical: float | None,
     percent: float,
 ) -> list[float]:
-    """Return the loads on which engines must agree and do not.
+    """Return the loads, clear of the thresholds, on which engines disagree.
 
     Args:
         loads: Tested loads.

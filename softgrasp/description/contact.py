@@ -21,7 +21,7 @@ class Patch(Description):
     """The circular contact area of a soft finger and its pressure distribution.
 
     Its moment limit about the normal is k·µ·a·N, with k = 2/3 for uniform pressure and 3π/16 for a
-    Hertz distribution (Howe and Cutkosky 1996, and ``mechanics.contact``).
+    Hertz distribution (Howe and Cutkosky 1996, and ``mechanics.contact_stiffness``).
     """
 
     radius: Positive = 0.005

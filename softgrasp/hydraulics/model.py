@@ -35,7 +35,7 @@ def arm_spec(
         lagged: Whether its pressures follow their controls with one lag, τ = (R + d/A_c²) C_a at
             laminar flow (``filterexact``), so that the model has its drives in it: the control of
             a chamber is then the pressure at rest of its motor's torque
-            (``hydraulic.pressure_of_torque``).
+            (``drive.pressure_of_torque``).
 
     Raises:
         DescriptionError: The number of links is none.

@@ -1,4 +1,4 @@
-"""Convex hulls of wrenches: facets, volume, vertices and the smallest reach of a convex body.
+"""Convex hulls of wrenches: facets, volume, vertices, and distance of the origin from the surface.
 
 A wrench space is a convex body; its support function h(u) = max {u·w : w in it} determines it. The
 smallest reach min h(u) over unit u is ε. Cutting planes find it from few points: the hull of some

@@ -33,7 +33,7 @@ MAX_SEARCHED = 10
 
 @dataclass(frozen=True, eq=False)
 class GraspAnalysis:
-    """A grasp at one time; n contacts as hard fingers, m joints, world frame, SI units."""
+    """Matrices of a grasp at one time; n hard-finger contacts, m joints, world frame, SI."""
 
     time: float
     """Time of the control sample [s]."""
@@ -88,7 +88,7 @@ class GraspAnalysis:
 
     @cached_property
     def measures(self) -> dict[str, Any]:
-        """Measures by name, each as the function of ``quality`` of that name, with conventions.
+        """Quality measures by the names of the functions of ``quality``, with conventions.
 
         Moments are divided by ``torque_scale``, also in the measures of the hand Jacobian
         (``distance_to_singularity``, ``manipulability_volume``, ``uniformity_of_transformation``).
@@ -233,7 +233,7 @@ def _one_per_body(contacts: GraspContacts) -> GraspContacts:
 
 
 def _independent(result: GraspResult, hand_joints: list[str]) -> tuple[tuple[str, ...], Array]:
-    """Return the independent joints, and the matrix from them to all joints, (all, m)."""
+    """Return the independent joints, and the matrix that maps them to all joints, (all, m)."""
     leaders = {c.joint: (c.leader, c.ratio) for c in result.scene.hand.couplings}
     free = [name for name in hand_joints if name not in leaders]
     follow = np.zeros((len(hand_joints), len(free)))

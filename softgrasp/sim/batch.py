@@ -1,4 +1,4 @@
-"""Many grasps of one topology at once, with their physics in ``mujoco.batch``.
+"""Many grasps with equal model structure simulated in parallel, by ``mujoco.batch``.
 
 ``BatchRunner`` simulates scenes, side by side where they share a batch. ``BatchSimulator`` steps
 blocks of samples: every grasp has the controller of a single run (``ClosureRun.running``), whose
@@ -59,7 +59,7 @@ WARNING_COUNT = 1
 
 
 class BatchItem(NamedTuple):
-    """Outcome of one scene of many."""
+    """Result or error of one scene in a batch."""
 
     result: GraspResult | Exception
     """The result, or the error that prevented it."""
@@ -69,7 +69,7 @@ class BatchItem(NamedTuple):
 
 @dataclass
 class _Built:
-    """A built scene that is waiting for its run."""
+    """A compiled scene that waits for its simulation."""
 
     scene: BuiltScene
     warnings: list[str]
@@ -179,7 +179,7 @@ def can_be_batched(built: BuiltScene) -> bool:
 
 
 def topology(built: BuiltScene) -> tuple[object, ...]:
-    """Return the properties that scenes in one batch have in common, as a key."""
+    """Return the properties that scenes in one batch must have in common, as a key."""
     model, scene = built.model, built.scene
     sizes = tuple(int(getattr(model, name)) for name in SIZES)
     steps = (float(model.opt.timestep), scene.control_period, scene.closure.threshold)
@@ -226,7 +226,7 @@ def reset_gravity(built: BuiltScene) -> None:
 
 
 class BatchSimulator:
-    """Runs grasps side by side; arrays have one row per batch slot."""
+    """Simulates grasps side by side; arrays have one row per grasp (batch slot)."""
 
     def __init__(self, runs: Sequence[BatchedRun], threads: int, workspace: Workspace) -> None:
         """Put all grasps into their start states.
@@ -298,7 +298,7 @@ class BatchSimulator:
             run.last = Before(self._last_state[slot], self._last_ctrl[slot])
 
     def _command_first(self, slots: Integers) -> Integers:
-        """Command the first sample, which is not stepped; return the slots that continue."""
+        """Set the controls of the first sample, which is not stepped; return unfinished slots."""
         self._rows.force[:, 0] = 0.0
         self._rows.qpos[:, 0] = self._batch.state[:, self._parts["qpos"]]
         self._ctrl[:] = self._plan[:, 0]
@@ -308,7 +308,7 @@ class BatchSimulator:
         return slots[[not run.to_repeat for run in self.runs]]
 
     def _groups(self, slots: Integers) -> Iterator[tuple[Integers, int]]:
-        """Group slots that can step a long block, a whole one, or less; with its samples."""
+        """Group batch slots by the samples they can step: a long block, a block, fewer."""
         available = self._available(slots)
         calm = ~self._detector.counting[slots] & (available >= LONG_BLOCK)
         available = np.minimum(available, self._detector.samples_to_contact(slots))
@@ -322,12 +322,12 @@ class BatchSimulator:
             yield slots[short], int(available[short].max())
 
     def _available(self, slots: Integers) -> Integers:
-        """Count samples for which targets and gravity of grasps are known, (m,)."""
+        """Count the coming samples for which targets and gravity are known already, (m,)."""
         positions = self._position[slots]
         return np.asarray(self._until[slots, positions] - positions)
 
     def _do_block(self, slots: Integers, samples: int) -> NDArray[np.bool_]:
-        """Step grasps by some samples, detect contacts, and set back those whose contact changed.
+        """Step grasps by a block of samples, detect contacts, and reset those with changes.
 
         Returns:
             Whether each of them has to be repeated as a single run, (m,).
@@ -358,13 +358,13 @@ class BatchSimulator:
         return np.asarray(to_repeat)
 
     def _load(self, slots: Integers) -> None:
-        """Set the gravity of the coming samples of grasps in a hold test."""
+        """Set the gravity at the coming samples of grasps in a hold test."""
         for slot, position in zip(slots.tolist(), self._position[slots].tolist(), strict=True):
             run = self.runs[slot]
             run.model.opt.gravity[:] = run.loads[position]
 
     def _controls(self, slots: Integers, samples: int) -> Array:
-        """Collect the controls of the steps to each sample of a block, (m, block, nu)."""
+        """Collect the controls of all time steps of a block, (m, block, nu)."""
         ahead = self._position[slots, None] + np.arange(samples - 1)
         planned = np.minimum(ahead, self._size[slots, None] - 1)
         controls = np.empty((slots.size, samples, self._ctrl.shape[1]))
@@ -402,7 +402,7 @@ class BatchSimulator:
     def _set_back(
         self, slots: Integers, begin: Array, states: Array, controls: Array, begun: Integers
     ) -> None:
-        """Set grasps whose contact changed to the sample at which it did."""
+        """Reset grasps whose contact changed to the sample of the change."""
         early = np.flatnonzero(begun < states.shape[1])
         self._batch.state[slots[early]] = states[early, begun[early] - 1]
         rows = np.arange(slots.size)
@@ -411,7 +411,7 @@ class BatchSimulator:
         self._last_ctrl[slots] = controls[rows, last]
 
     def _resume(self, slot: int) -> bool:
-        """Let the controller of a grasp continue; False where the run is over."""
+        """Run the controller of a grasp at its present sample; False where the run is over."""
         run, done = self.runs[slot], int(self._position[slot])
         run.last = Before(self._last_state[slot].copy(), self._last_ctrl[slot].copy())
         stopped = bool(self._detector.stopped[slot])
@@ -438,7 +438,7 @@ class BatchSimulator:
 
 
 def _ends_of_equal_rows(rows: Array) -> Integers:
-    """Return, for every row, the end of the block of equal rows that it is in, (n,)."""
+    """Return for every row the end of the block of equal consecutive rows, (n,)."""
     changes = np.flatnonzero((rows[1:] != rows[:-1]).any(axis=1)) + 1
     ends = np.append(changes, len(rows))
     return np.repeat(ends, np.diff(ends, prepend=0))
@@ -454,7 +454,7 @@ def _parts(model: mujoco.MjModel) -> dict[str, slice]:
 
 
 class Detection(NamedTuple):
-    """Changes of contact of m grasps within a block."""
+    """Contact changes of m grasps within a block of samples."""
 
     begun: Integers
     """Samples whose forces were evaluated, (m,): all available ones, or up to the one at which
@@ -464,7 +464,7 @@ class Detection(NamedTuple):
 
 
 class BatchContactDetector:
-    """Detects contacts of grasps side by side with the law of single runs.
+    """Detects contacts of grasps in a batch by the same debouncing as single runs.
 
     Most grasps have nothing to count in a block; arrays find those that have, whose samples are
     then debounced one by one.
@@ -490,7 +490,7 @@ class BatchContactDetector:
         """Whether anything was counted in the last block, (n,)."""
 
     def detect(self, slots: Integers, sensors: Array, available: Integers) -> Detection:
-        """Evaluate a block, each grasp up to its available samples or the first change of contact.
+        """Detect contacts in a block, for each grasp up to the first change.
 
         Args:
             slots: Batch slots of the grasps, (m,).
@@ -512,12 +512,12 @@ class BatchContactDetector:
         return result
 
     def samples_to_contact(self, slots: Integers) -> Integers:
-        """Count samples after which contact may be established at the earliest, (m,)."""
+        """Return after how many samples contact may be established at the earliest, (m,)."""
         counted = np.where(self._in_contact[slots], 0, self._counts[slots])
         return np.asarray(self._samples - counted.max(axis=1, initial=0))
 
     def _is_settled(self, slots: Integers, forces: Array) -> NDArray[np.bool_]:
-        """Whether the forces of a block change no count and no flag of each grasp, (m,)."""
+        """Return whether a block's forces change no debounce counter of each grasp, (m,)."""
         in_contact = self._in_contact[slots][:, None]
         settled = ((forces > self._threshold) == in_contact) & np.isfinite(forces)
         settled &= (forces <= 0.0) | self._touched[slots][:, None]
@@ -549,7 +549,7 @@ class Before(NamedTuple):
 
 
 class Scratch:
-    """An engine state in which the last sample of any grasp of a batch can be repeated."""
+    """A MuJoCo state in which the last sample of a grasp of the batch can be repeated."""
 
     def __init__(self, model: mujoco.MjModel) -> None:
         """Allocate a state of the batch's models."""
@@ -557,7 +557,7 @@ class Scratch:
         self._holds: object = None
 
     def repeated(self, model: mujoco.MjModel, before: Before, substeps: int) -> mujoco.MjData:
-        """Return the engine state after a sample, as in a single run.
+        """Repeat a sample and return the MuJoCo state after it, as in a single run.
 
         Args:
             model: Model of the grasp.
@@ -574,7 +574,7 @@ class Scratch:
 
 
 class BatchedStepper(Stepper):
-    """The controller of a grasp in a batch, which runs its plans."""
+    """The controller of a grasp whose samples are stepped by the batch."""
 
     def __init__(self, layout: ClosureLayout, state: ClosureState, recording: Recording) -> None:
         """Start from a state; arguments as for ``Stepper``."""
@@ -582,7 +582,7 @@ class BatchedStepper(Stepper):
         self.ctrl = state.targets
 
     def run_chunk(self, plan: Array) -> int:
-        """Raise an error: the batch runs the plans."""
+        """Raise an error, as the batch steps the samples."""
         raise NotImplementedError("the plans of a batched grasp are run by the batch")
 
     def _command(self, targets: Array) -> None:
@@ -590,10 +590,10 @@ class BatchedStepper(Stepper):
 
 
 class BatchedRun(ClosureRun):
-    """A grasp that is run by a batch."""
+    """A grasp run whose samples are stepped by a batch."""
 
     def __init__(self, built: BuiltScene, scratch: Scratch) -> None:
-        """Prepare a scene.
+        """Compile the scene of a grasp.
 
         Args:
             built: The scene; the hold test changes its model.
@@ -616,7 +616,7 @@ class BatchedRun(ClosureRun):
 
     @property
     def data(self) -> mujoco.MjData:
-        """Engine state after the last sample; valid until that of another grasp is read."""
+        """MuJoCo state after the last sample; valid until that of another grasp is read."""
         assert self.last is not None
         return self._scratch.repeated(self.model, self.last, self.layout.substeps)
 
@@ -644,11 +644,11 @@ class BatchedRun(ClosureRun):
 
     @property
     def loads(self) -> Array:
-        """Gravity at the samples of the plan while it grows, (n, 3) [m/s²]."""
+        """Gravity at the coming samples while the load grows, (n, 3) [m/s²]."""
         return self._stepper.loads
 
     def record_in(self, recording: Recording) -> None:
-        """Record in memory of the batch; call it before the run begins."""
+        """Record into memory of the batch; call it before the run begins."""
         self._stepper.recording = recording
 
     def _new_stepper(self) -> Stepper:
@@ -659,7 +659,7 @@ class BatchedRun(ClosureRun):
         return False  # the batch checks every sample
 
     def _log_changes(self) -> None:
-        """Do nothing: the batch has logged them."""
+        """Do nothing, as the batch logs the changes of contact."""
 
 
 def _assign(arrays: Sequence[Array], values: Sequence[Array]) -> None:

@@ -99,7 +99,7 @@ def _refuse_other_scenes(built: BuiltScene) -> None:
 def _alternate(
     runners: dict[str, Runner], rounds: int
 ) -> tuple[dict[str, list[float]], set[bytes]]:
-    """Run all runners in every round; return their times and all different final positions."""
+    """Run all variants in every round; return their times and distinct final positions."""
     ends = {runner()[1].tobytes() for runner in runners.values()}  # warm up the caches
     times: dict[str, list[float]] = {name: [] for name in runners}
     for done in range(rounds):
@@ -137,7 +137,7 @@ class _OpenLoop:
         self._kind = mujoco.mjtState.mjSTATE_FULLPHYSICS
         self._state = np.empty(mujoco.mj_stateSize(self._model, self._kind))
         self.steps = sum(len(part) for part in parts)
-        """Physics steps."""
+        """Number of physics steps."""
 
     def __call__(self) -> tuple[float, Array]:
         model, data = self._model, self._data

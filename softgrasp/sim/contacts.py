@@ -72,7 +72,7 @@ class OtherPoint(NamedTuple):
 
 
 class BodyContactState(NamedTuple):
-    """Resultant of the contacts of one body with the object: centre of pressure, summed forces."""
+    """Contact of one body with the object: centre of pressure and summed forces."""
 
     point: Vec3
     normal: Vec3
@@ -162,7 +162,7 @@ class ContactReader:
         return points
 
     def _row_speed(self, data: mujoco.MjData, contact_row: _RawContact) -> Vec3:
-        """Read the tangential velocity of a contact from its constraint rows [m/s]."""
+        """Compute the tangential velocity of a contact from its constraint rows [m/s]."""
         contact, frame = data.contact[contact_row.number], contact_row.frame
         row, rows = contact.efc_address, data.efc_vel.tolist()
         if row < 0 or contact.dim < 3 or not rows:
@@ -209,7 +209,7 @@ class ContactReader:
         return points
 
     def _all(self, data: mujoco.MjData) -> Iterator[_RawContact]:
-        """Yield all contacts with the later one of two bodies as the second one."""
+        """Yield all contacts, with the higher-indexed one of two bodies as the second one."""
         contact = data.contact
         columns = (contact.geom, contact.frame, contact.pos, contact.dist)
         rows = zip(*(column.tolist() for column in columns), strict=True)
@@ -239,7 +239,7 @@ def contact_points(model: mujoco.MjModel, data: mujoco.MjData) -> list[ContactPo
 
 
 def on_hardest(points: list[ContactPoint]) -> list[ContactPoint]:
-    """Select those of a body's contacts that are with the object that it presses hardest."""
+    """Select a body's contacts with the object that it presses with the largest force."""
     object_names = dict.fromkeys(point.object_name for point in points)
     if len(object_names) < 2:
         return points
@@ -273,7 +273,7 @@ def merged(points: list[ContactPoint]) -> BodyContactState | None:
 
 
 def _swapped(contact: _RawContact) -> _RawContact:
-    """Return a contact with its two sides exchanged."""
+    """Return a contact with its two bodies exchanged."""
     return contact._replace(first=contact.second, second=contact.first, swapped=not contact.swapped)
 
 
@@ -378,7 +378,7 @@ class GraspContactReader:
         )
 
     def posed(self, data: mujoco.MjData, qpos: Array) -> GraspContacts:
-        """Read the contacts in a posture.
+        """Read the contacts of the model in a given posture.
 
         Args:
             data: State to use; overwritten.

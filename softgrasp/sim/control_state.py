@@ -140,7 +140,7 @@ def _joint_of_actuator(built: BuiltScene, carried: int) -> Integers:
 
 
 class DebouncedFlags(NamedTuple):
-    """Flags of n bodies or actuators that need consecutive samples; see ``debounce``."""
+    """Boolean states of n bodies or actuators that change after consecutive equal samples."""
 
     counts: list[int]
     """Consecutive samples above the threshold, (n,)."""
@@ -170,7 +170,7 @@ class DebouncedFlags(NamedTuple):
 
 @dataclass
 class ClosureState:
-    """Targets and flags of a running closure: nd actuators, nb bodies."""
+    """Actuator targets and contact flags of a running closure: nd actuators, nb bodies."""
 
     targets: Array
     """Targets of the last sample [rad, m or Pa], (nd,)."""
@@ -227,7 +227,7 @@ class ClosureState:
 
 @dataclass
 class Recording:
-    """One row per control sample; grows by doubling."""
+    """Time series of a run, one row per control sample; memory grows by doubling."""
 
     time: Array
     qpos: Array
@@ -247,7 +247,7 @@ class Recording:
     def side_by_side(
         cls, model: mujoco.MjModel, bodies: int, width: int, rows: int, count: int
     ) -> Recording:
-        """Allocate recordings of ``count`` grasps, the first axis of every array."""
+        """Allocate recordings of ``count`` grasps whose arrays share memory, grasps first."""
         shape = (count, rows)
         return cls(
             time=np.zeros(shape),
@@ -258,16 +258,16 @@ class Recording:
         )
 
     def one(self, index: int) -> Recording:
-        """Return one of several grasps side by side, as a view."""
+        """Return the recording of one of several grasps, as a view."""
         return Recording(*(getattr(self, name)[index] for name in ROWS))
 
     @property
     def capacity(self) -> int:
-        """Rows that fit without growing."""
+        """Number of rows that fit without allocating memory."""
         return len(self.time)
 
     def reserve(self, rows: int) -> None:
-        """Grow until ``rows`` more rows fit."""
+        """Allocate memory for ``rows`` more rows."""
         while self.capacity < self.rows + rows:
             for name in ROWS:
                 old = getattr(self, name)

@@ -1,4 +1,4 @@
-"""Control law of position-increment closure: debounced contacts stop actuators.
+"""Control law of position-increment closure: debounced contacts stop the actuators.
 
 Source: Mostashiri, Dhupia, Verl, Xu (paper 004), section 2.2.3 and Table 2. The functions are pure,
 work on plain lists and know no physics engine. There is one implementation of each law: runs in
@@ -71,7 +71,7 @@ def debounce(
 
 
 def latch(on: Sequence[int], off: Sequence[int], latched: Flags) -> bool:
-    """Set flags by one condition and reset them by another; True if any changed.
+    """Set flags where one condition holds, reset them where another does; True if any changed.
 
     Args:
         on: 1 where a flag is set, (n,).
@@ -95,7 +95,7 @@ def light_touches(
     counts: Counts,
     light: Flags,
 ) -> bool:
-    """Mark bodies that touch and do not press yet; True if there are any.
+    """Mark bodies that touch with a force below the threshold; True if there are any.
 
     A body that touches for too many samples without contact is no longer marked until contact is
     established.
@@ -116,7 +116,7 @@ def light_touches(
 
 
 def free_actuators(stops: Sequence[Sequence[int]], in_contact: Sequence[int]) -> list[bool]:
-    """Find the actuators that may move: those of which no body is in contact.
+    """Find the actuators that may move: those that move no body in contact.
 
     Args:
         stops: Indices of the bodies whose contact stops each actuator: the phalanx that it moves

@@ -1,4 +1,4 @@
-"""Warnings about a closure that did not succeed as requested: light touches, missed forces, misses.
+"""Warnings about a closure without success: light touches, missed forces, no contact.
 
 ``closing_warnings`` explains touches that never became contacts and forces that were not reached,
 ``miss_warnings`` how near the hand came to an object that it did not touch.
@@ -46,7 +46,7 @@ def closing_warnings(run: FinishedRun, forces: Array) -> tuple[str, ...]:
 
 
 def _light_touch(run: FinishedRun, forces: Array, inside: Flags) -> tuple[str, ...]:
-    """Warn of the body that touched longest without contact, where it was long."""
+    """Warn of the body that touched longest without established contact, if that was long."""
     layout = run.layout
     waits: dict[int, int] = {}
     for stops, increment in zip(layout.stops, layout.increments, strict=True):
@@ -68,7 +68,7 @@ def _light_touch(run: FinishedRun, forces: Array, inside: Flags) -> tuple[str, .
 
 
 def _lost_grip(run: FinishedRun, inside: Flags) -> tuple[str, ...]:
-    """Warn where a hand that presses to a force has lost the object."""
+    """Warn if a force-controlled hand has lost the object."""
     target_force, held = run.layout.grip_force, np.flatnonzero(inside.any(axis=1))
     if target_force is None or inside[-1].any() or not len(held):
         return ()
@@ -81,7 +81,7 @@ def _lost_grip(run: FinishedRun, inside: Flags) -> tuple[str, ...]:
 
 
 def _pushed_away(run: FinishedRun, forces: Array, inside: Flags) -> tuple[str, ...]:
-    """Warn where a hand that presses to a force has pushed the object away."""
+    """Warn if a force-controlled hand has pushed the object away."""
     target_force, touched = run.layout.grip_force, np.flatnonzero((forces > 0.0).any(axis=1))
     if target_force is None or inside.any() or not len(touched) or touched[-1] == len(forces) - 1:
         return ()
@@ -130,7 +130,7 @@ def _missed_force(run: FinishedRun, forces: Array, inside: Flags) -> tuple[str, 
 
 
 def _limit_text(run: FinishedRun) -> str:
-    """Explain targets that stand still below the force, where all are at their limits."""
+    """Explain why targets below the requested force have stopped: all are at their limits."""
     layout, targets = run.layout, np.asarray(run.state.targets)
     moved = layout.increments != 0.0
     at_end = (targets <= layout.lower + ROUNDING) | (targets >= layout.upper - ROUNDING)
@@ -154,7 +154,7 @@ def _weak_bodies(
 
 
 def miss_warnings(run: FinishedRun, forces: Array) -> tuple[str, ...]:
-    """Warn where nothing has touched the object, with the smallest distance of the hand.
+    """Warn if nothing has touched the object, with the smallest distance of the hand.
 
     Args:
         run: The finished run.
@@ -196,7 +196,7 @@ def _distance_text(distance: float) -> str:
 
 
 def _coordinates(model: mujoco.MjModel) -> slice:
-    """Return the positions of the object's coordinates in ``qpos``."""
+    """Return the indices of the object's coordinates in ``qpos``."""
     joints = np.flatnonzero(model.jnt_bodyid == model.body(OBJECT).id)
     if not len(joints):
         return slice(0, 0)

@@ -1,4 +1,4 @@
-"""Services around MuJoCo: collected warnings, divergence, Ctrl-C, and memory that runs reuse.
+"""Utilities around MuJoCo: collected warnings, divergence, Ctrl-C, and reused memory.
 
 The engine state and the recording of a run take some megabytes, which the operating system provides
 page by page; for a grasp of a second that costs more than its controller.
@@ -31,7 +31,7 @@ HARMLESS = {
 
 
 def sentences(seen: Counter[str]) -> list[str]:
-    """Write the collected warnings as sentences with their counts."""
+    """Format the collected warnings as sentences with their counts."""
     messages = []
     for text, count in seen.items():
         times = "once" if count == 1 else f"{count} times"
@@ -64,21 +64,21 @@ def has_diverged(data: mujoco.MjData) -> bool:
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C during a simulation.
+    """Interruption of a simulation by Ctrl-C, with what was finished.
 
     Attributes:
         result: The run up to the last finished control sample.
     """
 
     def __init__(self, result: GraspResult) -> None:
-        """Store the finished part."""
+        """Store the finished part of the run."""
         super().__init__(f"interrupted at {result.simulated_time:.3f} s")
         self.result = result
 
 
 @contextmanager
 def held_back() -> Iterator[Callable[[], None]]:
-    """Delay Ctrl-C until the engine and the recording are consistent.
+    """Delay Ctrl-C until MuJoCo state and recording are consistent.
 
     A second Ctrl-C is not delayed. Nothing is changed where the program has a custom handler, and
     outside the main thread.
@@ -110,7 +110,7 @@ def held_back() -> Iterator[Callable[[], None]]:
 
 
 class Workspace:
-    """An engine state and recordings that the next run overwrites."""
+    """MuJoCo state and recordings that the next run overwrites."""
 
     def __init__(self) -> None:
         """Start without memory."""
@@ -120,7 +120,7 @@ class Workspace:
         self._widths: tuple[int, ...] = ()
 
     def data(self, model: mujoco.MjModel) -> mujoco.MjData:
-        """Return an engine state for a model, to be reset; the last one if the sizes are equal."""
+        """Return a MuJoCo state for a model, to be reset; reused if the sizes are equal."""
         sizes = _sizes(model)
         if self._data is None or sizes != self._sizes:
             self._data, self._sizes = mujoco.MjData(model), sizes

@@ -1,4 +1,4 @@
-"""Friction that switches with the slip speed: static and dynamic coefficients (paper 004, Table 2).
+"""Friction that switches with the slip speed: static and dynamic coefficients.
 
 Friction itself is Coulomb's law of MuJoCo's contacts, whose coefficients ``model.contact_pairs``
 sets.
@@ -36,7 +36,7 @@ class SlipFriction(NamedTuple):
 
     @classmethod
     def of(cls, built: BuiltScene) -> SlipFriction | None:
-        """Read the law of a scene, with every pair sticking; None where friction does not switch.
+        """Make the switching friction of a scene, all pairs sticking; None if it is constant.
 
         Args:
             built: The scene.
@@ -56,7 +56,7 @@ class SlipFriction(NamedTuple):
         return cls(critical, coefficients, pair_of, model.pair_friction, [0] * model.npair)
 
     def update(self, data: mujoco.MjData) -> None:
-        """Set the coefficients of all pairs in contact by their slip in the last physics step.
+        """Set the friction coefficients of all pairs in contact by their slip in the last step.
 
         A pair that has lost contact keeps its coefficient: it may only have bounced.
         """

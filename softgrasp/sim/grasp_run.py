@@ -54,7 +54,7 @@ GRACE = 0.5
 
 
 class ClosureRun:
-    """A running grasp: its engine state, its controller and its log."""
+    """A grasp simulated in MuJoCo: its state, its controller and its event log."""
 
     def __init__(
         self,
@@ -102,7 +102,7 @@ class ClosureRun:
 
     @cached_property
     def data(self) -> mujoco.MjData:
-        """State of the engine."""
+        """MuJoCo state of the run."""
         data = self._workspace.data(self.model)
         mujoco.mj_resetDataKeyframe(self.model, data, 0)
         return data
@@ -114,7 +114,7 @@ class ClosureRun:
 
     @property
     def recording(self) -> Recording:
-        """Rows so far."""
+        """Time series recorded so far."""
         return self._stepper.recording
 
     @property
@@ -141,11 +141,11 @@ class ClosureRun:
             driven(self.running(), self._stepper.run_chunk)
 
     def close(self) -> None:
-        """Close the hand only; the engine's warnings are not collected."""
+        """Close the hand without a hold test; warnings of MuJoCo are not collected."""
         driven(self._closing(), self._stepper.run_chunk)
 
     def running(self) -> Plans:
-        """Yield the plans of the whole run; see ``Stepper.advancing``."""
+        """Yield the batches of control samples of the whole run; see ``Stepper.advancing``."""
         success, lift = self.scene.success, self.scene.lift
         for phase in self.scene.sequence or (ClosePhase(),):
             yield from self._as_phase(phase.label, self._phase(phase))
@@ -160,7 +160,7 @@ class ClosureRun:
         self.finished = not self.diverged
 
     def _as_phase(self, name: str, plans: Plans) -> Plans:
-        """Run a part of the whole unless the run has diverged, and record its rows."""
+        """Run a phase unless the run has diverged, and store which rows belong to it."""
         if self.diverged:
             return
         begin = max(self.recording.rows - 1, 0)

@@ -38,7 +38,7 @@ MIN_CREEP = 1e-4
 
 
 def hold_test(run: FinishedRun, tracks: list[Track]) -> HoldTest | None:
-    """Evaluate the test; None where it was not completed.
+    """Evaluate the hold test; None where it was not completed.
 
     Args:
         run: The run.
@@ -90,7 +90,7 @@ def _others(run: FinishedRun, tracks: list[Track]) -> tuple[OtherHeld, ...]:
 
 
 def is_held(run: FinishedRun, hold: HoldTest | None, pressed: Array) -> bool | None:
-    """Whether a hold test was passed; None without a criterion or where the run was interrupted.
+    """Return whether a hold test was passed; None without a criterion or after an interrupt.
 
     Args:
         run: The run.
@@ -128,7 +128,7 @@ def bodies_on_object(run: FinishedRun, pressed: Array) -> int:
 
 
 def seen_from_palm(run: FinishedRun, position: Array, quaternion: Array) -> tuple[Array, Array]:
-    """Compute the object's track in the palm frame since the test began, (n, 3) and (n, 4)."""
+    """Compute object poses in the palm frame since the test began, (n, 3) and (n, 4)."""
     begin = run.hold_from or 0
     palm_positions, palm_quaternions = _palm_track(run, range(begin, len(position)))
     hand = Rotation.from_quat(palm_quaternions, scalar_first=True).inv()
@@ -138,7 +138,7 @@ def seen_from_palm(run: FinishedRun, position: Array, quaternion: Array) -> tupl
 
 
 def _palm_track(run: FinishedRun, rows: range) -> tuple[Array, Array]:
-    """Compute poses of the palm in the world, one per row, or one where it stands still."""
+    """Compute palm poses in the world: one per row, or a single one if it is fixed."""
     palm = run.model.body(names.hand_body(run.scene.hand)).id
     if run.model.body_weldid[palm] == 0:
         return run.data.xpos[[palm]], run.data.xquat[[palm]]
@@ -159,7 +159,7 @@ def _displaced(positions: Array, rotations: Array) -> tuple[Array, Array]:
 
 
 def _trial_rows(run: FinishedRun, trial: PushRecord | PullRecord) -> list[int]:
-    """Return the rows of the closed state and of a trial, counted from the start of the test."""
+    """Return the rows of the closed state and of a push or pull, from the test's start."""
     begin = run.hold_from or 0
     return [row - begin for row in (trial.begin, *range(trial.first, trial.end + 1))]
 
@@ -209,7 +209,7 @@ def _pull(run: FinishedRun, pulled: PullRecord, positions: Array) -> PullTest:
 
 
 def _direction_creep(run: FinishedRun, trial: PushRecord, positions: Array) -> float:
-    """Compute the mean speed over the last quarter of a trial [m/s]."""
+    """Compute the mean speed of the object over the last quarter of a push [m/s]."""
     trial_positions = positions[_trial_rows(run, trial)]
     late = max(round(CREEP_FRACTION * (len(trial_positions) - 1)), 1)
     crept = float(np.linalg.norm(trial_positions[-1] - trial_positions[-1 - late]))
@@ -237,7 +237,7 @@ def _first_failure(
 
 
 def _last_time(run: FinishedRun, criterion: SuccessCriterion | Lift) -> float:
-    """Return the time under full load, at the top, or of the last part before the pushes [s]."""
+    """Return the holding time under full load, or of the last part before the pushes [s]."""
     if isinstance(criterion, Lift) or (criterion.gravity is not None and not criterion.motion):
         return criterion.hold_time
     parts = [phase for phase in run.phases if phase.end <= _before_trials(run)]
@@ -245,13 +245,13 @@ def _last_time(run: FinishedRun, criterion: SuccessCriterion | Lift) -> float:
 
 
 def _before_trials(run: FinishedRun) -> int:
-    """Return the last row before pushes and pulls."""
+    """Return the last row before the pushes and pulls."""
     begins = [trial.begin for trial in run.trials] + [pull.begin for pull in run.pulls]
     return min(begins, default=run.recording.rows)
 
 
 def _load(run: FinishedRun, criterion: SuccessCriterion | Lift) -> float:
-    """Return the largest acceleration against which the object was held [m/s²]."""
+    """Return the largest acceleration under which the object was held [m/s²]."""
     loads = [run.scene.gravity]
     if isinstance(criterion, SuccessCriterion):
         loads = [criterion.gravity or run.scene.gravity, *criterion.directions]
@@ -289,7 +289,7 @@ def creep_warnings(scene: GraspScene, hold: HoldTest | None, held: bool | None) 
 
 
 def zero_gravity_warnings(scene: GraspScene, hold: HoldTest | None) -> tuple[str, ...]:
-    """Warn where a wrist carries an object without weight.
+    """Warn if a wrist lifts an object in a scene without gravity.
 
     Args:
         scene: The scene.
@@ -304,7 +304,7 @@ def zero_gravity_warnings(scene: GraspScene, hold: HoldTest | None) -> tuple[str
 
 
 class Track(NamedTuple):
-    """Pose of an object over time in the world."""
+    """Poses of an object over time in the world."""
 
     position: Array
     """Centre of mass, (T, 3) [m]."""
@@ -313,7 +313,7 @@ class Track(NamedTuple):
 
 
 def object_tracks(run: FinishedRun, qpos: Array) -> list[Track]:
-    """Compute the tracks of all objects, the one to be grasped first."""
+    """Compute the poses of all objects over time, the one to be grasped first."""
     return [_track(run.model, placed, qpos) for placed in placed_items(run.scene)]
 
 
@@ -336,7 +336,7 @@ def _track(model: mujoco.MjModel, placed: PlacedItem, qpos: Array) -> Track:
 
 
 def object_motion(name: str, position: Array, quaternion: Array) -> ObjectMotion:
-    """Compute the displacement and rotation of an object from its track."""
+    """Compute displacement and rotation of an object from its poses over time."""
     rotation = relative_quaternions(quaternion[-1], quaternion[0])
     return ObjectMotion(
         name=name,

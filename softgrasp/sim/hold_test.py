@@ -40,18 +40,18 @@ EARTH = 9.81
 
 
 class RunningGrasp(FinishedRun, Protocol):
-    """A run that can continue."""
+    """Interface of a simulated grasp that can be continued."""
 
     @property
     def stiffness(self) -> StiffnessFeedback:
         """Keeps the stiffness of contacts."""
 
     def advancing(self, samples: int) -> Plans:
-        """Run some control samples."""
+        """Simulate some control samples."""
 
 
 class DisturbanceTest(NamedTuple):
-    """A push or a pull of the object."""
+    """A push or pull of the object as part of a hold test."""
 
     label: str
     plans: Plans
@@ -88,7 +88,7 @@ class DisturbanceTests:
         self._masses = np.array(run.model.body_mass[self._bodies])
 
     def all(self) -> Iterator[DisturbanceTest]:
-        """Yield the tests in the order of the criterion; run each to its end before the next."""
+        """Yield the pushes and pulls in order; simulate each to its end before the next."""
         for force in self._criterion.directions:
             yield DisturbanceTest(
                 f"push {direction_label(force)}",
@@ -105,7 +105,7 @@ class DisturbanceTests:
             )
 
     def put_back(self) -> None:
-        """Return to the closed state."""
+        """Restore the closed state."""
         self._stepper.put_back(self._closed)
         self._run.stiffness.first_row = self._run.recording.rows
 
@@ -173,7 +173,7 @@ class LossDetector:
 
 
 def push_steps(criterion: SuccessCriterion, period: float) -> Iterator[tuple[int, float]]:
-    """Yield how the load of a push grows and stays.
+    """Yield the fractions of a push's load while it grows and stays.
 
     Args:
         criterion: The hold test.
@@ -219,11 +219,11 @@ class SlipDetector:
 
     @property
     def since(self) -> int | None:
-        """Row in which slip began; None as long as it has not lasted long enough."""
+        """Row in which slip began; None unless it has lasted long enough."""
         return self._since if self._count >= self._samples else None
 
     def update(self, points: Sequence[ContactPoint], row: int) -> bool:
-        """Evaluate one row; True if all contacts have slipped for long enough.
+        """Evaluate one recorded row; True if all contacts have slipped for long enough.
 
         Args:
             points: Contacts of the hand with the object at a row.
@@ -266,7 +266,7 @@ def pull_rate(model: mujoco.MjModel, pull: Pull, friction: float) -> float:
 
 
 def pull_forces(pull: Pull, rate: float, period: float) -> Iterator[Array]:
-    """Yield the force of each control sample, (3,) [N], world frame.
+    """Yield the pull force at each control sample, (3,) [N], world frame.
 
     Args:
         pull: The pull.
@@ -281,7 +281,7 @@ def pull_forces(pull: Pull, rate: float, period: float) -> Iterator[Array]:
 
 
 def _in_palm(model: mujoco.MjModel, data: mujoco.MjData) -> tuple[Array, Array]:
-    """Return the object's centre and quaternion in the palm frame, of the last physics step."""
+    """Return centre and quaternion of the object in the palm frame after the last step."""
     attached = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_BODY, names.MODEL_BASE) >= 0
     palm = data.body(names.MODEL_BASE if attached else names.PALM)
     body = data.body(names.OBJECT)

@@ -36,7 +36,7 @@ STEPS_PER_DECAY = 2
 
 
 class PhaseRows(NamedTuple):
-    """Rows of a phase of a run."""
+    """First and last recorded row of a phase of a run."""
 
     name: str
     begin: int
@@ -46,7 +46,7 @@ class PhaseRows(NamedTuple):
 
 
 class MountTrajectory:
-    """Targets of the wrist or arm that carries the hand through a sequence."""
+    """Targets of the wrist or arm that moves the hand through a motion sequence."""
 
     def __init__(self, scene: GraspScene) -> None:
         """Begin at the start pose.
@@ -76,7 +76,7 @@ class MountTrajectory:
         return targets
 
     def _poses(self, phase: Phase, samples: int) -> Array | None:
-        """Compute poses of the hand in the world, (samples, 4, 4); None where it stands still."""
+        """Compute hand poses in the world, (samples, 4, 4); None if the hand does not move."""
         fractions, still = eased(samples)[:, None], np.zeros((samples, 3))
         match phase:
             case ApproachPhase():
@@ -184,7 +184,7 @@ def planned_targets(
     limits: tuple[Array, Array],
     samples: int,
 ) -> Array:
-    """Compute targets of the coming control samples, as long as contact does not change.
+    """Compute targets of the coming control samples as long as contact does not change.
 
     Every free actuator advances by its increment at each sample, up to its limit. Increments are
     added one after another, so that a plan made in two parts is the same bit for bit.

@@ -1,4 +1,4 @@
-"""Grasp quality along a run: contacts at samples of a finished run, friction margins and ε.
+"""Grasp quality along a run: contacts at some samples, friction margins and ε.
 
 ``quality_log`` detects the contacts in the recorded postures after the run, so that the closed loop
 is as fast as without them (decision 0014); contacts of bodies without a recorded normal force are
@@ -32,7 +32,7 @@ PREFIX = "quality_"
 
 @dataclass(frozen=True, eq=False)
 class QualityLog:
-    """Contacts of the hand with the object at Q samples of a run, N in all; world frame."""
+    """Contacts of hand and object at Q samples of a run, N in all; world frame."""
 
     time: Array
     """(Q,) [s]"""
@@ -72,12 +72,12 @@ class QualityLog:
 
     @cached_property
     def closed_at(self) -> float | None:
-        """When force closure is first reached [s]; None where it never is."""
+        """Time at which force closure is first reached [s]; None where it never is."""
         closed = np.flatnonzero(self.epsilon > 0.0)
         return float(self.time[closed[0]]) if closed.size else None
 
     def contacts(self, sample: int) -> dict[str, Any]:
-        """Arguments of ``quality.epsilon`` and its kin for the contacts of one sample.
+        """Arguments of ``quality.epsilon`` and similar functions for the contacts at one sample.
 
         Args:
             sample: Its number; from the end where it is negative.
@@ -94,7 +94,7 @@ class QualityLog:
         }
 
     def at(self, sample: int) -> dict[str, Any]:
-        """Measures of one sample's contacts, with their conventions.
+        """Return the quality measures at one sample, with their conventions.
 
         Args:
             sample: Its number.
@@ -110,7 +110,7 @@ class QualityLog:
 
     @classmethod
     def of_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> QualityLog | None:
-        """Return the log that was saved; None without one."""
+        """Make the log from saved arrays; None without one."""
         names = [field.name for field in fields(cls)]
         if any(PREFIX + name not in arrays for name in (*names, "epsilon")):
             return None
@@ -136,7 +136,7 @@ class QualityLog:
 
 
 def thinned(contacts: dict[str, Any]) -> dict[str, Any]:
-    """Select the contacts for a wrench space: few enough to compute it in less than seconds."""
+    """Reduce contacts to so few that a wrench space takes less than seconds to compute."""
     from softgrasp.quality.grasp_wrench_space import few_contacts
 
     points, scale = contacts["points"], contacts["torque_scale"]
@@ -222,7 +222,7 @@ def quality_log(run: FinishedRun, rate: float = RATE) -> QualityLog | None:
 
 
 def _rows(run: FinishedRun, rate: float) -> NDArray[np.int64]:
-    """Return rows at a rate from the first one on, and the last one."""
+    """Return rows at a fixed rate from the first one on, and the last one."""
     last = run.recording.rows - 1
     if rate == 0.0:
         return np.array([last])

@@ -65,7 +65,7 @@ WRENCH = ("fx", "fy", "fz", "tx", "ty", "tz")
 
 
 class GraspStatus(Enum):
-    """How a run ended; the value is a sentence for the user."""
+    """How a run ended, as a sentence for the user."""
 
     CLOSED = "the hand has closed on the object and stands still"
     NO_CONTACT = "the hand has closed without establishing contact with the object"
@@ -152,7 +152,7 @@ class BodyContact(Description):
 
 
 class OtherContact(Description):
-    """A contact at the end other than the hand on an object."""
+    """A contact at the end of the run that is not between the hand and an object."""
 
     first: str
     """Name of an object, or body of the hand."""
@@ -205,7 +205,7 @@ class SaturatedActuator(Description):
 
 
 class ContactModel(Description):
-    """Requested contact, contact that was set, and stiffness measured at the end."""
+    """Requested contact parameters, those set in MuJoCo, and stiffness measured at the end."""
 
     asked: Contact
     used: Contact
@@ -230,12 +230,12 @@ class ContactModel(Description):
         return step if step < self.timestep_s else None
 
     def set_stiffness(self, pair: str) -> float:
-        """Return the stiffness that was set for a pair [N/m]."""
+        """Return the stiffness that was set for a pair of bodies [N/m]."""
         return self.set_stiffness_N_m.get(pair, self.used.stiffness)
 
 
 class PhaseSpan(Description):
-    """A part of a run: closure, phase of a sequence, hold test, or push."""
+    """Time span of a part of a run: closure, phase of a sequence, hold test, or push."""
 
     name: str
     start_s: float
@@ -263,7 +263,7 @@ class DirectionTest(Description):
 
 
 class PullTest(Description):
-    """Force that it took to pull the object out of the hand."""
+    """Force that was needed to pull the object out of the hand."""
 
     name: str
     """Name of the direction: ``+x``, or the unit vector."""
@@ -285,7 +285,7 @@ class PullTest(Description):
 
 
 class OtherHeld(Description):
-    """Motion of a further object in the hand; it does not decide whether the test is passed."""
+    """Motion of a further object in the hand, which does not decide whether a test is passed."""
 
     name: str
     drop_m: float
@@ -334,7 +334,7 @@ class ObjectMotion(Description):
 
 
 class SoftFingerEnd(Description):
-    """A soft finger at the end of a run."""
+    """Pressure, curvature and discretisation error of a soft finger at the end of a run."""
 
     finger: str
     pressure_Pa: float
@@ -346,7 +346,7 @@ class SoftFingerEnd(Description):
 
 
 def _logged(name: str, doc: str) -> property:
-    """Make a property for an array of the quality log; None in a result without one."""
+    """Make a property that returns an array of the quality log; None in a result without one."""
 
     def read(result: GraspResult) -> NDArray[Any] | None:
         log = result.quality_log
@@ -357,7 +357,7 @@ def _logged(name: str, doc: str) -> property:
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class GraspResult:
-    """A finished run. Arrays are write-locked; T control samples, nj joints, nb bodies."""
+    """Result of a finished run, arrays read-only; T control samples, nj joints, nb bodies."""
 
     scene: GraspScene
     backend: dict[str, str]
@@ -504,13 +504,13 @@ class GraspResult:
 
     @property
     def closing(self) -> PhaseSpan | None:
-        """The closure among the phases; None where the run ended before it."""
+        """Time span of the closure; None where the run ended before it."""
         phases = zip(self.scene.phases, self.phases, strict=False)
         return next((span for phase, span in phases if phase.type == "close"), None)
 
     @property
     def success_criterion(self) -> SuccessCriterion | Lift | None:
-        """Criterion of ``held`` in this run."""
+        """Criterion by which ``held`` was decided in this run."""
         return self.scene.success or self.scene.lift
 
     @property
@@ -556,7 +556,7 @@ def digest(arrays: dict[str, NDArray[Any]]) -> str:
 
 @dataclass(frozen=True)
 class SensorReading:
-    """The channels of one sensor over a run of T control samples."""
+    """Channels of one sensor over the T control samples of a run."""
 
     sensor: AnySensor
     channels: tuple[str, ...]
@@ -579,7 +579,7 @@ class SensorReading:
 
 
 def channels_of(sensor: AnySensor, hand: Hand) -> tuple[str, ...]:
-    """Return the names of the channels within a sensor."""
+    """Return the names of a sensor's channels."""
     match sensor:
         case TactileSensor():
             return tuple(f"r{r}c{c}" for r in range(sensor.rows) for c in range(sensor.columns))
@@ -595,7 +595,7 @@ def readings(
     values: Array | None,
     truth: Array | None,
 ) -> dict[str, SensorReading]:
-    """Split the channels of a run by sensor; empty without sensors."""
+    """Split the recorded channels by sensor; empty without sensors."""
     if names is None or values is None or truth is None:
         return {}
     readings_by_name, first = {}, 0

@@ -189,7 +189,7 @@ def _series_of_several(run: FinishedRun, force: Array, tracks: list[Track]) -> d
 
 
 def _set_stiffness(run: FinishedRun, measured: dict[str, float]) -> dict[str, float]:
-    """Return the set stiffness of each measured pair [N/m]; some contacts have none."""
+    """Return the set stiffness of each measured pair [N/m]; some contact models have none."""
     known = run.built.stiffness
     reversed_pairs = {pair: "|".join(reversed(pair.split("|"))) for pair in measured}
     return {
@@ -341,7 +341,7 @@ def soft_series(run: FinishedRun) -> tuple[Array, Array] | tuple[None, None]:
 
 
 def soft_ends(run: FinishedRun) -> tuple[SoftFingerEnd, ...]:
-    """Return the soft fingers at the end of a run, with their discretisation error."""
+    """Return pressure, curvature and discretisation error of each soft finger at a run's end."""
     pressure, curvature = soft_series(run)
     if pressure is None or curvature is None:
         return ()
@@ -358,7 +358,7 @@ def soft_ends(run: FinishedRun) -> tuple[SoftFingerEnd, ...]:
 
 
 def rolling_warning(run: FinishedRun, quaternions: Array) -> tuple[str, ...]:
-    """Warn where the object rolled in the hand and the hand has a gentler grasp.
+    """Warn if the object rolled in the hand and the hand has a gentler grasp.
 
     Args:
         run: The run.
@@ -380,7 +380,7 @@ def rolling_warning(run: FinishedRun, quaternions: Array) -> tuple[str, ...]:
 
 @lru_cache(maxsize=64)
 def _free_error(finger: SoftFinger, pressure: float) -> float | None:
-    """Return the error of the free finger [m]; None without a rest shape at this pressure."""
+    """Return the error of the unloaded finger [m]; None without a rest shape at its pressure."""
     error = equilibrium(finger, pressure=pressure, gravity=False).discretisation_error
     return error if math.isfinite(error) else None
 
@@ -562,7 +562,7 @@ def forces_on_objects(run: FinishedRun, force: Array) -> Array:
 
 
 def slot_warnings(run: FinishedRun, force: Array) -> tuple[str, ...]:
-    """Warn where a body may have had more contacts with an object than its sensor reports."""
+    """Warn if a body may have had more contacts with an object than its sensor reports."""
     full, first = np.zeros(len(run.built.bodies), dtype=bool), 0
     for slots in run.layout.object_slots:
         if slots >= MAX_SLOTS:

@@ -41,7 +41,7 @@ class Engine(NamedTuple):
 
 
 class PushRecord(NamedTuple):
-    """A push that was applied."""
+    """Direction, rows and outcome of a push that was applied."""
 
     acceleration: Vec3
     """World frame [m/s²]."""
@@ -56,7 +56,7 @@ class PushRecord(NamedTuple):
 
 
 class PullRecord(NamedTuple):
-    """A pull that was applied."""
+    """Direction, rows and outcome of a pull that was applied."""
 
     pull: Pull
     begin: int
@@ -74,7 +74,7 @@ class PullRecord(NamedTuple):
 
 
 class FinishedRun(Protocol):
-    """A run that has ended: its rows, events and final state."""
+    """Interface of a run that has ended: its time series, events and final state."""
 
     built: BuiltScene
     scene: GraspScene
@@ -108,7 +108,7 @@ class FinishedRun(Protocol):
 
     @property
     def recording(self) -> Recording:
-        """One row per control sample."""
+        """Time series, one row per control sample."""
 
     @property
     def events(self) -> list[ContactEvent]:
@@ -128,7 +128,7 @@ class _Entry(NamedTuple):
 
 
 class EventLog:
-    """Logs changes of contact during a run and converts them to events on demand."""
+    """Records changes of contact during a run and converts them to events on demand."""
 
     def __init__(self, built: BuiltScene) -> None:
         """Start with an empty log.

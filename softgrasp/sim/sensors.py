@@ -1,4 +1,4 @@
-"""Sensors of a run: taxels, force-torque sensors and joint torques, with their errors.
+"""Sensors of a run: taxels, force-torque and joint-torque sensors, with measurement errors.
 
 True values are read from the engine; bias, noise, saturation, quantisation and delay are added. A
 sample belongs to the control sample at which it is read, like the contact forces: its forces are
@@ -82,16 +82,16 @@ class Sensing:
             self._take(data)
 
     def felt(self) -> list[float]:
-        """Return the sum of the taxels of each body in the last sample, (nb,) [N]."""
+        """Return the sum of the taxels of each body at the last sample, (nb,) [N]."""
         felt: list[float] = (self._touching @ self._readings[-1]).tolist()
         return felt
 
     def saved(self) -> SavedErrors:
-        """Return the state that decides the coming readings."""
+        """Return the state of the sensor errors, on which coming readings depend."""
         return self._errors.saved()
 
     def put_back(self, saved: SavedErrors) -> None:
-        """Continue from a saved state; the samples so far stay."""
+        """Restore a saved error state; recorded samples are kept."""
         self._errors.put_back(saved)
 
     def recorded(self, rows: int) -> dict[str, Any]:
@@ -117,7 +117,7 @@ def _tared(built: BuiltScene, sensor: AnySensor) -> Array:
 
 
 def _touch_sums(built: BuiltScene) -> Array:
-    """Build the matrix from channels to the sum of the taxels of each body, (nb, ns)."""
+    """Make the matrix that sums the taxels of each body, (nb, ns)."""
     rows = [
         [
             float(isinstance(sensor, TactileSensor) and sensor.body == body)
@@ -130,7 +130,7 @@ def _touch_sums(built: BuiltScene) -> Array:
 
 
 class Sensed(Protocol):
-    """A run that may have sensors."""
+    """Interface of a run that may have sensors."""
 
     sensing: Sensing | None
 
@@ -145,14 +145,14 @@ def sensed(run: Sensed) -> dict[str, Any]:
 
 
 class Truth(Protocol):
-    """Reads the true values of a sensor."""
+    """Interface of a reader of a sensor's ideal values."""
 
     def read(self, data: mujoco.MjData) -> Array:
         """Return the channels in the state of the last physics step, (n,)."""
 
 
 def truth_of(built: BuiltScene, sensor: AnySensor) -> Truth:
-    """Return the reader of a sensor's true values.
+    """Make the reader of a sensor's ideal values.
 
     Raises:
         BuildError: Its body has no surface that can touch.
@@ -170,7 +170,7 @@ def truth_of(built: BuiltScene, sensor: AnySensor) -> Truth:
 
 
 class Wrench(NamedTuple):
-    """Force and torque on a sensor by the distal bodies."""
+    """Reads the force and torque that distal bodies exert on a sensor."""
 
     addresses: tuple[int, ...]
 
@@ -193,7 +193,7 @@ class JointTorques(NamedTuple):
 
 
 class Touches(NamedTuple):
-    """Normal forces on the taxels of a body."""
+    """Reads the normal forces on the taxels of a body."""
 
     model: mujoco.MjModel
     body: int
@@ -202,7 +202,7 @@ class Touches(NamedTuple):
 
     @classmethod
     def on(cls, built: BuiltScene, sensor: TactileSensor) -> Touches:
-        """Place the taxels of a sensor.
+        """Place the taxels of a sensor on its body.
 
         Raises:
             BuildError: No surface of the body can touch.
@@ -250,7 +250,7 @@ def _corners(model: mujoco.MjModel, geom: int) -> Array:
 
 
 class SavedErrors(NamedTuple):
-    """State of delayed and noisy channels."""
+    """State of delayed and noisy sensor channels."""
 
     history: list[Array]
     """Delayed values, the last sample last."""
@@ -309,7 +309,7 @@ class Errors:
         return SavedErrors([*self._history], [rng.bit_generator.state for rng, _ in self._streams])
 
     def put_back(self, saved: SavedErrors) -> None:
-        """Continue from a saved state, which stays valid."""
+        """Restore a saved state, which remains valid."""
         self._history = [*saved.history]
         for (rng, _), state in zip(self._streams, saved.streams, strict=True):
             rng.bit_generator.state = state

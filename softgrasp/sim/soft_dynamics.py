@@ -158,7 +158,7 @@ def linear_mode(finger: SoftFinger, timestep: float = 0.0) -> LinearMode:
 
 
 class Released(NamedTuple):
-    """Motions after the release; B fingers, T times."""
+    """Motions of B fingers after a release, at T times."""
 
     time: Array
     """[s], (T,)."""
@@ -234,7 +234,7 @@ class FreeMotion(NamedTuple):
 def release_motion(
     release: FingerRelease, backend: str = MUJOCO, *, timestep: float | None = None
 ) -> FreeMotion:
-    """Compute the swing of a finger after its weight was removed.
+    """Compute the motion of a finger after its weight was removed.
 
     Args:
         release: The finger and its weight.
@@ -457,7 +457,7 @@ def _model(finger: SoftFinger, tip_mass: float) -> mujoco.MjModel:
 
 
 def _recorded(model: mujoco.MjModel, start: ArrayLike, controls: Array) -> Array:
-    """Record positions from the start on, (steps + 1, nq)."""
+    """Record joint positions from the start on, (steps + 1, nq)."""
     data = mujoco.MjData(model)
     try:
         data.qpos[:] = start
@@ -558,7 +558,7 @@ def _is_stable(model: mujoco.MjModel, step: float) -> bool:
 
 
 def _transition(model: mujoco.MjModel) -> Array:
-    """Differentiate one step of the engine by central differences, (2 nv, 2 nv)."""
+    """Differentiate one time step by central differences, (2 nv, 2 nv)."""
     data = mujoco.MjData(model)
     columns = []
     for index in range(2 * model.nv):
@@ -568,7 +568,7 @@ def _transition(model: mujoco.MjModel) -> Array:
 
 
 def _after(model: mujoco.MjModel, data: mujoco.MjData, index: int, change: float) -> Array:
-    """Return position and velocity after a step from a state with one changed entry, (2 nv,)."""
+    """Return position and velocity after a step with one state entry changed, (2 nv,)."""
     if model.nkey:
         mujoco.mj_resetDataKeyframe(model, data, 0)
     else:

@@ -138,13 +138,13 @@ def _warn_of_large_rotations(finger: SoftFinger, rest: Equilibrium) -> None:
 
 
 def _for_halves(joint_moments: ArrayLike) -> Array:
-    """Return the same moment for both halves of a joint, which are twice as stiff."""
+    """Repeat joint moments for the halves of joints, each of which is twice as stiff."""
     moments = np.asarray(joint_moments, dtype=float)
     return moments.repeat(2) if moments.ndim else moments
 
 
 class _Balance:
-    """Balance of the joint moments of a finger under a fraction of its loads."""
+    """Equilibrium equations of a finger's joints under a fraction of its loads."""
 
     def __init__(
         self, finger: SoftFinger, joint_forces: Array, force: Array, moment: Array, gravity: Array
@@ -160,7 +160,7 @@ class _Balance:
         self._tip = self._model.site(TIP).id
 
     def at_rest(self) -> Equilibrium:
-        """Follow the rest shape from no load to the full load."""
+        """Compute the rest shape by increasing the loads from zero."""
         angles, done, step = np.zeros(self._model.nv), 0.0, 1.0
         while done < 1.0:
             load_factor = min(done + step, 1.0)
@@ -189,7 +189,7 @@ class _Balance:
         )
 
     def _newton(self, angles: Array, load_factor: float) -> Array | None:
-        """Find the rest shape near some angles; None without convergence."""
+        """Solve for the rest shape near some angles; None without convergence."""
         moments = self._moments(angles, load_factor)
         for _ in range(NEWTON_STEPS):
             if self._residual(moments) <= TOLERANCE:
@@ -215,7 +215,7 @@ class _Balance:
         return float(np.linalg.norm(moments / self._scale))
 
     def _moments(self, angles: Array, load_factor: float) -> Array:
-        """Sum springs, weight and loads about every joint [N·m]; zero at rest."""
+        """Sum the moments of springs, weight and loads about every joint [N·m]; zero at rest."""
         model, data = self._model, self._data
         model.opt.gravity[:] = load_factor * self._gravity
         data.qpos[:], data.qvel[:] = angles, 0.0

@@ -55,7 +55,7 @@ Plans = Generator[Array, int, None]
 
 
 def driven(running: Generator[Array, int, Outcome], run_chunk: Callable[[Array], int]) -> Outcome:
-    """Run every plan that a generator yields, send back the finished samples, return its result."""
+    """Run the samples that a generator yields, send back the results; return its result."""
     try:
         plan = next(running)
         while True:
@@ -66,7 +66,7 @@ def driven(running: Generator[Array, int, Outcome], run_chunk: Callable[[Array],
 
 
 class Stepper(ABC):
-    """Advances a closure sample by sample.
+    """Closed loop of one grasp, advanced sample by sample.
 
     One sample is: step the physics from the previous sample (not for the first one), read the
     contact forces that this step computed, detect contact, move the targets, record a row. As long
@@ -99,7 +99,7 @@ class Stepper(ABC):
 
     @abstractmethod
     def run_chunk(self, plan: Array) -> int:
-        """Run the samples of a plan until contact changes.
+        """Run planned samples until contact changes.
 
         Args:
             plan: Targets, one row per sample, (n, nd).
@@ -111,14 +111,14 @@ class Stepper(ABC):
         """
 
     def advance(self, samples: int, idle_limit: int) -> bool:
-        """Run up to ``samples`` control samples; True where it stopped because contact changed.
+        """Run up to ``samples`` control samples; True if it stopped at a change of contact.
 
         It also stops when no target has moved for ``idle_limit`` samples.
         """
         return driven(self.advancing(samples, idle_limit), self.run_chunk)
 
     def advancing(self, samples: int, idle_limit: int) -> Generator[Array, int, bool]:
-        """Do the same as ``advance``, but yield plans and receive the finished samples of each."""
+        """Advance as ``advance``, but yield planned samples and receive those that were run."""
         self.recording.reserve(samples)
         end = self.recording.rows + samples
         while True:
@@ -143,7 +143,7 @@ class Stepper(ABC):
                 self._replan()
 
     def lead(self, first: int, path: Array) -> None:
-        """Move actuators from index ``first`` on along given targets instead of their rates.
+        """Move actuators from index ``first`` on along given targets instead of at their rates.
 
         Args:
             first: Index of the first of them.
@@ -153,16 +153,16 @@ class Stepper(ABC):
         self._replan()
 
     def follow_rates(self) -> None:
-        """Let all actuators follow their rates again from where they are."""
+        """Let all actuators move at their rates again from their present targets."""
         self._path = np.zeros((0, 0))
         self._replan()
 
     @abstractmethod
     def _command(self, targets: Array) -> None:
-        """Command the targets of the sample that ``run_chunk`` left half done, and record it."""
+        """Command and record the targets of the sample at which ``run_chunk`` stopped."""
 
     def _replan(self) -> None:
-        """Plan the coming targets from the present contacts."""
+        """Compute the coming targets from the present contacts."""
         layout, state = self._layout, self._state
         self._free, self._pressing = self._modes()
         limits = (layout.lower, layout.upper)
@@ -181,7 +181,7 @@ class Stepper(ABC):
         self._moving = _moving_rows(plan)
 
     def _modes(self) -> tuple[list[bool], list[bool]]:
-        """Find the actuators that may move, and those that press: slower than they close."""
+        """Find the actuators that may move, and those in contact, which move at lower rates."""
         layout, state = self._layout, self._state
         if layout.torque_limits is not None:
             return [not held for held in state.strained.active], [False] * len(layout.stops)
@@ -191,7 +191,7 @@ class Stepper(ABC):
         return free, [not clear for clear in free_actuators(layout.stops, state.pressing)]
 
     def _backtrack(self) -> bool:
-        """Take targets of actuators that begin to touch back to near their joints.
+        """Move targets of actuators at first contact back to near their joints (backtracking).
 
         Returns:
             Whether there were any.
@@ -206,7 +206,7 @@ class Stepper(ABC):
         return bool(new_touches)
 
     def _backtracked_targets(self, actuators: list[int]) -> Array:
-        """Return all targets after some actuators have backtracked, (nd,)."""
+        """Return all targets after backtracking of some actuators, (nd,)."""
         raise NotImplementedError("targets backtrack in a grasp with an engine state only")
 
     def _samples_to_idle(self, idle_limit: int) -> int:
@@ -216,7 +216,7 @@ class Stepper(ABC):
         return max(max(moving, 0) + idle, 1)
 
     def _record(self, targets: Array, in_contact: list[int]) -> None:
-        """Record finished samples: all but positions and forces, which are recorded already.
+        """Record finished samples, except positions and forces, which are recorded already.
 
         Args:
             targets: Targets of these samples, (n, nd).
@@ -238,7 +238,7 @@ class Stepper(ABC):
 
 
 def _moving_rows(plan: Array) -> int:
-    """Count samples until all targets of a plan stand still; the first row is the start."""
+    """Count samples until all planned targets stand still; the first row is the start."""
     moves = (plan[1:] != plan[:-1]).ravel()[::-1]
     if not moves.any():
         return 0
@@ -247,7 +247,7 @@ def _moving_rows(plan: Array) -> int:
 
 
 class Snapshot(NamedTuple):
-    """State of a run from which it can continue."""
+    """Saved state of a run, from which it can continue."""
 
     engine: Array
     controller: ClosureState
@@ -261,7 +261,7 @@ class Snapshot(NamedTuple):
 
 
 class MujocoStepper(Stepper):
-    """Runs the samples of a plan on one MuJoCo state."""
+    """Steps the planned samples of a grasp on one MuJoCo state."""
 
     def __init__(
         self,
@@ -301,7 +301,7 @@ class MujocoStepper(Stepper):
         self._dofs_of_joints = _slice_or_indices(layout.dof_of_actuator)
 
     def run_chunk(self, plan: Array) -> int:
-        """Run the samples of a plan until contact changes; see ``Stepper.run_chunk``."""
+        """Run planned samples until contact changes; see ``Stepper.run_chunk``."""
         model, data, counts = self._model, self._data, self._state.contact.counts
         control, position, substeps = data.ctrl, data.qpos, self._layout.substeps
         first, log = self.recording.rows, self.recording.qpos
@@ -337,7 +337,7 @@ class MujocoStepper(Stepper):
         return Snapshot(engine, self._state.copy(), self._previous.copy(), friction, errors, solref)
 
     def put_back(self, saved: Snapshot) -> None:
-        """Return to an earlier state; the recorded rows stay."""
+        """Restore an earlier state; recorded rows are kept."""
         mujoco.mj_setState(self._model, self._data, saved.engine, STATE)
         vars(self._state).update(vars(saved.controller.copy()))
         self._previous = saved.previous.copy()
@@ -349,7 +349,7 @@ class MujocoStepper(Stepper):
         self.follow_rates()
 
     def step_sample(self, targets: Array) -> Array:
-        """Step one sample towards targets that come from outside; nothing is detected or recorded.
+        """Step one sample towards externally set targets; nothing is detected or recorded.
 
         Args:
             targets: Targets of all actuators, (nd,).
@@ -370,7 +370,7 @@ class MujocoStepper(Stepper):
         return self._motion(np.vstack([self._previous, start, plan[:-1]]))
 
     def _motion(self, controls: Array) -> _Motion:
-        """Compute prescribed joints at every physics step: straight from one target to the next.
+        """Interpolate prescribed joints linearly at every physics step between two targets.
 
         Args:
             controls: Targets of consecutive samples, (n + 1, nd).
@@ -384,7 +384,7 @@ class MujocoStepper(Stepper):
         return _Motion(controls, positions, moves / (layout.substeps * layout.timestep))
 
     def _step_by_substeps(self, motion: _Motion, index: int) -> None:
-        """Step one sample where joints are prescribed or friction switches within it."""
+        """Step one sample in single steps, where joints are prescribed or friction switches."""
         model, data, friction = self._model, self._data, self._friction
         qpos, qvel, step = data.qpos, data.qvel, mujoco.mj_step
         joints, dofs = self._qpos_of_joints, self._dofs_of_joints
@@ -398,7 +398,7 @@ class MujocoStepper(Stepper):
         self._previous = motion.controls[index + 1]
 
     def _detect(self, row: int) -> bool:
-        """Record and evaluate the forces of the last step; True where contact has changed."""
+        """Record the forces of the last step and detect contact; True if it has changed."""
         state, layout = self._state, self._layout
         self.recording.force[row] = self._sensors
         np.dot(layout.force_sum, self._sensors, out=self._forces)
@@ -417,7 +417,7 @@ class MujocoStepper(Stepper):
         return changed or not math.isfinite(sum(forces))
 
     def _detect_grip(self, forces: list[float], target_force: float) -> bool:
-        """Update which bodies touch, press, and press hard enough; True if anything changed."""
+        """Update which bodies touch, press, and reach the grip force; True if any changed."""
         state, samples = self._state, self._layout.samples
         apart = [float(force <= 0.0) for force in forces]
         changed = state.separated.update(apart, 0.5, SEPARATION_FACTOR * samples)
@@ -445,7 +445,7 @@ class MujocoStepper(Stepper):
 
 
 class _Motion(NamedTuple):
-    """Prescribed joints at the physics steps of n samples; without such joints nj is 0."""
+    """Prescribed joint positions at the steps of n samples; nj is 0 without such joints."""
 
     controls: Array
     """Targets at the start and after each sample, (n + 1, nd)."""
@@ -465,7 +465,7 @@ def _slice_or_indices(indices: Integers) -> slice | Integers:
 
 
 class TargetBacktracking:
-    """Limits how far targets of servos may be ahead of their joints at first contact.
+    """Limits how far servo targets may lead their joints at first contact.
 
     Without it the lag of a moving servo presses with a force that depends on its rate. With no lag
     at all nothing stops an object that another finger has hit. So each servo keeps the torque that
@@ -495,7 +495,7 @@ class TargetBacktracking:
         ]
 
     def targets(self, data: mujoco.MjData, targets: Array, actuators: Sequence[int]) -> Array:
-        """Return the targets with the lag of some servos limited.
+        """Return the targets, those of some servos limited to a maximum lead.
 
         Args:
             data: The state of the engine after a step.
@@ -519,7 +519,7 @@ class TargetBacktracking:
     def _max_torque(
         self, data: mujoco.MjData, actuator: int, points: Sequence[ContactPoint]
     ) -> float:
-        """Compute the torque of a servo for its fraction of the force and for the weight."""
+        """Compute a servo's maximum torque: its fraction of the force, plus the weight."""
         layout, dof = self._layout, self._dofs[actuator]
         assert layout.grip_force is not None
         bodies = {layout.bodies[body] for body in layout.stops[actuator]}
@@ -532,7 +532,7 @@ class TargetBacktracking:
         return BACKTRACK_RATIO * layout.grip_force * arm + abs(float(data.qfrc_bias[dof]))
 
     def _moment_arm(self, data: mujoco.MjData, point: ContactPoint, dof: int) -> float:
-        """Return the torque of a unit force along the normal [m]; no unit for a sliding joint."""
+        """Return the torque per force along the contact normal [m]; no unit for sliding joints."""
         jacobian = np.zeros((3, self._model.nv))
         body = self._model.body(point.body).id
         mujoco.mj_jac(self._model, data, jacobian, None, np.array(point.point), body)

@@ -61,7 +61,7 @@ BARS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1)
 
 
 def steps_image(measurement: PhotoMeasurement, width: int = 1280) -> Image:
-    """Draw the photograph, both masks, their intersection, the two lines, joints and angles.
+    """Draw the photograph, masks, their intersection, fitted lines, joints and angles as panels.
 
     Args:
         measurement: Measurement of a photograph.

@@ -142,7 +142,7 @@ def _made(root: Element, directory: Path, make: Callable[[Robot], T], settings: 
 
 
 def _set_joints(joints: list[dict[str, Any]], settings: Settings) -> None:
-    """Replace fields of joints by settings."""
+    """Replace fields of joints by those of a side file."""
     by_name = {str(joint.get("name", "")).strip(): joint for joint in joints}
     for name, fields in settings.items():
         if name not in by_name:
