@@ -2,8 +2,9 @@
 
 Pozzi et al. 2022, eq 1 and Table 2: N = K·δ + D·δ̇, never negative, and a friction coefficient that
 grows smoothly with the slip speed up to the static one and decreases to the dynamic one beyond the
-critical velocity. The moment about the normal has the limit of the contact's torsional friction;
-unlike MuJoCo's elliptic cone, sliding does not reduce it.
+critical velocity. Friction and the moment about the normal have a common limit, the ellipsoid
+(|F|/µN)² + (M/γN)² = 1 of Howe and Cutkosky (1996), which is also MuJoCo's elliptic cone: both
+oppose the motion of a ring of radius r = γ/µ, whose speed is √(s² + (r·ω)²).
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ SLIDING = 1.5
 """Slip speed, over the critical velocity, from which on friction is dynamic [–]."""
 AT_REST = 1e-300
 """Speed below which the direction of slip is undefined [m/s]."""
+MIN_FRICTION = 1e-9
+"""Static coefficient that the radius of the ring is computed with at least [–]."""
 
 
 class Material(NamedTuple):
@@ -90,29 +93,31 @@ def contact_forces(
     closing = -np.einsum("ni,ni->n", velocity, normal)
     pressing = np.maximum(law.stiffness * depth + law.damping * closing, 0.0) * (depth > 0.0)
     slip = velocity + closing[:, None] * normal
-    speed = np.sqrt(np.einsum("ni,ni->n", slip, slip))
+    speed = ring_speed(slip, spin, law)
     mu, _ = coefficient(speed, law)
-    friction = -(pressing * mu / np.maximum(speed, AT_REST))[:, None] * slip
-    moment = -law.torsion * pressing * _smooth_sign(spin / spin_rate(law))[0]
-    return Forces(pressing, friction, moment, closing, slip)
+    viscosity = pressing * mu / np.maximum(speed, AT_REST)
+    moment = -viscosity * ring_radius(law) ** 2 * spin
+    return Forces(pressing, -viscosity[:, None] * slip, moment, closing, slip)
 
 
-def spin_rate(law: Material) -> Array:
-    """Return the spin at which the moment reaches its limit, (n,) [rad/s].
+def ring_radius(law: Material) -> Array:
+    """Return r = γ/µs of the ring that slips and spins like a contact, (n,) [m]."""
+    return law.torsion / np.maximum(law.static, MIN_FRICTION)
 
-    It is that of a ring of radius torsion/µs that slips with the stick speed.
+
+def ring_speed(slip: Array, spin: Array, law: Material) -> Array:
+    """Return the speed of the ring, √(s² + (r·ω)²), (n,) [m/s].
+
+    Args:
+        slip: Slip velocities, (n, 3) [m/s].
+        spin: Angular velocities about the normals, (n,) [rad/s].
+        law: Parameters.
     """
-    return law.stick * np.maximum(law.static, AT_REST) / np.maximum(law.torsion, 1e-9)
-
-
-def _smooth_sign(ratio: Array) -> tuple[Array, Array]:
-    """Return x·(3 − x²)/2 of the ratio limited to −1 … 1, and its derivative."""
-    x = np.clip(ratio, -1.0, 1.0)
-    return 0.5 * x * (3.0 - x * x), 1.5 * (1.0 - x * x)
+    return np.asarray(np.sqrt(np.einsum("ni,ni->n", slip, slip) + (ring_radius(law) * spin) ** 2))
 
 
 class Slopes(NamedTuple):
-    """Derivatives of the forces on the second bodies of n contact points."""
+    """Derivatives of the forces on the second bodies of n contact points, without ∂F/∂ω."""
 
     displacement: Array
     """∂F/∂x, (n, 3, 3) [N/m]."""
@@ -132,7 +137,7 @@ def contact_slopes(normal: Array, spin: Array, forces: Forces, law: Material) ->
         law: Parameters.
     """
     slip = forces.slip
-    speed = np.maximum(np.sqrt(np.einsum("ni,ni->n", slip, slip)), 1e-6 * law.stick)
+    speed = np.maximum(ring_speed(slip, spin, law), 1e-6 * law.stick)
     mu, slope = coefficient(speed, law)
     pressing, n_n = forces.normal, normal[:, :, None] * normal[:, None, :]
     on = (pressing > 0.0)[:, None, None]
@@ -143,9 +148,10 @@ def contact_slopes(normal: Array, spin: Array, forces: Forces, law: Material) ->
     rise = normal - mu[:, None] * direction
     along = rise[:, :, None] * normal[:, None, :]
     across = ratio[:, None, None] * (np.eye(3) - n_n) + (slope - ratio)[:, None, None] * s_s
-    _, steep = _smooth_sign(spin / spin_rate(law))
+    arm = ring_radius(law)
+    spinning = ratio + (slope - ratio) * (arm * spin / speed) ** 2
     return Slopes(
         displacement=-law.stiffness[:, None, None] * along * on,
         velocity=-law.damping[:, None, None] * along * on - pressing[:, None, None] * across,
-        spin=-law.torsion * pressing * steep / spin_rate(law),
+        spin=-pressing * arm**2 * spinning,
     )
