@@ -513,8 +513,8 @@ def acting_notes(result: GraspResult) -> list[str]:
     if ratio > LARGE_GRIP:
         notes.append(
             f"The hand presses with {ratio:.0f} times the force that friction needs to carry the "
-            "object: what its servos apply between their targets and the contact. "
-            "closure.grip_force limits it."
+            "object: what its servos apply between their targets and the contact. A "
+            "force-limited closure (--closure force-limited --set closure.force=2) presses less."
         )
     return notes
 
