@@ -190,7 +190,7 @@ def test_ode_comes_from_a_wheel_where_the_system_has_none(dev, monkeypatch):
     assert dev.machine.ran == []
 
 
-def test_the_wheel_can_be_asked_for(dev, monkeypatch):
+def test_the_wheel_can_be_selected(dev, monkeypatch):
     monkeypatch.setenv("SOFTGRASP_ODE_LIB", "panda3d")
     dev.MAIN.prepare()
     assert dev.machine.ran[-1].endswith("--require-hashes -r requirements-ode.txt")
