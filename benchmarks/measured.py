@@ -20,6 +20,8 @@ class Line(NamedTuple):
     measured: str
     target: str = ""
     """What it should be, where that was said before it was measured."""
+    reason: str = ""
+    """Why the target is missed, where it is."""
 
 
 def machine() -> str:
@@ -45,6 +47,7 @@ def show(lines: Iterable[Line]) -> list[Line]:
     kept = []
     for line in lines:
         target = f"  (wanted: {line.target})" if line.target else ""
+        target += f"; missed: {line.reason}" if line.reason else ""
         print(f"{line.what:<62} {line.measured}{target}", flush=True)
         kept.append(line)
     return kept

@@ -34,7 +34,7 @@ from softgrasp.sweeps.parameters import scene_of_row
 from softgrasp.sweeps.storage import SweepStore
 from softgrasp.sweeps.table import table_of, write_tables
 
-GRASPS, SIDE_BY_SIDE = 1024, 64
+GRASPS, SIDE_BY_SIDE = 256, 64
 DENSITIES = (160.0, 700.0, 2300.0, 7860.0, 19250.0)
 ROWS = 10_000
 PAGE_SWEEP = (
@@ -137,10 +137,20 @@ def many_grasps(grasps: int) -> Iterator[Line]:
             at_rest(built)
         raw += raw_seconds(built)
     yield Line(f"{grasps} grasps, raw engine, one thread [s]", f"{raw:.1f}")
-    target = {"in batches, one thread": "at least 0.90", "in batches, two threads": "at least 1.75"}
+    allowed = {"two threads": raw_ratio(built, threads=2), "two processes": process_ratio()}
+    for name, ratio in allowed.items():
+        yield Line(f"raw engine, {name}, speed over one thread", f"{ratio:.2f}")
+    target = {"in batches, one thread": 0.90, "in batches, two threads": 1.75}
+    reasons = {
+        "in batches, one thread": "a block ends where contact changes, and Python begins anew",
+        "in batches, two threads": "the raw engine on two threads is the limit; blocks of few "
+        "grasps and the controller between them run on one",
+    }
     for name, seconds in taken.items():
-        yield Line(f"{grasps} grasps {name}, speed over raw", f"{raw / seconds:.2f}",
-                   target.get(name, ""))  # fmt: skip
+        wanted, speed = target.get(name), raw / seconds
+        yield Line(f"{grasps} grasps {name}, speed over raw", f"{speed:.2f}",
+                   f"at least {wanted:.2f}" if wanted else "",
+                   reasons[name] if wanted and speed < wanted else "")  # fmt: skip
     begin = time.perf_counter()
     sg.sweep(plan, workers=2)
     taken = time.perf_counter() - begin
@@ -165,6 +175,40 @@ def at_rest(built: list[BuiltScene]) -> None:
     """Give models the gravity back that they had before their hold tests."""
     for one in built:
         one.model.opt.gravity[:] = one.scene.gravity
+
+
+def raw_ratio(built: list[BuiltScene], threads: int) -> float:
+    """Speed of the raw engine on some threads over that on one, all grasps stepped together."""
+    steps = 400
+    taken = []
+    for count in (1, threads, 1, threads):
+        batch = Batch(built[0].model, len(built), count)
+        batch.set_models([one.model for one in built])
+        batch.reset(keyframe=0, stage=mujoco.mjtStage.mjSTAGE_NONE.value)
+        start = np.array([one.model.key_ctrl[0] for one in built])
+        control = np.repeat(start[:, None], steps, axis=1)
+        begin = time.perf_counter()
+        batch.rollout(steps, control=control)
+        taken.append(time.perf_counter() - begin)
+    return min(taken[0::2]) / min(taken[1::2])
+
+
+def process_ratio() -> float:
+    """Speed of the raw engine in two processes over that in one."""
+    script = (
+        "import time, mujoco, softgrasp as sg\n"
+        "model = sg.compile_model(sg.load_scene('demo')); data = mujoco.MjData(model)\n"
+        "mujoco.mj_resetDataKeyframe(model, data, 0)\n"
+        "begin = time.perf_counter(); mujoco.mj_step(model, data, 60000)\n"
+        "print(time.perf_counter() - begin)"
+    )
+
+    def slowest(count: int) -> float:
+        words = [sys.executable, "-W", "ignore", "-c", script]
+        runs = [subprocess.Popen(words, stdout=subprocess.PIPE, text=True) for _ in range(count)]
+        return max(float(run.communicate()[0]) for run in runs)
+
+    return 2.0 * slowest(1) / slowest(2)
 
 
 def raw_seconds(built: list[BuiltScene]) -> float:
