@@ -49,7 +49,7 @@ def assessed(
     stiffness: Array | None = None,
     springs: tuple[StageResult, VirtualExperiments] | None = None,
 ) -> StageResult:
-    """Compute residuals, uncertainty and warnings of a stage at its optimum.
+    """Compute residuals, uncertainty and warnings of a calibration stage at its optimum.
 
     Args:
         search: Finished search.

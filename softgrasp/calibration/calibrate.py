@@ -214,7 +214,7 @@ def fitted_together(
     journal: Journal,
     progress: Progress | None = None,
 ) -> list[StageResult]:
-    """Fit all stages to all of their measurements at once.
+    """Fit the parameters of all calibration stages to all measurements at once.
 
     Each measurement is weighted by the noise estimated in its stage. Counts have no gradients;
     dampers fitted to counts stay as they are, and are assessed again with the new springs.

@@ -195,7 +195,7 @@ def _refuse_unknown(options: Iterable[str], known: tuple[str, ...], field: str) 
 
 
 def _by_mass(path: Path, files: list[Path]) -> list[tuple[float, Path]]:
-    """Return files with the mass [kg] in their names, the lightest first."""
+    """Map files to the mass [kg] in their names, the lightest first."""
     if not files:
         raise DescriptionError("expected images or videos, found none", file=path)
     files_by_mass = []

@@ -93,7 +93,7 @@ Kind = Literal["stiffness", "damping", "gain", "arm"]
 
 @dataclass(frozen=True)
 class Block:
-    """Parameters of one kind, such as all stiffnesses, with their bounds.
+    """Calibrated parameters of one kind, such as all stiffnesses, with their bounds.
 
     Args:
         kind: ``stiffness``, ``damping`` or ``gain``; ``arm`` for a hydraulic arm.

@@ -160,7 +160,7 @@ class EstimatedParameters:
     status: CalibrationStatus
 
     def stage(self, name: str) -> StageResult:
-        """Return one stage by its name.
+        """Return the result of a calibration stage by its name.
 
         Raises:
             KeyError: There is no such stage.

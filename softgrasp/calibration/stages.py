@@ -80,7 +80,7 @@ def stage_of(
     *,
     held_out: bool = False,
 ) -> Stage | None:
-    """Return one stage by its name; None where it has no measurements.
+    """Return a calibration stage by its name; None where it has no measurements.
 
     Args:
         name: Name of the stage.
@@ -372,7 +372,7 @@ class Journal:
     """
 
     def __init__(self, directory: Path | None, problem: str) -> None:
-        """Read the journal of a directory, if there is one.
+        """Read the journal of evaluations in a directory, if there is one.
 
         Args:
             directory: Directory of the file; None to keep nothing.

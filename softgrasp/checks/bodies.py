@@ -285,7 +285,7 @@ def _finding(
 
 @dataclass(frozen=True, eq=False)
 class Geometry:
-    """Solids of one body at uniform density, in its frame."""
+    """Geometry of a body: solids of uniform density, in the body's frame."""
 
     volume: float
     """[m³]"""
@@ -297,7 +297,7 @@ class Geometry:
     """(n, 3), with all of it in their convex hull [m]."""
 
     def inertia_about(self, center: Array) -> Array:
-        """Inertia (3, 3) at 1 kg/m³ about another point (3,) [m⁵]."""
+        """Return the inertia (3, 3) about a point (3,) at a density of 1 kg/m³ [m⁵]."""
         return self.inertia + self.volume * steiner(center - self.center)
 
     def farthest(self, center: Array) -> float:
@@ -332,7 +332,7 @@ class Body:
 
     @property
     def uniform(self) -> Array | None:
-        """Inertia (3, 3) of its mass at uniform density in the geometry [kg·m²]."""
+        """Inertia (3, 3) of the body's mass at uniform density in the geometry [kg·m²]."""
         if self.geometry is None:
             return None
         return self.mass / self.geometry.volume * self.geometry.inertia_about(self.center)

@@ -513,7 +513,7 @@ class HandModel:
         ]
 
     def with_followers(self, posture: Array) -> Array:
-        """Set the joints that follow others in a posture, in place; return it."""
+        """Set the joints that follow others in a posture, in place; return the posture."""
         model = self.model
         for index in range(model.neq):
             first, second = int(model.eq_obj1id[index]), int(model.eq_obj2id[index])

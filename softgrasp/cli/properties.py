@@ -341,7 +341,7 @@ def _further_properties(scene: GraspScene) -> Properties:
 
 
 def criterion_properties(criterion: SuccessCriterion) -> Properties:
-    """Return the test of a success criterion and its limits."""
+    """Return the loads of a success criterion and its limits."""
     return {
         "name": criterion.name,
         "test": criterion_text(criterion),
@@ -364,7 +364,7 @@ def built_properties(built: BuiltScene) -> Properties:
 
 
 def release_properties(release: FingerRelease) -> Properties:
-    """Return finger, weight, static tip angle under it and the first mode."""
+    """Return finger, weight, static tip angle and first mode of a finger release."""
     mode = linear_mode(damped_finger(release))
     return {
         "name": release.name,

@@ -72,7 +72,7 @@ def put_json(document: Any) -> None:
 
 
 def save_json(document: Any, file: Path) -> None:
-    """Write a JSON document, and print its path on standard error."""
+    """Write a JSON document, and report its path on standard error."""
     note(f"wrote {write_text(file, _json_text(document))}")
 
 

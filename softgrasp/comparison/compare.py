@@ -242,7 +242,7 @@ def _finite(value: float | str) -> float | str | None:
 
 @dataclass(frozen=True, kw_only=True)
 class CrosscheckResult:
-    """Results of one scene or release in several engines, and their differences."""
+    """Results of one scene or finger release in several engines, and their differences."""
 
     subject: GraspScene | FingerRelease
     backends: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""Findings of a comparison of engines, and the criteria behind them.
+"""Findings and tolerances of a comparison of engines, critical loads, and convergence.
 
 Here are tolerances (their sources are in docs/crosscheck.md), the search of the critical load by
 bisection, the order of convergence with the time step, and the fit of the first mode.
@@ -44,7 +44,7 @@ MIN_PERIODS = 1.0
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """Values of one quantity in several engines, and their difference."""
+    """Values of one quantity in several engines, with their difference and its tolerance."""
 
     name: str
     """Identifier, such as ``static_pose``."""
@@ -125,7 +125,7 @@ def _rank(difference: float) -> float:
 
 
 class Tolerances(Description):
-    """Largest differences that pass, in the units of their names.
+    """Largest differences that pass, in the units that their names end with.
 
     In statics they are differences from closed forms, else from the first backend.
     """

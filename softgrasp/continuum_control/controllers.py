@@ -289,7 +289,7 @@ class JointTrajectoryController:
         return {name: _motion(states[name], ends[name], time) for name in ends}
 
     def _min_duration(self, name: str, state: Array, end: Array) -> float:
-        """Shortest time in which a part moves from a state of motion to a position [s]."""
+        """Return the shortest time in which a joint moves from a moving state to a position [s]."""
         rate, turning = self._parts[name].rate, self._parts[name].rotation_rate
         distance = float(np.linalg.norm(end - state[0]))
         at_rest = 0.0 if rate is None else PEAK * distance / rate

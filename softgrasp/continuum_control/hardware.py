@@ -62,7 +62,7 @@ class JointHardware:
         joint: RigidJoint,
         controlled: ControlledJoint,
     ) -> None:
-        """Find the joint in its model.
+        """Look up the joint in the model.
 
         Raises:
             DescriptionError: It is fixed, follows another joint, or something else than its
@@ -370,7 +370,7 @@ class SegmentHardware:
         *,
         stretches: bool = False,
     ) -> None:
-        """Find the segment in its model.
+        """Look up the segment in the model.
 
         Args:
             model: The model.

@@ -65,7 +65,7 @@ class BendCommand:
 
     @property
     def claims(self) -> list[str]:
-        """Names of its command interfaces."""
+        """Return the names of the command interfaces of the segment."""
         return [self._kappa] if self.fixed else [self._kappa, self._phi]
 
     def vector(self, resources: ResourceManager) -> Array:
@@ -160,7 +160,7 @@ class PositionCommand:
 
     @property
     def claims(self) -> list[str]:
-        """Name of its command interface."""
+        """Return the name of the command interface of the joint."""
         return [self._name]
 
     def vector(self, resources: ResourceManager) -> Array:
@@ -223,7 +223,7 @@ class Command:
 
 
 class ResourceManager:
-    """Command and state interfaces by their names, such as ``segment1/kappa``.
+    """Registry of command and state interfaces by their names, such as ``segment1/kappa``.
 
     ``initial_value``, ``min`` and ``max`` of the U(C)RDF are honoured, and the limits of the
     bendable or the joint besides. A bendable whose ``phi`` is not commanded keeps its initial value
@@ -328,7 +328,7 @@ class ResourceManager:
                 command.owner = ""
 
     def command(self, name: str, value: float, owner: str) -> None:
-        """Command a value; it is kept within the limits of its interface.
+        """Set a command, limited to the range of its interface.
 
         Raises:
             DescriptionError: The interface is not the controller's, or the value is not finite.

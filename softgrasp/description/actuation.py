@@ -89,7 +89,7 @@ class Rates(tuple[float, ...]):
 
 
 def _numbers(counts: Sequence[int], word: str) -> str:
-    """Describe how many rates a hand takes."""
+    """Describe for a message how many rates a hand expects."""
     whole = f"1 rate or {sum(counts)} (one per {word})"
     if len(set(counts)) > 1:
         listed = ", ".join(map(str, counts))

@@ -52,7 +52,7 @@ class HandCarrier(Description):
     @property
     @abstractmethod
     def start(self) -> tuple[float, ...]:
-        """Targets of its actuators at the start of a run."""
+        """Targets of the carrier's actuators at the start of a run."""
 
     @property
     @abstractmethod

@@ -117,7 +117,7 @@ class ForceLimitedClosure(Closure):
 
     @property
     def contact_rate_scale(self) -> float:
-        """Fraction of their rates at which joints continue in contact [–]."""
+        """Fraction of their closing rates at which joints continue in contact [–]."""
         return 1.0 if self.torque is not None else self.contact_rate_fraction
 
     def actuators(self, hand: Hand, preset: GraspPreset) -> tuple[Actuator, ...]:
@@ -195,7 +195,7 @@ class JointTorqueClosure(Closure):
         return False
 
     def check(self, hand: Hand, preset: GraspPreset) -> None:
-        """Refuse a hand without joints, and rates that do not fit it."""
+        """Refuse a hand without joints, and a wrong number of rates."""
         super().check(hand, preset)
         self.require_joints(hand)
         self.check_rates(hand)
@@ -321,7 +321,7 @@ class UnderactuatedClosure(Closure):
         count_fits(self.rates, len(self.tendons_of(hand, preset)), "tendon", "rates")
 
     def tendons_of(self, hand: Hand, preset: GraspPreset) -> tuple[Tendon, ...]:
-        """Return the tendons: those of the hand, or those made for it.
+        """Return the tendons of the hand, or default ones if it has none.
 
         Args:
             hand: The hand.

@@ -80,7 +80,7 @@ class ClosureActuator(NamedTuple):
 
 
 class ActuationModel(NamedTuple):
-    """The hand and the actuators that a closure uses on it."""
+    """The hand and the actuators with which a closure moves it."""
 
     hand: Hand
     """The hand; joints that the closure moves by other means are not driven in it."""
@@ -146,7 +146,7 @@ class Closure(Description):
 
     @property
     def contact_rate_scale(self) -> float:
-        """Fraction of their rates at which actuators continue in contact [–]."""
+        """Fraction of their closing rates at which actuators continue in contact [–]."""
         return 1.0
 
     def closing_motion(self, hand: Hand, preset: GraspPreset) -> ClosingMotion:

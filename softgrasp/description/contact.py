@@ -94,7 +94,7 @@ class Contact(Description):
 
     @property
     def kinetic_friction(self) -> float:
-        """µd with its default [–]."""
+        """Dynamic friction coefficient, by default equal to the static one [–]."""
         return self.static_friction if self.dynamic_friction is None else self.dynamic_friction
 
     @property

@@ -191,7 +191,7 @@ class GraspScene(Description):
 
     @cached_property
     def start(self) -> tuple[float, ...]:
-        """Start target of each actuator [rad, m, Pa or its unit]."""
+        """Target of each actuator at the start [rad, m, Pa or its unit]."""
         if any(isinstance(phase, PreshapePhase) for phase in self.sequence):
             return self.closure.closing_motion(self.hand, self._shaped(self.preshape)).start
         return self.closing_start

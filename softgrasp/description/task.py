@@ -52,7 +52,7 @@ class ApproachPhase(_Phase):
 
     @property
     def moves_wrist(self) -> bool:
-        """Return True."""
+        """Return True: this phase moves the wrist."""
         return True
 
 
@@ -90,7 +90,7 @@ class LiftPhase(_Phase):
 
     @property
     def moves_wrist(self) -> bool:
-        """Return True."""
+        """Return True: this phase moves the wrist."""
         return True
 
 
@@ -115,7 +115,7 @@ class MovePhase(_Phase):
 
     @property
     def moves_wrist(self) -> bool:
-        """Return True."""
+        """Return True: this phase moves the wrist."""
         return True
 
 
@@ -169,7 +169,7 @@ class ShakePhase(_Phase):
 
     @property
     def moves_wrist(self) -> bool:
-        """Return True."""
+        """Return True: this phase moves the wrist."""
         return True
 
 

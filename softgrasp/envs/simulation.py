@@ -38,7 +38,7 @@ class EnvSimulation:
     """The simulated scene of an environment in MuJoCo."""
 
     def __init__(self, built: BuiltScene, task: GraspTask) -> None:
-        """Prepare a built scene.
+        """Look up addresses in the model of a built scene.
 
         Args:
             built: The scene; its model is changed.

@@ -553,7 +553,7 @@ class PosedArm:
         self.model.geom(FLOOR_NAME).pos[2] = self.cloud()[:, 2].min() - FLOOR_GAP
 
     def pose(self, time: float) -> mujoco.MjData:
-        """Return the state at the recorded time nearest to a time [s], until the next call."""
+        """Return the recorded state nearest to a time [s]; the next call overwrites it."""
         self.data.qpos[:] = self.run.joints[self._row(time)]
         mujoco.mj_kinematics(self.model, self.data)
         mujoco.mj_comPos(self.model, self.data)

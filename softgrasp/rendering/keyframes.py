@@ -93,7 +93,7 @@ class VideoPart(NamedTuple):
 
 
 class Playback(ReplayedResult):
-    """States of a finished run, with the marks and colours of its images.
+    """States of a finished run over time, with the marks and colours drawn in its images.
 
     Args:
         result: The run; the model is compiled from its scene.

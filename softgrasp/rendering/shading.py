@@ -156,7 +156,7 @@ class Sky:
 
 @dataclass(frozen=True)
 class SmoothMesh:
-    """Lookup of mesh triangles by their planes.
+    """Lookup table of mesh triangles by their planes, for smooth normals.
 
     Args:
         keys: Sorted plane keys, shape (n,).
@@ -598,7 +598,7 @@ class SkinCaster:
         self._sort(np.stack([a, b, c], axis=1) @ axes.T)
 
     def _sort(self, local: Floats) -> None:
-        """Sort the triangles that face the eye into the cells that they touch."""
+        """Sort the triangles that face the camera into the image cells that they overlap."""
         facing = np.flatnonzero((self._offset < 0.0) & (local[..., 2] > 0.0).all(axis=1))
         flat = local[facing, :, :2] / local[facing, :, 2:]
         self._low = flat.min(axis=(0, 1), initial=0.0) if not len(facing) else flat.min(axis=(0, 1))

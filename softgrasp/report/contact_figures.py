@@ -382,7 +382,7 @@ def draw_sensors(result: GraspResult, path: str | Path) -> Path:
 
 
 def _sensor_columns(result: GraspResult) -> dict[str, Array]:
-    """Reported value of each channel, and the true value where they differ."""
+    """Return the reported value of each channel, and the ideal value where they differ."""
     columns = {TIME: result.time}
     for name, reading in result.sensors.items():
         for index, channel in enumerate(reading.channels):
@@ -678,7 +678,7 @@ def final_images(
     one_viewpoint: bool = True,
     size: tuple[int, int] | None = None,
 ) -> list[Image]:
-    """Render the images of ``final_poses``; for the arguments see there.
+    """Render the images of ``final_poses``, which documents the arguments.
 
     Args:
         results: The runs.

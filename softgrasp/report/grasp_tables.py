@@ -71,7 +71,7 @@ class OtherRow(NamedTuple):
 
 
 class PairRow(NamedTuple):
-    """Row of a pair in contact at the end with its stiffness."""
+    """Table row of a pair of bodies in contact at the end, with its stiffness."""
 
     label: str
     measured: str

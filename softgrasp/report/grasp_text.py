@@ -112,7 +112,7 @@ def _force_closure_clause(result: GraspResult) -> str:
 
 
 def verdict(result: GraspResult) -> Verdict:
-    """Outcome of a run: its status, or the hold test of a closed hand."""
+    """Return the outcome of a run: its status, or the hold test of a closed hand."""
     word = _status_words(result)
     if result.status is not GraspStatus.CLOSED or result.held is None:
         return word
@@ -200,7 +200,7 @@ def others_clause(result: GraspResult) -> str:
 
 
 def support_clause(result: GraspResult) -> str:
-    """Contact forces that other bodies exert on the objects at the end; empty without any."""
+    """Describe the forces of other bodies on the objects at the end; empty without any."""
     names_of = {motion.name for motion in result.objects}
     parts = [
         f"{contact.first} presses on {contact.second} with {newtons(contact.normal_force_N)}"

@@ -115,7 +115,7 @@ class Table:
     def plot(
         self, axes: Axes, x: Any, y: Any, name: str, over: str = "time [s]", **style: Any
     ) -> Line2D:
-        """Plot a line and append its points.
+        """Plot a line and append its points to the table.
 
         Args:
             axes: The panel.
@@ -134,7 +134,7 @@ class Table:
 def figure(
     path: str | Path, height: float, width: float = WIDTH, *, dpi: float | None = None
 ) -> Iterator[tuple[Figure, Table]]:
-    """Open a figure and its table, which are written when the block ends.
+    """Open a figure and its table, which are written when the context ends.
 
     Args:
         path: The ``.png`` to write, atomically; the table becomes a ``.csv`` of the same name, and

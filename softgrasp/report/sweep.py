@@ -97,7 +97,7 @@ class Shown(NamedTuple):
 
 
 class ExampleRow(NamedTuple):
-    """A row of the table that is shown as an example."""
+    """A grasp of the sweep that the report shows as an example."""
 
     position: int
     """Index in the table, from 0."""

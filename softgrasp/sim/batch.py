@@ -221,7 +221,7 @@ def run_batch(
 
 
 def reset_gravity(built: BuiltScene) -> None:
-    """Reset the gravity of a scene's model to that before its hold test."""
+    """Restore the gravity that a scene's model had before its hold test."""
     built.model.opt.gravity[:] = built.spec.option.gravity
 
 
@@ -593,7 +593,7 @@ class BatchedRun(ClosureRun):
     """A grasp run whose samples are stepped by a batch."""
 
     def __init__(self, built: BuiltScene, scratch: Scratch) -> None:
-        """Compile the scene of a grasp.
+        """Compile the scene of a grasp and set its start state.
 
         Args:
             built: The scene; the hold test changes its model.

@@ -83,7 +83,7 @@ class BodyContactState(NamedTuple):
 
 
 class _RawContact(NamedTuple):
-    """A contact as the engine stores it."""
+    """A contact in MuJoCo's data."""
 
     number: int
     first: int

@@ -1,4 +1,4 @@
-"""Records of a run from which a result is built, whichever engine ran it.
+"""Interface of a finished run, from which a result is built, and records of its events.
 
 ``FinishedRun`` is the interface of a run that has ended, ``EventLog`` its log of contact events:
 points and forces are read when events are first used.
@@ -104,7 +104,7 @@ class FinishedRun(Protocol):
 
     @property
     def data(self) -> mujoco.MjData:
-        """The state at the end."""
+        """MuJoCo state at the end of the run."""
 
     @property
     def recording(self) -> Recording:

@@ -70,7 +70,7 @@ class Sensing:
         self._take(first)
 
     def sample(self, row: int, data: mujoco.MjData) -> None:
-        """Record the sample of a row; rows follow one another.
+        """Record the control sample of a row; rows are recorded in order.
 
         Args:
             row: Row of the recording.
@@ -95,7 +95,7 @@ class Sensing:
         self._errors.put_back(saved)
 
     def recorded(self, rows: int) -> dict[str, Any]:
-        """Return the arrays of a result for its first rows."""
+        """Return the sensor arrays of a result for its first rows."""
         return {
             "sensor_names": np.array(self.names),
             "sensor_values": np.array(self._readings[:rows]),

@@ -39,7 +39,7 @@ class ExternalEngine(Protocol):
 
     @property
     def shortest_step(self) -> float:
-        """Shortest time step that it accepts [s]."""
+        """Shortest time step that the engine accepts [s]."""
 
     @property
     def constraint_softness(self) -> float | None:

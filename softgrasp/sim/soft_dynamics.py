@@ -186,7 +186,7 @@ class ReleaseTestRig:
         self._batch: Batch | None = None
 
     def release(self, stiffness: Array, damping: Array, start: Array, duration: float) -> Released:
-        """Compute the motions from rest in given shapes, without the weights.
+        """Compute the motions from rest in given shapes after the weights are removed.
 
         Args:
             stiffness: Spring stiffness, (B, n) [N·m/rad].

@@ -100,7 +100,7 @@ class StiffnessFeedback:
         self._active = bool(self._described.any()) and not pyramidal
 
     def next_row(self, row: int) -> int:
-        """Return the first control sample from ``row`` on that is corrected."""
+        """Return the first control sample from ``row`` on at which the stiffness is corrected."""
         ahead = max(row - self.first_row, 1)
         return self.first_row + math.ceil(ahead / INTERVAL) * INTERVAL
 

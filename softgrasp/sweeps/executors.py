@@ -155,7 +155,7 @@ class InProcess:
             yield rows.compute(chunk)
 
     def submit(self, function: Callable[..., R], *arguments: Any) -> Callable[[], R]:
-        """Return a function that calls another one; see ``Submit``."""
+        """Return a function that runs another one; see ``Submit``."""
         return partial(function, *arguments)
 
 

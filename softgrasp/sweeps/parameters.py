@@ -177,7 +177,7 @@ def _with_value(scene: GraspScene, path: str, value: Any) -> GraspScene:
 
 
 def _object(name: str, before: GraspObject) -> GraspObject:
-    """Load an object; a mesh file takes mass or density from the plan's object."""
+    """Load an object of an axis; a mesh file gets mass or density from the plan's object."""
     if Path(name).suffix.lower() in MESH_SUFFIXES:
         return load_object(name, mass=before.mass, density=before.density)
     return load_object(name)

@@ -238,7 +238,7 @@ class Shard(NamedTuple):
 
     @property
     def directory(self) -> str:
-        """Name of its directory inside the sweep's."""
+        """Name of the shard's directory inside that of the sweep."""
         return f"shard-{self.number}-of-{self.parts}"
 
 

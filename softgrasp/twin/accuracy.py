@@ -314,7 +314,7 @@ def _rendered(
     noise: Noise,
     rng: np.random.Generator,
 ) -> Seen:
-    """Render the image, detect the marks in it, and add noise to the picks."""
+    """Render the image, detect the marks in it, and add noise to the picked points."""
     seed = int(rng.integers(2**32))
     seen = test_rig.image(shape.joint_angles, depth_noise=noise[1], seed=seed)
     spots = find_marks(seen.image, MARKS)

@@ -102,7 +102,7 @@ async def _served(twin: Twin, directory: Path) -> None:
 
 
 def _hand(box: CommandBox, _loop: TwinLoop) -> RowCallback:
-    """Return a callback that sends commands at their times."""
+    """Return a callback that sends commands at given times."""
     waiting = _program()
 
     def press(row: TwinRow) -> None:

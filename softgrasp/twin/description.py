@@ -364,7 +364,7 @@ class Register(Description):
 
     @property
     def width(self) -> int:
-        """Number of addresses that it occupies."""
+        """Number of addresses that the register occupies."""
         return WIDTHS[self.type]
 
     @property

@@ -344,7 +344,7 @@ class UdpStream(FlangeStream):
         return port
 
     def take(self, datagram: bytes) -> None:
-        """Queue the sample of a datagram, or count why it is discarded."""
+        """Queue the pose of a datagram, or count why it is discarded."""
         try:
             sample = sample_from(json_object(datagram))
         except DescriptionError as error:

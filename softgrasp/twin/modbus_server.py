@@ -195,7 +195,7 @@ def controller_server(
 
 @dataclass
 class ServerCounts:
-    """Statistics of a server since it started."""
+    """Statistics of a Modbus server since its start."""
 
     connections: int = 0
     requests: int = 0
@@ -367,7 +367,7 @@ def require_safe(host: str, token: str | None) -> None:
 
 
 class Session:
-    """Connection of one client: read its requests and answer them.
+    """Connection of one client: reads its requests and answers them.
 
     Args:
         controller: Simulated controller behind the registers.

@@ -575,7 +575,7 @@ class PickServer:
 
     @property
     def url(self) -> str:
-        """Address of the page."""
+        """Address of the browser page."""
         return f"http://{HOST}:{self._server.server_address[1]}/{self.secret}/"
 
     def __enter__(self) -> Self:
@@ -654,7 +654,7 @@ class _Handler(BaseHTTPRequestHandler):
                 self._answer(HTTPStatus.OK, "text/plain; charset=utf-8", text.encode())
 
     def _name(self) -> str | None:
-        """Return the path after the secret; None for a wrong secret."""
+        """Return the requested path after the secret; None for a wrong secret."""
         first, _, name = self.path.split("?")[0].removeprefix("/").partition("/")
         known = secrets.compare_digest(first.encode(), self.owner.secret.encode())
         return name if known else None

@@ -219,7 +219,7 @@ def key_numbers(record: TwinRecord) -> list[tuple[str, str]]:
 
 
 def column(rows: Rows, name: str) -> Array:
-    """Return a column of a record as numbers, NaN where there is none, (t,)."""
+    """Return a column of a record as numbers, NaN where missing, (t,)."""
     return np.array([np.nan if row.get(name) is None else float(row[name]) for row in rows])
 
 

@@ -259,7 +259,7 @@ def hand_bodies(posed: PosedHand) -> list[int]:
 
 
 def hand_camera(posed: PosedHand, scene: GraspScene | None) -> Camera:
-    """Choose a camera that shows a closing hand; it is open afterwards.
+    """Choose a camera that shows a closing hand; the hand is open afterwards.
 
     Args:
         posed: The hand.
@@ -647,7 +647,7 @@ def cones(points: Array, normals: Array, friction: Array, height: float) -> tupl
 
 
 def updated(scene: viser.SceneApi, name: str, **properties: object) -> bool:
-    """Change properties of a scene node in place, which avoids flicker.
+    """Change properties of a node of the browser scene in place, which avoids flicker.
 
     Returns:
         Whether the node exists; otherwise it has to be added.

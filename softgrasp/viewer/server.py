@@ -79,7 +79,7 @@ class Head(NamedTuple):
 
     @property
     def from_elsewhere(self) -> bool:
-        """Whether the request comes from another site or from a frame of one."""
+        """Return whether the request comes from another site, or from a frame inside one."""
         origin = self.fields.get("origin")
         if origin is not None and urlsplit(origin).netloc != self.fields.get("host"):
             return True

@@ -311,7 +311,7 @@ class GraspForm:
         )
 
     def _chosen_number(self, name: str) -> float | None:
-        """Number of a field; None if the user did not change it."""
+        """Return the number in a field; None if the user did not change it."""
         text = self.numbers[name].value
         return None if text.strip() == self._used.get(name) else _number(name, text)
 
@@ -338,7 +338,7 @@ def _format_number(value: float | None) -> str:
 
 
 def _with_selected(names: Sequence[str], chosen: str) -> tuple[str, ...]:
-    """The names, preceded by the selected one if it is a file."""
+    """Return the names, preceded by the selected one if that is a file."""
     return tuple(names) if chosen in names else (chosen, *names)
 
 

@@ -1,4 +1,4 @@
-"""Draw what was measured in photographs and videos, to check it by eye.
+"""Draw measurements in photographs and videos, for visual checks.
 
 ``steps_image`` shows all steps from a photograph to joint angles (Hadi et al. 2025, Fig. 3);
 ``annotated_frame`` shows a frame of a tracked video with the outline, the tip and its path.

@@ -87,7 +87,7 @@ def read_photo(path: str | Path) -> Image:
 
 
 def checked_image(image: npt.NDArray[Any]) -> Image:
-    """Return the image if it can be measured.
+    """Return the image if it can be measured, else raise an error.
 
     Raises:
         DescriptionError: Wrong shape, wrong type of numbers, or too small.
@@ -129,7 +129,7 @@ def save_image(image: Image, path: str | Path) -> Path:
 
 
 def in_white_light(image: Floats) -> Floats:
-    """Divide an image by its background, so that the white paper becomes 1.
+    """Divide an image by its background illumination, so that white paper becomes 1.
 
     A polynomial surface in each channel is fitted to the pixels that may be paper; pixels well
     below it are removed and the surface is fitted again.

@@ -57,7 +57,7 @@ STATIONS, FAN_STATIONS = 25, 11
 
 @dataclass(frozen=True, eq=False)
 class SyntheticPhoto:
-    """An image and its true joint angles."""
+    """A rendered image and its true joint angles."""
 
     image: Image
     """RGB image, (height, width, 3)."""
@@ -186,7 +186,7 @@ class View:
     top: float
 
     def camera(self, distance: float) -> Camera:
-        """Place a camera before the middle at a distance [m]."""
+        """Make a camera in front of the middle of the view at a distance [m]."""
         middle = (0.5 * (self.left + self.right), 0.0, 0.5 * (self.bottom + self.top))
         fovy = 2.0 * degrees(atan(0.5 * (self.top - self.bottom) / distance))
         return Camera(middle, distance, 90.0, 0.0, fovy)
@@ -202,7 +202,7 @@ def finger_view(finger: SoftFinger) -> View:
 
 
 def photo_model(finger: SoftFinger) -> mujoco.MjModel:
-    """Compile the scene: the finger along +x and z up, to be seen along +y.
+    """Compile the scene: finger along +x, z up, camera along +y.
 
     Raises:
         BuildError: MuJoCo refuses it.

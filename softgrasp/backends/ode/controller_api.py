@@ -205,7 +205,7 @@ def install(session: Session) -> ModuleType:
 
 
 class DeviceNode:
-    """A node of the world, as ``Supervisor.getFromDef`` returns it."""
+    """A node of the world, returned by ``Supervisor.getFromDef``."""
 
     def __init__(self, world: OdeWorld, node: Node) -> None:
         self._world, self._node = world, node

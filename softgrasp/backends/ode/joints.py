@@ -243,7 +243,7 @@ class Motor:
 
 
 class Hinge(Joint):
-    """A HingeJoint; its spring is an angular motor with two equal stops."""
+    """A HingeJoint in ODE; its spring is an angular motor with two equal stops."""
 
     default_axis = (1.0, 0.0, 0.0)
 
@@ -298,7 +298,7 @@ class Hinge(Joint):
 
 
 class Slider(Joint):
-    """A SliderJoint; its spring is a linear motor without a force limit.
+    """A SliderJoint in ODE; its spring is a linear motor without a force limit.
 
     The stops of Webots' linear motor, which ODE lacks, and the target velocity −erp·x/h used here
     are the same constraint. As in Webots, the spring acts along an axis fixed in the world, between

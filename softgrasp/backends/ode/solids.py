@@ -203,7 +203,7 @@ class Shape:
 
 
 def frame_of(node: Node) -> Pose:
-    """Pose of a Pose, Transform or Solid in its parent.
+    """Return the pose of a node (Pose, Transform or Solid) in its parent.
 
     Raises:
         SimulationError: It scales.

@@ -61,7 +61,7 @@ class Touch(NamedTuple):
 
 
 class ContactDynamics:
-    """Equations of motion of a scene, and its state in MuJoCo's form."""
+    """Equations of motion of a scene, and its state as MuJoCo's qpos and qvel."""
 
     def __init__(
         self,
@@ -298,7 +298,7 @@ class _JointLimits:
         return forces
 
     def slopes(self, data: mujoco.MjData) -> tuple[Array, Array]:
-        """Return their derivatives by position and velocity, (nv,) each."""
+        """Return derivatives of the joint forces by position and velocity, (nv,) each."""
         on = np.where(self._beyond(data)[1] != 0.0, -1.0, 0.0)
         stiffness, damping = np.zeros(data.qvel.shape), np.zeros(data.qvel.shape)
         stiffness[self._dofs], damping[self._dofs] = on * self._stiffness, on * self._damping

@@ -1,4 +1,4 @@
-"""Pairs of geoms that can touch, with their contact laws, as arrays.
+"""Pairs of geoms that can touch, with their contact parameters, as arrays.
 
 The pairs are those of the compiled model; stiffness, damping and friction are those of the
 description (``model.contact_pairs``), not MuJoCo's converted parameters.

@@ -170,7 +170,7 @@ class Console:
         self._logs = (_Log(self.output), _Log(self.errors))
 
     def clear(self) -> None:
-        """Create both files, empty.
+        """Create both output files, empty.
 
         Raises:
             OSError: They cannot be written.
@@ -414,7 +414,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def _signal(process: subprocess.Popen[bytes], number: int) -> bool:
-    """Signal a whole group; return False where it is empty."""
+    """Send a signal to a whole process group; return False where it is empty."""
     process.poll()  # an ended program counts until it is polled
     try:
         os.killpg(process.pid, number)

@@ -95,7 +95,7 @@ def sensor_name(joint: str) -> str:
 
 
 def law_remarks(laws: Sequence[JointLaw]) -> tuple[str, ...]:
-    """Describe how joints of a world differ from those of the model."""
+    """Describe how joints of a world differ from those of the MuJoCo model."""
     remarks = []
     over = [law for law in laws if law.excess > 0.0]
     if over:
@@ -176,7 +176,7 @@ def body_inertia(model: mujoco.MjModel, body: int) -> Inertia:
 
 
 def physics(inertia: Inertia) -> Node:
-    """Make the Physics of a solid, with its mass instead of a density."""
+    """Make the Physics node of a solid, with its mass instead of a density."""
     (xx, xy, xz), (_, yy, yz), (_, _, zz) = inertia.tensor.tolist()
     return Node(
         "Physics",
@@ -349,7 +349,7 @@ def body_frame(data: mujoco.MjData, body: int) -> Frame:
 
 
 def geom_frame(model: mujoco.MjModel, data: mujoco.MjData, geom: int) -> Frame:
-    """Frame of a geom in that of its body."""
+    """Return the frame of a geom in that of its body."""
     frame = Frame(data.geom_xpos[geom].copy(), data.geom_xmat[geom].reshape(3, 3).copy())
     return frame.inside(body_frame(data, int(model.geom_bodyid[geom])))
 
