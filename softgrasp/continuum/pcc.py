@@ -305,7 +305,7 @@ def of_one_length(**series: ArrayLike) -> list[Array]:
 
 @dataclass(frozen=True)
 class ChainPose:
-    """A shape of a chain whose end is at a target, or as near to it as possible.
+    """Shape of a chain of segments whose end is at a target, or as near to it as possible.
 
     Args:
         kappas: Curvatures [1/m], shape (n,).

@@ -218,7 +218,7 @@ class JointTorqueClosure(Closure):
         return ActuationModel(without_servos(hand, joints), tuple(motors))
 
     def settling(self, hand: Hand, preset: GraspPreset) -> float:
-        """Add the time that joints need to close after the torques have reached their limits."""
+        """Return the settling time and the closing time of joints at their torque limits [s]."""
         return (
             self.settle_time + TORQUE_TIME_FACTOR * self.closing_motion(hand, preset).shortest_time
         )
@@ -350,7 +350,7 @@ class UnderactuatedClosure(Closure):
         return ActuationModel(without_servos(hand, joints), tuple(actuators))
 
     def settling(self, hand: Hand, preset: GraspPreset) -> float:
-        """Add the time that joints need to close after the tension has reached its limit."""
+        """Return the settling time and the closing time of joints at the tension limit [s]."""
         if self.control_mode == "excursion":
             return self.settle_time
         return self.settle_time + RELAXATION + self._joints(hand, preset).shortest_time

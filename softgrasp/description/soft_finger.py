@@ -128,7 +128,7 @@ class SoftFinger(Description):
 
     @property
     def compliance(self) -> float:
-        """Sum of 1/k over all joints [rad/(N·m)]; L/EI of the represented beam."""
+        """Sum of 1/k over all joints [rad/(N·m)], equal to L/EI of the represented beam."""
         return sum(1.0 / joint.stiffness for joint in self.joints)
 
 

@@ -392,7 +392,7 @@ class ArmChain:
         return substeps
 
     def _go(self, inputs: Inputs, substeps: int) -> None:
-        """Simulate with pressures that are computed at each step."""
+        """Simulate the chain with pressures that are computed at each step."""
         for _ in range(substeps):
             self._step(self._checked(inputs(float(self.data.time))))
         mujoco.mj_kinematics(self.model, self.data)  # bodies of a step stand where it began

@@ -163,7 +163,7 @@ def _moved(points: Array, pose: Pose) -> Array:
 
 
 def _hulls(shape: Shape) -> list[Hull]:
-    """Convex parts of a shape in its frame; of a mesh, in the frame of its file."""
+    """Return the convex parts of a shape in its frame, of a mesh in the frame of its file."""
     if isinstance(shape, Mesh):
         body = load_mesh(shape)
         return [Hull(v + body.center_of_mass, f, 0.0) for v, f in body.parts]

@@ -73,7 +73,7 @@ def hand_doubts(hand: Hand) -> list[str]:
 
 
 def range_doubt(low: float, high: float) -> Doubt | None:
-    """Check whether the range of a revolute joint [rad] is plausible; None if it is."""
+    """Return a message on an implausible range of a revolute joint [rad]; None if plausible."""
     if high - low <= FULL_ROTATION:
         return None
     degrees = high - low > TWO_ROTATIONS
@@ -86,7 +86,7 @@ def range_doubt(low: float, high: float) -> Doubt | None:
 
 
 def millimetres_doubt(what: str, length: float, longest: float) -> Doubt | None:
-    """Check whether a length is plausible in metres; None if it is.
+    """Return a message on a length that is implausible in metres; None if it is plausible.
 
     Args:
         what: Name of the length, such as ``a longest finger``.

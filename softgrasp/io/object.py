@@ -177,7 +177,7 @@ def _objects(root: Path) -> dict[str, Path]:
 
 
 def _identity(name: str, known: dict[str, Path], root: Path) -> str:
-    """Return the full name of an object, given in full or without its number."""
+    """Return the full YCB name of an object, specified in full or without its number."""
     if name in known:
         return name
     short = {_short(identity): identity for identity in known}

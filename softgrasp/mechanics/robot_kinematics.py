@@ -75,7 +75,7 @@ def inertia_moments(matrix: Array) -> Moments:
 
 
 def in_frame(inertial: Inertial, frame: Array) -> Inertial:
-    """Express an inertial in another frame.
+    """Express inertial properties in another frame.
 
     Args:
         inertial: Of the body in its own frame.
@@ -94,7 +94,7 @@ def principal_moments(inertial: Inertial) -> Array:
 
 
 def joined_inertials(parts: list[tuple[Array, Inertial]]) -> Inertial | None:
-    """Combine the inertials of several bodies by the parallel axis theorem; None of no bodies.
+    """Combine inertial properties of bodies by the parallel axis theorem; None of no bodies.
 
     A mass without an inertia counts as a point mass; a single body stays unchanged.
 

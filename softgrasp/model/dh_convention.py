@@ -193,7 +193,7 @@ def _with_parts(row: Phalanx, old: Phalanx, frame: Array) -> Phalanx:
 
 
 def _is_along(old: Phalanx, end: Vec3, frame: Array) -> bool:
-    """Whether the described capsule of a row equals its default capsule."""
+    """Return whether the described capsule of a phalanx equals its default capsule."""
     if not isinstance(old.shape, Capsule) or old.shape.radius != old.radius:
         return False
     shape_frame = frame @ transform(old.shape_pose.position, old.shape_pose.quaternion)

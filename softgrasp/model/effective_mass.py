@@ -104,7 +104,7 @@ def closing_postures(model: mujoco.MjModel, scene: GraspScene, start: Array) -> 
 
 
 def _implicit_ratios(model: mujoco.MjModel, geoms: list[tuple[int, int]], postures: Array) -> Array:
-    """Compute Σ J²/M̂ᵢᵢ over Σ J²/Mᵢᵢ of each pair at its first contact, (np,)."""
+    """Compute inverse effective masses with over without the implicit inertia, (np,) [–]."""
     data = mujoco.MjData(model)
     touches: list[Touch | None] = [None] * len(geoms)
     for index, posture in enumerate(postures):

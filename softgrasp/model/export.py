@@ -286,7 +286,7 @@ class _Shapes:
 
 
 def _capsule(shape: Capsule, pose: Pose) -> list[LinkShape]:
-    """Convert a capsule to a cylinder and two balls."""
+    """Convert a capsule to a cylinder and two spheres."""
     frame = transform(pose.position, pose.quaternion)
     ball = Sphere(radius=shape.radius)
     return [

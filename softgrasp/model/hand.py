@@ -260,7 +260,7 @@ def add_servo(spec: mujoco.MjSpec, name: str, row: Phalanx, actuation: Actuation
 
 
 def _range(row: Phalanx) -> list[float]:
-    """Return the limits of a joint, at least ``LOCKED`` apart."""
+    """Return the limits of a joint, separated by at least ``LOCKED``."""
     low, high = row.limits
     return [low, max(high, low + LOCKED)]
 

@@ -40,11 +40,11 @@ class CarrierModel(ABC):
 
     @abstractmethod
     def joints(self) -> list[str]:
-        """Return the names of all its joints."""
+        """Return the names of all joints of the carrier."""
 
     @abstractmethod
     def actuators(self) -> list[str]:
-        """Return the names of its actuators, in the order of their targets."""
+        """Return the names of the carrier's actuators, in the order of their targets."""
 
     @abstractmethod
     def with_hand(
@@ -70,7 +70,7 @@ class CarrierModel(ABC):
 
     @abstractmethod
     def max_timestep(self) -> float:
-        """Return the longest time step at which its springs are stable [s]."""
+        """Return the longest time step at which the carrier's springs are stable [s]."""
 
     @abstractmethod
     def timestep_reason(self) -> str:

@@ -349,7 +349,7 @@ def _check_stiffness(part: Bendable) -> None:
 
 
 def _mass(part: Bendable) -> float:
-    """Return the mass of a segment, with a warning where it has none."""
+    """Return the mass of a bendable segment, with a warning where it has none."""
     if part.inertial is not None:
         return part.inertial.mass
     warnings.warn(

@@ -159,7 +159,7 @@ def add_soft_finger(
 
 
 def _add_joint(body: mujoco.MjsBody, joint: SoftJoint, freedom: Freedom, name: str) -> None:
-    """Add the joint of one freedom with its spring and damper."""
+    """Add the joint of one degree of freedom with its spring and damper."""
     stiffness_by_freedom = {"stretch": joint.axial_stiffness, "twist": joint.torsion_stiffness}
     stiffness = stiffness_by_freedom.get(freedom) or joint.stiffness
     slides = freedom == "stretch"

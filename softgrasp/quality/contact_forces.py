@@ -461,7 +461,7 @@ class _Cost:
     smoothing: float
 
     def at(self, chosen: Array) -> tuple[float, Array, Array]:
-        """Compute the cost, its gradient and its Hessian."""
+        """Compute the cost of contact forces, its gradient and its Hessian."""
         forces = (self.particular + self.basis @ chosen).reshape(-1, 3)
         sigmas, gradients, curvatures = _sigmas(forces, self.limits)
         value, first, second = (part * self.counted for part in _barrier(sigmas, self.smoothing))

@@ -139,7 +139,7 @@ def range_space(matrix: Array, scale: float) -> Array:
 
 
 def paired(G: ArrayLike, J: ArrayLike) -> tuple[Array, Array]:
-    """Convert G and J to arrays and check that they are of the same contacts.
+    """Convert G and J to arrays and check that they belong to the same contacts.
 
     Raises:
         DescriptionError: The number of columns of G differs from the number of rows of J.

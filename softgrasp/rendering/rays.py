@@ -185,7 +185,7 @@ def between(coarse: Colors, shape: tuple[int, ...]) -> Colors:
 
 
 def repeated(cells: Bools, shape: tuple[int, ...]) -> Bools:
-    """Repeat every cell for all of its pixels."""
+    """Repeat the value of every cell for all of its pixels."""
     return cells.repeat(STEP, axis=0).repeat(STEP, axis=1)[: shape[0], : shape[1]]
 
 

@@ -185,7 +185,7 @@ def _figure(part: Figure, result: CrosscheckResult) -> dict[str, Any]:
 
 
 def _short_sentence(finding: Finding) -> str:
-    """Sentence of a finding without its note, which is in the table."""
+    """Return the sentence of a finding without its note, which the table shows."""
     return finding.sentence.removesuffix(f"; {finding.note}") if finding.note else finding.sentence
 
 

@@ -541,7 +541,7 @@ def _pair_label(pair: str, called: dict[str, str]) -> str:
 
 
 def _span(ordered: list[str]) -> str:
-    """Range ``99 976 … 100 504``; a single value if both ends are equal."""
+    """Format a range ``99 976 … 100 504``; a single value if both ends are equal."""
     return ordered[0] if ordered[0] == ordered[-1] else f"{ordered[0]} … {ordered[-1]}"
 
 

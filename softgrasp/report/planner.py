@@ -190,7 +190,7 @@ def _drawn(
 
 
 def _failures(planned: PlannedGrasps) -> list[tuple[str, int]]:
-    """Most frequent errors with their counts."""
+    """Return the most frequent errors with their counts."""
     table = planned.table
     counts = table.loc[table["status"] == FAILED, "error"].value_counts()
     return [(str(error), int(count)) for error, count in counts.head(10).items()]
@@ -478,7 +478,7 @@ def _millimetres(value: object) -> str:
 
 
 def verdict(result: GraspResult) -> str:
-    """Status of a grasp, or the result of its hold test."""
+    """Return the status of a grasp, or the result of its hold test."""
     if result.hold is None:
         return result.status.name
     word = "held" if result.held else "not held"

@@ -286,7 +286,7 @@ def _axis_text(axis: Axis, table: pd.DataFrame) -> str:
 
 
 def _failures(table: pd.DataFrame) -> list[tuple[str, int]]:
-    """Most frequent errors with their counts."""
+    """Return the most frequent errors with their counts."""
     counts = table.loc[table["status"] == FAILED, "error"].value_counts()
     return [(str(error), int(count)) for error, count in counts.head(10).items()]
 

@@ -135,7 +135,7 @@ def lost(table: pd.DataFrame) -> NDArray[np.bool_]:
 
 
 def levels(table: pd.DataFrame, path: str) -> list[Level]:
-    """Levels of an axis: its values, or six quantile ranges if it has many."""
+    """Divide an axis of a sweep into levels: its values, or six quantile ranges if it has many."""
     column = table[path]
     values = sorted(column.unique()) if is_numeric(table, path) else list(dict.fromkeys(column))
     if len(values) <= MAX_LEVELS or not is_numeric(table, path):

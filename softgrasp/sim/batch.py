@@ -269,7 +269,7 @@ class BatchSimulator:
         self._last_ctrl = np.zeros((count, model.nu))
 
     def run(self, warning_count: Callable[[], int]) -> None:
-        """Run all grasps to their ends.
+        """Simulate all grasps to their ends.
 
         Args:
             warning_count: Returns how many warnings MuJoCo has issued so far; grasps that are

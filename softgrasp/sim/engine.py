@@ -148,7 +148,7 @@ class Workspace:
 
 
 def _sizes(model: mujoco.MjModel) -> tuple[int, ...]:
-    """Return all sizes of a model: they determine the layout of its MjData."""
+    """Return all sizes of a model, which determine the layout of its MjData."""
     return tuple(getattr(model, name) for name in _size_names())
 
 

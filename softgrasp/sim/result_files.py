@@ -48,7 +48,7 @@ def save_result(result: GraspResult, directory: str | Path) -> list[Path]:
 
 
 def load_result(directory: str | Path) -> GraspResult:
-    """Read a result from its directory.
+    """Read a grasp result from its directory.
 
     Raises:
         ResultError: A file is missing, damaged, or of another version; the trajectory is not

@@ -90,7 +90,7 @@ def run_mujoco(
 
 
 def _is_interrupted(run: ClosureRun) -> bool:
-    """Run to the end; True if the user stopped it before."""
+    """Simulate to the end; True if the user has interrupted the run."""
     try:
         run.run()
     except KeyboardInterrupt:

@@ -80,7 +80,7 @@ def sweep(
     progress: Progress | None = None,
     finish: Finish | None = None,
 ) -> pd.DataFrame:
-    """Simulate all grasps of a plan.
+    """Simulate all grasps of a sweep plan.
 
     Rows that are in ``out`` already are not computed again; nothing in the table depends on the
     number of workers but columns whose name contains ``wall``.

@@ -512,7 +512,7 @@ class KeptConnection:
         self._connection: HTTPConnection | None = None
 
     async def get(self) -> Answer:
-        """Send one request.
+        """Send one HTTP request and return the answer.
 
         Raises:
             ConnectionLostError: There is no connection, it broke, or the answer did not arrive

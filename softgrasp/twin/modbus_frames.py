@@ -142,7 +142,7 @@ class Span(NamedTuple):
 
     @property
     def width(self) -> int:
-        """Number of words, or bits."""
+        """Number of words, or bits, that the span covers."""
         return sum(register.width for _, register in self.values)
 
     def text(self) -> str:

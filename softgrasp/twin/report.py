@@ -476,7 +476,7 @@ def _kpa(pressure: float) -> str:
 
 
 def _draw_shapes(axes: Axes, study: AccuracyStudy, sample: Sample) -> tuple[Array, Array]:
-    """Draw the true axis and the model's; return both, (n, 2) and (m, 2) [mm]."""
+    """Draw the finger's true axis and the model's; return both, (n, 2) and (m, 2) [mm]."""
     angles = sample.shape.joint_angles
     points = joint_positions(study.reference.finger, angles)[:, ::2]
     true = MILLIMETRES * np.vstack([[0.0, 0.0], points])

@@ -285,7 +285,7 @@ class Profile:
     """Number of points in the fan, the first ones."""
 
     def prism(self, half_width: float) -> tuple[Array, Faces]:
-        """Extrude the profile along y to both sides.
+        """Extrude the outline of the link along y to both sides.
 
         Returns:
             Vertices [m], (4k, 3), and triangles, counterclockwise from outside, (m, 3).

@@ -318,7 +318,7 @@ class Field:
         return len(self._items())
 
     def getMFNode(self, index: int) -> DeviceNode:
-        """Return one node of a list field."""
+        """Return one node of a list field by its index."""
         held = self._items()[index]
         if not isinstance(held, Node):
             raise SimulationError(f"field {self._name}: expected nodes, found {held!r}")

@@ -482,7 +482,7 @@ class SolidWriter:
         return node
 
     def _between(self, body: int, joint: str, carried: Node) -> Node:
-        """Make the light Solid between two joints of one body, as child of the named joint."""
+        """Make the nearly massless Solid between two joints of one body, as child of the first."""
         light = heaviest_in_group(self._model, self._start, body).times(LIGHT_FRACTION)
         return Node(
             "Solid",

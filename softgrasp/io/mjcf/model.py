@@ -97,7 +97,7 @@ def read_model(path: Path) -> SourceModel:
 
 
 def check_hash(digest: str, expected: str | None, path: Path) -> None:
-    """Refuse files that have changed since they were hashed.
+    """Refuse model files that have changed since they were hashed.
 
     Raises:
         DescriptionError: The hash differs.

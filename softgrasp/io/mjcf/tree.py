@@ -66,7 +66,7 @@ class MjcfTree:
 
 
 def tree_of(model: mujoco.MjModel) -> MjcfTree:
-    """Build the groups of a model that is fixed to the world, and find its palm."""
+    """Group the rigidly connected bodies of a model fixed to the world, and find its palm."""
     tree = MjcfTree(model, at_zero(model))
     for body in range(1, model.nbody):
         group = int(model.body_weldid[body])

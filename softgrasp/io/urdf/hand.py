@@ -165,7 +165,7 @@ def machine_of(robot: Robot, rules: ServoRules, density: float | None = None) ->
 
 
 def with_synthesized_grasps(hand: Hand, fastest: Mapping[str, float]) -> Hand:
-    """Add synthesized grasps to a hand, and start it open.
+    """Add synthesized grasps to a hand, and set its start posture to open.
 
     Args:
         hand: Hand, whose present grasps are ignored.
@@ -318,7 +318,7 @@ def _for_type(
 
 
 def _renamed(hand: Hand, names: Mapping[str, Any]) -> Hand:
-    """Rename fingers by their current names."""
+    """Rename the fingers of a hand as the YAML file requests."""
     known = [finger.name for finger in hand.fingers]
     for name in names:
         if name not in known:

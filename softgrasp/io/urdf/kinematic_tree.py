@@ -245,7 +245,7 @@ def _detected_tip(machine: Machine, link: str) -> Vec3:
 
 
 def _marks(machine: Machine, link: str) -> list[LinkPose]:
-    """Return poses of links without joints that were fixed to a link."""
+    """Return the poses of links that carry no joint and were fixed to a given link."""
     carried = any(joint.parent == link for joint in machine.robot.joints)
     attached = [
         frame for name, frame in machine.link_poses.items() if frame.link == link and name != link

@@ -66,7 +66,7 @@ class Lowered(NamedTuple):
 
 
 def rigid_urdf(robot: Robot, state: States | None = None, discs: Discs = "fixed") -> str:
-    """Format a robot as plain URDF with its bendables at a state.
+    """Format a robot as plain URDF, with its bendables fixed at a state of bending.
 
     Args:
         robot: The robot.
