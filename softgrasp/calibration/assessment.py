@@ -331,7 +331,7 @@ def _of_stage(problem: CalibrationProblem, stage: StageResult, method: str) -> l
 
 
 def remarks_on_fit(stage: StageResult) -> list[str]:
-    """Return the warnings of any stage: parameters on bounds, undetermined ones, noise."""
+    """Return warnings about the fit of a calibration stage: bounds, undetermined parameters, noise."""
     messages = []
     if stage.on_bound:
         names, several = ", ".join(stage.on_bound), len(stage.on_bound) > 1

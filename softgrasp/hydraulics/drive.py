@@ -83,7 +83,7 @@ class DriveModel:
         return tube_flow(self.drive.tube, self.drive.fluid, states[..., 2] - states[..., 1])
 
     def matrices(self, resistance: ArrayLike) -> Array:
-        """System matrices of the linear part of eq 36, (channels, 3, 3).
+        """Compute the system matrices of the linear drive equations, (channels, 3, 3).
 
         Args:
             resistance: Resistance of the tubes [Pa·s/m³], (channels,) or one for all.

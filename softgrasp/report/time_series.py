@@ -630,7 +630,7 @@ def draw_phase_bar(figure: Figure, result: GraspResult) -> None:
 
 
 def phase_key() -> Artist:
-    """Legend entry of the background of the closure."""
+    """Make the legend entry of the shaded background that marks the closure."""
     from matplotlib.patches import Patch
 
     return Patch(facecolor=CLOSING, edgecolor=style.RULE, lw=0.6, label="closing")

@@ -405,7 +405,7 @@ class PressureRegister(Register):
 
     @property
     def counts(self) -> tuple[float, float]:
-        """Smallest and largest count inside the limits; integers for integer types."""
+        """Smallest and largest raw register value (counts) within the pressure limits."""
         low, high = sorted(limit / self.scale for limit in self.limits)
         if self.type == "float32":
             return low, high

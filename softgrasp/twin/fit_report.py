@@ -288,7 +288,7 @@ def draw_piece_poses(
     path: str | Path,
     measured: Array | None = None,
 ) -> Path:
-    """Draw a finger that bends in a plane, and the same with φ, from three sides.
+    """Draw a finger bent in one plane, and with bending-plane angles φ, from three sides.
 
     Args:
         flat: The models without φ.

@@ -257,7 +257,7 @@ def _disc(part: Bendable, name: str, count: int) -> Link:
 
 
 def _slice_inertial(part: Bendable, count: int) -> Inertial | None:
-    """Inertia of the part of the backbone before a disc, a cylinder."""
+    """Return the inertia of the piece of backbone that ends at a disc, taken as a cylinder."""
     if part.inertial is None:
         return None
     mass = part.inertial.mass / count
