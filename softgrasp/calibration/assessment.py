@@ -331,7 +331,7 @@ def _of_stage(problem: CalibrationProblem, stage: StageResult, method: str) -> l
 
 
 def remarks_on_fit(stage: StageResult) -> list[str]:
-    """Return warnings about the fit of a calibration stage: bounds, undetermined parameters, noise."""
+    """Return warnings on the fit of a stage: bounds, undetermined parameters, noise."""
     messages = []
     if stage.on_bound:
         names, several = ", ".join(stage.on_bound), len(stage.on_bound) > 1

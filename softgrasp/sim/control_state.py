@@ -153,7 +153,7 @@ class DebouncedFlags(NamedTuple):
 
     @classmethod
     def initial(cls, count: int, samples: int = 0) -> DebouncedFlags:
-        """Return the flags at the start of a run: inactive, or active with a count of ``samples``."""
+        """Return the flags at the start: inactive, or active with a count of ``samples``."""
         active = int(samples > 0)
         return cls([samples] * count, [0] * count, [active] * count, [0] * count)
 
