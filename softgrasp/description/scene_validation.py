@@ -327,6 +327,13 @@ def _contact_models_fit(scene: GraspScene) -> None:
         _soft_finger_fits(scene, placed.contact, ("objects", index, "contact"))
     for index, part in enumerate(scene.surroundings):
         _soft_finger_fits(scene, part.contact, ("surroundings", index, "contact"))
+    converted = any(contact.converted for contact in scene.requested_contacts)
+    if converted and scene.solver.cone == "pyramidal":
+        raise FieldError(
+            "expected 'elliptic' for contacts in N/m, found 'pyramidal', whose edges MuJoCo makes "
+            "as stiff as friction is; contact.model 'native' takes both",
+            *("solver", "cone"),
+        )
 
 
 def _soft_finger_fits(scene: GraspScene, contact: Contact | None, location: FieldPath) -> None:

@@ -96,8 +96,7 @@ class StiffnessFeedback:
                 first, second = int(model.pair_geom1[index]), int(model.pair_geom2[index])
                 self._pair_of[first, second] = self._pair_of[second, first] = index
                 self._described[index] = stiffness
-        pyramidal = model.opt.cone == mujoco.mjtCone.mjCONE_PYRAMIDAL
-        self._active = bool(self._described.any()) and not pyramidal
+        self._active = bool(self._described.any())
 
     def next_row(self, row: int) -> int:
         """Return the first control sample from ``row`` on at which the stiffness is corrected."""

@@ -282,6 +282,15 @@ def test_it_closes_with_both_cones(cone: str) -> None:
     assert sg.simulate(scene).status is sg.GraspStatus.CLOSED
 
 
+def test_contacts_in_newtons_a_metre_need_an_elliptic_cone() -> None:
+    with pytest.raises(sg.DescriptionError) as refused:
+        pinch(solver=sg.description.Solver(cone="pyramidal"))
+    assert str(refused.value) == (
+        "solver.cone: expected 'elliptic' for contacts in N/m, found 'pyramidal', whose edges "
+        "MuJoCo makes as stiff as friction is; contact.model 'native' takes both"
+    )
+
+
 def test_other_engines_refuse_it() -> None:
     from softgrasp.backends.webots.world import scene_world
     from softgrasp.model.scene import build
