@@ -191,7 +191,7 @@ def test_ode_comes_from_a_wheel_where_the_system_has_none(dev, monkeypatch):
 
 
 def test_the_wheel_can_be_selected(dev, monkeypatch):
-    monkeypatch.setenv("SOFTGRASP_ODE_LIB", "panda3d")
+    monkeypatch.setenv("SOFTGRASP_ODE_LIB", "dartpy")
     dev.MAIN.prepare()
     assert dev.machine.ran[-1].endswith("--require-hashes -r requirements-ode.txt")
 

@@ -24,7 +24,7 @@ OPTIONAL = {
     "distributed": ("cluster", "sweeps on a Dask cluster"),
     "viser": ("view", "scenes in the browser"),
     "pymodbus": ("twin", "pumps and valves over Modbus TCP"),
-    "panda3d": ("ode", "an Open Dynamics Engine, where the system has none"),
+    "dartpy": ("ode", "an Open Dynamics Engine, where the system has none"),
     "coacd": ("mesh", "convex parts of meshes"),
     "fast-simplification": ("mesh", "coarser meshes"),
     "gymnasium": ("gym", "environments of Gymnasium"),
@@ -66,7 +66,7 @@ def doctor(out: Out = None, json: Json = False) -> None:
 def _summary(findings: list[Finding]) -> str:
     """Sentence about the optional packages that are missing here and can be installed."""
     has_ode = any(one.what == "backend ode" and not one.cure for one in findings)
-    not_needed = {"panda3d"} if has_ode else set()
+    not_needed = {"dartpy"} if has_ode else set()
     not_needed |= {"dm-control"} if sys.version_info >= (3, 13) else set()
     missing = [
         name
@@ -75,7 +75,7 @@ def _summary(findings: list[Finding]) -> str:
     ]
     if not missing:
         return "missing: nothing"
-    extra = "ode" if missing == ["panda3d"] else "all"
+    extra = "ode" if missing == ["dartpy"] else "all"
     return f"missing: {', '.join(missing)}; pip install 'softgrasp[{extra}]'"
 
 

@@ -1,9 +1,10 @@
 """C functions and structures of ODE 0.16 for Python (ctypes), and the search for its library.
 
-The library is the one that ``SOFTGRASP_ODE_LIB`` names (a file, or ``panda3d``), that of the system
-(usually double precision), or the single-precision one in the panda3d wheel. Py3ODE (``ode`` on
-PyPI) was considered: it needs a compiler and lacks the spring motors and contact feedback used
-here.
+The library is the one that ``SOFTGRASP_ODE_LIB`` names (a file, or ``dartpy``), that of the
+system, or the one in the dartpy wheel. Only double precision is taken: in single precision the
+direct solver ends the process on grasps with contacts that resist spin, where one matrix has the
+inverse inertias of phalanges (4e6 1/(kg·m²)) and inverse masses (10 to 50 1/kg). Py3ODE was
+considered: it needs a compiler and lacks the spring motors and contact feedback used here.
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib import metadata, util
+from importlib import metadata
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,7 +50,7 @@ JointSetLMotorNumAxes: pi | JointSetLMotorAxis: piirrr | JointSetLMotorParam: pi
 HashSpaceCreate:p p | SpaceDestroy: p | SpaceCollide: ppn
 CreateSphere:p pr | CreateBox:p prrr | CreateCapsule:p prr | CreateCylinder:p prr
 CreatePlane:p prrrr | CreateTriMesh:p ppppp | GeomTriMeshDataCreate:p
-GeomTriMeshDataBuildDouble: ppiipii | GeomTriMeshDataBuildSingle: ppiipii
+GeomTriMeshDataBuildDouble: ppiipii
 GeomSetBody: pp | GeomSetPosition: prrr | GeomSetRotation: pp | GeomSetOffsetPosition: prrr
 GeomSetOffsetRotation: pp | GeomSetCategoryBits: pu | GeomSetCollideBits: pu | GeomGetClass:i p
 GeomGetPosition:v p | GeomGetRotation:v p | GeomCapsuleGetParams: ppp
@@ -73,11 +74,12 @@ SURFACE = (
 VARIABLE = "SOFTGRASP_ODE_LIB"
 """Environment variable with the path of a library, which has precedence."""
 SYSTEM_NAMES = ("libode.so.8", "libode.so", "libode.dylib", "ode_double.dll", "ode.dll")
-WHEEL = "panda3d"
+WHEEL = "dartpy"
 """Value of ``SOFTGRASP_ODE_LIB`` for the library in the wheel, whatever the system has."""
-PANDA_LIBRARIES = ("libp3dtool", "libp3dtoolconfig", "libpandaexpress", "libpanda", "libpandaode")
-"""In the order of their dependencies; the last one exports the functions of ODE."""
-Precision = Literal["double", "single"]
+WHEEL_FILE = re.compile(r"(lib)?ode(_double)?[-.].*(so|dylib|dll)")
+"""Start of the name of ODE's file in the wheel, before a hash and the version."""
+DOUBLE = "ODE_double_precision"
+"""Build option of the libraries that are taken."""
 
 
 class Ode:
@@ -89,7 +91,7 @@ class Ode:
 
     def __init__(self, library: OdeLibrary) -> None:
         self.library = library
-        self.types = Structures(library.precision)
+        self.types = Structures()
         real = self.types.real
         kinds: dict[str, Any] = {
             "i": ctypes.c_int,
@@ -107,7 +109,6 @@ class Ode:
                 function.restype = kinds[result] if result else None
                 function.argtypes = [kinds[letter] for letter in arguments]
                 setattr(self, name, function)
-        self.number = np.float64 if library.precision == "double" else np.float32
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         raise AttributeError(f"ODE's d{name} is not in the table of functions")
@@ -136,14 +137,14 @@ def load() -> Ode:
     return ode
 
 
-# Structures of one precision
+# Structures
 
 
 class Structures:
-    """C types of one precision, with the names and order of fields of ODE."""
+    """C types of double precision, with the names and order of fields of ODE."""
 
-    def __init__(self, precision: Precision) -> None:
-        real: Any = ctypes.c_double if precision == "double" else ctypes.c_float
+    def __init__(self) -> None:
+        real: Any = ctypes.c_double
         vector3, matrix3 = real * 4, real * 12
         self.real, self.vector3, self.matrix3 = real, vector3, matrix3
         self.Mass: Any = _made("dMass", [("mass", real), ("c", vector3), ("I", matrix3)])
@@ -180,27 +181,27 @@ def _made(name: str, fields: list[tuple[str, Any]]) -> Any:
 
 @dataclass(frozen=True)
 class OdeLibrary:
-    """A loaded ODE library; its functions take numbers of its precision, single or double."""
+    """A loaded ODE library; its functions take numbers of double precision."""
 
     handle: ctypes.CDLL
     path: str
     """As requested; a name that the system resolves has no directory."""
-    precision: Precision
     configuration: frozenset[str]
     """Build options, such as ``ODE_EXT_trimesh``."""
     version: str
-    """``0.16.2``, ``panda3d 1.10.16``, or the file name of the library where neither is known."""
+    """``0.16.2``, ``dartpy 6.20.0``, or the file name of the library where neither is known."""
 
     def describe(self) -> str:
         """Version and precision, such as ``0.16.2 double``."""
-        return f"{self.version} {self.precision}"
+        return f"{self.version} double"
 
 
 def load_library() -> OdeLibrary:
     """Load the first ODE library of the search path; the same one for the whole process.
 
     Raises:
-        BackendUnavailable: There is none, or the one that ``SOFTGRASP_ODE_LIB`` names is not ODE.
+        BackendUnavailable: There is none in double precision, or the one that ``SOFTGRASP_ODE_LIB``
+            names is not ODE or has single precision.
     """
     return _load(os.environ.get(VARIABLE, ""))
 
@@ -208,54 +209,56 @@ def load_library() -> OdeLibrary:
 @lru_cache(maxsize=1)
 def _load(named: str) -> OdeLibrary:
     if named:
-        library = _from_panda3d() if named == WHEEL else _opened(named, _version_of_file)
-        if library is None:
-            raise BackendUnavailable(f"{VARIABLE}: expected ODE's shared library, found {named}")
-        return library
+        return _named(named)
     system_library = ctypes.util.find_library("ode")
     names = [system_library, *SYSTEM_NAMES] if system_library else list(SYSTEM_NAMES)
     for name in dict.fromkeys(names):
         library = _opened(name, _version_of_file)
-        if library is not None:
+        if library is not None and DOUBLE in library.configuration:
             return library
-    library = _from_panda3d()
+    library = _from_wheel()
     if library is None:
         searched = ", ".join(SYSTEM_NAMES[:3])
         raise BackendUnavailable(
-            f"no ODE library found (looked for {searched} and panda3d): apt install libode8, or "
-            f"pip install 'softgrasp[ode]'; or set {VARIABLE}"
+            f"no ODE library of double precision found (looked for {searched} and {WHEEL}): "
+            f"apt install libode8, or pip install 'softgrasp[ode]'; or set {VARIABLE}"
         )
     return library
 
 
-def _from_panda3d() -> OdeLibrary | None:
-    """Open the single-precision library in the panda3d wheel."""
-    package = util.find_spec("panda3d")
-    if package is None or not package.submodule_search_locations:
-        return None
-    directory = Path(next(iter(package.submodule_search_locations)))
-    paths = [next(iter(sorted(directory.glob(f"{name}.*"))), None) for name in PANDA_LIBRARIES]
-    libraries = [str(path) for path in paths if path is not None]
-    if len(libraries) != len(PANDA_LIBRARIES):
-        return None
+def _named(name: str) -> OdeLibrary:
+    """Open the library that the environment variable names."""
+    library = _from_wheel() if name == WHEEL else _opened(name, _version_of_file)
+    if library is None:
+        raise BackendUnavailable(f"{VARIABLE}: expected ODE's shared library, found {name}")
+    if DOUBLE not in library.configuration:
+        raise BackendUnavailable(
+            f"{VARIABLE}: expected an ODE of double precision, found single precision in {name}: "
+            "apt install libode8, or pip install 'softgrasp[ode]'"
+        )
+    return library
+
+
+def _from_wheel() -> OdeLibrary | None:
+    """Open the library that the dartpy wheel carries; its directory depends on the system."""
     try:
-        for path in libraries[:-1]:
-            ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)
-    except OSError:
+        wheel = metadata.distribution(WHEEL)
+    except metadata.PackageNotFoundError:
         return None
-    return _opened(libraries[-1], lambda _: f"panda3d {metadata.version('panda3d')}")
+    for file in wheel.files or ():
+        if WHEEL_FILE.match(file.name):
+            return _opened(str(wheel.locate_file(file)), lambda _: f"{WHEEL} {wheel.version}")
+    return None
 
 
-def _opened(path: str, version: object) -> OdeLibrary | None:
+def _opened(path: str, version: Callable[[ctypes.CDLL], str]) -> OdeLibrary | None:
     try:
         handle = ctypes.CDLL(path)
         handle.dGetConfiguration.restype = ctypes.c_char_p
     except (OSError, AttributeError):
         return None
     words = frozenset(handle.dGetConfiguration().decode().split())
-    precision: Precision = "double" if "ODE_double_precision" in words else "single"
-    version_text = version(handle) if callable(version) else ""
-    return OdeLibrary(handle, path, precision, words, version_text)
+    return OdeLibrary(handle, path, words, version(handle))
 
 
 def _version_of_file(handle: ctypes.CDLL) -> str:

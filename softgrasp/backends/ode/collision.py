@@ -70,7 +70,7 @@ class Contacts:
         feedbacks = (ode.types.Feedback * MAX_PAIR_CONTACTS)()
         self._feedback_address = ctypes.addressof(feedbacks)
         self._feedback_size = ctypes.sizeof(ode.types.Feedback)
-        self._feedbacks = np.ndarray((MAX_PAIR_CONTACTS, 16), ode.number, feedbacks)
+        self._feedbacks = np.ndarray((MAX_PAIR_CONTACTS, 16), np.float64, feedbacks)
         self._normals = np.zeros((MAX_PAIR_CONTACTS, 3))
         self._live: list[tuple[Pair, int, int]] = []
         """Touching pairs with the index of their first contact and one past the last."""
@@ -191,10 +191,10 @@ class CollisionPoints:
             return np.ndarray((MAX_POINTS, width), kind, points, offset, (self._size, item))
 
         inside = contact.geom.offset
-        self.normals = view(inside + geom.normal.offset, 3, ode.number)
+        self.normals = view(inside + geom.normal.offset, 3, np.float64)
         """(100, 3), pointing into the first body."""
-        self._positions = view(inside + geom.pos.offset, 3, ode.number)
-        self._depths = view(inside + geom.depth.offset, 1, ode.number)[:, 0]
+        self._positions = view(inside + geom.pos.offset, 3, np.float64)
+        self._depths = view(inside + geom.depth.offset, 1, np.float64)[:, 0]
         self._surfaces = view(0, ctypes.sizeof(ode.types.Surface), np.uint8)
 
     def address(self, index: int) -> int:

@@ -78,7 +78,10 @@ def _check_exit(world: Path, code: int, output: IO[str]) -> None:
         raise SimulationError(f"{world}{_tail(output)}".replace(f"{world}: {world}", str(world)))
     if code < 0:
         name = signal.Signals(-code).name
-        raise SimulationError(f"{world}: ODE ended the process ({name}){_tail(output)}")
+        raise SimulationError(
+            f"{world}: ODE, in double precision, ended the process ({name}); a smaller time step "
+            f"or softer contacts can help{_tail(output)}"
+        )
     raise SimulationError(f"{world}: the controller ended with code {code}{_tail(output)}")
 
 

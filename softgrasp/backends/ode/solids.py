@@ -109,12 +109,10 @@ class Geometries:
     def _surface(self, vertices: Any, faces: Any) -> int:
         """Create a triangle mesh; ODE reads the arrays in every collision, so they are kept."""
         ode = self._ode
-        points = np.ascontiguousarray(vertices, dtype=ode.number)
+        points = np.ascontiguousarray(vertices, dtype=np.float64)
         corners = np.ascontiguousarray(faces, dtype=np.uint32)
         data = ode.GeomTriMeshDataCreate()
-        double = ode.library.precision == "double"
-        build = ode.GeomTriMeshDataBuildDouble if double else ode.GeomTriMeshDataBuildSingle
-        build(
+        ode.GeomTriMeshDataBuildDouble(
             data,
             points.ctypes.data,
             points.strides[0],

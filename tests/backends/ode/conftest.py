@@ -22,6 +22,6 @@ def ode_library() -> OdeLibrary:
 
 
 @pytest.fixture(scope="session")
-def digits(ode_library: OdeLibrary) -> float:
-    """Relative rounding of the library's numbers, with what a few thousand steps add to it."""
-    return 1e-12 if ode_library.precision == "double" else 1e-4
+def digits() -> float:
+    """Relative rounding of double precision, with what a few thousand steps add to it."""
+    return 1e-12

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import ctypes.util
+from pathlib import Path
 
 import pytest
 
@@ -11,7 +12,8 @@ from softgrasp.backends.ode import bindings
 from softgrasp.errors import BackendUnavailable
 
 SENTENCE = (
-    "no ODE library found (looked for libode.so.8, libode.so, libode.dylib and panda3d): "
+    "no ODE library of double precision found (looked for libode.so.8, libode.so, libode.dylib and "
+    "dartpy): "
     "apt install libode8, or pip install 'softgrasp[ode]'; or set SOFTGRASP_ODE_LIB"
 )
 
@@ -24,12 +26,10 @@ def fresh(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     return monkeypatch
 
 
-def test_the_library_reports_its_version_and_precision(ode_library: bindings.OdeLibrary) -> None:
-    assert ode_library.describe() == f"{ode_library.version} {ode_library.precision}"
-    assert f"ODE_{ode_library.precision}_precision" in ode_library.configuration
+def test_the_library_has_a_version_and_double_precision(ode_library: bindings.OdeLibrary) -> None:
+    assert ode_library.describe() == f"{ode_library.version} double"
+    assert "ODE_double_precision" in ode_library.configuration
     assert ode_library.version
-    real = bindings.Ode(ode_library).types.real
-    assert ctypes.sizeof(real) == {"double": 8, "single": 4}[ode_library.precision]
 
 
 @pytest.mark.parametrize(
@@ -51,8 +51,9 @@ def test_the_name_of_the_file_reports_the_version(
 def test_a_missing_library_is_one_sentence(fresh: pytest.MonkeyPatch) -> None:
     fresh.setattr(bindings, "SYSTEM_NAMES", ("a.so", "b.so", "c.so"))
     fresh.setattr(ctypes.util, "find_library", lambda _: None)
-    fresh.setattr(bindings.util, "find_spec", lambda _: None)
+    fresh.setattr(bindings, "WHEEL", "no-such-wheel")
     sentence = SENTENCE.replace("libode.so.8, libode.so, libode.dylib", "a.so, b.so, c.so")
+    sentence = sentence.replace("dartpy", "no-such-wheel")
     with pytest.raises(BackendUnavailable) as caught:
         bindings.load_library()
     assert str(caught.value) == sentence
@@ -63,6 +64,60 @@ def test_the_named_library_comes_first_and_has_to_be_ode(fresh: pytest.MonkeyPat
     with pytest.raises(BackendUnavailable) as caught:
         bindings.load_library()
     assert str(caught.value) == "SOFTGRASP_ODE_LIB: expected ODE's shared library, found libc.so.6"
+
+
+def single_precision(path: str, _: object) -> bindings.OdeLibrary:
+    words = frozenset({"ODE", "ODE_single_precision"})
+    return bindings.OdeLibrary(ctypes.CDLL(None), path, words, "0.16.2")
+
+
+def test_a_named_library_of_single_precision_is_refused(fresh: pytest.MonkeyPatch) -> None:
+    fresh.setattr(bindings, "_opened", single_precision)
+    fresh.setenv(bindings.VARIABLE, "/opt/libode.so")
+    with pytest.raises(BackendUnavailable) as caught:
+        bindings.load_library()
+    assert str(caught.value) == (
+        "SOFTGRASP_ODE_LIB: expected an ODE of double precision, found single precision in "
+        "/opt/libode.so: apt install libode8, or pip install 'softgrasp[ode]'"
+    )
+
+
+def test_a_library_of_single_precision_in_the_system_is_passed_over(
+    ode_library: bindings.OdeLibrary, fresh: pytest.MonkeyPatch
+) -> None:
+    fresh.setattr(bindings, "_opened", single_precision)
+    fresh.setattr(bindings, "_from_wheel", lambda: ode_library)
+    assert bindings.load_library() is ode_library
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        "libode-07037d6d.so.8.2.0",  # Linux
+        "libode.8.2.0.dylib",  # macOS
+        "ode_double-015d28533f414d12210367a6979e2b41.dll",  # Windows
+    ],
+)
+def test_the_wheel_has_its_library_under_the_name_of_the_system(
+    file: str, fresh: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    paths = [
+        "tests/unit/dynamics/test_body_node.py",
+        "libs/libode_notes.txt",
+        f"libs/{file}",
+    ]
+    wheel = tmp_path / "dartpy-6.20.0.dist-info"
+    wheel.mkdir()
+    (wheel / "METADATA").write_text("Metadata-Version: 2.1\nName: dartpy\nVersion: 6.20.0\n")
+    (wheel / "RECORD").write_text("".join(f"{path},,\n" for path in paths))
+    for path in paths:
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).touch()
+    opened = []
+    fresh.setattr(bindings, "_opened", lambda path, version: opened.append((path, version(None))))
+    fresh.syspath_prepend(tmp_path)
+    assert bindings._from_wheel() is None  # as what opens it returns
+    assert opened == [(str(tmp_path / "libs" / file), "dartpy 6.20.0")]
 
 
 def test_a_library_can_be_named(

@@ -205,7 +205,6 @@ def test_a_capsule_lies_still_on_a_cylinder(rotation, top: float, tilt: float, d
     depth = top + 0.01 - ode.pose(rod_now).position[2]
     assert 0.0 < depth <= 0.981 / 2000.0 * (1.0 + 1e-3)
     linear, angular = ode.velocity(rod_now)
-    # on one point it rocks, in single precision by its rounding
     assert np.abs([*linear, *angular]).max() < 1e-3 + 1e3 * digits
 
 
