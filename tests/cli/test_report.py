@@ -38,7 +38,10 @@ def without_report(directory: Path, verb: str) -> None:
             path.unlink()
 
 
-@pytest.mark.parametrize("verb", WORDS)
+@pytest.mark.parametrize(
+    "verb",
+    [pytest.param(verb, marks=pytest.mark.slow) if verb == "sweep" else verb for verb in WORDS],
+)
 def test_a_later_report_has_the_bytes_of_the_direct_one(
     verb: str, run: Run, tmp_path: Path
 ) -> None:

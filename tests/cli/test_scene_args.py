@@ -415,6 +415,7 @@ def test_sensors_of_a_soft_hand_run_or_are_refused(run: Run, sensor: str) -> Non
     assert "Traceback" not in ran.err
 
 
+@pytest.mark.slow
 def test_the_command_of_compliant_synergies_in_the_manual_holds_the_ball(run: Run) -> None:
     """The ball lies where the synergy closes; at the power grasp's centre it is ejected."""
     text = (Path(__file__).parents[2] / "docs" / "closures.md").read_text("utf-8")

@@ -13,6 +13,7 @@ from softgrasp.cli.scene_args import scene_of
 from tests.conftest import QUICK, Run
 
 
+@pytest.mark.slow
 def test_a_gripper_that_reaches_down_lifts_under_gravity(run: Run, tmp_path: Path) -> None:
     """The line of the issue: the strawberry is within the payload of the precision grasp."""
     ran = run("grasp", "soft_gripper", "strawberry", "--gravity", *QUICK, "--require-held")

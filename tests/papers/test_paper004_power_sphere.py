@@ -115,6 +115,7 @@ def test_at_every_density_it_dips_rotates_about_y_and_meets_the_fingers_in_order
     assert height.min() == pytest.approx(REFERENCE_DIP, rel=0.03)
 
 
+@pytest.mark.slow
 def test_with_half_of_the_force_reacted_at_once_the_densest_sphere_moves_further() -> None:
     """Impedance d = 0.5: in contact it moves as if it weighed twice as much (decision 0004)."""
     scene = sg.load_scene("paper004_power_sphere")

@@ -102,6 +102,7 @@ def check(rig: Bench, link: BadLink, rotations: int) -> None:
     assert 0 < dark < 0.2 * rotations
 
 
+@pytest.mark.slow
 def test_one_minute(tmp_path: Path) -> None:
     rig, link = an_hour(tmp_path, 3000, 3)
     check(rig, link, 3000)

@@ -175,6 +175,7 @@ def thrown(**settings):
     return np.concatenate([dynamics.data.qpos, dynamics.data.qvel])
 
 
+@pytest.mark.slow
 def test_tolerances_control_the_error():
     exact = thrown(**EXACT)
     errors = [
@@ -185,6 +186,7 @@ def test_tolerances_control_the_error():
     assert errors[1] < 0.1 * errors[0]
 
 
+@pytest.mark.slow
 def test_implicit_and_explicit_integration_agree():
     tight = {"rtol": 1e-8, "position_tolerance": 1e-11, "velocity_tolerance": 1e-9}
     explicit = thrown(method="DOP853", **tight)
