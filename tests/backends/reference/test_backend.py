@@ -24,7 +24,7 @@ def scene(obj: str = "sphere", **fields: Any) -> sg.GraspScene:
 
 @pytest.fixture(scope="module")
 def held() -> ReferenceRun:
-    """A short hold of a ball between four finger tips, without spin moments: a fifth of the time."""
+    """A short hold of a ball between four finger tips; without spin moments it is faster."""
     success = sg.SuccessCriterion(ramp_time=0.05, hold_time=0.05)
     solver = sg.description.Solver(contact_dimension=3)
     run = ReferenceRun(build(scene(success=success, solver=solver)))
