@@ -44,4 +44,4 @@ def test_its_commands_do_what_it_states(
         if not line.startswith("cost"):
             assert line in printed, line
     (swept,) = (out for line, out in message.items() if "sweep" in line)
-    assert "5 of 6" in swept
+    assert "6 of 6" in swept
