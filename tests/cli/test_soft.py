@@ -43,8 +43,8 @@ def test_an_object_that_rolls_in_the_hand_is_reported(run: Run) -> None:
     assert ran.code == 0
     # how far it rolls differs by a degree from one processor to another
     assert re.search(
-        r"softgrasp: warning: the object turned by [78]\d° under 250 kPa; the precision grasp of this "
-        r"hand presses with 120 kPa\n",
+        r"softgrasp: warning: the object turned by [78]\d° under 250 kPa; the precision grasp of "
+        r"this hand presses with 120 kPa\n",
         ran.err,
     )
 
