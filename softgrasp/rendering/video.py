@@ -424,7 +424,13 @@ def _run_with_input(command: list[str], chunks: Iterable[bytes]) -> str | None:
         )
         # a program that exits early breaks the pipe; its exit status is checked below
         with contextlib.suppress(BrokenPipeError), program:
-            _feed(program, chunks)
+            try:
+                _feed(program, chunks)
+            except BrokenPipeError:
+                raise
+            except BaseException:
+                program.kill()  # else it would go on writing a file that is removed
+                raise
         if program.returncode == 0:
             return None
         errors.seek(0)
