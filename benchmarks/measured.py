@@ -46,7 +46,7 @@ def show(lines: Iterable[Line]) -> list[Line]:
     """Print lines as they come, and return them all."""
     kept = []
     for line in lines:
-        target = f"  (wanted: {line.target})" if line.target else ""
+        target = f"  (target: {line.target})" if line.target else ""
         target += f"; missed: {line.reason}" if line.reason else ""
         print(f"{line.what:<62} {line.measured}{target}", flush=True)
         kept.append(line)

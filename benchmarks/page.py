@@ -55,7 +55,7 @@ def main() -> None:
     parts = [HEAD, f"softgrasp {__version__} on {machine()}.\n"]
     for title, lines in sections.items():
         print(f"-- {title}")
-        table = ["| | measured | wanted | why it is missed |", "|---|---|---|---|"]
+        table = ["| | measured | target | why it is missed |", "|---|---|---|---|"]
         table += [
             f"| {line.what} | {line.measured} | {line.target} | {line.reason} |"
             for line in show(lines)
