@@ -4,6 +4,8 @@ Both close the four-finger hand on its ball along the joint targets that softgra
 let the ball settle. Each runs at its largest stable time step, where no contact is deeper than a
 millimetre and the ball rests at the end. Only softgrasp also watches its contacts.
 
+Without pybullet (pip install pybullet) its only line says that nothing was measured.
+
     python benchmarks/pybullet_grasp.py
 """
 
@@ -47,7 +49,7 @@ def lines() -> Iterator[Line]:
     try:
         import pybullet
     except ImportError:
-        yield Line("grasp in PyBullet", "pybullet is not installed")
+        yield Line("the same grasp in PyBullet", "not measured: pybullet is not installed")
         return
     scene = sg.GraspScene(hand=sg.load_hand("four_finger"), object=sg.load_object("sphere"))
     built = build(scene)

@@ -68,6 +68,8 @@ class CalibrationExtension(NamedTuple):
     """Function (tree, directory) → problem."""
     run: str
     """Function (problem, method, seed, swarm, directory, progress) → ``ExtensionResult``."""
+    result: str
+    """Function (problem, common fields) → ``ExtensionResult`` of a saved calibration."""
     images: str
     """Function (result, directory) → (title, file, caption) of each of its figures."""
     written: tuple[str, ...]
@@ -79,6 +81,7 @@ CALIBRATIONS = {
         problem="softgrasp.hydraulics.calibration:ArmCalibrationProblem",
         reader="softgrasp.hydraulics.calibration:arm_problem_from",
         run="softgrasp.hydraulics.calibration:calibrate_arm",
+        result="softgrasp.hydraulics.calibration:arm_result_from",
         images="softgrasp.hydraulics.report:arm_images",
         written=("arm.yaml", "motions.png", "motions.csv"),
     ),

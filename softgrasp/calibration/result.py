@@ -18,7 +18,7 @@ from zipfile import BadZipFile
 import numpy as np
 
 from softgrasp._version import __version__
-from softgrasp.calibration.files import LoadedProblem
+from softgrasp.calibration.files import LoadedProblem, as_tuples
 from softgrasp.calibration.objectives import block_of, with_values
 from softgrasp.calibration.stages import KIND_OF, StageName, Step
 from softgrasp.calibration.uncertainty import Combination, Uncertainty
@@ -26,7 +26,7 @@ from softgrasp.continuum.settling import from_webots
 from softgrasp.description.calibration import CalibrationProblem, ExtensionProblem
 from softgrasp.description.soft_finger import SoftFinger
 from softgrasp.errors import DescriptionError, ResultError
-from softgrasp.extensions import CALIBRATIONS
+from softgrasp.extensions import CALIBRATIONS, load
 from softgrasp.io.files import atomic_path, write_text
 from softgrasp.io.hand import UNSURE, save_finger
 from softgrasp.mechanics.transforms import Array
@@ -412,6 +412,19 @@ def load_calibration(directory: str | Path) -> CalibrationResult:
         ResultError: A file is missing, damaged or of another version, or it is a calibration of
             another kind.
     """
+    result = load_any_calibration(directory)
+    if not isinstance(result, CalibrationResult):
+        path = Path(directory) / DOCUMENT
+        raise ResultError(f"{path}: expected the calibration of a finger, found another kind")
+    return result
+
+
+def load_any_calibration(directory: str | Path) -> CalibrationResult | ExtensionResult:
+    """Read the calibration of a finger, or of a kind that an extension adds.
+
+    Raises:
+        ResultError: A file is missing, damaged or of another version.
+    """
     directory = Path(directory)
     path = directory / DOCUMENT
     try:
@@ -419,28 +432,49 @@ def load_calibration(directory: str | Path) -> CalibrationResult:
         version = data["schema_version"]
         if version != SCHEMA_VERSION:
             raise ResultError(f"{path}: expected schema_version {SCHEMA_VERSION}, found {version}")
-        if "together" not in data:
-            raise ResultError(f"{path}: expected the calibration of a finger, found another kind")
         path = directory / ARRAYS
         with np.load(path, allow_pickle=False) as file:
             arrays = dict(file)
-        stages = tuple(_stage_from(one, arrays) for one in data["stages"])
-        problem = CalibrationProblem(**data["problem"])
+        return _result_from(data, tuple(_stage_from(one, arrays) for one in data["stages"]))
     except OSError as error:
         raise ResultError(
             f"{path}: expected a calibration, found: {error.strerror or error}"
         ) from error
     except (ValueError, KeyError, TypeError, BadZipFile, DescriptionError) as error:
         raise ResultError(f"{path}: damaged: {error}") from error
-    return CalibrationResult(
-        problem=problem,
-        method=data["method"],
-        seed=data["seed"],
-        together=data["together"],
-        finger=fitted_finger(problem, stages),
-        stages=stages,
-        warnings=tuple(data["warnings"]),
-        status=CalibrationStatus[data["status"]],
+
+
+def _result_from(
+    data: dict[str, Any], stages: tuple[StageResult, ...]
+) -> CalibrationResult | ExtensionResult:
+    """Make a result from the content of ``calibration.json`` and its stages.
+
+    Raises:
+        KeyError: A field is missing.
+        ValueError: The calibration is of a kind that no extension adds.
+        DescriptionError: The problem is not valid.
+    """
+    fields: dict[str, Any] = {
+        "method": data["method"],
+        "seed": data["seed"],
+        "stages": stages,
+        "warnings": tuple(data["warnings"]),
+        "status": CalibrationStatus[data["status"]],
+    }
+    if "together" in data:
+        problem = CalibrationProblem(**data["problem"])
+        finger = fitted_finger(problem, stages)
+        return CalibrationResult(
+            problem=problem, together=data["together"], finger=finger, **fields
+        )
+    for kind, extension in CALIBRATIONS.items():
+        if kind in data["problem"]:
+            problem = load(extension.problem)(**as_tuples(data["problem"]))
+            result: ExtensionResult = load(extension.result)(problem, fields)
+            return result
+    raise ValueError(
+        f"problem: expected the calibration of a finger or one with {', '.join(CALIBRATIONS)}, "
+        f"found {', '.join(data['problem'])}"
     )
 
 
@@ -463,7 +497,7 @@ def _stage_from(data: dict[str, Any], arrays: dict[str, Array]) -> StageResult:
     return StageResult(
         name=name,
         names=tuple(data["parameters"]),
-        units=(data["unit"],) * len(parameters),
+        units=tuple(one.get("unit", data["unit"]) for one in parameters),
         values=np.array([one["value"] for one in parameters]),
         lower=bounds[:, 0],
         upper=bounds[:, 1],

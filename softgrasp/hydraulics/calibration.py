@@ -484,6 +484,19 @@ class ArmCalibrationResult(ExtensionResult):
         return save_hydraulic_arm(calibrated_arm(self), directory / ARM)
 
 
+def arm_result_from(problem: ArmCalibrationProblem, fields: dict[str, Any]) -> ArmCalibrationResult:
+    """Make the result of a saved calibration.
+
+    Args:
+        problem: The problem.
+        fields: Fields of ``EstimatedParameters``.
+    """
+    (stage,) = fields["stages"]
+    return ArmCalibrationResult(
+        problem=problem, arm=ArmTestRig(problem).arm(stage.values), **fields
+    )
+
+
 def calibrated_arm(result: ArmCalibrationResult) -> HydraulicArm:
     """Return the calibrated arm with the source of its numbers."""
     names = ", ".join(result.parameters)

@@ -15,6 +15,8 @@ from softgrasp.io.files import RESULT_FILE, TRAJECTORY_FILE
 
 Progress = Callable[[str, float], None]
 """Called with the name of the file in progress and the completed fraction, 0 to 1."""
+COMPARISON = "crosscheck.json"
+"""File of a comparison of engines, whose figures show more than its files store."""
 MAX_NAMES = 6
 """Maximum number of files in a message."""
 
@@ -78,6 +80,12 @@ def kind_in(directory: Path) -> SavedResult:
     for kind in SAVED_RESULTS:
         if (directory / kind.file).is_file():
             return kind
+    if (directory / COMPARISON).is_file():
+        raise ResultError(
+            f"{directory}: expected a result that stores what its figures show, found a comparison "
+            f"of engines ({COMPARISON}), which stores neither the runs at other time steps nor "
+            "their contacts; softgrasp crosscheck without --no-report writes its report"
+        )
     kinds = [f"{kind.file} ({kind.name})" for kind in SAVED_RESULTS]
     raise ResultError(
         f"{directory}: expected a result with {', '.join(kinds[:-1])} or {kinds[-1]}, found "
@@ -109,11 +117,11 @@ def _write_grasp(directory: Path, options: Options) -> list[Path]:
 
 
 def _write_calibration(directory: Path, _options: Options) -> list[Path]:
-    from softgrasp.calibration.result import evidence_in, load_calibration
+    from softgrasp.calibration.result import evidence_in, load_any_calibration
     from softgrasp.report.calibration import Figure, write_calibration_report
 
     images = [Figure(*one) for one in evidence_in(directory)]
-    return write_calibration_report(load_calibration(directory), directory, images)
+    return write_calibration_report(load_any_calibration(directory), directory, images)
 
 
 def _write_sweep(directory: Path, _options: Options) -> list[Path]:

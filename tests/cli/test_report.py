@@ -92,6 +92,19 @@ def test_a_directory_without_a_result_is_refused(run: Run, tmp_path: Path) -> No
     assert re.search(f"empty/a: {kinds}another file$", refused("empty/a"))
 
 
+def test_a_comparison_is_refused_with_the_command_that_writes_its_report(
+    run: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "crosscheck.json").write_text("{}")
+    ran = run("report", "out")
+    assert ran.code == 2
+    assert (
+        "found a comparison of engines (crosscheck.json), which stores neither the runs at other "
+        "time steps nor their contacts; softgrasp crosscheck without --no-report writes its report"
+    ) in " ".join(ran.err.split())
+
+
 def test_a_sweep_that_is_not_finished_is_refused(run: Run, tmp_path: Path) -> None:
     words = ("sweep", "four_finger", "sphere", "--density", "160,700", *SHORT, "--workers", "1")
     assert run(*words, "--no-report", "--out", "out").code == 0

@@ -11,9 +11,12 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
+from softgrasp.calibration.result import load_any_calibration
 from softgrasp.cli import main
 from softgrasp.hydraulics.calibration import ArmTestRig, arm_stage
 from softgrasp.hydraulics.files import save_hydraulic_arm
+from softgrasp.report.calibration import write_calibration_report
+from softgrasp.report.saved import write_report_from
 from tests.hydraulics.arms import one_section, two_sections
 
 PUSHED = (0.0, 3e5, 3e5)
@@ -146,6 +149,38 @@ find: [EI]
 bounds: {EI: [0.45, 0.7]}
 links: 2
 """
+
+
+def test_a_saved_calibration_of_an_arm_is_read_back_and_gives_the_same_report(
+    tmp_path: Path,
+) -> None:
+    motions = (noisy(1), noisy(2, held_out=True))
+    bounds = {"EI": (0.5, 0.7), "c_b": (0.03, 0.04)}
+    result = sg.calibrate(problem(*motions, bounds=bounds, each_section=True))
+    sg.calibration.save_calibration(result, tmp_path)
+    write_calibration_report(result, tmp_path)
+    direct = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
+    for name in direct:
+        if name.endswith((".png", ".html")) or name == "motions.csv":
+            (tmp_path / name).unlink()
+    read = load_any_calibration(tmp_path)
+    assert isinstance(read, sg.hydraulics.ArmCalibrationResult)
+    assert (read.problem, read.arm) == (result.problem, result.arm)
+    assert read.stages[0].units == ("N·m²", "N·m²·s")
+    write_report_from(tmp_path)
+    assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == direct
+    with pytest.raises(sg.ResultError, match="expected the calibration of a finger, found another"):
+        sg.calibration.load_calibration(tmp_path)
+
+
+def test_a_saved_calibration_of_an_unknown_kind_is_refused(tmp_path: Path) -> None:
+    content = {"schema_version": 2, "method": "pso", "seed": 0, "warnings": [], "stages": [],
+               "status": "DONE", "problem": {"leg": {}}}  # fmt: skip
+    (tmp_path / "calibration.json").write_text(json.dumps(content))
+    np.savez(tmp_path / "calibration.npz")
+    message = "expected the calibration of a finger or one with arm, found leg"
+    with pytest.raises(sg.ResultError, match=message):
+        write_report_from(tmp_path)
 
 
 @pytest.mark.slow
