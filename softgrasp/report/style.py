@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 
 DPI = 300
+PNG = {"compress_level": 3}
+"""Half the time of the default level 6; files are 14 % smaller to 25 % larger."""
 WIDTH = 10.0
 """Width of a figure [in]."""
 LETTER = 0.06
@@ -155,7 +157,7 @@ def figure(
         canvas = FigureCanvasAgg(Figure(figsize=(width, height), dpi=dpi or DPI))
         yield canvas.figure, table
         with atomic_path(path) as temporary:
-            canvas.figure.savefig(temporary, format="png", dpi="figure")
+            canvas.figure.savefig(temporary, format="png", dpi="figure", pil_kwargs=PNG)
     if table.columns:
         write_columns(Path(path).with_suffix(".csv"), table.columns)
 
