@@ -34,6 +34,7 @@ from softgrasp.model.names import OBJECT, contact_sensor
 from softgrasp.model.object import add_object
 from softgrasp.model.placement import object_pose
 from softgrasp.model.scene import BuiltScene, build
+from softgrasp.model.soft_finger import damp_as_described
 from softgrasp.sim.stiffness_feedback import StiffnessFeedback
 
 HAND, OBJECT_NAME = "hand/", f"{OBJECT}/{OBJECT}"
@@ -235,7 +236,7 @@ def composer_scene(scene: GraspScene) -> ComposerScene:
         )
     built = build(scene)
     scene = built.scene
-    hand = _entity(composer, mjcf, _hand_xml(scene), "hand")
+    hand = _entity(composer, mjcf, _hand_xml(scene, float(built.model.opt.timestep)), "hand")
     obj = _entity(composer, mjcf, _object_xml(scene), OBJECT)
     arena = composer.Arena("scene")
     arena.attach(hand)
@@ -314,9 +315,11 @@ def _blank_spec() -> mujoco.MjSpec:
     return spec
 
 
-def _hand_xml(scene: GraspScene) -> str:
+def _hand_xml(scene: GraspScene, timestep: float) -> str:
     spec = _blank_spec()
     add_hand(spec, scene.mechanism.hand, scene.hand_pose, scene.actuation)
+    if scene.integrator == "discrete":
+        damp_as_described(spec, scene.hand, timestep)
     return str(spec.to_xml())
 
 

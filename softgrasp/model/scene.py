@@ -50,6 +50,7 @@ from softgrasp.model.placement import (
     placed_items,
     shows_floor_as_table,
 )
+from softgrasp.model.soft_finger import damp_as_described, warn_of_damping
 from softgrasp.model.timestep import resolved_contact, resolved_timestep
 from softgrasp.model.visual import FLOOR_GAP, add_visuals
 
@@ -124,6 +125,8 @@ def build(scene: GraspScene) -> BuiltScene:
             return build(requested.replace(object_position=tuple(position.tolist())))
     refuse_overlaps(bare, data, scene)
     _warn_of_units(scene)
+    if scene.integrator == "discrete":
+        warn_of_damping(scene.hand, timestep)
     spec.add_key(name=names.START, qpos=start.tolist(), ctrl=start_targets(scene))
     stiffness, switching = _add_contacts(spec, bare, data, scene, home)
     if scene.hand.model is not None:
@@ -143,6 +146,8 @@ def _without_contacts(scene: GraspScene, timestep: float) -> tuple[mujoco.MjSpec
     hand, touching = carried_hand(*_carrier_key(scene))
     spec, bodies = hand.copy(), list(touching)
     _set_options(spec, scene, timestep)
+    if scene.integrator == "discrete":
+        damp_as_described(spec, scene.hand, timestep)
     placed_objects = placed_items(scene)
     pose = placed_objects[0].pose
     slots = [contact_slots(spec, bodies, _add_rigid(spec, placed)) for placed in placed_objects]

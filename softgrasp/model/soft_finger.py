@@ -7,6 +7,7 @@ an arc. It has no effect on the physics.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 
 import mujoco
@@ -15,6 +16,7 @@ import numpy.typing as npt
 import scipy
 
 from softgrasp.description.geometry import Pose
+from softgrasp.description.hand import Hand
 from softgrasp.description.soft_finger import (
     Freedom,
     MountedSoftFinger,
@@ -22,6 +24,7 @@ from softgrasp.description.soft_finger import (
     SoftJoint,
     SoftLink,
 )
+from softgrasp.errors import SoftgraspWarning
 from softgrasp.mechanics.actuation import actuation_forces
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model import names
@@ -31,6 +34,8 @@ from softgrasp.model.visual import SILICONE_RGBA, Rgba
 
 LOCKED = 1e-3
 """Width of the range of a constant pressure [Pa], as MuJoCo rejects empty ones."""
+ROUNDING = 1e-9
+"""Relative tolerance of a limit [–]."""
 MIN_MASS, MIN_INERTIA = 1e-12, 1e-14
 """Smallest mass [kg] and inertia [kg·m²] that MuJoCo accepts; negligible for a finger."""
 TIP = "tip"
@@ -160,16 +165,78 @@ def add_soft_finger(
 
 def _add_joint(body: mujoco.MjsBody, joint: SoftJoint, freedom: Freedom, name: str) -> None:
     """Add the joint of one degree of freedom with its spring and damper."""
-    stiffness_by_freedom = {"stretch": joint.axial_stiffness, "twist": joint.torsion_stiffness}
-    stiffness = stiffness_by_freedom.get(freedom) or joint.stiffness
+    stiffness, damping = _spring(joint, freedom)
     slides = freedom == "stretch"
     body.add_joint(
         name=name,
         type=mujoco.mjtJoint.mjJNT_SLIDE if slides else mujoco.mjtJoint.mjJNT_HINGE,
         axis=AXES[freedom],
         stiffness=[stiffness, 0.0, 0.0],
-        # the division last keeps the damping of bending exact
-        damping=[joint.damping * stiffness / joint.stiffness, 0.0, 0.0],
+        damping=[damping, 0.0, 0.0],
+    )
+
+
+def _spring(joint: SoftJoint, freedom: Freedom) -> tuple[float, float]:
+    """Return stiffness and damping of one degree of freedom."""
+    stiffness_by_freedom = {"stretch": joint.axial_stiffness, "twist": joint.torsion_stiffness}
+    stiffness = stiffness_by_freedom.get(freedom) or joint.stiffness
+    # the division last keeps the damping of bending exact
+    return stiffness, joint.damping * stiffness / joint.stiffness
+
+
+def soft_springs(hand: Hand) -> dict[str, tuple[float, float]]:
+    """Return stiffness K and damping D of every joint of the soft fingers of a hand, by name."""
+    return {
+        name: _spring(digit.finger.joints[index], freedom)
+        for digit in hand.soft_fingers
+        for (index, freedom), name in zip(
+            digit.finger.freedoms, names.soft_joint_names(digit), strict=True
+        )
+    }
+
+
+def damp_as_described(spec: mujoco.MjSpec, hand: Hand, timestep: float) -> None:
+    """Set the damping of soft fingers so that an implicit step damps them as described.
+
+    The ``discrete`` integrator takes the springs at the end of the step, K·(q + h·q̇), and so damps
+    like D + h·K (decision 0010). h·K is subtracted as far as there is damping.
+
+    Args:
+        spec: Model with the hand and that integrator; changed in place.
+        hand: The hand.
+        timestep: h [s].
+    """
+    for name, (stiffness, damping) in soft_springs(hand).items():
+        spec.joint(name).damping[0] = max(damping - timestep * stiffness, 0.0)
+
+
+def warn_of_damping(hand: Hand, timestep: float) -> None:
+    """Warn of joints of soft fingers that an implicit step damps by more than described.
+
+    Args:
+        hand: The hand.
+        timestep: h [s].
+
+    Warns:
+        SoftgraspWarning: A joint has D < h·K.
+    """
+    springs = soft_springs(hand)
+    over = {
+        name: damping / stiffness
+        for name, (stiffness, damping) in springs.items()
+        if damping < timestep * stiffness * (1.0 - ROUNDING)
+    }
+    if not over:
+        return
+    worst = min(over, key=lambda name: over[name])
+    stiffness, damping = springs[worst]
+    remedy = f"a time step of at most D/K = {over[worst]:.3g} s, or " if damping else ""
+    warnings.warn(
+        f"timestep: {timestep:g} s damps {len(over)} of {len(springs)} joints of soft fingers by "
+        f"more than described, most {worst} with {timestep * stiffness:.3g} instead of "
+        f"{damping:.3g} N·m·s/rad; use {remedy}solver.integrator: implicitfast",
+        SoftgraspWarning,
+        stacklevel=3,
     )
 
 

@@ -24,7 +24,6 @@ from softgrasp.mechanics.transforms import Array
 from softgrasp.model.scene import BuiltScene, build
 from softgrasp.sim.engine import caught_warnings
 from softgrasp.sim.grasp_run import ClosureRun
-from softgrasp.sim.stiffness_feedback import INTERVAL
 
 Runner = Callable[[], tuple[float, Array]]
 """Runs a closure once and returns its wall time [s] and the final positions, (nq,)."""
@@ -131,9 +130,10 @@ class _OpenLoop:
         self._model, self._data = run.model, mujoco.MjData(run.model)
         # the control of the last row was set after the last step
         controls = run.recording.control[: run.recording.rows - 1]
-        ends = np.arange(1, len(run.stiffness.history or ()) + 1) * INTERVAL
+        history = run.stiffness.history or []
+        ends = [row for row, _ in history]
         parts = [np.repeat(part, run.layout.substeps, axis=0) for part in np.split(controls, ends)]
-        self._chunks = list(zip([start, *(run.stiffness.history or ())], parts, strict=True))
+        self._chunks = list(zip([start, *(after for _, after in history)], parts, strict=True))
         self._kind = mujoco.mjtState.mjSTATE_FULLPHYSICS
         self._state = np.empty(mujoco.mj_stateSize(self._model, self._kind))
         self.steps = sum(len(part) for part in parts)

@@ -235,7 +235,7 @@ class ClosureRun:
         limit = samples + self.state.idle + 1 if idle_limit is None else idle_limit
         while self.recording.rows < end and not self.diverged:
             rows = self.recording.rows
-            corrected_row = self.stiffness.next_row(rows)
+            corrected_row = self.stiffness.next_row
             samples = min(self._stepper.max_samples, end - rows, corrected_row + 1 - rows)
             changed = yield from self._stepper.advancing(samples, limit)
             if self._has_failed():

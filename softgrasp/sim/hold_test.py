@@ -107,7 +107,7 @@ class DisturbanceTests:
     def put_back(self) -> None:
         """Restore the closed state."""
         self._stepper.put_back(self._closed)
-        self._run.stiffness.first_row = self._run.recording.rows
+        self._run.stiffness.restart(self._run.recording.rows)
 
     def _pushing(self, acceleration: Vec3) -> Plans:
         self.put_back()

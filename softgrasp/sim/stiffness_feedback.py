@@ -5,23 +5,29 @@ on, a servo reaches its force limit and no longer adds to the implicit inertia, 
 the stiffness of every contact is read from the solver's own quantities and ``solref`` of its pair
 is scaled to the described one. The ratio D/K stays, since both are in ``solref`` and in the same
 unit of mass.
+
+A correction is due every ``INTERVAL`` control samples. Where the last one found the same pairs in
+contact, all with their stiffness, the distance to the next one doubles, up to ``LONGEST_INTERVAL``.
 """
 
 from __future__ import annotations
 
 import math
+from itertools import groupby
 from typing import NamedTuple
 
 import mujoco
 import numpy as np
-from numpy.typing import NDArray
 
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model.scene import BuiltScene
 
-INTERVAL = 32
-"""Control samples between two corrections: single runs, batches and environments correct at the
-same samples, so that their results are equal bit for bit."""
+INTERVAL, LONGEST_INTERVAL = 32, 128
+"""Control samples between two corrections, at first and at most: they depend on the contacts alone,
+so that single runs, batches and environments correct at the same samples and are equal bit for
+bit."""
+TOLERANCE = 1e-3
+"""Relative deviation from the described stiffness up to which a pair is not corrected [–]."""
 LARGEST_CHANGE = 1.25
 """Largest factor by which one correction scales the stiffness of a pair."""
 
@@ -36,19 +42,24 @@ AT_LIMIT = 0.99
 """Fraction of the friction limit at which a contact counts as sliding."""
 
 
-class ActingContacts(NamedTuple):
-    """Contacts as they acted in the last physics step, n of them."""
+class ActingContact(NamedTuple):
+    """A contact as it acted in the last physics step."""
 
-    pair: NDArray[np.int64]
-    """Index of the geom pair of each contact, (n,)."""
-    stiffness: Array
-    """K [N/m], (n,)."""
-    damping: Array
-    """D [N·s/m], (n,)."""
-    depth: Array
-    """Penetration [m], (n,)."""
-    friction_ratio: Array
-    """Friction over its limit, |Ft|/(µ·Fn); zero without a force, (n,) [–]."""
+    pair: int
+    """Index of its geom pair."""
+    stiffness: float
+    """K [N/m]."""
+    damping: float
+    """D [N·s/m]."""
+    depth: float
+    """Penetration [m]."""
+    friction_ratio: float
+    """Friction over its limit, |Ft|/(µ·Fn); zero without a force [–]."""
+
+    @property
+    def weight(self) -> float:
+        """Its weight in the mean of a pair: the depth [m]."""
+        return max(self.depth, SMALLEST_DEPTH)
 
 
 class ActingPair(NamedTuple):
@@ -83,27 +94,29 @@ class StiffnessFeedback:
         """
         model = self._model = built.model if model is None else model
         model.pair_solref[:] = built.pair_solref
-        self.first_row = 0
-        """Control sample from which ``INTERVAL`` is counted."""
-        self.history: list[Array] | None = None
-        """``pair_solref`` after each correction, where a list is set."""
-        self._log: list[ActingContacts] = []
-        self._described = np.zeros(model.npair)
-        self._pair_of = np.full((model.ngeom, model.ngeom), -1)
-        for index in range(model.npair):
+        discrete = model.opt.integrator == mujoco.mjtIntegrator.mjINT_DISCRETE
+        self._implicit_step = float(model.opt.timestep) if discrete else 0.0
+        self.history: list[tuple[int, Array]] | None = None
+        """Control sample and ``pair_solref`` of each correction, where a list is set."""
+        self._log: list[list[ActingContact]] = []
+        self._described: dict[int, float] = {}
+        self._pair_of: dict[tuple[int, int], int] = {}
+        geoms = zip(model.pair_geom1.tolist(), model.pair_geom2.tolist(), strict=True)
+        for index, (first, second) in enumerate(geoms):
             stiffness = built.stiffness.get(built.model.pair(index).name)
             if stiffness is not None:
-                first, second = int(model.pair_geom1[index]), int(model.pair_geom2[index])
                 self._pair_of[first, second] = self._pair_of[second, first] = index
                 self._described[index] = stiffness
-        self._active = bool(self._described.any())
+        self._touching: list[int] = []
+        self.restart(0)
 
-    def next_row(self, row: int) -> int:
-        """Return the first control sample from ``row`` on at which the stiffness is corrected."""
-        ahead = max(row - self.first_row, 1)
-        return self.first_row + math.ceil(ahead / INTERVAL) * INTERVAL
+    def restart(self, row: int) -> None:
+        """Count the samples to the next correction from a control sample on."""
+        self._interval = INTERVAL
+        self.next_row = row + INTERVAL
+        """Control sample at which the stiffness is corrected next."""
 
-    def acting(self, data: mujoco.MjData) -> ActingContacts:
+    def acting(self, data: mujoco.MjData) -> list[ActingContact]:
         """Read stiffness and damping of the contacts of the last physics step.
 
         MuJoCo's normal force is (a_ref − a)/R with a_ref = −k·d·δ − b·v. The ``discrete``
@@ -113,51 +126,51 @@ class StiffnessFeedback:
         Args:
             data: The engine state after a step.
         """
-        contact = data.contact
-        pair = self._pair_of[contact.geom[:, 0], contact.geom[:, 1]]
-        rows = contact.efc_address
-        known = (pair >= 0) & (rows >= 0)
-        rows = rows[known]
-        parameters = data.efc_KBIP[rows]
-        spring, rate = parameters[:, 0] * parameters[:, 2], parameters[:, 1]
-        scale = data.efc_R[rows]
-        if self._model.opt.integrator == mujoco.mjtIntegrator.mjINT_DISCRETE:
-            step = self._model.opt.timestep
-            scale = scale * (1.0 + step * rate + step * step * spring)
-            rate = rate + step * spring
-        pair = pair[known]
-        normal = data.efc_force[rows]
-        if self._model.npair and contact.dim[known].min(initial=3) >= FRICTION_DIMENSION:
-            tangential = np.hypot(data.efc_force[rows + 1], data.efc_force[rows + 2])
-        else:
-            tangential = np.zeros(len(rows))
-        limit = self._model.pair_friction[pair, 0] * normal
-        ratio = np.divide(tangential, limit, out=np.zeros(len(rows)), where=limit > 0.0)
-        return ActingContacts(pair, spring / scale, rate / scale, -contact.dist[known], ratio)
+        if not (data.ncon and self._described):
+            return []
+        contact, step, friction = data.contact, self._implicit_step, self._model.pair_friction
+        # lists: of a few contacts they are read several times faster than arrays
+        parameters, scales = data.efc_KBIP.tolist(), data.efc_R.tolist()
+        forces = data.efc_force.tolist()
+        columns = (contact.geom, contact.efc_address, contact.dist, contact.dim)
+        contacts = []
+        for geoms, row, distance, dimension in zip(*(c.tolist() for c in columns), strict=True):
+            pair = self._pair_of.get((geoms[0], geoms[1]))
+            if pair is None or row < 0:
+                continue
+            spring, rate = parameters[row][0] * parameters[row][2], parameters[row][1]
+            scale = scales[row] * (1.0 + step * rate + step * step * spring)
+            rate += step * spring
+            ratio = 0.0
+            if dimension >= FRICTION_DIMENSION:
+                limit = float(friction[pair, 0]) * forces[row]
+                ratio = math.hypot(*forces[row + 1 : row + 3]) / limit if limit > 0.0 else 0.0
+            contacts.append(ActingContact(pair, spring / scale, rate / scale, -distance, ratio))
+        return contacts
 
     def correct(self, data: mujoco.MjData, row: int) -> None:
         """Scale ``solref`` of every pair in contact to its described stiffness.
-
-        Contacts of one pair are weighted by their depth, so that the sum of their forces over the
-        sum of their depths is K.
 
         Args:
             data: The engine state after the last step of a control sample.
             row: Index of the control sample; nothing is done before ``next_row``.
         """
-        if row == self.first_row or (row - self.first_row) % INTERVAL:
+        if row != self.next_row:
             return
-        if self._active and data.ncon:
-            contacts = self.acting(data)
+        contacts = self.acting(data)
+        if contacts:
             self._log.append(contacts)
-            pairs, index = np.unique(contacts.pair, return_inverse=True)
-            weights = np.maximum(contacts.depth, SMALLEST_DEPTH)
-            acting = np.bincount(index, weights * contacts.stiffness) / np.bincount(index, weights)
-            ratio = self._described[pairs] / acting
-            ratio = np.clip(ratio, 1.0 / LARGEST_CHANGE, LARGEST_CHANGE)
-            self._model.pair_solref[pairs] *= ratio[:, None]
-        if self.history is not None:
-            self.history.append(self._model.pair_solref.copy())
+        acting = {pair: _mean_stiffness(of_pair) for pair, of_pair in _by_pair(contacts)}
+        ratios = {pair: self._described[pair] / stiffness for pair, stiffness in acting.items()}
+        off = {pair: ratio for pair, ratio in ratios.items() if abs(ratio - 1.0) > TOLERANCE}
+        for pair, ratio in off.items():
+            limited = min(max(ratio, 1.0 / LARGEST_CHANGE), LARGEST_CHANGE)
+            self._model.pair_solref[pair] *= limited
+        if off and self.history is not None:
+            self.history.append((row, self._model.pair_solref.copy()))
+        settled = not off and self._touching == [*acting]
+        self._interval = min(2 * self._interval, LONGEST_INTERVAL) if settled else INTERVAL
+        self._touching, self.next_row = [*acting], row + self._interval
 
     def pairs(self, data: mujoco.MjData) -> list[ActingPair]:
         """Summarise what acted in every pair that touched at a corrected sample or at the end.
@@ -165,38 +178,42 @@ class StiffnessFeedback:
         Args:
             data: The engine state at the end of the run.
         """
-        log = [*self._log, self.acting(data)] if data.ncon else self._log
-        if not (self._active and log):
-            return []
-        columns = [np.concatenate(column) for column in zip(*log, strict=True)]
-        sample = np.repeat(np.arange(len(log)), [len(contacts.pair) for contacts in log])
-        return [
-            self._summary(
-                ActingContacts(*(column[mask] for column in columns)),
-                sample[mask],
-                bool(data.ncon) and int(sample[mask][-1]) == len(log) - 1,
-            )
-            for mask in (columns[0] == pair for pair in np.unique(columns[0]).tolist())
-        ]
+        last = self.acting(data)
+        samples: dict[int, list[list[ActingContact]]] = {}
+        for contacts in (*self._log, last):
+            for pair, of_pair in _by_pair(contacts):
+                samples.setdefault(pair, []).append(of_pair)
+        touching = {contact.pair for contact in last}
+        return [self._summary(samples[pair], pair in touching) for pair in sorted(samples)]
 
-    def _summary(
-        self, contacts: ActingContacts, sample: NDArray[np.int64], touching: bool
-    ) -> ActingPair:
-        """Summarise the contacts of one pair, each with the index of its sample."""
-        pair = int(contacts.pair[0])
-        last = sample == sample[-1]
-        weights = np.maximum(contacts.depth[last], SMALLEST_DEPTH)
-        sliding = np.unique(sample[contacts.friction_ratio >= AT_LIMIT])
-        damping = float(np.average(contacts.damping[last], weights=weights))
+    def _summary(self, samples: list[list[ActingContact]], touching: bool) -> ActingPair:
+        """Summarise the contacts of one pair, sample by sample."""
+        last = samples[-1]
+        pair = last[0].pair
+        sliding = [any(one.friction_ratio >= AT_LIMIT for one in contacts) for contacts in samples]
+        damping = float(np.average([c.damping for c in last], weights=[c.weight for c in last]))
         model = self._model
         inverse_mass = -model.pair_solref[pair, 0] / (1.0 - model.pair_solimp[pair, 0])
         inverse_mass /= self._described[pair]
         return ActingPair(
             pair=pair,
-            stiffness=float(np.average(contacts.stiffness[last], weights=weights)),
+            stiffness=_mean_stiffness(last),
             damping=damping,
-            depth=float(contacts.depth.max()),
-            sliding=len(sliding) / len(np.unique(sample)),
+            depth=max(contact.depth for contacts in samples for contact in contacts),
+            sliding=sum(sliding) / len(samples),
             touching=touching,
             impact_step=RESOLVED / (float(inverse_mass) * damping),
         )
+
+
+def _by_pair(contacts: list[ActingContact]) -> list[tuple[int, list[ActingContact]]]:
+    """Group contacts by their pair, in the order of pairs."""
+    ordered = sorted(contacts, key=lambda contact: contact.pair)
+    return [(pair, list(group)) for pair, group in groupby(ordered, lambda one: one.pair)]
+
+
+def _mean_stiffness(contacts: list[ActingContact]) -> float:
+    """Return the sum of the forces of contacts over the sum of their depths [N/m]."""
+    weights = [contact.weight for contact in contacts]
+    forces = [weight * one.stiffness for weight, one in zip(weights, contacts, strict=True)]
+    return sum(forces) / sum(weights)

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import warnings
+
 import mujoco
 import numpy as np
 import pytest
 
 import softgrasp as sg
 from softgrasp.continuum.statics import PlanarChain, joint_positions, pressed, rest
-from softgrasp.model.soft_finger import SIDES, add_finger_skin, finger_spec, finger_surface
+from softgrasp.model import names
+from softgrasp.model.scene import build
+from softgrasp.model.soft_finger import (
+    SIDES,
+    add_finger_skin,
+    damp_as_described,
+    finger_spec,
+    finger_surface,
+)
 from softgrasp.rendering.shading import Skin, skins_of
+from softgrasp.sim.soft_dynamics import _transition
 from tests.support.finger_rigs import PLATE_FORCE, dead_weight_rig, tip_force_rig
 
 FINGER = sg.io.load_finger("paper000")
@@ -195,3 +206,87 @@ def test_bent_skin_follows_the_joints(pressure: float) -> None:
     for point in joint_positions(finger, rest.joint_angles):
         assert np.linalg.norm(rings - point, axis=1).min() < 4e-3
     assert volume(skin, bent) == pytest.approx(volume(skin, skin.vertices), rel=0.15)
+
+
+# Damping
+
+
+def ring_down(stiffness: float, damping: float, inertia: float, step: float) -> float:
+    """Logarithmic decrement of a joint that ``discrete`` steps, corrected as in a scene."""
+    joint = sg.description.SoftJoint(position=(0.0, 0.0, 0.0), stiffness=stiffness,
+                                     damping=damping, pressure_gain=1e-6)  # fmt: skip
+    finger = FINGER.replace(joints=(joint,), links=FINGER.links[:2], tip=(0.02, 0.0, 0.0))
+    hand = sg.load_hand("soft_gripper")
+    digit = hand.soft_fingers[0].replace(finger=finger)
+    hand = hand.replace(soft_fingers=(digit,))
+    spec = finger_spec(finger)
+    spec.option.integrator = mujoco.mjtIntegrator.mjINT_DISCRETE
+    spec.option.timestep, spec.option.gravity = step, [0.0, 0.0, 0.0]
+    spec.joint(names.finger_joint_names(finger)[0]).name = names.soft_joint_names(digit)[0]
+    body = spec.body("link1")
+    body.mass, body.ipos, body.inertia = 1e-3, [0.0] * 3, [inertia] * 3
+    damp_as_described(spec, hand, step)
+    model = spec.compile()
+    data = mujoco.MjData(model)
+    data.qpos[0] = 0.1
+    angles = []
+    for _ in range(round(6.0 * 2.0 * np.pi * np.sqrt(inertia / stiffness) / step)):
+        mujoco.mj_step(model, data)
+        angles.append(float(data.qpos[0]))
+    q = np.array(angles)
+    peaks = np.flatnonzero((q[1:-1] > q[:-2]) & (q[1:-1] >= q[2:])) + 1
+    before, at, after = q[peaks - 1], q[peaks], q[peaks + 1]
+    heights = at - (before - after) ** 2 / (8.0 * (before - 2.0 * at + after))
+    return float(-np.diff(np.log(heights)).mean())
+
+
+@pytest.mark.parametrize("step", [1e-3, 2e-4, 1e-5])
+def test_an_implicit_step_damps_a_joint_as_described(step: float) -> None:
+    stiffness, damping, inertia = 0.2, 2e-4, 1e-5  # D/K is 1 ms
+    ratio = 0.5 * damping / np.sqrt(stiffness * inertia)
+    decrement = 2.0 * np.pi * ratio / np.sqrt(1.0 - ratio**2)
+    assert ring_down(stiffness, damping, inertia, step) == pytest.approx(decrement, rel=0.01)
+
+
+def slowest_decrement(model: mujoco.MjModel) -> float:
+    """Logarithmic decrement of the slowest mode of the engine's step about the straight pose."""
+    rates = np.log(np.linalg.eigvals(_transition(model)).astype(complex))
+    slowest = min(rates[rates.imag > 1e-9], key=abs)
+    return float(-2.0 * np.pi * slowest.real / slowest.imag)
+
+
+@pytest.mark.parametrize("step", [5e-4, 2e-4, 1e-5])
+def test_a_finger_of_a_scene_rings_down_by_its_described_damping(step: float) -> None:
+    hand = sg.load_hand("soft_gripper")
+    scene = sg.GraspScene(hand=hand, object=sg.load_object("sphere"), timestep=step)
+    built = build(scene).model
+    digit = hand.soft_fingers[0]
+    model = finger_spec(digit.finger).compile()
+    inertia, stiffness = np.zeros((model.nv, model.nv)), np.diag(model.jnt_stiffness)
+    data = mujoco.MjData(model)
+    mujoco.mj_forward(model, data)
+    mujoco.mj_fullM(model, data, inertia)
+    motion = -np.linalg.solve(inertia, np.hstack([stiffness, np.diag(model.dof_damping)]))
+    law = np.linalg.eigvals(np.vstack([np.eye(model.nv, 2 * model.nv, model.nv), motion]))
+    exact = min(law[law.imag > 0.0], key=abs)
+    joints = [built.joint(name) for name in names.soft_joint_names(digit)]
+    dofs = [int(joint.dofadr[0]) for joint in joints]
+    model.dof_damping[:] = built.dof_damping[dofs]
+    model.opt.integrator, model.opt.gravity[:] = built.opt.integrator, 0.0
+    model.opt.timestep = step
+    expected = -2.0 * np.pi * exact.real / exact.imag
+    assert slowest_decrement(model) == pytest.approx(expected, rel=0.003)
+
+
+def test_damping_that_an_implicit_step_exceeds_is_reported_with_the_step_to_use() -> None:
+    scene = sg.GraspScene(hand=sg.load_hand("soft_gripper"), object=sg.load_object("sphere"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        build(scene.replace(timestep=5e-4))
+    message = (
+        r"timestep: 0\.001 s damps 4 of 14 joints of soft fingers by more than described, most "
+        r"\w+ with \S+ instead of \S+ N·m·s/rad; use a time step of at most D/K = 0\.000512 s, or "
+        r"solver\.integrator: implicitfast"
+    )
+    with pytest.warns(sg.SoftgraspWarning, match=message):
+        build(scene.replace(timestep=1e-3))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from itertools import pairwise
 
+import mujoco
 import numpy as np
 import pytest
 
@@ -16,7 +17,13 @@ import softgrasp as sg
 from softgrasp.mechanics.contact_stiffness import explicit_damping, friction_rate
 from softgrasp.model.scene import build
 from softgrasp.sim.grasp_run import ClosureRun
-from softgrasp.sim.stiffness_feedback import INTERVAL, StiffnessFeedback
+from softgrasp.sim.stepper import driven
+from softgrasp.sim.stiffness_feedback import (
+    INTERVAL,
+    LONGEST_INTERVAL,
+    TOLERANCE,
+    StiffnessFeedback,
+)
 from tests.support import contact_rigs as rigs
 from tests.support.scenes import pinch
 
@@ -128,12 +135,43 @@ def test_feedback_mends_a_wrong_conversion() -> None:
     assert [pair.stiffness for pair in acting] == pytest.approx([K] * len(acting), rel=1e-3)
 
 
-def test_feedback_corrects_every_so_many_samples_and_starts_as_built() -> None:
+def test_feedback_is_rare_where_nothing_changes_and_frequent_where_it_does() -> None:
     built = build(pinch())
-    feedback = StiffnessFeedback(built)
-    assert [feedback.next_row(row) for row in (0, 1, INTERVAL, INTERVAL + 1)] == [
-        INTERVAL, INTERVAL, INTERVAL, 2 * INTERVAL]  # fmt: skip
-    built.model.pair_solref[:] = -1.0
+    run = ClosureRun(built)
+    feedback = run.stiffness
+    feedback.history = []
+    rows = []
+    for _ in range(6):  # the pinch touches and stays in contact
+        rows.append(feedback.next_row)
+        driven(run.advancing(feedback.next_row + 1 - run.recording.rows), run._stepper.run_chunk)
+        if len(rows) == 5:
+            assert run.data.ncon
+            built.model.pair_solref[:] *= 1.05
+    steps = [after - before for before, after in pairwise([0, *rows, feedback.next_row])]
+    assert steps[0] == INTERVAL
+    assert max(steps) == LONGEST_INTERVAL
+    assert all(step in (INTERVAL, 2 * INTERVAL, LONGEST_INTERVAL) for step in steps)
+    assert steps[-1] == INTERVAL  # what was disturbed is corrected
+    assert feedback.history[-1][0] == rows[-1]
+    feedback.restart(100)
+    assert feedback.next_row == 100 + INTERVAL
+
+
+def test_feedback_leaves_what_is_right_and_starts_as_built() -> None:
+    built = build(pinch())
+    run = ClosureRun(built)
+    run.run()
+    feedback, right = run.stiffness, built.model.pair_solref.copy()
+    feedback.correct(run.data, feedback.next_row)
+    assert np.array_equal(built.model.pair_solref, right)
+    built.model.pair_solref[:] *= 1.0 + 2.0 * TOLERANCE
+    mujoco.mj_step(built.model, run.data)
+    feedback.correct(run.data, feedback.next_row - 1)  # not due
+    assert not np.array_equal(built.model.pair_solref, right)
+    feedback.correct(run.data, feedback.next_row)
+    touching = [pair.pair for pair in feedback.pairs(run.data) if pair.touching]
+    assert touching
+    assert built.model.pair_solref[touching] == pytest.approx(right[touching], rel=TOLERANCE)
     StiffnessFeedback(built)
     assert np.array_equal(built.model.pair_solref, built.pair_solref)
 
