@@ -144,8 +144,8 @@ def many_grasps(grasps: int) -> Iterator[Line]:
         yield Line(f"raw engine, {name}, speed over one thread", f"{ratio:.2f}")
     target = {"in batches, one thread": 0.90, "in batches, two threads": 1.75}
     reasons = {
-        "in batches, one thread": "a block ends where contact changes and at every 32nd sample, "
-        "where the stiffness of contacts is corrected in Python",
+        "in batches, one thread": "a block ends where contact changes and at every 32nd to 128th "
+        "sample, where the stiffness of contacts is corrected in Python",
         "in batches, two threads": "detection, the controller and the corrections between "
         "blocks run in one Python thread",
     }

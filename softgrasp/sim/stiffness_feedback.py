@@ -7,7 +7,8 @@ is scaled to the described one. The ratio D/K stays, since both are in ``solref`
 unit of mass.
 
 A correction is due every ``INTERVAL`` control samples. Where the last one found the same pairs in
-contact, all with their stiffness, the distance to the next one doubles, up to ``LONGEST_INTERVAL``.
+contact, all within ``TOLERANCE`` of their stiffness, the distance to the next one doubles, up to
+``LONGEST_INTERVAL``.
 """
 
 from __future__ import annotations
@@ -23,11 +24,12 @@ from softgrasp.mechanics.transforms import Array
 from softgrasp.model.scene import BuiltScene
 
 INTERVAL, LONGEST_INTERVAL = 32, 128
-"""Control samples between two corrections, at first and at most: they depend on the contacts alone,
+"""Control samples between two corrections, at first and at most: fewer than the 0.2 s in which a
+closed hand settles, so that what touches late is corrected, too. They depend on the contacts alone,
 so that single runs, batches and environments correct at the same samples and are equal bit for
 bit."""
 TOLERANCE = 1e-3
-"""Relative deviation from the described stiffness up to which a pair is not corrected [–]."""
+"""Relative deviation from the described stiffness with which a pair counts as right [–]."""
 LARGEST_CHANGE = 1.25
 """Largest factor by which one correction scales the stiffness of a pair."""
 
@@ -162,13 +164,13 @@ class StiffnessFeedback:
             self._log.append(contacts)
         acting = {pair: _mean_stiffness(of_pair) for pair, of_pair in _by_pair(contacts)}
         ratios = {pair: self._described[pair] / stiffness for pair, stiffness in acting.items()}
-        off = {pair: ratio for pair, ratio in ratios.items() if abs(ratio - 1.0) > TOLERANCE}
-        for pair, ratio in off.items():
+        for pair, ratio in ratios.items():
             limited = min(max(ratio, 1.0 / LARGEST_CHANGE), LARGEST_CHANGE)
             self._model.pair_solref[pair] *= limited
-        if off and self.history is not None:
+        if ratios and self.history is not None:
             self.history.append((row, self._model.pair_solref.copy()))
-        settled = not off and self._touching == [*acting]
+        right = all(abs(ratio - 1.0) <= TOLERANCE for ratio in ratios.values())
+        settled = right and self._touching == [*acting]
         self._interval = min(2 * self._interval, LONGEST_INTERVAL) if settled else INTERVAL
         self._touching, self.next_row = [*acting], row + self._interval
 
