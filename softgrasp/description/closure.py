@@ -38,9 +38,23 @@ class PositionIncrementClosure(Closure):
     period, unless its phalanx or a later one of its finger is in contact; it continues when contact
     is lost. Contact is established at the sample at which the last ``samples`` normal forces, the
     current one included, are all above ``threshold``; it is lost at the first one below.
+
+    With a grip force a servo whose contact has stopped it keeps at most the torque of that force at
+    the end of its outermost phalanx in contact: its target is moved back towards the joint.
     """
 
     type: Literal["position-increment"] = "position-increment"
+    grip_force: Positive | Literal["hand"] | None = "hand"
+    """Force per finger that limits the torques of stopped servos until the hand has closed [N];
+    that of the hand (``Hand.grip_force``) by default, null for no limit."""
+
+    def grip_limit(self, hand: Hand) -> float | None:
+        """Return the grip force [N]: that of the closure or of the hand; None without limit.
+
+        Args:
+            hand: The hand.
+        """
+        return hand.grip_force if self.grip_force == "hand" else self.grip_force
 
 
 class PressureClosure(Closure):
@@ -91,10 +105,10 @@ class ForceLimitedClosure(Closure):
     def _one_limit(self) -> Self:
         if self.force is not None and self.torque is not None:
             raise ValueError("expected exactly one of force and torque, found both")
-        if self.grip_force is not None and self.grip_force <= self.threshold:
+        if self.stop_force is not None and self.stop_force <= self.threshold:
             raise ValueError(
                 f"expected a force above the contact threshold ({self.threshold:g} N), "
-                f"found {self.grip_force:g} N"
+                f"found {self.stop_force:g} N"
             )
         return self
 
@@ -104,7 +118,7 @@ class ForceLimitedClosure(Closure):
         return False
 
     @property
-    def grip_force(self) -> float | None:
+    def stop_force(self) -> float | None:
         """Normal force [N] at which joints stop; None where their torques are limited."""
         if self.torque is not None:
             return None

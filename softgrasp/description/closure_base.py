@@ -135,8 +135,16 @@ class Closure(Description):
         return True
 
     @property
-    def grip_force(self) -> float | None:
+    def stop_force(self) -> float | None:
         """Normal force [N] at which actuators stop; None where contact itself stops them."""
+        return None
+
+    def grip_limit(self, hand: Hand) -> float | None:
+        """Return the force per finger that stopped servos may press with [N]; None without limit.
+
+        Args:
+            hand: The hand.
+        """
         return None
 
     @property

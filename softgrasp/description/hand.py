@@ -236,6 +236,10 @@ class Hand(Description):
     grasps: Grasps
     preshapes: Preshapes = ()
     """Named start postures."""
+    grip_force: Positive | None = None
+    """Force per finger with which position-controlled servos press [N]: it limits their torques
+    where contact has stopped them (``PositionIncrementClosure.grip_force``); no limit by
+    default."""
     palm: Palm = Palm()
     more_palms: tuple[FurtherPalm, ...] = ()
     """Further palms of a hand that consists of two hands."""

@@ -15,7 +15,14 @@ from numpy.typing import ArrayLike
 from softgrasp.description.actuation import Coupling, Rates, Synergies
 from softgrasp.description.finger import Convention, Finger, Phalanx
 from softgrasp.description.geometry import Pose
-from softgrasp.description.hand import FurtherPalm, GraspPreset, Grasps, Hand, Palm
+from softgrasp.description.hand import (
+    FurtherPalm,
+    GraspPreset,
+    Grasps,
+    Hand,
+    Palm,
+    moved_bodies,
+)
 from softgrasp.description.soft_finger import MountedSoftFinger
 from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.transforms import (
@@ -129,6 +136,35 @@ def link_frames(hand: Hand, joints: Mapping[str, ArrayLike]) -> dict[str, Array]
             carry = carry @ link.origin @ moved
             frames[finger.body_of(row)] = carry
     return frames
+
+
+def contact_arms(hand: Hand, joints: Mapping[str, ArrayLike]) -> dict[str, dict[str, float]]:
+    """Compute the distance from each revolute joint to the ends of the links that it moves [m].
+
+    Args:
+        hand: The hand.
+        joints: Joint variables by name [rad or m], as from ``Hand.posture``.
+
+    Returns:
+        By joint and by body that can touch; 1 without unit for the bodies of a prismatic joint.
+    """
+    frames, ends = link_frames(hand, joints), dict[str, Array]()
+    for finger in hand.fingers:
+        for row, link in zip(finger.phalanges, chain_links(finger), strict=True):
+            frame = frames[finger.body_of(row)]
+            end = frame[:3, :3] @ link.end + frame[:3, 3]
+            ends |= dict.fromkeys(finger.bodies_of(row), end)
+    moved, arms = moved_bodies(hand.fingers, hand.couplings), dict[str, dict[str, float]]()
+    for finger in hand.fingers:
+        for row in finger.phalanges:
+            joint, origin = finger.joint_of(row), frames[finger.body_of(row)][:3, 3]
+            arms[joint] = {
+                body: 1.0
+                if row.joint == "prismatic"
+                else float(np.linalg.norm(ends[body] - origin))
+                for body in moved[joint]
+            }
+    return arms
 
 
 def _slid(value: ArrayLike) -> Array:
@@ -263,11 +299,13 @@ def joined_hands(name: str, parts: Sequence[PlacedHand], grasps: Grasps | None =
         if names.count(one) > 1:
             raise DescriptionError(f"expected hands of different names, found '{one}' twice")
     palms = [palm for part in parts for palm in _palms(part)]
+    forces = {part.hand.grip_force for part in parts}
     return Hand(
         name=name,
         fingers=tuple(_finger(part, finger) for part in parts for finger in part.hand.fingers),
         couplings=tuple(_coupling(part, one) for part in parts for one in part.hand.couplings),
         soft_fingers=tuple(_digit(part, one) for part in parts for one in part.hand.soft_fingers),
+        grip_force=forces.pop() if len(forces) == 1 else None,
         grasps=grasps
         or Grasps(power=_preset("power", parts), precision=_preset("precision", parts)),
         palm=Palm(kind="none"),

@@ -197,7 +197,7 @@ def _closure(result: GraspResult) -> str:
     closure = result.scene.closure
     samples = count(closure.samples, "sample")
     kind = "" if closure.name in ("position-increment", "pressure") else f"{closure.name}, "
-    force_text = "" if closure.grip_force is None else f" until {closure.grip_force:g} N"
+    force_text = "" if closure.stop_force is None else f" until {closure.stop_force:g} N"
     contact = f"contact after {samples} above {closure.threshold:g} N"
     return f"{kind}{_rates(result)}{force_text}; {contact}"
 
@@ -231,8 +231,12 @@ def _grip_force(result: GraspResult) -> list[tuple[str, str]]:
     lags = scene.closure.name == "position-increment" and scene.actuation == "servo"
     if not (lags and rates and any(contact.in_contact for contact in result.contacts)):
         return []
+    limit = scene.closure.grip_limit(scene.hand)
+    if limit is not None:
+        text = f"at most {limit:g} N per finger from its servos, at the end of what touches"
+        return [("Grip force", f"{text}; change it with --set closure.grip_force=N")]
     text = f"results from the servo lag at {math.degrees(max(rates)):.3g} °/s"
-    return [("Grip force", f"{text}; set it with --closure force-limited --set closure.force=N")]
+    return [("Grip force", f"{text}; limit it with --set closure.grip_force=N")]
 
 
 def _gravity(result: GraspResult) -> str:
@@ -510,11 +514,11 @@ def acting_notes(result: GraspResult) -> list[str]:
             f"{1e3 * model.impact_timestep_s:.2g} ms. Contacts at rest do not depend on it."
         )
     ratio = grip_ratio(result)
-    if ratio > LARGE_GRIP:
+    if ratio > LARGE_GRIP and result.scene.closure.grip_limit(result.scene.hand) is None:
         notes.append(
             f"The hand presses with {ratio:.0f} times the force that friction needs to carry the "
             "object: what its servos apply between their targets and the contact. A "
-            "force-limited closure (--closure force-limited --set closure.force=2) presses less."
+            "grip force limits it (--set closure.grip_force=2), or a force-limited closure."
         )
     return notes
 

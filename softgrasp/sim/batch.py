@@ -172,7 +172,7 @@ def can_be_batched(built: BuiltScene) -> bool:
     scene = built.scene
     if scene.sensors or built.model.nflex:
         return False
-    alike = scene.actuation == "servo" and scene.closure.grip_force is None
+    alike = scene.actuation == "servo" and scene.closure.stop_force is None
     alike &= not scene.closure.stops_at_torque
     alike &= not built.switching and scene.is_plain
     return alike and max_rows(scene) <= MAX_ROWS

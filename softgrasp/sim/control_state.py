@@ -18,6 +18,7 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
+from softgrasp.mechanics.hand_kinematics import contact_arms
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model import names
 from softgrasp.model.contact_sensors import contact_layout
@@ -47,7 +48,7 @@ class ClosureLayout:
     """Contact threshold [N]."""
     samples: int
     """Consecutive samples that establish contact."""
-    grip_force: float | None
+    stop_force: float | None
     """Normal force at which actuators stop [N]; None where contact itself stops them."""
     torque_limits: Array | None
     """Servo torques at which actuators stop, infinite where none does, (nd,) [N·m or N]."""
@@ -62,6 +63,9 @@ class ClosureLayout:
     """Names of the bodies, (nb,)."""
     stops: tuple[tuple[int, ...], ...]
     """Indices of the bodies whose contact stops each actuator, (nd,)."""
+    leads: tuple[tuple[float, ...], ...]
+    """Largest lead of a stopped servo's target over its joint where each of these bodies is the
+    outermost in contact, (nd,) [rad or m]; none without a grip force."""
     qpos_of_actuator: Integers
     dof_of_actuator: Integers
     """Addresses of the joints under prescribed actuation, (nd,); else empty."""
@@ -102,7 +106,7 @@ def closure_layout(built: BuiltScene) -> ClosureLayout:
     return ClosureLayout(
         threshold=scene.closure.threshold,
         samples=scene.closure.samples,
-        grip_force=scene.closure.grip_force,
+        stop_force=scene.closure.stop_force,
         torque_limits=_torque_limits(built, carried) if scene.closure.stops_at_torque else None,
         contact_rate_scale=scene.closure.contact_rate_scale,
         increments=np.array([*scene.rates, *[0.0] * carried]) * scene.control_period,
@@ -110,6 +114,7 @@ def closure_layout(built: BuiltScene) -> ClosureLayout:
         upper=limits[:, 1],
         bodies=tuple(built.bodies),
         stops=(*stops, *[()] * carried),
+        leads=(*_grip_leads(built), *[()] * carried),
         qpos_of_actuator=np.array([joint.qposadr[0] for joint in joints], dtype=np.int64),
         dof_of_actuator=np.array([joint.dofadr[0] for joint in joints], dtype=np.int64),
         joint_of_actuator=_joint_of_actuator(built, carried),
@@ -123,6 +128,27 @@ def closure_layout(built: BuiltScene) -> ClosureLayout:
         prescribed=prescribed,
         feels=scene.closure.sense == "sensor",
     )
+
+
+def _grip_leads(built: BuiltScene) -> tuple[tuple[float, ...], ...]:
+    """Return grip force · arm / servo stiffness of the bodies that stop each actuator, (nd,).
+
+    The arm is the distance from the joint to the end of the body's link in the hand's start
+    posture. An actuator that is no servo of one joint has no limit.
+    """
+    scene, model = built.scene, built.model
+    force, hand = scene.closure.grip_limit(scene.hand), scene.hand
+    if force is None or scene.actuation == "prescribed":
+        return ((),) * len(scene.actuators)
+    posture = hand.posture(tuple(actuator.start for actuator in hand.actuators))
+    arms, leads = contact_arms(hand, posture), []
+    for actuator in scene.actuators:
+        gain, bias = (getattr(model.actuator(actuator.name), f"{n}prm") for n in ("gain", "bias"))
+        servo = actuator.joint in arms and gain[0] > 0.0 and bias[1] == -gain[0]
+        joint = arms[str(actuator.joint)] if servo else {}
+        bodies = actuator.stops if servo else ()
+        leads.append(tuple(force * joint.get(body, np.inf) / float(gain[0]) for body in bodies))
+    return tuple(leads)
 
 
 def _torque_limits(built: BuiltScene, carried: int) -> Array:

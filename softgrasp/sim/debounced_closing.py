@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     Counts = MutableSequence[int]
     Flags = MutableSequence[int]
 
+UNLIMITED = float("inf")
+GRIP_INTERVAL = 32
+"""Control samples between two limitations of the leads of stopped servos while a hand closes."""
 TOUCHING, ESTABLISHED, LOST = 1, 2, 4
 """Bits that describe how the contact of a body changed at one control sample."""
 
@@ -124,6 +127,38 @@ def free_actuators(stops: Sequence[Sequence[int]], in_contact: Sequence[int]) ->
         in_contact: 1 where contact of a body is established, (nb,).
     """
     return [not any(in_contact[body] for body in bodies) for bodies in stops]
+
+
+def grip_targets(
+    targets: Sequence[float],
+    positions: Sequence[float],
+    acting: Sequence[bool],
+    stops: Sequence[Sequence[int]],
+    leads: Sequence[Sequence[float]],
+    in_contact: Sequence[int],
+) -> list[float]:
+    """Move targets back towards their joints, so that servos press with a grip force at most.
+
+    The largest lead of a target over its joint is that of the outermost body in contact.
+
+    Args:
+        targets: Targets of the last sample [rad or m], (nd,).
+        positions: Joint variables at that sample [rad or m], (nd,).
+        acting: Whether each actuator is limited, (nd,).
+        stops: Indices of the bodies whose contact stops each actuator, (nd,).
+        leads: Largest lead for each of these bodies [rad or m], (nd,); none without a limit.
+        in_contact: 1 where contact of a body is established, (nb,).
+    """
+    limited = list(targets)
+    for actuator, position in enumerate(positions):
+        if not acting[actuator]:
+            continue
+        touching = [in_contact[body] for body in stops[actuator]]
+        contacts = [lead for index, lead in enumerate(leads[actuator]) if touching[index]]
+        lead = max(contacts, default=UNLIMITED)
+        if abs(limited[actuator] - position) > lead:
+            limited[actuator] = position + (lead if limited[actuator] > position else -lead)
+    return limited
 
 
 def next_targets(

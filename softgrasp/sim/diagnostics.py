@@ -69,7 +69,7 @@ def _light_touch(run: FinishedRun, forces: Array, inside: Flags) -> tuple[str, .
 
 def _lost_grip(run: FinishedRun, inside: Flags) -> tuple[str, ...]:
     """Warn if a force-controlled hand has lost the object."""
-    target_force, held = run.layout.grip_force, np.flatnonzero(inside.any(axis=1))
+    target_force, held = run.layout.stop_force, np.flatnonzero(inside.any(axis=1))
     if target_force is None or inside[-1].any() or not len(held):
         return ()
     return (
@@ -82,7 +82,7 @@ def _lost_grip(run: FinishedRun, inside: Flags) -> tuple[str, ...]:
 
 def _pushed_away(run: FinishedRun, forces: Array, inside: Flags) -> tuple[str, ...]:
     """Warn if a force-controlled hand has pushed the object away."""
-    target_force, touched = run.layout.grip_force, np.flatnonzero((forces > 0.0).any(axis=1))
+    target_force, touched = run.layout.stop_force, np.flatnonzero((forces > 0.0).any(axis=1))
     if target_force is None or inside.any() or not len(touched) or touched[-1] == len(forces) - 1:
         return ()
     return (
@@ -94,7 +94,7 @@ def _pushed_away(run: FinishedRun, forces: Array, inside: Flags) -> tuple[str, .
 
 def _missed_force(run: FinishedRun, forces: Array, inside: Flags) -> tuple[str, ...]:
     """Warn of bodies below the requested force, and of joints that still moved."""
-    target_force = run.layout.grip_force
+    target_force = run.layout.stop_force
     if target_force is None or len(forces) < 2:
         return ()
     # with tactile sensing the hand stops at readings, which have errors

@@ -93,6 +93,7 @@ class ClosureRun:
         self.pulls: list[PullRecord] = []
         """Pulls of the hold test so far."""
         self._logging = True
+        self._closes = False
         self._progress = progress
         self._raise_interrupt: Callable[[], None] = lambda: None
         self._workspace = workspace or Workspace()
@@ -199,7 +200,11 @@ class ClosureRun:
         has_duration = scene.duration is not None
         total = planned_samples(self.scene) - min(self.recording.rows, 1)
         settle = round(scene.settling_time / scene.control_period)
+        self._closes = True
         yield from self.advancing(total, idle_limit=total + 1 if has_duration else max(settle, 1))
+        self._closes = False
+        if not self.diverged:
+            self._stepper.limit_grip()
 
     def _gravity_ramp(self, criterion: SuccessCriterion) -> Plans:
         period = self.scene.control_period
@@ -246,6 +251,8 @@ class ClosureRun:
                 self._log_changes()
             if self.recording.rows == corrected_row + 1:
                 self.stiffness.correct(self.data, corrected_row)
+                if self._closes:
+                    self._stepper.limit_grip()
             if self._progress is not None:
                 self._progress(self.now)
             self._raise_interrupt()

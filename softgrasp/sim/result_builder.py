@@ -286,7 +286,7 @@ def _status(run: FinishedRun, motion: ObjectMotion, force: Array) -> GraspStatus
 
 def _still_closing(run: FinishedRun) -> bool:
     """Whether targets moved at the end; joints that keep a force continue in a hold test."""
-    if run.layout.grip_force is None or run.hold_from is None:
+    if run.layout.stop_force is None or run.hold_from is None:
         return run.state.idle == 0
     end = max(run.hold_from, 1)
     before, last = run.recording.control[end - 1 : end + 1]

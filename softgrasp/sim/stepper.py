@@ -31,7 +31,7 @@ from softgrasp.sim.control_state import (
     Integers,
     Recording,
 )
-from softgrasp.sim.debounced_closing import free_actuators, latch, light_touches
+from softgrasp.sim.debounced_closing import free_actuators, grip_targets, latch, light_touches
 from softgrasp.sim.friction import SlipFriction
 from softgrasp.sim.motion_plan import planned_targets
 from softgrasp.sim.sensors import SavedErrors, Sensing
@@ -89,6 +89,7 @@ class Stepper(ABC):
             plan_steps: Physics steps that are planned at once.
         """
         self._layout, self._state, self.recording = layout, state, recording
+        self._grips = any(layout.leads)
         self.max_samples = max(plan_steps // layout.substeps, 1)
         """Largest number of control samples of a plan."""
         self._path, self._led = np.zeros((0, 0)), slice(0)
@@ -128,7 +129,7 @@ class Stepper(ABC):
             done = yield plan
             self._record(plan[:done], before)
             if done < len(plan):
-                backtracked = self._backtrack()
+                backtracked = self._limit_new_stops() or self._backtrack()
                 if backtracked or self._modes() != (self._free, self._pressing):
                     self._samples_ahead = FIRST_SAMPLES
                     self._replan()
@@ -156,6 +157,37 @@ class Stepper(ABC):
         """Let all actuators move at their rates again from their present targets."""
         self._path = np.zeros((0, 0))
         self._replan()
+
+    def limit_grip(self) -> None:
+        """Limit the leads of all stopped servos after the last recorded sample."""
+        limited = [not free for free in self._free]
+        if self._limit(limited, self.recording.qpos[self.recording.rows - 1]):
+            self._replan()
+
+    def _limit_new_stops(self) -> bool:
+        """Limit the leads of the servos that contact has just stopped; True if any changed."""
+        if not self._grips:
+            return False
+        free, _ = self._modes()
+        limited = [before and not now for before, now in zip(self._free, free, strict=True)]
+        return any(limited) and self._limit(limited, self._sampled_positions())
+
+    def _limit(self, limited: list[bool], qpos: Array) -> bool:
+        """Limit the leads of some servos at joint positions; True if any target changed."""
+        if not self._grips:
+            return False
+        layout, state = self._layout, self._state
+        targets = state.targets.tolist()
+        positions = qpos[layout.joint_of_actuator].tolist()
+        following = grip_targets(
+            targets, positions, limited, layout.stops, layout.leads, state.in_contact
+        )
+        state.targets = np.array(following)
+        return following != targets
+
+    def _sampled_positions(self) -> Array:
+        """Return ``qpos`` of the sample at which ``run_chunk`` stopped."""
+        return self.recording.qpos[self.recording.rows]
 
     @abstractmethod
     def _command(self, targets: Array) -> None:
@@ -185,7 +217,7 @@ class Stepper(ABC):
         layout, state = self._layout, self._state
         if layout.torque_limits is not None:
             return [not held for held in state.strained.active], [False] * len(layout.stops)
-        if layout.grip_force is None:
+        if layout.stop_force is None:
             return free_actuators(layout.stops, state.in_contact), [False] * len(layout.stops)
         free = free_actuators(layout.stops, state.gripping)
         return free, [not clear for clear in free_actuators(layout.stops, state.pressing)]
@@ -197,7 +229,7 @@ class Stepper(ABC):
             Whether there were any.
         """
         layout, state = self._layout, self._state
-        if layout.grip_force is None:
+        if layout.stop_force is None:
             return False
         clear = free_actuators(layout.stops, state.light)
         new_touches = [d for d, off in enumerate(clear) if not (off or self._pressing[d])]
@@ -293,7 +325,7 @@ class MujocoStepper(Stepper):
         self._forces = np.zeros(layout.force_sum.shape[0])
         self._previous = state.targets
         """Targets of the sample before the last one, (nd,)."""
-        stopped = layout.grip_force is not None or layout.torque_limits is not None
+        stopped = layout.stop_force is not None or layout.torque_limits is not None
         self._detects_always = stopped or layout.feels
         self._by_substeps = layout.prescribed or friction is not None
         self._fractions = (np.arange(layout.substeps) / layout.substeps)[:, None]
@@ -408,8 +440,8 @@ class MujocoStepper(Stepper):
             felt = self._sensing.felt()
             forces = [force if force > layout.threshold else 0.0 for force in felt]
         changed = state.contact.update(forces, layout.threshold, layout.samples)
-        if layout.grip_force is not None:
-            changed |= self._detect_grip(forces, layout.grip_force)
+        if layout.stop_force is not None:
+            changed |= self._detect_grip(forces, layout.stop_force)
         if layout.torque_limits is not None:
             load_ratios = np.abs(self._data.actuator_force) / layout.torque_limits
             changed |= state.strained.update(load_ratios.tolist(), FULL_TORQUE, layout.samples)
@@ -431,6 +463,10 @@ class MujocoStepper(Stepper):
         changed |= state.gripped.update(forces, target_force, samples)
         weak = [int(force < RELEASE_RATIO * target_force) for force in forces]
         return latch(state.gripped.active, weak, state.gripping) or changed
+
+    def _sampled_positions(self) -> Array:
+        positions: Array = self._data.qpos
+        return positions
 
     def _command(self, targets: Array) -> None:
         self._data.ctrl[:] = targets
@@ -521,7 +557,7 @@ class TargetBacktracking:
     ) -> float:
         """Compute a servo's maximum torque: its fraction of the force, plus the weight."""
         layout, dof = self._layout, self._dofs[actuator]
-        assert layout.grip_force is not None
+        assert layout.stop_force is not None
         bodies = {layout.bodies[body] for body in layout.stops[actuator]}
         actuator_points = [point for point in points if point.body in bodies]
         pressing = sum(point.normal_force for point in actuator_points)
@@ -529,7 +565,7 @@ class TargetBacktracking:
             point.normal_force * self._moment_arm(data, point, dof) for point in actuator_points
         )
         arm = abs(torque) / pressing if pressing > 0.0 else 0.0
-        return BACKTRACK_RATIO * layout.grip_force * arm + abs(float(data.qfrc_bias[dof]))
+        return BACKTRACK_RATIO * layout.stop_force * arm + abs(float(data.qfrc_bias[dof]))
 
     def _moment_arm(self, data: mujoco.MjData, point: ContactPoint, dof: int) -> float:
         """Return the torque per force along the contact normal [m]; no unit for sliding joints."""

@@ -101,7 +101,7 @@ def closure_job(built: BuiltScene, world: WebotsWorld) -> Job:
         "touch_floor_N": max(TOUCH_FLOOR * layout.threshold, MIN_TOUCH),
         "closure": {"threshold": layout.threshold, "samples": layout.samples},
         "gravity_m_s2": -scene.gravity[2] + 0.0,
-        "actuators": _actuators(built, layout),
+        "actuators": _actuators(built, layout, world),
         "phases": _phases(built),
     }
 
@@ -123,7 +123,8 @@ def recording_job(
         targets: Targets of the actuators [rad, m or Pa].
     """
     nothing: list[Any] = []
-    phase: Job = {"samples": samples, "idle_limit": None, "gravity": [], "path": [], "holds": False}
+    phase: Job = {"samples": samples, "idle_limit": None, "gravity": [], "path": []}
+    phase |= {"holds": False, "limits_grip": False}
     still = list(targets)
     return _frame(world, period) | {
         "bodies": nothing,
@@ -137,6 +138,8 @@ def recording_job(
             "lower": still,
             "upper": still,
             "stops": [[] for _ in still],
+            "leads": [[] for _ in still],
+            "joints": [None for _ in still],
         },
         "phases": [phase],
     }
@@ -179,7 +182,8 @@ def _joint(law: JointLaw) -> Job:
     }
 
 
-def _actuators(built: BuiltScene, layout: ClosureLayout) -> Job:
+def _actuators(built: BuiltScene, layout: ClosureLayout, world: WebotsWorld) -> Job:
+    law_of = {law.name: index for index, law in enumerate(world.laws)}
     largest = float(np.finfo(float).max)  # JSON has no infinity
     return {
         "start": start_targets(built.scene),
@@ -187,19 +191,34 @@ def _actuators(built: BuiltScene, layout: ClosureLayout) -> Job:
         "lower": np.maximum(layout.lower, -largest).tolist(),
         "upper": np.minimum(layout.upper, largest).tolist(),
         "stops": [list(bodies) for bodies in layout.stops],
+        "leads": [np.minimum(leads, largest).tolist() for leads in layout.leads],
+        "joints": [law_of.get(name) for name in _joint_names(built, layout)],
     }
+
+
+def _joint_names(built: BuiltScene, layout: ClosureLayout) -> list[str]:
+    """Return the joint of each actuator, empty without one, (nd,)."""
+    joints = [actuator.joint or "" for actuator in built.scene.actuators]
+    return joints + [""] * (len(layout.stops) - len(joints))
 
 
 def _phases(built: BuiltScene) -> list[Job]:
     scene = built.scene
     total = planned_samples(scene)
     settle = max(round(scene.settling_time / scene.control_period), 1)
-    nothing: Job = {"idle_limit": None, "gravity": [], "path": [], "holds": True}
+    nothing: Job = {
+        "idle_limit": None,
+        "gravity": [],
+        "path": [],
+        "holds": True,
+        "limits_grip": False,
+    }
     has_duration = scene.duration is not None
     closing = {
         "samples": total,
         "idle_limit": total + 1 if has_duration else settle,
         "holds": False,
+        "limits_grip": True,
     }
     phases = [nothing | closing]
     if scene.success is not None:

@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 from controller import Supervisor
-from laws import debounce, free_actuators, next_targets
+from laws import GRIP_INTERVAL, debounce, free_actuators, grip_targets, next_targets
 
 UNBOUND = float("inf")
 
@@ -167,8 +167,23 @@ class Job:
             if not self._sample(led):
                 self.diverged = True
                 return
+            if phase["limits_grip"] and (len(self.rows["target"]) - 1) % GRIP_INTERVAL == 0:
+                self._limit_grip()
             if self.idle >= limit:
-                return
+                break
+        if phase["limits_grip"]:
+            self._limit_grip()
+
+    def _limit_grip(self):
+        """Limit the leads of all servos that contact has stopped."""
+        free = free_actuators(self.properties["actuators"]["stops"], self.in_contact)
+        self._limit([not one for one in free])
+
+    def _limit(self, limited):
+        actuators, joints = self.properties["actuators"], self.joints
+        positions = [0.0 if at is None else joints[at].position for at in actuators["joints"]]
+        law = (actuators["stops"], actuators["leads"], self.in_contact)
+        self.targets = grip_targets(self.targets, positions, limited, *law)
 
     def _weigh(self, gravity):
         if gravity != self.gravity:
@@ -184,6 +199,8 @@ class Job:
             forces = [touch.forces() for touch in self.touches]
         closure = self.properties["closure"]
         normal = [force for force, _ in forces]
+        stops = self.properties["actuators"]["stops"]
+        free = free_actuators(stops, self.in_contact)
         if closure and debounce(
             normal,
             closure["threshold"],
@@ -194,6 +211,8 @@ class Job:
             self.changes,
         ):
             self.changed.append([len(self.rows["target"]), list(self.changes)])
+            now = free_actuators(stops, self.in_contact)
+            self._limit([free[index] and not after for index, after in enumerate(now)])
         before = self.targets
         self.targets = self._next(led)
         self.idle = self.idle + 1 if self.targets == before else 0
