@@ -183,11 +183,12 @@ class Stepper(ABC):
             targets, positions, limited, layout.stops, layout.leads, state.in_contact
         )
         state.targets = np.array(following)
-        return following != targets
+        return bool(following != targets)
 
     def _sampled_positions(self) -> Array:
         """Return ``qpos`` of the sample at which ``run_chunk`` stopped."""
-        return self.recording.qpos[self.recording.rows]
+        positions: Array = self.recording.qpos[self.recording.rows]
+        return positions
 
     @abstractmethod
     def _command(self, targets: Array) -> None:
