@@ -8,6 +8,7 @@ run the plans of many grasps at once. The pushes and pulls of a hold test are in
 from __future__ import annotations
 
 import math
+import sys
 from collections import Counter
 from collections.abc import Callable
 from functools import cached_property
@@ -24,6 +25,7 @@ from softgrasp.mechanics.transforms import Array
 from softgrasp.model.scene import BuiltScene, start_targets
 from softgrasp.sim.contacts import ContactPoint, ContactReader, OtherPoint, contact_points
 from softgrasp.sim.control_state import ClosureState, Recording, closure_layout
+from softgrasp.sim.debounced_closing import GRIP_INTERVAL
 from softgrasp.sim.engine import Workspace, caught_warnings, has_diverged, held_back
 from softgrasp.sim.friction import SlipFriction
 from softgrasp.sim.hold_test import DisturbanceTests
@@ -240,8 +242,9 @@ class ClosureRun:
         limit = samples + self.state.idle + 1 if idle_limit is None else idle_limit
         while self.recording.rows < end and not self.diverged:
             rows = self.recording.rows
-            corrected_row = self.stiffness.next_row
-            samples = min(self._stepper.max_samples, end - rows, corrected_row + 1 - rows)
+            corrected_row, grip_row = self.stiffness.next_row, self._next_grip_row()
+            ends = (end, corrected_row + 1, grip_row + 1)
+            samples = min(self._stepper.max_samples, min(ends) - rows)
             changed = yield from self._stepper.advancing(samples, limit)
             if self._has_failed():
                 self.diverged = True
@@ -251,13 +254,19 @@ class ClosureRun:
                 self._log_changes()
             if self.recording.rows == corrected_row + 1:
                 self.stiffness.correct(self.data, corrected_row)
-                if self._closes:
-                    self._stepper.limit_grip()
+            if self.recording.rows == grip_row + 1:
+                self._stepper.limit_grip()
             if self._progress is not None:
                 self._progress(self.now)
             self._raise_interrupt()
             if self.state.idle >= limit:
                 return
+
+    def _next_grip_row(self) -> int:
+        """Return the next row at which leads of servos are limited; beyond all rows if none is."""
+        if not (self._closes and self._stepper.grips):
+            return sys.maxsize - 1
+        return math.ceil(max(self.recording.rows, 1) / GRIP_INTERVAL) * GRIP_INTERVAL
 
     def _has_failed(self) -> bool:
         # written so that a speed that is not a number counts as too fast

@@ -89,7 +89,8 @@ class Stepper(ABC):
             plan_steps: Physics steps that are planned at once.
         """
         self._layout, self._state, self.recording = layout, state, recording
-        self._grips = any(layout.leads)
+        self.grips = any(layout.leads)
+        """Whether a grip force limits servos."""
         self.max_samples = max(plan_steps // layout.substeps, 1)
         """Largest number of control samples of a plan."""
         self._path, self._led = np.zeros((0, 0)), slice(0)
@@ -166,7 +167,7 @@ class Stepper(ABC):
 
     def _limit_new_stops(self) -> bool:
         """Limit the leads of the servos that contact has just stopped; True if any changed."""
-        if not self._grips:
+        if not self.grips:
             return False
         free, _ = self._modes()
         limited = [before and not now for before, now in zip(self._free, free, strict=True)]
@@ -174,7 +175,7 @@ class Stepper(ABC):
 
     def _limit(self, limited: list[bool], qpos: Array) -> bool:
         """Limit the leads of some servos at joint positions; True if any target changed."""
-        if not self._grips:
+        if not self.grips:
             return False
         layout, state = self._layout, self._state
         targets = state.targets.tolist()
