@@ -28,6 +28,7 @@ CAD_SUFFIXES = (".step", ".stp", ".iges", ".igs", ".brep")
 MACRO_SUFFIX = ".xacro"
 ROBOT_SUFFIXES = (ROBOT_SUFFIX, ".urdf", MACRO_SUFFIX)
 MODEL_SUFFIX = ".xml"
+MODEL_SUFFIXES = (MODEL_SUFFIX, ".mjcf")
 """Suffixes of the files that softgrasp reads; CAD files it only names in messages."""
 YCB_PREFIX = "ycb:"
 """Prefix of objects of the YCB set."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from softgrasp.checks.bodies import Body, box_corners, inertia_check, placed, tensor
 from softgrasp.checks.report import Check, Finding, Inspection, Severity
-from softgrasp.description.geometry import Mesh, Shape
+from softgrasp.description.geometry import Mesh, ObjectShape
 from softgrasp.description.object import GraspObject
 from softgrasp.errors import DescriptionError
 from softgrasp.io.convex_decomposition import (
@@ -85,7 +85,7 @@ def _short(shape: Mesh) -> str:
     return shape.file.replace("\\", "/").rsplit("/", 1)[-1]
 
 
-def _object_size(shape: Shape, subject: str) -> Check:
+def _object_size(shape: ObjectShape, subject: str) -> Check:
     size, (low, high) = extent(shape), USUAL_SIZE
     longest = max(size)
     text = f"{' x '.join(f'{1e3 * edge:.4g}' for edge in size)} mm"

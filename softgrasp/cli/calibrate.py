@@ -10,8 +10,8 @@ import typer
 
 from softgrasp.cli import terminal
 from softgrasp.cli.names import plain_value, require_shipped
-from softgrasp.cli.options import INTERRUPTED, Json, NoReport, Out
-from softgrasp.cli.terminal import default_directory, require_writable
+from softgrasp.cli.options import INTERRUPTED, Force, Json, NoReport, Out
+from softgrasp.cli.terminal import require_writable
 from softgrasp.errors import DescriptionError, ResultError, did_you_mean
 
 if TYPE_CHECKING:
@@ -94,6 +94,7 @@ def calibrate(
     ] = None,
     no_report: NoReport = False,
     out: Out = None,
+    force: Force = False,
     json_: Json = False,
 ) -> None:
     """Estimate stiffness, damping and pressure gains of a finger; write finger.yaml and a report.
@@ -114,12 +115,16 @@ def calibrate(
     with terminal.progress_bar() as update:
         update("reading measurements", None)
         loaded = _loaded(problem, finger, tables, photos, videos, video_options, changes)
-    directory = out or default_directory(f"calibrate_{_name(loaded.problem)}")
+    directory = terminal.output_directory(
+        f"calibrate_{_name(loaded.problem)}", out, force=force, resume=resume
+    )
     require_writable(directory)
+    if force and not resume:
+        (directory / NAME).unlink(missing_ok=True)
     if (directory / NAME).exists() and not resume:
         raise ResultError(
             f"{directory}: expected no evaluations yet, found some; --resume goes on from them, "
-            "--out names another directory"
+            "--force removes them, --out names another directory"
         )
     try:
         with terminal.progress_bar() as update:

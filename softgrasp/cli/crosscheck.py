@@ -10,8 +10,8 @@ import typer
 
 from softgrasp.cli import terminal
 from softgrasp.cli.names import kind_of, plain_value
-from softgrasp.cli.options import DIVERGED, PROBLEMS, Json, NoReport, Out, SceneOptions
-from softgrasp.cli.terminal import default_directory, require_writable
+from softgrasp.cli.options import DIVERGED, PROBLEMS, Force, Json, NoReport, Out, SceneOptions
+from softgrasp.cli.terminal import require_writable
 from softgrasp.errors import DescriptionError, did_you_mean
 
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ def crosscheck(
     ] = False,
     no_report: NoReport = False,
     out: Out = None,
+    force: Force = False,
     json_: Json = False,
 ) -> None:
     """Simulate the same scene in two or more engines and compare the results.
@@ -61,7 +62,7 @@ def crosscheck(
     names = check_backends(name.strip() for name in backends.split(",") if name.strip())
     limits = _tolerances(tolerance or [])
     subject = _subject(scene, timestep)
-    directory = out or default_directory(f"crosscheck_{Path(scene).stem}")
+    directory = terminal.output_directory(f"crosscheck_{Path(scene).stem}", out, force=force)
     require_writable(directory)
     with terminal.progress_bar() as update:
         result = run(subject, names, tolerances=limits, quick=quick, progress=update)

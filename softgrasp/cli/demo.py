@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from softgrasp.cli import terminal
 from softgrasp.cli.names import require_known
-from softgrasp.cli.options import Json, NoReport, NoVideo, Out, Renderer
+from softgrasp.cli.options import Force, Json, NoReport, NoVideo, Out, Renderer
 from softgrasp.errors import DescriptionError
 from softgrasp.extensions import DEMOS as EXTENSION_DEMOS
 from softgrasp.extensions import load
@@ -28,6 +28,7 @@ def demo(
         typer.Option(metavar="FILE", help="hydraulic: torques in CSV: time_s, torque_1, …"),
     ] = None,
     out: Out = None,
+    force: Force = False,
     renderer: Renderer = "auto",
     no_video: NoVideo = False,
     no_report: NoReport = False,
@@ -47,10 +48,12 @@ def demo(
     }  # fmt: skip
     if name in EXTENSION_DEMOS:
         inputs = [torques] if name == HYDRAULIC else []
-        load(EXTENSION_DEMOS[name])(out or Path("out") / f"demo_{name}", *inputs, **outputs)
+        load(EXTENSION_DEMOS[name])(
+            terminal.output_directory(f"demo_{name}", out, force=force), *inputs, **outputs
+        )
         return
     from softgrasp.cli.grasp import Job, run_job
     from softgrasp.io.scene import load_scene
 
-    directory = out or Path("out") / DEMOS[name]
+    directory = terminal.output_directory(DEMOS[name], out, force=force)
     run_job(load_scene(DEMOS[name]), Job(directory=directory, **outputs))

@@ -18,6 +18,7 @@ from softgrasp.cli.options import (
     INTERRUPTED,
     NOT_HELD,
     PROBLEMS,
+    Force,
     Json,
     NoReport,
     NoVideo,
@@ -28,8 +29,8 @@ from softgrasp.cli.options import (
 )
 from softgrasp.cli.terminal import (
     clear_earlier_run,
-    default_directory,
     existing_files,
+    output_directory,
     require_writable,
 )
 from softgrasp.errors import DescriptionError, SoftgraspWarning
@@ -71,6 +72,7 @@ def grasp(
         bool, typer.Option("--require-held", help="Exit with 5 where the object was not held.")
     ] = False,
     out: Out = None,
+    force: Force = False,
     renderer: Renderer = "auto",
     no_video: NoVideo = False,
     no_report: NoReport = False,
@@ -78,8 +80,9 @@ def grasp(
 ) -> None:
     """Close a hand on an object and write the result: numbers, figures, video and report.
 
-    Names are those of softgrasp list; files are hands and scenes in YAML, objects in YAML or as
-    a mesh (with --mass or --density). Without --out the files go to out/ and the scene's name.
+    Names are those of softgrasp list; files are hands and scenes in YAML, objects in YAML, URDF,
+    MJCF or as a mesh (with --mass or --density), or the directory of an object. Without --out the
+    files go to out/ and the scene's name, with a number where that is taken.
     """
     require_scene(first, second)
     from softgrasp.cli.scene_args import CONTACT_MODELS, scene_of
@@ -93,7 +96,9 @@ def grasp(
         require_known("contact model", options.contact_model, CONTACT_MODELS)
     scene = scene_of(first, second, options)
     job = Job(
-        directory=out or default_directory(scene.name or f"{scene.hand.name}_{scene.object.name}"),
+        directory=output_directory(
+            scene.name or f"{scene.hand.name}_{scene.object.name}", out, force=force
+        ),
         renderer=renderer,
         video=not no_video,
         report=not no_report,

@@ -89,6 +89,8 @@ def require_shipped(kind: str, name: str) -> None:
 def _is_plain(name: str) -> bool:
     """Return whether an argument can only be a library name: no file and no YCB object."""
     path = Path(name)
+    if path.is_dir():
+        return False
     return not path.suffix and len(path.parts) < 2 and not name.startswith(YCB_PREFIX)
 
 

@@ -35,6 +35,10 @@ Json = Annotated[
     bool, typer.Option("--json", help="One JSON document on standard output, nothing else there.")
 ]
 Out = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Output directory.")]
+Force = Annotated[
+    bool,
+    typer.Option("--force", help="Replace an earlier result; else the name in out/ gets a number."),
+]
 NoVideo = Annotated[bool, typer.Option("--no-video", help="Make no video.")]
 NoReport = Annotated[bool, typer.Option("--no-report", help="Draw no figures, write no report.")]
 Renderer = Annotated[
@@ -65,6 +69,10 @@ class SceneOptions:
     """Options of the command line that change a scene; None leaves a field as it is."""
 
     units: Units = None
+    lock_joints: Annotated[
+        bool | None,
+        typer.Option("--lock-joints", help="Fix the movable joints of an object in URDF or MJCF."),
+    ] = None
     finger: Annotated[
         str | None,
         typer.Option(metavar="NAME|FILE", help="Soft finger that replaces each of the hand's."),

@@ -13,6 +13,7 @@ from softgrasp.cli import terminal
 from softgrasp.cli.names import require_scene
 from softgrasp.cli.options import (
     NOT_HELD,
+    Force,
     Json,
     NoReport,
     NoVideo,
@@ -24,7 +25,7 @@ from softgrasp.cli.options import (
     with_scene_options,
 )
 from softgrasp.cli.sweep import refuse_finished_rows, run_rows
-from softgrasp.cli.terminal import clear_earlier_run, default_directory
+from softgrasp.cli.terminal import clear_earlier_run
 
 if TYPE_CHECKING:
     from softgrasp.description.sweep import GraspPlan
@@ -95,6 +96,7 @@ def plan(
     no_video: NoVideo = False,
     no_report: NoReport = False,
     out: Out = None,
+    force: Force = False,
     json_: Json = False,
 ) -> None:
     """Try hand poses around an object, close the hand in each, and rank the grasps.
@@ -117,8 +119,9 @@ def plan(
     )  # fmt: skip
     largest_is_best(grasp_plan)  # before anything is computed
     name = f"plan_{grasp_plan.scene.hand.name}_{grasp_plan.scene.object.name}"
-    directory = out or default_directory(name)
-    planned = _search(grasp_plan, directory, workers, resume)
+    directory = terminal.output_directory(name, out, force=force, resume=resume)
+    refuse_finished_rows(directory, resume, force=force)
+    planned = _search(grasp_plan, directory, workers)
     _clear(directory)
     reports, files = (
         ([], []) if no_report else _write_reports(planned, directory, renderer, no_video)
@@ -139,10 +142,9 @@ def _plan_of(
     return GraspPlan(scene=scene, test=None if test is None else load_criterion(test), **fields)
 
 
-def _search(plan: GraspPlan, directory: Path, workers: int | None, resume: bool) -> PlannedGrasps:
+def _search(plan: GraspPlan, directory: Path, workers: int | None) -> PlannedGrasps:
     from softgrasp.sweeps import planner
 
-    refuse_finished_rows(directory, resume)
     return run_rows(
         lambda progress: planner.plan_grasps(plan, directory, workers=workers, progress=progress),
         directory,

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from softgrasp.assets import MESH_SUFFIXES
+from softgrasp.cli import terminal
 from softgrasp.cli.names import plain_value, require_scene
 from softgrasp.cli.options import SceneOptions
 from softgrasp.description.base import Vec3
@@ -40,6 +41,8 @@ from softgrasp.description.task import ClosePhase, LiftPhase, SuccessCriterion
 from softgrasp.errors import DescriptionError, SoftgraspWarning, did_you_mean
 from softgrasp.io.hand import UNSURE, load_finger
 from softgrasp.io.load import load_hand, load_object
+from softgrasp.io.object import object_file, published_mass
+from softgrasp.io.object_parts import object_name as object_name_of
 from softgrasp.io.scene import load_criterion, load_scene
 from softgrasp.mechanics.transforms import quaternion_of, rotation_from_euler
 
@@ -101,7 +104,15 @@ def scene_of(first: str, second: str | None, options: SceneOptions) -> GraspScen
     _check_weight(second, options)
     if second is not None:
         hand, units = _with_finger(load_hand(first), options), options.units or "m"
-        obj = load_object(second, mass=options.mass, density=options.density, units=units)
+        obj = load_object(
+            second,
+            mass=options.mass,
+            density=options.density,
+            units=units,
+            lock_joints=bool(options.lock_joints),
+        )
+        if Path(second).is_dir():
+            terminal.note(f"{second}: the object is read from {object_file(Path(second))}")
         scene = GraspScene(hand=hand, object=obj, grasp=_default_grasp(hand, obj))
     else:
         scene = load_scene(first)
@@ -118,8 +129,11 @@ def _check_weight(object_name: str | None, options: SceneOptions) -> None:
     weights = [option for option in (options.mass, options.density) if option is not None]
     if len(weights) == 2:
         raise DescriptionError("--mass, --density: expected one of them, found both")
-    is_mesh = object_name is not None and Path(object_name).suffix.lower() in MESH_SUFFIXES
-    if is_mesh and not weights:
+    file = Path(object_name or "")
+    if file.is_dir():
+        file = object_file(file)
+    is_mesh = file.suffix.lower() in MESH_SUFFIXES
+    if is_mesh and not weights and published_mass(object_name_of(file)) is None:
         raise DescriptionError(
             f"{object_name}: a mesh file needs --mass or --density, found neither; for instance "
             "--density 1200 [kg/m³]"

@@ -18,6 +18,7 @@ from softgrasp.cli.names import plain_value, require_scene
 from softgrasp.cli.options import (
     INTERRUPTED,
     NOT_HELD,
+    Force,
     Json,
     NoReport,
     Out,
@@ -26,7 +27,7 @@ from softgrasp.cli.options import (
     Workers,
     with_scene_options,
 )
-from softgrasp.cli.terminal import Pace, default_directory
+from softgrasp.cli.terminal import Pace
 from softgrasp.errors import DescriptionError, ResultError
 
 if TYPE_CHECKING:
@@ -111,6 +112,7 @@ def sweep(
     ] = False,
     no_report: NoReport = False,
     out: Out = None,
+    force: Force = False,
     json_: Json = False,
 ) -> None:
     """Simulate many grasps that differ in some fields; write a table and a report.
@@ -144,10 +146,13 @@ def sweep(
     )  # fmt: skip
     if strict:
         check_rows(plan)
-    directory = out or default_directory(f"sweep_{plan.scene.hand.name}_{plan.scene.object.name}")
+    name = f"sweep_{plan.scene.hand.name}_{plan.scene.object.name}"
+    directory = terminal.output_directory(
+        name, out, force=force, resume=resume or shard is not None
+    )
     part = None if shard is None else run.Shard.parse(shard)
     journal = directory / (part.directory if part else "")
-    refuse_finished_rows(journal, resume)
+    refuse_finished_rows(journal, resume, force=force)
     table = run_rows(
         lambda progress: run.sweep(
             plan, directory, workers=workers, executor=executor, scheduler=scheduler, shard=part,
@@ -178,19 +183,28 @@ def _directory_of(option: str, content: str, out: Path | None) -> Path:
     return out
 
 
-def refuse_finished_rows(directory: Path, resume: bool) -> None:
-    """Refuse a directory with finished rows of a sweep, unless ``--resume`` is given.
+def refuse_finished_rows(directory: Path, resume: bool, *, force: bool = False) -> None:
+    """Refuse a directory with finished rows of a sweep without ``--resume``; or remove them.
+
+    Args:
+        directory: Directory of the sweep.
+        resume: Go on from its rows.
+        force: Remove its rows and its plan.
 
     Raises:
         ResultError: It has.
     """
-    from softgrasp.sweeps.storage import count_finished
+    from softgrasp.sweeps import planner
+    from softgrasp.sweeps.storage import JOURNAL, PLAN, count_finished
 
+    if force and not resume:
+        for name in (JOURNAL, PLAN, planner.PLAN):
+            (directory / name).unlink(missing_ok=True)
     rows = count_finished(directory)
     if rows and not resume:
         raise ResultError(
-            f"{directory}: expected no rows yet, found {rows}; --resume goes on from them, --out "
-            "names another directory"
+            f"{directory}: expected no rows yet, found {rows}; --resume goes on from them, --force "
+            "removes them, --out names another directory"
         )
 
 

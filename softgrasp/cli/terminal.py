@@ -181,6 +181,33 @@ def default_directory(name: str) -> Path:
     return Path("out") / (re.sub(r"[^\w.+-]+", "_", name).strip("._") or "grasp")
 
 
+def output_directory(
+    name: str, out: Path | None, *, force: bool = False, resume: bool = False
+) -> Path:
+    """Return ``--out``, or ``out/`` and a name with a number where that is taken.
+
+    Args:
+        name: Name of the directory in ``out/``.
+        out: Directory of ``--out``; it is returned as it is.
+        force: Return the directory without a number, whatever it holds.
+        resume: Return the last directory that exists.
+    """
+    first = default_directory(name)
+    if out is not None or force:
+        return out or first
+    number, latest, free = 1, first, first
+    while _has_files(free):
+        number, latest = number + 1, free
+        free = first.with_name(f"{first.name}_{number}")
+    if free != first and not resume:
+        note(f"{first} has the files of an earlier run; writing to {free} (--force replaces them)")
+    return latest if resume else free
+
+
+def _has_files(directory: Path) -> bool:
+    return directory.is_dir() and any(directory.iterdir())
+
+
 def require_writable(directory: Path) -> None:
     """Check before a long run that a directory can be written, leaving no files behind.
 

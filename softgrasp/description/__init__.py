@@ -28,6 +28,7 @@ NAMES = {
     "description.finger": ("Finger", "Phalanx"),
     "description.geometry": (
         "Capsule",
+        "Compound",
         "Cuboid",
         "Cylinder",
         "Ellipsoid",

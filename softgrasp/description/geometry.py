@@ -1,9 +1,9 @@
-"""Rigid poses, and solid shapes: primitives and meshes, each centred on its own frame."""
+"""Rigid poses, and solid shapes: primitives, meshes and compounds of them."""
 
 from __future__ import annotations
 
 import math
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator
 
@@ -131,3 +131,56 @@ class Part(Description):
     shape: Shape
     pose: Pose = Pose()
     """Pose of ``shape`` in the link's frame; of a mesh, the pose of its file's frame."""
+
+
+class Compound(Description):
+    """Several shapes rigidly joined; the object's frame is placed at its centre of mass."""
+
+    type: Literal["compound"] = "compound"
+    parts: Annotated[tuple[Part, ...], Field(min_length=1)]
+    """Shapes that can touch, with their poses in the frame of the compound."""
+    visuals: tuple[Part, ...] = ()
+    """Shapes that are drawn in place of the parts."""
+    center_of_mass: Vec3 | None = None
+    """In the frame of the compound [m]; by default that of parts of uniform density."""
+    inertia_per_mass: tuple[float, float, float, float, float, float] | None = None
+    """Components xx, yy, zz, xy, xz, yz of the inertia about the centre of mass over the mass [m²];
+    by default those of parts of uniform density."""
+    scale: Positive = 1.0
+    """Factor for all lengths [–]; a stated mass is kept."""
+
+    def at_scale(self) -> Compound:
+        """Return the compound of scale 1 with its lengths multiplied by ``scale``."""
+        factor = self.scale
+        if factor == 1.0:
+            return self
+        center, inertia = self.center_of_mass, self.inertia_per_mass
+        return self.replace(
+            parts=tuple(_scaled_part(part, factor) for part in self.parts),
+            visuals=tuple(_scaled_part(part, factor) for part in self.visuals),
+            center_of_mass=None if center is None else _times(center, factor),
+            inertia_per_mass=None if inertia is None else _times(inertia, factor**2),
+            scale=1.0,
+        )
+
+
+def _scaled_part(part: Part, factor: float) -> Part:
+    """Multiply all lengths of a part by a factor."""
+    if isinstance(part.shape, Mesh):
+        lengths = {"scale": _times(part.shape.scale, factor)}
+    else:
+        kept = ("type", "exponents")
+        lengths = {name: _times(value, factor) for name, value in part.shape if name not in kept}
+    pose = part.pose.replace(position=_times(part.pose.position, factor))
+    return Part(shape=part.shape.replace(**lengths), pose=pose)
+
+
+def _times(value: Any, factor: float) -> Any:
+    """Multiply a number or a tuple of numbers by a factor."""
+    if isinstance(value, tuple):
+        return tuple(one * factor for one in value)
+    return value * factor
+
+
+ObjectShape = Annotated[Primitive | Superellipsoid | Mesh | Compound, Field(discriminator="type")]
+"""Shape of an object; links and palms have lists of parts instead of compounds."""

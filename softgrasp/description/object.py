@@ -21,7 +21,7 @@ from softgrasp.description.base import (
     Vec4,
 )
 from softgrasp.description.contact import Contact
-from softgrasp.description.geometry import Shape
+from softgrasp.description.geometry import ObjectShape
 
 Mount = Literal["free", "fixed", "planar"]
 """Degrees of freedom of an object in the world."""
@@ -66,7 +66,7 @@ class GraspObject(Description):
     """
 
     name: Annotated[str, Field(min_length=1)]
-    shape: Shape
+    shape: ObjectShape
     mass: Positive | None = None
     """[kg]"""
     density: Positive | None = None

@@ -10,6 +10,7 @@ from softgrasp.assets import (
     CAD_SUFFIXES,
     MESH_SUFFIXES,
     MODEL_SUFFIX,
+    MODEL_SUFFIXES,
     ROBOT_SUFFIXES,
     YAML_SUFFIXES,
     YCB_PREFIX,
@@ -21,7 +22,8 @@ from softgrasp.errors import DescriptionError
 from softgrasp.io.hand import hand_from, joined_from
 from softgrasp.io.mesh import stamped
 from softgrasp.io.mesh_files import read_triangles
-from softgrasp.io.object import load_ycb, read_object
+from softgrasp.io.object import load_ycb, object_file, published_mass, read_object
+from softgrasp.io.object_parts import object_name
 from softgrasp.io.yaml_files import Tree, YamlFile
 from softgrasp.units import LengthUnit
 
@@ -100,31 +102,58 @@ def load_object(
     mass: float | None = None,
     density: float | None = None,
     units: LengthUnit = "m",
+    lock_joints: bool = False,
 ) -> GraspObject:
-    """Load a shipped object by name, from a YAML or mesh file, or from YCB as ``ycb:NAME``.
+    """Load a shipped object by name, one from a file or directory, or from YCB as ``ycb:NAME``.
+
+    Files are YAML, meshes, URDF and MJCF. In a directory the model or mesh is searched, as
+    ``object_file`` does; an object of the YCB set has its published mass.
 
     Args:
-        name: Name or file. A mesh file has no mass: give ``mass`` or ``density``.
+        name: Name, file or directory. Mesh files have no mass: give ``mass`` or ``density``.
         mass: Replaces the mass or density of the description [kg].
         density: Replaces the mass or density of the description [kg/m³].
         units: Unit of the numbers in a mesh file; other files state theirs.
+        lock_joints: Fix the movable joints of a URDF or MJCF file.
 
     Raises:
         DescriptionError: There is no such object, its file is wrong, or its mass is not given
             exactly once.
     """
     path = Path(name)
-    if path.suffix.lower() in CAD_SUFFIXES:
+    if path.is_dir():
+        path = object_file(path)
+    suffix = path.suffix.lower()
+    if suffix in CAD_SUFFIXES:
         read_triangles(path)  # raises, with advice on conversion
-    if path.suffix.lower() in MESH_SUFFIXES:
-        shape = stamped(Mesh(file=assets.portable_name(path), units=units))
-        return GraspObject(name=path.stem, shape=shape, mass=mass, density=density)
+    if suffix in MESH_SUFFIXES:
+        return _mesh_object(path, mass, density, units)
+    if suffix in ROBOT_SUFFIXES:
+        from softgrasp.io.urdf.object import read_urdf_object
+
+        return read_urdf_object(path, mass=mass, density=density, lock_joints=lock_joints)
+    if suffix in MODEL_SUFFIXES:
+        from softgrasp.io.mjcf.object import read_mjcf_object
+
+        return read_mjcf_object(path, mass=mass, density=density, lock_joints=lock_joints)
     if str(name).startswith(YCB_PREFIX):
         return load_ycb(str(name), mass=mass, density=density)
     obj = _described_object(str(name), path)
     if mass is None and density is None:
         return obj
     return obj.weighing(mass=mass, density=density)
+
+
+def _mesh_object(
+    path: Path, mass: float | None, density: float | None, units: LengthUnit
+) -> GraspObject:
+    """Make an object from a mesh file, with the published mass of the YCB object if it is one."""
+    name = object_name(path)
+    source = ""
+    if mass is None and density is None and (published := published_mass(name)) is not None:
+        mass, source = published, f"{path}, YCB Object and Model Set, Calli et al. 2015, CC BY 4.0"
+    shape = stamped(Mesh(file=assets.portable_name(path), units=units))
+    return GraspObject(name=name, shape=shape, mass=mass, density=density, source=source)
 
 
 def load_robot(name: str | Path) -> Robot:
@@ -166,7 +195,9 @@ def robot_path(name: str | Path) -> Path:
 
 def _described_object(name: str, path: Path) -> GraspObject:
     if path.suffix.lower() not in YAML_SUFFIXES:
-        _refuse_other_files(path, "an object", (*YAML_SUFFIXES, *MESH_SUFFIXES))
+        _refuse_other_files(
+            path, "an object", (*YAML_SUFFIXES, *MESH_SUFFIXES, ".urdf", MODEL_SUFFIX)
+        )
         return read_object(assets.find("objects", name))
     obj = read_object(path)
     if isinstance(obj.shape, Mesh) and Path(obj.shape.file).is_absolute():

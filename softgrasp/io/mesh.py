@@ -77,8 +77,8 @@ def load_mesh(shape: Mesh, *, relative_to: Path | None = None) -> MeshBody:
     Warns:
         SoftgraspWarning: Something was repaired or looks wrong; also in ``MeshBody.warnings``.
     """
-    file = _resolved(shape.file, relative_to)
-    parts_file = None if shape.parts is None else _resolved(shape.parts, relative_to)
+    file = resolved_file(shape.file, relative_to)
+    parts_file = None if shape.parts is None else resolved_file(shape.parts, relative_to)
     recipe = shape.replace(sha256=None)
     body = _body(recipe, file, parts_file, _state(file), _state(parts_file))
     if shape.sha256 not in (None, body.sha256):
@@ -119,7 +119,7 @@ def mesh_solid(shape: Mesh, *, relative_to: Path | None = None) -> Solid:
     Raises:
         DescriptionError: The file is missing, empty, not a mesh, flat or not finite.
     """
-    file = _resolved(shape.file, relative_to)
+    file = resolved_file(shape.file, relative_to)
     return _solid(shape.units, shape.scale, file, _state(file))
 
 
@@ -128,7 +128,7 @@ def stamped(shape: Mesh) -> Mesh:
 
     Missing files are reported by ``load_mesh``.
     """
-    files = [_resolved(name, None) for name in (shape.file, shape.parts) if name is not None]
+    files = [resolved_file(name, None) for name in (shape.file, shape.parts) if name is not None]
     if not all(file.is_file() for file in files):
         return shape
     return shape.replace(sha256=_sha256(*files))
@@ -229,7 +229,8 @@ def _solid(
         raise error.located(file=file) from error
 
 
-def _resolved(name: str, relative_to: Path | None) -> Path:
+def resolved_file(name: str, relative_to: Path | None = None) -> Path:
+    """Return the path of a mesh file: a shipped one, or one beside a directory, or as named."""
     shipped = assets.shipped_file(name)
     if shipped is not None:
         return shipped

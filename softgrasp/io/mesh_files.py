@@ -49,6 +49,8 @@ EXTENT = 10.0
 with 200 faces: moments of inertia 36 % off in metres, 11 % off at this size)."""
 MAX_GROWTH = 0.05
 """Relative change of lengths above which a simplified mesh is not rescaled [–]."""
+BINARY_SUFFIX = ".msh"
+"""Binary meshes of MuJoCo, which only MJCF files name."""
 ROUND = 32
 """Vertices around a circle."""
 
@@ -82,6 +84,8 @@ def read_groups(file: Path, *, split: bool = True) -> dict[str, Triangles]:
     import trimesh
 
     _check_file(file)
+    if file.suffix.lower() == BINARY_SUFFIX:
+        return _checked({file.stem: _merged([_binary_mesh(file)])}, file)
     kind = file.suffix[1:].lower()
     options: dict[str, Any] = (
         {"split_objects": split, "group_material": False} if kind == "obj" else {}
@@ -190,7 +194,7 @@ def _check_file(file: Path) -> None:
             "`units: mm` if the drawing is in millimetres",
             file=file,
         )
-    if suffix not in MESH_SUFFIXES:
+    if suffix not in (*MESH_SUFFIXES, BINARY_SUFFIX):
         received = f"'{file.suffix}'" if file.suffix else "a file without a suffix"
         raise DescriptionError(f"expected a mesh file ({accepted}), found {received}", file=file)
     if not file.is_file():
@@ -229,6 +233,19 @@ def mass_properties(triangles: NDArray[np.float64]) -> Any:
     import trimesh
 
     return trimesh.triangles.mass_properties(triangles)
+
+
+def _binary_mesh(file: Path) -> Triangles:
+    """Read a binary mesh of MuJoCo: four counts, then vertices, normals, texture, faces."""
+    content = file.read_bytes()
+    counts = np.frombuffer(content[:16], dtype="<i4").astype(np.int64)
+    sizes = counts * (3, 3, 2, 3) if len(counts) == 4 else np.full(4, -1)
+    if (sizes < 0).any() or len(content) != 16 + 4 * sizes.sum():
+        raise DescriptionError("expected a mesh in MSH format, found something else", file=file)
+    start = 16 + 4 * int(sizes[:3].sum())
+    vertices = np.frombuffer(content[16:], dtype="<f4", count=int(sizes[0]))
+    faces = np.frombuffer(content[start:], dtype="<i4")
+    return vertices.reshape(-1, 3).astype(float), faces.reshape(-1, 3).astype(np.int64)
 
 
 def _placed(mesh: trimesh.Trimesh, transform: NDArray[np.float64]) -> Triangles:

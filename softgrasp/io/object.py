@@ -37,7 +37,22 @@ MESHES = (
     "tsdf/nontextured.ply",
     "google_64k/nontextured.stl",
     "google_64k/nontextured.ply",
+    "google_64k/textured.obj",
+    "google_512k/nontextured.stl",
+    "google_512k/nontextured.ply",
+    "google_512k/textured.obj",
+    "poisson/textured.obj",
+    "tsdf/textured.obj",
+    "object/textured.obj",
+    "object/nontextured.ply",
+    "textured.obj",
+    "nontextured.ply",
+    "nontextured.stl",
 )
+MODELS = ("*.urdf", "*.xml", "urdf/*.xml", "urdf/*.urdf")
+"""Models of an object in its directory: those of pybullet-object-models and DexGraspNet."""
+CLOUDS = ("clouds/*.ply", "clouds/*.pcd")
+"""Point clouds of the YCB set, which have no surface."""
 
 
 def read_object(path: Path) -> GraspObject:
@@ -108,6 +123,74 @@ def meshes_in(directory: Path) -> list[str]:
             f"{directory}: expected mesh files ({', '.join(MESH_SUFFIXES)}), found {there}"
         )
     return [str(path) for path in sorted(paths, key=lambda path: path.name)]
+
+
+def object_file(directory: Path) -> Path:
+    """Return the model or mesh of an object in its directory.
+
+    A URDF or MJCF file comes first, as it states a mass; then the meshes of the layouts of the YCB
+    set, smaller ones first; then the only mesh file.
+
+    Raises:
+        DescriptionError: There is none, or there are several of one kind.
+    """
+    for pattern in MODELS:
+        models = [path for path in sorted(directory.glob(pattern)) if _is_model(path)]
+        if len(models) == 1:
+            return models[0]
+        if models:
+            raise _several(directory, "model", models)
+    for name in MESHES:
+        if (directory / name).is_file():
+            return directory / name
+    meshes = [path for path in sorted(directory.iterdir()) if path.suffix.lower() in MESH_SUFFIXES]
+    if len(meshes) == 1:
+        return meshes[0]
+    if meshes:
+        raise _several(directory, "mesh", meshes)
+    raise _no_object(directory)
+
+
+def _is_model(path: Path) -> bool:
+    """Return whether an XML file has the root element of a URDF or MJCF file."""
+    if path.suffix.lower() != ".xml":
+        return True
+    root = re.search(
+        rb"<\s*([A-Za-z]\w*)", re.sub(rb"<!--.*?-->", b"", path.read_bytes(), flags=re.S)
+    )
+    return root is not None and root[1] == b"mujoco"
+
+
+def _several(directory: Path, kind: str, paths: list[Path]) -> DescriptionError:
+    listed = ", ".join(str(path.relative_to(directory)) for path in paths[:5])
+    more = ", …" if paths[5:] else ""
+    return DescriptionError(
+        f"expected one {kind}, found {len(paths)}: {listed}{more}; name the file", file=directory
+    )
+
+
+def _no_object(directory: Path) -> DescriptionError:
+    """Return the error of a directory without a mesh or model."""
+    clouds = [path for pattern in CLOUDS for path in directory.glob(pattern)]
+    inside = [one.name for one in sorted(directory.iterdir()) if one.is_dir() and _has_object(one)]
+    if inside:
+        found = f"the directories of {len(inside)} objects: {', '.join(inside[:5])}"
+        found += ", …; name one" if inside[5:] else "; name one"
+    elif clouds:
+        name = clouds[0].relative_to(directory)
+        found = f"point clouds such as {name}, which have no surface; {MESHES[1]} has one"
+    else:
+        found = ", ".join(sorted(path.name for path in directory.iterdir())[:5]) or "nothing"
+    return DescriptionError(
+        f"expected a URDF, MJCF or mesh file such as {MESHES[1]}, found {found}", file=directory
+    )
+
+
+def _has_object(directory: Path) -> bool:
+    try:
+        return bool(object_file(directory))
+    except DescriptionError:
+        return False
 
 
 def load_ycb(
@@ -201,13 +284,28 @@ def _short(identity: str) -> str:
     return re.sub(r"^\d+[-_]", "", identity)
 
 
-def _published_mass(identity: str) -> float:
+def published_mass(name: str) -> float | None:
+    """Return the published mass of a YCB object [kg]; None of any other.
+
+    Args:
+        name: ``025_mug``, ``025-mug``, or ``YcbMug`` as in pybullet-object-models.
+    """
     masses = _masses()
-    if identity not in masses:
+    if name in masses:
+        return masses[name]
+    if not name.startswith("Ycb"):
+        return None
+    words = re.sub(r"(?<!^)(?=[A-Z])", "_", name.removeprefix("Ycb")).lower()
+    return {_short(identity): mass for identity, mass in masses.items()}.get(words)
+
+
+def _published_mass(identity: str) -> float:
+    mass = published_mass(identity)
+    if mass is None:
         raise DescriptionError(
             f"no published mass of the YCB object '{identity}'; give a mass or a density"
         )
-    return masses[identity]
+    return mass
 
 
 @cache

@@ -189,9 +189,10 @@ def _object(tree: Tree, directory: Path) -> GraspObject:
     if "library" not in tree:
         return object_from(tree, directory=directory)
     changes = {key: value for key, value in tree.items() if key != "library"}
-    if not set(changes) <= {"mass", "density", "elasticity"}:
+    if not set(changes) <= {"mass", "density", "elasticity", "lock_joints"}:
         raise DescriptionError(
-            f"expected only mass, density or elasticity beside 'library', found {sorted(changes)}"
+            "expected only mass, density, elasticity or lock_joints beside 'library', found "
+            f"{sorted(changes)}"
         )
     elasticity = changes.pop("elasticity", None)
     obj = load_object(_beside(str(tree["library"]), directory), **changes)
@@ -213,8 +214,13 @@ def _sensors(tree: Tree, length: float, angle: float) -> Tree:
 
 
 def _beside(name: str, directory: Path) -> str:
-    """Return the file of that name in the directory of the scene, or the name unchanged."""
-    return str(directory / name) if (directory / name).is_file() else name
+    """Return the file of that name in the directory of the scene, or the name unchanged.
+
+    A directory is an object; a name without a separator is rather one of the library.
+    """
+    beside = directory / name
+    is_path = beside.is_file() or (beside.is_dir() and len(Path(name).parts) > 1)
+    return str(beside) if is_path else name
 
 
 def _arm_tree(value: dict[str, Tree]) -> dict[str, Tree]:

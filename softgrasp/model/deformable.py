@@ -15,7 +15,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from softgrasp.description.contact import Contact
-from softgrasp.description.geometry import Cuboid, Cylinder, Ellipsoid, Pose, Shape, Sphere
+from softgrasp.description.geometry import Cuboid, Cylinder, Ellipsoid, ObjectShape, Pose, Sphere
 from softgrasp.description.object import Elasticity, GraspObject
 from softgrasp.description.scene import Solver
 from softgrasp.mechanics.transforms import Array
@@ -69,7 +69,7 @@ def add_deformable(
     _add_skin(spec, described, nodes)
 
 
-def full_size(shape: Shape) -> Array:
+def full_size(shape: ObjectShape) -> Array:
     """Compute the size of the bounding box of a deformable shape, (3,) [m]."""
     match shape:
         case Sphere():
@@ -102,7 +102,7 @@ def _grid(described: GraspObject, elastic: Elasticity, size: Array) -> dict[str,
     return grid if elastic.cells == (1, 1, 1) else grid | {"cellcount": list(elastic.cells)}
 
 
-def _add_shade(nodes: list[Any], shape: Shape, size: Array) -> None:
+def _add_shade(nodes: list[Any], shape: ObjectShape, size: Array) -> None:
     """Add invisible geoms at outer corners, for shadows and for the framing of images."""
     box = isinstance(shape, Cuboid)
     corners = [node for node in nodes if (np.abs(node.pos) > 0.8 * 0.5 * size).all()]

@@ -12,10 +12,13 @@ from numpy.typing import NDArray
 
 from softgrasp.description.geometry import (
     Capsule,
+    Compound,
     Cuboid,
     Cylinder,
     Ellipsoid,
     Mesh,
+    ObjectShape,
+    Part,
     Pose,
     Primitive,
     Shape,
@@ -24,7 +27,7 @@ from softgrasp.description.geometry import (
 )
 from softgrasp.io.mesh import MeshBody, load_mesh
 from softgrasp.mechanics import geometry
-from softgrasp.mechanics.transforms import Array, transform
+from softgrasp.mechanics.transforms import Array, position_of, quaternion_of, transform
 
 GEOM = mujoco.mjtGeom
 VISUAL_GROUP, COLLISION_GROUP, SKINNED_GROUP = 2, 3, 4
@@ -53,7 +56,7 @@ def add_shape(
     spec: mujoco.MjSpec,
     body: mujoco.MjsBody,
     name: str,
-    shape: Shape,
+    shape: ObjectShape,
     pose: Pose,
     *,
     rgba: Sequence[float],
@@ -62,13 +65,23 @@ def add_shape(
 
     The geoms have no mass and touch nothing until a pair contains them.
     """
-    common = {
-        "pos": list(pose.position),
-        "quat": list(pose.quaternion),
-        "mass": 0.0,
-        "contype": 0,
-        "conaffinity": 0,
-    }
+    if isinstance(shape, Compound):
+        return _add_compound(spec, body, name, shape.at_scale(), pose, rgba)
+    return _add_solid(spec, body, name, shape, pose, rgba)
+
+
+def _add_solid(
+    spec: mujoco.MjSpec,
+    body: mujoco.MjsBody,
+    name: str,
+    shape: Shape,
+    pose: Pose,
+    rgba: Sequence[float],
+    *,
+    drawn: bool = True,
+) -> list[str]:
+    """Add a shape that is not a compound; one that is not drawn is in the collision group."""
+    common = _untouched(pose) | ({} if drawn else {"group": COLLISION_GROUP})
     if isinstance(shape, Superellipsoid):
         _add_vertices(spec, name, *geometry.triangles(shape.radii, shape.exponents))
         body.add_geom(name=name, type=GEOM.mjGEOM_MESH, meshname=name, rgba=rgba, **common)
@@ -76,23 +89,105 @@ def add_shape(
     if not isinstance(shape, Mesh):
         body.add_geom(name=name, rgba=rgba, **geom_of(shape), **common)
         return [name]
-    return _add_mesh(spec, body, name, load_mesh(shape), common, rgba)
+    mesh = load_mesh(shape)
+    if drawn:
+        _add_surface(spec, body, f"{name}_seen", mesh, pose, rgba)
+    return _add_convex_parts(spec, body, name, mesh, pose, rgba)
 
 
-def _add_mesh(
+def _untouched(pose: Pose) -> dict[str, Any]:
+    """Return the fields of a geom without mass that touches nothing, at a pose."""
+    return {
+        "pos": list(pose.position),
+        "quat": list(pose.quaternion),
+        "mass": 0.0,
+        "contype": 0,
+        "conaffinity": 0,
+    }
+
+
+def _add_compound(
+    spec: mujoco.MjSpec,
+    body: mujoco.MjsBody,
+    name: str,
+    shape: Compound,
+    pose: Pose,
+    rgba: Sequence[float],
+) -> list[str]:
+    """Add the parts of a compound; where it has visuals, only these are drawn."""
+    names: list[str] = []
+    for index, part in enumerate(_centred(shape, shape.parts, pose)):
+        part_of = part_name(name, index)
+        names += _add_solid(
+            spec, body, part_of, part.shape, part.pose, rgba, drawn=not shape.visuals
+        )
+    for index, part in enumerate(_centred(shape, shape.visuals, pose), start=1):
+        seen = f"{name}_seen{index}"
+        if isinstance(part.shape, Mesh):
+            _add_surface(spec, body, seen, load_mesh(part.shape), part.pose, rgba)
+        else:
+            _add_solid(spec, body, seen, part.shape, part.pose, rgba)
+            spec.geom(seen).group = VISUAL_GROUP
+    return names
+
+
+def _centred(shape: Compound, parts: Sequence[Part], pose: Pose) -> list[Part]:
+    """Return parts with the poses of their centres where the centre of mass has a pose."""
+    frame = transform(pose.position, pose.quaternion)
+    frame[:3, 3] -= frame[:3, :3] @ compound_center(shape)
+    moved = []
+    for part in parts:
+        centre = part_pose(part.shape, part.pose)
+        whole = frame @ transform(centre.position, centre.quaternion)
+        moved.append(
+            part.replace(pose=Pose(position=position_of(whole), quaternion=quaternion_of(whole)))
+        )
+    return moved
+
+
+def compound_center(shape: Compound) -> Array:
+    """Return the centre of mass of a compound in its frame, (3,) [m]."""
+    shape = shape.at_scale()
+    if shape.center_of_mass is not None:
+        return np.array(shape.center_of_mass)
+    return np.array(_joined_parts(shape)[2])
+
+
+def _joined_parts(shape: Compound) -> tuple[float, Array, tuple[float, float, float]]:
+    """Return volume [m³], inertia at unit density [m⁵] and centre [m] of the parts."""
+    placed = [(part.shape, part_pose(part.shape, part.pose)) for part in shape.parts]
+    return joined_inertia(placed, mass=None, density=1.0)
+
+
+def _add_surface(
     spec: mujoco.MjSpec,
     body: mujoco.MjsBody,
     name: str,
     mesh: MeshBody,
-    common: dict[str, Any],
+    pose: Pose,
+    rgba: Sequence[float],
+) -> None:
+    """Add the surface of a mesh, which is drawn only."""
+    _add_vertices(spec, name, mesh.vertices, mesh.faces)
+    body.add_geom(
+        name=name,
+        type=GEOM.mjGEOM_MESH,
+        meshname=name,
+        group=VISUAL_GROUP,
+        rgba=rgba,
+        **_untouched(pose),
+    )
+
+
+def _add_convex_parts(
+    spec: mujoco.MjSpec,
+    body: mujoco.MjsBody,
+    name: str,
+    mesh: MeshBody,
+    pose: Pose,
     rgba: Sequence[float],
 ) -> list[str]:
-    """Add a mesh to be drawn, and its convex parts to be touched."""
-    visual = f"{name}_seen"
-    _add_vertices(spec, visual, mesh.vertices, mesh.faces)
-    body.add_geom(
-        name=visual, type=GEOM.mjGEOM_MESH, meshname=visual, group=VISUAL_GROUP, rgba=rgba, **common
-    )
+    """Add the convex parts of a mesh, which can touch, and return their names."""
     names = []
     for index, (vertices, faces) in enumerate(mesh.parts):
         part = name if index == 0 else f"{name}_{index}"
@@ -103,7 +198,7 @@ def _add_mesh(
             meshname=part,
             group=COLLISION_GROUP,
             rgba=rgba,
-            **common,
+            **_untouched(pose),
         )
         names.append(part)
     return names
@@ -146,7 +241,7 @@ def part_name(body: str, index: int) -> str:
     return body if index == 0 else f"{body}_part{index + 1}"
 
 
-def extent(shape: Shape) -> tuple[float, float, float]:
+def extent(shape: ObjectShape) -> tuple[float, float, float]:
     """Return the size of a shape along x, y and z of its frame [m]."""
     match shape:
         case Sphere(radius=r):
@@ -162,13 +257,58 @@ def extent(shape: Shape) -> tuple[float, float, float]:
         case Mesh():
             x, y, z = np.ptp(load_mesh(shape).vertices, axis=0).tolist()
             return (x, y, z)
+        case Compound():
+            x, y, z = np.subtract(*reversed(bounds(shape))).tolist()
+            return (x, y, z)
+
+
+def bounds(shape: ObjectShape) -> tuple[Array, Array]:
+    """Return the lower and upper corner of the bounding box of a shape in its frame, (3,) [m]."""
+    if not isinstance(shape, Compound):
+        half = _reach(shape, np.eye(3)), _reach(shape, -np.eye(3))
+        return -half[1], half[0]
+    shape = shape.at_scale()
+    low, high = np.full(3, np.inf), np.full(3, -np.inf)
+    for part in _centred(shape, shape.parts, Pose()):
+        frame = transform(part.pose.position, part.pose.quaternion)
+        rotation, centre = frame[:3, :3], frame[:3, 3]
+        low = np.minimum(low, centre - _reach(part.shape, -rotation))
+        high = np.maximum(high, centre + _reach(part.shape, rotation))
+    return low, high
+
+
+def _reach(shape: Shape, directions: Array) -> Array:
+    """Return how far a shape reaches from its frame along directions, (n, 3) of length 1, [m]."""
+    match shape:
+        case Sphere(radius=r):
+            return np.full(len(directions), r)
+        case Ellipsoid(radii=radii):
+            return np.asarray(np.linalg.norm(directions * radii, axis=1))
+        case Cuboid(size=size):
+            return np.asarray(np.abs(directions) @ np.array(size) / 2)
+        case Cylinder(radius=r, height=h):
+            across = np.linalg.norm(directions[:, :2], axis=1)
+            return np.asarray(r * across + h / 2 * np.abs(directions[:, 2]))
+        case Capsule(radius=r, length=h):
+            return np.asarray(r + h / 2 * np.abs(directions[:, 2]))
+        case Superellipsoid():
+            points = geometry.triangles(shape.radii, shape.exponents)[0]
+        case Mesh():
+            points = load_mesh(shape).vertices
+    return np.asarray((directions @ points.T).max(axis=1))
 
 
 # Mass properties
 
 
-def mass_properties(shape: Shape) -> MassProperties:
+def mass_properties(shape: ObjectShape) -> MassProperties:
     """Compute volume and inertia at unit density about the centre of mass, in the shape frame."""
+    if isinstance(shape, Compound):
+        shape = shape.at_scale()
+        volume, inertia, _ = _joined_parts(shape)
+        if shape.inertia_per_mass is not None:
+            inertia = volume * inertia_tensor(shape.inertia_per_mass)
+        return MassProperties(volume, inertia)
     if isinstance(shape, Mesh):
         body = load_mesh(shape)
         return MassProperties(body.volume, body.inertia_per_density)
@@ -262,7 +402,7 @@ def inertia_components(
 # Surfaces as triangles, for the skin of deformable objects
 
 
-def surface_of(shape: Shape) -> tuple[Array, Faces]:
+def surface_of(shape: ObjectShape) -> tuple[Array, Faces]:
     """Compute vertices (n, 3) [m] and triangles (m, 3), counterclockwise from outside.
 
     Args:

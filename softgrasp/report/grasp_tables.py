@@ -15,7 +15,7 @@ import numpy as np
 from softgrasp._version import __version__
 from softgrasp.description.base import Vec3
 from softgrasp.description.contact import Contact
-from softgrasp.description.geometry import Mesh, Shape, Sphere
+from softgrasp.description.geometry import Compound, Mesh, ObjectShape, Sphere
 from softgrasp.description.hand import Hand
 from softgrasp.description.object import Block, GraspObject, Table, Wall
 from softgrasp.description.scene import GraspScene
@@ -24,6 +24,7 @@ from softgrasp.mechanics.transforms import euler_from_quaternions
 from softgrasp.model import names
 from softgrasp.model.object import object_mass
 from softgrasp.model.placement import object_pose
+from softgrasp.model.shapes import extent
 from softgrasp.rendering.keyframes import has_phases, shown_phases
 from softgrasp.report.formatting import count, grouped, millimetres, signed
 from softgrasp.report.grasp_text import (
@@ -328,8 +329,11 @@ def contact_text(contact: Contact) -> str:
     return law
 
 
-def shape_text(shape: Shape) -> str:
+def shape_text(shape: ObjectShape) -> str:
     """Describe a shape and its sizes: ``sphere, radius 30 mm``."""
+    if isinstance(shape, Compound):
+        size = " × ".join(f"{1e3 * edge:.4g}" for edge in extent(shape))
+        return f"{count(len(shape.parts), 'part')}, size {size} mm"
     if isinstance(shape, Mesh):
         return f"mesh {shape.file}"
     sizes = []

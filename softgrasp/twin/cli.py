@@ -22,13 +22,14 @@ from softgrasp.cli import terminal
 from softgrasp.cli.names import require_shipped
 from softgrasp.cli.options import (
     WRONG_INPUT,
+    Force,
     Json,
     NoReport,
     Out,
     Renderer,
     guarded,
 )
-from softgrasp.cli.terminal import default_directory, require_writable
+from softgrasp.cli.terminal import output_directory, require_writable
 from softgrasp.twin.cli_tools import accuracy, fit, pick, poses
 
 if TYPE_CHECKING:
@@ -148,6 +149,7 @@ def run(
     renderer: Renderer = "auto",
     no_report: NoReport = False,
     out: Out = None,
+    force: Force = False,
     json: Json = False,
 ) -> None:
     """Run a digital twin: pressure and flange pose in, shape of the fingers out.
@@ -164,7 +166,7 @@ def run(
     from softgrasp.twin.report import write_twin_report
 
     described = _at(load_twin(twin), controller)
-    directory = out if out is not None else _free(default_directory(f"twin_{described.name}"))
+    directory = output_directory(f"twin_{described.name}", out, force=force)
     require_writable(directory)
     if duration is not None and not duration <= LONGEST:
         raise DescriptionError(f"--duration: expected at most {LONGEST:g} s, found {duration:g}")
@@ -197,15 +199,6 @@ def _at(twin: Twin, address: str) -> Twin:
         )
     changed = twin.controller.replace(host=host.strip("[]"), port=int(port))
     return twin.replace(controller=changed)
-
-
-def _free(directory: Path) -> Path:
-    """Return the directory, or the first numbered one without a record of a run."""
-    from softgrasp.twin.record import TWIN_FILE
-
-    numbered = (directory.with_name(f"{directory.name}_{number}") for number in range(2, 10_000))
-    free = (one for one in (directory, *numbered) if not (one / TWIN_FILE).exists())
-    return next(free, directory)
 
 
 def _open_viewer(

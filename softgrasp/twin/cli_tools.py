@@ -17,7 +17,7 @@ import typer
 
 from softgrasp import assets
 from softgrasp.cli import terminal
-from softgrasp.cli.options import Json, NoReport, Out
+from softgrasp.cli.options import Force, Json, NoReport, Out
 from softgrasp.errors import DescriptionError
 
 if TYPE_CHECKING:
@@ -60,6 +60,7 @@ def fit(
     source: Annotated[str, typer.Option(help="Source of the angles, in words.")] = "",
     no_report: NoReport = False,
     out: Out = None,
+    force: Force = False,
     json: Json = False,
 ) -> None:
     """Fit a cubic polynomial of pressure to the bending angle of each piece of a finger.
@@ -67,7 +68,7 @@ def fit(
     Writes the fit as YAML, its figure, and result.json with all residuals. With --sigma-deg it
     is accepted when its curves are expected within 0.4 sigma of the true ones.
     """
-    from softgrasp.cli.terminal import default_directory, require_writable
+    from softgrasp.cli.terminal import output_directory, require_writable
     from softgrasp.twin.files import load_piece_angles
     from softgrasp.twin.fit_report import fit_document, write_fit_report
     from softgrasp.twin.piecewise_bending import fit_pressures
@@ -75,7 +76,7 @@ def fit(
     table = load_piece_angles(angles)
     lengths = _lengths(lengths_mm, angles, table.angles.shape[1])
     title = name or Path(angles).stem
-    directory = out if out is not None else default_directory(title)
+    directory = output_directory(title, out, force=force)
     require_writable(directory)
     report = fit_pressures(
         table.pressures,
@@ -347,6 +348,7 @@ def poses(
         ),
     ] = None,
     out: Out = None,
+    force: Force = False,
     json: Json = False,
 ) -> None:
     """Compare tip positions of arcs and of rigid pieces.
@@ -354,13 +356,13 @@ def poses(
     Without --fit and --theta-deg the pieces bend by 10, 15, 20 and 25 degrees. Measured tips are
     compared with each model at their mean.
     """
-    from softgrasp.cli.terminal import default_directory, require_writable
+    from softgrasp.cli.terminal import output_directory, require_writable
     from softgrasp.twin.files import load_tip_points
     from softgrasp.twin.fit_report import write_poses_report
 
     thetas, phis, lengths = _finger(fit, pressure_kpa, theta_deg, phi_deg, lengths_mm)
     tips = None if measured is None else load_tip_points(measured)
-    directory = out if out is not None else default_directory("poses")
+    directory = output_directory("poses", out, force=force)
     require_writable(directory)
     document, files = write_poses_report(thetas, phis, lengths, directory, tips)
     if json:
@@ -442,6 +444,7 @@ def accuracy(
     seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of the noise.")] = 0,
     no_report: NoReport = False,
     out: Out = None,
+    force: Force = False,
     json: Json = False,
 ) -> None:
     """Measure the error of the twin's tip against a simulated finger.
@@ -449,11 +452,11 @@ def accuracy(
     The finger is a chain in MuJoCo, photographed from −90 to 120 kPa with 1 px of noise on picks
     and 2 mm on depths; no real finger was measured.
     """
-    from softgrasp.cli.terminal import default_directory, require_writable
+    from softgrasp.cli.terminal import output_directory, require_writable
     from softgrasp.twin.accuracy import PAPER, accuracy_study, protocol_pressures
     from softgrasp.twin.report import write_accuracy
 
-    directory = out or default_directory("twin_accuracy")
+    directory = output_directory("twin_accuracy", out, force=force)
     require_writable(directory)
     shown = [] if no_report else list(PAPER)
     with terminal.progress_bar() as update:

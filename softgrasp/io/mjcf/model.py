@@ -176,8 +176,8 @@ def primitive_of(model: mujoco.MjModel, geom: int) -> Shape | None:
 
 
 # Files of a model
-def model_files(path: Path) -> list[Path]:
-    """List all files of a model, the main file first.
+def model_files(path: Path, *, textures: bool = True) -> list[Path]:
+    """List all files of a model, the main file first; those of textures where requested.
 
     Raises:
         DescriptionError: One is missing or not XML; names the file and line that refer to it.
@@ -192,7 +192,11 @@ def model_files(path: Path) -> list[Path]:
                     directories[key] = str(compiler.get(key))
     files = list(documents)
     for document, root in documents.items():
-        files += [_asset_file(part, path.parent, directories) for part in _assets(document, root)]
+        files += [
+            _asset_file(part, path.parent, directories)
+            for part in _assets(document, root)
+            if textures or part.kind != "texture"
+        ]
     return list(dict.fromkeys(files))
 
 
@@ -298,7 +302,7 @@ def _read(path: Path, states: tuple[tuple[str, int, int], ...]) -> SourceModel:
         _name_all(spec)
         whole = first.compile()
     except ValueError as error:
-        raise _refused(error, path) from error
+        raise refused(error, path) from error
     _refuse_parts(spec, path)
     dropped = _drop(spec, path)
     spec.compiler.fusestatic = False
@@ -309,7 +313,7 @@ def _read(path: Path, states: tuple[tuple[str, int, int], ...]) -> SourceModel:
     return SourceModel(spec, whole, prefix, sha256_of(files), tuple(dropped))
 
 
-def _refused(error: ValueError, path: Path) -> DescriptionError:
+def refused(error: ValueError, path: Path) -> DescriptionError:
     """Convert an error of MuJoCo to one with file, line and element."""
     words = " ".join(str(error).split())
     line = re.search(r"\bline (\d+)", words)

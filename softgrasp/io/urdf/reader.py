@@ -76,7 +76,11 @@ def read_robot(path: str | Path) -> Robot:
 
 
 def made_of_robot(
-    path: str | Path, make: Callable[[Robot], T], settings: Settings | None = None
+    path: str | Path,
+    make: Callable[[Robot], T],
+    settings: Settings | None = None,
+    *,
+    prepare: Callable[[Element], None] | None = None,
 ) -> T:
     """Read a robot and convert it by a function whose errors get their location in the file.
 
@@ -85,6 +89,7 @@ def made_of_robot(
         make: Function of the robot; its errors may have a location in the robot, such as
             ``("joints", 2, "lower")``.
         settings: Fields of joints that replace those of the file.
+        prepare: Function that changes the ``<robot>`` before it is read.
 
     Raises:
         DescriptionError: The file is wrong, or a joint of ``settings`` does not exist.
@@ -96,6 +101,8 @@ def made_of_robot(
     path = Path(path)
     try:
         root = _root(path)
+        if prepare is not None:
+            prepare(root)
         unkept = left_out(root)
         drop_undrawable(root)
         missing = drop_missing_visuals(root, path.parent)

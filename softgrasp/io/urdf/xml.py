@@ -50,6 +50,8 @@ MARK = "softgrasp-line"
 XACRO = "xacro"
 """Part of all namespaces that xacro has used."""
 _DOCTYPE = re.compile(rb"(?>\s|\xef\xbb\xbf|<\?.*?\?>|<!--.*?-->)*+<!DOCTYPE", re.DOTALL)
+_UNKNOWN_VERSION = re.compile(rb"""^(<\?xml version=["'])(?!1\.[01])[\d.]+""")
+"""Versions that XML does not have; many URDF files say ``0.0``."""
 IN_PACKAGE = ("package://", "model://")
 IN_FILE = "file://"
 MANIFESTS = ("package.xml", "manifest.xml")
@@ -122,6 +124,7 @@ def parsed(content: bytes) -> Element:
     if declared := _DOCTYPE.match(content):
         raise _doctype(declared[0].count(b"\n") + 1)
     parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False)
+    content = _UNKNOWN_VERSION.sub(rb"\g<1>1.0", content, count=1)
     try:
         root = etree.fromstring(content, parser)
     except etree.XMLSyntaxError as error:

@@ -1,0 +1,242 @@
+"""Objects from MJCF files: all bodies of a rigid object, with the mass and inertia of MuJoCo.
+
+MuJoCo collides a mesh by its convex hull, and so does the object. Floors, lights and bodies beside
+an object with a free joint are left out.
+"""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import NamedTuple
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from softgrasp.assets import portable_name
+from softgrasp.description.geometry import Mesh, Part, Pose, Shape
+from softgrasp.description.object import GraspObject
+from softgrasp.errors import DescriptionError, SoftgraspWarning
+from softgrasp.io.mesh import stamped
+from softgrasp.io.mesh_files import read_triangles
+from softgrasp.io.mjcf.model import model_files, primitive_of, refused
+from softgrasp.io.object_parts import Weight, articulated, object_name, object_of_parts
+from softgrasp.mechanics.transforms import Array, position_of, quaternion_of, transform
+
+FREE = int(mujoco.mjtJoint.mjJNT_FREE)
+GEOM = mujoco.mjtGeom
+GROUND = (int(GEOM.mjGEOM_PLANE), int(GEOM.mjGEOM_HFIELD))
+DEFAULT_FRICTION = 1.0
+"""Sliding friction of a geom that states none [–]."""
+DEFAULT_RGBA = (0.5, 0.5, 0.5, 1.0)
+"""Colour of a geom that states none."""
+SAME = 1e-4
+"""Difference between a mesh file and the mesh of the model over its extent [–]."""
+
+
+class _Model(NamedTuple):
+    path: Path
+    spec: mujoco.MjSpec
+    model: mujoco.MjModel
+    data: mujoco.MjData
+    root: int
+    """Body whose frame is that of the object; 0 is the world."""
+    bodies: NDArray[np.int64]
+    """Bodies of the object."""
+
+
+def read_mjcf_object(
+    path: Path,
+    *,
+    mass: float | None = None,
+    density: float | None = None,
+    lock_joints: bool = False,
+) -> GraspObject:
+    """Read an object from an MJCF file.
+
+    Args:
+        path: The file.
+        mass: Replaces the mass of the file [kg].
+        density: Replaces the mass of the file [kg/m³].
+        lock_joints: Fix movable joints at their initial position.
+
+    Raises:
+        DescriptionError: MuJoCo refuses the file, it has several free bodies, or movable joints
+            that are not to be locked, or a shape that is neither a primitive nor a mesh.
+
+    Warns:
+        SoftgraspWarning: Something in it is left out, or is not possible.
+    """
+    read = _read(path, lock_joints)
+    model = read.model
+    geoms = [
+        geom
+        for geom in range(model.ngeom)
+        if model.geom_bodyid[geom] in read.bodies and int(model.geom_type[geom]) not in GROUND
+    ]
+    can_touch = [geom for geom in geoms if _touches(model, geom)]
+    drawn = [geom for geom in geoms if not _touches(model, geom)] if can_touch else []
+    touching = can_touch or geoms
+    frictions = [float(model.geom_friction[geom, 0]) for geom in touching]
+    colors = [_rgba(model, geom) for geom in drawn or touching]
+    stated = [color for color in colors if color != DEFAULT_RGBA and color[3] > 0.0]
+    return object_of_parts(
+        path,
+        object_name(path, read.spec.modelname),
+        [_part(read, geom) for geom in touching],
+        [_part(read, geom) for geom in drawn],
+        _weight(read),
+        mass=mass,
+        density=density,
+        friction=next((value for value in frictions if value != DEFAULT_FRICTION), None),
+        rgba=stated[0] if stated else None,
+    )
+
+
+def _read(path: Path, lock_joints: bool) -> _Model:
+    """Compile the file and select the bodies of the object."""
+    model_files(path, textures=False)  # missing files, with the line that names them
+    try:
+        spec = mujoco.MjSpec.from_file(str(path))
+        _drop_textures(spec)
+        model = spec.compile()
+    except ValueError as error:
+        raise refused(error, path) from error
+    free = [joint for joint in range(model.njnt) if model.jnt_type[joint] == FREE]
+    if len(free) > 1:
+        named = ", ".join(f"'{model.body(model.jnt_bodyid[joint]).name}'" for joint in free[:5])
+        raise DescriptionError(
+            f"expected one object, found {len(free)} bodies that move freely: {named}", file=path
+        )
+    root = int(model.jnt_bodyid[free[0]]) if free else 0
+    bodies = np.array([body for body in range(model.nbody) if _is_below(model, body, root)])
+    moving = [
+        model.joint(joint).name or f"joint of body '{model.body(model.jnt_bodyid[joint]).name}'"
+        for joint in range(model.njnt)
+        if model.jnt_type[joint] != FREE and model.jnt_bodyid[joint] in bodies
+    ]
+    if moving and not lock_joints:
+        raise articulated(moving).located(file=path)
+    data = mujoco.MjData(model)
+    mujoco.mj_kinematics(model, data)
+    mujoco.mj_comPos(model, data)
+    _report_left_out(path, model, bodies)
+    return _Model(path, spec, model, data, root, bodies)
+
+
+def _drop_textures(spec: mujoco.MjSpec) -> None:
+    """Remove textures, which objects are drawn without."""
+    for material in spec.materials:
+        material.textures = ["" for _ in material.textures]
+    for texture in list(spec.textures):
+        spec.delete(texture)
+
+
+def _is_below(model: mujoco.MjModel, body: int, root: int) -> bool:
+    """Return whether a body is a root, or below it."""
+    while body > root:
+        body = int(model.body_parentid[body])
+    return body == root
+
+
+def _report_left_out(path: Path, model: mujoco.MjModel, bodies: NDArray[np.int64]) -> None:
+    """Warn about bodies with shapes that are not part of the object."""
+    others = {
+        model.body(int(body)).name
+        for body, kind in zip(model.geom_bodyid, model.geom_type, strict=True)
+        if body not in bodies and int(kind) not in GROUND
+    }
+    if others:
+        named = ", ".join(f"'{name}'" for name in sorted(others))
+        warnings.warn(
+            f"{path}: left out beside the free body: {named}", SoftgraspWarning, stacklevel=4
+        )
+
+
+def _touches(model: mujoco.MjModel, geom: int) -> bool:
+    return bool(model.geom_contype[geom] or model.geom_conaffinity[geom])
+
+
+def _rgba(model: mujoco.MjModel, geom: int) -> tuple[float, float, float, float]:
+    material = int(model.geom_matid[geom])
+    source = model.geom_rgba[geom] if material < 0 else model.mat_rgba[material]
+    red, green, blue, opacity = (round(float(part), 6) for part in source)
+    return (red, green, blue, opacity)
+
+
+def _frame(position: Array, rotation: Array) -> Array:
+    frame = np.eye(4)
+    frame[:3, :3], frame[:3, 3] = rotation.reshape(3, 3), position
+    return frame
+
+
+def _in_object(read: _Model, frame: Array) -> Array:
+    """Express a frame of the world (4, 4) in the frame of the object."""
+    root = _frame(read.data.xpos[read.root], read.data.xmat[read.root])
+    return np.asarray(np.linalg.inv(root) @ frame)
+
+
+def _part(read: _Model, geom: int) -> Part:
+    model, data = read.model, read.data
+    frame = _in_object(read, _frame(data.geom_xpos[geom], data.geom_xmat[geom]))
+    shape = primitive_of(model, geom)
+    if shape is None:
+        if int(model.geom_type[geom]) != int(GEOM.mjGEOM_MESH):
+            raise DescriptionError(
+                "expected primitives and meshes, found the geom "
+                f"'{model.geom(geom).name}' of another type",
+                file=read.path,
+            )
+        shape, inside = _mesh(read, int(model.geom_dataid[geom]))
+        frame = frame @ np.linalg.inv(inside)
+    return Part(
+        shape=shape, pose=Pose(position=position_of(frame), quaternion=quaternion_of(frame))
+    )
+
+
+def _mesh(read: _Model, index: int) -> tuple[Shape, Array]:
+    """Return a mesh, and the frame of MuJoCo's centred copy in that of its file."""
+    model = read.model
+    name = model.mesh(index).name
+    asset = read.spec.mesh(name)
+    inside = transform(model.mesh_pos[index], model.mesh_quat[index])
+    scale = np.asarray(asset.scale, dtype=float)
+    if not asset.file or (scale <= 0.0).any():
+        reason = "no file" if not asset.file else f"the scale {tuple(scale.tolist())}"
+        raise DescriptionError(
+            f"mesh '{name}': expected a file and a scale above 0, found {reason}", file=read.path
+        )
+    file = read.path.parent / read.spec.meshdir / asset.file
+    start, count = int(model.mesh_vertadr[index]), int(model.mesh_vertnum[index])
+    compiled = model.mesh_vert[start : start + count] @ inside[:3, :3].T + inside[:3, 3]
+    vertices = read_triangles(file)[0] * scale
+    extent = float(np.ptp(vertices, axis=0).max())
+    ends = [np.array([points.min(axis=0), points.max(axis=0)]) for points in (compiled, vertices)]
+    if np.abs(ends[0] - ends[1]).max() > SAME * extent:
+        raise DescriptionError(
+            f"mesh '{name}': expected the vertices of {asset.file}, found others: refpos, refquat "
+            "and fitted meshes are not supported",
+            file=read.path,
+        )
+    x, y, z = scale.tolist()
+    shape = Mesh(file=portable_name(file), scale=x if x == y == z else (x, y, z), collision="link")
+    return stamped(shape), inside
+
+
+def _weight(read: _Model) -> Weight | None:
+    """Return the mass properties of all bodies of the object together."""
+    model, data, bodies = read.model, read.data, read.bodies
+    masses = model.body_mass[bodies]
+    total = float(masses.sum())
+    if total <= 0.0:
+        return None
+    center = masses @ data.xipos[bodies] / total
+    inertia = np.zeros((3, 3))
+    for body, mass in zip(bodies, masses, strict=True):
+        rotation, away = data.ximat[body].reshape(3, 3), data.xipos[body] - center
+        inertia += rotation @ np.diag(model.body_inertia[body]) @ rotation.T
+        inertia += mass * (away @ away * np.eye(3) - np.outer(away, away))
+    root = _frame(data.xpos[read.root], data.xmat[read.root])
+    rotation = root[:3, :3]
+    return Weight(total, rotation.T @ (center - root[:3, 3]), rotation.T @ inertia @ rotation)

@@ -1,0 +1,165 @@
+"""Objects from URDF files: links on fixed joints become the parts of one rigid body.
+
+Collision meshes with several convex groups, as V-HACD and CoACD write them, are used as they are;
+other meshes are treated as those of mesh files. ``lateral_friction`` is that of pybullet.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from softgrasp.description.bendable import Inertial
+from softgrasp.description.geometry import Mesh, Part, Shape
+from softgrasp.description.object import GraspObject
+from softgrasp.description.robot import LinkShape, RigidJoint, Robot
+from softgrasp.errors import DescriptionError
+from softgrasp.io.convex_decomposition import parts_from
+from softgrasp.io.mesh import resolved_file, stamped
+from softgrasp.io.mesh_files import read_groups
+from softgrasp.io.object_parts import Weight, articulated, object_name, object_of_parts
+from softgrasp.io.urdf.links import pose_of, touching
+from softgrasp.io.urdf.reader import made_of_robot
+from softgrasp.io.xml_elements import Element, numbers
+from softgrasp.mechanics.robot_kinematics import (
+    fused,
+    inertia_matrix,
+    joint_frame,
+    origin_frame,
+    origin_of,
+)
+
+WHITE = (1.0, 1.0, 1.0, 1.0)
+"""Colour of textured meshes, whose texture is not read."""
+
+
+def read_urdf_object(
+    path: Path,
+    *,
+    mass: float | None = None,
+    density: float | None = None,
+    lock_joints: bool = False,
+) -> GraspObject:
+    """Read an object from a URDF or xacro file.
+
+    Args:
+        path: The file.
+        mass: Replaces the mass of the file [kg].
+        density: Replaces the mass of the file [kg/m³].
+        lock_joints: Fix movable joints at 0, or at the limit nearest to it.
+
+    Raises:
+        DescriptionError: The file is wrong, has movable joints that are not to be locked, or
+            neither it nor the arguments state a mass.
+        BackendUnavailable: It is a xacro file, and the xacro package is not installed.
+
+    Warns:
+        SoftgraspWarning: Something in it is not kept, or is not possible.
+    """
+    frictions: list[float] = []
+
+    def prepare(root: Element) -> None:
+        frictions.extend(_take_frictions(root))
+        _drop_massless(root)
+
+    robot = made_of_robot(path, lambda made: _rigid(made, lock_joints), prepare=prepare)
+    (link,) = fused(robot).robot.links
+    parts = [_touching_part(one) for one in touching(link)]
+    visuals = [_visual(one) for one in link.visuals] if link.collisions else []
+    colors = [one.rgba for one in link.visuals if one.rgba not in (None, WHITE)]
+    return object_of_parts(
+        path,
+        object_name(path, robot.name),
+        parts,
+        visuals,
+        _weight(link.inertial),
+        mass=mass,
+        density=density,
+        friction=frictions[0] if frictions else None,
+        rgba=colors[0] if colors else None,
+    )
+
+
+def _take_frictions(root: Element) -> list[float]:
+    """Return the lateral frictions of links, and remove their ``<contact>``."""
+    found: list[float] = []
+    for link in root.findall("link"):
+        for contact in link.findall("contact"):
+            for friction in contact.findall("lateral_friction"):
+                found += numbers(friction, "value", 1)
+            link.remove(contact)
+    return found
+
+
+def _drop_massless(root: Element) -> None:
+    """Remove inertials without a mass, which some writers add to every link."""
+    for link in root.findall("link"):
+        for inertial in link.findall("inertial"):
+            if inertial.find("mass") is None:
+                link.remove(inertial)
+
+
+def _rigid(robot: Robot, lock_joints: bool) -> Robot:
+    """Return the robot with all joints fixed."""
+    moving = [joint for joint in robot.joints if joint.type != "fixed"]
+    if robot.bendables:
+        raise DescriptionError(
+            f"expected a rigid object, found the bendable '{robot.bendables[0].name}'"
+        )
+    if moving and not lock_joints:
+        raise articulated([joint.name for joint in moving])
+    return robot.replace(joints=tuple(_locked(joint) for joint in robot.joints), control=())
+
+
+def _locked(joint: RigidJoint) -> RigidJoint:
+    if joint.type == "fixed":
+        return joint
+    low = -np.inf if joint.lower is None else joint.lower
+    high = np.inf if joint.upper is None else joint.upper
+    frame = joint_frame(joint, float(np.clip(0.0, low, high)))
+    return RigidJoint(
+        name=joint.name,
+        type="fixed",
+        parent=joint.parent,
+        child=joint.child,
+        origin=origin_of(frame),
+    )
+
+
+def _touching_part(one: LinkShape) -> Part:
+    return Part(shape=_touching_shape(one.shape), pose=pose_of(origin_frame(one.origin)))
+
+
+def _touching_shape(shape: Shape) -> Shape:
+    """Return the shape; of a mesh with several convex groups these are the parts."""
+    if not isinstance(shape, Mesh):
+        return shape
+    grouped = shape.replace(collision="parts", parts=shape.file)
+    return stamped(grouped if _has_convex_groups(grouped) else shape)
+
+
+def _has_convex_groups(shape: Mesh) -> bool:
+    file = resolved_file(shape.file)
+    try:
+        return len(read_groups(file)) > 1 and bool(parts_from(file, np.asarray(shape.scale)))
+    except DescriptionError:
+        return False
+
+
+def _visual(one: LinkShape) -> Part:
+    shape = one.shape
+    if isinstance(shape, Mesh):
+        shape = stamped(shape.replace(collision="link"))
+    return Part(shape=shape, pose=pose_of(origin_frame(one.origin)))
+
+
+def _weight(inertial: Inertial | None) -> Weight | None:
+    if inertial is None or inertial.mass == 0.0:
+        return None
+    frame = origin_frame(inertial.origin)
+    rotation = frame[:3, :3]
+    inertia = None
+    if inertial.inertia is not None:
+        inertia = rotation @ inertia_matrix(inertial.inertia) @ rotation.T
+    return Weight(inertial.mass, frame[:3, 3], inertia)
