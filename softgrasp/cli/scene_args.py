@@ -129,8 +129,8 @@ def _check_weight(object_name: str | None, options: SceneOptions) -> None:
     weights = [option for option in (options.mass, options.density) if option is not None]
     if len(weights) == 2:
         raise DescriptionError("--mass, --density: expected one of them, found both")
-    file = Path(object_name or "")
-    if file.is_dir():
+    file = Path(object_name or "none")
+    if object_name is not None and file.is_dir():
         file = object_file(file)
     is_mesh = file.suffix.lower() in MESH_SUFFIXES
     if is_mesh and not weights and published_mass(object_name_of(file)) is None:

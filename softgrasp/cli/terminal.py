@@ -21,6 +21,8 @@ import typer
 from softgrasp.errors import ResultError, SoftgraspError
 from softgrasp.io.files import RESULT_FILE, TRAJECTORY_FILE, write_text
 
+LINE_INTERVAL = 10.0
+"""Time between two lines of progress in a file [s]."""
 ProgressCallback = Callable[[str, float | None], None]
 """Called with the current task and its finished fraction, 0 to 1, None where unknown."""
 
@@ -101,9 +103,9 @@ def put_table(heads: list[str], rows: list[list[str]]) -> None:
 
 @contextmanager
 def progress_bar() -> Iterator[ProgressCallback]:
-    """Show a progress bar on standard error while the block runs, if that is a terminal."""
+    """Show progress on standard error while the block runs: a bar on a terminal, else lines."""
     if not sys.stderr.isatty():
-        yield _no_progress
+        yield ProgressLines().show
         return
     from rich.console import Console
     from rich.progress import (
@@ -131,8 +133,30 @@ def progress_bar() -> Iterator[ProgressCallback]:
         yield update
 
 
-def _no_progress(_text: str, _done: float | None) -> None:
-    """Ignore progress reports."""
+class ProgressLines:
+    """Progress as lines for a file: at most one in ``LINE_INTERVAL``, none in short runs."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        """Start the first interval.
+
+        Args:
+            clock: Function that returns the time [s].
+        """
+        self._clock, self._last, self._shown = clock, clock(), ""
+
+    def show(self, text: str, done: float | None) -> None:
+        """Print a line where the interval is over and the text is another.
+
+        Args:
+            text: Current operation, in a few words.
+            done: Completed fraction, 0 to 1; None if unknown.
+        """
+        line = text if done is None else f"{text} ({100 * done:.0f} %)"
+        now = self._clock()
+        if now - self._last < LINE_INTERVAL or line == self._shown:
+            return
+        self._last, self._shown = now, line
+        note(line)
 
 
 class Pace:

@@ -25,6 +25,7 @@ from softgrasp.description.contact import Patch as Patch
 from softgrasp.description.finger import Finger as Finger
 from softgrasp.description.finger import Phalanx as Phalanx
 from softgrasp.description.geometry import Capsule as Capsule
+from softgrasp.description.geometry import Compound as Compound
 from softgrasp.description.geometry import Cuboid as Cuboid
 from softgrasp.description.geometry import Cylinder as Cylinder
 from softgrasp.description.geometry import Ellipsoid as Ellipsoid

@@ -172,17 +172,21 @@ def _several(directory: Path, kind: str, paths: list[Path]) -> DescriptionError:
 def _no_object(directory: Path) -> DescriptionError:
     """Return the error of a directory without a mesh or model."""
     clouds = [path for pattern in CLOUDS for path in directory.glob(pattern)]
-    inside = [one.name for one in sorted(directory.iterdir()) if one.is_dir() and _has_object(one)]
+    inside = [
+        one.name
+        for one in sorted(directory.iterdir())
+        if one.is_dir() and one.name != "clouds" and _has_object(one)
+    ]
     if inside:
-        found = f"the directories of {len(inside)} objects: {', '.join(inside[:5])}"
-        found += ", …; name one" if inside[5:] else "; name one"
+        content = f"directories of objects ({len(inside)}): {', '.join(inside[:5])}"
+        content += ", …; name one" if inside[5:] else "; name one"
     elif clouds:
         name = clouds[0].relative_to(directory)
-        found = f"point clouds such as {name}, which have no surface; {MESHES[1]} has one"
+        content = f"point clouds such as {name}, which have no surface; {MESHES[1]} has one"
     else:
-        found = ", ".join(sorted(path.name for path in directory.iterdir())[:5]) or "nothing"
+        content = ", ".join(sorted(path.name for path in directory.iterdir())[:5]) or "nothing"
     return DescriptionError(
-        f"expected a URDF, MJCF or mesh file such as {MESHES[1]}, found {found}", file=directory
+        f"expected a URDF, MJCF or mesh file such as {MESHES[1]}, found {content}", file=directory
     )
 
 

@@ -93,8 +93,8 @@ def test_require_held(run: Run) -> None:
     missed = run(*words, "--duration", "0.02")
     assert missed.code == 5
     assert missed.err == (
-        "softgrasp: replacing the earlier run in out/four_finger_sphere; another --out DIR would "
-        "keep both\n"
+        "softgrasp: out/four_finger_sphere has the files of an earlier run; writing to "
+        "out/four_finger_sphere_2 (--force replaces them)\n"
         "softgrasp: error: --require-held: the object was not held\n"
     )
 

@@ -37,7 +37,8 @@ def test_density_and_another_field_make_a_grid(run: Run, tmp_path: Path) -> None
               "contact.friction=0.3:0.9:3", *SMALL, "--out", tmp_path / "out")  # fmt: skip
     assert ran.code == 2
     assert (
-        "expected no rows yet, found 6; --resume goes on from them, --out names another" in ran.err
+        "expected no rows yet, found 6; --resume goes on from them, --force removes them, --out"
+        in ran.err
     )
     ran = run(
         "sweep", "four_finger", "sphere", "--density", "160,700", "--vary",

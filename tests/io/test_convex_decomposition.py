@@ -248,3 +248,90 @@ def test_the_ycb_mug_fills_up_with_a_warning() -> None:
     assert body.volume == pytest.approx(136.15e-6, rel=1e-3)
     assert "37 edges belong to one face only; 11 holes" in text[0]
     assert "the convex hull fills 524 cm³ where the mesh fills 136 cm³" in text[1]
+
+
+# Large and difficult surfaces
+
+
+def ring(sections: int) -> tuple[np.ndarray, np.ndarray]:
+    mesh = trimesh.creation.annulus(0.03, 0.04, 0.02, sections=sections)
+    return np.asarray(mesh.vertices), np.asarray(mesh.faces)
+
+
+def test_a_fine_surface_is_simplified_before_it_is_cut() -> None:
+    torus = trimesh.creation.torus(0.03, 0.01, major_sections=96, minor_sections=48)
+    vertices, faces = np.asarray(torus.vertices), np.asarray(torus.faces)
+    heard: list[str] = []
+    with listening(lambda text, done: heard.append(text)):
+        fewer, kept = convex_decomposition._simplified(vertices, faces)
+    assert heard == ["simplifying 9216 faces to 2000"]
+    assert len(kept) <= 2000
+    assert signed_volume(fewer, kept) == pytest.approx(signed_volume(vertices, faces), rel=1e-6)
+    coarse = convex_decomposition._simplified(*l_surface())
+    assert len(coarse[1]) == len(l_surface()[1])
+
+
+@needs_coacd
+def test_pieces_that_overlap_are_cut_one_by_one(cuts: list[int]) -> None:
+    """CoACD does not terminate on both together."""
+    one, other = (trimesh.Trimesh(*ring(12)) for _ in range(2))
+    other.apply_transform(trimesh.transformations.rotation_matrix(1.5, (1, 0, 0), (0.035, 0, 0)))
+    both = trimesh.util.concatenate([one, other])
+    parts = decompose(np.asarray(both.vertices), np.asarray(both.faces), 0.1)
+    assert len(cuts) == 2
+    assert volume(parts) == pytest.approx(one.volume + other.volume, rel=0.2)
+
+
+def test_where_coacd_dies_the_surface_is_united_by_voxels(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "dies_first.py"
+    program.write_text(
+        "import os, signal, sys\n"
+        "import numpy as np\n"
+        "arrays = np.load(sys.argv[1])\n"
+        "if not arrays['preprocess']:\n"
+        "    os.kill(os.getpid(), signal.SIGSEGV)\n"
+        "points = arrays['vertices']\n"
+        "np.savez(sys.argv[2], points=points, sizes=np.array([len(points)]))\n"
+    )
+    monkeypatch.setattr(convex_decomposition, "PROGRAM", program)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: object())
+    heard: list[str] = []
+    with listening(lambda text, done: heard.append(text)):
+        (part,) = decompose(*l_surface(), 0.03)
+    assert len(part) == 12
+    assert "CoACD failed (exit code -11); uniting the surface by voxels" in heard
+
+
+@needs_coacd
+def test_coacd_is_stopped_after_its_cpu_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(convex_decomposition, "CPU_LIMIT", 1)
+    monkeypatch.setattr(convex_decomposition, "SEARCH", SLOW_SEARCH)
+    torus = trimesh.creation.torus(0.03, 0.01, major_sections=36, minor_sections=24)
+    with pytest.raises(BuildError, match=r"\(stopped after 1 CPU-s\); use `collision: hull`"):
+        decompose(np.asarray(torus.vertices), np.asarray(torus.faces), 0.01)
+
+
+SLOW_SEARCH = {"mcts_nodes": 60, "mcts_iterations": 2000, "mcts_max_depth": 4, "resolution": 9000}
+
+
+@needs_coacd
+@pytest.mark.slow
+def test_the_scan_of_a_mug_is_cut_in_15_cpu_seconds() -> None:
+    resource = pytest.importorskip("resource")
+
+    def seconds() -> float:
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return float(used.ru_utime + used.ru_stime)
+
+    file = outside_file("ycb/025_mug/full.stl")
+    before = seconds()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SoftgraspWarning)
+        body = load_mesh(Mesh(file=str(file)))
+    assert seconds() - before < 15.0
+    filled = convex_decomposition.union_volume(body.parts)
+    assert filled == pytest.approx(body.volume, rel=0.15)

@@ -83,13 +83,13 @@ def read_urdf_object(
 
 def _take_frictions(root: Element) -> list[float]:
     """Return the lateral frictions of links, and remove their ``<contact>``."""
-    found: list[float] = []
+    frictions: list[float] = []
     for link in root.findall("link"):
         for contact in link.findall("contact"):
             for friction in contact.findall("lateral_friction"):
-                found += numbers(friction, "value", 1)
+                frictions += numbers(friction, "value", 1)
             link.remove(contact)
-    return found
+    return frictions
 
 
 def _drop_massless(root: Element) -> None:
