@@ -26,6 +26,7 @@ from softgrasp.description.geometry import (
     Superellipsoid,
 )
 from softgrasp.io.mesh import MeshBody, load_mesh
+from softgrasp.io.mesh_files import shape_triangles
 from softgrasp.mechanics import geometry
 from softgrasp.mechanics.transforms import Array, position_of, quaternion_of, transform
 
@@ -275,6 +276,22 @@ def bounds(shape: ObjectShape) -> tuple[Array, Array]:
         low = np.minimum(low, centre - _reach(part.shape, -rotation))
         high = np.maximum(high, centre + _reach(part.shape, rotation))
     return low, high
+
+
+def convex_parts(shape: ObjectShape) -> list[tuple[Array, Faces]]:
+    """Return vertices (n, 3) [m] and faces (m, 3) of convex parts about the centre of mass."""
+    if isinstance(shape, Mesh):
+        return list(load_mesh(shape).parts)
+    if not isinstance(shape, Compound):
+        if isinstance(shape, Superellipsoid):
+            return [geometry.triangles(shape.radii, shape.exponents)]
+        return [shape_triangles(shape)]
+    shape, parts = shape.at_scale(), []
+    for part in _centred(shape, shape.parts, Pose()):
+        frame = transform(part.pose.position, part.pose.quaternion)
+        for vertices, faces in convex_parts(part.shape):
+            parts.append((vertices @ frame[:3, :3].T + frame[:3, 3], faces))
+    return parts
 
 
 def _reach(shape: Shape, directions: Array) -> Array:

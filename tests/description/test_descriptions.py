@@ -66,8 +66,8 @@ REFUSALS = [
     ),
     (
         lambda: sg.GraspObject(name="o", shape={"type": "sphare", "radius": 1}, mass=1),
-        "shape: expected sphere, cylinder, cuboid, capsule, ellipsoid, superellipsoid or mesh, "
-        "found 'sphare'; did you mean 'sphere'?",
+        "shape: expected sphere, cylinder, cuboid, capsule, ellipsoid, superellipsoid, mesh or "
+        "compound, found 'sphare'; did you mean 'sphere'?",
     ),
     (
         lambda: sg.Contact(stifness=1),

@@ -19,7 +19,13 @@ from softgrasp.errors import DescriptionError, SoftgraspWarning
 from softgrasp.io.mesh_files import read_triangles
 from softgrasp.io.object import object_file
 from softgrasp.model.object import object_mass
-from softgrasp.model.shapes import compound_center, extent, mass_properties
+from softgrasp.model.shapes import (
+    bounds,
+    compound_center,
+    convex_parts,
+    extent,
+    mass_properties,
+)
 
 BOX = "<collision><origin xyz='{x} 0 0'/><geometry><box size='{a} {b} {c}'/></geometry></collision>"
 MESH = "<geometry><mesh filename='{file}'/></geometry>"
@@ -326,6 +332,15 @@ def test_a_scaled_compound_scales_its_volume_and_inertia(tmp_path: Path) -> None
     whole, half = mass_properties(shape), mass_properties(small)
     assert half.volume == pytest.approx(whole.volume / 8)
     np.testing.assert_allclose(half.inertia, whole.inertia / 32)
+
+
+def test_convex_parts_have_the_extent_of_the_compound(tmp_path: Path) -> None:
+    path = written(tmp_path, urdf(box() + inertial(1.0, 4e-4, 5e-4, 6e-4, x=0.01), box(0.05),
+                                  joints=joint(x=0.05)))  # fmt: skip
+    shape = compound(sg.load_object(path)).replace(scale=2.0)
+    points = np.vstack([vertices for vertices, _ in convex_parts(shape)])
+    for ends, expected in zip((points.min(axis=0), points.max(axis=0)), bounds(shape), strict=True):
+        np.testing.assert_allclose(ends, expected)
 
 
 def test_a_compound_of_one_box_falls_like_the_box(tmp_path: Path) -> None:
