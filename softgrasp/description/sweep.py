@@ -184,10 +184,16 @@ class GraspPlan(Description):
     scene: GraspScene
     """Everything except the pose of the hand."""
     candidates: Annotated[int, Field(strict=True, ge=1, le=MAX_CANDIDATES)] = 200
-    """Number of poses."""
+    """Number of grasps that are simulated."""
+    method: Literal["synthesis", "poses"] = "synthesis"
+    """``synthesis``: poses and postures that minimise an energy of contacts, force closure and
+    penetration; where it finds fewer than ``candidates``, poses follow. ``poses``: poses at random,
+    with the closing motion of the scene's grasp."""
+    seeds: Annotated[int, Field(strict=True, ge=1, le=MAX_CANDIDATES)] | None = None
+    """Number of start postures of the synthesis; six times ``candidates`` by default."""
     poses: PoseSampling = PoseSampling()
     preshapes: tuple[str, ...] = ()
-    """Start postures, drawn with equal probabilities; that of the scene by default."""
+    """Start postures of the poses, drawn with equal probabilities; that of the scene by default."""
     seed: Annotated[int, Field(strict=True, ge=0)] = 0
     """Candidate i depends on the seed and on i only, so more candidates keep the first ones."""
     rank_by: Annotated[str, Field(min_length=1)] = "quality_min_singular"
@@ -203,6 +209,8 @@ class GraspPlan(Description):
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
+        if self.method == "synthesis":
+            self._check_synthesis()
         known = [preshape.name for preshape in self.scene.hand.preshapes]
         for index, name in enumerate(self.preshapes):
             if name not in known:
@@ -228,3 +236,20 @@ class GraspPlan(Description):
         if self.rank_by == PERTURBATION and self.best == "smallest":
             raise FieldError(f"expected none with '{PERTURBATION}', found smallest", "best")
         return self
+
+    def _check_synthesis(self) -> None:
+        """Refuse what the synthesis of postures does not support."""
+        hand = self.scene.hand
+        if hand.soft_fingers:
+            reason = f"a hand of rigid fingers, found '{hand.name}' with soft ones"
+        elif self.scene.object.elasticity is not None:
+            reason = f"a rigid object, found '{self.scene.object.name}', which is deformable"
+        elif self.preshapes:
+            reason = f"no preshapes, found {len(self.preshapes)}"
+        elif not self.scene.closure.rates_are_of_joints():
+            reason = f"a closure with rates of joints, found '{self.scene.closure.name}'"
+        elif any(phase.type == "preshape" for phase in self.scene.sequence):
+            reason = "a sequence without a preshape phase, found one"
+        else:
+            return
+        raise FieldError(f"expected {reason}; poses is the other method", "method")

@@ -12,6 +12,7 @@ from softgrasp.mechanics.transforms import Array, quaternion_of
 from softgrasp.model import names
 from softgrasp.model.arm import toward_grasp
 from softgrasp.model.contact_pairs import Pair, object_pairs
+from softgrasp.model.hand import settle
 from softgrasp.model.scene import build
 
 MAX_DISTANCE = 0.15
@@ -34,14 +35,26 @@ class HandRetreat:
         Args:
             scene: The scene; its poses are ignored.
         """
-        model = build(_bare(scene)).model
+        model = build(hand_and_object(scene)).model
         self._model, self._data = model, mujoco.MjData(model)
         mujoco.mj_resetDataKeyframe(model, self._data, 0)
         first = int(model.jnt_qposadr[int(model.body(names.OBJECT).jntadr[0])])
         self._object_pose = self._data.qpos[first : first + 7]
         self._pairs = [_ids(model, pair) for pair in object_pairs(model)]
+        self._hand = scene.hand
         self.approach = toward_grasp(scene.hand, scene.preset.center)
         """Unit vector in the hand's frame from the finger bases to the grasp's centre, (3,)."""
+
+    def open_to(self, targets: Array) -> None:
+        """Put the hand into another start posture.
+
+        Args:
+            targets: Actuator targets, (nu,).
+        """
+        position = self._data.qpos.copy()
+        for joint, value in self._hand.posture(targets.tolist()).items():
+            position[self._model.joint(joint).qposadr[0]] = value
+        self._data.qpos[:] = settle(self._model, self._hand, position)
 
     def distance(self, pose: Array, gap: float) -> float | None:
         """Compute the retreat of the hand along its approach until the object is clear [m].
@@ -91,7 +104,7 @@ def _ids(model: mujoco.MjModel, pair: Pair) -> tuple[int, int]:
     return int(model.geom(pair.first).id), int(model.geom(pair.second).id)
 
 
-def _bare(scene: GraspScene) -> GraspScene:
+def hand_and_object(scene: GraspScene) -> GraspScene:
     """Return the scene reduced to open hand and object, far from each other."""
     shaped = [phase.preshape for phase in scene.sequence if isinstance(phase, PreshapePhase)]
     return scene.replace(

@@ -39,10 +39,13 @@ from softgrasp.sweeps.parameters import scene_of_row
 from softgrasp.sweeps.run import Progress, finished_sweep, sweep
 from softgrasp.sweeps.storage import PLAN as SWEEP_PLAN
 from softgrasp.sweeps.storage import plan_in
+from softgrasp.sweeps.synthesis import placed_postures, preshape_name, with_starts
 from softgrasp.sweeps.table import COLUMNS, FAILED, TEXTS, require_pandas
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from softgrasp.grasp_synthesis.posture_search import SynthesizedPosture
 
 
 PLAN, GRASPS = "grasp_plan.json", "grasps.csv"
@@ -60,6 +63,8 @@ POSE_COLUMNS: dict[str, str] = {
     "pulled_back_m": "distance that the hand was pulled back to clear the object [m]; empty where "
     "none was enough",
     "preshape": "start posture; empty for that of the scene",
+    "predicted": "score of the synthesis before the simulation [–]; empty for poses at random",
+    "penetration_m": "depth of the synthesized posture in the object [m]; empty for poses at random",
 }
 """Columns before those of sweeps, in this order, with their meaning."""
 
@@ -223,7 +228,11 @@ def _pose_columns(candidates: Sequence[Candidate]) -> dict[str, object]:
         "roll_rad": [one.roll for one in candidates],
         "pulled_back_m": pd.Series(distances, dtype="Float64"),
         "preshape": pd.Series([one.preshape for one in candidates], dtype="string"),
-    }
+        "predicted": pd.Series([one.posture and one.posture.score for one in candidates],
+                               dtype="Float64"),
+        "penetration_m": pd.Series([one.posture and one.posture.penetration for one in candidates],
+                                   dtype="Float64"),
+    }  # fmt: skip
 
 
 def _write(plan: GraspPlan, table: pd.DataFrame, directory: Path) -> None:
@@ -252,6 +261,8 @@ class Candidate(NamedTuple):
     """Distance that the hand was pulled back [m]; None where none was enough."""
     pose: Array
     """Of the object in the hand's frame, ``T_hand_object``, (4, 4)."""
+    posture: SynthesizedPosture | None = None
+    """Posture that the pose belongs to; None for a pose at random."""
 
 
 def candidates_of(plan: GraspPlan) -> list[Candidate]:
@@ -260,13 +271,30 @@ def candidates_of(plan: GraspPlan) -> list[Candidate]:
     Raises:
         BuildError: The hand, or the object, cannot be built.
     """
-    return list(_candidates(plan))
+    synthesized = _synthesized(plan) if plan.method == "synthesis" else []
+    return [*synthesized, *_candidates(plan, len(synthesized))]
 
 
-def _candidates(plan: GraspPlan) -> Iterator[Candidate]:
+def _synthesized(plan: GraspPlan) -> list[Candidate]:
+    """Return the synthesized candidates of a plan, the best first."""
+    reference = object_in_hand(standing(plan.scene))
+    back = -approach_of(plan.scene)
+    candidates = []
+    for row, (posture, distance, pose) in enumerate(placed_postures(plan)):
+        hand = reference[:3, :3] @ pose[:3, :3].T
+        about = quaternion_between(back, hand @ back).T @ hand
+        roll = float(Rotation.from_matrix(about).as_rotvec() @ back)
+        offset = posture.pose[:3, 3] - reference[:3, 3]
+        direction = pose[:3, :3].T @ back
+        name = preshape_name(row)
+        candidates.append(Candidate(row, direction, roll, offset, name, distance, pose, posture))
+    return candidates
+
+
+def _candidates(plan: GraspPlan, first: int) -> Iterator[Candidate]:
     reference = object_in_hand(standing(plan.scene))
     probes: dict[str | None, HandRetreat] = {}
-    for row in range(plan.candidates):
+    for row in range(first, plan.candidates):
         random = np.random.default_rng([plan.seed, row])
         rotation, direction, roll = _drawn_rotation(plan, reference, random)
         offset = point_in_ball(random, plan.poses.offset)
@@ -329,8 +357,13 @@ def sweep_plan_of(plan: GraspPlan, candidates: list[Candidate]) -> SweepPlan:
     scene = standing(plan.scene)
     placed = [_fields(scene, plan.poses, candidate.pose) for candidate in candidates]
     axes = [Axis(path=path, values=tuple(one[path] for one in placed)) for path in placed[0]]
-    if plan.preshapes:
+    postures = [one.posture for one in candidates if one.posture is not None]
+    if plan.preshapes or postures:
         axes.append(Axis(path="preshape", values=tuple(one.preshape for one in candidates)))
+    if postures:
+        rates = [None if one.posture is None else one.posture.rates.tolist() for one in candidates]
+        axes.append(Axis(path="closure.rates", values=tuple(rates)))
+        scene = with_starts(scene, [one.start for one in postures])
     quality = plan.rank_by == "quality_epsilon"  # costs a tenth of a closure
     return SweepPlan(scene=scene, axes=tuple(axes), method="list", seed=plan.seed, quality=quality)
 

@@ -1,0 +1,365 @@
+"""Synthesis of grasp postures: seeds, descent of the energy, and choice of diverse grasps.
+
+All candidates descend together by Adam (Kingma and Ba 2015), with a last part in which penetration
+weighs more. What remains is ranked by the wrenches that the contacts resist, and poses that are
+close to a better one are left out. The hand starts opened from the posture found, and closes
+through it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from softgrasp.description.actuation import Actuator
+from softgrasp.grasp_synthesis.grasp_energy import (
+    Candidates,
+    EnergyWeights,
+    Evaluation,
+    GraspEnergy,
+    support,
+)
+from softgrasp.grasp_synthesis.grasp_seeds import GraspingHand, seed_candidates
+from softgrasp.grasp_synthesis.kinematic_tree import rotation_vectors
+from softgrasp.mechanics.transforms import Array
+
+STEPS, LAST_STEPS = 100, 50
+"""Steps of the descent, and those with more weight on penetration."""
+LAST = EnergyWeights(penetration=60.0, self_penetration=40.0, equilibrium=10.0)
+"""Weights of the last steps."""
+BATCH = 64
+"""Number of candidates that descend together; more need more memory and are not faster."""
+SCALES = {"rad": 0.05, "m": 2e-3}
+"""First step of a target by its unit; 3 % of the range for others."""
+POSITION_STEP, ROTATION_STEP = 3e-3, 0.05
+"""First steps of the pose [m, rad]."""
+TOUCHING = 2.5e-3
+"""Distance up to which a link counts as touching [m]."""
+MAX_PENETRATION, MAX_SELF_PENETRATION = 2e-3, 6e-3
+"""Largest penetrations of a grasp that is kept [m]."""
+SAME_POSITION, SAME_ROTATION = 0.01, 0.3
+"""Differences of poses below which two grasps count as equal [m, rad]."""
+OPENINGS = np.linspace(0.03, 0.9, 30)
+"""Times of the closing motion that the hand is opened by [s]."""
+CLEAR = 4e-3
+"""Distance of the opened fingers from the object [m]."""
+RETREAT = np.linspace(0.0, 0.12, 13)
+"""Distances along the approach at which its path is checked [m]."""
+
+
+class SynthesizedPosture(NamedTuple):
+    """A grasp posture of a hand with its pose at an object."""
+
+    pose: Array
+    """Pose of the object in the hand, ``T_hand_object``, (4, 4)."""
+    targets: Array
+    """Actuator targets of the grasp, (nu,)."""
+    start: Array
+    """Actuator targets of the opened hand, (nu,)."""
+    rates: Array
+    """Closing rates, (nu,) [unit/s]."""
+    squeeze: Array
+    """Actuator targets that press on the object, (nu,)."""
+    score: float
+    """Smallest wrench that the contacts resist, less penalties; larger is better [–]."""
+    support: float
+    """Smallest wrench of the contacts over directions, at a sum of normal forces of 1 [–]."""
+    residual: float
+    """Unbalanced wrench of the best contact forces, over their sum [–]."""
+    penetration: float
+    """Largest depth of the hand in the object [m]."""
+    contact_distance: float
+    """Mean distance of the links that should touch [m]."""
+    contacts: int
+    """Number of links that touch."""
+
+
+@dataclass(frozen=True, eq=False)
+class PostureSearch:
+    """Synthesis of postures of one hand at one object."""
+
+    hand: GraspingHand
+    energy: GraspEnergy
+    actuators: Sequence[Actuator]
+    cone: tuple[Array, float] | None = None
+    """Direction in the object's frame, and largest angle from it of the direction from the object
+    to the hand [rad]."""
+
+    def postures(
+        self, random: np.random.Generator, count: int, seeds: int, tips_only: float
+    ) -> list[SynthesizedPosture]:
+        """Synthesize grasp postures, the best first.
+
+        Args:
+            random: Source of the seeds.
+            count: Largest number of grasps.
+            seeds: Number of start poses.
+            tips_only: Fraction of grasps with fingertips only [–].
+        """
+        start = seed_candidates(self.hand, self.energy.surface, random, seeds, tips_only)
+        start = self._in_cone(start, random, tips_only)
+        batches = [start.of(np.arange(at, min(at + BATCH, len(start)))) for at in
+                   range(0, len(start), BATCH)]  # fmt: skip
+        found: list[SynthesizedPosture] = []
+        for batch in batches:
+            descended = self.descend(batch, STEPS)
+            descended = replace_energy(self, LAST).descend(descended, LAST_STEPS, first=0.3)
+            found += self._graded(descended)
+        return diverse(sorted(found, key=lambda one: -one.score), count)
+
+    def descend(self, candidates: Candidates, steps: int, first: float = 1.0) -> Candidates:
+        """Move candidates downhill, each to the best point on its path.
+
+        Args:
+            candidates: Start.
+            steps: Number of steps.
+            first: Length of the first step over the usual one [–].
+        """
+        low, high = self.hand.tree.limits.T
+        scale = np.concatenate(
+            [[ROTATION_STEP] * 3, [POSITION_STEP] * 3, self._target_scales(low, high)]
+        )
+        mean = np.zeros((len(candidates), len(scale)))
+        square = np.zeros_like(mean)
+        best, lowest = candidates, np.full(len(candidates), np.inf)
+        for step in range(1, steps + 1):
+            at = self.energy.evaluate(candidates)
+            candidates = replace(candidates, forces=at.forces)
+            best, lowest = _kept(best, lowest, candidates, at.energy)
+            slope = scale * np.concatenate(
+                [at.rotation_gradient, at.position_gradient, at.target_gradient], axis=1
+            )
+            mean = 0.8 * mean + 0.2 * slope
+            square = 0.95 * square + 0.05 * np.square(slope)
+            length = first * 0.5 * (1.0 + np.cos(np.pi * step / steps)) + 0.01
+            unbiased = mean / (1.0 - 0.8**step)
+            norm = np.sqrt(square / (1.0 - 0.95**step)) + 1e-8
+            moved = -length * scale * unbiased / norm
+            candidates = replace(
+                candidates,
+                rotation=rotation_vectors(moved[:, :3]) @ candidates.rotation,
+                position=candidates.position + moved[:, 3:6],
+                targets=np.clip(candidates.targets + moved[:, 6:], low, high),
+            )
+        at = self.energy.evaluate(candidates)
+        return _kept(best, lowest, replace(candidates, forces=at.forces), at.energy)[0]
+
+    def _target_scales(self, low: Array, high: Array) -> Array:
+        """Return the first step of each target, (nu,)."""
+        return np.array(
+            [
+                SCALES.get(actuator.unit, 0.03 * (b - a))
+                for actuator, a, b in zip(self.actuators, low, high, strict=True)
+            ]
+        )
+
+    def _in_cone(
+        self, candidates: Candidates, random: np.random.Generator, tips_only: float
+    ) -> Candidates:
+        """Replace candidates whose direction is outside the cone, as far as draws yield others."""
+        if self.cone is None:
+            return candidates
+        for _ in range(8):
+            outside = np.flatnonzero(~self._inside(candidates))
+            if not len(outside):
+                break
+            fresh = seed_candidates(
+                self.hand, self.energy.surface, random, 4 * len(outside), tips_only
+            )
+            usable = np.flatnonzero(self._inside(fresh))[: len(outside)]
+            candidates = _exchanged(candidates, outside[: len(usable)], fresh.of(usable))
+        inside = np.flatnonzero(self._inside(candidates))
+        return candidates.of(inside) if len(inside) else candidates
+
+    def _inside(self, candidates: Candidates) -> Array:
+        assert self.cone is not None
+        direction, angle = self.cone
+        back = -(candidates.rotation @ self.hand.approach)
+        return np.asarray(back @ direction >= np.cos(angle) - 1e-9)
+
+    def _graded(self, candidates: Candidates) -> list[SynthesizedPosture]:
+        """Make postures of descended candidates, without those that penetrate too deep."""
+        at = self.energy.evaluate(candidates, force_steps=60)
+        wrenches, touching = self.energy.wrenches(candidates, TOUCHING)
+        resisted = support(wrenches, touching, DIRECTIONS)
+        start, rates, free = self._opened(candidates)
+        blocked = self._blocked(candidates, start)
+        touching &= candidates.contacts
+        missed = np.maximum(at.distances, 0.0)
+        wanted = candidates.contacts
+        reach = (np.minimum(missed, 0.02) * wanted).sum(axis=1) / wanted.sum(axis=1)
+        score = (
+            resisted
+            - 0.5 * at.residual
+            - 40.0 * np.maximum(at.penetration - 5e-4, 0.0)
+            - 20.0 * np.maximum(at.self_penetration - 2e-3, 0.0)
+            - 5.0 * reach
+            - 0.1 * blocked
+            - 0.2 * ~free
+        )
+        usable = (at.penetration <= MAX_PENETRATION) & (touching.sum(axis=1) >= 2)
+        usable &= (at.self_penetration <= MAX_SELF_PENETRATION) & self._clear_of_table(candidates)
+        return [
+            SynthesizedPosture(
+                _object_in_hand(candidates, index),
+                candidates.targets[index],
+                start[index],
+                rates[index],
+                self._pressed(candidates.targets[index], rates[index]),
+                float(score[index]),
+                float(resisted[index]),
+                float(at.residual[index]),
+                float(at.penetration[index]),
+                float(reach[index]),
+                int(touching[index].sum()),
+            )
+            for index in np.flatnonzero(usable).tolist()
+        ]
+
+    def _pressed(self, targets: Array, rates: Array) -> Array:
+        """Return the targets after another tenth of a second of the closing motion, (nu,)."""
+        low, high = self.hand.tree.limits.T
+        return np.clip(targets + 0.1 * rates, low, high)
+
+    def _opened(self, candidates: Candidates) -> tuple[Array, Array, Array]:
+        """Open the hand against its closing motion until the fingers clear the object.
+
+        Returns:
+            Start targets (s, nu), closing rates through the grasp (s, nu), and whether the opened
+            hand is clear of the object (s,).
+        """
+        low, high = self.hand.tree.limits.T
+        rates = self.hand.rates
+        start = np.clip(candidates.targets - OPENINGS[-1] * rates, low, high)
+        free = np.zeros(len(candidates), dtype=bool)
+        for opening in OPENINGS:
+            tried = np.clip(candidates.targets - opening * rates, low, high)
+            gap = self._gap(candidates, tried)
+            now = (gap >= CLEAR) & ~free
+            start[now] = tried[now]
+            free |= now
+        travel = candidates.targets - start
+        fastest = np.abs(rates).max()
+        # as fast as the closing motion, and together at the grasp
+        time = np.abs(travel) / np.maximum(np.abs(rates), 1e-9) * (rates != 0.0)
+        longest = np.maximum(time.max(axis=1), 1e-3)[:, None]
+        through = travel / longest
+        # an actuator at its limit still presses
+        through = np.where((np.abs(travel) < 1e-6) & (rates != 0.0), 0.2 * rates, through)
+        through *= np.minimum(1.0, fastest / np.maximum(np.abs(through).max(axis=1), 1e-9))[:, None]
+        return start, through, free
+
+    def _gap(self, candidates: Candidates, targets: Array) -> Array:
+        """Compute the smallest distance of moving links and object, (s,) [m]."""
+        tree = self.hand.tree
+        distance, _ = self.energy.surface.distance(self._placed(candidates, targets))
+        closing = (np.abs(tree.ratio) @ np.abs(self.hand.rates)) > 0.0
+        moving = tree.moved_bodies[closing].any(axis=0)[tree.points.body]
+        return np.asarray(distance[:, moving].min(axis=1))
+
+    def _placed(self, candidates: Candidates, targets: Array) -> Array:
+        """Place the surface points for other targets in the object's frame, (s, p, 3) [m]."""
+        local, _ = self.hand.tree.place(self.hand.tree.postures(targets))
+        turned = local @ candidates.rotation.transpose(0, 2, 1)
+        return np.asarray(turned + candidates.position[:, None])
+
+    def _blocked(self, candidates: Candidates, start: Array) -> Array:
+        """Return whether object or table is in the way of the open hand's approach, (s,)."""
+        points = self._placed(candidates, start)
+        back = -(candidates.rotation @ self.hand.approach)
+        blocked = np.zeros(len(candidates), dtype=bool)
+        for distance in RETREAT[1:]:
+            moved = points + distance * back[:, None]
+            blocked |= self.energy.surface.distance(moved)[0].min(axis=1) < -2e-3
+            if self.energy.plane is not None:
+                above = moved @ self.energy.plane[:3] - self.energy.plane[3]
+                blocked |= above.min(axis=1) < 0.0
+        return blocked
+
+    def _clear_of_table(self, candidates: Candidates) -> Array:
+        """Return whether the hand is above the table in grasp and start, (s,)."""
+        plane = self.energy.plane
+        if plane is None:
+            return np.ones(len(candidates), dtype=bool)
+        start, _, _ = self._opened(candidates)
+        postures = (candidates.targets, start)
+        heights = [self._placed(candidates, t) @ plane[:3] - plane[3] for t in postures]
+        return np.asarray(np.min([h.min(axis=1) for h in heights], axis=0) > 1e-3)
+
+
+def replace_energy(search: PostureSearch, weights: EnergyWeights) -> PostureSearch:
+    """Return a search with other weights of the energy."""
+    return replace(search, energy=replace(search.energy, weights=weights))
+
+
+def _directions() -> Array:
+    """Return unit wrenches spread over all directions, the axes included, (d, 6)."""
+    drawn = np.random.default_rng(0).normal(size=(240, 6))
+    drawn /= np.linalg.norm(drawn, axis=1)[:, None]
+    return np.concatenate([np.eye(6), -np.eye(6), drawn])
+
+
+DIRECTIONS = _directions()
+"""Wrenches whose support is computed, (d, 6)."""
+
+
+def _kept(
+    best: Candidates, lowest: Array, candidates: Candidates, energy: Array
+) -> tuple[Candidates, Array]:
+    """Return the candidates with the lowest energies so far, and these energies."""
+    lower = energy < lowest
+    return _exchanged(best, np.flatnonzero(lower), candidates.of(np.flatnonzero(lower))), np.where(
+        lower, energy, lowest
+    )
+
+
+def _exchanged(candidates: Candidates, indices: Array, others: Candidates) -> Candidates:
+    """Return candidates with some of them replaced."""
+    fields = {}
+    for name in ("rotation", "position", "targets", "contacts", "forces"):
+        values = getattr(candidates, name).copy()
+        values[indices] = getattr(others, name)
+        fields[name] = values
+    return Candidates(**fields)
+
+
+def _object_in_hand(candidates: Candidates, index: int) -> Array:
+    """Return the pose of the object in the hand, (4, 4)."""
+    pose = np.eye(4)
+    pose[:3, :3] = candidates.rotation[index].T
+    pose[:3, 3] = -candidates.rotation[index].T @ candidates.position[index]
+    return pose
+
+
+def diverse(postures: Sequence[SynthesizedPosture], count: int) -> list[SynthesizedPosture]:
+    """Choose postures in their order, leaving out those whose pose is close to a chosen one.
+
+    Where too few remain, those left out follow in their order.
+
+    Args:
+        postures: Postures, the best first.
+        count: Largest number.
+    """
+    chosen: list[SynthesizedPosture] = []
+    similar: list[SynthesizedPosture] = []
+    for posture in postures:
+        if len(chosen) == count:
+            break
+        close = any(_same(posture.pose, other.pose) for other in chosen)
+        (similar if close else chosen).append(posture)
+    return (chosen + similar)[:count]
+
+
+def _same(first: Array, second: Array) -> bool:
+    """Return whether two poses differ little."""
+    hand_first, hand_second = np.linalg.inv(first), np.linalg.inv(second)
+    if np.linalg.norm(hand_first[:3, 3] - hand_second[:3, 3]) > SAME_POSITION:
+        return False
+    cosine = 0.5 * (np.trace(first[:3, :3].T @ second[:3, :3]) - 1.0)
+    return bool(cosine > np.cos(SAME_ROTATION))
+
+
+__all__ = ["Evaluation", "PostureSearch", "SynthesizedPosture", "diverse"]
