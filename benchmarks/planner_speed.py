@@ -38,7 +38,10 @@ def search(candidates: int, moves: str) -> Iterator[Line]:
     """One search, with hand or object moved."""
     scene = sg.GraspScene(hand=sg.load_hand("four_finger"), object=sg.load_object("strawberry"))
     plan = sg.description.GraspPlan(
-        scene=scene, candidates=candidates, poses=sg.description.PoseSampling(moves=moves)
+        scene=scene,
+        candidates=candidates,
+        method="poses",
+        poses=sg.description.PoseSampling(moves=moves),
     )
     begin = time.perf_counter()
     candidates_of(plan)

@@ -1,4 +1,4 @@
-"""``softgrasp plan``: try many hand poses around an object, and rank the grasps."""
+"""``softgrasp plan``: find grasps of an object, simulate and rank them."""
 
 from __future__ import annotations
 
@@ -43,8 +43,21 @@ def plan(
     what: Annotated[str, typer.Argument(metavar="HAND|SCENE", help="Hand, or scene.")],
     object_name: Annotated[str | None, typer.Argument(metavar="OBJECT", help="Object.")] = None,
     *,
-    candidates: Annotated[int, typer.Option(metavar="N", help="Number of poses to try.")] = 200,
-    seed: Annotated[int, typer.Option(metavar="S", help="Random seed of the poses.")] = 0,
+    candidates: Annotated[
+        int, typer.Option(metavar="N", help="Number of grasps to simulate.")
+    ] = 200,
+    method: Annotated[
+        Literal["synthesis", "poses"] | None,
+        typer.Option(
+            help="synthesis: poses and postures that minimise an energy; poses: poses at random. "
+            "poses for soft hands and with --preshape, else synthesis."
+        ),
+    ] = None,
+    seeds: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Start postures of the synthesis; 6 per candidate."),
+    ] = None,
+    seed: Annotated[int, typer.Option(metavar="S", help="Random seed.")] = 0,
     rank_by: Annotated[
         str,
         typer.Option(
@@ -75,7 +88,7 @@ def plan(
     ] = 180.0,
     offset: Annotated[
         float,
-        typer.Option(metavar="M", help="Largest offset of the object from the grasp centre [m]."),
+        typer.Option(metavar="M", help="poses: largest offset from the grasp centre [m]."),
     ] = 0.02,
     gap: Annotated[
         float,
@@ -99,10 +112,10 @@ def plan(
     force: Force = False,
     json_: Json = False,
 ) -> None:
-    """Try hand poses around an object, close the hand in each, and rank the grasps.
+    """Find grasps of an object: synthesize postures or draw poses, close the hand, and rank.
 
-    The best get videos and reports. Directions, roll and offset are drawn at random by the seed;
-    columns are explained in docs/sweeps.md. An interrupted search continues with --resume.
+    The best get videos and reports. Columns are explained in docs/sweeps.md. An interrupted search
+    continues with --resume.
     """
     require_scene(what, object_name)
     from softgrasp.description.sweep import PERTURBATION
@@ -112,7 +125,8 @@ def plan(
         options = replace(options, criterion=TEST)
     grasp_plan = _plan_of(
         what, object_name, options, test,
-        candidates=candidates, seed=seed, rank_by=rank_by, top=top, best=best,
+        candidates=candidates, method=method, seeds=seeds, seed=seed,
+        rank_by=rank_by, top=top, best=best,
         preshapes=tuple(preshape or ()),
         poses={"cone": math.radians(cone_deg), "roll": math.radians(roll_deg), "offset": offset,
                "gap": gap, "moves": moves},
@@ -137,6 +151,11 @@ def _plan_of(
     from softgrasp.io.scene import load_criterion
 
     scene = scene_of(what, object_name, options)
+    if fields["method"] is None:
+        only_poses = scene.hand.soft_fingers or fields["preshapes"] or scene.object.elasticity
+        fields["method"] = "poses" if only_poses else "synthesis"
+    if fields["method"] == "synthesis" and scene.success is None and scene.lift is None:
+        scene = scene.replace(success=load_criterion(test or TEST))  # evaluates every grasp
     if test is None and scene.success is None and scene.lift is None:
         test = TEST
     return GraspPlan(scene=scene, test=None if test is None else load_criterion(test), **fields)

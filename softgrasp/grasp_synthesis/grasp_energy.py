@@ -58,8 +58,13 @@ class Candidates:
 
     def of(self, chosen: Indices) -> Candidates:
         """Select some candidates."""
-        fields = (self.rotation, self.position, self.targets, self.contacts, self.forces)
-        return Candidates(*(field[chosen] for field in fields))
+        return Candidates(
+            self.rotation[chosen],
+            self.position[chosen],
+            self.targets[chosen],
+            self.contacts[chosen],
+            self.forces[chosen],
+        )
 
     def __len__(self) -> int:
         """Return the number of candidates."""
@@ -268,26 +273,9 @@ class GraspEnergy:
         deepest = LENGTH * overlap.max(axis=1)
         return weight * np.square(overlap).sum(axis=1), deepest, on_targets
 
-    def wrenches(self, candidates: Candidates, reach: float) -> tuple[Array, NDArray[np.bool_]]:
-        """Compute the edge wrenches of the links that are within a distance of the object.
-
-        Args:
-            candidates: The candidates.
-            reach: Distance up to which a link counts as touching [m].
-
-        Returns:
-            Wrenches, (s, k, 7, 6), torques over the object's radius, and which links touch, (s, k).
-        """
-        local, _ = self.tree.place(self.tree.postures(candidates.targets))
-        points = _to_object(candidates, local)
-        distance, _ = self.surface.distance(points)
-        near = self._nearest(distance)
-        at = _taken(points, near)
-        outward, _ = self.surface.normals(at)
-        edges = cone_edges(outward, self.friction)
-        arms = (at - self.surface.center_of_mass) / self.surface.radius
-        wrenches = np.concatenate([edges, np.cross(arms[..., None, :], edges)], axis=-1)
-        return wrenches, np.take_along_axis(distance, near, axis=1) <= reach
+    def count(self, candidates: Candidates) -> Array:
+        """Return the number of contact links of each candidate, (s,)."""
+        return np.asarray(candidates.contacts.sum(axis=1))
 
 
 def _to_object(candidates: Candidates, local: Array) -> Array:
@@ -389,7 +377,7 @@ def onto_simplex(values: Array) -> Array:
     level = (np.cumsum(finite, axis=1) - 1.0) / counts
     kept = (np.isfinite(ordered) & (ordered > level)).sum(axis=1)
     chosen = np.maximum(kept, 1) - 1
-    return np.maximum(values - level[np.arange(len(values)), chosen][:, None], 0.0)
+    return np.asarray(np.maximum(values - level[np.arange(len(values)), chosen][:, None], 0.0))
 
 
 def equal_forces(contacts: NDArray[np.bool_]) -> Array:

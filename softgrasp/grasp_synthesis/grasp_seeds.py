@@ -1,9 +1,9 @@
 """Start poses and postures for the synthesis of grasps: palm seeds and antipodal seeds.
 
-A palm seed puts the palm before a point of the surface, with the approach along the inward normal. An
-antipodal seed lays the opposition of the fingers along an antipodal pair. Rolls follow the principal
-axes of the object or are drawn at random. Everything is relative to the object, so a moved object
-has moved seeds.
+A palm seed puts the palm before a point of the surface, with the approach along the inward normal.
+An antipodal seed lays the opposition of the fingers along an antipodal pair. Rolls follow the
+principal axes of the object or are drawn at random. Everything is relative to the object, so a
+moved object has moved seeds.
 """
 
 from __future__ import annotations
@@ -13,8 +13,12 @@ from typing import NamedTuple
 import numpy as np
 
 from softgrasp.grasp_synthesis.grasp_energy import Candidates, ContactLink, equal_forces
-from softgrasp.grasp_synthesis.kinematic_tree import KinematicTree, rotation_vectors
-from softgrasp.grasp_synthesis.object_surface import ObjectSurface, antipodal_pairs
+from softgrasp.grasp_synthesis.kinematic_tree import KinematicTree
+from softgrasp.grasp_synthesis.object_surface import (
+    ObjectSurface,
+    SurfaceSamples,
+    antipodal_pairs,
+)
 from softgrasp.mechanics.transforms import Array
 
 FRICTION = 0.5
@@ -101,7 +105,7 @@ def seed_candidates(
     """
     samples = surface.sample(random, DRAWN)
     palms = round(PALM_SEEDS * count)
-    rotation_a, middle_a = _palm_poses(hand, surface, samples.points, samples.normals, random, palms)
+    rotation_a, middle_a = _palm_poses(hand, samples, random, palms)
     rotation_b, middle_b = _antipodal_poses(hand, surface, samples.points, random, count - palms)
     rotation = np.concatenate([rotation_a, rotation_b])
     middle = np.concatenate([middle_a, middle_b])
@@ -118,14 +122,10 @@ def seed_candidates(
 
 
 def _palm_poses(
-    hand: GraspingHand,
-    surface: ObjectSurface,
-    points: Array,
-    normals: Array,
-    random: np.random.Generator,
-    count: int,
+    hand: GraspingHand, samples: SurfaceSamples, random: np.random.Generator, count: int
 ) -> tuple[Array, Array]:
     """Return rotations (count, 3, 3) and grasp centres (count, 3) of palm seeds."""
+    points, normals = samples
     chosen = random.integers(len(points), size=count)
     approach = -normals[chosen] + np.tan(TILT) * random.normal(size=(count, 3)) / 2.0
     approach /= np.linalg.norm(approach, axis=1)[:, None]
@@ -152,8 +152,7 @@ def _antipodal_poses(
     """Return rotations (count, 3, 3) and grasp centres (count, 3) of antipodal seeds."""
     pairs = antipodal_pairs(surface, random, DRAWN, FRICTION)
     if not len(pairs.widths):
-        samples = surface.sample(random, DRAWN)
-        return _palm_poses(hand, surface, samples.points, samples.normals, random, count)
+        return _palm_poses(hand, surface.sample(random, DRAWN), random, count)
     # narrow pairs are grasped more easily
     weight = 1.0 / np.maximum(pairs.widths, 0.01)
     chosen = random.choice(len(weight), size=count, p=weight / weight.sum())
@@ -179,9 +178,7 @@ def _oriented(hand: GraspingHand, approach: Array, across: Array) -> Array:
     across /= np.linalg.norm(across, axis=1)[:, None]
     world = np.stack([approach, across, np.cross(approach, across)], axis=2)
     opposition = hand.opposition
-    local = np.stack(
-        [hand.approach, opposition, np.cross(hand.approach, opposition)], axis=1
-    )
+    local = np.stack([hand.approach, opposition, np.cross(hand.approach, opposition)], axis=1)
     return np.asarray(world @ local.T)
 
 
@@ -197,20 +194,3 @@ def _height(points: Array, base: Array, approach: Array) -> Array:
     along = -np.einsum("sni,si->sn", relative, approach)
     beside = np.square(relative).sum(axis=2) - np.square(along)
     return np.asarray(np.where(beside < NEAR_AXIS**2, along, 0.0).max(axis=1))
-
-
-def perturbed(
-    candidates: Candidates, random: np.random.Generator, position: float, rotation: float
-) -> Candidates:
-    """Return candidates with poses changed at random.
-
-    Args:
-        candidates: The candidates.
-        random: Source of the changes.
-        position: Standard deviation of the positions [m].
-        rotation: Standard deviation of the rotation vectors [rad].
-    """
-    count = len(candidates)
-    turned = rotation_vectors(rotation * random.normal(size=(count, 3))) @ candidates.rotation
-    moved = candidates.position + position * random.normal(size=(count, 3))
-    return Candidates(turned, moved, candidates.targets, candidates.contacts, candidates.forces)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.spatial import ConvexHull, KDTree
 
 from softgrasp.mechanics.transforms import Array
@@ -32,7 +33,7 @@ class ConvexPart(NamedTuple):
 
     vertices: Array
     """(n, 3) [m]."""
-    faces: Array
+    faces: NDArray[np.int64]
     """Indices of the corners of the triangles, (m, 3)."""
     normals: Array
     """Outward unit normals, (m, 3)."""
@@ -47,7 +48,7 @@ def convex_part(points: Array) -> ConvexPart:
         scipy.spatial.QhullError: They lie in a plane.
     """
     hull = ConvexHull(points)
-    faces, normals = hull.simplices.copy(), hull.equations[:, :3]
+    faces, normals = hull.simplices.astype(np.int64), hull.equations[:, :3]
     a, b, c = points[faces].transpose(1, 0, 2)
     inward = np.einsum("mi,mi->m", np.cross(b - a, c - a), normals) < 0.0
     faces[inward] = faces[inward][:, ::-1]
@@ -213,9 +214,9 @@ def signed_distance(parts: Sequence[ConvexPart], points: Array, exact: float) ->
     samples = np.concatenate([samples, corners.reshape(-1, 3)])
     triangle = np.concatenate([triangle, np.repeat(np.arange(len(corners)), 3)])
     tree = KDTree(samples)
-    distance, _ = tree.query(points)
+    distance = np.array(tree.query(points)[0], dtype=float)
     near = np.flatnonzero(distance <= exact)
-    _, nearest = tree.query(points[near], k=NEAREST)
+    nearest = np.array(tree.query(points[near], k=NEAREST)[1], dtype=np.int64)
     distance[near] = np.min(
         [triangle_distance(points[near], corners[triangle[column]]) for column in nearest.T],
         axis=0,
@@ -245,7 +246,7 @@ def depth_in(parts: Sequence[ConvexPart], points: Array) -> Array:
 
 def sampled(
     parts: Sequence[ConvexPart], random: np.random.Generator, count: int
-) -> tuple[Array, Array, Array]:
+) -> tuple[Array, Array, NDArray[np.int64]]:
     """Draw points uniformly on the faces of all parts.
 
     Returns:
@@ -317,7 +318,7 @@ def antipodal_pairs(
     )
 
 
-def in_cones(first: Array, second: Array, direction: Array, friction: float) -> Array:
+def in_cones(first: Array, second: Array, direction: Array, friction: float) -> NDArray[np.bool_]:
     """Test whether lines between two contacts lie in both friction cones, (n,) of bool.
 
     Args:
@@ -332,9 +333,7 @@ def in_cones(first: Array, second: Array, direction: Array, friction: float) -> 
     return np.asarray((leaving >= limit) & (entering >= limit))
 
 
-def _leaving(
-    parts: Sequence[ConvexPart], points: Array, direction: Array
-) -> tuple[Array, Array]:
+def _leaving(parts: Sequence[ConvexPart], points: Array, direction: Array) -> tuple[Array, Array]:
     """Compute where lines leave the object for the last time: distances (n,), normals (n, 3)."""
     farthest, normals = np.zeros(len(points)), np.zeros((len(points), 3))
     for part in parts:

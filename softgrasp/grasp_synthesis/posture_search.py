@@ -8,18 +8,21 @@ through it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from softgrasp.description.actuation import Actuator
 from softgrasp.grasp_synthesis.grasp_energy import (
     Candidates,
     EnergyWeights,
-    Evaluation,
     GraspEnergy,
+    balanced_forces,
+    cone_edges,
+    equal_forces,
     support,
 )
 from softgrasp.grasp_synthesis.grasp_seeds import GraspingHand, seed_candidates
@@ -28,7 +31,7 @@ from softgrasp.mechanics.transforms import Array
 
 STEPS, LAST_STEPS = 100, 50
 """Steps of the descent, and those with more weight on penetration."""
-LAST = EnergyWeights(penetration=60.0, self_penetration=40.0, equilibrium=10.0)
+LAST = EnergyWeights(penetration=60.0, self_penetration=120.0, equilibrium=10.0)
 """Weights of the last steps."""
 BATCH = 64
 """Number of candidates that descend together; more need more memory and are not faster."""
@@ -36,9 +39,16 @@ SCALES = {"rad": 0.05, "m": 2e-3}
 """First step of a target by its unit; 3 % of the range for others."""
 POSITION_STEP, ROTATION_STEP = 3e-3, 0.05
 """First steps of the pose [m, rad]."""
-TOUCHING = 2.5e-3
-"""Distance up to which a link counts as touching [m]."""
-MAX_PENETRATION, MAX_SELF_PENETRATION = 2e-3, 6e-3
+LINK_BONUS, MANY_LINKS = 0.03, 10
+"""Value of a link that touches, over that of a support of 1, and number above which more links do
+not count. In simulation the number of links predicts being held better than the support does."""
+BLOCKED = 0.1
+"""Cost of a hand that does not clear the object when it opens or is moved back [–]."""
+RESIDUAL_STEPS = 200
+"""Steps of the contact forces of a corrected posture."""
+PACE = 0.35
+"""Speed of the closing motion over that of the scene's grasp [–]."""
+MAX_PENETRATION, MAX_SELF_PENETRATION = 1e-3, 3e-3
 """Largest penetrations of a grasp that is kept [m]."""
 SAME_POSITION, SAME_ROTATION = 0.01, 0.3
 """Differences of poses below which two grasps count as equal [m, rad]."""
@@ -48,6 +58,23 @@ CLEAR = 4e-3
 """Distance of the opened fingers from the object [m]."""
 RETREAT = np.linspace(0.0, 0.12, 13)
 """Distances along the approach at which its path is checked [m]."""
+
+
+class ExactPosture(NamedTuple):
+    """A posture that was corrected with the exact shapes of hand and object."""
+
+    pose: Array
+    """Of the object in the hand, (4, 4)."""
+    targets: Array
+    """(nu,)."""
+    points: Array
+    """Contact points, one for each link that touches, (n, 3) [m], object's frame."""
+    normals: Array
+    """Normals pointing out of the object there, (n, 3), object's frame."""
+    penetration: float
+    """Largest penetration of hand and object [m]."""
+    self_penetration: float
+    """Largest penetration of links of the hand in each other [m]."""
 
 
 class SynthesizedPosture(NamedTuple):
@@ -64,15 +91,15 @@ class SynthesizedPosture(NamedTuple):
     squeeze: Array
     """Actuator targets that press on the object, (nu,)."""
     score: float
-    """Smallest wrench that the contacts resist, less penalties; larger is better [–]."""
+    """Support with values for links that touch and costs; larger is better [–]."""
     support: float
     """Smallest wrench of the contacts over directions, at a sum of normal forces of 1 [–]."""
     residual: float
     """Unbalanced wrench of the best contact forces, over their sum [–]."""
     penetration: float
     """Largest depth of the hand in the object [m]."""
-    contact_distance: float
-    """Mean distance of the links that should touch [m]."""
+    self_penetration: float
+    """Largest penetration of links of the hand in each other [m]."""
     contacts: int
     """Number of links that touch."""
 
@@ -83,7 +110,12 @@ class PostureSearch:
 
     hand: GraspingHand
     energy: GraspEnergy
+    """With all surface points."""
+    coarse: GraspEnergy
+    """With fewer surface points, for the first steps."""
     actuators: Sequence[Actuator]
+    fit: Callable[[Array, Array], ExactPosture]
+    """Corrects a pose of the object in the hand (4, 4) and targets (nu,) with exact shapes."""
     cone: tuple[Array, float] | None = None
     """Direction in the object's frame, and largest angle from it of the direction from the object
     to the hand [rad]."""
@@ -103,17 +135,22 @@ class PostureSearch:
         start = self._in_cone(start, random, tips_only)
         batches = [start.of(np.arange(at, min(at + BATCH, len(start)))) for at in
                    range(0, len(start), BATCH)]  # fmt: skip
-        found: list[SynthesizedPosture] = []
+        last = replace(self.energy, weights=LAST)
+        found = []
         for batch in batches:
-            descended = self.descend(batch, STEPS)
-            descended = replace_energy(self, LAST).descend(descended, LAST_STEPS, first=0.3)
-            found += self._graded(descended)
-        return diverse(sorted(found, key=lambda one: -one.score), count)
+            descended = self.descend(self.coarse, batch, STEPS)
+            found.append(self.descend(last, descended, LAST_STEPS, first=0.3))
+        fitted = [self.fit(*one) for batch in found for one in _poses(batch)]
+        postures = self._graded([one for one in fitted if len(one.points) > 1])
+        return diverse(sorted(postures, key=lambda one: -one.score), count)
 
-    def descend(self, candidates: Candidates, steps: int, first: float = 1.0) -> Candidates:
+    def descend(
+        self, energy: GraspEnergy, candidates: Candidates, steps: int, first: float = 1.0
+    ) -> Candidates:
         """Move candidates downhill, each to the best point on its path.
 
         Args:
+            energy: The energy.
             candidates: Start.
             steps: Number of steps.
             first: Length of the first step over the usual one [–].
@@ -126,7 +163,7 @@ class PostureSearch:
         square = np.zeros_like(mean)
         best, lowest = candidates, np.full(len(candidates), np.inf)
         for step in range(1, steps + 1):
-            at = self.energy.evaluate(candidates)
+            at = energy.evaluate(candidates)
             candidates = replace(candidates, forces=at.forces)
             best, lowest = _kept(best, lowest, candidates, at.energy)
             slope = scale * np.concatenate(
@@ -144,7 +181,7 @@ class PostureSearch:
                 position=candidates.position + moved[:, 3:6],
                 targets=np.clip(candidates.targets + moved[:, 6:], low, high),
             )
-        at = self.energy.evaluate(candidates)
+        at = energy.evaluate(candidates)
         return _kept(best, lowest, replace(candidates, forces=at.forces), at.energy)[0]
 
     def _target_scales(self, low: Array, high: Array) -> Array:
@@ -174,50 +211,56 @@ class PostureSearch:
         inside = np.flatnonzero(self._inside(candidates))
         return candidates.of(inside) if len(inside) else candidates
 
-    def _inside(self, candidates: Candidates) -> Array:
+    def _inside(self, candidates: Candidates) -> NDArray[np.bool_]:
         assert self.cone is not None
         direction, angle = self.cone
         back = -(candidates.rotation @ self.hand.approach)
         return np.asarray(back @ direction >= np.cos(angle) - 1e-9)
 
-    def _graded(self, candidates: Candidates) -> list[SynthesizedPosture]:
-        """Make postures of descended candidates, without those that penetrate too deep."""
-        at = self.energy.evaluate(candidates, force_steps=60)
-        wrenches, touching = self.energy.wrenches(candidates, TOUCHING)
-        resisted = support(wrenches, touching, DIRECTIONS)
+    def _graded(self, exact: Sequence[ExactPosture]) -> list[SynthesizedPosture]:
+        """Rate postures by their contacts, without those that penetrate too deep."""
+        usable = [one for one in exact if one.penetration <= MAX_PENETRATION]
+        usable = [one for one in usable if one.self_penetration <= MAX_SELF_PENETRATION]
+        if not usable:
+            return []
+        candidates = _hands(usable, len(self.energy.links))
         start, rates, free = self._opened(candidates)
         blocked = self._blocked(candidates, start)
-        touching &= candidates.contacts
-        missed = np.maximum(at.distances, 0.0)
-        wanted = candidates.contacts
-        reach = (np.minimum(missed, 0.02) * wanted).sum(axis=1) / wanted.sum(axis=1)
-        score = (
-            resisted
-            - 0.5 * at.residual
-            - 40.0 * np.maximum(at.penetration - 5e-4, 0.0)
-            - 20.0 * np.maximum(at.self_penetration - 2e-3, 0.0)
-            - 5.0 * reach
-            - 0.1 * blocked
-            - 0.2 * ~free
-        )
-        usable = (at.penetration <= MAX_PENETRATION) & (touching.sum(axis=1) >= 2)
-        usable &= (at.self_penetration <= MAX_SELF_PENETRATION) & self._clear_of_table(candidates)
-        return [
-            SynthesizedPosture(
-                _object_in_hand(candidates, index),
-                candidates.targets[index],
-                start[index],
-                rates[index],
-                self._pressed(candidates.targets[index], rates[index]),
-                float(score[index]),
-                float(resisted[index]),
-                float(at.residual[index]),
-                float(at.penetration[index]),
-                float(reach[index]),
-                int(touching[index].sum()),
+        above = self._clear_of_table(candidates, start)
+        graded = []
+        for index in np.flatnonzero(above).tolist():
+            one = usable[index]
+            resisted, residual = self._resistance(one)
+            score = max(resisted, 0.0) - residual + LINK_BONUS * min(len(one.points), MANY_LINKS)
+            score -= BLOCKED * (blocked[index] + 1.0 - free[index])
+            graded.append(
+                SynthesizedPosture(
+                    one.pose,
+                    one.targets,
+                    start[index],
+                    rates[index],
+                    self._pressed(one.targets, rates[index]),
+                    float(score),
+                    resisted,
+                    residual,
+                    one.penetration,
+                    one.self_penetration,
+                    len(one.points),
+                )
             )
-            for index in np.flatnonzero(usable).tolist()
-        ]
+        return graded
+
+    def _resistance(self, exact: ExactPosture) -> tuple[float, float]:
+        """Compute the smallest wrench that contacts resist, and their unbalanced wrench [–]."""
+        surface = self.energy.surface
+        edges = cone_edges(exact.normals[None], self.energy.friction)
+        arms = (exact.points[None] - surface.center_of_mass) / surface.radius
+        wrenches = np.concatenate([edges, np.cross(arms[..., None, :], edges)], axis=-1)
+        everyone = np.ones((1, len(exact.points)), dtype=bool)
+        start, cost = equal_forces(everyone), np.zeros((1, len(exact.points)))
+        forces = balanced_forces(wrenches, cost, everyone, start, RESIDUAL_STEPS)
+        residual = np.linalg.norm(np.einsum("ske,skei->si", forces, wrenches))
+        return float(support(wrenches, everyone, DIRECTIONS)[0]), float(residual)
 
     def _pressed(self, targets: Array, rates: Array) -> Array:
         """Return the targets after another tenth of a second of the closing motion, (nu,)."""
@@ -249,7 +292,9 @@ class PostureSearch:
         through = travel / longest
         # an actuator at its limit still presses
         through = np.where((np.abs(travel) < 1e-6) & (rates != 0.0), 0.2 * rates, through)
-        through *= np.minimum(1.0, fastest / np.maximum(np.abs(through).max(axis=1), 1e-9))[:, None]
+        through *= (
+            PACE * np.minimum(1.0, fastest / np.maximum(np.abs(through).max(axis=1), 1e-9))[:, None]
+        )
         return start, through, free
 
     def _gap(self, candidates: Candidates, targets: Array) -> Array:
@@ -266,7 +311,7 @@ class PostureSearch:
         turned = local @ candidates.rotation.transpose(0, 2, 1)
         return np.asarray(turned + candidates.position[:, None])
 
-    def _blocked(self, candidates: Candidates, start: Array) -> Array:
+    def _blocked(self, candidates: Candidates, start: Array) -> NDArray[np.bool_]:
         """Return whether object or table is in the way of the open hand's approach, (s,)."""
         points = self._placed(candidates, start)
         back = -(candidates.rotation @ self.hand.approach)
@@ -277,22 +322,16 @@ class PostureSearch:
             if self.energy.plane is not None:
                 above = moved @ self.energy.plane[:3] - self.energy.plane[3]
                 blocked |= above.min(axis=1) < 0.0
-        return blocked
+        return np.asarray(blocked)
 
-    def _clear_of_table(self, candidates: Candidates) -> Array:
+    def _clear_of_table(self, candidates: Candidates, start: Array) -> Array:
         """Return whether the hand is above the table in grasp and start, (s,)."""
         plane = self.energy.plane
         if plane is None:
             return np.ones(len(candidates), dtype=bool)
-        start, _, _ = self._opened(candidates)
         postures = (candidates.targets, start)
         heights = [self._placed(candidates, t) @ plane[:3] - plane[3] for t in postures]
         return np.asarray(np.min([h.min(axis=1) for h in heights], axis=0) > 1e-3)
-
-
-def replace_energy(search: PostureSearch, weights: EnergyWeights) -> PostureSearch:
-    """Return a search with other weights of the energy."""
-    return replace(search, energy=replace(search.energy, weights=weights))
 
 
 def _directions() -> Array:
@@ -316,7 +355,9 @@ def _kept(
     )
 
 
-def _exchanged(candidates: Candidates, indices: Array, others: Candidates) -> Candidates:
+def _exchanged(
+    candidates: Candidates, indices: NDArray[np.int64], others: Candidates
+) -> Candidates:
     """Return candidates with some of them replaced."""
     fields = {}
     for name in ("rotation", "position", "targets", "contacts", "forces"):
@@ -326,12 +367,22 @@ def _exchanged(candidates: Candidates, indices: Array, others: Candidates) -> Ca
     return Candidates(**fields)
 
 
-def _object_in_hand(candidates: Candidates, index: int) -> Array:
-    """Return the pose of the object in the hand, (4, 4)."""
-    pose = np.eye(4)
-    pose[:3, :3] = candidates.rotation[index].T
-    pose[:3, 3] = -candidates.rotation[index].T @ candidates.position[index]
-    return pose
+def _poses(candidates: Candidates) -> Iterator[tuple[Array, Array]]:
+    """Yield the pose of the object in the hand (4, 4) and the targets (nu,) of candidates."""
+    for rotation, position, targets in zip(
+        candidates.rotation, candidates.position, candidates.targets, strict=True
+    ):
+        pose = np.eye(4)
+        pose[:3, :3], pose[:3, 3] = rotation.T, -rotation.T @ position
+        yield pose, targets
+
+
+def _hands(exact: Sequence[ExactPosture], links: int) -> Candidates:
+    """Return postures as candidates without contacts."""
+    hands = np.linalg.inv(np.array([one.pose for one in exact]))
+    none = np.zeros((len(exact), links), dtype=bool)
+    targets = np.array([one.targets for one in exact])
+    return Candidates(hands[:, :3, :3], hands[:, :3, 3], targets, none, equal_forces(none))
 
 
 def diverse(postures: Sequence[SynthesizedPosture], count: int) -> list[SynthesizedPosture]:
@@ -360,6 +411,3 @@ def _same(first: Array, second: Array) -> bool:
         return False
     cosine = 0.5 * (np.trace(first[:3, :3].T @ second[:3, :3]) - 1.0)
     return bool(cosine > np.cos(SAME_ROTATION))
-
-
-__all__ = ["Evaluation", "PostureSearch", "SynthesizedPosture", "diverse"]

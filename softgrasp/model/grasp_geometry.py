@@ -6,6 +6,8 @@ or with their own MJCF model, have the same kinematics in synthesis and simulati
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import mujoco
 import numpy as np
 
@@ -17,6 +19,7 @@ from softgrasp.grasp_synthesis.object_surface import (
     ConvexPart,
     ObjectSurface,
     convex_part,
+    depth_in,
     object_surface,
     sampled,
 )
@@ -24,10 +27,12 @@ from softgrasp.mechanics.geometry import ball_points, farthest_first
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model import names
 
-LINK_POINTS, PALM_POINTS = 16, 32
+LINK_POINTS, PALM_POINTS = 48, 160
 """Number of surface points of a link and of the palm."""
-DRAWN = 400
+DRAWN = 1200
 """Number of points that the surface points of a body are chosen from."""
+COARSE = 3
+"""Ratio of the numbers of surface points in the fine and in the coarse model of a hand."""
 INNER = 0.3
 """Cosine between normal and closing velocity above which a point is on the inner side [–]."""
 STILL = 1e-3
@@ -73,7 +78,7 @@ def kinematic_tree_of(
     touching = [model.body(name).id for name in bodies]
     order = _with_parents(model, touching)
     number = {body: index for index, body in enumerate(order)}
-    joints = [j for body in order for j in _joints_of(model, body)]
+    joints = hand_joints(model, bodies)
     ratio, bias = _joint_motion(model, hand, joints)
     offset = np.tile(np.eye(4), (len(order), 1, 1))
     for index, body in enumerate(order):
@@ -93,6 +98,18 @@ def kinematic_tree_of(
         limits=np.array([actuator.limits for actuator in hand.actuators]),
         points=_surface_points(model, touching, number, random),
     )
+
+
+def coarse(tree: KinematicTree) -> KinematicTree:
+    """Return a hand with every third surface point, still spread over each body."""
+    points = tree.points
+    kept = []
+    for body in np.unique(points.body).tolist():
+        indices = np.flatnonzero(points.body == body)
+        kept.append(indices[: -(-len(indices) // COARSE)])  # the first ones are spread, too
+    chosen = np.concatenate(kept)
+    fewer = HandPoints(points.body[chosen], points.position[chosen], points.normal[chosen])
+    return replace(tree, points=fewer)
 
 
 def contact_links(
@@ -172,6 +189,12 @@ def _with_parents(model: mujoco.MjModel, bodies: list[int]) -> list[int]:
     return sorted(needed)
 
 
+def hand_joints(model: mujoco.MjModel, bodies: list[str]) -> list[int]:
+    """Return the joints of the hand in the order of those of its ``KinematicTree``."""
+    order = _with_parents(model, [model.body(name).id for name in bodies])
+    return [joint for body in order for joint in _joints_of(model, body)]
+
+
 def _joints_of(model: mujoco.MjModel, body: int) -> list[int]:
     first, count = int(model.body_jntadr[body]), int(model.body_jntnum[body])
     return [] if count == 0 else list(range(first, first + count))
@@ -183,9 +206,7 @@ def _joint_motion(model: mujoco.MjModel, hand: Hand, joints: list[int]) -> tuple
     start = hand.posture(middle)
     names_ = [model.joint(joint).name for joint in joints]
     reference = np.array([model.qpos0[model.jnt_qposadr[joint]] for joint in joints])
-    at_middle = np.array(
-        [start.get(n, r) for n, r in zip(names_, reference.tolist(), strict=True)]
-    )
+    at_middle = np.array([start.get(n, r) for n, r in zip(names_, reference.tolist(), strict=True)])
     ratio = np.zeros((len(joints), len(middle)))
     for index, actuator in enumerate(hand.actuators):
         step = 0.25 * (actuator.limits[1] - actuator.limits[0])
@@ -212,6 +233,9 @@ def _surface_points(
         if not parts:
             continue
         points, outward, _ = sampled(parts, random, DRAWN)
+        if len(parts) > 1:
+            outside = depth_in(parts, points) < 1e-6
+            points, outward = points[outside], outward[outside]
         jointed = int(model.body_jntnum[body]) > 0
         chosen = farthest_first(points, LINK_POINTS if jointed else PALM_POINTS)
         body_numbers += [number[body]] * len(chosen)
@@ -245,9 +269,9 @@ def _geom_vertices(model: mujoco.MjModel, geom: int) -> Array:
             first = int(model.mesh_vertadr[mesh])
             return np.array(model.mesh_vert[first : first + int(model.mesh_vertnum[mesh])])
         case mujoco.mjtGeom.mjGEOM_SPHERE:
-            return size[0] * ball
+            return np.asarray(size[0] * ball)
         case mujoco.mjtGeom.mjGEOM_ELLIPSOID:
-            return size * ball
+            return np.asarray(size * ball)
         case mujoco.mjtGeom.mjGEOM_CAPSULE:
             up = np.array([0.0, 0.0, size[1]])
             return np.concatenate([size[0] * ball + up, size[0] * ball - up])

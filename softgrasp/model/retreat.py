@@ -35,12 +35,14 @@ class HandRetreat:
         Args:
             scene: The scene; its poses are ignored.
         """
-        model = build(hand_and_object(scene)).model
-        self._model, self._data = model, mujoco.MjData(model)
-        mujoco.mj_resetDataKeyframe(model, self._data, 0)
-        first = int(model.jnt_qposadr[int(model.body(names.OBJECT).jntadr[0])])
-        self._object_pose = self._data.qpos[first : first + 7]
-        self._pairs = [_ids(model, pair) for pair in object_pairs(model)]
+        self.built = build(hand_and_object(scene))
+        """Hand and object alone; the hand is at the world frame."""
+        self.model, self.data = self.built.model, mujoco.MjData(self.built.model)
+        mujoco.mj_resetDataKeyframe(self.model, self.data, 0)
+        first = int(self.model.jnt_qposadr[int(self.model.body(names.OBJECT).jntadr[0])])
+        self._object_pose = self.data.qpos[first : first + 7]
+        self.pairs = [_ids(self.model, pair) for pair in object_pairs(self.model)]
+        """Geoms of the hand with geoms of the object."""
         self._hand = scene.hand
         self.approach = toward_grasp(scene.hand, scene.preset.center)
         """Unit vector in the hand's frame from the finger bases to the grasp's centre, (3,)."""
@@ -51,10 +53,21 @@ class HandRetreat:
         Args:
             targets: Actuator targets, (nu,).
         """
-        position = self._data.qpos.copy()
+        position = self.data.qpos.copy()
         for joint, value in self._hand.posture(targets.tolist()).items():
-            position[self._model.joint(joint).qposadr[0]] = value
-        self._data.qpos[:] = settle(self._model, self._hand, position)
+            position[self.model.joint(joint).qposadr[0]] = value
+        self.data.qpos[:] = settle(self.model, self._hand, position)
+
+    def pose_at(self, pose: Array, targets: Array) -> None:
+        """Put object and hand into a posture, and compute the frames of their geoms.
+
+        Args:
+            pose: Pose of the object in the hand frame, (4, 4).
+            targets: Actuator targets, (nu,).
+        """
+        self.open_to(targets)
+        self._object_pose[:3], self._object_pose[3:] = pose[:3, 3], quaternion_of(pose)
+        mujoco.mj_kinematics(self.model, self.data)
 
     def distance(self, pose: Array, gap: float) -> float | None:
         """Compute the retreat of the hand along its approach until the object is clear [m].
@@ -81,22 +94,22 @@ class HandRetreat:
 
     def _distance(self, max_distance: float) -> float:
         """Compute the distance of hand and object [m], capped; negative inside."""
-        mujoco.mj_kinematics(self._model, self._data)
+        mujoco.mj_kinematics(self.model, self.data)
         reach = max(max_distance, 1e-6)
         distances = [
-            mujoco.mj_geomDistance(self._model, self._data, hand, object_geom, reach, None)
-            for hand, object_geom in self._near(reach)
+            mujoco.mj_geomDistance(self.model, self.data, hand, object_geom, reach, None)
+            for hand, object_geom in self.near(reach)
         ]
         return float(min(distances, default=reach))
 
-    def _near(self, reach: float) -> list[tuple[int, int]]:
+    def near(self, reach: float) -> list[tuple[int, int]]:
         """Return the pairs whose bounding spheres are within a distance."""
-        first, second = np.array(self._pairs).T
-        radius, centre = self._model.geom_rbound, self._data.geom_xpos
+        first, second = np.array(self.pairs).T
+        radius, centre = self.model.geom_rbound, self.data.geom_xpos
         apart = np.linalg.norm(centre[first] - centre[second], axis=1)
         near = apart <= radius[first] + radius[second] + reach
         near |= (radius[first] == 0.0) | (radius[second] == 0.0)  # a plane has no bounding sphere
-        return [self._pairs[index] for index in np.flatnonzero(near)]
+        return [self.pairs[index] for index in np.flatnonzero(near)]
 
 
 def _ids(model: mujoco.MjModel, pair: Pair) -> tuple[int, int]:

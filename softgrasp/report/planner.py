@@ -143,7 +143,7 @@ def write_planner_report(
     heads, rows = ranked_rows(planned, best, SHOWN_ROWS)
     html = templates().get_template("planner.html.j2").render(
         version=__version__,
-        title=f"{scene.hand.name} around {scene.object.name}, {len(planned.table)} poses",
+        title=f"{scene.hand.name} around {scene.object.name}, {len(planned.table)} grasps",
         summary=summary(planned, best),
         properties=plan_rows(planned),
         shown=[(title, embedded_image(path), caption) for title, path, caption in shown],
@@ -395,7 +395,10 @@ def evenness_verdict(planned: PlannedGrasps) -> str:
 def summary(planned: PlannedGrasps, best: Sequence[Best]) -> str:
     """Summary of the search in one or two sentences."""
     table, plan = planned.table, planned.plan
-    text = f"{planned.ranked} of {len(table)} hand poses ended with the hand closed on the object"
+    what = "hand poses" if plan.method == "poses" else "grasps"
+    text = f"{planned.ranked} of {len(table)} {what} ended with the hand closed on the object"
+    if table["held"].notna().any():
+        text += f", {int(table['held'].fillna(False).sum())} were held"
     if planned.ranked:
         first = table.iloc[0]
         text += (
@@ -423,9 +426,20 @@ def plan_rows(planned: PlannedGrasps) -> list[tuple[str, str]]:
         back += f", at most {1e3 * float(table['pulled_back_m'].max()):.1f} mm"
     back += f"; {stuck} without a collision-free pose" if stuck else ""
     cone = "all directions" if poses.cone == math.pi else f"within {math.degrees(poses.cone):.3g}°"
-    rows = [
+    synthesized = int(table["predicted"].notna().sum())
+    drawn = [
         ("Directions", f"{cone}, roll ± {math.degrees(poses.roll):.3g}°"),
         ("Offset", f"within {1e3 * poses.offset:.3g} mm of the grasp's centre"),
+    ]
+    if plan.method == "synthesis":
+        depth = f"{1e3 * float(table['penetration_m'].max()):.2f} mm" if synthesized else "–"
+        drawn = [
+            ("Directions", cone),
+            ("Synthesized", f"{synthesized} of {len(table)}, the others are poses at random"),
+            ("Largest penetration", depth),
+        ]
+    rows = [
+        *drawn,
         ("Moved body", poses.moves),
         ("Seed", str(plan.seed)),
         ("Ranked by", f"{plan.rank_by}, {end} first"),

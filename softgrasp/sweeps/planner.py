@@ -1,6 +1,6 @@
-"""Grasp planner: sample hand poses around an object, close the hand in each, rank the grasps.
+"""Grasp planner: find grasps of an object, close the hand in each, rank the grasps.
 
-Directions, rolls and offsets are drawn at random; a hand that would overlap the object is pulled
+Postures are synthesized, or poses drawn at random; a hand that would overlap the object is pulled
 back along its approach. Candidates are the rows of a sweep, so executors, resuming and the table's
 columns are those of sweeps. Grasps that ended CLOSED are ranked by any numeric column.
 """
@@ -39,7 +39,7 @@ from softgrasp.sweeps.parameters import scene_of_row
 from softgrasp.sweeps.run import Progress, finished_sweep, sweep
 from softgrasp.sweeps.storage import PLAN as SWEEP_PLAN
 from softgrasp.sweeps.storage import plan_in
-from softgrasp.sweeps.synthesis import placed_postures, preshape_name, with_starts
+from softgrasp.sweeps.synthesis import PlacedPosture, kept_postures, preshape_name, with_starts
 from softgrasp.sweeps.table import COLUMNS, FAILED, TEXTS, require_pandas
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ POSE_COLUMNS: dict[str, str] = {
     "none was enough",
     "preshape": "start posture; empty for that of the scene",
     "predicted": "score of the synthesis before the simulation [–]; empty for poses at random",
-    "penetration_m": "depth of the synthesized posture in the object [m]; empty for poses at random",
+    "penetration_m": "depth of the synthesized posture in the object [m]; empty for others",
 }
 """Columns before those of sweeps, in this order, with their meaning."""
 
@@ -121,10 +121,10 @@ def plan_grasps(
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> PlannedGrasps:
-    """Try hand poses around an object, close the hand in each, and rank the grasps.
+    """Find grasps of an object, close the hand in each, and rank them.
 
-    Poses are drawn from the plan's seed; a hand that would stand in the object is pulled back
-    along its approach. Collisions on the path to a pose are not checked. Nothing but columns with
+    Postures or poses are drawn from the plan's seed; a hand that would stand in the object is
+    pulled back along its approach. Nothing but columns with
     ``wall`` in their name depends on the number of workers.
 
     Args:
@@ -144,7 +144,7 @@ def plan_grasps(
     require_pandas()
     largest_is_best(plan)
     require_scored(plan)
-    candidates = candidates_of(plan)
+    candidates = candidates_of(plan, None if out is None else Path(out))
     swept = sweep_plan_of(plan, candidates)
     if out is not None:
         swept = _as_stored(swept, Path(out))
@@ -175,7 +175,7 @@ def finished_search(directory: str | Path) -> PlannedGrasps:
     except (ValueError, KeyError, TypeError, DescriptionError) as error:
         raise ResultError(f"{path}: damaged: {error}") from error
     swept, rows = finished_sweep(directory)
-    table = ranked_table(plan, candidates_of(plan), rows)
+    table = ranked_table(plan, candidates_of(plan, directory), rows)
     return PlannedGrasps(plan=plan, sweep_plan=swept, table=table)
 
 
@@ -265,22 +265,28 @@ class Candidate(NamedTuple):
     """Posture that the pose belongs to; None for a pose at random."""
 
 
-def candidates_of(plan: GraspPlan) -> list[Candidate]:
-    """Draw all candidate hand poses of a plan; the same ones for the same plan.
+def candidates_of(plan: GraspPlan, directory: Path | None = None) -> list[Candidate]:
+    """Synthesize or draw all candidates of a plan; the same ones for the same plan.
+
+    Args:
+        plan: The plan.
+        directory: Directory that keeps synthesized postures for the next call.
 
     Raises:
         BuildError: The hand, or the object, cannot be built.
     """
-    synthesized = _synthesized(plan) if plan.method == "synthesis" else []
+    synthesized: list[Candidate] = []
+    if plan.method == "synthesis":
+        synthesized = _synthesized(plan, kept_postures(plan, directory))
     return [*synthesized, *_candidates(plan, len(synthesized))]
 
 
-def _synthesized(plan: GraspPlan) -> list[Candidate]:
+def _synthesized(plan: GraspPlan, placed: Sequence[PlacedPosture]) -> list[Candidate]:
     """Return the synthesized candidates of a plan, the best first."""
     reference = object_in_hand(standing(plan.scene))
     back = -approach_of(plan.scene)
     candidates = []
-    for row, (posture, distance, pose) in enumerate(placed_postures(plan)):
+    for row, (posture, distance, pose) in enumerate(placed):
         hand = reference[:3, :3] @ pose[:3, :3].T
         about = quaternion_between(back, hand @ back).T @ hand
         roll = float(Rotation.from_matrix(about).as_rotvec() @ back)
@@ -457,7 +463,8 @@ def scores(plan: GraspPlan, table: pd.DataFrame) -> Array:
 def order(plan: GraspPlan, table: pd.DataFrame) -> list[int]:
     """Return the indices of a sweep's rows from best to worst, those without a score last.
 
-    Equal scores go by drift, and equal drifts by the number of the row.
+    Grasps that a hold test held come before those that it did not. Equal scores go by drift, and
+    equal drifts by the number of the row.
 
     Raises:
         DescriptionError: As ``largest_is_best``.
@@ -466,7 +473,8 @@ def order(plan: GraspPlan, table: pd.DataFrame) -> list[int]:
     key = -score if largest_is_best(plan) else score
     drift = _numbers(table, DRIFT.get(plan.rank_by, "displacement_m"))
     rows = table["row"].to_numpy(dtype=int)
-    return [int(row) for row in np.lexsort((rows, drift, key, np.isnan(score)))]
+    lost = [held is False for held in table["held"].astype(object)]
+    return [int(row) for row in np.lexsort((rows, drift, key, lost, np.isnan(score)))]
 
 
 def _numbers(table: pd.DataFrame, column: str) -> Array:

@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Sequence
-from typing import NamedTuple
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from softgrasp.description.hand import Preshape
 from softgrasp.description.scene import GraspScene
-from softgrasp.description.sweep import GraspPlan
+from softgrasp.description.sweep import GraspPlan, PoseSampling
+from softgrasp.errors import ResultError
 from softgrasp.grasp_synthesis.grasp_energy import GraspEnergy
 from softgrasp.grasp_synthesis.grasp_seeds import GraspingHand
 from softgrasp.grasp_synthesis.posture_search import PostureSearch, SynthesizedPosture
+from softgrasp.io.files import write_text
 from softgrasp.mechanics.transforms import Array, transform
 from softgrasp.model.arm import toward_grasp
+from softgrasp.model.contact_fit import ContactFit
 from softgrasp.model.grasp_geometry import (
+    coarse,
     contact_links,
     kinematic_tree_of,
     link_spheres,
     object_surface_of,
 )
 from softgrasp.model.placement import object_pose, on_its_table
-from softgrasp.model.retreat import HandRetreat, hand_and_object
-from softgrasp.model.scene import build
+from softgrasp.model.retreat import HandRetreat
 
 FRICTION_MARGIN = 0.6
 """Friction coefficient of the energy over the true one [–]."""
@@ -33,6 +40,8 @@ POINT_SEED = 0
 """Seed of the points on the hand."""
 ALONG = np.array([0.0, 0.2, 0.4])
 """Fractions of the closing motion at which inner sides are found [–]."""
+POSTURES = "postures.json"
+"""Name of the file with the synthesized postures of a search."""
 SEEDS = 6
 """Start postures for each grasp that is simulated, by default."""
 TIPS_ONLY = {"power": 0.3, "precision": 1.0}
@@ -56,11 +65,11 @@ def placed_postures(plan: GraspPlan) -> list[PlacedPosture]:
         BuildError: The hand, or the object, cannot be built.
     """
     scene = plan.scene.replace(preshape=None)
-    search = posture_search_of(scene, plan.poses.cone)
+    retreat = HandRetreat(scene)
+    search = posture_search_of(scene, retreat, plan.poses)
     random = np.random.default_rng(plan.seed)
     seeds = SEEDS * plan.candidates if plan.seeds is None else plan.seeds
     found = search.postures(random, plan.candidates, seeds, TIPS_ONLY[scene.grasp])
-    retreat = HandRetreat(scene)
     placed = []
     for posture in found:
         retreat.open_to(posture.start)
@@ -70,6 +79,51 @@ def placed_postures(plan: GraspPlan) -> list[PlacedPosture]:
             pose[:3, 3] += distance * retreat.approach
             placed.append(PlacedPosture(posture, distance, pose))
     return placed
+
+
+def kept_postures(plan: GraspPlan, directory: Path | None) -> list[PlacedPosture]:
+    """Return the postures of a plan from its directory, or synthesize and keep them there.
+
+    Args:
+        plan: The plan.
+        directory: Directory of the plan; None to keep nothing.
+
+    Raises:
+        BuildError: The hand, or the object, cannot be built.
+        ResultError: The directory cannot be written, or its file of postures is damaged.
+    """
+    if directory is None:
+        return placed_postures(plan)
+    path, key = directory / POSTURES, _key(plan)
+    if path.exists():
+        try:
+            content = json.loads(path.read_text(encoding="utf-8"))
+            if content["plan"] == key:
+                return [_from_plain(one) for one in content["postures"]]
+        except (ValueError, KeyError, TypeError) as error:
+            raise ResultError(f"{path}: damaged: {error}") from error
+    placed = placed_postures(plan)
+    directory.mkdir(parents=True, exist_ok=True)
+    plain = [_plain(one) for one in placed]
+    write_text(path, json.dumps({"plan": key, "postures": plain}) + "\n")
+    return placed
+
+
+def _key(plan: GraspPlan) -> str:
+    """Return a hash of what the postures of a plan depend on."""
+    content = plan.model_dump_json(include={"scene", "candidates", "poses", "seed", "seeds"})
+    return hashlib.sha256(content.encode()).hexdigest()
+
+
+def _plain(placed: PlacedPosture) -> dict[str, Any]:
+    fields = placed.posture._asdict() | {"pulled_back": placed.pulled_back, "placed": placed.pose}
+    return {n: v.tolist() if isinstance(v, np.ndarray) else v for n, v in fields.items()}
+
+
+def _from_plain(plain: dict[str, Any]) -> PlacedPosture:
+    values = {n: np.array(v) if isinstance(v, list) else v for n, v in plain.items()}
+    pulled_back, pose = values.pop("pulled_back"), values.pop("placed")
+    return PlacedPosture(SynthesizedPosture(**values), pulled_back, pose)
 
 
 def with_starts(scene: GraspScene, starts: Sequence[Array]) -> GraspScene:
@@ -92,17 +146,20 @@ def preshape_name(index: int) -> str:
     return f"grasp-{index}"
 
 
-def posture_search_of(scene: GraspScene, cone: float = np.pi) -> PostureSearch:
+def posture_search_of(
+    scene: GraspScene, retreat: HandRetreat, poses: PoseSampling | None = None
+) -> PostureSearch:
     """Set up the synthesis of postures for the hand, the object and the table of a scene.
 
     Args:
         scene: The scene.
-        cone: Largest angle of the direction from the object to the hand from the scene's [rad].
+        retreat: Model of its hand and object.
+        poses: Directions of the hand, and its gap to the object.
 
     Raises:
-        BuildError: The hand cannot be built, or has soft fingers.
+        BuildError: The hand has soft fingers.
     """
-    built = build(hand_and_object(scene))
+    poses, built = poses or PoseSampling(), retreat.built
     random = np.random.default_rng(POINT_SEED)
     tree = kinematic_tree_of(built.model, scene.hand, built.bodies, random)
     surface = object_surface_of(built.model)
@@ -122,13 +179,16 @@ def posture_search_of(scene: GraspScene, cone: float = np.pi) -> PostureSearch:
         friction=min(FRICTION_MARGIN * friction, MAX_FRICTION),
         plane=_table_plane(scene),
     )
+    fewer = coarse(tree)
+    first = replace(energy, tree=fewer, links=contact_links(fewer, along, rates, center))
     direction = None
-    if cone < np.pi:
+    if poses.cone < np.pi:
         pose = object_pose(scene)
         world = transform(pose.position, pose.quaternion)[:3, :3]
         hand_pose = transform(scene.hand_pose.position, scene.hand_pose.quaternion)[:3, :3]
-        direction = (-world.T @ hand_pose @ approach, cone)
-    return PostureSearch(hand, energy, scene.hand.actuators, direction)
+        direction = (-world.T @ hand_pose @ approach, poses.cone)
+    fit = ContactFit(retreat, tree, rates, poses.gap)
+    return PostureSearch(hand, energy, first, scene.hand.actuators, fit.fit, direction)
 
 
 def _table_plane(scene: GraspScene) -> Array | None:

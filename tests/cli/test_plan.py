@@ -17,7 +17,8 @@ from tests.conftest import Run
 pd = pytest.importorskip("pandas", reason="pandas is the extra 'sweep'")
 pytest.importorskip("pyarrow", reason="pyarrow is the extra 'sweep'")
 
-WORDS = ("plan", "four_finger", "sphere", "--workers", "1", "--grasp", "precision")
+WORDS = ("plan", "four_finger", "sphere", "--workers", "1", "--grasp", "precision",
+         "--method", "poses")  # fmt: skip
 SHORT = (*WORDS, "--candidates", "4", "--set", "duration=0.02", "--no-report")
 
 

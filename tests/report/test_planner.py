@@ -30,7 +30,9 @@ pd = pytest.importorskip("pandas", reason="pandas is the extra 'sweep'")
 
 def planned(statuses: list[str], scores: list[float | None], **changes: Any) -> PlannedGrasps:
     """A search whose rows were not simulated."""
-    plan = sg.description.GraspPlan(scene=pinch(), candidates=len(statuses), **changes)
+    plan = sg.description.GraspPlan(
+        scene=pinch(), method="poses", candidates=len(statuses), **changes
+    )
     rows = [
         {"row": row} | failed_row("too near" if status == "FAILED" else "") | {
             "status": status, "quality_min_singular": score, "contacts": 4 + row % 3,

@@ -21,6 +21,7 @@ from softgrasp.sweeps.planner import (
     POSE_COLUMNS,
     PlannedGrasps,
     candidates_of,
+    finished_search,
     largest_is_best,
     object_in_hand,
     order,
@@ -39,7 +40,9 @@ MANY = 400
 
 
 def plan(**changes: Any) -> sg.description.GraspPlan:
-    return sg.description.GraspPlan(**({"scene": pinch(), "candidates": 4, "seed": 3} | changes))
+    return sg.description.GraspPlan(
+        **({"scene": pinch(), "method": "poses", "candidates": 4, "seed": 3} | changes)
+    )
 
 
 def short(**changes: Any) -> sg.description.GraspPlan:
@@ -202,8 +205,8 @@ def test_the_test_of_the_best_has_no_part_in_the_table(planned: PlannedGrasps) -
 def rows(**columns: list[Any]) -> Any:
     """A table of a sweep with some of its columns."""
     count = len(next(iter(columns.values())))
-    base = {"row": list(range(count)), "status": ["CLOSED"] * count}
-    base |= {"displacement_m": [0.0] * count, "hold_drop_m": [0.0] * count}
+    base: dict[str, list[Any]] = {"row": list(range(count)), "status": ["CLOSED"] * count}
+    base |= {"held": [None] * count, "displacement_m": [0.0] * count, "hold_drop_m": [0.0] * count}
     return pd.DataFrame(base | columns)
 
 
@@ -296,7 +299,7 @@ def test_a_column_that_cannot_rank_is_refused_before_anything_runs(
 
 def test_grasps_are_ranked_by_epsilon_where_requested() -> None:
     plan = sg.description.GraspPlan(
-        scene=pinch(), candidates=4, rank_by="quality_epsilon", top=1, seed=3
+        scene=pinch(), method="poses", candidates=4, rank_by="quality_epsilon", top=1, seed=3
     )
     planned = sg.plan_grasps(plan, workers=1)
     scores = planned.table["quality_epsilon"].to_numpy(dtype=float)[: planned.ranked]
@@ -308,7 +311,9 @@ def test_grasps_are_ranked_by_epsilon_where_requested() -> None:
 
 
 def test_a_column_that_the_scene_cannot_fill_ranks_nothing() -> None:
-    plan = sg.description.GraspPlan(scene=pinch(), candidates=2, rank_by="hold_slip_force_N")
+    plan = sg.description.GraspPlan(
+        scene=pinch(), method="poses", candidates=2, rank_by="hold_slip_force_N"
+    )
     with pytest.raises(sg.DescriptionError) as message:
         sg.plan_grasps(plan)
     assert str(message.value) == (
@@ -319,7 +324,9 @@ def test_a_column_that_the_scene_cannot_fill_ranks_nothing() -> None:
 
 @pytest.mark.slow
 def test_grasps_with_epsilon_can_be_ranked_otherwise_and_those_without_not(tmp_path: Path) -> None:
-    plan = sg.description.GraspPlan(scene=pinch(), candidates=3, rank_by="quality_epsilon", seed=3)
+    plan = sg.description.GraspPlan(
+        scene=pinch(), method="poses", candidates=3, rank_by="quality_epsilon", seed=3
+    )
     first = sg.plan_grasps(plan, tmp_path / "a", workers=1)
     again = sg.plan_grasps(plan.replace(rank_by="quality_min_singular"), tmp_path / "a", workers=1)
     assert set(again.table["trajectory_sha256"]) == set(first.table["trajectory_sha256"])
@@ -370,6 +377,7 @@ def survived(planned: PlannedGrasps, rows: list[int]) -> Any:
 def test_the_best_five_survive_more_often_than_fifty_at_random() -> None:
     plan = sg.description.GraspPlan(
         scene=steel_cylinder(),
+        method="poses",
         candidates=POSES,
         poses=sg.description.PoseSampling(offset=0.05),
         seed=2,
@@ -382,3 +390,76 @@ def test_the_best_five_survive_more_often_than_fifty_at_random() -> None:
     contrast = [[best, BEST - best], [random, OTHERS - random]]
     chance = fisher_exact(contrast, alternative="greater").pvalue
     assert chance < 0.01, (best, random, chance, held.tolist(), planned.table["status"].tolist())
+
+
+# synthesized postures
+
+
+@pytest.fixture(scope="module")
+def synthesized(tmp_path_factory: pytest.TempPathFactory) -> tuple[PlannedGrasps, Path]:
+    directory = tmp_path_factory.mktemp("synthesis")
+    ready = plan(method="synthesis", candidates=3, seeds=8, top=1)
+    return sg.plan_grasps(ready, directory, workers=1), directory
+
+
+def test_synthesized_grasps_are_closed_from_their_own_starts(
+    synthesized: tuple[PlannedGrasps, Path],
+) -> None:
+    planned, _ = synthesized
+    first = planned.table.sort_values("row").iloc[0]
+    assert first["preshape"] == "grasp-0"
+    assert first["status"] == "CLOSED"
+    assert first["penetration_m"] < 1e-3
+    scene = planned.scene(0)
+    assert scene.closing_start == scene.hand.preshape("grasp-0").positions
+    assert scene.closure.rates is not None
+    result = sg.simulate(planned.top[0])
+    assert result.trajectory_sha256 == planned.table["trajectory_sha256"][0]
+
+
+def test_kept_postures_are_those_synthesized_again(
+    synthesized: tuple[PlannedGrasps, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    planned, directory = synthesized
+    again = candidates_of(planned.plan)
+    for a, b in zip(candidates_of(planned.plan, directory), again, strict=True):
+        assert (a.pose == b.pose).all()
+        assert a.roll == b.roll
+    monkeypatch.setattr(
+        "softgrasp.sweeps.synthesis.placed_postures", lambda _: pytest.fail("again")
+    )
+    finished = finished_search(directory)
+    pd.testing.assert_frame_equal(finished.table, planned.table)
+
+
+def test_a_rotated_world_changes_no_synthesized_posture() -> None:
+    still = plan(method="synthesis", candidates=2, seeds=4)
+    obj = object_pose(still.scene)
+    rotation = Rotation.from_rotvec([0.4, -1.0, 0.7])
+    turned = rotation * Rotation.from_quat(obj.quaternion, scalar_first=True)
+    x, y, z = turned.as_euler("ZYX")[::-1].tolist()
+    hand = sg.Pose(quaternion=tuple(rotation.as_quat(scalar_first=True).tolist()))
+    position = tuple(rotation.apply(obj.position).tolist())
+    scene = still.scene.replace(hand_pose=hand, object_position=position, object_euler=(x, y, z))
+    for a, b in zip(candidates_of(still), candidates_of(still.replace(scene=scene)), strict=True):
+        assert a.pose == pytest.approx(b.pose, abs=1e-9)
+
+
+def test_held_grasps_come_before_others() -> None:
+    table = pd.DataFrame({"status": ["CLOSED"] * 3, "held": [False, True, None],
+                          "quality_min_singular": [3.0, 1.0, 2.0],
+                          "displacement_m": [0.0] * 3, "row": [0, 1, 2]})  # fmt: skip
+    assert order(plan(), table.astype({"held": "boolean"})) == [2, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"scene": pinch(closure={"type": "joint-torque"})}, "expected a closure with rates of"),
+        ({"preshapes": ("open",)}, "expected no preshapes, found 1; poses is the other method"),
+    ],
+)
+def test_a_plan_refuses_what_synthesis_cannot_do(changes: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(sg.DescriptionError) as caught:
+        plan(method="synthesis", **changes)
+    assert sentence in str(caught.value)
