@@ -292,16 +292,15 @@ class PostureSearch:
         through = travel / longest
         # an actuator at its limit still presses
         through = np.where((np.abs(travel) < 1e-6) & (rates != 0.0), 0.2 * rates, through)
-        through *= (
-            PACE * np.minimum(1.0, fastest / np.maximum(np.abs(through).max(axis=1), 1e-9))[:, None]
-        )
+        largest = np.maximum(np.abs(through).max(axis=1), 1e-9)[:, None]
+        through *= PACE * np.minimum(1.0, fastest / largest)
         return start, through, free
 
     def _gap(self, candidates: Candidates, targets: Array) -> Array:
         """Compute the smallest distance of moving links and object, (s,) [m]."""
         tree = self.hand.tree
         distance, _ = self.energy.surface.distance(self._placed(candidates, targets))
-        closing = (np.abs(tree.ratio) @ np.abs(self.hand.rates)) > 0.0
+        closing = np.flatnonzero(np.abs(tree.ratio) @ np.abs(self.hand.rates))
         moving = tree.moved_bodies[closing].any(axis=0)[tree.points.body]
         return np.asarray(distance[:, moving].min(axis=1))
 

@@ -473,7 +473,7 @@ def order(plan: GraspPlan, table: pd.DataFrame) -> list[int]:
     key = -score if largest_is_best(plan) else score
     drift = _numbers(table, DRIFT.get(plan.rank_by, "displacement_m"))
     rows = table["row"].to_numpy(dtype=int)
-    lost = [held is False for held in table["held"].astype(object)]
+    lost = np.array([held is False for held in table["held"].astype(object)])
     return [int(row) for row in np.lexsort((rows, drift, key, lost, np.isnan(score)))]
 
 

@@ -121,7 +121,9 @@ def _plain(placed: PlacedPosture) -> dict[str, Any]:
 
 
 def _from_plain(plain: dict[str, Any]) -> PlacedPosture:
-    values = {n: np.array(v) if isinstance(v, list) else v for n, v in plain.items()}
+    values: dict[str, Any] = {
+        n: np.array(v) if isinstance(v, list) else v for n, v in plain.items()
+    }
     pulled_back, pose = values.pop("pulled_back"), values.pop("placed")
     return PlacedPosture(SynthesizedPosture(**values), pulled_back, pose)
 
