@@ -301,7 +301,7 @@ class PostureSearch:
         tree = self.hand.tree
         distance, _ = self.energy.surface.distance(self._placed(candidates, targets))
         closing = np.flatnonzero(np.abs(tree.ratio) @ np.abs(self.hand.rates))
-        moving = tree.moved_bodies[closing].any(axis=0)[tree.points.body]
+        moving = np.asarray(tree.moved_bodies[closing].any(axis=0))[tree.points.body]
         return np.asarray(distance[:, moving].min(axis=1))
 
     def _placed(self, candidates: Candidates, targets: Array) -> Array:
