@@ -14,7 +14,7 @@ from typing import Any, Literal
 from softgrasp import assets
 from softgrasp.assets import (
     MESH_SUFFIXES,
-    MODEL_SUFFIX,
+    MODEL_SUFFIXES,
     ROBOT_SUFFIXES,
     YAML_SUFFIXES,
     YCB_PREFIX,
@@ -29,7 +29,7 @@ SUFFIXES: dict[Kind, tuple[str, ...]] = {
     "mesh": MESH_SUFFIXES,
     "world": (WORLD_SUFFIX,),
     "robot": ROBOT_SUFFIXES,
-    "hand": (MODEL_SUFFIX,),
+    "hand": MODEL_SUFFIXES,
 }
 """Suffixes that determine the kind of a file."""
 COMMON = {"name", "units", "source", "notes"}

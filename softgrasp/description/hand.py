@@ -205,6 +205,9 @@ class HandModel(Description):
     actuators: tuple[ModelActuator, ...]
     """Actuators of the file in their order, then added servos."""
     servos: tuple[AddedServo, ...] = ()
+    gravity_compensation: bool = False
+    """Whether the scene compensates the weight of all its bodies; else the file's own ``gravcomp``
+    applies."""
 
     @property
     def plain(self) -> bool:

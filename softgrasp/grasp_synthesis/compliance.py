@@ -112,7 +112,11 @@ def sink_distances(
         supported: Which balls rest on the palm, which is rigid, (m,).
         up: Unit vector against gravity, (3,).
     """
-    stiff = np.linalg.inv(compliances) * touched[..., None, None]
+    try:
+        stiff = np.linalg.inv(compliances)
+    except np.linalg.LinAlgError:  # a stiff servo may leave a direction without compliance
+        stiff = np.linalg.pinv(compliances, hermitian=True)
+    stiff = stiff * touched[..., None, None]
     force = np.einsum("mkij,mkj->mi", stiff, sag) - WEIGHT * up
     whole = stiff.sum(axis=1) + (supported / CONTACT)[:, None, None] * np.eye(3)
     whole += 1e-3 * np.eye(3)  # keeps the displacement of a ball without contacts finite

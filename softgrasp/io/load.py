@@ -39,8 +39,8 @@ def load_hand(name: str | Path) -> Hand:
     A YAML file has Denavit–Hartenberg tables or soft fingers, or names a robot file as its
     ``model`` and the fields that replace its values. In a U(C)RDF file every bendable on the palm
     is a soft finger; without bendables, the chains of joints on the palm are rigid fingers whose
-    grasps are synthesized from their shapes. A MuJoCo model (``.xml``) is attached to scenes
-    unchanged.
+    grasps are synthesized from their shapes. A MuJoCo model (``.xml``, ``.mjcf``) is attached to
+    scenes unchanged.
 
     Raises:
         DescriptionError: There is no such hand, or its file is wrong.
@@ -59,11 +59,11 @@ def load_hand(name: str | Path) -> Hand:
         return YamlFile(path).read(lambda data: hand_of(data, path.parent))
     if path.suffix.lower() in ROBOT_SUFFIXES:
         return _urdf_hand(path)
-    if path.suffix.lower() == MODEL_SUFFIX:
+    if path.suffix.lower() in MODEL_SUFFIXES:
         from softgrasp.io.mjcf.hand import mjcf_hand
 
         return mjcf_hand(path)
-    _refuse_other_files(path, "a hand", (*YAML_SUFFIXES, *ROBOT_SUFFIXES, MODEL_SUFFIX))
+    _refuse_other_files(path, "a hand", (*YAML_SUFFIXES, *ROBOT_SUFFIXES, *MODEL_SUFFIXES))
     if str(name) in assets.names("robots") and str(name) not in assets.names("hands"):
         return _urdf_hand(name)
     return load_hand(assets.find("hands", str(name)))
@@ -72,7 +72,7 @@ def load_hand(name: str | Path) -> Hand:
 def _has_robot_model(path: Path) -> bool:
     """Return whether a YAML file names a URDF or xacro file as its model."""
     model = YamlFile(path).data.get("model")
-    return isinstance(model, str) and Path(model).suffix.lower() != MODEL_SUFFIX
+    return isinstance(model, str) and Path(model).suffix.lower() not in MODEL_SUFFIXES
 
 
 def _urdf_hand(name: str | Path) -> Hand:

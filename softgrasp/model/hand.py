@@ -363,7 +363,14 @@ def add_model(
     Raises:
         DescriptionError: The file is missing, invalid, or has changed.
     """
-    attach(spec, source_model(model), base, model.pose, model.servos)
+    attach(
+        spec,
+        source_model(model),
+        base,
+        model.pose,
+        model.servos,
+        weightless=model.gravity_compensation,
+    )
     for name in (
         model_actuator.joint for model_actuator in model.actuators if actuation == "prescribed"
     ):

@@ -7,7 +7,7 @@ servo behind its target would press too hard after contact.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import mujoco
@@ -69,7 +69,7 @@ def model_actuators(
 
 
 def required_servos(
-    tree: MjcfTree, followers: Iterable[str], tips: Mapping[int, Array]
+    tree: MjcfTree, followers: Mapping[str, str], tips: Mapping[int, Array]
 ) -> tuple[tuple[AddedServo, ...], list[str]]:
     """Make servos for joints that no position actuator moves; also messages about them.
 
@@ -78,7 +78,7 @@ def required_servos(
 
     Args:
         tree: The model.
-        followers: Joints that follow others.
+        followers: Leaders of joints that follow others, by joint.
         tips: Farthest point of each group that can collide [m], by its first body.
     """
     model = tree.model
@@ -89,8 +89,9 @@ def required_servos(
         servo_joints = [j for j in joints if spring[j] == 0.0]
     else:
         servo_joints = [j for j in joints if j in weak and j not in led]
-    follows = set(followers)
     names = {j: str(model.joint(j).name) for j in joints}
+    moved = {names[j] for j in joints if j in led or j in weak} if model.nu else set(names.values())
+    follows = {joint for joint, leader in followers.items() if leader in moved}
     servos = tuple(
         _servo(tree, j, names[j], weak.get(j), tips)
         for j in servo_joints

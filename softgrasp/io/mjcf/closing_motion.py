@@ -13,6 +13,7 @@ import numpy as np
 
 from softgrasp.description.geometry import Cuboid
 from softgrasp.description.hand import ModelActuator
+from softgrasp.errors import DescriptionError
 from softgrasp.grasp_synthesis import Digit, DigitJoint
 from softgrasp.io.grasp_presets import corners, inside, on_faces
 from softgrasp.io.mesh_repair import Hull, hull_of
@@ -25,6 +26,8 @@ MOVED = 1e-6
 """Displacement [m] or rotation [rad] below which a body is not moved."""
 PROBE = 0.3
 """Fraction of the range of an actuator by which its moved bodies are detected [–]."""
+THINNEST = 1e-3
+"""Smallest side of the box that replaces a flat mesh in grasp synthesis [m]."""
 GEOM = mujoco.mjtGeom
 
 
@@ -275,7 +278,14 @@ def _in_body(model: mujoco.MjModel, geom: int, points: Array) -> Array:
 def _hull(model: mujoco.MjModel, geom: int) -> Hull:
     """Convex hull of a geom in its frame."""
     if int(model.geom_type[geom]) == GEOM.mjGEOM_MESH:
-        return hull_of(_mesh_vertices(model, geom))
+        vertices = _mesh_vertices(model, geom)
+        size = np.ptp(vertices, axis=0)
+        try:
+            return hull_of(vertices)
+        except DescriptionError:  # a flat mesh has the box around it
+            x, y, z = np.maximum(size, THINNEST).tolist()
+            middle = (vertices.max(axis=0) + vertices.min(axis=0)) / 2.0
+            return hull_of(corners(Cuboid(size=(x, y, z))) + middle)
     shape = primitive_of(model, geom)
     if shape is not None:
         return hull_of(corners(shape))

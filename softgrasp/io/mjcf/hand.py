@@ -57,11 +57,27 @@ from softgrasp.io.mjcf.tree import (
 from softgrasp.io.yaml_files import Tree, pose_tree, scaled, take_units, to_si
 from softgrasp.mechanics.transforms import Array, position_of, quaternion_of, transform
 
-FIELDS = ("model", "name", "source", "pose", "fingers", "grasps", "contact", "units")
+FIELDS = (
+    "model",
+    "name",
+    "source",
+    "pose",
+    "fingers",
+    "grasps",
+    "contact",
+    "gravity_compensation",
+    "units",
+)
 GRASPS = ("power", "precision")
 HOME = ("home", "open", "start")
 """Keyframes for the initial posture, the first that exists; else the first keyframe."""
 EARTH = (0.0, 0.0, -9.81)
+COMPENSATED = (
+    "the file compensates no weight (gravcomp): the scene does for all its bodies, as the "
+    "controller of a hand on a robot (gravity_compensation: false in a YAML file beside the model "
+    "prevents it)"
+)
+"""Message about gravity compensation that is added."""
 
 
 class ReadHand(NamedTuple):
@@ -74,11 +90,19 @@ class ReadHand(NamedTuple):
     servos: tuple[AddedServo, ...]
     actuators: tuple[ModelActuator, ...]
     closing: ClosingModel
+    weightless: bool
+    """Whether the scene compensates the weight of its bodies."""
     notes: tuple[str, ...]
     """Assumptions."""
 
 
-def mjcf_hand(path: Path, *, grasps: Grasps | None = None, pose: Pose | None = None) -> Hand:
+def mjcf_hand(
+    path: Path,
+    *,
+    grasps: Grasps | None = None,
+    pose: Pose | None = None,
+    gravity_compensation: bool = True,
+) -> Hand:
     """Make a hand from a MuJoCo model.
 
     Args:
@@ -86,6 +110,8 @@ def mjcf_hand(path: Path, *, grasps: Grasps | None = None, pose: Pose | None = N
         grasps: Grasps in the hand's frame; synthesized from the model by default.
         pose: World frame of the file in the hand's frame. By default the hand is rotated so that
             upright objects fit between its fingers.
+        gravity_compensation: Compensate the weight of the hand where the file has no ``gravcomp``,
+            as the controller of a hand on a robot does.
 
     Raises:
         DescriptionError: The file is wrong, its hand cannot be actuated, or no grasp exists.
@@ -93,7 +119,7 @@ def mjcf_hand(path: Path, *, grasps: Grasps | None = None, pose: Pose | None = N
     Warns:
         SoftgraspWarning: The scene replaces settings of the file.
     """
-    read_hand = _read(path)
+    read_hand = _read(path, compensate=gravity_compensation)
     if grasps is None:
         synthesized = synthesize_grasps(read_hand.closing)
         _check_grasps(synthesized, path)
@@ -121,6 +147,7 @@ def mjcf_hand(path: Path, *, grasps: Grasps | None = None, pose: Pose | None = N
             touching=touching_bodies(tree),
             actuators=read_hand.actuators,
             servos=read_hand.servos,
+            gravity_compensation=read_hand.weightless,
         ),
         palm=Palm(kind="none"),
         grasps=grasps,
@@ -137,7 +164,7 @@ def hand_beside(data: dict[str, Tree], directory: Path) -> Hand:
     Args:
         data: ``model`` and any of ``name``, ``source``, ``pose`` (the world frame of the file
             in the hand's frame), ``fingers`` (new names by current ones), ``grasps`` (fields of
-            one or both presets) and ``contact``.
+            one or both presets), ``contact`` and ``gravity_compensation``.
         directory: Directory of the model.
 
     Raises:
@@ -154,7 +181,14 @@ def hand_beside(data: dict[str, Tree], directory: Path) -> Hand:
     pose = None
     if "pose" in rest:
         pose = Pose(**pose_tree(rest["pose"], length, angle, ("pose",), "the hand"))
-    hand = mjcf_hand(directory / str(rest["model"]), pose=pose)
+    compensate = rest.get("gravity_compensation", True)
+    if not isinstance(compensate, bool):
+        raise DescriptionError(
+            f"expected true or false, found {compensate!r}",
+            field="gravity_compensation",
+            location=("gravity_compensation",),
+        )
+    hand = mjcf_hand(directory / str(rest["model"]), pose=pose, gravity_compensation=compensate)
     changes: dict[str, Any] = {key: rest[key] for key in ("name", "source") if key in rest}
     if "contact" in rest:
         changes["contact"] = Contact(**rest["contact"])
@@ -165,11 +199,18 @@ def hand_beside(data: dict[str, Tree], directory: Path) -> Hand:
     return hand.replace(**changes) if changes else hand
 
 
-def alone(source: SourceModel, servos: tuple[AddedServo, ...], path: Path) -> mujoco.MjModel:
+def alone(
+    source: SourceModel,
+    servos: tuple[AddedServo, ...],
+    path: Path,
+    *,
+    weightless: bool = False,
+) -> mujoco.MjModel:
     """Compile the model as attached to a scene, but without the other parts of a scene."""
     spec = mujoco.MjSpec()
     spec.compiler.degree = False
-    attach(spec, source, spec.worldbody.add_body(name=BASE), Pose(), servos)
+    base = spec.worldbody.add_body(name=BASE)
+    attach(spec, source, base, Pose(), servos, weightless=weightless)
     try:
         return spec.copy().compile()
     except ValueError as error:
@@ -199,9 +240,12 @@ def starts_of(source: SourceModel, tree: MjcfTree) -> dict[str, float]:
 
 
 # Model
-def _read(path: Path) -> ReadHand:
+def _read(path: Path, *, compensate: bool = True) -> ReadHand:
     source = read_model(path)
     tree = tree_of(alone(source, (), path))
+    weightless = compensate and _lacks_compensation(tree.model)
+    if weightless:
+        tree = tree_of(alone(source, (), path, weightless=True))
     if not touching_bodies(tree):
         raise DescriptionError(
             "expected geoms that can touch, found none with a contype or conaffinity", file=path
@@ -209,10 +253,11 @@ def _read(path: Path) -> ReadHand:
     starts = starts_of(source, tree)
     points_on = skins(tree.model)
     tips = _tips(tree, points_on)
-    followers = {coupling.joint for coupling in _couplings(tree, set())}
+    couplings = _couplings(tree, set())
+    followers = {coupling.joint: coupling.leader for coupling in couplings}
     servos, messages = required_servos(tree, followers, tips)
     if servos:
-        tree = tree_of(alone(source, servos, path))
+        tree = tree_of(alone(source, servos, path, weightless=weightless))
     _refuse_actuators(tree.model, path)
     actuators, assumed = model_actuators(tree.model, starts)
     if not any(actuator.moves for actuator in actuators):
@@ -221,7 +266,11 @@ def _read(path: Path) -> ReadHand:
     touching = touching_bodies(tree)
     actuators = [d.replace(stops=closing.stops(i, touching)) for i, d in enumerate(actuators)]
     notes = [*source.dropped, *messages, *assumed, *conflicts(source.compiled, tree.model)]
-    return ReadHand(source, tree, starts, tips, servos, tuple(actuators), closing, tuple(notes))
+    if weightless:
+        notes.append(COMPENSATED)
+    return ReadHand(
+        source, tree, starts, tips, servos, tuple(actuators), closing, weightless, tuple(notes)
+    )
 
 
 def _refuse_actuators(model: mujoco.MjModel, path: Path) -> None:
@@ -397,13 +446,18 @@ def conflicts(whole: mujoco.MjModel, attached: mujoco.MjModel) -> list[str]:
         attached: Model as attached to a scene, alone.
     """
     messages = [*_contacts(whole, attached), *_limits(attached)]
-    weight = attached.body_mass[1:] > 0.0
-    if weight.any() and not (attached.body_gravcomp[1:][weight] > 0.0).any():
+    if _lacks_compensation(attached):
         messages.append(
             "its bodies have no gravity compensation (gravcomp): under gravity its joints sag as "
             "far as their servos allow"
         )
     return messages
+
+
+def _lacks_compensation(model: mujoco.MjModel) -> bool:
+    """Whether no body with a mass has gravity compensation."""
+    weight = model.body_mass[1:] > 0.0
+    return bool(weight.any() and not (model.body_gravcomp[1:][weight] > 0.0).any())
 
 
 def unused_options(whole: mujoco.MjModel) -> list[str]:

@@ -1,8 +1,9 @@
 """MJCF files as models to attach to a scene, without floors, lights and other parts of scenes.
 
 ``read_model`` compiles the file once unchanged, drops floors, lights, keyframes and free joints,
-names unnamed elements and hashes all files it consists of. ``attach`` adds the result below a body
-of a scene; names, actuators and tendons of the file are kept.
+names unnamed elements and hashes all files it consists of. What older or other programs wrote is
+accepted with a message (``repairs``). ``attach`` adds the result below a body of a scene; names,
+actuators and tendons of the file are kept.
 """
 
 from __future__ import annotations
@@ -17,12 +18,20 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import mujoco
+import numpy as np
 from lxml import etree
 
 from softgrasp import assets
 from softgrasp.description.geometry import Capsule, Cuboid, Cylinder, Ellipsoid, Pose, Shape, Sphere
 from softgrasp.description.hand import AddedServo, HandModel
 from softgrasp.errors import DescriptionError
+from softgrasp.io.mjcf.repairs import (
+    MissingFile,
+    angles_in_radians,
+    missing_meshes,
+    position_biases,
+    readable_spec,
+)
 from softgrasp.io.xml_elements import Element, line_of
 
 BASE = "hand_base"
@@ -91,9 +100,10 @@ def read_model(path: Path) -> SourceModel:
         DescriptionError: The file, or one that it includes, is missing or wrong; with MuJoCo's
             message, file and line.
     """
-    files = model_files(path)
+    documents = _documents(path)
+    files, missing = _files(path, documents)
     states = tuple((str(file), file.stat().st_mtime_ns, file.stat().st_size) for file in files)
-    return _read(path, states)
+    return _read(path, states, tuple(missing))
 
 
 def check_hash(digest: str, expected: str | None, path: Path) -> None:
@@ -116,6 +126,8 @@ def attach(
     carrier: mujoco.MjsBody,
     pose: Pose,
     servos: tuple[AddedServo, ...] = (),
+    *,
+    weightless: bool = False,
 ) -> None:
     """Attach a model to a body.
 
@@ -129,9 +141,13 @@ def attach(
         carrier: Body that carries it.
         pose: World frame of the file in the carrier's frame.
         servos: Servos to add after the actuators of the file.
+        weightless: Compensate the weight of all bodies of the model.
     """
     child = source.spec.copy()
     _sort_geoms(child)
+    for body in child.bodies if weightless else ():
+        if body.name != "world":
+            body.gravcomp = 1.0
     frame = carrier.add_frame(pos=list(pose.position), quat=list(pose.quaternion))
     with _quiet():
         spec.attach(child, frame=frame, prefix=source.prefix)
@@ -182,22 +198,62 @@ def model_files(path: Path, *, textures: bool = True) -> list[Path]:
     Raises:
         DescriptionError: One is missing or not XML; names the file and line that refer to it.
     """
+    files, missing = _files(path, _documents(path), textures=textures)
+    if missing:
+        raise missing[0].error
+    return files
+
+
+def _documents(path: Path) -> dict[Path, Element]:
+    """Read a model and all documents that it includes.
+
+    Raises:
+        DescriptionError: One is missing or not XML, or the first one is a part of a model.
+    """
     documents: dict[Path, Element] = {}
     _read_document(path, path.parent, documents)
+    root = documents[path]
+    bodies_outside = root.find("body") is not None
+    if root.tag != ROOT or bodies_outside:
+        found = "a <body> outside <worldbody>" if bodies_outside else f"<{root.tag}>"
+        raise DescriptionError(
+            f"expected a complete model, <{ROOT}> with a <worldbody>, found {found}: a part of a "
+            f"model{_including(path)}",
+            file=path,
+            line=line_of(root),
+        )
+    return documents
+
+
+def _including(path: Path) -> str:
+    """Name the models beside a part of a model that include it."""
+    pattern = re.compile(rf"<include\s[^>]*file\s*=\s*[\"']([^\"']*/)?{re.escape(path.name)}[\"']")
+    others = sorted(other for other in path.parent.glob("*.xml") if other != path)
+    names = [one.name for one in others if pattern.search(one.read_text(errors="replace"))]
+    return f"; load one that includes it: {', '.join(names[:4])}" if names else ""
+
+
+def _files(
+    path: Path, documents: dict[Path, Element], *, textures: bool = True
+) -> tuple[list[Path], list[MissingFile]]:
+    """List the files of a model, and those that are missing."""
     directories: dict[str, str] = {}
     for root in documents.values():
         for compiler in root.iter("compiler"):
             for key in ("meshdir", "texturedir", "assetdir", "strippath"):
                 if key in compiler.attrib:
                     directories[key] = str(compiler.get(key))
-    files = list(documents)
+    files, missing = list(documents), []
     for document, root in documents.items():
-        files += [
-            _asset_file(part, path.parent, directories)
-            for part in _assets(document, root)
-            if textures or part.kind != "texture"
-        ]
-    return list(dict.fromkeys(files))
+        for part in _assets(document, root):
+            if part.kind == "texture" and not textures:
+                continue
+            file = _asset_file(part, path.parent, directories)
+            if isinstance(file, Path):
+                files.append(file)
+            else:
+                missing.append(file)
+    return list(dict.fromkeys(files)), missing
 
 
 def resolved(name: str) -> Path:
@@ -274,37 +330,45 @@ def _assets(document: Path, root: Element) -> Iterator[_Asset]:
                 yield _Asset(document, line_of(element), str(element.tag), str(element.get(key)))
 
 
-def _asset_file(asset: _Asset, directory: Path, directories: dict[str, str]) -> Path:
+def _asset_file(asset: _Asset, directory: Path, directories: dict[str, str]) -> Path | MissingFile:
     directory_name = directories.get(
         DIRECTORY_ATTRIBUTE.get(asset.kind, ""), directories.get("assetdir", "")
     )
     directory_name = "" if asset.kind == "model" else directory_name
     name = Path(asset.file).name if directories.get("strippath") == "true" else asset.file
     file = directory / directory_name / name
-    if not file.is_file():
-        raise DescriptionError(
-            f"expected the file of a {asset.kind}, found none at {file}",
-            file=asset.named_in,
-            line=asset.line,
-            field=f"{asset.kind}.file",
-        )
-    return file
+    if file.is_file():
+        return file
+    error = DescriptionError(
+        f"expected the file of a {asset.kind}, found none at {file}",
+        file=asset.named_in,
+        line=asset.line,
+        field=f"{asset.kind}.file",
+    )
+    return MissingFile(asset.kind, asset.file, error)
 
 
 # Clean-up
 @lru_cache(maxsize=16)
-def _read(path: Path, states: tuple[tuple[str, int, int], ...]) -> SourceModel:
+def _read(
+    path: Path, states: tuple[tuple[str, int, int], ...], missing: tuple[MissingFile, ...]
+) -> SourceModel:
     files = [Path(name) for name, _, _ in states]
+    roots = _documents(path)
+    messages: list[str] = []
     try:
         # a copy would leave out what refers to nothing, instead of refusing it
-        first, spec = (mujoco.MjSpec.from_file(str(path)) for _ in range(2))
-        _name_all(first)
-        _name_all(spec)
+        first, notes = readable_spec(path, roots)
+        spec, _ = readable_spec(path, roots)
+        for one in (first, spec):
+            _name_all(one)
+            messages = [*notes, *missing_meshes(one, missing), *angles_in_radians(one, roots)]
+            messages += position_biases(one)
         whole = first.compile()
     except ValueError as error:
         raise refused(error, path) from error
     _refuse_parts(spec, path)
-    dropped = _drop(spec, path)
+    dropped = [*messages, *_drop(spec, whole, path)]
     spec.compiler.fusestatic = False
     _keep_inertias(spec, whole)
     stem = re.sub(r"\W+", "_", spec.modelname or path.stem)
@@ -344,8 +408,14 @@ def _refuse_parts(spec: mujoco.MjSpec, path: Path) -> None:
         )
 
 
-def _drop(spec: mujoco.MjSpec, path: Path) -> list[str]:
-    """Remove elements that scenes have themselves; return messages about them."""
+def _drop(spec: mujoco.MjSpec, whole: mujoco.MjModel, path: Path) -> list[str]:
+    """Remove elements that scenes have themselves; return messages about them.
+
+    Args:
+        spec: Model, which is changed.
+        whole: The same, compiled.
+        path: Its file.
+    """
     messages = []
     for key in list(spec.keys):
         spec.delete(key)
@@ -360,8 +430,12 @@ def _drop(spec: mujoco.MjSpec, path: Path) -> list[str]:
         messages.append(
             f"{_named_list('floor', [geom.name for geom in floors])} of the file is left out"
         )
+    actuated = _actuated_roots(whole)
     left_out_bodies = [
-        body for body in _roots(spec) if not _moves(body) and (body.mocap or _is_free(body))
+        body
+        for body in _roots(spec)
+        if (not _moves(body) and (body.mocap or _is_free(body)))
+        or (_moves(body) and actuated and body.name not in actuated)
     ]
     if left_out_bodies:
         names = _named_list("body", [body.name for body in left_out_bodies])
@@ -373,7 +447,8 @@ def _drop(spec: mujoco.MjSpec, path: Path) -> list[str]:
                 "hand, or lifts it"
             )
             spec.delete(joint)
-    pairs = [pair for pair in spec.pairs if {pair.geomname1, pair.geomname2} & _names(floors)]
+    gone = {*_names(floors), *(g.name for b in left_out_bodies for g in _geoms_of(b))}
+    pairs = [pair for pair in spec.pairs if {pair.geomname1, pair.geomname2} & gone]
     for part in [*pairs, *floors, *left_out_bodies]:
         spec.delete(part)
     for texture in list(spec.textures):
@@ -387,6 +462,47 @@ def _drop(spec: mujoco.MjSpec, path: Path) -> list[str]:
             file=path,
         )
     return messages
+
+
+def _geoms_of(body: mujoco.MjsBody) -> list[mujoco.MjsGeom]:
+    return [*body.geoms, *body.find_all("geom")]
+
+
+def _actuated_roots(whole: mujoco.MjModel) -> set[str]:
+    """Names of the bodies on the world whose trees an actuator moves, directly or by constraints.
+
+    Empty for a model without actuators of joints or tendons.
+    """
+    data = mujoco.MjData(whole)
+    mujoco.mj_fwdPosition(whole, data)
+    dense = np.zeros((whole.nu, whole.nv))
+    if whole.nu:
+        mujoco.mju_sparse2dense(
+            dense, data.actuator_moment.ravel(), data.moment_rownnz, data.moment_rowadr,
+            data.moment_colind.ravel(),
+        )  # fmt: skip
+    roots = {
+        int(whole.body_rootid[whole.dof_bodyid[dof]]) for dof in np.flatnonzero(dense.any(axis=0))
+    }
+    for first, second in _coupled_bodies(whole):
+        one, other = int(whole.body_rootid[first]), int(whole.body_rootid[second])
+        if roots & {one, other}:
+            roots |= {one, other}
+    return {str(whole.body(index).name) for index in roots - {0}}
+
+
+def _coupled_bodies(whole: mujoco.MjModel) -> Iterator[tuple[int, int]]:
+    """Pairs of bodies that an equality constraint connects."""
+    for index in range(whole.neq):
+        first, second = int(whole.eq_obj1id[index]), int(whole.eq_obj2id[index])
+        if second < 0:
+            continue
+        match int(whole.eq_type[index]):
+            case mujoco.mjtEq.mjEQ_JOINT:
+                yield int(whole.jnt_bodyid[first]), int(whole.jnt_bodyid[second])
+            case mujoco.mjtEq.mjEQ_CONNECT | mujoco.mjtEq.mjEQ_WELD:
+                if int(whole.eq_objtype[index]) == mujoco.mjtObj.mjOBJ_BODY:
+                    yield first, second
 
 
 def _named_list(what: str, names: list[str]) -> str:

@@ -21,6 +21,8 @@ SHARED = 0.1
 """Fraction of the leader's range below which the limits of a follower are replaced [–]."""
 SLACK = 1e-6
 """Tolerance of limits over the range [–]."""
+UNREPORTED = 0.01
+"""Fraction of the leader's range below which a loss of range is not reported [–]."""
 Range = tuple[float, float]
 
 
@@ -179,6 +181,8 @@ def _narrow(joint: RigidJoint, follow: Followed, joint_ranges: dict[str, Range])
     if low <= leader[0] + slack and high >= leader[1] - slack:
         return
     joint_ranges[follow.leader] = (low, max(low, high))
+    if high - low >= (1.0 - UNREPORTED) * (leader[1] - leader[0]):
+        return
     _warn(
         f"{_asks(joint, follow, _image(leader, follow))}; '{follow.leader}' stops at "
         f"{_range_text(joint, (low, max(low, high)))} instead of {_range_text(joint, leader)}"

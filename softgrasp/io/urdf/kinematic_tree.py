@@ -163,13 +163,10 @@ def _common(links: Sequence[str]) -> str:
 
 # Rows of a finger
 def _row(machine: Machine, joint: RigidJoint, *, is_first: bool) -> Phalanx:
-    names = [link.name for link in machine.robot.links]
-    index = names.index(joint.child)
-    link, frame = machine.robot.links[index], machine.row_frame(joint.child)
+    link, frame = machine.robot.link(joint.child), machine.row_frame(joint.child)
     parts = parts_of(link, frame)
     if link.visuals and not link.collisions:
         machine.notes.append(f"link '{link.name}' has no <collision>; its visuals are used")
-    carries = any(other.parent == link.name for other in machine.robot.joints)
     shape = {} if not parts else {"shape": parts[0].shape, "shape_pose": parts[0].pose}
     follower = joint.name in machine.follows
     return Phalanx(
@@ -180,9 +177,7 @@ def _row(machine: Machine, joint: RigidJoint, *, is_first: bool) -> Phalanx:
         **(_following(joint) if follower else _driven(machine, joint)),
         **shape,
         parts=parts[1:],
-        **body_fields(
-            link, frame, machine.density, index=index, carries=carries, notes=machine.notes
-        ),
+        **body_fields(link, frame, machine.density, machine.notes),
     )
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from softgrasp.description.bendable import Inertial
 from softgrasp.description.geometry import Mesh, Part, Pose, Shape
 from softgrasp.description.robot import Link, LinkShape, Robot
-from softgrasp.errors import DescriptionError, SoftgraspWarning
+from softgrasp.errors import SoftgraspWarning
 from softgrasp.io.mesh import stamped
 from softgrasp.mechanics.robot_kinematics import in_frame, origin_frame, principal_moments
 from softgrasp.mechanics.transforms import Array, position_of, quaternion_of
@@ -32,6 +32,11 @@ BALL_DENSITY = 1000.0
 """Density of the ball whose inertia is used for a mass without inertia and shape [kg/m³]."""
 EMPTY = Inertial(mass=1e-6, inertia=(1e-10, 1e-10, 1e-10, 0.0, 0.0, 0.0))
 """Inertia of an empty link between two joints: engines need moving bodies to have mass."""
+ASSUMED = (
+    f"no <inertial>; masses are those of the collision shapes at {HULL_DENSITY:g} kg/m³ (a YAML "
+    "file with `model:` can set another density)"
+)
+"""End of the message about links without ``<inertial>``."""
 RATIO = 1e-6
 """Relative tolerance of the triangle inequality of moments of inertia: rounding in files."""
 
@@ -102,7 +107,7 @@ def believable_density(robot: Robot, density: float | None) -> float | None:
 
 
 def body_fields(
-    link: Link, frame: Array, density: float | None, *, index: int, carries: bool, notes: list[str]
+    link: Link, frame: Array, density: float | None, notes: list[str]
 ) -> dict[str, Any]:
     """Mass fields of a phalanx.
 
@@ -110,24 +115,15 @@ def body_fields(
         link: A moving link.
         frame: Frame of the phalanx in the link frame, (4, 4).
         density: Density that replaces a stated mass [kg/m³].
-        index: Index of the link in its robot.
-        carries: Whether the link carries a joint.
         notes: Messages about assumptions are appended here.
-
-    Raises:
-        DescriptionError: It has neither inertial nor a density for its shapes.
     """
     shaped = bool(touching(link))
     if density is not None and shaped:
         return {"density": density}
+    if link.inertial is None and shaped:
+        _note_assumed_density(link, notes)
+        return {"density": HULL_DENSITY}
     if link.inertial is None:
-        if shaped or not carries:
-            raise DescriptionError(
-                "expected an <inertial>, as the link moves, found none; a YAML file with `model:` "
-                "can set a density [kg/m³] for all links",
-                field=f"link '{link.name}'",
-                location=("links", index),
-            )
         notes.append(f"link '{link.name}' has no body; its mass is set to {1e3 * EMPTY.mass:g} g")
         return {"inertial": EMPTY}
     if not shaped:
@@ -136,6 +132,17 @@ def body_fields(
     if is_possible(link.inertial):
         return {"inertial": in_frame(link.inertial, back)}
     return _without_inertia(link, frame, shaped, notes)
+
+
+def _note_assumed_density(link: Link, notes: list[str]) -> None:
+    """Add a link without ``<inertial>`` to the message about all of them."""
+    known = next((index for index, note in enumerate(notes) if note.endswith(ASSUMED)), None)
+    if known is None:
+        notes.append(f"link '{link.name}': {ASSUMED}")
+        return
+    names = notes[known].removesuffix(f": {ASSUMED}")
+    names = names.replace("link ", "links ", 1) if names.startswith("link ") else names
+    notes[known] = f"{names}, '{link.name}': {ASSUMED}"
 
 
 def is_possible(inertial: Inertial) -> bool:

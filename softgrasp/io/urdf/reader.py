@@ -13,11 +13,14 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeVar
 
+from lxml import etree
+
 from softgrasp.assets import MACRO_SUFFIX, ROBOT_SUFFIXES
 from softgrasp.description.robot import Robot
 from softgrasp.errors import DescriptionError, SoftgraspWarning, did_you_mean
 from softgrasp.io.urdf.bendable import bendable_tree, hydraulics_tree
 from softgrasp.io.urdf.xml import (
+    UNDECLARED,
     expanded,
     inertial_tree,
     is_readable,
@@ -452,10 +455,10 @@ def _unknown(element: Element, grammar: Grammar) -> Iterator[tuple[str, Element]
     kept = grammar.get(ATTRIBUTES, ())
     for name in map(str, element.attrib):
         if name not in kept:
-            yield f"attribute {name} of <{element.tag}>{_near(name, kept)}", element
+            yield f"attribute {_with_prefix(name)} of <{element.tag}>{_near(name, kept)}", element
     children = [tag for tag in grammar if tag != ATTRIBUTES]
     for child in element.iterchildren("*"):
-        tag = str(child.tag)
+        tag = _shown(child)
         if tag in OF_SCHEMA and element.tag == "robot":
             continue
         if tag not in children:
@@ -466,6 +469,18 @@ def _unknown(element: Element, grammar: Grammar) -> Iterator[tuple[str, Element]
             yield f"<param name='{child.get('name')}'> of <{element.tag}>", child
         else:
             yield from _unknown(child, grammar[tag])
+
+
+def _shown(element: Element) -> str:
+    """Return the tag of an element, with its prefix instead of its namespace."""
+    name = etree.QName(element)
+    return f"{element.prefix}:{name.localname}" if element.prefix else str(element.tag)
+
+
+def _with_prefix(name: str) -> str:
+    """Return the name of an attribute, with an undeclared prefix as in the file."""
+    namespace, _, local = name.removeprefix("{").rpartition("}")
+    return f"{namespace.removeprefix(UNDECLARED)}:{local}" if namespace else name
 
 
 def _is_other_param(element: Element) -> bool:

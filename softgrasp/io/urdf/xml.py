@@ -52,6 +52,12 @@ XACRO = "xacro"
 _DOCTYPE = re.compile(rb"(?>\s|\xef\xbb\xbf|<\?.*?\?>|<!--.*?-->)*+<!DOCTYPE", re.DOTALL)
 _UNKNOWN_VERSION = re.compile(rb"""^(<\?xml version=["'])(?!1\.[01])[\d.]+""")
 """Versions that XML does not have; many URDF files say ``0.0``."""
+_FIRST_TAG = re.compile(rb"<[A-Za-z_][\w.-]*")
+_PREFIXED_TAG = re.compile(rb"<([A-Za-z_][\w.-]*):[\w.-]+")
+_PREFIXED_ATTRIBUTE = re.compile(rb"\s([A-Za-z_][\w.-]*):[\w.-]+\s*=\s*[\"']")
+_DECLARED_PREFIX = re.compile(rb"xmlns:([\w.-]+)\s*=")
+UNDECLARED = "undeclared:"
+"""Namespace of a prefix that a file does not declare, before the prefix."""
 IN_PACKAGE = ("package://", "model://")
 IN_FILE = "file://"
 MANIFESTS = ("package.xml", "manifest.xml")
@@ -123,16 +129,34 @@ def parsed(content: bytes) -> Element:
     """
     if declared := _DOCTYPE.match(content):
         raise _doctype(declared[0].count(b"\n") + 1)
-    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False)
     content = _UNKNOWN_VERSION.sub(rb"\g<1>1.0", content, count=1)
     try:
-        root = etree.fromstring(content, parser)
+        root = etree.fromstring(content, _parser())
     except etree.XMLSyntaxError as error:
-        raise DescriptionError(_syntax(error), line=error.lineno) from None
+        content = _with_prefixes(content)
+        try:
+            root = etree.fromstring(content, _parser())
+        except etree.XMLSyntaxError:
+            raise DescriptionError(_syntax(error), line=error.lineno) from None
     about: Any = root.getroottree().docinfo
     if about.doctype:  # in an encoding that the pattern does not match
         raise _doctype(None)
     return root
+
+
+def _parser() -> etree.XMLParser:
+    return etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False)
+
+
+def _with_prefixes(content: bytes) -> bytes:
+    """Declare the prefixes of tags and attributes that a file uses without declaring them.
+
+    Other programs' extensions, such as ``<drake:proximity_properties>``, often have none.
+    """
+    used = {*_PREFIXED_TAG.findall(content), *_PREFIXED_ATTRIBUTE.findall(content)}
+    used -= {b"xml", b"xmlns", *_DECLARED_PREFIX.findall(content)}
+    declared = b"".join(b' xmlns:%s="%s%s"' % (p, UNDECLARED.encode(), p) for p in sorted(used))
+    return _FIRST_TAG.sub(lambda match: match[0] + declared, content, count=1)
 
 
 def refuse_xacro(root: Element) -> None:

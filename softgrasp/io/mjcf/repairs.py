@@ -1,0 +1,246 @@
+"""Differences of MJCF files from what MuJoCo reads, which are accepted with a message.
+
+Attributes and elements that MuJoCo does not know, angles in radians in a file that does not state
+its unit, missing files of meshes that nothing collides with, and servos without ``biastype``.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
+from pathlib import Path
+from typing import NamedTuple
+
+import mujoco
+from lxml import etree
+
+from softgrasp.errors import DescriptionError
+from softgrasp.io.xml_elements import Element, line_of
+
+XML = ".xml"
+"""Suffix of the files that MuJoCo reads itself; others are read here."""
+MAX_UNKNOWN = 200
+"""Number of unknown attributes and elements above which a file is refused."""
+MAX_LINES = 4
+"""Number of lines that a message names."""
+_UNKNOWN = re.compile(r"Schema violation: unrecognized (attribute|element)(?:: '([^']+)')?")
+_REPEATED = re.compile(r"repeated name '([^']+)' in (mesh|material|texture)")
+_LINE = re.compile(r"\bline (\d+)")
+
+
+class MissingFile(NamedTuple):
+    """A file that a model names and that does not exist."""
+
+    kind: str
+    """Element that names it, such as ``mesh``."""
+    file: str
+    """Name as in the model."""
+    error: DescriptionError
+    """Error with file and line, for a file that is needed."""
+
+
+# Unknown attributes and elements
+
+
+def readable_spec(path: Path, documents: Mapping[Path, Element]) -> tuple[mujoco.MjSpec, list[str]]:
+    """Read a model without the attributes and elements that MuJoCo does not know.
+
+    Args:
+        path: Model.
+        documents: Root elements of the model and of all documents that it includes.
+
+    Returns:
+        The model, and messages with the lines of what is left out.
+
+    Raises:
+        ValueError: MuJoCo refuses the model for another reason.
+    """
+    try:
+        if path.suffix.lower() == XML:
+            return mujoco.MjSpec.from_file(str(path)), []
+    except ValueError as error:
+        if not (_UNKNOWN.search(str(error)) or _REPEATED.search(str(error))):
+            raise
+    root = _merged(path, path.parent, documents)
+    left_out: dict[str, list[str]] = {}
+    for _ in range(MAX_UNKNOWN):
+        text, by_line = _numbered(root)
+        try:
+            spec = mujoco.MjSpec.from_string(text)
+        except ValueError as error:
+            what, element = _remove(str(error), by_line)
+            if element is None:
+                raise
+            file = element.get(_ORIGIN, path.name)
+            left_out.setdefault(what, []).append(f"{file}:{line_of(element)}")
+            continue
+        spec.modelfiledir = str(path.parent)
+        return spec, [_left_out_message(what, lines) for what, lines in left_out.items()]
+    raise ValueError(f"Error: more than {MAX_UNKNOWN} attributes and elements are unknown")
+
+
+_ORIGIN = "softgrasp-file"
+"""Attribute that keeps the file of an element until the document is written."""
+
+
+def _merged(path: Path, directory: Path, documents: Mapping[Path, Element]) -> Element:
+    """Copy a document and replace each ``<include>`` by the content of its file."""
+    root = deepcopy(documents[path])
+    for element in root.iter("*"):
+        element.set(_ORIGIN, path.name)
+    for include in list(root.iter("include")):
+        parent = include.getparent()
+        if parent is None:
+            continue
+        inside = _merged(directory / str(include.get("file")), directory, documents)
+        index = parent.index(include)
+        parent.remove(include)
+        for child in reversed(list(inside.iterchildren("*"))):
+            parent.insert(index, child)
+    return root
+
+
+def _numbered(root: Element) -> tuple[str, dict[int, Element]]:
+    """Write each element in a line of its own; return the text and the elements by line."""
+    copy = deepcopy(root)
+    for element in copy.iter("*"):
+        element.attrib.pop(_ORIGIN, None)
+    etree.indent(copy)
+    text = etree.tostring(copy, encoding="unicode")
+    again = etree.fromstring(text)
+    pairs = zip(again.iter("*"), root.iter("*"), strict=True)
+    return text, {int(line_of(new) or 0): old for new, old in pairs}
+
+
+def _remove(message: str, by_line: Mapping[int, Element]) -> tuple[str, Element | None]:
+    """Remove what a message of MuJoCo refuses; return its name and its element, if known."""
+    unknown, line = _UNKNOWN.search(message), _LINE.search(message)
+    element = by_line.get(int(line[1])) if line else None
+    if element is None:
+        return "", None
+    tag, parent = str(element.tag), element.getparent()
+    repeated = _REPEATED.search(message)
+    if repeated and parent is not None and tag == repeated[2]:
+        parent.remove(element)
+        return f"second <{tag}> of the name '{repeated[1]}'", element
+    if unknown is None:
+        return "", None
+    if unknown[1] == "attribute" and unknown[2] in element.attrib:
+        del element.attrib[unknown[2]]
+        return f"attribute {unknown[2]} of <{tag}>", element
+    if unknown[1] == "attribute" or parent is None:
+        return "", None
+    parent.remove(element)
+    return f"<{tag}>", element
+
+
+def _left_out_message(what: str, lines: Sequence[str]) -> str:
+    shown = ", ".join(lines[:MAX_LINES]) + (", …" if lines[MAX_LINES:] else "")
+    return f"left out, as MuJoCo does not read it: {what} ({shown})"
+
+
+# Angles
+
+
+def angles_in_radians(spec: mujoco.MjSpec, documents: Mapping[Path, Element]) -> list[str]:
+    """Read angles as radians where a file states no unit and its ranges cannot be degrees.
+
+    Without ``<compiler angle>`` MuJoCo reads degrees. Files that are meant to be included in
+    another model often omit it; then no hinge has a range beyond one rotation in radians.
+
+    Args:
+        spec: Model, which is changed.
+        documents: Root elements of all documents of the model.
+
+    Returns:
+        Message about the change; empty without one.
+    """
+    stated = any(
+        "angle" in one.attrib for root in documents.values() for one in root.iter("compiler")
+    )
+    if stated or not spec.compiler.degree:
+        return []
+    hinges = [one for one in spec.joints if one.type == mujoco.mjtJoint.mjJNT_HINGE]
+    widest = max((abs(float(end)) for one in hinges for end in one.range), default=0.0)
+    eulers = [
+        abs(float(part))
+        for root in documents.values()
+        for one in root.iter("*")
+        for part in str(one.get("euler", "")).split()
+    ]
+    if not 0.0 < widest <= math.tau or max(eulers, default=0.0) > math.tau:
+        return []
+    spec.compiler.degree = False
+    return [
+        f"its hinges have ranges up to {widest:.4g} and its <compiler> states no angle unit: the "
+        f"angles are read as radians ({widest:.4g}° would hardly move a finger)"
+    ]
+
+
+# Meshes
+
+
+def missing_meshes(spec: mujoco.MjSpec, missing: Sequence[MissingFile]) -> list[str]:
+    """Leave out geoms that cannot collide whose mesh files are missing.
+
+    Args:
+        spec: Model, which is changed.
+        missing: Files that do not exist.
+
+    Returns:
+        Message about the meshes; empty without one.
+
+    Raises:
+        DescriptionError: A missing file is no mesh, or a colliding geom or a mass needs it.
+    """
+    names = []
+    for one in missing:
+        meshes = [mesh for mesh in spec.meshes if mesh.file == one.file]
+        geoms = [geom for geom in spec.geoms if geom.meshname in {mesh.name for mesh in meshes}]
+        if one.kind != "mesh" or any(_needed(geom) for geom in geoms):
+            raise one.error
+        if not meshes:  # nothing refers to it any more
+            continue
+        for part in [*geoms, *meshes]:
+            spec.delete(part)
+        names.append(one.file)
+    if not names:
+        return []
+    shown = ", ".join(f"'{name}'" for name in names[:MAX_LINES])
+    more = f" and {len(names) - MAX_LINES} more" if names[MAX_LINES:] else ""
+    return [f"left out: visual meshes whose files do not exist: {shown}{more}"]
+
+
+def _needed(geom: mujoco.MjsGeom) -> bool:
+    """Whether a geom can collide, or gives its body a mass."""
+    weighs = not geom.parent.explicitinertial and geom.mass != 0.0 and geom.density != 0.0
+    return bool(geom.contype or geom.conaffinity or weighs)
+
+
+# Servos
+
+
+def position_biases(spec: mujoco.MjSpec) -> list[str]:
+    """Give actuators with the parameters of a position servo, but no ``biastype``, that type.
+
+    Args:
+        spec: Model, which is changed.
+
+    Returns:
+        Message about the actuators; empty without one.
+    """
+    names = []
+    for one in spec.actuators:
+        stiffness = float(one.biasprm[1])
+        is_none = one.biastype == mujoco.mjtBias.mjBIAS_NONE
+        if is_none and stiffness < 0.0 and stiffness == -float(one.gainprm[0]):
+            one.biastype = mujoco.mjtBias.mjBIAS_AFFINE
+            names.append(f"'{one.name}'")
+    if not names:
+        return []
+    return [
+        f"actuators with the gain and bias of a position servo, but without biastype, are read as "
+        f"such: {', '.join(names)}"
+    ]
