@@ -22,7 +22,15 @@ from softgrasp.checks.bodies import (
     placed,
     together,
 )
-from softgrasp.checks.report import Check, Finding, Inspection, Severity, counted, limit_finding
+from softgrasp.checks.report import (
+    Check,
+    Finding,
+    Inspection,
+    Severity,
+    as_remarks,
+    counted,
+    limit_finding,
+)
 from softgrasp.description.geometry import Capsule, Cuboid, Cylinder, Ellipsoid, Primitive, Sphere
 from softgrasp.description.hand import GraspPreset, Hand
 from softgrasp.description.object import GraspObject
@@ -30,6 +38,7 @@ from softgrasp.description.scene import GraspScene
 from softgrasp.errors import BuildError, SoftgraspWarning
 from softgrasp.io.hand_sanity import LONGEST_FINGER, millimetres_doubt, range_doubt
 from softgrasp.io.mesh_repair import hull_of, make_solid
+from softgrasp.mechanics.hand_kinematics import link_frames
 from softgrasp.mechanics.transforms import Array, transform
 from softgrasp.model import names
 from softgrasp.model.clearance import START_TOLERANCE
@@ -78,8 +87,9 @@ def inspect_hand(hand: Hand) -> Inspection:
     checks = (
         _size_check(built),
         _mass_check(built, bodies),
-        density_check(bodies),
-        inertia_check(bodies),
+        # masses only change how fast a hand closes: the scene compensates their weight
+        as_remarks(density_check(bodies)),
+        as_remarks(inertia_check(bodies)),
         _limit_check(built),
         overlap_check(built),
         blocked_check(built),
@@ -171,6 +181,7 @@ def _joint_findings(joint: mujoco._structs._MjModelJointViews) -> Iterator[Findi
 
 def overlap_check(hand: HandModel) -> Check:
     """Check for overlapping bodies in the start postures of both grasps."""
+    # overlapping parts do not collide, which spoils no grasp
     findings: list[Finding] = []
     postures = {"the start posture": hand.start}
     presets = [grasp for grasp, preset in hand.hand.grasps if preset.start is not None]
@@ -182,7 +193,7 @@ def overlap_check(hand: HandModel) -> Check:
         }
         if depths:
             mild = unused and where == "the start posture"
-            findings.append(_overlap(hand, where, depths, "remark" if mild else "problem"))
+            findings.append(_overlap(hand, where, depths, elsewhere=mild))
     measured = f"{counted(len(hand.pairs), 'pair')} in {counted(len(postures), 'posture')}"
     return Check("overlap", measured, tuple(findings))
 
@@ -220,20 +231,20 @@ def _stays(hand: HandModel, joint: str, blocker: str) -> bool:
     return not any(blocker in actuator.stops for actuator in moving)
 
 
-def _overlap(hand: HandModel, where: str, depths: dict[Pair, float], severity: Severity) -> Finding:
+def _overlap(hand: HandModel, where: str, depths: dict[Pair, float], *, elsewhere: bool) -> Finding:
     deepest = sorted(depths, key=lambda pair: -depths[pair])
     overlaps = ", ".join(f"{p.first} and {p.second} {MM * depths[p]:.2f} mm" for p in deepest[:3])
     more = f", and {len(deepest) - 3} more" if len(deepest) > 3 else ""
     return Finding(
         subject=f"hand '{hand.hand.name}'",
-        severity=severity,
+        severity="remark",
         check="overlap",
         expected=f"parts that are clear of one another in {where}",
         actual=f"{counted(len(depths), 'pair')} that overlap: {overlaps}{more}",
         numbers={"pairs": len(depths), "deepest_m": depths[deepest[0]]},
         advice=(
             "both grasps start elsewhere"
-            if severity == "remark"
+            if elsewhere
             else "they do not collide in a simulation; move the start or the shapes"
         ),
     )
@@ -367,30 +378,33 @@ def build_check(hand: HandModel) -> Check:
         findings += [
             Finding(
                 subject=f"grasp '{grasp}'",
-                severity="problem",
+                severity=severity,
                 check="build",
                 expected=f"a model with a ball of {2 * MM * PROBE_RADIUS:g} mm at the centre",
                 actual=message,
                 numbers={"ball_radius_m": PROBE_RADIUS},
             )
-            for message in _build_messages(scene)
+            for message, severity in _build_messages(scene)
         ]
     return Check("build", "around a ball of 10 mm in both grasps", tuple(findings))
 
 
-def _build_messages(scene: GraspScene) -> list[str]:
-    """Return the warnings or the error of building a scene."""
+def _build_messages(scene: GraspScene) -> list[tuple[str, Severity]]:
+    """Return the warnings of building a scene, which spoil no grasp, or its error."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", SoftgraspWarning)
         try:
             build(scene)
         except BuildError as error:
-            return [str(error)]
-    return [str(one.message) for one in caught if issubclass(one.category, SoftgraspWarning)]
+            return [(str(error), "problem")]
+    words = [str(one.message) for one in caught if issubclass(one.category, SoftgraspWarning)]
+    return [(word, "remark") for word in words]
 
 
 def reaches(hand: HandModel) -> dict[str, tuple[np.ndarray, float]]:
     """Return base (3,) and stretched length of each finger in the hand's frame [m]."""
+    if hand.hand.model is not None:
+        return _described_reaches(hand.hand)
     model, owners = hand.model, names.parts(hand.hand)
     hand.set_posture(hand.start)
     reach_of_fingers = {}
@@ -406,6 +420,25 @@ def reaches(hand: HandModel) -> dict[str, tuple[np.ndarray, float]]:
             body = int(model.body_parentid[body])
             length += _slide(model, body)
         reach_of_fingers[finger] = (np.array(hand.data.xpos[body]), length)
+    return reach_of_fingers
+
+
+def _described_reaches(hand: Hand) -> dict[str, tuple[np.ndarray, float]]:
+    """Return base and stretched length of each chain of an attached model, which has no tip sites.
+
+    Chains that carry others, such as a wrist, are left out.
+    """
+    frames = link_frames(hand, hand.posture([actuator.start for actuator in hand.actuators]))
+    carrying = {finger.on for finger in hand.fingers}
+    reach_of_fingers = {}
+    for finger in hand.fingers:
+        bodies = [finger.body_of(row) for row in finger.phalanges]
+        if carrying & set(bodies):
+            continue
+        steps = [row.origin.position for row in finger.phalanges[1:]]
+        slides = [max(map(abs, row.limits)) for row in finger.phalanges if row.joint == "prismatic"]
+        length = math.fsum(float(np.linalg.norm(step)) for step in [*steps, finger.tip])
+        reach_of_fingers[finger.name] = (frames[bodies[0]][:3, 3], length + math.fsum(slides))
     return reach_of_fingers
 
 

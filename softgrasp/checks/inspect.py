@@ -3,13 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from softgrasp.checks.report import Inspection
+from softgrasp.checks.report import Inspection, as_remarks
 from softgrasp.description.geometry import Mesh
 from softgrasp.description.hand import Hand
 from softgrasp.description.object import GraspObject
 from softgrasp.description.robot import Robot
 from softgrasp.errors import DescriptionError
+
+REPLACED = ("density", "inertia", "mimic")
+"""Checks of a robot whose findings spoil no grasp: reading it as a hand replaces impossible
+inertias and the limits of followers, and the scene compensates the weight of its links."""
+OF_HANDS = ("size", "overlap", "reachable", "closing", "reach", "build")
+"""Checks of hands that robots do not have."""
+
+
+def with_hand_checks(robot: Inspection, hand: Inspection) -> Inspection:
+    """Add the checks of a hand to those of the robot from which it was read.
+
+    Args:
+        robot: Inspection of the robot.
+        hand: Inspection of the hand.
+    """
+    checks = [as_remarks(one) if one.name in REPLACED else one for one in robot.checks]
+    checks += [one for one in hand.checks if one.name in OF_HANDS]
+    return replace(robot, checks=tuple(checks))
 
 
 def inspect(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 Severity = Literal["problem", "remark"]
@@ -121,6 +121,12 @@ def limit_finding(
         numbers=numbers,
         advice=advice,
     )
+
+
+def as_remarks(check: Check) -> Check:
+    """Make all findings of a check remarks."""
+    findings = (replace(finding, severity="remark") for finding in check.findings)
+    return replace(check, findings=tuple(findings))
 
 
 def summary(problems: Sequence[object], remarks: Sequence[object] = ()) -> str:

@@ -25,7 +25,7 @@ USUAL_MASS = (1e-3, 1e3)
 """Usual mass of a whole robot [kg]."""
 NEARLY = 1e-6
 """Relative directions and moments below this are 0 [–]."""
-RANGE_TOLERANCE = 1e-3
+RANGE_TOLERANCE = 0.01
 """Fraction of the leader's range that may be missing, as files have rounded limits [–]."""
 
 

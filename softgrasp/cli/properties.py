@@ -14,7 +14,7 @@ import mujoco
 import numpy as np
 
 from softgrasp import assets
-from softgrasp.checks.inspect import inspect
+from softgrasp.checks.inspect import inspect, with_hand_checks
 from softgrasp.checks.report import Inspection, summary
 from softgrasp.checks.robot import total_mass
 from softgrasp.cli.names import Kind
@@ -30,7 +30,7 @@ from softgrasp.description.soft_finger import MountedSoftFinger
 from softgrasp.description.task import SuccessCriterion
 from softgrasp.errors import BuildError, DescriptionError, SoftgraspError, SoftgraspWarning
 from softgrasp.extensions import WORLD_PROPERTIES, load
-from softgrasp.io.hand_sanity import hand_doubts
+from softgrasp.io.hand_sanity import UNOPPOSED, hand_doubts
 from softgrasp.io.load import load_hand, load_object, load_robot
 from softgrasp.io.mesh import cut_or_hull, load_mesh
 from softgrasp.io.scene import load_criterion, load_release, load_scene
@@ -66,15 +66,17 @@ def checked_document(kind: Kind, what: str, units: LengthUnit) -> dict[str, Any]
         warnings.simplefilter("always", SoftgraspWarning)
         checked = _checked(kind, what, units)
     words = [str(w.message) for w in warned if issubclass(w.category, SoftgraspWarning)]
-    problems = [*checked.problems, *(word for word in words if word not in checked.known_warnings)]
+    words = [word for word in words if word not in checked.known_warnings]
+    spoiling = [word for word in words if kind != "hand" or f"{UNOPPOSED} (power)" in word]
+    problems = [*checked.problems, *spoiling]
     document: dict[str, Any] = {"kind": kind, **checked.properties}
-    remarks: list[str] = []
+    remarks = [word for word in words if word not in spoiling]
     lead = ""
     if checked.inspection is not None:
         plain = checked.inspection.as_dict()
         document |= {"checks": plain["checks"], "findings": plain["findings"]}
         problems = [*(one.sentence for one in checked.inspection.problems), *problems]
-        remarks = [one.sentence for one in checked.inspection.remarks]
+        remarks = [*(one.sentence for one in checked.inspection.remarks), *remarks]
         lead = f"{len(checked.inspection.checks)} checks: "
     problems = list(dict.fromkeys(problems))
     verdict = f"{lead}{summary(problems, remarks)}"
@@ -96,7 +98,13 @@ def _checked(kind: Kind, what: str, units: LengthUnit) -> Checked:
             return Checked(mesh_properties(shape), [], inspect(shape), _mesh_warnings(shape))
         case "robot":
             robot = load_robot(what)
-            return Checked(robot_properties(robot) | _as_hand(what, robot), [], inspect(robot))
+            as_hand = _as_hand(what, robot)
+            inspection = inspect(robot)
+            if as_hand.hand is not None:
+                inspection = with_hand_checks(inspection, inspect(as_hand.hand))
+            problems = [word for word in as_hand.messages if f"{UNOPPOSED} (power)" in word]
+            properties = robot_properties(robot) | as_hand.properties
+            return Checked(properties, problems, inspection)
         case "release":
             release = load_release(what)
             return Checked(release_properties(release), release_problems(release))
@@ -115,30 +123,36 @@ def _mesh_warnings(shape: Mesh) -> tuple[str, ...]:
     return load_mesh(cut_or_hull(shape)[0]).warnings
 
 
-def _as_hand(what: str, robot: Robot) -> dict[str, Any]:
-    """Return a robot's properties as a hand of rigid links, with the warnings of reading it.
+class _AsHand(NamedTuple):
+    """A robot read as a hand."""
 
-    One chain alone is rather an arm. Problems of the robot itself are left to its inspection.
-    """
+    properties: dict[str, Any]
+    messages: tuple[str, ...] = ()
+    hand: Hand | None = None
+
+
+def _as_hand(what: str, robot: Robot) -> _AsHand:
+    """Read a robot as a hand of rigid links; one chain alone is rather an arm."""
     moving = [joint for joint in robot.joints if joint.type != "fixed"]
     if robot.bendables or not moving:
-        return {}
+        return _AsHand({})
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             hand = load_hand(what)
     except DescriptionError as error:
-        return {"as_a_hand": f"none: {error}"}
+        return _AsHand({"as_a_hand": f"none: {error}"})
     if len(hand.fingers) < 2:
-        return {}
+        return _AsHand({})
     properties = hand_properties(hand)
     kept = ("couplings", "fingers", "grasps", "notes")
     messages = [str(warning.message) for warning in caught]
-    return {"as_a_hand": f"{len(hand.fingers)} chains, {len(hand.actuators)} actuators"} | {
+    shown = {"as_a_hand": f"{len(hand.fingers)} chains, {len(hand.actuators)} actuators"} | {
         key: value
         for key, value in [*((key, properties.get(key)) for key in kept), ("warnings", messages)]
         if value
     }
+    return _AsHand(shown, tuple(messages), hand)
 
 
 def _properties_if_built(hand: Hand) -> dict[str, Any]:

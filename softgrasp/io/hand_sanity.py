@@ -31,6 +31,10 @@ MILLIMETRES = 1e3
 """Millimetres in a metre."""
 
 
+UNOPPOSED = "its fingers do not touch a ball from opposing sides anywhere"
+"""Message about a hand whose synthesized grasp encloses no ball; for the power grasp, a problem."""
+
+
 class Doubt(NamedTuple):
     """An implausible value in a hand file, with its location."""
 

@@ -33,7 +33,7 @@ from softgrasp.description.hand import (
 from softgrasp.errors import DescriptionError, SoftgraspWarning, did_you_mean
 from softgrasp.grasp_synthesis import SynthesizedGrasp, SynthesizedGrasps, synthesize_grasps
 from softgrasp.io.grasp_presets import in_frame, preset_of
-from softgrasp.io.hand_sanity import warn_about_units
+from softgrasp.io.hand_sanity import UNOPPOSED, warn_about_units
 from softgrasp.io.mjcf.actuators import UNKNOWN, kind_of, model_actuators, pace, required_servos
 from softgrasp.io.mjcf.closing_motion import ClosingModel, skins
 from softgrasp.io.mjcf.model import (
@@ -350,8 +350,8 @@ def _check_grasps(grasps: SynthesizedGrasps, path: Path) -> None:
             )
         if not grasp.enclosed:
             warnings.warn(
-                f"{path.name}: its fingers do not touch a ball from opposing sides anywhere "
-                f"({name}); specify the grasp in a YAML file with `model:` and `grasps:`",
+                f"{path.name}: {UNOPPOSED} ({name}); specify the grasp in a YAML "
+                "file with `model:` and `grasps:`",
                 SoftgraspWarning,
                 stacklevel=4,
             )

@@ -215,9 +215,9 @@ def _documents(path: Path) -> dict[Path, Element]:
     root = documents[path]
     bodies_outside = root.find("body") is not None
     if root.tag != ROOT or bodies_outside:
-        found = "a <body> outside <worldbody>" if bodies_outside else f"<{root.tag}>"
+        actual = "a <body> outside <worldbody>" if bodies_outside else f"<{root.tag}>"
         raise DescriptionError(
-            f"expected a complete model, <{ROOT}> with a <worldbody>, found {found}: a part of a "
+            f"expected a complete model, <{ROOT}> with a <worldbody>, found {actual}: a part of a "
             f"model{_including(path)}",
             file=path,
             line=line_of(root),

@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
+from difflib import get_close_matches
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,6 +24,15 @@ XML = ".xml"
 """Suffix of the files that MuJoCo reads itself; others are read here."""
 MAX_UNKNOWN = 200
 """Number of unknown attributes and elements above which a file is refused."""
+USUAL = (
+    "actuator armature asset axis body class compiler conaffinity condim connect contact contype "
+    "ctrllimited ctrlrange damping default density diaginertia equality euler file fixed "
+    "forcelimited forcerange freejoint friction frictionloss fullinertia gear general geom "
+    "gravcomp group include inertial joint joint1 joint2 keyframe limited margin mass material "
+    "mesh motor name option pair polycoef pos position quat range ref scale sensor site size solimp "
+    "solref spatial springref stiffness tendon type velocity weld worldbody"
+)
+"""Tags and attributes that are not left out when they are misspelt, as the hand needs them."""
 MAX_LINES = 4
 """Number of lines that a message names."""
 _UNKNOWN = re.compile(r"Schema violation: unrecognized (attribute|element)(?:: '([^']+)')?")
@@ -106,7 +116,7 @@ def _numbered(root: Element) -> tuple[str, dict[int, Element]]:
     """Write each element in a line of its own; return the text and the elements by line."""
     copy = deepcopy(root)
     for element in copy.iter("*"):
-        element.attrib.pop(_ORIGIN, None)
+        element.attrib.pop(_ORIGIN, "")
     etree.indent(copy)
     text = etree.tostring(copy, encoding="unicode")
     again = etree.fromstring(text)
@@ -125,7 +135,7 @@ def _remove(message: str, by_line: Mapping[int, Element]) -> tuple[str, Element 
     if repeated and parent is not None and tag == repeated[2]:
         parent.remove(element)
         return f"second <{tag}> of the name '{repeated[1]}'", element
-    if unknown is None:
+    if unknown is None or _is_misspelt(unknown[2] or tag):
         return "", None
     if unknown[1] == "attribute" and unknown[2] in element.attrib:
         del element.attrib[unknown[2]]
@@ -134,6 +144,12 @@ def _remove(message: str, by_line: Mapping[int, Element]) -> tuple[str, Element 
         return "", None
     parent.remove(element)
     return f"<{tag}>", element
+
+
+def _is_misspelt(word: str) -> bool:
+    """Whether a word resembles a usual tag or attribute without being one."""
+    usual = USUAL.split()
+    return word not in usual and bool(get_close_matches(word, usual, n=1, cutoff=0.75))
 
 
 def _left_out_message(what: str, lines: Sequence[str]) -> str:

@@ -36,7 +36,7 @@ from softgrasp.errors import DescriptionError, SoftgraspWarning, did_you_mean
 from softgrasp.grasp_synthesis import DescribedHand, synthesize_grasps
 from softgrasp.io.grasp_presets import link_surfaces, preset_of
 from softgrasp.io.hand import rates_to_si
-from softgrasp.io.hand_sanity import warn_about_units
+from softgrasp.io.hand_sanity import UNOPPOSED, warn_about_units
 from softgrasp.io.urdf.joints import HAND, ServoRules, followed, ranges
 from softgrasp.io.urdf.kinematic_tree import HandTree, Machine, finger_of, hand_tree
 from softgrasp.io.urdf.links import believable_density, parts_of, touching
@@ -178,8 +178,8 @@ def with_synthesized_grasps(hand: Hand, fastest: Mapping[str, float]) -> Hand:
     for name, grasp in (("power", synthesized.power), ("precision", synthesized.precision)):
         if not grasp.enclosed:
             warnings.warn(
-                f"hand '{hand.name}': its fingers do not touch a ball from opposing sides anywhere "
-                f"({name}); specify the grasp in a YAML file with `model:` and `grasps:`",
+                f"hand '{hand.name}': {UNOPPOSED} ({name}); specify the grasp in a "
+                "YAML file with `model:` and `grasps:`",
                 SoftgraspWarning,
                 stacklevel=2,
             )

@@ -98,8 +98,9 @@ def test_conflicts_with_the_scene_are_reported_once_each(tmp_path: Path) -> None
         "its timestep of 0.004 s; the scene converts stiffness and damping instead",
         "hand.xml: its geoms have different friction (0.7 on 2, 1 on 1; MuJoCo would take the "
         "larger one of two in contact); the friction of the scene applies to all",
-        "hand.xml: its bodies have no gravity compensation (gravcomp): under gravity its joints "
-        "sag as far as their servos allow",
+        "hand.xml: the file compensates no weight (gravcomp): the scene does for all its bodies, "
+        "as the controller of a hand on a robot (gravity_compensation: false in a YAML file "
+        "beside the model prevents it)",
     ]
     assert hand.notes[-1] == (
         "options of the file are replaced by those of the scene: cone pyramidal, timestep 0.004"
@@ -136,7 +137,8 @@ MISTAKES = {
         "{file}:2: include.file: expected the file to include, found none at {folder}/more.xml",
     ),
     "mesh": (
-        '<mujoco><compiler meshdir="m"/>\n<asset><mesh file="a.stl"/></asset></mujoco>',
+        '<mujoco><compiler meshdir="m"/>\n<asset><mesh file="a.stl"/></asset><worldbody><body>'
+        '<joint/><geom type="mesh" mesh="a"/></body></worldbody></mujoco>',
         "{file}:2: mesh.file: expected the file of a mesh, found none at {folder}/m/a.stl",
     ),
     "joints": (
@@ -204,7 +206,7 @@ def test_a_side_file_replaces_what_was_detected(tmp_path: Path) -> None:
 SIDE_MISTAKES = {
     "model: hand.xml\nfinger: 1": (
         "2: finger: no such field beside a model; did you mean 'fingers'? known: contact, fingers, "
-        "grasps, model, name, pose, source, units"
+        "grasps, gravity_compensation, model, name, pose, source, units"
     ),
     "model: hand.xml\nfingers: {wristed_fx: a}": (
         "2: fingers.wristed_fx: no finger 'wristed_fx'; did you mean 'wristed_ff'? known: wrist, "

@@ -266,15 +266,59 @@ def test_an_image_that_is_missing_is_left_out(tmp_path: Path) -> None:
         sg.load_hand(path)
 
 
+def test_links_without_inertial_weigh_their_shapes(tmp_path: Path) -> None:
+    assert GRIPPER.count(BODY + BOX) > 1
+    hand = sg.load_hand(written(tmp_path, GRIPPER.replace(BODY + BOX, BOX), "hand.urdf"))
+    rows = [row for finger in hand.fingers for row in finger.phalanges]
+    assert {row.density for row in rows if row.density} == {1300.0}
+    told = [note for note in hand.notes if "no <inertial>" in note]
+    assert len(told) == 1  # one message for all links
+    assert told[0].startswith("links 'left_near', ")
+    assert told[0].endswith(
+        ": no <inertial>; masses are those of the collision shapes at 1300 kg/m³ (a YAML file with "
+        "`model:` can set another density)"
+    )
+
+
+def test_prefixes_may_be_undeclared(tmp_path: Path) -> None:
+    extra = '<drake:proximity_properties drake:kind="pad"/>'
+    path = written(tmp_path, GRIPPER.replace(BOX, BOX + extra, 1), "hand.urdf")
+    caught = f"{path}: left out: <drake:proximity_properties> (line 3)"
+    with pytest.warns(sg.SoftgraspWarning, match=f"^{re.escape(caught)}$"):
+        hand = sg.load_hand(path)
+    plain = sg.load_hand(written(tmp_path, GRIPPER, "plain.urdf"))
+    assert hand.grasps == plain.grasps
+
+
+@pytest.mark.parametrize(("upper", "messages"), [(0.995, 0), (0.9, 1)])
+def test_a_follower_may_miss_one_per_cent_of_its_leader(
+    upper: float, messages: int, tmp_path: Path, recwarn: pytest.WarningsRecorder
+) -> None:
+    limit = 'lower="0" upper="1" effort="2" velocity="3"/>'
+    follower = f'lower="0" upper="{upper}" effort="2" velocity="3"/><mimic joint="left_1"/>'
+    text = COUPLED.replace("LEADS", f"<limit {limit}").replace("FOLLOWS", f"<limit {follower}")
+    hand = sg.load_hand(written(tmp_path, text, "hand.urdf"))
+    assert sum("follows" in str(one.message) for one in recwarn) == messages
+    assert hand.actuators[0].limits == (0.0, upper)
+
+
+COUPLED = """<robot name="pair">
+<link name="base"><collision><geometry><box size="0.1 0.04 0.02"/></geometry></collision></link>
+<link name="left"><collision><origin xyz="0 0 0.03"/>
+<geometry><box size="0.01 0.03 0.06"/></geometry></collision></link>
+<link name="right"><collision><origin xyz="0 0 0.03"/>
+<geometry><box size="0.01 0.03 0.06"/></geometry></collision></link>
+<joint name="left_1" type="revolute"><parent link="base"/><child link="left"/>
+<origin xyz="0 0.05 0.01"/><axis xyz="1 0 0"/>LEADS</joint>
+<joint name="right_1" type="revolute"><parent link="base"/><child link="right"/>
+<origin xyz="0 -0.05 0.01"/><axis xyz="-1 0 0"/>FOLLOWS</joint>
+</robot>
+"""
+
+
 @pytest.mark.parametrize(
     ("old", "new", "sentence"),
     [
-        (
-            BODY + BOX,
-            BOX,
-            "3: link 'left_near': expected an <inertial>, as the link moves, found none; a YAML "
-            "file with `model:` can set a density [kg/m³] for all links",
-        ),
         (
             f'type="revolute">{LEFT_1}',
             f'type="continuous">{LEFT_1.replace(LIMIT, "")}',

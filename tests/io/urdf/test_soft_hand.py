@@ -250,6 +250,6 @@ def test_other_files_are_no_hand() -> None:
     with pytest.raises(sg.DescriptionError) as refused:
         sg.load_hand("hand.sdf")
     assert str(refused.value) == (
-        "hand.sdf: expected a hand as .yaml, .yml, .ucrdf, .urdf, .xacro, .xml or a library name, "
-        "found '.sdf'"
+        "hand.sdf: expected a hand as .yaml, .yml, .ucrdf, .urdf, .xacro, .xml, .mjcf or a library "
+        "name, found '.sdf'"
     )
