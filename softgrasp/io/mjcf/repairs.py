@@ -29,8 +29,8 @@ USUAL = (
     "ctrllimited ctrlrange damping default density diaginertia equality euler file fixed "
     "forcelimited forcerange freejoint friction frictionloss fullinertia gear general geom "
     "gravcomp group include inertial joint joint1 joint2 keyframe limited margin mass material "
-    "mesh motor name option pair polycoef pos position quat range ref scale sensor site size solimp "
-    "solref spatial springref stiffness tendon type velocity weld worldbody"
+    "mesh motor name option pair polycoef pos position quat range ref scale sensor site size "
+    "solimp solref spatial springref stiffness tendon type velocity weld worldbody"
 )
 """Tags and attributes that are not left out when they are misspelt, as the hand needs them."""
 MAX_LINES = 4
