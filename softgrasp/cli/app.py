@@ -90,13 +90,15 @@ VERBS = {
     ),
     "bench": Verb(
         "softgrasp.cli.bench:bench",
-        "Measure the speed of the closed loop, or of starts.",
+        "Measure the closed loop, starts, or which objects hands hold.",
         "softgrasp bench closure",
     ),
     "doctor": Verb(
         "softgrasp.cli.doctor:doctor", "Check what is installed and what works.", "softgrasp doctor"
     ),
 }
+ALIASES = {"benchmark": "bench"}
+"""Other names of verbs, which the help does not list."""
 GROUPS = {
     "twin": Verb(
         COMMAND_GROUPS["twin"],
@@ -113,10 +115,11 @@ class LazyCommand(TyperCommand):
     Args:
         name: Name of the verb.
         verb: Its entry in ``VERBS`` or ``GROUPS``.
+        hidden: Whether the help omits it.
     """
 
-    def __init__(self, name: str, verb: Verb) -> None:
-        super().__init__(name=name, short_help=verb.line)
+    def __init__(self, name: str, verb: Verb, *, hidden: bool = False) -> None:
+        super().__init__(name=name, short_help=verb.line, hidden=hidden)
         self._verb = verb
 
     @cached_property
@@ -168,3 +171,5 @@ def _root(
 app: Any = get_command(_app)  # a group of typer, whose type has no public name
 for _name, _verb in (VERBS | GROUPS).items():
     app.add_command(LazyCommand(_name, _verb))
+for _name, _other in ALIASES.items():
+    app.add_command(LazyCommand(_name, VERBS[_other], hidden=True))

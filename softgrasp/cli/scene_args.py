@@ -10,7 +10,7 @@ import math
 import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from softgrasp.assets import MESH_SUFFIXES
 from softgrasp.cli import terminal
@@ -22,7 +22,6 @@ from softgrasp.description.closure_base import Closure
 from softgrasp.description.hand import Hand
 from softgrasp.description.object import (
     Elasticity,
-    GraspObject,
     Lift,
     PlacedObject,
     Surrounding,
@@ -103,6 +102,8 @@ def scene_of(first: str, second: str | None, options: SceneOptions) -> GraspScen
     require_scene(first, second)
     _check_weight(second, options)
     if second is not None:
+        from softgrasp.model.object import default_grasp
+
         hand, units = _with_finger(load_hand(first), options), options.units or "m"
         obj = load_object(
             second,
@@ -113,7 +114,7 @@ def scene_of(first: str, second: str | None, options: SceneOptions) -> GraspScen
         )
         if Path(second).is_dir():
             terminal.note(f"{second}: the object is read from {object_file(Path(second))}")
-        scene = GraspScene(hand=hand, object=obj, grasp=_default_grasp(hand, obj))
+        scene = GraspScene(hand=hand, object=obj, grasp=default_grasp(hand, obj))
     else:
         scene = load_scene(first)
         scene = scene.replace(hand=_with_finger(scene.hand, options))
@@ -161,14 +162,6 @@ def _with_finger(hand: Hand, options: SceneOptions) -> Hand:
         )
     mounted = tuple(one.replace(finger=finger) for one in hand.soft_fingers)
     return hand.replace(soft_fingers=mounted)
-
-
-def _default_grasp(hand: Hand, obj: GraspObject) -> Literal["power", "precision"]:
-    """Return ``precision`` where the object is within its payload, else ``power``."""
-    from softgrasp.model.object import object_mass
-
-    payload = hand.grasps.precision.payload
-    return "precision" if payload is not None and object_mass(obj) <= payload else "power"
 
 
 def _with_closure(scene: GraspScene, options: SceneOptions) -> GraspScene:

@@ -151,6 +151,21 @@ def object_file(directory: Path) -> Path:
     raise _no_object(directory)
 
 
+def objects_in(directory: Path) -> list[Path]:
+    """Return the directories of objects in a directory, or the directory itself if it is one.
+
+    Raises:
+        DescriptionError: There are none.
+    """
+    if not directory.is_dir():
+        raise DescriptionError("expected a directory of objects, found none", file=directory)
+    inside = [one for one in sorted(directory.iterdir()) if one.is_dir() and _has_object(one)]
+    if inside:
+        return inside
+    object_file(directory)
+    return [directory]
+
+
 def _is_model(path: Path) -> bool:
     """Return whether an XML file has the root element of a URDF or MJCF file."""
     if path.suffix.lower() != ".xml":

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import mujoco
 
 from softgrasp.description.geometry import Pose
+from softgrasp.description.hand import Hand
 from softgrasp.description.object import GraspObject, Mount
 from softgrasp.model.names import OBJECT, object_joints
 from softgrasp.model.shapes import add_shape, mass_properties, set_inertia
@@ -64,6 +67,12 @@ def object_mass(described: GraspObject) -> float:
     if described.mass is not None:
         return described.mass
     return mass_properties(described.shape).volume * (described.density or 0.0)
+
+
+def default_grasp(hand: Hand, described: GraspObject) -> Literal["power", "precision"]:
+    """Return ``precision`` where the object is within the payload of that grasp, else ``power``."""
+    payload = hand.grasps.precision.payload
+    return "precision" if payload is not None and object_mass(described) <= payload else "power"
 
 
 def mean_density(described: GraspObject) -> float:

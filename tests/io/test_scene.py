@@ -197,7 +197,8 @@ def test_a_shipped_object_with_another_density(tmp_path: Path) -> None:
         ),
         (
             "hand: four_finger\nobject: {library: sphere, colour: red}\n",
-            "{path}:2: object: expected only mass, density, elasticity or lock_joints beside 'library', "
+            "{path}:2: object: expected only mass, density, elasticity or lock_joints beside "
+            "'library', "
             "found ['colour']",
         ),
         (
