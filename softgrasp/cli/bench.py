@@ -125,13 +125,13 @@ def bench(
     """
     require_known("benchmark", name, [*ROUNDS, HANDS])
     if name == HANDS:
-        from softgrasp.cli.bench_hands import HandBenchmark, bench_hands
+        from softgrasp.cli.hand_benchmark import HandBenchmark, benchmark_hands
 
         job = HandBenchmark(
             hands=tuple(hands or ()), objects=tuple(objects or ()), only=only, shipped=shipped,
             workers=workers, resume=resume, force=force, report=not no_report, out=out, json=json,
         )  # fmt: skip
-        bench_hands(job)
+        benchmark_hands(job)
         return
     if hands or objects or only:
         raise DescriptionError(

@@ -27,7 +27,7 @@ from softgrasp.sweeps.hand_benchmark import (
     Row,
 )
 
-CSV, MARKDOWN, PAGE, SHEET = "hands.csv", "hands.md", "report.html", "contact_sheet_{}.png"
+CSV, MARKDOWN, REPORT, SHEET = "hands.csv", "hands.md", "report.html", "contact_sheet_{}.png"
 ROWS_PER_SHEET = 8
 """Hands on one contact sheet."""
 GROUPS = {
@@ -104,14 +104,14 @@ def write_hand_report(
             summary=_summary(rows, len(by_hand)),
             command=command,
             objects=list(dict.fromkeys(row["object"] for row in rows)),
-            hands=[_entry(hand, own) for hand, own in by_hand.items()],
+            hands=[_entry(hand, hand_rows) for hand, hand_rows in by_hand.items()],
             totals=[str(rate_of(rows, group)) for group in GROUPS],
             groups=list(GROUPS),
             refused=_refusals(by_hand),
             sheets=[sheet.name for sheet in sheets],
         )
     )
-    return [*files, write_text(directory / PAGE, page), *sheets]
+    return [*files, write_text(directory / REPORT, page), *sheets]
 
 
 def markdown(by_hand: dict[HandSource, list[Row]], command: str) -> str:
@@ -140,7 +140,7 @@ def markdown(by_hand: dict[HandSource, list[Row]], command: str) -> str:
 def _csv(by_hand: dict[HandSource, list[Row]]) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    rows = [(hand, row) for hand, own in by_hand.items() for row in own]
+    rows = [(hand, row) for hand, hand_rows in by_hand.items() for row in hand_rows]
     columns = [name for name in rows[0][1] if name not in ("hand", "image")]
     writer.writerow(["hand", "origin", "version", *columns])
     for hand, row in rows:

@@ -63,7 +63,7 @@ HAND_WORDS = re.compile(
 )
 """Words in the path of a file that describes a hand."""
 OTHER_WORDS = re.compile(
-    r"scene|keyframe|assets?$|mesh|mjx|_glb|nohand|bimanual|null_|wiping|connector|example|object|"
+    r"scene|keyframe|mesh|mjx|_glb|nohand|bimanual|null_|wiping|connector|example|object|"
     r"arm\d?_|ur10|ur5|test|vx300|sawyer|stretch|gen3|op3",
     re.IGNORECASE,
 )

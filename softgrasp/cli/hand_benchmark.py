@@ -24,7 +24,7 @@ from softgrasp.sweeps.hand_benchmark import (
     run_hand_benchmark,
 )
 
-NAME = "bench_hands"
+NAME = "hand_benchmark"
 """Directory in ``out/``."""
 
 
@@ -53,7 +53,7 @@ class HandBenchmark:
         return shlex.join([*words, *([] if self.shipped else ["--no-shipped"])])
 
 
-def bench_hands(job: HandBenchmark) -> None:
+def benchmark_hands(job: HandBenchmark) -> None:
     """Run the benchmark, write its files and print the rates.
 
     Raises:
@@ -120,8 +120,10 @@ def _print_summary(
         return
     table = []
     for hand in hands:
-        own = [row for row in rows if row["hand"] == hand.name]
-        table.append([hand.name, hand.version, *(str(rate_of(own, group)) for group in GROUPS)])
+        hand_rows = [row for row in rows if row["hand"] == hand.name]
+        table.append(
+            [hand.name, hand.version, *(str(rate_of(hand_rows, group)) for group in GROUPS)]
+        )
     table.append(["all", "", *(str(rate) for rate in rates.values())])
     terminal.put_table(["hand", "version", *GROUPS], table)
     terminal.put("held / objects that fit (+ those larger than the opening of the hand)")
