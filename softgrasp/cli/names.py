@@ -107,7 +107,8 @@ def kind_of(word: str) -> Kind:
     for kind, suffixes in SUFFIXES.items():
         if suffix in suffixes:
             return kind
-    if word.startswith(YCB_PREFIX):
+    shipped_names = {name for kind in SHIPPED for name in assets.names(f"{kind}s")}
+    if word.startswith(YCB_PREFIX) or (path.is_dir() and word not in shipped_names):
         return "object"
     shipped = {kind: assets.names(f"{kind}s") for kind in SHIPPED}
     for kind, names in shipped.items():

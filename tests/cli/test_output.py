@@ -111,3 +111,15 @@ def test_a_scene_locks_the_joints_of_its_object(run: Run, tmp_path: Path) -> Non
     assert len(scene.object.shape.parts) == 2
     path = sg.io.save_scene(scene, tmp_path / "again.yaml")
     assert sg.load_scene(path) == scene
+
+
+def test_the_directory_of_an_object_is_checked(run: Run, tmp_path: Path) -> None:
+    mesh = tmp_path / "ycb" / "016_pear" / "google_16k" / "nontextured.stl"
+    mesh.parent.mkdir(parents=True)
+    trimesh.creation.box((0.05, 0.05, 0.06)).export(mesh)
+    ran = run("check", "ycb/016_pear", "--json")
+    assert ran.code == 0
+    assert (ran.json["name"], ran.json["mass_kg"]) == ("016_pear", 0.049)
+    ran = run("check", "ycb")
+    assert ran.code == 2
+    assert "found directories of objects (1): 016_pear; name one" in ran.err

@@ -29,8 +29,8 @@ GEOM = mujoco.mjtGeom
 GROUND = (int(GEOM.mjGEOM_PLANE), int(GEOM.mjGEOM_HFIELD))
 DEFAULT_FRICTION = 1.0
 """Sliding friction of a geom that states none [–]."""
-DEFAULT_RGBA = (0.5, 0.5, 0.5, 1.0)
-"""Colour of a geom that states none."""
+UNSTATED = ((0.5, 0.5, 0.5, 1.0), (1.0, 1.0, 1.0, 1.0))
+"""Colours of geoms that state none, and of materials, whose texture is not read."""
 SAME = 1e-4
 """Difference between a mesh file and the mesh of the model over its extent [–]."""
 
@@ -80,7 +80,7 @@ def read_mjcf_object(
     touching = can_touch or geoms
     frictions = [float(model.geom_friction[geom, 0]) for geom in touching]
     colors = [_rgba(model, geom) for geom in drawn or touching]
-    stated = [color for color in colors if color != DEFAULT_RGBA and color[3] > 0.0]
+    stated = [color for color in colors if color not in UNSTATED and color[3] > 0.0]
     return object_of_parts(
         path,
         object_name(path, read.spec.modelname),
