@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import io
+import textwrap
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -39,6 +40,8 @@ GROUPS = {
 """Groups of objects, each with a rate."""
 SCALE = 0.5
 """Size of an image on a contact sheet over its size in the file."""
+MESSAGE = 88
+"""Characters of the message of a grasp without an image: its end has what was found."""
 EDGE, LABEL, HEAD = 4, 150, 22
 """Border of an image, width of the names of hands, and height of those of objects [px]."""
 COLORS = {"held": "#1c7f4a", "apart": "#9a9a9a", "lost": "#b3372a"}
@@ -232,11 +235,14 @@ def _sheet(shown: Sequence[tuple[HandSource, list[Row]]], directory: Path) -> Im
                 with Image.open(directory / row["image"]) as image:
                     small = image.resize((width, height), Image.Resampling.LANCZOS)
                 sheet.paste(small, (left + EDGE, top + EDGE))
+            else:
+                text = _wrapped(row["message"][-MESSAGE:])
+                draw.text((left + 2 * EDGE, top + 2 * EDGE), text, "black", font)
             word = row["outcome"].lower().replace("_", " ")
             word += "" if row["fits"] else ", larger"
             draw.text((left + EDGE, top + height + 2 * EDGE + 2), word, color, font)
     return sheet
 
 
-def _wrapped(name: str, width: int = 20) -> str:
-    return "\n".join(name[start : start + width] for start in range(0, len(name), width))
+def _wrapped(text: str, width: int = 21) -> str:
+    return "\n".join(textwrap.wrap(text, width))

@@ -38,12 +38,13 @@ from softgrasp.io.files import write_text
 from softgrasp.io.json_lines import JsonLines
 from softgrasp.io.load import load_hand, load_object
 from softgrasp.io.object import objects_in
+from softgrasp.io.yaml_files import YamlFile
 from softgrasp.model.object import default_grasp
 from softgrasp.model.scene import build
 from softgrasp.model.shapes import extent
 from softgrasp.rendering.keyframes import Playback
 from softgrasp.rendering.video import render_key_frames, write_png
-from softgrasp.sim.result import GraspResult
+from softgrasp.sim.result import GraspResult, GraspStatus
 from softgrasp.sim.simulate import simulate
 
 JOURNAL, SETTINGS, IMAGES = "rows.jsonl", "benchmark.json", "images"
@@ -114,6 +115,9 @@ def primitives() -> dict[str, Shape]:
 def find_hands(paths: Sequence[Path], *, shipped: bool = True) -> list[HandSource]:
     """List hands of the library, of an installed robosuite, and of files and directories.
 
+    Two hands that are one description, such as ``two_hands``, grasp larger objects and are left
+    out.
+
     Args:
         paths: Files, and directories that are searched for URDF and MJCF files of hands.
         shipped: Whether to list the hands of the library, and those of robosuite.
@@ -123,7 +127,7 @@ def find_hands(paths: Sequence[Path], *, shipped: bool = True) -> list[HandSourc
     """
     hands = []
     if shipped:
-        hands += [HandSource(one, one, SHIPPED, __version__) for one in assets.names("hands")]
+        hands += [HandSource(one, one, SHIPPED, __version__) for one in _single_hands()]
         paths = [*_robosuite(), *paths]
     for path in paths:
         files = [path] if path.is_file() else _hand_files(path)
@@ -131,10 +135,25 @@ def find_hands(paths: Sequence[Path], *, shipped: bool = True) -> list[HandSourc
             raise DescriptionError("expected URDF or MJCF files of hands, found none", file=path)
         for file in files:
             within = file.relative_to(path) if path.is_dir() else Path(file.name)
-            name = within.with_suffix("").as_posix()
-            origin = path.name if path.is_dir() else path.parent.name
-            hands.append(HandSource(f"{origin}/{name}", str(file), origin, source_version(file)))
+            origin = path.resolve().name if path.is_dir() else path.resolve().parent.name
+            hands.append(
+                HandSource(
+                    _unused(within.with_suffix(""), origin, {hand.name for hand in hands}),
+                    str(file),
+                    origin,
+                    source_version(file),
+                )
+            )
     return list({hand.file: hand for hand in hands}.values())
+
+
+def _unused(within: Path, origin: str, taken: set[str]) -> str:
+    """Return the name of a file by its directory, with more directories where that is taken."""
+    for count in range(2, len(within.parts) + 1):
+        name = f"{origin}/{Path(*within.parts[-count:]).as_posix()}"
+        if name not in taken:
+            return name
+    return f"{origin}/{within.as_posix()}"
 
 
 def find_objects(paths: Sequence[Path], *, shipped: bool = True) -> list[ObjectSource]:
@@ -265,8 +284,10 @@ def _fill(row: Row, source: HandSource, one: ObjectSource, images: Path | None) 
 
 
 def outcome_of(result: GraspResult) -> str:
-    """Return the outcome of a grasp in one word."""
-    return "HELD" if result.held else result.status.name
+    """Return the outcome of a grasp in one word; NOT_HELD where it closed and lost the object."""
+    if result.held:
+        return "HELD"
+    return "NOT_HELD" if result.status is GraspStatus.CLOSED else result.status.name
 
 
 def hand_opening(scene: GraspScene) -> float | None:
@@ -325,6 +346,12 @@ def _image(result: GraspResult, file: Path) -> str:
 
 def _file_name(name: str) -> str:
     return re.sub(r"[^\w.+-]+", "_", name)
+
+
+def _single_hands() -> list[str]:
+    """Return the names of the hands of the library that are not several hands joined."""
+    names = assets.names("hands")
+    return [name for name in names if "hands" not in YamlFile(assets.find("hands", name)).data]
 
 
 def _robosuite() -> list[Path]:
