@@ -54,8 +54,9 @@ from softgrasp.model.scene import to_mjcf as to_mjcf
 from softgrasp.rendering.video import render_video as render_video
 from softgrasp.report.grasp_report import write_report as write_report
 from softgrasp.sim.analysis import analysis_of as analysis_of
+from softgrasp.sim.outcome import GraspStatus as GraspStatus
+from softgrasp.sim.outcome import Outcome as Outcome
 from softgrasp.sim.result import GraspResult as GraspResult
-from softgrasp.sim.result import GraspStatus as GraspStatus
 from softgrasp.sim.result_files import load_result as load_result
 from softgrasp.sim.simulate import simulate as simulate
 from softgrasp.sim.soft_dynamics import stable_timestep as stable_timestep

@@ -83,6 +83,8 @@ def grasp(
     Names are those of softgrasp list; files are hands and scenes in YAML, objects in YAML, URDF,
     MJCF or as a mesh (with --mass or --density), or the directory of an object. Without --out the
     files go to out/ and the scene's name, with a number where that is taken.
+    Exits with 0 where the outcome is HELD, or CLOSED without a hold test, 4 where the simulation is
+    UNSTABLE, and 1 with any other outcome.
     """
     require_scene(first, second)
     from softgrasp.cli.scene_args import CONTACT_MODELS, scene_of
@@ -130,7 +132,7 @@ def run_job(scene: GraspScene, job: Job) -> None:
 
     Raises:
         SoftgraspError: Something is wrong or missing; detected before the run where possible.
-        typer.Exit: The run diverged or was interrupted, or ``--require-held`` failed.
+        typer.Exit: The object was not held, the run was unstable or interrupted.
     """
     if job.require_held and scene.success is None and scene.lift is None:
         raise DescriptionError(
@@ -221,18 +223,20 @@ def _print_summary(result: GraspResult, files: list[Path], renderer: str, job: J
 
 
 def _exit_with_code(result: GraspResult, job: Job) -> None:
-    from softgrasp.sim.result import GraspStatus
+    from softgrasp.sim.outcome import Outcome
 
-    if result.status is GraspStatus.DIVERGED:
+    if result.outcome is Outcome.UNSTABLE:
         terminal.show_message("error", result.message)
         raise typer.Exit(DIVERGED)
-    if job.require_held and not result.held:
+    if job.require_held and result.outcome is not Outcome.HELD:
         terminal.show_message("error", "--require-held: the object was not held")
         raise typer.Exit(NOT_HELD)
+    if not result.outcome.is_success:
+        raise typer.Exit(PROBLEMS)
 
 
 def summary_lines(result: GraspResult) -> list[str]:
-    """Return lines on grasp, contacts, forces, object, hold test, sensors and run time."""
+    """Return lines on grasp, outcome, contacts, forces, object, hold test, sensors and run time."""
     from softgrasp.model.object import object_mass
     from softgrasp.report import grasp_text
 
@@ -248,10 +252,13 @@ def summary_lines(result: GraspResult) -> list[str]:
     sensors = [f"sensors   {grasp_text.sensor_clause(result)}"] if result.sensors else []
     others = grasp_text.others_clause(result)
     support = grasp_text.support_clause(result)
+    sag = grasp_text.sag_clause(result)
     further = [f"beside    {others.removeprefix('Beside it, ')}"] if others else []
+    further += [f"sag       {sag}"] if sag else []
     further += [f"support   {support.removeprefix('At the end ')} at the end"] if support else []
     return [
-        f"grasp     {hand}: {result.message}",
+        f"grasp     {hand}",
+        f"outcome   {result.outcome.name}: {result.message}",
         f"contacts  {grasp_text.contact_clause(result)}",
         f"forces    {grasp_text.force_clause(result)}",
         f"object    {grasp_text.motion_clause(result)}. {grasp_text.hold_clause(result)}",

@@ -29,7 +29,7 @@ from softgrasp.errors import (
 from softgrasp.units import LengthUnit
 
 PROBLEMS, WRONG_INPUT, MISSING, DIVERGED, NOT_HELD, INTERRUPTED = 1, 2, 3, 4, 5, 130
-"""Exit codes; 0 where the job ran, whatever the result."""
+"""Exit codes; 0 where the job ran, for a grasp only where the object is held or grasped."""
 
 Json = Annotated[
     bool, typer.Option("--json", help="One JSON document on standard output, nothing else there.")

@@ -232,6 +232,7 @@ def _document(planned: PlannedGrasps, best: list[Best], files: list[Path]) -> di
             "score": float(table["score"].iloc[rank - 1]),
             "trajectory_sha256": str(table["trajectory_sha256"].iloc[rank - 1]),
             "held": None if row not in results else results[row].held,
+            "outcome": None if row not in results else results[row].outcome.name,
         }
         for rank, row in enumerate(planned.best_rows, start=1)
     ]
@@ -243,6 +244,7 @@ def _document(planned: PlannedGrasps, best: list[Best], files: list[Path]) -> di
         "rank_by": planned.plan.rank_by,
         "seed": planned.plan.seed,
         "status": {str(k): int(v) for k, v in table["status"].value_counts().items()},
+        "outcome": {str(k): int(v) for k, v in table["outcome"].value_counts().items()},
         "top": top,
         "files": [str(file) for file in files],
     }

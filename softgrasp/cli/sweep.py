@@ -269,14 +269,16 @@ def _print_summary(table: pd.DataFrame, directory: Path, as_json: bool, *, repor
     files = [directory / name for name in names]
     failed = int((table["status"] == FAILED).sum())
     counts = {str(key): int(value) for key, value in table["status"].value_counts().items()}
+    outcomes = {str(key): int(value) for key, value in table["outcome"].value_counts().items()}
     held = table["held"].dropna()
     if as_json:
         terminal.put_json({
-            "rows": len(table), "status": counts, "held": int(held.sum()), "evaluated": len(held),
+            "rows": len(table), "status": counts, "outcome": outcomes,
+            "held": int(held.sum()), "evaluated": len(held),
             "failed": failed, "files": [str(file) for file in files if file.exists()],
         })  # fmt: skip
     else:
-        _put_summary(table, counts, held, files)
+        _put_summary(table, outcomes, held, files)
     warned = int((table["warnings"] > 0).sum())
     if warned:
         terminal.show_message(
@@ -295,8 +297,8 @@ def _print_summary(table: pd.DataFrame, directory: Path, as_json: bool, *, repor
 def _put_summary(
     table: pd.DataFrame, counts: dict[str, int], held: pd.Series, files: list[Path]
 ) -> None:
-    statuses = ", ".join(f"{count} {name}" for name, count in sorted(counts.items()))
-    terminal.put(f"sweep     {len(table)} grasps: {statuses}")
+    outcomes = ", ".join(f"{count} {name}" for name, count in sorted(counts.items()))
+    terminal.put(f"sweep     {len(table)} grasps: {outcomes}")
     if len(held):
         terminal.put(f"held      {int(held.sum())} of {len(held)} ({held.mean():.0%})")
     wall = float(table["wall_time_s"].sum())

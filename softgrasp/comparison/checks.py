@@ -150,8 +150,7 @@ def displacement(runs: GraspRuns, tolerance: float) -> Finding:
 
 
 def _ending(result: GraspResult) -> str:
-    held = {None: "", True: ", held", False: ", not held"}[result.held]
-    return f"{result.status.name}{held}"
+    return result.outcome.name
 
 
 def _shared_bodies(runs: GraspRuns) -> list[str]:

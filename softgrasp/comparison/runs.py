@@ -32,7 +32,8 @@ from softgrasp.errors import DescriptionError, did_you_mean
 from softgrasp.extensions import ENGINES
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model.object import object_mass
-from softgrasp.sim.result import GraspResult, GraspStatus
+from softgrasp.sim.outcome import GraspStatus
+from softgrasp.sim.result import GraspResult
 from softgrasp.sim.simulate import BACKENDS, external_engine, simulate
 from softgrasp.sim.soft_dynamics import (
     MUJOCO,

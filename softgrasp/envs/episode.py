@@ -28,7 +28,7 @@ from softgrasp.model import names
 from softgrasp.model.scene import BuiltScene, start_targets
 from softgrasp.sim.control_state import DebouncedFlags
 from softgrasp.sim.motion_plan import gravity_steps, lift_path
-from softgrasp.sim.result import EJECTION_DISTANCE
+from softgrasp.sim.outcome import EJECTION_DISTANCE
 
 WHOLE = 1e-6
 """Tolerance for a decision period to be a multiple of the control period [–]."""

@@ -29,8 +29,9 @@ from softgrasp.rendering.camera import (
 from softgrasp.rendering.overlay import Arrow, Ball, Mark, Rgba
 from softgrasp.rendering.rays import Caster
 from softgrasp.sim.contacts import ContactPoint, contact_points, merged
+from softgrasp.sim.outcome import Outcome
 from softgrasp.sim.replayed_result import ReplayedResult
-from softgrasp.sim.result import BodyContact, ContactEvent, GraspResult, GraspStatus, PhaseSpan
+from softgrasp.sim.result import BodyContact, ContactEvent, GraspResult, PhaseSpan
 
 Instant = tuple[float, str]
 """Simulated time [s] and caption."""
@@ -38,12 +39,18 @@ Instant = tuple[float, str]
 APART = 0.1
 """Distance of the middle key frame from the ends of the contact phase, over its duration."""
 _FRACTIONS = {0.25: "a quarter", 0.5: "half way", 0.75: "three quarters"}
+LOADED = (Outcome.HELD, Outcome.SLIPPING, Outcome.DROPPED)
+"""Outcomes that the load of the hold test decides."""
 _ENDINGS = {
-    GraspStatus.CLOSED: "end: closed",
-    GraspStatus.NO_CONTACT: "end: no contact",
-    GraspStatus.TIMED_OUT: "end: still closing",
-    GraspStatus.EJECTED: "end: object ejected",
-    GraspStatus.DIVERGED: "end: diverged",
+    Outcome.HELD: "end: held",
+    Outcome.CLOSED: "end: closed",
+    Outcome.SLIPPING: "end: slipping",
+    Outcome.DROPPED: "end: dropped",
+    Outcome.EJECTED: "end: ejected",
+    Outcome.MISSED: "end: missed",
+    Outcome.NOT_CLOSED: "end: not closed",
+    Outcome.TIMED_OUT: "end: still closing",
+    Outcome.UNSTABLE: "end: unstable",
 }
 
 ARROW_RATIO, MAX_ARROW_RATIO = 0.13, 0.17
@@ -238,14 +245,10 @@ def key_frames(result: GraspResult) -> tuple[Instant, ...]:
 
 
 def _ending(result: GraspResult) -> str:
-    if result.status is GraspStatus.EJECTED and result.scene.on_wrist:
-        return "end: dropped"
-    if result.status is not GraspStatus.CLOSED or result.hold is None:
-        return _ENDINGS[result.status]
-    verdict = "held" if result.held else "not held"
-    if result.hold.weight_N == 0.0:
-        return f"end: {verdict}"
-    return f"end: {verdict} at {result.hold.weight_N:.2g} N of weight"
+    ending = _ENDINGS[result.outcome]
+    if result.outcome not in LOADED or result.hold is None or result.hold.weight_N == 0.0:
+        return ending
+    return f"{ending} at {result.hold.weight_N:.2g} N of weight"
 
 
 def _bodies(result: GraspResult, event: ContactEvent) -> str:

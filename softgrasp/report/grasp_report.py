@@ -42,7 +42,7 @@ from softgrasp.report.grasp_text import (
 )
 from softgrasp.report.style import WIDTH
 from softgrasp.report.time_series import draw_joints, draw_object
-from softgrasp.sim.result import GraspResult, GraspStatus
+from softgrasp.sim.result import GraspResult
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -218,7 +218,7 @@ def _content(result: GraspResult, video_info: VideoInfo | None) -> dict[str, obj
         "title": _title(result),
         "verdict": grasp_text.verdict(result),
         "summary": grasp_text.summary(result),
-        "advice": _sentence(result.message) if result.status is GraspStatus.DIVERGED else "",
+        "verdict_sentence": _sentence(grasp_text.verdict_sentence(result)),
         "keys": grasp_tables.key_numbers(result),
         "force_clause": grasp_text.force_clause(result),
         "motion_clause": grasp_text.motion_clause(result),

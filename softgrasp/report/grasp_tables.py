@@ -28,6 +28,7 @@ from softgrasp.model.shapes import extent
 from softgrasp.rendering.keyframes import has_phases, shown_phases
 from softgrasp.report.formatting import count, grouped, millimetres, signed
 from softgrasp.report.grasp_text import (
+    MIN_SAG,
     criterion_text,
     label_of,
     let_go_s,
@@ -368,6 +369,8 @@ def key_numbers(result: GraspResult) -> list[tuple[str, str]]:
         numbers.append((drop, millimetres(result.hold.drop_m)))
         creep = 1e6 * result.hold.creep_m_s
         numbers.append(("Creep at its end", f"{creep:.3g} µm/s"))
+        if result.hold.sag_m is not None and result.hold.sag_m >= MIN_SAG:
+            numbers.append(("Sag of the palm", millimetres(result.hold.sag_m)))
     return numbers
 
 

@@ -24,11 +24,11 @@ from softgrasp.description.task import ClosePhase, Phase, ShakePhase, SuccessCri
 from softgrasp.mechanics.transforms import Array, rotation_angles
 from softgrasp.rendering.keyframes import body_label
 from softgrasp.report.formatting import capitalized, count, millimetres, newtons
+from softgrasp.sim.outcome import GraspStatus, Outcome
 from softgrasp.sim.result import (
     BodyContact,
     DirectionTest,
     GraspResult,
-    GraspStatus,
     HoldTest,
     column,
 )
@@ -38,17 +38,24 @@ Tone = Literal["good", "neutral", "bad"]
 MAX_ENDS = 5
 """Maximum number of actuators listed."""
 
+MIN_SAG = 1e-5
+"""Sag of the palm that is mentioned [m]."""
 PLAIN_NAMES = ("hold", "")
 """Names of criteria that are not mentioned."""
 
 _KINDS = {"tactile": "tactile", "force_torque": "force and torque", "joint_torque": "joint torque"}
 
-GONE = (GraspStatus.EJECTED, GraspStatus.DIVERGED, GraspStatus.NO_CONTACT)
+GONE = (
+    GraspStatus.EJECTED,
+    GraspStatus.DIVERGED,
+    GraspStatus.NO_CONTACT,
+    GraspStatus.NOT_CLOSED,
+)
 """Statuses of runs that end without an object in the hand."""
 
 
 class Verdict(NamedTuple):
-    """Outcome of a run in one or two words, and whether it is good or bad."""
+    """Outcome of a run in a word, and whether it is good or bad."""
 
     text: str
     tone: Tone
@@ -72,13 +79,12 @@ class SensorRow(NamedTuple):
     errors: str
 
 
-_WORDS = {
-    GraspStatus.CLOSED: Verdict("Closed", "neutral"),
-    GraspStatus.NO_CONTACT: Verdict("No contact", "bad"),
-    GraspStatus.TIMED_OUT: Verdict("Timed out", "bad"),
-    GraspStatus.EJECTED: Verdict("Ejected", "bad"),
-    GraspStatus.DIVERGED: Verdict("Diverged", "bad"),
+TONES: dict[Outcome, Tone] = {
+    **dict.fromkeys(Outcome, "bad"),
+    Outcome.HELD: "good",
+    Outcome.CLOSED: "neutral",
 }
+"""Colour of each outcome in reports."""
 
 
 def summary(result: GraspResult) -> str:
@@ -94,6 +100,7 @@ def summary(result: GraspResult) -> str:
         motion_clause(result),
         others_clause(result),
         hold_clause(result),
+        sag_clause(result),
         support_clause(result),
     )
     return " ".join(f"{sentence}." for sentence in sentences if sentence)
@@ -112,17 +119,22 @@ def _force_closure_clause(result: GraspResult) -> str:
 
 
 def verdict(result: GraspResult) -> Verdict:
-    """Return the outcome of a run: its status, or the hold test of a closed hand."""
-    word = _status_words(result)
-    if result.status is not GraspStatus.CLOSED or result.held is None:
-        return word
-    return Verdict("Held", "good") if result.held else Verdict("Not held", "bad")
+    """Return the outcome of a run as a word: ``Held``, ``Not closed``."""
+    outcome = result.outcome
+    return Verdict(capitalized(outcome.name.lower().replace("_", " ")), TONES[outcome])
 
 
-def _status_words(result: GraspResult) -> Verdict:
-    # an object that leaves a moving hand is dropped
-    dropped = result.status is GraspStatus.EJECTED and result.scene.on_wrist
-    return Verdict("Dropped", "bad") if dropped else _WORDS[result.status]
+def verdict_sentence(result: GraspResult) -> str:
+    """Return the outcome and its reason as one sentence without a full stop."""
+    return capitalized(result.message)
+
+
+def sag_clause(result: GraspResult) -> str:
+    """Describe how far wrist, arm or base yielded in the hold test; empty where they did not."""
+    sag = None if result.hold is None else result.hold.sag_m
+    if sag is None or sag < MIN_SAG:
+        return ""
+    return f"The palm itself sagged by {millimetres(sag)} in the test"
 
 
 def contact_clause(result: GraspResult) -> str:

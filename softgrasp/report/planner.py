@@ -56,8 +56,9 @@ TEST = "Test"
 
 MIN_COUNT = 8
 """Minimum number of grasps for a correlation."""
-ENDS = {"NO_CONTACT": ("o", style.MUTED), "EJECTED": ("x", style.LOST),
-        "TIMED_OUT": ("s", style.TARGET), "DIVERGED": ("D", style.TARGET),
+ENDS = {"MISSED": ("o", style.MUTED), "EJECTED": ("x", style.LOST),
+        "DROPPED": ("v", style.LOST), "NOT_CLOSED": ("*", style.MUTED),
+        "TIMED_OUT": ("s", style.TARGET), "UNSTABLE": ("D", style.TARGET),
         "FAILED": ("+", style.INK)}  # fmt: skip
 """Markers of candidates without a score."""
 HALVES = ((1.0, "hand on the side of +z of the object"), (-1.0, "hand on the side of −z"))
@@ -209,12 +210,12 @@ def draw_directions(planned: PlannedGrasps, path: Path) -> Path:
             _globe(axes, title)
             on_side = side * _numbers(table, "direction_z") >= 0.0
             points = equal_area(_directions(table), side)
-            marked = on_side & np.isfinite(score)
+            marked, unscored = on_side & np.isfinite(score), ~np.isfinite(score)
             x, y = points[marked].T
             dots = axes.scatter(x, y, c=score[marked], cmap="viridis", s=22, linewidths=0,
                                  vmin=ends[0], vmax=ends[1])  # fmt: skip
             for status, (mark, color) in ENDS.items():
-                others = on_side & (table["status"] == status).to_numpy(dtype=bool)
+                others = on_side & unscored & (table["outcome"] == status).to_numpy(dtype=bool)
                 x, y = points[others].T
                 axes.scatter(x, y, marker=mark, s=16, linewidths=0.8,
                               **_unfilled(mark, color))  # fmt: skip
@@ -284,7 +285,7 @@ def _keys(table: pd.DataFrame) -> list[Any]:
         )
     ]
     for status, (mark, color) in ENDS.items():
-        count = int((table["status"] == status).sum())
+        count = int(((table["outcome"] == status) & table["score"].isna()).sum())
         if count:
             handles.append(Line2D([], [], marker=mark, linestyle="", color=color, fillstyle="none",
                                 markersize=5, label=f"{count} {status}"))  # fmt: skip
@@ -419,7 +420,7 @@ def plan_rows(planned: PlannedGrasps) -> list[tuple[str, str]]:
     """Rows (name, value) of the search space and the outcomes."""
     plan, table, poses = planned.plan, planned.table, planned.plan.poses
     end = "largest" if largest_is_best(plan) else "smallest"
-    ends = ", ".join(f"{count} {name}" for name, count in table["status"].value_counts().items())
+    ends = ", ".join(f"{count} {name}" for name, count in table["outcome"].value_counts().items())
     stuck = int(table["pulled_back_m"].isna().sum())
     back = f"{planned.pulled_back} of {len(table)}"
     if planned.pulled_back:
@@ -492,10 +493,10 @@ def _millimetres(value: object) -> str:
 
 
 def verdict(result: GraspResult) -> str:
-    """Return the status of a grasp, or the result of its hold test."""
+    """Return the outcome of a grasp, with the numbers of its hold test."""
+    word = result.outcome.name
     if result.hold is None:
-        return result.status.name
-    word = "held" if result.held else "not held"
+        return word
     tried = result.hold.directions
     if not tried:
         return f"{word}, drift {1e3 * result.hold.drop_m:.2g} mm"
@@ -505,11 +506,9 @@ def verdict(result: GraspResult) -> str:
 
 def short_verdict(result: GraspResult) -> str:
     """Short form of ``verdict`` for the table."""
-    if result.hold is None:
-        return result.status.name
-    tried = result.hold.directions
+    tried = () if result.hold is None else result.hold.directions
     borne = f" {sum(test.held for test in tried)} of {len(tried)}" if tried else ""
-    return ("held" if result.held else "not held") + borne
+    return result.outcome.name + borne
 
 
 def drift_of(planned: PlannedGrasps) -> Drift:

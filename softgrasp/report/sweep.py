@@ -130,7 +130,7 @@ def write_sweep_report(
         title=f"{plan.scene.hand.name} grasps {plan.scene.object.name}, {len(table)} times",
         summary=_summary(plan, table),
         axes=[(axis_label(plan.scene, axis.path), _axis_text(axis, table)) for axis in plan.axes],
-        statuses=list(table["status"].value_counts().items()),
+        statuses=list(table["outcome"].value_counts().items()),
         shown=[(part.title, embedded_image(part.path), part.caption) for part in shown],
         extremes=extremes(plan, table),
         failures=_failures(table),
@@ -319,11 +319,7 @@ def example_rows(plan: SweepPlan, table: pd.DataFrame, max_rows: int) -> list[Ex
 
 
 def _outcome(table: pd.DataFrame, position: int) -> str:
-    """Outcome of a grasp in one or two words."""
-    status, held = str(table["status"].iloc[position]), table["held"]
-    if not held.notna().iloc[position] or lost(table)[position]:
-        return status
-    return "held" if held.iloc[position] else f"{status}, not held"
+    return str(table["outcome"].iloc[position])
 
 
 def _features(plan: SweepPlan, table: pd.DataFrame) -> Array:
@@ -367,7 +363,7 @@ def extremes(plan: SweepPlan, table: pd.DataFrame) -> list[tuple[str, list[list[
             tables.append((f"{word} {measure.label}", rows(positions, texts)))
     gone = np.flatnonzero(lost(table)).tolist()[:EXTREMES]
     if gone:
-        texts = [str(table["status"].iloc[position]) for position in gone]
+        texts = [_outcome(table, position) for position in gone]
         tables.append(("Not in the hand at the end", rows(gone, texts)))
     return tables
 

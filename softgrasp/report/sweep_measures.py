@@ -16,7 +16,7 @@ from softgrasp.description.object import GraspObject
 from softgrasp.description.sweep import SAMPLING_METHODS
 from softgrasp.description.task import SuccessCriterion
 from softgrasp.mechanics.transforms import Array
-from softgrasp.report.grasp_text import GONE
+from softgrasp.sim.outcome import Outcome
 from softgrasp.sweeps.parameters import SHORT
 
 if TYPE_CHECKING:
@@ -33,6 +33,10 @@ EQUAL = 1e-6
 NORMAL_95 = 1.959963984540054
 """97.5 % quantile of the standard normal distribution."""
 _UNIT = re.compile(r"\[([^\[\]]+)\]")
+LOST = (
+    Outcome.DROPPED, Outcome.EJECTED, Outcome.MISSED, Outcome.NOT_CLOSED, Outcome.UNSTABLE
+)  # fmt: skip
+"""Outcomes of grasps without the object in the hand."""
 
 
 class Measure(NamedTuple):
@@ -128,9 +132,8 @@ def numbers(table: pd.DataFrame, measure: Measure) -> Array:
 
 
 def lost(table: pd.DataFrame) -> NDArray[np.bool_]:
-    """Return whether the object is not in the hand at the end, per row; see ``out_of_hand``."""
-    dropped = (table["held"] == False) & (table["contacts"] == 0)  # noqa: E712 - elementwise
-    gone = table["status"].isin([status.name for status in GONE]) | dropped
+    """Return whether the object is not in the hand at the end, per row; by its outcome."""
+    gone = table["outcome"].isin([outcome.name for outcome in LOST])
     return gone.to_numpy(dtype=bool, na_value=False)
 
 

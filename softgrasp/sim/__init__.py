@@ -6,10 +6,10 @@ from softgrasp._lazy import lazy_names
 
 NAMES = {
     "sim.analysis": ("GraspAnalysis", "analysis_of"),
+    "sim.outcome": ("GraspStatus", "Outcome"),
     "sim.result": (
         "ContactEvent",
         "GraspResult",
-        "GraspStatus",
         "HoldTest",
         "OtherContact",
         "PhaseSpan",

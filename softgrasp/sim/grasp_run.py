@@ -23,6 +23,7 @@ from softgrasp.description.task import ClosePhase, Phase, SuccessCriterion
 from softgrasp.extensions import CARRIERS, load
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model.scene import BuiltScene, start_targets
+from softgrasp.sim.closing_check import closing_obstacle
 from softgrasp.sim.contacts import ContactPoint, ContactReader, OtherPoint, contact_points
 from softgrasp.sim.control_state import ClosureState, Recording, closure_layout
 from softgrasp.sim.debounced_closing import GRIP_INTERVAL
@@ -86,6 +87,8 @@ class ClosureRun:
         self.diverged = False
         self.finished = False
         """Whether the run came to its end: neither diverged nor interrupted."""
+        self.refusal = ""
+        """Why the hand cannot close, where it was not moved; else empty."""
         self.hold_from: int | None = None
         """Row at which the hold test, or the lift, began: the end of the closure."""
         self.phases: list[PhaseRows] = []
@@ -150,6 +153,10 @@ class ClosureRun:
     def running(self) -> Plans:
         """Yield the batches of control samples of the whole run; see ``Stepper.advancing``."""
         success, lift = self.scene.success, self.scene.lift
+        self.refusal = closing_obstacle(self.built)
+        if self.refusal:  # the first sample is the start
+            yield from self.advancing(1)
+            return
         for phase in self.scene.sequence or (ClosePhase(),):
             yield from self._as_phase(phase.label, self._phase(phase))
         if success is not None and success.gravity is not None:

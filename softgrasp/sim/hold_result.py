@@ -27,12 +27,15 @@ from softgrasp.mechanics.transforms import (
 from softgrasp.model import names
 from softgrasp.model.deformable import node_track, rigid_track
 from softgrasp.model.placement import PlacedItem, placed_items
-from softgrasp.sim.hold_test import direction_label
+from softgrasp.sim.hold_test import direction_label, palm_body
+from softgrasp.sim.outcome import SLIPPING_SPEED
 from softgrasp.sim.result import DirectionTest, HoldTest, ObjectMotion, OtherHeld, PullTest
 from softgrasp.sim.run_record import FinishedRun, PullRecord, PushRecord
 
 CREEP_FRACTION = 0.25
 """Last fraction of the time under full load, or at the top, over which creep is the mean speed."""
+SAG_SAMPLES = 100
+"""Control samples of a hold test at which the sag of the palm is evaluated."""
 MIN_CREEP = 1e-4
 """Creep that is reported [m/s]: a tenth of the default limit of a hold test in half a second."""
 
@@ -67,6 +70,7 @@ def hold_test(run: FinishedRun, tracks: list[Track]) -> HoldTest | None:
         rotation_rad=max(float(gone[1].max()), *(test.rotation_rad for test in tests), 0.0),
         weight_N=_mass(run) * _load(run, criterion),
         start_s=float(run.recording.time[begin]),
+        sag_m=palm_sag(run, begin, begin + end, in_hand[0]),
         creep_m_s=max(crept / (late * scene.control_period), *creeps, 0.0),
         lifted_m=float(position[begin + end, 2] - position[begin, 2]) if lifts else None,
         failed_in=failed_in,
@@ -98,12 +102,12 @@ def is_held(run: FinishedRun, hold: HoldTest | None, pressed: Array) -> bool | N
         pressed: Normal force of each body on the first object at the end, (nb,) [N].
     """
     criterion = run.scene.success or run.scene.lift
-    if criterion is None or not (run.finished or run.diverged):
+    if criterion is None or not (run.finished or run.diverged or run.refusal):
         return None
     if hold is None:
         return False
     within = hold.drop_m <= criterion.max_drop
-    steady = hold.rotation_rad <= criterion.max_rotation
+    steady = hold.rotation_rad <= criterion.max_rotation and hold.creep_m_s <= SLIPPING_SPEED
     if isinstance(criterion, Lift):
         return within and steady and bodies_on_object(run, pressed) > 0
     touching = bodies_on_object(run, pressed) >= criterion.min_contacts
@@ -139,7 +143,7 @@ def seen_from_palm(run: FinishedRun, position: Array, quaternion: Array) -> tupl
 
 def _palm_track(run: FinishedRun, rows: range) -> tuple[Array, Array]:
     """Compute palm poses in the world: one per row, or a single one if it is fixed."""
-    palm = run.model.body(names.hand_body(run.scene.hand)).id
+    palm = palm_body(run.model, run.scene.hand)
     if run.model.body_weldid[palm] == 0:
         return run.data.xpos[[palm]], run.data.xquat[[palm]]
     data = mujoco.MjData(run.model)
@@ -149,6 +153,80 @@ def _palm_track(run: FinishedRun, rows: range) -> tuple[Array, Array]:
         mujoco.mj_kinematics(run.model, data)
         palm_positions[index], palm_quaternions[index] = data.xpos[palm], data.xquat[palm]
     return palm_positions, palm_quaternions
+
+
+def palm_sag(run: FinishedRun, begin: int, end: int, point: Array) -> float | None:
+    """Compute how far the palm yields from where the targets of its carrier put it [m].
+
+    The position of the point of the palm in which the object's centre was at the first row is
+    compared with the one that it would have with every joint between world and palm at the target
+    of its servo, and joints without one where they were at the first row; the largest change of
+    the difference is the sag.
+
+    Args:
+        run: The run.
+        begin: First row.
+        end: Last row.
+        point: The object's centre at the first row, (3,) [m], palm frame.
+
+    Returns:
+        Zero for a palm that cannot move, None where such a joint moves without a position servo
+        while the wrist moves.
+    """
+    model, palm = run.model, palm_body(run.model, run.scene.hand)
+    joints = _carrying_joints(model, palm)
+    if not joints:
+        return 0.0
+    servos = {int(model.actuator_trnid[i, 0]): i for i in range(model.nu) if _is_servo(model, i)}
+    carried = run.scene.on_wrist or run.scene.lift is not None
+    if carried and any(joint not in servos for joint in joints):
+        return None
+    rows = np.unique(np.linspace(begin, end, min(SAG_SAMPLES, end - begin + 1)).astype(int))
+    data, differences = mujoco.MjData(model), []
+    for row in rows.tolist():
+        actual = run.recording.qpos[row]
+        intended = actual.copy()
+        for joint in joints:
+            first, size = int(model.jnt_qposadr[joint]), _coordinates(model, joint)
+            intended[first : first + size] = run.recording.qpos[begin, first : first + size]
+            if joint in servos:
+                intended[first] = run.recording.control[row, servos[joint]]
+        places = [_position_of(model, data, qpos, palm, point) for qpos in (actual, intended)]
+        differences.append(places[0] - places[1])
+    return float(np.linalg.norm(np.array(differences) - differences[0], axis=1).max())
+
+
+def _carrying_joints(model: mujoco.MjModel, body: int) -> list[int]:
+    """Return the joints between the world and a body."""
+    joints: list[int] = []
+    while body:
+        first = int(model.body_jntadr[body])
+        joints += range(first, first + int(model.body_jntnum[body]))
+        body = int(model.body_parentid[body])
+    return joints
+
+
+def _is_servo(model: mujoco.MjModel, actuator: int) -> bool:
+    """Whether an actuator is a position servo of a joint with a gear of one."""
+    on_joint = model.actuator_trntype[actuator] == mujoco.mjtTrn.mjTRN_JOINT
+    gain, bias = model.actuator_gainprm[actuator, 0], model.actuator_biasprm[actuator, 1]
+    follows = gain > 0.0 and bool(np.isclose(bias, -gain))
+    return bool(on_joint) and follows and float(model.actuator_gear[actuator, 0]) == 1.0
+
+
+def _coordinates(model: mujoco.MjModel, joint: int) -> int:
+    """Return the number of coordinates of a joint."""
+    kind = mujoco.mjtJoint(int(model.jnt_type[joint]))
+    return {mujoco.mjtJoint.mjJNT_FREE: 7, mujoco.mjtJoint.mjJNT_BALL: 4}.get(kind, 1)
+
+
+def _position_of(
+    model: mujoco.MjModel, data: mujoco.MjData, qpos: Array, body: int, point: Array
+) -> Array:
+    """Compute the position of a point of a body in the world, (3,) [m]."""
+    data.qpos[:] = qpos
+    mujoco.mj_kinematics(model, data)
+    return np.asarray(data.xpos[body] + data.xmat[body].reshape(3, 3) @ point)
 
 
 def _displaced(positions: Array, rotations: Array) -> tuple[Array, Array]:

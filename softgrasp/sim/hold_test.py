@@ -16,6 +16,8 @@ import mujoco
 import numpy as np
 
 from softgrasp.description.base import Vec3
+from softgrasp.description.finger import Finger
+from softgrasp.description.hand import Hand
 from softgrasp.description.task import Pull, SuccessCriterion
 from softgrasp.mechanics.transforms import Array, rotation_angles
 from softgrasp.model import names
@@ -81,7 +83,8 @@ class DisturbanceTests:
         self._run, self._stepper, self._criterion = run, stepper, criterion
         self._contacts = contacts
         self._closed = stepper.saved()
-        self._is_lost = LossDetector(criterion, run.model, run.data)
+        palm = palm_body(run.model, run.scene.hand)
+        self._is_lost = LossDetector(criterion, run.model, run.data, palm)
         self._friction = friction_limit(run.model, run.data, list(run.built.bodies))
         self._begin = run.recording.rows - 1
         self._bodies = node_bodies(run.model) or [run.model.body(names.OBJECT).id]
@@ -149,7 +152,11 @@ class LossDetector:
     """Detects that the object has left the limits of a hold test."""
 
     def __init__(
-        self, criterion: SuccessCriterion, model: mujoco.MjModel, data: mujoco.MjData
+        self,
+        criterion: SuccessCriterion,
+        model: mujoco.MjModel,
+        data: mujoco.MjData,
+        palm: int,
     ) -> None:
         """Record the pose of the object in the palm.
 
@@ -157,14 +164,16 @@ class LossDetector:
             criterion: The hold test with its limits.
             model: The compiled scene.
             data: The closed state.
+            palm: Body of the palm, from ``palm_body``.
         """
+        self._palm = palm
         self._limits = criterion.max_drop, criterion.max_rotation
         self._model = model
-        self._start_position, self._start_rotation = _in_palm(model, data)
+        self._start_position, self._start_rotation = _in_palm(model, data, palm)
 
     def __call__(self, data: mujoco.MjData) -> bool:
         """Whether the object is beyond a limit."""
-        position, rotation = _in_palm(self._model, data)
+        position, rotation = _in_palm(self._model, data, self._palm)
         drop = float(np.linalg.norm(position - self._start_position))
         return (
             drop > self._limits[0]
@@ -280,10 +289,49 @@ def pull_forces(pull: Pull, rate: float, period: float) -> Iterator[Array]:
         yield (sample + 1) * period * rate * direction
 
 
-def _in_palm(model: mujoco.MjModel, data: mujoco.MjData) -> tuple[Array, Array]:
+def palm_body(model: mujoco.MjModel, hand: Hand) -> int:
+    """Return the body that carries all fingers: behind the wrist joints where the hand has some.
+
+    It is the last common ancestor of the bodies on which fingers stand; for a hand that consists of
+    two, the body with the hand frame. Fingers that only carry other fingers, as a wrist, do not
+    count.
+
+    Args:
+        model: The compiled scene.
+        hand: Its hand.
+    """
+    carried = {finger.on for finger in hand.fingers if finger.on}
+    roots = [
+        int(model.joint(finger.joint_of(finger.phalanges[0])).bodyid[0])
+        for finger in hand.fingers
+        if not carried & _bodies_of(finger)
+    ]
+    roots += [int(model.body(names.soft_link(one.name, 0)).id) for one in hand.soft_fingers]
+    chains = [_ancestors(model, int(model.body_parentid[root])) for root in roots]
+    common = set[int]().union(*chains[:1]).intersection(*chains[1:]) - {0}
+    base = int(model.body(names.hand_body(hand)).id)
+    inside = [body for body in common if base in _ancestors(model, body)]
+    # a child has a larger index than its parents
+    return max(inside, default=base)
+
+
+def _bodies_of(finger: Finger) -> set[str]:
+    rows = finger.phalanges
+    return {body for row in rows for body in (finger.body_of(row), *row.bodies)}
+
+
+def _ancestors(model: mujoco.MjModel, body: int) -> set[int]:
+    """Return a body and all bodies that carry it."""
+    chain = {body}
+    while body:
+        body = int(model.body_parentid[body])
+        chain.add(body)
+    return chain
+
+
+def _in_palm(model: mujoco.MjModel, data: mujoco.MjData, palm_id: int) -> tuple[Array, Array]:
     """Return centre and quaternion of the object in the palm frame after the last step."""
-    attached = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_BODY, names.MODEL_BASE) >= 0
-    palm = data.body(names.MODEL_BASE if attached else names.PALM)
+    palm = data.body(palm_id)
     body = data.body(names.OBJECT)
     position, quaternion = body.xpos, body.xquat
     if model.nflex:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field
-from enum import Enum
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -30,14 +29,13 @@ from softgrasp.description.sensor import (
 )
 from softgrasp.description.task import SuccessCriterion
 from softgrasp.mechanics.transforms import Array
+from softgrasp.sim.outcome import GraspStatus, Judgement, Outcome, judge
 
 if TYPE_CHECKING:
     from softgrasp.description.hand import Hand
     from softgrasp.sim.quality_log import QualityLog
 
 
-EJECTION_DISTANCE = 2.0
-"""Distance in radii of the object, from which an object without contact has left the hand [–]."""
 Names = NDArray[np.str_]
 TRAJECTORY_KEYS = (
     "time",
@@ -62,41 +60,6 @@ SENSOR_KEYS = ("sensor_names", "sensor_values", "sensor_truth")
 ADDED_KEYS = (*SOFT_KEYS, *OBJECTS_KEYS, "object_nodes", *SENSOR_KEYS)
 """Arrays that are present where they apply."""
 WRENCH = ("fx", "fy", "fz", "tx", "ty", "tz")
-
-
-class GraspStatus(Enum):
-    """How a run ended, as a sentence for the user."""
-
-    CLOSED = "the hand has closed on the object and stands still"
-    NO_CONTACT = "the hand has closed without establishing contact with the object"
-    TIMED_OUT = "time ran out while joints were still closing"
-    EJECTED = "the object has left the hand"
-    DIVERGED = "the simulation has diverged"
-
-
-def grasp_status(
-    *,
-    touched: bool,
-    in_contact: bool,
-    moving: bool,
-    displacement: float,
-    object_radius: float,
-) -> GraspStatus:
-    """Determine the status of a run that did not diverge.
-
-    Args:
-        touched: Whether any body of the hand touched the object at any time.
-        in_contact: Whether contact is established with any body at the end.
-        moving: Whether targets were still moving at the end.
-        displacement: Displacement of the object's centre [m].
-        object_radius: Radius of a ball around the object [m].
-    """
-    gone = touched and displacement > EJECTION_DISTANCE * object_radius
-    if not in_contact and gone:
-        return GraspStatus.EJECTED
-    if moving:
-        return GraspStatus.TIMED_OUT
-    return GraspStatus.CLOSED if in_contact else GraspStatus.NO_CONTACT
 
 
 class ContactEvent(Description):
@@ -306,6 +269,9 @@ class HoldTest(Description):
     """Largest rotation since the test began."""
     weight_N: float
     start_s: float
+    sag_m: float | None = None
+    """Largest displacement of the palm, at the object's place in it, from where the targets of
+    wrist and arm put it, since the test began; targets of an unactuated base are where it was. None where these targets are not known."""
     creep_m_s: float
     """Mean speed in the hand over the last quarter of the time under full load or at the top; where
     the last part is none of these, over its last quarter."""
@@ -430,14 +396,11 @@ class GraspResult:
     """Sensor readings at each control sample, (T, ns) [N, N·m]."""
     sensor_truth: Array | None = None
     """The same without noise, bias, delay, saturation and quantisation, (T, ns) [N, N·m]."""
-    message: str = field(init=False)
-    """The status as a sentence, with what to change where the run diverged."""
     trajectory_sha256: str = field(init=False)
     advice: str = ""
+    """What to change where the run diverged, or why the hand was not closed."""
 
     def __post_init__(self) -> None:
-        sentence = self.status.value + (f": {self.advice}" if self.advice else "")
-        object.__setattr__(self, "message", sentence)
         for name in self.trajectory():
             array_copy = np.array(
                 getattr(self, name)
@@ -447,12 +410,25 @@ class GraspResult:
         object.__setattr__(self, "trajectory_sha256", digest(self.trajectory()))
 
     def __repr__(self) -> str:
-        scene, held = self.scene, {None: "", True: ", held", False: ", not held"}[self.held]
-        object_names_text = ", ".join(scene.object_names)
+        scene, object_names_text = self.scene, ", ".join(self.scene.object_names)
         return (
-            f"<GraspResult {scene.hand.name} on {object_names_text}: {self.status.name}{held}, "
+            f"<GraspResult {scene.hand.name} on {object_names_text}: {self.outcome.name}, "
             f"{self.simulated_time:g} s, {len(self.events)} events>"
         )
+
+    @cached_property
+    def _judgement(self) -> Judgement:
+        return judge(self)
+
+    @property
+    def outcome(self) -> Outcome:
+        """Outcome of the run, decided after the hold test; see ``outcome.judge``."""
+        return self._judgement.outcome
+
+    @property
+    def message(self) -> str:
+        """The outcome as a sentence, with what to change where there is such advice."""
+        return self._judgement.sentence + (f": {self.advice}" if self.advice else "")
 
     @property
     def joints(self) -> dict[str, float]:

@@ -39,19 +39,18 @@ from softgrasp.sim.hold_result import (
     object_tracks,
     zero_gravity_warnings,
 )
+from softgrasp.sim.outcome import GraspStatus, grasp_status
 from softgrasp.sim.quality_log import quality_log
 from softgrasp.sim.result import (
     BodyContact,
     ContactModel,
     GraspResult,
-    GraspStatus,
     ObjectMotion,
     OtherContact,
     PairContact,
     PhaseSpan,
     SaturatedActuator,
     SoftFingerEnd,
-    grasp_status,
 )
 from softgrasp.sim.run_record import FinishedRun
 from softgrasp.sim.sensors import sensed
@@ -146,7 +145,7 @@ def result_of(
         phases=_phases(run),
         soft_fingers=() if run.diverged else soft_ends(run),
         warnings=messages,
-        advice=_advice(run) if run.diverged else "",
+        advice=_advice(run) if run.diverged else run.refusal,
         time=recording.time[rows],
         joint_names=np.array(names.scene_joints(scene)),
         joint_position=recording.qpos[rows, run.layout.qpos_of_joint],
@@ -267,6 +266,8 @@ def _phases(run: FinishedRun) -> tuple[PhaseSpan, ...]:
 def _status(run: FinishedRun, motion: ObjectMotion, force: Array) -> GraspStatus:
     if run.diverged:
         return GraspStatus.DIVERGED
+    if run.refusal:
+        return GraspStatus.NOT_CLOSED
     if run.scene.on_wrist:
         return _status_of_sequence(run)
     touched = any(event.kind == "touching" for event in run.events)

@@ -14,6 +14,7 @@ from softgrasp._version import __version__
 from softgrasp.description.scene import GraspScene
 from softgrasp.errors import DescriptionError, ResultError, did_you_mean
 from softgrasp.io.result import read_result, write_result
+from softgrasp.sim.outcome import GraspStatus
 from softgrasp.sim.quality_log import QualityLog
 from softgrasp.sim.result import (
     ADDED_KEYS,
@@ -22,7 +23,6 @@ from softgrasp.sim.result import (
     ContactEvent,
     ContactModel,
     GraspResult,
-    GraspStatus,
     HoldTest,
     ObjectMotion,
     OtherContact,
@@ -98,6 +98,7 @@ def document(result: GraspResult) -> dict[str, Any]:
         "backend": result.backend,
         "scene": result.scene,
         "status": result.status.name,
+        "outcome": result.outcome.name,
         "message": result.message,
         "held": result.held,
         "success_criterion": result.success_criterion,
@@ -159,10 +160,16 @@ def _from_document(document_data: dict[str, Any], arrays: dict[str, Any]) -> Gra
         phases=tuple(_made(PhaseSpan, part) for part in document_data.get("phases", ())),
         quality_log=QualityLog.of_arrays(arrays),
         warnings=tuple(document_data["warnings"]),
-        advice=document_data["message"].removeprefix(status.value).removeprefix(": "),
+        advice=_advice(document_data["message"], status),
         **{key: arrays[key] for key in TRAJECTORY_KEYS},
         **{key: arrays[key] for key in ADDED_KEYS if key in arrays},
     )
+
+
+def _advice(message: str, status: GraspStatus) -> str:
+    """Return what follows the sentence of the status, where the message begins with it."""
+    sentence = f"{status.value}: "
+    return message.removeprefix(sentence) if message.startswith(sentence) else ""
 
 
 def _status(name: Any) -> GraspStatus:

@@ -85,6 +85,8 @@ class FinishedRun(Protocol):
     engine: Engine
     engine_warnings: Counter[str]
     diverged: bool
+    refusal: str
+    """Why the hand cannot close, where it was not moved; else empty."""
     finished: bool
     """Whether it came to its end: neither diverged nor interrupted."""
     sensing: Sensing | None

@@ -28,6 +28,7 @@ TRAJECTORIES, DATASET = "trajectories", "dataset"
 ARRAYS: dict[str, str] = {
     "row": "number of the grasp in the plan, (n,)",
     "status": "name of the GraspStatus, (n,)",
+    "outcome": "name of the Outcome, (n,)",
     "held": "1 held, 0 not held, -1 without a hold test or a lift, (n,)",
     "mass_kg": "mass of the object, (n,)",
     "joint_names": "joints of the hand and of its arm, (nj,)",
@@ -152,6 +153,7 @@ def _grasp(result: GraspResult) -> dict[str, Any]:
     grasp_position, grasp_quaternion = _hand_in_object(result, closed)
     return {
         "status": result.status.name,
+        "outcome": result.outcome.name,
         "held": -1 if result.held is None else int(result.held),
         "mass_kg": object_mass(result.scene.object),
         "start_position": start_position,

@@ -390,8 +390,10 @@ def _fields(scene: GraspScene, poses: PoseSampling, pose: Array) -> dict[str, An
 # Ranking: by any numeric column of sweeps, or by the outcome of the hold test.
 
 
-RANKED = "CLOSED"
-"""Status of the grasps that are ranked; the others lost the object, or never touched it."""
+CLOSED = "CLOSED"
+"""Status of candidates with the object in the hand at the end."""
+RANKED = ("HELD", "CLOSED", "SLIPPING", "DROPPED")
+"""Their outcomes; one that is DROPPED was lost in a push, after which the run is put back."""
 LARGEST = ("quality_", "contacts", "hold_directions", "hold_lifted_m", "hold_slip_force_N")
 """Prefixes of columns whose largest value is best."""
 SMALLEST = (
@@ -457,7 +459,8 @@ def require_scored(plan: GraspPlan) -> None:
 def scores(plan: GraspPlan, table: pd.DataFrame) -> Array:
     """Return the score of every row of a sweep, (n,); NaN where it is not ranked."""
     values = _numbers(table, "hold_directions" if plan.rank_by == PERTURBATION else plan.rank_by)
-    return np.where((table["status"] == RANKED).to_numpy(dtype=bool), values, np.nan)
+    ranked = (table["status"] == CLOSED) & table["outcome"].isin(RANKED)
+    return np.where(ranked.to_numpy(dtype=bool), values, np.nan)
 
 
 def order(plan: GraspPlan, table: pd.DataFrame) -> list[int]:

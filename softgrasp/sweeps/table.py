@@ -31,6 +31,7 @@ FAILED = "FAILED"
 """Status of a row whose grasp could not be simulated; its ``error`` has the reason."""
 COLUMNS: dict[str, str] = {
     "status": "name of the GraspStatus, or FAILED",
+    "outcome": "name of the Outcome, decided after the hold test, or FAILED",
     "held": "whether the hold test or the lift was passed; empty where there was none",
     "error": "reason for a missing result; empty where there is one",
     "simulated_time_s": "simulated time [s]",
@@ -60,6 +61,7 @@ COLUMNS: dict[str, str] = {
     "quality_epsilon": "radius of the largest ball in the wrench space of the contacts at the end, "
     "moments over the object's reach; empty where the plan asks for no quality",
     "hold_drop_m": "drift in the hand during the hold test or the lift [m]",
+    "hold_sag_m": "displacement of the palm from where the targets of wrist and arm put it [m]",
     "hold_rotation_rad": "rotation in the hand [rad]",
     "hold_lifted_m": "height by which it was lifted [m]",
     "hold_creep_m_s": "creep in the hand under full load [m/s]",
@@ -79,7 +81,7 @@ COLUMNS: dict[str, str] = {
 NOISE_COLUMNS = ("noise_x_m", "noise_y_m", "noise_z_m", "noise_rad")
 """Columns behind the axes of a plan with noise: displacement and angle of the object's start."""
 COUNTS = ("contacts", "contacts_lost", "warnings")
-TEXTS = ("status", "error", "contact_order", "trajectory_sha256")
+TEXTS = ("status", "outcome", "error", "contact_order", "trajectory_sha256")
 """Columns that are no floating-point numbers, besides ``held``."""
 
 
@@ -92,6 +94,7 @@ def row_of(result: GraspResult) -> dict[str, Any]:
     start, end = np.array(motion.initial_quat_wxyz), np.array(motion.final_quat_wxyz)
     return {
         "status": result.status.name,
+        "outcome": result.outcome.name,
         "held": result.held,
         "error": "",
         "simulated_time_s": result.simulated_time,
@@ -109,6 +112,7 @@ def row_of(result: GraspResult) -> dict[str, Any]:
         **_named("final_q", "wxyz", motion.final_quat_wxyz, "", ""),
         **_quality(result),
         "hold_drop_m": None if hold is None else hold.drop_m,
+        "hold_sag_m": None if hold is None else hold.sag_m,
         "hold_rotation_rad": None if hold is None else hold.rotation_rad,
         "hold_lifted_m": None if hold is None else hold.lifted_m,
         "hold_creep_m_s": None if hold is None else hold.creep_m_s,
@@ -160,7 +164,13 @@ def _named(
 def failed_row(error: str) -> dict[str, Any]:
     """Return the table columns of a grasp without a result."""
     empty = dict.fromkeys(COLUMNS)
-    return empty | {"status": FAILED, "error": error, "wall_time_s": 0.0, "wall_build_s": 0.0}
+    return empty | {
+        "status": FAILED,
+        "outcome": FAILED,
+        "error": error,
+        "wall_time_s": 0.0,
+        "wall_build_s": 0.0,
+    }
 
 
 def require_pandas() -> None:

@@ -329,6 +329,7 @@ class ImportedRun:
         self.engine_warnings: Counter[str] = Counter()
         self.diverged = bool(imported["diverged"])
         self.finished = not self.diverged
+        self.refusal = ""
         # other engines have neither
         self.sensing: Sensing | None = None
         self.stiffness: StiffnessFeedback | None = None

@@ -1,0 +1,312 @@
+"""Status and outcome of a run: how the closure ended, and whether the object is in the hand.
+
+``GraspStatus`` describes the end of the closure. ``Outcome`` is decided after the hold test, from
+the values of a result alone (``judge``), so that a loaded result has the same one; this module has
+all thresholds. docs/outcomes.md has the criteria as a table.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from enum import Enum
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import nnls
+
+from softgrasp.mechanics.transforms import Array
+
+if TYPE_CHECKING:
+    from softgrasp.sim.result import GraspResult, HoldTest
+
+EJECTION_DISTANCE = 2.0
+"""Distance in radii of the object, from which an object without contact has left the hand [–]."""
+EJECTION_SPEED = 0.02
+"""Speed of an object at its last contact in the closure, from which it was ejected [m/s]."""
+EJECTION_SAMPLES = 10
+"""Control samples after the last contact over which that speed is measured."""
+SLIPPING_SPEED = 2e-3
+"""Mean speed in the palm at the end of the hold test, above which an object slips [m/s]."""
+OPPOSING_TOLERANCE = math.radians(10.0)
+"""Angle by which friction cones are widened where opposing contacts are counted [rad]; the normal
+of a body is the mean of those of its contact points."""
+SUPPORTED = 0.5
+"""Fraction of its weight that surroundings bear of an object that was put or fell on them [–]."""
+UNSTABLE_WARNINGS = (
+    "The simulation is unstable",
+    "arena memory",
+    "Inertia matrix is too close to singular",
+)
+"""Parts of the warnings of MuJoCo after which its forces are not to be trusted."""
+CONE_EDGES = 12
+"""Edges of the pyramid by which a friction cone is replaced."""
+BALANCED = 1e-6
+"""Residual up to which unit forces balance [–]."""
+
+
+class GraspStatus(Enum):
+    """How the closure ended, as a sentence for the user; ``Outcome`` states whether it held."""
+
+    CLOSED = "the hand has closed on the object and stands still"
+    NO_CONTACT = "the hand has closed without establishing contact with the object"
+    TIMED_OUT = "time ran out while joints were still closing"
+    EJECTED = "the object has left the hand"
+    DIVERGED = "the simulation has diverged"
+    NOT_CLOSED = "the hand cannot close on the object and was not moved"
+
+
+class Outcome(Enum):
+    """Outcome of a run, decided after the hold test, as a sentence for the user.
+
+    CLOSED is the outcome of a run without a hold test whose contacts can balance one another; with
+    a test it is one of the others. See ``judge`` and docs/outcomes.md.
+    """
+
+    HELD = "the object was held in the hold test"
+    CLOSED = "the hand has closed on the object and stands still"
+    SLIPPING = "the object slips in the hand"
+    DROPPED = "the object was grasped and has fallen out of the hand"
+    EJECTED = "the object left the hand while it closed"
+    MISSED = "the hand has closed beside the object"
+    NOT_CLOSED = "the hand cannot close on the object and was not moved"
+    TIMED_OUT = "time ran out while joints were still closing"
+    UNSTABLE = "the simulation is unstable"
+
+    @property
+    def is_success(self) -> bool:
+        """Whether the object is held, or was grasped in a run without a hold test."""
+        return self in (Outcome.HELD, Outcome.CLOSED)
+
+
+class Judgement(NamedTuple):
+    """Outcome of a run and the reason for it."""
+
+    outcome: Outcome
+    sentence: str
+    """Reason, without a full stop."""
+
+
+def grasp_status(
+    *,
+    touched: bool,
+    in_contact: bool,
+    moving: bool,
+    displacement: float,
+    object_radius: float,
+) -> GraspStatus:
+    """Determine the status of a run that did not diverge.
+
+    Args:
+        touched: Whether any body of the hand touched the object at any time.
+        in_contact: Whether contact is established with any body at the end.
+        moving: Whether targets were still moving at the end.
+        displacement: Displacement of the object's centre [m].
+        object_radius: Radius of a ball around the object [m].
+    """
+    gone = touched and displacement > EJECTION_DISTANCE * object_radius
+    if not in_contact and gone:
+        return GraspStatus.EJECTED
+    if moving:
+        return GraspStatus.TIMED_OUT
+    return GraspStatus.CLOSED if in_contact else GraspStatus.NO_CONTACT
+
+
+def judge(result: GraspResult) -> Judgement:
+    """Decide the outcome of a run from its recorded values.
+
+    Args:
+        result: The result, of any engine, also one that was loaded or interrupted.
+    """
+    if result.status is GraspStatus.DIVERGED:
+        return Judgement(Outcome.UNSTABLE, result.status.value)
+    doubt = _instability(result)
+    if doubt:
+        return Judgement(Outcome.UNSTABLE, f"{Outcome.UNSTABLE.value}: {doubt}")
+    if result.status is GraspStatus.NOT_CLOSED:
+        return _plain(Outcome.NOT_CLOSED)
+    if result.held:
+        return _plain(Outcome.HELD)
+    row = closure_end(result)
+    if not _touching(result, row).any():
+        return _not_grasped(result, row)
+    if _closing_at(result, row):
+        return _plain(Outcome.TIMED_OUT)
+    if result.hold is None and not result.scene.sequence:
+        return _closed(result, row)
+    return _carried(result, row)
+
+
+def _plain(outcome: Outcome) -> Judgement:
+    return Judgement(outcome, outcome.value)
+
+
+def closure_end(result: GraspResult) -> int:
+    """Return the row of the control sample at which the closure ended; the last one without more.
+
+    Args:
+        result: The result.
+    """
+    end: float = float(result.time[-1])
+    if result.hold is not None:
+        end = result.hold.start_s
+    elif result.closing is not None:
+        end = result.closing.end_s
+    return min(int(np.searchsorted(result.time, end - 1e-9)), len(result.time) - 1)
+
+
+def _instability(result: GraspResult) -> str:
+    """Return why the forces of a run are not to be trusted; empty where they are."""
+    known = (text for text in result.warnings if any(part in text for part in UNSTABLE_WARNINGS))
+    warning = next(known, "")
+    if warning:
+        return warning
+    finite = np.isfinite(result.object_position).all() and np.isfinite(result.normal_force).all()
+    return "" if finite else "a position or a force is not a number"
+
+
+def _touching(result: GraspResult, row: int) -> NDArray[np.bool_]:
+    """Return the bodies in established contact with the object to be grasped at a row, (nb,)."""
+    several = result.object_normal_force
+    established = np.asarray(result.in_contact[row], dtype=bool)
+    return established if several is None else established & (several[row, :, 0] > 0.0)
+
+
+def _closing_at(result: GraspResult, row: int) -> bool:
+    """Whether targets of the fingers moved at the end of the closure."""
+    fingers = result.joint_target[:, : len(result.scene.actuators)]
+    return bool(row > 0 and (fingers[row] != fingers[row - 1]).any())
+
+
+def _not_grasped(result: GraspResult, row: int) -> Judgement:
+    """Decide the outcome of a closure at whose end nothing is in contact with the object."""
+    speed = leaving_speed(result, row)
+    if speed > EJECTION_SPEED:
+        return Judgement(Outcome.EJECTED, f"{Outcome.EJECTED.value}, at {speed:.2g} m/s")
+    if row == len(result.time) - 1 and result.status is GraspStatus.EJECTED:
+        return _plain(Outcome.EJECTED)
+    if _closing_at(result, row):
+        return _plain(Outcome.TIMED_OUT)
+    return Judgement(Outcome.MISSED, GraspStatus.NO_CONTACT.value)
+
+
+def leaving_speed(result: GraspResult, end: int) -> float:
+    """Compute the speed of the object after its last contact in the closure [m/s].
+
+    Zero where it was not touched, or is in contact at the end of the closure.
+
+    Args:
+        result: The result.
+        end: Row of the end of the closure.
+    """
+    several = result.object_normal_force
+    forces = result.normal_force if several is None else several[..., 0]
+    touched = np.flatnonzero((forces[: end + 1] > 0.0).any(axis=1))
+    if not touched.size or touched[-1] >= end:
+        return 0.0
+    first = int(touched[-1])
+    last = min(first + EJECTION_SAMPLES, end)
+    moved = float(np.linalg.norm(result.object_position[last] - result.object_position[first]))
+    return moved / float(result.time[last] - result.time[first])
+
+
+def _closed(result: GraspResult, row: int) -> Judgement:
+    """Decide the outcome of a closure without a hold test that ended in contact."""
+    if result.scene.object_mount == "fixed" or _is_gripped(result, row):
+        return _plain(Outcome.CLOSED)
+    return Judgement(
+        Outcome.MISSED,
+        f"{Outcome.MISSED.value}: no two opposing contacts press on it at the end",
+    )
+
+
+def _carried(result: GraspResult, row: int) -> Judgement:
+    """Decide the outcome of a hold test, or of a sequence without one, that did not end as held."""
+    gripped = _is_gripped(result, row)
+    if _is_lost(result):
+        if gripped:
+            return _plain(Outcome.DROPPED)
+        sentence = f"{Outcome.MISSED.value}: no two opposing contacts pressed on it"
+        return Judgement(Outcome.MISSED, sentence)
+    if result.hold is None:  # carried by a sequence, without limits
+        return _plain(Outcome.CLOSED)
+    return Judgement(Outcome.SLIPPING, f"{Outcome.SLIPPING.value}{_slip_text(result.hold)}")
+
+
+def _slip_text(hold: HoldTest) -> str:
+    return (
+        f": it moved by {1e3 * hold.drop_m:.3g} mm in the palm, at "
+        f"{1e3 * hold.creep_m_s:.2g} mm/s at the end"
+    )
+
+
+def _is_lost(result: GraspResult) -> bool:
+    """Whether no body of the hand bears the object any more at the end, or at that of a push."""
+    pushes = () if result.hold is None else result.hold.directions
+    if any(not test.held and test.contacts == 0 for test in pushes):
+        return True
+    return not _touching(result, -1).any() or _is_supported(result)
+
+
+def _is_supported(result: GraspResult) -> bool:
+    """Whether surroundings bear the object at the end."""
+    weight = 0.0 if result.hold is None else result.hold.weight_N
+    name = result.objects[0].name
+    borne = sum(
+        math.hypot(*contact.force_N) for contact in result.other_contacts if contact.first == name
+    )
+    return weight > 0.0 and borne >= SUPPORTED * weight
+
+
+def _is_gripped(result: GraspResult, row: int) -> bool:
+    """Whether contacts at the end of the closure can balance one another."""
+    touching = _touching(result, row)
+    names = [str(name) for name in result.contact_bodies[touching]]
+    latest = {}
+    at_end = row == len(result.time) - 1
+    for event in result.events:
+        if event.normal is not None and event.time_s <= float(result.time[row]) + 1e-9:
+            latest[event.body] = event.normal
+    for contact in result.contacts if at_end else ():
+        if contact.normal is not None:
+            latest[contact.body] = contact.normal
+    normals = np.array([latest[name] for name in names if name in latest]).reshape(-1, 3)
+    return can_balance(normals, result.contact_model.used.static_friction)
+
+
+def can_balance(
+    normals: Array | Sequence[Sequence[float]],
+    friction: float,
+    tolerance: float = OPPOSING_TOLERANCE,
+) -> bool:
+    """Whether forces in the friction cones of at least two contacts can balance one another.
+
+    Moments are not considered: contacts with a common normal line are not required.
+
+    Args:
+        normals: Unit normals of the contacts, (n, 3) [–].
+        friction: Coefficient of friction [–].
+        tolerance: Angle by which every cone is widened [rad].
+    """
+    unit = np.asarray(normals, dtype=float).reshape(-1, 3)
+    if len(unit) < 2:
+        return False
+    half = min(math.atan(friction) + tolerance, math.radians(89.0))
+    edges = np.concatenate([unit, *_cone_edges(unit, half)])
+    system = np.vstack([edges.T, np.ones(len(edges))])
+    _, residual = nnls(system, np.array([0.0, 0.0, 0.0, 1.0]))
+    return bool(residual < BALANCED)
+
+
+def _cone_edges(normals: Array, half: float) -> list[Array]:
+    """Return unit vectors on the friction cones, a list of (n, 3)."""
+    helper = np.where(np.abs(normals[:, :1]) < 0.9, [[1.0, 0.0, 0.0]], [[0.0, 1.0, 0.0]])
+    first = np.cross(normals, helper)
+    first /= np.linalg.norm(first, axis=1, keepdims=True)
+    second = np.cross(normals, first)
+    angles = np.linspace(0.0, 2.0 * math.pi, CONE_EDGES, endpoint=False)
+    return [
+        math.cos(half) * normals + math.sin(half) * (math.cos(a) * first + math.sin(a) * second)
+        for a in angles
+    ]
