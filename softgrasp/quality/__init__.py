@@ -8,6 +8,7 @@ divided by ``torque_scale``; friction forces have unit normal component unless `
 
 from softgrasp.quality.contact_forces import (
     Robustness,
+    can_balance,
     cone_distance,
     contact_robustness,
     force_distribution,
@@ -70,6 +71,7 @@ __all__ = [
     "Response",
     "Robustness",
     "WrenchSpace",
+    "can_balance",
     "cone_distance",
     "contact_compliance",
     "contact_frames",

@@ -15,6 +15,7 @@ by the number of contacts. It is convex in the forces, so Newton steps find its 
 
 from __future__ import annotations
 
+import math
 import warnings
 from dataclasses import dataclass, replace
 from itertools import product
@@ -41,6 +42,10 @@ MAX_STEPS = 60
 """Maximum number of Newton steps for one k."""
 MAX_CONTACTS = 8
 """Maximum number of contacts n whose 3ⁿ states are enumerated."""
+CONE_EDGES = 12
+"""Edges of the pyramid by which ``can_balance`` replaces a friction cone."""
+BALANCED = 1e-6
+"""Residual up to which unit forces balance [–]."""
 STICKS, SLIPS, DETACHED = 1, 2, 3
 KEPT = {STICKS: (0, 1, 2), SLIPS: (0,), DETACHED: ()}
 """Components of the contact force (normal, t1, t2) that each state has."""
@@ -499,3 +504,45 @@ def _barrier(sigma: Array, k: float) -> tuple[Array, Array, Array]:
         np.where(inside, -1.0 / safe**3, 2.0 * a * sigma + b),
         np.where(inside, 3.0 / safe**4, 2.0 * a),
     )
+
+
+def can_balance(
+    normals: ArrayLike,
+    friction: float,
+    tolerance: float = 0.0,
+) -> bool:
+    """Whether forces in the friction cones of at least two contacts can balance one another.
+
+    Moments are not considered: contacts with a common normal line are not required.
+
+    It is so where zero is a convex combination of the edges of the cones, found by non-negative
+    least squares.
+
+    Args:
+        normals: Unit normals of the contacts, (n, 3) [–].
+        friction: Coefficient of friction [–].
+        tolerance: Angle by which every cone is widened [rad].
+    """
+    from scipy.optimize import nnls  # takes 0.1 s to import
+
+    unit = np.asarray(normals, dtype=float).reshape(-1, 3)
+    if len(unit) < 2:
+        return False
+    half = min(math.atan(friction) + tolerance, math.radians(89.0))
+    edges = np.concatenate([unit, *_cone_edges(unit, half)])
+    system = np.vstack([edges.T, np.ones(len(edges))])
+    _, residual = nnls(system, np.array([0.0, 0.0, 0.0, 1.0]))
+    return bool(residual < BALANCED)
+
+
+def _cone_edges(normals: Array, half: float) -> list[Array]:
+    """Return unit vectors on the friction cones, a list of (n, 3)."""
+    helper = np.where(np.abs(normals[:, :1]) < 0.9, [[1.0, 0.0, 0.0]], [[0.0, 1.0, 0.0]])
+    first = np.cross(normals, helper)
+    first /= np.linalg.norm(first, axis=1, keepdims=True)
+    second = np.cross(normals, first)
+    angles = np.linspace(0.0, 2.0 * math.pi, CONE_EDGES, endpoint=False)
+    return [
+        math.cos(half) * normals + math.sin(half) * (math.cos(a) * first + math.sin(a) * second)
+        for a in angles
+    ]

@@ -22,8 +22,8 @@ from softgrasp.description.scene import GraspScene
 from softgrasp.description.task import ClosePhase, Phase, SuccessCriterion
 from softgrasp.extensions import CARRIERS, load
 from softgrasp.mechanics.transforms import Array
+from softgrasp.model.closing_check import closing_obstacle
 from softgrasp.model.scene import BuiltScene, start_targets
-from softgrasp.sim.closing_check import closing_obstacle
 from softgrasp.sim.contacts import ContactPoint, ContactReader, OtherPoint, contact_points
 from softgrasp.sim.control_state import ClosureState, Recording, closure_layout
 from softgrasp.sim.debounced_closing import GRIP_INTERVAL

@@ -191,8 +191,8 @@ def palm_sag(run: FinishedRun, begin: int, end: int, point: Array) -> float | No
             intended[first : first + size] = run.recording.qpos[begin, first : first + size]
             if joint in servos:
                 intended[first] = run.recording.control[row, servos[joint]]
-        places = [_position_of(model, data, qpos, palm, point) for qpos in (actual, intended)]
-        differences.append(places[0] - places[1])
+        positions = [_position_of(model, data, qpos, palm, point) for qpos in (actual, intended)]
+        differences.append(positions[0] - positions[1])
     return float(np.linalg.norm(np.array(differences) - differences[0], axis=1).max())
 
 

@@ -1,22 +1,20 @@
 """Status and outcome of a run: how the closure ended, and whether the object is in the hand.
 
-``GraspStatus`` describes the end of the closure. ``Outcome`` is decided after the hold test, from
-the values of a result alone (``judge``), so that a loaded result has the same one; this module has
-all thresholds. docs/outcomes.md has the criteria as a table.
+``GraspStatus`` describes the end of the closure. ``Outcome`` is decided after the hold test from
+the values of a result alone (``outcome_of``), so that a loaded result has the same one. All
+thresholds are constants of this module; docs/outcomes.md has the criteria as a table.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import nnls
 
-from softgrasp.mechanics.transforms import Array
+from softgrasp.quality.contact_forces import can_balance
 
 if TYPE_CHECKING:
     from softgrasp.sim.result import GraspResult, HoldTest
@@ -40,10 +38,6 @@ UNSTABLE_WARNINGS = (
     "Inertia matrix is too close to singular",
 )
 """Parts of the warnings of MuJoCo after which its forces are not to be trusted."""
-CONE_EDGES = 12
-"""Edges of the pyramid by which a friction cone is replaced."""
-BALANCED = 1e-6
-"""Residual up to which unit forces balance [–]."""
 
 
 class GraspStatus(Enum):
@@ -61,7 +55,7 @@ class Outcome(Enum):
     """Outcome of a run, decided after the hold test, as a sentence for the user.
 
     CLOSED is the outcome of a run without a hold test whose contacts can balance one another; with
-    a test it is one of the others. See ``judge`` and docs/outcomes.md.
+    a test it is one of the others. See ``outcome_of`` and docs/outcomes.md.
     """
 
     HELD = "the object was held in the hold test"
@@ -80,7 +74,7 @@ class Outcome(Enum):
         return self in (Outcome.HELD, Outcome.CLOSED)
 
 
-class Judgement(NamedTuple):
+class OutcomeReason(NamedTuple):
     """Outcome of a run and the reason for it."""
 
     outcome: Outcome
@@ -113,17 +107,17 @@ def grasp_status(
     return GraspStatus.CLOSED if in_contact else GraspStatus.NO_CONTACT
 
 
-def judge(result: GraspResult) -> Judgement:
+def outcome_of(result: GraspResult) -> OutcomeReason:
     """Decide the outcome of a run from its recorded values.
 
     Args:
         result: The result, of any engine, also one that was loaded or interrupted.
     """
     if result.status is GraspStatus.DIVERGED:
-        return Judgement(Outcome.UNSTABLE, result.status.value)
+        return OutcomeReason(Outcome.UNSTABLE, result.status.value)
     doubt = _instability(result)
     if doubt:
-        return Judgement(Outcome.UNSTABLE, f"{Outcome.UNSTABLE.value}: {doubt}")
+        return OutcomeReason(Outcome.UNSTABLE, f"{Outcome.UNSTABLE.value}: {doubt}")
     if result.status is GraspStatus.NOT_CLOSED:
         return _plain(Outcome.NOT_CLOSED)
     if result.held:
@@ -138,8 +132,8 @@ def judge(result: GraspResult) -> Judgement:
     return _carried(result, row)
 
 
-def _plain(outcome: Outcome) -> Judgement:
-    return Judgement(outcome, outcome.value)
+def _plain(outcome: Outcome) -> OutcomeReason:
+    return OutcomeReason(outcome, outcome.value)
 
 
 def closure_end(result: GraspResult) -> int:
@@ -179,16 +173,16 @@ def _closing_at(result: GraspResult, row: int) -> bool:
     return bool(row > 0 and (fingers[row] != fingers[row - 1]).any())
 
 
-def _not_grasped(result: GraspResult, row: int) -> Judgement:
+def _not_grasped(result: GraspResult, row: int) -> OutcomeReason:
     """Decide the outcome of a closure at whose end nothing is in contact with the object."""
     speed = leaving_speed(result, row)
     if speed > EJECTION_SPEED:
-        return Judgement(Outcome.EJECTED, f"{Outcome.EJECTED.value}, at {speed:.2g} m/s")
+        return OutcomeReason(Outcome.EJECTED, f"{Outcome.EJECTED.value}, at {speed:.2g} m/s")
     if row == len(result.time) - 1 and result.status is GraspStatus.EJECTED:
         return _plain(Outcome.EJECTED)
     if _closing_at(result, row):
         return _plain(Outcome.TIMED_OUT)
-    return Judgement(Outcome.MISSED, GraspStatus.NO_CONTACT.value)
+    return OutcomeReason(Outcome.MISSED, GraspStatus.NO_CONTACT.value)
 
 
 def leaving_speed(result: GraspResult, end: int) -> float:
@@ -211,27 +205,27 @@ def leaving_speed(result: GraspResult, end: int) -> float:
     return moved / float(result.time[last] - result.time[first])
 
 
-def _closed(result: GraspResult, row: int) -> Judgement:
+def _closed(result: GraspResult, row: int) -> OutcomeReason:
     """Decide the outcome of a closure without a hold test that ended in contact."""
     if result.scene.object_mount == "fixed" or _is_gripped(result, row):
         return _plain(Outcome.CLOSED)
-    return Judgement(
+    return OutcomeReason(
         Outcome.MISSED,
         f"{Outcome.MISSED.value}: no two opposing contacts press on it at the end",
     )
 
 
-def _carried(result: GraspResult, row: int) -> Judgement:
+def _carried(result: GraspResult, row: int) -> OutcomeReason:
     """Decide the outcome of a hold test, or of a sequence without one, that did not end as held."""
     gripped = _is_gripped(result, row)
     if _is_lost(result):
         if gripped:
             return _plain(Outcome.DROPPED)
         sentence = f"{Outcome.MISSED.value}: no two opposing contacts pressed on it"
-        return Judgement(Outcome.MISSED, sentence)
+        return OutcomeReason(Outcome.MISSED, sentence)
     if result.hold is None:  # carried by a sequence, without limits
         return _plain(Outcome.CLOSED)
-    return Judgement(Outcome.SLIPPING, f"{Outcome.SLIPPING.value}{_slip_text(result.hold)}")
+    return OutcomeReason(Outcome.SLIPPING, f"{Outcome.SLIPPING.value}{_slip_text(result.hold)}")
 
 
 def _slip_text(hold: HoldTest) -> str:
@@ -272,41 +266,5 @@ def _is_gripped(result: GraspResult, row: int) -> bool:
         if contact.normal is not None:
             latest[contact.body] = contact.normal
     normals = np.array([latest[name] for name in names if name in latest]).reshape(-1, 3)
-    return can_balance(normals, result.contact_model.used.static_friction)
-
-
-def can_balance(
-    normals: Array | Sequence[Sequence[float]],
-    friction: float,
-    tolerance: float = OPPOSING_TOLERANCE,
-) -> bool:
-    """Whether forces in the friction cones of at least two contacts can balance one another.
-
-    Moments are not considered: contacts with a common normal line are not required.
-
-    Args:
-        normals: Unit normals of the contacts, (n, 3) [–].
-        friction: Coefficient of friction [–].
-        tolerance: Angle by which every cone is widened [rad].
-    """
-    unit = np.asarray(normals, dtype=float).reshape(-1, 3)
-    if len(unit) < 2:
-        return False
-    half = min(math.atan(friction) + tolerance, math.radians(89.0))
-    edges = np.concatenate([unit, *_cone_edges(unit, half)])
-    system = np.vstack([edges.T, np.ones(len(edges))])
-    _, residual = nnls(system, np.array([0.0, 0.0, 0.0, 1.0]))
-    return bool(residual < BALANCED)
-
-
-def _cone_edges(normals: Array, half: float) -> list[Array]:
-    """Return unit vectors on the friction cones, a list of (n, 3)."""
-    helper = np.where(np.abs(normals[:, :1]) < 0.9, [[1.0, 0.0, 0.0]], [[0.0, 1.0, 0.0]])
-    first = np.cross(normals, helper)
-    first /= np.linalg.norm(first, axis=1, keepdims=True)
-    second = np.cross(normals, first)
-    angles = np.linspace(0.0, 2.0 * math.pi, CONE_EDGES, endpoint=False)
-    return [
-        math.cos(half) * normals + math.sin(half) * (math.cos(a) * first + math.sin(a) * second)
-        for a in angles
-    ]
+    friction = result.contact_model.used.static_friction
+    return can_balance(normals, friction, OPPOSING_TOLERANCE)

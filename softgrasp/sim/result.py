@@ -29,7 +29,7 @@ from softgrasp.description.sensor import (
 )
 from softgrasp.description.task import SuccessCriterion
 from softgrasp.mechanics.transforms import Array
-from softgrasp.sim.outcome import GraspStatus, Judgement, Outcome, judge
+from softgrasp.sim.outcome import GraspStatus, Outcome, OutcomeReason, outcome_of
 
 if TYPE_CHECKING:
     from softgrasp.description.hand import Hand
@@ -271,7 +271,8 @@ class HoldTest(Description):
     start_s: float
     sag_m: float | None = None
     """Largest displacement of the palm, at the object's place in it, from where the targets of
-    wrist and arm put it, since the test began; targets of an unactuated base are where it was. None where these targets are not known."""
+    wrist and arm put it, since the test began; an unactuated base belongs where it was then. None
+    where these targets are not known."""
     creep_m_s: float
     """Mean speed in the hand over the last quarter of the time under full load or at the top; where
     the last part is none of these, over its last quarter."""
@@ -417,18 +418,18 @@ class GraspResult:
         )
 
     @cached_property
-    def _judgement(self) -> Judgement:
-        return judge(self)
+    def _reason(self) -> OutcomeReason:
+        return outcome_of(self)
 
     @property
     def outcome(self) -> Outcome:
-        """Outcome of the run, decided after the hold test; see ``outcome.judge``."""
-        return self._judgement.outcome
+        """Outcome of the run, decided after the hold test; see ``sim.outcome.outcome_of``."""
+        return self._reason.outcome
 
     @property
     def message(self) -> str:
         """The outcome as a sentence, with what to change where there is such advice."""
-        return self._judgement.sentence + (f": {self.advice}" if self.advice else "")
+        return self._reason.sentence + (f": {self.advice}" if self.advice else "")
 
     @property
     def joints(self) -> dict[str, float]:

@@ -25,14 +25,12 @@ def test_a_quick_grasp_writes_its_numbers_and_reports_them_in_five_lines(
     assert ran.err == ""
     lines = ran.out.splitlines()
     assert [line.split()[0] for line in lines] == [
-        "grasp", "contacts", "forces", "object", "cost", "files", "out/four_finger_sphere/"
-        "trajectory.npz",
+        "grasp", "outcome", "contacts", "forces", "object", "cost", "files",
+        "out/four_finger_sphere/trajectory.npz",
     ]  # fmt: skip
-    assert lines[0] == (
-        "grasp     four_finger closes on sphere (precision grasp, 79.2 g): the hand has closed on "
-        "the object and stands still"
-    )
-    assert lines[1].startswith("contacts  4 of 12 phalanges in contact, first touch at 0.3")
+    assert lines[0] == ("grasp     four_finger closes on sphere (precision grasp, 79.2 g)")
+    assert lines[1] == "outcome   CLOSED: the hand has closed on the object and stands still"
+    assert lines[2].startswith("contacts  4 of 12 phalanges in contact, first touch at 0.3")
     directory = tmp_path / "out" / "four_finger_sphere"
     assert files_in(directory) == NUMBERS
     assert sg.load_result(directory).status is sg.GraspStatus.CLOSED
@@ -54,7 +52,7 @@ def test_every_option_arrives_in_the_scene(run: Run) -> None:
         "--set", "closure.samples=5", "--set", "hand.fingers[0].phalanges[1].radius=0.009",
         "--set", 'success={"max_drop": 0.001, "ramp_time": 0.01, "hold_time": 0.01}',
     )  # fmt: skip
-    assert ran.code == 0
+    assert (ran.code, ran.json["outcome"]) == (1, "TIMED_OUT")
     scene = sg.GraspScene(**ran.json["scene"])
     assert scene.object.density == 500
     assert scene.grasp == "precision"
@@ -81,10 +79,15 @@ def test_options_change_a_scene_file(run: Run, tmp_path: Path) -> None:
     assert ran.json["held"] is None
 
 
-def test_a_grasp_that_fails_is_an_outcome(run: Run) -> None:
-    ran = run(*PINCH, "--position", "0", "0", "-0.3", "--set", "closure.rates=30")
-    assert ran.code == 0
-    assert "without establishing contact" in ran.out
+def test_a_grasp_that_fails_is_an_outcome_and_exits_with_1(run: Run) -> None:
+    ran = run(*PINCH, "--position", "0", "0", "-0.14")
+    assert ran.code == 1
+    assert "outcome   MISSED: the hand has closed without establishing contact" in ran.out
+    out_of_reach = run(*PINCH, "--position", "0", "0", "-0.3")
+    assert out_of_reach.code == 1
+    assert "outcome   NOT_CLOSED: the hand cannot close on the object and was not moved: " in (
+        out_of_reach.out
+    )
 
 
 def test_require_held(run: Run) -> None:

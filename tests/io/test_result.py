@@ -36,9 +36,9 @@ def test_the_document_has_the_names_of_the_contract(result: sg.GraspResult, tmp_
     document = json.loads((tmp_path / "result.json").read_text())
     assert {
         "schema_version", "softgrasp_version", "backend", "scene", "status", "message", "held",
-        "success_criterion", "simulated_time_s", "wall_time_s", "contacts", "events", "objects",
-        "object", "joints", "contact_model", "hold", "phases", "quality", "warnings",
-        "trajectory_sha256",
+        "outcome", "success_criterion", "simulated_time_s", "wall_time_s", "contacts",
+        "events", "objects", "object", "joints", "contact_model", "hold", "phases", "quality",
+        "warnings", "trajectory_sha256",
     } == set(document)  # fmt: skip
     assert document["status"] == "CLOSED"
     assert set(document["contacts"][0]) == {

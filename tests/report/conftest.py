@@ -16,9 +16,8 @@ def held() -> sg.GraspResult:
 
 @pytest.fixture(scope="session")
 def no_contact() -> sg.GraspResult:
-    """A hand that stands still beside an object."""
-    still = sg.PositionIncrementClosure(rates=0.0, settle_time=0.02)
-    return sg.simulate(pinch(closure=still))
+    """A hand that closes above an object."""
+    return sg.simulate(pinch(object_position=(0.0, 0.0, -0.14)))
 
 
 @pytest.fixture(scope="session")

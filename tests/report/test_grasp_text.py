@@ -71,10 +71,14 @@ def test_a_carried_object() -> None:
 
 
 def test_what_has_left_a_moving_hand_was_dropped() -> None:
-    gone = replace(carried(), status=sg.GraspStatus.EJECTED, held=False)
+    open_hand = carried().in_contact.copy()
+    open_hand[-1] = False
+    gone = replace(carried(), status=sg.GraspStatus.EJECTED, held=False, in_contact=open_hand)
     assert grasp_text.verdict(gone) == ("Dropped", "bad")
     assert grasp_text.summary(gone).startswith("Dropped. ")
-    still = replace(sg.simulate(pinch()), status=sg.GraspStatus.EJECTED)
+    still = sg.simulate(pinch())
+    nothing = np.zeros_like(still.in_contact)
+    still = replace(still, status=sg.GraspStatus.EJECTED, in_contact=nothing)
     assert grasp_text.verdict(still) == ("Ejected", "bad")
 
 
@@ -243,16 +247,16 @@ def test_the_summary_of_a_held_grasp(held: sg.GraspResult):
 
 def test_the_summary_of_a_run_without_contact(no_contact: sg.GraspResult):
     assert grasp_text.summary(no_contact) == (
-        f"No contact. Nothing touched the object in {no_contact.simulated_time:.3f} s. "
+        f"Missed. Nothing touched the object in {no_contact.simulated_time:.3f} s. "
         "The hand did not move the object. No hold test was requested."
     )
-    assert grasp_text.verdict(no_contact) == ("No contact", "bad")
+    assert grasp_text.verdict(no_contact) == ("Missed", "bad")
     assert grasp_text.force_clause(no_contact) == "No contact force during the run"
 
 
 def test_the_summary_of_a_diverged_run(diverged: sg.GraspResult):
-    assert grasp_text.summary(diverged).startswith("Diverged. ")
-    assert grasp_text.verdict(diverged) == ("Diverged", "bad")
+    assert grasp_text.summary(diverged).startswith("Unstable. ")
+    assert grasp_text.verdict(diverged) == ("Unstable", "bad")
 
 
 def test_a_dropped_object_is_reported_with_the_limits(held: sg.GraspResult):
@@ -263,7 +267,11 @@ def test_a_dropped_object_is_reported_with_the_limits(held: sg.GraspResult):
         "Did not hold 2 N of weight: it dropped 12.3 mm (0.500 mm allowed) "
         "and it rotated by 28.6° (5.7° allowed)"
     )
-    assert grasp_text.verdict(dropped) == ("Not held", "bad")
+    assert grasp_text.verdict(dropped) == ("Slipping", "bad")
+    assert grasp_text.verdict_sentence(dropped) == (
+        "The object slips in the hand: it moved by 12.3 mm in the palm, at "
+        f"{1e3 * hold.creep_m_s:.2g} mm/s at the end"
+    )
 
 
 def test_a_hold_test_that_was_not_reached(held: sg.GraspResult):

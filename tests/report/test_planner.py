@@ -35,7 +35,8 @@ def planned(statuses: list[str], scores: list[float | None], **changes: Any) -> 
     )
     rows = [
         {"row": row} | failed_row("too near" if status == "FAILED" else "") | {
-            "status": status, "quality_min_singular": score, "contacts": 4 + row % 3,
+            "status": status, "outcome": status, "contacts": 4 + row % 3,
+            "quality_min_singular": score,
             "displacement_m": 1e-3 * row, "wall_time_s": 0.5,
         }
         for row, (status, score) in enumerate(zip(statuses, scores, strict=True))
@@ -49,7 +50,7 @@ def planned(statuses: list[str], scores: list[float | None], **changes: Any) -> 
     )
 
 
-ENDS = ["CLOSED"] * 9 + ["EJECTED", "NO_CONTACT", "FAILED"]
+ENDS = ["CLOSED"] * 9 + ["EJECTED", "MISSED", "FAILED"]
 FALLING: list[float | None] = [2.0 - 0.1 * row for row in range(9)] + [0.0, None, None]
 
 
@@ -88,7 +89,7 @@ def test_the_sentences_agree_with_the_numbers(mixed: PlannedGrasps) -> None:
         "9 of 12 hand poses ended with the hand closed on the object; the best by "
         "smallest singular value of G is candidate 0 with 2."
     )
-    assert dict(plan_rows(mixed))["Outcomes"] == "9 CLOSED, 1 EJECTED, 1 NO_CONTACT, 1 FAILED"
+    assert dict(plan_rows(mixed))["Outcomes"] == "9 CLOSED, 1 EJECTED, 1 MISSED, 1 FAILED"
 
 
 def test_only_ranked_grasps_stand_in_the_table(mixed: PlannedGrasps) -> None:

@@ -54,6 +54,7 @@ def table(**columns: list[Any]) -> Any:
         "object.density": [d for d in DENSITIES for _ in FRICTIONS],
         "contact.friction": [*FRICTIONS] * 3,
         "status": ["CLOSED"] * 4 + ["EJECTED", "CLOSED"],
+        "outcome": ["HELD"] * 4 + ["EJECTED", "HELD"],
         "held": [True] * 4 + [False, True],
         "contacts": [7, 3, 7, 3, 0, 3],
         "displacement_m": [0.038, 0.002, 0.037, 0.002, FALL, 0.002],
@@ -64,7 +65,8 @@ def table(**columns: list[Any]) -> Any:
     }
     own |= columns
     own |= {name: [None] * 6 for name in COLUMNS if name not in own}
-    kinds = {"held": "boolean", "contacts": "Int64", "status": "string", "error": "string"}
+    kinds = {"held": "boolean", "contacts": "Int64", "error": "string"}
+    kinds |= {"status": "string", "outcome": "string"}
     result = pd.DataFrame(own)
     for name in COLUMNS:
         result[name] = result[name].astype(
@@ -92,11 +94,10 @@ def test_a_lost_object_has_no_motion_but_its_forces() -> None:
     assert lost(table()).tolist() == [False] * 4 + [True, False]
     assert np.isnan(numbers(table(), motion)[4])
     assert numbers(table(), force)[4] == 0.0
-    dropped = table(status=["CLOSED"] * 6)  # a criterion that was not met, and nothing in the hand
+    dropped = table(outcome=["SLIPPING"] * 4 + ["DROPPED", "HELD"])
     assert lost(dropped).tolist() == lost(table()).tolist()
-    put_down = table(status=["CLOSED"] * 6, held=[True] * 6)
-    assert not lost(put_down).any()
-    failed = table(status=["FAILED"] * 6, held=[None] * 6, contacts=[None] * 6)
+    assert not lost(table(outcome=["CLOSED", "SLIPPING", "TIMED_OUT"] * 2)).any()
+    failed = table(outcome=["FAILED"] * 6, held=[None] * 6, contacts=[None] * 6)
     assert not lost(failed).any()
 
 
@@ -113,7 +114,7 @@ def test_what_was_lost_sets_no_scale(draw: Any, tmp_path: Path) -> None:
     assert "object.density [kg/m³]" in rows[0]
 
 
-GONE: dict[str, Any] = {"status": ["EJECTED"] * 6, "held": [False] * 6, "contacts": [0] * 6}
+GONE: dict[str, Any] = {"outcome": ["EJECTED"] * 6, "held": [False] * 6, "contacts": [0] * 6}
 
 
 @pytest.mark.parametrize("draw", [*FIGURES, sweep_figures.draw_success, draw_parallel])

@@ -291,7 +291,7 @@ def test_the_summed_normal_forces_are_those_of_the_contacts(run_result: sg.Grasp
 
 
 def test_a_hand_that_misses_has_no_contact() -> None:
-    missed = sg.simulate(pinch(object_position=(0.5, 0, 0)))
+    missed = sg.simulate(pinch(object_position=(0.0, 0.0, -0.14)))
     assert missed.status is sg.GraspStatus.NO_CONTACT
     assert missed.message == "the hand has closed without establishing contact with the object"
     assert missed.events == ()

@@ -207,6 +207,7 @@ def rows(**columns: list[Any]) -> Any:
     count = len(next(iter(columns.values())))
     base: dict[str, list[Any]] = {"row": list(range(count)), "status": ["CLOSED"] * count}
     base |= {"held": [None] * count, "displacement_m": [0.0] * count, "hold_drop_m": [0.0] * count}
+    base |= {"outcome": columns.get("status", base["status"])}
     return pd.DataFrame(base | columns)
 
 

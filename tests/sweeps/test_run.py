@@ -64,7 +64,7 @@ def test_the_files_are_the_same_whatever_the_workers(
     pd.testing.assert_frame_equal(without_wall(stored), without_wall(undisturbed), check_exact=True)
     texts = (tmp_path / "sweep.csv").read_text("utf-8").splitlines()
     assert len(texts) == 7
-    assert texts[0].startswith("row,object.density,contact.friction,status,held,error,")
+    assert texts[0].startswith("row,object.density,contact.friction,status,outcome,held,error,")
 
 
 @pytest.mark.parametrize("workers", [1, 2])

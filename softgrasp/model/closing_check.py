@@ -21,14 +21,15 @@ from softgrasp.mechanics.transforms import Array
 from softgrasp.model import names
 from softgrasp.model.contact_pairs import object_pairs
 from softgrasp.model.scene import BuiltScene
-from softgrasp.sim.outcome import can_balance
+from softgrasp.quality.contact_forces import can_balance
 
 NEARBY = 2.0
 """Distance from the object up to which bodies of the hand may come into contact with it while it
 is pushed, in radii of the object [–]."""
-FRACTIONS = (0.5, 1.0, 0.75, 0.25, 0.0)
-"""Fractions of the closing motion at which the directions of bodies from the object are taken; the
-middle first, where most hands enclose it."""
+STEPS = 32
+"""Steps of the closing motion at which the directions of bodies from the object are taken."""
+TOUCHING = 1e-9
+"""Distance up to which two boxes touch [m]."""
 PROJECTIONS = 4
 """Alternating projections between two boxes, which find their nearest points."""
 ONE_SIDE_TOLERANCE = np.radians(25.0)
@@ -61,6 +62,15 @@ def closing_obstacle(built: BuiltScene) -> str:
 
 
 Indices = NDArray[np.int64]
+
+
+class _Directions(NamedTuple):
+    """Directions in which bodies of the hand would press on the object."""
+
+    inward: Array
+    """Unit vectors, (n, 3)."""
+    touches: bool
+    """Whether one of the bodies touches it."""
 
 
 class _Geoms(NamedTuple):
@@ -144,20 +154,23 @@ def _object_sphere(
 
 def _one_side(scene: GraspScene, model: mujoco.MjModel, data: mujoco.MjData, geoms: _Geoms) -> str:
     """Return a sentence where all bodies that come near the object stay on one side of it."""
-    if not _is_all_driven(scene):
+    # other objects and surroundings can oppose, too
+    if scene.objects or scene.surroundings or not _is_all_driven(scene):
         return ""
     friction = scene.requested_contact.static_friction
     _, radius = _object_sphere(model, data, geoms.object)
-    directions = np.zeros((0, 3))
-    for fraction in FRACTIONS:
+    directions, touches = np.zeros((0, 3)), False
+    # coarse steps first: most hands enclose the object at one of them
+    for step in sorted(range(STEPS + 1), key=lambda index: index & -index, reverse=True):
+        fraction = step / STEPS
         _pose_fingers(scene, model, data, fraction)
-        found = _directions(model, data, geoms, NEARBY * radius)
-        if found is None:
+        new = _directions(model, data, geoms, NEARBY * radius)
+        if new is None:
             return ""
-        directions = np.concatenate([directions, found])
+        directions, touches = np.concatenate([directions, new.inward]), touches or new.touches
         if can_balance(directions, friction, float(ONE_SIDE_TOLERANCE)):
             return ""
-    if not len(directions):  # it may still be pushed; the run decides
+    if not touches:  # the hand closes beside the object
         return ""
     mean = directions.mean(axis=0)
     axis = mean / max(float(np.linalg.norm(mean)), 1e-12)
@@ -198,8 +211,8 @@ def _pose_fingers(
 
 def _directions(
     model: mujoco.MjModel, data: mujoco.MjData, geoms: _Geoms, reach: float
-) -> Array | None:
-    """Return the directions in which bodies near the object would press on it, (n, 3).
+) -> _Directions | None:
+    """Return the directions in which bodies near the object would press on it.
 
     Bodies and object are replaced by boxes around them; None where a body of the hand is at the
     centre of the object, so that it has no direction.
@@ -219,11 +232,11 @@ def _directions(
     if (np.linalg.norm(point - 0.5 * (low + high), axis=1) < 1e-9).any():
         return None
     inward = np.where(
-        distance[:, None] > 1e-9,
+        distance[:, None] > TOUCHING,
         gap / np.maximum(distance, 1e-12)[:, None],
         _face_normals(point, low, high),
     )
-    return np.asarray(inward[near] @ rotation.T)
+    return _Directions(inward[near] @ rotation.T, bool((distance <= TOUCHING).any()))
 
 
 def _face_normals(points: Array, low: Array, high: Array) -> Array:
@@ -240,10 +253,10 @@ def _bounding_box(
     """Return the lowest and highest corner of a box around geoms in a frame [m]."""
     lows, highs = [], []
     for geom in geoms.tolist():
-        turned = rotation.T @ data.geom_xmat[geom].reshape(3, 3)
+        relative = rotation.T @ data.geom_xmat[geom].reshape(3, 3)
         centre, half = model.geom_aabb[geom, :3], model.geom_aabb[geom, 3:]
-        middle = turned @ centre + rotation.T @ (data.geom_xpos[geom] - origin)
-        extent = np.abs(turned) @ half
+        middle = relative @ centre + rotation.T @ (data.geom_xpos[geom] - origin)
+        extent = np.abs(relative) @ half
         lows.append(middle - extent)
         highs.append(middle + extent)
     return np.min(lows, axis=0), np.max(highs, axis=0)

@@ -1,0 +1,264 @@
+"""Outcomes: a scene that ends in each of them, edges of thresholds, and the words that follow."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+
+import softgrasp as sg
+from softgrasp.cli.grasp import summary_lines
+from softgrasp.mechanics.transforms import quaternion_of, transform
+from softgrasp.quality import can_balance
+from softgrasp.report import grasp_text
+from softgrasp.report.grasp_tables import key_numbers
+from softgrasp.sim import outcome as rules
+from softgrasp.sim.hold_test import palm_body
+from softgrasp.sim.outcome import EJECTION_SPEED, SLIPPING_SPEED
+from softgrasp.sweeps.table import row_of
+from tests.sim.test_simulate import diverging
+from tests.support.pads import pads
+from tests.support.scenes import ball, pinch
+
+Outcome = sg.Outcome
+TEST = sg.SuccessCriterion(ramp_time=0.1, hold_time=0.3)
+FLICK = sg.PositionIncrementClosure(rates=(3.0, 0.5, 0.5), active=(True,) * 3 + (False,) * 9)
+
+
+@cache
+def ending(name: str) -> sg.GraspResult:
+    """A run that ends in an outcome, by the name of its cause."""
+    slippery = sg.Contact(static_friction=0.02)
+    scenes = {
+        "held": lambda: pinch(success=TEST),
+        "without a test": pinch,
+        "heavy object": lambda: pads(2, success=TEST, object=ball(0.03).weighing(mass=0.9)),
+        "slippery object": lambda: pads(2, success=TEST, contact=slippery),
+        "flicked away": lambda: pinch(closure=FLICK, duration=1.5),
+        "ball beside the hand": lambda: pinch(object_position=(0.0, 0.0, -0.14)),
+        "beside it, with a test": lambda: pinch(object_position=(0, 0, -0.14), success=TEST),
+        "short timeout": lambda: pinch(duration=0.05),
+        "no rates": lambda: pinch(closure=sg.PositionIncrementClosure(rates=0.0), success=TEST),
+        "out of reach": lambda: pinch(object_position=(0.5, 0.0, 0.0)),
+        "too stiff": lambda: diverging(success=TEST),
+    }
+    return sg.simulate(scenes[name]())
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("held", Outcome.HELD),
+        ("without a test", Outcome.CLOSED),
+        ("heavy object", Outcome.SLIPPING),
+        ("slippery object", Outcome.DROPPED),
+        ("flicked away", Outcome.EJECTED),
+        ("ball beside the hand", Outcome.MISSED),
+        ("beside it, with a test", Outcome.MISSED),
+        ("short timeout", Outcome.TIMED_OUT),
+        ("no rates", Outcome.NOT_CLOSED),
+        ("out of reach", Outcome.NOT_CLOSED),
+        ("too stiff", Outcome.UNSTABLE),
+    ],
+)
+def test_every_outcome_comes_from_its_cause(name: str, expected: sg.Outcome) -> None:
+    result = ending(name)
+    assert result.outcome is expected, result.message
+    criterion = result.success_criterion
+    assert result.held is (None if criterion is None else expected is Outcome.HELD)
+    assert row_of(result)["outcome"] == expected.name
+    word, tone = grasp_text.verdict(result)
+    assert word == expected.name.capitalize().replace("_", " ")
+    assert tone == {Outcome.HELD: "good", Outcome.CLOSED: "neutral"}.get(expected, "bad")
+    # it is said of no other end that the hand has closed on the object
+    assert ("has closed on the object" in result.message) is (expected is Outcome.CLOSED)
+
+
+def test_every_outcome_is_produced_above() -> None:
+    marks = test_every_outcome_comes_from_its_cause.pytestmark[0].args[1]
+    assert {expected for _, expected in marks} == set(Outcome)
+
+
+def test_a_hand_without_rates_is_refused_before_the_object_moves() -> None:
+    refused = ending("no rates")
+    assert refused.status is sg.GraspStatus.NOT_CLOSED
+    assert refused.message == (
+        "the hand cannot close on the object and was not moved: expected a closing rate other than "
+        "zero in the precision grasp of 'four_finger', found zero for all 12 actuators; set "
+        "closure.rates (--set closure.rates=1) or grasps.precision.rates of the hand"
+    )
+    assert len(refused.time) == 1
+    assert refused.object.displacement_m == (0.0, 0.0, 0.0)
+
+
+def test_an_object_out_of_reach_is_refused_with_the_distance() -> None:
+    message = ending("out of reach").message
+    assert "the object is out of reach: " in message
+    assert " mm farther than any link comes; another position (--position, in m;" in message
+
+
+def test_a_hand_that_presses_on_one_side_alone_is_refused() -> None:
+    single = sg.simulate(pads(1))
+    assert single.outcome is Outcome.NOT_CLOSED
+    assert single.message == (
+        "the hand cannot close on the object and was not moved: everything of the hand that comes "
+        "near the object presses on the same side of it, along (-1.00, 0.00, 0.00) of the world; "
+        "a thumb or finger that opposes, another --position or orientation (--euler-deg), or "
+        "another --grasp is needed"
+    )
+    assert sg.simulate(pads(2)).outcome is Outcome.CLOSED
+    assert sg.simulate(pads(3)).outcome is Outcome.CLOSED
+
+
+def test_a_saved_result_has_the_same_outcome(tmp_path) -> None:
+    for name in ("held", "no rates", "too stiff", "slippery object"):
+        ending(name).save(tmp_path / name)
+        loaded = sg.load_result(tmp_path / name)
+        assert loaded.outcome is ending(name).outcome
+        assert loaded.message == ending(name).message
+
+
+def test_an_object_that_creeps_faster_than_the_limit_slips() -> None:
+    held = ending("held")
+    assert held.hold is not None
+    assert held.hold.creep_m_s < SLIPPING_SPEED
+    wide = TEST.replace(max_drop=1.0, max_rotation=3.0)
+    scene = pads(2, success=wide, object=ball(0.03).weighing(mass=0.9))
+    crept = sg.simulate(scene)
+    assert crept.hold is not None
+    assert crept.hold.creep_m_s > SLIPPING_SPEED
+    assert (crept.held, crept.outcome) == (False, Outcome.SLIPPING)
+    assert crept.message == (
+        f"the object slips in the hand: it moved by {1e3 * crept.hold.drop_m:.3g} mm in the palm, "
+        f"at {1e3 * crept.hold.creep_m_s:.2g} mm/s at the end"
+    )
+
+
+@pytest.mark.parametrize(("factor", "expected"), [(0.99, "MISSED"), (1.01, "EJECTED")])
+def test_the_speed_at_the_last_contact_parts_missed_from_ejected(factor, expected) -> None:
+    missed = ending("ball beside the hand")
+    force, moved = missed.normal_force.copy(), missed.object_position.copy()
+    force[:101, 0] = 1.0  # the last touch is at row 100
+    after = np.maximum(missed.time - missed.time[100], 0.0)
+    moved[:, 0] += factor * EJECTION_SPEED * after
+    brushed = replace(missed, normal_force=force, object_position=moved)
+    assert brushed.outcome.name == expected
+
+
+def test_warnings_of_the_engine_make_a_run_unstable() -> None:
+    texts = (
+        "MuJoCo: Nan, Inf or huge value in CTRL at ACTUATOR 1. The simulation is unstable (once)",
+        "MuJoCo: Linesearch objective is not convex (once; rounding in the solver)",
+    )
+    unstable, harmless = (replace(ending("held"), warnings=(text,)) for text in texts)
+    assert unstable.outcome is Outcome.UNSTABLE
+    assert unstable.message == f"the simulation is unstable: {texts[0]}"
+    assert harmless.outcome is Outcome.HELD
+
+
+def test_one_contact_is_no_grasp() -> None:
+    closed = ending("without a test")
+    one = closed.in_contact.copy()
+    one[-1, np.flatnonzero(one[-1])[1:]] = False
+    single = replace(closed, in_contact=one)
+    assert single.outcome is Outcome.MISSED
+    assert single.message == (
+        "the hand has closed beside the object: no two opposing contacts press on it at the end"
+    )
+
+
+@pytest.mark.parametrize("friction", [0.0, 0.3, 1.0])
+def test_two_contacts_balance_up_to_twice_the_friction_angle(friction: float) -> None:
+    limit = 2.0 * math.atan(friction)
+    for angle, expected in ((limit - 0.02, True), (limit + 0.02, False)):
+        second = (-math.cos(angle), math.sin(angle), 0.0)
+        assert can_balance([(1.0, 0.0, 0.0), second], friction) is (expected and angle >= 0.0)
+    assert can_balance([(1.0, 0.0, 0.0), (-1.0, 0.0, 0.0)], friction)
+    assert not can_balance([(1.0, 0.0, 0.0)], friction)
+    three = [(math.cos(a), math.sin(a), 0.0) for a in (0.0, 2.0, 4.0)]
+    assert can_balance(three, friction)
+
+
+ARM = 0.1
+"""Distance of the wrist joint from the ball [m]."""
+
+
+def hanging(stiffness: float) -> sg.Hand:
+    """Two pads on a wrist beside the ball, which bends about y with that stiffness [N·m/rad]."""
+    hand = pads(2).hand
+    onto_y = sg.Pose(position=(-ARM, 0.0, 0.0), quaternion=(math.sqrt(0.5), -math.sqrt(0.5), 0, 0))
+    wrist = sg.description.Finger(
+        name="wrist",
+        base=onto_y,
+        convention="placed",
+        phalanges=(
+            sg.description.Phalanx(
+                limits=(-1.0, 1.0),
+                shape=sg.Sphere(radius=0.01),
+                density=1000,
+                servo_stiffness=stiffness,
+                force_limit=50.0,
+                armature=0.01,
+            ),
+        ),
+    )
+    back = np.linalg.inv(transform(onto_y.position, onto_y.quaternion))
+    carried = []
+    for finger in hand.fingers:
+        base = back @ transform(finger.base.position, finger.base.quaternion)
+        pose = sg.Pose(position=tuple(base[:3, 3].tolist()), quaternion=quaternion_of(base))
+        carried.append(finger.replace(on="wrist_P1", base=pose))
+    preset = sg.description.GraspPreset(center=(0, 0, 0), rates=(0.0, 0.1, 0.1))
+    grasps = sg.description.Grasps(power=preset, precision=preset)
+    return hand.replace(fingers=(wrist, *carried), grasps=grasps)
+
+
+@cache
+def hung(stiffness: float) -> sg.GraspResult:
+    return sg.simulate(pads(2, hand=hanging(stiffness), success=TEST.replace(hold_time=0.6)))
+
+
+def test_a_wrist_that_sags_drops_nothing() -> None:
+    soft, stiff = hung(10.0), hung(1000.0)
+    for result in (soft, stiff):
+        assert (result.held, result.outcome) == (True, Outcome.HELD)
+        assert result.hold is not None
+        assert result.hold.drop_m < 1e-4
+        assert row_of(result)["hold_sag_m"] == result.hold.sag_m
+    assert soft.hold is not None
+    assert soft.hold.sag_m is not None
+    begin = int(np.searchsorted(soft.time, soft.hold.start_s))
+    fallen = np.linalg.norm(soft.object_position[begin:] - soft.object_position[begin], axis=1)
+    # in the world the ball falls farther than the criterion allows: with the palm
+    assert fallen.max() > TEST.max_drop
+    assert soft.hold.sag_m == pytest.approx(fallen.max(), rel=0.05)
+    torque = ARM * soft.hold.weight_N  # the hand itself is compensated
+    assert soft.hold.sag_m == pytest.approx(ARM * torque / 10.0, rel=0.01)
+    assert stiff.hold is not None
+    assert stiff.hold.sag_m == pytest.approx(soft.hold.sag_m / 100.0, rel=0.1)
+
+
+def test_page_and_terminal_name_the_sag() -> None:
+    soft = hung(10.0)
+    assert soft.hold is not None
+    clause = grasp_text.sag_clause(soft)
+    assert re.fullmatch(r"The palm itself sagged by \d\.\d+ mm in the test", clause)
+    assert clause in grasp_text.summary(soft)
+    assert dict(key_numbers(soft))["Sag of the palm"] in clause
+    assert f"sag       {clause}" in summary_lines(soft)
+    assert grasp_text.sag_clause(ending("held")) == ""
+    assert "Sag of the palm" not in dict(key_numbers(ending("held")))
+
+
+def test_the_palm_is_behind_the_wrist() -> None:
+    for hand, palm in ((hanging(1.0), "wrist_P1"), (sg.load_hand("four_finger"), "palm")):
+        model = sg.compile_model(sg.GraspScene(hand=hand, object=ball(0.02)))
+        assert model.body(palm_body(model, hand)).name == palm
+
+
+def test_thresholds_have_one_home() -> None:
+    assert (rules.SLIPPING_SPEED, rules.EJECTION_SPEED) == (2e-3, 0.02)
