@@ -44,7 +44,7 @@ from softgrasp.model.scene import build
 from softgrasp.model.shapes import extent
 from softgrasp.rendering.keyframes import Playback
 from softgrasp.rendering.video import render_key_frames, write_png
-from softgrasp.sim.result import GraspResult, GraspStatus
+from softgrasp.sim.result import GraspResult
 from softgrasp.sim.simulate import simulate
 
 JOURNAL, SETTINGS, IMAGES = "rows.jsonl", "benchmark.json", "images"
@@ -272,7 +272,7 @@ def _fill(row: Row, source: HandSource, one: ObjectSource, images: Path | None) 
     row |= {"outcome": FAILED, "opening_m": opening, "size_m": size, "fits": fits}
     result = simulate(scene, quality_rate=None)
     row |= {
-        "outcome": outcome_of(result),
+        "outcome": result.outcome.name,
         "held": bool(result.held),
         "drop_m": None if result.hold is None else result.hold.drop_m,
         "contacts": sum(contact.in_contact for contact in result.contacts),
@@ -281,13 +281,6 @@ def _fill(row: Row, source: HandSource, one: ObjectSource, images: Path | None) 
     if images is not None:
         file = images / f"{_file_name(source.name)}--{_file_name(one.name)}.png"
         row["image"] = _image(result, file)
-
-
-def outcome_of(result: GraspResult) -> str:
-    """Return the outcome of a grasp in one word; NOT_HELD where it closed and lost the object."""
-    if result.held:
-        return "HELD"
-    return "NOT_HELD" if result.status is GraspStatus.CLOSED else result.status.name
 
 
 def hand_opening(scene: GraspScene) -> float | None:
