@@ -1,12 +1,10 @@
-"""Write docs/hand_benchmark.md from a benchmark of hands, or run the benchmark first.
+"""Write docs/hand_benchmark.md from the directories of ``softgrasp bench hands --out DIR``.
 
-python benchmarks/hands.py DIR              (a directory of ``softgrasp bench hands --out DIR``)
-python benchmarks/hands.py DIR --hands …    (options of ``softgrasp bench hands``: runs it)
+python benchmarks/hands.py DIR…
 """
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
 
@@ -36,31 +34,19 @@ An object whose smallest extent is larger than the opening of the hand, the larg
 two fingertips of the open hand, is simulated, too, but counted apart, in parentheses. A hand that
 cannot be read is refused, with the reason on the page.
 
-## Table
+## Tables
 
-This page is made by `python benchmarks/hands.py DIR`, from the files of a run; versions are those
-of packages, git commits, or else hashes of the files.
+Made by `python benchmarks/hands.py DIR…` from the directories of runs; versions are those of
+packages, git commits, or else hashes of the files.
 
 """
 
 
-def main(arguments: list[str]) -> None:
-    """Run the benchmark where there are options, and write the page."""
-    directory, *options = arguments
-    if options:
-        command = [
-            sys.executable,
-            "-m",
-            "softgrasp",
-            "bench",
-            "hands",
-            *options,
-            "--out",
-            directory,
-        ]
-        subprocess.run([*command, "--resume"], check=True)
-    table = (Path(directory) / MARKDOWN).read_text(encoding="utf-8")
-    PAGE.write_text(f"{HEAD}{table}\nOn {machine()}.\n", encoding="utf-8")
+def main(directories: list[str]) -> None:
+    """Write the page with the table of each directory."""
+    tables = [(Path(one) / MARKDOWN).read_text(encoding="utf-8") for one in directories]
+    text = "\n".join([HEAD.rstrip() + "\n", *tables, f"Measured on {machine()}.\n"])
+    PAGE.write_text(text, encoding="utf-8")
     print(f"wrote {PAGE}")
 
 

@@ -301,6 +301,12 @@ def _volume_warning(kind: str, parts: Sequence[Triangles], solid: Solid) -> list
     what = "the convex hull fills" if kind == "hull" else many
     numbers = f"{what} {filled * 1e6:.3g} cm³ where the mesh fills {solid.volume * 1e6:.3g} cm³"
     if filled < solid.volume:
+        pieces = len(np.unique(piece_labels(solid.vertices, solid.faces)))
+        if kind == "decompose" and pieces > 1:
+            return [
+                f"{numbers}: its {pieces} separate pieces overlap and are united; what they share "
+                "counts twice in the mass of a density and in the inertia, so give a mass"
+            ]
         return [f"{numbers}: fingers penetrate the object"]
     cure = {
         "hull": "use `collision: decompose`, or name convex `parts`",

@@ -396,29 +396,33 @@ def _done(waiting: Sequence[tuple[HandSource, ObjectSource]], rows: dict[Any, Ro
 
 
 Pair = tuple[HandSource, ObjectSource]
+Work = Callable[[HandSource, ObjectSource, Path | None], Row]
 
 
-def _rows(pairs: Sequence[Pair], images: Path | None, workers: int) -> Iterator[Row]:
+def _rows(
+    pairs: Sequence[Pair], images: Path | None, workers: int, work: Work | None = None
+) -> Iterator[Row]:
     """Simulate pairs in processes; one that ends its process becomes a failed row."""
+    work = work or grasp_row
     if workers == 1:
-        yield from (grasp_row(hand, one, images) for hand, one in pairs)
+        yield from (work(hand, one, images) for hand, one in pairs)
         return
-    lost = yield from _pool_rows(pairs, images, workers)
+    lost = yield from _pool_rows(pairs, images, workers, work)
     for hand, one in lost:
-        dead = yield from _pool_rows([(hand, one)], images, 1)
+        dead = yield from _pool_rows([(hand, one)], images, 1, work)
         for _ in dead:
             row = _empty_row(hand, one)
             yield row | {"outcome": FAILED, "message": "the process of this grasp has died"}
 
 
 def _pool_rows(
-    pairs: Sequence[Pair], images: Path | None, workers: int
+    pairs: Sequence[Pair], images: Path | None, workers: int, work: Work
 ) -> Generator[Row, None, list[Pair]]:
     """Yield rows of a pool of processes, and return the pairs that it lost."""
     lost: list[Pair] = []
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(max_workers=workers, mp_context=context) as pool:
-        futures = {pool.submit(grasp_row, hand, one, images): (hand, one) for hand, one in pairs}
+        futures = {pool.submit(work, hand, one, images): (hand, one) for hand, one in pairs}
         for future in as_completed(futures):
             try:
                 yield future.result()

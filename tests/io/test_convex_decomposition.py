@@ -282,6 +282,17 @@ def test_pieces_that_overlap_are_cut_one_by_one(cuts: list[int]) -> None:
     assert volume(parts) == pytest.approx(one.volume + other.volume, rel=0.2)
 
 
+@needs_coacd
+def test_overlapping_pieces_are_a_warning_with_both_volumes(tmp_path: Path) -> None:
+    one = trimesh.Trimesh(*l_surface(), process=False)
+    other = one.copy()
+    other.apply_translation((0.0, 0.02, 0.002))
+    trimesh.util.concatenate([one, other]).export(tmp_path / "twice.stl")
+    shape = Mesh(file=str(tmp_path / "twice.stl"), collision="decompose")
+    with pytest.warns(SoftgraspWarning, match="its 2 separate pieces overlap and are united"):
+        load_mesh(shape)
+
+
 def test_where_coacd_dies_the_surface_is_united_by_voxels(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -26,6 +26,7 @@ from softgrasp.sweeps.hand_benchmark import (
     run_hand_benchmark,
 )
 from tests.conftest import Run, files_in
+from tests.support.processes import dies_with_cubes
 
 FOUR = HandSource("four_finger", "four_finger", "softgrasp", "0")
 BALL = ObjectSource("ball_60", "ball")
@@ -135,6 +136,15 @@ def test_an_interrupted_benchmark_goes_on_from_its_rows(
     (tmp_path / "benchmark.json").write_text(json.dumps(settings))
     with pytest.raises(ResultError, match=r"found one of 0\.0\.1; --force starts again"):
         run_hand_benchmark([FOUR], [BALL], tmp_path)
+
+
+def test_a_grasp_that_ends_its_process_is_a_failed_row() -> None:
+    pairs = [(FOUR, BALL), (FOUR, CUBE)]
+    rows = list(hand_benchmark._rows(pairs, None, 2, dies_with_cubes))
+    outcomes = {one["object"]: one["outcome"] for one in rows}
+    assert outcomes == {"ball_60": "HELD", "cube_50": "FAILED"}
+    messages = {one["object"]: one["message"] for one in rows}
+    assert messages["cube_50"] == "the process of this grasp has died"
 
 
 def test_the_report_names_source_version_and_every_outcome(tmp_path: Path) -> None:
