@@ -121,8 +121,22 @@ def scene_of(first: str, second: str | None, options: SceneOptions) -> GraspScen
         if options.mass is not None or options.density is not None:
             obj = scene.object.weighing(mass=options.mass, density=options.density)
             scene = scene.replace(object=obj)
-    scene = _with_closure(scene, options)
-    return _with_settings(_changed(scene, options), options.settings)
+    scene = _changed(_with_closure(scene, options), options)
+    chosen = options.closure or any(one.strip().startswith("closure") for one in options.settings)
+    if second is not None and not chosen:
+        scene = _with_strength(scene)
+    return _with_settings(scene, options.settings)
+
+
+def _with_strength(scene: GraspScene) -> GraspScene:
+    """Choose the force-limited closure for servos that are too weak for the object."""
+    from softgrasp.model.weak_servos import closure_for_payload
+
+    closure, message = closure_for_payload(scene)
+    if not message:
+        return scene
+    warnings.warn(message, SoftgraspWarning, stacklevel=2)
+    return scene.replace(closure=closure)
 
 
 def _check_weight(object_name: str | None, options: SceneOptions) -> None:

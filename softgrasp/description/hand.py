@@ -154,6 +154,9 @@ class ModelActuator(Description):
     """Joints that it moves; none for an actuator that stays at rest."""
     stops: tuple[str, ...] = ()
     """Bodies that it moves; their contact stops it."""
+    press: tuple[NonNegative, NonNegative] | None = None
+    """Force at the far end of what it moves, per unit that its target is ahead of contact [N per
+    unit of the target], and per rate at which it closed [N·s per unit]; None if not known."""
 
     @property
     def joint(self) -> str | None:

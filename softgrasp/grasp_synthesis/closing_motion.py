@@ -249,6 +249,8 @@ def rates_of(
         arrivals: Contact time of each group over that of the last one, (g,).
         fastest: Maximum rates by actuator name, where known.
     """
+    if not arrivals.any():  # fingers that touch before they move close all the same
+        arrivals = np.ones_like(arrivals)
     speeds = np.zeros(len(closing.start))
     for group, arrival in zip(closing.groups, arrivals.tolist(), strict=True):
         indices = list(group)

@@ -292,6 +292,8 @@ class Search:
                 _better, [self._refined(replace(one, sweep=sweep), STEPS) for one in starts]
             )
             candidate = self._symmetric(candidate)
+            if _touched_at_start(candidate):  # it fits between no open fingers: try a smaller one
+                candidate = replace(candidate, enclosure=min(candidate.enclosure, 0.0))
             if best is None or candidate.enclosure > max(ENCLOSED, best.enclosure):
                 best = candidate
             if best.enclosure > ENCLOSED:
@@ -455,6 +457,14 @@ class Search:
                     position=balls[top],
                 )
         return candidate
+
+
+def _touched_at_start(candidate: Candidate) -> bool:
+    """Whether all fingers that touch the sphere touch it before they move."""
+    contacts = _contacts_of(candidate)
+    if contacts is None or not contacts.touched.any():
+        return False
+    return not contacts.fraction[contacts.touched].any()
 
 
 def _better(best: Candidate, other: Candidate) -> Candidate:

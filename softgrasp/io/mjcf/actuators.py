@@ -139,6 +139,43 @@ def pace(
     return float(np.clip(min(factors, default=1.0), SLOWEST, FASTEST))
 
 
+def press_of(
+    tree: MjcfTree,
+    index: int,
+    actuator: ModelActuator,
+    starts: Mapping[str, float],
+    tips: Mapping[int, Array],
+) -> tuple[float, float] | None:
+    """Compute the force of an actuator per unit of its target's lead, and per rate.
+
+    The joint with the largest force counts. A servo that stops at contact presses with its
+    stiffness times the lead, and with the damping times the rate at which it lagged behind.
+
+    Args:
+        tree: The model.
+        index: Index of the actuator.
+        actuator: The same, described.
+        starts: Joint variables at the start, by name [rad or m].
+        tips: Farthest point of each group that can collide [m], by its first body.
+    """
+    model, data = tree.model, mujoco.MjData(tree.model)
+    if not actuator.moves or kind_of(model, index) != POSITION:
+        return None
+    for name, value in starts.items():
+        data.qpos[model.joint(name).qposadr[0]] = value
+    arm = moments(model, data)[index]
+    stiffness, damping = (-float(value) for value in model.actuator_biasprm[index, 1:3])
+    forces = []
+    for move in actuator.moves:
+        joint = model.joint(move.joint).id
+        dof = int(model.jnt_dofadr[joint])
+        square, speed = float(arm[dof]) ** 2, abs(move.ratio)
+        own = float(np.ravel(model.dof_damping[dof])[0])
+        at_end = speed / _reach(tree, joint, tips)
+        forces.append((stiffness * square * at_end, (own + damping * square) * at_end))
+    return max(forces)
+
+
 # Kinds
 def kind_of(model: mujoco.MjModel, index: int) -> str:
     """Classify an actuator: position control, at rest without a signal, or unknown."""

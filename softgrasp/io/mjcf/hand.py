@@ -34,7 +34,14 @@ from softgrasp.errors import DescriptionError, SoftgraspWarning, did_you_mean
 from softgrasp.grasp_synthesis import SynthesizedGrasp, SynthesizedGrasps, synthesize_grasps
 from softgrasp.io.grasp_presets import in_frame, preset_of
 from softgrasp.io.hand_sanity import UNOPPOSED, warn_about_units
-from softgrasp.io.mjcf.actuators import UNKNOWN, kind_of, model_actuators, pace, required_servos
+from softgrasp.io.mjcf.actuators import (
+    UNKNOWN,
+    kind_of,
+    model_actuators,
+    pace,
+    press_of,
+    required_servos,
+)
 from softgrasp.io.mjcf.closing_motion import ClosingModel, skins
 from softgrasp.io.mjcf.model import (
     BASE,
@@ -264,7 +271,10 @@ def _read(path: Path, *, compensate: bool = True) -> ReadHand:
         raise DescriptionError("expected an actuator that moves a joint, found none", file=path)
     closing = ClosingModel(tree, actuators, starts, points_on)
     touching = touching_bodies(tree)
-    actuators = [d.replace(stops=closing.stops(i, touching)) for i, d in enumerate(actuators)]
+    actuators = [
+        d.replace(stops=closing.stops(i, touching), press=press_of(tree, i, d, starts, tips))
+        for i, d in enumerate(actuators)
+    ]
     notes = [*source.dropped, *messages, *assumed, *conflicts(source.compiled, tree.model)]
     if weightless:
         notes.append(COMPENSATED)

@@ -1,0 +1,77 @@
+"""Choice of the closure for servos that press too little where they stop at contact.
+
+With position increments a target stops where contact is detected, so a servo presses with its
+stiffness times the lead of its target. Where that does not bear the object, the closure has to
+continue through contact until a force is reached.
+"""
+
+from __future__ import annotations
+
+import math
+
+from softgrasp.description.closure import (
+    AnyClosure,
+    ForceLimitedClosure,
+    PositionIncrementClosure,
+)
+from softgrasp.description.scene import GraspScene
+from softgrasp.model.object import object_mass
+
+SAFETY = 2.0
+"""Friction that is required over the weight of the object [–]."""
+MIN_FORCE = 1.0
+"""Smallest force of the chosen closure [N]."""
+GRAVITY = 9.81
+"""[m/s²]"""
+
+
+def force_at_contact(scene: GraspScene) -> float | None:
+    """Estimate the sum of the forces of all actuators that stop at contact [N].
+
+    Args:
+        scene: Scene with a hand that has its own MuJoCo model.
+
+    Returns:
+        The sum; None where the stiffness of a closing servo is not known.
+    """
+    model, closure = scene.hand.model, scene.closure
+    if model is None:
+        return None
+    rates = scene.preset.rates.for_fingers(scene.hand.actuator_counts)
+    delay = closure.samples * scene.control_period
+    forces = []
+    for actuator, rate in zip(model.actuators, rates, strict=True):
+        if not rate:
+            continue
+        if actuator.press is None:
+            return None
+        per_lead, per_rate = actuator.press
+        # an actuator of several joints presses with each of them
+        forces.append(len(actuator.moves) * abs(rate) * (per_lead * delay + per_rate))
+    return math.fsum(forces)
+
+
+def closure_for_payload(scene: GraspScene) -> tuple[AnyClosure, str]:
+    """Choose the force-limited closure where position increments would not bear the object.
+
+    Args:
+        scene: Scene that closes by position increments, with defaults.
+
+    Returns:
+        The closure, and a message about it; that of the scene and "" where it is kept.
+    """
+    available = force_at_contact(scene)
+    if available is None or not isinstance(scene.closure, PositionIncrementClosure):
+        return scene.closure, ""
+    friction = scene.requested_contact.kinetic_friction
+    weight = object_mass(scene.object) * GRAVITY
+    required = SAFETY * weight / friction if friction > 0.0 else math.inf
+    if available >= required or math.isinf(required):
+        return scene.closure, ""
+    force = max(MIN_FORCE, required / 2.0)  # two fingers at least share it
+    return ForceLimitedClosure(force=force), (
+        f"the servos of '{scene.hand.name}' press with about {available:.2g} N in all where they "
+        f"stop at contact, and the object of {weight:.2g} N needs {required:.2g} N at friction "
+        f"{friction:g}: the closure is force-limited ({force:.3g} N); --closure "
+        "position-increment keeps the other one"
+    )
