@@ -99,6 +99,9 @@ class GraspPreset(Description):
     a grasp."""
     from_above: bool = False
     """Whether the hand reaches down for an object on a table."""
+    per_object: bool = False
+    """Whether ``center``, orientation and ``rates`` are computed anew for each object, from those
+    for a ball; as in imported hands without specified grasps."""
 
 
 class Grasps(Description):

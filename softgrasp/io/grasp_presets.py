@@ -185,6 +185,7 @@ def preset_of(grasp: SynthesizedGrasp) -> GraspPreset:
         object_euler=across,
         upright_euler=across if upwards else None,
         start=grasp.start,
+        per_object=True,
     )
 
 

@@ -165,6 +165,19 @@ def mjcf_hand(
     return hand
 
 
+def closing_model(described: HandModel) -> ClosingModel:
+    """Return the closing motion of the model of a hand, in the world frame of its file.
+
+    Args:
+        described: The model.
+
+    Raises:
+        DescriptionError: As ``mjcf_hand``.
+    """
+    path = assets.shipped_file(described.file) or Path(described.file).expanduser().absolute()
+    return _read(path).closing
+
+
 def hand_beside(data: dict[str, Tree], directory: Path) -> Hand:
     """Make a hand from a model and a YAML tree with changes.
 
@@ -427,6 +440,8 @@ def _grasps(hand: Hand, fields: Tree, length: float, angle: float) -> Grasps:
             length,
             angle,
         ) | {key: _by_actuator(changes[key], units) for key in ("rates", "start") if key in changes}
+        if changes:
+            changes = {"per_object": False} | changes
         try:
             presets[name] = preset.replace(**changes)
         except DescriptionError as error:

@@ -340,6 +340,7 @@ def _fields(hand: Hand, fields: dict[str, Tree], units: list[float]) -> dict[str
             if key in preset_fields:
                 preset_fields[key] = rates_to_si(preset_fields[key], units)
         if preset_fields:
+            preset_fields = {"per_object": False} | preset_fields
             grasps = _with_preset(grasps, kind, preset, preset_fields)
     unknown = [kind for kind in by_grasp if kind not in ("power", "precision")]
     if unknown:
