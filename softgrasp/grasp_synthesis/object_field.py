@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from itertools import permutations, product
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.ndimage import distance_transform_edt
 
 from softgrasp.grasp_synthesis.scoring import directions
@@ -30,7 +31,7 @@ SAME_SURFACE = 0.04
 its radius [–]."""
 MAX_SAMPLES = 300
 """Number of surface points that orientations are compared by."""
-Part = tuple[Array, Array]
+Part = tuple[Array, NDArray[np.int64]]
 
 
 class ObjectField:
@@ -58,7 +59,7 @@ class ObjectField:
         self._low = low - MARGIN_CELLS * self._cell
         self._shape = np.ceil((high - low) / self._cell).astype(int) + 2 * MARGIN_CELLS + 1
         distances = self._sampled(parts)
-        gradients = np.stack(np.gradient(distances, self._cell), axis=-1)
+        gradients = np.stack([np.gradient(distances, self._cell, axis=i) for i in range(3)], -1)
         self._rows = np.concatenate([distances[..., None], gradients], axis=-1).reshape(-1, 4)
         self._rows = self._rows.astype(np.float32)
 
@@ -69,9 +70,7 @@ class ObjectField:
             first = np.floor((vertices.min(axis=0) - self._low) / self._cell).astype(int) - 2
             last = np.ceil((vertices.max(axis=0) - self._low) / self._cell).astype(int) + 3
             first, last = np.maximum(first, 0), np.minimum(last, self._shape)
-            axes = [
-                self._low[i] + self._cell * np.arange(first[i], last[i]) for i in range(3)
-            ]
+            axes = [self._low[i] + self._cell * np.arange(first[i], last[i]) for i in range(3)]
             grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)
             normals, offsets = face_planes(vertices, faces)
             if len(normals) > MAX_PLANES:
@@ -115,7 +114,7 @@ class ObjectField:
         return self._rows[index], (offsets[0], offsets[1], offsets[2])
 
 
-def face_planes(vertices: Array, faces: Array) -> tuple[Array, Array]:
+def face_planes(vertices: Array, faces: NDArray[np.int64]) -> tuple[Array, Array]:
     """Compute unit normals (m, 3) and offsets (m,) [m] of the face planes of a polyhedron."""
     first, second, third = vertices[faces].transpose(1, 0, 2)
     normals = np.cross(second - first, third - first)

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from softgrasp.grasp_synthesis.closing_motion import Closing, closing_of, weights_of
+from softgrasp.grasp_synthesis.closing_motion import closing_of, weights_of
 from softgrasp.grasp_synthesis.hand_model import ClosingHand, Indices, placed, spread
 from softgrasp.grasp_synthesis.object_field import ObjectField, cube_rotations, distinct
 from softgrasp.grasp_synthesis.orientation import object_axis_of
@@ -43,6 +43,9 @@ TOUCHING = 1.5e-3
 """Gap below which a link or the palm counts as touching [m]."""
 FRICTION = 0.35
 """Coefficient of friction assumed at contacts [–]."""
+KRONECKER_RATIO = 1.1127756842787055
+"""Root of x⁷ = x + 1, whose powers make an evenly distributed sequence in six dimensions
+(M. Roberts, The unreasonable effectiveness of quasirandom sequences, 2018) [–]."""
 LATEST = 0.95
 """Fraction of the closing motion after which a contact is too late to press [–]."""
 INNER = 0.4
@@ -58,7 +61,7 @@ UPRIGHT = 0.97
 """Cosine to the vertical above which an upright object stands [–]."""
 NEIGHBOR_WEIGHT = 0.5
 """Weight of the mean score of neighbouring positions over that of the position itself [–]."""
-MAX_CANDIDATES, APART = 4, 0.015
+MAX_CANDIDATES, APART = 3, 0.015
 """Number of candidates that are refined, and smallest distance between two of one orientation
 [m]."""
 REFINEMENT = (0.5, 0.25)
@@ -107,6 +110,16 @@ class Contacts(NamedTuple):
     """Unit vectors into the object, (m, c, 3)."""
     fraction: Array
     """Fraction of the closing motion at the first contact of the finger, (m, c) [–]."""
+
+    def of(self, chosen: Indices) -> Contacts:
+        """Select some of the poses."""
+        return Contacts(
+            self.touched[chosen], self.points[chosen], self.normals[chosen], self.fraction[chosen]
+        )
+
+
+Column = tuple[Flags, Array, Array, Array]
+"""Contacts of m poses with one link: the columns of ``Contacts``."""
 
 
 class ObjectSearch:
@@ -304,7 +317,7 @@ class ObjectSearch:
             rotations: Orientations, (o, 3, 3).
             wrapped: Close outer links further after the first contact of a finger.
         """
-        columns: list[tuple[Array, Array, Array, Array]] = []
+        columns: list[Column] = []
         met = []
         for number, bodies in enumerate(self._digits):
             if not bodies:
@@ -315,8 +328,8 @@ class ObjectSearch:
         for number, step, link, fraction in met:
             columns += self._of_finger(poses, rotations, number, step, link, fraction, wrapped)
         columns.append(self._on_palm(poses, rotations))
-        touched, points, normals, fractions = (np.stack(c, axis=1) for c in zip(*columns, strict=True))
-        return Contacts(touched, points, normals, fractions)
+        touched, points, normals, fractions = zip(*columns, strict=True)
+        return Contacts(*(np.stack(c, axis=1) for c in (touched, points, normals, fractions)))
 
     def _stopped_together(
         self, met: list[tuple[int, Indices, Indices, Array]]
@@ -343,7 +356,7 @@ class ObjectSearch:
         link: Indices,
         fraction: Array,
         wrapped: bool,
-    ) -> Iterator[tuple[Array, Array, Array, Array]]:
+    ) -> Iterator[Column]:
         """Yield one column of contacts for each link of a finger."""
         bodies = self._digits[number]
         count = len(step)
@@ -431,7 +444,7 @@ class ObjectSearch:
             normals[rows] = self.field.normals(middle) @ rotation.T
         return smallest, (points, normals)
 
-    def _on_palm(self, poses: Poses, rotations: Array) -> tuple[Array, Array, Array, Array]:
+    def _on_palm(self, poses: Poses, rotations: Array) -> Column:
         """Return the column of contacts with the palm."""
         if not len(self._still) or self.kind != "power":
             none = np.zeros((len(poses.turned), 3))
@@ -445,16 +458,16 @@ class ObjectSearch:
     def _loads(self) -> Array:
         """Unit generalized forces, (n, 6), that mirror images of a hand have in common."""
         index = np.arange(40) + 0.5
-        generalized = []
-        for base in range(6):  # Kronecker sequence of a 6-dimensional lattice
-            generalized.append(np.modf(index * (1.2207440846 ** -(base + 1)))[0] * 2.0 - 1.0)
-        vectors = np.stack(generalized, axis=1)
+        # Kronecker sequence in six dimensions
+        steps = KRONECKER_RATIO ** -np.arange(1.0, 7.0)
+        vectors = np.modf(index[:, None] * steps)[0] * 2.0 - 1.0
         vectors = np.concatenate([vectors, np.eye(6), vectors * [1, 1, 1, 0, 0, 0]])
         vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
         reflected = []
         for signs in product((1.0, -1.0), repeat=3):
             other = np.array(signs)
-            reflected.append(np.hstack([vectors[:, :3] * other, vectors[:, 3:] * other * other.prod()]))
+            # torques are axial vectors
+            reflected.append(vectors * [*other, *(other * other.prod())])
         both = np.concatenate(reflected)
         loads = np.concatenate([both, -both])
         return np.hstack([loads[:, :3] @ self.axes.T, loads[:, 3:] @ self.axes.T])
@@ -495,7 +508,7 @@ class ObjectSearch:
         several = np.flatnonzero(contacts.touched.sum(axis=1) > 1)
         for first in range(0, len(several), 100):
             part = several[first : first + 100]
-            balance[part] = self._balance(Contacts(*(column[part] for column in contacts)))
+            balance[part] = self._balance(contacts.of(part))
         score = balance - UNOPPOSED_LOSS * self._unopposed(contacts)
         if self.kind == "power":
             score -= GAP_LOSS * np.clip(poses.gap / FAR_GAP, 0.0, 1.0)
@@ -600,9 +613,9 @@ class ObjectSearch:
         alone = Poses(pose.positions, np.zeros(1, dtype=int), pose.gap)
         contacts = self._contacts(alone, rotation[None], wrapped=True)
         score, balance = self._scored(alone, contacts)
-        return ObjectGrasp(
-            pose.positions[0], rotation, float(score[0]), float(balance[0]), self._arrivals(contacts)
-        )
+        arrivals = self._arrivals(contacts)
+        position = pose.positions[0]
+        return ObjectGrasp(position, rotation, float(score[0]), float(balance[0]), arrivals)
 
     def _arrivals(self, contacts: Contacts) -> Array:
         """Compute the contact time of each actuator group over that of the last one, (g,)."""

@@ -9,11 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import chain
 
 import numpy as np
 
 from softgrasp.description.actuation import Rates
-from softgrasp.description.geometry import Mesh, Shape, Superellipsoid
+from softgrasp.description.geometry import Mesh, Shape
 from softgrasp.description.hand import GraspPreset, Hand
 from softgrasp.description.scene import GraspScene
 from softgrasp.description.task import PreshapePhase, SuccessCriterion
@@ -38,8 +39,6 @@ RAMP_TIME, HOLD_TIME = 0.1, 0.2
 """Duration of the gravity ramp and of the hold test of a trial [s]."""
 HELD = 3e-4
 """Displacement of the object in a trial up to which a grasp is taken [m]."""
-MIN_BALANCE = 0.02
-"""Smallest generalized force in any direction from which a computed grasp is used [–]."""
 
 
 def fitted(scene: GraspScene) -> GraspScene:
@@ -91,8 +90,9 @@ def _reduced(scene: GraspScene) -> GraspScene:
 def _chosen(scene: GraspScene) -> GraspPreset:
     """Return the first grasp that holds in a trial, or the one in which the object moves least."""
     ball = scene.preset.replace(per_object=False)
-    best, smallest = ball, math.inf
-    for preset in (*_presets(scene), ball):
+    best, smallest = None, math.inf
+    for preset in chain(_presets(scene), [ball]):
+        best = best or preset
         grasps = scene.hand.grasps.replace(**{scene.grasp: preset})
         trial = scene.replace(hand=scene.hand.replace(grasps=grasps))
         displacement = load(GRASP_TRIAL)(trial)
@@ -100,6 +100,7 @@ def _chosen(scene: GraspScene) -> GraspPreset:
             best, smallest = preset, displacement
         if displacement <= HELD:
             break
+    assert best is not None
     return best
 
 
@@ -116,8 +117,7 @@ def _presets(scene: GraspScene) -> Iterator[GraspPreset]:
     elif scene.object.upright and preset.upright_euler is None:
         upright = to_world[2]
     for grasp in search.best(upright, rotation):
-        if grasp.balance > MIN_BALANCE:
-            yield _preset(preset, search, grasp, frame)
+        yield _preset(preset, search, grasp, frame)
 
 
 def _closing_hand(hand: Hand) -> tuple[ClosingHand, Array]:
@@ -172,7 +172,8 @@ def _rates(preset: GraspPreset, search: ObjectSearch, arrivals: Array) -> list[f
         if speed > 0.0:
             speeds[moving] = arrival / speed
     scale = fastest / max((arrival for arrival in arrivals.tolist()), default=1.0)
-    return np.round(np.where(speeds > 0.0, rates * speeds * scale, rates), 6).tolist()
+    scaled = np.round(np.where(speeds > 0.0, rates * speeds * scale, rates), 6)
+    return [float(rate) for rate in scaled]
 
 
 def _quaternion(rotation: Array) -> Array:

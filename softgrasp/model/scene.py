@@ -41,8 +41,8 @@ from softgrasp.model.deformable import add_deformable, full_size
 from softgrasp.model.effective_mass import closing_postures
 from softgrasp.model.hand import settle, silence
 from softgrasp.model.hand_carrier import carrier_model
-from softgrasp.model.object_grasp import fitted
 from softgrasp.model.object import add_object, density_guess, is_usual, mean_density
+from softgrasp.model.object_grasp import fitted
 from softgrasp.model.placement import (
     PlacedItem,
     add_surroundings,
