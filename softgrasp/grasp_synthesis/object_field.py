@@ -11,7 +11,7 @@ from itertools import permutations, product
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.ndimage import distance_transform_edt
+from scipy.ndimage import distance_transform_edt, gaussian_filter
 
 from softgrasp.grasp_synthesis.scoring import directions
 from softgrasp.mechanics.transforms import Array
@@ -22,6 +22,8 @@ MAX_PLANES = 256
 """Number of face planes of a part above which it is circumscribed by so many evenly spread ones."""
 MARGIN_CELLS = 4
 """Number of grid cells around an object."""
+EDGE_CELLS = 1.2
+"""Standard deviation of the smoothing of normals, in cells."""
 FAR_RATE = 0.7
 """Assumed increase of the distance per distance outside the grid [–]."""
 SMALLEST_CELL = 5e-4
@@ -56,10 +58,15 @@ class ObjectField:
         self.samples = corners[_spread(len(corners), MAX_SAMPLES)]
         """Some of its corners, (n, 3) [m]."""
         self._cell = max(float((high - low).max()) / CELLS, SMALLEST_CELL)
-        self._low = low - MARGIN_CELLS * self._cell
-        self._shape = np.ceil((high - low) / self._cell).astype(int) + 2 * MARGIN_CELLS + 1
+        # symmetric about the middle, so that mirror images of an object have mirrored distances
+        beside = np.ceil((high - low) / 2.0 / self._cell).astype(int) + MARGIN_CELLS
+        self._low = (low + high) / 2.0 - beside * self._cell
+        self._shape = 2 * beside + 1
         distances = self._sampled(parts)
-        gradients = np.stack([np.gradient(distances, self._cell, axis=i) for i in range(3)], -1)
+        gradients = self._gradients(distances)
+        # normals that change steadily across edges, unlike those of faces
+        smoothed = gaussian_filter(distances, EDGE_CELLS, mode="nearest")
+        self._normals = -self._gradients(smoothed).reshape(-1, 3)
         self._rows = np.concatenate([distances[..., None], gradients], axis=-1).reshape(-1, 4)
         self._rows = self._rows.astype(np.float32)
 
@@ -87,7 +94,8 @@ class ObjectField:
 
     def distances(self, points: Array) -> Array:
         """Compute signed distances of points (…, 3) [m] in the object's frame, negative inside."""
-        rows, offset = self._nearest(points)
+        index, offset = self._nearest(points)
+        rows = self._rows[index]
         x, y, z = offset
         ahead = rows[..., 1] * x + rows[..., 2] * y + rows[..., 3] * z
         squared = x * x + y * y + z * z
@@ -98,20 +106,23 @@ class ObjectField:
 
     def normals(self, points: Array) -> Array:
         """Compute unit vectors into the object at points (n, 3) [m] near its surface, (n, 3)."""
-        inward = -self._nearest(points)[0][..., 1:].astype(float)
+        inward = self._normals[self._nearest(points)[0]]
         length = np.linalg.norm(inward, axis=-1, keepdims=True)
         return np.asarray(inward / np.maximum(length, 1e-12))
 
+    def _gradients(self, distances: Array) -> Array:
+        """Compute the gradients at the grid points by central differences, (…, 3) [–]."""
+        return np.stack([np.gradient(distances, self._cell, axis=i) for i in range(3)], axis=-1)
+
     def _nearest(self, points: Array) -> tuple[Array, tuple[Array, Array, Array]]:
-        """Return distance and gradient at the nearest grid points (…, 4), and offsets from them."""
-        index, offsets = None, []
+        """Return the indices of the nearest grid points, and the offsets from them [m]."""
+        index, offsets = np.zeros(points.shape[:-1], dtype=np.int32), []
         for axis in range(3):
             scaled = (points[..., axis] - self._low[axis]) / self._cell
             cells = np.rint(np.minimum(np.maximum(scaled, 0.0), self._shape[axis] - 1.0))
             offsets.append((scaled - cells) * self._cell)
-            cells = cells.astype(np.int32)
-            index = cells if index is None else index * self._shape[axis] + cells
-        return self._rows[index], (offsets[0], offsets[1], offsets[2])
+            index = index * self._shape[axis] + cells.astype(np.int32)
+        return index, (offsets[0], offsets[1], offsets[2])
 
 
 def face_planes(vertices: Array, faces: NDArray[np.int64]) -> tuple[Array, Array]:
@@ -171,6 +182,6 @@ def distinct(field: ObjectField, rotations: Array) -> Array:
     return np.array(kept)
 
 
-def _spread(count: int, wanted: int) -> Array:
+def _spread(count: int, limit: int) -> Array:
     """Return at most so many indices, evenly over the range."""
-    return np.unique(np.linspace(0, count - 1, min(count, wanted)).astype(int))
+    return np.unique(np.linspace(0, count - 1, min(count, limit)).astype(int))

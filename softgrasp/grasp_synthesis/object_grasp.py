@@ -27,7 +27,7 @@ from softgrasp.mechanics.transforms import Array
 
 STEPS = 13
 """Number of steps of the closing motion."""
-LINK_POINTS, PALM_POINTS = 50, 200
+LINK_POINTS, PALM_POINTS = 80, 250
 """Number of surface points of a link and of the parts that do not move."""
 CELLS = 11
 """Number of grid positions along the longest side of the space between the fingers."""
@@ -46,6 +46,9 @@ FRICTION = 0.35
 KRONECKER_RATIO = 1.1127756842787055
 """Root of x⁷ = x + 1, whose powers make an evenly distributed sequence in six dimensions
 (M. Roberts, The unreasonable effectiveness of quasirandom sequences, 2018) [–]."""
+LINK_PATCH, PALM_PATCH, PATCH_RATIO = 6e-3, 15e-3, 0.4
+"""Radii of the contact patches of a link and of the palm [m], and their largest ratio to the
+smallest half extent of the object [–]."""
 LATEST = 0.95
 """Fraction of the closing motion after which a contact is too late to press [–]."""
 INNER = 0.4
@@ -53,6 +56,10 @@ INNER = 0.4
 UNOPPOSED_LOSS, GAP_LOSS, FAR_GAP = 0.5, 0.25, 0.03
 """Loss per fraction of the closing motion in which fingers push the object unopposed, loss for a
 palm at ``FAR_GAP`` from the object in a power grasp [–], and that gap [m]."""
+ACROSS_BONUS = 0.5
+"""Bonus of a very long object that lies along the axis about which the fingers bend [–]."""
+OFF_CENTER_LOSS = 4.0
+"""Loss per distance beside the middle of the fingers [1/m], which decides between equal grasps."""
 OFF_TIP_LOSS = 0.3
 """Loss for a precision grasp in which inner links touch [–]."""
 OPPOSED = -0.2
@@ -61,11 +68,14 @@ UPRIGHT = 0.97
 """Cosine to the vertical above which an upright object stands [–]."""
 NEIGHBOR_WEIGHT = 0.5
 """Weight of the mean score of neighbouring positions over that of the position itself [–]."""
+TIP_SIZE = 0.01
+"""Distance from the outermost point of a finger up to which its points are the fingertip [m]."""
 MAX_CANDIDATES, APART = 3, 0.015
-"""Number of candidates that are refined, and smallest distance between two of one orientation
+"""Number of candidates that are tried, and smallest distance between two of one orientation
 [m]."""
-REFINEMENT = (0.5, 0.25)
-"""Step lengths of the refinement, in cells of the grid [–]."""
+CENTROID_RADIUS, CENTROID_SCORE, CENTROID_LOSS = 2.0, 0.08, 0.15
+"""Distance up to which positions are averaged, in cells, difference of scores that reduces the
+weight of a position to 1/e, and largest loss of the average [–]."""
 Flags = NDArray[np.bool_]
 
 
@@ -89,14 +99,14 @@ class Poses:
 
     positions: Array
     """(m, 3) [m]"""
-    turned: Indices
+    orientation: Indices
     """Index of the orientation, (m,)."""
     gap: Array
     """Distance from the parts of the hand that do not move, (m,) [m]."""
 
     def of(self, chosen: Indices) -> Poses:
         """Select some of the poses."""
-        return Poses(self.positions[chosen], self.turned[chosen], self.gap[chosen])
+        return Poses(self.positions[chosen], self.orientation[chosen], self.gap[chosen])
 
 
 class Contacts(NamedTuple):
@@ -188,9 +198,14 @@ class ObjectSearch:
 
     @cached_property
     def _tips(self) -> Array:
-        """Fingertips, (k, s, 3) [m]."""
-        tips = [self._frames[digit.tip_body] @ [*digit.tip, 1.0] for digit in self.hand.digits]
-        return np.array(tips)[..., :3]
+        """Middles of the fingertips, (k, s, 3) [m]."""
+        tips = []
+        for digit in self.hand.digits:
+            points = self.hand.skins[digit.tip_body]
+            near = np.linalg.norm(points - digit.tip, axis=1) <= TIP_SIZE
+            tip = points[near].mean(axis=0) if near.any() else digit.tip
+            tips.append((self._frames[digit.tip_body] @ [*tip, 1.0])[:, :3])
+        return np.array(tips)
 
     def orientations(self, upright: Array | None) -> Array:
         """Return orientations in which the principal axes lie along the axes of the hand.
@@ -202,8 +217,8 @@ class ObjectSearch:
         field = self.field
         if upright is not None:
             return distinct(field, self._standing(upright))
-        turned = self.axes @ cube_rotations() @ field.axes.T
-        return distinct(field, turned)
+        orientation = self.axes @ cube_rotations() @ field.axes.T
+        return distinct(field, orientation)
 
     def _standing(self, upright: Array) -> Array:
         """Return orientations whose z axis points up, at multiples of 45° to the hand."""
@@ -281,10 +296,10 @@ class ObjectSearch:
         The step is s where the finger does not touch.
         """
         steps = frames.shape[1]
-        smallest = np.full((len(bodies), steps, len(poses.turned)), np.inf)
-        for turn in np.unique(poses.turned):
-            rows = np.flatnonzero(poses.turned == turn)
-            rotation = rotations[turn]
+        smallest = np.full((len(bodies), steps, len(poses.orientation)), np.inf)
+        for index in np.unique(poses.orientation):
+            rows = np.flatnonzero(poses.orientation == index)
+            rotation = rotations[index]
             origin = poses.positions[rows] @ rotation
             for link, body in enumerate(bodies):
                 points = self._points[body]
@@ -302,7 +317,7 @@ class ObjectSearch:
         met = hit.any(axis=0)
         step = np.where(met, hit.argmax(axis=0), steps)
         at = np.minimum(step, steps - 1)
-        columns = np.arange(len(poses.turned))
+        columns = np.arange(len(poses.orientation))
         link = smallest[:, at, columns].argmin(axis=0)
         now = smallest[link, at, columns]
         before = np.minimum(smallest[:, np.maximum(at - 1, 0), columns].min(axis=0), 0.05)
@@ -427,12 +442,12 @@ class ObjectSearch:
         self, cloud: Array, poses: Poses, rotations: Array
     ) -> tuple[Array, tuple[Array, Array]]:
         """Return the smallest distance of points, that point from the centre, and the normal."""
-        count = len(poses.turned)
+        count = len(poses.orientation)
         smallest = np.zeros(count)
         points, normals = np.zeros((count, 3)), np.zeros((count, 3))
-        for turn in np.unique(poses.turned):
-            rows = np.flatnonzero(poses.turned == turn)
-            rotation = rotations[turn]
+        for index in np.unique(poses.orientation):
+            rows = np.flatnonzero(poses.orientation == index)
+            rotation = rotations[index]
             seen = (cloud @ rotation)[None] - (poses.positions[rows] @ rotation)[:, None]
             apart = self.field.distances(seen)
             lowest = apart.min(axis=1)
@@ -447,7 +462,7 @@ class ObjectSearch:
     def _on_palm(self, poses: Poses, rotations: Array) -> Column:
         """Return the column of contacts with the palm."""
         if not len(self._still) or self.kind != "power":
-            none = np.zeros((len(poses.turned), 3))
+            none = np.zeros((len(poses.orientation), 3))
             return none[:, 0] > 0.0, none, none, none[:, 0]
         apart, (points, normals) = self._nearest(self._still, poses, rotations)
         return apart <= CLEARANCE + 4.0 * TOUCHING, points, normals, np.zeros(len(apart))
@@ -484,6 +499,8 @@ class ObjectSearch:
         for bodies in [*self._digits, ["palm"]]:
             if not bodies:
                 continue
+            patch = PALM_PATCH if bodies == ["palm"] else LINK_PATCH
+            patch = min(patch, PATCH_RATIO * float(self.field.half_sizes.min()))
             strongest = np.zeros(supports.shape)
             total = np.zeros(supports.shape)
             for _ in bodies:
@@ -491,6 +508,11 @@ class ObjectSearch:
                 # force of the contact that does most work on the load
                 work = loads[None, :, :3] + np.cross(loads[None, :, 3:], arm[:, None])
                 along = np.einsum("mni,mi->mn", work, normal)
+                twist = (
+                    loads[None, :, 3:]
+                    - np.einsum("ni,mi->mn", loads[:, 3:], normal)[..., None] * normal[:, None]
+                )
+                along += patch / size * np.sqrt(np.einsum("mni,mni->mn", twist, twist))
                 across = np.sqrt(
                     np.maximum(np.einsum("mni,mni->mn", work, work) - along * along, 0.0)
                 )
@@ -504,7 +526,7 @@ class ObjectSearch:
 
     def _scored(self, poses: Poses, contacts: Contacts) -> tuple[Array, Array]:
         """Return scores and balances of poses, (m,) each."""
-        balance = np.zeros(len(poses.turned))
+        balance = np.zeros(len(poses.orientation))
         several = np.flatnonzero(contacts.touched.sum(axis=1) > 1)
         for first in range(0, len(several), 100):
             part = several[first : first + 100]
@@ -552,14 +574,27 @@ class ObjectSearch:
         poses, scores = self._coarse(positions, shape, rotations)
         chosen: list[int] = []
         for index in np.argsort(-scores, kind="stable"):
-            alike = [i for i in chosen if poses.turned[i] == poses.turned[index]]
+            alike = [i for i in chosen if poses.orientation[i] == poses.orientation[index]]
             offsets = poses.positions[alike] - poses.positions[index]
             if (np.linalg.norm(offsets, axis=1) > APART).all():
                 chosen.append(int(index))
             if len(chosen) == MAX_CANDIDATES:
                 break
         for index in chosen:
-            yield self._refined(poses.of(np.array([index])), rotations, cell)
+            starts = [self._centroid(poses, scores, index, cell), poses.positions[index]]
+            yield self._nearby(np.array(starts), rotations[poses.orientation[index]])
+
+    @staticmethod
+    def _centroid(poses: Poses, scores: Array, index: int, cell: float) -> Array:
+        """Average the positions around a pose by their scores, (3,) [m].
+
+        It depends less on the sampling of surfaces than the position of the best score.
+        """
+        offsets = poses.positions - poses.positions[index]
+        near = np.linalg.norm(offsets, axis=1) <= CENTROID_RADIUS * cell
+        near &= poses.orientation == poses.orientation[index]
+        weights = np.exp((scores[near] - scores[index]) / CENTROID_SCORE)
+        return np.asarray(weights @ poses.positions[near] / weights.sum())
 
     def _coarse(
         self, positions: Array, shape: tuple[int, int, int], rotations: Array
@@ -570,52 +605,60 @@ class ObjectSearch:
             gap, clear = self._clear(positions, rotation)
             rows = np.flatnonzero(clear)
             every.append((rows, np.full(len(rows), index), gap[rows]))
-        rows, turned, gap = (np.concatenate(c) for c in zip(*every, strict=True))
+        rows, orientation, gap = (np.concatenate(c) for c in zip(*every, strict=True))
         if len(rows) > MAX_POSES:
-            nearest = np.sort(np.argsort(gap, kind="stable")[:MAX_POSES])
-            rows, turned, gap = rows[nearest], turned[nearest], gap[nearest]
-        poses = Poses(positions[rows], turned, gap)
+            key = gap
+            if self.kind == "precision":
+                key = np.linalg.norm(positions[rows] - self._tips.mean(axis=(0, 1)), axis=1)
+            nearest = np.sort(np.argsort(key, kind="stable")[:MAX_POSES])
+            rows, orientation, gap = rows[nearest], orientation[nearest], gap[nearest]
+        poses = Poses(positions[rows], orientation, gap)
         if not len(rows):
             return poses, gap
+        prior = self._prior(rotations)
         scores, _ = self._scored(poses, self._contacts(poses, rotations, wrapped=False))
+        preferred = prior[orientation] - self._off_center(poses.positions)
+        scores += preferred
         top = np.sort(np.argsort(-scores, kind="stable")[:MAX_WRAPPED])
-        poses, rows, turned = poses.of(top), rows[top], turned[top]
+        poses, rows, orientation = poses.of(top), rows[top], orientation[top]
         scores, _ = self._scored(poses, self._contacts(poses, rotations, wrapped=True))
-        return poses, self._smoothed(scores, rows, turned, shape)
+        scores += preferred[top]
+        return poses, self._smoothed(scores, rows, orientation, shape)
+
+    def _off_center(self, positions: Array) -> Array:
+        """Return the loss of positions beside the middle of the fingers, (m,)."""
+        middle = self._tips.mean(axis=(0, 1))
+        return np.asarray(OFF_CENTER_LOSS * np.abs((positions - middle) @ self.axes[:, 1]))
+
+    def _prior(self, rotations: Array) -> Array:
+        """Return the bonus of orientations that lay a long object across the fingers, (o,)."""
+        middle, longest = np.sort(self.field.half_sizes)[1:]
+        axis = self.field.axes[:, int(np.argmax(self.field.half_sizes))]
+        return np.asarray(
+            ACROSS_BONUS * (1.0 - middle / longest) * np.abs(rotations @ axis @ self.axes[:, 1])
+        )
 
     def _smoothed(
-        self, scores: Array, rows: Indices, turned: Indices, shape: tuple[int, int, int]
+        self, scores: Array, rows: Indices, orientation: Indices, shape: tuple[int, int, int]
     ) -> Array:
         """Average the scores with those of neighbouring grid positions, (m,)."""
         cells = np.stack(np.unravel_index(rows, shape), axis=1)
         apart = np.abs(cells[:, None] - cells[None]).sum(axis=2)
-        near = (apart <= 1) & (turned[:, None] == turned[None])
+        near = (apart <= 1) & (orientation[:, None] == orientation[None])
         worst = float(scores.min())
         mean = (near @ scores + (7 - near.sum(axis=1)) * worst) / 7.0
         return np.asarray((1.0 - NEIGHBOR_WEIGHT) * scores + NEIGHBOR_WEIGHT * mean)
 
-    def _refined(self, pose: Poses, rotations: Array, cell: float) -> ObjectGrasp:
-        """Refine a position in steps of decreasing length."""
-        rotation = rotations[pose.turned[0]]
-        moves = np.concatenate([np.zeros((1, 3)), np.eye(3), -np.eye(3)]) @ self.axes.T
-        for step in REFINEMENT:
-            for _ in range(3):
-                positions = pose.positions + step * cell * moves
-                gap, clear = self._clear(positions, rotation)
-                poses = Poses(positions, np.zeros(len(gap), dtype=int), gap)
-                contacts = self._contacts(poses, rotation[None], wrapped=True)
-                scores, _ = self._scored(poses, contacts)
-                scores = np.where(clear, scores, -np.inf)
-                top = int(np.argmax(scores))
-                if top == 0 or scores[top] <= scores[0] + 0.01:
-                    break
-                pose = Poses(positions[[top]], pose.turned, gap[[top]])
-        alone = Poses(pose.positions, np.zeros(1, dtype=int), pose.gap)
-        contacts = self._contacts(alone, rotation[None], wrapped=True)
-        score, balance = self._scored(alone, contacts)
-        arrivals = self._arrivals(contacts)
-        position = pose.positions[0]
-        return ObjectGrasp(position, rotation, float(score[0]), float(balance[0]), arrivals)
+    def _nearby(self, starts: Array, rotation: Array) -> ObjectGrasp:
+        """Return the first of two positions (2, 3) unless it is not clear or scores worse."""
+        gap, clear = self._clear(starts, rotation)
+        poses = Poses(starts, np.zeros(len(starts), dtype=int), gap)
+        contacts = self._contacts(poses, rotation[None], wrapped=True)
+        scores, balances = self._scored(poses, contacts)
+        row = 0 if clear[0] and scores[0] >= scores[1] - CENTROID_LOSS else 1
+        arrivals = self._arrivals(contacts.of(np.array([row])))
+        score, balance = float(scores[row]), float(balances[row])
+        return ObjectGrasp(starts[row], rotation, score, balance, arrivals)
 
     def _arrivals(self, contacts: Contacts) -> Array:
         """Compute the contact time of each actuator group over that of the last one, (g,)."""

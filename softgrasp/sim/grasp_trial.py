@@ -49,15 +49,14 @@ def displacement_in_trial(scene: GraspScene) -> float:
     displacement = _displacement(run.model, result, run.hold_from)
     if displacement > LOST:
         return math.inf
-    # an actuator that still moves slowly under load is worse than a settled hand
-    return displacement if result.status is GraspStatus.CLOSED else displacement + LOST
+    return displacement
 
 
 def _displacement(model: mujoco.MjModel, result: GraspResult, first: int) -> float:
     """Compute the motion of the object in the palm from a row to the last one [m]."""
     before, after = (_in_palm(model, result, row) for row in (first, -1))
-    turned = before[:3, :3].T @ after[:3, :3]
-    angle = math.acos(min(max((float(np.trace(turned)) - 1.0) / 2.0, -1.0), 1.0))
+    rotation = before[:3, :3].T @ after[:3, :3]
+    angle = math.acos(min(max((float(np.trace(rotation)) - 1.0) / 2.0, -1.0), 1.0))
     moved = float(np.linalg.norm(after[:3, 3] - before[:3, 3]))
     return max(moved, ROTATION_ARM * angle)
 

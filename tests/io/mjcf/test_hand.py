@@ -42,7 +42,7 @@ def test_a_tendon_gripper_closes_and_holds(tmp_path: Path) -> None:
     assert result.status is sg.GraspStatus.CLOSED
     assert result.held
     touching = {contact.body for contact in result.contacts if contact.in_contact}
-    assert touching == {"l", "r"}
+    assert touching >= {"l", "r"}
     # the drive stopped where contact stopped it, short of its limit
     assert result.joint_target[-1, 0] < 250.0
 

@@ -1,0 +1,186 @@
+"""Laws of the grasps that imported hands compute for each object."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from pathlib import Path
+
+import mujoco
+import numpy as np
+import pytest
+
+import softgrasp as sg
+from softgrasp.description.geometry import Capsule
+from softgrasp.description.hand import Hand
+from softgrasp.mechanics.transforms import rotation_from_euler
+from softgrasp.model.contact_pairs import object_pairs, penetration
+from softgrasp.model.object_grasp import fitted
+from softgrasp.model.scene import build
+
+HEAD = (
+    '<mujoco><compiler angle="radian"/><option gravity="0 0 -9.81"/><default><geom density="400"/>'
+    '<joint damping="0.02" armature="1e-4"/><position kp="3" dampratio="1" forcerange="-1 1"/>'
+    "</default><worldbody>"
+)
+BALL = sg.GraspObject(name="ball", shape=sg.Sphere(radius=0.03), mass=0.1)
+BOX = sg.GraspObject(name="box", shape=sg.Cuboid(size=(0.03, 0.04, 0.09)), mass=0.1)
+CAPSULE = sg.GraspObject(name="capsule", shape=Capsule(radius=0.022, length=0.07), mass=0.1)
+LARGE = sg.GraspObject(name="large", shape=sg.Cuboid(size=(0.06, 0.17, 0.2)), mass=0.2)
+MIRROR = np.diag([1.0, -1.0, 1.0])
+
+
+def finger(name: str, x: float, y: float, yaw: float, side: float) -> str:
+    """Return a finger of two links that bends about the tangent of the palm."""
+    return (
+        f'<body name="{name}1" pos="{x} {side * y} 0.01" euler="0 0 {side * yaw}">'
+        f'<joint name="{name}_a" axis="0 1 0" range="-0.3 1.5"/>'
+        '<geom type="capsule" fromto="0 0 0 0 0 0.045" size="0.008"/>'
+        f'<body name="{name}2" pos="0 0 0.05"><joint name="{name}_b" axis="0 1 0" range="0 1.4"/>'
+        '<geom type="capsule" fromto="0 0 0 0 0 0.035" size="0.008"/></body></body>'
+    )
+
+
+def hand_text(side: float = 1.0, frame: str = "") -> str:
+    """Return a hand of three fingers and a thumb that stands off its middle.
+
+    Args:
+        side: 1, or -1 for its mirror image in the x–z plane.
+        frame: Attributes of the body of the palm, its pose in the file.
+    """
+    parts = [
+        finger("index", -0.045, 0.03, 0.0, side),
+        finger("middle", -0.045, 0.0, 0.0, side),
+        finger("ring", -0.045, -0.03, 0.0, side),
+        finger("thumb", 0.045, 0.012, math.pi, side),
+    ]
+    names = [f"{n}_{j}" for n in ("index", "middle", "ring", "thumb") for j in "ab"]
+    servos = "".join(
+        f'<position name="{n}" joint="{n}" ctrlrange="{"-0.3 1.5" if n[-1] == "a" else "0 1.4"}"/>'
+        for n in names
+    )
+    return (
+        f'{HEAD}<body name="base" {frame}>'
+        '<geom type="box" size="0.05 0.045 0.008" pos="0 0 -0.008"/>'
+        f"{''.join(parts)}</body></worldbody><actuator>{servos}</actuator></mujoco>"
+    )
+
+
+def hand_of(path: Path, text: str) -> Hand:
+    """Load a hand from its text."""
+    path.write_text(text, encoding="utf-8")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return sg.load_hand(path)
+
+
+@pytest.fixture(scope="module")
+def hand(tmp_path_factory: pytest.TempPathFactory) -> Hand:
+    return hand_of(tmp_path_factory.mktemp("hand") / "hand.xml", hand_text())
+
+
+def scene_of(hand: Hand, described: sg.GraspObject = BALL, **fields: object) -> sg.GraspScene:
+    """Return a scene with the grasp for its object."""
+    return fitted(sg.GraspScene(hand=hand, object=described, **fields))
+
+
+def in_file(scene: sg.GraspScene) -> tuple[np.ndarray, np.ndarray]:
+    """Return position and rotation of the object in the frame of the hand's file."""
+    assert scene.hand.model is not None
+    quaternion = np.array(scene.hand.model.pose.quaternion)
+    flat = np.zeros(9)
+    mujoco.mju_quat2Mat(flat, quaternion)
+    frame = flat.reshape(3, 3)
+    rotation = frame.T @ rotation_from_euler(scene.preset.object_euler)
+    return frame.T @ np.array(scene.preset.center), rotation
+
+
+@pytest.mark.parametrize("described", [BALL, CAPSULE], ids=lambda one: one.name)
+def test_a_mirrored_hand_has_the_mirrored_grasp(
+    hand: Hand, tmp_path: Path, described: sg.GraspObject
+) -> None:
+    other = hand_of(tmp_path / "left.xml", hand_text(side=-1.0))
+    right, rotation = in_file(scene_of(hand, described))
+    left, image = in_file(scene_of(other, described))
+    assert left == pytest.approx(MIRROR @ right, abs=4e-3)
+    assert abs(image[:, 2] @ MIRROR @ rotation[:, 2]) == pytest.approx(1.0, abs=1e-2)
+
+
+def test_the_object_moves_with_the_frame_of_the_hand(hand: Hand, tmp_path: Path) -> None:
+    moved = hand_of(tmp_path / "moved.xml", hand_text(frame='pos="0.1 -0.2 0.3" euler="0.7 0 1.9"'))
+    here, _ = in_file(scene_of(hand))
+    there, _ = in_file(scene_of(moved))
+    model = mujoco.MjModel.from_xml_string(hand_text(frame='pos="0.1 -0.2 0.3" euler="0.7 0 1.9"'))
+    flat = np.zeros(9)
+    mujoco.mju_quat2Mat(flat, model.body("base").quat)
+    expected = flat.reshape(3, 3) @ here + model.body("base").pos
+    assert there == pytest.approx(expected, abs=4e-3)
+
+
+def test_a_larger_ball_is_farther_from_the_palm(hand: Hand) -> None:
+    heights = []
+    for radius in (0.02, 0.03, 0.04):
+        ball = BALL.replace(shape=sg.Sphere(radius=radius))
+        heights.append(in_file(scene_of(hand, ball))[0][2])
+    assert heights == sorted(heights)
+    assert heights[2] - heights[0] > 0.01
+
+
+@pytest.mark.parametrize("described", [BALL, BOX, LARGE], ids=lambda one: one.name)
+@pytest.mark.parametrize("grasp", ["power", "precision"])
+def test_no_object_starts_inside_the_hand(
+    hand: Hand, described: sg.GraspObject, grasp: str
+) -> None:
+    scene = scene_of(hand, described, grasp=grasp)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # such as that the object was moved out of the hand
+        built = build(scene)
+    data = mujoco.MjData(built.model)
+    mujoco.mj_resetDataKeyframe(built.model, data, 0)
+    mujoco.mj_kinematics(built.model, data)
+    assert max(penetration(built.model, data, p) for p in object_pairs(built.model)) <= 0.0
+    assert built.scene.object_position is None
+
+
+def test_a_box_is_held_by_opposing_fingers(hand: Hand) -> None:
+    result = sg.simulate(sg.GraspScene(hand=hand, object=BOX, success=sg.SuccessCriterion()))
+    fingers = {body.finger for body in result.contacts if body.in_contact}
+    assert result.held
+    assert any("thumb" in name for name in fingers)
+    assert len(fingers) > 1
+
+
+def test_the_same_scene_has_the_same_grasp(hand: Hand) -> None:
+    from softgrasp.model import object_grasp
+
+    first = scene_of(hand, BOX).preset
+    object_grasp._chosen.cache_clear()
+    assert scene_of(hand, BOX).preset == first
+
+
+def test_specified_grasps_and_positions_remain(hand: Hand) -> None:
+    position = (0.0, 0.0, 0.3)
+    scene = sg.GraspScene(hand=hand, object=BOX, object_position=position)
+    assert fitted(scene) == scene
+    own = hand.grasps.power.replace(per_object=False, center=(0.0, 0.0, 0.06))
+    specified = hand.replace(grasps=hand.grasps.replace(power=own))
+    assert scene_of(specified).preset == own
+
+
+def test_a_specified_orientation_remains(hand: Hand) -> None:
+    euler = (0.3, 0.2, 0.1)
+    scene = scene_of(hand, BOX, object_euler=euler)
+    assert scene.object_euler == euler
+    assert scene.preset.object_euler == pytest.approx(euler, abs=1e-5)
+
+
+def test_a_center_in_a_file_beside_the_model_is_kept(tmp_path: Path) -> None:
+    (tmp_path / "hand.xml").write_text(hand_text(), encoding="utf-8")
+    beside = tmp_path / "hand.yaml"
+    beside.write_text(
+        "model: hand.xml\ngrasps:\n  power: {center: [0, 0, 0.07]}\n", encoding="utf-8"
+    )
+    loaded = hand_of(beside, beside.read_text(encoding="utf-8"))
+    assert not loaded.grasps.power.per_object
+    assert loaded.grasps.precision.per_object
+    assert scene_of(loaded).preset.center == (0.0, 0.0, 0.07)
