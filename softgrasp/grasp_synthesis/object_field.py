@@ -114,9 +114,10 @@ class ObjectField:
         """Compute the gradients at the grid points by central differences, (…, 3) [–]."""
         return np.stack([np.gradient(distances, self._cell, axis=i) for i in range(3)], axis=-1)
 
-    def _nearest(self, points: Array) -> tuple[Array, tuple[Array, Array, Array]]:
+    def _nearest(self, points: Array) -> tuple[NDArray[np.int32], tuple[Array, Array, Array]]:
         """Return the indices of the nearest grid points, and the offsets from them [m]."""
-        index, offsets = np.zeros(points.shape[:-1], dtype=np.int32), []
+        index: NDArray[np.int32] = np.zeros(points.shape[:-1], dtype=np.int32)
+        offsets = []
         for axis in range(3):
             scaled = (points[..., axis] - self._low[axis]) / self._cell
             cells = np.rint(np.minimum(np.maximum(scaled, 0.0), self._shape[axis] - 1.0))
