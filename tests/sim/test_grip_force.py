@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
+from softgrasp import assets
 from softgrasp.backends.webots.backend import world_and_job
 from softgrasp.errors import SoftgraspError
 from softgrasp.mechanics.hand_kinematics import contact_arms
@@ -20,7 +21,7 @@ from softgrasp.sim.grasp_run import ClosureRun
 from tests.support.scenes import pinch
 
 
-def limited(force: float | None, **changes: Any) -> sg.GraspScene:
+def limited(force: float | str | None, **changes: Any) -> sg.GraspScene:
     closure = sg.PositionIncrementClosure(grip_force=force)
     return pinch(closure=closure, success=sg.SuccessCriterion(), **changes)
 
@@ -63,6 +64,25 @@ def test_a_lower_force_presses_less_and_none_leaves_the_trajectory() -> None:
     assert results[0].trajectory_sha256 == results[1].trajectory_sha256
     squeezes = [sum(c.normal_force_N for c in result.contacts) for result in results[1:]]
     assert squeezes[0] > 1.3 * squeezes[1] > 1.3 * 1.3 * squeezes[2]
+
+
+def test_a_hand_without_grip_force_closes_as_with_no_limit_of_the_closure() -> None:
+    shipped = sg.load_hand("four_finger")
+    free = shipped.replace(grip_force=None)
+    scenes = [limited("hand", hand=free), limited(None), limited("hand", hand=shipped)]
+    one, other, default = (sg.simulate(scene).trajectory_sha256 for scene in scenes)
+    assert one == other != default
+
+
+def test_prescribed_joints_and_the_scenes_of_the_paper_have_no_limit() -> None:
+    scene = sg.load_scene("paper004_precision_cylinder")
+    assert scene.hand.grip_force is not None
+    limit = scene.replace(closure=scene.closure.replace(grip_force="hand"))
+    assert sg.simulate(scene).trajectory_sha256 == sg.simulate(limit).trajectory_sha256
+    for name in assets.names("scenes"):
+        if name.startswith("paper004_"):
+            paper = sg.load_scene(name)
+            assert paper.closure.grip_limit(paper.hand) is None, name
 
 
 def test_the_closure_overrides_the_hand() -> None:
