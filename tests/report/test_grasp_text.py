@@ -372,10 +372,15 @@ def test_the_summary_of_the_scene(held: sg.GraspResult):
     assert result["Object"] == "ball, sphere, radius 30 mm, 79.17 g (700 kg/m³)"
     assert result["Starts at"] == "(0.0, 0.0, −85.0) mm"  # a ball has no way round
     assert "contact after 10 samples above 0.1 N" in result["Closure"]
-    rate = math.degrees(max(map(abs, held.scene.closing_motion.rates)))
     assert result["Grip force"] == (
-        f"results from the servo lag at {rate:.3g} °/s; "
-        "set it with --closure force-limited --set closure.force=N"
+        "at most 7 N per finger from its servos, at the end of what touches; "
+        "change it with --set closure.grip_force=N"
+    )
+    free = held.scene.closure.replace(grip_force=None)
+    lagging = replace(held, scene=held.scene.replace(closure=free))
+    rate = math.degrees(max(map(abs, held.scene.closing_motion.rates)))
+    assert dict(grasp_tables.scene_properties(lagging))["Grip force"] == (
+        f"results from the servo lag at {rate:.3g} °/s; limit it with --set closure.grip_force=N"
     )
     assert (
         dict(grasp_tables.provenance(held, "drawn"))["Trajectory SHA-256"] == held.trajectory_sha256

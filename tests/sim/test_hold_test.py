@@ -28,7 +28,9 @@ SIX = tuple(tuple(10.0 * part for part in row) for row in (*np.eye(3), *-np.eye(
 
 def bar(**changes: object) -> sg.GraspScene:
     contact = sg.Contact(static_friction=MU)
-    return pinch(object=BAR, object_euler=(0.0, 0.0, 0.0), contact=contact, **changes)
+    # no limit: the end of closing is the last place where a grip force moves targets
+    base = {"contact": contact, "closure": sg.PositionIncrementClosure(grip_force=None)}
+    return pinch(object=BAR, object_euler=(0.0, 0.0, 0.0), **(base | changes))
 
 
 @cache

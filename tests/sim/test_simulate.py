@@ -17,9 +17,11 @@ from softgrasp.model.scene import build
 from softgrasp.sim.control_state import closure_layout
 from softgrasp.sim.debounced_closing import (
     ESTABLISHED,
+    GRIP_INTERVAL,
     LOST,
     debounce,
     free_actuators,
+    grip_targets,
     next_targets,
 )
 from softgrasp.sim.engine import Interrupted, caught_warnings
@@ -123,11 +125,20 @@ def test_contacts_are_those_that_its_forces_make(result: sg.GraspResult) -> None
 def test_targets_are_those_that_its_contacts_allow_bit_for_bit(result: sg.GraspResult) -> None:
     layout = closure_layout(build(result.scene))
     limits = (layout.lower.tolist(), layout.upper.tolist())
-    targets = list(result.scene.start)
+    targets, before = list(result.scene.start), [True] * len(layout.stops)
+    assert any(layout.leads)
+    closed_rows = np.searchsorted(result.time, result.closing.end_s - 1e-9)
     for row, held in enumerate(result.in_contact.astype(int).tolist()):
+        positions = result.joint_position[row].tolist()
         free = free_actuators(layout.stops, held)
+        new = [one and not now for one, now in zip(before, free, strict=True)]
+        targets = grip_targets(targets, positions, new, layout.stops, layout.leads, held)
         targets = next_targets(targets, layout.increments.tolist(), free, *limits)
-        assert result.joint_target[row].tolist() == targets
+        assert result.joint_target[row].tolist() == targets, row
+        if row == closed_rows or (row % GRIP_INTERVAL == 0 < row < closed_rows):
+            old = [not one for one in free]
+            targets = grip_targets(targets, positions, old, layout.stops, layout.leads, held)
+        before = free
 
 
 def test_force_over_penetration_is_the_stiffness_that_was_requested(result: sg.GraspResult) -> None:
@@ -346,7 +357,7 @@ def test_prescribed_joints_follow_their_targets_whatever_the_load() -> None:
 
 def test_servo_forces_keep_to_their_limits() -> None:
     """A fixed ball cannot give way, and joints that never stop push on it until they cannot."""
-    closure = sg.PositionIncrementClosure(samples=1000)  # never established, so nothing stops
+    closure = sg.PositionIncrementClosure(samples=1000, grip_force=None)  # nothing stops
     run = ClosureRun(build(scene := pinch(object_mount="fixed", closure=closure)))
     run.run()
     limits = np.array([row.force_limit for row in scene.hand.joints])
