@@ -6,6 +6,7 @@ import softgrasp as sg
 
 CLOSURES = {
     "position-increment": sg.PositionIncrementClosure(),
+    "the same, no grip force": sg.PositionIncrementClosure(grip_force=None),
     "synergy-increment": sg.description.SynergyIncrementClosure(),
     "the same, soft": sg.description.SynergyIncrementClosure(synergy_stiffness=2.0),
     "force-limited, 5 N": sg.description.ForceLimitedClosure(force=5.0),
