@@ -26,6 +26,7 @@ from softgrasp.sweeps.hand_benchmark import (
     REFUSED,
     HandSource,
     Row,
+    library_version,
 )
 
 CSV, MARKDOWN, REPORT, SHEET = "hands.csv", "hands.md", "report.html", "contact_sheet_{}.png"
@@ -121,7 +122,7 @@ def markdown(by_hand: dict[HandSource, list[Row]], command: str) -> str:
     """Format the table of rates with the file and version of each hand."""
     groups = " | ".join(GROUPS)
     lines = [
-        f"Made by `{command}` with softgrasp {__version__}: held / fitting (+ larger than the "
+        f"Made by `{command}` with softgrasp {library_version()}: held / fitting (+ larger than the "
         "opening).",
         "",
         f"| hand | source | version | opening [mm] | {groups} |",

@@ -127,7 +127,8 @@ def find_hands(paths: Sequence[Path], *, shipped: bool = True) -> list[HandSourc
     """
     hands = []
     if shipped:
-        hands += [HandSource(one, one, SHIPPED, __version__) for one in _single_hands()]
+        current = library_version()
+        hands += [HandSource(one, one, SHIPPED, current) for one in _single_hands()]
         paths = [*_robosuite(), *paths]
     for path in paths:
         files = [path] if path.is_file() else _hand_files(path)
@@ -174,6 +175,17 @@ def find_objects(paths: Sequence[Path], *, shipped: bool = True) -> list[ObjectS
     for path in paths:
         objects += [ObjectSource(file.name, FILED, str(file)) for file in objects_in(path)]
     return list({one.name: one for one in objects}.values())
+
+
+def library_version() -> str:
+    """Return the version of softgrasp, in a checkout with its git commit."""
+    command = ["git", "-C", str(assets.root()), "rev-parse", "--short", "HEAD"]
+    try:
+        ran = subprocess.run(command, capture_output=True, text=True, check=False)
+    except OSError:
+        return __version__
+    is_checkout = ran.returncode == 0 and (assets.root() / ".git").exists()
+    return f"{__version__}, git {ran.stdout.strip()}" if is_checkout else __version__
 
 
 def source_version(file: Path) -> str:
