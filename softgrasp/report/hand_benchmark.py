@@ -122,8 +122,8 @@ def markdown(by_hand: dict[HandSource, list[Row]], command: str) -> str:
     """Format the table of rates with the file and version of each hand."""
     groups = " | ".join(GROUPS)
     lines = [
-        f"Made by `{command}` with softgrasp {library_version()}: held / fitting (+ larger than the "
-        "opening).",
+        f"Made by `{command}` with softgrasp {library_version()}: held / fitting (+ larger than "
+        "the opening).",
         "",
         f"| hand | source | version | opening [mm] | {groups} |",
         f"|---|---|---|---|{'---|' * len(GROUPS)}",
