@@ -92,7 +92,10 @@ def absolute_name(name: str, directory: Path) -> str:
 
 
 def expand_directories(path: str, values: list[object], beside: Path) -> list[object]:
-    """Expand directories among the objects of a sweep axis to their mesh files.
+    """Expand directories among the objects of a sweep axis.
+
+    The directory of one object in a layout of ``object_file`` is that object, one of such
+    directories is these objects, and any other is its mesh files.
 
     Args:
         path: Path of the axis; only ``object`` is expanded.
@@ -104,10 +107,21 @@ def expand_directories(path: str, values: list[object], beside: Path) -> list[ob
     expanded: list[object] = []
     for value in values:
         directory = beside / value if isinstance(value, str) else None
-        expanded += (
-            meshes_in(directory) if directory is not None and directory.is_dir() else [value]
-        )
+        expanded += [value] if directory is None else _objects_of(directory) or [value]
     return expanded
+
+
+def _objects_of(directory: Path) -> list[str]:
+    """Return the objects of a directory; none where it is no directory."""
+    if not directory.is_dir():
+        return []
+    if any(path.suffix.lower() in MESH_SUFFIXES for path in directory.iterdir()):
+        has_model = any(_is_model(path) for name in MODELS for path in directory.glob(name))
+        return [str(directory)] if has_model else meshes_in(directory)
+    try:
+        return [str(path) for path in objects_in(directory)]
+    except DescriptionError:
+        return meshes_in(directory)
 
 
 def meshes_in(directory: Path) -> list[str]:
@@ -159,11 +173,12 @@ def objects_in(directory: Path) -> list[Path]:
     """
     if not directory.is_dir():
         raise DescriptionError("expected a directory of objects, found none", file=directory)
+    if _has_object(directory):
+        return [directory]
     inside = [one for one in sorted(directory.iterdir()) if one.is_dir() and _has_object(one)]
-    if inside:
-        return inside
-    object_file(directory)
-    return [directory]
+    if not inside:
+        raise _no_object(directory)
+    return inside
 
 
 def _is_model(path: Path) -> bool:

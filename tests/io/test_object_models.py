@@ -17,7 +17,7 @@ from softgrasp.description.geometry import Compound, Mesh
 from softgrasp.description.object import GraspObject
 from softgrasp.errors import DescriptionError, SoftgraspWarning
 from softgrasp.io.mesh_files import read_triangles
-from softgrasp.io.object import object_file
+from softgrasp.io.object import expand_directories, object_file
 from softgrasp.model.object import object_mass
 from softgrasp.model.shapes import (
     bounds,
@@ -359,3 +359,17 @@ def test_a_compound_of_one_box_falls_like_the_box(tmp_path: Path) -> None:
             results.append(sg.simulate(scene))
     one, other = (result.trajectory()["object_position"] for result in results)
     np.testing.assert_allclose(one, other, atol=1e-9)
+
+
+def test_directories_of_a_sweep_axis_are_objects_or_meshes(tmp_path: Path) -> None:
+    for name in ("ycb/025_mug/google_16k/textured.obj", "ycb/016_pear/tsdf/textured.obj",
+                 "meshes/a.stl", "meshes/b.stl", "YcbBanana/visual.obj"):  # fmt: skip
+        mesh_at(tmp_path / name)
+    written(tmp_path / "YcbBanana", urdf(box() + inertial(1.0, 4e-4, 5e-4, 6e-4)), "model.urdf")
+    values: list[object] = ["ycb", "ycb/025_mug", "meshes", "YcbBanana", "sphere", 3]
+    expanded = expand_directories("object", values, tmp_path)
+    assert expanded == [
+        *(str(tmp_path / "ycb" / name) for name in ("016_pear", "025_mug", "025_mug")),
+        *(str(tmp_path / "meshes" / name) for name in ("a.stl", "b.stl")),
+        str(tmp_path / "YcbBanana"), "sphere", 3,
+    ]  # fmt: skip
