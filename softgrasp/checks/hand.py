@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import mujoco
 import numpy as np
@@ -140,7 +140,12 @@ def _mass_check(built: HandModel, bodies: list[Body]) -> Check:
 
 def _limit_check(built: HandModel) -> Check:
     joints = [built.model.joint(index) for _, index in built.actuators if index is not None]
-    findings = [finding for joint in joints for finding in _joint_findings(joint)]
+    closing = _closing_joints(built)
+    findings = [
+        finding if joint.name in closing else replace(finding, severity="remark")
+        for joint in joints
+        for finding in _joint_findings(joint)
+    ]
     for digit in built.hand.soft_fingers:
         low, high = digit.limits
         if low == high:
@@ -159,6 +164,18 @@ def _limit_check(built: HandModel) -> Check:
     return Check(
         "limits", f"{measured}, {counted(soft, 'pressure')}" if soft else measured, tuple(findings)
     )
+
+
+def _closing_joints(built: HandModel) -> set[str]:
+    """Names of the joints whose actuators have a rate in a grasp; limits of others spoil none."""
+    closing: set[str] = set()
+    described = built.hand
+    for _, preset in described.grasps:
+        rates = preset.rates.for_fingers(described.actuator_counts, described.actuator_word)
+        for (_, index), rate in zip(built.actuators, rates, strict=True):
+            if index is not None and rate:
+                closing.add(str(built.model.joint(index).name))
+    return closing
 
 
 def _joint_findings(joint: mujoco._structs._MjModelJointViews) -> Iterator[Finding]:
@@ -530,6 +547,10 @@ class HandModel:
         posture, preset = self.start, getattr(self.hand.grasps, grasp)
         if preset.start is None:
             return posture
+        if self.hand.model is not None:  # an actuator may move several joints, or by a tendon
+            for name, value in self.hand.posture(preset.start).items():
+                posture[self.model.joint(name).qposadr[0]] = value
+            return self.with_followers(posture)
         for (_, joint), value in zip(self.actuators, preset.start, strict=True):
             if joint is not None:  # the pressure of a soft finger has none
                 posture[self.model.jnt_qposadr[joint]] = value

@@ -262,7 +262,8 @@ def _link_mass(model: mujoco.MjModel, finger: Finger, link: Phalanx) -> float:
     """Return the mass of a link; in a MuJoCo model with all that is fixed to it [kg]."""
     if link.inertial is not None:
         return link.inertial.mass
-    return float(model.body(finger.body_of(link)).mass[0])
+    body = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_BODY, finger.body_of(link))
+    return float(model.body_mass[body]) if body >= 0 else 0.0  # one of several joints of a body
 
 
 def _soft_finger_properties(mounted: MountedSoftFinger) -> Properties:

@@ -170,9 +170,9 @@ def press_of(
         joint = model.joint(move.joint).id
         dof = int(model.jnt_dofadr[joint])
         square, speed = float(arm[dof]) ** 2, abs(move.ratio)
-        own = float(np.ravel(model.dof_damping[dof])[0])
+        friction = float(np.ravel(model.dof_damping[dof])[0])
         at_end = speed / _reach(tree, joint, tips)
-        forces.append((stiffness * square * at_end, (own + damping * square) * at_end))
+        forces.append((stiffness * square * at_end, (friction + damping * square) * at_end))
     return max(forces)
 
 
