@@ -572,17 +572,21 @@ class ObjectSearch:
         rotations = self.orientations(upright) if rotation is None else rotation[None]
         positions, shape, cell = self._grid()
         poses, scores = self._coarse(positions, shape, rotations)
-        chosen: list[int] = []
-        for index in np.argsort(-scores, kind="stable"):
-            alike = [i for i in chosen if poses.orientation[i] == poses.orientation[index]]
-            offsets = poses.positions[alike] - poses.positions[index]
-            if (np.linalg.norm(offsets, axis=1) > APART).all():
-                chosen.append(int(index))
+        chosen: list[tuple[int, Array]] = []
+        for index in np.argsort(-scores, kind="stable").tolist():
+            orientation, center = (
+                poses.orientation[index],
+                self._centroid(poses, scores, index, cell),
+            )
+            if all(
+                poses.orientation[other] != orientation or np.linalg.norm(center - c) > APART
+                for other, c in chosen
+            ):
+                chosen.append((index, center))
+                starts = np.array([center, poses.positions[index]])
+                yield self._nearby(starts, rotations[orientation])
             if len(chosen) == MAX_CANDIDATES:
                 break
-        for index in chosen:
-            starts = [self._centroid(poses, scores, index, cell), poses.positions[index]]
-            yield self._nearby(np.array(starts), rotations[poses.orientation[index]])
 
     @staticmethod
     def _centroid(poses: Poses, scores: Array, index: int, cell: float) -> Array:

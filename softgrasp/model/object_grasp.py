@@ -16,12 +16,13 @@ import numpy as np
 from softgrasp.description.actuation import Rates
 from softgrasp.description.geometry import Mesh, Shape
 from softgrasp.description.hand import GraspPreset, Hand
-from softgrasp.description.scene import GraspScene
+from softgrasp.description.scene import GraspScene, Solver
 from softgrasp.description.task import PreshapePhase, SuccessCriterion
 from softgrasp.extensions import GRASP_TRIAL, load
 from softgrasp.grasp_synthesis.hand_model import ClosingHand, DescribedHand
 from softgrasp.grasp_synthesis.object_field import ObjectField, Part
 from softgrasp.grasp_synthesis.object_grasp import ObjectGrasp, ObjectSearch
+from softgrasp.io.files import report_progress
 from softgrasp.io.grasp_presets import corners, link_surfaces
 from softgrasp.io.mesh import load_mesh
 from softgrasp.io.mesh_repair import hull_of
@@ -37,6 +38,8 @@ from softgrasp.model.shapes import mass_properties
 
 RAMP_TIME, HOLD_TIME = 0.1, 0.2
 """Duration of the gravity ramp and of the hold test of a trial [s]."""
+CONTROL_PERIOD = 1e-3
+"""Time between two samples of the controller in a trial [s]."""
 HELD = 3e-4
 """Displacement of the object in a trial up to which a grasp is taken [m]."""
 
@@ -67,7 +70,10 @@ def _is_open(scene: GraspScene) -> bool:
 
 
 def _reduced(scene: GraspScene) -> GraspScene:
-    """Return the scene of a trial: closure and short hold test of hand and object alone."""
+    """Return the scene of a trial: closure and short hold test of hand and object alone.
+
+    Contact and time step are the defaults, so that all scenes of a sweep over them have one grasp.
+    """
     gravity = None if scene.success is None else scene.success.gravity
     test = SuccessCriterion(ramp_time=RAMP_TIME, hold_time=HOLD_TIME)
     return scene.replace(
@@ -81,6 +87,12 @@ def _reduced(scene: GraspScene) -> GraspScene:
         success=test if gravity is None else test.replace(gravity=gravity),
         lift=None,
         sensors=(),
+        contact=None,
+        allow_softer_contact=True,
+        timestep=None,
+        control_period=CONTROL_PERIOD,
+        duration=None,
+        solver=Solver(),
         source="",
         seed=0,
     )
@@ -89,6 +101,7 @@ def _reduced(scene: GraspScene) -> GraspScene:
 @lru_cache(maxsize=256)
 def _chosen(scene: GraspScene) -> GraspPreset:
     """Return the first grasp that holds in a trial, or the one in which the object moves least."""
+    report_progress(f"searching a grasp of {scene.object.name} by {scene.hand.name}")
     ball = scene.preset.replace(per_object=False)
     best, smallest = None, math.inf
     for preset in chain(_presets(scene), [ball]):

@@ -88,7 +88,7 @@ def test_what_a_file_leaves_out(tmp_path: Path) -> None:
          "known: power, precision"),
         ("grasps: {power: {centre: [0, 0, 0]}}\n", "mine.yaml:2: grasps.power.centre: no such "
          "field; did you mean 'center'? known: center, from_above, object_euler, payload, "
-         "pressure, rates, start, upright_euler"),
+         "per_object, pressure, rates, start, upright_euler"),
     ],
 )  # fmt: skip
 def test_mistakes(side: str, sentence: str, tmp_path: Path) -> None:
