@@ -5,6 +5,7 @@ from __future__ import annotations
 from softgrasp._lazy import lazy_names
 
 NAMES = {
+    "calibration.credibility": ("Credibility",),
     "calibration.files": ("load_problem",),
     "calibration.result": ("CalibrationResult", "load_calibration", "save_calibration"),
     "calibration.stages": ("VirtualExperiments",),

@@ -15,7 +15,9 @@ from typing import TypedDict, Unpack, overload
 
 import numpy as np
 
+from softgrasp.calibration.alternatives import without_copies
 from softgrasp.calibration.assessment import assessed, compare_models, remarks
+from softgrasp.calibration.credibility import Credibility, assess_credibility
 from softgrasp.calibration.objectives import Block, block_of, finger_values
 from softgrasp.calibration.optimizers import (
     Swarm,
@@ -94,7 +96,9 @@ def calibrate(
     """Fit the constants of a finger, or of a hydraulic arm, to measurements.
 
     Those of a finger are stiffness, damping and pressure gains, those of an arm are named in its
-    problem. A stage without measurements is skipped, and the finger keeps its values there.
+    problem. A stage without measurements is skipped, and the finger keeps its values there. The
+    fit of a finger is then judged (``CalibrationResult.credibility``); copies of a measurement
+    count once.
 
     Args:
         problem: Finger or arm, and its measurements.
@@ -128,10 +132,41 @@ def calibrate(
         run = load(CALIBRATIONS[problem.kind].run)
         result: ExtensionResult = run(problem, method, seed, swarm, directory, progress)
         return result
-    problem = _with_objective(problem, method)
+    given, copies = without_copies(problem)
+    problem = _with_objective(given, method)
     experiments = VirtualExperiments(problem, threads)
     whole = f"{problem.model_dump_json()} {method} {seed} {swarm} {requested} {together}"
     journal = Journal(None if out is None else Path(out), whole)
+    done = _stages(problem, experiments, journal, requested, (method, swarm, seed), progress)
+    if together:
+        done = fitted_together(problem, experiments, done, journal, progress)
+    if models and done[0].name == "springs":
+        done[0] = replace(done[0], models=compare_models(problem, experiments))
+    if progress is not None:
+        progress("judging the fit", 1.0)
+    credibility = _judged(problem, experiments, done, copies)
+    return CalibrationResult(
+        problem=problem,
+        method=method,
+        seed=seed,
+        together=together,
+        finger=fitted_finger(problem, done),
+        stages=tuple(done),
+        warnings=remarks(problem, done, method),
+        status=_status(done, credibility),
+        credibility=credibility,
+    )
+
+
+def _stages(
+    problem: CalibrationProblem,
+    experiments: VirtualExperiments,
+    journal: Journal,
+    requested: tuple[str, ...] | None,
+    settings: tuple[str, Swarm, int],
+    progress: Progress | None,
+) -> list[StageResult]:
+    """Fit one stage after the other; ``settings`` are method, swarm and seed."""
     done: list[StageResult] = []
     for name in STAGES:
         stiffness = finger_values(fitted_finger(problem, done), "stiffness")
@@ -143,27 +178,36 @@ def calibrate(
         if stage is None:
             continue
         search = Search(stage, journal, progress)
-        position = optimum_of(search, method, swarm, seed)
+        position = optimum_of(search, *settings)
         checked = stage_of(name, problem, experiments, stiffness, held_out=True)
         behind = next(((one, experiments) for one in done if one.name == "springs"), None)
-        done.append(assessed(search, position, checked, problem, stiffness, behind))
+        try:
+            done.append(assessed(search, position, checked, problem, stiffness, behind))
+        except DescriptionError as error:
+            verdict = _judged(problem, experiments, done, ())
+            if verdict.credible:
+                raise
+            raise DescriptionError(f"{error}; {verdict.sentence}") from error
     if not done:
         raise DescriptionError("expected measurements for at least one stage, found none")
-    if together:
-        done = fitted_together(problem, experiments, done, journal, progress)
-    if models and done[0].name == "springs":
-        done[0] = replace(done[0], models=compare_models(problem, experiments))
+    return done
+
+
+def _judged(
+    problem: CalibrationProblem,
+    experiments: VirtualExperiments,
+    done: Sequence[StageResult],
+    copies: tuple[tuple[str, str], ...],
+) -> Credibility:
+    fitted = {one.name: one.values for one in done}
+    return assess_credibility(problem, experiments, fitted, copies)
+
+
+def _status(done: Sequence[StageResult], credibility: Credibility) -> CalibrationStatus:
+    if not credibility.credible:
+        return CalibrationStatus.NOT_CREDIBLE
     edge = any(stage.on_bound for stage in done)
-    return CalibrationResult(
-        problem=problem,
-        method=method,
-        seed=seed,
-        together=together,
-        finger=fitted_finger(problem, done),
-        stages=tuple(done),
-        warnings=remarks(problem, done, method),
-        status=CalibrationStatus.AT_BOUNDS if edge else CalibrationStatus.DONE,
-    )
+    return CalibrationStatus.AT_BOUNDS if edge else CalibrationStatus.DONE
 
 
 def _check(method: str, stages: Sequence[str] | None, seed: int) -> None:

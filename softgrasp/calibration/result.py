@@ -18,6 +18,7 @@ from zipfile import BadZipFile
 import numpy as np
 
 from softgrasp._version import __version__
+from softgrasp.calibration.credibility import Credibility
 from softgrasp.calibration.files import LoadedProblem, as_tuples
 from softgrasp.calibration.objectives import block_of, with_values
 from softgrasp.calibration.stages import KIND_OF, StageName, Step
@@ -64,6 +65,7 @@ class CalibrationStatus(Enum):
 
     DONE = "parameters found"
     AT_BOUNDS = "parameters found, some of them on their bounds"
+    NOT_CREDIBLE = "the fit is not credible"
 
 
 @dataclass(frozen=True)
@@ -224,11 +226,13 @@ class CalibrationResult(EstimatedParameters):
         problem: Calibration problem.
         together: Whether all stages were fitted at once afterwards.
         finger: Finger with the fitted parameters.
+        credibility: Verdict on the fit; None in results of earlier versions.
     """
 
     problem: CalibrationProblem
     together: bool
     finger: SoftFinger
+    credibility: Credibility | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -281,6 +285,8 @@ def calibrated_finger(result: CalibrationResult) -> SoftFinger:
         f"softgrasp {__version__}, calibrated by {result.method} (seed {result.seed}): {stages}"
     )
     source += ", then together" * result.together
+    if result.status is CalibrationStatus.NOT_CREDIBLE:
+        source += f"; {result.status.value}"
     if result.undetermined:
         source += f"; {UNSURE}{', '.join(result.undetermined)}"
     has_damping = "dampers" in result.residual
@@ -305,6 +311,8 @@ def document(result: CalibrationResult | ExtensionResult) -> dict[str, Any]:
             "together": result.together,
             "damping_timestep_s": result.problem.damping_timestep,
         }
+        if result.credibility is not None:
+            extra["credibility"] = result.credibility.document()
     return {
         "schema_version": SCHEMA_VERSION,
         "softgrasp_version": __version__,
@@ -464,6 +472,8 @@ def _result_from(
     if "together" in data:
         problem = CalibrationProblem(**data["problem"])
         finger = fitted_finger(problem, stages)
+        verdict = data.get("credibility")
+        fields["credibility"] = None if verdict is None else Credibility.from_document(verdict)
         return CalibrationResult(
             problem=problem, together=data["together"], finger=finger, **fields
         )

@@ -92,6 +92,9 @@ def calibrate(
             help="Field of the problem, such as gain_model=uniform; repeatable.",
         ),
     ] = None,
+    accept: Annotated[
+        bool, typer.Option("--accept", help="Exit with 0 although the fit is not credible.")
+    ] = False,
     no_report: NoReport = False,
     out: Out = None,
     force: Force = False,
@@ -100,13 +103,13 @@ def calibrate(
     """Estimate stiffness, damping and pressure gains of a finger; write finger.yaml and a report.
 
     Name a problem file, or --finger with measurements. The problem of a hydraulic arm yields
-    arm.yaml. docs/calibration.md is the tutorial.
+    arm.yaml. The exit code is 1 if the fit is not credible. docs/calibration.md is the tutorial.
     """
     if problem is not None:
         require_shipped("problems", problem)
     from softgrasp.calibration.calibrate import calibrate as run
     from softgrasp.calibration.optimizers import Swarm
-    from softgrasp.calibration.result import clear_earlier, save_calibration
+    from softgrasp.calibration.result import CalibrationStatus, clear_earlier, save_calibration
     from softgrasp.calibration.stages import NAME
 
     tables = {"hung": hung, "releases": releases, "forces": forces}
@@ -145,6 +148,8 @@ def calibrate(
         files += _write_report(result, loaded, directory)
     (directory / NAME).unlink(missing_ok=True)  # nothing is left to resume
     _print_summary(result, files, json_)
+    if result.status is CalibrationStatus.NOT_CREDIBLE and not accept:
+        raise typer.Exit(1)
 
 
 def _loaded(
@@ -235,6 +240,9 @@ def _print_summary(result: AnyCalibrationResult, files: list[Path], as_json: boo
 
     for text in result.warnings:
         terminal.show_message("warning", text)
+    credibility = getattr(result, "credibility", None)
+    for finding in credibility.findings if credibility else ():
+        terminal.show_message("error" if finding.refutes else "warning", finding.sentence)
     if as_json:
         whole = document(result)
         del whole["problem"]
@@ -248,6 +256,8 @@ def _print_summary(result: AnyCalibrationResult, files: list[Path], as_json: boo
         terminal.put(
             f"{stage.name:<10}residual {stage.residual:.3g} {stage.residual_unit} rms{held_out}"
         )
+    if credibility is not None:
+        terminal.put(credibility.sentence)
     terminal.put_files(files)
 
 

@@ -29,6 +29,8 @@ ReleaseObjective = Literal["settling", "trace"]
 ForceObjective = Literal["auto", "absolute", "product", "squares"]
 MIN_SAMPLES, MAX_SAMPLES = 50, 1_000_000
 """Smallest and largest number of samples of a release; fewer do not resolve an oscillation."""
+LONGEST_RELEASE = 60.0
+"""Longest time of a release [s]; simulations last as long."""
 ROUNDING = 1e-9
 """Relative rounding error of a whole number of steps [–]."""
 
@@ -73,6 +75,12 @@ class Release(Description):
         falls = any(later <= earlier for earlier, later in pairwise(self.times))
         if falls or (self.times and self.times[0] < 0.0):
             raise FieldError("expected ascending times from the release on, found others", "times")
+        longest = max(self.settling_time or 0.0, self.times[-1] if self.times else 0.0)
+        if longest > LONGEST_RELEASE:
+            raise FieldError(
+                f"expected at most {LONGEST_RELEASE:g} s, found {longest:g} s; is it in ms?",
+                "settling_time" if not self.times else "times",
+            )
         if self.overshoots is None and not self.times:
             raise FieldError("expected overshoots and settling_time, or a trace", "times")
         return self
@@ -99,6 +107,19 @@ class FreeBend(Description):
 
 
 # Problems.
+
+
+class MeasurementErrors(Description):
+    """Standard errors of measured values; where None, repeated measurements tell, or a default."""
+
+    angle: Positive | None = None
+    """[rad]"""
+    force: Positive | None = None
+    """[N]"""
+    settling_time: Positive | None = None
+    """[s]"""
+    height: Positive | None = None
+    """Of joint points and tracked tips [m]."""
 
 
 class CalibrationProblem(Description):
@@ -141,6 +162,21 @@ class CalibrationProblem(Description):
     implicitly, which adds a damping of h·stiffness; 0 for the total damping."""
     plate_gap: NonNegative = 0.0
     """Distance of the plate from the tip at rest without pressure [m]."""
+    errors: MeasurementErrors = MeasurementErrors()
+    """Declared errors of the measurements, by which the fit is judged."""
+    model_error: Annotated[float, Field(strict=True, ge=0.0, le=0.5)] = 0.05
+    """Error of the model relative to a measured value, which is added to that of the measurement
+    when the fit is judged [–]: discretisation, hysteresis, elongation."""
+
+    def measurement_error(self, unit: str) -> float | None:
+        """Return the declared error of values in rad, N, s or m; None where there is none."""
+        errors = self.errors
+        return {
+            "rad": errors.angle,
+            "N": errors.force,
+            "s": errors.settling_time,
+            "m": errors.height,
+        }[unit]
 
     @model_validator(mode="after")
     def _fits(self) -> Self:

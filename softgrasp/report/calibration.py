@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from softgrasp._version import __version__
+from softgrasp.calibration.credibility import Credibility
 from softgrasp.calibration.objectives import finger_values
 from softgrasp.calibration.result import (
     CalibrationResult,
@@ -100,6 +101,7 @@ def write_calibration_report(
         title=f"Calibration of {_name(result)}",
         summary=_summary(result),
         warnings=result.warnings,
+        credibility=_credibility(result),
         stages=[_stage(stage, set(result.undetermined)) for stage in result.stages],
         shown=[(part.title, embedded_image(part.path), part.caption) for part in shown],
         models=[_model(model, springs[0].residual_unit) for model in models],
@@ -179,6 +181,41 @@ def _summary(result: EstimatedParameters) -> str:
         f"Method {result.method}, seed {result.seed}: {'; '.join(fits)}. {result.evaluations} "
         f"parameter sets were simulated. {determined}"
     )
+
+
+def _credibility(result: EstimatedParameters) -> dict[str, Any] | None:
+    """Return the texts of the section on credibility; None where the fit was not judged."""
+    verdict = getattr(result, "credibility", None)
+    if not isinstance(verdict, Credibility):
+        return None
+    return {
+        "credible": verdict.credible,
+        "sentence": _capital(verdict.sentence) + ".",
+        "findings": [(_capital(one.sentence) + ".", one.refutes) for one in verdict.findings],
+        "tests": [
+            [one.stage, _residual_text(one.residual, one.unit), _residual_text(one.error, one.unit),
+             one.source, f"{one.chi_square:.3g}", str(one.freedom), f"{one.p_value:.2g}"]
+            for one in verdict.tests
+        ],
+        "note": "χ² compares squared residuals with the error of a measurement and a model error "
+        f"of {100 * _model_error(result):g} % of the measured value; p is the probability of such "
+        "a χ² or a larger one by chance. Errors are declared (field errors of the "
+        "problem), estimated from repeated measurements, or assumed.",
+        "plausible": all(one.plausible for one in verdict.quantities),
+        "quantities": [
+            [one.name, f"{one.value:.3g} {one.unit}", f"{one.low:g} … {one.high:g} {one.unit}",
+             "" if one.plausible else f"✗ {one.hint}"]
+            for one in verdict.quantities
+        ],
+    }  # fmt: skip
+
+
+def _model_error(result: EstimatedParameters) -> float:
+    return result.problem.model_error if isinstance(result, CalibrationResult) else 0.0
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _residual_text(value: float, unit: str) -> str:

@@ -1,0 +1,407 @@
+"""Systematic errors and other readings of measurements that would explain the residuals of a fit.
+
+A *nuisance* is one more parameter, such as the tilt of the base, with the derivative of every
+measured value by it. An F test of the residuals tells whether it explains more than noise can
+(Seber and Lee, *Linear Regression Analysis*, 2003, ch. 4). A *reading* is another meaning of
+the same numbers, such as forces in grams; the stage is fitted again with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softgrasp.calibration.objectives import block_of, root_mean_square, squared_angles
+from softgrasp.calibration.optimizers import least_squares_search
+from softgrasp.calibration.stages import Journal, Search, Stage, VirtualExperiments
+from softgrasp.continuum.statics import GRAVITY, Loads, PlanarChain, rest
+from softgrasp.description.calibration import CalibrationProblem, HungAngles, TipForce
+from softgrasp.mechanics.transforms import Array
+
+BETTER = 3.0
+"""Ratio of relative residuals from which another reading is reported [–]."""
+MAX_SWAPPED = 8
+"""Number of loads up to which swapped rows are tried in all pairs."""
+ATMOSPHERE = 101_325.0
+"""Standard atmosphere, between absolute and gauge pressure [Pa]."""
+DEGREES = 180.0 / np.pi
+ANGLE_STEP, RELATIVE_STEP, PRESSURE_STEP, GAP_STEP = 1e-4, 1e-4, 1e2, 1e-5
+"""Steps of central differences by nuisances [rad, –, Pa, m]."""
+
+
+@dataclass(frozen=True)
+class Nuisance:
+    """A systematic error with its effect on every measured value of a stage.
+
+    Args:
+        name: Sentence with ``{}`` for the estimate in ``unit``.
+        effect: Change of the simulated values by one unit of SI, (m,).
+        unit: Unit of the sentence.
+        factor: From SI to that unit.
+        material: Smallest size that is reported [SI].
+    """
+
+    name: str
+    effect: Array
+    unit: str
+    factor: float
+    material: float
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """A reading of the measurements that fits better.
+
+    Args:
+        stage: Stage.
+        reading: What would have to be true.
+        ratio: Relative residual as read, over that with the other reading [–].
+    """
+
+    stage: str
+    reading: str
+    ratio: float
+
+
+# Statics with systematic errors
+
+
+@dataclass(frozen=True)
+class HungFinger:
+    """Finger under weights, with systematic errors of the test rig.
+
+    Args:
+        chain: Geometry and masses.
+        masses: Weights at the tip [kg], (l,).
+        angles: Measured angles of each weight [rad].
+        tilt: Rotation of the base, positive towards −z [rad].
+        overhang: Distance of the weight beyond the tip, over the length of the last link [–].
+    """
+
+    chain: PlanarChain
+    masses: Array
+    angles: tuple[Array, ...]
+    tilt: float = 0.0
+    overhang: float = 0.0
+
+    @classmethod
+    def of(cls, problem: CalibrationProblem) -> HungFinger:
+        """Take finger and weights, without those held out, from a problem."""
+        loads = [one for one in problem.hung if not one.held_out]
+        masses = np.array([one.mass for one in loads])
+        return cls(PlanarChain.of(problem.finger), masses, tuple(np.array(x.angles) for x in loads))
+
+    @property
+    def measured(self) -> Array:
+        """All measured angles [rad], (m,)."""
+        return np.concatenate(self.angles)
+
+    def simulate(self, stiffness: Array) -> Array:
+        """Compute all angles for stiffness (B, n), (B, m) [rad]."""
+        steps = self.chain.steps.copy()
+        steps[-1] *= 1.0 + self.overhang
+        force = np.stack([np.zeros_like(self.masses), -GRAVITY * self.masses], axis=-1)
+        loads = self.chain.weight.plus(replace(self.chain, steps=steps).at_tip(force))
+        angles = rest(stiffness[:, None], _tilted(loads, self.tilt), np.zeros(1)).angles
+        parts = [angles[:, i, : len(one)] for i, one in enumerate(self.angles)]
+        return np.concatenate(parts, axis=-1)
+
+    def scaled(self, *, length: float = 1.0, mass: float = 1.0) -> HungFinger:
+        """Return the same with a longer and heavier finger."""
+        chain = self.chain
+        return replace(
+            self,
+            chain=PlanarChain(length * chain.steps, length * chain.centres, mass * chain.masses),
+        )
+
+
+def _tilted(loads: Loads, tilt: float) -> Loads:
+    """Return the potential over angles from a base that is rotated by ``tilt``."""
+    c, s = np.cos(tilt), np.sin(tilt)
+    return Loads(c * loads.cosine + s * loads.sine, c * loads.sine - s * loads.cosine)
+
+
+# Nuisances
+
+
+def nuisances_of(
+    problem: CalibrationProblem, experiments: VirtualExperiments, stage: Stage, stiffness: Array,
+    position: Array,
+) -> list[Nuisance]:  # fmt: skip
+    """Return the systematic errors that a stage can show, each with its effect.
+
+    Args:
+        problem: Calibration problem.
+        experiments: Virtual experiments of its finger.
+        stage: ``springs`` with angles, or ``torques`` with forces; other stages have none.
+        stiffness: Stiffness joint by joint [N·m/rad], (n,).
+        position: Fitted parameters of the stage, (p,).
+    """
+    if stage.name == "springs" and stage.unit == "rad":
+        rig = HungFinger.of(problem)
+        return [*_of_rig(rig, stiffness), *_of_angles(rig, stage.labels)]
+    if stage.name == "torques" and stage.unit == "N":
+        return _of_forces(problem, experiments, stage, stiffness, position)
+    return []
+
+
+def _of_rig(rig: HungFinger, stiffness: Array) -> Iterator[Nuisance]:
+    """Yield tilt, hook, single weights, load point and mass of the finger."""
+
+    def effect(change: Callable[[float], HungFinger], step: float) -> Array:
+        ahead, behind = (change(sign * step).simulate(stiffness[None])[0] for sign in (1.0, -1.0))
+        return np.asarray(np.nan_to_num((ahead - behind) / (2.0 * step)))
+
+    heaviest = float(rig.masses.max())
+    first = np.concatenate([np.arange(len(one)) == 0 for one in rig.angles]).astype(float)
+    yield Nuisance(
+        "base or camera is tilted by {}, positive where the tip is lower",
+        first + effect(lambda x: replace(rig, tilt=x), ANGLE_STEP), "°", DEGREES, 0.5 / DEGREES,
+    )  # fmt: skip
+    yield Nuisance(
+        "the finger weighs {} more than described",
+        effect(lambda x: rig.scaled(mass=1.0 + x), RELATIVE_STEP), " %", 100.0, 0.1,
+    )  # fmt: skip
+    if heaviest <= 0.0:
+        return
+    yield Nuisance(
+        "the weights hang {} of the last link beyond the tip",
+        effect(lambda x: replace(rig, overhang=x), RELATIVE_STEP), " %", 100.0, 0.1,
+    )  # fmt: skip
+    step, loaded = RELATIVE_STEP * heaviest, rig.masses > 0.0
+    if loaded.sum() > 1:
+        yield Nuisance(
+            "every weight is {} heavier than named, as with a hook or a scale without tare",
+            effect(partial(_heavier, rig, loaded), step), " g", 1e3,
+            0.02 * heaviest,
+        )  # fmt: skip
+    for index in np.flatnonzero(loaded).tolist():
+        one = np.arange(len(rig.masses)) == index
+        yield Nuisance(
+            f"the weight of {1e3 * rig.masses[index]:g} g is {{}} heavier than named",
+            effect(partial(_heavier, rig, one), step), " g", 1e3,
+            0.05 * float(rig.masses[index]),
+        )  # fmt: skip
+
+
+def _heavier(rig: HungFinger, which: NDArray[np.bool_], mass: float) -> HungFinger:
+    """Return the same with some weights heavier by ``mass`` [kg]."""
+    return replace(rig, masses=rig.masses + mass * which)
+
+
+def _of_angles(rig: HungFinger, labels: tuple[str, ...]) -> Iterator[Nuisance]:
+    """Yield offsets of one joint in all pictures, and errors of one value."""
+    material = 0.5 / DEGREES
+    number = np.concatenate([np.arange(len(one)) for one in rig.angles])
+    if len(rig.angles) > 1:
+        for joint in range(int(number.max()) + 1):
+            effect = (number == joint).astype(float)
+            yield Nuisance(
+                f"the angle of joint {joint + 1} is {{}} too large under every weight", effect,
+                "°", DEGREES, material,
+            )  # fmt: skip
+    for index, label in enumerate(labels):
+        effect = (np.arange(len(labels)) == index).astype(float)
+        yield Nuisance(f"{label} is {{}} too large", effect, "°", DEGREES, material)
+
+
+def _of_forces(
+    problem: CalibrationProblem, experiments: VirtualExperiments, stage: Stage, stiffness: Array,
+    position: Array,
+) -> list[Nuisance]:  # fmt: skip
+    """Return tare of the scale, offset of the pressure, and errors of one pressure."""
+    forces = [one for one in problem.forces if not one.held_out]
+    pressures = np.array([one.pressure for one in forces])
+    largest = float(np.abs(stage.measured).max())
+    k, alpha = stiffness[None], stage.block.of_joints(position[None])
+
+    def at(shift: float) -> Array:
+        shifted = [one.replace(pressure=max(one.pressure + shift, 0.0)) for one in forces]
+        return np.asarray(experiments.forces(k, alpha, shifted)[0])
+
+    slope = (at(2.0 * PRESSURE_STEP) - at(0.0)) / (2.0 * PRESSURE_STEP)
+    found = [
+        Nuisance("the scale shows {} too much, as without tare", np.ones(len(forces)), " N", 1.0,
+                 0.03 * largest),
+        Nuisance("the pressures are {} higher than named", np.nan_to_num(slope), " kPa", 1e-3,
+                 0.03 * float(pressures.max())),
+    ]  # fmt: skip
+    for pressure in np.unique(pressures).tolist():
+        effect = (pressures == pressure).astype(float)
+        name = f"the force at {pressure / 1e3:g} kPa is {{}} too large"
+        found.append(Nuisance(name, effect, " N", 1.0, 2.0 * problem.model_error * largest))
+    return found
+
+
+# Readings
+
+
+def better_readings(
+    problem: CalibrationProblem, experiments: VirtualExperiments, stage: Stage, stiffness: Array,
+    position: Array,
+) -> list[Alternative]:  # fmt: skip
+    """Fit a stage with other readings of its measurements; return those that fit much better.
+
+    Args:
+        problem: Calibration problem.
+        experiments: Virtual experiments of its finger.
+        stage: Stage as it was fitted.
+        stiffness: Stiffness joint by joint [N·m/rad], (n,).
+        position: Fitted parameters, (p,).
+
+    Returns:
+        Readings whose relative residual is at least ``BETTER`` times smaller, the best first.
+    """
+    if stage.name == "springs" and stage.unit == "rad":
+        readings = _read_angles(problem, stage)
+    elif stage.name == "torques" and stage.unit == "N":
+        readings = _read_forces(problem, experiments, stage, stiffness)
+    else:
+        return []
+    now = _relative(stage, position)
+    found = []
+    for reading, other in readings:
+        fitted = least_squares_search(Search(other, Journal(None, "")), other.block.middle)
+        residual = _relative(other, fitted)
+        if residual * BETTER <= now:
+            found.append(Alternative(stage.name, reading, now / max(residual, 1e-12)))
+    return sorted(found, key=lambda one: -one.ratio)
+
+
+def _relative(stage: Stage, position: Array) -> float:
+    """Compute the residual over the measured values, both as root mean squares [–]."""
+    left = np.nan_to_num(stage.simulate(position[None])[0] - stage.measured, nan=1e6)
+    return root_mean_square(left) / max(root_mean_square(stage.measured), 1e-12)
+
+
+def _read_angles(problem: CalibrationProblem, stage: Stage) -> Iterator[tuple[str, Stage]]:
+    rig = HungFinger.of(problem)
+
+    def angles(change: Callable[[Array], Array]) -> HungFinger:
+        return replace(rig, angles=tuple(change(one) for one in rig.angles))
+
+    rigs: list[tuple[str, HungFinger]] = [
+        ("the angles have the other sign (a mirrored photograph: flip)", angles(np.negative)),
+        ("the angles are in rad, not in degrees", angles(lambda x: x * DEGREES)),
+        ("the angles are in degrees, not in rad", angles(lambda x: x / DEGREES)),
+        ("the angles are directions of the links, not rotations of the joints",
+         angles(lambda x: np.diff(x, prepend=0.0))),
+        ("the joints are numbered from the tip", angles(lambda x: x[::-1])),
+        ("the weights are in kg, not in g", replace(rig, masses=1e3 * rig.masses)),
+        ("the weights are in g, not in kg", replace(rig, masses=1e-3 * rig.masses)),
+        ("the weights are in ounces, not in g", replace(rig, masses=28.3495 * rig.masses)),
+        ("the finger's masses are in g, not in kg", rig.scaled(mass=1e-3)),
+        ("the finger's masses are in kg, not in g", rig.scaled(mass=1e3)),
+        ("the finger's lengths are in mm, not in m", rig.scaled(length=1e-3)),
+        ("the finger's lengths are in m, not in mm", rig.scaled(length=1e3)),
+        ("the finger's lengths are in inches, not in mm", rig.scaled(length=25.4)),
+    ]  # fmt: skip
+    if min(len(one) for one in rig.angles) > 2:
+        shifted = "the first column is no joint, and the others belong to the joint before"
+        rigs.append((shifted, angles(lambda x: x[1:])))
+    count = len(rig.masses)
+    for a, b in combinations(range(count if count <= MAX_SWAPPED else 0), 2):
+        order = list(range(count))
+        order[a], order[b] = b, a
+        grams = 1e3 * rig.masses
+        swapped = replace(rig, masses=rig.masses[order])
+        rigs.append((f"the rows of {grams[a]:g} g and {grams[b]:g} g are exchanged", swapped))
+    for reading, other in rigs:
+        yield reading, _springs_of(other, stage)
+
+
+def _springs_of(rig: HungFinger, stage: Stage) -> Stage:
+    measured, block = rig.measured, stage.block
+    return replace(
+        stage,
+        simulate=lambda p: rig.simulate(block.of_joints(p)),
+        measured=measured,
+        fitness=lambda values: squared_angles(values, measured),
+        timed=np.ones(len(measured), dtype=bool),
+    )
+
+
+def _read_forces(
+    problem: CalibrationProblem, experiments: VirtualExperiments, stage: Stage, stiffness: Array
+) -> Iterator[tuple[str, Stage]]:
+    forces = [one for one in problem.forces if not one.held_out]
+    block = block_of(problem, "gain")
+
+    def of(pressures: Array, measured: Array) -> Stage:
+        moved = [one.replace(pressure=max(float(p), 0.0))
+                 for one, p in zip(forces, pressures, strict=True)]  # fmt: skip
+
+        def simulate(parameters: Array) -> Array:
+            k = np.broadcast_to(stiffness, (len(parameters), len(stiffness)))
+            return experiments.forces(k, block.of_joints(parameters), moved)
+
+        return replace(
+            stage, simulate=simulate, measured=measured,
+            fitness=lambda values: squared_angles(values, measured),
+        )  # fmt: skip
+
+    pressure = np.array([one.pressure for one in forces])
+    force = stage.measured
+    units = {"grams": 9.80665e-3, "kilograms": 9.80665, "mN": 1e-3, "pounds": 4.448222}
+    for unit, factor in units.items():
+        yield f"the forces are in {unit}, not in N", of(pressure, factor * force)
+    for unit, factor in {
+        "bar": 100.0,
+        "psi": 6.894757,
+        "MPa": 1e3,
+        "mbar": 0.1,
+        "Pa": 1e-3,
+    }.items():
+        yield f"the pressures are in {unit}, not in kPa", of(factor * pressure, force)
+    yield "the pressures are absolute, not above the atmosphere", of(pressure - ATMOSPHERE, force)
+    yield "the forces have the other sign", of(pressure, -force)
+    levels = np.unique(pressure)
+    for a, b in combinations(levels.tolist() if len(levels) <= MAX_SWAPPED else [], 2):
+        swapped = np.where(pressure == a, b, np.where(pressure == b, a, pressure))
+        yield f"the forces at {a / 1e3:g} and {b / 1e3:g} kPa are exchanged", of(swapped, force)
+
+
+def without_copies(
+    problem: CalibrationProblem,
+) -> tuple[CalibrationProblem, tuple[tuple[str, str], ...]]:
+    """Drop measurements that are copies of others, to the last digit.
+
+    Joint angles and settling times do not repeat to the last digit, so equal ones were copied.
+    Forces of a scale may be equal; they are copies if those at three pressures or more all are.
+
+    Returns:
+        Problem with one of each copy, and stage and sentence of each finding.
+    """
+    found: list[tuple[str, str]] = []
+    changes: dict[str, tuple[HungAngles, ...] | tuple[TipForce, ...]] = {}
+    kept: list[HungAngles] = []
+    for one in problem.hung:
+        same = [x for x in kept if x.angles == one.angles and x.mass == one.mass]
+        if len(one.angles) > 1 and any(one.angles) and same:
+            found.append((
+                "springs",
+                f"two rows with {1e3 * one.mass:g} g are copies of one measurement; it counts once",
+            ))  # fmt: skip
+        else:
+            kept.append(one)
+    changes["hung"] = tuple(kept)
+    groups: dict[tuple[float, bool], list[TipForce]] = {}
+    for force in problem.forces:
+        groups.setdefault((force.pressure, force.held_out), []).append(force)
+    repeated = [group for group in groups.values() if len(group) > 1 and group[0].pressure > 0.0]
+    if len(repeated) > 2 and all(len({x.force for x in group}) == 1 for group in repeated):
+        found.append((
+            "torques", "all repeated forces are equal to the last digit: copies count once",
+        ))  # fmt: skip
+        changes["forces"] = tuple(
+            one for group in groups.values()
+            for one in (group[:1] if group in repeated else group)
+        )  # fmt: skip
+    if not found:
+        return problem, ()
+    return problem.replace(**changes), tuple(found)

@@ -1,0 +1,250 @@
+"""Measurements of a known finger, and the mistakes that a laboratory can make with them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cache
+
+import numpy as np
+
+from softgrasp.calibration.objectives import finger_values
+from softgrasp.calibration.stages import VirtualExperiments
+from softgrasp.continuum.statics import GRAVITY, Loads, PlanarChain, rest
+from softgrasp.description.calibration import CalibrationProblem, HungAngles, Release, TipForce
+from softgrasp.description.soft_finger import SoftFinger
+from softgrasp.io.hand import load_finger
+
+Array = np.ndarray
+MASSES = np.array([0.0, 0.02, 0.04, 0.06])
+PRESSURES = np.array([2e4, 4e4, 6e4, 8e4, 1e5])
+OBSERVED = 6
+ANGLE_NOISE, FORCE_NOISE, TIME_NOISE = np.radians(0.4), 0.01, 0.004
+GAIN = 1.0e-6
+
+
+@dataclass(frozen=True)
+class Bench:
+    """True finger and rig; what is measured there is named as a good laboratory would."""
+
+    finger: SoftFinger
+    tilt: float = 0.0
+    hook: float = 0.0
+    seed: int = 0
+    repeats: int = 3
+
+    def problem(self) -> CalibrationProblem:
+        """Measure with noise."""
+        rng = np.random.default_rng(self.seed)
+        angles = self.angles() + ANGLE_NOISE * rng.standard_normal((len(MASSES), OBSERVED))
+        forces = np.repeat(exact_forces(), self.repeats)
+        forces = forces + FORCE_NOISE * rng.standard_normal(len(forces))
+        times, counts = exact_releases()
+        times = times + TIME_NOISE * rng.standard_normal(len(times))
+        return CalibrationProblem(
+            finger=self.finger,
+            hung=tuple(HungAngles(mass=m, angles=tuple(row)) for m, row
+                       in zip(MASSES.tolist(), angles.tolist(), strict=True)),
+            forces=tuple(TipForce(pressure=p, force=f) for p, f
+                         in zip(np.repeat(PRESSURES, self.repeats).tolist(), forces.tolist(),
+                                strict=True)),
+            releases=tuple(Release(mass=m, settling_time=t, overshoots=int(n)) for m, t, n
+                           in zip(MASSES[1:].tolist(), times.tolist(), counts.tolist(),
+                                  strict=True)),
+            gain_bounds=(0.0, 2e-6), gain_model="uniform", damping_model="uniform",
+        )  # fmt: skip
+
+    def angles(self) -> Array:
+        """Angles without noise, with a tilted base and a hook on every weight."""
+        chain = PlanarChain.of(self.finger)
+        masses = MASSES + self.hook * (MASSES > 0.0)
+        force = np.stack([np.zeros_like(masses), -GRAVITY * masses], axis=-1)
+        loads = chain.weight.plus(chain.at_tip(force))
+        c, s = np.cos(self.tilt), np.sin(self.tilt)
+        turned = Loads(c * loads.cosine + s * loads.sine, c * loads.sine - s * loads.cosine)
+        k = finger_values(self.finger, "stiffness")
+        angles = rest(k[None], turned, np.zeros(1)).angles[:, :OBSERVED]
+        return angles + self.tilt * (np.arange(OBSERVED) == 0)  # read against the horizontal
+
+
+@cache
+def true_finger() -> SoftFinger:
+    """Finger of Hadi et al. (2025) with the stiffness of their Table I, within usual bounds."""
+    finger = load_finger("paper000")
+    return finger.replace(
+        joints=tuple(one.replace(pressure_gain=GAIN, damping=5e-4) for one in finger.joints)
+    )
+
+
+@cache
+def _rig() -> tuple[VirtualExperiments, Array, Array]:
+    finger = true_finger()
+    k = finger_values(finger, "stiffness")[None]
+    return VirtualExperiments(CalibrationProblem(finger=finger)), k, np.full_like(k, GAIN)
+
+
+@cache
+def exact_forces() -> Array:
+    """Forces at ``PRESSURES`` [N]."""
+    rig, k, gain = _rig()
+    return rig.forces(k, gain, [TipForce(pressure=p, force=0.0) for p in PRESSURES.tolist()])[0]
+
+
+@cache
+def exact_releases() -> tuple[Array, Array]:
+    """Settling times [s] and overshoots of the loaded masses."""
+    rig, k, _ = _rig()
+    asked = [Release(mass=m, settling_time=0.5, overshoots=8) for m in MASSES[1:].tolist()]
+    times, counts = rig.settled(k, np.full_like(k, 5e-4), asked)
+    return times[0], counts[0]
+
+
+def good(seed: int) -> CalibrationProblem:
+    """A good draw."""
+    return Bench(true_finger(), seed=seed).problem()
+
+
+# Mistakes
+
+Change = Callable[[CalibrationProblem], CalibrationProblem]
+
+
+def _angles(change: Callable[[Array], Array]) -> Change:
+    return lambda p: p.replace(
+        hung=tuple(
+            one.replace(angles=tuple(change(np.array(one.angles)).tolist())) for one in p.hung
+        )
+    )
+
+
+def _hung(change: Callable[[list[HungAngles]], list[HungAngles]]) -> Change:
+    return lambda p: p.replace(hung=tuple(change(list(p.hung))))
+
+
+def _masses(change: Callable[[float], float]) -> Change:
+    return _hung(lambda rows: [one.replace(mass=change(one.mass)) for one in rows])
+
+
+def _forces(force: Callable[[float], float] = float, pressure: Callable[[float], float] = float
+            ) -> Change:  # fmt: skip
+    return lambda p: p.replace(
+        forces=tuple(x.replace(force=force(x.force), pressure=pressure(x.pressure))
+                     for x in p.forces)
+    )  # fmt: skip
+
+
+def _releases(time: Callable[[float], float] = float, count: Callable[[int], int] = int) -> Change:
+    return lambda p: p.replace(
+        releases=tuple(
+            x.replace(settling_time=time(x.settling_time), overshoots=count(x.overshoots))
+            for x in p.releases
+        )
+    )  # fmt: skip
+
+
+def _finger(length: float = 1.0, mass: float = 1.0) -> Change:
+    def scaled(p: CalibrationProblem) -> CalibrationProblem:
+        f = p.finger
+        times = lambda v: tuple(length * x for x in v)  # noqa: E731
+        joints = tuple(j.replace(position=times(j.position)) for j in f.joints)
+        links = tuple(
+            x.replace(mass=mass * x.mass, center=times(x.center), size=times(x.size),
+                      mass_center=None if x.mass_center is None else times(x.mass_center))
+            for x in f.links
+        )  # fmt: skip
+        return p.replace(finger=f.replace(joints=joints, links=links, tip=times(f.tip)))
+
+    return scaled
+
+
+def _rig_error(**error: float) -> Callable[[int], CalibrationProblem]:
+    return lambda seed: replace(Bench(true_finger(), seed=seed), **error).problem()
+
+
+def _swap(i: int, j: int) -> Callable[[list[HungAngles]], list[HungAngles]]:
+    def swapped(rows: list[HungAngles]) -> list[HungAngles]:
+        a, b = rows[i], rows[j]
+        rows[i], rows[j] = a.replace(angles=b.angles), b.replace(angles=a.angles)
+        return rows
+
+    return swapped
+
+
+def _value(row: int, joint: int, change: Callable[[float], float]) -> Change:
+    def changed(rows: list[HungAngles]) -> list[HungAngles]:
+        angles = list(rows[row].angles)
+        angles[joint] = change(angles[joint])
+        rows[row] = rows[row].replace(angles=tuple(angles))
+        return rows
+
+    return _hung(changed)
+
+
+def _outlier(index: int, factor: float) -> Change:
+    return lambda p: p.replace(
+        forces=tuple(x.replace(force=factor * x.force) if i // 3 == index else x
+                     for i, x in enumerate(p.forces))
+    )  # fmt: skip
+
+
+MISTAKES: dict[str, tuple[Change | None, Callable[[int], CalibrationProblem], str]] = {
+    name: (change, source, word)
+    for name, change, source, word in (
+        ("angles in rad named deg", _angles(np.radians), good, "rad"),
+        ("angles in deg named rad", _angles(np.degrees), good, "degrees"),
+        ("mirrored photographs", _angles(np.negative), good, "flip"),
+        ("directions of links", _angles(np.cumsum), good, "directions"),
+        ("joints from the tip", _angles(lambda x: x[::-1]), good, "tip"),
+        ("column shifted", _angles(lambda x: np.r_[0.0, x[:-1]]), good, "column"),
+        ("two rows exchanged", _hung(_swap(1, 3)), good, "exchanged"),
+        ("first rows exchanged", _hung(_swap(0, 2)), good, "exchanged"),
+        ("one weight misread", _hung(lambda r: [*r[:3], r[3].replace(mass=0.09)]), good, "g"),
+        ("weights in kg", _masses(lambda m: 1e-3 * m), good, "kg"),
+        ("weights in g", _masses(lambda m: 1e3 * m), good, "g"),
+        ("weights in ounces", _masses(lambda m: m / 28.35), good, "ounces"),
+        ("decimal point lost", _value(2, 0, lambda x: 10.0 * x), good, "q1 at 40 g"),
+        ("sign of one value", _value(3, 1, lambda x: -x), good, "q2 at 60 g"),
+        ("6° in one value", _value(1, 2, lambda x: x + 0.105), good, "q3 at 20 g"),
+        ("3° in one joint", _angles(lambda x: x + np.radians([0, 0, 0, 0, 0, 3.0])), good,
+         "joint 6"),
+        ("4° in another joint", _angles(lambda x: x + np.radians([0, 0, 4.0, 0, 0, 0])), good,
+         "joint 3"),
+        ("picture copied", _hung(lambda r: [*r[:2], r[2].replace(angles=r[1].angles), r[3]]), good,
+         "copy"),
+        ("row copied", _hung(lambda r: [*r, r[1], r[1]]), good, "copies"),
+        ("base tilted up 5°", None, _rig_error(tilt=-0.087), "tilt"),
+        ("base tilted down 8°", None, _rig_error(tilt=0.14), "tilt"),
+        ("hook of 8 g", None, _rig_error(hook=0.008), "heavier"),
+        ("finger masses in g", _finger(mass=1e3), good, "mass"),
+        ("finger masses in t", _finger(mass=1e-3), good, "mass"),
+        ("finger in m for mm", _finger(length=1e3), good, "length"),
+        ("finger in mm for m", _finger(length=1e-3), good, "length"),
+        ("finger three times as long", _finger(length=3.0), good, "releases"),
+        ("forces in g", _forces(lambda f: f / 9.80665e-3), good, "grams"),
+        ("forces in mN", _forces(lambda f: 1e3 * f), good, "mN"),
+        ("force sign", _forces(lambda f: -f), good, "sign"),
+        ("scale without tare", _forces(lambda f: f + 0.5), good, "tare"),
+        ("negative tare", _forces(lambda f: f - 0.4), good, "tare"),
+        ("pressures in bar", _forces(pressure=lambda p: 1e-2 * p), good, "bar"),
+        ("pressures in psi", _forces(pressure=lambda p: p / 6.894757), good, "psi"),
+        ("absolute pressures", _forces(pressure=lambda p: p + 101325.0), good, "absolute"),
+        ("force outlier", _outlier(3, 1.6), good, "80 kPa"),
+        ("forces constant", _forces(lambda f: 1.0), good, "torques"),
+        ("forces copied", lambda p: p.replace(forces=tuple(
+            x.replace(force=p.forces[3 * (i // 3)].force) for i, x in enumerate(p.forces))), good,
+         "copies"),
+        ("settling in ms", _releases(lambda t: 1e3 * t), good, "ms"),
+        ("slow motion by 8", _releases(lambda t: 8.0 * t), good, "frame rate"),
+        ("slow motion by 4", _releases(lambda t: 4.0 * t), good, "frame rate"),
+        ("frames skipped by 3", _releases(lambda t: t / 3.0), good, "frame rate"),
+        ("overshoots counted twice", _releases(count=lambda n: 2 * n), good, "overshoots"),
+    )
+}  # fmt: skip
+"""Mistake by name: change of the measurements, their source, and a word that names it."""
+
+
+def wrong(name: str, seed: int = 0) -> CalibrationProblem:
+    """Measurements with a mistake."""
+    change, source, _ = MISTAKES[name]
+    problem = source(seed)
+    return problem if change is None else change(problem)
