@@ -14,10 +14,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
 
 from softgrasp.calibration.forward_models import first_mode
 from softgrasp.calibration.objectives import block_of, root_mean_square
 from softgrasp.calibration.optimizers import NUDGE, WIDE, jacobian, least_squares_search, scale_of
+from softgrasp.calibration.posterior import Posterior
 from softgrasp.calibration.result import StageModel, StageResult
 from softgrasp.calibration.stages import (
     Journal,
@@ -37,6 +40,8 @@ EDGE = 1e-4
 MODELS = ("uniform", "smooth", "per-joint")
 SPREAD = 1.0 / math.sqrt(12.0)
 """Standard deviation of a uniform distribution between two bounds, over their distance [–]."""
+CONVERGED = 0.01
+"""Share of squared residuals that a Gauss–Newton step may remove at an optimum [–]."""
 WEAK = 1e-6
 """Directions whose effect is below this fraction of the largest are left out [–]."""
 
@@ -111,7 +116,40 @@ def assessed(
         history=tuple(search.history),
         evaluations=search.evaluations,
         models=(),
+        intervals=_intervals(position, sure.errors, len(left[timed])),
+        removable=_removable(slopes, left[timed], edge) if stage.smooth else 0.0,
     )
+
+
+def _intervals(position: Array, errors: Array, count: int) -> Array:
+    """Return 95 % intervals of Student's t, (p, 2); infinite where an error is."""
+    freedom = max(count - len(position), 1)
+    half = float(stats.t.ppf(0.975, freedom)) * errors
+    return np.stack([position - half, position + half], axis=1)
+
+
+def with_posterior(stage: StageResult, posterior: Posterior, part: slice) -> StageResult:
+    """Replace standard errors, correlations and intervals by those of the joint estimate."""
+    scale = np.where([bool(unit) for unit in stage.units], np.abs(stage.values), 1.0)
+    errors = posterior.errors[part]
+    sure = replace(
+        stage.uncertainty,
+        errors=errors,
+        relative=errors / scale,
+        correlation=posterior.correlation[part, part],
+    )
+    intervals = np.stack([posterior.low[part], posterior.high[part]], axis=1)
+    return replace(stage, uncertainty=sure, intervals=intervals, on_bound=())
+
+
+def _removable(slopes: Array, left: Array, edge: NDArray[np.bool_]) -> float:
+    """Return the share of squared residuals that one Gauss–Newton step would remove [–]."""
+    free = slopes[:, ~edge]
+    total = float(left @ left)
+    if not free.size or total <= 0.0:
+        return 0.0
+    step = np.linalg.lstsq(free, left, rcond=WEAK)[0]
+    return float(np.square(free @ step).sum()) / total
 
 
 def _sum_sentence(
@@ -313,7 +351,7 @@ def _of_stage(problem: CalibrationProblem, stage: StageResult, method: str) -> l
     messages = []
     if (
         stage.name == "dampers"
-        and method == "least-squares"
+        and method in ("least-squares", "map")
         and problem.release_objective == "settling"
         and len(stage.names) > 1
     ):
@@ -327,6 +365,8 @@ def _of_stage(problem: CalibrationProblem, stage: StageResult, method: str) -> l
             "torques: least squares minimise the sum of squares, not the objective "
             f"'{problem.force_objective}'"
         )
+    if method != "pso":
+        stage = replace(stage, removable=0.0)
     return messages + remarks_on_fit(stage)
 
 
@@ -350,6 +390,12 @@ def remarks_on_fit(stage: StageResult) -> list[str]:
         messages.append(
             f"{stage.name}: {len(stage.names)} parameters from {len(stage.measured)} measurements; "
             f"not determined at all: {terms}"
+        )
+    if stage.removable > CONVERGED:
+        messages.append(
+            f"{stage.name}: the swarm has not converged; least squares from here would lower the "
+            f"sum of squares by about {100 * stage.removable:.2g} %, and standard errors are those "
+            "of an optimum; method pso+least-squares refines it"
         )
     if stage.sum_sentence:
         messages.append(f"{stage.name}: {stage.sum_sentence}")

@@ -8,7 +8,7 @@ extension adds, such as that of a hydraulic arm, has one stage.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TypedDict, Unpack, overload
@@ -16,7 +16,7 @@ from typing import TypedDict, Unpack, overload
 import numpy as np
 
 from softgrasp.calibration.alternatives import without_copies
-from softgrasp.calibration.assessment import assessed, compare_models, remarks
+from softgrasp.calibration.assessment import assessed, compare_models, remarks, with_posterior
 from softgrasp.calibration.credibility import Credibility, assess_credibility
 from softgrasp.calibration.objectives import Block, block_of, finger_values
 from softgrasp.calibration.optimizers import (
@@ -26,6 +26,7 @@ from softgrasp.calibration.optimizers import (
     scale_of,
     swarm_search,
 )
+from softgrasp.calibration.posterior import Posterior, joint_posterior
 from softgrasp.calibration.result import (
     CalibrationResult,
     CalibrationStatus,
@@ -50,7 +51,7 @@ from softgrasp.errors import DescriptionError, did_you_mean
 from softgrasp.extensions import CALIBRATIONS, load
 from softgrasp.mechanics.transforms import Array
 
-METHODS = ("pso", "least-squares", "pso+least-squares")
+METHODS = ("map", "least-squares", "pso", "pso+least-squares")
 MIN_NOISE = 1e-9
 """Smallest noise over the largest measurement, so that exact data do not get an infinite weight
 [–]."""
@@ -82,7 +83,7 @@ def calibrate(
 
 def calibrate(
     problem: CalibrationProblem | ExtensionProblem,
-    method: str = "least-squares",
+    method: str = "map",
     seed: int = 0,
     *,
     stages: Sequence[str] | None = None,
@@ -102,7 +103,9 @@ def calibrate(
 
     Args:
         problem: Finger or arm, and its measurements.
-        method: ``least-squares``; ``pso``, the particle swarm of Hadi et al. (2025); or
+        method: ``map``, the maximum a posteriori of stiffness and gains with systematic errors
+            (``calibration.posterior``), and least squares for dampers; or stage by stage by
+            ``least-squares``, ``pso``, the particle swarm of Hadi et al. (2025), or
             ``pso+least-squares``.
         seed: Seed of the swarm; nothing else is random.
         stages: Stages of ``springs``, ``dampers`` and ``torques``; default: those with
@@ -132,12 +135,18 @@ def calibrate(
         run = load(CALIBRATIONS[problem.kind].run)
         result: ExtensionResult = run(problem, method, seed, swarm, directory, progress)
         return result
+    if together and method == "map":
+        message = "expected another method than map, which fits springs and torques together"
+        raise DescriptionError(message, field="together")
     given, copies = without_copies(problem)
     problem = _with_objective(given, method)
     experiments = VirtualExperiments(problem, threads)
     whole = f"{problem.model_dump_json()} {method} {seed} {swarm} {requested} {together}"
     journal = Journal(None if out is None else Path(out), whole)
-    done = _stages(problem, experiments, journal, requested, (method, swarm, seed), progress)
+    posterior = _posterior(problem, experiments, method, requested, seed)
+    known = {} if posterior is None else _by_stage(posterior)
+    settings = (method, swarm, seed)
+    done = _stages(problem, experiments, journal, requested, settings, progress, known)
     if together:
         done = fitted_together(problem, experiments, done, journal, progress)
     if models and done[0].name == "springs":
@@ -155,7 +164,40 @@ def calibrate(
         warnings=remarks(problem, done, method),
         status=_status(done, credibility),
         credibility=credibility,
+        posterior=posterior,
     )
+
+
+def _posterior(
+    problem: CalibrationProblem,
+    experiments: VirtualExperiments,
+    method: str,
+    requested: tuple[str, ...] | None,
+    seed: int,
+) -> Posterior | None:
+    """Return the joint estimate where the method is ``map`` and there are angles to fit."""
+    fitted = any(not one.held_out for one in problem.hung)
+    if method != "map" or not fitted or (requested is not None and "springs" not in requested):
+        return None
+    if problem.static_objective == "heights":
+        raise DescriptionError(
+            "expected angles with method map, found heights; choose least-squares",
+            field="static_objective",
+        )
+    if requested is not None and "torques" not in requested:
+        problem = problem.replace(forces=())
+    return joint_posterior(problem, experiments, seed=seed)
+
+
+def _by_stage(posterior: Posterior) -> dict[str, tuple[Posterior, slice]]:
+    """Return the parts of springs and, where forces were fitted, torques."""
+    count = len(posterior.names)
+    gains = [i for i, name in enumerate(posterior.names) if name.startswith("alpha")]
+    first = gains[0] if gains else count
+    parts = {"springs": slice(0, first)}
+    if gains:
+        parts["torques"] = slice(first, count)
+    return {name: (posterior, part) for name, part in parts.items()}
 
 
 def _stages(
@@ -165,8 +207,12 @@ def _stages(
     requested: tuple[str, ...] | None,
     settings: tuple[str, Swarm, int],
     progress: Progress | None,
+    known: Mapping[str, tuple[Posterior, slice]],
 ) -> list[StageResult]:
-    """Fit one stage after the other; ``settings`` are method, swarm and seed."""
+    """Fit one stage after the other; ``settings`` are method, swarm and seed.
+
+    Stages in ``known`` take their parameters from the joint estimate.
+    """
     done: list[StageResult] = []
     for name in STAGES:
         stiffness = finger_values(fitted_finger(problem, done), "stiffness")
@@ -178,11 +224,12 @@ def _stages(
         if stage is None:
             continue
         search = Search(stage, journal, progress)
-        position = optimum_of(search, *settings)
+        position = _estimate(search, known.get(name), settings)
         checked = stage_of(name, problem, experiments, stiffness, held_out=True)
         behind = next(((one, experiments) for one in done if one.name == "springs"), None)
         try:
-            done.append(assessed(search, position, checked, problem, stiffness, behind))
+            one = assessed(search, position, checked, problem, stiffness, behind)
+            done.append(with_posterior(one, *known[name]) if name in known else one)
         except DescriptionError as error:
             verdict = _judged(problem, experiments, done, ())
             if verdict.credible:
@@ -191,6 +238,18 @@ def _stages(
     if not done:
         raise DescriptionError("expected measurements for at least one stage, found none")
     return done
+
+
+def _estimate(
+    search: Search, known: tuple[Posterior, slice] | None, settings: tuple[str, Swarm, int]
+) -> Array:
+    """Return the parameters of a stage, from the joint estimate or by its own search."""
+    if known is None:
+        return optimum_of(search, *settings)
+    posterior, part = known
+    position = posterior.values[part]
+    search.fitness(position[None], fraction=1.0)
+    return position
 
 
 def _judged(
@@ -223,7 +282,8 @@ def _with_objective(problem: CalibrationProblem, method: str) -> CalibrationProb
     """Replace the force objective ``auto`` by the objective that it selects."""
     if problem.force_objective != "auto":
         return problem
-    smallest: ForceObjective = "squares" if method == "least-squares" else "absolute"
+    smooth = method in ("map", "least-squares")
+    smallest: ForceObjective = "squares" if smooth else "absolute"
     return problem.replace(force_objective=smallest)
 
 
@@ -237,7 +297,7 @@ def optimum_of(search: Search, method: str, swarm: Swarm, seed: int) -> Array:
         seed: Seed of the swarm.
     """
     start = search.stage.block.middle
-    if method == "least-squares":
+    if method in ("least-squares", "map"):
         return least_squares_search(search, start)
     position = swarm_search(search, swarm, seed)
     if method == "pso+least-squares" and search.stage.smooth:

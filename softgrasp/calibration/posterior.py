@@ -7,10 +7,10 @@ joint's angle and of the forces. All have weak Gaussian priors (``Priors``), in 
 a stiffness that the measurements do not determine stays near those of the other joints, and as
 uncertain as they differ.
 
-The estimate is the maximum a posteriori, by nonlinear least squares. The posterior is sampled by
-randomised maximum likelihood (Oliver, He and Reynolds 1996; Bardsley et al. 2014, "randomize then
-optimize"): measurements and prior means are drawn anew, and the maximum is found again. Intervals
-are quantiles of these samples, or of the normal distribution of the logarithms at the maximum.
+The estimate is the maximum a posteriori, by nonlinear least squares. The posterior is a Student's
+t distribution about it in the logarithms of the parameters (Laplace's approximation), with the
+degrees of freedom of the noise; intervals are quantiles of its samples. Tests measure how often
+they contain the true values.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class Posterior:
         high: Upper ends, (p,).
         errors: Standard deviations, (p,).
         correlation: Correlation of the parameters' logarithms, (p, p).
-        samples: Samples, (s, p); no rows where none were drawn.
+        samples: Samples, (s, p).
         nuisances: Estimate and standard deviation of each nuisance, in units of its prior.
         angle_noise: Standard error of an angle [rad]; NaN without angles.
         force_noise: Standard error of a force [N]; NaN without forces.
@@ -247,8 +247,7 @@ def joint_posterior(
         problem: Calibration problem with angles under weights.
         experiments: Virtual experiments of its finger.
         priors: Standard deviations of the priors; default: weak ones.
-        samples: Number of samples of the posterior; without any, intervals are those of the
-            normal distribution of the logarithms.
+        samples: Number of samples of the posterior.
         seed: Seed of the samples.
 
     Raises:
@@ -284,7 +283,8 @@ class _Fit:
 
     def maximum(self, start: Array, measured: Array, mean: float | Array) -> Array:
         """Find the maximum a posteriori for measured values and prior means."""
-        scale, known = self.scale, {}
+        scale = self.scale
+        known: dict[bytes, Array] = {}
 
         def whitened(z: Array) -> Array:
             key = z.tobytes()
@@ -339,7 +339,7 @@ class _Fit:
         model = self.model
         count = sum(model._sizes)
         slopes = self.slopes(z)
-        covariance = np.linalg.inv(slopes.T @ slopes + np.eye(len(z)))
+        covariance = np.asarray(np.linalg.inv(slopes.T @ slopes + np.eye(len(z))), dtype=float)
         values = np.concatenate(model.parameters(z[None]), axis=1)[0]
         inner = self._parameter_slopes(z)[:, :count] @ covariance[:count, :count]
         spread = inner @ self._parameter_slopes(z)[:, :count].T

@@ -21,6 +21,7 @@ from softgrasp._version import __version__
 from softgrasp.calibration.credibility import Credibility
 from softgrasp.calibration.files import LoadedProblem, as_tuples
 from softgrasp.calibration.objectives import block_of, with_values
+from softgrasp.calibration.posterior import Posterior
 from softgrasp.calibration.stages import KIND_OF, StageName, Step
 from softgrasp.calibration.uncertainty import Combination, Uncertainty
 from softgrasp.continuum.settling import from_webots
@@ -34,12 +35,15 @@ from softgrasp.mechanics.transforms import Array
 from softgrasp.vision.image import Image
 
 DOCUMENT, ARRAYS, FINGER = "calibration.json", "calibration.npz", "finger.yaml"
+ENSEMBLE = "finger_ensemble.csv"
+"""Samples of the posterior beside ``FINGER``: a row a finger, a column a parameter in SI."""
+ENSEMBLE_SIZE = 200
 FIGURES = (
     *("shapes", "angles", "releases", "settling", "forces"),
     *("parameters", "correlation", "fitness", "boxes", "overlays"),
 )
 WRITTEN = (
-    *(DOCUMENT, ARRAYS, FINGER, "report.html", "photo_*_*g.png", "film_*_*g.png"),
+    *(DOCUMENT, ARRAYS, FINGER, ENSEMBLE, "report.html", "photo_*_*g.png", "film_*_*g.png"),
     *(f"{name}{suffix}" for name in FIGURES for suffix in (".png", ".csv")),
     *(pattern for extension in CALIBRATIONS.values() for pattern in extension.written),
 )
@@ -117,6 +121,9 @@ class StageResult:
         history: Steps of the optimiser.
         evaluations: Number of simulated parameter sets.
         models: Compared stiffness models; empty for other stages.
+        intervals: 95 % intervals, (p, 2); None in results of earlier versions.
+        removable: Share of the squared residuals that one more Gauss–Newton step would remove,
+            about 0 at an optimum [–].
     """
 
     name: StageName
@@ -141,6 +148,8 @@ class StageResult:
     history: tuple[Step, ...]
     evaluations: int
     models: tuple[StageModel, ...]
+    intervals: Array | None = None
+    removable: float = 0.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -186,6 +195,16 @@ class EstimatedParameters:
         return dict(pairs)
 
     @property
+    def intervals(self) -> dict[str, tuple[float, float]]:
+        """95 % interval of each parameter; infinite where it is undetermined."""
+        return {
+            name: (float(low), float(high))
+            for stage in self.stages
+            if stage.intervals is not None
+            for name, (low, high) in zip(stage.names, stage.intervals, strict=True)
+        }
+
+    @property
     def determined(self) -> tuple[Combination, ...]:
         """Combinations of parameters that the measurements determine."""
         return tuple(c for stage in self.stages for c in stage.uncertainty.determined)
@@ -227,12 +246,14 @@ class CalibrationResult(EstimatedParameters):
         together: Whether all stages were fitted at once afterwards.
         finger: Finger with the fitted parameters.
         credibility: Verdict on the fit; None in results of earlier versions.
+        posterior: Joint estimate with its samples, where the method is ``map``; not in files.
     """
 
     problem: CalibrationProblem
     together: bool
     finger: SoftFinger
     credibility: Credibility | None = None
+    posterior: Posterior | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -275,7 +296,35 @@ def save_calibration(
         np.savez_compressed(stream, allow_pickle=False, **_arrays(result))
     if isinstance(result, ExtensionResult):
         return [*written, result.save_calibrated(directory)]
-    return [*written, save_finger(calibrated_finger(result), directory / FINGER)]
+    written.append(save_finger(calibrated_finger(result), directory / FINGER))
+    if result.posterior is not None:
+        written.append(_write_ensemble(result, result.posterior, directory / ENSEMBLE))
+    return written
+
+
+def _write_ensemble(result: CalibrationResult, posterior: Posterior, path: Path) -> Path:
+    """Write samples of the joint estimate, one finger a row, joint by joint as in ``finger.yaml``.
+
+    Dampers are drawn from a log-normal distribution with their standard error.
+    """
+    problem, columns = result.problem, {}
+    drawn = {"springs": posterior.samples[:ENSEMBLE_SIZE, : len(result.stages[0].names)]}
+    drawn["torques"] = posterior.samples[:ENSEMBLE_SIZE, len(result.stages[0].names) :]
+    rng = np.random.default_rng(result.seed)
+    for stage in result.stages:
+        values = drawn.get(stage.name, np.zeros((0, 0)))
+        if not values.size:
+            known = np.where(
+                np.isfinite(stage.uncertainty.relative), stage.uncertainty.relative, 0.0
+            )
+            scatter = rng.standard_normal((ENSEMBLE_SIZE, len(stage.names)))
+            values = stage.values * np.exp(known * scatter)
+        kind = KIND_OF[stage.name]
+        joints = block_of(problem, kind).of_joints(values)
+        for index, column in enumerate(np.moveaxis(joints, -1, 0), start=1):
+            columns[f"{kind}_{index}"] = column
+    rows = [",".join(f"{x:.9g}" for x in row) for row in np.array(list(columns.values())).T]
+    return write_text(path, "\n".join([",".join(columns), *rows, ""]))
 
 
 def calibrated_finger(result: CalibrationResult) -> SoftFinger:
@@ -344,12 +393,13 @@ def _stage(stage: StageResult) -> dict[str, Any]:
                 "value": float(value),
                 "standard_error": _finite(error),
                 "relative_error": _finite(part),
+                "interval_95": [_finite(end) for end in interval],
                 "bounds": [float(low), float(high)],
                 "on_bound": name in stage.on_bound,
             } | ({"unit": unit} if several else {})
-            for name, value, error, part, low, high, unit in zip(
-                stage.names, stage.values, sure.errors, sure.relative, stage.lower, stage.upper,
-                stage.units, strict=True,
+            for name, value, error, part, interval, low, high, unit in zip(
+                stage.names, stage.values, sure.errors, sure.relative, interval_ends(stage),
+                stage.lower, stage.upper, stage.units, strict=True,
             )
         },
         "correlation": sure.correlation.tolist(),
@@ -381,6 +431,13 @@ def _stage(stage: StageResult) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def interval_ends(stage: StageResult) -> Array:
+    """Return the 95 % intervals of a stage, (p, 2); NaN where they are unknown."""
+    if stage.intervals is not None:
+        return stage.intervals
+    return np.full((len(stage.names), 2), np.nan)
+
+
 def _combination(one: Combination) -> dict[str, Any]:
     return {
         "weights": list(one.weights),
@@ -400,6 +457,8 @@ def _arrays(result: EstimatedParameters) -> dict[str, Array]:
             "determined": [one.error for one in sure.determined],
             "undetermined": [one.error for one in sure.undetermined],
             "noise": sure.noise,
+            "intervals": interval_ends(stage),
+            "removable": stage.removable,
             "held_out": stage.held_out_simulated,
             "held_out_residual": stage.held_out_residual,
             "models": [[m.residual, m.aic, m.cross_validation, m.held_out] for m in stage.models],
@@ -534,6 +593,8 @@ def _stage_from(data: dict[str, Any], arrays: dict[str, Array]) -> StageResult:
         history=tuple(Step(*step) for step in steps) if stored["sizes"].size else (),
         evaluations=data["evaluations"],
         models=tuple(StageModel(one["model"], one["parameters"], *rest) for one, rest in models),
+        intervals=stored.get("intervals"),
+        removable=float(stored.get("removable", 0.0)),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -62,9 +63,12 @@ def calibrate(
         Path | None, typer.Option(metavar="CSV", help="Columns pressure_kPa, force_N at the tip.")
     ] = None,
     method: Annotated[
-        Literal["pso", "least-squares", "pso+least-squares"],
-        typer.Option(help="Particle swarm, least squares, or one after the other."),
-    ] = "least-squares",
+        Literal["map", "least-squares", "pso", "pso+least-squares"],
+        typer.Option(
+            help="Joint estimate with systematic errors, or stage by stage: least squares, "
+            "particle swarm, or one after the other."
+        ),
+    ] = "map",
     stage: Annotated[
         list[Stage] | None,
         typer.Option(help="Only this stage; repeatable."),
@@ -249,7 +253,7 @@ def _print_summary(result: AnyCalibrationResult, files: list[Path], as_json: boo
         terminal.put_json(whole | {"files": [str(file) for file in files]})
         return
     rows = [row for stage in result.stages for row in _stage_rows(stage, set(result.undetermined))]
-    terminal.put_table(["stage", "parameter", "value", "unit", "error", ""], rows)
+    terminal.put_table(["stage", "parameter", "value", "unit", "error", "95 % interval", ""], rows)
     for stage in result.stages:
         held = stage.held_out_residual
         held_out = f", held out {held:.3g} {stage.residual_unit}" if held == held else ""
@@ -262,16 +266,19 @@ def _print_summary(result: AnyCalibrationResult, files: list[Path], as_json: boo
 
 
 def _stage_rows(stage: Any, undetermined: set[str]) -> list[list[str]]:
+    from softgrasp.calibration.result import interval_ends
     from softgrasp.calibration.uncertainty import HUGE
 
     rows = []
-    for name, unit, value, relative in zip(
-        stage.names, stage.units, stage.values, stage.uncertainty.relative, strict=True
-    ):
+    for name, unit, value, relative, (low, high) in zip(
+        stage.names, stage.units, stage.values, stage.uncertainty.relative, interval_ends(stage),
+        strict=True,
+    ):  # fmt: skip
         digits = f"{100 * relative:.2g} %" if unit else f"{relative:.2g}"
         error = digits if relative < HUGE else "–"
         remark = "not determined" if name in undetermined else ""
         if name in stage.on_bound:
             remark = "on its bound"
-        rows.append([stage.name, name, f"{value:.4g}", unit, error, remark])
+        interval = f"{low:.4g} … {high:.4g}" if math.isfinite(low) and math.isfinite(high) else "–"
+        rows.append([stage.name, name, f"{value:.4g}", unit, error, interval, remark])
     return rows

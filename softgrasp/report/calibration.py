@@ -23,6 +23,7 @@ from softgrasp.calibration.result import (
     ExtensionResult,
     StageModel,
     StageResult,
+    interval_ends,
 )
 from softgrasp.calibration.stages import VirtualExperiments
 from softgrasp.calibration.uncertainty import HUGE
@@ -245,9 +246,9 @@ def _stage(stage: StageResult, unknown: set[str]) -> dict[str, Any]:
 def _parameter_rows(stage: StageResult, unknown: set[str]) -> list[tuple[str, ...]]:
     """Name, value, standard error, bounds and remark of each parameter."""
     rows: list[tuple[str, ...]] = []
-    for name, unit, value, error, part, low, high in zip(
+    for name, unit, value, error, part, (least, most), low, high in zip(
         stage.names, stage.units, stage.values, stage.uncertainty.errors,
-        stage.uncertainty.relative, stage.lower, stage.upper, strict=True,
+        stage.uncertainty.relative, interval_ends(stage), stage.lower, stage.upper, strict=True,
     ):  # fmt: skip
         error_text = "unknown" if np.isinf(part) else "more than ten times the value"
         if part < HUGE:
@@ -256,7 +257,8 @@ def _parameter_rows(stage: StageResult, unknown: set[str]) -> list[tuple[str, ..
         bound = "on its bound" if name in stage.on_bound else "near its bound" if near else ""
         remark = ", ".join(filter(None, (bound, "not determined" if name in unknown else "")))
         shown = f"{value:.4g} {unit}" if stage.name == "arm" else f"{value:.4g}"
-        rows.append((name, shown, error_text, f"{low:.4g} … {high:.4g}", remark))
+        interval = f"{least:.4g} … {most:.4g}" if np.isfinite([least, most]).all() else "–"
+        rows.append((name, shown, error_text, interval, f"{low:.4g} … {high:.4g}", remark))
     return rows
 
 
