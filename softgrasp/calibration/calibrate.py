@@ -258,8 +258,17 @@ def _judged(
     done: Sequence[StageResult],
     copies: tuple[tuple[str, str], ...],
 ) -> Credibility:
-    fitted = {one.name: one.values for one in done}
-    return assess_credibility(problem, experiments, fitted, copies)
+    """Judge the least-squares fit of each stage, as systematic errors must show in residuals."""
+    stiffness = finger_values(fitted_finger(problem, done), "stiffness")
+    fitted = {}
+    for one in done:
+        stage = stage_of(one.name, problem, experiments, stiffness)
+        assert stage is not None  # it was fitted
+        start = np.clip(one.values, one.lower, one.upper)
+        smooth = stage.smooth
+        search = Search(stage, Journal(None, ""))
+        fitted[one.name] = least_squares_search(search, start) if smooth else one.values
+    return assess_credibility(problem, experiments, fitted, stiffness, copies)
 
 
 def _status(done: Sequence[StageResult], credibility: Credibility) -> CalibrationStatus:

@@ -28,7 +28,7 @@ from scipy import stats
 
 from softgrasp.calibration.alternatives import Alternative, better_readings, nuisances_of
 from softgrasp.calibration.forward_models import first_mode
-from softgrasp.calibration.objectives import block_of, finger_values, root_mean_square
+from softgrasp.calibration.objectives import root_mean_square
 from softgrasp.calibration.optimizers import jacobian
 from softgrasp.calibration.stages import (
     Journal,
@@ -187,6 +187,7 @@ def assess_credibility(
     problem: CalibrationProblem,
     experiments: VirtualExperiments,
     fitted: Mapping[StageName, Array],
+    stiffness: Array,
     copies: tuple[tuple[str, str], ...] = (),
 ) -> Credibility:
     """Judge the fit of a finger.
@@ -194,12 +195,11 @@ def assess_credibility(
     Args:
         problem: Calibration problem.
         experiments: Virtual experiments of its finger.
-        fitted: Parameters of each fitted stage, (p,).
+        fitted: Parameters of each fitted stage, (p,): those with the smallest residuals, without
+            systematic errors.
+        stiffness: Stiffness of the later stages, joint by joint [N·m/rad], (n,).
         copies: Stage and sentence of each copied measurement.
     """
-    stiffness = finger_values(problem.finger, "stiffness")
-    if "springs" in fitted:
-        stiffness = block_of(problem, "stiffness").of_joints(fitted["springs"])
     tests: list[MisfitTest] = []
     alternatives: list[Alternative] = []
     quantities = tuple(_quantities(problem))
@@ -213,7 +213,8 @@ def assess_credibility(
     for name, position in fitted.items():
         stage = stage_of(name, problem, experiments, stiffness)
         assert stage is not None  # it was fitted
-        fit = _Fit(problem, experiments, stage, stiffness, position)
+        used = stage.block.of_joints(position) if name == "springs" else stiffness
+        fit = _Fit(problem, experiments, stage, used, position)
         test = fit.misfit_test()
         tests.append(test)
         rejected = test.p_value < UNLIKELY
@@ -224,7 +225,7 @@ def assess_credibility(
             test.source == "assumed" and test.chi_square > ASSUMED_SHARE * test.freedom
         )
         explained = fit.systematic_errors()
-        readings = better_readings(problem, experiments, stage, stiffness, position) if (
+        readings = better_readings(problem, experiments, stage, used, position) if (
             doubtful or explained
         ) else []  # fmt: skip
         alternatives += readings

@@ -31,8 +31,10 @@ from softgrasp.mechanics.transforms import Array
 
 STEP = 1e-5
 """Step of finite differences, in standard deviations of the prior [–]."""
-NOISE_ROUNDS = 3
-"""Number of times that the noise is estimated from the residuals of the fit."""
+ROUNDS = 5
+"""Number of times that noise and offsets are estimated from the fit."""
+LEAST_OFFSET = math.radians(0.1)
+"""Smallest standard deviation of the offsets of joint angles [rad]."""
 LEAST_NOISE = {"angle": math.radians(0.01), "force": 1e-4}
 """Smallest noise, about the rounding of published numbers [rad, N]."""
 LEAST_FREEDOM = 4.0
@@ -50,7 +52,8 @@ class Priors:
     Args:
         joints: Of a joint's stiffness (or gain) from the mean of all, natural logarithm [–].
         tilt: Of base or camera [rad].
-        offset: Of the angle of a joint, the same under all weights [rad].
+        offset: Of the angle of a joint, the same under all weights [rad]; the start of an
+            estimate from the measurements.
         hook: Of the mass of every weight [kg].
         load_point: Of the load point, over the length of the last link [–].
         finger_mass: Of the mass of the finger, relative [–].
@@ -128,6 +131,7 @@ class JointModel:
             DescriptionError: There are no angles under weights.
         """
         self.problem, self.experiments, self.priors = problem, experiments, priors
+        self.offset = priors.offset
         self.loads = [one for one in problem.hung if not one.held_out]
         self.forces = [one for one in problem.forces if not one.held_out]
         if not self.loads:
@@ -159,10 +163,10 @@ class JointModel:
     @property
     def size(self) -> int:
         """Number of all parameters."""
-        return sum(self._sizes) + len(self.nuisances)
+        return sum(self.sizes) + len(self.nuisances)
 
     @cached_property
-    def _sizes(self) -> list[int]:
+    def sizes(self) -> list[int]:
         """Numbers of z of each block: one for the mean of several joints, and one each."""
         return [len(block.names) + (len(block.names) > 1 and all(block.relative))
                 for block in self.blocks]  # fmt: skip
@@ -170,7 +174,7 @@ class JointModel:
     def parameters(self, z: Array) -> list[Array]:
         """Return the parameters of each block, (B, p), for z (B, size)."""
         found, first = [], 0
-        for block, size in zip(self.blocks, self._sizes, strict=True):
+        for block, size in zip(self.blocks, self.sizes, strict=True):
             found.append(self._block(block, z[:, first : first + size]))
             first += size
         return found
@@ -191,7 +195,7 @@ class JointModel:
     def simulate(self, z: Array) -> Array:
         """Compute all angles, then all forces, for z (B, size), (B, m)."""
         values = self.parameters(z)
-        noise = dict(zip(self.nuisances, z[:, sum(self._sizes) :].T, strict=True))
+        noise = dict(zip(self.nuisances, z[:, sum(self.sizes) :].T, strict=True))
         k = self.blocks[0].of_joints(values[0])
         parts = [self._angles(k, noise)]
         if self.forces:
@@ -214,7 +218,7 @@ class JointModel:
         joints = range(1, self.observed + 1)
         gain = np.stack([noise[f"model error of joint {i}"] for i in joints], axis=1)
         offset = np.stack([noise[f"offset of joint {i}"] for i in joints], axis=1)
-        shown = angles * (1.0 + priors.angles * gain[:, None]) + priors.offset * offset[:, None]
+        shown = angles * (1.0 + priors.angles * gain[:, None]) + self.offset * offset[:, None]
         shown[..., 0] += tilt[:, None]
         rows = [shown[:, i, : len(one.angles)] for i, one in enumerate(self.loads)]
         return np.concatenate(rows, axis=1)
@@ -255,8 +259,8 @@ def joint_posterior(
     """
     fit = _Fit(JointModel(problem, experiments, priors or Priors()))
     z = fit.maximum(np.zeros(fit.model.size), fit.model.measured, 0.0)
-    for _ in range(NOISE_ROUNDS):
-        fit.estimate_noise(z)
+    for _ in range(ROUNDS):
+        z = fit.estimate_scales(z)
         z = fit.maximum(z, fit.model.measured, 0.0)
     return fit.posterior(z, samples, seed)
 
@@ -312,11 +316,12 @@ class _Fit:
         values = self.model.simulate(points) / self.scale
         return np.asarray(np.nan_to_num((values[1:] - values[0]) / STEP).T)
 
-    def estimate_noise(self, z: Array) -> None:
-        """Estimate the noise of angles and forces from the residuals, where none is declared.
+    def estimate_scales(self, z: Array) -> Array:
+        """Estimate offsets and noise from the fit, noise where none is declared; return z scaled.
 
-        Degrees of freedom are the measured values minus the trace of the hat matrix of the
-        maximum a posteriori.
+        Degrees of freedom of the noise are the measured values minus the trace of the hat matrix
+        of the maximum a posteriori. The variance of the offsets is a step of expectation
+        maximisation (Bishop, *Pattern Recognition and Machine Learning*, 2006, sec. 9.3.4).
         """
         model, slopes = self.model, self.slopes(z)
         covariance = np.linalg.inv(slopes.T @ slopes + np.eye(len(z)))
@@ -333,11 +338,22 @@ class _Fit:
             ratio = float(np.square(left[part]).sum()) / freedom
             self.noise[i] = max(self.noise[i] * math.sqrt(ratio), LEAST_NOISE[kinds[i]])
             self.freedom[i] = freedom
+        return self._estimate_offset(z, np.diag(covariance))
+
+    def _estimate_offset(self, z: Array, variance: Array) -> Array:
+        model = self.model
+        first = sum(model.sizes) + model.nuisances.index("offset of joint 1")
+        part = slice(first, first + model.observed)
+        expected = float((np.square(z[part]) + variance[part]).mean())
+        before, z = model.offset, z.copy()
+        model.offset = max(before * math.sqrt(expected), LEAST_OFFSET)
+        z[part] *= before / model.offset
+        return z
 
     def posterior(self, z: Array, samples: int, seed: int) -> Posterior:
         """Return the posterior at its maximum, with samples."""
         model = self.model
-        count = sum(model._sizes)
+        count = sum(model.sizes)
         slopes = self.slopes(z)
         covariance = np.asarray(np.linalg.inv(slopes.T @ slopes + np.eye(len(z))), dtype=float)
         values = np.concatenate(model.parameters(z[None]), axis=1)[0]

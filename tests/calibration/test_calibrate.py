@@ -26,7 +26,7 @@ SMALL = Swarm(particles=6, iterations=5)
 
 
 def test_springs_are_recovered_from_exact_angles() -> None:
-    result = calibrate(hung(noise_deg=0.0), models=False)
+    result = calibrate(hung(noise_deg=0.0), "least-squares", models=False)
     calibrated = np.array([result.parameters[f"k{i}"] for i in range(1, 8)])
     np.testing.assert_allclose(calibrated, STIFFNESS, rtol=1e-5)
     assert result.status is CalibrationStatus.DONE
@@ -36,7 +36,9 @@ def test_springs_are_recovered_from_exact_angles() -> None:
 
 def test_standard_errors_match_the_scatter_over_seeds() -> None:
     """k1 and k2, which the angles fix: their errors are those that 20 noisy sets scatter with."""
-    results = [calibrate(hung(seed), models=False).stage("springs") for seed in range(20)]
+    results = [
+        calibrate(hung(seed), "least-squares", models=False).stage("springs") for seed in range(20)
+    ]
     calibrated = np.array([stage.values[:2] for stage in results])
     message = np.array([stage.uncertainty.errors[:2] for stage in results])
     ratio = calibrated.std(axis=0, ddof=1) / np.median(message, axis=0)
@@ -213,7 +215,8 @@ def test_fewer_data_than_parameters_give_a_warning_with_null_directions() -> Non
 
 
 def test_a_parameter_on_its_bound_gives_a_warning() -> None:
-    result = calibrate(hung(noise_deg=0.0).replace(stiffness_bounds=(0.15, 0.6)), models=False)
+    problem = hung(noise_deg=0.0).replace(stiffness_bounds=(0.15, 0.6))
+    result = calibrate(problem, "least-squares", models=False)
     assert result.status is CalibrationStatus.AT_BOUNDS
     assert result.stage("springs").on_bound == ("k5",)
     assert result.warnings[0].startswith("springs: k5 is on a bound")
@@ -225,7 +228,7 @@ def test_a_parameter_on_its_bound_gives_a_warning() -> None:
     [
         (
             {"method": "swarm"},
-            "expected one of pso, least-squares, pso+least-squares, found 'swarm'",
+            "expected one of map, least-squares, pso, pso+least-squares, found 'swarm'",
         ),
         ({"stages": ["spring"]}, "expected one of springs, dampers, torques, found 'spring'"),
         ({"stages": ["dampers"]}, "dampers: expected measurements, found none to fit"),
@@ -249,8 +252,8 @@ def test_the_result_does_not_depend_on_threads() -> None:
 def test_a_joint_fit_is_no_worse_than_separate_stages() -> None:
     """Forces say something of the springs, too; together their weighted errors are smaller."""
     problem = hung().replace(forces=pressing().forces, gain_model="uniform")
-    apart = calibrate(problem, models=False)
-    together = calibrate(problem, models=False, together=True)
+    apart = calibrate(problem, "least-squares", models=False)
+    together = calibrate(problem, "least-squares", models=False, together=True)
     weighted = [
         sum(
             len(stage.measured) * (stage.residual / first.residual) ** 2
@@ -262,7 +265,7 @@ def test_a_joint_fit_is_no_worse_than_separate_stages() -> None:
     assert together.parameters["alpha"] == pytest.approx(4e-7, rel=0.1)
     assert together.evaluations > apart.evaluations
     with pytest.raises(sg.DescriptionError) as caught:
-        calibrate(hung(), models=False, together=True)
+        calibrate(hung(), "least-squares", models=False, together=True)
     assert str(caught.value) == (
         "expected two stages or more that can be fitted together, found springs; counts of "
         "releases cannot"

@@ -23,7 +23,7 @@ SEEDS = range(6)
 def test_least_squares_need_a_tenth_of_the_evaluations_of_a_swarm_and_find_more() -> None:
     left, unknown = [], []
     for seed in SEEDS:
-        result = calibrate(hung(seed), models=False)
+        result = calibrate(hung(seed), "least-squares", models=False)
         assert result.evaluations <= 150
         left.append(math.degrees(result.stage("springs").held_out_residual))
         unknown.append({"k6", "k7"} <= set(result.undetermined))
