@@ -7,6 +7,8 @@ from softgrasp._lazy import lazy_names
 NAMES = {
     "calibration.credibility": ("Credibility",),
     "calibration.files": ("load_problem",),
+    "calibration.next_measurements": ("next_measurements",),
+    "calibration.posterior": ("Posterior", "Priors", "joint_posterior"),
     "calibration.result": ("CalibrationResult", "load_calibration", "save_calibration"),
     "calibration.stages": ("VirtualExperiments",),
     "report.calibration": ("write_calibration_report",),

@@ -225,7 +225,7 @@ def _of_forces(
         return np.asarray(experiments.forces(k, alpha, shifted)[0])
 
     slope = (at(2.0 * PRESSURE_STEP) - at(0.0)) / (2.0 * PRESSURE_STEP)
-    found = [
+    results = [
         Nuisance("the scale shows {} too much, as without tare", np.ones(len(forces)), " N", 1.0,
                  0.03 * largest),
         Nuisance("the pressures are {} higher than named", np.nan_to_num(slope), " kPa", 1e-3,
@@ -234,8 +234,8 @@ def _of_forces(
     for pressure in np.unique(pressures).tolist():
         effect = (pressures == pressure).astype(float)
         name = f"the force at {pressure / 1e3:g} kPa is {{}} too large"
-        found.append(Nuisance(name, effect, " N", 1.0, 2.0 * problem.model_error * largest))
-    return found
+        results.append(Nuisance(name, effect, " N", 1.0, 2.0 * problem.model_error * largest))
+    return results
 
 
 # Readings
@@ -264,13 +264,13 @@ def better_readings(
     else:
         return []
     now = _relative(stage, position)
-    found = []
+    results = []
     for reading, other in readings:
         fitted = least_squares_search(Search(other, Journal(None, "")), other.block.middle)
         residual = _relative(other, fitted)
         if residual * BETTER <= now:
-            found.append(Alternative(stage.name, reading, now / max(residual, 1e-12)))
-    return sorted(found, key=lambda one: -one.ratio)
+            results.append(Alternative(stage.name, reading, now / max(residual, 1e-12)))
+    return sorted(results, key=lambda one: -one.ratio)
 
 
 def _relative(stage: Stage, position: Array) -> float:
@@ -377,13 +377,13 @@ def without_copies(
     Returns:
         Problem with one of each copy, and stage and sentence of each finding.
     """
-    found: list[tuple[str, str]] = []
+    results: list[tuple[str, str]] = []
     changes: dict[str, tuple[HungAngles, ...] | tuple[TipForce, ...]] = {}
     kept: list[HungAngles] = []
     for one in problem.hung:
         same = [x for x in kept if x.angles == one.angles and x.mass == one.mass]
         if len(one.angles) > 1 and any(one.angles) and same:
-            found.append((
+            results.append((
                 "springs",
                 f"two rows with {1e3 * one.mass:g} g are copies of one measurement; it counts once",
             ))  # fmt: skip
@@ -395,13 +395,13 @@ def without_copies(
         groups.setdefault((force.pressure, force.held_out), []).append(force)
     repeated = [group for group in groups.values() if len(group) > 1 and group[0].pressure > 0.0]
     if len(repeated) > 2 and all(len({x.force for x in group}) == 1 for group in repeated):
-        found.append((
+        results.append((
             "torques", "all repeated forces are equal to the last digit: copies count once",
         ))  # fmt: skip
         changes["forces"] = tuple(
             one for group in groups.values()
             for one in (group[:1] if group in repeated else group)
         )  # fmt: skip
-    if not found:
+    if not results:
         return problem, ()
-    return problem.replace(**changes), tuple(found)
+    return problem.replace(**changes), tuple(results)

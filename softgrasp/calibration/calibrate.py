@@ -18,6 +18,7 @@ import numpy as np
 from softgrasp.calibration.alternatives import without_copies
 from softgrasp.calibration.assessment import assessed, compare_models, remarks, with_posterior
 from softgrasp.calibration.credibility import Credibility, assess_credibility
+from softgrasp.calibration.next_measurements import Advice, next_measurements
 from softgrasp.calibration.objectives import Block, block_of, finger_values
 from softgrasp.calibration.optimizers import (
     Swarm,
@@ -138,12 +139,12 @@ def calibrate(
     if together and method == "map":
         message = "expected another method than map, which fits springs and torques together"
         raise DescriptionError(message, field="together")
-    given, copies = without_copies(problem)
-    problem = _with_objective(given, method)
+    distinct, copies = without_copies(problem)
+    problem = _with_objective(distinct, method)
     experiments = VirtualExperiments(problem, threads)
     whole = f"{problem.model_dump_json()} {method} {seed} {swarm} {requested} {together}"
     journal = Journal(None if out is None else Path(out), whole)
-    posterior = _posterior(problem, experiments, method, requested, seed)
+    posterior, advice = _posterior(problem, experiments, method, requested, seed)
     known = {} if posterior is None else _by_stage(posterior)
     settings = (method, swarm, seed)
     done = _stages(problem, experiments, journal, requested, settings, progress, known)
@@ -153,7 +154,7 @@ def calibrate(
         done[0] = replace(done[0], models=compare_models(problem, experiments))
     if progress is not None:
         progress("judging the fit", 1.0)
-    credibility = _judged(problem, experiments, done, copies)
+    credibility = _credibility_of(problem, experiments, done, copies)
     return CalibrationResult(
         problem=problem,
         method=method,
@@ -165,6 +166,7 @@ def calibrate(
         status=_status(done, credibility),
         credibility=credibility,
         posterior=posterior,
+        advice=advice,
     )
 
 
@@ -174,11 +176,11 @@ def _posterior(
     method: str,
     requested: tuple[str, ...] | None,
     seed: int,
-) -> Posterior | None:
-    """Return the joint estimate where the method is ``map`` and there are angles to fit."""
+) -> tuple[Posterior | None, tuple[Advice, ...]]:
+    """Return the joint estimate and what to measure next, where there are angles to fit."""
     fitted = any(not one.held_out for one in problem.hung)
     if method != "map" or not fitted or (requested is not None and "springs" not in requested):
-        return None
+        return None, ()
     if problem.static_objective == "heights":
         raise DescriptionError(
             "expected angles with method map, found heights; choose least-squares",
@@ -186,7 +188,8 @@ def _posterior(
         )
     if requested is not None and "torques" not in requested:
         problem = problem.replace(forces=())
-    return joint_posterior(problem, experiments, seed=seed)
+    posterior = joint_posterior(problem, experiments, seed=seed)
+    return posterior, next_measurements(problem, experiments, posterior)
 
 
 def _by_stage(posterior: Posterior) -> dict[str, tuple[Posterior, slice]]:
@@ -231,7 +234,7 @@ def _stages(
             one = assessed(search, position, checked, problem, stiffness, behind)
             done.append(with_posterior(one, *known[name]) if name in known else one)
         except DescriptionError as error:
-            verdict = _judged(problem, experiments, done, ())
+            verdict = _credibility_of(problem, experiments, done, ())
             if verdict.credible:
                 raise
             raise DescriptionError(f"{error}; {verdict.sentence}") from error
@@ -252,7 +255,7 @@ def _estimate(
     return position
 
 
-def _judged(
+def _credibility_of(
     problem: CalibrationProblem,
     experiments: VirtualExperiments,
     done: Sequence[StageResult],

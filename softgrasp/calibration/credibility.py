@@ -45,7 +45,7 @@ UNLIKELY = 1e-5
 """Probability by chance below which a test rejects [–]."""
 DOUBTFUL = 0.01
 """The same below which other readings are tried."""
-ASSUMED_SHARE = 0.5
+ASSUMED_FRACTION = 0.5
 """χ² over its degrees of freedom from which they are tried where the error is assumed, as good
 measurements are better than that [–]."""
 ASSUMED = {"rad": (math.radians(1.0), 0.0), "N": (0.01, 0.03), "s": (0.002, 0.1), "m": (1e-4, 0.2)}
@@ -204,7 +204,7 @@ def assess_credibility(
     alternatives: list[Alternative] = []
     quantities = tuple(_quantities(problem))
     findings = [Finding(stage, sentence, refutes=False) for stage, sentence in copies]
-    findings += _equal_pictures(problem)
+    findings += _equal_angles(problem)
     findings += [
         Finding("", f"{one.name} is {one.value:.3g} {one.unit}, expected {one.low:g} to "
                 f"{one.high:g} {one.unit}; {one.hint}", refutes=True)
@@ -222,7 +222,7 @@ def assess_credibility(
         if name != "springs" and any(one.refutes for one in findings if one.stage == "springs"):
             continue  # it was fitted with springs that are wrong
         doubtful = test.p_value < DOUBTFUL or (
-            test.source == "assumed" and test.chi_square > ASSUMED_SHARE * test.freedom
+            test.source == "assumed" and test.chi_square > ASSUMED_FRACTION * test.freedom
         )
         explained = fit.systematic_errors()
         readings = better_readings(problem, experiments, stage, used, position) if (
@@ -252,10 +252,10 @@ def _shown(unit: str) -> tuple[float, str]:
     return {"rad": (math.degrees(1.0), "°"), "m": (1e3, "mm")}.get(unit, (1.0, unit))
 
 
-def _readings(found: list[Alternative], rejected: bool) -> Iterator[Finding]:
-    if found:
-        best = found[0]
-        others = [one.reading for one in found[1:3] if one.ratio > 0.5 * best.ratio]
+def _readings(alternatives: list[Alternative], rejected: bool) -> Iterator[Finding]:
+    if alternatives:
+        best = alternatives[0]
+        others = [one.reading for one in alternatives[1:3] if one.ratio > 0.5 * best.ratio]
         more = f"; nearly as good: {'; '.join(others)}" if others else ""
         sentence = f"the residual is {best.ratio:.2g} times smaller if {best.reading}{more}"
         yield Finding(best.stage, f"{best.stage}: {sentence}", refutes=rejected)
@@ -329,8 +329,10 @@ class _Fit:
         stage, left = self.stage, self.residuals
         if root_mean_square(left) < NEGLIGIBLE * root_mean_square(stage.measured[stage.timed]):
             return []
-        found = nuisances_of(self.problem, self.experiments, stage, self.stiffness, self.position)
-        slopes = self._slopes() if found else np.zeros((len(left), 0))
+        nuisances = nuisances_of(
+            self.problem, self.experiments, stage, self.stiffness, self.position
+        )
+        slopes = self._slopes() if nuisances else np.zeros((len(left), 0))
         basis, singular, _ = np.linalg.svd(slopes, full_matrices=False)
         basis = basis[:, singular > DETERMINED * singular.max(initial=0.0)]
 
@@ -340,23 +342,23 @@ class _Fit:
         rest = projected(left)
         total, freedom = float(rest @ rest), len(left) - basis.shape[1] - 1
         tested = []
-        for one in found:
+        for one in nuisances:
             effect = projected(one.effect)
             size = float(effect @ effect)
             if size <= 1e-3 * float(one.effect @ one.effect) or freedom < 2:
                 continue  # the stage's own parameters have the same effect
             estimate = float(effect @ rest) / size
-            share = estimate**2 * size / max(total, 1e-300)
-            ratio = share * freedom / max(1.0 - share, 1e-12)
-            chance = float(stats.f.sf(ratio, 1, freedom)) * len(found)  # Bonferroni
-            if chance < UNLIKELY_CAUSE and share > EXPLAINED and abs(estimate) > one.material:
-                tested.append((share, estimate, one, effect))
+            fraction = estimate**2 * size / max(total, 1e-300)
+            ratio = fraction * freedom / max(1.0 - fraction, 1e-12)
+            chance = float(stats.f.sf(ratio, 1, freedom)) * len(nuisances)  # Bonferroni
+            if chance < UNLIKELY_CAUSE and fraction > EXPLAINED and abs(estimate) > one.material:
+                tested.append((fraction, estimate, one, effect))
         return self._explained(sorted(tested, key=lambda row: -row[0]))
 
     def _explained(self, tested: list[Any]) -> list[Finding]:
         if not tested:
             return []
-        share, estimate, best, effect = tested[0]
+        fraction, estimate, best, effect = tested[0]
         alike = [
             one.name.format(f"{one.factor * size:.2g}{one.unit}")
             for _, size, one, other in tested[1:3]
@@ -366,9 +368,9 @@ class _Fit:
         value = f"{best.factor * estimate:.2g}{best.unit}"
         sentence = (
             f"{self.stage.name}: {best.name.format(value)}{also}: this alone explains "
-            f"{100 * share:.3g} % of the squared residuals"
+            f"{100 * fraction:.3g} % of the squared residuals"
         )
-        return [Finding(self.stage.name, sentence, refutes=share > SEVERE)]
+        return [Finding(self.stage.name, sentence, refutes=fraction > SEVERE)]
 
     def frequency(self) -> list[Finding]:
         """Compare the frequency of releases with that of springs and masses."""
@@ -396,16 +398,16 @@ class _Fit:
 # Whole problem
 
 
-def _equal_pictures(problem: CalibrationProblem) -> list[Finding]:
-    found = []
+def _equal_angles(problem: CalibrationProblem) -> list[Finding]:
+    findings = []
     for a, b in combinations(problem.hung, 2):
         if a.mass != b.mass and len(a.angles) > 1 and any(a.angles) and a.angles == b.angles:
             sentence = (
                 f"springs: the angles under {1e3 * a.mass:g} g and {1e3 * b.mass:g} g are equal to "
                 "the last digit; one of them is a copy"
             )
-            found.append(Finding("springs", sentence, refutes=True))
-    return found
+            findings.append(Finding("springs", sentence, refutes=True))
+    return findings
 
 
 def _quantities(problem: CalibrationProblem) -> Iterator[PlausibleQuantity]:

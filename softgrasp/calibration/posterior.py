@@ -33,11 +33,11 @@ STEP = 1e-5
 """Step of finite differences, in standard deviations of the prior [–]."""
 ROUNDS = 5
 """Number of times that noise and offsets are estimated from the fit."""
-LEAST_OFFSET = math.radians(0.1)
+MIN_OFFSET = math.radians(0.1)
 """Smallest standard deviation of the offsets of joint angles [rad]."""
-LEAST_NOISE = {"angle": math.radians(0.01), "force": 1e-4}
+MIN_NOISE = {"angle": math.radians(0.01), "force": 1e-4}
 """Smallest noise, about the rounding of published numbers [rad, N]."""
-LEAST_FREEDOM = 4.0
+MIN_FREEDOM = 4.0
 """Smallest number of degrees of freedom of Student's t."""
 SAMPLES = 4000
 MAX_FITS = 60
@@ -91,6 +91,8 @@ class Posterior:
         nuisances: Estimate and standard deviation of each nuisance, in units of its prior.
         angle_noise: Standard error of an angle [rad]; NaN without angles.
         force_noise: Standard error of a force [N]; NaN without forces.
+        offset: Standard deviation of the offsets of joint angles [rad].
+        position: Standardised parameters and nuisances at the maximum, (size,).
     """
 
     names: tuple[str, ...]
@@ -104,11 +106,8 @@ class Posterior:
     nuisances: dict[str, tuple[float, float]]
     angle_noise: float
     force_noise: float
-
-    def part(self, names: tuple[str, ...]) -> slice:
-        """Return the slice of parameters that have these names."""
-        first = self.names.index(names[0])
-        return slice(first, first + len(names))
+    offset: float
+    position: Array
 
 
 class JointModel:
@@ -173,11 +172,11 @@ class JointModel:
 
     def parameters(self, z: Array) -> list[Array]:
         """Return the parameters of each block, (B, p), for z (B, size)."""
-        found, first = [], 0
+        blocks, first = [], 0
         for block, size in zip(self.blocks, self.sizes, strict=True):
-            found.append(self._block(block, z[:, first : first + size]))
+            blocks.append(self._block(block, z[:, first : first + size]))
             first += size
-        return found
+        return blocks
 
     def _block(self, block: Block, z: Array) -> Array:
         """Log-normal parameters about a common mean; linear ones about zero."""
@@ -208,10 +207,10 @@ class JointModel:
         masses = self.masses + priors.hook * noise["hook"][:, None] * (self.masses > 0.0)
         steps = np.tile(chain.steps, (len(k), 1, 1))
         steps[:, -1] *= 1.0 + priors.load_point * noise["load point"][:, None]
-        own = 1.0 + priors.finger_mass * noise["finger mass"][:, None, None]
+        weight_factor = 1.0 + priors.finger_mass * noise["finger mass"][:, None, None]
         pull = GRAVITY * masses[:, :, None]
-        cosine = own * chain.weight.cosine + pull * steps[:, None, :, 1]
-        sine = own * chain.weight.sine - pull * steps[:, None, :, 0]
+        cosine = weight_factor * chain.weight.cosine + pull * steps[:, None, :, 1]
+        sine = weight_factor * chain.weight.sine - pull * steps[:, None, :, 0]
         c, s = np.cos(tilt)[:, None, None], np.sin(tilt)[:, None, None]
         loads = Loads(c * cosine + s * sine, c * sine - s * cosine)
         angles = rest(k[:, None], loads, np.zeros(1)).angles[..., : self.observed]
@@ -257,7 +256,7 @@ def joint_posterior(
     Raises:
         DescriptionError: There are no angles, or nothing can be simulated at the priors' means.
     """
-    fit = _Fit(JointModel(problem, experiments, priors or Priors()))
+    fit = JointFit(JointModel(problem, experiments, priors or Priors()))
     z = fit.maximum(np.zeros(fit.model.size), fit.model.measured, 0.0)
     for _ in range(ROUNDS):
         z = fit.estimate_scales(z)
@@ -265,7 +264,7 @@ def joint_posterior(
     return fit.posterior(z, samples, seed)
 
 
-class _Fit:
+class JointFit:
     """Least squares of a joint model, with its noise."""
 
     def __init__(self, model: JointModel) -> None:
@@ -336,7 +335,7 @@ class _Fit:
                 continue
             # scaled until the residuals are as large as expected, model error included
             ratio = float(np.square(left[part]).sum()) / freedom
-            self.noise[i] = max(self.noise[i] * math.sqrt(ratio), LEAST_NOISE[kinds[i]])
+            self.noise[i] = max(self.noise[i] * math.sqrt(ratio), MIN_NOISE[kinds[i]])
             self.freedom[i] = freedom
         return self._estimate_offset(z, np.diag(covariance))
 
@@ -346,19 +345,23 @@ class _Fit:
         part = slice(first, first + model.observed)
         expected = float((np.square(z[part]) + variance[part]).mean())
         before, z = model.offset, z.copy()
-        model.offset = max(before * math.sqrt(expected), LEAST_OFFSET)
+        model.offset = max(before * math.sqrt(expected), MIN_OFFSET)
         z[part] *= before / model.offset
         return z
+
+    def covariance(self, z: Array) -> Array:
+        """Compute the covariance of z at a maximum, (size, size)."""
+        slopes = self.slopes(z)
+        return np.asarray(np.linalg.inv(slopes.T @ slopes + np.eye(len(z))), dtype=float)
 
     def posterior(self, z: Array, samples: int, seed: int) -> Posterior:
         """Return the posterior at its maximum, with samples."""
         model = self.model
         count = sum(model.sizes)
-        slopes = self.slopes(z)
-        covariance = np.asarray(np.linalg.inv(slopes.T @ slopes + np.eye(len(z))), dtype=float)
+        covariance = self.covariance(z)
         values = np.concatenate(model.parameters(z[None]), axis=1)[0]
-        inner = self._parameter_slopes(z)[:, :count] @ covariance[:count, :count]
-        spread = inner @ self._parameter_slopes(z)[:, :count].T
+        inner = self.parameter_slopes(z)[:, :count] @ covariance[:count, :count]
+        spread = inner @ self.parameter_slopes(z)[:, :count].T
         errors = np.sqrt(np.diag(spread))
         drawn = self._samples(z, covariance, samples, seed)
         low, high = np.quantile(drawn, [0.025, 0.975], axis=0)
@@ -378,10 +381,12 @@ class _Fit:
             nuisances={name: (float(x), float(e)) for name, x, e in ends},
             angle_noise=self.noise[0],
             force_noise=self.noise[1] if len(model.force) else math.nan,
+            offset=model.offset,
+            position=z,
         )
 
-    def _parameter_slopes(self, z: Array) -> Array:
-        """Derivatives of the finger's parameters by z, (p, size)."""
+    def parameter_slopes(self, z: Array) -> Array:
+        """Compute derivatives of the finger's parameters by z, (p, size)."""
         points = np.concatenate([z[None], z + STEP * np.eye(len(z))])
         values = np.concatenate(self.model.parameters(points), axis=1)
         return np.asarray((values[1:] - values[0]).T / STEP)
@@ -389,7 +394,7 @@ class _Fit:
     def _samples(self, z: Array, covariance: Array, count: int, seed: int) -> Array:
         """Draw samples of the parameters, (count, p): Student's t about the maximum in z."""
         rng, model = np.random.default_rng(seed), self.model
-        freedom = min(max(one, LEAST_FREEDOM) for one in self.freedom)
+        freedom = min(max(one, MIN_FREEDOM) for one in self.freedom)
         wide = np.sqrt(freedom / rng.chisquare(freedom, count)) if math.isfinite(freedom) else 1.0
         steps = rng.standard_normal((count, len(z))) @ np.linalg.cholesky(covariance).T
         return np.concatenate(model.parameters(z + steps * np.reshape(wide, (-1, 1))), axis=1)

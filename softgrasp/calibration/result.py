@@ -9,7 +9,7 @@ import json
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import Enum
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ import numpy as np
 from softgrasp._version import __version__
 from softgrasp.calibration.credibility import Credibility
 from softgrasp.calibration.files import LoadedProblem, as_tuples
+from softgrasp.calibration.next_measurements import Advice
 from softgrasp.calibration.objectives import block_of, with_values
 from softgrasp.calibration.posterior import Posterior
 from softgrasp.calibration.stages import KIND_OF, StageName, Step
@@ -247,6 +248,7 @@ class CalibrationResult(EstimatedParameters):
         finger: Finger with the fitted parameters.
         credibility: Verdict on the fit; None in results of earlier versions.
         posterior: Joint estimate with its samples, where the method is ``map``; not in files.
+        advice: What to measure next, the most informative first.
     """
 
     problem: CalibrationProblem
@@ -254,6 +256,7 @@ class CalibrationResult(EstimatedParameters):
     finger: SoftFinger
     credibility: Credibility | None = None
     posterior: Posterior | None = None
+    advice: tuple[Advice, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -362,6 +365,7 @@ def document(result: CalibrationResult | ExtensionResult) -> dict[str, Any]:
         }
         if result.credibility is not None:
             extra["credibility"] = result.credibility.document()
+        extra["advice"] = [asdict(one) for one in result.advice]
     return {
         "schema_version": SCHEMA_VERSION,
         "softgrasp_version": __version__,
@@ -532,6 +536,7 @@ def _result_from(
         problem = CalibrationProblem(**data["problem"])
         finger = fitted_finger(problem, stages)
         verdict = data.get("credibility")
+        fields["advice"] = tuple(Advice(**one) for one in data.get("advice", ()))
         fields["credibility"] = None if verdict is None else Credibility.from_document(verdict)
         return CalibrationResult(
             problem=problem, together=data["together"], finger=finger, **fields

@@ -96,6 +96,9 @@ def calibrate(
             help="Field of the problem, such as gain_model=uniform; repeatable.",
         ),
     ] = None,
+    advise: Annotated[
+        bool, typer.Option("--advise", help="Show what to measure next, the best first.")
+    ] = False,
     accept: Annotated[
         bool, typer.Option("--accept", help="Exit with 0 although the fit is not credible.")
     ] = False,
@@ -152,6 +155,8 @@ def calibrate(
         files += _write_report(result, loaded, directory)
     (directory / NAME).unlink(missing_ok=True)  # nothing is left to resume
     _print_summary(result, files, json_)
+    if advise and not json_:
+        _print_advice(result)
     if result.status is CalibrationStatus.NOT_CREDIBLE and not accept:
         raise typer.Exit(1)
 
@@ -263,6 +268,18 @@ def _print_summary(result: AnyCalibrationResult, files: list[Path], as_json: boo
     if credibility is not None:
         terminal.put(credibility.sentence)
     terminal.put_files(files)
+
+
+def _print_advice(result: AnyCalibrationResult) -> None:
+    advice = getattr(result, "advice", ())
+    if not advice:
+        terminal.note("no advice: it needs method map and angles under weights")
+        return
+    rows = [
+        [one.measurement, one.parameter, f"{100 * one.now:.3g} %", f"{100 * one.then:.3g} %"]
+        for one in advice
+    ]
+    terminal.put_table(["next measurement", "parameter", "error now", "then"], rows)
 
 
 def _stage_rows(stage: Any, undetermined: set[str]) -> list[list[str]]:

@@ -46,6 +46,8 @@ MM = 1e3
 DEGREES = 180.0 / math.pi
 
 REPORT = "report.html"
+ADVICE = 6
+"""Number of measurements that the page advises."""
 NEAR = 0.02
 """A parameter closer to a bound than this fraction of the range is reported as near it."""
 CLOSE = 2.0
@@ -103,6 +105,11 @@ def write_calibration_report(
         summary=_summary(result),
         warnings=result.warnings,
         credibility=_credibility(result),
+        advice=[
+            [_capital(one.measurement), f"{one.information:.2f}", one.parameter,
+             f"{100 * one.now:.3g} %", f"{100 * one.then:.3g} %"]
+            for one in getattr(result, "advice", ())[:ADVICE]
+        ],
         stages=[_stage(stage, set(result.undetermined)) for stage in result.stages],
         shown=[(part.title, embedded_image(part.path), part.caption) for part in shown],
         models=[_model(model, springs[0].residual_unit) for model in models],
@@ -246,7 +253,7 @@ def _stage(stage: StageResult, unknown: set[str]) -> dict[str, Any]:
 def _parameter_rows(stage: StageResult, unknown: set[str]) -> list[tuple[str, ...]]:
     """Name, value, standard error, bounds and remark of each parameter."""
     rows: list[tuple[str, ...]] = []
-    for name, unit, value, error, part, (least, most), low, high in zip(
+    for name, unit, value, error, part, (lower_end, upper_end), low, high in zip(
         stage.names, stage.units, stage.values, stage.uncertainty.errors,
         stage.uncertainty.relative, interval_ends(stage), stage.lower, stage.upper, strict=True,
     ):  # fmt: skip
@@ -257,7 +264,8 @@ def _parameter_rows(stage: StageResult, unknown: set[str]) -> list[tuple[str, ..
         bound = "on its bound" if name in stage.on_bound else "near its bound" if near else ""
         remark = ", ".join(filter(None, (bound, "not determined" if name in unknown else "")))
         shown = f"{value:.4g} {unit}" if stage.name == "arm" else f"{value:.4g}"
-        interval = f"{least:.4g} … {most:.4g}" if np.isfinite([least, most]).all() else "–"
+        known = bool(np.isfinite([lower_end, upper_end]).all())
+        interval = f"{lower_end:.4g} … {upper_end:.4g}" if known else "–"
         rows.append((name, shown, error_text, interval, f"{low:.4g} … {high:.4g}", remark))
     return rows
 

@@ -103,7 +103,7 @@ def test_declared_error_that_is_too_small_refutes() -> None:
     assert "larger than the declared error of 0.00573 ° permits" in found.sentence
 
 
-def test_repeats_tell_the_error() -> None:
+def test_repeats_give_the_error() -> None:
     tests = verdict(good(3), ["torques"]).tests
     assert tests[0].source == "repeats"
     assert tests[0].error == pytest.approx(0.01, rel=0.5)

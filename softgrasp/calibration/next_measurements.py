@@ -1,0 +1,130 @@
+"""What to measure next: the weight or pressure that would shrink the intervals most.
+
+Each candidate is added to the measurements of the joint estimate, with the noise candidates there, and
+the covariance of the posterior is computed anew. Its value is the decrease of log det of the
+covariance of the logarithms of the finger's parameters: a step of a D-optimal design (Atkinson,
+Donev and Tobias, *Optimum Experimental Designs, with SAS*, 2007, ch. 10 and 12).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from softgrasp.calibration.posterior import JointFit, JointModel, Posterior, Priors
+from softgrasp.calibration.stages import VirtualExperiments
+from softgrasp.description.calibration import CalibrationProblem, HungAngles, TipForce
+from softgrasp.mechanics.transforms import Array
+
+FACTORS = (0.25, 0.5, 0.75, 1.0, 1.25, 1.5)
+"""Candidate weights and pressures over the largest measured ones [–]."""
+HIGHEST_PRESSURE = 1.25
+"""Largest factor of a pressure, so that the finger does not burst [–]."""
+ALL_JOINTS = "all joints in the picture"
+
+
+@dataclass(frozen=True)
+class Advice:
+    """A measurement that is not made yet, and what it would tell.
+
+    Args:
+        measurement: Description, such as ``a photograph with 90 g``.
+        information: Decrease of log det of the covariance, in nats.
+        parameter: Parameter whose interval shrinks most.
+        now: Its relative standard error now [–].
+        then: Its relative standard error with the measurement [–].
+    """
+
+    measurement: str
+    information: float
+    parameter: str
+    now: float
+    then: float
+
+    @property
+    def sentence(self) -> str:
+        """Advice in a sentence."""
+        return (
+            f"{self.measurement} would lower the standard error of {self.parameter} from "
+            f"{100 * self.now:.2g} to {100 * self.then:.2g} %"
+        )
+
+
+def next_measurements(
+    problem: CalibrationProblem,
+    experiments: VirtualExperiments,
+    posterior: Posterior,
+    priors: Priors | None = None,
+) -> tuple[Advice, ...]:
+    """Rank candidate measurements, the most informative first.
+
+    Args:
+        problem: Calibration problem.
+        experiments: Virtual experiments of its finger.
+        posterior: Joint estimate of it.
+        priors: Priors of the estimate; default: those of ``joint_posterior``.
+    """
+    used = priors or Priors()
+    model = JointModel(problem, experiments, used)
+    now = _covariance(problem, experiments, posterior, model, used)
+    candidates = []
+    for measurement, more in _candidates(problem, model):
+        then = _covariance(more, experiments, posterior, model, used)
+        before, after = np.sqrt(np.diag(now)), np.sqrt(np.diag(then))
+        best = int((after / before).argmin())
+        gain = 0.5 * float(np.linalg.slogdet(now)[1] - np.linalg.slogdet(then)[1])
+        candidates.append(
+            Advice(
+                measurement, gain, posterior.names[best], float(before[best]), float(after[best])
+            )
+        )
+    return tuple(sorted(candidates, key=lambda one: -one.information))
+
+
+def _candidates(
+    problem: CalibrationProblem, model: JointModel
+) -> Iterator[tuple[str, CalibrationProblem]]:
+    """Yield photographs with weights, with all joints where some were hidden, and pressures."""
+    joints = len(problem.finger.joints)
+    heaviest = float(model.masses.max())
+    for factor in FACTORS if heaviest > 0.0 else ():
+        mass = factor * heaviest
+        shown = HungAngles(mass=mass, angles=(0.0,) * model.observed)
+        grams = f"a photograph with {1e3 * mass:.3g} g"
+        yield grams, problem.replace(hung=(*problem.hung, shown))
+        if factor == 1.0 and model.observed < joints:
+            whole = HungAngles(mass=mass, angles=(0.0,) * joints)
+            name = f"{grams} that shows all {joints} joints"
+            yield name, problem.replace(hung=(*problem.hung, whole))
+    highest = max((one.pressure for one in model.forces), default=0.0)
+    for factor in FACTORS:
+        if highest > 0.0 and factor <= HIGHEST_PRESSURE:
+            pressure = factor * highest
+            reading = TipForce(pressure=pressure, force=max(one.force for one in model.forces))
+            name = f"a tip force at {pressure / 1e3:.3g} kPa"
+            yield name, problem.replace(forces=(*problem.forces, reading))
+
+
+def _covariance(
+    problem: CalibrationProblem,
+    experiments: VirtualExperiments,
+    posterior: Posterior,
+    base: JointModel,
+    priors: Priors,
+) -> Array:
+    """Compute the covariance of the logarithms of the finger's parameters, (p, p)."""
+    model = JointModel(problem, experiments, priors)
+    model.offset = posterior.offset
+    fit = JointFit(model)
+    fit.noise = [posterior.angle_noise, posterior.force_noise]
+    if math.isnan(posterior.force_noise):
+        fit.noise[1] = 1.0
+    count = sum(model.sizes)
+    known = dict(zip(base.nuisances, posterior.position[count:], strict=True))
+    rest = [known.get(name, 0.0) for name in model.nuisances]
+    z = np.concatenate([posterior.position[:count], rest])
+    slopes = fit.parameter_slopes(z) / posterior.values[:, None]
+    return np.asarray(slopes @ fit.covariance(z) @ slopes.T)
