@@ -30,7 +30,7 @@ from softgrasp.calibration.stages import (
     springs,
     stage_of,
 )
-from softgrasp.calibration.uncertainty import Uncertainty, uncertainty
+from softgrasp.calibration.uncertainty import Uncertainty, combinations_of, uncertainty
 from softgrasp.description.calibration import CalibrationProblem
 from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.transforms import Array
@@ -132,11 +132,17 @@ def with_posterior(stage: StageResult, posterior: Posterior, part: slice) -> Sta
     """Replace standard errors, correlations and intervals by those of the joint estimate."""
     scale = np.where([bool(unit) for unit in stage.units], np.abs(stage.values), 1.0)
     errors = posterior.errors[part]
+    relative, correlation = errors / scale, posterior.correlation[part, part]
+    determined, undetermined = combinations_of(
+        correlation * np.outer(relative, relative), stage.names
+    )
     sure = replace(
         stage.uncertainty,
         errors=errors,
-        relative=errors / scale,
-        correlation=posterior.correlation[part, part],
+        relative=relative,
+        correlation=correlation,
+        determined=determined,
+        undetermined=undetermined,
     )
     intervals = np.stack([posterior.low[part], posterior.high[part]], axis=1)
     return replace(stage, uncertainty=sure, intervals=intervals, on_bound=())

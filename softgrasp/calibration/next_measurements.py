@@ -1,7 +1,7 @@
 """What to measure next: the weight or pressure that would shrink the intervals most.
 
-Each candidate is added to the measurements of the joint estimate, with the noise candidates there, and
-the covariance of the posterior is computed anew. Its value is the decrease of log det of the
+Each candidate is added to the measurements of the joint estimate, with the noise estimated there,
+and the covariance of the posterior is computed anew. Its value is the decrease of log det of the
 covariance of the logarithms of the finger's parameters: a step of a D-optimal design (Atkinson,
 Donev and Tobias, *Optimum Experimental Designs, with SAS*, 2007, ch. 10 and 12).
 """

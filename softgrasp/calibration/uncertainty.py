@@ -102,6 +102,25 @@ def uncertainty(
     )
 
 
+def combinations_of(
+    covariance: Array, names: tuple[str, ...]
+) -> tuple[tuple[Combination, ...], tuple[Combination, ...]]:
+    """Return the determined and the other combinations of a covariance of relative changes.
+
+    Args:
+        covariance: Covariance of the parameters' relative changes, (p, p).
+        names: Names of the parameters.
+    """
+    squares, directions = np.linalg.eigh(covariance)
+    errors = np.sqrt(np.maximum(squares, 0.0))
+    rows = zip(directions.T, errors.tolist(), strict=True)
+    combinations = [_combination(row, error, names) for row, error in rows]
+    return (
+        tuple(one for one in combinations if one.error <= KNOWN),
+        tuple(one for one in combinations if not one.error <= KNOWN),
+    )
+
+
 def _combination(weights: Array, error: float, names: tuple[str, ...]) -> Combination:
     # rounded, so that equal weights keep their order
     largest = int(np.abs(weights).round(6).argmax())

@@ -621,12 +621,19 @@ def draw_correlation(result: EstimatedParameters, path: str | Path) -> Path | No
     return Path(path)
 
 
-def draw_fitness(result: EstimatedParameters, path: str | Path) -> Path:
-    """Draw the objective of all particles and the best so far (Hadi et al. 2025, Figure 8)."""
-    count = len(result.stages)
+def draw_fitness(result: EstimatedParameters, path: str | Path) -> Path | None:
+    """Draw the objective of all particles and the best so far (Hadi et al. 2025, Figure 8).
+
+    Stages of a single step, whose parameters are those of the joint estimate, have no panel; None
+    where all are.
+    """
+    searched = [stage for stage in result.stages if len(stage.history) > 1]
+    count = len(searched)
+    if not searched:
+        return None
     with style.figure(path, 3.0) as (figure, table):
         grid = style.panels(figure, 1, count, margins=(0.65, 0.15, 0.5, 0.35), gaps=(0.6, 0.3))
-        for index, stage in enumerate(result.stages):
+        for index, stage in enumerate(searched):
             unit = _objective_unit(result, stage)
             _fitness(figure.add_subplot(grid[0, index]), table, stage, unit)
     return Path(path)
