@@ -222,10 +222,13 @@ def key_frames(result: GraspResult) -> tuple[Instant, ...]:
     once, it is half way to the first one. Without contacts the run is divided into quarters.
 
     Returns:
-        Five (time [s], caption) with non-decreasing times, from the first to the last sample.
+        Five (time [s], caption) with non-decreasing times, from the first to the last sample; one
+        for a run of a single sample.
     """
     start, end = float(result.time[0]), float(result.time[-1])
     ends = [(start, "start"), (end, _ending(result))]
+    if len(result.time) == 1:
+        return (ends[1],)
     if has_phases(result):
         return (ends[0], *phase_key_frames(result), ends[1])
     touching = [event for event in result.events if event.kind == "touching"]
