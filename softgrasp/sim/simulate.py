@@ -152,7 +152,7 @@ def simulate(
     result = run(scene, progress, quality_rate)
     logger.info(
         "%s: %s after %.3f s of the run, which took %.2f s; time step %g ms, %d contact events.",
-        what, result.status.name, result.simulated_time, result.wall_time,
+        what, result.outcome.name, result.simulated_time, result.wall_time,
         1e3 * result.contact_model.timestep_s, len(result.events),
     )  # fmt: skip
     return result

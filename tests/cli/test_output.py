@@ -13,6 +13,7 @@ from softgrasp.cli.terminal import ProgressLines, output_directory
 from tests.conftest import QUICK, Run, files_in
 
 SHORT = ("--set", "duration=0.02", *QUICK)
+"""Words of a grasp whose time runs out: it exits with 1."""
 
 
 def test_a_default_directory_gets_a_number_where_it_is_taken(
@@ -36,13 +37,13 @@ def test_a_default_directory_gets_a_number_where_it_is_taken(
 
 def test_a_second_grasp_is_beside_the_first_or_replaces_it(run: Run, tmp_path: Path) -> None:
     words = ("grasp", "four_finger", "sphere", *SHORT)
-    assert run(*words).code == 0
+    assert run(*words).code == 1
     first = (tmp_path / "out/four_finger_sphere/result.json").read_text("utf-8")
     ran = run(*words, "--friction", "0.9")
-    assert ran.code == 0
+    assert ran.code == 1
     assert (tmp_path / "out/four_finger_sphere/result.json").read_text("utf-8") == first
     assert sg.load_result(tmp_path / "out/four_finger_sphere_2").scene.contact is not None
-    assert run(*words, "--friction", "0.9", "--force").code == 0
+    assert run(*words, "--friction", "0.9", "--force").code == 1
     assert (tmp_path / "out/four_finger_sphere/result.json").read_text("utf-8") != first
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
         "four_finger_sphere", "four_finger_sphere_2",
@@ -81,7 +82,7 @@ def test_the_directory_of_an_object_names_object_and_output(run: Run, tmp_path: 
     mesh.parent.mkdir(parents=True)
     trimesh.creation.box((0.04, 0.04, 0.06)).export(mesh)
     ran = run("grasp", "four_finger", "ycb/025_mug", *SHORT)
-    assert ran.code == 0
+    assert ran.code == 1
     note = "softgrasp: ycb/025_mug: the object is read from ycb/025_mug/google_16k/textured.obj"
     assert note in ran.err
     assert "result.json" in files_in(tmp_path / "out" / "four_finger_025_mug")
@@ -103,7 +104,7 @@ def test_a_scene_locks_the_joints_of_its_object(run: Run, tmp_path: Path) -> Non
     ran = run("grasp", "four_finger", "box.urdf", *SHORT)
     assert ran.code == 2
     assert "expected a rigid object, found the movable joint 'hinge'; --lock-joints" in ran.err
-    assert run("grasp", "four_finger", "box.urdf", "--lock-joints", *SHORT).code == 0
+    assert run("grasp", "four_finger", "box.urdf", "--lock-joints", *SHORT).code == 1
     (tmp_path / "scene.yaml").write_text(
         "hand: four_finger\nobject: {library: box.urdf, lock_joints: true}\nduration: 0.02\n"
     )

@@ -448,6 +448,7 @@ def test_a_rotated_world_changes_no_synthesized_posture() -> None:
 
 def test_held_grasps_come_before_others() -> None:
     table = pd.DataFrame({"status": ["CLOSED"] * 3, "held": [False, True, None],
+                          "outcome": ["SLIPPING", "HELD", "CLOSED"],
                           "quality_min_singular": [3.0, 1.0, 2.0],
                           "displacement_m": [0.0] * 3, "row": [0, 1, 2]})  # fmt: skip
     assert order(plan(), table.astype({"held": "boolean"})) == [2, 1, 0]
