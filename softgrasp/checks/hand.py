@@ -35,7 +35,7 @@ from softgrasp.description.geometry import Capsule, Cuboid, Cylinder, Ellipsoid,
 from softgrasp.description.hand import GraspPreset, Hand
 from softgrasp.description.object import GraspObject
 from softgrasp.description.scene import GraspScene
-from softgrasp.errors import BuildError, SoftgraspWarning
+from softgrasp.errors import BuildError, DescriptionError, SoftgraspWarning
 from softgrasp.io.hand_sanity import LONGEST_FINGER, millimetres_doubt, range_doubt
 from softgrasp.io.mesh_repair import hull_of, make_solid
 from softgrasp.mechanics.hand_kinematics import link_frames
@@ -66,6 +66,8 @@ PROBE_RADIUS, PROBE_DENSITY = 5e-3, 700.0
 FAR = 0.5
 """Fraction of a finger's length by which a centre may be out of reach, due to object size [–]."""
 GEOM = mujoco.mjtGeom
+THINNEST = 1e-3
+"""Smallest side of the box that replaces a flat mesh [m]."""
 DUMMY_MASS = 2e-6
 """Largest mass of bodies that only connect joints and have no geometry [kg]."""
 
@@ -626,7 +628,10 @@ def _solid(model: mujoco.MjModel, geom: int) -> Geometry:
     if model.geom_type[geom] == GEOM.mjGEOM_MESH:
         mesh = int(model.geom_dataid[geom])
         first, count = int(model.mesh_vertadr[mesh]), int(model.mesh_vertnum[mesh])
-        hull = hull_of(np.array(model.mesh_vert[first : first + count], dtype=float))
+        try:
+            hull = hull_of(np.array(model.mesh_vert[first : first + count], dtype=float))
+        except DescriptionError:  # a flat mesh has the box around it
+            return _box_around(model, geom, frame)
         solid = make_solid(hull.vertices, hull.faces)
         inside = np.eye(4)
         inside[:3, 3] = solid.center_of_mass
@@ -634,6 +639,16 @@ def _solid(model: mujoco.MjModel, geom: int) -> Geometry:
         return placed(solid.volume, solid.inertia, points, frame @ inside)
     volume, inertia = mass_properties(_primitive(model, geom))
     return placed(volume, inertia, box_corners(model.geom_aabb[geom, 3:]), frame)
+
+
+def _box_around(model: mujoco.MjModel, geom: int, frame: Array) -> Geometry:
+    """Return the box around a geom."""
+    half = np.maximum(model.geom_aabb[geom, 3:], THINNEST / 2.0)
+    x, y, z = (2.0 * half).tolist()
+    volume, inertia = mass_properties(Cuboid(size=(x, y, z)))
+    middle = np.eye(4)
+    middle[:3, 3] = model.geom_aabb[geom, :3]
+    return placed(volume, inertia, box_corners(half), frame @ middle)
 
 
 def _primitive(model: mujoco.MjModel, geom: int) -> Primitive:

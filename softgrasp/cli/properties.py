@@ -67,7 +67,9 @@ def checked_document(kind: Kind, what: str, units: LengthUnit) -> dict[str, Any]
         checked = _checked(kind, what, units)
     words = [str(w.message) for w in warned if issubclass(w.category, SoftgraspWarning)]
     words = [word for word in words if word not in checked.known_warnings]
-    spoiling = [word for word in words if kind != "hand" or f"{UNOPPOSED} (power)" in word]
+    as_a_hand = str(checked.properties.get("as_a_hand", "none"))
+    is_hand = kind == "hand" or not as_a_hand.startswith("none")
+    spoiling = [word for word in words if not is_hand or f"{UNOPPOSED} (power)" in word]
     problems = [*checked.problems, *spoiling]
     document: dict[str, Any] = {"kind": kind, **checked.properties}
     remarks = [word for word in words if word not in spoiling]

@@ -10,7 +10,7 @@ import pytest
 
 from tests.conftest import Run
 from tests.support.robots import written
-from tests.support.urdf_hands import BODY, BOX, GRIPPER, REAL, real_hand
+from tests.support.urdf_hands import BOX, GRIPPER, REAL, real_hand
 
 
 def closed(run: Run, hand: Path, obj: str, directory: Path) -> dict[str, Any]:
@@ -52,10 +52,17 @@ def test_check_prints_properties_and_problems(run: Run, tmp_path: Path) -> None:
 
 
 def test_a_bad_file_is_one_sentence(run: Run, tmp_path: Path) -> None:
-    path = written(tmp_path, GRIPPER.replace(BODY + BOX, BOX, 1), "hand.urdf")
+    path = written(tmp_path, GRIPPER.replace('type="revolute"', 'type="ball"', 1), "hand.urdf")
     ran = run("grasp", path, "sphere", "--out", tmp_path / "out")
     assert ran.code == 2
     assert ran.err.strip() == (
-        f"softgrasp: error: {path}:3: link 'left_near': expected an <inertial>, as the link moves, "
-        "found none; a YAML file with `model:` can set a density [kg/m³] for all links"
+        f"softgrasp: error: {path}:5: joint 'left_1': type: expected fixed, revolute, continuous "
+        "or prismatic, found 'ball'"
     )
+
+
+def test_what_urdf_does_not_have_is_a_remark_about_a_hand(run: Run, tmp_path: Path) -> None:
+    path = written(tmp_path, GRIPPER.replace(BOX, BOX + "<joint_properties/>", 1), "hand.urdf")
+    ran = run("check", path, "--json")
+    assert ran.code == 0
+    assert f"{path}: left out: <joint_properties> (line 3)" in ran.json["remarks"]

@@ -121,7 +121,9 @@ def test_a_flat_mesh_may_collide(tmp_path: Path) -> None:
         '<geom type="box" size=".05 .02 .01"/><geom type="mesh" mesh="a" mass="0"/>',
         1,
     )
-    assert sg.load_hand(written(tmp_path, text)).grasps.power.center
+    hand = sg.load_hand(written(tmp_path, text))
+    assert hand.grasps.power.center
+    assert sg.inspect(hand).problems == ()
 
 
 def test_a_position_servo_may_lack_its_bias_type(tmp_path: Path) -> None:
