@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 TEST = "dexgraspbench"
 """Criterion of the best grasps, and of all where ``perturbation`` ranks, if none is named."""
+METRICS = "dexgraspbench.csv"
+"""Name of the table of DexGraspBench's metrics."""
 SHOWN = 10
 """Rows of the table on standard output."""
 
@@ -53,6 +55,25 @@ def plan(
             "poses for soft hands and with --preshape, else synthesis."
         ),
     ] = None,
+    import_: Annotated[
+        Path | None,
+        typer.Option(
+            "--import",
+            metavar="FILE",
+            help="Simulate the grasps of a file or directory of DexGraspBench, BODex or "
+            "DexGraspNet (.npy).",
+        ),
+    ] = None,
+    export: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Write the held grasps as files of DexGraspBench."),
+    ] = None,
+    benchmark: Annotated[
+        bool,
+        typer.Option(
+            "--benchmark", help="Also compute the metrics of DexGraspBench: dexgraspbench.csv."
+        ),
+    ] = False,
     seeds: Annotated[
         int | None,
         typer.Option(metavar="N", help="Start postures of the synthesis; 6 per candidate."),
@@ -119,7 +140,7 @@ def plan(
     """
     require_scene(what, object_name)
     from softgrasp.description.sweep import PERTURBATION
-    from softgrasp.sweeps.planner import largest_is_best
+    from softgrasp.sweeps.planner import imported_plan, largest_is_best
 
     if rank_by == PERTURBATION and options.criterion is None:
         options = replace(options, criterion=TEST)
@@ -132,15 +153,21 @@ def plan(
                "gap": gap, "moves": moves},
     )  # fmt: skip
     largest_is_best(grasp_plan)  # before anything is computed
+    if import_ is not None:
+        grasp_plan = imported_plan(grasp_plan, import_)
     name = f"plan_{grasp_plan.scene.hand.name}_{grasp_plan.scene.object.name}"
     directory = terminal.output_directory(name, out, force=force, resume=resume)
     refuse_finished_rows(directory, resume, force=force)
     planned = _search(grasp_plan, directory, workers)
+    exported = [] if export is None else planned.save_grasps(export)
+    metrics = _benchmark(planned, directory) if benchmark else None
     _clear(directory)
     reports, files = (
         ([], []) if no_report else _write_reports(planned, directory, renderer, no_video)
     )
-    _print_summary(planned, reports, _files(directory, files), json_)
+    if metrics is not None:
+        files.append(directory / METRICS)
+    _print_summary(planned, reports, _files(directory, [*files, *exported]), json_, metrics)
 
 
 def _plan_of(
@@ -169,6 +196,15 @@ def _search(plan: GraspPlan, directory: Path, workers: int | None) -> PlannedGra
         directory,
         "drawing poses",
     )
+
+
+def _benchmark(planned: PlannedGrasps, directory: Path) -> dict[str, float]:
+    """Compute the metrics of DexGraspBench of all postures, write them, and return the means."""
+    from softgrasp.comparison.dexgraspbench import benchmark_grasps, benchmark_means, write_rows
+
+    rows = benchmark_grasps(planned.plan.scene, planned.postures)
+    write_rows(rows, directory / METRICS)
+    return benchmark_means(rows, planned.postures)
 
 
 def _clear(directory: Path) -> None:
@@ -203,17 +239,25 @@ def _files(directory: Path, others: list[Path]) -> list[Path]:
 
 
 def _print_summary(
-    planned: PlannedGrasps, best: list[Best], files: list[Path], as_json: bool
+    planned: PlannedGrasps,
+    best: list[Best],
+    files: list[Path],
+    as_json: bool,
+    metrics: dict[str, float] | None = None,
 ) -> None:
     """Print result and files; exit with 5 where no grasp could be ranked."""
+    from softgrasp.comparison.dexgraspbench import benchmark_summary
     from softgrasp.report.planner import plan_rows, ranked_rows, summary
 
     if as_json:
-        terminal.put_json(_document(planned, best, files))
+        measured = {} if metrics is None else {"dexgraspbench": metrics}
+        terminal.put_json(_document(planned, best, files) | measured)
     else:
         terminal.put(f"plan      {summary(planned, best)}")
         rows = dict(plan_rows(planned))
         terminal.put(f"outcomes  {rows['Outcomes']}; pulled back: {rows['Pulled back']}")
+        if metrics is not None:
+            terminal.put(f"bench     {benchmark_summary(metrics)}")
         if planned.ranked:
             terminal.put_table(*ranked_rows(planned, best, SHOWN))
         terminal.put_files(files)

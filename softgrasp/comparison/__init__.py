@@ -7,6 +7,7 @@ from softgrasp._lazy import lazy_names
 NAMES = {
     "comparison.compare": ("CrosscheckResult", "crosscheck", "save_crosscheck"),
     "comparison.criteria": ("Tolerances",),
+    "comparison.dexgraspbench": ("BenchmarkRow", "GraspBenchmark", "diversity"),
     "report.comparison": ("write_crosscheck_report",),
 }
 """Public names by the module that defines them; ``=name`` is the module itself."""

@@ -59,7 +59,14 @@ NAMES = {
         "TactileSensor",
     ),
     "description.soft_finger": ("MountedSoftFinger", "SoftFinger", "SoftJoint", "SoftLink"),
-    "description.sweep": ("Axis", "GraspPlan", "PoseNoise", "PoseSampling", "SweepPlan"),
+    "description.sweep": (
+        "Axis",
+        "GivenGrasp",
+        "GraspPlan",
+        "PoseNoise",
+        "PoseSampling",
+        "SweepPlan",
+    ),
     "description.task": (
         "ApproachPhase",
         "ClosePhase",

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, model_validator
 
 from softgrasp.description.base import Count, Description, FieldError, NonNegative, Number
+from softgrasp.description.geometry import Pose
 from softgrasp.description.scene import GraspScene
 from softgrasp.description.task import SuccessCriterion
 from softgrasp.errors import did_you_mean
@@ -178,6 +179,19 @@ class PoseSampling(Description):
     makes models faster to build. Without such items both give the same grasp."""
 
 
+class GivenGrasp(Description):
+    """A grasp posture that is simulated as it is, such as one that another program made."""
+
+    object_pose: Pose
+    """Pose of the object, at its centre of mass, in the hand's frame."""
+    start: tuple[Number, ...]
+    """Targets of the actuators from which the hand closes."""
+    grasp: tuple[Number, ...]
+    """Targets in the grasp."""
+    squeeze: tuple[Number, ...]
+    """Targets that press on the object; the hand closes in their direction."""
+
+
 class GraspPlan(Description):
     """Hand poses around an object, and the ranking of their grasps."""
 
@@ -185,10 +199,12 @@ class GraspPlan(Description):
     """Everything except the pose of the hand."""
     candidates: Annotated[int, Field(strict=True, ge=1, le=MAX_CANDIDATES)] = 200
     """Number of grasps that are simulated."""
-    method: Literal["synthesis", "poses"] = "synthesis"
+    method: Literal["synthesis", "poses", "given"] = "synthesis"
     """``synthesis``: poses and postures that minimise an energy of contacts, force closure and
     penetration; where it finds fewer than ``candidates``, poses follow. ``poses``: poses at random,
-    with the closing motion of the scene's grasp."""
+    with the closing motion of the scene's grasp. ``given``: those of ``grasps``."""
+    grasps: tuple[GivenGrasp, ...] = ()
+    """Grasps of the method ``given``."""
     seeds: Annotated[int, Field(strict=True, ge=1, le=MAX_CANDIDATES)] | None = None
     """Number of start postures of the synthesis; six times ``candidates`` by default."""
     poses: PoseSampling = PoseSampling()
@@ -209,8 +225,9 @@ class GraspPlan(Description):
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
-        if self.method == "synthesis":
+        if self.method != "poses":
             self._check_synthesis()
+        self._check_given()
         known = [preshape.name for preshape in self.scene.hand.preshapes]
         for index, name in enumerate(self.preshapes):
             if name not in known:
@@ -237,8 +254,27 @@ class GraspPlan(Description):
             raise FieldError(f"expected none with '{PERTURBATION}', found smallest", "best")
         return self
 
+    def _check_given(self) -> None:
+        """Refuse a number of given grasps, or of their targets, that does not fit."""
+        count = len(self.grasps)
+        if (self.method == "given") != (count > 0):
+            raise FieldError(
+                f"expected grasps exactly with method 'given', found {count} with '{self.method}'",
+                "grasps",
+            )
+        expected = len(self.scene.hand.actuators)
+        for index, grasp in enumerate(self.grasps):
+            for name in ("start", "grasp", "squeeze"):
+                found = len(getattr(grasp, name))
+                if found != expected:
+                    raise FieldError(
+                        f"expected {expected} numbers, one per actuator of "
+                        f"'{self.scene.hand.name}', found {found}",
+                        *("grasps", index, name),
+                    )
+
     def _check_synthesis(self) -> None:
-        """Refuse what the synthesis of postures does not support."""
+        """Refuse what postures of the hand do not support."""
         hand = self.scene.hand
         if hand.soft_fingers:
             reason = f"a hand of rigid fingers, found '{hand.name}' with soft ones"

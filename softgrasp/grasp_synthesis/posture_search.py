@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from softgrasp.description.actuation import Actuator
 from softgrasp.grasp_synthesis.grasp_energy import (
+    REGULARIZATION,
     Candidates,
     EnergyWeights,
     GraspEnergy,
@@ -44,6 +45,8 @@ LINK_BONUS, MANY_LINKS = 0.03, 10
 not count. In simulation the number of links predicts being held better than the support does."""
 BLOCKED = 0.1
 """Cost of a hand that does not clear the object when it opens or is moved back [–]."""
+MAX_SQUEEZE = 0.4
+"""Largest change of a target for squeezing [rad or m]."""
 RESIDUAL_STEPS = 200
 """Steps of the contact forces of a corrected posture."""
 PACE = 0.35
@@ -71,6 +74,8 @@ class ExactPosture(NamedTuple):
     """Contact points, one for each link that touches, (n, 3) [m], object's frame."""
     normals: Array
     """Normals pointing out of the object there, (n, 3), object's frame."""
+    jacobians: Array
+    """Derivatives of the contact points with respect to the targets, (n, 3, nu), hand's frame."""
     penetration: float
     """Largest penetration of hand and object [m]."""
     self_penetration: float
@@ -116,6 +121,10 @@ class PostureSearch:
     actuators: Sequence[Actuator]
     fit: Callable[[Array, Array], ExactPosture]
     """Corrects a pose of the object in the hand (4, 4) and targets (nu,) with exact shapes."""
+    stiffness: Array
+    """Force or torque of each actuator over the change of its target, (nu,)."""
+    grip: float
+    """Sum of the normal forces of a squeezing hand [N]."""
     cone: tuple[Array, float] | None = None
     """Direction in the object's frame, and largest angle from it of the direction from the object
     to the hand [rad]."""
@@ -230,7 +239,7 @@ class PostureSearch:
         graded = []
         for index in np.flatnonzero(above).tolist():
             one = usable[index]
-            resisted, residual = self._resistance(one)
+            resisted, residual, forces = self._resistance(one)
             score = max(resisted, 0.0) - residual + LINK_BONUS * min(len(one.points), MANY_LINKS)
             score -= BLOCKED * (blocked[index] + 1.0 - free[index])
             graded.append(
@@ -239,7 +248,7 @@ class PostureSearch:
                     one.targets,
                     start[index],
                     rates[index],
-                    self._pressed(one.targets, rates[index]),
+                    self._squeezed(one, forces),
                     float(score),
                     resisted,
                     residual,
@@ -250,22 +259,40 @@ class PostureSearch:
             )
         return graded
 
-    def _resistance(self, exact: ExactPosture) -> tuple[float, float]:
-        """Compute the smallest wrench that contacts resist, and their unbalanced wrench [–]."""
+    def _resistance(self, exact: ExactPosture) -> tuple[float, float, Array]:
+        """Compute what the contacts resist.
+
+        Returns:
+            Smallest wrench that they resist [–], their unbalanced wrench [–], and the balanced
+            forces on the object, of sum 1, (n, 3) [–], object's frame.
+        """
         surface = self.energy.surface
         edges = cone_edges(exact.normals[None], self.energy.friction)
         arms = (exact.points[None] - surface.center_of_mass) / surface.radius
         wrenches = np.concatenate([edges, np.cross(arms[..., None, :], edges)], axis=-1)
         everyone = np.ones((1, len(exact.points)), dtype=bool)
-        start, cost = equal_forces(everyone), np.zeros((1, len(exact.points)))
+        start, cost = equal_forces(everyone), np.full((1, len(exact.points)), REGULARIZATION)
         forces = balanced_forces(wrenches, cost, everyone, start, RESIDUAL_STEPS)
         residual = np.linalg.norm(np.einsum("ske,skei->si", forces, wrenches))
-        return float(support(wrenches, everyone, DIRECTIONS)[0]), float(residual)
+        applied = np.einsum("ske,skei->ki", forces, edges)
+        return float(support(wrenches, everyone, DIRECTIONS)[0]), float(residual), applied
 
-    def _pressed(self, targets: Array, rates: Array) -> Array:
-        """Return the targets after another tenth of a second of the closing motion, (nu,)."""
+    def _squeezed(self, exact: ExactPosture, forces: Array) -> Array:
+        """Return the targets with which the servos press with balanced forces, (nu,).
+
+        At rest the torques of the servos balance the contact forces, k·Δu = Jᵀ·f.
+
+        Args:
+            exact: The posture.
+            forces: Forces on the object, of sum 1, (n, 3) [–], object's frame.
+        """
         low, high = self.hand.tree.limits.T
-        return np.clip(targets + 0.1 * rates, low, high)
+        pressing = self.grip * forces @ exact.pose[:3, :3].T
+        torques = np.einsum("ki,kiu->u", pressing, exact.jacobians)
+        change = torques / np.maximum(self.stiffness, 1e-9)
+        largest = float(np.abs(change).max(initial=0.0))
+        change *= min(1.0, MAX_SQUEEZE / max(largest, 1e-9))
+        return np.clip(exact.targets + change, low, high)
 
     def _opened(self, candidates: Candidates) -> tuple[Array, Array, Array]:
         """Open the hand against its closing motion until the fingers clear the object.

@@ -88,7 +88,9 @@ class ContactFit:
             step[6:] = np.where(scale[6:] > 0.0, (moved - targets) / np.maximum(scale[6:], 1e-9), 0)
             change, targets = change + step, moved
         self._retreat.pose_at(pose, targets)
+        mujoco.mj_comPos(self._retreat.model, self._retreat.data)
         nearest = [one for one in self._nearest_by_body().values() if one[0] < TOUCHING]
+        jacobians = [self._point_jacobian(point, geom) for _, _, point, geom in nearest]
         inverse = np.linalg.inv(pose)
         points = np.array([point for _, _, point, _ in nearest]).reshape(-1, 3)
         normals = np.array([normal for _, normal, _, _ in nearest]).reshape(-1, 3)
@@ -97,6 +99,7 @@ class ContactFit:
             targets,
             points @ inverse[:3, :3].T + inverse[:3, 3],
             -normals @ inverse[:3, :3].T,
+            np.array(jacobians).reshape(-1, 3, len(targets)),
             max([0.0, *(-distance for distance, _, _, _ in nearest)]),
             self._self_penetration(),
         )
@@ -166,11 +169,15 @@ class ContactFit:
 
     def _on_targets(self, normal: Array, point: Array, geom: int) -> Array:
         """Compute the derivative of a distance with respect to the targets, (nu,)."""
+        return np.asarray(-normal @ self._point_jacobian(point, geom))
+
+    def _point_jacobian(self, point: Array, geom: int) -> Array:
+        """Compute the derivatives of a point of the hand with respect to the targets, (3, nu)."""
         model = self._retreat.model
         jacobian = np.zeros((3, model.nv))
         body = int(model.geom_bodyid[geom])
         mujoco.mj_jac(model, self._retreat.data, jacobian, None, point, body)
-        return np.asarray(-(normal @ jacobian[:, self._dofs]) @ self._tree.ratio)
+        return np.asarray(jacobian[:, self._dofs] @ self._tree.ratio)
 
 
 def _moved(pose: Array, step: Array) -> Array:

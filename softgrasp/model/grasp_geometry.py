@@ -79,7 +79,7 @@ def kinematic_tree_of(
     order = _with_parents(model, touching)
     number = {body: index for index, body in enumerate(order)}
     joints = hand_joints(model, bodies)
-    ratio, bias = _joint_motion(model, hand, joints)
+    ratio, bias = joint_motion(model, hand, joints)
     offset = np.tile(np.eye(4), (len(order), 1, 1))
     for index, body in enumerate(order):
         offset[index, :3, :3] = _matrix(model.body_quat[body])
@@ -200,7 +200,7 @@ def _joints_of(model: mujoco.MjModel, body: int) -> list[int]:
     return [] if count == 0 else list(range(first, first + count))
 
 
-def _joint_motion(model: mujoco.MjModel, hand: Hand, joints: list[int]) -> tuple[Array, Array]:
+def joint_motion(model: mujoco.MjModel, hand: Hand, joints: list[int]) -> tuple[Array, Array]:
     """Return how joint variables depend on the targets: ratios (nj, nu) and biases (nj,)."""
     middle = [0.5 * (a.limits[0] + a.limits[1]) for a in hand.actuators]
     start = hand.posture(middle)

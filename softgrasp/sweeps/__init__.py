@@ -5,7 +5,7 @@ from __future__ import annotations
 from softgrasp._lazy import lazy_names
 
 NAMES = {
-    "sweeps.planner": ("PlannedGrasps", "plan_grasps"),
+    "sweeps.planner": ("PlannedGrasps", "imported_plan", "plan_grasps"),
     "sweeps.run": ("Shard", "merge", "sweep"),
 }
 """Public names by the module that defines them; ``=name`` is the module itself."""

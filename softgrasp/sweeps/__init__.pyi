@@ -1,4 +1,5 @@
 from softgrasp.sweeps.planner import PlannedGrasps as PlannedGrasps
+from softgrasp.sweeps.planner import imported_plan as imported_plan
 from softgrasp.sweeps.planner import plan_grasps as plan_grasps
 from softgrasp.sweeps.run import Shard as Shard
 from softgrasp.sweeps.run import merge as merge

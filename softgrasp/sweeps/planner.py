@@ -22,6 +22,7 @@ from softgrasp.description.scene import GraspScene
 from softgrasp.description.sweep import PERTURBATION, Axis, GraspPlan, PoseSampling, SweepPlan
 from softgrasp.errors import DescriptionError, ResultError, did_you_mean
 from softgrasp.io.files import atomic_path, write_text
+from softgrasp.io.grasp_files import write_grasps
 from softgrasp.mechanics.transforms import (
     Array,
     direction_in_cone,
@@ -35,11 +36,23 @@ from softgrasp.mechanics.transforms import (
 from softgrasp.model.arm import toward_grasp
 from softgrasp.model.placement import object_pose, on_its_table
 from softgrasp.model.retreat import HandRetreat
+from softgrasp.sweeps.given_grasps import (
+    foreign_grasp,
+    given_postures,
+    hand_joints_of,
+    import_grasps,
+)
 from softgrasp.sweeps.parameters import scene_of_row
 from softgrasp.sweeps.run import Progress, finished_sweep, sweep
 from softgrasp.sweeps.storage import PLAN as SWEEP_PLAN
 from softgrasp.sweeps.storage import plan_in
-from softgrasp.sweeps.synthesis import PlacedPosture, kept_postures, preshape_name, with_starts
+from softgrasp.sweeps.synthesis import (
+    PlacedPosture,
+    kept_postures,
+    placed_grasps,
+    preshape_name,
+    with_starts,
+)
 from softgrasp.sweeps.table import COLUMNS, FAILED, TEXTS, require_pandas
 
 if TYPE_CHECKING:
@@ -78,6 +91,8 @@ class PlannedGrasps:
     """The sweep in which every candidate is a row."""
     table: pd.DataFrame
     """One row per candidate, the best first; columns ``POSE_COLUMNS``, then those of sweeps."""
+    postures: tuple[SynthesizedPosture | None, ...] = ()
+    """Posture of each candidate by its row; None for a pose at random."""
 
     @property
     def ranked(self) -> int:
@@ -108,6 +123,30 @@ class PlannedGrasps:
     def scene(self, row: int) -> GraspScene:
         """Return the scene of a candidate by its row."""
         return scene_of_row(self.sweep_plan, row)
+
+    def save_grasps(self, directory: str | Path, object_path: str = "") -> list[Path]:
+        """Write the ranked grasps in the format of DexGraspBench, the best first.
+
+        Those that a hold test did not hold are left out, as are poses without a posture.
+
+        Args:
+            directory: Directory of the files ``0_grasp.npy``, ….
+            object_path: Directory of the object that the files state.
+
+        Raises:
+            ResultError: The directory cannot be written.
+        """
+        table = self.table[self.table["rank"].notna()]
+        rows = [
+            int(row)
+            for row, held in zip(table["row"], table["held"].astype(object), strict=True)
+            if held is not False and self.postures[int(row)] is not None
+        ]
+        scene = self.plan.scene
+        joints = hand_joints_of(scene)
+        found = [posture for row in rows if (posture := self.postures[row]) is not None]
+        converted = [foreign_grasp(scene, joints, posture, object_path) for posture in found]
+        return write_grasps(converted, directory)
 
     def tested(self, row: int) -> GraspScene:
         """Return the scene of a candidate with the plan's ``test`` as its criterion."""
@@ -152,7 +191,29 @@ def plan_grasps(
     table = ranked_table(plan, candidates, rows)
     if out is not None:
         _write(plan, table, Path(out))
-    return PlannedGrasps(plan=plan, sweep_plan=swept, table=table)
+    return _planned(plan, swept, table, candidates)
+
+
+def _planned(
+    plan: GraspPlan, swept: SweepPlan, table: pd.DataFrame, candidates: Sequence[Candidate]
+) -> PlannedGrasps:
+    postures = tuple(one.posture for one in candidates)
+    return PlannedGrasps(plan=plan, sweep_plan=swept, table=table, postures=postures)
+
+
+def imported_plan(plan: GraspPlan, path: str | Path) -> GraspPlan:
+    """Return a plan that simulates the grasps of a file of another program.
+
+    Args:
+        plan: The plan; its method and number of candidates are replaced.
+        path: A ``.npy`` file of DexGraspBench, BODex or DexGraspNet, or a directory of them.
+
+    Raises:
+        DescriptionError: The file is none of them, or its joints are not those of the hand.
+        BuildError: The hand cannot be built.
+    """
+    grasps = import_grasps(plan.scene, path)
+    return plan.replace(method="given", grasps=grasps, candidates=len(grasps))
 
 
 def finished_search(directory: str | Path) -> PlannedGrasps:
@@ -175,8 +236,8 @@ def finished_search(directory: str | Path) -> PlannedGrasps:
     except (ValueError, KeyError, TypeError, DescriptionError) as error:
         raise ResultError(f"{path}: damaged: {error}") from error
     swept, rows = finished_sweep(directory)
-    table = ranked_table(plan, candidates_of(plan, directory), rows)
-    return PlannedGrasps(plan=plan, sweep_plan=swept, table=table)
+    candidates = candidates_of(plan, directory)
+    return _planned(plan, swept, ranked_table(plan, candidates, rows), candidates)
 
 
 def ranked_table(
@@ -275,14 +336,16 @@ def candidates_of(plan: GraspPlan, directory: Path | None = None) -> list[Candid
     Raises:
         BuildError: The hand, or the object, cannot be built.
     """
+    if plan.method == "given":
+        return _with_postures(plan, placed_grasps(plan, given_postures(plan)))
     synthesized: list[Candidate] = []
     if plan.method == "synthesis":
-        synthesized = _synthesized(plan, kept_postures(plan, directory))
+        synthesized = _with_postures(plan, kept_postures(plan, directory))
     return [*synthesized, *_candidates(plan, len(synthesized))]
 
 
-def _synthesized(plan: GraspPlan, placed: Sequence[PlacedPosture]) -> list[Candidate]:
-    """Return the synthesized candidates of a plan, the best first."""
+def _with_postures(plan: GraspPlan, placed: Sequence[PlacedPosture]) -> list[Candidate]:
+    """Return the candidates with their own postures, in their order."""
     reference = object_in_hand(standing(plan.scene))
     back = -approach_of(plan.scene)
     candidates = []

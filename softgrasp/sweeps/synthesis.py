@@ -20,6 +20,7 @@ from softgrasp.grasp_synthesis.grasp_seeds import GraspingHand
 from softgrasp.grasp_synthesis.posture_search import PostureSearch, SynthesizedPosture
 from softgrasp.io.files import write_text
 from softgrasp.mechanics.transforms import Array, transform
+from softgrasp.model import names
 from softgrasp.model.arm import toward_grasp
 from softgrasp.model.contact_fit import ContactFit
 from softgrasp.model.grasp_geometry import (
@@ -42,6 +43,8 @@ ALONG = np.array([0.0, 0.2, 0.4])
 """Fractions of the closing motion at which inner sides are found [–]."""
 POSTURES = "postures.json"
 """Name of the file with the synthesized postures of a search."""
+GRIP, GRAVITY = 12.0, 9.81
+"""Sum of the normal forces of a squeezing hand over the weight [–], and acceleration [m/s²]."""
 SEEDS = 6
 """Start postures for each grasp that is simulated, by default."""
 TIPS_ONLY = {"power": 0.3, "precision": 1.0}
@@ -70,10 +73,31 @@ def placed_postures(plan: GraspPlan) -> list[PlacedPosture]:
     random = np.random.default_rng(plan.seed)
     seeds = SEEDS * plan.candidates if plan.seeds is None else plan.seeds
     found = search.postures(random, plan.candidates, seeds, TIPS_ONLY[scene.grasp])
+    return _placed(retreat, found, plan.poses.gap)
+
+
+def placed_grasps(plan: GraspPlan, postures: Sequence[SynthesizedPosture]) -> list[PlacedPosture]:
+    """Pull hands back that would penetrate the object at the start; all postures stay.
+
+    Raises:
+        BuildError: The hand, or the object, cannot be built.
+    """
+    retreat = HandRetreat(plan.scene.replace(preshape=None))
     placed = []
-    for posture in found:
+    for posture in postures:
+        one = _placed(retreat, [posture], plan.poses.gap)
+        placed += one or [PlacedPosture(posture, 0.0, posture.pose)]
+    return placed
+
+
+def _placed(
+    retreat: HandRetreat, postures: Sequence[SynthesizedPosture], gap: float
+) -> list[PlacedPosture]:
+    """Pull hands back that would penetrate the object; those that stay in it are left out."""
+    placed = []
+    for posture in postures:
         retreat.open_to(posture.start)
-        distance = retreat.distance(posture.pose, plan.poses.gap)
+        distance = retreat.distance(posture.pose, gap)
         if distance is not None:
             pose = posture.pose.copy()
             pose[:3, 3] += distance * retreat.approach
@@ -189,8 +213,13 @@ def posture_search_of(
         world = transform(pose.position, pose.quaternion)[:3, :3]
         hand_pose = transform(scene.hand_pose.position, scene.hand_pose.quaternion)[:3, :3]
         direction = (-world.T @ hand_pose @ approach, poses.cone)
+    stiffness = np.array(built.model.actuator_gainprm[: len(rates), 0])
+    body = built.model.body(names.OBJECT).id
+    grip = GRIP * float(built.model.body_mass[body]) * GRAVITY
     fit = ContactFit(retreat, tree, rates, poses.gap)
-    return PostureSearch(hand, energy, first, scene.hand.actuators, fit.fit, direction)
+    return PostureSearch(
+        hand, energy, first, scene.hand.actuators, fit.fit, stiffness, grip, direction
+    )
 
 
 def _table_plane(scene: GraspScene) -> Array | None:

@@ -120,3 +120,25 @@ def test_mistakes_are_sentences(run: Run, words: tuple[str, ...], sentence: str)
     assert ran.code == 2
     assert sentence in " ".join(ran.err.split())
     assert "Traceback" not in ran.err
+
+
+def test_grasps_are_exported_and_imported(run: Run, tmp_path: Path) -> None:
+    words = ("plan", "four_finger", "sphere", "--mass", "0.1", "--workers", "1", "--no-report")
+    first = run(*words, "--candidates", "2", "--seeds", "8", "--test", "hold", "--benchmark",
+                "--export", tmp_path / "grasps", "--out", tmp_path / "out", "--json")  # fmt: skip
+    assert first.code == 0
+    assert first.json["dexgraspbench"]["grasps"] == 2.0
+    assert (tmp_path / "out" / "dexgraspbench.csv").is_file()
+    count = len(list((tmp_path / "grasps").glob("*_grasp.npy")))
+    assert count > 0
+    again = run(*words, "--import", tmp_path / "grasps", "--test", "hold",
+                "--out", tmp_path / "again", "--json")  # fmt: skip
+    assert (again.code, again.json["candidates"]) == (0, count)
+
+
+def test_a_file_without_grasps_is_refused(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "grasps.npy"
+    file.write_text("none")
+    ran = run("plan", "four_finger", "sphere", "--import", file, "--out", tmp_path / "out")
+    assert ran.code == 2
+    assert f"{file}: expected a NumPy file (.npy), found" in ran.err

@@ -1,0 +1,309 @@
+"""Grasps of other programs: files of DexGraspBench, BODex and DexGraspNet.
+
+All three are NumPy files that hold Python dictionaries. They are read without running the code that
+such files can contain: only arrays, numbers, texts, lists and dictionaries are accepted. Poses are
+position [m] and quaternion (w, x, y, z); joint variables are in rad or m.
+
+DexGraspBench: one grasp with ``obj_pose``, ``obj_scale``, ``obj_path`` and ``grasp_qpos``, usually
+also ``pregrasp_qpos`` and ``squeeze_qpos``, each a hand pose followed by all joint variables; or
+several grasps as rows. BODex: ``robot_pose`` of shape (1, grasps, 3, 7 + joints) with the same
+three postures. DexGraspNet: a list of grasps with ``scale`` and ``qpos``, a dictionary of joint
+names in which ``WRJT…`` and ``WRJR…`` are the translation and the Euler angles of the hand.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO, Literal, NamedTuple, cast
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from softgrasp.errors import DescriptionError, ResultError
+from softgrasp.io.files import atomic_path
+from softgrasp.mechanics.transforms import Array, position_of, quaternion_of, transform
+
+GraspFormat = Literal["DexGraspBench", "BODex", "DexGraspNet"]
+ALLOWED = {
+    ("numpy._core.multiarray", "_reconstruct"),
+    ("numpy._core.multiarray", "scalar"),
+    ("numpy.core.multiarray", "_reconstruct"),
+    ("numpy.core.multiarray", "scalar"),
+    ("numpy._core.numeric", "_frombuffer"),
+    ("numpy.core.numeric", "_frombuffer"),
+    ("numpy", "ndarray"),
+    ("numpy", "dtype"),
+    ("collections", "OrderedDict"),
+    ("_codecs", "encode"),
+}
+"""Names that a file may use: those of arrays and numbers."""
+TRANSLATION = ("WRJTx", "WRJTy", "WRJTz")
+ROTATION = ("WRJRx", "WRJRy", "WRJRz")
+"""Names of the hand's pose in DexGraspNet; the angles are about fixed axes."""
+
+
+class ForeignGrasp(NamedTuple):
+    """A grasp as a file states it."""
+
+    hand_poses: Array
+    """Poses of the hand before the grasp, in it and squeezing, (3, 4, 4), world frame."""
+    joints: Array
+    """Joint variables in the same three postures, (3, n) [rad or m]."""
+    joint_names: tuple[str, ...] | None
+    """Names of the joints; None where they are those of the hand's file, in its order."""
+    object_pose: Array
+    """Pose of the frame of the object's file, (4, 4), world frame."""
+    object_scale: float
+    """Factor of the object's file."""
+    object_path: str
+    """Directory of the object; empty where the file does not state it."""
+
+
+class ForeignGrasps(NamedTuple):
+    """All grasps of a file."""
+
+    format: GraspFormat
+    grasps: tuple[ForeignGrasp, ...]
+
+
+# Reading
+
+
+def read_grasps(path: str | Path) -> ForeignGrasps:
+    """Read grasps of DexGraspBench, BODex or DexGraspNet.
+
+    Args:
+        path: A ``.npy`` file, or a directory of files of one format, which is searched.
+
+    Raises:
+        DescriptionError: There is no such file, it holds no grasps in a known format, an array has
+            another shape than expected, or it would run code.
+    """
+    path = Path(path)
+    if path.is_dir():
+        files = sorted(path.rglob("*.npy"))
+        if not files:
+            raise DescriptionError(f"{path}: expected .npy files with grasps, found none")
+        read = [read_grasps(file) for file in files]
+        formats = sorted({one.format for one in read})
+        if len(formats) > 1:
+            raise DescriptionError(
+                f"{path}: expected grasps in one format, found {' and '.join(formats)}"
+            )
+        return ForeignGrasps(read[0].format, tuple(g for one in read for g in one.grasps))
+    content = _unpickled(path)
+    if isinstance(content, Mapping) and "robot_pose" in content:
+        return ForeignGrasps("BODex", tuple(_bodex(path, content)))
+    if isinstance(content, Mapping) and "grasp_qpos" in content:
+        return ForeignGrasps("DexGraspBench", tuple(_dexgraspbench(path, content)))
+    items = content if isinstance(content, list) else [content]
+    if items and all(isinstance(one, Mapping) and "qpos" in one for one in items):
+        return ForeignGrasps("DexGraspNet", tuple(_dexgraspnet(path, items)))
+    raise DescriptionError(
+        f"{path}: expected grasps of DexGraspBench (grasp_qpos), BODex (robot_pose) or "
+        f"DexGraspNet (a list with qpos), found {_kind(content)}"
+    )
+
+
+def _dexgraspbench(path: Path, content: Mapping[str, Any]) -> Iterable[ForeignGrasp]:
+    grasp = np.atleast_2d(_numbers(path, content, "grasp_qpos"))
+    if grasp.ndim != 2 or grasp.shape[1] < 8:
+        raise DescriptionError(
+            f"{path}: grasp_qpos: expected a hand pose of 7 numbers and joint variables, found "
+            f"shape {grasp.shape}"
+        )
+    rows = [grasp]
+    for name in ("pregrasp_qpos", "squeeze_qpos"):
+        values = grasp if name not in content else np.atleast_2d(_numbers(path, content, name))
+        if values.shape != grasp.shape:
+            raise DescriptionError(
+                f"{path}: {name}: expected the shape of grasp_qpos, {grasp.shape}, found "
+                f"{values.shape}"
+            )
+        rows.append(values)
+    count = len(grasp)
+    given = "obj_pose" in content
+    poses = np.atleast_2d(_numbers(path, content, "obj_pose")) if given else _still(count)
+    if poses.shape not in ((1, 7), (count, 7)):
+        raise DescriptionError(
+            f"{path}: obj_pose: expected 7 numbers, or as many rows as grasps, found shape "
+            f"{poses.shape}"
+        )
+    scales = np.ravel(np.asarray(content.get("obj_scale", 1.0), dtype=float))
+    file = str(content.get("obj_path", ""))
+    for index in range(count):
+        yield _grasp(
+            path,
+            np.array([rows[1][index], rows[0][index], rows[2][index]]),
+            None,
+            poses[index % len(poses)],
+            float(scales[index % len(scales)]),
+            file,
+        )
+
+
+def _bodex(path: Path, content: Mapping[str, Any]) -> Iterable[ForeignGrasp]:
+    values = _numbers(path, content, "robot_pose")
+    if values.ndim != 4 or values.shape[0] != 1 or values.shape[2] < 3 or values.shape[3] < 8:
+        raise DescriptionError(
+            f"{path}: robot_pose: expected the shape (1, grasps, 3, 7 + joints), found "
+            f"{values.shape}"
+        )
+    names = content.get("joint_names")
+    listed = None if names is None else tuple(str(name) for name in np.ravel(names))
+    if listed is not None and len(listed) != values.shape[3] - 7:
+        raise DescriptionError(
+            f"{path}: joint_names: expected {values.shape[3] - 7} names, found {len(listed)}"
+        )
+    scene = np.ravel(content.get("scene_path", ""))
+    file = str(scene[0]) if len(scene) else ""
+    for postures in values[0]:
+        yield _grasp(path, postures[:3], listed, _still(1)[0], 1.0, file)
+
+
+def _dexgraspnet(path: Path, items: Sequence[Mapping[str, Any]]) -> Iterable[ForeignGrasp]:
+    for index, item in enumerate(items):
+        variables = {str(name): float(value) for name, value in dict(item["qpos"]).items()}
+        missing = [name for name in (*TRANSLATION, *ROTATION) if name not in variables]
+        if missing:
+            raise DescriptionError(
+                f"{path}: [{index}].qpos: expected the hand's pose in {', '.join(TRANSLATION)} and "
+                f"{', '.join(ROTATION)}, found none of {', '.join(missing)}"
+            )
+        pose = np.eye(4)
+        pose[:3, 3] = [variables.pop(name) for name in TRANSLATION]
+        angles = [variables.pop(name) for name in ROTATION]
+        pose[:3, :3] = Rotation.from_euler("xyz", angles).as_matrix()
+        joints = np.array(list(variables.values()))
+        yield ForeignGrasp(
+            np.array([pose] * 3),
+            np.array([joints] * 3),
+            tuple(name.rpartition(":")[2] for name in variables),
+            np.eye(4),
+            float(item.get("scale", 1.0)),
+            str(item.get("object_code", "")),
+        )
+
+
+def _grasp(
+    path: Path,
+    postures: Array,
+    joint_names: tuple[str, ...] | None,
+    object_pose: Array,
+    scale: float,
+    object_path: str,
+) -> ForeignGrasp:
+    """Make a grasp of three postures, (3, 7 + n), before the grasp, in it and squeezing."""
+    lengths = np.linalg.norm([*postures[:, 3:7], object_pose[3:]], axis=1)
+    if not np.isfinite(postures).all() or (np.abs(lengths - 1.0) > 1e-2).any():
+        raise DescriptionError(
+            f"{path}: expected finite numbers and unit quaternions (w, x, y, z) at positions 4 to "
+            f"7 of each posture, found one of length {lengths[np.abs(lengths - 1.0).argmax()]:.3g}"
+        )
+    poses = np.array([transform(row[:3], row[3:7] / np.linalg.norm(row[3:7])) for row in postures])
+    frame = transform(object_pose[:3], object_pose[3:] / np.linalg.norm(object_pose[3:]))
+    return ForeignGrasp(poses, postures[:, 7:], joint_names, frame, scale, object_path)
+
+
+def _still(count: int) -> Array:
+    """Return poses of objects at the origin, (count, 7)."""
+    return np.tile([0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0], (count, 1))
+
+
+def _numbers(path: Path, content: Mapping[str, Any], name: str) -> Array:
+    try:
+        return np.array(content[name], dtype=float)
+    except (TypeError, ValueError):
+        raise DescriptionError(
+            f"{path}: {name}: expected an array of numbers, found none"
+        ) from None
+
+
+def _kind(content: object) -> str:
+    if isinstance(content, Mapping):
+        return f"a dictionary with {', '.join(map(str, content)) or 'nothing'}"
+    return f"a {type(content).__name__}"
+
+
+class _Unpickler(pickle.Unpickler):
+    """Unpickler that accepts arrays and plain data only."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        if (module, name) not in ALLOWED:
+            raise pickle.UnpicklingError(f"'{module}.{name}'")
+        return super().find_class(module, name)
+
+
+def _unpickled(path: Path) -> Any:
+    """Read the object in a ``.npy`` file."""
+    try:
+        with path.open("rb") as file:
+            return _content(file)
+    except OSError as error:
+        raise DescriptionError(
+            f"{path}: expected a file with grasps, found: {error.strerror or error}"
+        ) from error
+    except pickle.UnpicklingError as error:
+        raise DescriptionError(
+            f"{path}: expected arrays and plain data, found {error}, which could run code"
+        ) from error
+    except (ValueError, EOFError, KeyError, TypeError, IndexError, AttributeError) as error:
+        raise DescriptionError(f"{path}: expected a NumPy file (.npy), found: {error}") from error
+
+
+def _content(file: BinaryIO) -> Any:
+    version = np.lib.format.read_magic(file)
+    read = np.lib.format.read_array_header_1_0
+    if version != (1, 0):
+        read = np.lib.format.read_array_header_2_0
+    shape, _, dtype = read(file)
+    if dtype.hasobject:
+        content = _Unpickler(file).load()
+        return (
+            content.item()
+            if isinstance(content, np.ndarray) and content.ndim == 0
+            else (list(content) if isinstance(content, np.ndarray) else content)
+        )
+    count = int(np.prod(shape))
+    return np.fromfile(cast(Any, file), dtype=dtype, count=count).reshape(shape)
+
+
+# Writing
+
+
+def write_grasps(grasps: Sequence[ForeignGrasp], directory: str | Path) -> list[Path]:
+    """Write grasps in the format of DexGraspBench, one file each.
+
+    Args:
+        grasps: The grasps.
+        directory: Directory of the files, made where needed.
+
+    Raises:
+        ResultError: The directory cannot be written.
+    """
+    directory = Path(directory)
+    files = []
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        for index, grasp in enumerate(grasps):
+            rows = [
+                np.array([*position_of(pose), *quaternion_of(pose), *joints])
+                for pose, joints in zip(grasp.hand_poses, grasp.joints, strict=True)
+            ]
+            frame = grasp.object_pose
+            content = {
+                "obj_pose": np.array([*position_of(frame), *quaternion_of(frame)]),
+                "obj_scale": grasp.object_scale,
+                "obj_path": grasp.object_path,
+                "pregrasp_qpos": rows[0],
+                "grasp_qpos": rows[1],
+                "squeeze_qpos": rows[2],
+            }
+            files.append(directory / f"{index}_grasp.npy")
+            with atomic_path(files[-1]) as path, path.open("wb") as file:
+                np.save(file, np.array(content, dtype=object), allow_pickle=True)
+    except OSError as error:
+        raise ResultError(f"{directory}: cannot be written: {error.strerror or error}") from error
+    return files

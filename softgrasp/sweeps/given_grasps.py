@@ -1,0 +1,228 @@
+"""Grasps of other programs as candidates of the planner, and its grasps in their format.
+
+Files state joint variables and the pose of the frame of the hand's file; the planner needs actuator
+targets, and the pose of the object in the hand's frame. Joints that the actuators cannot set, such
+as mimic joints with other ratios, are approximated by least squares.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from softgrasp.description.geometry import Mesh, Pose
+from softgrasp.description.object import GraspObject
+from softgrasp.description.scene import GraspScene
+from softgrasp.description.sweep import GivenGrasp, GraspPlan
+from softgrasp.errors import DescriptionError, did_you_mean
+from softgrasp.grasp_synthesis.posture_search import PACE, SynthesizedPosture
+from softgrasp.io.grasp_files import ForeignGrasp, GraspFormat, read_grasps
+from softgrasp.io.mesh import load_mesh
+from softgrasp.mechanics.transforms import Array, position_of, quaternion_of, transform
+from softgrasp.model.grasp_geometry import hand_joints, joint_motion
+from softgrasp.model.retreat import HandRetreat
+
+THUMB_JOINTS = 5
+"""Number of joints of the Shadow hand's thumb, which are the first ones in BODex."""
+CLOSING_TIME = 0.3
+"""Time from the posture before the grasp into the grasp [s]."""
+MAX_ERROR = 0.2
+"""Largest error of a joint that the actuators cannot set [rad or m]."""
+FRAMES: dict[str, Array] = {
+    "shadow": transform((0.0, 0.0, -0.034)),
+    "allegro": transform(quaternion=(0.0, -(0.5**0.5), 0.0, -(0.5**0.5))),
+    "leap": transform((0.0, 0.0, 0.1), (0.0, 1.0, 0.0, 0.0)),
+}
+"""Frame of the hand's MJCF file in the frame that BODex uses, by a word in the name of the hand."""
+
+
+class HandJoints(NamedTuple):
+    """Joints of a hand, in the order of its model, and how its actuators set them."""
+
+    names: list[str]
+    ratio: Array
+    """(n, nu)."""
+    bias: Array
+    """(n,)."""
+    limits: Array
+    """Of the actuators, (nu, 2)."""
+    file_frame: Array
+    """Frame of the hand's file in the hand's frame, (4, 4)."""
+
+    def targets(self, variables: Array) -> tuple[Array, float]:
+        """Compute actuator targets that set joint variables best, and the largest error.
+
+        Args:
+            variables: Joint variables, (n,) [rad or m].
+        """
+        targets = np.linalg.lstsq(self.ratio, variables - self.bias, rcond=None)[0]
+        low, high = self.limits.T
+        targets = np.clip(targets, low, high)
+        return targets, float(np.abs(self.ratio @ targets + self.bias - variables).max(initial=0.0))
+
+    def variables(self, targets: Array) -> Array:
+        """Compute the joint variables at actuator targets (nu,), (n,)."""
+        return np.asarray(self.ratio @ targets + self.bias)
+
+
+def hand_joints_of(scene: GraspScene) -> HandJoints:
+    """Return the joints of a scene's hand.
+
+    Raises:
+        BuildError: The hand cannot be built.
+    """
+    built = HandRetreat(scene).built
+    joints = hand_joints(built.model, built.bodies)
+    ratio, bias = joint_motion(built.model, scene.hand, joints)
+    reference = np.array([built.model.qpos0[built.model.jnt_qposadr[joint]] for joint in joints])
+    prefix = "" if scene.hand.model is None else scene.hand.model.prefix
+    pose = Pose() if scene.hand.model is None else scene.hand.model.pose
+    return HandJoints(
+        [built.model.joint(joint).name.removeprefix(prefix) for joint in joints],
+        ratio,
+        bias + reference,
+        np.array([actuator.limits for actuator in scene.hand.actuators]),
+        transform(pose.position, pose.quaternion),
+    )
+
+
+def import_grasps(scene: GraspScene, path: str | Path) -> tuple[GivenGrasp, ...]:
+    """Read grasps of DexGraspBench, BODex or DexGraspNet for a scene's hand and object.
+
+    The hand has to be the one that the grasps were made for, and the object has to have the size
+    that they state; neither can be verified but by the number and names of the joints.
+
+    Args:
+        scene: Hand and object.
+        path: A ``.npy`` file or a directory of them.
+
+    Raises:
+        DescriptionError: The file is no such file, or its joints are not those of the hand.
+        BuildError: The hand cannot be built.
+    """
+    read, joints = read_grasps(path), hand_joints_of(scene)
+    offset = np.eye(4)
+    offset[:3, 3] = file_center(scene.object)
+    return tuple(
+        _given(grasp, read.format, joints, offset, f"{path}: [{index}]")
+        for index, grasp in enumerate(read.grasps)
+    )
+
+
+def file_center(obj: GraspObject) -> Array:
+    """Return the centre of mass of an object in the frame of its file, (3,) [m]."""
+    if isinstance(obj.shape, Mesh):
+        return np.array(load_mesh(obj.shape).center_of_mass)
+    return np.zeros(3)
+
+
+def _given(
+    grasp: ForeignGrasp, form: GraspFormat, joints: HandJoints, offset: Array, where: str
+) -> GivenGrasp:
+    """Convert a grasp; ``offset`` is the object's centre of mass in the frame of its file."""
+    rows = []
+    for variables in _ordered(grasp, form, joints, where):
+        targets, error = joints.targets(variables)
+        if error > MAX_ERROR:
+            raise DescriptionError(
+                f"{where}: expected joint variables that the actuators of the hand can set, found "
+                f"one off by {error:.3g}; is it another hand?"
+            )
+        rows.append(tuple(targets.tolist()))
+    hand = grasp.hand_poses[1] @ _frame(form, joints) @ np.linalg.inv(joints.file_frame)
+    pose = np.linalg.inv(hand) @ grasp.object_pose @ offset
+    return GivenGrasp(
+        object_pose=Pose(position=position_of(pose), quaternion=quaternion_of(pose)),
+        start=rows[0],
+        grasp=rows[1],
+        squeeze=rows[2],
+    )
+
+
+def _frame(form: GraspFormat, joints: HandJoints) -> Array:
+    """Return the frame of the hand's file in the frame whose pose a file states."""
+    if form != "BODex":
+        return np.eye(4)
+    hands = {"shadow": "THJ", "allegro": "tha", "leap": "if_"}
+    for name, word in hands.items():
+        if any(word in joint for joint in joints.names):
+            return FRAMES[name]
+    return np.eye(4)
+
+
+def _ordered(grasp: ForeignGrasp, form: GraspFormat, joints: HandJoints, where: str) -> list[Array]:
+    """Return the joint variables of the three postures in the order of the hand's model."""
+    count, found = len(joints.names), grasp.joints.shape[1]
+    if grasp.joint_names is None:
+        if found != count:
+            raise DescriptionError(
+                f"{where}: expected {count} joint variables, those of the hand, found {found}"
+            )
+        rows = grasp.joints
+        if form == "BODex" and any("THJ" in name for name in joints.names):
+            rows = np.concatenate([rows[:, THUMB_JOINTS:], rows[:, :THUMB_JOINTS]], axis=1)
+        return list(rows)
+    columns = {name: index for index, name in enumerate(grasp.joint_names)}
+    shifted = "FFJ0" in columns  # the first numbering of the Shadow hand begins with 0
+    order = []
+    for name in joints.names:
+        plain = re.sub(r"^(?:.*[_:/])?((?:FF|MF|RF|LF|TH|WR)J\d)$", r"\1", name)
+        if shifted and plain[-1].isdigit():
+            plain = f"{plain[:-1]}{int(plain[-1]) - 1}"
+        match = next((one for one in (name, plain) if one in columns), None)
+        if match is None:
+            raise DescriptionError(
+                f"{where}: expected a value for joint '{name}' of the hand, found none; "
+                f"{did_you_mean(plain, columns)}"
+            )
+        order.append(columns[match])
+    return list(grasp.joints[:, order])
+
+
+# Candidates and export
+
+
+def given_postures(plan: GraspPlan) -> list[SynthesizedPosture]:
+    """Return the given grasps of a plan as postures without a score."""
+    postures = []
+    for grasp in plan.grasps:
+        start, targets, squeeze = (
+            np.array(values) for values in (grasp.start, grasp.grasp, grasp.squeeze)
+        )
+        pose = transform(grasp.object_pose.position, grasp.object_pose.quaternion)
+        rates = (squeeze - start) * PACE / CLOSING_TIME
+        unknown = float("nan")
+        postures.append(
+            SynthesizedPosture(
+                pose, targets, start, rates, squeeze, unknown, unknown, unknown, unknown, unknown, 0
+            )
+        )
+    return postures
+
+
+def foreign_grasp(
+    scene: GraspScene, joints: HandJoints, posture: SynthesizedPosture, object_path: str = ""
+) -> ForeignGrasp:
+    """Convert a posture for ``write_grasps``; the object is at the origin of the world.
+
+    Args:
+        scene: Hand and object.
+        joints: Joints of the hand.
+        posture: The posture.
+        object_path: Directory of the object that the file states.
+    """
+    offset = np.eye(4)
+    offset[:3, 3] = file_center(scene.object)
+    hand = offset @ np.linalg.inv(posture.pose) @ joints.file_frame
+    rows = [posture.start, posture.targets, posture.squeeze]
+    return ForeignGrasp(
+        np.array([hand] * 3),
+        np.array([joints.variables(targets) for targets in rows]),
+        None,
+        np.eye(4),
+        1.0,
+        object_path,
+    )

@@ -1,0 +1,152 @@
+"""Grasps of DexGraspBench, BODex and DexGraspNet: reading, writing, and what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+import softgrasp as sg
+from softgrasp.io.grasp_files import ForeignGrasp, read_grasps, write_grasps
+from softgrasp.mechanics.transforms import transform
+
+
+def saved(path: Path, content: object) -> Path:
+    np.save(path, np.array(content, dtype=object), allow_pickle=True)
+    return path
+
+
+def posture(*joints: float) -> np.ndarray:
+    return np.array([0.1, 0.2, 0.3, 0.5, 0.5, 0.5, 0.5, *joints])
+
+
+def bench(**changes: Any) -> dict[str, Any]:
+    return {
+        "obj_pose": np.array([0.0, 0.0, 0.05, 1.0, 0.0, 0.0, 0.0]),
+        "obj_scale": np.float64(0.08),
+        "obj_path": "assets/core_can",
+        "pregrasp_qpos": posture(0.0, 0.1),
+        "grasp_qpos": posture(0.2, 0.3),
+        "squeeze_qpos": posture(0.3, 0.4),
+    } | changes
+
+
+def test_a_grasp_of_dexgraspbench_is_read(tmp_path: Path) -> None:
+    read = read_grasps(saved(tmp_path / "0.npy", bench()))
+    assert read.format == "DexGraspBench"
+    (grasp,) = read.grasps
+    assert grasp.joints == pytest.approx(np.array([[0.0, 0.1], [0.2, 0.3], [0.3, 0.4]]))
+    hand = transform((0.1, 0.2, 0.3), (0.5, 0.5, 0.5, 0.5))
+    assert grasp.hand_poses == pytest.approx(np.array([hand] * 3))
+    assert grasp.object_pose[:3, 3] == pytest.approx([0.0, 0.0, 0.05])
+    assert (grasp.object_scale, grasp.object_path) == (0.08, "assets/core_can")
+
+
+def test_rows_of_one_file_and_files_of_a_directory_are_grasps(tmp_path: Path) -> None:
+    rows = {name: np.array([posture(0.1), posture(0.2)]) for name in ("grasp_qpos",)}
+    read = read_grasps(saved(tmp_path / "a.npy", rows))
+    assert [grasp.joints[0].tolist() for grasp in read.grasps] == [[0.1], [0.2]]
+    saved(tmp_path / "b.npy", bench())
+    assert len(read_grasps(tmp_path).grasps) == 3
+
+
+def test_a_file_of_bodex_has_three_postures_per_grasp(tmp_path: Path) -> None:
+    poses = np.array([[[posture(0.1 * k + g) for k in range(3)] for g in range(4)]])
+    content = {"robot_pose": poses, "scene_path": ["a/b.npy"], "joint_names": ["j"]}
+    read = read_grasps(saved(tmp_path / "x_grasp.npy", content))
+    assert (read.format, len(read.grasps)) == ("BODex", 4)
+    assert read.grasps[2].joints[:, 0] == pytest.approx([2.0, 2.1, 2.2])
+    assert read.grasps[0].joint_names == ("j",)
+
+
+def test_a_list_of_dexgraspnet_has_named_joints_and_angles_about_fixed_axes(tmp_path: Path) -> None:
+    angles = [0.3, -0.4, 1.2]
+    qpos = dict(zip(("WRJTx", "WRJTy", "WRJTz"), (0.1, 0.0, -0.2), strict=True))
+    qpos |= dict(zip(("WRJRx", "WRJRy", "WRJRz"), angles, strict=True))
+    qpos |= {"robot0:FFJ3": 0.05, "robot0:FFJ2": 0.7}
+    read = read_grasps(saved(tmp_path / "mug.npy", [{"scale": 0.06, "qpos": qpos}]))
+    assert read.format == "DexGraspNet"
+    (grasp,) = read.grasps
+    assert grasp.joint_names == ("FFJ3", "FFJ2")
+    about = [
+        Rotation.from_rotvec(a * e).as_matrix() for a, e in zip(angles, np.eye(3), strict=True)
+    ]
+    assert grasp.hand_poses[0, :3, :3] == pytest.approx(about[2] @ about[1] @ about[0])
+    assert grasp.hand_poses[0, :3, 3] == pytest.approx([0.1, 0.0, -0.2])
+    assert grasp.object_scale == 0.06
+
+
+def test_written_grasps_are_read_as_they_were(tmp_path: Path) -> None:
+    random = np.random.default_rng(0)
+    hand = transform(random.normal(size=3), Rotation.random(rng=1).as_quat(scalar_first=True))
+    grasp = ForeignGrasp(
+        np.array([hand] * 3), random.normal(size=(3, 5)), None, transform((0, 0, 1)), 0.1, "can"
+    )
+    files = write_grasps([grasp, grasp], tmp_path / "out")
+    assert [file.name for file in files] == ["0_grasp.npy", "1_grasp.npy"]
+    again = read_grasps(tmp_path / "out").grasps[1]
+    for one, other in zip(again, grasp, strict=True):
+        if isinstance(other, np.ndarray):
+            assert one == pytest.approx(other, abs=1e-12)
+        else:
+            assert one == other
+    # plain dictionaries of arrays, as DexGraspBench loads them
+    content = np.load(files[0], allow_pickle=True).item()
+    assert content["grasp_qpos"].shape == (12,)
+
+
+class Harmful:
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (print, ("executed",))
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        ({"other": 1}, "found a dictionary with other"),
+        ([1, 2], "expected grasps of DexGraspBench (grasp_qpos), BODex (robot_pose) or"),
+        (bench(grasp_qpos=np.zeros(3)), "expected a hand pose of 7 numbers and joint variables"),
+        (bench(squeeze_qpos=posture(1.0)), "squeeze_qpos: expected the shape of grasp_qpos"),
+        (bench(grasp_qpos=np.zeros(9)), "unit quaternions (w, x, y, z) at positions 4 to 7"),
+        (bench(grasp_qpos="text"), "grasp_qpos: expected an array of numbers, found none"),
+        (bench(obj_pose=np.zeros(6)), "obj_pose: expected 7 numbers"),
+        ({"robot_pose": np.zeros((2, 3, 9))}, "expected the shape (1, grasps, 3, 7 + joints)"),
+        (
+            {"robot_pose": np.tile(posture(1.0), (1, 1, 3, 1)), "joint_names": ["a", "b"]},
+            "joint_names: expected 1 names, found 2",
+        ),
+        ([{"qpos": {"WRJTx": 0.0}}], "found none of WRJTy, WRJTz, WRJRx, WRJRy, WRJRz"),
+        ({"grasp_qpos": Harmful()}, "arrays and plain data, found 'builtins.print', which"),
+    ],
+)  # fmt: skip
+def test_other_content_is_refused_with_the_reason(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], content: object, sentence: str
+) -> None:
+    file = saved(tmp_path / "bad.npy", content)
+    with pytest.raises(sg.DescriptionError) as caught:
+        read_grasps(file)
+    assert sentence in str(caught.value)
+    assert str(file) in str(caught.value)
+    assert "executed" not in capsys.readouterr().out
+
+
+def test_files_that_are_none_are_refused(tmp_path: Path) -> None:
+    text = tmp_path / "text.npy"
+    text.write_text("no array")
+    for path, sentence in (
+        (text, "expected a NumPy file (.npy), found"),
+        (tmp_path / "none.npy", "expected a file with grasps, found: No such file"),
+        (tmp_path / "empty", "expected .npy files with grasps, found none"),
+    ):
+        if path.name == "empty":
+            path.mkdir()
+        with pytest.raises(sg.DescriptionError) as caught:
+            read_grasps(path)
+        assert sentence in str(caught.value)
+    half = saved(tmp_path / "half.npy", bench())
+    half.write_bytes(half.read_bytes()[:-40])
+    with pytest.raises(sg.DescriptionError):
+        read_grasps(half)

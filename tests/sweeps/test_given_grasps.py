@@ -1,0 +1,93 @@
+"""Grasps of other programs as candidates, and the round trip of the planner's own grasps."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import softgrasp as sg
+from softgrasp.io.grasp_files import read_grasps
+from softgrasp.mechanics.transforms import transform
+from softgrasp.sweeps.given_grasps import _ordered, hand_joints_of, import_grasps
+from softgrasp.sweeps.planner import PlannedGrasps, imported_plan
+from tests.support.scenes import pinch
+
+pytest.importorskip("pandas", reason="pandas is the extra 'sweep'")
+pytest.importorskip("pyarrow", reason="pyarrow is the extra 'sweep'")
+
+
+@pytest.fixture(scope="module")
+def planned() -> PlannedGrasps:
+    plan = sg.description.GraspPlan(scene=pinch(), candidates=2, seeds=8, top=1)
+    return sg.plan_grasps(plan, workers=1)
+
+
+def test_exported_grasps_are_imported_as_they_were(planned: PlannedGrasps, tmp_path: Path) -> None:
+    files = planned.save_grasps(tmp_path, "objects/ball")
+    assert len(files) == planned.ranked > 0
+    grasps = import_grasps(planned.plan.scene, tmp_path)
+    for row, grasp in zip(planned.table["row"], grasps, strict=False):
+        posture = planned.postures[int(row)]
+        assert posture is not None
+        pose = transform(grasp.object_pose.position, grasp.object_pose.quaternion)
+        assert pose == pytest.approx(posture.pose, abs=1e-9)
+        assert grasp.grasp == pytest.approx(posture.targets, abs=1e-9)
+        assert grasp.start == pytest.approx(posture.start, abs=1e-9)
+        assert grasp.squeeze == pytest.approx(posture.squeeze, abs=1e-9)
+    assert read_grasps(tmp_path).grasps[0].object_path == "objects/ball"
+
+
+def test_imported_grasps_are_simulated_as_candidates(
+    planned: PlannedGrasps, tmp_path: Path
+) -> None:
+    planned.save_grasps(tmp_path)
+    plan = imported_plan(planned.plan, tmp_path)
+    assert (plan.method, plan.candidates) == ("given", planned.ranked)
+    table = sg.plan_grasps(plan, workers=1).table
+    assert table["status"].iloc[0] == "CLOSED"
+    assert table["predicted"].isna().all()
+
+
+def test_grasps_of_another_hand_are_refused(planned: PlannedGrasps, tmp_path: Path) -> None:
+    planned.save_grasps(tmp_path)
+    other = pinch(hand=sg.load_hand("dlr_hit_ii"))
+    with pytest.raises(sg.DescriptionError) as caught:
+        import_grasps(other, tmp_path)
+    count = len(hand_joints_of(other).names)
+    assert f"[0]: expected {count} joint variables, those of the hand, found 12" in str(
+        caught.value
+    )
+
+
+def test_joints_are_matched_by_name_in_either_numbering_of_the_shadow_hand() -> None:
+    joints = hand_joints_of(pinch())._replace(names=["rh_FFJ4", "rh_FFJ3", "rh_THJ1"])
+    grasp = read_like(("FFJ2", "THJ0", "FFJ3", "FFJ0"))
+    assert _ordered(grasp, "DexGraspNet", joints, "x")[0].tolist() == [2.0, 0.0, 1.0]
+    newer = read_like(("FFJ3", "THJ1", "FFJ4"))
+    assert _ordered(newer, "DexGraspNet", joints, "x")[0].tolist() == [2.0, 0.0, 1.0]
+    with pytest.raises(sg.DescriptionError) as caught:
+        _ordered(read_like(("FFJ3", "THJ1")), "DexGraspNet", joints, "x: [0]")
+    assert "x: [0]: expected a value for joint 'rh_FFJ4' of the hand, found none" in str(
+        caught.value
+    )
+
+
+def read_like(names: tuple[str, ...]) -> object:
+    """A grasp whose joint variables are the numbers of the names."""
+    from softgrasp.io.grasp_files import ForeignGrasp
+
+    rows = np.tile(np.arange(len(names), dtype=float), (3, 1))
+    return ForeignGrasp(np.tile(np.eye(4), (3, 1, 1)), rows, names, np.eye(4), 1.0, "")
+
+
+def test_given_grasps_have_to_fit_the_hand(planned: PlannedGrasps) -> None:
+    pose = sg.Pose(position=(0.0, 0.0, -0.1))
+    short = sg.description.GivenGrasp(object_pose=pose, start=(0.0,), grasp=(0.1,), squeeze=(0.2,))
+    with pytest.raises(sg.DescriptionError) as caught:
+        planned.plan.replace(method="given", grasps=(short,), candidates=1)
+    assert "grasps[0].start: expected 12 numbers, one per actuator" in str(caught.value)
+    with pytest.raises(sg.DescriptionError) as caught:
+        planned.plan.replace(method="given")
+    assert "grasps: expected grasps exactly with method 'given', found 0" in str(caught.value)
