@@ -292,7 +292,7 @@ class PostureSearch:
         change = torques / np.maximum(self.stiffness, 1e-9)
         largest = float(np.abs(change).max(initial=0.0))
         change *= min(1.0, MAX_SQUEEZE / max(largest, 1e-9))
-        return np.clip(exact.targets + change, low, high)
+        return np.asarray(np.clip(exact.targets + change, low, high))
 
     def _opened(self, candidates: Candidates) -> tuple[Array, Array, Array]:
         """Open the hand against its closing motion until the fingers clear the object.
