@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -12,7 +13,7 @@ from typing import Any, NamedTuple
 import pytest
 from hypothesis import settings
 
-from softgrasp.cli import main
+from softgrasp.cli import main, terminal
 from softgrasp.description.hand import Hand
 from softgrasp.io.urdf import hand as urdf_hand
 from softgrasp.report import style
@@ -89,8 +90,9 @@ Run = Callable[..., Ran]
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
-    """Runs ``softgrasp`` with words, in the test's own folder."""
+    """Runs ``softgrasp`` with words, in the test's own folder, without lines of progress."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(terminal, "LINE_INTERVAL", math.inf)  # however slow the machine is
 
     def softgrasp(*words: str | Path) -> Ran:
         code = main([str(word) for word in words])
