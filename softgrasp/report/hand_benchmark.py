@@ -41,7 +41,7 @@ GROUPS = {
 """Groups of objects, each with a rate."""
 SCALE = 0.5
 """Size of an image on a contact sheet over its size in the file."""
-MESSAGE = 88
+MESSAGE = 80
 """Characters of the message of a grasp without an image: its end has what was found."""
 EDGE, LABEL, HEAD = 4, 150, 22
 """Border of an image, width of the names of hands, and height of those of objects [px]."""
@@ -237,7 +237,7 @@ def _sheet(shown: Sequence[tuple[HandSource, list[Row]]], directory: Path) -> Im
                     small = image.resize((width, height), Image.Resampling.LANCZOS)
                 sheet.paste(small, (left + EDGE, top + EDGE))
             else:
-                text = _wrapped(row["message"][-MESSAGE:])
+                text = _wrapped(row["message"][-MESSAGE:].partition(" ")[2], 17)
                 draw.text((left + 2 * EDGE, top + 2 * EDGE), text, "black", font)
             word = row["outcome"].lower().replace("_", " ")
             word += "" if row["fits"] else ", larger"
