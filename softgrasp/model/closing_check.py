@@ -43,6 +43,8 @@ def closing_obstacle(built: BuiltScene) -> str:
         built: The compiled scene at its start.
     """
     scene, model = built.scene, built.model
+    if scene.duration is not None:  # a run of a requested time is simulated
+        return ""
     shaped = any(isinstance(phase, PreshapePhase) for phase in scene.sequence)
     if shaped or isinstance(scene.arm, HandCarrier) or not built.bodies:
         return ""
@@ -56,7 +58,7 @@ def closing_obstacle(built: BuiltScene) -> str:
     if not any(scene.rates):
         return _no_rates(scene)
     falls = any(scene.gravity) and scene.object_mount != "fixed" and scene.table is None
-    if scene.sequence or falls:
+    if scene.sequence or falls or scene.objects:
         return ""
     return _out_of_reach(scene, model, data, geoms) or _one_side(scene, model, data, geoms)
 
@@ -154,8 +156,8 @@ def _object_sphere(
 
 def _one_side(scene: GraspScene, model: mujoco.MjModel, data: mujoco.MjData, geoms: _Geoms) -> str:
     """Return a sentence where all bodies that come near the object stay on one side of it."""
-    # other objects and surroundings can oppose, too
-    if scene.objects or scene.surroundings or not _is_all_driven(scene):
+    # surroundings can oppose, too
+    if scene.surroundings or not _is_all_driven(scene):
         return ""
     friction = scene.requested_contact.static_friction
     _, radius = _object_sphere(model, data, geoms.object)
