@@ -28,6 +28,7 @@ from softgrasp.errors import DescriptionError
 from softgrasp.io.mjcf.repairs import (
     MissingFile,
     angles_in_radians,
+    merged,
     missing_meshes,
     position_biases,
     readable_spec,
@@ -238,11 +239,11 @@ def _files(
 ) -> tuple[list[Path], list[MissingFile]]:
     """List the files of a model, and those that are missing."""
     directories: dict[str, str] = {}
-    for root in documents.values():
-        for compiler in root.iter("compiler"):
-            for key in ("meshdir", "texturedir", "assetdir", "strippath"):
-                if key in compiler.attrib:
-                    directories[key] = str(compiler.get(key))
+    # the last one counts, in the order in which includes are replaced by their files
+    for compiler in merged(path, path.parent, documents).iter("compiler"):
+        for key in ("meshdir", "texturedir", "assetdir", "strippath"):
+            if key in compiler.attrib:
+                directories[key] = str(compiler.get(key))
     files, missing = list(documents), []
     for document, root in documents.items():
         for part in _assets(document, root):

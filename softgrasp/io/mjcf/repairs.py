@@ -73,7 +73,7 @@ def readable_spec(path: Path, documents: Mapping[Path, Element]) -> tuple[mujoco
     except ValueError as error:
         if not (_UNKNOWN.search(str(error)) or _REPEATED.search(str(error))):
             raise
-    root = _merged(path, path.parent, documents)
+    root = merged(path, path.parent, documents)
     left_out: dict[str, list[str]] = {}
     for _ in range(MAX_UNKNOWN):
         text, by_line = _numbered(root)
@@ -95,7 +95,7 @@ _ORIGIN = "softgrasp-file"
 """Attribute that keeps the file of an element until the document is written."""
 
 
-def _merged(path: Path, directory: Path, documents: Mapping[Path, Element]) -> Element:
+def merged(path: Path, directory: Path, documents: Mapping[Path, Element]) -> Element:
     """Copy a document and replace each ``<include>`` by the content of its file."""
     root = deepcopy(documents[path])
     for element in root.iter("*"):
@@ -104,7 +104,7 @@ def _merged(path: Path, directory: Path, documents: Mapping[Path, Element]) -> E
         parent = include.getparent()
         if parent is None:
             continue
-        inside = _merged(directory / str(include.get("file")), directory, documents)
+        inside = merged(directory / str(include.get("file")), directory, documents)
         index = parent.index(include)
         parent.remove(include)
         for child in reversed(list(inside.iterchildren("*"))):

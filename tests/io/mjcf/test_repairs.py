@@ -192,3 +192,15 @@ def test_weight_is_compensated_where_the_file_does_not(tmp_path: Path) -> None:
 def test_compensation_of_the_file_is_kept(tmp_path: Path) -> None:
     hand = sg.load_hand(written(tmp_path, LOOP.replace("<body name", '<body gravcomp=".5" name')))
     assert not hand.model.gravity_compensation
+
+
+@QUIET
+def test_the_last_directory_of_meshes_counts_in_the_order_of_includes(tmp_path: Path) -> None:
+    """A model that includes another one and replaces its meshes."""
+    (tmp_path / "simple").mkdir()
+    corners = "v 0 0 0\nv .01 0 0\nv 0 .01 0\nv 0 0 .01\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 3 1 4\n"
+    (tmp_path / "simple" / "a.obj").write_text(corners)
+    asset = '<compiler meshdir="none"/><asset><mesh file="a.obj"/></asset><worldbody>'
+    written(tmp_path, SERVOS.replace("<worldbody>", asset, 1), "part.xml")
+    text = '<mujoco><include file="part.xml"/><compiler meshdir="simple"/></mujoco>'
+    assert sg.load_hand(written(tmp_path, text)).fingers
