@@ -27,8 +27,9 @@ TEST = sg.SuccessCriterion(ramp_time=0.05, hold_time=0.05)
 
 
 def quick(**changes: Any) -> sg.GraspScene:
-    """A grasp with a short hold test."""
-    return pinch(**({"duration": CLOSING, "success": TEST} | changes))
+    """A grasp with a short hold test; environments have no grip force."""
+    closure = sg.PositionIncrementClosure(grip_force=None)
+    return pinch(**({"duration": CLOSING, "success": TEST, "closure": closure} | changes))
 
 
 def on_a_table() -> sg.GraspScene:
