@@ -17,15 +17,29 @@ from typing import Protocol
 
 from softgrasp import extensions
 from softgrasp.description.scene import GraspScene
-from softgrasp.errors import BackendUnavailable, DescriptionError, SoftgraspError, did_you_mean
+from softgrasp.errors import (
+    BackendUnavailable,
+    BuildError,
+    DescriptionError,
+    SoftgraspError,
+    did_you_mean,
+)
 from softgrasp.extensions import ENGINES, load
 from softgrasp.model.scene import build
 from softgrasp.sim.engine import Interrupted
 from softgrasp.sim.grasp_run import ClosureRun, Progress
+from softgrasp.sim.outcome import GraspStatus
 from softgrasp.sim.quality_log import RATE
 from softgrasp.sim.result import GraspResult
 from softgrasp.sim.result_builder import result_of
 
+ROTATION_ARM = 5e-3
+"""Displacement that counts as much as a rotation of the object by 1 rad [m]."""
+MIN_CONTACTS = 2
+"""Smallest number of bodies of the hand in contact at the end."""
+LOST = 0.015
+"""Displacement in the palm above which an object counts as lost [m]."""
+FAILED = (GraspStatus.EJECTED, GraspStatus.NO_CONTACT, GraspStatus.DIVERGED)
 logger = logging.getLogger(__name__)
 Backend = Callable[[GraspScene, Progress | None, float | None], GraspResult]
 
@@ -156,3 +170,30 @@ def simulate(
         1e3 * result.contact_model.timestep_s, len(result.events),
     )  # fmt: skip
     return result
+
+
+# Trials, to choose among computed grasps
+
+
+def displacement_in_trial(scene: GraspScene) -> float:
+    """Simulate a grasp and its hold test; return how far the object moves in the palm [m].
+
+    A rotation counts as a displacement on ``ROTATION_ARM``. Infinite where the object is not in the
+    hand at the end, or where the start is not clear.
+
+    Args:
+        scene: The scene with a hold test.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            run = ClosureRun(build(scene))
+        except BuildError:
+            return math.inf
+        run.run()
+        result = result_of(run, [], 0.0)
+    contacts = sum(body.in_contact for body in result.contacts)
+    if result.status in FAILED or result.hold is None or contacts < MIN_CONTACTS:
+        return math.inf
+    displacement = max(result.hold.drop_m, ROTATION_ARM * result.hold.rotation_rad)
+    return displacement if displacement <= LOST else math.inf
