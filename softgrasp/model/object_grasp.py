@@ -14,7 +14,7 @@ from itertools import chain
 import numpy as np
 
 from softgrasp.description.actuation import Rates
-from softgrasp.description.geometry import Mesh, Shape
+from softgrasp.description.geometry import Compound, Mesh, ObjectShape
 from softgrasp.description.hand import GraspPreset, Hand
 from softgrasp.description.scene import GraspScene, Solver
 from softgrasp.description.task import PreshapePhase, SuccessCriterion
@@ -34,7 +34,7 @@ from softgrasp.mechanics.transforms import (
     rotation_from_euler,
     transform,
 )
-from softgrasp.model.shapes import mass_properties
+from softgrasp.model.shapes import convex_parts, mass_properties
 
 RAMP_TIME, HOLD_TIME = 0.1, 0.2
 """Duration of the gravity ramp and of the hold test of a trial [s]."""
@@ -142,13 +142,15 @@ def _closing_hand(hand: Hand) -> tuple[ClosingHand, Array]:
 
 
 @lru_cache(maxsize=16)
-def _field(shape: Shape) -> ObjectField:
+def _field(shape: ObjectShape) -> ObjectField:
     """Sample the distances from a shape."""
     return ObjectField(_parts(shape), mass_properties(shape).inertia)
 
 
-def _parts(shape: Shape) -> list[Part]:
+def _parts(shape: ObjectShape) -> list[Part]:
     """Return the convex parts of a shape about its centre of mass."""
+    if isinstance(shape, Compound):
+        return convex_parts(shape)
     if isinstance(shape, Mesh):
         return list(load_mesh(shape).parts)
     hull = hull_of(corners(shape))

@@ -373,3 +373,20 @@ def test_directories_of_a_sweep_axis_are_objects_or_meshes(tmp_path: Path) -> No
         *(str(tmp_path / "meshes" / name) for name in ("a.stl", "b.stl")),
         str(tmp_path / "YcbBanana"), "sphere", 3,
     ]  # fmt: skip
+
+
+def test_a_hand_without_grasps_takes_a_compound_where_it_takes_the_box(tmp_path: Path) -> None:
+    size = (0.05, 0.05, 0.05)
+    moment = 0.1 * 2 * 0.05**2 / 12
+    path = written(tmp_path, urdf(box(size=size) + inertial(0.1, moment, moment, moment)))
+    hand = Path(__file__).parents[1] / "first_hour" / "trigrip.urdf"
+    starts = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SoftgraspWarning)
+        for obj in (
+            GraspObject(name="thing", shape={"type": "cuboid", "size": size}, mass=0.1),
+            sg.load_object(path),
+        ):
+            scene = sg.GraspScene(hand=sg.load_hand(hand), object=obj, duration=0.02)
+            starts.append(sg.simulate(scene).trajectory()["object_position"][0])
+    np.testing.assert_allclose(*starts, atol=1e-6)
