@@ -87,7 +87,7 @@ class GraspBenchmark:
         self._fingers = _fingers(weighed, self._retreat.built.bodies)
         model = self._retreat.model
         self._object = int(model.body(names.OBJECT).id)
-        self._bench = _bench_model(self._retreat)
+        self._bench = _protocol_model(self._retreat)
         self._data = mujoco.MjData(self._bench)
 
     def evaluate(self, posture: SynthesizedPosture) -> BenchmarkRow:
@@ -133,13 +133,13 @@ class GraspBenchmark:
         mujoco.mj_forward(self._bench, self._data)
         if len(self._data.contact.dist) and self._data.contact.dist.min() < -MAX_START_DEPTH:
             return False, np.inf, np.inf
-        moved, turned = 0.0, 0.0
+        moved, rotated = 0.0, 0.0
         for direction in DIRECTIONS:
             displacement, rotation = self._force(posture, start, direction)
-            moved, turned = max(moved, displacement), max(turned, rotation)
+            moved, rotated = max(moved, displacement), max(rotated, rotation)
             if displacement >= MAX_DISPLACEMENT or rotation >= MAX_ROTATION:
-                return False, moved, turned
-        return True, moved, turned
+                return False, moved, rotated
+        return True, moved, rotated
 
     def _force(
         self, posture: SynthesizedPosture, start: Array, direction: Array
@@ -150,7 +150,7 @@ class GraspBenchmark:
         data.qpos[:] = start
         data.ctrl[:] = posture.start
         mujoco.mj_forward(model, data)
-        position, turn = data.xpos[self._object].copy(), data.xmat[self._object].copy()
+        position, orientation = data.xpos[self._object].copy(), data.xmat[self._object].copy()
         for first, second in (
             (posture.start, posture.targets),
             (posture.targets, posture.squeeze),
@@ -163,7 +163,7 @@ class GraspBenchmark:
         for _ in range(LOAD_STEPS):
             mujoco.mj_step(model, data, LOAD_SUBSTEPS)
             displacement = float(np.linalg.norm(data.xpos[self._object] - position))
-            cosine = 0.5 * (data.xmat[self._object] @ turn - 1.0)
+            cosine = 0.5 * (data.xmat[self._object] @ orientation - 1.0)
             rotation = float(np.arccos(np.clip(cosine, -1.0, 1.0)))
             if not displacement < MAX_DISPLACEMENT or rotation >= MAX_ROTATION:
                 break
@@ -261,15 +261,15 @@ def _fingers(scene: GraspScene, bodies: Sequence[str]) -> list[set[int]]:
     prefix = "" if scene.hand.model is None else scene.hand.model.prefix
     fingers = []
     for finger in scene.hand.fingers:
-        own = {finger.body_of(row) for row in finger.phalanges}
-        own |= {prefix + name for name in own}
-        members = {int(model.body(name).id) for name in bodies if name in own}
+        finger_bodies = {finger.body_of(row) for row in finger.phalanges}
+        finger_bodies |= {prefix + name for name in finger_bodies}
+        members = {int(model.body(name).id) for name in bodies if name in finger_bodies}
         if members:
             fingers.append(members)
     return fingers
 
 
-def _bench_model(retreat: HandRetreat) -> mujoco.MjModel:
+def _protocol_model(retreat: HandRetreat) -> mujoco.MjModel:
     """Compile hand and object with the contacts, time step and solver of the benchmark."""
     spec = retreat.built.spec.copy()
     option = spec.option

@@ -61,7 +61,7 @@ NAMES = {
     "description.soft_finger": ("MountedSoftFinger", "SoftFinger", "SoftJoint", "SoftLink"),
     "description.sweep": (
         "Axis",
-        "GivenGrasp",
+        "ImportedGrasp",
         "GraspPlan",
         "PoseNoise",
         "PoseSampling",

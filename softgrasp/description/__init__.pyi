@@ -62,8 +62,8 @@ from softgrasp.description.soft_finger import SoftFinger as SoftFinger
 from softgrasp.description.soft_finger import SoftJoint as SoftJoint
 from softgrasp.description.soft_finger import SoftLink as SoftLink
 from softgrasp.description.sweep import Axis as Axis
-from softgrasp.description.sweep import GivenGrasp as GivenGrasp
 from softgrasp.description.sweep import GraspPlan as GraspPlan
+from softgrasp.description.sweep import ImportedGrasp as ImportedGrasp
 from softgrasp.description.sweep import PoseNoise as PoseNoise
 from softgrasp.description.sweep import PoseSampling as PoseSampling
 from softgrasp.description.sweep import SweepPlan as SweepPlan

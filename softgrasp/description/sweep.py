@@ -179,7 +179,7 @@ class PoseSampling(Description):
     makes models faster to build. Without such items both give the same grasp."""
 
 
-class GivenGrasp(Description):
+class ImportedGrasp(Description):
     """A grasp posture that is simulated as it is, such as one that another program made."""
 
     object_pose: Pose
@@ -199,12 +199,12 @@ class GraspPlan(Description):
     """Everything except the pose of the hand."""
     candidates: Annotated[int, Field(strict=True, ge=1, le=MAX_CANDIDATES)] = 200
     """Number of grasps that are simulated."""
-    method: Literal["synthesis", "poses", "given"] = "synthesis"
+    method: Literal["synthesis", "poses", "imported"] = "synthesis"
     """``synthesis``: poses and postures that minimise an energy of contacts, force closure and
     penetration; where it finds fewer than ``candidates``, poses follow. ``poses``: poses at random,
-    with the closing motion of the scene's grasp. ``given``: those of ``grasps``."""
-    grasps: tuple[GivenGrasp, ...] = ()
-    """Grasps of the method ``given``."""
+    with the closing motion of the scene's grasp. ``imported``: those of ``grasps``."""
+    grasps: tuple[ImportedGrasp, ...] = ()
+    """Grasps of the method ``imported``."""
     seeds: Annotated[int, Field(strict=True, ge=1, le=MAX_CANDIDATES)] | None = None
     """Number of start postures of the synthesis; six times ``candidates`` by default."""
     poses: PoseSampling = PoseSampling()
@@ -227,7 +227,7 @@ class GraspPlan(Description):
     def _consistent(self) -> Self:
         if self.method != "poses":
             self._check_synthesis()
-        self._check_given()
+        self._check_imported()
         known = [preshape.name for preshape in self.scene.hand.preshapes]
         for index, name in enumerate(self.preshapes):
             if name not in known:
@@ -254,22 +254,23 @@ class GraspPlan(Description):
             raise FieldError(f"expected none with '{PERTURBATION}', found smallest", "best")
         return self
 
-    def _check_given(self) -> None:
+    def _check_imported(self) -> None:
         """Refuse a number of given grasps, or of their targets, that does not fit."""
         count = len(self.grasps)
-        if (self.method == "given") != (count > 0):
+        if (self.method == "imported") != (count > 0):
             raise FieldError(
-                f"expected grasps exactly with method 'given', found {count} with '{self.method}'",
+                f"expected grasps exactly with method 'imported', found {count} with "
+                f"'{self.method}'",
                 "grasps",
             )
         expected = len(self.scene.hand.actuators)
         for index, grasp in enumerate(self.grasps):
             for name in ("start", "grasp", "squeeze"):
-                found = len(getattr(grasp, name))
-                if found != expected:
+                size = len(getattr(grasp, name))
+                if size != expected:
                     raise FieldError(
                         f"expected {expected} numbers, one per actuator of "
-                        f"'{self.scene.hand.name}', found {found}",
+                        f"'{self.scene.hand.name}', found {size}",
                         *("grasps", index, name),
                     )
 

@@ -147,7 +147,7 @@ class GraspEnergy:
             force_steps: Steps of the contact forces; 0 keeps those of the candidates.
         """
         postures = self.tree.postures(candidates.targets)
-        local, _ = self.tree.place(postures)
+        local, _ = self.tree.point_positions(postures)
         points = _to_object(candidates, local)
         distance, slope = self.surface.distance(points)
         gradient = np.zeros_like(points)
@@ -258,7 +258,7 @@ class GraspEnergy:
         count = len(candidates)
         if not len(spheres.first):
             return np.zeros(count), np.zeros(count), np.zeros_like(candidates.targets)
-        centers, _ = self._sphere_tree.place(postures)
+        centers, _ = self._sphere_tree.point_positions(postures)
         apart = centers[:, spheres.first] - centers[:, spheres.second]
         length = np.maximum(np.linalg.norm(apart, axis=2), 1e-9)
         radii = spheres.radius[spheres.first] + spheres.radius[spheres.second]
@@ -280,8 +280,8 @@ class GraspEnergy:
 
 def _to_object(candidates: Candidates, local: Array) -> Array:
     """Transform points (s, p, 3) from the hand's frame into the object's."""
-    turned = local @ candidates.rotation.transpose(0, 2, 1)
-    return np.asarray(turned + candidates.position[:, None])
+    rotated = local @ candidates.rotation.transpose(0, 2, 1)
+    return np.asarray(rotated + candidates.position[:, None])
 
 
 def _taken(values: Array, near: Indices) -> Array:

@@ -79,7 +79,7 @@ class GraspingHand(NamedTuple):
     @property
     def palm_distance(self) -> float:
         """Distance from the palm to the grasp's centre along the approach [m]."""
-        position, _ = self.tree.place(self.tree.postures(self.start[None]))
+        position, _ = self.tree.point_positions(self.tree.postures(self.start[None]))
         relative = position[0] - self.center
         along = relative @ self.approach
         beside = np.linalg.norm(relative - np.outer(along, self.approach), axis=1)

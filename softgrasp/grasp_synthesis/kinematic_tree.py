@@ -88,12 +88,12 @@ class KinematicTree:
         rotation, position = np.empty((count, bodies, 3, 3)), np.empty((count, bodies, 3))
         axis, anchor = np.empty((count, joints, 3)), np.empty((count, joints, 3))
         for body, parent in enumerate(self.parent):
-            turn, at = self.offset[body, :3, :3], self.offset[body, :3, 3]
+            offset_rotation, at = self.offset[body, :3, :3], self.offset[body, :3, 3]
             if parent >= 0:
-                rotation[:, body] = rotation[:, parent] @ turn
+                rotation[:, body] = rotation[:, parent] @ offset_rotation
                 position[:, body] = position[:, parent] + rotation[:, parent] @ at
             else:
-                rotation[:, body], position[:, body] = turn, at
+                rotation[:, body], position[:, body] = offset_rotation, at
             for joint in (j for j, moved in enumerate(self.joint_body) if moved == body):
                 here = rotation[:, body] @ self.joint_anchor[joint] + position[:, body]
                 axis[:, joint] = rotation[:, body] @ self.joint_axis[joint]
@@ -107,7 +107,7 @@ class KinematicTree:
                 position[:, body] = here - rotation[:, body] @ self.joint_anchor[joint]
         return Postures(rotation, position, axis, anchor)
 
-    def place(self, postures: Postures) -> tuple[Array, Array]:
+    def point_positions(self, postures: Postures) -> tuple[Array, Array]:
         """Compute positions [m] and normals of the surface points, (s, p, 3) each."""
         rotation = postures.rotation[:, self.points.body]
         position = (rotation @ self.points.position[:, :, None])[..., 0]
@@ -143,8 +143,8 @@ class KinematicTree:
             rates: Rates of the targets, (nu,) or (s, nu).
         """
         step = 1e-5
-        before, _ = self.place(self.postures(targets - step * rates))
-        after, _ = self.place(self.postures(targets + step * rates))
+        before, _ = self.point_positions(self.postures(targets - step * rates))
+        after, _ = self.point_positions(self.postures(targets + step * rates))
         return (after - before) / (2.0 * step)
 
 

@@ -145,11 +145,11 @@ class PostureSearch:
         batches = [start.of(np.arange(at, min(at + BATCH, len(start)))) for at in
                    range(0, len(start), BATCH)]  # fmt: skip
         last = replace(self.energy, weights=LAST)
-        found = []
+        descended_batches = []
         for batch in batches:
             descended = self.descend(self.coarse, batch, STEPS)
-            found.append(self.descend(last, descended, LAST_STEPS, first=0.3))
-        fitted = [self.fit(*one) for batch in found for one in _poses(batch)]
+            descended_batches.append(self.descend(last, descended, LAST_STEPS, first=0.3))
+        fitted = [self.fit(*one) for batch in descended_batches for one in _poses(batch)]
         postures = self._graded([one for one in fitted if len(one.points) > 1])
         return diverse(sorted(postures, key=lambda one: -one.score), count)
 
@@ -333,9 +333,9 @@ class PostureSearch:
 
     def _placed(self, candidates: Candidates, targets: Array) -> Array:
         """Place the surface points for other targets in the object's frame, (s, p, 3) [m]."""
-        local, _ = self.hand.tree.place(self.hand.tree.postures(targets))
-        turned = local @ candidates.rotation.transpose(0, 2, 1)
-        return np.asarray(turned + candidates.position[:, None])
+        local, _ = self.hand.tree.point_positions(self.hand.tree.postures(targets))
+        rotated = local @ candidates.rotation.transpose(0, 2, 1)
+        return np.asarray(rotated + candidates.position[:, None])
 
     def _blocked(self, candidates: Candidates, start: Array) -> NDArray[np.bool_]:
         """Return whether object or table is in the way of the open hand's approach, (s,)."""

@@ -124,8 +124,8 @@ def _dexgraspbench(path: Path, content: Mapping[str, Any]) -> Iterable[ForeignGr
             )
         rows.append(values)
     count = len(grasp)
-    given = "obj_pose" in content
-    poses = np.atleast_2d(_numbers(path, content, "obj_pose")) if given else _still(count)
+    has_poses = "obj_pose" in content
+    poses = np.atleast_2d(_numbers(path, content, "obj_pose")) if has_poses else _still(count)
     if poses.shape not in ((1, 7), (count, 7)):
         raise DescriptionError(
             f"{path}: obj_pose: expected 7 numbers, or as many rows as grasps, found shape "

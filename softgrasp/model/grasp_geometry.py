@@ -127,7 +127,7 @@ def contact_links(
         center: Centre of the grasp in the hand's frame, (3,) [m].
     """
     velocity = tree.point_velocities(targets, rates)
-    position, normal = tree.place(tree.postures(targets))
+    position, normal = tree.point_positions(tree.postures(targets))
     speed = np.linalg.norm(velocity, axis=2)
     ahead = np.einsum("spi,spi->sp", velocity, normal) / np.maximum(speed, 1e-9)
     toward = center - position
@@ -160,9 +160,9 @@ def link_spheres(tree: KinematicTree, postures: Array) -> Spheres:
         away = np.linalg.norm(points - middle - along[:, None] * axes[0], axis=1)
         radius = float(np.median(away)) * 0.9
         half = max(float(np.ptp(along)) / 2.0 - radius, 0.0)
-        for place in np.linspace(-half, half, SPHERES if half > 0.0 else 1):
+        for point_positions in np.linspace(-half, half, SPHERES if half > 0.0 else 1):
             bodies.append(body)
-            centers.append(middle + (place + (along.max() + along.min()) / 2.0) * axes[0])
+            centers.append(middle + (point_positions + (along.max() + along.min()) / 2.0) * axes[0])
             radii.append(radius)
     body, center, radius_ = np.array(bodies), np.array(centers), np.array(radii)
     first, second = np.triu_indices(len(body), 1)

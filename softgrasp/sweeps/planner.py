@@ -36,11 +36,11 @@ from softgrasp.mechanics.transforms import (
 from softgrasp.model.arm import toward_grasp
 from softgrasp.model.placement import object_pose, on_its_table
 from softgrasp.model.retreat import HandRetreat
-from softgrasp.sweeps.given_grasps import (
+from softgrasp.sweeps.imported_grasps import (
     foreign_grasp,
-    given_postures,
     hand_joints_of,
     import_grasps,
+    imported_postures,
 )
 from softgrasp.sweeps.parameters import scene_of_row
 from softgrasp.sweeps.run import Progress, finished_sweep, sweep
@@ -144,8 +144,8 @@ class PlannedGrasps:
         ]
         scene = self.plan.scene
         joints = hand_joints_of(scene)
-        found = [posture for row in rows if (posture := self.postures[row]) is not None]
-        converted = [foreign_grasp(scene, joints, posture, object_path) for posture in found]
+        searched = [posture for row in rows if (posture := self.postures[row]) is not None]
+        converted = [foreign_grasp(scene, joints, posture, object_path) for posture in searched]
         return write_grasps(converted, directory)
 
     def tested(self, row: int) -> GraspScene:
@@ -213,7 +213,7 @@ def imported_plan(plan: GraspPlan, path: str | Path) -> GraspPlan:
         BuildError: The hand cannot be built.
     """
     grasps = import_grasps(plan.scene, path)
-    return plan.replace(method="given", grasps=grasps, candidates=len(grasps))
+    return plan.replace(method="imported", grasps=grasps, candidates=len(grasps))
 
 
 def finished_search(directory: str | Path) -> PlannedGrasps:
@@ -336,8 +336,8 @@ def candidates_of(plan: GraspPlan, directory: Path | None = None) -> list[Candid
     Raises:
         BuildError: The hand, or the object, cannot be built.
     """
-    if plan.method == "given":
-        return _with_postures(plan, placed_grasps(plan, given_postures(plan)))
+    if plan.method == "imported":
+        return _with_postures(plan, placed_grasps(plan, imported_postures(plan)))
     synthesized: list[Candidate] = []
     if plan.method == "synthesis":
         synthesized = _with_postures(plan, kept_postures(plan, directory))

@@ -72,8 +72,8 @@ def placed_postures(plan: GraspPlan) -> list[PlacedPosture]:
     search = posture_search_of(scene, retreat, plan.poses)
     random = np.random.default_rng(plan.seed)
     seeds = SEEDS * plan.candidates if plan.seeds is None else plan.seeds
-    found = search.postures(random, plan.candidates, seeds, TIPS_ONLY[scene.grasp])
-    return _placed(retreat, found, plan.poses.gap)
+    postures = search.postures(random, plan.candidates, seeds, TIPS_ONLY[scene.grasp])
+    return _placed(retreat, postures, plan.poses.gap)
 
 
 def placed_grasps(plan: GraspPlan, postures: Sequence[SynthesizedPosture]) -> list[PlacedPosture]:

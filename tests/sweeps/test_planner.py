@@ -403,7 +403,7 @@ def synthesized(tmp_path_factory: pytest.TempPathFactory) -> tuple[PlannedGrasps
     return sg.plan_grasps(ready, directory, workers=1), directory
 
 
-def test_synthesized_grasps_are_closed_from_their_own_starts(
+def test_synthesized_grasps_are_closed_from_their_starts(
     synthesized: tuple[PlannedGrasps, Path],
 ) -> None:
     planned, _ = synthesized

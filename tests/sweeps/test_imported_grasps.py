@@ -10,7 +10,7 @@ import pytest
 import softgrasp as sg
 from softgrasp.io.grasp_files import read_grasps
 from softgrasp.mechanics.transforms import transform
-from softgrasp.sweeps.given_grasps import _ordered, hand_joints_of, import_grasps
+from softgrasp.sweeps.imported_grasps import _ordered, hand_joints_of, import_grasps
 from softgrasp.sweeps.planner import PlannedGrasps, imported_plan
 from tests.support.scenes import pinch
 
@@ -44,7 +44,7 @@ def test_imported_grasps_are_simulated_as_candidates(
 ) -> None:
     planned.save_grasps(tmp_path)
     plan = imported_plan(planned.plan, tmp_path)
-    assert (plan.method, plan.candidates) == ("given", planned.ranked)
+    assert (plan.method, plan.candidates) == ("imported", planned.ranked)
     table = sg.plan_grasps(plan, workers=1).table
     assert table["status"].iloc[0] == "CLOSED"
     assert table["predicted"].isna().all()
@@ -82,12 +82,14 @@ def read_like(names: tuple[str, ...]) -> object:
     return ForeignGrasp(np.tile(np.eye(4), (3, 1, 1)), rows, names, np.eye(4), 1.0, "")
 
 
-def test_given_grasps_have_to_fit_the_hand(planned: PlannedGrasps) -> None:
+def test_imported_grasps_have_to_fit_the_hand(planned: PlannedGrasps) -> None:
     pose = sg.Pose(position=(0.0, 0.0, -0.1))
-    short = sg.description.GivenGrasp(object_pose=pose, start=(0.0,), grasp=(0.1,), squeeze=(0.2,))
+    short = sg.description.ImportedGrasp(
+        object_pose=pose, start=(0.0,), grasp=(0.1,), squeeze=(0.2,)
+    )
     with pytest.raises(sg.DescriptionError) as caught:
-        planned.plan.replace(method="given", grasps=(short,), candidates=1)
+        planned.plan.replace(method="imported", grasps=(short,), candidates=1)
     assert "grasps[0].start: expected 12 numbers, one per actuator" in str(caught.value)
     with pytest.raises(sg.DescriptionError) as caught:
-        planned.plan.replace(method="given")
-    assert "grasps: expected grasps exactly with method 'given', found 0" in str(caught.value)
+        planned.plan.replace(method="imported")
+    assert "grasps: expected grasps exactly with method 'imported', found 0" in str(caught.value)

@@ -16,7 +16,7 @@ import numpy as np
 from softgrasp.description.geometry import Mesh, Pose
 from softgrasp.description.object import GraspObject
 from softgrasp.description.scene import GraspScene
-from softgrasp.description.sweep import GivenGrasp, GraspPlan
+from softgrasp.description.sweep import GraspPlan, ImportedGrasp
 from softgrasp.errors import DescriptionError, did_you_mean
 from softgrasp.grasp_synthesis.posture_search import PACE, SynthesizedPosture
 from softgrasp.io.grasp_files import ForeignGrasp, GraspFormat, read_grasps
@@ -89,7 +89,7 @@ def hand_joints_of(scene: GraspScene) -> HandJoints:
     )
 
 
-def import_grasps(scene: GraspScene, path: str | Path) -> tuple[GivenGrasp, ...]:
+def import_grasps(scene: GraspScene, path: str | Path) -> tuple[ImportedGrasp, ...]:
     """Read grasps of DexGraspBench, BODex or DexGraspNet for a scene's hand and object.
 
     The hand has to be the one that the grasps were made for, and the object has to have the size
@@ -107,7 +107,7 @@ def import_grasps(scene: GraspScene, path: str | Path) -> tuple[GivenGrasp, ...]
     offset = np.eye(4)
     offset[:3, 3] = file_center(scene.object)
     return tuple(
-        _given(grasp, read.format, joints, offset, f"{path}: [{index}]")
+        _imported_grasp(grasp, read.format, joints, offset, f"{path}: [{index}]")
         for index, grasp in enumerate(read.grasps)
     )
 
@@ -119,9 +119,9 @@ def file_center(obj: GraspObject) -> Array:
     return np.zeros(3)
 
 
-def _given(
+def _imported_grasp(
     grasp: ForeignGrasp, form: GraspFormat, joints: HandJoints, offset: Array, where: str
-) -> GivenGrasp:
+) -> ImportedGrasp:
     """Convert a grasp; ``offset`` is the object's centre of mass in the frame of its file."""
     rows = []
     for variables in _ordered(grasp, form, joints, where):
@@ -134,7 +134,7 @@ def _given(
         rows.append(tuple(targets.tolist()))
     hand = grasp.hand_poses[1] @ _frame(form, joints) @ np.linalg.inv(joints.file_frame)
     pose = np.linalg.inv(hand) @ grasp.object_pose @ offset
-    return GivenGrasp(
+    return ImportedGrasp(
         object_pose=Pose(position=position_of(pose), quaternion=quaternion_of(pose)),
         start=rows[0],
         grasp=rows[1],
@@ -155,11 +155,11 @@ def _frame(form: GraspFormat, joints: HandJoints) -> Array:
 
 def _ordered(grasp: ForeignGrasp, form: GraspFormat, joints: HandJoints, where: str) -> list[Array]:
     """Return the joint variables of the three postures in the order of the hand's model."""
-    count, found = len(joints.names), grasp.joints.shape[1]
+    count, size = len(joints.names), grasp.joints.shape[1]
     if grasp.joint_names is None:
-        if found != count:
+        if size != count:
             raise DescriptionError(
-                f"{where}: expected {count} joint variables, those of the hand, found {found}"
+                f"{where}: expected {count} joint variables, those of the hand, found {size}"
             )
         rows = grasp.joints
         if form == "BODex" and any("THJ" in name for name in joints.names):
@@ -185,7 +185,7 @@ def _ordered(grasp: ForeignGrasp, form: GraspFormat, joints: HandJoints, where: 
 # Candidates and export
 
 
-def given_postures(plan: GraspPlan) -> list[SynthesizedPosture]:
+def imported_postures(plan: GraspPlan) -> list[SynthesizedPosture]:
     """Return the given grasps of a plan as postures without a score."""
     postures = []
     for grasp in plan.grasps:
