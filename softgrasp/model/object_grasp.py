@@ -18,6 +18,7 @@ from softgrasp.description.geometry import Compound, Mesh, ObjectShape
 from softgrasp.description.hand import GraspPreset, Hand
 from softgrasp.description.scene import GraspScene, Solver
 from softgrasp.description.task import PreshapePhase, SuccessCriterion
+from softgrasp.errors import DescriptionError
 from softgrasp.extensions import GRASP_TRIAL, load
 from softgrasp.grasp_synthesis.hand_model import ClosingHand, DescribedHand
 from softgrasp.grasp_synthesis.object_field import ObjectField, Part
@@ -107,7 +108,10 @@ def _chosen(scene: GraspScene) -> GraspPreset:
     for preset in chain(_presets(scene), [ball]):
         best = best or preset
         grasps = scene.hand.grasps.replace(**{scene.grasp: preset})
-        trial = scene.replace(hand=scene.hand.replace(grasps=grasps))
+        try:
+            trial = scene.replace(hand=scene.hand.replace(grasps=grasps))
+        except DescriptionError:  # joints too slow for a trial, for example
+            break
         displacement = load(GRASP_TRIAL)(trial)
         if displacement < smallest:
             best, smallest = preset, displacement

@@ -42,7 +42,6 @@ from softgrasp.model.effective_mass import closing_postures
 from softgrasp.model.hand import settle, silence
 from softgrasp.model.hand_carrier import carrier_model
 from softgrasp.model.object import add_object, density_guess, is_usual, mean_density
-from softgrasp.model.object_grasp import fitted
 from softgrasp.model.placement import (
     PlacedItem,
     add_surroundings,
@@ -107,7 +106,11 @@ def build(scene: GraspScene) -> BuiltScene:
     An object without a specified position that would start inside the hand at the grasp centre is
     moved away from the palm, with a warning. Other overlaps are rejected.
     """
-    requested = fitted(with_carried_pose(scene))
+    requested = with_carried_pose(scene)
+    if scene.preset.per_object:
+        from softgrasp.model.object_grasp import fitted  # loads grasp synthesis and meshes
+
+        requested = fitted(requested)
     deformable = scene.object.elasticity is not None
     scene = _at_rigid_start(requested) if deformable else on_its_table(requested)
     timestep = resolved_timestep(scene)

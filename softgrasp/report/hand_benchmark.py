@@ -17,7 +17,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 from softgrasp._version import __version__
 from softgrasp.io.files import atomic_path, write_text
-from softgrasp.report.grasp_report import templates
+from softgrasp.report.grasp_report import embedded_image, templates
 from softgrasp.sweeps.hand_benchmark import (
     BALL,
     FILED,
@@ -112,7 +112,7 @@ def write_hand_report(
             totals=[str(rate_of(rows, group)) for group in GROUPS],
             groups=list(GROUPS),
             refused=_refusals(by_hand),
-            sheets=[sheet.name for sheet in sheets],
+            sheets=[embedded_image(sheet) for sheet in sheets],
         )
     )
     return [*files, write_text(directory / REPORT, page), *sheets]

@@ -17,7 +17,7 @@ from tests.support.scenes import pinch
 NAMES = assets.names("robots")
 TETRAHEDRON = "v 0 0 0\nv 40 0 0\nv 0 40 0\nv 0 0 40\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 1 4 3\n"
 
-HANDS = ".yaml, .yml, .ucrdf, .urdf, .xacro, .xml"
+HANDS = ".yaml, .yml, .ucrdf, .urdf, .xacro, .xml, .mjcf"
 
 
 def test_a_mesh_file_in_millimetres(tmp_path: Path) -> None:

@@ -69,8 +69,7 @@ def test_a_shipped_table_has_lengths_and_the_figure_is_optional(run: Run, tmp_pa
     assert run("twin", "fit", "four_piece").code == 0
     ran = run("twin", "fit", "four_piece", "--no-report", "--json")
     assert ran.code == 0
-    # the figure of before is gone, too
-    assert files_in(tmp_path / "out/four_piece") == ["pressure_fit.yaml", "result.json"]
+    assert files_in(tmp_path / "out/four_piece_2") == ["pressure_fit.yaml", "result.json"]
     assert ran.json["accepted"] is None
     assert ran.json["fit"]["lengths"] == [0.014, 0.014, 0.01232, 0.01539]
 
