@@ -25,8 +25,8 @@ def test_a_lift_without_weight_is_reported(gravity: bool) -> None:
 @pytest.mark.parametrize("gap", [0.02, 0.3])
 def test_a_hand_that_misses_reports_by_how_much(gap: float) -> None:
     """The ball is put so far below all that the hand reaches, which is measured by a box."""
-    away = sg.simulate(pinch(object_position=(0.0, 0.0, -0.5 - gap), duration=0.2))
-    near = sg.simulate(pinch(object_position=(0.0, 0.0, -0.5), duration=0.2))
+    away = sg.simulate(pinch(object_position=(0.0, 0.0, -0.5 - gap), duration=3.0))
+    near = sg.simulate(pinch(object_position=(0.0, 0.0, -0.5), duration=3.0))
     distances = []
     for result in (away, near):
         (sentence,) = message(result, "nothing touched the object: the hand came no nearer than ")
