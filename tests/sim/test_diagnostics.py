@@ -22,17 +22,26 @@ def test_a_lift_without_weight_is_reported(gravity: bool) -> None:
     assert len(message(result, "the object weighs nothing in its test: ")) == (not gravity)
 
 
-@pytest.mark.parametrize("gap", [0.02, 0.3])
+@pytest.mark.parametrize("gap", [0.01, 0.03])
 def test_a_hand_that_misses_reports_by_how_much(gap: float) -> None:
-    """The ball is put so far below all that the hand reaches, which is measured by a box."""
-    away = sg.simulate(pinch(object_position=(0.0, 0.0, -0.5 - gap), duration=3.0))
-    near = sg.simulate(pinch(object_position=(0.0, 0.0, -0.5), duration=3.0))
+    """The ball is beside the fingers, and farther by the gap."""
     distances = []
-    for result in (away, near):
+    for y in (0.07, 0.07 + gap):
+        result = sg.simulate(pinch(object_position=(0.0, y, -0.08), gravity=False))
         (sentence,) = message(result, "nothing touched the object: the hand came no nearer than ")
-        number, unit = sentence.split("than ")[1].split()[:2]
-        distances.append(float(number) * {"mm": 1e-3, "m": 1.0}[unit])
-    assert distances[0] - distances[1] == pytest.approx(gap, abs=2e-3)
+        distances.append(1e-3 * float(sentence.split("than ")[1].split(" mm")[0]))
+    assert distances[1] - distances[0] == pytest.approx(gap, abs=2e-3)
+
+
+@pytest.mark.parametrize("gap", [0.02, 0.28])
+def test_an_object_out_of_reach_reports_by_how_much(gap: float) -> None:
+    """The ball is so far below all that the hand reaches."""
+    distances = []
+    for z in (-0.5, -0.5 - gap):
+        result = sg.simulate(pinch(object_position=(0.0, 0.0, z)))
+        assert result.status is sg.GraspStatus.NOT_CLOSED
+        distances.append(1e-3 * float(result.message.split("out of reach: ")[1].split(" mm")[0]))
+    assert distances[1] - distances[0] == pytest.approx(gap, abs=2e-3)
 
 
 def test_a_hand_that_meets_the_object_has_no_message() -> None:
