@@ -113,8 +113,8 @@ def test_samples_repeat_and_have_the_errors() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("draw", "least"), [(good, 0.93), (tilted, 0.9), (rounded_valleys, 0.9)])
 def test_coverage_of_intervals(draw, least: float) -> None:
-    """60 draws of 8 parameters each; 0.97, 0.97 and 0.95 were measured with 200."""
-    hits = [contained(posterior(draw(seed), seed=seed)) for seed in range(60)]
+    """Of 8 parameters each; docs/calibration.md has what was measured with more draws."""
+    hits = [contained(posterior(draw(seed), seed=seed)) for seed in range(25)]
     assert np.mean(hits) >= least
 
 
@@ -122,7 +122,7 @@ def test_coverage_of_intervals(draw, least: float) -> None:
 def test_coverage_with_another_discretisation() -> None:
     """Angles of a finger with twice as many joints, read as those of seven."""
     hits = []
-    for seed in range(20):
+    for seed in range(12):
         problem = good(seed)
         rng = np.random.default_rng(seed)
         fine = fine_angles() + np.radians(0.4) * rng.standard_normal(fine_angles().shape)
