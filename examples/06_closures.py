@@ -23,8 +23,7 @@ def main() -> None:
     print(f"{'closure':24}{'object':12}{'squeeze':>10}{'palm':>9}{'contacts':>10}  held")
     for title, closure in CLOSURES.items():
         for name in ("sphere", "strawberry", "mug"):
-            obj = sg.load_object(name)
-            hold = sg.SuccessCriterion()
+            obj, hold = sg.load_object(name), sg.SuccessCriterion()
             scene = sg.GraspScene(hand=hand, object=obj, closure=closure, success=hold)
             result = sg.simulate(scene)
             row = int(result.hold.start_s / scene.control_period) if result.hold else -1

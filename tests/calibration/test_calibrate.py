@@ -295,6 +295,6 @@ def test_dampers_from_counts_keep_the_errors_of_springs_in_a_joint_fit() -> None
         damping_model="uniform",
         releases=synthetic_releases(FINGER, [0.02, 0.04, 0.06]),
     )
-    together = calibrate(problem, models=False, together=True)
+    together = calibrate(problem, "least-squares", models=False, together=True)
     alone = calibrate(problem.replace(hung=()), stages=["dampers"])
     assert together.standard_errors["c"] > 1.5 * alone.standard_errors["c"]
