@@ -1,7 +1,7 @@
 """Systematic errors and other readings of measurements that would explain the residuals of a fit.
 
 A *nuisance* is one more parameter, such as the tilt of the base, with the derivative of every
-measured value by it. An F test of the residuals tells whether it explains more than noise can
+measured value by it. An F test of the residuals shows whether it explains more than noise can
 (Seber and Lee, *Linear Regression Analysis*, 2003, ch. 4). A *reading* is another meaning of
 the same numbers, such as forces in grams; the stage is fitted again with it.
 """
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from softgrasp.calibration.objectives import block_of, root_mean_square, squared_angles
 from softgrasp.calibration.optimizers import least_squares_search
 from softgrasp.calibration.stages import Journal, Search, Stage, VirtualExperiments
-from softgrasp.continuum.statics import GRAVITY, Loads, PlanarChain, rest
+from softgrasp.continuum.statics import HungRig, PlanarChain
 from softgrasp.description.calibration import CalibrationProblem, HungAngles, TipForce
 from softgrasp.mechanics.transforms import Array
 
@@ -103,11 +103,7 @@ class HungFinger:
 
     def simulate(self, stiffness: Array) -> Array:
         """Compute all angles for stiffness (B, n), (B, m) [rad]."""
-        steps = self.chain.steps.copy()
-        steps[-1] *= 1.0 + self.overhang
-        force = np.stack([np.zeros_like(self.masses), -GRAVITY * self.masses], axis=-1)
-        loads = self.chain.weight.plus(replace(self.chain, steps=steps).at_tip(force))
-        angles = rest(stiffness[:, None], _tilted(loads, self.tilt), np.zeros(1)).angles
+        angles = HungRig(self.masses, self.tilt, self.overhang).angles(self.chain, stiffness)
         parts = [angles[:, i, : len(one)] for i, one in enumerate(self.angles)]
         return np.concatenate(parts, axis=-1)
 
@@ -118,12 +114,6 @@ class HungFinger:
             self,
             chain=PlanarChain(length * chain.steps, length * chain.centres, mass * chain.masses),
         )
-
-
-def _tilted(loads: Loads, tilt: float) -> Loads:
-    """Return the potential over angles from a base that is rotated by ``tilt``."""
-    c, s = np.cos(tilt), np.sin(tilt)
-    return Loads(c * loads.cosine + s * loads.sine, c * loads.sine - s * loads.cosine)
 
 
 # Nuisances

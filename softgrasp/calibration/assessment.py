@@ -116,16 +116,24 @@ def assessed(
         history=tuple(search.history),
         evaluations=search.evaluations,
         models=(),
-        intervals=_intervals(position, sure.errors, len(left[timed])),
+        intervals=_intervals(position, sure, block.relative, len(left[timed])),
         removable=_removable(slopes, left[timed], edge) if stage.smooth else 0.0,
     )
 
 
-def _intervals(position: Array, errors: Array, count: int) -> Array:
-    """Return 95 % intervals of Student's t, (p, 2); infinite where an error is."""
+def _intervals(position: Array, sure: Uncertainty, relative: tuple[bool, ...], count: int) -> Array:
+    """Return 95 % intervals of Student's t, (p, 2), of logarithms where errors are relative.
+
+    Infinite, or from 0, where an error is infinite.
+    """
     freedom = max(count - len(position), 1)
-    half = float(stats.t.ppf(0.975, freedom)) * errors
-    return np.stack([position - half, position + half], axis=1)
+    wide = float(stats.t.ppf(0.975, freedom))
+    logarithmic = np.array(relative) & (position > 0.0)
+    with np.errstate(over="ignore"):
+        factor = np.exp(np.where(logarithmic, wide * sure.relative, 0.0))
+    half = np.where(logarithmic, 0.0, wide * sure.errors)
+    ends = [position / factor - half, position * factor + half]
+    return np.stack(ends, axis=1)
 
 
 def with_posterior(stage: StageResult, posterior: Posterior, part: slice) -> StageResult:
@@ -371,8 +379,12 @@ def _of_stage(problem: CalibrationProblem, stage: StageResult, method: str) -> l
             "torques: least squares minimise the sum of squares, not the objective "
             f"'{problem.force_objective}'"
         )
-    if method != "pso":
-        stage = replace(stage, removable=0.0)
+    if method == "pso" and stage.removable > CONVERGED:
+        messages.append(
+            f"{stage.name}: the swarm has not converged; least squares from here would lower the "
+            f"sum of squares by about {100 * stage.removable:.2g} %, and standard errors are those "
+            "of an optimum; method pso+least-squares refines it"
+        )
     return messages + remarks_on_fit(stage)
 
 
@@ -396,12 +408,6 @@ def remarks_on_fit(stage: StageResult) -> list[str]:
         messages.append(
             f"{stage.name}: {len(stage.names)} parameters from {len(stage.measured)} measurements; "
             f"not determined at all: {terms}"
-        )
-    if stage.removable > CONVERGED:
-        messages.append(
-            f"{stage.name}: the swarm has not converged; least squares from here would lower the "
-            f"sum of squares by about {100 * stage.removable:.2g} %, and standard errors are those "
-            "of an optimum; method pso+least-squares refines it"
         )
     if stage.sum_sentence:
         messages.append(f"{stage.name}: {stage.sum_sentence}")

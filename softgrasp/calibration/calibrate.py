@@ -99,7 +99,7 @@ def calibrate(
 
     Those of a finger are stiffness, damping and pressure gains, those of an arm are named in its
     problem. A stage without measurements is skipped, and the finger keeps its values there. The
-    fit of a finger is then judged (``CalibrationResult.credibility``); copies of a measurement
+    fit of a finger is then assessed (``CalibrationResult.credibility``); copies of a measurement
     count once.
 
     Args:
@@ -153,7 +153,7 @@ def calibrate(
     if models and done[0].name == "springs":
         done[0] = replace(done[0], models=compare_models(problem, experiments))
     if progress is not None:
-        progress("judging the fit", 1.0)
+        progress("assessing the fit", 1.0)
     credibility = _credibility_of(problem, experiments, done, copies)
     return CalibrationResult(
         problem=problem,
@@ -261,7 +261,7 @@ def _credibility_of(
     done: Sequence[StageResult],
     copies: tuple[tuple[str, str], ...],
 ) -> Credibility:
-    """Judge the least-squares fit of each stage, as systematic errors must show in residuals."""
+    """Assess the least-squares fit of each stage, as systematic errors must show in residuals."""
     stiffness = finger_values(fitted_finger(problem, done), "stiffness")
     fitted = {}
     for one in done:

@@ -1,6 +1,6 @@
 """Credibility of a calibration: whether its measurements and its model can belong together.
 
-A fit always ends with numbers. ``assess_credibility`` judges them by
+A fit always ends with numbers. ``assess_credibility`` assesses them by
 
 - a χ² test of every stage: residuals against measurement error and model error;
 - copies among the measurements;
@@ -67,7 +67,7 @@ NEGLIGIBLE = 0.01
 DETERMINED = 1e-2
 """Singular value over the largest from which a combination of parameters can absorb an error."""
 RELATED = 0.9
-"""Correlation of effects from which two systematic errors cannot be told apart [–]."""
+"""Correlation of effects from which two systematic errors cannot be distinguished [–]."""
 
 
 @dataclass(frozen=True)
@@ -190,7 +190,7 @@ def assess_credibility(
     stiffness: Array,
     copies: tuple[tuple[str, str], ...] = (),
 ) -> Credibility:
-    """Judge the fit of a finger.
+    """Assess the fit of a finger.
 
     Args:
         problem: Calibration problem.

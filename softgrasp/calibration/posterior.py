@@ -24,7 +24,7 @@ from scipy.optimize import least_squares
 
 from softgrasp.calibration.objectives import Block, block_of
 from softgrasp.calibration.stages import VirtualExperiments
-from softgrasp.continuum.statics import GRAVITY, Loads, rest
+from softgrasp.continuum.statics import HungRig
 from softgrasp.description.calibration import CalibrationProblem
 from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.transforms import Array
@@ -204,16 +204,13 @@ class JointModel:
     def _angles(self, k: Array, noise: dict[str, Array]) -> Array:
         priors, chain = self.priors, self.experiments.chain
         tilt = priors.tilt * noise["tilt"]
-        masses = self.masses + priors.hook * noise["hook"][:, None] * (self.masses > 0.0)
-        steps = np.tile(chain.steps, (len(k), 1, 1))
-        steps[:, -1] *= 1.0 + priors.load_point * noise["load point"][:, None]
-        weight_factor = 1.0 + priors.finger_mass * noise["finger mass"][:, None, None]
-        pull = GRAVITY * masses[:, :, None]
-        cosine = weight_factor * chain.weight.cosine + pull * steps[:, None, :, 1]
-        sine = weight_factor * chain.weight.sine - pull * steps[:, None, :, 0]
-        c, s = np.cos(tilt)[:, None, None], np.sin(tilt)[:, None, None]
-        loads = Loads(c * cosine + s * sine, c * sine - s * cosine)
-        angles = rest(k[:, None], loads, np.zeros(1)).angles[..., : self.observed]
+        rig = HungRig(
+            masses=self.masses + priors.hook * noise["hook"][:, None] * (self.masses > 0.0),
+            tilt=tilt,
+            overhang=priors.load_point * noise["load point"],
+            extra_weight=priors.finger_mass * noise["finger mass"],
+        )
+        angles = rig.angles(chain, k)[..., : self.observed]
         joints = range(1, self.observed + 1)
         gain = np.stack([noise[f"model error of joint {i}"] for i in joints], axis=1)
         offset = np.stack([noise[f"offset of joint {i}"] for i in joints], axis=1)
@@ -254,13 +251,12 @@ def joint_posterior(
         seed: Seed of the samples.
 
     Raises:
-        DescriptionError: There are no angles, or nothing can be simulated at the priors' means.
+        DescriptionError: There are no angles.
     """
     fit = JointFit(JointModel(problem, experiments, priors or Priors()))
-    z = fit.maximum(np.zeros(fit.model.size), fit.model.measured, 0.0)
+    z = fit.maximum(np.zeros(fit.model.size))
     for _ in range(ROUNDS):
-        z = fit.estimate_scales(z)
-        z = fit.maximum(z, fit.model.measured, 0.0)
+        z = fit.maximum(fit.estimate_scales(z))
     return fit.posterior(z, samples, seed)
 
 
@@ -284,8 +280,8 @@ class JointFit:
             [np.hypot(self.noise[0], shape), np.full(len(model.force), self.noise[1])]
         )
 
-    def maximum(self, start: Array, measured: Array, mean: float | Array) -> Array:
-        """Find the maximum a posteriori for measured values and prior means."""
+    def maximum(self, start: Array) -> Array:
+        """Find the maximum a posteriori from start values of z, (size,)."""
         scale = self.scale
         known: dict[bytes, Array] = {}
 
@@ -293,21 +289,22 @@ class JointFit:
             key = z.tobytes()
             if key not in known:
                 known.clear()
-                known[key] = self._left(z[None], measured, mean, scale)[0]
+                known[key] = self._left(z[None], scale)[0]
             return np.asarray(known[key])
 
         def slopes(z: Array) -> Array:
             at, points = whitened(z), z + STEP * np.eye(len(z))
-            return (self._left(points, measured, mean, scale) - at).T / STEP
+            return (self._left(points, scale) - at).T / STEP
 
         solution = least_squares(
             whitened, start, jac=slopes, method="trf", max_nfev=MAX_FITS, xtol=1e-8, ftol=1e-9
         )
         return np.asarray(solution.x)
 
-    def _left(self, z: Array, measured: Array, mean: float | Array, scale: Array) -> Array:
-        left = np.nan_to_num((self.model.simulate(z) - measured) / scale, nan=FAILED)
-        return np.concatenate([left, z - mean], axis=1)
+    def _left(self, z: Array, scale: Array) -> Array:
+        """Return whitened residuals of measurements and priors for z (B, size)."""
+        left = np.nan_to_num((self.model.simulate(z) - self.model.measured) / scale, nan=FAILED)
+        return np.concatenate([left, z], axis=1)
 
     def slopes(self, z: Array) -> Array:
         """Compute derivatives of whitened values by z, (m, size)."""
@@ -360,13 +357,13 @@ class JointFit:
         count = sum(model.sizes)
         covariance = self.covariance(z)
         values = np.concatenate(model.parameters(z[None]), axis=1)[0]
-        inner = self.parameter_slopes(z)[:, :count] @ covariance[:count, :count]
-        spread = inner @ self.parameter_slopes(z)[:, :count].T
+        slopes = self.parameter_slopes(z)[:, :count]
+        spread = slopes @ covariance[:count, :count] @ slopes.T
         errors = np.sqrt(np.diag(spread))
         drawn = self._samples(z, covariance, samples, seed)
         low, high = np.quantile(drawn, [0.025, 0.975], axis=0)
         names = tuple(name for block in model.blocks for name in block.names)
-        units = tuple(block.unit for block in model.blocks for _ in block.names)
+        units = tuple(b.unit * relative for b in model.blocks for relative in b.relative)
         deviation = np.sqrt(np.diag(covariance))
         ends = zip(model.nuisances, z[count:], deviation[count:], strict=True)
         return Posterior(

@@ -21,7 +21,7 @@ import numpy as np
 from softgrasp.calibration import objectives
 from softgrasp.calibration.objectives import Block, Kind, block_of
 from softgrasp.continuum.settling import settling
-from softgrasp.continuum.statics import GRAVITY, Loads, PlanarChain, joint_positions, pressed, rest
+from softgrasp.continuum.statics import HungRig, Loads, PlanarChain, joint_positions, pressed, rest
 from softgrasp.description.calibration import CalibrationProblem, FreeBend, HungAngles, Release
 from softgrasp.description.calibration import TipForce as Force
 from softgrasp.errors import ResultError
@@ -328,9 +328,7 @@ class VirtualExperiments:
 
     def _hung(self, stiffness: Array, masses: Array) -> Array:
         """Compute joint angles under masses, (B, L, n) [rad]."""
-        force = np.stack([np.zeros_like(masses), -GRAVITY * masses], axis=-1)
-        loads = self.chain.weight.plus(self.chain.at_tip(force))
-        return rest(stiffness[:, None], loads, np.zeros(1)).angles
+        return HungRig(masses).angles(self.chain, stiffness)
 
     def _released(
         self, stiffness: Array, damping: Array, releases: Sequence[Release], duration: float

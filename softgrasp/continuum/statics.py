@@ -153,6 +153,34 @@ def rest(stiffness: Array, loads: Loads, moments: Array) -> Rest:
     return Rest(angles.reshape(shape), slopes.reshape(*shape, count))
 
 
+class HungRig(NamedTuple):
+    """Weights at the tip of a clamped finger, with systematic errors of the rig.
+
+    All arrays are broadcast over B rigs.
+    """
+
+    masses: Array
+    """Weights [kg], (l,) or (B, l)."""
+    tilt: float | Array = 0.0
+    """Rotation of the base, positive towards −z [rad]."""
+    overhang: float | Array = 0.0
+    """Distance of the weights beyond the tip, over the length of the last link [–]."""
+    extra_weight: float | Array = 0.0
+    """Weight of the finger beyond that of its description, relative [–]."""
+
+    def angles(self, chain: PlanarChain, stiffness: Array) -> Array:
+        """Compute joint angles for stiffness (B, n), (B, l, n) [rad]."""
+        steps = np.tile(chain.steps, (len(stiffness), 1, 1))
+        steps[:, -1] *= 1.0 + np.reshape(self.overhang, (-1, 1))
+        pull = GRAVITY * np.atleast_2d(self.masses)[..., None]
+        weight_factor = 1.0 + np.reshape(self.extra_weight, (-1, 1, 1))
+        cosine = weight_factor * chain.weight.cosine + pull * steps[:, None, :, 1]
+        sine = weight_factor * chain.weight.sine - pull * steps[:, None, :, 0]
+        c, s = (np.reshape(f(self.tilt), (-1, 1, 1)) for f in (np.cos, np.sin))
+        tilted = Loads(c * cosine + s * sine, c * sine - s * cosine)
+        return rest(stiffness[:, None], tilted, np.zeros(1)).angles
+
+
 class Pressed(NamedTuple):
     """Equilibria of fingers whose tips press on a horizontal plate without friction."""
 

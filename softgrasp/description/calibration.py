@@ -163,10 +163,10 @@ class CalibrationProblem(Description):
     plate_gap: NonNegative = 0.0
     """Distance of the plate from the tip at rest without pressure [m]."""
     errors: MeasurementErrors = MeasurementErrors()
-    """Declared errors of the measurements, by which the fit is judged."""
+    """Declared errors of the measurements, by which the fit is assessed."""
     model_error: Annotated[float, Field(strict=True, ge=0.0, le=0.5)] = 0.05
     """Error of the model relative to a measured value, which is added to that of the measurement
-    when the fit is judged [–]: discretisation, hysteresis, elongation."""
+    when the fit is assessed [–]: discretisation, hysteresis, elongation."""
 
     def measurement_error(self, unit: str) -> float | None:
         """Return the declared error of values in rad, N, s or m; None where there is none."""

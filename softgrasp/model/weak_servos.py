@@ -14,15 +14,13 @@ from softgrasp.description.closure import (
     ForceLimitedClosure,
     PositionIncrementClosure,
 )
-from softgrasp.description.scene import GraspScene
+from softgrasp.description.scene import STANDARD_GRAVITY, GraspScene
 from softgrasp.model.object import object_mass
 
 SAFETY = 2.0
 """Friction that is required over the weight of the object [–]."""
 MIN_FORCE = 1.0
 """Smallest force of the chosen closure [N]."""
-GRAVITY = 9.81
-"""[m/s²]"""
 
 
 def force_at_contact(scene: GraspScene) -> float | None:
@@ -64,7 +62,7 @@ def closure_for_payload(scene: GraspScene) -> tuple[AnyClosure, str]:
     if available is None or not isinstance(scene.closure, PositionIncrementClosure):
         return scene.closure, ""
     friction = scene.requested_contact.kinetic_friction
-    weight = object_mass(scene.object) * GRAVITY
+    weight = -STANDARD_GRAVITY[2] * object_mass(scene.object)
     required = SAFETY * weight / friction if friction > 0.0 else math.inf
     if available >= required or math.isinf(required):
         return scene.closure, ""

@@ -200,8 +200,8 @@ def test_advice_predicts_the_error_that_the_measurement_leaves() -> None:
     assert best.measurement == "a photograph with 100 g that shows all 7 joints"
     assert best.parameter == "k7"
     table = finger_values(load_finger("paper000"), "stiffness")[None]
-    asked = HungAngles(mass=0.1, angles=(0.0,) * 7)
-    whole = asked.replace(angles=tuple(experiments.hung(table, [asked])[0][0].tolist()))
+    requested = HungAngles(mass=0.1, angles=(0.0,) * 7)
+    whole = requested.replace(angles=tuple(experiments.hung(table, [requested])[0][0].tolist()))
     measured = posterior(problem.replace(hung=(*problem.hung, whole)))
     left = measured.errors[6] / measured.values[6]
     assert left == pytest.approx(best.then, rel=0.5)

@@ -94,8 +94,8 @@ def exact_forces() -> Array:
 def exact_releases() -> tuple[Array, Array]:
     """Settling times [s] and overshoots of the loaded masses."""
     rig, k, _ = _rig()
-    asked = [Release(mass=m, settling_time=0.5, overshoots=8) for m in MASSES[1:].tolist()]
-    times, counts = rig.settled(k, np.full_like(k, 5e-4), asked)
+    requested = [Release(mass=m, settling_time=0.5, overshoots=8) for m in MASSES[1:].tolist()]
+    times, counts = rig.settled(k, np.full_like(k, 5e-4), requested)
     return times[0], counts[0]
 
 
