@@ -10,6 +10,7 @@
     │   ├── ConnectionLostError it cannot be reached, or did not answer in time
     │   ├── RequestRefusedError it refused a request
     │   ├── BadAnswerError      its answer is invalid
+    │   ├── SafeStopError       it could not be brought into a safe state
     │   └── StaleDataError      its last valid answer is too old
     └── ResultError             a result on disk cannot be read or written
 
@@ -35,6 +36,7 @@ __all__ = [
     "DivergedError",
     "RequestRefusedError",
     "ResultError",
+    "SafeStopError",
     "SimulationError",
     "SoftgraspError",
     "SoftgraspWarning",
@@ -136,6 +138,10 @@ class RequestRefusedError(DeviceError):
 
 class BadAnswerError(DeviceError):
     """The answer of a device is invalid."""
+
+
+class SafeStopError(DeviceError):
+    """A device could not be brought into a safe state; it may be under pressure."""
 
 
 class StaleDataError(DeviceError):

@@ -6,6 +6,7 @@ from softgrasp._lazy import lazy_names
 
 NAMES = {
     "twin.accuracy": ("accuracy_study",),
+    "twin.commands": ("Command", "VENT"),
     "twin.description": (
         "CartesianFields",
         "FlangeSample",
@@ -37,7 +38,7 @@ NAMES = {
         "twin_shape",
     ),
     "twin.flange_server": ("RobotServer", "SimulatedRobot", "open_flange"),
-    "twin.loop": ("Command", "VENT", "poll", "run_twin"),
+    "twin.loop": ("poll", "run_twin"),
     "twin.modbus_client": ("ControllerReading",),
     "twin.modbus_server": ("Valve", "connect_controller", "controller_server"),
     "twin.piecewise_bending": (

@@ -1,4 +1,6 @@
 from softgrasp.twin.accuracy import accuracy_study as accuracy_study
+from softgrasp.twin.commands import Command as Command
+from softgrasp.twin.commands import VENT as VENT
 from softgrasp.twin.description import CartesianFields as CartesianFields
 from softgrasp.twin.description import FlangeSample as FlangeSample
 from softgrasp.twin.description import GripperMount as GripperMount
@@ -26,8 +28,6 @@ from softgrasp.twin.finger_pieces import twin_shape as twin_shape
 from softgrasp.twin.flange_server import RobotServer as RobotServer
 from softgrasp.twin.flange_server import SimulatedRobot as SimulatedRobot
 from softgrasp.twin.flange_server import open_flange as open_flange
-from softgrasp.twin.loop import Command as Command
-from softgrasp.twin.loop import VENT as VENT
 from softgrasp.twin.loop import poll as poll
 from softgrasp.twin.loop import run_twin as run_twin
 from softgrasp.twin.modbus_client import ControllerReading as ControllerReading

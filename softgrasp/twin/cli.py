@@ -33,9 +33,10 @@ from softgrasp.cli.terminal import output_directory, require_writable
 from softgrasp.twin.cli_tools import accuracy, fit, pick, poses
 
 if TYPE_CHECKING:
+    from softgrasp.twin.commands import Command, CommandBox
     from softgrasp.twin.description import RegisterMap, Twin, UdpFlange
     from softgrasp.twin.flange_server import RobotServer
-    from softgrasp.twin.loop import Command, CommandBox, RowCallback, TwinLoop
+    from softgrasp.twin.loop import RowCallback, TwinLoop
     from softgrasp.twin.modbus_server import ControllerServer
     from softgrasp.twin.record import TwinRecord, TwinRow
 
@@ -79,7 +80,7 @@ def run_twin_demo(directory: Path, *, renderer: str, video: bool, report: bool, 
 
 
 def _clear_earlier_twin_files(directory: Path) -> None:
-    """Remove the record of an earlier demonstration; other directories are not changed."""
+    """Remove the record of an earlier run; other directories are not changed."""
     from softgrasp.twin.record import JOURNAL, TABLE, TWIN_FILE
     from softgrasp.twin.report import IMAGE, PRESSURE, REPORT, TIMING, TIPS, VIDEO
 
@@ -114,7 +115,7 @@ def _hand(box: CommandBox, _loop: TwinLoop) -> RowCallback:
 
 
 def _program() -> list[tuple[float, Command]]:
-    from softgrasp.twin.loop import VENT, Command
+    from softgrasp.twin.commands import VENT, Command
 
     close = Command(positive_target=100e3, positive_on=True, negative_on=False)
     wide = Command(negative_target=-60e3, negative_on=True, positive_on=False)
@@ -159,7 +160,7 @@ def run(
     simulated controller in another terminal with `softgrasp twin serve`.
     """
     require_shipped("twins", twin)
-    from softgrasp.errors import DescriptionError
+    from softgrasp.errors import DescriptionError, SafeStopError
     from softgrasp.twin.files import load_twin
     from softgrasp.twin.loop import run_twin
     from softgrasp.twin.record import JOURNAL, TABLE, read_twin_record
@@ -168,13 +169,24 @@ def run(
     described = _at(load_twin(twin), controller)
     directory = output_directory(f"twin_{described.name}", out, force=force)
     require_writable(directory)
+    if force:
+        _clear_earlier_twin_files(directory)
     if duration is not None and not duration <= LONGEST:
         raise DescriptionError(f"--duration: expected at most {LONGEST:g} s, found {duration:g}")
     cycles = None if duration is None else max(1, round(duration * described.rate))
     close, watching = (None, None) if no_view else _open_viewer(described, port, host)
+    failure: SafeStopError | None = None
     try:
         files = Path(twin).parent if Path(twin).suffix else None
         asyncio.run(_until_stopped(run_twin, described, directory, cycles, watching, files))
+    except SafeStopError as error:
+        failure = error
+        if (cause := error.__context__) is not None:
+            terminal.show_message("error", f"the run ended by {type(cause).__name__}: {cause}")
+            raise
+    except BaseException as error:
+        _show_safe_stop_failure(error)
+        raise
     finally:
         if close is not None:
             close()
@@ -184,6 +196,19 @@ def run(
     if not no_report:
         written += write_twin_report(record, directory, renderer=renderer)
     print_record(record, written, json=json)
+    if failure is not None:
+        raise failure
+
+
+def _show_safe_stop_failure(error: BaseException) -> None:
+    """Show that the safe stop failed, where another error followed it."""
+    from softgrasp.errors import SafeStopError
+
+    before = error.__context__
+    while before is not None and not isinstance(before, SafeStopError):
+        before = before.__context__
+    if before is not None:
+        terminal.show_message("error", str(before))
 
 
 def _at(twin: Twin, address: str) -> Twin:
@@ -205,7 +230,7 @@ def _open_viewer(
     twin: Twin, port: int, host: str
 ) -> tuple[Callable[[], None], Callable[[CommandBox, TwinLoop], RowCallback]]:
     """Open the browser page; return a function to close it, and its viewer."""
-    from softgrasp.twin.loop import CommandQueue
+    from softgrasp.twin.commands import CommandQueue
     from softgrasp.viewer.page import require_viser
 
     require_viser()
@@ -238,11 +263,8 @@ async def _until_stopped(
     watching: object,
     files: Path | None,
 ) -> None:
-    """Run until the duration is over, or Ctrl-C; the control loop then stops safely."""
-    stop = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stop.set)
+    """Run until the duration is over, or a signal; the control loop then stops safely."""
+    stop = _stop_on_signals()
     terminal.note(f"recording into {directory}; Ctrl-C ends it")
     await run_twin(  # type: ignore[misc]
         twin, directory, cycles=cycles, stop=stop, watching=watching, files=files
@@ -354,11 +376,16 @@ async def _serve(
 
 
 def _stop_on_signals() -> asyncio.Event:
-    """Return an event that is set when the process is interrupted or terminated."""
+    """Return an event that is set on Ctrl-C, termination and the end of the terminal."""
     loop = asyncio.get_running_loop()
     stop = asyncio.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stop.set)
+    for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK"):
+        if (number := getattr(signal, name, None)) is None:
+            continue  # each system has its own
+        try:
+            loop.add_signal_handler(number, stop.set)
+        except NotImplementedError:  # Windows
+            signal.signal(number, lambda *_: loop.call_soon_threadsafe(stop.set))
     return stop
 
 

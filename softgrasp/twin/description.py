@@ -412,6 +412,16 @@ class PressureRegister(Register):
         return math.ceil(low - SLACK), math.floor(high + SLACK)
 
 
+class CountRegister(Register):
+    """A whole number of at least 15 bits, such as a counter or a heartbeat."""
+
+    @model_validator(mode="after")
+    def _whole(self) -> Self:
+        if self.type in ("bit", "float32"):
+            raise FieldError(f"expected a whole number of words, found '{self.type}'", "type")
+        return self
+
+
 class Commands(Description):
     """Registers that are written: triggers and target pressures, positive and negative."""
 
@@ -421,10 +431,15 @@ class Commands(Description):
     """Trigger of negative pressure, 0 or 1."""
     positive_target: PressureRegister
     negative_target: PressureRegister
+    heartbeat: CountRegister | None = None
+    """Number that the client changes several times a second, where the controller has one, so
+    that the controller can vent by itself when the client is gone."""
 
     @model_validator(mode="after")
     def _writable(self) -> Self:
         for name, register in self:
+            if register is None:
+                continue
             if register.kind not in WRITABLE_KINDS:
                 raise FieldError(
                     f"expected a kind that can be written, holding or coil, found {register.kind}",
@@ -442,17 +457,8 @@ class Readings(Description):
     negative_target: PressureRegister
     pressure: PressureRegister
     """Measured pressure."""
-    counter: Register | None = None
+    counter: CountRegister | None = None
     """Number that changes while the controller measures, where there is one."""
-
-    @model_validator(mode="after")
-    def _counts_whole(self) -> Self:
-        if self.counter is not None and self.counter.type in ("bit", "float32"):
-            raise FieldError(
-                f"expected a whole number of words, found '{self.counter.type}'",
-                *("counter", "type"),
-            )
-        return self
 
 
 class RegisterMap(Description):
@@ -576,6 +582,10 @@ class Twin(Description):
     safe_stop: Literal["vent", "hold"] = "vent"
     """Action at the end and when a lost connection returns: ``vent`` switches both triggers off,
     ``hold`` leaves the controller unchanged, for grippers that must not release."""
+    stop_within: Positive = 5.0
+    """Duration of the attempts to vent at the end of a run [s]."""
+    ambient_within: NonNegative = 2e3
+    """Largest gauge pressure of a vented gripper, for sensors with an offset [Pa]."""
     dynamics: TwinDynamics | None = None
     """Also simulate the fingers in MuJoCo."""
     margin: NonNegative = 500.0

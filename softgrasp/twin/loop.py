@@ -3,7 +3,7 @@
 ``run_twin`` opens everything that a twin needs, runs the ``TwinLoop`` at a fixed rate and closes
 it again. Every cycle leaves a row in the record, whether the controller answered or not. The
 ``Watchdog`` stops all commands while the connection is lost; after it returns, and at the end,
-the controller is stopped safely. Confirmed commands wait in a thread-safe ``CommandBox``.
+the controller is stopped safely.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ from __future__ import annotations
 import asyncio
 import math
 import os
-import threading
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import AsyncExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, Literal, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from softgrasp.errors import DescriptionError, DeviceError
+from softgrasp.errors import DescriptionError, DeviceError, SafeStopError
 from softgrasp.mechanics.transforms import Array
+from softgrasp.twin.commands import VENT, CommandBox, Watchdog, stop_safely, vented
 from softgrasp.twin.description import FlangeSample, Twin
 from softgrasp.twin.finger_pieces import TwinShape, arm_joints, twin_shape
 from softgrasp.twin.flange_server import open_flange
@@ -92,6 +92,9 @@ class TwinLoop:
         Args:
             cycles: Duration in cycles; None: until ``stop`` is set.
             stop: Event that ends the loop.
+
+        Raises:
+            SafeStopError: The controller could not be stopped safely at the end.
         """
         self._begin = self._clock.now()
         period = 1.0 / self.twin.rate
@@ -124,6 +127,7 @@ class TwinLoop:
             self._report("controller", "")
             if self.watchdog.heard(cycle.ended):
                 await self._come_back()
+            await self._beat()
         if not self.watchdog.may_command or cycle.value is None:
             if self.watchdog.state != "running":
                 self._drop_commands()
@@ -136,25 +140,36 @@ class TwinLoop:
                 self._events.append(f"It was not accepted: {error}.")
             except DeviceError as error:
                 self._events.append(f"It may have been accepted in part: {error}.")
-                await self._stop_safely()
+                self.watchdog.must_stop()
+                await self._come_back()
+                break
+
+    async def _beat(self) -> None:
+        """Change the heartbeat of the controller, where its map has one."""
+        try:
+            await self._client.beat()
+        except DeviceError as error:
+            self._report("heartbeat", f"No heartbeat: {error}.")
+        else:
+            self._report("heartbeat", "")
 
     async def _come_back(self) -> None:
         """After a lost connection, stop the controller safely before other commands; retry."""
         self._drop_commands()
         self._report("return", "The connection is back.")
-        if await self._stop_safely():
+        if await self._vent():
             self.watchdog.stopped()
             self._reported.pop("return", None)
 
     def _drop_commands(self) -> None:
         self._events += [f"Not sent: {command.words}." for command in self.box.take()]
 
-    async def _stop_safely(self) -> bool:
-        """Vent the gripper, unless the twin is set to hold; return whether it succeeded."""
+    async def _vent(self) -> bool:
+        """Vent the gripper once, unless the twin is set to hold; return whether it succeeded."""
         if self.twin.safe_stop == "hold":
             return True
         try:
-            await VENT.send(self._client)
+            await vented(self._client)
         except DeviceError as error:
             self._events.append(f"Safe stop failed: {error}.")
             return False
@@ -217,64 +232,41 @@ class TwinLoop:
             keep(row)
 
     async def _finish(self, number: int) -> None:
-        """Stop the controller safely if it is connected, and record that in a last row."""
-        now = self._clock.now()
-        if number == 0:
-            return
-        if self.watchdog.state in ("running", "stopping"):
-            await self._stop_safely()
-        else:
-            self._events.append("No safe stop: the controller is not connected.")
-        self._events.append("End.")
-        self._put(self._row(Cycle(number, now, now, now, None, None, 0)))
+        """Stop the controller safely if it ever answered, and record that in a last row.
 
-
-State = Literal["waiting", "running", "lost", "stopping"]
-"""``waiting``: no reading yet; ``stopping``: connected again, and not stopped safely yet."""
-
-
-class Watchdog:
-    """State of the connection to the controller, from the times of its readings.
-
-    Args:
-        stale_after: Time without a reading after which the connection is lost [s].
-        begin: Earliest time of a reading [s].
-    """
-
-    def __init__(self, stale_after: float, begin: float = 0.0) -> None:
-        self.stale_after = stale_after
-        self.state: State = "waiting"
-        self._heard_at = begin
-
-    @property
-    def may_command(self) -> bool:
-        """Return whether commands may be sent."""
-        return self.state == "running"
-
-    def heard(self, time: float) -> bool:
-        """Register a reading at a time [s]; return whether to stop the controller safely.
-
-        That is so after a lost connection until ``stopped`` is called, and where the time since
-        the previous reading exceeded the limit.
+        Raises:
+            SafeStopError: It could not be stopped safely.
         """
-        late = self.state == "running" and time - self._heard_at >= self.stale_after
-        self._heard_at = time
-        if self.state in ("lost", "stopping") or late:
-            self.state = "stopping"
-            return True
-        self.state = "running"
-        return False
+        failure = None
+        try:
+            await self._stop()
+        except SafeStopError as error:
+            failure = error
+            self._events.append(f"Safe stop failed: {error}.")
+        try:
+            if number > 0:
+                now = self._clock.now()
+                self._events.append("End.")
+                self._put(self._row(Cycle(number, now, now, now, None, None, 0)))
+        finally:
+            if failure is not None:
+                raise failure
 
-    def stopped(self) -> None:
-        """Register that the controller was stopped safely, or need not be stopped."""
-        self.state = "running"
-
-    def missed(self, time: float) -> bool:
-        """Register a cycle without a reading [s]; return whether the connection is lost now."""
-        if self.state == "lost" or time - self._heard_at < self.stale_after:
-            return False
-        self.state = "lost"
-        return True
+    async def _stop(self) -> None:
+        if not self.watchdog.ever_heard:
+            self._events.append("No safe stop: the controller has never answered.")
+        elif self.twin.safe_stop == "hold":
+            self._events.append("No safe stop: the twin is set to hold.")
+        else:
+            reading = await stop_safely(
+                self._client,
+                within=self.twin.stop_within,
+                ambient=self.twin.ambient_within,
+                clock=self._clock,
+            )
+            self._events.append(
+                f"Safe stop: {VENT.words}. Confirmed at {KPA * reading.pressure:.4g} kPa."
+            )
 
 
 # Polling
@@ -336,109 +328,6 @@ async def poll(
         slot, index = slot + 1, index + 1
 
 
-# Commands
-
-
-class Command(NamedTuple):
-    """Requested changes of the controller's triggers and targets; None leaves a value unchanged."""
-
-    positive_target: float | None = None
-    """Target of positive pressure [Pa]."""
-    negative_target: float | None = None
-    """Target of negative pressure [Pa]."""
-    positive_on: bool | None = None
-    negative_on: bool | None = None
-
-    @property
-    def words(self) -> str:
-        """Description of the command, for the confirmation and the record."""
-        parts = [
-            f"{sign} target {KPA * target:.4g} kPa"
-            for sign, target in (
-                ("positive", self.positive_target),
-                ("negative", self.negative_target),
-            )
-            if target is not None
-        ]
-        parts += [
-            f"{sign} trigger {'on' if on else 'off'}"
-            for sign, on in (("positive", self.positive_on), ("negative", self.negative_on))
-            if on is not None
-        ]
-        return ", ".join(parts) or "nothing"
-
-    async def send(self, client: ControllerClient) -> None:
-        """Send the changes: triggers off, then targets, then triggers on.
-
-        So a trigger is never switched on with an old target, and both are never on
-        unintentionally.
-
-        Raises:
-            DescriptionError: A target is outside the limits of the controller; nothing was sent.
-            DeviceError: The controller did not accept the command, or only a part of it.
-        """
-        client.check_targets(positive=self.positive_target, negative=self.negative_target)
-        await client.trigger(
-            positive=False if self.positive_on is False else None,
-            negative=False if self.negative_on is False else None,
-        )
-        await client.set_targets(positive=self.positive_target, negative=self.negative_target)
-        await client.trigger(
-            positive=True if self.positive_on else None,
-            negative=True if self.negative_on else None,
-        )
-
-
-VENT = Command(positive_on=False, negative_on=False)
-"""Return to ambient pressure."""
-
-
-class CommandBox:
-    """Queue of confirmed commands; may be used from any thread."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._confirmed: list[Command] = []
-
-    def put(self, command: Command) -> None:
-        """Add a command, which is sent after the next reading."""
-        with self._lock:
-            self._confirmed.append(command)
-
-    def take(self) -> list[Command]:
-        """Remove and return all commands in order."""
-        with self._lock:
-            confirmed, self._confirmed = self._confirmed, []
-            return confirmed
-
-
-class CommandQueue:
-    """Puts confirmed commands of a user into the queue of the control loop.
-
-    Args:
-        box: Box of the loop.
-        may_command: Whether the controller accepts commands.
-    """
-
-    def __init__(self, box: CommandBox, may_command: Callable[[], bool]) -> None:
-        self._box, self._may_command = box, may_command
-
-    def words(self, values: dict[str, float | bool]) -> str:
-        """Describe a command."""
-        return _command(values).words
-
-    def send(self, values: dict[str, float | bool]) -> str:
-        """Queue a command; return the reason if it is refused."""
-        if not self._may_command():
-            return "the controller is not connected"
-        self._box.put(_command(values))
-        return ""
-
-
-def _command(values: dict[str, float | bool]) -> Command:
-    return Command(**values)  # type: ignore[arg-type]
-
-
 # Run of a twin
 
 
@@ -472,6 +361,8 @@ async def run_twin(
         BackendUnavailable: pymodbus, pandas or pyarrow is not installed.
         DescriptionError: A token is missing in the environment.
         ResultError: The directory contains a record already, or cannot be written.
+        SafeStopError: The controller could not be stopped safely at the end; the record is
+            complete.
     """
     address = twin.controller
     client = connect_controller(

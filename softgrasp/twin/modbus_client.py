@@ -9,6 +9,7 @@ by their transaction numbers; late and duplicate answers are counted and discard
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
@@ -50,6 +51,8 @@ from softgrasp.twin.modbus_frames import (
     write_request,
 )
 
+BEAT_PERIOD = 0.1
+"""Smallest time between two changes of the heartbeat [s]."""
 REMEMBERED = 64
 """Number of transactions whose late or duplicate answers are recognised."""
 T = TypeVar("T")
@@ -106,11 +109,14 @@ class ControllerClient:
         self.registers, self.stale_after = registers, stale_after
         self._link, self._clock = link, clock
         self._reads = spans([pair for pair in registers.reads if pair[1] is not None])
-        self._writes: dict[str, Register] = dict(registers.writes)
+        self._writes: dict[str, Register] = {
+            name: register for name, register in registers.writes if register is not None
+        }
         self.last: ControllerReading | None = None
         self._begin = clock()
         self._counter: float | None = None
         self._counted_at = self._begin
+        self._beats, self._beaten_at = 0, -math.inf
         if token is not None:
             link.on_connect(token_greeting(registers, require_token(token)))
 
@@ -153,7 +159,7 @@ class ControllerClient:
             for name, register in span.values:
                 values[name] = from_words(register, words[at : at + register.width])
                 at += register.width
-                if name != "counter" and not allowed(register, values[name]):
+                if not allowed(register, values[name]):
                     raise BadAnswerError(_outside(name, register, values[name], words))
         self._check_counter(values.pop("counter", None))
         self.last = ControllerReading(
@@ -200,6 +206,18 @@ class ControllerClient:
             RequestRefusedError: It refused.
         """
         await self._write({"positive_on": positive, "negative_on": negative})
+
+    async def beat(self) -> None:
+        """Change the heartbeat, where the map has one and the last change is long enough ago.
+
+        Raises:
+            ConnectionLostError: The controller did not answer.
+            RequestRefusedError: It refused.
+        """
+        now = self._clock()
+        if "heartbeat" in self._writes and now - self._beaten_at >= BEAT_PERIOD:
+            await self._write({"heartbeat": float((self._beats + 1) % 2**15)})
+            self._beats, self._beaten_at = self._beats + 1, now
 
     async def close(self) -> None:
         """Close the connection; commands stay in effect."""

@@ -33,6 +33,7 @@ from softgrasp.errors import (
 from softgrasp.twin.description import (
     ANSWER_WORDS,
     CHALLENGE_WORDS,
+    CountRegister,
     Kind,
     PressureRegister,
     Register,
@@ -123,7 +124,12 @@ def from_words(register: Register, words: Sequence[int]) -> float:
 
 
 def allowed(register: Register, value: float) -> bool:
-    """Check that a pressure is inside the limits of its register, or a trigger 0 or 1."""
+    """Check that a pressure is inside the limits of its register, or a trigger 0 or 1.
+
+    A count may have any value.
+    """
+    if isinstance(register, CountRegister):
+        return True
     if not isinstance(register, PressureRegister):
         return value in (0, 1)
     low, high = register.limits

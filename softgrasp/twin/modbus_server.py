@@ -538,7 +538,7 @@ class SimulatedController:
         registers: Register map.
         valve: Valve and sensor.
         watchdog: Time without a successful read or write request after which both triggers go
-            off [s]; None: never.
+            off [s]; once a heartbeat was written, time without a change of it; None: never.
         clock: Monotonic clock [s].
         heard: Called after every command.
     """
@@ -557,7 +557,8 @@ class SimulatedController:
         self._clock, self._heard = clock, heard
         self._watchdog = watchdog
         self._begin = clock()
-        self._last_request = 0.0
+        self._alive_at = 0.0
+        self._heartbeat: float | None = None
         self._state = ControllerState()
         self._read = _entries(registers.writes) | _entries(registers.reads)
         self._written = _entries(registers.writes)
@@ -565,7 +566,7 @@ class SimulatedController:
     def state(self) -> ControllerState:
         """Return the current state; its time counts from the creation of the controller."""
         now = self._clock() - self._begin
-        silent = None if self._watchdog is None else self._last_request + self._watchdog
+        silent = None if self._watchdog is None else self._alive_at + self._watchdog
         if silent is not None and self._state.time <= silent < now:
             left_alone = advanced(self._state, silent, self.valve)
             self._state = left_alone._replace(positive_on=False, negative_on=False)
@@ -606,13 +607,18 @@ class SimulatedController:
                 return ExcCodes.ILLEGAL_VALUE
             changes[name] = bool(value) if name in TRIGGERS else value
             at += register.width
-        self._state_at_request()
-        self.command(**changes)
+        state = self._state_at_request()
+        heartbeat = changes.pop("heartbeat", self._heartbeat)
+        if heartbeat != self._heartbeat:
+            self._heartbeat, self._alive_at = heartbeat, state.time
+        if changes:
+            self.command(**changes)
         return None
 
     def _state_at_request(self) -> ControllerState:
         state = self.state()
-        self._last_request = state.time
+        if self._heartbeat is None:
+            self._alive_at = state.time
         return state
 
     def _encoded(self, name: str, register: Register, state: ControllerState) -> Words:
@@ -620,6 +626,8 @@ class SimulatedController:
             return to_words(register, measured(state, self.valve))
         if name == "counter":
             return words_of(register, sample_number(state, self.valve) % 2**15)
+        if name == "heartbeat":
+            return to_words(register, self._heartbeat or 0)
         return to_words(register, getattr(state, name))
 
 

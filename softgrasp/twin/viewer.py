@@ -3,7 +3,8 @@
 ``TwinView`` shows the rows of the loop on a web page: arm, flange and fingers, curves and
 events. ``CommandPanel`` has one set of buttons per browser: a command needs the key from the
 terminal of the twin and a confirmation in the same browser within a short time, so a page of
-another site that reaches the port cannot send commands. ``TwinCamera`` renders images.
+another site that reaches the port cannot send commands. ``VentButton`` needs neither.
+``TwinCamera`` renders images.
 """
 
 from __future__ import annotations
@@ -38,10 +39,10 @@ REFRESH = 15.0
 """Updates per second."""
 SECONDS = 20.0
 """Duration of the curves [s]."""
-AROUND = 2.6
-"""Distance of the camera over that of the gripper from the robot's base [–]."""
-HEADING = (125.0, -12.0)
-"""Azimuth and elevation of the camera [deg]."""
+AROUND = 0.18
+"""Margin around the centres of the bodies on the page [–]."""
+BESIDE_DEG, ABOVE_DEG = 70.0, 12.0
+"""Angles of the page's camera beside the direction of the gripper, and above it [deg]."""
 EVENTS = 12
 """Number of shown events, the newest first."""
 STATES = {
@@ -123,7 +124,9 @@ class TwinView:
         self._log: deque[str] = deque(maxlen=EVENTS)
         self._lock, self._aimed, self._ended = threading.Lock(), False, threading.Event()
         gui = page.server.gui
-        self._words = gui.add_markdown("waiting for the first reading")
+        if queue is not None:
+            self.vent = VentButton(gui, queue)
+        self._words = gui.add_markdown("waiting for the first reading", order=-2)
         self.panels: list[CommandPanel] = []
         if queue is not None:
             page.server.on_client_connect(
@@ -175,22 +178,28 @@ class TwinView:
         """Show a recorded row and the previous events."""
         with self._page.server.atomic():
             if row.shape is not None:
-                self._model.pose(self._bodies.pose(row.shape, row.joints))
-                self._aim(row.shape)
+                data = self._bodies.pose(row.shape, row.joints)
+                self._model.pose(data)
+                self._aim(np.concatenate([data.geom_xpos, row.shape.tips]))
             for chart in (self._pressure, self._curvature, self._tip):
                 chart.draw()
             self._words.content = self._status_text(row)
             self._events.content = "\n\n".join(log) or "none yet"
 
-    def _aim(self, shape: TwinShape) -> None:
-        """Aim the cameras of browsers at robot and gripper; without an arm, at the gripper."""
+    def _aim(self, points: Array) -> None:
+        """Aim the cameras of new browsers so that points on robot and gripper are visible."""
         if self._aimed:
             return
         self._aimed = True
-        gripper = shape.tips.mean(axis=0)
-        middle = gripper if self.twin.arm is None else 0.5 * gripper
-        reach = 0.35 if self.twin.arm is None else AROUND * float(np.linalg.norm(gripper))
-        set_camera(self._page, Camera(tuple(middle.tolist()), reach, *HEADING))
+        x, y, _ = points[-1]
+        camera = frame_points(
+            points,
+            azimuth_deg=float(np.degrees(np.arctan2(y, x))) + BESIDE_DEG,
+            elevation_deg=-ABOVE_DEG,
+            aspect=1.0,
+            margin=AROUND,
+        )
+        set_camera(self._page, camera)
 
     def _status_text(self, row: DisplayedRow) -> str:
         pressures = row.pressures
@@ -217,6 +226,27 @@ class CommandSink(Protocol):
         """Send a command; return the reason of a refusal, or an empty text."""
 
 
+class VentButton:
+    """Button that vents the gripper at once, without key and confirmation.
+
+    Args:
+        gui: GUI of all browsers.
+        queue: Receiver of the command.
+    """
+
+    def __init__(self, gui: viser.GuiApi, queue: CommandSink) -> None:
+        self._queue = queue
+        self.button = gui.add_button(VENT, color="red", hint="Both triggers off at once", order=-4)
+        self.message = gui.add_markdown("", visible=False, order=-3)
+        self.button.on_click(lambda _: self.send())
+
+    def send(self) -> None:
+        """Send the command; show the reason where it is refused."""
+        refused = self._queue.send({"positive_on": False, "negative_on": False})
+        self.message.content = f"**not vented: {refused}**"
+        self.message.visible = bool(refused)
+
+
 class CommandPanel:
     """Command buttons of one browser.
 
@@ -239,13 +269,13 @@ class CommandPanel:
         self._queue, self._key, self._clock = queue, key, clock
         self._pending: tuple[float, Values] | None = None
         limits = twin.controller.map.writes
-        with gui.add_folder("Commands"):
+        with gui.add_folder("Commands", order=-1):
             self.key = gui.add_text("key", "", hint="Printed in the terminal of the twin.")
             low, high = limits.positive_target.limits
             self.positive = _slider(gui, "positive / kPa", max(low, 0.0), high)
             low, high = limits.negative_target.limits
             self.negative = _slider(gui, "negative / kPa", low, min(high, 0.0))
-            self.buttons = {name: gui.add_button(name) for name in (CLOSE, OPEN, VENT)}
+            self.buttons = {name: gui.add_button(name) for name in (CLOSE, OPEN)}
             self.message = gui.add_markdown(NOTHING)
             self.confirm, self.cancel = gui.add_button("Confirm"), gui.add_button("Cancel")
         for name, button in self.buttons.items():
@@ -287,10 +317,8 @@ class CommandPanel:
         if name == CLOSE:
             target = self.positive.value / KPA
             return {"positive_target": target, "positive_on": True, "negative_on": False}
-        if name == OPEN:
-            target = self.negative.value / KPA
-            return {"negative_target": target, "negative_on": True, "positive_on": False}
-        return {"positive_on": False, "negative_on": False}
+        target = self.negative.value / KPA
+        return {"negative_target": target, "negative_on": True, "positive_on": False}
 
 
 def _slider(gui: viser.GuiApi, name: str, low: float, high: float) -> viser.GuiSliderHandle[float]:

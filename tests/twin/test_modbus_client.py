@@ -26,7 +26,7 @@ def test_the_default_map_is_the_proposal() -> None:
     result = load_register_map()
     assert names("register_maps") == ["softgrasp_default"]
     assert [one.address for _, one in result.reads if one is not None] == [0, 1, 2, 3, 4]
-    assert [one.address for _, one in result.writes] == [0, 1, 2, 3]
+    assert [one.address for _, one in result.writes if one is not None] == [0, 1, 2, 3, 5]
     assert result.reads.pressure.scale == 100.0
     assert result.reads.positive_target.limits == (0.0, 120e3)
     assert result.writes.negative_target.counts == (-900, 0)

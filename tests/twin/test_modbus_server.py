@@ -195,7 +195,7 @@ def test_another_makers_client_is_served() -> None:
                 assert (await client.read_holding_registers(0, count=5)).registers == [
                     *(1, 0, 500, 0, 500)
                 ]
-                assert (await client.read_holding_registers(3, count=3)).exception_code == 2
+                assert (await client.read_holding_registers(4, count=3)).exception_code == 2
                 assert (await client.write_register(4, 1)).exception_code == 2
                 assert (await client.write_register(2, 1201)).exception_code == 3
                 assert (await client.write_register(0, 2)).exception_code == 3

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from softgrasp.twin.loop import CommandQueue
+from softgrasp.twin.commands import CommandQueue
 from softgrasp.twin.viewer import EXPIRES, CommandPanel, TwinView
 from softgrasp.viewer.page import Page
 from tests.twin.test_loop import CLOSE, At
@@ -98,7 +98,7 @@ def test_a_command_needs_the_key_and_a_confirmation_in_the_same_browser(
     one.send()
     assert len(tray.sent) == 1
     assert one.message.content == "not sent: it was not confirmed within 10 s"
-    one.ask("Vent")
+    one.ask("Open")
     one.forget()
     one.send()
     assert len(tray.sent) == 1

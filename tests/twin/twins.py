@@ -33,6 +33,11 @@ class BreakingLink(MemoryLink):
         return await super().ask(unit, pdu, take)
 
 
+def is_stop(pdu: bytes) -> bool:
+    """Whether a request writes to the triggers, the first two registers of the default map."""
+    return pdu[0] in (6, 16) and pdu[1:3] == b"\0\0"
+
+
 class Bench:
     """A loop and what stands around it.
 

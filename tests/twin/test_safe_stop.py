@@ -1,0 +1,318 @@
+"""The end of a run under injected faults: the gripper is vented, or the failure is reported."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import softgrasp.twin.record
+from softgrasp.cli import main
+from softgrasp.errors import BadAnswerError, ConnectionLostError, ResultError, SafeStopError
+from softgrasp.twin.commands import Command
+from softgrasp.twin.description import RegisterMap
+from softgrasp.twin.loop import TwinLoop
+from softgrasp.twin.modbus_frames import Refusal
+from softgrasp.twin.modbus_server import SimulatedController, Valve
+from softgrasp.twin.record import TwinRow, read_twin_record
+from softgrasp.twin.viewer import VentButton
+from tests.conftest import Run
+from tests.twin.clock import ManualClock
+from tests.twin.serving import PATIENCE, ROOT, serving
+from tests.twin.twins import Bench, is_stop, light_twin
+
+CLOSE = Command(positive_target=80e3, positive_on=True, negative_on=False)
+SECOND = 50
+"""Cycles."""
+
+
+def closed_after_five(rig: Bench) -> None:
+    """Close the gripper in the sixth cycle."""
+    rig.loop.keep(lambda row: rig.loop.box.put(CLOSE) if row.number == 5 else None)
+
+
+def spoil(rig: Bench, fault: Callable[[bytes, float], Exception | None]) -> None:
+    """Raise what ``fault`` returns for a request at a time, in place of its answer."""
+    ask = rig.client._link.ask
+
+    async def faulty(unit: int, pdu: bytes, take: Any) -> Any:
+        error = fault(pdu, rig.clock.now())
+        if error is not None:
+            raise error
+        return await ask(unit, pdu, take)
+
+    rig.client._link.ask = faulty  # type: ignore[method-assign]
+
+
+LOST = ConnectionLostError("memory: expected an answer, found: the wire is cut")
+BUSY = Refusal(6)
+GARBLED = BadAnswerError("pressure (holding 4): expected -100000 to 130000 Pa, found 1e6")
+
+
+@pytest.mark.parametrize("error", [LOST, BUSY, GARBLED], ids=["lost", "busy", "garbled"])
+@pytest.mark.parametrize("requests", [is_stop, lambda pdu: True], ids=["writing", "everything"])
+def test_a_fault_at_the_end_is_outlasted(
+    error: Exception, requests: Callable[[bytes], bool]
+) -> None:
+    rig = Bench()
+    closed_after_five(rig)
+    spoil(rig, lambda pdu, time: error if requests(pdu) and 0.99 < time < 4.0 else None)
+    asyncio.run(rig.run(SECOND))
+    state = rig.controller.state()
+    assert not state.positive_on
+    assert not state.negative_on
+    assert rig.events[-2].startswith("Safe stop: positive trigger off, negative trigger off.")
+    assert "Confirmed at" in rig.events[-2]
+
+
+def test_a_connection_lost_for_good_is_an_error_with_its_reason() -> None:
+    rig = Bench(broken=lambda time: time > 1.0)
+    closed_after_five(rig)
+    with pytest.raises(SafeStopError, match="both triggers off and a falling pressure within 5 s"):
+        asyncio.run(rig.run(2 * SECOND))
+    assert rig.events[-2].startswith("Safe stop failed: safe stop: expected both triggers off")
+    assert "the wire is cut; the gripper may be under pressure" in rig.events[-2]
+    assert rig.events[-1] == "End."
+    assert rig.clock.now() == pytest.approx(2.0 + 5.0, abs=0.2)
+
+
+@pytest.mark.parametrize(
+    ("attribute", "sentence"),
+    [
+        ("command", "expected both triggers off, found the positive one on"),
+        ("valve", "triggers off, and a pressure of 80 kPa that remains"),
+    ],
+    ids=["ignored", "stuck"],
+)
+def test_an_accepted_command_without_effect_is_an_error(attribute: str, sentence: str) -> None:
+    rig = Bench()
+    closed_after_five(rig)
+    broken: Any = {"command": lambda **_: None, "valve": Valve(time_constant=1e9)}[attribute]
+    rig.loop.keep(
+        lambda row: setattr(rig.controller, attribute, broken) if row.number == 80 else None
+    )
+    with pytest.raises(SafeStopError, match=sentence):
+        asyncio.run(rig.run(2 * SECOND))
+
+
+def test_a_sensor_with_an_offset_needs_a_wider_limit() -> None:
+    valve = Valve(lowest=0.0, noise=0.0)
+    for within, error in ((2e3, True), (4e3, False)):
+        rig = Bench(light_twin().replace(ambient_within=within), valve=valve)
+        rig.controller._state = rig.controller.state()._replace(pressure=3e3)
+        rig.controller.valve = Valve(time_constant=1e9)
+        if error:
+            with pytest.raises(SafeStopError, match="a pressure of 3 kPa that remains"):
+                asyncio.run(rig.run(SECOND))
+        else:
+            asyncio.run(rig.run(SECOND))
+
+
+def test_a_controller_that_never_answered_needs_no_stop() -> None:
+    rig = Bench(broken=lambda time: True)
+    asyncio.run(rig.run(2 * SECOND))
+    assert rig.rows[-1].events == ("No safe stop: the controller has never answered.", "End.")
+
+
+def test_an_error_in_the_first_cycle_includes_a_safe_stop() -> None:
+    rig = Bench()
+    rig.loop.box.put(CLOSE)
+    rig.controller._clock = rig.clock.now
+
+    def full(row: TwinRow) -> None:
+        raise ResultError("record.jsonl: expected space for a row, found: No space left")
+
+    rig.loop.keep(full)
+    with pytest.raises(ResultError, match="expected space for a row"):
+        asyncio.run(rig.run(SECOND))
+    assert any(state.positive_on for state in rig.commands)
+    assert not rig.controller.state().positive_on
+
+
+def test_a_command_that_broke_off_is_followed_by_stops_until_one_succeeds() -> None:
+    rig = Bench()
+    closed_after_five(rig)
+    spoil(rig, lambda pdu, time: LOST if pdu[0] in (6, 16) and 0.09 < time < 0.5 else None)
+    asyncio.run(rig.run(SECOND))
+    failed = [event for event in rig.events if event.startswith("Safe stop failed")]
+    assert len(failed) > 10
+    first_stop = rig.events.index("Safe stop: positive trigger off, negative trigger off.")
+    assert rig.events.index(failed[-1]) < first_stop
+
+
+# Processes
+
+
+def run_twin(port: int, out: Path) -> subprocess.Popen[str]:
+    """Run a twin, until it is stopped."""
+    words = ["--no-view", "--no-report", "--controller", f"127.0.0.1:{port}", "--out", str(out)]
+    return subprocess.Popen(
+        [sys.executable, "-m", "softgrasp", "twin", "run", *words],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+@pytest.mark.parametrize("number", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_a_signal_ends_in_a_safe_stop(number: str, tmp_path: Path) -> None:
+    with serving("--port", "0", "--watchdog", "0") as server:
+        process = run_twin(server.port, tmp_path)
+        journal = tmp_path / "record.jsonl"
+        while not journal.exists() or len(journal.read_text().splitlines()) < 3:
+            assert process.poll() is None, process.communicate()
+        process.send_signal(getattr(signal, number))
+        assert process.wait(PATIENCE) == 0, process.communicate()
+        process.communicate()
+    events = read_twin_record(tmp_path).rows[-1]["events"]
+    assert events.startswith("Safe stop: positive trigger off, negative trigger off. Confirmed")
+
+
+def test_a_failed_stop_is_an_exit_code_and_a_line(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    with serving("--port", "0") as server:
+
+        def mute(loop: TwinLoop, row: TwinRow) -> None:
+            if row.number == 5:
+                loop._client._link.ask = Bench(broken=lambda _: True).client._link.ask
+                loop.twin = loop.twin.replace(stop_within=0.3)
+            put(loop, row)
+
+        put = TwinLoop._put
+        monkeypatch.setattr(TwinLoop, "_put", mute)
+        done = run(
+            "twin", "run", "--controller", f"127.0.0.1:{server.port}", "--duration", "0.5",
+            "--no-view", "--no-report", "--out", tmp_path / "record",
+        )  # fmt: skip
+    assert done.code == 2
+    assert "the wire is cut; the gripper may be under pressure" in done.err
+    assert "Safe stop failed" in read_twin_record(tmp_path / "record").rows[-1]["events"]
+
+
+@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), RuntimeError("a bug")])
+def test_a_full_disk_and_an_internal_error_end_in_a_safe_stop(
+    error: Exception, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def fail(self: TwinRow) -> dict[str, Any]:
+        if self.number < 5:
+            return document(self)
+        raise error
+
+    document = TwinRow.document
+    monkeypatch.setattr(softgrasp.twin.record.TwinRow, "document", fail)
+    heard: list[str] = []
+    stop = TwinLoop._stop
+
+    async def watched(self: TwinLoop) -> None:
+        await stop(self)
+        heard.extend(self._events)
+
+    monkeypatch.setattr(TwinLoop, "_stop", watched)
+    with serving("--port", "0") as server:
+        words = ["--no-view", "--no-report", "--duration", "0.5", "--out", str(tmp_path / "r")]
+        command = ["twin", "run", "--controller", f"127.0.0.1:{server.port}", *words]
+        if isinstance(error, RuntimeError):
+            with pytest.raises(RuntimeError, match="a bug"):
+                main(command)
+        else:
+            assert main(command) == 2
+    assert any("Confirmed at" in event for event in heard)
+
+
+# Heartbeat
+
+
+def beating() -> RegisterMap:
+    """The default map; its heartbeat is holding 5."""
+    return light_twin().controller.map
+
+
+def test_without_heartbeats_the_controller_vents_although_others_read() -> None:
+    clock = ManualClock()
+    controller = SimulatedController(beating(), watchdog=2.0, clock=clock.now)
+    controller.command(positive_target=80e3, positive_on=True)
+    assert controller.write("holding", 5, [1]) is None
+    for _ in range(19):
+        clock.time += 0.1
+        controller.words("holding", 0, 5)
+    assert controller.state().positive_on
+    for _ in range(3):
+        clock.time += 0.1
+        assert controller.write("holding", 5, [1]) is None  # unchanged: not a heartbeat
+    assert not controller.state().positive_on
+
+
+def test_a_client_that_never_beats_keeps_the_gripper_by_its_requests() -> None:
+    clock = ManualClock()
+    controller = SimulatedController(beating(), watchdog=2.0, clock=clock.now)
+    controller.command(positive_target=80e3, positive_on=True)
+    for _ in range(50):
+        clock.time += 0.1
+        controller.words("holding", 0, 5)
+    assert controller.state().positive_on
+    clock.time += 2.1
+    assert not controller.state().positive_on
+
+
+def test_the_loop_beats_ten_times_a_second_and_no_longer_after_its_end() -> None:
+    rig = Bench(watchdog=2.0)
+    beats: list[float] = []
+    spoil(rig, lambda pdu, time: beats.append(time) if pdu[:3] == b"\x10\0\5" else None)
+    asyncio.run(rig.run(2 * SECOND))
+    assert len(beats) == pytest.approx(20, abs=4)
+    assert rig.controller._heartbeat == len(beats)
+
+
+def test_a_map_without_heartbeat_is_not_written_to() -> None:
+    twin = light_twin()
+    registers = twin.controller.map
+    silent = registers.replace(writes=registers.writes.replace(heartbeat=None))
+    rig = Bench(twin.replace(controller=twin.controller.replace(map=silent)))
+    asyncio.run(rig.run(SECOND))
+    assert rig.controller._heartbeat is None
+    assert rig.events[-1] == "End."
+
+
+# Vent button
+
+
+def test_the_vent_button_needs_no_key_and_reports_a_refusal() -> None:
+    class Gui:
+        """Makes widgets that hold what they show."""
+
+        def add_button(self, name: str, **_: Any) -> Any:
+            self.button = type("Button", (), {"on_click": lambda self, call: None, "name": name})()
+            return self.button
+
+        def add_markdown(self, content: str, **options: Any) -> Any:
+            return type("Text", (), {"content": content, **options})()
+
+    class Sink:
+        def __init__(self) -> None:
+            self.sent: list[Any] = []
+            self.refusal = ""
+
+        def words(self, values: Any) -> str:
+            return ""
+
+        def send(self, values: Any) -> str:
+            self.sent.append(values)
+            return self.refusal
+
+    sink = Sink()
+    button = VentButton(Gui(), sink)  # type: ignore[arg-type]
+    button.send()
+    assert sink.sent == [{"positive_on": False, "negative_on": False}]
+    assert not button.message.visible
+    sink.refusal = "the controller is not connected"
+    button.send()
+    assert button.message.visible
+    assert button.message.content == "**not vented: the controller is not connected**"
