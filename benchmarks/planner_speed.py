@@ -21,7 +21,7 @@ from pathlib import Path
 from measured import Line, machine, show
 
 import softgrasp as sg
-from softgrasp.sim.batch import BatchRunner
+from softgrasp.sim.simulate import SceneRunner
 from softgrasp.sweeps.planner import PlannedGrasps, candidates_of
 
 CANDIDATES, WORKERS, ALONE = 1000, 2, 64
@@ -68,11 +68,11 @@ def seconds_alone(planned: PlannedGrasps) -> float:
     """Mean processor time of a candidate, simulated here, one after the other [s]."""
     every = max(len(planned.table) // ALONE, 1)
     scenes = [planned.scene(row) for row in range(0, len(planned.table), every)]
-    together = BatchRunner()
-    list(together.simulate(scenes[:4]))  # caches are filled before
+    runner = SceneRunner()
+    list(runner.simulate(scenes[:4]))  # caches are filled before
     begin = processor_seconds()
     for first in range(0, len(scenes), 16):
-        list(together.simulate(scenes[first : first + 16]))
+        list(runner.simulate(scenes[first : first + 16]))
     return (processor_seconds() - begin) / len(scenes)
 
 

@@ -1,7 +1,7 @@
-"""What a sweep costs over its physics: grasps side by side, five densities, bookkeeping, its page.
+"""What a sweep costs over its physics: a row and its parts, five densities, bookkeeping, its page.
 
-The raw engine repeats every grasp from its recorded controls, without a controller, by open-loop
-``Batch.rollout`` on one thread, in turns with the ways that are measured.
+The raw engine repeats every grasp from its recorded controls, loads and corrections, without a
+controller, by ``mujoco.rollout`` on one thread, in turns with what is measured, in CPU time.
 
     python benchmarks/sweep_speed.py [GRASPS]
     python benchmarks/sweep_speed.py page
@@ -15,26 +15,31 @@ import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
+from statistics import median
+from typing import Any
 
 import mujoco
 import numpy as np
 from measured import Line, machine, show
-from mujoco.batch import Batch
 
 import softgrasp as sg
 from softgrasp.model.scene import BuiltScene, build
-from softgrasp.sim.batch import run_batch
+from softgrasp.sim.benchmark import OpenLoop
 from softgrasp.sim.engine import Workspace
 from softgrasp.sim.grasp_run import ClosureRun
-from softgrasp.sim.motion_plan import gravity_steps
+from softgrasp.sim.result_builder import result_of
 from softgrasp.sweeps.executors import Rows
-from softgrasp.sweeps.parameters import scene_of_row
+from softgrasp.sweeps.parameters import combinations, scene_of, scene_of_row
 from softgrasp.sweeps.storage import SweepStore
-from softgrasp.sweeps.table import table_of, write_tables
+from softgrasp.sweeps.table import row_of, table_of, write_tables
 
-GRASPS, SIDE_BY_SIDE = 256, 64
+GRASPS, ROUND, ROUNDS = 256, 32, 7
+"""Grasps of the sweep, grasps that are measured in parts, and how often."""
+SIDE_BY_SIDE = 64
+"""Rows that are written to the journal together."""
+WORKSPACE = Workspace()
 DENSITIES = (160.0, 700.0, 2300.0, 7860.0, 19250.0)
 ROWS = 10_000
 PAGE_SWEEP = (
@@ -50,6 +55,7 @@ def lines(grasps: int = GRASPS) -> Iterator[Line]:
     """All that is measured."""
     warnings.simplefilter("ignore")
     yield from many_grasps(grasps)
+    yield from one_simulation()
     yield from five_densities()
     yield from bookkeeping()
     yield from page_share()
@@ -118,82 +124,84 @@ def plan_of(grasps: int) -> sg.description.SweepPlan:
 
 
 def many_grasps(grasps: int) -> Iterator[Line]:
-    """Grasps with their hold tests, building and results left out."""
-    plan, workspace = plan_of(grasps), Workspace()
-    ways: dict[str, Callable[[list[BuiltScene]], None]] = {
-        "one by one": one_by_one,
-        "in batches, one thread": lambda built: exhaust(built, 1, workspace),
-        "in batches, two threads": lambda built: exhaust(built, 2, workspace),
-    }
-    taken, raw = dict.fromkeys(ways, 0.0), 0.0
-    warm = [build(scene_of_row(plan, row)) for row in range(4)]
-    for way in ways.values():
-        way(warm)
-    for first in range(0, grasps, SIDE_BY_SIDE):
-        rows = range(first, min(first + SIDE_BY_SIDE, grasps))
-        built = [build(scene_of_row(plan, row)) for row in rows]
-        for name, way in ways.items():
-            begin = time.perf_counter()
-            way(built)
-            taken[name] += time.perf_counter() - begin
-            at_rest(built)
-        raw += raw_seconds(built)
-    yield Line(f"{grasps} grasps, raw engine, one thread [s]", f"{raw:.1f}")
-    allowed = {"two threads": raw_ratio(built, threads=2), "two processes": process_ratio()}
-    for name, ratio in allowed.items():
-        yield Line(f"raw engine, {name}, speed over one thread", f"{ratio:.2f}")
-    target = {"in batches, one thread": 0.90, "in batches, two threads": 1.75}
-    reasons = {
-        "in batches, one thread": "a block ends where contact changes and at every 32nd to 128th "
-        "sample, where the stiffness of contacts is corrected in Python",
-        "in batches, two threads": "detection, the controller and the corrections between "
-        "blocks run in one Python thread",
-    }
-    for name, seconds in taken.items():
-        wanted, speed = target.get(name), raw / seconds
-        yield Line(f"{grasps} grasps {name}, speed over raw", f"{speed:.2f}",
-                   f"at least {wanted:.2f}" if wanted else "",
-                   reasons[name] if wanted and speed < wanted else "")  # fmt: skip
+    """Grasps with their hold tests: a row and its parts, and a sweep with two workers."""
+    plan = plan_of(grasps)
+    values = combinations(plan)
+    scenes = [scene_of(plan, one, None) for one in values[:ROUND]]
+    raws = [open_loop(build(scene)) for scene in scenes]
+    names = ("scene", "build", "closed loop", "result", "row")
+    ratios: dict[str, list[float]] = {name: [] for name in (*names, "all")}
+    raw_seconds = []
+    for _ in range(ROUNDS):
+        raw_seconds.append(sum(raw()[0] for raw in raws))
+        taken = np.sum([row_seconds(plan, one) for one in values[:ROUND]], axis=0)
+        for name, seconds in zip(names, taken.tolist(), strict=True):
+            ratios[name].append(seconds / raw_seconds[-1])
+        ratios["all"].append(float(taken.sum()) / raw_seconds[-1])
+    one_thread = median(raw_seconds) * grasps / ROUND
+    yield Line(f"{grasps} grasps, raw engine, one thread [CPU s]", f"{one_thread:.1f}")
+    for name in names:
+        yield Line(f"a row of them, part: {name}, time over raw", f"{median(ratios[name]):.3f}")
+    yield aimed("a row of them, time over raw", median(ratios["all"]), 1.15,
+                "every row builds its model and validates its result")  # fmt: skip
+    yield Line("raw engine, two processes, speed over one", f"{process_ratio():.2f}")
+    begin = time.perf_counter()
+    list(map(OpenLoop.__call__, raws))
+    wall = (time.perf_counter() - begin) * grasps / ROUND
     begin = time.perf_counter()
     sg.sweep(plan, workers=2)
-    taken = time.perf_counter() - begin
-    yield Line(f"{grasps} grasps as a sweep with two workers, from plan to table, speed over raw",
-               f"{raw / taken:.2f}")  # fmt: skip
+    speed = wall / (time.perf_counter() - begin)
+    yield aimed(f"{grasps} grasps as a sweep with two workers, from plan to table, speed over raw",
+                speed, 1.6, "the start of the workers, and a row as above", least=True)  # fmt: skip
 
 
-def exhaust(built: list[BuiltScene], threads: int, workspace: Workspace) -> None:
-    """Run a batch."""
-    for _ in run_batch(built, threads, workspace):
-        pass
+def one_simulation(rounds: int = 15) -> Iterator[Line]:
+    """The call ``simulate`` of one closure, from its scene to its result."""
+    scene = sg.GraspScene(hand=sg.load_hand("four_finger"), object=sg.load_object("sphere"))
+    raw = open_loop(build(scene))
+    ratios = []
+    for _ in range(rounds):
+        before, begin = raw()[0], time.process_time()
+        sg.simulate(scene)
+        ratios.append((time.process_time() - begin) / before)
+    yield aimed(f"simulate, a closure of {raw.steps} steps, time over raw", median(ratios), 1.5,
+                "building the model, and the quality of the grasp over time")  # fmt: skip
 
 
-def one_by_one(built: list[BuiltScene]) -> None:
-    """Run grasps alone, one after the other in the same memory."""
-    workspace = Workspace()
-    for one in built:
-        ClosureRun(one, workspace=workspace).run()
+def aimed(what: str, value: float, target: float, reason: str, *, least: bool = False) -> Line:
+    """Return a line with a target and, where it is missed, the reason."""
+    missed = value < target if least else value > target
+    word = "at least" if least else "at most"
+    return Line(what, f"{value:.2f}", f"{word} {target:.2f}", reason if missed else "")
 
 
-def at_rest(built: list[BuiltScene]) -> None:
-    """Give models the gravity back that they had before their hold tests."""
-    for one in built:
-        one.model.opt.gravity[:] = one.scene.gravity
+def open_loop(built: BuiltScene) -> OpenLoop:
+    """Return the physics of a scene's grasp, to be repeated."""
+    run = ClosureRun(built)
+    run.stiffness.history = []
+    run.run()
+    return OpenLoop(run)
 
 
-def raw_ratio(built: list[BuiltScene], threads: int) -> float:
-    """Speed of the raw engine on some threads over that on one, all grasps stepped together."""
-    steps = 400
-    taken = []
-    for count in (1, threads, 1, threads):
-        batch = Batch(built[0].model, len(built), count)
-        batch.set_models([one.model for one in built])
-        batch.reset(keyframe=0, stage=mujoco.mjtStage.mjSTAGE_NONE.value)
-        start = np.array([one.model.key_ctrl[0] for one in built])
-        control = np.repeat(start[:, None], steps, axis=1)
-        begin = time.perf_counter()
-        batch.rollout(steps, control=control)
-        taken.append(time.perf_counter() - begin)
-    return min(taken[0::2]) / min(taken[1::2])
+def row_seconds(plan: sg.description.SweepPlan, values: dict[str, Any]) -> list[float]:
+    """CPU time of the parts of a row [s]."""
+    times = [time.process_time()]
+
+    def done() -> None:
+        times.append(time.process_time())
+
+    scene = scene_of(plan, values, None)
+    done()
+    built = build(scene)
+    done()
+    run = ClosureRun(built, workspace=WORKSPACE)
+    run.run()
+    done()
+    result = result_of(run, [], 0.0)
+    done()
+    row_of(result)
+    done()
+    return np.diff(times).tolist()
 
 
 def process_ratio() -> float:
@@ -212,42 +220,6 @@ def process_ratio() -> float:
         return max(float(run.communicate()[0]) for run in runs)
 
     return 2.0 * slowest(1) / slowest(2)
-
-
-def raw_seconds(built: list[BuiltScene]) -> float:
-    """Wall time of the same physics, from the recorded controls and loads, on one thread [s]."""
-    segments = [recorded(one) for one in built]
-    at_rest(built)
-    batch = Batch(built[0].model, len(built), 1)
-    batch.set_models([one.model for one in built])
-    batch.reset(keyframe=0, stage=mujoco.mjtStage.mjSTAGE_NONE.value)
-    begin = time.perf_counter()
-    for lane, (one, parts) in enumerate(zip(built, segments, strict=True)):
-        for controls, gravity in parts:
-            one.model.opt.gravity[:] = gravity
-            batch.rollout(len(controls), control=controls[None], ids=[lane])
-    taken = time.perf_counter() - begin
-    at_rest(built)
-    return taken
-
-
-def recorded(built: BuiltScene) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Controls of every physics step of a grasp, in parts of one gravity each."""
-    run = ClosureRun(built)
-    gravity = built.model.opt.gravity.copy()
-    run.run()
-    control = np.repeat(
-        run.recording.control[: run.recording.rows - 1], run.layout.substeps, axis=0
-    )
-    end = len(control) if run.hold_from is None else run.hold_from * run.layout.substeps
-    parts = [(control[:end], gravity)]
-    criterion = run.scene.success
-    if criterion is not None and run.hold_from is not None:
-        for samples, load in gravity_steps(criterion, gravity, run.scene.control_period):
-            steps = samples * run.layout.substeps
-            parts.append((control[end : end + steps], load))
-            end += steps
-    return [part for part in parts if len(part[0])]
 
 
 def five_densities() -> Iterator[Line]:

@@ -2,7 +2,7 @@
 
 Raw speed is that of ``mujoco.rollout`` on one thread: the same compiled model, from the same start
 state, with the controls that the closed loop has recorded, for as many steps. Both run alternately,
-so that other load on the machine slows them alike.
+in CPU time of the process, so that other load on the machine slows them alike.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from statistics import median
 
 import mujoco
 import numpy as np
-from mujoco import rollout
+from mujoco.rollout import Rollout
 
 from softgrasp.description.scene import GraspScene
 from softgrasp.errors import SimulationError
@@ -24,9 +24,10 @@ from softgrasp.mechanics.transforms import Array
 from softgrasp.model.scene import BuiltScene, build
 from softgrasp.sim.engine import caught_warnings
 from softgrasp.sim.grasp_run import ClosureRun
+from softgrasp.sim.motion_plan import gravity_steps
 
 Runner = Callable[[], tuple[float, Array]]
-"""Runs a closure once and returns its wall time [s] and the final positions, (nq,)."""
+"""Runs a closure once and returns its CPU time [s] and the final positions, (nq,)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,7 +69,7 @@ def closure_speed(scene: GraspScene, rounds: int = 25) -> ClosureSpeed:
         reference = ClosureRun(built)
         reference.stiffness.history = []
         reference.close()
-        raw = _OpenLoop(reference, built.pair_solref)
+        raw = OpenLoop(reference)
         runners: dict[str, Runner] = {"raw": raw, "plain": partial(_closed_loop, built)}
         times, ends = _alternate(runners, rounds)
     ratios = [before / after for before, after in zip(times["raw"], times["plain"], strict=True)]
@@ -112,41 +113,74 @@ def _alternate(
 
 def _closed_loop(built: BuiltScene) -> tuple[float, Array]:
     run = ClosureRun(built)
-    begin = time.perf_counter()
+    begin = time.process_time()
     run.close()
-    return time.perf_counter() - begin, run.data.qpos.copy()
+    return time.process_time() - begin, run.data.qpos.copy()
 
 
-class _OpenLoop:
-    """Repeats the physics of a finished closure from its recorded controls and corrections."""
+class OpenLoop:
+    """Repeats the physics of a finished run from its recorded controls, loads and corrections."""
 
-    def __init__(self, run: ClosureRun, start: Array) -> None:
-        """Prepare the chunks between two corrections of the stiffness.
+    def __init__(self, run: ClosureRun) -> None:
+        """Prepare the chunks of steps with one stiffness and one gravity.
 
         Args:
-            run: A finished run that recorded the history of its corrections.
-            start: ``pair_solref`` at its start.
+            run: A finished run, without phases after its hold test, that recorded the history of
+                its corrections.
         """
         self._model, self._data = run.model, mujoco.MjData(run.model)
         # the control of the last row was set after the last step
-        controls = run.recording.control[: run.recording.rows - 1]
-        history = run.stiffness.history or []
-        ends = [row for row, _ in history]
-        parts = [np.repeat(part, run.layout.substeps, axis=0) for part in np.split(controls, ends)]
-        self._chunks = list(zip([start, *(after for _, after in history)], parts, strict=True))
+        count = run.recording.rows - 1
+        gravity, history = _gravity(run, count), dict(run.stiffness.history or [])
+        changes = np.flatnonzero((np.diff(gravity, axis=0) != 0.0).any(axis=1)) + 1
+        ends = sorted({*history, *changes.tolist(), count} - {0})
+        solref, begin = run.built.pair_solref, 0
+        self._chunks: list[tuple[Array, Array, Array]] = []
+        for end in ends:
+            controls = np.repeat(run.recording.control[begin:end], run.layout.substeps, axis=0)
+            self._chunks.append((solref, gravity[begin], controls))
+            solref, begin = history.get(end, solref), end
         self._kind = mujoco.mjtState.mjSTATE_FULLPHYSICS
-        self._state = np.empty(mujoco.mj_stateSize(self._model, self._kind))
-        self.steps = sum(len(part) for part in parts)
+        self._rollout = Rollout(nthread=0).rollout
+        self._state = np.empty((1, mujoco.mj_stateSize(self._model, self._kind)))
+        longest = max(len(controls) for _, _, controls in self._chunks)
+        self._states = np.empty((1, longest, self._state.shape[1]))
+        self._sensors = np.empty((1, longest, self._model.nsensordata))
+        self.steps = sum(len(controls) for _, _, controls in self._chunks)
         """Number of physics steps."""
 
     def __call__(self) -> tuple[float, Array]:
+        """Step all chunks; return the CPU time [s] and the final positions, (nq,)."""
         model, data = self._model, self._data
         mujoco.mj_resetDataKeyframe(model, data, 0)
-        begin = time.perf_counter()
-        for solref, controls in self._chunks:
-            if len(controls):
-                model.pair_solref[:] = solref
-                mujoco.mj_getState(model, data, self._state, self._kind)
-                warm = data.qacc_warmstart.copy()
-                rollout.rollout(model, data, self._state, controls, initial_warmstart=warm)
-        return time.perf_counter() - begin, data.qpos.copy()
+        begin = time.process_time()
+        for solref, gravity, controls in self._chunks:
+            model.pair_solref[:], model.opt.gravity[:] = solref, gravity
+            mujoco.mj_getState(model, data, self._state[0], self._kind)
+            steps = len(controls)
+            self._rollout(
+                [model],
+                [data],
+                self._state,
+                controls[None],
+                skip_checks=True,
+                nstep=steps,
+                initial_warmstart=data.qacc_warmstart[None].copy(),
+                state=self._states[:, :steps],
+                sensordata=self._sensors[:, :steps],
+            )
+        taken = time.process_time() - begin
+        model.opt.gravity[:] = self._chunks[0][1]
+        return taken, data.qpos.copy()
+
+
+def _gravity(run: ClosureRun, count: int) -> Array:
+    """Return the gravity at each of the first samples, with the ramp of the hold test, (n, 3)."""
+    gravity, criterion = np.tile(run.scene.gravity, (count, 1)), run.scene.success
+    if criterion is not None and run.hold_from is not None and criterion.gravity is not None:
+        end = run.hold_from
+        steps = gravity_steps(criterion, np.array(run.scene.gravity), run.scene.control_period)
+        for samples, load in steps:
+            gravity[end : end + samples] = load
+            end += samples
+    return gravity

@@ -267,25 +267,13 @@ class Recording:
     @classmethod
     def empty(cls, model: mujoco.MjModel, bodies: int, width: int, rows: int) -> Recording:
         """Allocate a recording for a number of control samples."""
-        return cls.side_by_side(model, bodies, width, rows, 1).one(0)
-
-    @classmethod
-    def side_by_side(
-        cls, model: mujoco.MjModel, bodies: int, width: int, rows: int, count: int
-    ) -> Recording:
-        """Allocate recordings of ``count`` grasps whose arrays share memory, grasps first."""
-        shape = (count, rows)
         return cls(
-            time=np.zeros(shape),
-            qpos=np.zeros((*shape, model.nq)),
-            control=np.zeros((*shape, model.nu)),
-            force=np.zeros((*shape, width)),
-            in_contact=np.zeros((*shape, bodies), dtype=np.int8),
+            time=np.zeros(rows),
+            qpos=np.zeros((rows, model.nq)),
+            control=np.zeros((rows, model.nu)),
+            force=np.zeros((rows, width)),
+            in_contact=np.zeros((rows, bodies), dtype=np.int8),
         )
-
-    def one(self, index: int) -> Recording:
-        """Return the recording of one of several grasps, as a view."""
-        return Recording(*(getattr(self, name)[index] for name in ROWS))
 
     @property
     def capacity(self) -> int:

@@ -2,7 +2,7 @@
 
 Source: Mostashiri, Dhupia, Verl, Xu (paper 004), section 2.2.3 and Table 2. The functions are pure,
 work on plain lists and know no physics engine. There is one implementation of each law: runs in
-MuJoCo, batches, environments and the controller inside Webots call these functions. This file is
+MuJoCo, environments and the controller inside Webots call these functions. This file is
 copied into the directory of the Webots controller, so it imports the standard library only and
 runs with Python 3.7, which may be the interpreter that Webots finds.
 """

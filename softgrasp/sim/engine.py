@@ -41,9 +41,13 @@ def sentences(seen: Counter[str]) -> list[str]:
 
 
 @contextmanager
-def caught_warnings() -> Iterator[Counter[str]]:
-    """Collect MuJoCo's warnings instead of letting them reach the terminal and MUJOCO_LOG.TXT."""
-    seen: Counter[str] = Counter()
+def caught_warnings(seen: Counter[str] | None = None) -> Iterator[Counter[str]]:
+    """Collect MuJoCo's warnings instead of letting them reach the terminal and MUJOCO_LOG.TXT.
+
+    Args:
+        seen: Where they are counted; in a new counter by default.
+    """
+    seen = Counter() if seen is None else seen
 
     def record(message: str) -> None:
         # the time in the text would make every message different
@@ -128,23 +132,13 @@ class Workspace:
 
     def recording(self, model: mujoco.MjModel, bodies: int, width: int, rows: int) -> Recording:
         """Return a recording for a run, with zero forces; see ``Recording.empty``."""
-        before = self._recording
-        recording_view = self.side_by_side(model, bodies, width, rows, 1).one(0)
-        if self._recording is before:  # all other arrays are overwritten
-            recording_view.force[:rows] = 0.0
-        return recording_view
-
-    def side_by_side(
-        self, model: mujoco.MjModel, bodies: int, width: int, rows: int, count: int
-    ) -> Recording:
-        """Return recordings side by side, to be overwritten; see ``Recording.side_by_side``."""
-        widths = (model.nq, model.nu, bodies, width)
-        kept = self._recording
-        shape = (0, 0) if kept is None else kept.time.shape
-        if kept is None or widths != self._widths or shape[0] < count or shape[1] < rows:
-            kept = Recording.side_by_side(model, bodies, width, rows, count)
-            self._recording, self._widths = kept, widths
-        return Recording(*(getattr(kept, name)[:count] for name in ROWS))
+        widths, kept = (model.nq, model.nu, bodies, width), self._recording
+        if kept is None or widths != self._widths or kept.capacity < rows:
+            kept = self._recording = Recording.empty(model, bodies, width, rows)
+            self._widths = widths
+        else:  # all other arrays are overwritten
+            kept.force[:rows] = 0.0
+        return Recording(*(getattr(kept, name) for name in ROWS))
 
 
 def _sizes(model: mujoco.MjModel) -> tuple[int, ...]:

@@ -1,8 +1,8 @@
 """One grasp in MuJoCo from start to end: phases of a sequence, closure, hold test or lift.
 
 ``ClosureRun`` has the engine state, the controller, the recording and the contact log of a running
-grasp. Its phases are generators of plans (targets of coming control samples), so that a batch can
-run the plans of many grasps at once. The pushes and pulls of a hold test are in ``hold_test.py``.
+grasp. Its phases are generators of plans (targets of coming control samples). The pushes and pulls
+of a hold test are in ``hold_test.py``.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ class ClosureRun:
 
     def run(self) -> None:
         """Run the sequence, or the closure, and then the hold test or the lift."""
-        with caught_warnings() as self.engine_warnings, held_back() as self._raise_interrupt:
+        with caught_warnings(self.engine_warnings), held_back() as self._raise_interrupt:
             driven(self.running(), self._stepper.run_chunk)
 
     def close(self) -> None:
@@ -151,7 +151,7 @@ class ClosureRun:
         driven(self._closing(), self._stepper.run_chunk)
 
     def running(self) -> Plans:
-        """Yield the batches of control samples of the whole run; see ``Stepper.advancing``."""
+        """Yield the plans of the whole run; see ``Stepper.advancing``."""
         success, lift = self.scene.success, self.scene.lift
         self.refusal = closing_obstacle(self.built)
         if self.refusal:  # the first sample is the start
@@ -224,7 +224,7 @@ class ClosureRun:
 
     def _disturbances(self, criterion: SuccessCriterion) -> Plans:
         """Push and pull the object, each time from the present state."""
-        assert isinstance(self._stepper, MujocoStepper)  # see can_be_batched
+        assert isinstance(self._stepper, MujocoStepper)
         tests = DisturbanceTests(self, self._stepper, criterion, self._contacts)
         # contacts during a test are not those of the grasp, to whose state every test returns
         self._logging = False
@@ -309,7 +309,14 @@ class ClosureRun:
         recording = self._workspace.recording(self.model, bodies, width, rows)
         friction = SlipFriction.of(self.built)
         return MujocoStepper(
-            self.model, self.data, self.layout, self.state, recording, friction, self.sensing
+            self.model,
+            self.data,
+            self.layout,
+            self.state,
+            recording,
+            friction,
+            self.sensing,
+            self.engine_warnings,
         )
 
 

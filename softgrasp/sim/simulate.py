@@ -12,8 +12,8 @@ import logging
 import math
 import time
 import warnings
-from collections.abc import Callable
-from typing import Protocol
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple, Protocol
 
 from softgrasp import extensions
 from softgrasp.description.scene import GraspScene
@@ -26,7 +26,7 @@ from softgrasp.errors import (
 )
 from softgrasp.extensions import ENGINES, load
 from softgrasp.model.scene import build
-from softgrasp.sim.engine import Interrupted
+from softgrasp.sim.engine import Interrupted, Workspace
 from softgrasp.sim.grasp_run import ClosureRun, Progress
 from softgrasp.sim.outcome import GraspStatus
 from softgrasp.sim.quality_log import RATE
@@ -170,6 +170,58 @@ def simulate(
         1e3 * result.contact_model.timestep_s, len(result.events),
     )  # fmt: skip
     return result
+
+
+# Many scenes
+
+
+class SimulatedScene(NamedTuple):
+    """Result or error of one of many scenes."""
+
+    result: GraspResult | Exception
+    """The result, or the error that prevented it."""
+    build_time: float = 0.0
+    """Wall time of building the model, reading files and decomposing meshes included [s]."""
+
+
+class SceneRunner:
+    """Simulates scenes in MuJoCo one after the other, in the same memory."""
+
+    def __init__(self, *, quality_rate: float | None = None) -> None:
+        """Start without any memory.
+
+        Args:
+            quality_rate: As for ``result_of``.
+        """
+        self._workspace, self._quality_rate = Workspace(), quality_rate
+
+    def simulate(self, scenes: Iterable[GraspScene | Exception]) -> Iterator[SimulatedScene]:
+        """Simulate scenes.
+
+        Args:
+            scenes: Scenes; an error in place of a scene is passed on.
+
+        Yields:
+            For every scene, in their order, the same result bit for bit as from ``simulate``, or
+            the error that prevented it.
+        """
+        for scene in scenes:
+            yield SimulatedScene(scene) if isinstance(scene, Exception) else self._simulated(scene)
+
+    def _simulated(self, scene: GraspScene) -> SimulatedScene:
+        begin, build_time = time.perf_counter(), 0.0
+        try:
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                built = build(scene)
+            build_time = time.perf_counter() - begin
+            run = ClosureRun(built, workspace=self._workspace)
+            run.run()
+            messages, taken = [str(one.message) for one in caught], time.perf_counter() - begin
+            result = result_of(run, messages, taken, quality_rate=self._quality_rate)
+        except Exception as error:  # noqa: BLE001 - one bad grasp does not end the others
+            return SimulatedScene(error, build_time)
+        return SimulatedScene(result, build_time)
 
 
 # Trials, to choose among computed grasps

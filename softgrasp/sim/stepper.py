@@ -1,18 +1,19 @@
 """The closed loop of one grasp: step the physics, read forces, detect contact, command, record.
 
 ``Stepper`` plans targets ahead and knows when they change; ``MujocoStepper`` runs the samples of a
-plan on an engine state (``batch.BatchedStepper`` leaves them to a batch). ``TargetBacktracking``
+plan on an engine state, in blocks where it can (``blocks.BlockRollout``). ``TargetBacktracking``
 limits the lag of servos at first contact, ``friction.SlipFriction`` switches friction coefficients
 with the slip speed.
 
-The loop is plain Python. It was measured against one compiled by numba, which is as fast as the
-physics but costs a second to load and had to find MjData's fields in memory: decision 0018.
+The loop is plain Python. It was measured against one compiled by numba, which costs a second to
+load and had to find MjData's fields in memory (decision 0018).
 """
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Generator, Sequence
 from functools import cached_property
 from typing import NamedTuple, TypeVar
@@ -21,6 +22,7 @@ import mujoco
 import numpy as np
 
 from softgrasp.mechanics.transforms import Array
+from softgrasp.sim.blocks import STATE, BlockRollout, can_step_blocks, ends_of_equal_rows
 from softgrasp.sim.contacts import ContactPoint, ContactReader
 from softgrasp.sim.control_state import (
     LIGHT_TOUCH_FACTOR,
@@ -41,8 +43,6 @@ PLAN_STEPS = 512
 10 ms of computing."""
 FIRST_SAMPLES = 64
 """Samples that are planned after a change of contact, which is often soon followed by another."""
-STATE = mujoco.mjtState.mjSTATE_INTEGRATION
-"""Parts of MuJoCo's state that decide the next step, the solver's warm start included."""
 FULL_TORQUE = 0.99
 """Fraction of its torque limit at which a servo counts as being at the limit."""
 BACKTRACK_RATIO = 0.8
@@ -78,7 +78,6 @@ class Stepper(ABC):
         layout: ClosureLayout,
         state: ClosureState,
         recording: Recording,
-        plan_steps: int = PLAN_STEPS,
     ) -> None:
         """Start from a state.
 
@@ -86,12 +85,11 @@ class Stepper(ABC):
             layout: Constants of the loop.
             state: Targets and flags; updated.
             recording: Grows by one row per sample.
-            plan_steps: Physics steps that are planned at once.
         """
         self._layout, self._state, self.recording = layout, state, recording
         self.grips = any(layout.leads)
         """Whether a grip force limits servos."""
-        self.max_samples = max(plan_steps // layout.substeps, 1)
+        self.max_samples = max(PLAN_STEPS // layout.substeps, 1)
         """Largest number of control samples of a plan."""
         self._path, self._led = np.zeros((0, 0)), slice(0)
         self._samples_ahead = self.max_samples
@@ -306,6 +304,7 @@ class MujocoStepper(Stepper):
         recording: Recording,
         friction: SlipFriction | None = None,
         sensing: Sensing | None = None,
+        warnings: Counter[str] | None = None,
     ) -> None:
         """Start from a model and its state.
 
@@ -317,6 +316,7 @@ class MujocoStepper(Stepper):
             recording: Grows by one row per sample.
             friction: Switching friction, where the scene has it.
             sensing: The sensors, where the scene has some.
+            warnings: MuJoCo's warnings so far, by their texts; none are collected by default.
         """
         super().__init__(layout, state, recording)
         self._model, self._data = model, data
@@ -330,19 +330,49 @@ class MujocoStepper(Stepper):
         stopped = layout.stop_force is not None or layout.torque_limits is not None
         self._detects_always = stopped or layout.feels
         self._by_substeps = layout.prescribed or friction is not None
+        self._blocks: BlockRollout | None = None
+        if friction is None and sensing is None and can_step_blocks(model, layout):
+            self._blocks = BlockRollout(
+                model, data, layout, Counter() if warnings is None else warnings
+            )
         self._fractions = (np.arange(layout.substeps) / layout.substeps)[:, None]
         self._qpos_of_joints = _slice_or_indices(layout.qpos_of_actuator)
         self._dofs_of_joints = _slice_or_indices(layout.dof_of_actuator)
 
     def run_chunk(self, plan: Array) -> int:
         """Run planned samples until contact changes; see ``Stepper.run_chunk``."""
+        if self._blocks is None or self._data.xfrc_applied.any():  # a block has no applied forces
+            return self._run_samples(plan, 0)
+        done, moving = 0, self._moving - self._used
+        if self.recording.rows == 0:  # the first sample is not stepped
+            done = self._run_samples(plan[:1], 0)
+            if not done:
+                return 0
+        loads, first, contact = self.loads[: len(plan)], self.recording.rows, self._state.contact
+        ends = ends_of_equal_rows(loads) if len(loads) else None
+        while done < len(plan):
+            end = min(done + self._blocks.size(contact, moving > done), len(plan))
+            if ends is not None:
+                end, self._gravity[:] = min(end, ends[done]), loads[done]
+            block = plan[done:end]
+            finished = self._blocks.run(block, contact, self.recording, first + done)
+            if finished is None:  # a single step shows what has happened
+                self._blocks = None
+                return self._run_samples(plan, done)
+            done += finished
+            if finished < len(block):
+                return done
+        return done
+
+    def _run_samples(self, plan: Array, done: int) -> int:
+        """Run planned samples from index ``done`` on one by one, as ``run_chunk``."""
         model, data, counts = self._model, self._data, self._state.contact.counts
         control, position, substeps = data.ctrl, data.qpos, self._layout.substeps
         first, log = self.recording.rows, self.recording.qpos
         loads, always = self.loads[: len(plan)], self._detects_always
         sensing, detect, step = self._sensing, self._detect, mujoco.mj_step
         motion = self._planned_motion(plan) if self._by_substeps else None
-        for index, targets in enumerate(plan):
+        for index in range(done, len(plan)):
             row = first + index
             if len(loads):
                 self._gravity[:] = loads[index]
@@ -356,7 +386,7 @@ class MujocoStepper(Stepper):
             # without a contact, and none to lose, there is nothing to detect or to record
             if (data.ncon or always or any(counts)) and detect(row):
                 return index
-            control[:] = targets
+            control[:] = plan[index]
             log[row] = position
         return len(plan)
 

@@ -26,8 +26,7 @@ from softgrasp.model.scene import BuiltScene
 INTERVAL, LONGEST_INTERVAL = 32, 128
 """Control samples between two corrections, at first and at most: fewer than the 0.2 s in which a
 closed hand settles, so that what touches late is corrected, too. They depend on the contacts alone,
-so that single runs, batches and environments correct at the same samples and are equal bit for
-bit."""
+so that runs and environments correct at the same samples and are equal bit for bit."""
 TOLERANCE = 1e-3
 """Relative deviation from the described stiffness with which a pair counts as right [–]."""
 LARGEST_CHANGE = 1.25

@@ -37,9 +37,9 @@ import numpy as np
 from softgrasp.description.scene import GraspScene
 from softgrasp.description.sweep import SweepPlan
 from softgrasp.errors import BackendUnavailable, SimulationError, SoftgraspError
-from softgrasp.sim.batch import BatchItem, BatchRunner
 from softgrasp.sim.grasp_run import max_rows
 from softgrasp.sim.result import GraspResult
+from softgrasp.sim.simulate import SceneRunner, SimulatedScene
 from softgrasp.sweeps.dataset import ExtraOutputs
 from softgrasp.sweeps.parameters import combinations, scene_of, start_noise
 from softgrasp.sweeps.table import NOISE_COLUMNS, Row, failed_row, row_of
@@ -85,7 +85,7 @@ class Rows:
         """
         self._plan, self._extra = plan, extra
         self._combinations = combinations(plan)
-        self._runner = BatchRunner(quality_rate=0.0 if plan.quality else None)
+        self._runner = SceneRunner(quality_rate=0.0 if plan.quality else None)
 
     def inputs(self, row: int) -> Row:
         """Return the row number, the values of the axes, and the noise of a grasp."""
@@ -122,7 +122,7 @@ def total_steps(scene: GraspScene) -> int:
     return max(round(max_rows(scene) * scene.control_period / timestep), 1)
 
 
-def _outcome(item: BatchItem) -> Row:
+def _outcome(item: SimulatedScene) -> Row:
     result = item.result
     if isinstance(result, GraspResult):
         return row_of(result) | {"wall_build_s": item.build_time}

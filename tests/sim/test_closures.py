@@ -11,7 +11,6 @@ import pytest
 import softgrasp as sg
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model.scene import build
-from softgrasp.sim.batch import can_be_batched, run_batch
 from softgrasp.sim.grasp_run import ClosureRun
 from softgrasp.sim.result import column
 from softgrasp.sim.result_files import load_result
@@ -68,28 +67,6 @@ def test_every_closure_holds_a_ball_and_runs_again_bit_for_bit(name: str, tmp_pa
     assert again.scene == result.scene
     repeated = sg.simulate(again.scene, quality_rate=None)
     assert repeated.trajectory_sha256 == result.trajectory_sha256
-
-
-@pytest.mark.parametrize("name", ["synergy", "soft synergy", "tendons", "differential", "torques"])
-def test_batches_run_closures_as_single_runs(name: str) -> None:
-    scenes = [
-        pinch(closure=CLOSURES[name], object=ball(density=density), duration=0.8)
-        for density in (300.0, 700.0)
-    ]
-    assert all(can_be_batched(build(scene)) for scene in scenes)
-    for scene, run in zip(scenes, run_batch([build(scene) for scene in scenes]), strict=True):
-        alone = ClosureRun(build(scene))
-        alone.run()
-        rows = alone.recording.rows
-        assert run.recording.rows == rows
-        for part in ("qpos", "control", "force"):
-            one, other = getattr(run.recording, part), getattr(alone.recording, part)
-            np.testing.assert_array_equal(one[:rows], other[:rows], err_msg=part)
-
-
-def test_closures_with_force_limits_are_not_batched() -> None:
-    for name in ("force", "torque limit"):
-        assert not can_be_batched(build(pinch(closure=CLOSURES[name])))
 
 
 def test_joints_of_a_synergy_are_on_it_until_they_touch() -> None:

@@ -15,7 +15,6 @@ from softgrasp.model.deformable import node_bodies, node_positions, node_track
 from softgrasp.model.object import object_mass
 from softgrasp.model.scene import build
 from softgrasp.rendering.keyframes import Playback
-from softgrasp.sim.batch import can_be_batched
 from softgrasp.sim.grasp_run import ClosureRun
 from tests.support.scenes import ball, pinch, plate, press
 
@@ -216,11 +215,10 @@ def test_a_shape_that_has_no_flex_is_refused() -> None:
     )
 
 
-def test_it_runs_alone_and_in_no_other_engine() -> None:
+def test_it_runs_in_no_other_engine() -> None:
     from softgrasp.backends.webots.world import scene_world
 
     built = build(pinch(object=soft_ball(), self_contact=False))
-    assert not can_be_batched(built)
     with pytest.raises(sg.BuildError) as error:
         scene_world(built, 1e-3, ())
     assert str(error.value) == (

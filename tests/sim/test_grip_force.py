@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pytest
 
 import softgrasp as sg
@@ -14,7 +13,6 @@ from softgrasp.errors import SoftgraspError
 from softgrasp.mechanics.hand_kinematics import contact_arms
 from softgrasp.model.scene import build
 from softgrasp.report.grasp_tables import acting_notes
-from softgrasp.sim.batch import can_be_batched, run_batch
 from softgrasp.sim.control_state import closure_layout
 from softgrasp.sim.debounced_closing import grip_targets
 from softgrasp.sim.grasp_run import ClosureRun
@@ -92,19 +90,6 @@ def test_the_closure_overrides_the_hand() -> None:
     assert sg.PositionIncrementClosure(grip_force=None).grip_limit(hand) is None
     assert not any(closure_layout(build(limited(None, hand=hand))).leads)
     assert any(closure_layout(build(pinch(hand=hand))).leads)
-
-
-def test_a_batch_equals_its_grasps_one_by_one() -> None:
-    scenes = [limited(force) for force in (1.5, 2.0, 3.0, 5.0)]
-    assert all(can_be_batched(build(scene)) for scene in scenes)
-    for scene, run in zip(scenes, run_batch([build(one) for one in scenes]), strict=True):
-        alone = ClosureRun(build(scene))
-        alone.run()
-        rows = alone.recording.rows
-        assert run.recording.rows == rows
-        for name in ("qpos", "control", "force", "in_contact"):
-            one, other = getattr(run.recording, name), getattr(alone.recording, name)
-            np.testing.assert_array_equal(one[:rows], other[:rows], err_msg=name)
 
 
 def test_a_job_for_webots_carries_the_limit() -> None:

@@ -17,7 +17,6 @@ from softgrasp.mechanics.trajectory import moved, shaken
 from softgrasp.model.arm import carrier_start, carrier_targets, home_pose
 from softgrasp.model.names import WRIST_JOINTS
 from softgrasp.model.scene import build
-from softgrasp.sim.batch import can_be_batched
 from softgrasp.sim.motion_plan import gravity_steps
 from softgrasp.sim.replayed_result import hand_pose_at
 from tests.support.scenes import pinch
@@ -224,5 +223,3 @@ def test_other_engines_and_batches_leave_them_to_mujoco(changes: dict, field: st
         f"{field}: expected a closure with a ramp of gravity or a lift behind it, as sequences, "
         "motion and directions run in MuJoCo only"
     )
-    assert not can_be_batched(build(requested))
-    assert can_be_batched(build(pinch()))

@@ -11,8 +11,6 @@ from scipy.stats import chi2
 
 import softgrasp as sg
 from softgrasp.model.object import object_mass
-from softgrasp.model.scene import build
-from softgrasp.sim.batch import can_be_batched
 from softgrasp.sim.sensors import samples_of_delay
 from tests.support.scenes import ball, pinch, plate
 
@@ -235,11 +233,6 @@ def test_results_with_sensors_come_back_from_their_files(tmp_path) -> None:
     np.testing.assert_array_equal(loaded.sensor_values, result.sensor_values)
     np.testing.assert_array_equal(loaded.sensor_truth, result.sensor_truth)
     assert loaded.sensors["skin_F2_P3"].sensor == result.scene.sensors[1]
-
-
-def test_scenes_with_sensors_run_alone() -> None:
-    assert can_be_batched(build(pinch()))
-    assert not can_be_batched(build(pinch(sensors=skins())))
 
 
 def test_maps_are_of_tactile_sensors_only() -> None:

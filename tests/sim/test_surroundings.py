@@ -17,7 +17,6 @@ from softgrasp.backends.webots.world import scene_world
 from softgrasp.errors import BuildError
 from softgrasp.model.placement import wall_frame
 from softgrasp.model.scene import build
-from softgrasp.sim.batch import can_be_batched, run_batch
 from softgrasp.sim.grasp_run import ClosureRun
 from tests.sim.engines import require_engine
 from tests.support.scenes import ball, pinch
@@ -216,17 +215,11 @@ def plain_run(scene: sg.GraspScene) -> ClosureRun:
     return run
 
 
-def test_several_objects_are_repeatable_alone_and_in_a_batch() -> None:
+def test_several_objects_are_repeatable_and_named_in_events() -> None:
     scene = side_by_side()
-    other = scene.replace(objects=(scene.objects[0].replace(name="o"),))
-    alone = plain_run(scene)
-    batch = [build(scene), build(other)]
-    assert can_be_batched(batch[0])
-    together = list(run_batch(batch))
-    for run in (plain_run(scene), *together):
-        same_rows(alone, run)
-    assert alone.events == together[0].events
-    assert {event.object for event in together[1].events} == {"one", "o"}
+    renamed = plain_run(scene.replace(objects=(scene.objects[0].replace(name="o"),)))
+    same_rows(plain_run(scene), renamed)
+    assert {event.object for event in renamed.events} == {"one", "o"}
 
 
 def placed(
@@ -276,7 +269,6 @@ def test_every_object_keeps_its_friction_law() -> None:
     built = build(side_by_side(objects=(other,)))
     assert set(built.switching) == {name for name in built.stiffness if name.endswith("|object2")}
     assert set(built.switching.values()) == {slippery}
-    assert not can_be_batched(built)
     assert built.model.pair("F1_P3|object2").friction[0] == 0.6
     assert built.model.pair("F1_P3|object").friction[0] == 0.5
 

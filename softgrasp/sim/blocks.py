@@ -1,0 +1,200 @@
+"""Blocks of control samples stepped in one call of MuJoCo, and their contacts detected afterwards.
+
+As long as contact does not change, targets are known in advance, so a block of samples is stepped
+by ``mujoco.rollout`` without Python in between; forces are evaluated after it. Where contact has
+changed within the block, the state is set back to its start and the samples up to the change are
+stepped again (decision 0011). Results equal those of sample-by-sample steps bit for bit.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+
+import mujoco
+import numpy as np
+from mujoco.rollout import Rollout
+
+from softgrasp.mechanics.transforms import Array
+from softgrasp.sim.control_state import ClosureLayout, DebouncedFlags, Integers, Recording
+
+SHORT_BLOCK, LONG_BLOCK = 8, 64
+"""Fewest samples of a block while targets move, where debouncing takes fewer, and samples of a
+block in which no change of contact is expected."""
+MAX_SUBSTEPS = 20
+"""Physics steps of a control sample from which on sample-by-sample steps cost as little."""
+STATE = mujoco.mjtState.mjSTATE_INTEGRATION
+"""Parts of MuJoCo's state that decide the next step, the solver's warm start included."""
+PHYSICS = mujoco.mjtState.mjSTATE_FULLPHYSICS
+CONTROL = int(mujoco.mjtState.mjSTATE_CTRL)
+
+
+class BlockRollout:
+    """Steps blocks of samples of one engine state and detects changes of contact in them."""
+
+    def __init__(
+        self,
+        model: mujoco.MjModel,
+        data: mujoco.MjData,
+        layout: ClosureLayout,
+        warnings: Counter[str] | None = None,
+    ) -> None:
+        """Allocate the memory of a block.
+
+        Args:
+            model: Compiled scene.
+            data: Its state; updated.
+            layout: Constants of the loop.
+            warnings: MuJoCo's warnings so far, by their texts; those of steps that are set back
+                are removed; none are collected by default.
+        """
+        self._model, self._data, self._layout = model, data, layout
+        self._models, self._datas = [model], [data]
+        self._warnings: Counter[str] = Counter() if warnings is None else warnings
+        self._rollout = Rollout(nthread=0).rollout
+        self._begin = np.empty(mujoco.mj_stateSize(model, STATE))
+        size = mujoco.mj_stateSize(model, PHYSICS)
+        before = mujoco.mj_stateSize(model, int(mujoco.mjtState.mjSTATE_WARMSTART) - 1 & int(STATE))
+        self._initial = self._begin[None, :size]
+        self._warm_start = self._begin[None, before : before + model.nv]
+        steps = LONG_BLOCK * layout.substeps
+        self._controls = np.empty((1, steps, model.nu))
+        self._states = np.empty((1, steps, size))
+        self._sensors = np.empty((1, steps, model.nsensordata))
+        first = mujoco.mj_stateSize(model, mujoco.mjtState.mjSTATE_TIME)
+        self._qpos = slice(first, first + model.nq)
+        width = layout.force_sum.shape[1]
+        self._forces = slice(layout.first_force, layout.first_force + width)
+        self._bodies = len(layout.bodies)
+        self._slots = width // (3 * self._bodies) if self._bodies else 0
+
+    def size(self, contact: DebouncedFlags, moving: bool) -> int:
+        """Return the samples of the next block, at whose end contact may have been established.
+
+        Args:
+            contact: Debounced contacts.
+            moving: Whether targets move.
+        """
+        samples = self._layout.samples
+        if any(contact.counts):
+            pairs = zip(contact.counts, contact.active, strict=True)
+            if counted := max((count for count, active in pairs if not active), default=0):
+                return min(samples - counted, LONG_BLOCK)
+        return min(max(samples, SHORT_BLOCK), LONG_BLOCK) if moving else LONG_BLOCK
+
+    def run(
+        self, plan: Array, contact: DebouncedFlags, recording: Recording, row: int
+    ) -> int | None:
+        """Step samples up to the first change of contact, and record positions and forces.
+
+        Args:
+            plan: Targets that are commanded after each sample, (n, nd).
+            contact: Debounced contacts; updated.
+            recording: Rows from ``row`` on are written.
+            row: Row of the first sample.
+
+        Returns:
+            Number of finished samples. Where it is less than n, contact has changed, or a force is
+            not finite, in the sample after them, which is stepped. None where MuJoCo has warned:
+            the state is that before the block.
+        """
+        count, substeps = len(plan), self._layout.substeps
+        warnings = dict(self._warnings) if self._warnings else {}
+        mujoco.mj_getState(self._model, self._data, self._begin, STATE)
+        controls = self._controls[0, : count * substeps]
+        if substeps == 1:
+            controls[0], controls[1:] = self._data.ctrl, plan[:-1]
+        else:
+            controls[:substeps] = self._data.ctrl
+            controls[substeps:] = np.repeat(plan[:-1], substeps, axis=0)
+        self._step(count * substeps)
+        if any(self._data.warning.number.tolist()):
+            mujoco.mj_setState(self._model, self._data, self._begin, STATE)
+            return None
+        states = self._states[0, substeps - 1 : count * substeps : substeps]
+        sensors = self._sensors[0, substeps - 1 : count * substeps : substeps, self._forces]
+        changed = self._first_change(sensors, contact)
+        finished = count if changed is None else changed
+        recording.qpos[row : row + finished] = states[:finished, self._qpos]
+        evaluated = min(finished + 1, count)
+        recording.force[row : row + evaluated] = sensors[:evaluated]
+        if changed is None:
+            self._data.ctrl[:] = plan[-1]
+        elif evaluated < count:
+            mujoco.mj_setState(self._model, self._data, self._begin, STATE)
+            self._warnings.clear()
+            self._warnings.update(warnings)
+            self._step(evaluated * substeps)
+        return finished
+
+    def _step(self, steps: int) -> None:
+        """Step from the state at the start of the block."""
+        self._rollout(
+            self._models,
+            self._datas,
+            self._initial,
+            self._controls[:, :steps],
+            control_spec=CONTROL,
+            skip_checks=True,
+            nstep=steps,
+            initial_warmstart=self._warm_start,
+            state=self._states[:, :steps],
+            sensordata=self._sensors[:, :steps],
+        )
+
+    def _first_change(self, sensors: Array, contact: DebouncedFlags) -> int | None:
+        """Debounce the samples of a block up to the first change; None without one.
+
+        Args:
+            sensors: Contact sensors, (n, nf) [N].
+            contact: Debounced contacts; updated.
+        """
+        forces = sensors[:, :: 3 * self._slots]
+        for slot in range(1, self._slots):
+            forces = forces + sensors[:, 3 * slot :: 3 * self._slots]
+        threshold, samples = self._layout.threshold, self._layout.samples
+        if _is_settled(forces, contact, threshold, samples):
+            return None
+        for sample, row in enumerate(forces.tolist()):
+            if contact.update(row, threshold, samples) or not math.isfinite(sum(row)):
+                return sample
+        return None
+
+
+def _is_settled(forces: Array, contact: DebouncedFlags, threshold: float, samples: int) -> bool:
+    """Return whether forces, (n, nb), change no counter of debouncing, and are finite."""
+    largest = forces.max(axis=0).tolist()
+    if not any(largest) and not any(contact.counts):
+        return True
+    flags = zip(contact.counts, contact.touched, contact.active, strict=True)
+    smallest = forces.min(axis=0).tolist()
+    # written so that a force that is not a number is not settled
+    return all(
+        (count == samples and touched and low > threshold and high < math.inf)
+        if active
+        else (count == 0 and high <= threshold and (high <= 0.0 or touched) and low > -math.inf)
+        for low, high, (count, touched, active) in zip(smallest, largest, flags, strict=True)
+    )
+
+
+def can_step_blocks(model: mujoco.MjModel, layout: ClosureLayout) -> bool:
+    """Return whether nothing happens between the physics steps of a block.
+
+    Sample by sample run prescribed joints, actuators that stop at a force or a torque, contact that
+    is detected by sensors, and models with mocap bodies or stateful plugins.
+
+    Args:
+        model: Compiled scene.
+        layout: Constants of the loop.
+    """
+    stops = layout.stop_force is not None or layout.torque_limits is not None
+    special = stops or layout.prescribed or layout.feels or not layout.bodies
+    plugins = mujoco.mj_stateSize(model, mujoco.mjtState.mjSTATE_PLUGIN)
+    return not (special or model.nmocap or plugins) and layout.substeps <= MAX_SUBSTEPS
+
+
+def ends_of_equal_rows(rows: Array) -> Integers:
+    """Return for every row the end of the block of equal consecutive rows, (n,)."""
+    changes = np.flatnonzero((rows[1:] != rows[:-1]).any(axis=1)) + 1
+    ends = np.append(changes, len(rows))
+    return np.repeat(ends, np.diff(ends, prepend=0))
