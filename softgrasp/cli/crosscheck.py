@@ -55,8 +55,9 @@ def crosscheck(
     docs/crosscheck.md explains what is compared, and the tolerances.
     """
     kind_of(scene)  # before anything slow is imported
-    from softgrasp.comparison.compare import clear_earlier, command_line, save_crosscheck
+    from softgrasp.comparison.compare import command_line
     from softgrasp.comparison.compare import crosscheck as run
+    from softgrasp.comparison.files import clear_earlier, save_crosscheck
     from softgrasp.comparison.runs import check_backends
 
     names = check_backends(name.strip() for name in backends.split(",") if name.strip())
@@ -121,7 +122,7 @@ def _tolerances(settings: list[str]) -> Tolerances:
 
 
 def _print_summary(result: CrosscheckResult, files: list[Path], as_json: bool) -> None:
-    from softgrasp.comparison.compare import document
+    from softgrasp.comparison.files import document
 
     for text in result.warnings:
         terminal.show_message("warning", text)

@@ -20,8 +20,8 @@ def report(
 ) -> None:
     """Write figures and report of a result from its files, such as after --no-report.
 
-    For directories of grasp, sweep, plan and calibrate, of fingers and arms. The files of the
-    result stay as they are.
+    For directories of grasp, sweep, plan, crosscheck and calibrate, of fingers and arms. The files
+    of the result stay as they are.
     """
     from softgrasp.report.saved import write_report_from
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from softgrasp._lazy import lazy_names
 
 NAMES = {
-    "comparison.compare": ("CrosscheckResult", "crosscheck", "save_crosscheck"),
+    "comparison.compare": ("CrosscheckResult", "crosscheck"),
+    "comparison.files": ("load_crosscheck", "save_crosscheck"),
     "comparison.criteria": ("Tolerances",),
     "comparison.dexgraspbench": ("BenchmarkRow", "GraspBenchmark", "diversity"),
     "report.comparison": ("write_crosscheck_report",),

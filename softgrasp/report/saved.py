@@ -15,8 +15,6 @@ from softgrasp.io.files import RESULT_FILE, TRAJECTORY_FILE
 
 Progress = Callable[[str, float], None]
 """Called with the name of the file in progress and the completed fraction, 0 to 1."""
-COMPARISON = "crosscheck.json"
-"""File of a comparison of engines, whose figures show more than its files store."""
 MAX_NAMES = 6
 """Maximum number of files in a message."""
 
@@ -46,13 +44,13 @@ def write_report_from(
     video: bool = True,
     progress: Progress | None = None,
 ) -> list[Path]:
-    """Write the report of a grasp, a calibration, a sweep or a grasp search from its files.
+    """Write the report of a saved result from its files.
 
     The files of the result stay as they are.
 
     Args:
         directory: Directory of the result, or the file that names its kind: ``result.json``,
-            ``calibration.json``, ``grasp_plan.json`` or ``plan.json``.
+            ``calibration.json``, ``crosscheck.json``, ``grasp_plan.json`` or ``plan.json``.
         renderer: ``auto``, ``gl``, ``raycast``, or ``none`` for no video and no key frames.
         video: Whether to write videos.
         progress: Called with the file in progress and the completed fraction.
@@ -80,12 +78,6 @@ def kind_in(directory: Path) -> SavedResult:
     for kind in SAVED_RESULTS:
         if (directory / kind.file).is_file():
             return kind
-    if (directory / COMPARISON).is_file():
-        raise ResultError(
-            f"{directory}: expected a result that stores what its figures show, found a comparison "
-            f"of engines ({COMPARISON}), which stores neither the runs at other time steps nor "
-            "their contacts; softgrasp crosscheck without --no-report writes its report"
-        )
     kinds = [f"{kind.file} ({kind.name})" for kind in SAVED_RESULTS]
     raise ResultError(
         f"{directory}: expected a result with {', '.join(kinds[:-1])} or {kinds[-1]}, found "
@@ -141,9 +133,17 @@ def _write_search(directory: Path, options: Options) -> list[Path]:
     return [report, *(one.directory for one in best)]
 
 
+def _write_comparison(directory: Path, _options: Options) -> list[Path]:
+    from softgrasp.comparison.files import load_crosscheck
+    from softgrasp.report.comparison import write_crosscheck_report
+
+    return write_crosscheck_report(load_crosscheck(directory), directory)
+
+
 SAVED_RESULTS = (
     SavedResult("result.json", "a grasp", _write_grasp),
     SavedResult("calibration.json", "a calibration", _write_calibration),
+    SavedResult("crosscheck.json", "a comparison of engines", _write_comparison),
     SavedResult("grasp_plan.json", "a grasp search", _write_search),
     SavedResult("plan.json", "a sweep", _write_sweep),
 )

@@ -5,9 +5,14 @@ from __future__ import annotations
 import re
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import softgrasp as sg
+from softgrasp.mechanics.transforms import Array
+from softgrasp.sim import soft_dynamics
+from softgrasp.sim.simulate import BACKENDS, run_mujoco
 from tests.conftest import Run, files_in
 
 NUMBERS = {
@@ -16,6 +21,7 @@ NUMBERS = {
     "plan": ("grasp_plan.json", "grasps.csv", "plan.json", "rows.jsonl", "sweep.csv",
              "sweep.parquet", "sweep.lock"),
     "calibrate": ("calibration.json", "calibration.npz", "finger.yaml"),
+    "crosscheck": ("crosscheck.json", "crosscheck.npz", "runs"),
 }  # fmt: skip
 """Files that each verb writes with --no-report."""
 SHORT = ("--set", "duration=0.02")
@@ -29,13 +35,17 @@ WORDS = {
 HUNG = "mass_g,q1_deg,q2_deg,q3_deg\n0,1.3,1.1,0.4\n20,4.8,4.3,1.9\n40,7.9,7.0,3.2\n"
 
 
+def contents(directory: Path) -> dict[str, bytes]:
+    """Bytes of all files by name."""
+    names = files_in(directory)
+    return {n: (directory / n).read_bytes() for n in names if (directory / n).is_file()}
+
+
 def without_report(directory: Path, verb: str) -> None:
     """Leave the files that --no-report leaves."""
     for path in directory.iterdir():
-        if path.is_dir():
-            shutil.rmtree(path)
-        elif path.name not in NUMBERS[verb]:
-            path.unlink()
+        if path.name not in NUMBERS[verb]:
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
 @pytest.mark.parametrize(
@@ -49,12 +59,12 @@ def test_a_later_report_has_the_bytes_of_the_direct_one(
     ran = run(verb, *WORDS[verb], "--out", "out")
     assert ran.code == (1 if verb == "grasp" else 0), ran.err  # time ran out
     directory = tmp_path / "out"
-    direct = {name: (directory / name).read_bytes() for name in files_in(directory)}
+    direct = contents(directory)
     assert len(direct) > len(NUMBERS[verb]) + 2  # a page and figures
     without_report(directory, verb)
     ran = run("report", "out", "--renderer", "none", "--json")
     assert ran.code == 0, ran.err
-    assert {name: (directory / name).read_bytes() for name in files_in(directory)} == direct
+    assert contents(directory) == direct
     assert "out/report.html" in ran.json["files"]
 
 
@@ -78,7 +88,8 @@ def test_a_directory_without_a_result_is_refused(run: Run, tmp_path: Path) -> No
 
     kinds = (
         r"expected a result with result.json \(a grasp\), calibration.json \(a calibration\), "
-        r"grasp_plan.json \(a grasp search\) or plan.json \(a sweep\), found "
+        r"crosscheck.json \(a comparison of engines\), grasp_plan.json \(a grasp search\) or "
+        r"plan.json \(a sweep\), found "
     )
     assert re.search(f"nowhere: {kinds}no such directory$", refused("nowhere"))
     (tmp_path / "empty").mkdir()
@@ -92,17 +103,44 @@ def test_a_directory_without_a_result_is_refused(run: Run, tmp_path: Path) -> No
     assert re.search(f"empty/a: {kinds}another file$", refused("empty/a"))
 
 
-def test_a_comparison_is_refused_with_the_command_that_writes_its_report(
-    run: Run, tmp_path: Path
+@pytest.mark.parametrize("subject", ["four_finger_sphere", "paper000_release"])
+def test_the_page_of_a_comparison_is_written_from_its_files(
+    subject: str, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "out").mkdir()
-    (tmp_path / "out" / "crosscheck.json").write_text("{}")
-    ran = run("report", "out")
-    assert ran.code == 2
+    monkeypatch.setitem(BACKENDS, "twin", run_mujoco)
+    monkeypatch.setattr(soft_dynamics, "_simulated", _in_mujoco)
+    words = ("crosscheck", subject, "--backends", "mujoco,twin", "--quick", "--out", "out")
+    assert run(*words).code == 0
+    monkeypatch.undo()  # a page needs no engine
+    monkeypatch.chdir(tmp_path)
+    direct = contents(tmp_path / "out")
+    without_report(tmp_path / "out", "crosscheck")
+    kept = contents(tmp_path / "out")
+    assert len(kept) < len(direct) - 2  # without page and figures
+    assert run("report", "out").code == 0
+    assert contents(tmp_path / "out") == direct
+
+
+def _in_mujoco(
+    finger: sg.SoftFinger, start: Array, backend: str, step: float, period: float, samples: int
+) -> Any:
+    angles, engine = soft_dynamics._in_mujoco(finger, start, step, period, samples)
+    return angles, engine._replace(name=backend)
+
+
+def test_a_damaged_comparison_is_refused(run: Run, tmp_path: Path) -> None:
+    def refused(text: str) -> str:
+        (tmp_path / "out").mkdir(exist_ok=True)
+        (tmp_path / "out" / "crosscheck.json").write_text(text)
+        ran = run("report", "out")
+        assert ran.code == 2
+        return " ".join(ran.err.split())
+
+    assert "out/crosscheck.json: damaged: 'schema_version'" in refused("{}")
     assert (
-        "found a comparison of engines (crosscheck.json), which stores neither the runs at other "
-        "time steps nor their contacts; softgrasp crosscheck without --no-report writes its report"
-    ) in " ".join(ran.err.split())
+        "out/crosscheck.json: expected schema_version 3, found 2; another softgrasp wrote it: "
+        "softgrasp crosscheck demo"
+    ) in refused('{"schema_version": 2, "rerun_command": "softgrasp crosscheck demo"}')
 
 
 def test_a_sweep_that_is_not_finished_is_refused(run: Run, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import softgrasp as sg
-from softgrasp.comparison.compare import arrays
+from softgrasp.comparison.files import arrays
 from softgrasp.mechanics.transforms import Array
 from softgrasp.sim import soft_dynamics
 from softgrasp.sim.simulate import BACKENDS, run_mujoco
@@ -68,7 +68,7 @@ def test_an_engine_agrees_with_itself(twin: Callable[..., None], tmp_path: Path)
         "crosscheck_mode.png", "crosscheck_mode.csv", "crosscheck_convergence.png",
         "crosscheck_convergence.csv", "report.html",
     ]  # fmt: skip
-    assert arrays(result)["twin.joint_angles"].shape == (4, 1001, 7)
+    assert arrays(result.runs)["twin.0.000125.joint_angles"].shape == (1001, 7)
 
 
 def test_half_the_time_step_moves_alike_to_a_tenth_of_a_degree(twin: Callable[..., None]) -> None:
