@@ -121,10 +121,12 @@ def write_sweep_report(
     directory = Path(directory)
     examples = example_rows(plan, table, _count_examples(table))
     rows = [int(table["row"].iloc[one.position]) for one in examples]
-    # drawn by a worker while this process draws the figures of the table
-    rendered = submit(render_examples, plan, rows)
+    simulated = [submit(simulate_example, plan, row) for row in rows]
+    results = [result() for result in simulated]
+    # rendered by a worker while this process draws the figures
+    images = submit(render_examples, [result for result in results if result is not None])
     shown = _draw_table(plan, table, directory)
-    shown += _draw_examples(plan, table, examples, rendered(), directory)
+    shown += _draw_examples(plan, table, examples, results, images, directory)
     html = templates().get_template("sweep.html.j2").render(
         version=__version__,
         title=f"{plan.scene.hand.name} grasps {plan.scene.object.name}, {len(table)} times",
@@ -195,35 +197,32 @@ def _count_examples(table: pd.DataFrame) -> int:
     return min(max(len(outcomes) + 1, MIN_POSES), MAX_POSES)
 
 
-class Rendered(NamedTuple):
-    """Example grasps of a sweep that were simulated again, with rendered images."""
+def simulate_example(plan: SweepPlan, row: int) -> GraspResult | None:
+    """Simulate a row of a sweep again; None where it cannot be simulated."""
+    with warnings.catch_warnings(), suppress(SoftgraspError):
+        warnings.simplefilter("ignore")  # listed in the table
+        return simulate(scene_of_row(plan, row))
+    return None
 
-    results: list[GraspResult | None]
-    """None where a grasp cannot be simulated."""
-    images: list[Image]
-    """Final states of the others."""
 
-
-def render_examples(plan: SweepPlan, rows: Sequence[int]) -> Rendered:
-    """Simulate rows of a sweep again and render their final states, small and without OpenGL.
+def render_examples(results: Sequence[GraspResult]) -> list[Image]:
+    """Render the final states of grasps, small and without OpenGL.
 
     The ray caster needs a third of the time that OpenGL without a graphics card takes to open.
     """
-    results = [_simulate_row(plan, row) for row in rows]
-    simulated = [result for result in results if result is not None]
-    images = final_images(simulated, renderer="raycast", size=IMAGE_SIZE) if simulated else []
-    return Rendered(results, images)
+    return final_images(results, renderer="raycast", size=IMAGE_SIZE) if results else []
 
 
 def _draw_examples(
     plan: SweepPlan,
     table: pd.DataFrame,
     examples: Sequence[ExampleRow],
-    rendered: Rendered,
+    simulated: Sequence[GraspResult | None],
+    images: Callable[[], list[Image]],
     directory: Path,
 ) -> list[Shown]:
-    """Draw the trajectories and final states of the example grasps."""
-    pairs = zip(examples, rendered.results, strict=True)
+    """Draw the trajectories of the example grasps, then wait for the images of their ends."""
+    pairs = zip(examples, simulated, strict=True)
     shown = [(one, result) for one, result in pairs if result is not None]
     if not shown:
         return []
@@ -240,16 +239,9 @@ def _draw_examples(
     path = overlay_objects(results, labels, directory / "objects.png", dpi=DPI)
     suffix = " Curves of a lost object are clipped." if _is_clipped(results) else ""
     shown_figures = [Shown("Motion of the object", path, f"{caption}{suffix}")]
-    path = draw_final_images(results, rendered.images, numbers, directory / "poses.png", values)
+    path = draw_final_images(results, images(), numbers, directory / "poses.png", values)
     shown_figures.append(Shown("Final states", path, f"{caption} All with one camera."))
     return shown_figures
-
-
-def _simulate_row(plan: SweepPlan, row: int) -> GraspResult | None:
-    with warnings.catch_warnings(), suppress(SoftgraspError):
-        warnings.simplefilter("ignore")  # listed in the table
-        return simulate(scene_of_row(plan, row))
-    return None
 
 
 def _is_clipped(results: list[GraspResult]) -> bool:

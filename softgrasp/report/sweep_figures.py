@@ -94,6 +94,7 @@ def draw_lines(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
                 if measure.of_motion:
                     _crosses(panel, table[rows & lost(table)], axes[0], color, 1.0 - BELOW * index)
             panel.set_title(measure.label)
+            panel.ticklabel_format(axis="y", useOffset=False)  # it would cover the title
             fit_ticks(panel, table, axes[0], _width(figure, panel))
         _label_bottom(panels, across)
         style.footnote(figure, averaging(plan, table, len(series)))

@@ -13,6 +13,7 @@ workers end with their parent. dask does both itself.
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 import signal
@@ -224,18 +225,20 @@ class LocalPool:
         """
         self._close()
         pool = self._pool = _process_pool(workers, (self._plan, self._extra, os.getpid()))
-        self._require_start(pool)
+        self._require_start(pool, workers)
         for chunk, future in _finished(pool, _compute, waiting, CHUNKS_AHEAD * workers):
             if isinstance(future.exception(), BrokenExecutor):
                 lost.append(chunk)
             else:
                 yield future.result()
 
-    def _require_start(self, pool: Executor) -> None:
+    def _require_start(self, pool: Executor, workers: int) -> None:
         if self._started:
             return
         try:
-            pool.submit(os.getpid).result()
+            # the pool starts a process for each task that finds no idle one
+            first, *_ = [pool.submit(os.getpid) for _ in range(workers)]
+            first.result()
         except BrokenExecutor:
             raise SimulationError(NOT_STARTED) from None
         self._started = True
@@ -387,6 +390,7 @@ def _start_worker(plan: SweepPlan, extra: ExtraOutputs | None, parent: int) -> N
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
     _ROWS = Rows(plan, extra)
+    gc.freeze()  # what was imported stays
 
 
 def _compute(chunk: Chunk) -> list[Row]:
