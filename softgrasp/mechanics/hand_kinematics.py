@@ -132,7 +132,7 @@ def link_frames(hand: Hand, joints: Mapping[str, ArrayLike]) -> dict[str, Array]
         carry = frames[finger.on] if finger.on else np.eye(4)
         for row, link in zip(finger.phalanges, chain_links(finger), strict=True):
             value = joints[finger.joint_of(row)]
-            moved = rotate_about("z", value) if row.joint == "revolute" else _slid(value)
+            moved = rotate_about("z", value) if row.joint == "revolute" else slide(value)
             carry = carry @ link.origin @ moved
             frames[finger.body_of(row)] = carry
     return frames
@@ -167,7 +167,7 @@ def contact_arms(hand: Hand, joints: Mapping[str, ArrayLike]) -> dict[str, dict[
     return arms
 
 
-def _slid(value: ArrayLike) -> Array:
+def slide(value: ArrayLike) -> Array:
     """Return transforms that translate along z [m], (..., 4, 4)."""
     value = np.asarray(value, dtype=float)
     frame = np.zeros((*value.shape, 4, 4))

@@ -15,7 +15,7 @@ from itertools import combinations
 from typing import Annotated, Any, Literal, NamedTuple, Self
 from urllib.parse import urlsplit
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from softgrasp.description.arm import Arm, RobotProgram
 from softgrasp.description.base import (
@@ -88,6 +88,8 @@ class FlangeSample(Description):
     """Origin of the flange [m]."""
     quaternion: Vec4
     """Rotation (w, x, y, z)."""
+    joints: tuple[Number, ...] = ()
+    """Joint variables of the arm [rad or m]; empty where the robot does not report them."""
 
     @field_validator("quaternion")
     @classmethod
@@ -139,10 +141,15 @@ class HttpFlange(Description):
     fields: CartesianFields = CartesianFields()
     token_variable: str = ""
     """Environment variable with the token of the server; tokens are not stored in files."""
+    joints_url: str = ""
+    """Address of the joint angles in degrees, ``rax_1`` … at the ``state`` of the fields, polled
+    after each pose; empty: the joints of the drawn arm are computed from the pose."""
 
-    @field_validator("url")
+    @field_validator("url", "joints_url")
     @classmethod
-    def _address(cls, value: str) -> str:
+    def _address(cls, value: str, info: ValidationInfo) -> str:
+        if not value and info.field_name == "joints_url":
+            return value
         try:
             parts = urlsplit(value)
             complete = parts.scheme == "http" and parts.hostname and parts.port != 0

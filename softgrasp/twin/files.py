@@ -62,6 +62,7 @@ TWIN_KIND, DEFAULT_TWIN = "twins", "three_fingers"
 CIRCLE = ("count", "radius", "height", "tilt")
 """Fields of fingers arranged on a circle."""
 DEFAULT = "softgrasp_default"
+JOINTS, MAX_JOINTS = "joints", 32
 KIND = "robot_programs"
 DEFAULT_PROGRAM = "pick_and_place"
 
@@ -159,6 +160,8 @@ def _text(path: Path) -> str:
 def save_flange_samples(samples: Iterable[FlangeSample], path: str | Path) -> Path:
     """Write flange poses, as ``.csv`` or ``.jsonl`` after the suffix of the file.
 
+    Joint variables are written to ``.jsonl`` only.
+
     Raises:
         DescriptionError: Another suffix.
         ResultError: The file cannot be written.
@@ -168,16 +171,17 @@ def save_flange_samples(samples: Iterable[FlangeSample], path: str | Path) -> Pa
     if _suffix(path) == ".jsonl":
         return write_text(path, "".join(f"{json.dumps(row)}\n" for row in rows))
     stream = io.StringIO()
-    writer = csv.DictWriter(stream, COLUMNS, lineterminator="\n")
+    writer = csv.DictWriter(stream, COLUMNS, extrasaction="ignore", lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
     return write_text(path, stream.getvalue())
 
 
-def row_of(sample: FlangeSample) -> dict[str, float]:
-    """Convert a sample to a row with the names of the columns."""
+def row_of(sample: FlangeSample) -> dict[str, Any]:
+    """Convert a sample to a row with the names of the columns, and ``joints`` where it has them."""
     numbers = (sample.time, *(part / MILLIMETRE for part in sample.position), *sample.quaternion)
-    return dict(zip(COLUMNS, numbers, strict=True))
+    row: dict[str, Any] = dict(zip(COLUMNS, numbers, strict=True))
+    return row | ({JOINTS: list(sample.joints)} if sample.joints else {})
 
 
 def sample_from(row: Mapping[str, Any]) -> FlangeSample:
@@ -191,11 +195,19 @@ def sample_from(row: Mapping[str, Any]) -> FlangeSample:
         if name not in row:
             raise DescriptionError(f"expected {', '.join(COLUMNS)}, found no {name}", field=name)
     for name in row:
-        if name not in COLUMNS:
+        if name not in (*COLUMNS, JOINTS):
             raise DescriptionError(f"no such field; {did_you_mean(str(name), COLUMNS)}", field=name)
     time, x, y, z, *quaternion = (_real(name, row[name]) for name in COLUMNS)
+    joints = row.get(JOINTS, [])
+    if not isinstance(joints, list) or len(joints) > MAX_JOINTS:
+        raise DescriptionError(
+            f"expected a list of at most {MAX_JOINTS} numbers, found {short(joints)}", field=JOINTS
+        )
     return FlangeSample(
-        time=time, position=[part * MILLIMETRE for part in (x, y, z)], quaternion=quaternion
+        time=time,
+        position=[part * MILLIMETRE for part in (x, y, z)],
+        quaternion=quaternion,
+        joints=[_real(f"{JOINTS}[{index}]", value) for index, value in enumerate(joints)],
     )
 
 

@@ -31,8 +31,8 @@ from softgrasp.continuum.pcc import (
 )
 from softgrasp.description.base import unit_quaternion
 from softgrasp.description.geometry import Pose
-from softgrasp.errors import BuildError, DescriptionError, did_you_mean
-from softgrasp.mechanics.trajectory import joint_path
+from softgrasp.errors import DescriptionError, did_you_mean
+from softgrasp.mechanics.inverse_kinematics import nearest_posture
 from softgrasp.mechanics.transforms import Array, rotate_about, transform
 from softgrasp.twin.description import FlangeSample, GripperMount, Twin
 from softgrasp.twin.piecewise_bending import KPA, angles_at
@@ -98,26 +98,26 @@ def twin_shape(twin: Twin, pressure: float, flange: FlangeSample) -> TwinShape:
 
 
 def arm_joints(twin: Twin, flange: FlangeSample, before: Array | None) -> Array | None:
-    """Solve the inverse kinematics of the arm for a flange pose [rad], (nj,).
+    """Return the joints of the arm that the robot reports, or that reach the flange pose, (nj,).
+
+    Of several postures within the limits, the one nearest to the previous one is returned.
 
     Args:
         twin: Digital twin with the arm.
         flange: Pose of the flange.
-        before: Previous joint angles; None to begin at the start angles of the arm.
+        before: Previous joint variables; None to begin at those of the start of the arm.
 
     Returns:
-        Joint angles; None without an arm, or where the pose is out of reach.
+        Joint variables [rad or m]; None without an arm, or where the pose is out of reach.
     """
     if twin.arm is None:
         return None
     chain = twin.arm.chain
-    near = [row.start for row in chain.phalanges] if before is None else before.tolist()
+    if len(flange.joints) == len(chain.phalanges):
+        return np.array(flange.joints)
+    near = np.array([row.start for row in chain.phalanges]) if before is None else before
     goal = flange_transform(flange.position, flange.quaternion)
-    try:
-        path = joint_path(chain, near, goal[None], "the flange's path")
-    except BuildError:
-        return None
-    return np.asarray(path[0])
+    return nearest_posture(chain, goal, near)
 
 
 # Mount on the flange

@@ -137,8 +137,14 @@ class SimulatedRobot:
 
         The quaternion has w ≥ 0; a stream selects the sign that is continuous.
         """
-        frame = forward_kinematics(self.program.arm.chain, self.joints_at(time))[-1]
-        return FlangeSample(time=time, position=position_of(frame), quaternion=quaternion_of(frame))
+        joints = self.joints_at(time)
+        frame = forward_kinematics(self.program.arm.chain, joints)[-1]
+        return FlangeSample(
+            time=time,
+            position=position_of(frame),
+            quaternion=quaternion_of(frame),
+            joints=joints,
+        )
 
 
 class RobotStream(FlangeStream):

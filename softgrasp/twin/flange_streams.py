@@ -44,6 +44,8 @@ MAX_BYTES = 65536
 FIELDS = CartesianFields()
 TIME = "time"
 """Additional key of the simulated robot; real controllers do not report a time."""
+LEAP = 0.5
+"""Largest advance of a sample's time beyond that of the clock [s]."""
 MAX_WAITING = 256
 """Largest number of samples that wait to be fetched; beyond it the oldest are discarded."""
 OK, BUSY = 200, (429, 500, 502, 503, 504)
@@ -124,6 +126,8 @@ class StreamCounts:
     """Returned samples."""
     late: int = 0
     """Discarded samples that are older than a previous one."""
+    ahead: int = 0
+    """Discarded samples whose time is far ahead of the clock."""
     twice: int = 0
     """Discarded samples with the time of a previous one."""
     refused: int = 0
@@ -321,7 +325,8 @@ class UdpStream(FlangeStream):
         self.last_refusal = ""
         self._waiting: deque[FlangeSample] = deque()
         self._arrived = asyncio.Event()
-        self._newest: float | None = None
+        self._newest: tuple[float, float] | None = None
+        self._ahead: float | None = None
         self._transport: asyncio.DatagramTransport | None = None
 
     async def open(self) -> int:
@@ -351,18 +356,36 @@ class UdpStream(FlangeStream):
             self.counts.refused += 1
             self.last_refusal = str(error)
             return
-        if self._newest is not None and sample.time <= self._newest:
-            if sample.time == self._newest:
-                self.counts.twice += 1
-            else:
-                self.counts.late += 1
+        if not self._is_next(sample.time):
             return
-        self._newest = sample.time
         self._waiting.append(sample)
         if len(self._waiting) > MAX_WAITING:
             self._waiting.popleft()
             self.counts.overrun += 1
         self._arrived.set()
+
+    def _is_next(self, time: float) -> bool:
+        """Tell whether a sample of this time follows the previous ones; count why not.
+
+        A time that advances much more than the clock counts only when another one follows it, so
+        that a single wrong one does not make all later samples seem late.
+        """
+        arrival = self.clock.now()
+        if self._newest is not None:
+            newest, at = self._newest
+            if time <= newest:
+                self.counts.twice += time == newest
+                self.counts.late += time < newest
+                return False
+            ahead, self._ahead = self._ahead, None
+            if time - newest > arrival - at + LEAP and not (
+                ahead is not None and 0.0 < time - ahead <= LEAP
+            ):
+                self._ahead = time
+                self.counts.ahead += 1
+                return False
+        self._newest = time, arrival
+        return True
 
     @property
     def _name(self) -> str:
@@ -420,6 +443,9 @@ class HttpStream(FlangeStream):
         super().__init__(clock)
         self.source = source
         self._connection = KeptConnection(source.url, source.timeout, token)
+        self._joints = None
+        if source.joints_url:
+            self._joints = KeptConnection(source.joints_url, source.timeout, token)
         self._ticks = Ticks(self.clock, source.rate)
         self._newest: float | None = None
 
@@ -439,7 +465,7 @@ class HttpStream(FlangeStream):
                 self.counts.reconnected += 1
                 lost = False
             if self._is_new(sample):
-                return sample
+                return sample.replace(joints=await self._joints_now())
             self._give_up(begin, self._stale(sample))
 
     def _sample(self, answer: Answer) -> FlangeSample:
@@ -454,6 +480,21 @@ class HttpStream(FlangeStream):
         except BadAnswerError:
             self.counts.refused += 1
             raise
+
+    async def _joints_now(self) -> list[float]:
+        """Return the reported joint angles [rad]; an empty list where there are none."""
+        if self._joints is None:
+            return []
+        try:
+            answer = await self._joints.get()
+            if answer.status != OK:
+                raise BadAnswerError(f"found HTTP status {answer.status}")
+            state = _state(json_object(answer.body), self.source.fields)
+            names = [f"rax_{number}" for number in range(1, len(state) + 1)]
+            return [math.radians(_number(state, name)) for name in names if name in state]
+        except (ConnectionLostError, BadAnswerError, DescriptionError):
+            self.counts.refused += 1
+            return []
 
     def _is_new(self, sample: FlangeSample) -> bool:
         if self._newest is not None and sample.time <= self._newest and self.source.fields.time:
@@ -478,6 +519,8 @@ class HttpStream(FlangeStream):
 
     def _release(self) -> None:
         self._connection.close()
+        if self._joints is not None:
+            self._joints.close()
 
 
 # HTTP

@@ -40,6 +40,9 @@ T = TypeVar("T")
 RowCallback = Callable[[TwinRow], None]
 """Called with every row."""
 
+SEARCH_PAUSE = 0.25
+"""Time without a search for joints after a pose out of reach, as a search takes long [s]."""
+
 # Loop
 
 
@@ -80,6 +83,7 @@ class TwinLoop:
         self._events: list[str] = []
         self._reported: dict[str, str] = {}
         self._joints: Array | None = None
+        self._search_from = -math.inf
         self._begin = 0.0
 
     def keep(self, *keepers: RowCallback) -> None:
@@ -180,8 +184,7 @@ class TwinLoop:
         flange = self._fresh_pose()
         shape = joints = tips = None
         if flange is not None:
-            joints = arm_joints(self.twin, flange, self._joints)
-            self._joints = self._joints if joints is None else joints
+            joints = self._arm_joints(flange, cycle.begun)
         if cycle.value is not None and flange is not None:
             shape = self._shape(cycle.value.pressure, flange)
         if shape is not None and self._settling is not None:
@@ -195,7 +198,7 @@ class TwinLoop:
         return TwinRow(
             number=cycle.number,
             time=cycle.due - self._begin,
-            lateness=cycle.begun - cycle.due,
+            lateness=cycle.begun - cycle.first_due,
             latency=cycle.ended - cycle.begun,
             missed=cycle.missed,
             reading=cycle.value,
@@ -205,6 +208,17 @@ class TwinLoop:
             settled_tips=tips,
             events=events,
         )
+
+    def _arm_joints(self, flange: FlangeSample, now: float) -> Array | None:
+        """Return the joints of the arm; after a pose out of reach, search again after a pause."""
+        if now < self._search_from:
+            return None
+        joints = arm_joints(self.twin, flange, self._joints)
+        if joints is not None:
+            self._joints = joints
+        elif self.twin.arm is not None:
+            self._search_from = now + SEARCH_PAUSE
+        return joints
 
     def _shape(self, pressure: float, flange: FlangeSample) -> TwinShape | None:
         try:
@@ -247,7 +261,7 @@ class TwinLoop:
             if number > 0:
                 now = self._clock.now()
                 self._events.append("End.")
-                self._put(self._row(Cycle(number, now, now, now, None, None, 0)))
+                self._put(self._row(Cycle(number, now, now, now, now, None, None, 0)))
         finally:
             if failure is not None:
                 raise failure
@@ -279,6 +293,9 @@ class Cycle(NamedTuple, Generic[T]):
     """Number from 0, without gaps."""
     due: float
     """Scheduled start [s]."""
+    first_due: float
+    """Scheduled start of the first period after the previous cycle [s]; before ``due`` where
+    periods were skipped."""
     begun: float
     """Actual start [s]."""
     ended: float
@@ -324,7 +341,7 @@ async def poll(
             value = await ask()
         except DeviceError as caught:
             error = caught
-        yield Cycle(index, begin + slot * period, begun, clock(), value, error, missed)
+        yield Cycle(index, begin + slot * period, due, begun, clock(), value, error, missed)
         slot, index = slot + 1, index + 1
 
 

@@ -44,7 +44,7 @@ class TwinRow(NamedTuple):
     time: float
     """Scheduled time since the first cycle [s]."""
     lateness: float
-    """Delay of the start [s]."""
+    """Delay of the start after the first period since the previous cycle [s]."""
     latency: float
     """Time from the request to the answer or the failure [s]."""
     missed: int

@@ -274,15 +274,31 @@ def test_pressures_within_the_margin_are_clipped_and_others_refused() -> None:
 def test_the_arm_is_drawn_where_its_flange_is() -> None:
     joints = None
     for time in np.arange(0.0, TWIN.flange.program.period, 0.1).tolist():
-        flange = ROBOT.sample_at(time)
+        flange = ROBOT.sample_at(time).replace(joints=())
         joints = arm_joints(TWIN, flange, joints)
         assert joints is not None
+        np.testing.assert_allclose(joints, ROBOT.joints_at(time), atol=1e-5)
         result = forward_kinematics(TWIN.arm.chain, joints.tolist())[-1]
         target = flange_transform(flange.position, flange.quaternion)
         np.testing.assert_allclose(result, target, atol=1e-8)
 
 
+def test_joints_that_the_robot_reports_are_taken() -> None:
+    flange = ROBOT.sample_at(0.7)
+    joints = arm_joints(TWIN, flange, None)
+    assert joints is not None
+    assert tuple(joints) == flange.joints == ROBOT.joints_at(0.7)
+
+
+def test_after_a_gap_of_poses_the_arm_is_drawn_within_its_limits() -> None:
+    before = np.array(ROBOT.joints_at(0.0))
+    for time in np.arange(0.8, 2.0 * TWIN.flange.program.period, 0.8).tolist():
+        before = arm_joints(TWIN, ROBOT.sample_at(time).replace(joints=()), before)
+        assert before is not None
+        np.testing.assert_allclose(before, ROBOT.joints_at(time), atol=1e-5)
+
+
 def test_an_arm_out_of_reach_is_not_drawn() -> None:
-    far = ROBOT.sample_at(0.0).replace(position=(9.0, 0.0, 0.0))
+    far = ROBOT.sample_at(0.0).replace(position=(9.0, 0.0, 0.0), joints=())
     assert arm_joints(TWIN, far, None) is None
     assert arm_joints(TWIN.replace(arm=None), ROBOT.sample_at(0.0), None) is None

@@ -29,7 +29,7 @@ from softgrasp.twin.description import (
     SimulatedFlange,
     UdpFlange,
 )
-from softgrasp.twin.files import row_of
+from softgrasp.twin.files import json_object, row_of, sample_from
 from softgrasp.twin.flange_server import RobotServer, RobotStream, send_poses
 from softgrasp.twin.flange_streams import (
     MAX_BYTES,
@@ -489,6 +489,58 @@ def test_any_datagram_is_survived(garbage: bytes) -> None:
             assert len(await drained(stream)) == 1
 
     finished(run())
+
+
+def test_one_time_far_ahead_does_not_hold_up_the_poses() -> None:
+    async def run() -> None:
+        clock, samples = ManualClock(), record(6, step=0.02)
+        async with UdpStream(UDP, clock) as stream:
+            for sample in [*samples[:3], samples[3].replace(time=1e6), *samples[3:]]:
+                stream.take(datagram(sample))
+                clock.time += 0.02
+            assert await drained(stream) == pytest.approx([sample.time for sample in samples])
+            assert stream.counts.ahead == 1
+
+    finished(run())
+
+
+def test_a_sender_whose_clock_was_set_is_followed_from_its_second_pose() -> None:
+    async def run() -> None:
+        clock, samples = ManualClock(), record(6, step=0.02)
+        later = [sample.replace(time=sample.time + 3600.0) for sample in samples[2:]]
+        async with UdpStream(UDP, clock) as stream:
+            for sample in [*samples[:2], *later]:
+                stream.take(datagram(sample))
+                clock.time += 0.02
+            times = [sample.time for sample in (*samples[:2], *later[1:])]
+            assert await drained(stream) == pytest.approx(times)
+
+    finished(run())
+
+
+def test_joints_are_polled_from_a_second_address() -> None:
+    async def run(path: str) -> list[sg.twin.FlangeSample]:
+        clock = ManualClock()
+        async with RobotServer(robot(), port=0, rate=50.0, clock=clock) as server:
+            url = server.url.replace("cartesian", path)
+            wire = HttpFlange(url=server.url, joints_url=url, timeout=10.0, fields=TIMED)
+            return await first(HttpStream(wire, clock), 5)
+
+    for sample in finished(run("jointtarget")):
+        assert sample.joints == pytest.approx(robot().joints_at(sample.time), abs=1e-6)
+    assert all(sample.joints == () for sample in finished(run("nowhere")))
+
+
+def test_joints_come_by_udp_and_wrong_ones_are_refused() -> None:
+    sample = robot().sample_at(0.3)
+    assert sample_from(json_object(json.dumps(row_of(sample)))) == sample
+    for joints, sentence in (
+        ("bent", "joints: expected a list of at most 32 numbers, found 'bent'"),
+        ([0.0] * 33, "joints: expected a list of at most 32 numbers"),
+        ([0.0, "a"], r"joints\[1\]: expected a number, found 'a'"),
+    ):
+        with pytest.raises(sg.errors.DescriptionError, match=sentence):
+            sample_from(row_of(sample) | {"joints": joints})
 
 
 def test_the_oldest_samples_are_discarded_on_overrun() -> None:

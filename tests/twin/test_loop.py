@@ -241,8 +241,23 @@ def test_a_cycle_that_takes_too_long_is_counted() -> None:
     assert [rotation.missed for rotation in rotations] == [0, 0, 2, 0]
     assert [rotation.due for rotation in rotations] == pytest.approx([0.0, 0.02, 0.08, 0.10])
     assert rotations[2].begun == pytest.approx(0.095)
+    assert [rotation.first_due for rotation in rotations] == pytest.approx([0.0, 0.02, 0.04, 0.10])
     assert rotations[3].begun == pytest.approx(0.10)
     assert [rotation.number for rotation in rotations] == [0, 1, 2, 3]
+
+
+def test_six_stalls_of_a_second_are_six_cycles_late_by_a_second() -> None:
+    rig = Bench()
+
+    def stall(row: TwinRow) -> None:
+        if row.number % 50 == 10:
+            rig.clock.time += 1.0
+
+    rig.loop.keep(stall)
+    rows = asyncio.run(rig.run(12 * 50))
+    late = sorted(row.lateness for row in rows)
+    assert late[-6:] == pytest.approx([0.98] * 6, abs=0.021)
+    assert late[-7] < 0.02
 
 
 def test_a_device_error_is_a_cycle_and_other_errors_are_raised() -> None:
