@@ -1,7 +1,8 @@
 """What environments cost over their physics: the same random episode, raw and through both doors.
 
-The raw engine steps the same model through the recorded targets and loads, without observations,
-contact logic, reward or checks. All ways take turns; medians over the turns.
+The raw engine steps the same model through the recorded targets, loads and contact stiffness, to
+the same state bit for bit, without observations, contact logic, reward or checks. All ways take
+turns; medians over the turns.
 
     python benchmarks/environment_speed.py [TURNS]
 """
@@ -13,6 +14,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from statistics import median
+from typing import NamedTuple
 
 import mujoco
 import numpy as np
@@ -20,6 +22,7 @@ from measured import Line, machine, show
 
 import softgrasp as sg
 from softgrasp.envs.gym_env import GraspEnv
+from softgrasp.sim.engine import caught_warnings
 
 TURNS, SEED = 7, 1
 LONG, SHORT = 0.02, 1e-3
@@ -29,8 +32,8 @@ TARGETS = {"gym": 1.0, "composer": 2.2}
 REASONS = {
     "gym": "between the 20 physics steps of a decision Python detects contacts and corrects their "
     "stiffness; planning and observations follow once a decision",
-    "composer": "dm_control calls the two halves of each physics step, its checks and its "
-    "observables from Python, besides the detection of contacts",
+    "composer": "dm_control calls each physics step, its checks and its observables from Python, "
+    "besides the detection of contacts",
 }
 """Why these are missed, by profiles of both episodes."""
 
@@ -47,9 +50,14 @@ def ratios(scene: sg.GraspScene, period: float, rotations: int) -> Iterator[Line
     """One decision period."""
     env = sg.make_env(scene, decision_period=period)
     actions = random_actions(env)
-    controls, loads = recorded(env, actions)
+    samples = recorded(env, actions)
+    end = env.data.qpos.copy()
+    with caught_warnings():
+        raw_seconds(env, samples)
+    if not np.array_equal(env.data.qpos, end):
+        raise SystemExit("the raw engine ends in another state: it does not do the same physics")
     ways: dict[str, Callable[[], float]] = {
-        "raw": lambda: raw_seconds(env, controls, loads),
+        "raw": lambda: raw_seconds(env, samples),
         "gym": lambda: gym_seconds(env, actions),
     }
     try:
@@ -58,11 +66,12 @@ def ratios(scene: sg.GraspScene, period: float, rotations: int) -> Iterator[Line
     except sg.BackendUnavailable:
         pass
     taken: dict[str, list[float]] = {name: [] for name in ways}
-    for rotation in range(rotations + 1):
-        for name, way in ways.items():
-            seconds = way()
-            if rotation:
-                taken[name].append(seconds)
+    with caught_warnings():
+        for rotation in range(rotations + 1):
+            for name, way in ways.items():
+                seconds = way()
+                if rotation:
+                    taken[name].append(seconds)
     raw = median(taken["raw"])
     what = f"a decision of {period * 1e3:g} ms"
     yield Line(f"{what}, raw engine [µs]", f"{1e6 * raw / len(actions):.0f}")
@@ -87,12 +96,21 @@ def random_actions(env: GraspEnv) -> np.ndarray:
     return np.array(actions)
 
 
-def recorded(env: GraspEnv, actions: np.ndarray) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """Targets and gravity of every control sample of an episode."""
+class Sample(NamedTuple):
+    """What a control sample sets before its physics step."""
+
+    targets: np.ndarray
+    gravity: np.ndarray
+    solref: np.ndarray | None
+    """Of all contact pairs, where stiffness feedback has corrected it."""
+
+
+def recorded(env: GraspEnv, actions: np.ndarray) -> list[Sample]:
+    """What every control sample of an episode sets."""
     controls, loads = [], []
     env.reset(seed=SEED)
-    stepper = env._simulation._stepper
-    sample = stepper.step_sample
+    stepper, feedback = env._simulation._stepper, env._simulation._stiffness
+    sample, feedback.history = stepper.step_sample, []
 
     def noted(targets: np.ndarray) -> np.ndarray:
         controls.append(targets.copy())
@@ -102,18 +120,29 @@ def recorded(env: GraspEnv, actions: np.ndarray) -> tuple[list[np.ndarray], list
     stepper.step_sample = noted
     for action in actions:
         env.step(action)
-    return controls, loads
+    corrected = dict(feedback.history)
+    return [
+        Sample(*one, corrected.get(row))
+        for row, one in enumerate(zip(controls, loads, strict=True))
+    ]
 
 
-def raw_seconds(env: GraspEnv, controls: list[np.ndarray], loads: list[np.ndarray]) -> float:
+def raw_seconds(env: GraspEnv, samples: list[Sample]) -> float:
     """Wall time of the physics alone [s]; ends in the same state bit for bit."""
     env.reset(seed=SEED)
     model, data = env.model, env.data
-    gravity, control, step = model.opt.gravity, data.ctrl, mujoco.mj_step
+    gravity, control, contacts, step = (
+        model.opt.gravity,
+        data.ctrl,
+        model.pair_solref,
+        mujoco.mj_step,
+    )
     begin = time.perf_counter()
-    for targets, load in zip(controls, loads, strict=True):
+    for targets, load, solref in samples:
         gravity[:] = load
         control[:] = targets
+        if solref is not None:
+            contacts[:] = solref
         step(model, data)
     return time.perf_counter() - begin
 

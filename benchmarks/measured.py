@@ -6,11 +6,15 @@ import os
 import platform
 import sys
 from collections.abc import Iterable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
 import mujoco
 import numpy as np
+
+IMPORTED = ("softgrasp", "numpy", "scipy", "matplotlib", "pandas")
+"""Packages whose imports are a large part of a start, or of a page."""
 
 
 class Line(NamedTuple):
@@ -25,21 +29,24 @@ class Line(NamedTuple):
 
 
 def machine() -> str:
-    """Processor, cores and versions in a sentence."""
+    """Processor, cores, versions, and packages whose imports are slow for want of bytecode."""
     info = Path("/proc/cpuinfo")
     names = [line for line in info.read_text().splitlines() if line.startswith("model name")] if (
         info.exists()
     ) else []  # fmt: skip
     name = names[0].partition(":")[2].strip() if names else platform.processor() or "a processor"
+    slow = [package for package in IMPORTED if not has_bytecode(package)]
     return (
         f"{name}, {os.cpu_count()} cores; Python {platform.python_version()}, "
         f"MuJoCo {mujoco.__version__}, numpy {np.__version__}, {sys.platform}"
-        + (
-            ""
-            if Path(np.__cached__).exists()
-            else "; packages read without bytecode: slow to start"
-        )
+        + (f"; without bytecode, so slow to import: {', '.join(slow)}" if slow else "")
     )
+
+
+def has_bytecode(package: str) -> bool:
+    """Whether the main module of a package is compiled; true where it is not installed."""
+    spec = find_spec(package)
+    return spec is None or spec.cached is None or Path(spec.cached).exists()
 
 
 def show(lines: Iterable[Line]) -> list[Line]:

@@ -63,6 +63,9 @@ def dm_environment(
         recompile_mjcf_every_episode=False,
         strip_singleton_obs_buffer_dim=True,
         raise_exception_on_physics_error=False,
+        # whole steps: a step that ends with the first half of the next one leaves constraint
+        # arrays that MuJoCo has not yet filled, from which stiffness feedback reads NaN
+        legacy_step=False,
     )
 
 
@@ -154,6 +157,7 @@ class DmGraspTask(composer.Task):  # type: ignore[misc]
         self._stiffness.correct(data, self._row)
         self._forces.append(self._force_sum @ data.sensordata[self._sensors])
         if sample > count - self._plan.samples:
+            mujoco.mj_kinematics(physics.model.ptr, data)
             self._poses.append(tuple(part.copy() for part in self._observations.poses(data)))
 
     def after_step(self, physics: Any, random_state: Any) -> None:

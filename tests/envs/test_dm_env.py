@@ -12,6 +12,7 @@ from dm_env import StepType, test_utils
 
 import softgrasp as sg
 from softgrasp.envs import dm_env
+from softgrasp.sim.stiffness_feedback import StiffnessFeedback
 from tests.support.scenes import ball, pinch
 
 pytest.importorskip("dm_control", reason="dm_control is the extra 'dm' (Python 3.11 and 3.12)")
@@ -110,6 +111,22 @@ class TestRules(test_utils.EnvironmentTestMixin, absltest.TestCase):
         generator = np.random.default_rng(0)
         for _ in range(25):
             yield generator.uniform(-1.0, 1.0, 12)
+
+
+def test_the_stiffness_of_contacts_is_read_as_it_acted(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[float] = []
+
+    def correct(feedback: StiffnessFeedback, data: mujoco.MjData, row: int) -> None:
+        read.extend(contact.stiffness for contact in feedback.acting(data))
+
+    monkeypatch.setattr(StiffnessFeedback, "correct", correct)
+    env = sg.make_dm_env(quick(contact=sg.Contact(stiffness=2e4)))
+    env.reset()
+    # also in the steps in which a contact begins
+    for _ in range(20):
+        env.step(np.ones(12))
+    assert len(read) > 100
+    assert 1e4 < min(read) <= max(read) < 4e4
 
 
 def test_an_episode_goes_as_in_the_engine_of_softgrasp() -> None:
