@@ -30,6 +30,7 @@ from softgrasp.description.calibration import (
 from softgrasp.errors import DescriptionError, did_you_mean
 from softgrasp.extensions import CALIBRATIONS, load
 from softgrasp.io.hand import load_finger
+from softgrasp.io.input_limits import loader
 from softgrasp.io.tables import Column, CsvTable, read_table
 from softgrasp.io.yaml_files import Tree, YamlFile
 from softgrasp.mechanics.transforms import Array
@@ -75,6 +76,7 @@ class LoadedProblem:
     tracks: tuple[tuple[float, TipTrack], ...]
 
 
+@loader
 def load_problem(path: str | Path, changes: Mapping[str, Any] | None = None) -> LoadedProblem:
     """Load a problem from a YAML file, or a shipped one by name; tables and images lie beside it.
 

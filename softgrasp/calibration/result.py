@@ -32,6 +32,7 @@ from softgrasp.errors import DescriptionError, ResultError
 from softgrasp.extensions import CALIBRATIONS, load
 from softgrasp.io.files import atomic_path, write_text
 from softgrasp.io.hand import UNSURE, save_finger
+from softgrasp.io.input_limits import read_arrays, read_json
 from softgrasp.mechanics.transforms import Array
 from softgrasp.vision.image import Image
 
@@ -499,13 +500,12 @@ def load_any_calibration(directory: str | Path) -> CalibrationResult | Extension
     directory = Path(directory)
     path = directory / DOCUMENT
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        data = read_json(path)
         version = data["schema_version"]
         if version != SCHEMA_VERSION:
             raise ResultError(f"{path}: expected schema_version {SCHEMA_VERSION}, found {version}")
         path = directory / ARRAYS
-        with np.load(path, allow_pickle=False) as file:
-            arrays = dict(file)
+        arrays = read_arrays(path)
         return _result_from(data, tuple(_stage_from(one, arrays) for one in data["stages"]))
     except OSError as error:
         raise ResultError(

@@ -26,6 +26,7 @@ from softgrasp.description.calibration import FingerRelease
 from softgrasp.description.scene import GraspScene
 from softgrasp.errors import DescriptionError, ResultError, reason
 from softgrasp.io.files import atomic_path, write_text
+from softgrasp.io.input_limits import read_arrays, read_json
 from softgrasp.sim.result import GraspResult
 from softgrasp.sim.result_files import load_result
 from softgrasp.sim.run_record import Engine
@@ -70,7 +71,7 @@ def load_crosscheck(directory: str | Path) -> CrosscheckResult:
     directory = Path(directory)
     path = directory / DOCUMENT
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        data = read_json(path)
         version = data["schema_version"]
         if version != SCHEMA_VERSION:
             raise ResultError(
@@ -80,8 +81,8 @@ def load_crosscheck(directory: str | Path) -> CrosscheckResult:
         runs: GraspRuns | ReleaseRuns
         if data["kind"] == "release":
             path = directory / ARRAYS
-            with np.load(path, allow_pickle=False) as file:
-                runs = _release_runs(FingerRelease(**data["subject"]), data["runs"], dict(file))
+            arrays = read_arrays(path)
+            runs = _release_runs(FingerRelease(**data["subject"]), data["runs"], arrays)
         else:
             runs = _grasp_runs(GraspScene(**data["subject"]), data["runs"], directory / RUNS)
         return _result_from(data, runs)

@@ -26,6 +26,7 @@ from softgrasp.hydraulics.description import (
 )
 from softgrasp.hydraulics.recording import TorqueTable
 from softgrasp.io.files import write_text
+from softgrasp.io.input_limits import loader
 from softgrasp.io.tables import Column, read_table
 from softgrasp.io.urdf import write_robot
 from softgrasp.io.urdf.reader import made_of_robot
@@ -92,6 +93,7 @@ def _is_shipped(arm: HydraulicArm) -> bool:
     return arm.name in assets.names("hydraulic_arms") and load_hydraulic_arm(arm.name) == arm
 
 
+@loader
 def load_hydraulic_arm(name: str | Path) -> HydraulicArm:
     """Load a shipped hydraulic arm by name, or one from a YAML, U(C)RDF, URDF or xacro file.
 

@@ -19,6 +19,7 @@ from softgrasp.description.hand import Grasps, Hand
 from softgrasp.description.soft_finger import SoftFinger
 from softgrasp.errors import DescriptionError
 from softgrasp.io.files import write_text
+from softgrasp.io.input_limits import loader
 from softgrasp.io.object import absolute_name
 from softgrasp.io.yaml_files import (
     FieldPath,
@@ -118,6 +119,7 @@ def finger_from(data: dict[str, Tree], length: float, angle: float) -> Finger:
     return Finger(**_converted(tree, length, angle, DONE))
 
 
+@loader
 def load_finger(name: str | Path) -> SoftFinger:
     """Load a shipped soft finger by name, or one from a YAML file.
 

@@ -12,6 +12,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from softgrasp.io.input_limits import json_from
+
 
 class JsonLines:
     """A file of JSON records, one per line; methods raise ``OSError`` as the file system does."""
@@ -27,7 +29,7 @@ class JsonLines:
         with self.path.open(encoding="utf-8", errors="replace") as lines:
             for line in lines:
                 if line.endswith("\n"):
-                    yield json.loads(line)
+                    yield json_from(line)
 
     def append(self, records: Iterable[dict[str, Any]], *, sync: bool = True) -> None:
         """Append records to the file.

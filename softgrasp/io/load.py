@@ -20,6 +20,7 @@ from softgrasp.description.hand import Hand
 from softgrasp.description.object import GraspObject
 from softgrasp.errors import DescriptionError
 from softgrasp.io.hand import hand_from, joined_from
+from softgrasp.io.input_limits import loader
 from softgrasp.io.mesh import stamped
 from softgrasp.io.mesh_files import read_triangles
 from softgrasp.io.object import load_ycb, object_file, published_mass, read_object
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 ROBOTS = "robots"
 
 
+@loader
 def load_hand(name: str | Path) -> Hand:
     """Load a shipped hand by name, or a hand from a file.
 
@@ -96,6 +98,7 @@ def hand_of(data: dict[str, Tree], directory: Path) -> Hand:
     return hand_from(data, directory=directory)
 
 
+@loader
 def load_object(
     name: str | Path,
     *,
@@ -156,6 +159,7 @@ def _mesh_object(
     return GraspObject(name=name, shape=shape, mass=mass, density=density, source=source)
 
 
+@loader
 def load_robot(name: str | Path) -> Robot:
     """Load a shipped robot by name, or a robot from a U(C)RDF, URDF or xacro file.
 

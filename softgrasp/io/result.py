@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from softgrasp.errors import ResultError, reason
 from softgrasp.io.files import RESULT_FILE, TRAJECTORY_FILE, atomic_path, write_text
+from softgrasp.io.input_limits import read_arrays, read_json
 
 Array = NDArray[np.float64]
 MAX_NAMED = 8
@@ -87,7 +88,7 @@ def read_document(path: Path) -> dict[str, Any]:
         ResultError: It is missing or invalid.
     """
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        document = read_json(path)
     except OSError as error:
         raise ResultError(
             f"{path}: expected a result, found: {reason(error)}{_results_beside(path.parent)}"
@@ -101,9 +102,7 @@ def read_document(path: Path) -> dict[str, Any]:
 
 def _read_arrays(path: Path) -> dict[str, NDArray[Any]]:
     try:
-        # opened here, as numpy leaves an unreadable file open
-        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as stored:
-            return {name: stored[name] for name in stored.files}
+        return read_arrays(path)
     except OSError as error:
         raise ResultError(f"{path}: expected a trajectory, found: {error.strerror}") from error
     except (ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:

@@ -25,6 +25,7 @@ from softgrasp.extensions import CARRIERS, load
 from softgrasp.io.arm import arm_from, load_arm
 from softgrasp.io.files import write_text
 from softgrasp.io.hand import load_finger, rates_to_si, soft_finger_from, synergies_to_si
+from softgrasp.io.input_limits import loader
 from softgrasp.io.load import hand_of, load_hand, load_object
 from softgrasp.io.object import expand_directories, object_from
 from softgrasp.io.yaml_files import Tree, YamlFile, dump, pose_tree, take_units, to_si
@@ -32,6 +33,7 @@ from softgrasp.io.yaml_files import Tree, YamlFile, dump, pose_tree, take_units,
 SUFFIXES = (".yaml", ".yml")
 
 
+@loader
 def load_scene(name: str | Path) -> GraspScene:
     """Load a shipped scene by name, or one from a YAML file.
 
@@ -249,6 +251,7 @@ def _by_name(
 
 
 # Success criteria
+@loader
 def load_criterion(name: str | Path) -> SuccessCriterion:
     """Load a shipped success criterion by name, or one from a YAML file.
 
@@ -269,6 +272,7 @@ def _criterion(data: dict[str, Tree]) -> SuccessCriterion:
 
 
 # Sweep plans
+@loader
 def load_plan(path: str | Path) -> SweepPlan:
     """Load a sweep plan from a YAML file.
 
@@ -310,6 +314,7 @@ def _axis(path: str, values: Any, directory: Path) -> dict[str, Any]:
 
 
 # Releases of soft fingers
+@loader
 def load_release(name: str | Path) -> FingerRelease:
     """Load a shipped release by name (among the scenes), or one from a YAML file.
 

@@ -22,6 +22,7 @@ from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
 from softgrasp.description.base import Description
 from softgrasp.errors import DescriptionError, SoftgraspWarning, did_you_mean, reason
+from softgrasp.io.input_limits import check_size, check_tree
 from softgrasp.mechanics.transforms import nearest_rotation, quaternion_of, rotation_from_euler
 from softgrasp.units import ANGLE_UNITS, LENGTH_UNITS, PRESSURE_UNITS
 
@@ -127,6 +128,7 @@ class YamlFile:
 
 def _parse(path: Path) -> CommentedMap:
     try:
+        check_size(path)
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise DescriptionError(
@@ -143,6 +145,10 @@ def _parse(path: Path) -> CommentedMap:
         ) from error
     except YAMLError as error:
         raise DescriptionError(f"expected YAML, found: {error}", file=path) from error
+    except RecursionError:
+        raise DescriptionError("expected YAML, found nesting that is too deep", file=path) from None
+    except DescriptionError as error:
+        raise error.located(file=path) from None
     if not isinstance(tree, CommentedMap):
         kind = {type(None): "nothing", CommentedSeq: "a list"}.get(type(tree), "a single value")
         raise DescriptionError(f"expected a mapping of fields, found {kind}", file=path)
@@ -152,7 +158,9 @@ def _parse(path: Path) -> CommentedMap:
 @lru_cache(maxsize=128)
 def _tree_of(text: str) -> Tree:
     """Parse YAML; equal texts share a tree, which must not be modified (a hand takes 50 ms)."""
-    return YAML(typ="rt").load(text)
+    tree = YAML(typ="rt").load(text)
+    check_tree(tree)
+    return tree
 
 
 def _first_line(error: MarkedYAMLError) -> str:

@@ -35,6 +35,7 @@ from softgrasp.description.scene_validation import fingertips
 from softgrasp.description.task import SuccessCriterion
 from softgrasp.errors import DescriptionError, ResultError, SoftgraspError
 from softgrasp.io.files import write_text
+from softgrasp.io.input_limits import read_json
 from softgrasp.io.json_lines import JsonLines
 from softgrasp.io.load import load_hand, load_object
 from softgrasp.io.object import objects_in
@@ -388,7 +389,7 @@ def _claim(directory: Path, hands: Sequence[HandSource], objects: Sequence[Objec
     """Write the sources of a benchmark; refuse a directory of another version."""
     path = directory / SETTINGS
     if path.exists():
-        before = json.loads(path.read_text(encoding="utf-8"))
+        before = read_json(path)
         if before.get("softgrasp_version") != __version__:
             raise ResultError(
                 f"{path}: expected a benchmark of softgrasp {__version__}, found one of "

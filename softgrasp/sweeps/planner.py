@@ -23,6 +23,7 @@ from softgrasp.description.sweep import PERTURBATION, Axis, GraspPlan, PoseSampl
 from softgrasp.errors import DescriptionError, ResultError, did_you_mean
 from softgrasp.io.files import atomic_path, write_text
 from softgrasp.io.grasp_files import write_grasps
+from softgrasp.io.input_limits import read_json
 from softgrasp.mechanics.transforms import (
     Array,
     direction_in_cone,
@@ -228,7 +229,7 @@ def finished_search(directory: str | Path) -> PlannedGrasps:
     directory = Path(directory)
     path = directory / PLAN
     try:
-        plan = GraspPlan(**json.loads(path.read_text(encoding="utf-8"))["plan"])
+        plan = GraspPlan(**read_json(path)["plan"])
     except OSError as error:
         raise ResultError(
             f"{path}: expected the plan of a grasp search, found: {error.strerror or error}"

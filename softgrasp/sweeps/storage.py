@@ -19,6 +19,7 @@ from softgrasp._version import __version__
 from softgrasp.description.sweep import SweepPlan
 from softgrasp.errors import DescriptionError, ResultError
 from softgrasp.io.files import write_text
+from softgrasp.io.input_limits import read_json
 from softgrasp.io.json_lines import JsonLines
 
 PLAN, JOURNAL, LOCK = "plan.json", "rows.jsonl", "sweep.lock"
@@ -125,7 +126,7 @@ def plan_in(directory: Path) -> SweepPlan:
     """
     path = directory / PLAN
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = read_json(path)
         version = content["schema_version"]
         if version != SCHEMA_VERSION:
             raise ResultError(f"{path}: expected schema_version {SCHEMA_VERSION}, found {version}")

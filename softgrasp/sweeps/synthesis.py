@@ -19,6 +19,7 @@ from softgrasp.grasp_synthesis.grasp_energy import GraspEnergy
 from softgrasp.grasp_synthesis.grasp_seeds import GraspingHand
 from softgrasp.grasp_synthesis.posture_search import PostureSearch, SynthesizedPosture
 from softgrasp.io.files import write_text
+from softgrasp.io.input_limits import read_json
 from softgrasp.mechanics.transforms import Array, transform
 from softgrasp.model import names
 from softgrasp.model.arm import toward_grasp
@@ -121,7 +122,7 @@ def kept_postures(plan: GraspPlan, directory: Path | None) -> list[PlacedPosture
     path, key = directory / POSTURES, _key(plan)
     if path.exists():
         try:
-            content = json.loads(path.read_text(encoding="utf-8"))
+            content = read_json(path)
             if content["plan"] == key:
                 return [_from_plain(one) for one in content["postures"]]
         except (ValueError, KeyError, TypeError) as error:

@@ -28,6 +28,7 @@ from softgrasp.description.sensor import PinholeCamera
 from softgrasp.errors import DescriptionError, did_you_mean, reason
 from softgrasp.io.arm import load_arm
 from softgrasp.io.files import write_text
+from softgrasp.io.input_limits import json_from, loader
 from softgrasp.io.tables import Column, read_table
 from softgrasp.io.yaml_files import (
     Tree,
@@ -69,6 +70,7 @@ DEFAULT_PROGRAM = "pick_and_place"
 # Cameras
 
 
+@loader
 def load_camera(path: str | Path) -> PinholeCamera:
     """Load a pinhole camera from YAML; parameters are in pixels.
 
@@ -94,6 +96,7 @@ def save_camera(camera: PinholeCamera, path: str | Path) -> Path:
 # Flange poses
 
 
+@loader
 def load_flange_samples(path: str | Path) -> tuple[FlangeSample, ...]:
     """Load recorded flange poses, from ``.csv`` or ``.jsonl``.
 
@@ -227,7 +230,7 @@ def json_object(text: str | bytes) -> dict[str, Any]:
         DescriptionError: It is not one.
     """
     try:
-        value = json.loads(text, parse_constant=_refuse)
+        value = json_from(text, parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
         raise DescriptionError(f"expected a JSON object, found: {error}") from None
     if not isinstance(value, dict):
@@ -357,6 +360,7 @@ def load_tip_points(path: str | Path) -> TipPoints:
 # Twins
 
 
+@loader
 def load_twin(name: str | Path = DEFAULT_TWIN) -> Twin:
     """Load a shipped twin by name (``three_fingers``), or one from a YAML file.
 
@@ -483,6 +487,7 @@ def _numbers(circle: dict[str, Any]) -> dict[str, Any]:
 # Pressure fits
 
 
+@loader
 def load_pressure_fit(name: str | Path) -> PressureFit:
     """Load a shipped fit by name (``four_piece``), or one from a YAML file.
 
@@ -531,6 +536,7 @@ def save_pressure_fit(fit: PressureFit, path: str | Path, *, comment: str = "") 
 # Register maps
 
 
+@loader
 def load_register_map(name: str | Path = DEFAULT) -> RegisterMap:
     """Load a shipped register map by name, or one from a YAML file.
 
@@ -575,6 +581,7 @@ def _in_pascals(data: Tree, factor: float) -> Tree:
 # Robot programs
 
 
+@loader
 def load_robot_program(name: str | Path = DEFAULT_PROGRAM) -> RobotProgram:
     """Load a shipped robot program by name (``pick_and_place``), or one from a YAML file.
 

@@ -32,6 +32,7 @@ from PIL import ImageDraw
 
 from softgrasp.description.sensor import PinholeCamera
 from softgrasp.errors import DescriptionError, SoftgraspError
+from softgrasp.io.input_limits import json_from
 from softgrasp.mechanics.camera import undistort
 from softgrasp.mechanics.transforms import Array
 from softgrasp.twin.piecewise_bending import AngleEstimate, direction_rows, directions, solve_angles
@@ -673,7 +674,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 def _points(body: bytes) -> Array:
     try:
-        points = np.array(json.loads(body), dtype=float)
+        points = np.array(json_from(body), dtype=float)
     except (ValueError, TypeError, RecursionError):
         points = np.zeros(0)
     if points.ndim != 2 or points.shape[1] != 2 or not np.isfinite(points).all():

@@ -20,6 +20,7 @@ from pydantic import ValidationError
 
 from softgrasp.errors import BackendUnavailable, DescriptionError, ResultError
 from softgrasp.io.files import atomic_path, write_text
+from softgrasp.io.input_limits import json_from, read_json
 from softgrasp.mechanics.transforms import Array
 from softgrasp.twin.description import FlangeSample, Twin
 from softgrasp.twin.finger_pieces import TwinShape, twin_shape
@@ -190,7 +191,7 @@ def _journal(path: Path) -> tuple[list[dict[str, Any]], bool]:
     lines = path.read_text(encoding="utf-8", errors="replace").split("\n")
     for number, line in enumerate(lines[:-1]):
         try:
-            row = json.loads(line)
+            row = json_from(line)
         except ValueError:
             row = None
         if not (isinstance(row, dict) and row.keys() >= NEEDED):
@@ -218,7 +219,7 @@ def read_twin_record(directory: str | Path) -> TwinRecord:
 
 def _twin(path: Path) -> Twin:
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        document = read_json(path)
         schema, twin = document["schema"], document["twin"]
         newer = schema > SCHEMA
     except (OSError, ValueError, KeyError, TypeError) as error:

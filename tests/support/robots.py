@@ -127,8 +127,8 @@ def written(directory: Path, text: str, name: str = "robot.ucrdf") -> Path:
 WORDS = st.text(
     st.characters(codec="utf-8", exclude_categories=("Cc", "Cs", "Cn")), min_size=1, max_size=6
 ).filter(str.strip)
-NUMBERS = st.floats(-1e9, 1e9)
-POSITIVE = st.floats(1e-9, 1e9)
+NUMBERS = st.floats(-1e4, 1e4)
+POSITIVE = st.floats(1e-9, 1e4)
 NOT_NEGATIVE = st.just(0.0) | POSITIVE
 VECTORS = st.tuples(NUMBERS, NUMBERS, NUMBERS)
 ORIGINS = st.builds(Origin, xyz=VECTORS, rpy=VECTORS)

@@ -32,6 +32,7 @@ from softgrasp.backends.wbt.schema import (
 )
 from softgrasp.description.base import either
 from softgrasp.errors import DescriptionError, did_you_mean
+from softgrasp.io.input_limits import loader
 
 AXIS_TOLERANCE = 1e-6
 """Largest difference of the length of a rotation's axis from 1: that of files of six decimals."""
@@ -82,6 +83,7 @@ class World:
             waiting.extend(inner for _, inner in reversed(list(held_nodes(node))))
 
 
+@loader
 def read_world(path: str | Path) -> World:
     """Read a world from a file.
 

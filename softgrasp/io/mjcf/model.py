@@ -25,6 +25,7 @@ from softgrasp import assets
 from softgrasp.description.geometry import Capsule, Cuboid, Cylinder, Ellipsoid, Pose, Shape, Sphere
 from softgrasp.description.hand import AddedServo, HandModel
 from softgrasp.errors import DescriptionError
+from softgrasp.io.input_limits import check_elements, check_size
 from softgrasp.io.mjcf.repairs import (
     MissingFile,
     angles_in_radians,
@@ -310,13 +311,18 @@ def _parsed(path: Path) -> Element:
         received = "a directory" if path.is_dir() else "no such file"
         raise DescriptionError(f"expected a MuJoCo model (.xml), found {received}", file=path)
     try:
+        check_size(path)
         content = path.read_bytes()
     except OSError as error:
         raise DescriptionError(f"cannot be read: {error.strerror or error}", file=path) from error
     # external entities are never fetched
     parser = etree.XMLParser(resolve_entities=False, no_network=True, remove_comments=True)
     try:
-        return etree.fromstring(content, parser)
+        root = etree.fromstring(content, parser)
+        check_elements(root)
+        return root
+    except DescriptionError as error:
+        raise error.located(file=path) from None
     except etree.XMLSyntaxError as error:
         reason = str(error.msg).split(", line ")[0] if error.msg else "an empty file"
         raise DescriptionError(

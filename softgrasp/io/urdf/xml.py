@@ -33,6 +33,7 @@ from softgrasp.errors import (
     did_you_mean,
     reason,
 )
+from softgrasp.io.input_limits import check_elements, check_size
 from softgrasp.io.object import absolute_name
 from softgrasp.io.xml_elements import (
     Element,
@@ -49,6 +50,11 @@ MARK = "softgrasp-line"
 """Attribute that keeps the line of an element through the expansion."""
 XACRO = "xacro"
 """Part of all namespaces that xacro has used."""
+XACRO_ACCESS = "SOFTGRASP_XACRO"
+"""Environment variable that permits macros to read the environment and any file."""
+INCLUDED = (".xacro", ".urdf", ".xml", ".ucrdf", ".gazebo")
+_ACCESS = re.compile(r"\$\((?:opt)?env\b[^)]*\)?|\bload_yaml\s*\([^)]*\)?")
+_FIND = re.compile(r"\$\(find\s+([\w-]+)\)")
 _DOCTYPE = re.compile(rb"(?>\s|\xef\xbb\xbf|<\?.*?\?>|<!--.*?-->)*+<!DOCTYPE", re.DOTALL)
 _UNKNOWN_VERSION = re.compile(rb"""^(<\?xml version=["'])(?!1\.[01])[\d.]+""")
 """Versions that XML does not have; many URDF files say ``0.0``."""
@@ -114,6 +120,7 @@ def read_document(path: Path) -> Element:
         DescriptionError: It cannot be read, is not XML, or declares a document type.
     """
     try:
+        check_size(path)
         content = path.read_bytes()
     except OSError as error:
         raise DescriptionError(f"expected a readable XML file, found: {reason(error)}") from error
@@ -141,6 +148,7 @@ def parsed(content: bytes) -> Element:
     about: Any = root.getroottree().docinfo
     if about.doctype:  # in an encoding that the pattern does not match
         raise _doctype(None)
+    check_elements(root)
     return root
 
 
@@ -198,14 +206,44 @@ def expanded(path: Path) -> Element:
 
     Raises:
         BackendUnavailable: The ``xacro`` package is not installed.
-        DescriptionError: The file is not XML, or cannot be expanded.
+        DescriptionError: The file is not XML, cannot be expanded, or reads environment variables
+            or files that are not XML, which ``SOFTGRASP_XACRO=trusted`` permits.
     """
     xacro = _package()
     root = read_document(path)
+    if os.environ.get(XACRO_ACCESS) != "trusted":
+        _refuse_access(root, path, set())
     for element in root.iter("*"):
         if XACRO not in (etree.QName(element).namespace or ""):
             element.set(MARK, str(line_of(element)))
     return _with_lines(parsed(_expand(xacro, path, etree.tostring(root))))
+
+
+def _refuse_access(root: Element, path: Path, checked: set[Path]) -> None:
+    """Refuse macros that read the environment or other files than XML, also in included files."""
+    for element in root.iter("*"):
+        for text in [element.text or "", *map(str, element.attrib.values())]:
+            if access := _ACCESS.search(text):
+                raise _access_error(element, path, access[0])
+        if etree.QName(element).localname != "include":
+            continue
+        name = str(element.get("filename", ""))
+        if Path(name).suffix.lower() not in INCLUDED:
+            raise _access_error(element, path, name)
+        package_name = _FIND.sub(rf"{IN_PACKAGE[0]}\1", name)
+        inner = next(filter(Path.is_file, _candidates(package_name, path.parent.absolute())), None)
+        if inner is not None and inner.resolve() not in checked:
+            checked.add(inner.resolve())
+            _refuse_access(read_document(inner), inner, checked)
+
+
+def _access_error(element: Element, path: Path, actual: str) -> DescriptionError:
+    message = (
+        "expected macros that read only other XML files, found "
+        f"{short(actual)}; {XACRO_ACCESS}=trusted in the environment permits it, for files that "
+        "you trust"
+    )
+    return DescriptionError(message, file=path, line=line_of(element))
 
 
 def _package() -> ModuleType:

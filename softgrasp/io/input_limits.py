@@ -1,0 +1,242 @@
+"""Limits of input files: what is refused before it costs much time or memory.
+
+Files come from other programs and other people. Each limit is far above what hands, objects,
+scenes and results need, and is checked before memory is allocated: the size of a file, the nodes
+of YAML with all aliases expanded, the depth of YAML, JSON and XML, the lengths and repetitions of
+a model, and the bytes of arrays.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import json
+import math
+import re
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NoReturn, ParamSpec, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softgrasp.errors import DescriptionError, SoftgraspError
+from softgrasp.io.xml_elements import Element, element_error
+
+P = ParamSpec("P")
+T = TypeVar("T")
+MAX_TEXT = 64 * 10**6
+"""Largest size of a text file [bytes]."""
+MAX_ARRAYS = 4 * 10**9
+"""Largest size of the arrays of one file [bytes]."""
+MAX_NODES = 500_000
+"""Largest number of values in a YAML file, with aliases expanded, and of elements in XML."""
+MAX_DEPTH = 100
+"""Largest depth of nesting."""
+MAX_LINKS = 1_000
+"""Largest number of links of a robot."""
+MAX_LENGTH = 1e4
+"""Largest length and coordinate in a model [m]."""
+MAX_COPIES = 10_000
+"""Largest number of copies that one element of a model makes."""
+MAX_SAMPLES = 4_000_000
+"""Largest number of heights of a height field."""
+LENGTHS = frozenset(["pos", "xyz", "size", "fromto", "spacing", "length", "radius"])
+"""Attributes of XML elements with lengths or coordinates [m]."""
+COPIES = {"replicate": "count", "composite": "count", "flexcomp": "count", "grid": "count"}
+"""Attributes with numbers of copies, by tag."""
+_NUMBERS = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
+
+
+def check_size(path: Path, most: int = MAX_TEXT) -> None:
+    """Refuse a file that is too large to be read.
+
+    Raises:
+        DescriptionError: It is larger than ``most`` [bytes].
+        OSError: There is no such file.
+    """
+    if (size := path.stat().st_size) > most:
+        raise DescriptionError(
+            f"expected a file of at most {most / 1e6:g} MB, found {size / 1e6:.4g} MB", file=path
+        )
+
+
+# YAML and JSON
+
+
+def check_tree(tree: Any) -> None:
+    """Refuse a tree of dicts and lists that is too large when shared parts are copied.
+
+    Args:
+        tree: Tree in which an alias and its anchor are one object.
+
+    Raises:
+        DescriptionError: It has too many values, is nested too deeply, or contains itself.
+    """
+    _count(tree, {}, 0)
+
+
+def _count(node: Any, counts: dict[int, int | None], depth: int) -> int:
+    """Return the number of values in a node; None in ``counts`` is a node that is being counted."""
+    if not isinstance(node, dict | list):
+        return 1
+    if depth > MAX_DEPTH:
+        raise DescriptionError(f"expected at most {MAX_DEPTH} levels of nesting, found more")
+    if id(node) in counts:
+        if (known := counts[id(node)]) is None:
+            raise DescriptionError("expected no alias of the part that contains it, found one")
+        return known
+    counts[id(node)] = None
+    parts = node.values() if isinstance(node, dict) else node
+    total = 1 + sum(_count(part, counts, depth + 1) for part in parts)
+    if total > MAX_NODES:
+        raise DescriptionError(f"expected at most {MAX_NODES} values, found more")
+    counts[id(node)] = total
+    return total
+
+
+def json_from(text: str | bytes, **options: Any) -> Any:
+    """Parse JSON text.
+
+    Raises:
+        ValueError: It is not JSON, or nested too deeply.
+    """
+    try:
+        return json.loads(text, **options)
+    except RecursionError:
+        raise ValueError("nesting that is too deep") from None
+
+
+def read_json(path: Path) -> Any:
+    """Read a JSON file.
+
+    Raises:
+        OSError: It cannot be read.
+        ValueError: It is not JSON, too large, or nested too deeply.
+    """
+    try:
+        check_size(path)
+    except DescriptionError as error:
+        raise ValueError(error.message) from None
+    return json_from(path.read_text(encoding="utf-8"))
+
+
+# XML
+
+
+def check_elements(root: Element) -> None:
+    """Refuse an XML document that is too large, or whose model would be.
+
+    Raises:
+        DescriptionError: There are too many elements, links, copies or heights, or a length is
+            too large; names line and element.
+    """
+    links = 0
+    for number, element in enumerate(root.iter("*")):
+        if number > MAX_NODES:
+            _refuse(element, f"at most {MAX_NODES} elements", "more")
+        links += element.tag == "link"
+        if links > MAX_LINKS:
+            _refuse(element, f"at most {MAX_LINKS} links", "more")
+        for name in LENGTHS & set(element.attrib):
+            _check_lengths(element, str(name))
+        _check_copies(element)
+
+
+def _check_lengths(element: Element, name: str) -> None:
+    for text in _NUMBERS.findall(str(element.get(name))):
+        if not abs(float(text)) <= MAX_LENGTH:
+            _refuse(element, f"lengths of at most {MAX_LENGTH:g} m", text, name)
+
+
+def _check_copies(element: Element) -> None:
+    if (name := COPIES.get(str(element.tag))) and (copies := _product(element, name)) > MAX_COPIES:
+        _refuse(element, f"at most {MAX_COPIES} copies", f"{copies:g}", name)
+    if element.tag == "hfield":
+        heights = _product(element, "nrow") * _product(element, "ncol")
+        if heights > MAX_SAMPLES:
+            _refuse(element, f"at most {MAX_SAMPLES} heights", f"{heights:g}")
+
+
+def _product(element: Element, name: str) -> float:
+    return math.prod(float(text) for text in _NUMBERS.findall(str(element.get(name) or "")))
+
+
+def _refuse(element: Element, expected: str, actual: str, name: str = "") -> NoReturn:
+    raise element_error(element, f"expected {expected}, found {actual}", name)
+
+
+# Arrays
+
+
+def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
+    """Read all arrays of an ``.npz`` file, after a check of the sizes that it states.
+
+    Raises:
+        OSError: It cannot be read.
+        ValueError, EOFError, zipfile.BadZipFile: It is damaged, holds objects, or is too large.
+    """
+    # opened here, as numpy leaves an unreadable file open
+    with path.open("rb") as stream:
+        _check_arrays(stream)
+        stream.seek(0)
+        with np.load(stream, allow_pickle=False) as stored:
+            return {name: stored[name] for name in stored.files}
+
+
+def _check_arrays(stream: Any) -> None:
+    """Refuse arrays whose shapes are too large, or larger than what is stored."""
+    total = 0
+    with zipfile.ZipFile(stream) as archive:
+        for entry in archive.infolist():
+            with archive.open(entry) as file:
+                version = np.lib.format.read_magic(file)
+                read = getattr(np.lib.format, f"read_array_header_{version[0]}_{version[1]}", None)
+                if read is None:
+                    raise ValueError(f"array '{entry.filename}' of an unknown version")
+                shape, _, kind = read(file)
+            size = math.prod(shape) * kind.itemsize
+            if size > entry.file_size:
+                raise ValueError(
+                    f"array '{entry.filename}' of shape {shape}, larger than its {entry.file_size} "
+                    "bytes"
+                )
+            total += size
+    if total > MAX_ARRAYS:
+        raise ValueError(f"arrays of {total / 1e9:.3g} GB, more than {MAX_ARRAYS / 1e9:g} GB")
+
+
+# Errors that nobody expected
+
+
+def loader(read: Callable[P, T]) -> Callable[P, T]:
+    """Make a reader of files report any other exception as an error that names the file.
+
+    The first argument of the reader is a name or a path.
+    """
+    signature = inspect.signature(read)
+
+    @functools.wraps(read)
+    def checked(*args: P.args, **options: P.kwargs) -> T:
+        bound = signature.bind(*args, **options)
+        bound.apply_defaults()
+        file = str(next(iter(bound.arguments.values())))
+        try:
+            return read(*args, **options)
+        except SoftgraspError:
+            raise
+        except MemoryError:
+            raise DescriptionError(
+                "expected a file for which memory suffices, found one that needs more",
+                file=file,
+            ) from None
+        except Exception as error:
+            message = " ".join(str(error).split())[:200]
+            raise DescriptionError(
+                f"expected content that can be read, found: {type(error).__name__}: {message}; if "
+                "the file is valid this is a bug of softgrasp: please report it with the file",
+                file=file,
+            ) from error
+
+    return checked

@@ -1,0 +1,202 @@
+"""Files that would take the machine are refused in a sentence, before memory is allocated."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import softgrasp as sg
+from softgrasp.errors import DescriptionError, ResultError
+from softgrasp.io import input_limits
+from softgrasp.io.input_limits import (
+    check_size,
+    check_tree,
+    json_from,
+    loader,
+    read_arrays,
+    read_json,
+)
+from softgrasp.io.urdf.xml import XACRO_ACCESS, expanded, parsed
+
+HAND = '<mujoco><worldbody><body name="palm">{}<geom size=".03"/></body></worldbody></mujoco>'
+
+
+# YAML and JSON
+
+
+def test_aliases_are_counted_expanded(tmp_path: Path) -> None:
+    lines = ["a: &a [x, x, x, x, x, x, x, x, x, x]"]
+    for before, name in zip("abcdefgh", "bcdefghi", strict=True):
+        lines.append(f"{name}: &{name} [{', '.join([f'*{before}'] * 10)}]")
+    bomb = tmp_path / "bomb.yaml"
+    bomb.write_text("\n".join(lines))
+    with pytest.raises(DescriptionError, match=r"bomb\.yaml: expected at most 500000 values"):
+        sg.load_hand(bomb)
+
+
+def test_aliases_within_the_limit_are_read(tmp_path: Path) -> None:
+    text = "name: ball\nshape: &s {type: sphere, radius: 0.03}\nmass: 0.1\n"
+    (tmp_path / "ball.yaml").write_text(text)
+    assert sg.load_object(tmp_path / "ball.yaml").mass == 0.1
+
+
+def test_an_alias_of_the_whole_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "loop.yaml").write_text("&r\nname: x\nfingers: *r\n")
+    with pytest.raises(DescriptionError, match="expected no alias of the part that contains it"):
+        sg.load_hand(tmp_path / "loop.yaml")
+
+
+@pytest.mark.parametrize("levels", [150, 20_000])
+def test_deep_yaml_is_refused(levels: int, tmp_path: Path) -> None:
+    (tmp_path / "deep.yaml").write_text("a: " + "[" * levels + "]" * levels)
+    with pytest.raises(DescriptionError, match=r"deep\.yaml: expected .*(nesting|levels)"):
+        sg.load_hand(tmp_path / "deep.yaml")
+
+
+def test_shared_parts_are_counted_once_each_time_they_occur(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(input_limits, "MAX_NODES", 9)
+    part = [1, 2, 3]
+    check_tree([part, part])
+    with pytest.raises(DescriptionError, match="at most 9 values"):
+        check_tree([part, part, part])
+
+
+def test_deep_json_is_refused(tmp_path: Path) -> None:
+    text = '{"a":' * 100_000 + "1" + "}" * 100_000
+    with pytest.raises(ValueError, match="nesting that is too deep"):
+        json_from(text)
+    (tmp_path / "result.json").write_text(text)
+    with pytest.raises(ResultError, match="expected JSON, found: nesting that is too deep"):
+        sg.load_result(tmp_path)
+
+
+def test_a_large_file_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "large.json"
+    file.write_text(json.dumps("x" * 2000))
+    check_size(file)
+    monkeypatch.setattr(input_limits.check_size, "__defaults__", (1000,))
+    with pytest.raises(ValueError, match=r"at most 0\.001 MB, found 0\.002002 MB"):
+        read_json(file)
+    for name in ("large.yaml", "large.urdf", "large.xml"):
+        (tmp_path / name).write_text("x" * 2000)
+        with pytest.raises(DescriptionError, match=rf"{name}: expected a file of at most"):
+            sg.load_hand(tmp_path / name)
+
+
+# XML
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        ('<body pos="1e9 0 0"/>', r"hand\.xml:1: .*lengths of at most 10000 m, found 1e9"),
+        ('<geom size="0.1 nan 1e5"/>', "lengths of at most 10000 m, found 1e5"),
+        ('<replicate count="1000000"><geom size=".1"/></replicate>', "10000 copies, found 1e\\+06"),
+        ('<flexcomp count="300 300 1" name="f"/>', "10000 copies, found 90000"),
+        ("<body>" * 1100 + "</body>" * 1100, "expected XML, found: Excessive depth"),
+    ],
+)
+def test_a_model_that_is_too_large_is_refused(content: str, sentence: str, tmp_path: Path) -> None:
+    (tmp_path / "hand.xml").write_text(HAND.format(content))
+    with pytest.raises(DescriptionError, match=sentence):
+        sg.load_hand(tmp_path / "hand.xml")
+
+
+def test_a_height_field_that_is_too_large_is_refused() -> None:
+    with pytest.raises(DescriptionError, match="at most 4000000 heights, found 1e\\+10"):
+        parsed(b'<mujoco><asset><hfield nrow="100000" ncol="100000"/></asset></mujoco>')
+
+
+def test_a_robot_of_many_links_is_refused(tmp_path: Path) -> None:
+    links = "".join(f'<link name="l{number}"/>' for number in range(1001))
+    (tmp_path / "long.urdf").write_text(f'<robot name="long">{links}</robot>')
+    with pytest.raises(DescriptionError, match="link 'l1000': expected at most 1000 links"):
+        sg.load_hand(tmp_path / "long.urdf")
+
+
+XACRO = '<robot name="x" xmlns:xacro="http://www.ros.org/wiki/xacro">{}<link name="a"/></robot>'
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        '<link name="$(env HOME)"/>',
+        '<link name="$(optenv HOME x)"/>',
+        '<xacro:property name="p" value="${load_yaml(\'/etc/hosts\')}"/>',
+        '<xacro:include filename="/etc/passwd"/>',
+        '<xacro:include filename="inner.xacro"/>',
+    ],
+)
+def test_macros_read_neither_environment_nor_files(
+    content: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("xacro")
+    (tmp_path / "inner.xacro").write_text(XACRO.format('<link name="$(env HOME)"/>'))
+    (tmp_path / "x.xacro").write_text(XACRO.format(content))
+    with pytest.raises(DescriptionError, match="macros that read only other XML files, found"):
+        expanded(tmp_path / "x.xacro")
+    monkeypatch.setenv(XACRO_ACCESS, "trusted")
+    if "passwd" not in content and "load_yaml" not in content:
+        assert expanded(tmp_path / "x.xacro").find("link") is not None
+
+
+# Arrays
+
+
+def archive(path: Path, shape: tuple[int, ...], stored: int) -> None:
+    """Write an array file whose header states a shape, with fewer bytes."""
+    header = io.BytesIO()
+    np.lib.format.write_array_header_1_0(
+        header, {"descr": "<f8", "fortran_order": False, "shape": shape}
+    )
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("a.npy", header.getvalue() + b"\0" * stored)
+
+
+def test_arrays_larger_than_what_is_stored_are_refused(tmp_path: Path) -> None:
+    archive(tmp_path / "lie.npz", (10**12,), 800)
+    with pytest.raises(ValueError, match=r"array 'a\.npy' of shape \(1000000000000,\), larger"):
+        read_arrays(tmp_path / "lie.npz")
+
+
+def test_arrays_beyond_the_limit_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    archive(tmp_path / "zeros.npz", (10**5,), 8 * 10**5)
+    assert read_arrays(tmp_path / "zeros.npz")["a"].shape == (10**5,)
+    monkeypatch.setattr(input_limits, "MAX_ARRAYS", 10**5)
+    with pytest.raises(ValueError, match=r"arrays of 0\.0008 GB, more than 0\.0001 GB"):
+        read_arrays(tmp_path / "zeros.npz")
+
+
+# Errors that nobody expected
+
+
+def test_any_other_exception_names_the_file_and_asks_for_a_report() -> None:
+    @loader
+    def load(name: str = "default.yaml") -> None:
+        raise KeyError("joint")
+
+    for call, file in ((lambda: load("mine.yaml"), "mine"), (load, "default")):
+        with pytest.raises(DescriptionError) as caught:
+            call()
+        assert str(caught.value) == (
+            f"{file}.yaml: expected content that can be read, found: KeyError: 'joint'; if the "
+            "file is valid this is a bug of softgrasp: please report it with the file"
+        )
+
+    @loader
+    def greedy(name: str) -> None:
+        raise MemoryError
+
+    with pytest.raises(DescriptionError, match=r"big\.stl: expected a file for which memory"):
+        greedy("big.stl")
+    with pytest.raises(TypeError):
+        load(1, 2, 3)  # type: ignore[call-arg]
