@@ -49,16 +49,16 @@ COPIES = {"replicate": "count", "composite": "count", "flexcomp": "count", "grid
 _NUMBERS = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 
 
-def check_size(path: Path, most: int = MAX_TEXT) -> None:
+def check_size(path: Path, limit: int = MAX_TEXT) -> None:
     """Refuse a file that is too large to be read.
 
     Raises:
-        DescriptionError: It is larger than ``most`` [bytes].
+        DescriptionError: It is larger than ``limit`` [bytes].
         OSError: There is no such file.
     """
-    if (size := path.stat().st_size) > most:
+    if (size := path.stat().st_size) > limit:
         raise DescriptionError(
-            f"expected a file of at most {most / 1e6:g} MB, found {size / 1e6:.4g} MB", file=path
+            f"expected a file of at most {limit / 1e6:g} MB, found {size / 1e6:.4g} MB", file=path
         )
 
 
