@@ -7,9 +7,7 @@ most informative grasps (best, worst, one per outcome) are simulated again for o
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -18,7 +16,6 @@ import numpy as np
 
 from softgrasp._version import __version__
 from softgrasp.description.sweep import SAMPLING_METHODS
-from softgrasp.errors import SoftgraspError
 from softgrasp.io.files import write_text
 from softgrasp.mechanics.transforms import Array
 from softgrasp.rendering.overlay import Image
@@ -52,9 +49,7 @@ from softgrasp.report.sweep_measures import (
     wilson,
 )
 from softgrasp.report.time_series import overlay_objects
-from softgrasp.sim.simulate import simulate
-from softgrasp.sweeps.executors import Submit
-from softgrasp.sweeps.parameters import scene_of_row
+from softgrasp.sweeps.executors import Submit, simulate_row
 from softgrasp.sweeps.table import COLUMNS, FAILED
 
 if TYPE_CHECKING:
@@ -64,8 +59,8 @@ if TYPE_CHECKING:
     from softgrasp.sim.result import GraspResult
 
 REPORT = "report.html"
-MIN_POSES, MAX_POSES = 3, 5
-"""Limits of the number of grasps that are simulated again for images; more for more outcomes."""
+MAX_POSES = 5
+"""Maximum number of grasps that are simulated again for images."""
 IMAGE_SIZE = (400, 411)
 """Width and height of such an image [px]: five fill a page at twice its resolution."""
 MODULES = ("matplotlib.figure", "matplotlib.backends.backend_agg", "jinja2", "PIL.WebPImagePlugin")
@@ -121,7 +116,7 @@ def write_sweep_report(
     directory = Path(directory)
     examples = example_rows(plan, table, _count_examples(table))
     rows = [int(table["row"].iloc[one.position]) for one in examples]
-    simulated = [submit(simulate_example, plan, row) for row in rows]
+    simulated = [submit(simulate_row, plan, row) for row in rows]
     results = [result() for result in simulated]
     # rendered by a worker while this process draws the figures
     images = submit(render_examples, [result for result in results if result is not None])
@@ -194,15 +189,7 @@ def _count_examples(table: pd.DataFrame) -> int:
     """Number of examples: one per outcome, and the worst."""
     good = np.flatnonzero((table["status"] != FAILED).to_numpy())
     outcomes = {_outcome(table, position) for position in good.tolist()}
-    return min(max(len(outcomes) + 1, MIN_POSES), MAX_POSES)
-
-
-def simulate_example(plan: SweepPlan, row: int) -> GraspResult | None:
-    """Simulate a row of a sweep again; None where it cannot be simulated."""
-    with warnings.catch_warnings(), suppress(SoftgraspError):
-        warnings.simplefilter("ignore")  # listed in the table
-        return simulate(scene_of_row(plan, row))
-    return None
+    return min(len(outcomes) + 1, MAX_POSES)
 
 
 def render_examples(results: Sequence[GraspResult]) -> list[Image]:

@@ -19,6 +19,7 @@ import os
 import signal
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import (
     FIRST_COMPLETED,
@@ -28,7 +29,7 @@ from concurrent.futures import (
     ProcessPoolExecutor,
     wait,
 )
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from functools import lru_cache, partial
 from importlib.util import find_spec
 from typing import Any, Self, TypeVar
@@ -40,9 +41,9 @@ from softgrasp.description.sweep import SweepPlan
 from softgrasp.errors import BackendUnavailable, SimulationError, SoftgraspError
 from softgrasp.sim.grasp_run import max_rows
 from softgrasp.sim.result import GraspResult
-from softgrasp.sim.simulate import SceneRunner, SimulatedScene
+from softgrasp.sim.simulate import SceneRunner, SimulatedScene, simulate
 from softgrasp.sweeps.dataset import ExtraOutputs
-from softgrasp.sweeps.parameters import combinations, scene_of, start_noise
+from softgrasp.sweeps.parameters import combinations, scene_of, scene_of_row, start_noise
 from softgrasp.sweeps.table import NOISE_COLUMNS, Row, failed_row, row_of
 
 Chunk = tuple[int, ...]
@@ -115,6 +116,14 @@ class Rows:
             return scene_of(self._plan, values, start_noise(self._plan, row))
         except Exception as error:  # noqa: BLE001 - one bad grasp does not end a sweep
             return error
+
+
+def simulate_row(plan: SweepPlan, row: int) -> GraspResult | None:
+    """Simulate one row alone; None where it cannot be simulated, which its row in the table has."""
+    with warnings.catch_warnings(), suppress(SoftgraspError):
+        warnings.simplefilter("ignore")
+        return simulate(scene_of_row(plan, row))
+    return None
 
 
 def total_steps(scene: GraspScene) -> int:
