@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -53,7 +54,12 @@ def quaternion_of(matrix: Array) -> tuple[float, float, float, float]:
 
 def rotation_from_euler(euler: ArrayLike) -> Array:
     """Return the (3, 3) matrix of angles about x, y, z [rad], intrinsic z-y-x: R = Rz·Ry·Rx."""
-    about_x, about_y, about_z = np.asarray(euler, dtype=float)
+    return _rotation_from_euler(np.asarray(euler, dtype=float).tobytes()).copy()
+
+
+@lru_cache(maxsize=256)
+def _rotation_from_euler(euler: bytes) -> Array:
+    about_x, about_y, about_z = np.frombuffer(euler)
     return np.asarray(Rotation.from_euler("ZYX", [about_z, about_y, about_x]).as_matrix())
 
 

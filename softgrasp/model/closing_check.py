@@ -8,6 +8,7 @@ apply, as for hands whose links are not all driven, the run decides.
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import NamedTuple
 
 import mujoco
@@ -19,6 +20,7 @@ from softgrasp.description.scene import GraspScene
 from softgrasp.description.task import PreshapePhase
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model import names
+from softgrasp.model.compile import scratch_data
 from softgrasp.model.contact_pairs import object_pairs
 from softgrasp.model.scene import BuiltScene
 from softgrasp.quality.contact_forces import can_balance
@@ -32,6 +34,8 @@ TOUCHING = 1e-9
 """Distance up to which two boxes touch [m]."""
 PROJECTIONS = 4
 """Alternating projections between two boxes, which find their nearest points."""
+MAX_CACHED = 16
+"""Number of hands whose motion is kept."""
 ONE_SIDE_TOLERANCE = np.radians(25.0)
 """Angle by which friction cones are widened, because boxes stand for the bodies [rad]."""
 
@@ -48,7 +52,7 @@ def closing_obstacle(built: BuiltScene) -> str:
     shaped = any(isinstance(phase, PreshapePhase) for phase in scene.sequence)
     if shaped or isinstance(scene.arm, HandCarrier) or not built.bodies:
         return ""
-    data = mujoco.MjData(model)
+    data = scratch_data(model)
     mujoco.mj_resetDataKeyframe(model, data, 0)
     mujoco.mj_fwdPosition(model, data)
     pairs = [] if model.nflex else object_pairs(model)
@@ -60,10 +64,14 @@ def closing_obstacle(built: BuiltScene) -> str:
     falls = any(scene.gravity) and scene.object_mount != "fixed" and scene.table is None
     if scene.sequence or falls or scene.objects:
         return ""
-    return _out_of_reach(scene, model, data, geoms) or _one_side(scene, model, data, geoms)
+    fingers = _fingers(scene, model, geoms)
+    args = (scene, model, data, geoms, fingers)
+    return _out_of_reach(*args) or _one_side(*args)
 
 
 Indices = NDArray[np.int64]
+Frames = tuple[Array, Array]
+"""Origins (n, 3) [m] and rotations (n, 9) of geoms, world frame."""
 
 
 class _Directions(NamedTuple):
@@ -80,6 +88,31 @@ class _Geoms(NamedTuple):
 
     hand: Indices
     object: Indices
+
+
+class _Fingers(NamedTuple):
+    """What depends on the hand alone, kept because the grasps of a sweep have the same hand."""
+
+    reaches: list[tuple[Array, float]]
+    """Of each moved geom the anchor of the first joint and a bound of the distance from it."""
+    frames: dict[int, Frames]
+    """Frames of the geoms at steps of the closing motion."""
+
+
+_FINGERS: dict[Hashable, _Fingers] = {}
+
+
+def _fingers(scene: GraspScene, model: mujoco.MjModel, geoms: _Geoms) -> _Fingers:
+    """Return what is known of the hand's motion so far."""
+    carrier = (scene.mechanism, scene.hand_pose, scene.actuation, scene.arm, scene.on_wrist)
+    motion = (scene.hand, scene.lift, scene.closing_motion, scene.start, scene.gravity)
+    numbers = (float(model.opt.timestep), scene.integrator, *geoms.hand.tolist())
+    key = (carrier, motion, numbers)
+    if key not in _FINGERS:
+        while len(_FINGERS) >= MAX_CACHED:
+            del _FINGERS[next(iter(_FINGERS))]
+        _FINGERS[key] = _Fingers([], {})
+    return _FINGERS[key]
 
 
 def _ids(model: mujoco.MjModel, geoms: list[str]) -> Indices:
@@ -100,17 +133,22 @@ def _no_rates(scene: GraspScene) -> str:
 
 
 def _out_of_reach(
-    scene: GraspScene, model: mujoco.MjModel, data: mujoco.MjData, geoms: _Geoms
+    scene: GraspScene,
+    model: mujoco.MjModel,
+    data: mujoco.MjData,
+    geoms: _Geoms,
+    fingers: _Fingers,
 ) -> str:
     """Return the distance that is missing where no moving link can reach the object."""
     centre, radius = _object_sphere(model, data, geoms.object)
-    hand_joints = {int(model.joint(name).id) for name in names.joint_names(scene.hand)}
-    gaps = []
-    for geom in geoms.hand.tolist():
-        reach = _reach(model, data, int(geom), hand_joints)
-        if reach is not None:
-            anchor, length = reach
-            gaps.append(float(np.linalg.norm(centre - anchor)) - radius - length)
+    if not fingers.reaches:
+        joints = {int(model.joint(name).id) for name in names.joint_names(scene.hand)}
+        reaches = (_reach(model, data, geom, joints) for geom in geoms.hand.tolist())
+        fingers.reaches.extend(reach for reach in reaches if reach is not None)
+    gaps = [
+        float(np.linalg.norm(centre - anchor)) - radius - length
+        for anchor, length in fingers.reaches
+    ]
     if not gaps:
         return f"no link of '{scene.hand.name}' that can touch the object moves with a joint"
     if min(gaps) <= 0.0:
@@ -154,7 +192,13 @@ def _object_sphere(
     return centre, float((distances + model.geom_rbound[geoms]).max())
 
 
-def _one_side(scene: GraspScene, model: mujoco.MjModel, data: mujoco.MjData, geoms: _Geoms) -> str:
+def _one_side(
+    scene: GraspScene,
+    model: mujoco.MjModel,
+    data: mujoco.MjData,
+    geoms: _Geoms,
+    fingers: _Fingers,
+) -> str:
     """Return a sentence where all bodies that come near the object stay on one side of it."""
     # surroundings can oppose, too
     if scene.surroundings or not _is_all_driven(scene):
@@ -164,9 +208,11 @@ def _one_side(scene: GraspScene, model: mujoco.MjModel, data: mujoco.MjData, geo
     directions, touches = np.zeros((0, 3)), False
     # coarse steps first: most hands enclose the object at one of them
     for step in sorted(range(STEPS + 1), key=lambda index: index & -index, reverse=True):
-        fraction = step / STEPS
-        _pose_fingers(scene, model, data, fraction)
-        new = _directions(model, data, geoms, NEARBY * radius)
+        if step not in fingers.frames:
+            _pose_fingers(scene, model, data, step / STEPS)
+            posed = data.geom_xpos[geoms.hand].copy(), data.geom_xmat[geoms.hand].copy()
+            fingers.frames[step] = posed
+        new = _directions(model, data, geoms, fingers.frames[step], NEARBY * radius)
         if new is None:
             return ""
         directions, touches = np.concatenate([directions, new.inward]), touches or new.touches
@@ -212,20 +258,28 @@ def _pose_fingers(
 
 
 def _directions(
-    model: mujoco.MjModel, data: mujoco.MjData, geoms: _Geoms, reach: float
+    model: mujoco.MjModel, data: mujoco.MjData, geoms: _Geoms, hand: Frames, reach: float
 ) -> _Directions | None:
     """Return the directions in which bodies near the object would press on it.
 
     Bodies and object are replaced by boxes around them; None where a body of the hand is at the
     centre of the object, so that it has no direction.
+
+    Args:
+        model: The compiled scene.
+        data: The object at its start.
+        geoms: Those that can touch.
+        hand: Frames of those of the hand.
+        reach: Distance up to which bodies count [m].
     """
+    boxes = model.geom_aabb[geoms.hand]
     body = model.body(names.OBJECT).id
     rotation, origin = data.xmat[body].reshape(3, 3), data.xpos[body]
     low, high = _bounding_box(model, data, geoms.object, rotation, origin)
     at = np.tile(0.5 * (low + high), (len(geoms.hand), 1))
     point = at
     for _ in range(PROJECTIONS):
-        point = _onto_geoms(model, data, geoms.hand, at @ rotation.T + origin)
+        point = _onto_boxes(hand, boxes, at @ rotation.T + origin)
         point = (point - origin) @ rotation
         at = np.clip(point, low, high)
     gap = at - point
@@ -264,10 +318,16 @@ def _bounding_box(
     return np.min(lows, axis=0), np.max(highs, axis=0)
 
 
-def _onto_geoms(model: mujoco.MjModel, data: mujoco.MjData, geoms: Indices, points: Array) -> Array:
-    """Return the nearest points of the boxes around geoms to one point each, (n, 3) [m]."""
-    frames = data.geom_xmat[geoms].reshape(-1, 3, 3)
-    inside = np.einsum("nji,nj->ni", frames, points - data.geom_xpos[geoms])
-    centre, half = model.geom_aabb[geoms, :3], model.geom_aabb[geoms, 3:]
+def _onto_boxes(frames: Frames, boxes: Array, points: Array) -> Array:
+    """Return the nearest points of boxes to one point each, (n, 3) [m].
+
+    Args:
+        frames: Their frames.
+        boxes: Their centres and half sizes in them, (n, 6) [m].
+        points: The points, (n, 3) [m].
+    """
+    origins, rotations = frames[0], frames[1].reshape(-1, 3, 3)
+    inside = np.einsum("nji,nj->ni", rotations, points - origins)
+    centre, half = boxes[:, :3], boxes[:, 3:]
     nearest = np.clip(inside, centre - half, centre + half)
-    return np.asarray(np.einsum("nij,nj->ni", frames, nearest) + data.geom_xpos[geoms])
+    return np.asarray(np.einsum("nij,nj->ni", rotations, nearest) + origins)

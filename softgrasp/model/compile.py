@@ -1,8 +1,13 @@
-"""Compilation of specs, with MuJoCo errors rewritten to name the described item."""
+"""Compilation of specs, with MuJoCo errors rewritten to name the described item.
+
+``scratch_data`` is a MuJoCo state for short computations: making one takes longer than most of
+them.
+"""
 
 from __future__ import annotations
 
 import re
+from functools import cache
 
 import mujoco
 
@@ -37,3 +42,35 @@ def _explained(message: str) -> str:
             "1e-15 kg and kg·m²), found a smaller one; give it more mass, or a larger size"
         )
     return f"{where}MuJoCo rejects the model: {message.removeprefix('Error: ')}"
+
+
+_SCRATCH: dict[tuple[int, ...], mujoco.MjData] = {}
+"""The last scratch state, by the sizes of its model."""
+
+
+def scratch_data(model: mujoco.MjModel) -> mujoco.MjData:
+    """Return a MuJoCo state of a model, reset; the next call overwrites it.
+
+    It may have been made for another model of equal sizes, so that names are looked up in the
+    model, not in the state.
+    """
+    sizes = sizes_of(model)
+    data = _SCRATCH.get(sizes)
+    if data is None:
+        data = mujoco.MjData(model)
+        _SCRATCH.clear()
+        _SCRATCH[sizes] = data
+    mujoco.mj_resetData(model, data)
+    return data
+
+
+def sizes_of(model: mujoco.MjModel) -> tuple[int, ...]:
+    """Return all sizes of a model, which determine the layout of its MjData."""
+    return tuple([getattr(model, name) for name in _size_names()])
+
+
+@cache
+def _size_names() -> tuple[str, ...]:
+    empty = mujoco.MjModel.from_xml_string("<mujoco/>")
+    names = (name for name in dir(empty) if name.startswith("n"))
+    return tuple(name for name in names if isinstance(getattr(empty, name), int))

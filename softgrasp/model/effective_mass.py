@@ -9,16 +9,20 @@ evaluated in the posture in which the closing hand first reaches the object.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
+from softgrasp.description.closure_base import ClosingMotion
+from softgrasp.description.hand import Hand
 from softgrasp.description.scene import GraspScene
 from softgrasp.mechanics.contact_stiffness import implicit_inertia
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model import names
+from softgrasp.model.compile import scratch_data
 
 POSTURES = 12
 """Number of postures from open to closed in which each pair is evaluated."""
@@ -86,14 +90,10 @@ def closing_postures(model: mujoco.MjModel, scene: GraspScene, start: Array) -> 
     Joints move at their rates to their limits; soft fingers are in equilibrium with their pressure,
     without gravity.
     """
-    motion = scene.closing_motion
-    times = np.linspace(0.0, motion.time, POSTURES)
-    rates, (low, high) = np.array(motion.rates), np.array(motion.limits).T
-    targets = np.clip(np.array(motion.start) + times[:, None] * rates, low, high)
+    targets, joints = _closing_joints(scene.hand, scene.closing_motion)
     postures = np.tile(start, (POSTURES, 1))
-    for row, target in zip(postures, targets.tolist(), strict=True):
-        for name, value in scene.hand.posture(target).items():
-            row[model.joint(name).qposadr[0]] = value
+    for name, values in joints.items():
+        postures[:, model.joint(name).qposadr[0]] = values
     rigid = len(scene.hand.actuators) - len(scene.hand.soft_fingers)
     for column, digit in enumerate(scene.hand.soft_fingers, start=rigid):
         about_y = names.soft_joint_names(digit, "y")
@@ -103,9 +103,19 @@ def closing_postures(model: mujoco.MjModel, scene: GraspScene, start: Array) -> 
     return postures
 
 
+@lru_cache(maxsize=MAX_CACHED)
+def _closing_joints(hand: Hand, motion: ClosingMotion) -> tuple[Array, dict[str, list[float]]]:
+    """Return the targets (n, nd) and the joint variables of the postures from open to closed."""
+    times = np.linspace(0.0, motion.time, POSTURES)
+    rates, (low, high) = np.array(motion.rates), np.array(motion.limits).T
+    targets = np.clip(np.array(motion.start) + times[:, None] * rates, low, high)
+    postures = [hand.posture(target) for target in targets.tolist()]
+    return targets, {name: [posture[name] for posture in postures] for name in postures[0]}
+
+
 def _implicit_ratios(model: mujoco.MjModel, geoms: list[tuple[int, int]], postures: Array) -> Array:
     """Compute inverse effective masses with over without the implicit inertia, (np,) [–]."""
-    data = mujoco.MjData(model)
+    data = scratch_data(model)
     touches: list[Touch | None] = [None] * len(geoms)
     for index, posture in enumerate(postures):
         data.qpos[:] = posture

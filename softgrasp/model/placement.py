@@ -6,6 +6,7 @@ Surroundings are boxes that do not move.
 
 from __future__ import annotations
 
+from collections import deque
 from typing import NamedTuple
 
 import mujoco
@@ -67,6 +68,18 @@ def object_pose(scene: GraspScene) -> Pose:
 
     The height on a table is set by ``on_its_table`` before.
     """
+    for known, pose in _POSES:
+        if known is scene:
+            return pose
+    _POSES.append((scene, pose := _object_pose(scene)))
+    return pose
+
+
+_POSES: deque[tuple[GraspScene, Pose]] = deque(maxlen=4)
+"""The last poses, which a build reads several times."""
+
+
+def _object_pose(scene: GraspScene) -> Pose:
     hand = transform(scene.hand_pose.position, scene.hand_pose.quaternion)
     target = np.eye(4)
     target[:3, 3] = scene.preset.center

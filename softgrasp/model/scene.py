@@ -165,7 +165,8 @@ def _without_contacts(scene: GraspScene, timestep: float) -> tuple[mujoco.MjSpec
 
 def _label(scene: GraspScene) -> str:
     """Return hand and object names for messages of the compiler."""
-    objects = " and ".join(placed.object.name for placed in placed_items(scene))
+    placed = (scene.object, *(placed.object for placed in scene.objects))
+    objects = " and ".join(described.name for described in placed)
     return f"{scene.hand.name} with {objects}"
 
 

@@ -529,6 +529,10 @@ def can_balance(
     if len(unit) < 2:
         return False
     half = min(math.atan(friction) + tolerance, math.radians(89.0))
+    # of two contacts alone: their cones, inside the pyramids, have a common line
+    inside = math.atan(math.tan(half) * math.cos(math.pi / CONE_EDGES))
+    if -float((unit @ unit.T).min()) > math.cos(min(2.0 * inside, math.pi)) + BALANCED:
+        return True
     edges = np.concatenate([unit, *_cone_edges(unit, half)])
     system = np.vstack([edges.T, np.ones(len(edges))])
     _, residual = nnls(system, np.array([0.0, 0.0, 0.0, 1.0]))

@@ -18,9 +18,9 @@ from mujoco.rollout import Rollout
 from softgrasp.mechanics.transforms import Array
 from softgrasp.sim.control_state import ClosureLayout, DebouncedFlags, Integers, Recording
 
-SHORT_BLOCK, LONG_BLOCK = 8, 64
-"""Fewest samples of a block while targets move, where debouncing takes fewer, and samples of a
-block in which no change of contact is expected."""
+SHORT_BLOCK, FREE_BLOCK, LONG_BLOCK = 8, 32, 64
+"""Samples of a block: the fewest while targets move, where debouncing takes fewer; before the first
+touch; and while nothing moves or is counted."""
 MAX_SUBSTEPS = 20
 """Physics steps of a control sample from which on sample-by-sample steps cost as little."""
 STATE = mujoco.mjtState.mjSTATE_INTEGRATION
@@ -80,6 +80,8 @@ class BlockRollout:
             pairs = zip(contact.counts, contact.active, strict=True)
             if counted := max((count for count, active in pairs if not active), default=0):
                 return min(samples - counted, LONG_BLOCK)
+        if moving and not any(contact.touched):
+            return FREE_BLOCK
         return min(max(samples, SHORT_BLOCK), LONG_BLOCK) if moving else LONG_BLOCK
 
     def run(

@@ -12,12 +12,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
+from softgrasp.description.hand import Hand
 from softgrasp.mechanics.hand_kinematics import contact_arms
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model import names
@@ -140,8 +142,7 @@ def _grip_leads(built: BuiltScene) -> tuple[tuple[float, ...], ...]:
     force, hand = scene.closure.grip_limit(scene.hand), scene.hand
     if force is None or scene.actuation == "prescribed":
         return ((),) * len(scene.actuators)
-    posture = hand.posture(tuple(actuator.start for actuator in hand.actuators))
-    arms, leads = contact_arms(hand, posture), []
+    arms, leads = _start_arms(hand), []
     for actuator in scene.actuators:
         gain, bias = (getattr(model.actuator(actuator.name), f"{n}prm") for n in ("gain", "bias"))
         servo = actuator.joint in arms and gain[0] > 0.0 and bias[1] == -gain[0]
@@ -149,6 +150,12 @@ def _grip_leads(built: BuiltScene) -> tuple[tuple[float, ...], ...]:
         bodies = actuator.stops if servo else ()
         leads.append(tuple(force * joint.get(body, np.inf) / float(gain[0]) for body in bodies))
     return tuple(leads)
+
+
+@lru_cache(maxsize=16)
+def _start_arms(hand: Hand) -> dict[str, dict[str, float]]:
+    """Return the contact arms of a hand in its start posture."""
+    return contact_arms(hand, hand.posture([actuator.start for actuator in hand.actuators]))
 
 
 def _torque_limits(built: BuiltScene, carried: int) -> Array:

@@ -11,11 +11,11 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache
 from types import FrameType
 
 import mujoco
 
+from softgrasp.model.compile import sizes_of
 from softgrasp.sim.control_state import ROWS, Recording
 from softgrasp.sim.result import GraspResult
 
@@ -125,7 +125,7 @@ class Workspace:
 
     def data(self, model: mujoco.MjModel) -> mujoco.MjData:
         """Return a MuJoCo state for a model, to be reset; reused if the sizes are equal."""
-        sizes = _sizes(model)
+        sizes = sizes_of(model)
         if self._data is None or sizes != self._sizes:
             self._data, self._sizes = mujoco.MjData(model), sizes
         return self._data
@@ -139,15 +139,3 @@ class Workspace:
         else:  # all other arrays are overwritten
             kept.force[:rows] = 0.0
         return Recording(*(getattr(kept, name) for name in ROWS))
-
-
-def _sizes(model: mujoco.MjModel) -> tuple[int, ...]:
-    """Return all sizes of a model, which determine the layout of its MjData."""
-    return tuple(getattr(model, name) for name in _size_names())
-
-
-@cache
-def _size_names() -> tuple[str, ...]:
-    empty = mujoco.MjModel.from_xml_string("<mujoco/>")
-    names = (name for name in dir(empty) if name.startswith("n"))
-    return tuple(name for name in names if isinstance(getattr(empty, name), int))

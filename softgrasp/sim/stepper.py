@@ -160,6 +160,8 @@ class Stepper(ABC):
     def limit_grip(self) -> None:
         """Limit the leads of all stopped servos after the last recorded sample."""
         limited = [not free for free in self._free]
+        if not any(limited):
+            return
         if self._limit(limited, self.recording.qpos[self.recording.rows - 1]):
             self._replan()
 

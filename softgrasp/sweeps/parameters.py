@@ -121,7 +121,51 @@ def scene_of(plan: SweepPlan, values: Mapping[str, Any], noise: StartNoise | Non
     Raises:
         DescriptionError: A path names no field, or a value does not fit.
     """
-    scene = plan.scene
+    try:  # the usual row is validated once, and shares the parts that no axis changes
+        scene = _validated_once(plan.scene, values)
+    except (DescriptionError, AttributeError, TypeError, LookupError):
+        scene = _validated_by_axis(plan.scene, values)
+    return scene if noise is None else _displaced(scene, noise)
+
+
+def _validated_once(scene: GraspScene, values: Mapping[str, Any]) -> GraspScene:
+    """Set all values and validate the scene at the end."""
+    for path in sorted(values, key=_rank):
+        scene = _with_value(scene, path, values[path], _constructed, _with_part)
+    return scene.replace()
+
+
+def _constructed(scene: GraspScene, **changes: Any) -> GraspScene:
+    """Return a scene with other fields that is not validated."""
+    fields = {name: getattr(scene, name) for name in GraspScene.model_fields}
+    return GraspScene.model_construct(**(fields | changes))
+
+
+def _with_part(scene: GraspScene, path: str, value: Any) -> GraspScene:
+    """Return a scene with another value of a field inside, of which only its parts are validated.
+
+    Raises:
+        AttributeError: The path is not one of fields of descriptions.
+        DescriptionError: The value does not fit into its part.
+    """
+    head, *rest = path.split(".")
+    part = getattr(scene, head)
+    if rest and part is None and head == "contact":
+        part = scene.requested_contact
+    return _constructed(scene, **{head: _replaced_in(part, rest, value)})
+
+
+def _replaced_in(part: Any, rest: list[str], value: Any) -> Any:
+    """Return a description with the value at a path inside replaced."""
+    if not rest:
+        return value
+    inside = _replaced_in(getattr(part, rest[0]), rest[1:], value)
+    changed: Any = part.replace(**{rest[0]: inside})
+    return changed
+
+
+def _validated_by_axis(scene: GraspScene, values: Mapping[str, Any]) -> GraspScene:
+    """Set one value after the other, each validated, so that errors name its axis."""
     for path in sorted(values, key=_rank):
         try:
             for single in expanded(scene, path):
@@ -130,7 +174,7 @@ def scene_of(plan: SweepPlan, values: Mapping[str, Any], noise: StartNoise | Non
             if path in str(error):
                 raise
             raise DescriptionError(f"'{path}' = {values[path]}: {error}") from None
-    return scene if noise is None else _displaced(scene, noise)
+    return scene
 
 
 def _rank(path: str) -> int:
@@ -157,7 +201,22 @@ def expanded(scene: GraspScene, path: str) -> Iterator[str]:
         yield from expanded(scene, f"{before}[{index}]{after}")
 
 
-def _with_value(scene: GraspScene, path: str, value: Any) -> GraspScene:
+def _with_value(
+    scene: GraspScene,
+    path: str,
+    value: Any,
+    replaced: Callable[..., GraspScene] = GraspScene.replace,
+    with_value: Callable[[GraspScene, str, Any], GraspScene] = with_field,
+) -> GraspScene:
+    """Return a scene with the value of an axis.
+
+    Args:
+        scene: The scene.
+        path: Path of the axis.
+        value: Its value.
+        replaced: Returns a scene with other fields.
+        with_value: Returns a scene with another value at the path of a field.
+    """
     path = SHORT.get(path, path)
     loaders: dict[str, Callable[[str], Any]] = {
         "scene": load_scene,
@@ -166,14 +225,14 @@ def _with_value(scene: GraspScene, path: str, value: Any) -> GraspScene:
     }
     if path in loaders and isinstance(value, str):
         loaded = loaders[path](value)
-        return loaded if path == "scene" else scene.replace(**{path: loaded})
+        return loaded if path == "scene" else replaced(scene, **{path: loaded})
     if path in ("object.mass", "object.density"):
         name = path.removeprefix("object.")
-        return scene.replace(object=scene.object.weighing(**{name: value}))
+        return replaced(scene, object=scene.object.weighing(**{name: value}))
     head, dot, rest = path.partition(".")
     if head == "object" and dot and re.split(r"[.\[]", rest)[0] not in GraspObject.model_fields:
         path = f"object.shape.{rest}"
-    return with_field(scene, path, value)
+    return with_value(scene, path, value)
 
 
 def _object(name: str, before: GraspObject) -> GraspObject:
