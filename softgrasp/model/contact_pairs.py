@@ -7,14 +7,14 @@ uses the inverse masses of ``effective_mass.py``.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
 import mujoco
 
 from softgrasp.description.contact import Contact
-from softgrasp.description.scene import GraspScene, Solver
+from softgrasp.description.scene import GraspScene
 from softgrasp.mechanics.contact_stiffness import (
     direct_solref,
     explicit_damping,
@@ -88,8 +88,18 @@ def with_surroundings(scene: GraspScene, model: mujoco.MjModel) -> Iterator[Cont
         yield ContactGroup(hand, part.contact or scene.requested_contact)
 
 
-def add_pairs(
-    spec: mujoco.MjSpec,
+class PairParameters(NamedTuple):
+    """A pair with its contact in MuJoCo's parameters."""
+
+    pair: Pair
+    condim: int
+    friction: list[float]
+    solref: list[float]
+    solreffriction: list[float]
+    solimp: list[float]
+
+
+def pair_parameters(
     model: mujoco.MjModel,
     pairs: list[Pair],
     postures: Array,
@@ -97,12 +107,11 @@ def add_pairs(
     scene: GraspScene,
     *,
     cache_key: Hashable = None,
-) -> None:
-    """Add explicit contact pairs to a spec, converted with the masses of its compiled model.
+) -> Iterator[PairParameters]:
+    """Yield the parameters of the pairs that can move, converted with the masses of their model.
 
     Args:
-        spec: The model to extend.
-        model: The same model, compiled.
+        model: The scene without pairs, compiled.
         pairs: Pairs of geoms.
         postures: Postures of the closing hand, as of ``closing_postures``.
         contact: Stiffness, damping and friction.
@@ -110,45 +119,54 @@ def add_pairs(
         cache_key: Cache key of the masses, as for ``inverse_masses``.
     """
     inverse = inverse_masses(model, pairs, postures, cache_key)
-    if not contact.converted:
-        movable = [pair for pair, mobility in zip(pairs, inverse, strict=True) if mobility >= RIGID]
-        _add_native_pairs(spec, movable, contact, scene.solver)
-        return
     solver, impedance, timestep = scene.solver, scene.impedance, float(model.opt.timestep)
+    common = (solver.contact_dimension, friction_vector(contact))
+    if not contact.converted:  # the same native parameters in normal and tangential direction
+        native = contact.native
+        solref, solimp = [native.timeconst, native.dampratio], list(native.impedance)
+        for pair, mobility in zip(pairs, inverse, strict=True):
+            if mobility >= RIGID:
+                yield PairParameters(pair, *common, solref, [0.0, 0.0], solimp)
+        return
     damping = contact.damping
     if model.opt.integrator == mujoco.mjtIntegrator.mjINT_DISCRETE:
         damping = explicit_damping(contact.stiffness, damping, timestep)
-    solref = direct_solref(contact.stiffness, damping, inverse, impedance)
+    normal = direct_solref(contact.stiffness, damping, inverse, impedance)
     rate = solver.friction_rate or friction_rate(contact.stiffness, contact.damping, timestep)
-    for pair, normal, mobility in zip(pairs, solref.tolist(), inverse, strict=True):
-        if mobility < RIGID:
-            continue
+    tangential, solimp = [0.0, -rate * impedance], [impedance, impedance, 0.001, 0.5, 2.0]
+    for pair, solref, mobility in zip(pairs, normal.tolist(), inverse, strict=True):
+        if mobility >= RIGID:
+            yield PairParameters(pair, *common, solref, tangential, solimp)
+
+
+def add_pairs(spec: mujoco.MjSpec, parameters: Iterable[PairParameters]) -> None:
+    """Add explicit contact pairs to a spec."""
+    for pair, condim, *arrays in parameters:
+        friction, solref, solreffriction, solimp = arrays
         spec.add_pair(
             name=pair.name,
             geomname1=pair.first,
             geomname2=pair.second,
-            condim=solver.contact_dimension,
-            friction=friction_vector(contact),
-            solref=normal,
-            solreffriction=[0.0, -rate * impedance],
-            solimp=[impedance, impedance, 0.001, 0.5, 2.0],
+            condim=condim,
+            friction=friction,
+            solref=solref,
+            solreffriction=solreffriction,
+            solimp=solimp,
         )
 
 
-def _add_native_pairs(
-    spec: mujoco.MjSpec, pairs: list[Pair], contact: Contact, solver: Solver
+def set_pairs(
+    model: mujoco.MjModel, parameters: Sequence[PairParameters], order: Sequence[int]
 ) -> None:
-    """Add pairs with native MuJoCo parameters, the same in normal and tangential direction."""
-    for pair in pairs:
-        spec.add_pair(
-            name=pair.name,
-            geomname1=pair.first,
-            geomname2=pair.second,
-            condim=solver.contact_dimension,
-            friction=friction_vector(contact),
-            solref=[contact.native.timeconst, contact.native.dampratio],
-            solimp=list(contact.native.impedance),
-        )
+    """Change the contact pairs of a compiled model.
+
+    Args:
+        model: The model; changed.
+        parameters: New parameters of all its pairs.
+        order: Their indices in the model.
+    """
+    for name in ("friction", "solref", "solreffriction", "solimp"):
+        getattr(model, f"pair_{name}")[order] = [getattr(one, name) for one in parameters]
 
 
 def friction_vector(contact: Contact) -> list[float]:

@@ -46,10 +46,21 @@ def add_object(
     if mount == "free":
         body.add_freejoint(name=name)
     geoms = add_shape(spec, body, name, described.shape, Pose(), rgba=described.rgba)
+    _set_mass(body, described)
+    return geoms
+
+
+def add_body(spec: mujoco.MjSpec, described: GraspObject, pose: Pose, name: str = OBJECT) -> None:
+    """Add the free body of an object with its mass, without its shape; as ``add_object``."""
+    body = spec.worldbody.add_body(name=name, pos=list(pose.position), quat=list(pose.quaternion))
+    body.add_freejoint(name=name)
+    _set_mass(body, described)
+
+
+def _set_mass(body: mujoco.MjsBody, described: GraspObject) -> None:
     volume, inertia = mass_properties(described.shape)
     mass = object_mass(described)
     set_inertia(body, mass, inertia * (mass / volume))
-    return geoms
 
 
 def _planar_carriage(spec: mujoco.MjSpec, pose: Pose, body_name: str) -> mujoco.MjsBody:

@@ -7,8 +7,11 @@ measure overlaps and effective masses, then adds contact pairs, key frame and vi
 from __future__ import annotations
 
 import math
+import threading
 import warnings
-from functools import lru_cache
+from collections.abc import Callable, Hashable, Mapping
+from copy import copy
+from functools import cache, lru_cache, partial
 from typing import Any, NamedTuple
 
 import mujoco
@@ -16,7 +19,7 @@ import numpy as np
 
 from softgrasp.description.arm import HandCarrier
 from softgrasp.description.contact import Contact
-from softgrasp.description.geometry import Pose
+from softgrasp.description.geometry import Capsule, Cuboid, Cylinder, Ellipsoid, Pose, Sphere
 from softgrasp.description.hand import Hand
 from softgrasp.description.scene import GraspScene
 from softgrasp.errors import SoftgraspWarning
@@ -25,14 +28,17 @@ from softgrasp.mechanics.transforms import Array, transform
 from softgrasp.model import names
 from softgrasp.model.arm import carried_hand, carrier_start, hand_posture, with_carried_pose
 from softgrasp.model.clearance import START_TOLERANCE, clearing_displacement, refuse_overlaps
-from softgrasp.model.compile import compiled
+from softgrasp.model.compile import compiled, put_object, set_statistics, statistics_are_known
 from softgrasp.model.contact_pairs import (
     ContactGroup,
     Pair,
+    PairParameters,
     add_pairs,
     model_pairs,
+    pair_parameters,
     penetration,
     self_pairs,
+    set_pairs,
     with_objects,
     with_surroundings,
 )
@@ -41,7 +47,7 @@ from softgrasp.model.deformable import add_deformable, full_size
 from softgrasp.model.effective_mass import closing_postures
 from softgrasp.model.hand import settle, silence
 from softgrasp.model.hand_carrier import carrier_model
-from softgrasp.model.object import add_object, density_guess, is_usual, mean_density
+from softgrasp.model.object import add_body, add_object, density_guess, is_usual, mean_density
 from softgrasp.model.placement import (
     PlacedItem,
     add_surroundings,
@@ -52,7 +58,7 @@ from softgrasp.model.placement import (
 )
 from softgrasp.model.soft_finger import damp_as_described, warn_of_damping
 from softgrasp.model.timestep import resolved_contact, resolved_timestep
-from softgrasp.model.visual import FLOOR_GAP, add_visuals
+from softgrasp.model.visual import FLOOR_GAP, FLOOR_NAME, add_visuals
 
 INTEGRATORS = {
     "discrete": mujoco.mjtIntegrator.mjINT_DISCRETE,
@@ -66,7 +72,8 @@ class BuiltScene(NamedTuple):
 
     scene: GraspScene
     """The scene with the object clear of the hand."""
-    spec: mujoco.MjSpec
+    make_spec: Callable[[], mujoco.MjSpec]
+    """Returns the spec, always the same one."""
     model: mujoco.MjModel
     bodies: list[str]
     """Bodies of the hand that can touch, the palm first where there is one."""
@@ -78,6 +85,11 @@ class BuiltScene(NamedTuple):
     """Contacts of the pairs whose friction switches with slip, by their names in the model."""
     pair_solref: Array
     """``pair_solref`` of the model as built, which runs correct (``sim.stiffness_feedback``)."""
+
+    @property
+    def spec(self) -> mujoco.MjSpec:
+        """The scene as a spec; made when it is first read where the model is a changed one."""
+        return self.make_spec()
 
 
 def compile_model(scene: GraspScene) -> mujoco.MjModel:
@@ -104,8 +116,14 @@ def build(scene: GraspScene) -> BuiltScene:
     """Assemble, check and compile a scene; errors as ``compile_model``.
 
     An object without a specified position that would start inside the hand at the grasp centre is
-    moved away from the palm, with a warning. Other overlaps are rejected.
+    moved away from the palm, with a warning. Other overlaps are rejected. A scene that differs from
+    one of the last ones in the numbers of object and contact only is made from its compiled model.
     """
+    return _build(scene, _TEMPLATES.kept)
+
+
+def _build(scene: GraspScene, templates: dict[Hashable, _Template] | None) -> BuiltScene:
+    """Build a scene, from a template where there is one; without templates from its spec."""
     requested = with_carried_pose(scene)
     if scene.preset.per_object:
         from softgrasp.model.object_grasp import fitted  # loads grasp synthesis and meshes
@@ -114,11 +132,19 @@ def build(scene: GraspScene) -> BuiltScene:
     deformable = scene.object.elasticity is not None
     scene = _at_rigid_start(requested) if deformable else on_its_table(requested)
     timestep = resolved_timestep(scene)
-    spec, bodies = _without_contacts(scene, timestep)
-    bare = compiled(spec, _label(scene))
+    key = _template_key(scene, timestep) if templates is not None else None
+    template = None if templates is None else templates.get(key)
+    alone = None if template is None else _ObjectAlone.of(scene, template.limits)
+    if template is None or alone is None or not alone.fits(template.model):
+        template = None
+        spec, bodies = _without_contacts(scene, timestep)
+        bare = compiled(spec, _label(scene))
+    else:
+        spec, bodies, bare = None, list(template.bodies), template.bare
+        alone.put_into(bare, template.data)
     start = _position(bare, scene, start_targets(scene))
     home = _position(bare, scene, home_targets(scene))
-    data = _state_at(bare, start)
+    data = _state_at(bare, start, None if template is None else template.data)
     if not deformable:
         displacement = clearing_displacement(bare, data, requested)
         if displacement is None and requested.object_position is None and (start != home).any():
@@ -126,20 +152,198 @@ def build(scene: GraspScene) -> BuiltScene:
             displacement = clearing_displacement(bare, _state_at(bare, home), requested)
         if displacement is not None:
             position = np.array(placed_items(scene)[0].pose.position) + displacement
-            return build(requested.replace(object_position=tuple(position.tolist())))
+            moved = requested.replace(object_position=tuple(position.tolist()))
+            return _build(moved, templates)
     refuse_overlaps(bare, data, scene)
     _warn_of_units(scene)
     if scene.integrator == "discrete":
         warn_of_damping(scene.hand, timestep)
-    spec.add_key(name=names.START, qpos=start.tolist(), ctrl=start_targets(scene))
-    stiffness, switching = _add_contacts(spec, bare, data, scene, home)
-    if scene.hand.model is not None:
-        silence(spec, bodies)
-    add_visuals(spec, _floor_height(scene, bare))
+    itself = _self_pairs(bare, data, scene) if template is None else template.self_pairs
+    itself.warn()
+    contacts = _contacts(bare, itself.pairs, scene, home)
+    floor_height = _floor_height(scene, bare)
     contact = resolved_contact(scene.requested_contact, timestep)
-    model = compiled(spec, _label(scene))
+    if template is None or alone is None or not template.has(contacts.parameters):
+        if spec is None:
+            return _build(requested, None)
+        spec.add_key(name=names.START, qpos=start.tolist(), ctrl=start_targets(scene))
+        add_pairs(spec, contacts.parameters)
+        if scene.hand.model is not None:
+            silence(spec, bodies)
+        add_visuals(spec, floor_height)
+        model = compiled(spec, _label(scene))
+        make_spec: Callable[[], mujoco.MjSpec] = partial(_same, spec)
+        if templates is not None and key is not None and statistics_are_known(model):
+            while len(templates) >= MAX_TEMPLATES:
+                del templates[next(iter(templates))]
+            limits = {name: getattr(spec.compiler, name) for name in COMPILER_LIMITS}
+            pairs = {one.pair: model.pair(one.pair.name).id for one in contacts.parameters}
+            states = mujoco.MjData(bare), mujoco.MjData(model)
+            templates[key] = _Template(
+                bare, states[0], copy(model), bodies, itself, limits, pairs, states[1]
+            )
+    else:
+        model = template.model_of(alone, contacts.parameters, start, floor_height)
+        make_spec = cache(partial(_fresh_spec, scene))
     solref = model.pair_solref.copy()
-    return BuiltScene(scene, spec, model, bodies, contact, stiffness, switching, solref)
+    return BuiltScene(
+        scene, make_spec, model, bodies, contact, contacts.stiffness, contacts.switching, solref
+    )
+
+
+def _same(spec: mujoco.MjSpec) -> mujoco.MjSpec:
+    return spec
+
+
+def _fresh_spec(scene: GraspScene) -> mujoco.MjSpec:
+    """Return the spec of a scene that was built already, whose warnings are known."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return _build(scene, None).spec
+
+
+# Templates
+
+
+MAX_TEMPLATES = 4
+"""Number of compiled models that are kept to be changed."""
+PATCHED = ("object", "contact", "object_position", "object_euler", "seed", "source")
+"""Fields of a scene whose values are written into a compiled model, or are not in it."""
+PATCHED_OF_OBJECT = ("shape", "mass", "density", "material", "source")
+"""The same of its object."""
+COMPILER_LIMITS = ("boundmass", "boundinertia", "balanceinertia")
+"""Settings of the compiler that change masses."""
+INERTIAL = {
+    int(mujoco.mjtSameFrame.mjSAMEFRAME_INERTIA),
+    int(mujoco.mjtSameFrame.mjSAMEFRAME_INERTIAROT),
+}
+"""Marks of geoms in the frame of their body's inertia."""
+PRIMITIVES = (Sphere, Cuboid, Cylinder, Capsule, Ellipsoid)
+
+
+class _Templates(threading.local):
+    """Compiled models of a thread, by what they have in common with the scenes they serve."""
+
+    def __init__(self) -> None:
+        self.kept: dict[Hashable, _Template] = {}
+
+
+_TEMPLATES = _Templates()
+
+
+def _template_key(scene: GraspScene, timestep: float) -> Hashable:
+    """Return all that a model depends on besides the patched numbers; None for a fresh build.
+
+    Fresh are scenes with surroundings or further objects, whose contacts and heights depend on the
+    object, and objects that do not move freely.
+    """
+    described = scene.object
+    if scene.objects or scene.surroundings or described.elasticity is not None:
+        return None
+    if scene.object_mount != "free":
+        return None
+    kind: Hashable = described.shape
+    if isinstance(described.shape, PRIMITIVES):
+        kind = type(described.shape)
+    other = [n for n in type(described).model_fields if n not in PATCHED_OF_OBJECT]
+    fields = [n for n in type(scene).model_fields if n not in PATCHED]
+    values = (*(getattr(described, n) for n in other), *(getattr(scene, n) for n in fields))
+    return (timestep, kind, *values, scene.requested_contact.converted)
+
+
+class _ObjectAlone(NamedTuple):
+    """The object of a scene compiled alone, to be written into compiled models."""
+
+    model: mujoco.MjModel
+    geoms: list[str]
+    """Names of its geoms; none where they are those of the template."""
+
+    @classmethod
+    def of(cls, scene: GraspScene, limits: Mapping[str, Any]) -> _ObjectAlone:
+        """Compile the object of a scene with limits of the compiler."""
+        spec, placed = mujoco.MjSpec(), placed_items(scene)[0]
+        for name, value in limits.items():
+            setattr(spec.compiler, name, value)
+        if isinstance(placed.object.shape, PRIMITIVES):
+            geoms = add_object(spec, placed.object, placed.pose, placed.mount, placed.body)
+            return cls(compiled(spec, _label(scene)), geoms)
+        add_body(spec, placed.object, placed.pose, placed.body)
+        return cls(compiled(spec, _label(scene)), [])
+
+    def fits(self, model: mujoco.MjModel) -> bool:
+        """Return whether a model with it has the same structure, which depends on its frames."""
+        body, its = (m.body(names.OBJECT).id for m in (model, self.model))
+        if model.body_bvhnum[body] or model.body_simple[body] != self.model.body_simple[its]:
+            return False
+        if model.body_sameframe[body] != self.model.body_sameframe[its]:
+            return False
+        if not self.geoms:  # none of its geoms is in the frame of the inertia, which may rotate
+            frames = model.geom_sameframe[model.geom_bodyid == body].tolist()
+            return not INERTIAL & {*frames}
+        frames = [m.geom(g).sameframe[0] for g in self.geoms for m in (model, self.model)]
+        return bool(frames[::2] == frames[1::2])
+
+    def put_into(self, model: mujoco.MjModel, data: mujoco.MjData) -> None:
+        """Write the object into a model, with a state of it."""
+        put_object(model, data, self.model, names.OBJECT, self.geoms)
+
+
+class _SelfPairs(NamedTuple):
+    """Pairs of the hand with itself, and the warning about those that overlap."""
+
+    pairs: list[Pair]
+    warning: str
+
+    def warn(self) -> None:
+        """Repeat the warning."""
+        if self.warning:
+            warnings.warn(self.warning, SoftgraspWarning, stacklevel=3)
+
+
+class _Template(NamedTuple):
+    """Compiled models of a scene, changed to those of scenes that differ in numbers only."""
+
+    bare: mujoco.MjModel
+    """Without contact pairs; changed by every use."""
+    data: mujoco.MjData
+    """State of it."""
+    model: mujoco.MjModel
+    """The whole scene, not changed."""
+    bodies: list[str]
+    self_pairs: _SelfPairs
+    limits: dict[str, Any]
+    """``COMPILER_LIMITS`` of its spec, which may be those of an imported hand."""
+    pairs: dict[Pair, int]
+    """Indices of the contact pairs in the whole scene."""
+    state: mujoco.MjData
+    """State of the whole scene."""
+
+    def has(self, parameters: list[PairParameters]) -> bool:
+        """Whether the model has the same pairs."""
+        return self.pairs.keys() == {one.pair for one in parameters}
+
+    def model_of(
+        self,
+        alone: _ObjectAlone,
+        parameters: list[PairParameters],
+        start: Array,
+        floor_height: float,
+    ) -> mujoco.MjModel:
+        """Return the model of a scene, equal bit for bit to one compiled from its spec.
+
+        Args:
+            alone: Its object.
+            parameters: All pairs.
+            start: ``qpos`` at the start, (nq,).
+            floor_height: World z of the floor [m].
+        """
+        model = copy(self.model)
+        set_pairs(model, parameters, [self.pairs[one.pair] for one in parameters])
+        model.geom_pos[model.geom(FLOOR_NAME).id, 2] = floor_height
+        alone.put_into(model, self.state)
+        set_statistics(model, self.state)
+        model.key_qpos[0] = start
+        return model
 
 
 # Parts of a scene
@@ -192,45 +396,46 @@ def _at_rigid_start(scene: GraspScene) -> GraspScene:
     return scene.replace(object_position=rigid.object_position, surroundings=rigid.surroundings)
 
 
-def _add_contacts(
-    spec: mujoco.MjSpec,
-    bare: mujoco.MjModel,
-    data: mujoco.MjData,
-    scene: GraspScene,
-    home: Array,
-) -> tuple[dict[str, float], dict[str, Contact]]:
-    """Add all contact pairs; return stiffness and switching contacts by pair."""
+class _Contacts(NamedTuple):
+    """Contact pairs of a scene."""
+
+    parameters: list[PairParameters]
+    stiffness: dict[str, float]
+    """Of the converted ones, by their names [N/m]."""
+    switching: dict[str, Contact]
+    """Of those whose friction switches, by their names."""
+
+
+def _contacts(
+    bare: mujoco.MjModel, self_pairs: list[Pair], scene: GraspScene, home: Array
+) -> _Contacts:
+    """Convert the contacts of all pairs."""
     timestep = float(bare.opt.timestep)
-    self_pairs = _clear_self_pairs(bare, data, scene) if scene.self_contact else []
     # the order of pairs: hand with object, hand with itself, others
     first, *others = with_objects(scene, bare)
     itself = ContactGroup(self_pairs, scene.requested_contact)
     cache_key = (*_carrier_key(scene), timestep, scene.integrator, scene.hand, scene.closing_motion)
     postures = closing_postures(bare, scene, home)
-    stiffness: dict[str, float] = {}
-    switching: dict[str, Contact] = {}
+    contacts = _Contacts([], {}, {})
     for group in (first, itself, *others, *with_surroundings(scene, bare)):
         contact = resolved_contact(group.requested, timestep)
-        sampled_postures = postures if group.by_hand else postures[:1]
+        sampled = postures if group.by_hand else postures[:1]
         key = cache_key if group is itself else None
-        add_pairs(
-            spec,
-            bare,
-            group.pairs,
-            sampled_postures,
-            contact,
-            scene,
-            cache_key=key,
+        contacts.parameters.extend(
+            pair_parameters(bare, group.pairs, sampled, contact, scene, cache_key=key)
         )
+        named = [pair.name for pair in group.pairs]
         if contact.converted:
-            stiffness |= dict.fromkeys((pair.name for pair in group.pairs), contact.stiffness)
+            contacts.stiffness.update(dict.fromkeys(named, contact.stiffness))
         if group.switches and contact.switches_friction:
-            switching |= dict.fromkeys((pair.name for pair in group.pairs), contact)
-    return stiffness, switching
+            contacts.switching.update(dict.fromkeys(named, contact))
+    return contacts
 
 
-def _clear_self_pairs(model: mujoco.MjModel, data: mujoco.MjData, scene: GraspScene) -> list[Pair]:
+def _self_pairs(model: mujoco.MjModel, data: mujoco.MjData, scene: GraspScene) -> _SelfPairs:
     """Return the self-contact pairs of the hand that do not overlap at the start."""
+    if not scene.self_contact:
+        return _SelfPairs([], "")
     if scene.hand.model is not None:
         pairs = model_pairs(model)
     else:
@@ -239,16 +444,15 @@ def _clear_self_pairs(model: mujoco.MjModel, data: mujoco.MjData, scene: GraspSc
         pairs = self_pairs(model, chains)
     depths = {pair: penetration(model, data, pair) for pair in pairs}
     overlapping = [pair for pair, depth in depths.items() if depth > START_TOLERANCE]
-    if overlapping:
-        deepest = max(overlapping, key=lambda pair: depths[pair])
-        warnings.warn(
-            f"hand '{scene.hand.name}': {len(overlapping)} pairs of its bodies overlap in the "
-            f"start posture, the deepest {deepest.first} and {deepest.second} by "
-            f"{depths[deepest] * 1e3:.2f} mm; they will not touch each other",
-            SoftgraspWarning,
-            stacklevel=2,
-        )
-    return [pair for pair in depths if pair not in overlapping]
+    if not overlapping:
+        return _SelfPairs(pairs, "")
+    deepest = max(overlapping, key=lambda pair: depths[pair])
+    message = (
+        f"hand '{scene.hand.name}': {len(overlapping)} pairs of its bodies overlap in the "
+        f"start posture, the deepest {deepest.first} and {deepest.second} by "
+        f"{depths[deepest] * 1e3:.2f} mm; they will not touch each other"
+    )
+    return _SelfPairs([pair for pair in depths if pair not in overlapping], message)
 
 
 def _warn_of_units(scene: GraspScene) -> None:
@@ -323,9 +527,14 @@ def _position(bare: mujoco.MjModel, scene: GraspScene, targets: list[float]) -> 
     return settle(bare, scene.hand, position)
 
 
-def _state_at(model: mujoco.MjModel, position: Array) -> mujoco.MjData:
-    """Evaluate a model at ``qpos``."""
-    data = mujoco.MjData(model)
+def _state_at(
+    model: mujoco.MjModel, position: Array, data: mujoco.MjData | None = None
+) -> mujoco.MjData:
+    """Evaluate a model at ``qpos``, in a new state by default."""
+    if data is None:
+        data = mujoco.MjData(model)
+    else:
+        mujoco.mj_resetData(model, data)
     data.qpos[:] = position
     mujoco.mj_forward(model, data)
     return data

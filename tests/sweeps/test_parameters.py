@@ -15,7 +15,14 @@ from hypothesis import strategies as st
 import softgrasp as sg
 from softgrasp.description.sweep import Axis, PoseNoise, SweepPlan
 from softgrasp.io.scene import load_plan
-from softgrasp.sweeps.parameters import StartNoise, combinations, scene_of, start_noise
+from softgrasp.sweeps.parameters import (
+    StartNoise,
+    _validated_by_axis,
+    _validated_once,
+    combinations,
+    scene_of,
+    start_noise,
+)
 from tests.support.scenes import pinch
 from tests.sweeps.plans import DENSITIES, plan
 
@@ -88,6 +95,26 @@ def test_whole_values_come_before_the_fields_inside_them() -> None:
     values = {"object.density": 321.0, "object": "strawberry"}
     obj = scene_of(plan(), values, None).object
     assert (obj.name, obj.density) == ("strawberry", 321.0)
+
+
+def test_a_row_that_is_validated_once_is_the_one_validated_axis_by_axis() -> None:
+    values: dict[str, Any] = {
+        "object.radius": 0.028,
+        "object.density": 900.0,
+        "contact.friction": 0.7,
+        "closure.samples": 12,
+        "hand.grip_force": 4.0,
+        "object_position": [0.0, 0.001, -0.085],
+        "gravity": True,
+    }
+    once = _validated_once(pinch(), values)
+    assert once == _validated_by_axis(pinch(), values)
+    assert type(once.object_position) is tuple
+    shared = pinch()
+    assert _validated_once(shared, {"object.density": 900.0}).hand is shared.hand
+    for path, value in (("object.radius", -1.0), ("timestep", 0.0), ("contact.model", "glue")):
+        with pytest.raises(sg.DescriptionError):
+            _validated_once(pinch(), {path: value})
 
 
 def test_mass_replaces_density() -> None:
