@@ -115,7 +115,7 @@ def test_what_is_compiled_anew(changed: list[mujoco.MjModel]) -> None:
     assert len(changed) == 1
 
 
-def test_a_changed_model_shares_nothing_with_others_and_has_its_spec(
+def test_a_changed_model_is_independent_of_others_and_has_its_spec(
     changed: list[mujoco.MjModel],
 ) -> None:
     scene = sg.GraspScene(hand=sg.load_hand("four_finger"), object=sg.load_object("sphere"))
