@@ -81,6 +81,7 @@ class HungFinger:
         angles: Measured angles of each weight [rad].
         tilt: Rotation of the base, positive towards −z [rad].
         overhang: Distance of the weight beyond the tip, over the length of the last link [–].
+        relative: Whether angles are those beyond the angles without a weight.
     """
 
     chain: PlanarChain
@@ -88,13 +89,16 @@ class HungFinger:
     angles: tuple[Array, ...]
     tilt: float = 0.0
     overhang: float = 0.0
+    relative: bool = False
 
     @classmethod
     def of(cls, problem: CalibrationProblem) -> HungFinger:
         """Take finger and weights, without those held out, from a problem."""
         loads = [one for one in problem.hung if not one.held_out]
         masses = np.array([one.mass for one in loads])
-        return cls(PlanarChain.of(problem.finger), masses, tuple(np.array(x.angles) for x in loads))
+        angles = tuple(np.array(x.angles) for x in loads)
+        relative = problem.zero == "unloaded"
+        return cls(PlanarChain.of(problem.finger), masses, angles, relative=relative)
 
     @property
     def measured(self) -> Array:
@@ -103,7 +107,9 @@ class HungFinger:
 
     def simulate(self, stiffness: Array) -> Array:
         """Compute all angles for stiffness (B, n), (B, m) [rad]."""
-        angles = HungRig(self.masses, self.tilt, self.overhang).angles(self.chain, stiffness)
+        angles = HungRig(self.masses, self.tilt, self.overhang, relative=self.relative).angles(
+            self.chain, stiffness
+        )
         parts = [angles[:, i, : len(one)] for i, one in enumerate(self.angles)]
         return np.concatenate(parts, axis=-1)
 
@@ -151,7 +157,8 @@ def _of_rig(rig: HungFinger, stiffness: Array) -> Iterator[Nuisance]:
     first = np.concatenate([np.arange(len(one)) == 0 for one in rig.angles]).astype(float)
     yield Nuisance(
         "base or camera is tilted by {}, positive where the tip is lower",
-        first + effect(lambda x: replace(rig, tilt=x), ANGLE_STEP), "°", DEGREES, 0.5 / DEGREES,
+        (not rig.relative) * first + effect(lambda x: replace(rig, tilt=x), ANGLE_STEP),
+        "°", DEGREES, 0.5 / DEGREES,
     )  # fmt: skip
     yield Nuisance(
         "the finger weighs {} more than described",

@@ -37,6 +37,7 @@ from softgrasp.mechanics.transforms import Array
 
 if TYPE_CHECKING:
     from softgrasp.vision.joint_angles import PhotoMeasurement
+    from softgrasp.vision.photo_series import PhotoSeries
     from softgrasp.vision.tip_tracking import TipTrack
 
 
@@ -51,6 +52,12 @@ MASS = Column("mass", {"g": 1e-3, "kg": 1.0})
 PRESSURE = Column("pressure", {"kPa": 1e3, "Pa": 1.0, "bar": 1e5})
 ANGLES = Column("q", ANGLE_UNITS, numbered=True)
 BOUNDS = ("stiffness", "damping", "gain")
+PHOTO_OPTIONS = ("tip", "colour", "scale", "tilt", "notches", "flip", "joints", "empty", "rest",
+                 "markers", "lens")  # fmt: skip
+"""Options of photographs, see ``vision.photo_series.PhotoOptions``."""
+SPECIAL_PHOTOS = ("empty", "rest")
+"""Names of photographs without a weight in their name: of the scene without the finger, and of the
+finger in its rest shape."""
 HELD_OUT = {"hung": ("mass", 1e-3), "releases": ("mass", 1e-3), "forces": ("pressure", 1e3),
             "bends": ("pressure", 1e3)}  # fmt: skip
 """Quantity that selects held-out measurements, and SI value of its unit in the file: g and kPa."""
@@ -69,11 +76,13 @@ class LoadedProblem:
         problem: Calibration problem of a finger or of an extension.
         photos: Masses [kg] and measured photographs.
         tracks: Masses [kg] and tracked tips.
+        warnings: What is doubtful about photographs and videos.
     """
 
     problem: CalibrationProblem | ExtensionProblem
     photos: tuple[tuple[float, PhotoMeasurement], ...]
     tracks: tuple[tuple[float, TipTrack], ...]
+    warnings: tuple[str, ...] = ()
 
 
 @loader
@@ -123,17 +132,26 @@ def problem_from(data: dict[str, Tree], directory: Path) -> LoadedProblem:
     described = load_finger(beside if beside.is_file() else finger)
     for name in TABLES:
         tree[name] = _measured(name, tree.get(name, ()), directory)
-    photos = _photos(tree.pop("photos", None), described, directory)
+    zero = str(tree.get("zero", "design"))
+    series = _photos(tree.pop("photos", None), described, directory, zero)
+    photos = series.photos if series else ()
+    if zero == "unloaded":
+        tree["hung"] = _beyond_unloaded(tuple(tree.get("hung", ())))
     tracks = _videos(tree.pop("videos", None), directory)
     rule = str(tree.get("release_rule", "paper000"))
-    read = [HungAngles(mass=mass, angles=tuple(p.angles.tolist())) for mass, p in photos]
+    read = [
+        HungAngles(mass=mass, angles=tuple(p.angles.tolist()))
+        for mass, p in photos
+        if mass > 0.0 or zero != "unloaded"
+    ]
     tree["hung"] = (*tree.get("hung", ()), *read)
     videos = [_release(mass, t.path, t.time, t.height, rule) for mass, t in tracks]
     traces = _traces(tree.pop("traces", None), directory, rule)
     tree["releases"] = (*tree.get("releases", ()), *videos, *traces)
     _take_bounds(tree)
     _mark_held_out(tree)
-    return LoadedProblem(CalibrationProblem(finger=described, **tree), photos, tracks)
+    warnings = series.warnings if series else ()
+    return LoadedProblem(CalibrationProblem(finger=described, **tree), photos, tracks, warnings)
 
 
 def _measured(name: str, entry: Any, directory: Path) -> tuple[Description, ...]:
@@ -155,25 +173,60 @@ def _tuples(tree: dict[str, Any]) -> dict[str, Any]:
     return {key: tuple(value) if isinstance(value, list) else value for key, value in tree.items()}
 
 
-def _photos(entry: Any, finger: Any, directory: Path) -> tuple[tuple[float, PhotoMeasurement], ...]:
-    if entry is None:
+def _beyond_unloaded(hung: tuple[HungAngles, ...]) -> tuple[HungAngles, ...]:
+    """Return angles beyond those without a weight, for weights above 0."""
+    if not hung:
         return ()
+    unloaded = [one.angles for one in hung if one.mass == 0.0]
+    count = min((len(one) for one in unloaded), default=0)
+    if any(len(one.angles) > count for one in hung):
+        raise DescriptionError(
+            "expected a row with 0 g and all joints for zero: unloaded, found "
+            + (f"one with {count} angles" if count else "none"),
+            field="zero",
+        )
+    zero = [sum(angles) / len(unloaded) for angles in zip(*unloaded, strict=False)]
+    return tuple(
+        one.replace(angles=tuple(q - q0 for q, q0 in zip(one.angles, zero, strict=False)))
+        for one in hung
+        if one.mass > 0.0
+    )
+
+
+def _photos(entry: Any, finger: Any, directory: Path, zero: str) -> PhotoSeries | None:
+    """Measure the photographs of a directory; ``empty`` and ``rest`` may lie in it."""
+    if entry is None:
+        return None
+    from softgrasp.io.camera import load_camera
     from softgrasp.vision.checkerboard import Checkerboard
-    from softgrasp.vision.joint_angles import measure_photo
+    from softgrasp.vision.markers import colour_of
+    from softgrasp.vision.photo_series import PhotoOptions, measure_series
     from softgrasp.vision.segmentation import FingerColour
 
     path, options = _directory_and_options(entry, "photos", directory)
+    _refuse_unknown(options, PHOTO_OPTIONS, "photos")
     if isinstance(options.get("colour"), dict):
         options["colour"] = FingerColour(**_tuples(options["colour"]))
     if isinstance(options.get("scale"), dict):
         options["scale"] = Checkerboard(**options["scale"])
+    markers = options.get("markers")
+    if isinstance(markers, dict):
+        options["markers"] = FingerColour(**_tuples(markers))
+    elif markers is not None and markers != "auto":
+        options["markers"] = colour_of(str(markers))
+    if options.get("lens") is not None:
+        options["lens"] = load_camera(directory / str(options["lens"]))
     files = [file for file in sorted(path.iterdir()) if file.suffix.lower() in IMAGE_SUFFIXES]
-    options.setdefault("scale", "joints")
-    known = ("tip", "colour", "scale", "tilt", "notches", "flip", "joints")
-    _refuse_unknown(options, known, "photos")
-    return tuple(
-        (mass, measure_photo(file, finger, **options)) for mass, file in _by_mass(path, files)
-    )
+    for name in SPECIAL_PHOTOS:
+        special = [file for file in files if file.stem.lower() == name]
+        files = [file for file in files if file not in special]
+        if options.get(name) is not None:
+            options[name] = directory / str(options[name])
+            files = [file for file in files if file.resolve() != options[name].resolve()]
+        elif special:
+            options[name] = special[0]
+    options["zero"] = zero
+    return measure_series(_by_mass(path, files), finger, PhotoOptions(**options))
 
 
 def _directory_and_options(entry: Any, field: str, directory: Path) -> tuple[Path, dict[str, Any]]:

@@ -209,13 +209,15 @@ class JointModel:
             tilt=tilt,
             overhang=priors.load_point * noise["load point"],
             extra_weight=priors.finger_mass * noise["finger mass"],
+            relative=self.problem.zero == "unloaded",
         )
         angles = rig.angles(chain, k)[..., : self.observed]
         joints = range(1, self.observed + 1)
         gain = np.stack([noise[f"model error of joint {i}"] for i in joints], axis=1)
         offset = np.stack([noise[f"offset of joint {i}"] for i in joints], axis=1)
         shown = angles * (1.0 + priors.angles * gain[:, None]) + self.offset * offset[:, None]
-        shown[..., 0] += tilt[:, None]
+        if not rig.relative:
+            shown[..., 0] += tilt[:, None]
         rows = [shown[:, i, : len(one.angles)] for i, one in enumerate(self.loads)]
         return np.concatenate(rows, axis=1)
 

@@ -264,8 +264,10 @@ class VirtualExperiments:
         self._release = ReleaseTestRig(problem.finger, threads=threads)
 
     def hung(self, stiffness: Array, loads: Sequence[HungAngles]) -> list[Array]:
-        """Compute joint angles under each weight [rad], a list of (B, observed)."""
-        angles = self._hung(stiffness, np.array([load.mass for load in loads]))
+        """Compute measured joint angles under each weight [rad], a list of (B, observed)."""
+        masses = np.array([load.mass for load in loads])
+        rig = HungRig(masses, relative=self._problem.zero == "unloaded")
+        angles = rig.angles(self.chain, stiffness)
         return [angles[:, i, : len(load.angles)] for i, load in enumerate(loads)]
 
     def heights(self, angles: Array) -> Array:

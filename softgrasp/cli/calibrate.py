@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import re
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -42,6 +44,45 @@ def calibrate(
     ] = None,
     photos: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Photographs under weights; 20g.png, …")
+    ] = None,
+    flip: Annotated[
+        bool | None,
+        typer.Option(
+            "--flip/--no-flip", help="Photographs show the clamp at the right; else detected."
+        ),
+    ] = None,
+    tilt: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DEG|base", help="Direction of the base in photographs; base measures it."
+        ),
+    ] = None,
+    zero: Annotated[
+        str | None,
+        typer.Option(
+            metavar="design|unloaded|FILE",
+            help="Zero of angles: the described finger, the photograph without a weight, or one "
+            "of the finger at rest.",
+        ),
+    ] = None,
+    empty: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Photograph without the finger, for any colour."),
+    ] = None,
+    markers: Annotated[
+        str | None,
+        typer.Option(metavar="auto|HUE", help="Dots on joints and tip: auto, blue, 120, …"),
+    ] = None,
+    lens: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="camera.yaml whose distortion is removed.")
+    ] = None,
+    camera: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Only calibrate a camera from a board; see --board."),
+    ] = None,
+    board: Annotated[
+        str | None,
+        typer.Option(metavar="RxCxMM", help="Inner corners and square of the board: 6x9x25."),
     ] = None,
     videos: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Videos of releases; 20g.avi, …")
@@ -112,19 +153,32 @@ def calibrate(
     Name a problem file, or --finger with measurements. The problem of a hydraulic arm yields
     arm.yaml. The exit code is 1 if the fit is not credible. docs/calibration.md is the tutorial.
     """
+    if camera is not None:
+        _calibrate_camera(camera, board, out, force=force, as_json=json_)
+        return
+    if board is not None:
+        raise DescriptionError("expected --camera with --board, found none")
     if problem is not None:
         require_shipped("problems", problem)
     from softgrasp.calibration.calibrate import calibrate as run
     from softgrasp.calibration.optimizers import Swarm
-    from softgrasp.calibration.result import CalibrationStatus, clear_earlier, save_calibration
+    from softgrasp.calibration.result import (
+        CalibrationResult,
+        CalibrationStatus,
+        clear_earlier,
+        save_calibration,
+    )
     from softgrasp.calibration.stages import NAME
 
     tables = {"hung": hung, "releases": releases, "forces": forces}
     video_options = {"frame_rate": frame_rate, "finger_length": length_mm and length_mm / 1e3}
     changes = _changes(settings or [])
+    photo_options = _photo_options(photos, flip, tilt, zero, empty, markers, lens)
+    if zero in ("design", "unloaded"):
+        changes["zero"] = zero
     with terminal.progress_bar() as update:
         update("reading measurements", None)
-        loaded = _loaded(problem, finger, tables, photos, videos, video_options, changes)
+        loaded = _loaded(problem, finger, tables, photo_options, videos, video_options, changes)
     directory = terminal.output_directory(
         f"calibrate_{_name(loaded.problem)}", out, force=force, resume=resume
     )
@@ -149,6 +203,8 @@ def calibrate(
             f"interrupted; the evaluations are safe in {directory}, --resume goes on from them"
         )
         raise typer.Exit(INTERRUPTED) from None
+    if loaded.warnings and isinstance(result, CalibrationResult):
+        result = replace(result, warnings=(*loaded.warnings, *result.warnings))
     clear_earlier(directory)
     files = save_calibration(result, directory)
     if not no_report:
@@ -161,11 +217,95 @@ def calibrate(
         raise typer.Exit(1)
 
 
+def _photo_options(
+    photos: Path | None,
+    flip: bool | None,
+    tilt: str | None,
+    zero: str | None,
+    empty: Path | None,
+    markers: str | None,
+    lens: Path | None,
+) -> dict[str, Any]:
+    """Return the options of photographs as in a problem file; empty without photographs."""
+    options: dict[str, Any] = {"flip": flip, "markers": markers}
+    if tilt is not None:
+        try:
+            options["tilt"] = tilt if tilt == "base" else math.radians(float(tilt))
+        except ValueError:
+            message = f"--tilt: expected an angle in degrees or base, found '{tilt}'"
+            raise DescriptionError(message) from None
+    rest = None if zero in ("design", "unloaded") or zero is None else Path(zero)
+    for name, file in (("empty", empty), ("rest", rest), ("lens", lens)):
+        if file is not None and not file.is_file():
+            also = "design, unloaded or " if name == "rest" else ""
+            option = "zero" if name == "rest" else name
+            raise DescriptionError(f"--{option}: expected {also}a file, found none at '{file}'")
+        options[name] = None if file is None else str(file.resolve())
+    options = {name: value for name, value in options.items() if value is not None}
+    if photos is None:
+        if options:
+            option = "zero" if "rest" in options else next(iter(options))
+            raise DescriptionError(
+                f"expected --photos with --{option}, found none; in a problem file it is an option "
+                "of photos"
+            )
+        return {}
+    return {"folder": str(photos.resolve())} | options
+
+
+def _calibrate_camera(
+    photos: Path, board: str | None, out: Path | None, *, force: bool, as_json: bool
+) -> None:
+    """Estimate the intrinsics of a camera; write camera.yaml."""
+    from softgrasp.calibration.files import IMAGE_SUFFIXES
+    from softgrasp.io.camera import save_camera
+    from softgrasp.vision.camera_calibration import calibrate_camera
+    from softgrasp.vision.checkerboard import Checkerboard
+
+    match = re.fullmatch(r"(\d+)x(\d+)x(\d+(?:\.\d+)?)", board or "")
+    if match is None:
+        raise DescriptionError(
+            "--board: expected inner corners in a column and a row, and the square in mm, such as "
+            f"6x9x25, found {board!r}"
+        )
+    if not photos.is_dir():
+        raise DescriptionError(f"--camera: expected a directory, found none at '{photos}'")
+    checkerboard = Checkerboard(
+        rows=int(match[1]), columns=int(match[2]), square=1e-3 * float(match[3])
+    )
+    images = [file for file in sorted(photos.iterdir()) if file.suffix.lower() in IMAGE_SUFFIXES]
+    with terminal.progress_bar() as update:
+        update("reading the boards", None)
+        result = calibrate_camera(images, checkerboard)
+    directory = terminal.output_directory("calibrate_camera", out, force=force)
+    require_writable(directory)
+    path = save_camera(result.camera, directory / "camera.yaml")
+    for text in result.warnings:
+        terminal.show_message("warning", text)
+    values = result.camera.model_dump()
+    if as_json:
+        shown = {name: values[name] for name in (*result.errors, "width", "height")}
+        terminal.put_json({
+            "camera": shown, "standard_errors": result.errors, "residual_px": result.residual,
+            "photographs": len(result.used), "coverage": result.coverage,
+            "warnings": list(result.warnings), "files": [str(path)],
+        })  # fmt: skip
+        return
+    rows = [[name, f"{values[name]:.5g}", f"{error:.2g}", "" if name[0] in "kp" else "pixels"]
+            for name, error in result.errors.items()]  # fmt: skip
+    terminal.put_table(["parameter", "value", "error", "unit"], rows)
+    terminal.put(
+        f"{len(result.used)} photographs, residual {result.residual:.2g} pixels rms, boards cover "
+        f"{100 * result.coverage:.0f} % of the image"
+    )
+    terminal.put_files([path])
+
+
 def _loaded(
     problem: str | None,
     finger: str | None,
     tables: dict[str, Path | None],
-    photos: Path | None,
+    photos: dict[str, Any],
     videos: Path | None,
     video_options: dict[str, float | None],
     changes: dict[str, Any],
@@ -173,8 +313,8 @@ def _loaded(
     from softgrasp.calibration.files import load_problem, problem_from
 
     tree: dict[str, Any] = {key: str(path.resolve()) for key, path in tables.items() if path}
-    if photos is not None:
-        tree["photos"] = {"folder": str(photos.resolve())}
+    if photos:
+        tree["photos"] = photos
     if videos is not None:
         options = {key: value for key, value in video_options.items() if value is not None}
         tree["videos"] = {"folder": str(videos.resolve())} | options

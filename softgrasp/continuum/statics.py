@@ -167,9 +167,16 @@ class HungRig(NamedTuple):
     """Distance of the weights beyond the tip, over the length of the last link [–]."""
     extra_weight: float | Array = 0.0
     """Weight of the finger beyond that of its description, relative [–]."""
+    relative: bool = False
+    """Whether angles are those beyond the angles without a weight."""
 
     def angles(self, chain: PlanarChain, stiffness: Array) -> Array:
         """Compute joint angles for stiffness (B, n), (B, l, n) [rad]."""
+        if self.relative:
+            masses = np.atleast_2d(self.masses)
+            unloaded = np.concatenate([masses, np.zeros_like(masses[:, :1])], axis=1)
+            absolute = self._replace(masses=unloaded, relative=False).angles(chain, stiffness)
+            return np.asarray(absolute[:, :-1] - absolute[:, -1:])
         steps = np.tile(chain.steps, (len(stiffness), 1, 1))
         steps[:, -1] *= 1.0 + np.reshape(self.overhang, (-1, 1))
         pull = GRAVITY * np.atleast_2d(self.masses)[..., None]

@@ -25,6 +25,7 @@ StiffnessModel = Literal["per-joint", "smooth", "uniform"]
 SharedModel = Literal["per-joint", "uniform"]
 ReleaseRule = Literal["paper000", "extrema-1mm", "band-2%", "band-5%", "band-1mm"]
 StaticObjective = Literal["angles", "heights"]
+AngleZero = Literal["design", "unloaded"]
 ReleaseObjective = Literal["settling", "trace"]
 ForceObjective = Literal["auto", "absolute", "product", "squares"]
 MIN_SAMPLES, MAX_SAMPLES = 50, 1_000_000
@@ -147,6 +148,9 @@ class CalibrationProblem(Description):
     """``uniform``: one damping for all joints."""
     gain_model: SharedModel = "per-joint"
     """``uniform``: one pressure gain for all joints."""
+    zero: AngleZero = "design"
+    """Zero of the angles under weights: the straight finger of the description, or ``unloaded``,
+    the finger at rest without a weight, whose measured angles were subtracted."""
     static_objective: StaticObjective = "angles"
     """``angles``: eq (4) of paper 000; ``heights``: heights of joint points, as in its
     repository."""
@@ -192,6 +196,11 @@ class CalibrationProblem(Description):
             low, high = getattr(self, name)
             if low >= high:
                 raise FieldError(f"expected the lower bound first, found {low:g}, {high:g}", name)
+        if self.zero == "unloaded" and self.static_objective == "heights":
+            raise FieldError("expected static_objective: angles for zero: unloaded, found heights",
+                             "static_objective")  # fmt: skip
+        if self.zero == "unloaded" and any(one.mass == 0.0 for one in self.hung):
+            raise FieldError("expected weights above 0 for zero: unloaded, found 0 g", "hung")
         if self.stiffness_bounds[0] == 0.0:
             raise FieldError("expected a lower bound above 0, found 0", "stiffness_bounds")
         return self

@@ -24,9 +24,10 @@ import numpy as np
 from softgrasp import assets
 from softgrasp.description.arm import RobotProgram
 from softgrasp.description.base import short
-from softgrasp.description.sensor import PinholeCamera
 from softgrasp.errors import DescriptionError, did_you_mean, reason
 from softgrasp.io.arm import load_arm
+from softgrasp.io.camera import load_camera as load_camera
+from softgrasp.io.camera import save_camera as save_camera
 from softgrasp.io.files import write_text
 from softgrasp.io.input_limits import json_from, loader
 from softgrasp.io.tables import Column, read_table
@@ -66,32 +67,6 @@ DEFAULT = "softgrasp_default"
 JOINTS, MAX_JOINTS = "joints", 32
 KIND = "robot_programs"
 DEFAULT_PROGRAM = "pick_and_place"
-
-# Cameras
-
-
-@loader
-def load_camera(path: str | Path) -> PinholeCamera:
-    """Load a pinhole camera from YAML; parameters are in pixels.
-
-    Raises:
-        DescriptionError: There is no such file, or it is invalid; names file, line and field.
-    """
-    file = Path(path)
-    return YamlFile(file).read(lambda data: PinholeCamera(**({"name": file.stem} | data)))
-
-
-def save_camera(camera: PinholeCamera, path: str | Path) -> Path:
-    """Write a camera as YAML from which ``load_camera`` makes an equal one.
-
-    Raises:
-        DescriptionError: ``path`` does not have the suffix of a YAML file.
-        ResultError: The file cannot be written.
-    """
-    if Path(path).suffix.lower() not in SUFFIXES:
-        raise DescriptionError(f"expected a .yaml file, found '{path}'", field="path")
-    return write_text(path, dump(camera.model_dump(exclude_defaults=True)))
-
 
 # Flange poses
 

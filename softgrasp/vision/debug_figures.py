@@ -135,13 +135,16 @@ class _Layout:
 
 def _small_panels(measurement: PhotoMeasurement, size: tuple[int, int]) -> list[tuple[str, Image]]:
     seen = measurement.segmentation
-    first, last = seen.colour.hue_deg
     photo = measurement.image
+    titles = ("Differs from the empty image",) * 2
+    if seen.colour is not None:
+        first, last = seen.colour.hue_deg
+        titles = ("Darker than paper", f"Hue {round(first) % 360}° to {last:.0f}°")
     coloured = np.where(seen.coloured[..., None], photo, np.uint8(255))
     return [
         ("Photograph", _fitted(photo, size)),
-        ("Darker than paper", _fitted(_painted(INK, seen.not_white), size)),
-        (f"Hue {round(first) % 360}° to {last:.0f}°", _fitted(coloured, size)),
+        (titles[0], _fitted(_painted(INK, seen.not_white), size)),
+        (titles[1], _fitted(coloured, size)),
         ("Both, cleaned", _fitted(_both(seen.both, seen.finger), size)),
         ("Top and bottom line", _lines_panel(measurement, size)),
     ]

@@ -26,13 +26,22 @@ import numpy.typing as npt
 from scipy.signal import find_peaks
 
 from softgrasp.description.base import Description, Number, Positive
+from softgrasp.description.sensor import PinholeCamera
 from softgrasp.description.soft_finger import SoftFinger
 from softgrasp.errors import DescriptionError, did_you_mean
 from softgrasp.mechanics.transforms import Array
+from softgrasp.vision.camera_calibration import undistorted
 from softgrasp.vision.checkerboard import Checkerboard, rectify
 from softgrasp.vision.contour import Outline, chord_depths, find_notches, find_outline, refuse_cut
 from softgrasp.vision.image import Bools, Image, checked_image, mirrored, read_photo
-from softgrasp.vision.segmentation import FingerColour, Segmentation, segment
+from softgrasp.vision.markers import Markers, find_markers
+from softgrasp.vision.photo_quality import PhotoQuality, exposure_fault, quality_of
+from softgrasp.vision.segmentation import (
+    FingerColour,
+    Segmentation,
+    segment,
+    segment_difference,
+)
 
 END = 0.5
 """Start of the end region along the last link [–]."""
@@ -44,6 +53,8 @@ BASE_PART = (0.15, 0.85)
 """Range of the base before the first joint whose smooth edge defines the tilt [–]."""
 MIN_BASE = 12
 """Smallest number of points of that edge."""
+MAX_SPACING = 0.3
+"""Largest relative deviation of the distances of the joints from those of the finger [–]."""
 Convention = Literal["hinges", "segments"]
 Side = Literal["bottom", "top"]
 
@@ -106,6 +117,10 @@ class PhotoMeasurement:
     """The steps to the mask of the finger."""
     outline: Outline
     """Outline of the mask, with its top and bottom line."""
+    quality: PhotoQuality | None
+    """Focus and exposure at the outline; None where markers were measured."""
+    base_tilt: float | None
+    """Measured direction of the base, positive downwards [rad]; None where it is not visible."""
 
     @property
     def mask(self) -> Bools:
@@ -143,12 +158,15 @@ def measure_photo(
     tilt: float | Literal["base"] = 0.0,
     notches: Side = "bottom",
     flip: bool = False,
+    empty: str | Path | npt.NDArray[Any] | None = None,
+    markers: Markers | None = None,
+    lens: PinholeCamera | None = None,
 ) -> PhotoMeasurement:
     """Measure the joint angles of a soft finger in a photograph.
 
-    The finger is photographed from the side before a white background, its base clamped at the
-    left. Its pixels are those that are not white and have its colour; the valleys of its outline
-    between the bellows are its joints.
+    The finger is photographed from the side, its base clamped at the left. Its pixels are those
+    that are not white and have its colour, or those that differ from an empty image; the valleys
+    of its outline between the bellows, or markers, are its joints.
 
     Args:
         photo: File, or image of shape (height, width, 3), uint8.
@@ -168,6 +186,10 @@ def measure_photo(
             measures it on the smooth edge of the finger before the first joint.
         notches: Side with the valleys.
         flip: Whether the finger is clamped at the right; the image is then mirrored first.
+        empty: The same scene without the finger, for a finger of any colour.
+        markers: Colour of dots on joints and tip, which are measured instead of valleys; ``auto``
+            where they are the only colour. One more dot on the base defines the tilt.
+        lens: Camera with intrinsics, whose distortion is removed first.
 
     Raises:
         DescriptionError: The image cannot be used, or the arguments are inconsistent.
@@ -178,37 +200,148 @@ def measure_photo(
     count = _joint_count(finger, joints, angles, scale, tip)
     file = Path(photo) if isinstance(photo, str | Path) else None
     try:
-        original = checked_image(read_photo(photo) if isinstance(photo, str | Path) else photo)
-        image, metres = _prepared(original, scale, flip)
-        segmentation = segment(image, colour)
-        refuse_cut(segmentation.finger, flipped=flip)
-        outline = find_outline(segmentation)
-        below = notches == "bottom"
-        notched, smooth = (outline.bottom, outline.top)[:: 1 if below else -1]
-        joints_px = find_notches(notched, count, below=below)
-        tilt_angle = _base_tilt(smooth, joints_px[0]) if tilt == "base" else float(tilt)
-        tip_px = _tip(outline, joints_px, tilt_angle) if tip else None
+        image, metres = _prepared(_image_of(photo, lens), scale, flip)
+        if markers is not None:
+            read = _read_markers(image, markers, count, tip, tilt)
+        else:
+            ground = None if empty is None else _prepared(_image_of(empty, lens), scale, flip)[0]
+            seen = _segmented(image, colour, ground)
+            refuse_cut(seen.finger, flipped=flip)
+            read = _read_valleys(image, seen, count, tip, tilt, below=notches == "bottom")
+        points = read.joints if read.tip is None else np.vstack([read.joints, read.tip])
+        if finger is not None:
+            _refuse_other_finger(points, finger)
     except DescriptionError as error:
         raise error.located(file=file) from error
-    joint_angles = segment_angles(
-        joints_px if tip_px is None else np.vstack([joints_px, tip_px]), tilt_angle
-    )
+    joint_angles = segment_angles(points, read.tilt)
     if finger is not None and angles == "hinges":
         joint_angles = joint_angles - design_angles(finger)[: len(joint_angles)]
     if finger is not None and scale == "joints":
-        metres = scale_of_joints(joints_px, finger)
+        metres = scale_of_joints(read.joints, finger)
     return PhotoMeasurement(
         joint_angles,
         angles,
-        joints_px,
-        tip_px,
-        below,
-        tilt_angle,
+        read.joints,
+        read.tip,
+        notches == "bottom",
+        read.tilt,
         metres,
         image,
-        segmentation,
-        outline,
+        read.segmentation,
+        read.outline,
+        read.quality,
+        read.base_tilt,
     )
+
+
+@dataclass(frozen=True, eq=False)
+class _Read:
+    """Points of a finger in an image."""
+
+    joints: Array
+    tip: Array | None
+    tilt: float
+    segmentation: Segmentation
+    outline: Outline
+    base_tilt: float | None
+    quality: PhotoQuality | None = None
+
+
+def _refuse_other_finger(points: Array, finger: SoftFinger) -> None:
+    """Raise an error where the distances of the points are not in the ratios of the finger's."""
+    rest = np.array([*(joint.position for joint in finger.joints), finger.tip])
+    lengths = np.linalg.norm(np.diff(rest[: len(points)], axis=0), axis=1)
+    seen = np.linalg.norm(np.diff(points, axis=0), axis=1)
+    ratios = seen / lengths * (lengths.sum() / seen.sum())
+    worst = int(np.argmax(np.abs(ratios - 1.0)))
+    if abs(ratios[worst] - 1.0) > MAX_SPACING:
+        after = "the tip" if worst + 1 == len(finger.joints) else f"joint {worst + 2}"
+        raise DescriptionError(
+            f"expected joints at the distances of the finger '{finger.name}', found joint "
+            f"{worst + 1} and {after} {ratios[worst]:.2g} times as far apart as the others are; is "
+            "it this finger, clamped at the left (flip), with all joints visible?"
+        )
+
+
+def _image_of(photo: str | Path | npt.NDArray[Any], lens: PinholeCamera | None) -> Image:
+    image = checked_image(read_photo(photo) if isinstance(photo, str | Path) else photo)
+    return image if lens is None else undistorted(image, lens)
+
+
+def _segmented(image: Image, colour: FingerColour | None, ground: Image | None) -> Segmentation:
+    """Segment the finger; name the exposure where that is why there is none."""
+    try:
+        return segment(image, colour) if ground is None else segment_difference(image, ground)
+    except DescriptionError as error:
+        fault = exposure_fault(image)
+        if fault is None:
+            raise
+        raise DescriptionError(f"{error.message}; {fault}", field=error.field) from None
+
+
+def _read_valleys(
+    image: Image,
+    seen: Segmentation,
+    count: int,
+    tip: bool,
+    tilt: float | Literal["base"],
+    *,
+    below: bool,
+) -> _Read:
+    outline = find_outline(seen)
+    notched, smooth = (outline.bottom, outline.top)[:: 1 if below else -1]
+    joints_px = _valleys(notched, smooth, count, below=below)
+    quality = quality_of(image, seen, outline.points, joints_px)
+    if not quality.usable:
+        raise DescriptionError("; ".join(quality.findings()))
+    base = _base_tilt(smooth, joints_px[0])
+    if tilt == "base" and base is None:
+        raise DescriptionError(
+            f"expected {MIN_BASE} pixels of the base's edge or more in front of the first joint "
+            "to measure the tilt, found fewer; specify the tilt",
+            field="tilt",
+        )
+    angle = base if tilt == "base" and base is not None else float(tilt if tilt != "base" else 0.0)
+    try:
+        tip_px = _tip(outline, joints_px, angle) if tip else None
+    except DescriptionError as error:
+        raise DescriptionError("; ".join([error.message, *quality.findings()])) from None
+    return _Read(joints_px, tip_px, angle, seen, outline, base, quality)
+
+
+def _valleys(notched: Array, smooth: Array, count: int, *, below: bool) -> Array:
+    """Find the joints; where there are none, say whether the other side has them."""
+    try:
+        return find_notches(notched, count, below=below)
+    except DescriptionError as error:
+        try:
+            find_notches(smooth, count, below=not below)
+        except DescriptionError:
+            raise error from None
+        side = "top" if below else "bottom"
+        raise DescriptionError(
+            f"{error.message}; the {side} line has {count}: use notches: {side}, or rotate an "
+            "image that is upside down"
+        ) from None
+
+
+def _read_markers(
+    image: Image, markers: Markers, count: int, tip: bool, tilt: float | Literal["base"]
+) -> _Read:
+    points, seen = find_markers(image, markers, count + tip)
+    base: float | None = None
+    if len(points) > count + tip:
+        step = points[1] - points[0]
+        base, points = float(np.arctan2(step[1], step[0])), points[1:]
+    if tilt == "base" and base is None:
+        raise DescriptionError(
+            "expected one more marker on the base to measure the tilt, found none; specify the "
+            "tilt",
+            field="tilt",
+        )
+    angle = base if tilt == "base" and base is not None else float(tilt if tilt != "base" else 0.0)
+    outline = find_outline(seen)
+    return _Read(points[:count], points[count] if tip else None, angle, seen, outline, base)
 
 
 def _refuse_unknown(field: str, word: str, known: tuple[str, ...]) -> None:
@@ -264,18 +397,14 @@ def _prepared(image: Image, scale: Scale | None, flip: bool) -> tuple[Image, flo
     return (mirrored(image) if flip else image), metres
 
 
-def _base_tilt(smooth: Array, first_joint: Array) -> float:
+def _base_tilt(smooth: Array, first_joint: Array) -> float | None:
     """Measure the direction of the smooth edge before the first joint, down positive [rad]."""
     begin = float(smooth[:, 0].min())
     low, high = (begin + part * (first_joint[0] - begin) for part in BASE_PART)
     ahead = smooth[: int(np.argmax(smooth[:, 0] > high))]
     edge = ahead[ahead[:, 0] > low]
     if len(edge) < MIN_BASE:
-        raise DescriptionError(
-            f"expected {MIN_BASE} pixels of the base's edge or more in front of the first joint "
-            f"to measure the tilt, found {len(edge)}; specify the tilt",
-            field="tilt",
-        )
+        return None
     along = np.linalg.svd(edge - edge.mean(axis=0), full_matrices=False)[2][0]
     return float(np.arctan(along[1] / along[0]))
 

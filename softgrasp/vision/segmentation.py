@@ -1,10 +1,13 @@
-"""Segment a finger in a photograph by brightness, colour and connectivity.
+"""Segment a finger in a photograph: by brightness and colour, or by difference to an empty image.
 
 Hadi et al. (2025, section III-B) combine a threshold of the grey image with a mask in HSV. Two
 steps differ here. The image is first divided by its own background, a smooth surface in every
 channel, so that the paper is white in any light. And the threshold is applied to the darkest
 channel instead of the grey value: bright yellow is nearly as light as white, but has hardly any
 blue.
+
+A grey, white or translucent finger is segmented by the difference to an image of the same scene
+without it. Changes of the light between the two, a smooth surface in every channel, are removed.
 """
 
 from __future__ import annotations
@@ -41,6 +44,14 @@ SOFTENING, MIN_SOFTENING = 1.0 / 1280.0, 0.6
 [pixels]."""
 BRUSH = 1.0 / 320.0
 """Diameter of the structuring element of the morphology, in image widths [–]."""
+STRING = 1.0 / 160.0
+"""The same where the string of a weight differs from the empty image too [–]."""
+NOISE_LEVEL, MIN_DIFFERENCE = 6.0, 0.03
+"""Smallest difference of the finger to the empty image, over its noise [–], and of full scale."""
+EDGE_LEVEL = 0.4
+"""Threshold of the difference over that of the finger [–]."""
+UNCHANGED = 0.04
+"""Pixels of two images whose ratio differs from the fitted one by less are unchanged [–]."""
 Hsv = npt.NDArray[np.float32]
 Degrees = Annotated[float, Field(strict=True, ge=0, le=360)]
 Fraction = Annotated[float, Field(strict=True, ge=0, le=1)]
@@ -84,20 +95,20 @@ class FingerColour(Description):
 class Segmentation:
     """The steps from a photograph to the mask of the finger, each of shape (h, w)."""
 
-    colour: FingerColour
-    """Range of colours that was used."""
+    colour: FingerColour | None
+    """Range of colours that was used; None where the image was compared with an empty one."""
     not_white: Bools
-    """Pixels darker than the background."""
+    """Pixels darker than the background, or that differ from the empty image."""
     coloured: Bools
-    """Pixels with the colour of the finger."""
+    """Pixels with the colour of the finger, or that differ from the empty image."""
     both: Bools
     """Pixels that are both."""
     finger: Bools
     """Largest connected piece after opening and closing."""
     darkness: npt.NDArray[np.float32]
-    """1 less the darkest channel: 0 on white paper and about the same on the lit and the shaded
-    sides of the finger; in a pixel on the outline proportional to the fraction that the finger
-    covers."""
+    """1 less the darkest channel, or the difference to the empty image: 0 on the background and
+    about the same on the lit and the shaded sides of the finger; in a pixel on the outline
+    proportional to the fraction that the finger covers."""
 
 
 def segment(image: Image, colour: FingerColour | None = None) -> Segmentation:
@@ -131,6 +142,82 @@ def segment(image: Image, colour: FingerColour | None = None) -> Segmentation:
     return Segmentation(chosen, not_white, coloured, both, finger, np.float32(1.0) - darkest)
 
 
+def segment_difference(image: Image, empty: Image) -> Segmentation:
+    """Find the pixels that differ from an image of the same scene without the finger.
+
+    Args:
+        image: Photograph, (height, width, 3).
+        empty: The same without the finger.
+
+    Raises:
+        DescriptionError: The images differ in size, or too little in their pixels.
+    """
+    if image.shape != empty.shape:
+        (height, width), (rows, columns) = image.shape[:2], empty.shape[:2]
+        raise DescriptionError(
+            f"expected an empty image of {width} × {height} pixels like the photograph, found "
+            f"{columns} × {rows}",
+            field="empty",
+        )
+    cv2 = opencv()
+    spread = max(SOFTENING * image.shape[1], MIN_SOFTENING)
+    seen, ground = (
+        cv2.GaussianBlur(one, (0, 0), spread).astype(np.float32) / 255.0 for one in (image, empty)
+    )
+    change = np.linalg.norm(seen - ground * _change_of_light(seen, ground), axis=-1)
+    noise = float(np.median(change))  # most pixels show the background
+    differs = change > max(2.0 * noise, 0.5 * MIN_DIFFERENCE)
+    piece = _one_piece(differs, STRING)
+    typical = float(np.median(change[piece])) if piece.any() else 0.0
+    if typical < max(NOISE_LEVEL * noise, MIN_DIFFERENCE):
+        raise DescriptionError(
+            f"expected a finger that differs from the empty image by {100 * MIN_DIFFERENCE:g} % "
+            f"of full scale and {NOISE_LEVEL:g} times the noise, found {100 * typical:.2g} % and "
+            f"noise of {100 * noise:.2g} %; use another ground, more light, or markers"
+        )
+    differs = change > max(EDGE_LEVEL * typical, 3.0 * noise)
+    finger = _filled(_one_piece(differs, STRING))
+    if finger.mean() < MIN_AREA:
+        raise DescriptionError(
+            "expected the finger where the photograph differs from the empty image, found a piece "
+            f"of {100 * finger.mean():.2g} % of the image, less than {100 * MIN_AREA:g} %"
+        )
+    inside = np.where(finger, np.maximum(change, typical), change) / typical
+    return Segmentation(
+        None, differs, differs, differs, finger, np.minimum(inside, 1.0).astype(np.float32)
+    )
+
+
+def _change_of_light(seen: Hsv, ground: Hsv) -> Hsv:
+    """Fit the ratio of two images by a polynomial surface in each channel, (h, w, 3)."""
+    ratio = (seen + 0.02) / (ground + 0.02)
+    step = max(seen.shape[1] // 96, 1)
+    few = (slice(step // 2, None, step),) * 2
+    rows, columns = (np.linspace(-1.0, 1.0, n)[:, None] ** np.arange(3) for n in seen.shape[:2])
+    terms = (rows[few[0], None, :, None] * columns[None, few[1], None, :]).reshape(-1, 9)
+    samples = ratio[few].reshape(-1, 3).astype(float)
+    kept = (np.abs(samples / np.median(samples, axis=0) - 1.0) < 5.0 * UNCHANGED).all(axis=1)
+    surface = np.ones_like(seen)
+    for _ in range(4):
+        if kept.sum() < 4 * terms.shape[1]:
+            return surface
+        weights = np.linalg.lstsq(terms[kept], samples[kept], rcond=None)[0]
+        kept = (np.abs(samples - terms @ weights) < UNCHANGED).all(axis=1)
+    for channel in range(3):
+        grid = weights[:, channel].reshape(3, 3)
+        surface[..., channel] = rows @ grid @ columns.T
+    return surface
+
+
+def _filled(mask: Bools) -> Bools:
+    """Fill the holes of a piece."""
+    cv2 = opencv()
+    borders = cv2.findContours(mask.astype(np.uint8), cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)[0]
+    filled = np.zeros(mask.shape, np.uint8)
+    cv2.drawContours(filled, borders, -1, 1, cv2.FILLED)
+    return np.asarray(filled > 0)
+
+
 def _without_colour(colour: FingerColour, coloured: Bools, hsv: Hsv) -> str:
     first, last = colour.hue_deg
     dominant = dominant_hue_deg(hsv)
@@ -144,10 +231,10 @@ def _without_colour(colour: FingerColour, coloured: Bools, hsv: Hsv) -> str:
     )
 
 
-def _one_piece(mask: Bools) -> Bools:
+def _one_piece(mask: Bools, brush_size: float = BRUSH) -> Bools:
     """Return the largest piece after an opening, which removes specks, and a closing of gaps."""
     cv2 = opencv()
-    size = 2 * round(0.5 * BRUSH * mask.shape[1]) + 1
+    size = 2 * round(0.5 * brush_size * mask.shape[1]) + 1
     brush = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (size, size))
     clean = cv2.morphologyEx(mask.astype(np.uint8), cv2.MORPH_OPEN, brush)
     clean = cv2.morphologyEx(clean, cv2.MORPH_CLOSE, brush)
@@ -178,7 +265,8 @@ def dominant_colour(hsv: Hsv) -> FingerColour:
         raise DescriptionError(
             "expected a coloured finger before a white background, found an image without "
             f"colours: less than {100 * MIN_FRACTION:g} % of it has a saturation of "
-            f"{MIN_SATURATION:g} or more",
+            f"{MIN_SATURATION:g} or more; for a grey, white or translucent finger add an image of "
+            "the same scene without it (empty), or coloured dots on its joints (markers)",
         )
     ends = ((hue - HUE_REACH_DEG) % 360.0, (hue + HUE_REACH_DEG) % 360.0)
     wide = FingerColour(hue_deg=ends, saturation=(MIN_SATURATION, 1.0))

@@ -343,6 +343,7 @@ def tip_start(
     finger = np.median(frame[patch & seen.finger], axis=0)
     difference = finger - np.median(frame[rim], axis=0)
     weights = difference / float(difference @ difference)
+    assert seen.colour is not None  # it was segmented by colour
     return TipStart(position, heading, patch, weights, seen.colour)
 
 

@@ -160,3 +160,46 @@ def test_a_request_that_fails_leaves_nothing(run: Run, tables: Path) -> None:
     assert ran.code == 2
     assert "dampers: expected measurements, found none to fit" in ran.err
     assert not (tables / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("--tilt", "steep", "--photos", "."), "--tilt: expected an angle in degrees or base, fou"),
+        (("--zero", "gone.png", "--photos", "."), "--zero: expected design, unloaded or a file, f"),
+        (("--empty", "gone.png", "--photos", "."), "--empty: expected a file, found none at"),
+        (("--flip",), "expected --photos with --flip, found none"),
+        (("--board", "6x9x25"), "expected --camera with --board, found none"),
+    ],
+)
+def test_options_of_photographs_are_checked_before_anything_is_read(
+    run: Run, tmp_path: Path, words: tuple[str, ...], sentence: str
+) -> None:
+    ran = run("calibrate", "--finger", "paper000", *words, "--out", str(tmp_path / "out"))
+    assert ran.code == 2
+    assert sentence in " ".join(ran.err.split())
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.slow
+def test_mirrored_photographs_of_a_cast_finger_calibrate(run: Run, tmp_path: Path) -> None:
+    from PIL import Image
+
+    from tests.support.photo_rig import PhotoRig
+    from tests.vision.photo_cases import FINGER, pose
+
+    pytest.importorskip("cv2", reason="OpenCV is the extra 'calibrate'")
+    rig = PhotoRig(FINGER, fillet=0.2, lean=0.05, turned="mirrored", colour=(120.0, 122.0, 125.0))
+    photos = tmp_path / "photos"
+    photos.mkdir()
+    for load in (0.0, 0.02, 0.05, 0.1):
+        Image.fromarray(rig.photo(pose(load))).save(photos / f"{1e3 * load:g}g.jpg", quality=92)
+    Image.fromarray(rig.empty()).save(photos / "empty.png")
+    ran = run("calibrate", "--finger", "paper000", "--photos", str(photos), "--zero", "unloaded",
+              "--json", "--out", str(tmp_path / "out"))  # fmt: skip
+    assert ran.code == 0
+    message = json.loads(ran.out)
+    assert any("they were mirrored" in text for text in message["warnings"])
+    assert message["parameters"]["k1"] == pytest.approx(0.19, rel=0.15)
+    page = (tmp_path / "out" / "report.html").read_text("utf-8")
+    assert "they were mirrored" in page

@@ -101,7 +101,9 @@ def test_a_image_without_colours(image: np.ndarray):
     grey = np.repeat(image.mean(axis=2, keepdims=True), 3, axis=2).astype(np.uint8)
     assert sentence(grey, FINGER) == (
         "expected a coloured finger before a white background, found an image without colours: "
-        "less than 0.2 % of it has a saturation of 0.15 or more"
+        "less than 0.2 % of it has a saturation of 0.15 or more; for a grey, white or translucent "
+        "finger add an image of the same scene without it (empty), or coloured dots on its joints "
+        "(markers)"
     )
 
 
@@ -130,7 +132,10 @@ def test_too_few_valleys(image: np.ndarray):
     assert message.startswith(
         "expected 7 valleys between bellows, one for each joint, found 1, at "
     )
-    assert message.endswith("; is the notched side the other one, or is the image blurred?")
+    assert message.endswith(
+        "; is the notched side the other one, or is the image blurred?; the bottom line has 7: use "
+        "notches: bottom, or rotate an image that is upside down"
+    )
     message = sentence(image, joints=9, angles="segments", tip=False)
     assert message.startswith(
         "expected 9 valleys between bellows, one for each joint, found 7, at "

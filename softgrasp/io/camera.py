@@ -1,0 +1,36 @@
+"""Read and write pinhole cameras with lens distortion as YAML."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from softgrasp.description.sensor import PinholeCamera
+from softgrasp.errors import DescriptionError
+from softgrasp.io.files import write_text
+from softgrasp.io.input_limits import loader
+from softgrasp.io.yaml_files import YamlFile, dump
+
+SUFFIXES = (".yaml", ".yml")
+
+
+@loader
+def load_camera(path: str | Path) -> PinholeCamera:
+    """Load a pinhole camera from YAML; parameters are in pixels.
+
+    Raises:
+        DescriptionError: There is no such file, or it is invalid; names file, line and field.
+    """
+    file = Path(path)
+    return YamlFile(file).read(lambda data: PinholeCamera(**({"name": file.stem} | data)))
+
+
+def save_camera(camera: PinholeCamera, path: str | Path) -> Path:
+    """Write a camera as YAML from which ``load_camera`` makes an equal one.
+
+    Raises:
+        DescriptionError: ``path`` does not have the suffix of a YAML file.
+        ResultError: The file cannot be written.
+    """
+    if Path(path).suffix.lower() not in SUFFIXES:
+        raise DescriptionError(f"expected a .yaml file, found '{path}'", field="path")
+    return write_text(path, dump(camera.model_dump(exclude_defaults=True)))
