@@ -82,13 +82,13 @@ def calibrate_camera(files: Sequence[Path], board: Checkerboard) -> CameraCalibr
     objects = [flat.astype(np.float32)] * len(used)
     # OpenCV counts from the middle of the first pixel
     pixels = [(one - 0.5).astype(np.float32)[:, None] for one in corners]
-    residual, matrix, distortion, turns, _, spread, _, per_view = cv2.calibrateCameraExtended(
+    residual, matrix, distortion, rotations, _, spread, _, per_view = cv2.calibrateCameraExtended(
         objects, pixels, size, None, None, flags=cv2.CALIB_FIX_K3
     )
     names = ("fx", "fy", "cx", "cy", "k1", "k2", "p1", "p2")
     errors = dict(zip(names, np.ravel(spread)[:8].tolist(), strict=True))
     k1, k2, p1, p2 = np.ravel(distortion)[:4].tolist()
-    tilts = [np.degrees(np.arccos(abs(cv2.Rodrigues(one)[0][2, 2]))) for one in turns]
+    tilts = [np.degrees(np.arccos(abs(cv2.Rodrigues(one)[0][2, 2]))) for one in rotations]
     if max(tilts) < MIN_TILT:
         raise DescriptionError(
             f"expected boards tilted by {MIN_TILT:g}° or more, better 20° to 45° in several "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -33,9 +34,15 @@ VIEWS = ((0, 0, 0), (30, 0, 5), (-30, 5, 0), (0, 35, -5), (5, -35, 0), (25, 25, 
 """Rotation of the board about x, y and z [deg]."""
 
 
+@cache
+def camera_rays() -> np.ndarray:
+    """Points of the plane at depth 1 of all pixels, (480, 640, 2)."""
+    return undistort(CAMERA, np.stack(np.meshgrid(*(np.arange(n) + 0.5 for n in (640, 480))), -1))
+
+
 def board_image(view: int, tilted: bool = True) -> np.ndarray:
     """Render the board pixel by pixel: each is a ray that meets the board."""
-    rays = undistort(CAMERA, np.stack(np.meshgrid(*(np.arange(n) + 0.5 for n in (640, 480))), -1))
+    rays = camera_rays()
     angles = np.radians(VIEWS[view] if tilted else (0.0, 0.0, VIEWS[view][2]))
     rotation = np.eye(3)
     for axis, angle in zip(np.eye(3), angles, strict=True):
