@@ -507,7 +507,7 @@ def _body_label(geom: str, called: dict[str, str]) -> str:
 
 
 def acting_notes(result: GraspResult) -> list[str]:
-    """Sentences about servos at their limits, first touches and a grip far above the weight."""
+    """Sentences about servos at limits, first touches, moving pairs and a grip above the weight."""
     model, notes = result.contact_model, []
     if model.saturated:
         at_limit = ", ".join(
@@ -519,6 +519,14 @@ def acting_notes(result: GraspResult) -> list[str]:
             f"Peaks of force and depth at a first touch are not resolved by the time step of "
             f"{1e3 * model.timestep_s:.3g} ms: they are too high until one of "
             f"{1e3 * model.impact_timestep_s:.2g} ms. Contacts at rest do not depend on it."
+        )
+    if model.moving:
+        fastest = max(pair.speed_m_s for pair in model.moving)
+        duration = math.ceil(2.0 * result.simulated_time)
+        notes.append(
+            f"Not at rest at the end: {count(len(model.moving), 'pair')} of bodies in contact, at "
+            f"{1e3 * fastest:.2g} mm/s at most. Their stiffness is corrected as they move, and is "
+            "exact only at rest; a longer run lets them settle (--set duration={duration})."
         )
     ratio = grip_ratio(result)
     if ratio > LARGE_GRIP and result.scene.closure.grip_limit(result.scene.hand) is None:

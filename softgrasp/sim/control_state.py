@@ -136,11 +136,12 @@ def _grip_leads(built: BuiltScene) -> tuple[tuple[float, ...], ...]:
     """Return grip force · arm / servo stiffness of the bodies that stop each actuator, (nd,).
 
     The arm is the distance from the joint to the end of the body's link in the hand's start
-    posture. An actuator that is no servo of one joint has no limit.
+    posture. An actuator that is no servo of one joint, or a prescribed one, which has no gain, has
+    no limit.
     """
     scene, model = built.scene, built.model
     force, hand = scene.closure.grip_limit(scene.hand), scene.hand
-    if force is None or scene.actuation == "prescribed":
+    if force is None:
         return ((),) * len(scene.actuators)
     arms, leads = _start_arms(hand), []
     for actuator in scene.actuators:

@@ -62,6 +62,10 @@ ADDED_KEYS = (*SOFT_KEYS, *OBJECTS_KEYS, "object_nodes", *SENSOR_KEYS)
 WRENCH = ("fx", "fy", "fz", "tx", "ty", "tz")
 
 
+REST_SPEED = 1e-3
+"""Speed below which a pair in contact is at rest [m/s]."""
+
+
 class ContactEvent(Description):
     """A change of contact between a body of the hand and objects, at a control sample.
 
@@ -158,6 +162,13 @@ class PairContact(Description):
     """Whether they touch at the end."""
     impact_timestep_s: float
     """Time step up to which the depth of a first touch is within 15 % of that of the law."""
+    speed_m_s: float
+    """Largest speed of its two bodies at a contact at the end; 0 where they do not touch."""
+
+    @property
+    def at_rest(self) -> bool:
+        """Whether it touches at the end and moves with less than 1 mm/s."""
+        return self.touching and self.speed_m_s < REST_SPEED
 
 
 class SaturatedActuator(Description):
@@ -192,6 +203,11 @@ class ContactModel(Description):
         """Time step that resolves the first touch of every pair [s]; None where this one does."""
         step = min((pair.impact_timestep_s for pair in self.pairs), default=self.timestep_s)
         return step if step < self.timestep_s else None
+
+    @property
+    def moving(self) -> tuple[PairContact, ...]:
+        """Pairs that touch and are not at rest at the end."""
+        return tuple(pair for pair in self.pairs if pair.touching and not pair.at_rest)
 
     def set_stiffness(self, pair: str) -> float:
         """Return the stiffness that was set for a pair of bodies [N/m]."""

@@ -218,6 +218,7 @@ def pair_contacts(run: FinishedRun) -> tuple[PairContact, ...]:
                 sliding=acting.sliding,
                 touching=acting.touching,
                 impact_timestep_s=acting.impact_step,
+                speed_m_s=acting.speed,
             )
         )
     return tuple(contacts)

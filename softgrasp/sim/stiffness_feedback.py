@@ -80,6 +80,8 @@ class ActingPair(NamedTuple):
     """Whether it touches at the end."""
     impact_step: float
     """Time step with which its first touch is resolved: the depth within 15 % [s]."""
+    speed: float
+    """Largest speed of its two geoms at a contact at the end; 0 where it does not touch [m/s]."""
 
 
 class StiffnessFeedback:
@@ -185,9 +187,29 @@ class StiffnessFeedback:
             for pair, of_pair in _by_pair(contacts):
                 samples.setdefault(pair, []).append(of_pair)
         touching = {contact.pair for contact in last}
-        return [self._summary(samples[pair], pair in touching) for pair in sorted(samples)]
+        speeds = self._speeds(data)
+        return [
+            self._summary(samples[pair], pair in touching, speeds.get(pair, 0.0))
+            for pair in sorted(samples)
+        ]
 
-    def _summary(self, samples: list[list[ActingContact]], touching: bool) -> ActingPair:
+    def _speeds(self, data: mujoco.MjData) -> dict[int, float]:
+        """Compute the largest speed of the geoms of each pair at its contacts [m/s]."""
+        model, jacobian = self._model, np.zeros((3, self._model.nv))
+        speeds: dict[int, float] = {}
+        for geoms, position in zip(data.contact.geom.tolist(), data.contact.pos, strict=True):
+            pair = self._pair_of.get((geoms[0], geoms[1]))
+            if pair is None:
+                continue
+            for body in model.geom_bodyid[geoms].tolist():
+                mujoco.mj_jac(model, data, jacobian, None, position, body)
+                speed = float(np.linalg.norm(jacobian @ data.qvel))
+                speeds[pair] = max(speeds.get(pair, 0.0), speed)
+        return speeds
+
+    def _summary(
+        self, samples: list[list[ActingContact]], touching: bool, speed: float
+    ) -> ActingPair:
         """Summarise the contacts of one pair, sample by sample."""
         last = samples[-1]
         pair = last[0].pair
@@ -204,6 +226,7 @@ class StiffnessFeedback:
             sliding=sum(sliding) / len(samples),
             touching=touching,
             impact_step=RESOLVED / (float(inverse_mass) * damping),
+            speed=speed,
         )
 
 

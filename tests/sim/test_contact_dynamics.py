@@ -16,6 +16,7 @@ import pytest
 import softgrasp as sg
 from softgrasp.mechanics.contact_stiffness import explicit_damping, friction_rate
 from softgrasp.model.scene import build
+from softgrasp.report.grasp_tables import acting_notes
 from softgrasp.sim.grasp_run import ClosureRun
 from softgrasp.sim.stepper import driven
 from softgrasp.sim.stiffness_feedback import (
@@ -192,3 +193,22 @@ def test_damping_and_friction_rate_follow_their_formulas() -> None:
     assert explicit_damping(K, D, 1e-3) == pytest.approx(200.0)
     assert explicit_damping(K, D, 1e-2) == pytest.approx(150.0)  # half of D stays
     assert friction_rate(K, D, 1e-5) == pytest.approx(1.13 * math.sqrt(K / (D * 1e-5)))
+
+
+def test_a_pair_that_moves_at_the_end_is_reported_and_settles_to_its_stiffness() -> None:
+    # the ball swings slowly between the soft finger and the compliant thumb
+    hand = sg.load_hand("hybrid_gripper")
+    hand = hand.replace(contact=hand.contact.replace(stiffness=1e4))
+    scene = sg.GraspScene(hand=hand, object=sg.load_object("sphere_35"), grasp="power")
+    ended, settled = (sg.simulate(scene.replace(duration=time)) for time in (None, 6.0))
+    moving = ended.contact_model.moving
+    assert {pair.first for pair in moving} == {"thumb_P1", "thumb_P2", "finger_L7"}
+    position, step = ended.object_position[-2:], 1e-3
+    speed = np.linalg.norm(position[1] - position[0]) / step
+    assert min(pair.speed_m_s for pair in moving) < speed < 1.1 * max(p.speed_m_s for p in moving)
+    assert any(note.startswith("Not at rest at the end: 3 pairs") for note in acting_notes(ended))
+    assert not settled.contact_model.moving
+    assert not any("Not at rest" in note for note in acting_notes(settled))
+    for pair in settled.contact_model.pairs:
+        assert pair.at_rest
+        assert pair.stiffness_N_m == pytest.approx(1e4, rel=1e-5)

@@ -76,6 +76,9 @@ def test_prescribed_joints_and_the_scenes_of_the_paper_have_no_limit() -> None:
     scene = sg.load_scene("paper004_precision_cylinder")
     assert scene.hand.grip_force is not None
     limit = scene.replace(closure=scene.closure.replace(grip_force="hand"))
+    assert limit.actuation == "prescribed"
+    assert not any(closure_layout(build(limit)).leads)
+    assert any(closure_layout(build(limit.replace(actuation="servo"))).leads)
     assert sg.simulate(scene).trajectory_sha256 == sg.simulate(limit).trajectory_sha256
     for name in assets.names("scenes"):
         if name.startswith("paper004_"):
