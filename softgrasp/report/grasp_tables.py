@@ -526,7 +526,7 @@ def acting_notes(result: GraspResult) -> list[str]:
         notes.append(
             f"Not at rest at the end: {count(len(model.moving), 'pair')} of bodies in contact, at "
             f"{1e3 * fastest:.2g} mm/s at most. Their stiffness is corrected as they move, and is "
-            "exact only at rest; a longer run lets them settle (--set duration={duration})."
+            f"exact only at rest; a longer run lets them settle (--set duration={duration})."
         )
     ratio = grip_ratio(result)
     if ratio > LARGE_GRIP and result.scene.closure.grip_limit(result.scene.hand) is None:
