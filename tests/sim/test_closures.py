@@ -259,7 +259,8 @@ def test_torques_close_a_free_hand_no_faster_than_its_grasp() -> None:
 def test_followers_follow_under_load_and_stop_their_leaders() -> None:
     hand = sg.load_hand("dlr_hit_ii_coupled")
     assert sum(hand.actuator_counts) == 15
-    scene = sg.GraspScene(hand=hand, object=ball())
+    free = sg.PositionIncrementClosure(grip_force=None)  # a grip force moves stopped targets back
+    scene = sg.GraspScene(hand=hand, object=ball(), closure=free)
     result = sg.simulate(scene)
     assert result.status is sg.GraspStatus.CLOSED
     for coupling in hand.couplings:
