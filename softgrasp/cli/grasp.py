@@ -83,6 +83,8 @@ def grasp(
     Names are those of softgrasp list; files are hands and scenes in YAML, objects in YAML, URDF,
     MJCF or as a mesh (with --mass or --density), or the directory of an object. Without --out the
     files go to out/ and the scene's name, with a number where that is taken.
+    Where the grasp of the hand does not hold the object in a short trial, one is computed for it;
+    --grasp names a grasp of the hand, which is taken as it is.
     Exits with 0 where the outcome is HELD, or CLOSED without a hold test, 4 where the simulation is
     UNSTABLE, and 1 with any other outcome.
     """
@@ -96,7 +98,7 @@ def grasp(
         require_known("closure", options.closure, CLOSURES)
     if options.contact_model is not None:
         require_known("contact model", options.contact_model, CONTACT_MODELS)
-    scene = scene_of(first, second, options)
+    scene = scene_of(first, second, options, adapt=True)
     job = Job(
         directory=output_directory(
             scene.name or f"{scene.hand.name}_{scene.object.name}", out, force=force

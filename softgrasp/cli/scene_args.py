@@ -88,13 +88,16 @@ Changes = dict[str, Any]
 Sensors = tuple[AnySensor, ...]
 
 
-def scene_of(first: str, second: str | None, options: SceneOptions) -> GraspScene:
+def scene_of(
+    first: str, second: str | None, options: SceneOptions, *, adapt: bool = False
+) -> GraspScene:
     """Load the scene of a command line and apply its options.
 
     Args:
         first: Name or file of a hand; of a scene without ``second``.
         second: Name or file of an object.
         options: Options that change the scene.
+        adapt: Whether a grasp that no option names is adapted to the object (``adapt_grasp``).
 
     Raises:
         DescriptionError: A name does not exist, or an option does not fit.
@@ -114,7 +117,12 @@ def scene_of(first: str, second: str | None, options: SceneOptions) -> GraspScen
         )
         if Path(second).is_dir():
             terminal.note(f"{second}: the object is read from {object_file(Path(second))}")
-        scene = GraspScene(hand=hand, object=obj, grasp=default_grasp(hand, obj))
+        scene = GraspScene(
+            hand=hand,
+            object=obj,
+            grasp=default_grasp(hand, obj),
+            adapt_grasp=adapt and not _names_grasp(options),
+        )
     else:
         scene = load_scene(first)
         scene = scene.replace(hand=_with_finger(scene.hand, options))
@@ -126,6 +134,13 @@ def scene_of(first: str, second: str | None, options: SceneOptions) -> GraspScen
     if second is not None and not chosen:
         scene = _with_strength(scene)
     return _with_settings(scene, options.settings)
+
+
+def _names_grasp(options: SceneOptions) -> bool:
+    """Whether an option names the grasp or changes that of the hand."""
+    return options.grasp is not None or any(
+        "grasp" in setting.partition("=")[0] for setting in options.settings
+    )
 
 
 def _with_strength(scene: GraspScene) -> GraspScene:

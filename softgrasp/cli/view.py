@@ -256,6 +256,6 @@ def hand_choices(
             gravity=choices.gravity or None,
             hold=choices.hold or None,
         )
-        return scene_of(choices.hand, choices.object, options)
+        return scene_of(choices.hand, choices.object, options, adapt=True)
 
     return Choices(hand=hand, object=object_name, density=density), make_scene

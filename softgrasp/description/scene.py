@@ -64,6 +64,10 @@ class GraspScene(Description):
     object_position: Vec3 | None = None
     """Centre of mass of the object in the world [m]; the grasp centre by default."""
     grasp: Literal["power", "precision"] = "power"
+    adapt_grasp: bool = False
+    """Compute a grasp for the object where that of the hand does not hold it in a short trial, at
+    last of the other kind. Without effect where the position of the object is specified, or beside
+    surroundings and further objects."""
     object_euler: Vec3 | None = None
     """Angles about x, y, z of intrinsic z-y-x [rad]; by default the orientation of the grasp, or
     upright for an upright object."""

@@ -185,11 +185,16 @@ def approach_offset(scene: GraspScene) -> Array:
     return -APPROACH * toward_grasp(scene.hand, scene.preset.center)
 
 
+def finger_base(hand: Hand) -> Array:
+    """Compute the middle of the finger bases, (3,) [m], hand frame."""
+    rigid = [finger.base.position for finger in hand.fingers if not finger.on]
+    soft = [digit.base.position for digit in hand.soft_fingers]
+    return np.asarray(np.mean([*rigid, *soft], axis=0))
+
+
 def toward_grasp(hand: Hand, center: tuple[float, float, float]) -> Array:
     """Compute the unit vector from the middle of the finger bases to a grasp centre, hand frame."""
-    rigid = [finger.base.position for finger in hand.fingers if not finger.on]
-    bases = np.mean([*rigid, *(digit.base.position for digit in hand.soft_fingers)], axis=0)
-    displacement = np.array(center) - bases
+    displacement = np.array(center) - finger_base(hand)
     length = float(np.linalg.norm(displacement))
     return np.asarray(displacement / length if length > 0.0 else np.array([0.0, 0.0, -1.0]))
 

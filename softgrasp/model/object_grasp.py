@@ -1,15 +1,17 @@
 """Grasp of a described object by a hand whose grasps are computed for each object.
 
 ``fitted`` replaces centre, orientation and rates of such a grasp by those for the object of the
-scene. Grasps with specified centres, and scenes with a specified position, remain as they are.
+scene. In a scene with ``adapt_grasp`` it does so, too, where the grasp of the hand does not hold
+the object in a short trial. Scenes with a specified position remain as they are.
 """
 
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Iterator
 from functools import lru_cache
-from itertools import chain
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -18,13 +20,13 @@ from softgrasp.description.geometry import Compound, Mesh, ObjectShape
 from softgrasp.description.hand import GraspPreset, Hand
 from softgrasp.description.scene import GraspScene, Solver
 from softgrasp.description.task import PreshapePhase, SuccessCriterion
-from softgrasp.errors import DescriptionError
+from softgrasp.errors import DescriptionError, SoftgraspWarning
 from softgrasp.extensions import GRASP_TRIAL, load
 from softgrasp.grasp_synthesis.hand_model import ClosingHand, DescribedHand
-from softgrasp.grasp_synthesis.object_field import ObjectField, Part
-from softgrasp.grasp_synthesis.object_grasp import ObjectGrasp, ObjectSearch
+from softgrasp.grasp_synthesis.object_field import ObjectField, Part, cube_rotations, distinct
+from softgrasp.grasp_synthesis.object_grasp import UPRIGHT, ObjectGrasp, ObjectSearch
 from softgrasp.io.files import report_progress
-from softgrasp.io.grasp_presets import corners, link_surfaces
+from softgrasp.io.grasp_presets import corners, inside, link_surfaces, on_faces
 from softgrasp.io.mesh import load_mesh
 from softgrasp.io.mesh_repair import hull_of
 from softgrasp.io.mjcf.hand import closing_model
@@ -35,21 +37,45 @@ from softgrasp.mechanics.transforms import (
     rotation_from_euler,
     transform,
 )
+from softgrasp.model.arm import finger_base, toward_grasp
+from softgrasp.model.hand import palm_points
+from softgrasp.model.object import object_mass
 from softgrasp.model.shapes import convex_parts, mass_properties
 
 RAMP_TIME, HOLD_TIME = 0.1, 0.2
 """Duration of the gravity ramp and of the hold test of a trial [s]."""
 CONTROL_PERIOD = 1e-3
 """Time between two samples of the controller in a trial [s]."""
+SOFT_DEPTHS = (0, 10, 20)
+"""Distances towards the palm that are tried for soft fingers [mm]."""
+SOFT_GAP = 1e-3
+"""Smallest gap between palm and object for soft fingers [m]."""
+SOFT_REACH = 0.2
+"""Largest distance of the object from the finger bases for soft fingers [m]."""
+MAX_SOFT_ROTATIONS = 8
+"""Largest number of rotations that are tried for soft fingers."""
 HELD = 3e-4
-"""Displacement of the object in a trial up to which a grasp is taken [m]."""
+"""Displacement of the object in a trial up to which a computed grasp is taken [m]."""
+MAX_DROP = SuccessCriterion().max_drop
+"""The same for the grasp that the hand specifies, in a hold test of full length [m]."""
+Kind = Literal["power", "precision"]
+
+
+class Choice(NamedTuple):
+    """The grasp that was chosen for an object."""
+
+    grasp: Kind
+    preset: GraspPreset
 
 
 def fitted(scene: GraspScene) -> GraspScene:
     """Return the scene with the grasp of its hand computed for its object, where that applies.
 
     The best poses of a geometric search are tried in short runs; the first one that holds is taken,
-    or else the one in which the object moves least, the grasp for a ball among them.
+    or else the one in which the object moves least, the grasp for a ball among them. With
+    ``adapt_grasp`` the grasp of the hand is tried first, and the other one of power and precision
+    last, if the object is within its payload; a warning reports another grasp than that of the
+    hand.
 
     Args:
         scene: The scene; unchanged if its grasp or the position of its object is specified, or if
@@ -57,17 +83,37 @@ def fitted(scene: GraspScene) -> GraspScene:
     """
     if not _is_open(scene):
         return scene
-    preset = _chosen(_reduced(scene))
-    grasps = scene.hand.grasps.replace(**{scene.grasp: preset})
-    return scene.replace(hand=scene.hand.replace(grasps=grasps))
+    chosen = _chosen(_reduced(scene))
+    _warn_of_change(scene, chosen)
+    grasps = scene.hand.grasps.replace(**{chosen.grasp: chosen.preset})
+    hand = scene.hand.replace(grasps=grasps)
+    return scene.replace(hand=hand, grasp=chosen.grasp, adapt_grasp=False)
+
+
+def _warn_of_change(scene: GraspScene, chosen: Choice) -> None:
+    """Warn where the grasp is not the one that the hand describes."""
+    is_same = chosen.grasp == scene.grasp
+    if is_same and (scene.preset.per_object or chosen.preset == scene.preset):
+        return
+    described = (scene.hand.grasps.power, scene.hand.grasps.precision)
+    origin = "is taken instead" if chosen.preset in described else "was computed for it"
+    warnings.warn(
+        f"the {scene.grasp} grasp of '{scene.hand.name}' does not hold '{scene.object.name}' in a "
+        f"trial: a {chosen.grasp} grasp {origin} (--grasp {scene.grasp}: the former one)",
+        SoftgraspWarning,
+        stacklevel=4,
+    )
 
 
 def _is_open(scene: GraspScene) -> bool:
     """Whether the grasp of a scene has to be computed for its object."""
     specified = scene.object_position is not None or scene.preshape is not None
     specified |= any(isinstance(phase, PreshapePhase) for phase in scene.sequence)
-    free = scene.object_mount != "planar" and scene.table is None
-    return scene.preset.per_object and free and not specified and not scene.hand.soft_fingers
+    if specified or scene.object_mount == "planar" or scene.table is not None:
+        return False
+    if scene.adapt_grasp:
+        return not scene.objects and not scene.surroundings
+    return scene.preset.per_object and not scene.hand.soft_fingers
 
 
 def _reduced(scene: GraspScene) -> GraspScene:
@@ -100,25 +146,64 @@ def _reduced(scene: GraspScene) -> GraspScene:
 
 
 @lru_cache(maxsize=256)
-def _chosen(scene: GraspScene) -> GraspPreset:
+def _chosen(scene: GraspScene) -> Choice:
     """Return the first grasp that holds in a trial, or the one in which the object moves least."""
     report_progress(f"searching a grasp of {scene.object.name} by {scene.hand.name}")
-    ball = scene.preset.replace(per_object=False)
     best, smallest = None, math.inf
-    for preset in chain(_presets(scene), [ball]):
-        best = best or preset
-        grasps = scene.hand.grasps.replace(**{scene.grasp: preset})
+    for choice in _candidates(scene):
+        best = best or choice
+        grasps = scene.hand.grasps.replace(**{choice.grasp: choice.preset})
         try:
-            trial = scene.replace(hand=scene.hand.replace(grasps=grasps))
+            hand = scene.hand.replace(grasps=grasps)
+            trial = scene.replace(hand=hand, grasp=choice.grasp, adapt_grasp=False)
         except DescriptionError:  # joints too slow for a trial, for example
-            break
-        displacement = load(GRASP_TRIAL)(trial)
+            continue
+        is_described = choice.preset == _preset_of(scene.hand, choice.grasp)
+        displacement = load(GRASP_TRIAL)(_longer(trial) if is_described else trial)
+        if displacement <= (MAX_DROP if is_described else HELD):
+            return choice
         if displacement < smallest:
-            best, smallest = preset, displacement
-        if displacement <= HELD:
-            break
+            best, smallest = choice, displacement
     assert best is not None
     return best
+
+
+def _longer(trial: GraspScene) -> GraspScene:
+    """Return a trial with a hold test of full length, as slow slip accelerates."""
+    assert trial.success is not None
+    return trial.replace(success=SuccessCriterion(gravity=trial.success.gravity))
+
+
+def _kinds(scene: GraspScene) -> list[Kind]:
+    """Return the kinds of grasp to try."""
+    if not scene.adapt_grasp:
+        return [scene.grasp]
+    other: Kind = "precision" if scene.grasp == "power" else "power"
+    payload = _preset_of(scene.hand, other).payload
+    fits = payload is None or object_mass(scene.object) <= payload
+    return [scene.grasp, other] if fits else [scene.grasp]
+
+
+def _candidates(scene: GraspScene) -> Iterator[Choice]:
+    """Yield the grasps to try in their order."""
+    hand, kinds = scene.hand, _kinds(scene)
+    presets = {kind: _preset_of(hand, kind) for kind in kinds}
+    # those of soft fingers differ by little more than the pressure
+    first = kinds if hand.soft_fingers else []
+    yield from (Choice(kind, presets[kind]) for kind in first)
+    for kind in kinds:
+        preset = presets[kind]
+        if not preset.per_object and kind not in first:
+            yield Choice(kind, preset)
+        tried = scene.replace(grasp=kind)
+        computed = _soft_presets(tried) if hand.soft_fingers else _presets(tried)
+        yield from (Choice(kind, one) for one in computed)
+        if preset.per_object:
+            yield Choice(kind, preset.replace(per_object=False))
+
+
+def _preset_of(hand: Hand, kind: Kind) -> GraspPreset:
+    return hand.grasps.power if kind == "power" else hand.grasps.precision
 
 
 def _presets(scene: GraspScene) -> Iterator[GraspPreset]:
@@ -134,15 +219,60 @@ def _presets(scene: GraspScene) -> Iterator[GraspPreset]:
     elif scene.object.upright and preset.upright_euler is None:
         upright = to_world[2]
     for grasp in search.best(upright, rotation):
-        yield _preset(preset, search, grasp, frame)
+        rates = np.array(preset.rates.for_fingers(hand.actuator_counts), dtype=float)
+        yield _preset(preset, _rates(rates, search, grasp.arrivals), grasp, frame)
+
+
+def _soft_presets(scene: GraspScene) -> Iterator[GraspPreset]:
+    """Yield grasps by soft fingers: the object at several depths, in rotations by 90°.
+
+    The depths are that of the grasp, and nearer ones as far as the object is clear of the palm.
+    Rotations that need least depth come first.
+    """
+    preset, base = scene.preset, finger_base(scene.hand)
+    field, palm = _field(scene.object.shape), _surfaces(scene.hand).get("palm", np.zeros((0, 3)))
+    approach = toward_grasp(scene.hand, preset.center)
+    positions = base + np.arange(0.0, SOFT_REACH, 1e-3)[:, None] * approach
+    depth = round(1e3 * float((np.array(preset.center) - base) @ approach))
+    for rotation in _soft_rotations(scene, field, approach)[:MAX_SOFT_ROTATIONS]:
+        seen = ((palm - positions[:, None]) @ rotation).reshape(-1, 3)
+        gaps = field.distances(seen).reshape(len(positions), -1).min(axis=1, initial=np.inf)
+        clear = np.flatnonzero(gaps >= SOFT_GAP)
+        depths = [max(depth - nearer, int(clear[0])) for nearer in SOFT_DEPTHS if len(clear)]
+        for chosen in dict.fromkeys(depths):
+            yield _posed(preset, positions[min(chosen, len(positions) - 1)], rotation)
+
+
+def _soft_rotations(scene: GraspScene, field: ObjectField, approach: Array) -> list[Array]:
+    """Return rotations of the object in the hand, (3, 3) each."""
+    to_world = transform(quaternion=scene.hand_pose.quaternion)[:3, :3]
+    if scene.object_euler is not None:
+        return [to_world.T @ rotation_from_euler(scene.object_euler)]
+    first = rotation_from_euler(scene.preset.object_euler)
+    rotations = distinct(field, first @ cube_rotations() @ field.axes.T)
+    if scene.object.upright:
+        standing = (rotations @ [0.0, 0.0, 1.0]) @ to_world[2] > UPRIGHT
+        rotations = rotations[standing] if standing.any() else rotations
+    depths = np.abs(approach @ rotations @ field.axes) @ field.half_sizes
+    return list(rotations[np.argsort(depths.round(6), kind="stable")])
 
 
 def _closing_hand(hand: Hand) -> tuple[ClosingHand, Array]:
     """Return the hand for the search and the pose of its frame in the hand's frame, (4, 4)."""
     if hand.model is None:
-        return DescribedHand(hand, link_surfaces(hand)), np.eye(4)
+        return DescribedHand(hand, _surfaces(hand)), np.eye(4)
     pose = hand.model.pose
     return closing_model(hand.model), transform(pose.position, pose.quaternion)
+
+
+def _surfaces(hand: Hand) -> dict[str, Array]:
+    """Sample surface points of the links in their frames, and of the palm (``link_surfaces``)."""
+    surfaces = link_surfaces(hand)
+    points = palm_points(hand) if hand.palm.kind == "auto" else None
+    if points is not None:
+        hull = hull_of(points)
+        surfaces["palm"] = np.vstack([on_faces(hull), inside(hull)])
+    return surfaces
 
 
 @lru_cache(maxsize=16)
@@ -162,24 +292,27 @@ def _parts(shape: ObjectShape) -> list[Part]:
 
 
 def _preset(
-    preset: GraspPreset, search: ObjectSearch, grasp: ObjectGrasp, frame: Array
+    preset: GraspPreset, rates: list[float], grasp: ObjectGrasp, frame: Array
 ) -> GraspPreset:
     """Make a preset of a pose of the object; it is not computed again."""
-    x, y, z = (frame @ [*grasp.position, 1.0])[:3].round(6).tolist()
-    about = euler_from_quaternions(_quaternion(frame[:3, :3] @ grasp.rotation))
-    a, b, c = np.round(about, 6).tolist()
+    position = (frame @ [*grasp.position, 1.0])[:3]
+    return _posed(preset.replace(rates=Rates(rates)), position, frame[:3, :3] @ grasp.rotation)
+
+
+def _posed(preset: GraspPreset, position: Array, rotation: Array) -> GraspPreset:
+    """Return a grasp with another pose of the object in the hand, which is not computed again."""
+    x, y, z = position.round(6).tolist()
+    a, b, c = np.round(euler_from_quaternions(_quaternion(rotation)), 6).tolist()
     return preset.replace(
         center=(x, y, z),
         object_euler=(a, b, c),
         upright_euler=(a, b, c),
-        rates=Rates(_rates(preset, search, grasp.arrivals)),
         per_object=False,
     )
 
 
-def _rates(preset: GraspPreset, search: ObjectSearch, arrivals: Array) -> list[float]:
+def _rates(rates: Array, search: ObjectSearch, arrivals: Array) -> list[float]:
     """Scale the closing rates so that all fingers reach the object together [unit/s]."""
-    rates = np.array(preset.rates, dtype=float)
     closing = search.closing
     travel = np.abs(search.weights * (closing.end - closing.start))
     fastest = 0.0

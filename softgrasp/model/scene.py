@@ -125,7 +125,7 @@ def build(scene: GraspScene) -> BuiltScene:
 def _build(scene: GraspScene, templates: dict[Hashable, _Template] | None) -> BuiltScene:
     """Build a scene, from a template where there is one; without templates from its spec."""
     requested = with_carried_pose(scene)
-    if scene.preset.per_object:
+    if scene.preset.per_object or scene.adapt_grasp:
         from softgrasp.model.object_grasp import fitted  # loads grasp synthesis and meshes
 
         requested = fitted(requested)

@@ -277,6 +277,7 @@ def _fill(row: Row, source: HandSource, one: ObjectSource, images: Path | None) 
         hand=hand,
         object=described,
         grasp=default_grasp(hand, described),
+        adapt_grasp=True,
         success=SuccessCriterion(),
     )
     size = min(extent(described.shape))

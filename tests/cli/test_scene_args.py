@@ -55,6 +55,16 @@ def test_fields_are_set_together_with_the_name() -> None:
     )
 
 
+def test_only_grasps_that_no_option_names_are_adapted() -> None:
+    for options, expected in [
+        (SceneOptions(), True),
+        (SceneOptions(grasp="power"), False),
+        (SceneOptions(settings=("hand.grasps.power.center=[0,0,-0.06]",)), False),
+    ]:
+        assert scene_of("four_finger", "sphere", options, adapt=True).adapt_grasp is expected
+    assert not scene_of("demo", None, SceneOptions(), adapt=True).adapt_grasp
+
+
 def test_a_scene_keeps_its_closure() -> None:
     scene = scene_of("santello_sphere", None, SceneOptions())
     assert scene.closure == sg.description.SynergyIncrementClosure()

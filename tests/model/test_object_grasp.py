@@ -184,3 +184,56 @@ def test_a_center_in_a_file_beside_the_model_is_kept(tmp_path: Path) -> None:
     assert not loaded.grasps.power.per_object
     assert loaded.grasps.precision.per_object
     assert scene_of(loaded).preset.center == (0.0, 0.0, 0.07)
+
+
+# Grasps of the hand that do not hold the object
+
+
+def adapted(hand: str, described: sg.GraspObject, **fields: object) -> sg.GraspScene:
+    """Return a scene with a grasp of a shipped hand that may be adapted."""
+    return sg.GraspScene(
+        hand=sg.load_hand(hand),
+        object=described,
+        adapt_grasp=True,
+        success=sg.SuccessCriterion(),
+        **fields,
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "grasp"), [("underactuated_1", "power"), ("soft_gripper", "precision")]
+)
+def test_a_grasp_that_does_not_hold_is_replaced(name: str, grasp: str) -> None:
+    ball = sg.GraspObject(name="ball", shape=sg.Sphere(radius=0.02), density=300.0)
+    scene = adapted(name, ball, grasp=grasp)
+    assert not sg.simulate(scene.replace(adapt_grasp=False)).held
+    with pytest.warns(sg.SoftgraspWarning, match=f"the {grasp} grasp of '{name}' does not hold"):
+        found = fitted(scene)
+    assert sg.simulate(found).held
+    assert (found.grasp, found.preset) != (scene.grasp, scene.preset)
+    assert not found.adapt_grasp
+
+
+def test_a_grasp_that_holds_is_kept() -> None:
+    ball = sg.GraspObject(name="ball", shape=sg.Sphere(radius=0.03), density=300.0)
+    scene = adapted("underactuated_1", ball)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert fitted(scene) == scene.replace(adapt_grasp=False)
+
+
+def test_the_other_kind_is_tried_within_its_payload(monkeypatch: pytest.MonkeyPatch) -> None:
+    from softgrasp.model import object_grasp
+
+    tried = []
+
+    def trial(scene: sg.GraspScene) -> float:
+        tried.append(scene.grasp)
+        return math.inf
+
+    monkeypatch.setattr(object_grasp, "load", lambda _: trial)
+    for mass, kinds in ((0.03, {"power", "precision"}), (0.05, {"power"})):
+        tried.clear()
+        scene = adapted("soft_gripper", BALL.replace(mass=mass))
+        assert fitted(scene) == scene.replace(adapt_grasp=False)
+        assert set(tried) == kinds
