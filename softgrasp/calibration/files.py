@@ -27,6 +27,7 @@ from softgrasp.description.calibration import (
     Release,
     TipForce,
 )
+from softgrasp.description.soft_finger import SoftFinger
 from softgrasp.errors import DescriptionError, did_you_mean
 from softgrasp.extensions import CALIBRATIONS, load
 from softgrasp.io.hand import load_finger
@@ -137,7 +138,9 @@ def problem_from(data: dict[str, Tree], directory: Path) -> LoadedProblem:
     photos = series.photos if series else ()
     if zero == "unloaded":
         tree["hung"] = _beyond_unloaded(tuple(tree.get("hung", ())))
+    _take_bounds(tree)
     tracks = _videos(tree.pop("videos", None), directory)
+    doubts = [text for _, track in tracks for text in _film_findings(track, described, tree)]
     rule = str(tree.get("release_rule", "paper000"))
     read = [
         HungAngles(mass=mass, angles=tuple(p.angles.tolist()))
@@ -148,9 +151,8 @@ def problem_from(data: dict[str, Tree], directory: Path) -> LoadedProblem:
     videos = [_release(mass, t.path, t.time, t.height, rule) for mass, t in tracks]
     traces = _traces(tree.pop("traces", None), directory, rule)
     tree["releases"] = (*tree.get("releases", ()), *videos, *traces)
-    _take_bounds(tree)
     _mark_held_out(tree)
-    warnings = series.warnings if series else ()
+    warnings = (*(series.warnings if series else ()), *doubts)
     return LoadedProblem(CalibrationProblem(finger=described, **tree), photos, tracks, warnings)
 
 
@@ -193,7 +195,7 @@ def _beyond_unloaded(hung: tuple[HungAngles, ...]) -> tuple[HungAngles, ...]:
     )
 
 
-def _photos(entry: Any, finger: Any, directory: Path, zero: str) -> PhotoSeries | None:
+def _photos(entry: Any, finger: SoftFinger, directory: Path, zero: str) -> PhotoSeries | None:
     """Measure the photographs of a directory; ``empty`` and ``rest`` may lie in it."""
     if entry is None:
         return None
@@ -275,6 +277,21 @@ def _videos(entry: Any, directory: Path) -> tuple[tuple[float, TipTrack], ...]:
     files = [file for file in sorted(path.iterdir()) if not file.name.startswith(".")]
     videos = [file for file in files if file.is_dir() or file.suffix.lower() != ".csv"]
     return tuple((mass, track_tip(file, **options)) for mass, file in _by_mass(path, videos))
+
+
+def _film_findings(track: TipTrack, finger: SoftFinger, tree: Mapping[str, Any]) -> list[str]:
+    """Check a tracked video against the finger within the bounds of its stiffness."""
+    from softgrasp.calibration.film_checks import check_film
+
+    bounds = tree.get(
+        "stiffness_bounds", CalibrationProblem.model_fields["stiffness_bounds"].default
+    )
+    numbers = isinstance(bounds, tuple) and all(isinstance(one, int | float) for one in bounds)
+    if not numbers or len(bounds) != 2 or not 0.0 < bounds[0] < bounds[1]:
+        return []  # the problem reports them
+    return list(
+        check_film(track.path, track.frame_rate, track.height, track.pixels, finger, bounds)
+    )
 
 
 def _release(mass: float, path: Path, time: Array, height: Array, rule: str) -> Release:
