@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softgrasp.mechanics.transforms import Array
-from softgrasp.sim.contacts import GraspContactReader, GraspContacts, object_reach
+from softgrasp.model.compile import scratch_data
+from softgrasp.sim.contacts import NOTHING, GraspContactReader, GraspContacts, object_reach
 
 if TYPE_CHECKING:
     from softgrasp.sim.run_record import FinishedRun
@@ -197,14 +198,19 @@ def quality_log(run: FinishedRun, rate: float = RATE) -> QualityLog | None:
     if run.diverged or model.nflex:
         return None
     rows = _rows(run, rate)
-    reader, data = GraspContactReader(model, list(run.built.bodies)), mujoco.MjData(model)
+    reader, data = GraspContactReader(model, list(run.built.bodies)), scratch_data(model)
     force = recording.force[rows].reshape(len(rows), len(run.built.bodies), -1, 3)
     # a body that overlaps but exerts no force, as at the first touch, has no contact yet
     pressing = force[:, :, : run.layout.object_slots[0], 0].max(axis=2, initial=0.0) > 0.0
     sampled: list[GraspContacts] = []
     centers = np.zeros((len(rows), 3))
     for index, row in enumerate(rows.tolist()):
-        sampled.append(reader.posed(data, recording.qpos[row]).of_bodies(pressing[index]))
+        if pressing[index].any():
+            sampled.append(reader.posed(data, recording.qpos[row]).of_bodies(pressing[index]))
+        else:
+            sampled.append(NOTHING)
+            data.qpos[:] = recording.qpos[row]
+            mujoco.mj_kinematics(model, data)
         centers[index] = data.xipos[reader.object_body]
     counts = [len(contacts.points) for contacts in sampled]
     joined = {
