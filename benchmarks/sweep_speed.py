@@ -146,7 +146,7 @@ def many_grasps(grasps: int) -> Iterator[Line]:
     for name in names:
         yield Line(f"a row of them, part: {name}, time over raw", f"{median(ratios[name]):.3f}")
     yield aimed("a row of them, time over raw", median(ratios["all"]), 1.15,
-                "every row builds its model and validates its result")  # fmt: skip
+                "between blocks Python plans, corrects stiffness and records")  # fmt: skip
     yield Line("raw engine, two processes, speed over one", f"{process_ratio():.2f}")
     begin = time.perf_counter()
     list(map(OpenLoop.__call__, raws))
@@ -168,7 +168,7 @@ def one_simulation(rounds: int = 15) -> Iterator[Line]:
         sg.simulate(scene)
         ratios.append((time.process_time() - begin) / before)
     yield aimed(f"simulate, a closure of {raw.steps} steps, time over raw", median(ratios), 1.5,
-                "building the model, and the quality of the grasp over time")  # fmt: skip
+                "model, result and quality weigh more where steps are cheap")  # fmt: skip
 
 
 def aimed(what: str, value: float, target: float, reason: str, *, least: bool = False) -> Line:
