@@ -140,7 +140,7 @@ def problem_from(data: dict[str, Tree], directory: Path) -> LoadedProblem:
         tree["hung"] = _beyond_unloaded(tuple(tree.get("hung", ())))
     _take_bounds(tree)
     tracks = _videos(tree.pop("videos", None), directory)
-    doubts = [text for _, track in tracks for text in _film_findings(track, described, tree)]
+    doubts = [text for _, track in tracks for text in _video_findings(track, described, tree)]
     rule = str(tree.get("release_rule", "paper000"))
     read = [
         HungAngles(mass=mass, angles=tuple(p.angles.tolist()))
@@ -279,9 +279,9 @@ def _videos(entry: Any, directory: Path) -> tuple[tuple[float, TipTrack], ...]:
     return tuple((mass, track_tip(file, **options)) for mass, file in _by_mass(path, videos))
 
 
-def _film_findings(track: TipTrack, finger: SoftFinger, tree: Mapping[str, Any]) -> list[str]:
+def _video_findings(track: TipTrack, finger: SoftFinger, tree: Mapping[str, Any]) -> list[str]:
     """Check a tracked video against the finger within the bounds of its stiffness."""
-    from softgrasp.calibration.film_checks import check_film
+    from softgrasp.calibration.video_checks import check_video
 
     bounds = tree.get(
         "stiffness_bounds", CalibrationProblem.model_fields["stiffness_bounds"].default
@@ -290,7 +290,7 @@ def _film_findings(track: TipTrack, finger: SoftFinger, tree: Mapping[str, Any])
     if not numbers or len(bounds) != 2 or not 0.0 < bounds[0] < bounds[1]:
         return []  # the problem reports them
     return list(
-        check_film(track.path, track.frame_rate, track.height, track.pixels, finger, bounds)
+        check_video(track.path, track.frame_rate, track.height, track.pixels, finger, bounds)
     )
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from softgrasp.calibration.film_checks import check_film, copied_frames, swing_frequency
+from softgrasp.calibration.video_checks import check_video, copied_frames, swing_frequency
 from softgrasp.errors import DescriptionError
 from tests.calibration.problems import FINGER
 
@@ -15,7 +15,7 @@ BOUNDS = (0.1, 0.6)
 RATE, FREQUENCY = 960.0, 12.0
 
 
-def film(seconds: float = 1.0, rate: float = RATE, swing: float = 0.02) -> np.ndarray:
+def release(seconds: float = 1.0, rate: float = RATE, swing: float = 0.02) -> np.ndarray:
     """A decaying oscillation of the tip around a final height [m]."""
     time = np.arange(round(seconds * rate)) / rate
     decay = swing * np.exp(-6.0 * time)
@@ -24,30 +24,30 @@ def film(seconds: float = 1.0, rate: float = RATE, swing: float = 0.02) -> np.nd
 
 def findings(heights: np.ndarray, stated: float = RATE) -> list[str]:
     pixels = np.stack([0.0 * heights, heights / 1e-4], axis=1)
-    return list(check_film(Path("20g.avi"), stated, heights, pixels, FINGER, BOUNDS))
+    return list(check_video(Path("20g.avi"), stated, heights, pixels, FINGER, BOUNDS))
 
 
 def test_a_whole_release_causes_no_finding():
-    assert findings(film()) == []
-    assert swing_frequency(film(), RATE) == pytest.approx(FREQUENCY, rel=0.02)
-    noisy = film() + 1e-4 * np.random.default_rng(0).standard_normal(len(film()))
+    assert findings(release()) == []
+    assert swing_frequency(release(), RATE) == pytest.approx(FREQUENCY, rel=0.02)
+    noisy = release() + 1e-4 * np.random.default_rng(0).standard_normal(len(release()))
     assert swing_frequency(noisy, RATE) == pytest.approx(FREQUENCY, rel=0.03)
 
 
 @pytest.mark.parametrize("frames", [10, 30, 60, 120, 200, 350])
-def test_a_film_that_ends_early_is_refused(frames: int):
+def test_a_video_that_ends_early_is_refused(frames: int):
     with pytest.raises(DescriptionError, match=r"expected a video that shows the finger until it"):
-        findings(film()[:frames])
+        findings(release()[:frames])
 
 
-def test_a_film_without_a_release_is_refused():
+def test_a_video_without_a_release_is_refused():
     with pytest.raises(DescriptionError, match=r"expected a release, found a tip that moves by 0"):
-        findings(film(swing=1e-4))
+        findings(release(swing=1e-4))
 
 
 def test_the_frame_rate_of_playback_is_refused_and_the_recorded_one_named():
     with pytest.raises(DescriptionError, match=r"expected a finger that oscillates at") as message:
-        findings(film(), stated=30.0)
+        findings(release(), stated=30.0)
     assert "found 0.38 Hz at 30 frames/s" in str(message.value)
     assert "(--frame-rate; slow-motion videos store the rate of playback)" in str(message.value)
     low, high = (
@@ -55,12 +55,12 @@ def test_the_frame_rate_of_playback_is_refused_and_the_recorded_one_named():
         .split(" to ")
     )  # fmt: skip
     assert low < RATE < high
-    (doubt,) = findings(film(1.5, 240.0), stated=600.0)
+    (doubt,) = findings(release(1.5, 240.0), stated=600.0)
     assert doubt.startswith("20g.avi: expected a finger that oscillates at")
 
 
 def test_copied_frames_are_counted():
-    slow = film(1.0, 480.0)
+    slow = release(1.0, 480.0)
     doubled = np.repeat(slow, 2)
     (doubt,) = findings(doubled)
     assert "% of the frames of the motion are copies of the frame before" in doubt

@@ -35,7 +35,7 @@ MOVING, STILL, MAX_COPIES = 0.3, 0.02, 0.1
 """Motion between frames that move and between copies [pixels]; largest fraction of copies [–]."""
 
 
-def check_film(
+def check_video(
     path: Path,
     frame_rate: float,
     heights: Array,
