@@ -461,8 +461,8 @@ def known_bodies(hand: Hand) -> list[str]:
 
 
 def fingertips(hand: Hand) -> list[str]:
-    """Return the last body of each finger."""
-    return [finger[-1] for finger in _fingers(hand)]
+    """Return the last body of each finger that has any."""
+    return [finger[-1] for finger in _fingers(hand) if finger]
 
 
 def servo_joints(hand: Hand) -> list[str]:

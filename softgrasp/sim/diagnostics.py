@@ -29,6 +29,8 @@ SAMPLES = 24
 """Times of the closure at which distances are measured."""
 FAR = 1e3
 """Largest distance that is measured [m]."""
+HELD_BACK = 0.5
+"""Fraction of its commanded travel below which a joint that touches nothing is held back [–]."""
 
 
 def closing_warnings(run: FinishedRun, forces: Array) -> tuple[str, ...]:
@@ -172,6 +174,31 @@ def miss_warnings(run: FinishedRun, forces: Array) -> tuple[str, ...]:
         "nothing touched the object: the hand came no nearer than "
         f"{_distance_text(nearest)} to its start position; another orientation (--euler-deg), "
         "position (--position, in m) or --grasp may reach it",
+        *_held_back(run),
+    )
+
+
+def _held_back(run: FinishedRun) -> tuple[str, ...]:
+    """Warn of the joint that made the smallest part of its commanded travel, if that is small."""
+    end = (run.recording.rows if run.hold_from is None else run.hold_from + 1) - 1
+    addresses = run.layout.joint_of_actuator[: len(run.scene.actuators)]
+    moves = np.flatnonzero(
+        (addresses >= 0) & (np.abs(run.layout.increments) > 0.0)[: len(addresses)]
+    )
+    first, last = run.recording.control[[0, end]][:, moves]
+    travel = last - first
+    joints = addresses[moves]
+    made = (run.recording.qpos[end, joints] - run.recording.qpos[0, joints]) * np.sign(travel)
+    travel = np.abs(travel)
+    short = np.flatnonzero((travel > ROUNDING) & (made < HELD_BACK * travel))
+    if not short.size:
+        return ()
+    slowest = int(short[np.argmin(made[short] / travel[short])])
+    actuator = run.scene.actuators[int(moves[slowest])]
+    return (
+        f"joint '{actuator.joint}' made {max(float(made[slowest]), 0.0):.3g} of "
+        f"{float(travel[slowest]):.3g} {actuator.unit} without touching the object: a limit, an "
+        "equality constraint, spring, friction or another link holds it against its servo",
     )
 
 

@@ -17,6 +17,7 @@ import time
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, ProcessPoolExecutor, as_completed
+from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
@@ -29,6 +30,7 @@ from softgrasp import assets
 from softgrasp._version import __version__
 from softgrasp.assets import MODEL_SUFFIXES
 from softgrasp.description.geometry import Capsule, Cuboid, Cylinder, Ellipsoid, Shape, Sphere
+from softgrasp.description.hand import Hand
 from softgrasp.description.object import GraspObject
 from softgrasp.description.scene import GraspScene
 from softgrasp.description.scene_validation import fingertips
@@ -43,6 +45,7 @@ from softgrasp.io.yaml_files import YamlFile
 from softgrasp.model.object import default_grasp
 from softgrasp.model.scene import build
 from softgrasp.model.shapes import extent
+from softgrasp.model.weak_servos import closure_for_payload
 from softgrasp.rendering.keyframes import Playback
 from softgrasp.rendering.video import render_key_frames, write_png
 from softgrasp.sim.result import GraspResult
@@ -272,7 +275,7 @@ def _empty_row(hand: HandSource, one: ObjectSource) -> Row:
 
 def _fill(row: Row, source: HandSource, one: ObjectSource, images: Path | None) -> None:
     """Fill a row by a simulation."""
-    hand, described = load_hand(source.file), _object(one)
+    hand, described = _hand(source.file), _object(one)
     scene = GraspScene(
         hand=hand,
         object=described,
@@ -280,6 +283,7 @@ def _fill(row: Row, source: HandSource, one: ObjectSource, images: Path | None) 
         adapt_grasp=True,
         success=SuccessCriterion(),
     )
+    scene = scene.replace(closure=closure_for_payload(scene)[0])
     size = min(extent(described.shape))
     opening = hand_opening(scene)
     fits = opening is None or size <= opening
@@ -295,6 +299,12 @@ def _fill(row: Row, source: HandSource, one: ObjectSource, images: Path | None) 
     if images is not None:
         file = images / f"{_file_name(source.name)}--{_file_name(one.name)}.png"
         row["image"] = _image(result, file)
+
+
+@lru_cache(maxsize=1)
+def _hand(file: str) -> Hand:
+    """Load a hand once for its consecutive rows, as the grasps of an imported hand take seconds."""
+    return load_hand(file)
 
 
 def hand_opening(scene: GraspScene) -> float | None:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
+from pathlib import Path
+
 import pytest
 
 import softgrasp as sg
+from tests.support import mjcf_hands
 from tests.support.scenes import ball, pinch
 
 
@@ -31,6 +35,19 @@ def test_a_hand_that_misses_reports_by_how_much(gap: float) -> None:
         (sentence,) = message(result, "nothing touched the object: the hand came no nearer than ")
         distances.append(1e-3 * float(sentence.split("than ")[1].split(" mm")[0]))
     assert distances[1] - distances[0] == pytest.approx(gap, abs=2e-3)
+
+
+def test_a_joint_that_its_servo_cannot_move_is_named(tmp_path: Path) -> None:
+    """The joints of both fingers have springs that are stiffer than their servos."""
+    stiff = 'damping=".01" stiffness="1000"'
+    file = tmp_path / "hand.xml"
+    file.write_text(mjcf_hands.MOTORS.replace('damping=".01"', stiff), encoding="utf-8")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what is added to the model
+        hand = sg.load_hand(file)
+    result = sg.simulate(sg.GraspScene(hand=hand, object=ball(), gravity=False))
+    (sentence,) = message(result, "joint 'aj' made 0.00")
+    assert sentence.endswith("friction or another link holds it against its servo")
 
 
 @pytest.mark.parametrize("gap", [0.02, 0.28])
