@@ -97,9 +97,10 @@ def _warn_of_change(scene: GraspScene, chosen: Choice) -> None:
         return
     described = (scene.hand.grasps.power, scene.hand.grasps.precision)
     origin = "is taken instead" if chosen.preset in described else "was computed for it"
+    which = f"another {chosen.grasp}" if is_same else f"a {chosen.grasp}"
     warnings.warn(
         f"the {scene.grasp} grasp of '{scene.hand.name}' does not hold '{scene.object.name}' in a "
-        f"trial: a {chosen.grasp} grasp {origin} (--grasp {scene.grasp}: the former one)",
+        f"trial; {which} grasp {origin} (--grasp {scene.grasp} keeps the specified one)",
         SoftgraspWarning,
         stacklevel=4,
     )
