@@ -57,6 +57,10 @@ SAME_POSITION, SAME_ROTATION = 0.01, 0.3
 """Differences of poses below which two grasps count as equal [m, rad]."""
 OPENINGS = np.linspace(0.03, 0.9, 30)
 """Times of the closing motion that the hand is opened by [s]."""
+DISTANCES = np.linspace(2e-3, 0.04, 20)
+"""Distances that contact points are moved along their normals for opening [m]."""
+DAMPING = 0.02
+"""Damping of the motion along normals: lever arm below which a target moves little [m]."""
 CLEAR = 4e-3
 """Distance of the opened fingers from the object [m]."""
 RETREAT = np.linspace(0.0, 0.12, 13)
@@ -233,7 +237,8 @@ class PostureSearch:
         if not usable:
             return []
         candidates = _hands(usable, len(self.energy.links))
-        start, rates, free = self._opened(candidates)
+        along = np.array([self._along_normals(one) for one in usable])
+        start, rates, free = self._opened(candidates, along)
         blocked = self._blocked(candidates, start)
         above = self._clear_of_table(candidates, start)
         graded = []
@@ -294,8 +299,26 @@ class PostureSearch:
         change *= min(1.0, MAX_SQUEEZE / max(largest, 1e-9))
         return np.asarray(np.clip(exact.targets + change, low, high))
 
-    def _opened(self, candidates: Candidates) -> tuple[Array, Array, Array]:
-        """Open the hand against its closing motion until the fingers clear the object.
+    def _along_normals(self, exact: ExactPosture) -> Array:
+        """Compute the change of targets that moves all contact points out of the object, (nu,).
+
+        Contact points move along their normals by 1 m as far as a damped least-squares solution
+        does so. Closing against it, links meet the object without sliding along it.
+        """
+        normals = exact.normals @ exact.pose[:3, :3].T
+        rows = np.einsum("ki,kiu->ku", normals, exact.jacobians)
+        square = rows.T @ rows + DAMPING**2 * np.eye(rows.shape[1])
+        return np.asarray(np.linalg.solve(square, rows.T @ np.ones(len(rows))))
+
+    def _opened(self, candidates: Candidates, along: Array) -> tuple[Array, Array, Array]:
+        """Open the hand until the fingers clear the object.
+
+        Contact points move along their normals, or where that does not clear them, the hand opens
+        against its closing motion.
+
+        Args:
+            candidates: The grasps.
+            along: Changes of the targets along the normals, (s, nu) [unit/m].
 
         Returns:
             Start targets (s, nu), closing rates through the grasp (s, nu), and whether the opened
@@ -305,10 +328,13 @@ class PostureSearch:
         rates = self.hand.rates
         start = np.clip(candidates.targets - OPENINGS[-1] * rates, low, high)
         free = np.zeros(len(candidates), dtype=bool)
-        for opening in OPENINGS:
-            tried = np.clip(candidates.targets - opening * rates, low, high)
-            gap = self._gap(candidates, tried)
-            now = (gap >= CLEAR) & ~free
+        changes = [distance * along for distance in DISTANCES]
+        changes += [np.broadcast_to(-opening * rates, along.shape) for opening in OPENINGS]
+        for change in changes:
+            if free.all():
+                break
+            tried = np.clip(candidates.targets + change, low, high)
+            now = (self._gap(candidates, tried) >= CLEAR) & ~free
             start[now] = tried[now]
             free |= now
         travel = candidates.targets - start
