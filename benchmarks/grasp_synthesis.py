@@ -191,6 +191,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--grasps", type=int, default=20)
     parser.add_argument("--seeds", type=int, default=96)
+    parser.add_argument("--only", nargs="+", help="objects to measure now; all by default")
     words = parser.parse_args()
     words.out.mkdir(parents=True, exist_ok=True)
     journal = words.out / ROWS
@@ -201,7 +202,7 @@ def main() -> None:
     done = {(row["hand"], row["object"]) for row in rows}
     for obj in objects:
         for hand in hands:
-            if (hand.name, obj.name) in done:
+            if (hand.name, obj.name) in done or obj.name not in (words.only or [obj.name]):
                 continue
             row = measure(hand, obj, words.grasps, words.seeds)
             print(hand.name, obj.name, _cell(row), f"{row['synthesis']:.1f} CPU-s", flush=True)

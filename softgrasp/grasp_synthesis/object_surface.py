@@ -25,6 +25,8 @@ DENSE = 8_000
 """Number of surface points that select the nearest triangles."""
 NEAREST = 3
 """Number of nearest surface points whose triangles are evaluated exactly."""
+HOLLOW = 0.4
+"""Volume over that of the convex hull, below which an object is hollow [–]."""
 CORNERS = np.array([[x, y, z] for x in (0, 1) for y in (0, 1) for z in (0, 1)])
 
 
@@ -179,6 +181,22 @@ def _slopes(weights: Array) -> Array:
 
 
 # Signed distance
+
+
+def filled(surface: ObjectSurface) -> ObjectSurface:
+    """Return the convex hull of a hollow object, and any other object unchanged.
+
+    Points on the surface of a link do not detect a wall that is thinner than the link; the hull
+    keeps links outside until they are near the object.
+
+    Args:
+        surface: The object.
+    """
+    hull = ConvexHull(np.concatenate([part.vertices for part in surface.parts]))
+    volume = sum(ConvexHull(part.vertices).volume for part in surface.parts)
+    if volume >= HOLLOW * hull.volume:
+        return surface
+    return object_surface([convex_part(hull.points[hull.vertices])], surface.center_of_mass)
 
 
 def object_surface(parts: Sequence[ConvexPart], center_of_mass: Array) -> ObjectSurface:

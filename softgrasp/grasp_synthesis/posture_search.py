@@ -121,7 +121,7 @@ class PostureSearch:
     energy: GraspEnergy
     """With all surface points."""
     coarse: GraspEnergy
-    """With fewer surface points, for the first steps."""
+    """With fewer surface points and a filled object, for seeds and the first steps."""
     actuators: Sequence[Actuator]
     fit: Callable[[Array, Array], ExactPosture]
     """Corrects a pose of the object in the hand (4, 4) and targets (nu,) with exact shapes."""
@@ -144,7 +144,7 @@ class PostureSearch:
             seeds: Number of start poses.
             tips_only: Fraction of grasps with fingertips only [–].
         """
-        start = seed_candidates(self.hand, self.energy.surface, random, seeds, tips_only)
+        start = seed_candidates(self.hand, self.coarse.surface, random, seeds, tips_only)
         start = self._in_cone(start, random, tips_only)
         batches = [start.of(np.arange(at, min(at + BATCH, len(start)))) for at in
                    range(0, len(start), BATCH)]  # fmt: skip
@@ -217,7 +217,7 @@ class PostureSearch:
             if not len(outside):
                 break
             fresh = seed_candidates(
-                self.hand, self.energy.surface, random, 4 * len(outside), tips_only
+                self.hand, self.coarse.surface, random, 4 * len(outside), tips_only
             )
             usable = np.flatnonzero(self._inside(fresh))[: len(outside)]
             candidates = _exchanged(candidates, outside[: len(usable)], fresh.of(usable))

@@ -17,6 +17,7 @@ from softgrasp.description.sweep import GraspPlan, PoseSampling
 from softgrasp.errors import ResultError
 from softgrasp.grasp_synthesis.grasp_energy import GraspEnergy
 from softgrasp.grasp_synthesis.grasp_seeds import GraspingHand
+from softgrasp.grasp_synthesis.object_surface import filled
 from softgrasp.grasp_synthesis.posture_search import PostureSearch, SynthesizedPosture
 from softgrasp.io.files import write_text
 from softgrasp.io.input_limits import read_json
@@ -207,7 +208,12 @@ def posture_search_of(
         plane=_table_plane(scene),
     )
     fewer = coarse(tree)
-    first = replace(energy, tree=fewer, links=contact_links(fewer, along, rates, center))
+    first = replace(
+        energy,
+        tree=fewer,
+        links=contact_links(fewer, along, rates, center),
+        surface=filled(surface),
+    )
     direction = None
     if poses.cone < np.pi:
         pose = object_pose(scene)
