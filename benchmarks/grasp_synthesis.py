@@ -2,8 +2,8 @@
 
 ``python benchmarks/grasp_synthesis.py --dexgraspbench DIR --ycb DIR --out DIR`` synthesizes grasps
 of ten objects for three hands, evaluates all of them without simulating them before, and writes
-the page. ``--dexgraspbench`` is a clone of DexGraspBench with its submodule, ``--ycb`` the directory
-``ycb_objects`` of pybullet-object-models. Rows of ``--out`` are not measured again.
+the page. ``--dexgraspbench`` is a clone of DexGraspBench with its submodule, ``--ycb`` the
+directory ``ycb_objects`` of pybullet-object-models. Rows of ``--out`` are not measured again.
 """
 
 from __future__ import annotations

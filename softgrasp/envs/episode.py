@@ -27,8 +27,9 @@ from softgrasp.mechanics.transforms import Array
 from softgrasp.model import names
 from softgrasp.model.scene import BuiltScene, start_targets
 from softgrasp.sim.control_state import DebouncedFlags
+from softgrasp.sim.hold_result import CREEP_FRACTION
 from softgrasp.sim.motion_plan import gravity_steps, lift_path
-from softgrasp.sim.outcome import EJECTION_DISTANCE
+from softgrasp.sim.outcome import EJECTION_DISTANCE, SLIPPING_SPEED, Outcome
 
 WHOLE = 1e-6
 """Tolerance for a decision period to be a multiple of the control period [–]."""
@@ -80,6 +81,8 @@ class GraspTask:
     samples_per_action: int
     closing_samples: int
     test_samples: int
+    creep_samples: int
+    """Last samples of the test over which the speed of the object in the palm is the mean."""
     loads: Array
     """Gravity at the samples of a hold test, (n, 3) [m/s²]; empty for a lift."""
     path: Array
@@ -150,6 +153,7 @@ def grasp_task(built: BuiltScene, settings: EnvSettings) -> GraspTask:
         samples_per_action=_samples_per_action(scene, settings),
         closing_samples=max(round(_closing_time(scene, settings) / scene.control_period), 1),
         test_samples=test_samples,
+        creep_samples=_creep_samples(scene, test_samples),
         loads=loads,
         path=path,
         fingers=_fingers(built),
@@ -202,6 +206,17 @@ def _test(scene: GraspScene, model: mujoco.MjModel) -> tuple[Array, Array, int]:
     steps = gravity_steps(scene.success, model.opt.gravity.copy(), period)
     samples_of, loads = zip(*steps, strict=True)
     return np.repeat(loads, samples_of, axis=0), none, sum(samples_of)
+
+
+def _creep_samples(scene: GraspScene, test_samples: int) -> int:
+    """Return the number of last samples over which creep is measured, as in a single run."""
+    criterion = scene.success or scene.lift
+    assert criterion is not None  # see with_goal
+    time = test_samples * scene.control_period
+    if isinstance(criterion, Lift) or criterion.gravity is not None:
+        time = criterion.hold_time
+    samples = max(round(CREEP_FRACTION * time / scene.control_period), 1)
+    return min(samples, test_samples) or 1
 
 
 def _fingers(built: BuiltScene) -> tuple[tuple[int, ...], ...]:
@@ -287,14 +302,18 @@ class Episode:
         """Forces and established contacts."""
         self.samples = 0
         """Control samples so far."""
-        self.held: bool | None = None
-        """Whether the object was held; None until that is decided."""
+        self.decided: Outcome | None = None
+        """Outcome of success or failure; None until that is decided."""
         self.diverged = False
         self.drop = self.rotation = 0.0
         """Largest displacement and rotation of the object during the test, palm frame [m, rad]."""
         self.pose = self._pose_at_start = pose
         """Last known pose of the object."""
+        self.creep = 0.0
+        """Mean speed of the object in the palm at the end of the test [m/s]."""
         self._pose_at_test: ObjectPose | None = None
+        self._test_path: list[Array] = []
+        self._was_touched = False
         self._potential = 0.0
 
     @property
@@ -308,9 +327,21 @@ class Episode:
         return self.samples - self.task.closing_samples
 
     @property
+    def held(self) -> bool | None:
+        """Whether the object was held; None until that is decided."""
+        return None if self.decided is None else self.decided is Outcome.HELD
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """Outcome of the episode, as of a single run; None while it lasts."""
+        if self.diverged:
+            return Outcome.UNSTABLE
+        return Outcome.TIMED_OUT if self.truncated else self.decided
+
+    @property
     def terminated(self) -> bool:
         """Return whether success or failure is decided."""
-        return self.held is not None
+        return self.decided is not None
 
     @property
     def truncated(self) -> bool:
@@ -393,25 +424,32 @@ class Episode:
         """
         self.targets = plan.targets[-1].copy()
         self.samples += len(plan.targets)
+        touched = bool(self.contact.in_contact.any())
         self.contact.update(forces)
         self.pose = pose
         if self.tested < 0:
+            self._was_touched |= touched or bool(self.contact.in_contact.any())
             self._detect_loss(pose)
             return
         if self._pose_at_test is None:
             first = len(pose.position) - 1 - self.tested
             self._pose_at_test = ObjectPose(pose.position[first], pose.rotation[first])
+            self._was_touched = touched or bool(self.contact.in_contact.any())
         self._evaluate(pose)
 
     def _detect_loss(self, pose: ObjectPose) -> None:
         """Fail if the object is without contact and far from its start: it has left the hand."""
+        if self._is_away(pose) and not self.contact.in_contact.any():
+            self.decided = Outcome.EJECTED if self._was_touched else Outcome.MISSED
+
+    def _is_away(self, pose: ObjectPose) -> bool:
         away = math.dist(pose.position[-1], self._pose_at_start.position[0])
-        if away > EJECTION_DISTANCE * self.task.object_radius and not self.contact.in_contact.any():
-            self.held = False
+        return away > EJECTION_DISTANCE * self.task.object_radius
 
     def _evaluate(self, pose: ObjectPose) -> None:
         assert self._pose_at_test is not None
         since = slice(-min(self.tested + 1, len(pose.position)), None)
+        self._test_path.append(pose.position[since].copy())
         moved = pose.position[since] - self._pose_at_test.position
         rotation_change = pose.rotation[since] - self._pose_at_test.rotation
         self.drop = max(self.drop, math.sqrt((moved * moved).sum(axis=1).max()))
@@ -422,13 +460,36 @@ class Episode:
         self.rotation = max(self.rotation, 2.0 * math.asin(min(apart, 1.0)))
         criterion = self.task.criterion
         if self.drop > criterion.max_drop or self.rotation > criterion.max_rotation:
-            self.held = False
+            self.decided = self._lost(pose)
         elif self.tested >= self.task.test_samples:
-            self.held = bool(self.contact.in_contact.any())
+            self.decided = Outcome.HELD if self._is_borne() else self._lost(pose)
+
+    def _is_borne(self) -> bool:
+        """Whether enough bodies touch the object at the end, and it rests in the palm."""
+        criterion, path = self.task.criterion, np.concatenate(self._test_path)
+        samples = min(self.task.creep_samples, len(path) - 1)
+        if samples:
+            moved = float(np.linalg.norm(path[-1] - path[-1 - samples]))
+            self.creep = moved / (samples * self.task.scene.control_period)
+        touching = int(self.contact.in_contact.sum())
+        if isinstance(criterion, Lift):
+            return touching > 0 and self.creep <= SLIPPING_SPEED
+        limit = min(
+            SLIPPING_SPEED, math.inf if criterion.max_creep is None else criterion.max_creep
+        )
+        return touching >= criterion.min_contacts and self.creep <= limit
+
+    def _lost(self, pose: ObjectPose) -> Outcome:
+        """Return the outcome of a test that was not passed."""
+        if self.contact.in_contact.any():
+            return Outcome.SLIPPING
+        if self._was_touched:
+            return Outcome.DROPPED
+        return Outcome.EJECTED if self._is_away(pose) else Outcome.MISSED
 
     def diverge(self) -> None:
         """End the episode undecided because the motion has diverged."""
-        self.diverged, self.held = True, None
+        self.diverged, self.decided = True, None
 
     def reward(self) -> float:
         """Return the reward of the last action; call this once per action.

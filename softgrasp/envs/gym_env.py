@@ -122,7 +122,8 @@ class GraspEnv(gymnasium.Env[Observation, Action]):
 
         Returns:
             Observation, reward, terminated (success or failure), truncated, and information
-            (``is_success``, ``time_s``, ``in_test``, ``drop_m``, ``rotation_rad``, ``diverged``).
+            (``is_success``, ``outcome``, ``time_s``, ``in_test``, ``drop_m``, ``rotation_rad``,
+            ``creep_m_s``, ``diverged``); ``outcome`` is empty while the episode lasts.
 
         Raises:
             DescriptionError: The action has another shape, or contains NaN.
@@ -182,10 +183,12 @@ def _box(bound: Bound) -> spaces.Box:
 def _info(episode: Episode) -> dict[str, Any]:
     return {
         "is_success": episode.held is True,
+        "outcome": "" if episode.outcome is None else episode.outcome.name,
         "time_s": episode.time,
         "in_test": episode.tested >= 0,
         "drop_m": episode.drop,
         "rotation_rad": episode.rotation,
+        "creep_m_s": episode.creep,
         "diverged": episode.diverged,
     }
 

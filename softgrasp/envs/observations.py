@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from softgrasp.envs.episode import Episode, GraspTask, ObjectPose
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model import names
+from softgrasp.sim.hold_test import palm_body
 
 Observation = dict[str, NDArray[np.float32]]
 SLACK = 0.5
@@ -52,7 +53,7 @@ class Observations:
         joints = names.joint_names(task.scene.hand)
         model_joints = [model.joint(prefix + name) for name in joints]
         self._joints = np.array([joint.qposadr[0] for joint in model_joints])
-        self._palm = model.body(prefix + names.hand_body(task.scene.hand)).id
+        self._palm = palm_body(model, task.scene.hand, prefix)
         self._object_body = model.body(object_name).id
         limits = dict(zip(task.actuators, task.scene.limits, strict=True))
         ends = [

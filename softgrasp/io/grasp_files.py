@@ -7,8 +7,9 @@ position [m] and quaternion (w, x, y, z); joint variables are in rad or m.
 DexGraspBench: one grasp with ``obj_pose``, ``obj_scale``, ``obj_path`` and ``grasp_qpos``, usually
 also ``pregrasp_qpos`` and ``squeeze_qpos``, each a hand pose followed by all joint variables; or
 several grasps as rows. BODex: ``robot_pose`` of shape (1, grasps, 3, 7 + joints) with the same
-three postures. DexGraspNet: a list of grasps with ``scale`` and ``qpos``, a dictionary of joint
-names in which ``WRJT…`` and ``WRJR…`` are the translation and the Euler angles of the hand.
+three postures, and the object ``manip_name`` among the meshes of ``world_cfg``. DexGraspNet: a list
+of grasps with ``scale`` and ``qpos``, a dictionary of joint names in which ``WRJT…`` and ``WRJR…``
+are the translation and the Euler angles of the hand.
 """
 
 from __future__ import annotations
@@ -146,10 +147,10 @@ def _dexgraspbench(path: Path, content: Mapping[str, Any]) -> Iterable[ForeignGr
 
 def _bodex(path: Path, content: Mapping[str, Any]) -> Iterable[ForeignGrasp]:
     values = _numbers(path, content, "robot_pose")
-    if values.ndim != 4 or values.shape[0] != 1 or values.shape[2] < 3 or values.shape[3] < 8:
+    if values.ndim != 4 or values.shape[0] != 1 or values.shape[2] != 3 or values.shape[3] < 8:
         raise DescriptionError(
-            f"{path}: robot_pose: expected the shape (1, grasps, 3, 7 + joints), found "
-            f"{values.shape}"
+            f"{path}: robot_pose: expected the shape (1, grasps, 3, 7 + joints) of a hand without "
+            f"an arm, found {values.shape}"
         )
     names = content.get("joint_names")
     listed = None if names is None else tuple(str(name) for name in np.ravel(names))
@@ -159,8 +160,30 @@ def _bodex(path: Path, content: Mapping[str, Any]) -> Iterable[ForeignGrasp]:
         )
     scene = np.ravel(content.get("scene_path", ""))
     file = str(scene[0]) if len(scene) else ""
+    pose, scale = _bodex_object(path, content)
     for postures in values[0]:
-        yield _grasp(path, postures[:3], listed, _still(1)[0], 1.0, file)
+        yield _grasp(path, postures, listed, pose, scale, file)
+
+
+def _bodex_object(path: Path, content: Mapping[str, Any]) -> tuple[Array, float]:
+    """Return pose (7,) and scale of the object; the origin and 1 where the file has no scene."""
+    name = str(next(iter(np.ravel(content.get("manip_name", ""))), ""))
+    scenes = content.get("world_cfg")
+    scene = scenes[0] if isinstance(scenes, Sequence) and scenes else {}
+    meshes = scene.get("mesh", {}) if isinstance(scene, Mapping) else {}
+    if not meshes:
+        return _still(1)[0], 1.0
+    if name not in meshes:
+        raise DescriptionError(
+            f"{path}: manip_name: expected a mesh of world_cfg, found '{name}'; there are "
+            f"{', '.join(map(str, meshes))}"
+        )
+    pose = _numbers(path, meshes[name], "pose").ravel()
+    if pose.shape != (7,):
+        raise DescriptionError(
+            f"{path}: world_cfg: expected 7 numbers as the pose of '{name}', found {len(pose)}"
+        )
+    return pose, float(np.ravel(meshes[name].get("scale", 1.0))[0])
 
 
 def _dexgraspnet(path: Path, items: Sequence[Mapping[str, Any]]) -> Iterable[ForeignGrasp]:

@@ -289,7 +289,7 @@ def pull_forces(pull: Pull, rate: float, period: float) -> Iterator[Array]:
         yield (sample + 1) * period * rate * direction
 
 
-def palm_body(model: mujoco.MjModel, hand: Hand) -> int:
+def palm_body(model: mujoco.MjModel, hand: Hand, prefix: str = "") -> int:
     """Return the body that carries all fingers: behind the wrist joints where the hand has some.
 
     It is the last common ancestor of the bodies on which fingers stand; for a hand that consists of
@@ -299,17 +299,19 @@ def palm_body(model: mujoco.MjModel, hand: Hand) -> int:
     Args:
         model: The compiled scene.
         hand: Its hand.
+        prefix: Prefix of the names of the hand's parts in the model.
     """
     carried = {finger.on for finger in hand.fingers if finger.on}
     roots = [
-        int(model.joint(finger.joint_of(finger.phalanges[0])).bodyid[0])
+        int(model.joint(prefix + finger.joint_of(finger.phalanges[0])).bodyid[0])
         for finger in hand.fingers
         if not carried & _bodies_of(finger)
     ]
-    roots += [int(model.body(names.soft_link(one.name, 0)).id) for one in hand.soft_fingers]
+    soft = [prefix + names.soft_link(one.name, 0) for one in hand.soft_fingers]
+    roots += [int(model.body(name).id) for name in soft]
     chains = [_ancestors(model, int(model.body_parentid[root])) for root in roots]
     common = set[int]().union(*chains[:1]).intersection(*chains[1:]) - {0}
-    base = int(model.body(names.hand_body(hand)).id)
+    base = int(model.body(prefix + names.hand_body(hand)).id)
     inside = [body for body in common if base in _ancestors(model, body)]
     # a child has a larger index than its parents
     return max(inside, default=base)

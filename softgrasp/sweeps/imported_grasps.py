@@ -8,6 +8,8 @@ as mimic joints with other ratios, are approximated by least squares.
 from __future__ import annotations
 
 import re
+import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,7 +19,7 @@ from softgrasp.description.geometry import Mesh, Pose
 from softgrasp.description.object import GraspObject
 from softgrasp.description.scene import GraspScene
 from softgrasp.description.sweep import GraspPlan, ImportedGrasp
-from softgrasp.errors import DescriptionError, did_you_mean
+from softgrasp.errors import DescriptionError, SoftgraspWarning, did_you_mean
 from softgrasp.grasp_synthesis.posture_search import PACE, SynthesizedPosture
 from softgrasp.io.grasp_files import ForeignGrasp, GraspFormat, read_grasps
 from softgrasp.io.mesh import load_mesh
@@ -29,14 +31,19 @@ THUMB_JOINTS = 5
 """Number of joints of the Shadow hand's thumb, which are the first ones in BODex."""
 CLOSING_TIME = 0.3
 """Time from the posture before the grasp into the grasp [s]."""
-MAX_ERROR = 0.2
-"""Largest error of a joint that the actuators cannot set [rad or m]."""
+MAX_ERROR, REPORTED_ERROR = 0.8, 0.2
+"""Errors of a joint that the actuators cannot set, above which a grasp is refused, and reported
+[rad or m]. The distal joints of a Shadow hand are coupled, those of DexGraspNet's are not."""
 FRAMES: dict[str, Array] = {
     "shadow": transform((0.0, 0.0, -0.034)),
     "allegro": transform(quaternion=(0.0, -(0.5**0.5), 0.0, -(0.5**0.5))),
     "leap": transform((0.0, 0.0, 0.1), (0.0, 1.0, 0.0, 0.0)),
 }
 """Frame of the hand's MJCF file in the frame that BODex uses, by a word in the name of the hand."""
+
+
+REVERSED = ("FFJ4", "MFJ4", "THJ2", "THJ1")
+"""Joints of the newer Shadow files whose axes are opposite to those of DexGraspNet's hand."""
 
 
 class HandJoints(NamedTuple):
@@ -106,10 +113,20 @@ def import_grasps(scene: GraspScene, path: str | Path) -> tuple[ImportedGrasp, .
     read, joints = read_grasps(path), hand_joints_of(scene)
     offset = np.eye(4)
     offset[:3, 3] = file_center(scene.object)
-    return tuple(
+    imported = [
         _imported_grasp(grasp, read.format, joints, offset, f"{path}: [{index}]")
         for index, grasp in enumerate(read.grasps)
-    )
+    ]
+    errors = np.array([error for _, error in imported])
+    inexact = int((errors > REPORTED_ERROR).sum())
+    if inexact:
+        warnings.warn(
+            f"{path}: {inexact} of {len(errors)} grasps have joint variables that the actuators of "
+            f"the hand cannot set, by up to {errors.max():.2g}; the nearest ones are used",
+            SoftgraspWarning,
+            stacklevel=2,
+        )
+    return tuple(grasp for grasp, _ in imported)
 
 
 def file_center(obj: GraspObject) -> Array:
@@ -121,9 +138,13 @@ def file_center(obj: GraspObject) -> Array:
 
 def _imported_grasp(
     grasp: ForeignGrasp, form: GraspFormat, joints: HandJoints, offset: Array, where: str
-) -> ImportedGrasp:
-    """Convert a grasp; ``offset`` is the object's centre of mass in the frame of its file."""
-    rows = []
+) -> tuple[ImportedGrasp, float]:
+    """Convert a grasp; ``offset`` is the object's centre of mass in the frame of its file.
+
+    Returns:
+        The grasp, and the largest error of a joint that the actuators cannot set [rad or m].
+    """
+    rows, errors = [], []
     for variables in _ordered(grasp, form, joints, where):
         targets, error = joints.targets(variables)
         if error > MAX_ERROR:
@@ -132,18 +153,18 @@ def _imported_grasp(
                 f"one off by {error:.3g}; is it another hand?"
             )
         rows.append(tuple(targets.tolist()))
+        errors.append(error)
     hand = grasp.hand_poses[1] @ _frame(form, joints) @ np.linalg.inv(joints.file_frame)
     pose = np.linalg.inv(hand) @ grasp.object_pose @ offset
-    return ImportedGrasp(
-        object_pose=Pose(position=position_of(pose), quaternion=quaternion_of(pose)),
-        start=rows[0],
-        grasp=rows[1],
-        squeeze=rows[2],
-    )
+    placed = Pose(position=position_of(pose), quaternion=quaternion_of(pose))
+    imported = ImportedGrasp(object_pose=placed, start=rows[0], grasp=rows[1], squeeze=rows[2])
+    return imported, max(errors)
 
 
 def _frame(form: GraspFormat, joints: HandJoints) -> Array:
     """Return the frame of the hand's file in the frame whose pose a file states."""
+    if form == "DexGraspNet" and any(name.endswith("THJ5") for name in joints.names):
+        return FRAMES["shadow"]
     if form != "BODex":
         return np.eye(4)
     hands = {"shadow": "THJ", "allegro": "tha", "leap": "if_"}
@@ -156,7 +177,8 @@ def _frame(form: GraspFormat, joints: HandJoints) -> Array:
 def _ordered(grasp: ForeignGrasp, form: GraspFormat, joints: HandJoints, where: str) -> list[Array]:
     """Return the joint variables of the three postures in the order of the hand's model."""
     count, size = len(joints.names), grasp.joints.shape[1]
-    if grasp.joint_names is None:
+    listed = grasp.joint_names
+    if listed is None or (form == "BODex" and size == count and not _same_names(listed, joints)):
         if size != count:
             raise DescriptionError(
                 f"{where}: expected {count} joint variables, those of the hand, found {size}"
@@ -165,11 +187,13 @@ def _ordered(grasp: ForeignGrasp, form: GraspFormat, joints: HandJoints, where: 
         if form == "BODex" and any("THJ" in name for name in joints.names):
             rows = np.concatenate([rows[:, THUMB_JOINTS:], rows[:, :THUMB_JOINTS]], axis=1)
         return list(rows)
-    columns = {name: index for index, name in enumerate(grasp.joint_names)}
-    shifted = "FFJ0" in columns  # the first numbering of the Shadow hand begins with 0
-    order = []
+    columns = {name: index for index, name in enumerate(listed)}
+    # the first numbering of the Shadow hand begins with 0
+    shifted = "FFJ0" in columns and not any(name.endswith("FFJ0") for name in joints.names)
+    order, signs = [], []
     for name in joints.names:
         plain = re.sub(r"^(?:.*[_:/])?((?:FF|MF|RF|LF|TH|WR)J\d)$", r"\1", name)
+        signs.append(-1.0 if shifted and plain in REVERSED else 1.0)
         if shifted and plain[-1].isdigit():
             plain = f"{plain[:-1]}{int(plain[-1]) - 1}"
         match = next((one for one in (name, plain) if one in columns), None)
@@ -179,7 +203,12 @@ def _ordered(grasp: ForeignGrasp, form: GraspFormat, joints: HandJoints, where: 
                 f"{did_you_mean(plain, columns)}"
             )
         order.append(columns[match])
-    return list(grasp.joints[:, order])
+    return list(grasp.joints[:, order] * np.array(signs))
+
+
+def _same_names(listed: Sequence[str], joints: HandJoints) -> bool:
+    """Return whether a file names a joint of the hand; BODex's Allegro and LEAP URDF do not."""
+    return not set(joints.names).isdisjoint(listed)
 
 
 # Candidates and export

@@ -1,13 +1,17 @@
-"""Debouncing over the samples of one action: the same as the law, sample by sample."""
+"""Contacts of an episode are those of the law, and its outcome is that of a single run."""
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import softgrasp as sg
 from softgrasp.description.closure import PositionIncrementClosure
-from softgrasp.envs.episode import ContactSensing
+from softgrasp.envs.episode import ContactSensing, Episode, GraspTask, ObjectPose
 from softgrasp.sim.debounced_closing import debounce
 
 FORCE = st.sampled_from([0.0, 0.05, 0.1, 0.2, 30.0])
@@ -29,3 +33,51 @@ def test_contacts_are_those_of_the_law(
         touch.update(np.array(forces))
         assert touch.in_contact.tolist() == [bool(flag) for flag in in_contact]
         assert touch.forces.tolist() == list(forces[-1])
+
+
+@cache
+def task() -> GraspTask:
+    return sg.make_env("demo", closing_time=0.05).task
+
+
+def ended(speed: float, pressed: slice, jump: float = 0.0) -> Episode:
+    """Run an episode whose object moves in the palm at a speed [m/s] during the test.
+
+    ``pressed`` are the samples in which all bodies press on it, and before the test it is displaced
+    by ``jump`` [m] from its start.
+    """
+    period, bodies = task().scene.control_period, len(task().bodies)
+    last = task().closing_samples + task().test_samples
+    force = np.zeros((last, bodies))
+    force[pressed] = 1.0
+    x = jump + speed * period * np.maximum(np.arange(last) + 1 - task().closing_samples, 0)
+    start = ObjectPose(np.zeros((1, 3)), np.eye(3)[None])
+    run = Episode(task(), start)
+    while not run.over:
+        plan = run.plan(np.zeros(len(task().active)))
+        rows = slice(run.samples, run.samples + len(plan.targets))
+        position = np.column_stack([x[rows], 0.0 * x[rows], 0.0 * x[rows]])[-plan.samples :]
+        pose = ObjectPose(position, np.tile(np.eye(3), (len(position), 1, 1)))
+        run.update(plan, force[rows], pose)
+    return run
+
+
+@pytest.mark.parametrize(
+    ("speed", "pressed", "jump", "outcome"),
+    [
+        (0.0, slice(None), 0.0, "HELD"),
+        (0.5e-3, slice(None), 0.0, "HELD"),
+        (2.5e-3, slice(None), 0.0, "SLIPPING"),
+        (1.0, slice(0, 50), 0.0, "DROPPED"),
+        (1.0, slice(0), 0.0, "MISSED"),
+        (0.0, slice(0), 1.0, "MISSED"),
+        (0.0, slice(0, 20), 1.0, "EJECTED"),
+    ],
+)
+def test_outcomes_are_those_of_single_runs(
+    speed: float, pressed: slice, jump: float, outcome: str
+) -> None:
+    run = ended(speed, pressed, jump)
+    assert run.outcome is not None
+    assert run.outcome.name == outcome
+    assert run.held is (outcome == "HELD")

@@ -86,7 +86,10 @@ def test_the_controller_of_a_scene_does_the_same_in_its_environment(
     count = len(rows) if not info["is_success"] else len(result.time)
     assert np.array_equal(rows[:, joints], result.joint_position[:count])
     assert info["is_success"] is result.held
+    if info["in_test"]:  # an object that leaves the hand before ends the episode at once
+        assert info["outcome"] == result.outcome.name
     if result.held:
+        assert info["creep_m_s"] == pytest.approx(result.hold.creep_m_s, rel=1e-6, abs=1e-12)
         assert info["drop_m"] == pytest.approx(result.hold.drop_m, rel=1e-9)
         assert info["rotation_rad"] == pytest.approx(result.hold.rotation_rad, abs=1e-9)
         assert rewards == [0.0] * (len(rewards) - 1) + [1.0]

@@ -62,6 +62,23 @@ def test_a_file_of_bodex_has_three_postures_per_grasp(tmp_path: Path) -> None:
     assert read.grasps[0].joint_names == ("j",)
 
 
+def bodex(**changes: object) -> dict[str, object]:
+    mesh = {"scale": np.full(3, 0.08), "pose": np.array([0.0, 0.0, 0.05, 1.0, 0.0, 0.0, 0.0])}
+    return {
+        "robot_pose": np.array([[[posture(0.1)] * 3]]),
+        "world_cfg": [{"mesh": {"scene_1_can": mesh | {"file_path": "can/simplified.obj"}}}],
+        "manip_name": ["scene_1_can"],
+        "scene_path": ["scene_cfg/can.npy"],
+        "joint_names": ["j"],
+    } | changes
+
+
+def test_the_object_of_bodex_is_in_its_world(tmp_path: Path) -> None:
+    (grasp,) = read_grasps(saved(tmp_path / "x_grasp.npy", bodex())).grasps
+    assert grasp.object_scale == 0.08
+    assert grasp.object_pose[:3, 3] == pytest.approx([0.0, 0.0, 0.05])
+
+
 def test_a_list_of_dexgraspnet_has_named_joints_and_angles_about_fixed_axes(tmp_path: Path) -> None:
     angles = [0.3, -0.4, 1.2]
     qpos = dict(zip(("WRJTx", "WRJTy", "WRJTz"), (0.1, 0.0, -0.2), strict=True))
@@ -107,6 +124,14 @@ class Harmful:
     ("content", "sentence"),
     [
         ({"other": 1}, "found a dictionary with other"),
+        (
+            bodex(manip_name=["can"]),
+            "manip_name: expected a mesh of world_cfg, found 'can'; there are scene_1_can",
+        ),
+        (
+            bodex(robot_pose=np.array([[[posture(0.1)] * 7]])),
+            "robot_pose: expected the shape (1, grasps, 3, 7 + joints) of a hand without an arm",
+        ),
         ([1, 2], "expected grasps of DexGraspBench (grasp_qpos), BODex (robot_pose) or"),
         (bench(grasp_qpos=np.zeros(3)), "expected a hand pose of 7 numbers and joint variables"),
         (bench(squeeze_qpos=posture(1.0)), "squeeze_qpos: expected the shape of grasp_qpos"),

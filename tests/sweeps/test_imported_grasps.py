@@ -10,7 +10,7 @@ import pytest
 import softgrasp as sg
 from softgrasp.io.grasp_files import read_grasps
 from softgrasp.mechanics.transforms import transform
-from softgrasp.sweeps.imported_grasps import _ordered, hand_joints_of, import_grasps
+from softgrasp.sweeps.imported_grasps import _frame, _ordered, hand_joints_of, import_grasps
 from softgrasp.sweeps.planner import PlannedGrasps, imported_plan
 from tests.support.scenes import pinch
 
@@ -64,7 +64,10 @@ def test_grasps_of_another_hand_are_refused(planned: PlannedGrasps, tmp_path: Pa
 def test_joints_are_matched_by_name_in_either_numbering_of_the_shadow_hand() -> None:
     joints = hand_joints_of(pinch())._replace(names=["rh_FFJ4", "rh_FFJ3", "rh_THJ1"])
     grasp = read_like(("FFJ2", "THJ0", "FFJ3", "FFJ0"))
-    assert _ordered(grasp, "DexGraspNet", joints, "x")[0].tolist() == [2.0, 0.0, 1.0]
+    # abduction and thumb of the newer files turn about opposite axes
+    assert _ordered(grasp, "DexGraspNet", joints, "x")[0].tolist() == [-2.0, 0.0, -1.0]
+    same = joints._replace(names=["robot0:FFJ2", "robot0:FFJ3", "robot0:FFJ0"])
+    assert _ordered(grasp, "DexGraspNet", same, "x")[0].tolist() == [0.0, 2.0, 3.0]
     newer = read_like(("FFJ3", "THJ1", "FFJ4"))
     assert _ordered(newer, "DexGraspNet", joints, "x")[0].tolist() == [2.0, 0.0, 1.0]
     with pytest.raises(sg.DescriptionError) as caught:
@@ -72,6 +75,22 @@ def test_joints_are_matched_by_name_in_either_numbering_of_the_shadow_hand() -> 
     assert "x: [0]: expected a value for joint 'rh_FFJ4' of the hand, found none" in str(
         caught.value
     )
+
+
+def test_joints_of_bodex_with_other_names_are_in_the_order_of_the_file() -> None:
+    joints = hand_joints_of(pinch())._replace(names=["if_mcp", "if_rot"])
+    assert _ordered(read_like(("j1", "j0")), "BODex", joints, "x")[0].tolist() == [0.0, 1.0]
+    with pytest.raises(sg.DescriptionError) as caught:
+        _ordered(read_like(("j1", "j0", "j2")), "BODex", joints, "x")
+    assert "joint 'if_mcp' of the hand, found none" in str(caught.value)
+
+
+def test_the_palm_of_dexgraspnet_is_before_the_frame_of_newer_shadow_files() -> None:
+    joints = hand_joints_of(pinch())
+    newer = joints._replace(names=["rh_THJ5"])
+    assert _frame("DexGraspNet", newer)[:3, 3].tolist() == [0.0, 0.0, -0.034]
+    older = joints._replace(names=["robot0:THJ4"])
+    assert _frame("DexGraspNet", older).tolist() == np.eye(4).tolist()
 
 
 def read_like(names: tuple[str, ...]) -> object:
