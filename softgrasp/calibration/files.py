@@ -207,6 +207,7 @@ def _photos(entry: Any, finger: SoftFinger, directory: Path, zero: str) -> Photo
 
     path, options = _directory_and_options(entry, "photos", directory)
     _refuse_unknown(options, PHOTO_OPTIONS, "photos")
+    _refuse_wrong_kinds(options)
     if isinstance(options.get("colour"), dict):
         options["colour"] = FingerColour(**_tuples(options["colour"]))
     if isinstance(options.get("scale"), dict):
@@ -229,6 +230,22 @@ def _photos(entry: Any, finger: SoftFinger, directory: Path, zero: str) -> Photo
             options[name] = special[0]
     options["zero"] = zero
     return measure_series(_by_mass(path, files), finger, PhotoOptions(**options))
+
+
+def _refuse_wrong_kinds(options: Mapping[str, Any]) -> None:
+    """Raise an error where ``flip``, ``tilt`` or a file has a value of another kind."""
+    tilt, flip = options.get("tilt", 0.0), options.get("flip")
+    is_number = isinstance(tilt, int | float) and not isinstance(tilt, bool)
+    if tilt != "base" and not (is_number and math.isfinite(tilt)):
+        raise DescriptionError(
+            f"expected base or an angle in rad, found {tilt!r}", location=("photos", "tilt"),
+            field="photos.tilt",
+        )  # fmt: skip
+    if flip is not None and not isinstance(flip, bool):
+        raise DescriptionError(
+            f"expected true or false, found {flip!r}", location=("photos", "flip"),
+            field="photos.flip",
+        )  # fmt: skip
 
 
 def _directory_and_options(entry: Any, field: str, directory: Path) -> tuple[Path, dict[str, Any]]:

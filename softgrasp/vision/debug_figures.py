@@ -136,7 +136,7 @@ class _Layout:
 def _small_panels(measurement: PhotoMeasurement, size: tuple[int, int]) -> list[tuple[str, Image]]:
     seen = measurement.segmentation
     photo = measurement.image
-    titles = ("Differs from the empty image",) * 2
+    titles = ("Differs from the empty image", "The photograph there")
     if seen.colour is not None:
         first, last = seen.colour.hue_deg
         titles = ("Darker than paper", f"Hue {round(first) % 360}° to {last:.0f}°")

@@ -185,6 +185,17 @@ def test_problem_files_hold_the_zero_and_the_empty_image(tmp_path: Path):
         problem_from(tree, tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("option", "sentence"),
+    [({"tilt": "steep"}, "photos.tilt: expected base or an angle in rad, found 'steep'"),
+     ({"flip": "left"}, "photos.flip: expected true or false, found 'left'")],
+)  # fmt: skip
+def test_options_of_another_kind_are_refused(tmp_path: Path, option: dict, sentence: str):
+    with pytest.raises(DescriptionError) as message:
+        problem_from({"finger": "paper000", "photos": {"folder": "."} | option}, tmp_path)
+    assert str(message.value) == sentence
+
+
 def test_tables_hold_the_zero_too():
     rows = [{"mass": load, "angles": tuple((pose(load) + 0.05).tolist())} for load in (0.0, 0.04)]
     problem = problem_from({"finger": "paper000", "hung": rows, "zero": "unloaded"}, Path()).problem
