@@ -7,8 +7,9 @@ from softgrasp._lazy import lazy_names
 NAMES = {
     "calibration.credibility": ("Credibility",),
     "calibration.files": ("load_problem",),
+    "calibration.joint_model": ("Priors",),
     "calibration.next_measurements": ("next_measurements",),
-    "calibration.posterior": ("Posterior", "Priors", "joint_posterior"),
+    "calibration.posterior": ("Posterior", "joint_posterior"),
     "calibration.result": ("CalibrationResult", "load_calibration", "save_calibration"),
     "calibration.stages": ("VirtualExperiments",),
     "report.calibration": ("write_calibration_report",),

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from softgrasp.calibration.posterior import JointFit, JointModel, Posterior, Priors
+from softgrasp.calibration.joint_model import JointModel, Priors
+from softgrasp.calibration.posterior import JointFit, Posterior
 from softgrasp.calibration.stages import VirtualExperiments
 from softgrasp.description.calibration import CalibrationProblem, HungAngles, TipForce
 from softgrasp.mechanics.transforms import Array
@@ -117,7 +118,7 @@ def _covariance(
 ) -> Array:
     """Compute the covariance of the logarithms of the finger's parameters, (p, p)."""
     model = JointModel(problem, experiments, priors)
-    model.offset = posterior.offset
+    model.offset, model.tilt = posterior.offset, posterior.tilt
     fit = JointFit(model)
     fit.noise = [posterior.angle_noise, posterior.force_noise]
     if math.isnan(posterior.force_noise):

@@ -21,7 +21,18 @@ import numpy as np
 from softgrasp.calibration import objectives
 from softgrasp.calibration.objectives import Block, Kind, block_of
 from softgrasp.continuum.settling import settling
-from softgrasp.continuum.statics import HungRig, Loads, PlanarChain, joint_positions, pressed, rest
+from softgrasp.continuum.statics import (
+    HungRig,
+    Loads,
+    PlanarChain,
+    Pressed,
+    Rest,
+    height_slopes,
+    joint_positions,
+    pressed,
+    pressed_slopes,
+    rest,
+)
 from softgrasp.description.calibration import CalibrationProblem, FreeBend, HungAngles, Release
 from softgrasp.description.calibration import TipForce as Force
 from softgrasp.errors import ResultError
@@ -314,12 +325,39 @@ class VirtualExperiments:
         """Compute the force of the plate on the tip [N], (B, P)."""
         # repeats at one pressure are one simulation
         pressures, inverse = np.unique([one.pressure for one in forces], return_inverse=True)
-        free = rest(stiffness, self.chain.weight, np.zeros(1)).angles
-        plate = self.chain.tip(free)[:, 1] - self._problem.plate_gap
-        moments = pressures[:, None] * gains[:, None, :]
-        weight = Loads(*(term[None, None] for term in self.chain.weight))
-        pressing = pressed(self.chain, stiffness[:, None], weight, moments, plate[:, None])
+        free = rest(stiffness, self.chain.weight, np.zeros(1))
+        pressing = self._pressed(stiffness, free, pressures[:, None] * gains[:, None, :])
         return np.asarray(pressing.force[:, inverse])
+
+    def force_slopes(
+        self, stiffness: Array, gains: Array, forces: Sequence[Force]
+    ) -> tuple[Array, Array, Array]:
+        """Compute forces of the plate on the tip, and their derivatives.
+
+        Args:
+            stiffness: Joint by joint [N·m/rad], (n,).
+            gains: Moments over pressure [N·m/Pa], (n,).
+            forces: Measured forces, with their pressures.
+
+        Returns:
+            Forces [N] (P,), and derivatives by stiffness and by gains, (P, n) each.
+        """
+        pressures, inverse = np.unique([one.pressure for one in forces], return_inverse=True)
+        free = rest(stiffness[None], self.chain.weight, np.zeros(1))
+        moments = pressures[:, None] * gains
+        batch = self._pressed(stiffness[None], free, moments[None])
+        pressing = Pressed(batch.angles[0], batch.force[0])
+        by = pressed_slopes(self.chain, pressing, stiffness, self.chain.weight)
+        plate = height_slopes(self.chain, free)[0]
+        by_stiffness = by.stiffness + by.plate[:, None] * plate
+        by_gains = by.moments * pressures[:, None]
+        return pressing.force[inverse], by_stiffness[inverse], by_gains[inverse]
+
+    def _pressed(self, stiffness: Array, free: Rest, moments: Array) -> Pressed:
+        """Press tips on a plate below their height without pressure, for moments (B, P, n)."""
+        plate = self.chain.tip(free.angles)[:, 1] - self._problem.plate_gap
+        weight = Loads(*(term[None, None] for term in self.chain.weight))
+        return pressed(self.chain, stiffness[:, None], weight, moments, plate[:, None])
 
     def bends(self, stiffness: Array, gains: Array, bends: Sequence[FreeBend]) -> list[Array]:
         """Compute joint angles under each pressure [rad], a list of (B, observed)."""

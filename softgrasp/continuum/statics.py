@@ -7,6 +7,7 @@ kinematics. ``joint_positions`` is the forward kinematics, also of spatial finge
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
@@ -170,22 +171,57 @@ class HungRig(NamedTuple):
     relative: bool = False
     """Whether angles are those beyond the angles without a weight."""
 
+    @property
+    def absolute(self) -> HungRig:
+        """The rig itself, or one with absolute angles and, as the last weight, none."""
+        if not self.relative:
+            return self
+        masses = np.atleast_2d(self.masses)
+        unloaded = np.concatenate([masses, np.zeros_like(masses[:, :1])], axis=1)
+        return self._replace(masses=unloaded, relative=False)
+
     def angles(self, chain: PlanarChain, stiffness: Array) -> Array:
         """Compute joint angles for stiffness (B, n), (B, l, n) [rad]."""
         if self.relative:
-            masses = np.atleast_2d(self.masses)
-            unloaded = np.concatenate([masses, np.zeros_like(masses[:, :1])], axis=1)
-            absolute = self._replace(masses=unloaded, relative=False).angles(chain, stiffness)
-            return np.asarray(absolute[:, :-1] - absolute[:, -1:])
-        steps = np.tile(chain.steps, (len(stiffness), 1, 1))
+            angles = self.absolute.angles(chain, stiffness)
+            return np.asarray(angles[:, :-1] - angles[:, -1:])
+        return rest(stiffness[:, None], self.loads(chain), np.zeros(1)).angles
+
+    def loads(self, chain: PlanarChain) -> Loads:
+        """Return the loads of finger and weights, (B, l, n)."""
+        steps = np.tile(chain.steps, (np.size(self.overhang), 1, 1))
         steps[:, -1] *= 1.0 + np.reshape(self.overhang, (-1, 1))
         pull = GRAVITY * np.atleast_2d(self.masses)[..., None]
         weight_factor = 1.0 + np.reshape(self.extra_weight, (-1, 1, 1))
         cosine = weight_factor * chain.weight.cosine + pull * steps[:, None, :, 1]
         sine = weight_factor * chain.weight.sine - pull * steps[:, None, :, 0]
         c, s = (np.reshape(f(self.tilt), (-1, 1, 1)) for f in (np.cos, np.sin))
-        tilted = Loads(c * cosine + s * sine, c * sine - s * cosine)
-        return rest(stiffness[:, None], tilted, np.zeros(1)).angles
+        return Loads(c * cosine + s * sine, c * sine - s * cosine)
+
+
+def hung_slopes(
+    chain: PlanarChain, stiffness: Array, rig: HungRig, changes: Sequence[Loads]
+) -> tuple[Array, Array]:
+    """Compute joint angles under weights, and their derivatives by implicit differentiation.
+
+    Args:
+        chain: The finger.
+        stiffness: [N·m/rad], (n,).
+        rig: Weights and errors of one rig.
+        changes: Derivative of the loads of ``rig.absolute`` by each of c parameters, (1, l, n).
+
+    Returns:
+        Angles (l, n) [rad], and derivatives by stiffness, then by the parameters, (l, n, n + c).
+    """
+    if rig.relative:
+        angles, slopes = hung_slopes(chain, stiffness, rig.absolute, changes)
+        return angles[:-1] - angles[-1:], slopes[:-1] - slopes[-1:]
+    found = rest(stiffness[None, None], rig.loads(chain), np.zeros(1))
+    angles, slopes = found.angles[0], found.slopes[0]
+    pushes = [_gradient(angles, Loads(one.cosine[0], one.sine[0])) for one in changes]
+    by_stiffness = angles[:, :, None] * np.eye(len(stiffness))
+    sides = np.concatenate([by_stiffness, *(push[:, :, None] for push in pushes)], axis=2)
+    return angles, -np.linalg.solve(slopes, sides)
 
 
 class Pressed(NamedTuple):
@@ -228,6 +264,57 @@ def pressed(
         force = np.where(off, 0.0, push)
     force[np.isnan(angles).any(axis=1)] = np.nan
     return Pressed(angles.reshape(shape), force.reshape(shape[:-1]))
+
+
+class PressedSlopes(NamedTuple):
+    """Derivatives of the force of a plate on the tip; zero without contact."""
+
+    stiffness: Array
+    """[N/(N·m/rad)], (..., n)."""
+    moments: Array
+    """[N/(N·m)], (..., n)."""
+    plate: Array
+    """By the height of the plate [N/m], (...,)."""
+
+
+def pressed_slopes(
+    chain: PlanarChain, pressing: Pressed, stiffness: Array, loads: Loads
+) -> PressedSlopes:
+    """Differentiate the force of a plate on the tip at an equilibrium, implicitly.
+
+    Args:
+        chain: The finger.
+        pressing: Equilibrium of ``pressed``, (b,).
+        stiffness: [N·m/rad], (n,).
+        loads: Loads besides the plate, (n,).
+    """
+    count = len(stiffness)
+    weights = Loads(loads.cosine[None], loads.sine[None])
+    whole = weights.plus(_vertical(-pressing.force[:, None, None] * chain.steps))
+    lever = _gradient(pressing.angles, _vertical(chain.steps))
+    system = np.zeros((len(lever), count + 1, count + 1))
+    k = np.broadcast_to(stiffness, lever.shape)
+    system[:, :count, :count] = _slopes(pressing.angles, k, whole)
+    system[:, :count, count] = -lever
+    system[:, count, :count] = lever
+    # the force is the last unknown: its derivatives are the last row of the inverse
+    last = np.zeros((len(lever), count + 1, 1))
+    last[:, count] = 1.0
+    row = np.linalg.solve(np.swapaxes(system, 1, 2), last)[..., 0]
+    row[~(pressing.force > 0.0)] = 0.0
+    moments = row[:, :count]
+    return PressedSlopes(-moments * pressing.angles, moments, row[:, count])
+
+
+def height_slopes(chain: PlanarChain, found: Rest) -> Array:
+    """Compute derivatives of the tip's height by stiffness at an equilibrium, (..., n) [m·rad/N·m].
+
+    Args:
+        chain: The finger.
+        found: Equilibrium of ``rest``.
+    """
+    lever = _gradient(found.angles, _vertical(chain.steps))
+    return -found.angles * np.linalg.solve(found.slopes, lever[..., None])[..., 0]
 
 
 def _on_plate(

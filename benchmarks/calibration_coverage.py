@@ -1,0 +1,74 @@
+"""How often 95 % intervals of a calibration contain the true values.
+
+Writes its table to docs/calibration_coverage.md.
+
+python benchmarks/calibration_coverage.py [DRAWS]
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from softgrasp.calibration.posterior import joint_posterior
+from softgrasp.calibration.stages import VirtualExperiments
+from softgrasp.description.calibration import CalibrationProblem
+from tests.calibration.draws import DRAWS, TRUE
+
+PAGE = Path(__file__).parents[1] / "docs" / "calibration_coverage.md"
+NAMES = [*(f"k{i}" for i in range(1, 8)), "alpha"]
+HEAD = """# Coverage of the intervals of a calibration
+
+`python benchmarks/calibration_coverage.py {count}` calibrates a known finger from {count} draws of measurements each
+(`tests/calibration/draws.py`: four weights, six joints with 0.4° of noise, five pressures with 10 mN of noise, three times)
+and counts how often the 95 % intervals of its eight parameters contain the true values. *All* has the 95 % interval of the
+mean over draws, as the parameters of one draw depend on each other.
+
+| measurements | {names} | all |
+|---|{lines}---|
+"""
+
+
+class Coverage(NamedTuple):
+    """Hits of the intervals."""
+
+    hits: np.ndarray
+    """(draws, 8)."""
+
+    @property
+    def text(self) -> str:
+        """Coverage of each parameter and of all, as cells of a table."""
+        each = [f"{100 * share:.0f} %" for share in self.hits.mean(axis=0)]
+        means = self.hits.mean(axis=1)
+        half = 1.96 * means.std(ddof=1) / np.sqrt(len(means))
+        return " | ".join([*each, f"{100 * means.mean():.1f} ± {100 * half:.1f} %"])
+
+
+def coverage(draw: Callable[[int], CalibrationProblem], count: int) -> Coverage:
+    """Calibrate draws and compare intervals with the true values."""
+    hits = []
+    for seed in range(count):
+        problem = draw(seed)
+        found = joint_posterior(problem, VirtualExperiments(problem), seed=seed)
+        hits.append((found.low <= TRUE) & (found.high >= TRUE))
+    return Coverage(np.array(hits))
+
+
+def main(count: int) -> None:
+    """Measure all kinds of draws and write the page."""
+    text = HEAD.format(count=count, names=" | ".join(NAMES), lines="---|" * len(NAMES))
+    for name, draw in DRAWS.items():
+        row = f"| {name} | {coverage(draw, count).text} |\n"
+        print(row, end="", flush=True)
+        text += row
+    PAGE.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore")
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 200)

@@ -1,0 +1,255 @@
+"""Measured angles and forces as functions of standardised parameters with a Gaussian prior.
+
+Beside the finger's parameters the model has nuisance parameters: tilt of base or camera, hook
+mass, load point, mass of the finger, offsets of joint angles (rounded valleys), tare; and the
+discrepancy of the model, a relative error of each joint's angle and of the forces.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from softgrasp.calibration.objectives import Block, block_of
+from softgrasp.calibration.stages import VirtualExperiments
+from softgrasp.continuum.statics import HungRig, Loads, hung_slopes
+from softgrasp.description.calibration import CalibrationProblem
+from softgrasp.errors import DescriptionError
+from softgrasp.mechanics.transforms import Array
+
+STEP = 1e-4
+"""Step of finite differences, in standard deviations of the prior [–]."""
+RIG_ERRORS = 4
+"""Number of nuisances that change loads; they are the first ones."""
+
+
+@dataclass(frozen=True)
+class Priors:
+    """Standard deviations of the priors.
+
+    Args:
+        joints: Of a joint's stiffness (or gain) from the mean of all, natural logarithm [–].
+        tilt: Of base or camera, typically [rad]; see ``posterior.SCALES``.
+        offset: Of the angle of a joint, the same under all weights, typically [rad].
+        hook: Of the mass of every weight [kg].
+        load_point: Of the load point, over the length of the last link [–].
+        finger_mass: Of the mass of the finger, relative [–].
+        tare: Of the force of the scale, over the largest one [–].
+        angles: Of the model's angle of a joint, the same under all weights, relative [–].
+        shape: Of the model's angle of a joint under one weight, relative [–].
+        forces: Of the model's force at each pressure, relative [–].
+    """
+
+    joints: float = 0.5
+    tilt: float = math.radians(1.0)
+    offset: float = math.radians(1.0)
+    hook: float = 2e-4
+    load_point: float = 0.05
+    finger_mass: float = 0.02
+    tare: float = 0.005
+    angles: float = 0.02
+    shape: float = 0.01
+    forces: float = 0.005
+
+
+class JointModel:
+    """Measured angles and forces as functions of standardised parameters.
+
+    Parameters z have the prior N(0, I); ``parameters`` maps them to those of the finger.
+    """
+
+    def __init__(
+        self, problem: CalibrationProblem, experiments: VirtualExperiments, priors: Priors
+    ) -> None:
+        """Set up the model of a problem.
+
+        Args:
+            problem: Calibration problem with angles under weights, and maybe forces.
+            experiments: Virtual experiments of its finger.
+            priors: Standard deviations of the priors.
+
+        Raises:
+            DescriptionError: There are no angles under weights.
+        """
+        self.problem, self.experiments, self.priors = problem, experiments, priors
+        self.relative = problem.zero == "unloaded"
+        self.offset, self.tilt = priors.offset, priors.tilt
+        self.loads = [one for one in problem.hung if not one.held_out]
+        self.forces = [one for one in problem.forces if not one.held_out]
+        if not self.loads:
+            raise DescriptionError("joint estimate: expected angles under weights, found none")
+        self.blocks: list[Block] = [block_of(problem, "stiffness")]
+        if self.forces:
+            self.blocks.append(block_of(problem, "gain"))
+        self.masses = np.array([one.mass for one in self.loads])
+        self.observed = max(len(one.angles) for one in self.loads)
+        self.angles = np.concatenate([np.array(one.angles) for one in self.loads])
+        self.force = np.array([one.force for one in self.forces])
+
+    @cached_property
+    def nuisances(self) -> tuple[str, ...]:
+        """Names of the nuisance parameters, in the order of z after the finger's parameters."""
+        joints = range(1, self.observed + 1)
+        names = ["tilt", "hook", "load point", "finger mass"]
+        names += [f"offset of joint {i}" for i in joints]
+        names += [f"model error of joint {i}" for i in joints]
+        if self.forces:
+            names += ["tare"]
+            names += [f"model error at {p / 1e3:g} kPa" for p in self._pressures]
+        return tuple(names)
+
+    @cached_property
+    def _pressures(self) -> list[float]:
+        return sorted({one.pressure for one in self.forces})
+
+    @property
+    def size(self) -> int:
+        """Number of all parameters."""
+        return sum(self.sizes) + len(self.nuisances)
+
+    @cached_property
+    def sizes(self) -> list[int]:
+        """Numbers of z of each block: one for the mean of several joints, and one each."""
+        return [len(block.names) + (len(block.names) > 1 and all(block.relative))
+                for block in self.blocks]  # fmt: skip
+
+    def parameters(self, z: Array) -> list[Array]:
+        """Return the parameters of each block, (B, p), for z (B, size)."""
+        blocks, first = [], 0
+        for block, size in zip(self.blocks, self.sizes, strict=True):
+            blocks.append(self._block(block, z[:, first : first + size]))
+            first += size
+        return blocks
+
+    def _block(self, block: Block, z: Array) -> Array:
+        """Log-normal parameters about a common mean; linear ones about zero."""
+        relative = np.array(block.relative)
+        upper = block.upper
+        lower = np.where(block.lower > 0.0, block.lower, 1e-2 * upper)
+        middle = np.log(np.sqrt(np.where(relative, lower * upper, 1.0)))
+        spread = 0.5 * np.log(np.where(relative, upper / np.where(relative, lower, 1.0), 1.0))
+        if z.shape[1] > len(block.names):
+            common = middle[0] + spread[0] * z[:, :1]
+            return np.asarray(np.exp(common + self.priors.joints * z[:, 1:]))
+        linear = 0.5 * upper * z
+        return np.asarray(np.where(relative, np.exp(middle + spread * z), linear))
+
+    def simulate(self, z: Array) -> Array:
+        """Compute all angles, then all forces, for z (B, size), (B, m)."""
+        k, alpha = self._joints(z)
+        noise = self._noise(z)
+        angles = self._rig(noise).angles(self.experiments.chain, k)[..., : self.observed]
+        parts = [self._shown(angles, noise)]
+        if self.forces:
+            force = self.experiments.forces(k, alpha, self.forces)
+            parts.append(self._read(force, noise))
+        return np.concatenate(parts, axis=1)
+
+    def linearized(self, z: Array) -> tuple[Array, Array]:
+        """Compute all angles, then all forces, and their derivatives.
+
+        Equilibria are differentiated implicitly, everything else numerically.
+
+        Args:
+            z: Standardised parameters, (size,).
+
+        Returns:
+            Values (m,) and derivatives (m, size); NaN where an equilibrium does not converge.
+        """
+        values = [self._linearized_angles(z)]
+        if self.forces:
+            values.append(self._linearized_forces(z))
+        return np.concatenate([one for one, _ in values]), np.concatenate([by for _, by in values])
+
+    def _linearized_angles(self, z: Array) -> tuple[Array, Array]:
+        chain, noise = self.experiments.chain, self._noise(z[None])
+        ends = self._moved(z)
+        loads = self._rig(self._noise(ends)).absolute.loads(chain)
+        half = 0.5 / STEP
+        first = sum(self.sizes)
+        changes = [
+            Loads(*(half * (part[i] - part[len(z) + i])[None] for part in loads))
+            for i in range(first, first + RIG_ERRORS)
+        ]
+        k = self._joints(z[None])[0][0]
+        rig = self._rig(noise)
+        angles, slopes = hung_slopes(chain, k, rig, changes)
+        by_z = np.zeros((*angles.shape, len(z)))
+        ahead, behind = np.split(self._joints(ends)[0], 2)
+        by_z += slopes[..., : len(k)] @ (half * (ahead - behind)).T
+        by_z[..., first : first + RIG_ERRORS] += slopes[..., len(k) :]
+        angles, by_z = angles[:, : self.observed], by_z[:, : self.observed]
+        # what is shown is linear in angles and in the other parameters
+        factor = 1.0 + self.priors.angles * self._per_joint(noise, "model error")
+        still = np.broadcast_to(angles, (2 * len(z), *angles.shape))
+        ahead, behind = np.split(self._shown(still, self._noise(ends)), 2)
+        by_z *= factor[0][:, None]
+        rows = [by_z[i, : len(one.angles)] for i, one in enumerate(self.loads)]
+        direct = (half * (ahead - behind)).T
+        return self._shown(angles[None], noise)[0], np.concatenate(rows) + direct
+
+    def _linearized_forces(self, z: Array) -> tuple[Array, Array]:
+        ends, noise = self._moved(z), self._noise(z[None])
+        k, alpha = (one[0] for one in self._joints(z[None]))
+        force, by_k, by_alpha = self.experiments.force_slopes(k, alpha, self.forces)
+        half = 0.5 / STEP
+        moved_k, moved_alpha = (half * np.subtract(*np.split(x, 2)) for x in self._joints(ends))
+        factor = 1.0 + self.priors.forces * self._per_force(noise)[0]
+        by_z = factor[:, None] * (by_k @ moved_k.T + by_alpha @ moved_alpha.T)
+        still = np.broadcast_to(force, (2 * len(z), len(force)))
+        ahead, behind = np.split(self._read(still, self._noise(ends)), 2)
+        return self._read(force[None], noise)[0], by_z + (half * (ahead - behind)).T
+
+    @staticmethod
+    def _moved(z: Array) -> Array:
+        """Return z with each element a step ahead, then a step behind, (2 size, size)."""
+        steps = STEP * np.eye(len(z))
+        return np.concatenate([z + steps, z - steps])
+
+    def _joints(self, z: Array) -> tuple[Array, Array]:
+        """Return stiffness and gains joint by joint, (B, n) each; no gains without forces."""
+        values = self.parameters(z)
+        k = self.blocks[0].of_joints(values[0])
+        return k, self.blocks[1].of_joints(values[1]) if self.forces else np.zeros_like(k)
+
+    def _noise(self, z: Array) -> dict[str, Array]:
+        return dict(zip(self.nuisances, z[:, sum(self.sizes) :].T, strict=True))
+
+    def _rig(self, noise: dict[str, Array]) -> HungRig:
+        priors = self.priors
+        return HungRig(
+            masses=self.masses + priors.hook * noise["hook"][:, None] * (self.masses > 0.0),
+            tilt=self.tilt * noise["tilt"],
+            overhang=priors.load_point * noise["load point"],
+            extra_weight=priors.finger_mass * noise["finger mass"],
+            relative=self.relative,
+        )
+
+    def _per_joint(self, noise: dict[str, Array], name: str) -> Array:
+        return np.stack([noise[f"{name} of joint {i + 1}"] for i in range(self.observed)], axis=1)
+
+    def _per_force(self, noise: dict[str, Array]) -> Array:
+        names = [f"model error at {one.pressure / 1e3:g} kPa" for one in self.forces]
+        return np.stack([noise[name] for name in names], axis=1)
+
+    def _shown(self, angles: Array, noise: dict[str, Array]) -> Array:
+        """Return the angles that are read, (B, m), of those of equilibria (B, l, observed)."""
+        gain, offset = (self._per_joint(noise, name) for name in ("model error", "offset"))
+        shown = angles * (1.0 + self.priors.angles * gain[:, None]) + self.offset * offset[:, None]
+        if not self.relative:
+            shown[..., 0] += self.tilt * noise["tilt"][:, None]
+        rows = [shown[:, i, : len(one.angles)] for i, one in enumerate(self.loads)]
+        return np.concatenate(rows, axis=1)
+
+    def _read(self, force: Array, noise: dict[str, Array]) -> Array:
+        """Return the forces that the scale shows, (B, p), of those of equilibria."""
+        tare = self.priors.tare * float(np.abs(self.force).max()) * noise["tare"][:, None]
+        return np.asarray(force * (1.0 + self.priors.forces * self._per_force(noise)) + tare)
+
+    @property
+    def measured(self) -> Array:
+        """All angles, then all forces, (m,)."""
+        return np.concatenate([self.angles, self.force])
