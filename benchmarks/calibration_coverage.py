@@ -24,10 +24,11 @@ PAGE = Path(__file__).parents[1] / "docs" / "calibration_coverage.md"
 NAMES = [*(f"k{i}" for i in range(1, 8)), "alpha"]
 HEAD = """# Coverage of the intervals of a calibration
 
-`python benchmarks/calibration_coverage.py {count}` calibrates a known finger from {count} draws of measurements each
-(`tests/calibration/draws.py`: four weights, six joints with 0.4° of noise, five pressures with 10 mN of noise, three times)
-and counts how often the 95 % intervals of its eight parameters contain the true values. *All* has the 95 % interval of the
-mean over draws, as the parameters of one draw depend on each other.
+`python benchmarks/calibration_coverage.py {count}` calibrates a known finger from {count} draws
+of measurements each (`tests/calibration/draws.py`: four weights, six joints with 0.4° of noise,
+five pressures with 10 mN of noise, three times) and counts how often 95 % intervals of its eight
+parameters contain the true values. *All* has the 95 % interval of the mean over draws, as the
+parameters of one draw depend on each other.
 
 | measurements | {names} | all |
 |---|{lines}---|

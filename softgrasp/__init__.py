@@ -69,6 +69,7 @@ NAMES = {
     "sim.soft_statics": ("equilibrium",),
     "soft": ("=soft",),
     "sweeps": ("=sweeps",),
+    "sweeps.ensemble": ("grasp_ensemble",),
     "sweeps.planner": ("plan_grasps",),
     "sweeps.run": ("sweep",),
     "twin": ("=twin",),

@@ -61,6 +61,7 @@ from softgrasp.sim.result_files import load_result as load_result
 from softgrasp.sim.simulate import simulate as simulate
 from softgrasp.sim.soft_dynamics import stable_timestep as stable_timestep
 from softgrasp.sim.soft_statics import equilibrium as equilibrium
+from softgrasp.sweeps.ensemble import grasp_ensemble as grasp_ensemble
 from softgrasp.sweeps.planner import plan_grasps as plan_grasps
 from softgrasp.sweeps.run import sweep as sweep
 

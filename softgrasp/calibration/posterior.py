@@ -36,7 +36,9 @@ ROUNDS = 8
 SETTLED = 0.05
 """Change of the logarithm of every scale after which they are estimated [–]."""
 SCALES = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2)
-"""Scales of tilt and offsets, over those of ``Priors``, all as probable before measuring [–]."""
+"""Scales of tilt and offsets, over those of ``Priors`` [–]."""
+USUAL_SCALE = 0.4
+"""Scale s₀ of their prior, whose probability on the grid is proportional to 1/(s₀ + s) [–]."""
 NOISES = (-0.9, -0.6, -0.3, 0.0, 0.3, 0.6, 0.9)
 """Noise on the grid, natural logarithms of it over the one of the last round [–]."""
 USUAL_NOISE = {"angle": math.radians(0.5), "force": 0.02}
@@ -218,14 +220,14 @@ class JointFit:
         """Return the posterior of z for all scales of a grid, linearised about z (size,)."""
         values, slopes = (np.nan_to_num(one) for one in self.model.linearized(z))
         data = self.model.measured - values + slopes @ z
-        found = list(self._components(data, slopes))
-        logarithms = np.array([one.weight for one in found])
+        components = list(self._components(data, slopes))
+        logarithms = np.array([one.weight for one in components])
         weights = np.exp(logarithms - logarithms.max())
         kept = weights > MIN_WEIGHT
         weights /= weights[kept].sum()
         return [
             one._replace(weight=float(weight))
-            for one, weight, keep in zip(found, weights, kept, strict=True) if keep
+            for one, weight, keep in zip(components, weights, kept, strict=True) if keep
         ]  # fmt: skip
 
     def _components(self, data: Array, slopes: Array) -> Iterator[Component]:
@@ -234,6 +236,9 @@ class JointFit:
         errors = [
             Scales(0.0, 0.0, priors.offset * a, priors.tilt * b) for a, b in product(SCALES, SCALES)
         ]
+        rare = 2.0 * np.array([
+            math.log((USUAL_SCALE + a) * (USUAL_SCALE + b)) for a, b in product(SCALES, SCALES)
+        ])  # fmt: skip
         ratios = np.array([self._relative(one) for one in errors])
         for angle, force in product(self._noises(0), self._noises(1)):
             variance = self._variance(angle, force)
@@ -246,7 +251,7 @@ class JointFit:
                 ..., 0
             ]
             common = np.square(data) @ (1.0 / variance) + np.log(variance).sum()
-            common += self._surprise(angle, force)
+            common += self._surprise(angle, force) + rare
             evidence = -0.5 * (
                 common - mean @ side + np.linalg.slogdet(precision)[1]
                 - 2.0 * np.log(ratios).sum(axis=1)

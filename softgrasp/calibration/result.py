@@ -31,14 +31,14 @@ from softgrasp.description.soft_finger import SoftFinger
 from softgrasp.errors import DescriptionError, ResultError
 from softgrasp.extensions import CALIBRATIONS, load
 from softgrasp.io.files import atomic_path, write_text
+from softgrasp.io.finger_ensemble import ensemble_path, save_finger_ensemble
 from softgrasp.io.hand import UNSURE, save_finger
 from softgrasp.io.input_limits import read_arrays, read_json
 from softgrasp.mechanics.transforms import Array
 from softgrasp.vision.image import Image
 
 DOCUMENT, ARRAYS, FINGER = "calibration.json", "calibration.npz", "finger.yaml"
-ENSEMBLE = "finger_ensemble.csv"
-"""Samples of the posterior beside ``FINGER``: a row a finger, a column a parameter in SI."""
+ENSEMBLE = ensemble_path(FINGER).name
 ENSEMBLE_SIZE = 200
 FIGURES = (
     *("shapes", "angles", "releases", "settling", "forces"),
@@ -302,12 +302,12 @@ def save_calibration(
         return [*written, result.save_calibrated(directory)]
     written.append(save_finger(calibrated_finger(result), directory / FINGER))
     if result.posterior is not None:
-        written.append(_write_ensemble(result, result.posterior, directory / ENSEMBLE))
+        written.append(_write_ensemble(result, result.posterior, directory))
     return written
 
 
-def _write_ensemble(result: CalibrationResult, posterior: Posterior, path: Path) -> Path:
-    """Write samples of the joint estimate, one finger a row, joint by joint as in ``finger.yaml``.
+def _write_ensemble(result: CalibrationResult, posterior: Posterior, directory: Path) -> Path:
+    """Write samples of the joint estimate, joint by joint as in ``finger.yaml``.
 
     Dampers are drawn from a log-normal distribution with their standard error.
     """
@@ -327,8 +327,12 @@ def _write_ensemble(result: CalibrationResult, posterior: Posterior, path: Path)
         joints = block_of(problem, kind).of_joints(values)
         for index, column in enumerate(np.moveaxis(joints, -1, 0), start=1):
             columns[f"{kind}_{index}"] = column
-    rows = [",".join(f"{x:.9g}" for x in row) for row in np.array(list(columns.values())).T]
-    return write_text(path, "\n".join([",".join(columns), *rows, ""]))
+    # as from_webots adds it to the damping of finger.yaml
+    for index in range(1, len(problem.finger.joints) + 1):
+        if f"damping_{index}" in columns and f"stiffness_{index}" in columns:
+            added = problem.damping_timestep * columns[f"stiffness_{index}"]
+            columns[f"damping_{index}"] = columns[f"damping_{index}"] + added
+    return save_finger_ensemble(calibrated_finger(result), columns, directory / FINGER)
 
 
 def calibrated_finger(result: CalibrationResult) -> SoftFinger:

@@ -25,6 +25,7 @@ from softgrasp.cli.options import (
     Out,
     Renderer,
     SceneOptions,
+    Workers,
     with_scene_options,
 )
 from softgrasp.cli.terminal import (
@@ -38,7 +39,9 @@ from softgrasp.io.files import RESULT_FILE, listening
 
 if TYPE_CHECKING:
     from softgrasp.description.scene import GraspScene
+    from softgrasp.io.finger_ensemble import FingerEnsemble
     from softgrasp.sim.result import GraspResult
+    from softgrasp.sweeps.ensemble import EnsembleResult
 
 UNITS = {
     "time": "s",
@@ -71,6 +74,15 @@ def grasp(
     require_held: Annotated[
         bool, typer.Option("--require-held", help="Exit with 5 where the object was not held.")
     ] = False,
+    ensemble: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Repeat with N fingers of the posterior of --finger, a finger.yaml of softgrasp "
+            "calibrate, for bands of force and displacement and the success rate.",
+        ),
+    ] = None,
+    workers: Workers = None,
     out: Out = None,
     force: Force = False,
     renderer: Renderer = "auto",
@@ -99,6 +111,7 @@ def grasp(
     if options.contact_model is not None:
         require_known("contact model", options.contact_model, CONTACT_MODELS)
     scene = scene_of(first, second, options, adapt=True)
+    known = None if ensemble is None else _known_fingers(options, ensemble, backend)
     job = Job(
         directory=output_directory(
             scene.name or f"{scene.hand.name}_{scene.object.name}", out, force=force
@@ -109,8 +122,31 @@ def grasp(
         backend=backend,
         require_held=require_held,
         json=json,
+        ensemble=known,
+        ensemble_size=ensemble or 0,
+        ensemble_seed=options.seed or 0,
+        workers=workers,
     )
     run_job(scene, job)
+
+
+def _known_fingers(options: SceneOptions, size: int, backend: str) -> FingerEnsemble:
+    """Return the ensemble of ``--finger`` after checking its size."""
+    from softgrasp.io.finger_ensemble import load_finger_ensemble
+    from softgrasp.io.hand import finger_file
+
+    if options.finger is None:
+        raise DescriptionError(
+            "--ensemble: expected --finger FILE, a finger.yaml of softgrasp calibrate, found none"
+        )
+    if backend != "mujoco":
+        raise DescriptionError(f"--ensemble: expected the backend mujoco, found '{backend}'")
+    try:
+        known = load_finger_ensemble(finger_file(options.finger))
+        known.drawn(size)
+        return known
+    except DescriptionError as error:
+        raise DescriptionError(f"--ensemble: {error.message}") from None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,6 +160,10 @@ class Job:
     backend: str = "mujoco"
     require_held: bool = False
     json: bool = False
+    ensemble: FingerEnsemble | None = None
+    ensemble_size: int = 0
+    ensemble_seed: int = 0
+    workers: int | None = None
 
 
 def run_job(scene: GraspScene, job: Job) -> None:
@@ -151,8 +191,9 @@ def run_job(scene: GraspScene, job: Job) -> None:
         if job.renderer == "gl":
             renderer.result()
         result = _simulate(scene, job, update)
-        files = _write(result, job, update)
-    _print_summary(result, files, renderer.result(), job)
+        ensemble = _simulate_ensemble(scene, job, update)
+        files = _write(result, job, update, ensemble)
+    _print_summary(result, files, renderer.result(), job, ensemble)
     _exit_with_code(result, job)
 
 
@@ -186,7 +227,28 @@ def _simulate(scene: GraspScene, job: Job, update: terminal.ProgressCallback) ->
         raise typer.Exit(INTERRUPTED) from None
 
 
-def _write(result: GraspResult, job: Job, update: terminal.ProgressCallback) -> list[Path]:
+def _simulate_ensemble(
+    scene: GraspScene, job: Job, update: terminal.ProgressCallback
+) -> EnsembleResult | None:
+    if job.ensemble is None:
+        return None
+    from softgrasp.sweeps.ensemble import grasp_ensemble
+
+    def progress(done: int, count: int) -> None:
+        update(f"simulating fingers of the posterior, {done} of {count}", done / count)
+
+    return grasp_ensemble(
+        scene, job.ensemble, job.ensemble_size, job.ensemble_seed, workers=job.workers,
+        progress=progress,
+    )  # fmt: skip
+
+
+def _write(
+    result: GraspResult,
+    job: Job,
+    update: terminal.ProgressCallback,
+    ensemble: EnsembleResult | None,
+) -> list[Path]:
     from softgrasp.report.grasp_report import write_report
 
     if clear_earlier_run(job.directory):
@@ -194,13 +256,15 @@ def _write(result: GraspResult, job: Job, update: terminal.ProgressCallback) -> 
             f"replacing the earlier run in {job.directory}; another --out DIR would keep both"
         )
     try:
-        return write_report(
+        saved = [] if ensemble is None else [ensemble.save(job.directory)]
+        return saved + write_report(
             result,
             job.directory,
             renderer=job.renderer,
             video=job.video,
             report=job.report,
             progress=lambda file, done: update(f"writing {file}", done),
+            ensemble=ensemble,
         )
     except KeyboardInterrupt:
         files = ", ".join(map(str, existing_files(job.directory))) or "nothing"
@@ -208,19 +272,33 @@ def _write(result: GraspResult, job: Job, update: terminal.ProgressCallback) -> 
         raise typer.Exit(INTERRUPTED) from None
 
 
-def _print_summary(result: GraspResult, files: list[Path], renderer: str, job: Job) -> None:
+def _print_summary(
+    result: GraspResult,
+    files: list[Path],
+    renderer: str,
+    job: Job,
+    ensemble: EnsembleResult | None,
+) -> None:
     from softgrasp.sim.result_files import document
 
     for sentence in result.warnings:
         warnings.warn(sentence, SoftgraspWarning, stacklevel=2)  # shown once
     if job.json:
         extra: dict[str, Any] = {"files": [str(file) for file in files]}
+        if ensemble is not None:
+            extra["ensemble"] = ensemble.document()
         terminal.put_json(document(result) | extra | ({"renderer": renderer} if renderer else {}))
         return
     for line in summary_lines(result):
         terminal.put(line)
     if renderer:
         terminal.put(f"images    {renderer}")
+    if ensemble is not None:
+        from softgrasp.report.ensemble import band_rows
+
+        terminal.put(f"ensemble  {ensemble.sentence}")
+        heads = ["quantity", "calibrated finger", "2.5 %", "median", "97.5 %"]
+        terminal.put_table(heads, band_rows(ensemble))
     terminal.put_files(files)
 
 

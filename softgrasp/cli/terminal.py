@@ -283,9 +283,10 @@ def run_files() -> tuple[str, ...]:
 
     figures = (
         report.CONTACTS, report.JOINTS, report.OBJECT, report.QUALITY, report.SENSORS,
-        report.TACTILE, report.PULLS,
+        report.TACTILE, report.PULLS, report.ENSEMBLE,
     )  # fmt: skip
     numbers = (Path(name).with_suffix(".csv").name for name in figures)
     return (
-        RESULT_FILE, TRAJECTORY_FILE, *figures, report.STRIP, *numbers, report.VIDEO, report.REPORT
+        RESULT_FILE, TRAJECTORY_FILE, report.ENSEMBLE_RESULT, *figures, report.STRIP, *numbers,
+        report.VIDEO, report.REPORT,
     )  # fmt: skip

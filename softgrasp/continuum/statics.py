@@ -216,8 +216,8 @@ def hung_slopes(
     if rig.relative:
         angles, slopes = hung_slopes(chain, stiffness, rig.absolute, changes)
         return angles[:-1] - angles[-1:], slopes[:-1] - slopes[-1:]
-    found = rest(stiffness[None, None], rig.loads(chain), np.zeros(1))
-    angles, slopes = found.angles[0], found.slopes[0]
+    state = rest(stiffness[None, None], rig.loads(chain), np.zeros(1))
+    angles, slopes = state.angles[0], state.slopes[0]
     pushes = [_gradient(angles, Loads(one.cosine[0], one.sine[0])) for one in changes]
     by_stiffness = angles[:, :, None] * np.eye(len(stiffness))
     sides = np.concatenate([by_stiffness, *(push[:, :, None] for push in pushes)], axis=2)
@@ -306,15 +306,15 @@ def pressed_slopes(
     return PressedSlopes(-moments * pressing.angles, moments, row[:, count])
 
 
-def height_slopes(chain: PlanarChain, found: Rest) -> Array:
+def height_slopes(chain: PlanarChain, state: Rest) -> Array:
     """Compute derivatives of the tip's height by stiffness at an equilibrium, (..., n) [m·rad/N·m].
 
     Args:
         chain: The finger.
-        found: Equilibrium of ``rest``.
+        state: Equilibrium of ``rest``.
     """
-    lever = _gradient(found.angles, _vertical(chain.steps))
-    return -found.angles * np.linalg.solve(found.slopes, lever[..., None])[..., 0]
+    lever = _gradient(state.angles, _vertical(chain.steps))
+    return -state.angles * np.linalg.solve(state.slopes, lever[..., None])[..., 0]
 
 
 def _on_plate(

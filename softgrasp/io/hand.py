@@ -126,10 +126,17 @@ def load_finger(name: str | Path) -> SoftFinger:
     Raises:
         DescriptionError: There is no such finger, or its file is wrong; names file, line and field.
     """
+    return YamlFile(finger_file(name)).read(soft_finger_from)
+
+
+def finger_file(name: str | Path) -> Path:
+    """Return the file of a shipped soft finger by name; a YAML file is returned unchanged.
+
+    Raises:
+        DescriptionError: There is no such finger.
+    """
     path = Path(name)
-    if path.suffix.lower() not in SUFFIXES:
-        path = assets.find("fingers", str(name))
-    return YamlFile(path).read(soft_finger_from)
+    return path if path.suffix.lower() in SUFFIXES else assets.find("fingers", str(name))
 
 
 def save_finger(finger: SoftFinger, path: str | Path) -> Path:

@@ -47,6 +47,7 @@ from softgrasp.sim.result import GraspResult
 if TYPE_CHECKING:
     from jinja2 import Environment
 
+    from softgrasp.sweeps.ensemble import EnsembleResult
 
 VIDEO, CONTACTS, JOINTS, OBJECT, SENSORS, TACTILE, PULLS, QUALITY, STRIP, REPORT = (
     "grasp.mp4",
@@ -60,6 +61,8 @@ VIDEO, CONTACTS, JOINTS, OBJECT, SENSORS, TACTILE, PULLS, QUALITY, STRIP, REPORT
     "strip.png",
     "report.html",
 )
+ENSEMBLE, ENSEMBLE_RESULT = "ensemble_bands.png", "ensemble.json"
+"""Files of a grasp with fingers of a posterior, besides those of the run."""
 NO_IMAGES = "none"
 """Value of ``renderer`` that disables video and key frames."""
 
@@ -105,6 +108,7 @@ def write_report(
     report: bool = True,
     save: bool = True,
     progress: Progress | None = None,
+    ensemble: EnsembleResult | None = None,
 ) -> list[Path]:
     """Write result files, figures, video and a self-contained HTML report of a run.
 
@@ -117,6 +121,7 @@ def write_report(
         save: Whether to write ``result.json`` and ``trajectory.npz``; False where the run was read
             from this directory.
         progress: Called with the file in progress and the completed fraction.
+        ensemble: The same grasp with fingers of a posterior, for a section of the report.
 
     Returns:
         The files in the order of writing: ``result.json``, ``trajectory.npz``, figures, each
@@ -149,8 +154,13 @@ def write_report(
     written += [path for paths in drawn for path in paths.result()]
     if video_info is not None:
         written.append(video_info.path)
+    if report and ensemble is not None:
+        from softgrasp.report.ensemble import draw_ensemble
+
+        written += with_numbers([draw_ensemble(ensemble, directory / ENSEMBLE)])
     if report:
-        written.append(write_text(directory / REPORT, report_html(result, written, video_info)))
+        html = report_html(result, written, video_info, ensemble)
+        written.append(write_text(directory / REPORT, html))
         update(REPORT, 1.0)
     return written
 
@@ -183,21 +193,34 @@ def _write_strip(
     return [written]
 
 
-def report_html(result: GraspResult, files: Sequence[Path], video_info: VideoInfo | None) -> str:
+def report_html(
+    result: GraspResult,
+    files: Sequence[Path],
+    video_info: VideoInfo | None,
+    ensemble: EnsembleResult | None = None,
+) -> str:
     """Render the report as HTML that needs no other file.
 
     Args:
         result: The run.
         files: Files of the run; their images are embedded.
         video_info: The video; None without one.
+        ensemble: The same grasp with fingers of a posterior.
     """
     images = {path.stem: embedded_image(path) for path in files if path.suffix == ".png"}
+    bands: list[list[str]] = []
+    if ensemble is not None:
+        from softgrasp.report.ensemble import band_rows
+
+        bands = band_rows(ensemble)
     template = templates().get_template("report.html.j2")
     return template.render(
         directory=displayed_path(files[0].parent),
         images=images,
         video=embedded(video_info.path, "video/mp4") if video_info else "",
         video_caption=_video_caption(video_info) if video_info else "",
+        ensemble_sentence=ensemble.sentence if ensemble else "",
+        ensemble_bands=bands,
         strip_alt="; ".join(f"{time:.3f} s {text}" for time, text in key_frames(result)),
         **_content(result, video_info),
     )

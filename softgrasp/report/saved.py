@@ -98,12 +98,17 @@ def _content(directory: Path) -> str:
 
 
 def _write_grasp(directory: Path, options: Options) -> list[Path]:
-    from softgrasp.report.grasp_report import write_report
+    from softgrasp.report.grasp_report import ENSEMBLE_RESULT, write_report
     from softgrasp.sim.result_files import load_result
 
+    ensemble = None
+    if (directory / ENSEMBLE_RESULT).is_file():
+        from softgrasp.sweeps.ensemble import load_ensemble_result
+
+        ensemble = load_ensemble_result(directory)
     files = write_report(
         load_result(directory), directory, renderer=options.renderer, video=options.video,
-        progress=options.progress, save=False,
+        progress=options.progress, save=False, ensemble=ensemble,
     )  # fmt: skip
     return [file for file in files if file.name not in (RESULT_FILE, TRAJECTORY_FILE)]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from softgrasp._lazy import lazy_names
 
 NAMES = {
+    "sweeps.ensemble": ("EnsembleResult", "grasp_ensemble", "load_ensemble_result"),
     "sweeps.planner": ("PlannedGrasps", "imported_plan", "plan_grasps"),
     "sweeps.run": ("Shard", "merge", "sweep"),
 }

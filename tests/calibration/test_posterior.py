@@ -12,8 +12,10 @@ from softgrasp.calibration.objectives import finger_values
 from softgrasp.calibration.posterior import Posterior, joint_posterior
 from softgrasp.calibration.stages import VirtualExperiments
 from softgrasp.description.calibration import CalibrationProblem, HungAngles
+from softgrasp.io.finger_ensemble import load_finger_ensemble
 from softgrasp.io.hand import load_finger
 from tests.calibration.draws import DRAWS, TRUE
+from tests.calibration.problems import hung
 from tests.calibration.wrong_inputs import GAIN, Bench, good, true_finger
 
 
@@ -68,6 +70,27 @@ def test_model_at_the_prior_mean_equals_the_virtual_experiments() -> None:
     np.testing.assert_allclose(model.simulate(z), np.hstack([angles, forces]), atol=1e-12)
 
 
+def test_slopes_equal_finite_differences() -> None:
+    problem = good(0)
+    model = JointModel(problem, VirtualExperiments(problem), Priors())
+    z, step = 0.3 * np.random.default_rng(0).standard_normal(model.size), 1e-5
+    values, slopes = model.linearized(z)
+    steps = step * np.eye(model.size)
+    ahead, behind = np.split(model.simulate(np.concatenate([z + steps, z - steps])), 2)
+    np.testing.assert_allclose(values, model.simulate(z[None])[0], atol=1e-12)
+    np.testing.assert_allclose(slopes, (ahead - behind).T / (2.0 * step), atol=1e-7)
+
+
+def test_angles_without_systematic_errors_are_predicted_like_by_least_squares() -> None:
+    """Tilt and offsets that the angles do not show are taken as small."""
+    errors: dict[str, list[float]] = {"map": [], "least-squares": []}
+    for seed in range(4):
+        for method, left in errors.items():
+            result = sg.calibrate(hung(seed), method, models=False)
+            left.append(np.degrees(result.stages[0].held_out_residual))
+    assert np.mean(errors["map"]) < 1.5 * np.mean(errors["least-squares"])
+
+
 def test_offsets_are_estimated() -> None:
     problem = good(1)
     moved = tuple(
@@ -120,10 +143,10 @@ def test_problem_without_angles_is_fitted_by_least_squares() -> None:
 def test_ensemble_lies_beside_the_finger(tmp_path) -> None:
     result = sg.calibrate(good(0), stages=["springs", "torques"], models=False)
     sg.calibration.save_calibration(result, tmp_path)
-    table = np.genfromtxt(tmp_path / "finger_ensemble.csv", delimiter=",", names=True)
-    assert len(table) == 200
-    assert table["stiffness_1"].mean() == pytest.approx(result.parameters["k1"], rel=0.1)
-    assert table["gain_1"].std() > 0.0
+    known = load_finger_ensemble(tmp_path / "finger.yaml")
+    assert known.size == 200
+    assert known.columns["stiffness_1"].mean() == pytest.approx(result.parameters["k1"], rel=0.1)
+    assert known.columns["gain_1"].std() > 0.0
 
 
 def test_warning_for_a_swarm_that_has_not_converged() -> None:

@@ -1,0 +1,72 @@
+"""Figure and table of a grasp with the fingers of a calibration's posterior."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from softgrasp.report import style
+from softgrasp.sweeps.ensemble import QUANTITIES, EnsembleResult, TimeBand
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+MILLI = 1e3
+
+
+def draw_ensemble(ensemble: EnsembleResult, path: str | Path) -> Path:
+    """Draw the bands of force and displacement over time.
+
+    Args:
+        ensemble: The grasps.
+        path: The ``.png`` to write.
+
+    Raises:
+        ResultError: The file cannot be written.
+    """
+    drawn = (
+        ("sum of the normal forces on the object [N]", ensemble.force, 1.0),
+        ("displacement of the object [mm]", ensemble.displacement, MILLI),
+    )
+    with style.figure(path, 3.0) as (figure, table):
+        grid = style.panels(figure, 1, 2, gaps=(0.6, 0.3))
+        for index, (title, band, factor) in enumerate(drawn):
+            axes = figure.add_subplot(grid[index])
+            axes.set_title(title)
+            _draw_band(axes, table, title, band, factor)
+        style.edge_labels(figure)
+        style.legend(figure)
+    return Path(path)
+
+
+def _draw_band(axes: Axes, table: style.Table, title: str, band: TimeBand, factor: float
+               ) -> None:  # fmt: skip
+    time = np.array(band.time)
+    low, median, high, nominal = (
+        factor * np.array(one) for one in (band.low, band.median, band.high, band.nominal)
+    )
+    color = style.SERIES[0]
+    if not len(time):
+        return
+    axes.fill_between(time, low, high, color=color, alpha=0.25, lw=0, label="2.5 to 97.5 %")
+    table.plot(axes, time, median, f"median of {title}", color=color, label="median")
+    table.plot(
+        axes, time, nominal, f"calibrated finger: {title}", color=style.INK, ls="--",
+        label="calibrated finger",
+    )  # fmt: skip
+    table.add({"time [s]": time, f"2.5 % of {title}": low, f"97.5 % of {title}": high})
+    style.time_limits(axes, time)
+
+
+def band_rows(ensemble: EnsembleResult) -> list[list[str]]:
+    """Return table rows: quantity, calibrated finger, quantiles; lengths in mm."""
+    rows = []
+    for one in ensemble.bands:
+        name = QUANTITIES[one.quantity]
+        factor = MILLI if name.endswith("[m]") else 1.0
+        numbers = (one.nominal, one.low, one.median, one.high)
+        cells = ["–" if x is None else f"{factor * x:.3g}" for x in numbers]
+        rows.append([name.replace("[m]", "[mm]"), *cells])
+    return rows
