@@ -265,8 +265,8 @@ class JointFit:
         now = self.noise[kind]
         if self.declared[kind] is not None or (kind == 1 and not len(self.model.force)):
             return [now]
-        least = list(MIN_NOISE.values())[kind]
-        return sorted({max(now * math.exp(step), least) for step in NOISES})
+        smallest = list(MIN_NOISE.values())[kind]
+        return sorted({max(now * math.exp(step), smallest) for step in NOISES})
 
     def _surprise(self, *noise: float) -> float:
         """Return minus twice the logarithm of the prior of noise."""
