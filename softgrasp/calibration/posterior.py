@@ -173,7 +173,8 @@ class JointFit:
     @property
     def scales(self) -> Scales:
         """Scales of the fit."""
-        return Scales(*self.noise, self.model.offset, self.model.tilt)
+        angle, force = self.noise
+        return Scales(angle, force, self.model.offset, self.model.tilt)
 
     def take_scales(self, scales: Scales, z: Array) -> Array:
         """Take other scales; return z of the same offsets and tilt."""
@@ -205,15 +206,20 @@ class JointFit:
             if key not in known:
                 known.clear()
                 values, slopes = self.model.linearized(z)
-                left = np.nan_to_num((values - self.model.measured) / scale, nan=FAILED)
-                by_z = np.nan_to_num(slopes / scale[:, None])
-                known[key] = np.append(left, z), np.concatenate([by_z, np.eye(len(z))])
+                misfit = np.nan_to_num((values - self.model.measured) / scale, nan=FAILED)
+                change = np.nan_to_num(slopes / scale[:, None])
+                known[key] = np.append(misfit, z), np.concatenate([change, np.eye(len(z))])
             return known[key]
 
+        def left(z: Array) -> Array:
+            return whitened(z)[0]
+
+        def by_z(z: Array) -> Array:
+            return whitened(z)[1]
+
         solution = least_squares(
-            lambda z: whitened(z)[0], start, jac=lambda z: whitened(z)[1], method="trf",
-            max_nfev=MAX_FITS, xtol=tolerance, ftol=tolerance,
-        )  # fmt: skip
+            left, start, jac=by_z, method="trf", max_nfev=MAX_FITS, xtol=tolerance, ftol=tolerance
+        )
         return np.asarray(solution.x)
 
     def mixture(self, z: Array) -> list[Component]:

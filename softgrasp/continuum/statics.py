@@ -300,7 +300,7 @@ def pressed_slopes(
     # the force is the last unknown: its derivatives are the last row of the inverse
     last = np.zeros((len(lever), count + 1, 1))
     last[:, count] = 1.0
-    row = np.linalg.solve(np.swapaxes(system, 1, 2), last)[..., 0]
+    row: Array = np.asarray(np.linalg.solve(np.swapaxes(system, 1, 2), last)[..., 0], dtype=float)
     row[~(pressing.force > 0.0)] = 0.0
     moments = row[:, :count]
     return PressedSlopes(-moments * pressing.angles, moments, row[:, count])

@@ -145,9 +145,9 @@ def load_ensemble_result(directory: str | Path) -> EnsembleResult:
     path = Path(directory) / DOCUMENT
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
-        series = {key: _time_band(data.pop(key)) for key in ("force", "displacement")}
-        bands = tuple(Band(**one) for one in data.pop("bands"))
-        return EnsembleResult(**data, bands=bands, **series)
+        data |= {key: _time_band(data[key]) for key in ("force", "displacement")}
+        data["bands"] = tuple(Band(**one) for one in data["bands"])
+        return EnsembleResult(**data)
     except OSError as error:
         raise ResultError(f"{path}: expected an ensemble, found: {error.strerror}") from error
     except (ValueError, KeyError, TypeError) as error:
@@ -193,7 +193,8 @@ def grasp_ensemble(
         rows = Path(temporary) if directory is None else directory / DIRECTORY
         table = sweep(plan, rows, workers=workers, trajectories=True, progress=progress)
         stored = dict(trajectories(rows))
-    result = _result(known.finger.name, seed, table.to_dict("records"), stored)
+    records: list[Row] = [dict(zip(table, row, strict=True)) for row in table.to_numpy()]
+    result = _result(known.finger.name, seed, records, stored)
     if directory is not None:
         result.save(directory)
     return result
