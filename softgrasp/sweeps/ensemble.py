@@ -193,7 +193,8 @@ def grasp_ensemble(
         rows = Path(temporary) if directory is None else directory / DIRECTORY
         table = sweep(plan, rows, workers=workers, trajectories=True, progress=progress)
         stored = dict(trajectories(rows))
-    records: list[Row] = [dict(zip(table, row, strict=True)) for row in table.to_numpy()]
+    rows_of_table = table.to_dict("records")
+    records = [{str(name): value for name, value in row.items()} for row in rows_of_table]
     result = _result(known.finger.name, seed, records, stored)
     if directory is not None:
         result.save(directory)
