@@ -18,15 +18,20 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import combinations
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from scipy import stats
 
-from softgrasp.calibration.alternatives import Alternative, better_readings, nuisances_of
+from softgrasp.calibration.alternatives import (
+    Alternative,
+    Nuisance,
+    better_readings,
+    nuisances_of,
+)
 from softgrasp.calibration.forward_models import first_mode
 from softgrasp.calibration.objectives import root_mean_square
 from softgrasp.calibration.optimizers import jacobian
@@ -205,20 +210,16 @@ def assess_credibility(
     quantities = tuple(_quantities(problem))
     findings = [Finding(stage, sentence, refutes=False) for stage, sentence in copies]
     findings += _equal_angles(problem)
-    findings += [
-        Finding("", f"{one.name} is {one.value:.3g} {one.unit}, expected {one.low:g} to "
-                f"{one.high:g} {one.unit}; {one.hint}", refutes=True)
-        for one in quantities if not one.plausible
-    ]  # fmt: skip
+    findings += implausible(quantities)
     for name, position in fitted.items():
         stage = stage_of(name, problem, experiments, stiffness)
         assert stage is not None  # it was fitted
         used = stage.block.of_joints(position) if name == "springs" else stiffness
-        fit = _Fit(problem, experiments, stage, used, position)
+        fit = _Fit(problem, stage, position, experiments, used)
         test = fit.misfit_test()
         tests.append(test)
         rejected = test.p_value < UNLIKELY
-        findings += _misfit(test, rejected)
+        findings += misfit_findings(test)
         if name != "springs" and any(one.refutes for one in findings if one.stage == "springs"):
             continue  # it was fitted with springs that are wrong
         doubtful = test.p_value < DOUBTFUL or (
@@ -236,8 +237,18 @@ def assess_credibility(
     return Credibility(tuple(tests), quantities, tuple(findings), tuple(alternatives))
 
 
-def _misfit(test: MisfitTest, rejected: bool) -> list[Finding]:
-    if not rejected:
+def implausible(quantities: Sequence[PlausibleQuantity]) -> list[Finding]:
+    """Return a finding for each quantity outside of its range."""
+    return [
+        Finding("", f"{one.name} is {one.value:.3g} {one.unit}, expected {one.low:g} to "
+                f"{one.high:g} {one.unit}; {one.hint}", refutes=True)
+        for one in quantities if not one.plausible
+    ]  # fmt: skip
+
+
+def misfit_findings(test: MisfitTest) -> list[Finding]:
+    """Return the finding that refutes a fit by its χ² test; none where it passes."""
+    if test.p_value >= UNLIKELY:
         return []
     scale, unit = _shown(test.unit)
     sentence = (
@@ -264,12 +275,29 @@ def _readings(alternatives: list[Alternative], rejected: bool) -> Iterator[Findi
 # Tests of one stage
 
 
+class AssessedProblem(Protocol):
+    """Problem with the errors by which its fit is assessed."""
+
+    @property
+    def model_error(self) -> float:
+        """Error of the model relative to a measured value [–]."""
+
+    def measurement_error(self, unit: str) -> float | None:
+        """Return the declared error of values in a unit; None where there is none."""
+
+
 @dataclass(frozen=True)
-class _Fit:
-    problem: CalibrationProblem
-    experiments: VirtualExperiments
+class StageFit:
+    """Fit of one stage with its tests.
+
+    Args:
+        problem: Its errors.
+        stage: Stage.
+        position: Fitted parameters, (p,).
+    """
+
+    problem: AssessedProblem
     stage: Stage
-    stiffness: Array
     position: Array
 
     @property
@@ -279,6 +307,7 @@ class _Fit:
         return np.asarray((self.stage.measured - simulated)[self.stage.timed])
 
     def misfit_test(self) -> MisfitTest:
+        """Test the residuals by χ² against the errors of measurement and model."""
         stage = self.stage
         measured = stage.measured[stage.timed]
         error, source = self._error(measured)
@@ -324,14 +353,13 @@ class _Fit:
         singular = np.linalg.svd(self._slopes(), compute_uv=False)
         return int((singular > DETERMINED * max(float(singular.max(initial=0.0)), 1e-300)).sum())
 
-    def systematic_errors(self) -> list[Finding]:
-        """Test one more parameter at a time; report the one that explains most."""
-        stage, left = self.stage, self.residuals
-        if root_mean_square(left) < NEGLIGIBLE * root_mean_square(stage.measured[stage.timed]):
-            return []
-        nuisances = nuisances_of(
-            self.problem, self.experiments, stage, self.stiffness, self.position
-        )
+    def explained_by(self, nuisances: Sequence[Nuisance]) -> list[Finding]:
+        """Test one more parameter at a time; report the one that explains most.
+
+        Args:
+            nuisances: Systematic errors with their effects on the timed values.
+        """
+        left = self.residuals
         slopes = self._slopes() if nuisances else np.zeros((len(left), 0))
         basis, singular, _ = np.linalg.svd(slopes, full_matrices=False)
         basis = basis[:, singular > DETERMINED * singular.max(initial=0.0)]
@@ -371,6 +399,25 @@ class _Fit:
             f"{100 * fraction:.3g} % of the squared residuals"
         )
         return [Finding(self.stage.name, sentence, refutes=fraction > SEVERE)]
+
+
+@dataclass(frozen=True)
+class _Fit(StageFit):
+    """Fit of a stage of a finger."""
+
+    problem: CalibrationProblem
+    experiments: VirtualExperiments
+    stiffness: Array
+
+    def systematic_errors(self) -> list[Finding]:
+        """Test one more parameter at a time; report the one that explains most."""
+        stage, left = self.stage, self.residuals
+        if root_mean_square(left) < NEGLIGIBLE * root_mean_square(stage.measured[stage.timed]):
+            return []
+        nuisances = nuisances_of(
+            self.problem, self.experiments, stage, self.stiffness, self.position
+        )
+        return self.explained_by(nuisances)
 
     def frequency(self) -> list[Finding]:
         """Compare the frequency of releases with that of springs and masses."""

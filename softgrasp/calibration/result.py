@@ -164,6 +164,7 @@ class EstimatedParameters:
         stages: Results of the stages in their order.
         warnings: Warnings for the user, as sentences.
         status: How the calibration ended.
+        credibility: Verdict on the fit; None in results of earlier versions.
     """
 
     method: str
@@ -171,6 +172,7 @@ class EstimatedParameters:
     stages: tuple[StageResult, ...]
     warnings: tuple[str, ...]
     status: CalibrationStatus
+    credibility: Credibility | None = None
 
     def stage(self, name: str) -> StageResult:
         """Return the result of a calibration stage by its name.
@@ -247,7 +249,6 @@ class CalibrationResult(EstimatedParameters):
         problem: Calibration problem.
         together: Whether all stages were fitted at once afterwards.
         finger: Finger with the fitted parameters.
-        credibility: Verdict on the fit; None in results of earlier versions.
         posterior: Joint estimate with its samples, where the method is ``map``; not in files.
         advice: What to measure next, the most informative first.
     """
@@ -255,7 +256,6 @@ class CalibrationResult(EstimatedParameters):
     problem: CalibrationProblem
     together: bool
     finger: SoftFinger
-    credibility: Credibility | None = None
     posterior: Posterior | None = None
     advice: tuple[Advice, ...] = ()
 
@@ -368,9 +368,9 @@ def document(result: CalibrationResult | ExtensionResult) -> dict[str, Any]:
             "together": result.together,
             "damping_timestep_s": result.problem.damping_timestep,
         }
-        if result.credibility is not None:
-            extra["credibility"] = result.credibility.document()
         extra["advice"] = [asdict(one) for one in result.advice]
+    if result.credibility is not None:
+        extra["credibility"] = result.credibility.document()
     return {
         "schema_version": SCHEMA_VERSION,
         "softgrasp_version": __version__,
@@ -536,12 +536,12 @@ def _result_from(
         "warnings": tuple(data["warnings"]),
         "status": CalibrationStatus[data["status"]],
     }
+    verdict = data.get("credibility")
+    fields["credibility"] = None if verdict is None else Credibility.from_document(verdict)
     if "together" in data:
         problem = CalibrationProblem(**data["problem"])
         finger = fitted_finger(problem, stages)
-        verdict = data.get("credibility")
         fields["advice"] = tuple(Advice(**one) for one in data.get("advice", ()))
-        fields["credibility"] = None if verdict is None else Credibility.from_document(verdict)
         return CalibrationResult(
             problem=problem, together=data["together"], finger=finger, **fields
         )

@@ -389,7 +389,7 @@ def _print_summary(result: AnyCalibrationResult, files: list[Path], as_json: boo
 
     for text in result.warnings:
         terminal.show_message("warning", text)
-    credibility = getattr(result, "credibility", None)
+    credibility = result.credibility
     for finding in credibility.findings if credibility else ():
         terminal.show_message("error" if finding.refutes else "warning", finding.sentence)
     if as_json:

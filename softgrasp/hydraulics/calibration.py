@@ -36,6 +36,7 @@ from softgrasp.hydraulics.arm import (
     ChainRecording,
     move_driven_chain,
 )
+from softgrasp.hydraulics.credibility import assess_arm
 from softgrasp.hydraulics.description import ArmSection, HydraulicArm
 from softgrasp.hydraulics.files import load_hydraulic_arm, load_torques, save_hydraulic_arm
 from softgrasp.hydraulics.integrators import SAMPLE, drive_pressures, inputs_of
@@ -71,6 +72,10 @@ def calibrate_arm(
     search = Search(stage, Journal(out, whole), progress)
     position = optimum_of(search, method, swarm, seed)
     stage_result = assessed(search, position, arm_stage(problem, test_rig, held_out=True))
+    if progress is not None:
+        progress("assessing the fit", 1.0)
+    credibility = assess_arm(problem, stage, position)
+    status = CalibrationStatus.AT_BOUNDS if stage_result.on_bound else CalibrationStatus.DONE
     return ArmCalibrationResult(
         problem=problem,
         method=method,
@@ -78,7 +83,8 @@ def calibrate_arm(
         arm=test_rig.arm(position),
         stages=(stage_result,),
         warnings=tuple(remarks_on_fit(stage_result)),
-        status=CalibrationStatus.AT_BOUNDS if stage_result.on_bound else CalibrationStatus.DONE,
+        status=status if credibility.credible else CalibrationStatus.NOT_CREDIBLE,
+        credibility=credibility,
     )
 
 
@@ -265,6 +271,17 @@ class ArmCalibrationProblem(ExtensionProblem):
     bounds: ArmBounds = ArmBounds()
     links: Annotated[int, Field(strict=True, ge=1, le=64)] = 4
     """Rigid cells a section of the simulated arm."""
+    position_error: Positive | None = None
+    """Standard error of a recorded coordinate [m]; 2 mm are assumed where none is declared."""
+    bend_error: Positive | None = None
+    """Standard error of a recorded bend [rad]; 1° is assumed where none is declared."""
+    model_error: Annotated[float, Field(strict=True, ge=0.0, le=0.5)] = 0.05
+    """Error of the model relative to the motion of a coordinate, added to that of the recording
+    when the fit is assessed [–]."""
+
+    def measurement_error(self, unit: str) -> float | None:
+        """Return the declared error of values in m or rad; None where there is none."""
+        return {"m": self.position_error, "rad": self.bend_error}[unit]
 
     @property
     def name(self) -> str:
@@ -501,4 +518,6 @@ def calibrated_arm(result: ArmCalibrationResult) -> HydraulicArm:
     """Return the calibrated arm with the source of its numbers."""
     names = ", ".join(result.parameters)
     source = f"softgrasp {__version__}, calibrated by {result.method} (seed {result.seed}): {names}"
+    if result.status is CalibrationStatus.NOT_CREDIBLE:
+        source += f"; {result.status.value}"
     return result.arm.replace(source=source)

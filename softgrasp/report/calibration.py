@@ -193,7 +193,7 @@ def _summary(result: EstimatedParameters) -> str:
 
 def _credibility(result: EstimatedParameters) -> dict[str, Any] | None:
     """Return the texts of the section on credibility; None where the fit was not assessed."""
-    verdict = getattr(result, "credibility", None)
+    verdict = result.credibility
     if not isinstance(verdict, Credibility):
         return None
     return {

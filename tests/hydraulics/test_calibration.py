@@ -14,6 +14,7 @@ import softgrasp as sg
 from softgrasp.calibration.result import load_any_calibration
 from softgrasp.cli import main
 from softgrasp.hydraulics.calibration import ArmTestRig, arm_stage
+from softgrasp.hydraulics.credibility import _copies
 from softgrasp.hydraulics.files import save_hydraulic_arm
 from softgrasp.report.calibration import write_calibration_report
 from softgrasp.report.saved import write_report_from
@@ -77,6 +78,34 @@ def test_without_noise_the_stiffness_is_that_of_the_arm() -> None:
     assert result.parameters["EI"] == pytest.approx(TRUE["EI"], rel=1e-3)
     assert result.stages[0].names == ("EI",)
     assert result.evaluations < 20
+
+
+def changed(motion: sg.hydraulics.ArmMotion, change: Any) -> sg.hydraulics.ArmMotion:
+    return motion.replace(ends=tuple(map(tuple, change(np.array(motion.ends)).tolist())))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda ends: 1e3 * ends, "compare mm and m"),
+        (lambda ends: ends + [0.03, 0.0, 0.0], "x is 29 mm too large in all rows"),
+        (lambda ends: -ends + [0.0, 0.0, 2.0 * ends[0, 2]], "larger than the assumed error"),
+    ],
+)
+def test_recordings_that_cannot_be_right_are_not_credible(change: Any, message: str) -> None:
+    only = {"find": ("EI",), "bounds": {"EI": (0.5, 0.7)}}
+    assert sg.calibrate(problem(noisy(3), **only)).credibility.findings == ()
+    result = sg.calibrate(problem(changed(noisy(3), change), **only))
+    assert not result.credibility.credible
+    assert result.status.name == "NOT_CREDIBLE"
+    assert any(message in one.sentence for one in result.credibility.findings)
+
+
+def test_copied_recordings_are_reported() -> None:
+    twice = problem(noisy(3), noisy(3, pressures=(1e5, 0.0, 0.0)), find=("EI",))
+    (finding,) = _copies(twice)
+    assert finding.refutes
+    assert "one of them is a copy" in finding.sentence
 
 
 def test_bends_in_time_and_held_out_motions_serve_as_well() -> None:
