@@ -88,8 +88,11 @@ def changed(motion: sg.hydraulics.ArmMotion, change: Any) -> sg.hydraulics.ArmMo
     ("change", "message"),
     [
         (lambda ends: 1e3 * ends, "compare mm and m"),
-        (lambda ends: ends + [0.03, 0.0, 0.0], "x is 29 mm too large in all rows"),
-        (lambda ends: -ends + [0.0, 0.0, 2.0 * ends[0, 2]], "larger than the assumed error"),
+        (lambda ends: ends + np.array([0.03, 0.0, 0.0]), "x is 29 mm too large in all rows"),
+        (
+            lambda ends: np.array([0.0, 0.0, 2.0 * ends[0, 2]]) - ends,
+            "larger than the assumed error",
+        ),
     ],
 )
 def test_recordings_that_cannot_be_right_are_not_credible(change: Any, message: str) -> None:
