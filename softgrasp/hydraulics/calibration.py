@@ -206,6 +206,11 @@ class ArmMotion(Description):
     """True where the motion is held out for validation."""
 
     @property
+    def columns(self) -> list[str]:
+        """Names of the recorded columns."""
+        return columns_of(self)
+
+    @property
     def rows(self) -> tuple[Row, ...]:
         """Recorded values."""
         return self.ends or self.bends

@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 from scipy import stats
@@ -32,9 +32,9 @@ from softgrasp.calibration.optimizers import least_squares_search
 from softgrasp.calibration.stages import Journal, Search, Stage
 from softgrasp.mechanics.transforms import Array
 
-if TYPE_CHECKING:
-    from softgrasp.hydraulics.calibration import ArmCalibrationProblem, ArmMotion
-
+ArmCalibrationProblem = Any
+ArmMotion = Any
+"""Of ``hydraulics.calibration``, which imports this module."""
 ASSUMED = {"m": 2e-3, "rad": math.radians(1.0)}
 """Error of a recorded value where none is declared, by unit."""
 AXES = {
@@ -99,12 +99,10 @@ def _misfit_test(fit: StageFit, motions: list[ArmMotion]) -> MisfitTest:
 
 def _nuisances(fit: StageFit, motions: list[ArmMotion]) -> Iterator[Nuisance]:
     """Yield an offset of each recorded column, and a delay of each motion."""
-    from softgrasp.hydraulics.calibration import columns_of
-
     simulated = fit.stage.simulate(fit.position[None])[0]
     shown = ("mm", 1e3, 5e-3) if fit.stage.unit == "m" else ("°", math.degrees(1.0), 0.02)
     ends = np.cumsum([np.size(one.rows) for one in motions])
-    columns = [columns_of(one) for one in motions]
+    columns = [one.columns for one in motions]
     number = np.concatenate([
         np.tile(np.arange(len(names)), len(one.rows))
         for one, names in zip(motions, columns, strict=True)
