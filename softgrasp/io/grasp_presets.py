@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.spatial.transform import Rotation
@@ -27,13 +28,15 @@ from softgrasp.description.geometry import (
     Superellipsoid,
 )
 from softgrasp.description.hand import GraspPreset, Hand
-from softgrasp.grasp_synthesis import SynthesizedGrasp
 from softgrasp.io.mesh import load_mesh
 from softgrasp.io.mesh_repair import Hull, hull_of
 from softgrasp.mechanics import geometry
 from softgrasp.mechanics.geometry import ball_points
 from softgrasp.mechanics.hand_kinematics import Link, chain_links
 from softgrasp.mechanics.transforms import Array, transform
+
+if TYPE_CHECKING:
+    from softgrasp.grasp_synthesis import SynthesizedGrasp
 
 Placed = tuple[Shape, Pose]
 ALONG_Z = 0.5

@@ -34,6 +34,8 @@ MAX_NODES = 500_000
 """Largest number of values in a YAML file, with aliases expanded, and of elements in XML."""
 MAX_DEPTH = 100
 """Largest depth of nesting."""
+MAX_BRACKETS = 1_000
+"""Largest depth of brackets in text, of which some may be parts of names."""
 MAX_LINKS = 1_000
 """Largest number of links of a robot."""
 MAX_LENGTH = 1e4
@@ -46,6 +48,7 @@ LENGTHS = frozenset(["pos", "xyz", "size", "fromto", "spacing", "length", "radiu
 """Attributes of XML elements with lengths or coordinates [m]."""
 COPIES = {"replicate": "count", "composite": "count", "flexcomp": "count", "grid": "count"}
 """Attributes with numbers of copies, by tag."""
+_BRACKETS = re.compile(r"[\[\]{}]")
 _NUMBERS = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 
 
@@ -94,6 +97,19 @@ def _count(node: Any, counts: dict[int, int | None], depth: int) -> int:
         raise DescriptionError(f"expected at most {MAX_NODES} values, found more")
     counts[id(node)] = total
     return total
+
+
+def check_brackets(text: str) -> None:
+    """Refuse YAML text with many levels of brackets, on which its parser takes long.
+
+    Raises:
+        DescriptionError: It has more than ``MAX_BRACKETS`` levels.
+    """
+    depth = 0
+    for bracket in _BRACKETS.findall(text):
+        depth += 1 if bracket in "[{" else -1
+        if depth > MAX_BRACKETS:
+            raise DescriptionError(f"expected at most {MAX_DEPTH} levels of nesting, found more")
 
 
 def json_from(text: str | bytes, **options: Any) -> Any:
@@ -146,7 +162,7 @@ def check_elements(root: Element) -> None:
 
 def _check_lengths(element: Element, name: str) -> None:
     for text in _NUMBERS.findall(str(element.get(name))):
-        if not abs(float(text)) <= MAX_LENGTH:
+        if MAX_LENGTH < abs(float(text)) < math.inf:  # others are refused with their field
             _refuse(element, f"lengths of at most {MAX_LENGTH:g} m", text, name)
 
 

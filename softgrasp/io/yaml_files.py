@@ -22,7 +22,7 @@ from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
 from softgrasp.description.base import Description
 from softgrasp.errors import DescriptionError, SoftgraspWarning, did_you_mean, reason
-from softgrasp.io.input_limits import check_size, check_tree
+from softgrasp.io.input_limits import check_brackets, check_size, check_tree
 from softgrasp.mechanics.transforms import nearest_rotation, quaternion_of, rotation_from_euler
 from softgrasp.units import ANGLE_UNITS, LENGTH_UNITS, PRESSURE_UNITS
 
@@ -158,6 +158,7 @@ def _parse(path: Path) -> CommentedMap:
 @lru_cache(maxsize=128)
 def _tree_of(text: str) -> Tree:
     """Parse YAML; equal texts share a tree, which must not be modified (a hand takes 50 ms)."""
+    check_brackets(text)
     tree = YAML(typ="rt").load(text)
     check_tree(tree)
     return tree

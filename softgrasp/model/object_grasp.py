@@ -11,7 +11,7 @@ import math
 import warnings
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
@@ -22,14 +22,10 @@ from softgrasp.description.scene import GraspScene, Solver
 from softgrasp.description.task import PreshapePhase, SuccessCriterion
 from softgrasp.errors import DescriptionError, SoftgraspWarning
 from softgrasp.extensions import GRASP_TRIAL, load
-from softgrasp.grasp_synthesis.hand_model import ClosingHand, DescribedHand
-from softgrasp.grasp_synthesis.object_field import ObjectField, Part, cube_rotations, distinct
-from softgrasp.grasp_synthesis.object_grasp import UPRIGHT, ObjectGrasp, ObjectSearch
 from softgrasp.io.files import report_progress
 from softgrasp.io.grasp_presets import corners, inside, link_surfaces, on_faces
 from softgrasp.io.mesh import load_mesh
 from softgrasp.io.mesh_repair import hull_of
-from softgrasp.io.mjcf.hand import closing_model
 from softgrasp.mechanics.transforms import (
     Array,
     euler_from_quaternions,
@@ -41,6 +37,11 @@ from softgrasp.model.arm import finger_base, toward_grasp
 from softgrasp.model.hand import palm_points
 from softgrasp.model.object import object_mass
 from softgrasp.model.shapes import convex_parts, mass_properties
+
+if TYPE_CHECKING:
+    from softgrasp.grasp_synthesis.hand_model import ClosingHand
+    from softgrasp.grasp_synthesis.object_field import ObjectField, Part
+    from softgrasp.grasp_synthesis.object_grasp import ObjectGrasp, ObjectSearch
 
 RAMP_TIME, HOLD_TIME = 0.1, 0.2
 """Duration of the gravity ramp and of the hold test of a trial [s]."""
@@ -209,6 +210,8 @@ def _preset_of(hand: Hand, kind: Kind) -> GraspPreset:
 
 def _presets(scene: GraspScene) -> Iterator[GraspPreset]:
     """Yield grasps for the object of a scene in the order of their scores."""
+    from softgrasp.grasp_synthesis.object_grasp import ObjectSearch  # most grasps need no search
+
     preset, hand = scene.preset, scene.hand
     closing, frame = _closing_hand(hand)
     to_world = transform(quaternion=scene.hand_pose.quaternion)[:3, :3] @ frame[:3, :3]
@@ -246,6 +249,9 @@ def _soft_presets(scene: GraspScene) -> Iterator[GraspPreset]:
 
 def _soft_rotations(scene: GraspScene, field: ObjectField, approach: Array) -> list[Array]:
     """Return rotations of the object in the hand, (3, 3) each."""
+    from softgrasp.grasp_synthesis.object_field import cube_rotations, distinct
+    from softgrasp.grasp_synthesis.object_grasp import UPRIGHT
+
     to_world = transform(quaternion=scene.hand_pose.quaternion)[:3, :3]
     if scene.object_euler is not None:
         return [to_world.T @ rotation_from_euler(scene.object_euler)]
@@ -261,7 +267,11 @@ def _soft_rotations(scene: GraspScene, field: ObjectField, approach: Array) -> l
 def _closing_hand(hand: Hand) -> tuple[ClosingHand, Array]:
     """Return the hand for the search and the pose of its frame in the hand's frame, (4, 4)."""
     if hand.model is None:
+        from softgrasp.grasp_synthesis.hand_model import DescribedHand
+
         return DescribedHand(hand, _surfaces(hand)), np.eye(4)
+    from softgrasp.io.mjcf.hand import closing_model
+
     pose = hand.model.pose
     return closing_model(hand.model), transform(pose.position, pose.quaternion)
 
@@ -279,6 +289,8 @@ def _surfaces(hand: Hand) -> dict[str, Array]:
 @lru_cache(maxsize=16)
 def _field(shape: ObjectShape) -> ObjectField:
     """Sample the distances from a shape."""
+    from softgrasp.grasp_synthesis.object_field import ObjectField
+
     return ObjectField(_parts(shape), mass_properties(shape).inertia)
 
 

@@ -126,7 +126,7 @@ def _build(scene: GraspScene, templates: dict[Hashable, _Template] | None) -> Bu
     """Build a scene, from a template where there is one; without templates from its spec."""
     requested = with_carried_pose(scene)
     if scene.preset.per_object or scene.adapt_grasp:
-        from softgrasp.model.object_grasp import fitted  # loads grasp synthesis and meshes
+        from softgrasp.model.object_grasp import fitted  # loads meshes
 
         requested = fitted(requested)
     deformable = scene.object.elasticity is not None

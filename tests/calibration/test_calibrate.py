@@ -272,6 +272,7 @@ def test_a_joint_fit_is_no_worse_than_separate_stages() -> None:
     )
 
 
+@pytest.mark.slow
 def test_uncertain_springs_make_torques_uncertain() -> None:
     """Over noisy sets of angles alpha scatters as its standard error says; forces are the same."""
     forces = pressing().forces

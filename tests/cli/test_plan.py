@@ -122,6 +122,7 @@ def test_mistakes_are_sentences(run: Run, words: tuple[str, ...], sentence: str)
     assert "Traceback" not in ran.err
 
 
+@pytest.mark.slow
 def test_grasps_are_exported_and_imported(run: Run, tmp_path: Path) -> None:
     words = ("plan", "four_finger", "sphere", "--mass", "0.1", "--workers", "1", "--no-report")
     first = run(*words, "--candidates", "2", "--seeds", "8", "--test", "hold", "--benchmark",
