@@ -161,10 +161,7 @@ def test_nothing_overlaps_where_a_grasp_starts(name: str, grasp: str) -> None:
     build(sg.GraspScene(hand=sg.load_hand(name), object=ball(0.035), grasp=grasp))
 
 
-WITHOUT_THUMB = {
-    ("dlr_hit_ii", "power"): ("ball 25", "ball 35"),
-    ("vizzy", "power"): ("ball 25",),
-}
+WITHOUT_THUMB = {("dlr_hit_ii", "power"): ("ball 25",)}
 """What a hand holds between its fingers and its palm alone; its notes say so."""
 
 
