@@ -161,7 +161,7 @@ def test_figures_report_and_video_are_chosen_one_by_one(
     ran = run("grasp", "four_finger", "sphere", "--duration", "0.01", "--renderer", "raycast",
               "--no-video", *words)  # fmt: skip
     del requested["progress"]
-    assert requested == {"renderer": "raycast", "video": False, "report": page}
+    assert requested == {"renderer": "raycast", "video": False, "report": page, "ensemble": None}
     assert ("images    drawn by the built-in ray caster, as requested\n" in ran.out) is page
 
 
