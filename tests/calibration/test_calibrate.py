@@ -240,6 +240,7 @@ def test_invalid_requests(given: dict, sentence: str) -> None:
     assert str(caught.value).startswith(sentence)
 
 
+@pytest.mark.slow
 def test_the_result_does_not_depend_on_threads() -> None:
     problem = traced()
     one, two = (

@@ -64,6 +64,7 @@ def test_nine_of_ten_visible_mistakes_are_named() -> None:
     assert len(missed) <= 0.1 * len(visible), missed
 
 
+@pytest.mark.slow
 def test_good_measurements_are_credible() -> None:
     for seed in range(3):
         assert verdict(good(seed), ["springs", "torques"]).findings == ()

@@ -158,6 +158,7 @@ def test_warning_for_a_swarm_that_has_not_converged() -> None:
     assert any("the swarm has not converged" in text for text in result.warnings)
 
 
+@pytest.mark.slow
 def test_advice_predicts_the_error_that_the_measurement_leaves() -> None:
     """A photograph that shows all seven joints determines k7, as much as advised."""
     problem = sg.calibration.load_problem("paper000_webots").problem

@@ -68,6 +68,7 @@ def test_a_later_report_has_the_bytes_of_the_direct_one(
     assert "out/report.html" in ran.json["files"]
 
 
+@pytest.mark.slow
 def test_the_page_of_a_search_is_written_from_its_files(run: Run, tmp_path: Path) -> None:
     words = ("plan", "four_finger", "sphere", *SHORT, "--candidates", "3", "--workers", "1",
              "--rank-by", "displacement_m", "--renderer", "none", "--out", "out")  # fmt: skip

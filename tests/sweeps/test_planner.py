@@ -147,6 +147,7 @@ def test_preshapes_are_drawn_and_start_the_hand() -> None:
 # the same again
 
 
+@pytest.mark.slow
 def test_hand_and_object_may_move_alike(planned: PlannedGrasps) -> None:
     poses = sg.description.PoseSampling(moves="object")
     other = sg.plan_grasps(plan(poses=poses, top=1), workers=1).table

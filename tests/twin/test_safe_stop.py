@@ -161,7 +161,10 @@ def run_twin(port: int, out: Path) -> subprocess.Popen[str]:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
-@pytest.mark.parametrize("number", ["SIGINT", "SIGTERM", "SIGHUP"])
+@pytest.mark.parametrize(
+    "number",
+    ["SIGHUP", *(pytest.param(name, marks=pytest.mark.slow) for name in ("SIGINT", "SIGTERM"))],
+)
 def test_a_signal_ends_in_a_safe_stop(number: str, tmp_path: Path) -> None:
     with serving("--port", "0", "--watchdog", "0") as server:
         process = run_twin(server.port, tmp_path)
