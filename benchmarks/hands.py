@@ -33,8 +33,8 @@ selects hands and objects. The workers do not change the rows.
 An object whose smallest extent is larger than the opening of the hand, the largest distance of
 two fingertips of the open hand, is simulated, too, but counted apart, in parentheses. A hand that
 cannot be read is refused, with the reason on the page. `half_hand` has no opposing fingers: it is
-meant for scenes with a wall. Where the specified grasp of a hand does not hold an object, one is computed
-for it (docs/urdf_hands.md, "The object that is given").
+meant for scenes with a wall. Where the specified grasp of a hand does not hold an object, one is
+computed for it (docs/urdf_hands.md, "The object that is given").
 
 ## Tables
 
