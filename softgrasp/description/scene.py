@@ -40,7 +40,7 @@ class Solver(Description):
     stable (decision 0004); ``implicitfast`` on a compliant carrier, for whose tendons it is five
     times faster."""
     cone: Literal["elliptic", "pyramidal"] = "elliptic"
-    impratio: Positive = 6e5
+    impratio: Positive = 1.2e6
     """Stiffness of friction over that of the normal direction [–]; creep decreases as
     1/impratio."""
     friction_rate: Positive | None = None

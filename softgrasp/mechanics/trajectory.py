@@ -121,16 +121,19 @@ def unit(direction: ArrayLike) -> Array:
     return np.asarray(vector / np.linalg.norm(vector))
 
 
-def wrist_values(home: Array, poses: Array, before: ArrayLike) -> Array:
+def wrist_values(
+    home: Array, poses: Array, before: ArrayLike, center: ArrayLike = (0.0, 0.0, 0.0)
+) -> Array:
     """Compute the joints of a wrist at poses of the hand: x, y, z [m], angles about z, y, x [rad].
 
     The joints are in this order, and their axes are those of the world where the hand is at home: R
-    = Rz·Ry·Rx·R_home.
+    = Rz·Ry·Rx·R_home. The hinges intersect in ``center``, so that x, y and z are its displacement.
 
     Args:
         home: Pose of the hand in the world where all joints are zero, (4, 4).
         poses: Target poses, (n, 4, 4).
         before: Joint values before the first pose, from which angles continue without jumps, (6,).
+        center: Intersection of the hinges in the frame of the hand, (3,) [m].
 
     Returns:
         Shape (n, 6).
@@ -148,7 +151,8 @@ def wrist_values(home: Array, poses: Array, before: ArrayLike) -> Array:
             f"axes z, y and x, found {np.degrees(steepest):.1f}°; "
             "rotate the scene (hand_pose, object) so that the large rotation is about x or z"
         )
-    values = np.concatenate([poses[:, :3, 3] - home[:3, 3], angles], axis=1)
+    point = np.append(center, 1.0)
+    values = np.concatenate([((poses - home) @ point)[:, :3], angles], axis=1)
     whole = np.concatenate([np.asarray(before, dtype=float)[None], values])
     whole[:, 3:] = np.unwrap(whole[:, 3:], axis=0)
     return np.asarray(whole[1:])

@@ -15,6 +15,7 @@ import numpy as np
 import scipy
 
 from softgrasp.description.arm import Arm, HandCarrier
+from softgrasp.description.base import Vec3
 from softgrasp.description.closure_base import ActuationModel
 from softgrasp.description.geometry import Pose
 from softgrasp.description.hand import Hand
@@ -73,13 +74,13 @@ def carried_hand(
     actuation: Actuation,
     arm: Arm | HandCarrier | None,
     lift: Lift | None,
-    on_wrist: bool,
+    center: Vec3 | None,
     base: Pose | None = None,
 ) -> tuple[mujoco.MjSpec, tuple[str, ...]]:
     """Build the hand on its carrier as a spec to be copied; return its bodies that can touch.
 
-    Cached, as the grasps of a sweep have the same hand. ``base`` is the pose of a compliant carrier
-    at rest.
+    Cached, as the grasps of a sweep have the same hand. ``center`` is the centre of the hinges of a
+    wrist, see ``wrist_center``; ``base`` is the pose of a compliant carrier at rest.
     """
     if isinstance(arm, HandCarrier):
         return carrier_model(arm).with_hand(mechanism, base or Pose())
@@ -89,8 +90,8 @@ def carried_hand(
         bodies = add_hand(spec, mechanism.hand, pose, actuation)
         add_mechanism(spec, mechanism)
         palm, prescribed = hand_body(mechanism.hand), actuation == "prescribed"
-        if on_wrist:
-            add_free_wrist(spec, palm, pose, prescribed=prescribed)
+        if center is not None:
+            add_free_wrist(spec, palm, pose, center, prescribed=prescribed)
         elif lift is not None:
             add_wrist(spec, palm, pose, lift.height, prescribed=prescribed)
         return spec, tuple(bodies)
@@ -131,7 +132,7 @@ def carrier_targets(scene: GraspScene, poses: Array, before: Array) -> Array:
     if isinstance(scene.arm, HandCarrier):  # whose scenes have no sequence
         return np.tile(before, (len(poses), 1))
     if scene.arm is None:
-        return wrist_values(home_pose(scene), poses, before)
+        return wrist_values(home_pose(scene), poses, before, scene.preset.center)
     every = max(int(KNOTS / scene.control_period), 1)
     rows = np.unique([*range(every - 1, len(poses), every), len(poses) - 1])
     knots = _arm_targets(scene.arm, scene.hand_pose, poses[rows], before)
@@ -166,6 +167,16 @@ def with_carried_pose(scene: GraspScene) -> GraspScene:
 def home_pose(scene: GraspScene) -> Array:
     """Return the home pose of the hand, (4, 4), world frame."""
     return transform(scene.hand_pose.position, scene.hand_pose.quaternion)
+
+
+def wrist_center(scene: GraspScene) -> Vec3 | None:
+    """Return the centre of the hinges of a wrist, the grasp's centre, in the hand frame [m].
+
+    The engine leaves the centripetal acceleration ω²·R of the object's centre about these hinges
+    out of its friction constraint; what sticks then drifts at ω²·R/b (decision 0006). With hinges
+    at the grasp's centre R is small.
+    """
+    return scene.preset.center if scene.on_wrist else None
 
 
 def start_pose(scene: GraspScene) -> Array:
@@ -314,8 +325,13 @@ def add_wrist(
     actuator.ctrllimited = True
 
 
-def add_free_wrist(spec: mujoco.MjSpec, palm_name: str, pose: Pose, *, prescribed: bool) -> None:
-    """Add three slides and three hinges to the palm; arguments as for ``add_wrist``."""
+def add_free_wrist(
+    spec: mujoco.MjSpec, palm_name: str, pose: Pose, center: Vec3, *, prescribed: bool
+) -> None:
+    """Add three slides and three hinges to the palm; arguments as for ``add_wrist``.
+
+    The hinges are at ``center`` [m], frame of the palm.
+    """
     palm = spec.body(palm_name)
     axes = transform(quaternion=pose.quaternion)[:3, :3]  # row k: axis k of the world in the palm
     slide, hinge = mujoco.mjtJoint.mjJNT_SLIDE, mujoco.mjtJoint.mjJNT_HINGE
@@ -326,6 +342,7 @@ def add_free_wrist(spec: mujoco.MjSpec, palm_name: str, pose: Pose, *, prescribe
             name=name,
             type=hinge if is_hinge else slide,
             axis=axes[axis].tolist(),
+            pos=list(center),
             armature=PRESCRIBED_ARMATURE if prescribed else armature,
         )
         _servo(spec, name, CARRIED_INERTIA if is_hinge else CARRIED_MASS, prescribed=prescribed)

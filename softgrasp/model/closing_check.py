@@ -20,6 +20,7 @@ from softgrasp.description.scene import GraspScene
 from softgrasp.description.task import PreshapePhase
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model import names
+from softgrasp.model.arm import wrist_center
 from softgrasp.model.compile import scratch_data
 from softgrasp.model.contact_pairs import object_pairs
 from softgrasp.model.scene import BuiltScene
@@ -104,7 +105,7 @@ _FINGERS: dict[Hashable, _Fingers] = {}
 
 def _fingers(scene: GraspScene, model: mujoco.MjModel, geoms: _Geoms) -> _Fingers:
     """Return what is known of the hand's motion so far."""
-    carrier = (scene.mechanism, scene.hand_pose, scene.actuation, scene.arm, scene.on_wrist)
+    carrier = (scene.mechanism, scene.hand_pose, scene.actuation, scene.arm, wrist_center(scene))
     motion = (scene.hand, scene.lift, scene.closing_motion, scene.start, scene.gravity)
     numbers = (float(model.opt.timestep), scene.integrator, *geoms.hand.tolist())
     key = (carrier, motion, numbers)

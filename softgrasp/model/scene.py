@@ -26,7 +26,13 @@ from softgrasp.errors import SoftgraspWarning
 from softgrasp.mechanics.hand_kinematics import lowest_point
 from softgrasp.mechanics.transforms import Array, transform
 from softgrasp.model import names
-from softgrasp.model.arm import carried_hand, carrier_start, hand_posture, with_carried_pose
+from softgrasp.model.arm import (
+    carried_hand,
+    carrier_start,
+    hand_posture,
+    with_carried_pose,
+    wrist_center,
+)
 from softgrasp.model.clearance import START_TOLERANCE, clearing_displacement, refuse_overlaps
 from softgrasp.model.compile import compiled, put_object, set_statistics, statistics_are_known
 from softgrasp.model.contact_pairs import (
@@ -380,7 +386,7 @@ def _carrier_key(scene: GraspScene) -> tuple[Any, ...]:
     base = None
     if isinstance(scene.arm, HandCarrier):
         base = carrier_model(scene.arm).rest(scene).base
-    return (*hand, scene.arm, scene.lift, scene.on_wrist, base)
+    return (*hand, scene.arm, scene.lift, wrist_center(scene), base)
 
 
 def _add_rigid(spec: mujoco.MjSpec, placed: PlacedItem) -> list[str]:

@@ -14,7 +14,7 @@ from scipy.spatial.transform import Rotation
 
 from softgrasp.description.object import Lift
 from softgrasp.description.scene import GraspScene, Solver
-from softgrasp.description.task import SuccessCriterion
+from softgrasp.description.task import ShakePhase, SuccessCriterion
 from softgrasp.mechanics.transforms import (
     Array,
     euler_from_quaternions,
@@ -33,7 +33,8 @@ from softgrasp.sim.result import DirectionTest, HoldTest, ObjectMotion, OtherHel
 from softgrasp.sim.run_record import FinishedRun, PullRecord, PushRecord
 
 CREEP_FRACTION = 0.25
-"""Last fraction of the time under full load, or at the top, over which creep is the mean speed."""
+"""Last fraction of the time under full load, or at the top, over which creep is the mean speed; of
+a shake it is the last cycle."""
 SAG_SAMPLES = 100
 """Control samples of a hold test at which the sag of the palm is evaluated."""
 MIN_CREEP = 1e-4
@@ -55,8 +56,7 @@ def hold_test(run: FinishedRun, tracks: list[Track]) -> HoldTest | None:
     in_hand, orientations = seen_from_palm(run, *tracks[0])
     end = min(_before_trials(run), len(position) - 1) - begin
     gone = _displaced(in_hand[: end + 1], orientations[: end + 1])
-    late = max(round(CREEP_FRACTION * _last_time(run, criterion) / scene.control_period), 1)
-    late = min(late, end) or 1
+    late = min(max(round(_creep_time(run, criterion) / scene.control_period), 1), end) or 1
     # without anything before pushes and pulls there is no time under load
     crept = float(np.linalg.norm(in_hand[end] - in_hand[end - late])) if end else 0.0
     tests = [_direction(run, trial, in_hand, orientations) for trial in run.trials]
@@ -314,12 +314,20 @@ def _first_failure(
     return (None, None) if out is None else (f"pull {out.name}", out.end_s)
 
 
-def _last_time(run: FinishedRun, criterion: SuccessCriterion | Lift) -> float:
-    """Return the holding time under full load, or of the last part before the pushes [s]."""
+def _creep_time(run: FinishedRun, criterion: SuccessCriterion | Lift) -> float:
+    """Return the time over which creep is the mean speed [s].
+
+    It is a quarter of the time under full load, or of the last part before the pushes. Of a shake
+    it is the last cycle, at whose start and end the hand has the same orientation and no
+    acceleration, so that elastic displacements cancel.
+    """
     if isinstance(criterion, Lift) or (criterion.gravity is not None and not criterion.motion):
-        return criterion.hold_time
-    parts = [phase for phase in run.phases if phase.end <= _before_trials(run)]
-    return (parts[-1].end - parts[-1].begin) * run.scene.control_period
+        return CREEP_FRACTION * criterion.hold_time
+    last = [rows for rows in run.phases if rows.end <= _before_trials(run)][-1]
+    phase = dict(zip(run.phases, run.scene.phases, strict=False)).get(last)
+    if isinstance(phase, ShakePhase):
+        return 1.0 / phase.frequency
+    return CREEP_FRACTION * (last.end - last.begin) * run.scene.control_period
 
 
 def _before_trials(run: FinishedRun) -> int:

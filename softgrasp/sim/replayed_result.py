@@ -115,9 +115,11 @@ def hand_pose_at(result: GraspResult, row: int) -> Array:
         flange = forward_kinematics(scene.arm.chain, values.tolist())[-1]
         return np.asarray(arm_base(scene.arm, scene.hand_pose) @ flange @ tool)
     pose = home_pose(scene)
-    pose[:3, 3] += values[:3]
+    center = np.array(scene.preset.center)
+    carried = pose[:3, :3] @ center + pose[:3, 3] + values[:3]
     about_z, about_y, about_x = values[3:]
     pose[:3, :3] = rotation_from_euler((about_x, about_y, about_z)) @ pose[:3, :3]
+    pose[:3, 3] = carried - pose[:3, :3] @ center
     return pose
 
 

@@ -291,7 +291,7 @@ class HoldTest(Description):
     where these targets are not known."""
     creep_m_s: float
     """Mean speed in the hand over the last quarter of the time under full load or at the top; where
-    the last part is none of these, over its last quarter."""
+    the last part is none of these, over its last quarter, and of a shake over its last cycle."""
     lifted_m: float | None = None
     """Rise of the object during the test, where it was to be lifted."""
     failed_in: str | None = None

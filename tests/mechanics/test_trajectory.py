@@ -125,18 +125,21 @@ def test_the_centre_of_rotation_moves_by_the_displacement(
     np.testing.assert_allclose(rotated, rotation, atol=1e-9)
 
 
-@given(vectors, st.tuples(st.floats(-3.0, 3.0), st.floats(-1.4, 1.4), st.floats(-3.0, 3.0)))
+@given(
+    vectors, st.tuples(st.floats(-3.0, 3.0), st.floats(-1.4, 1.4), st.floats(-3.0, 3.0)), vectors
+)
 def test_wrist_joints_give_the_requested_poses(
-    displacement: tuple[float, ...], euler: tuple[float, ...]
+    displacement: tuple[float, ...], euler: tuple[float, ...], center: tuple[float, ...]
 ) -> None:
     pose = HOME.copy()
     pose[:3, 3] += displacement
     pose[:3, :3] = rotation_from_euler(euler) @ HOME[:3, :3]
-    values = wrist_values(HOME, pose[None], np.zeros(6))[0]
-    np.testing.assert_allclose(values[:3], displacement, atol=1e-15)
+    values = wrist_values(HOME, pose[None], np.zeros(6), center)[0]
     about_z, about_y, about_x = values[3:]
     again = rotation_from_euler((about_x, about_y, about_z)) @ HOME[:3, :3]
     np.testing.assert_allclose(again, pose[:3, :3], atol=1e-12)
+    origin = HOME[:3, 3] + HOME[:3, :3] @ center + values[:3] - again @ center
+    np.testing.assert_allclose(origin, pose[:3, 3], atol=1e-12)
 
 
 def test_wrist_angles_are_continuous_beyond_a_half_rotation() -> None:

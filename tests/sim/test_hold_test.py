@@ -264,7 +264,7 @@ def test_a_creeping_setting_is_warned_about() -> None:
     assert result.hold is not None
     assert warning == (
         f"the object creeps at {1e3 * result.hold.creep_m_s:.3g} mm/s in the hand under load: "
-        "friction is soft with solver.impratio 50, and creep falls as its inverse (default 600000)"
+        "friction is soft with solver.impratio 50, and creep falls as its inverse (default 1.2e+06)"
     )
 
 

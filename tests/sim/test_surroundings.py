@@ -565,7 +565,7 @@ def test_fingers_slide_a_box_up_a_smooth_wall(friction: float, comes_along: bool
 
 
 def test_a_corner_holds_what_two_fingers_press_into_it() -> None:
-    result = sg.simulate(sg.load_scene("corner").replace(timestep=5e-4))
+    result = sg.simulate(sg.load_scene("corner").replace(timestep=2e-4))
     assert result.held
     forces = {c.second: np.array(c.force_N) for c in result.other_contacts}
     assert set(forces) == {"table", "left", "right"}
