@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import math
 import os
+import resource
 import warnings
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,6 +17,7 @@ from hypothesis import settings
 
 from softgrasp.cli import main, terminal
 from softgrasp.description.hand import Hand
+from softgrasp.io.files import MARKER
 from softgrasp.io.urdf import hand as urdf_hand
 from softgrasp.report import style
 
@@ -101,5 +104,18 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFi
     return softgrasp
 
 
+@contextmanager
+def limited_file_size(size: int) -> Iterator[None]:
+    """Let no file of this process exceed a size [bytes], as if the disk were full."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
 def files_in(directory: Path) -> list[str]:
-    return sorted(path.relative_to(directory).as_posix() for path in directory.rglob("*"))
+    """Names of all files and directories in a directory, but for markers of runs."""
+    paths = (path for path in directory.rglob("*") if path.name != MARKER)
+    return sorted(path.relative_to(directory).as_posix() for path in paths)

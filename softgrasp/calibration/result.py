@@ -30,7 +30,7 @@ from softgrasp.description.calibration import CalibrationProblem, ExtensionProbl
 from softgrasp.description.soft_finger import SoftFinger
 from softgrasp.errors import DescriptionError, ResultError
 from softgrasp.extensions import CALIBRATIONS, load
-from softgrasp.io.files import atomic_path, write_text
+from softgrasp.io.files import atomic_path, remove_written, write_text
 from softgrasp.io.finger_ensemble import ensemble_path, save_finger_ensemble
 from softgrasp.io.hand import UNSURE, save_finger
 from softgrasp.io.input_limits import read_arrays, read_json
@@ -617,13 +617,9 @@ def _combinations(data: list[dict[str, Any]], errors: Array) -> tuple[Combinatio
 def clear_earlier(directory: Path) -> None:
     """Remove the files of an earlier calibration, so that no outdated figure remains.
 
-    Only in a directory with a ``calibration.json``; other files stay.
+    Files that no run wrote stay.
     """
-    if not (directory / DOCUMENT).is_file():
-        return
-    for pattern in WRITTEN:
-        for file in directory.glob(pattern):
-            file.unlink()
+    remove_written(directory, WRITTEN)
 
 
 # Images

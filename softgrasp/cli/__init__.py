@@ -27,12 +27,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     gc.set_threshold(ALLOCATIONS)
     atexit.register(gc.freeze)
+    try:
+        return _run(list(sys.argv[1:] if argv is None else argv))
+    except KeyboardInterrupt:  # while a module is imported; verbs and typer handle it later
+        sys.stderr.write("softgrasp: interrupted\n")
+        return 130
+
+
+def _run(words: list[str]) -> int:
     import typer
 
     from softgrasp.cli import terminal
     from softgrasp.cli.app import app
 
-    words = list(sys.argv[1:] if argv is None else argv)
     if VERBOSE in words:  # before the verb or after it
         words = [VERBOSE, *(word for word in words if word != VERBOSE)]
     try:

@@ -16,6 +16,7 @@ from softgrasp.cli.names import plain_value, require_shipped
 from softgrasp.cli.options import INTERRUPTED, Force, Json, NoReport, Out
 from softgrasp.cli.terminal import require_writable
 from softgrasp.errors import DescriptionError, ResultError, did_you_mean
+from softgrasp.io.files import remove_written
 
 if TYPE_CHECKING:
     from softgrasp.calibration.files import LoadedProblem
@@ -184,7 +185,7 @@ def calibrate(
     )
     require_writable(directory)
     if force and not resume:
-        (directory / NAME).unlink(missing_ok=True)
+        remove_written(directory, (NAME,))
     if (directory / NAME).exists() and not resume:
         raise ResultError(
             f"{directory}: expected no evaluations yet, found some; --resume goes on from them, "
@@ -209,7 +210,7 @@ def calibrate(
     files = save_calibration(result, directory)
     if not no_report:
         files += _write_report(result, loaded, directory)
-    (directory / NAME).unlink(missing_ok=True)  # nothing is left to resume
+    remove_written(directory, (NAME,))  # nothing is left to resume
     _print_summary(result, files, json_)
     if advise and not json_:
         _print_advice(result)

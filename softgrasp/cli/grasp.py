@@ -366,6 +366,7 @@ def rerun(
 
     directory = result_dir.parent if result_dir.name == RESULT_FILE else result_dir
     if out is not None:
+        out = output_directory("rerun", out)
         require_writable(out)
     before = load_result(directory)
     writer = str(read_document(directory / RESULT_FILE).get("softgrasp_version"))

@@ -13,6 +13,7 @@ from softgrasp.cli import terminal
 from softgrasp.cli.options import INTERRUPTED
 from softgrasp.cli.sweep import refuse_finished_rows
 from softgrasp.errors import DescriptionError, did_you_mean
+from softgrasp.io.files import remove_written
 from softgrasp.report.hand_benchmark import GROUPS, rate_of, write_hand_report
 from softgrasp.sweeps.hand_benchmark import (
     SETTINGS,
@@ -64,7 +65,7 @@ def benchmark_hands(job: HandBenchmark) -> None:
     directory = terminal.output_directory(NAME, job.out, force=job.force, resume=job.resume)
     terminal.require_writable(directory)
     if job.force:
-        (directory / SETTINGS).unlink(missing_ok=True)
+        remove_written(directory, (SETTINGS,))
     refuse_finished_rows(directory, job.resume, force=job.force)
     workers = job.workers or os.cpu_count() or 1
     pace = terminal.Pace()

@@ -25,7 +25,7 @@ from softgrasp.cli.options import (
     with_scene_options,
 )
 from softgrasp.cli.sweep import refuse_finished_rows, run_rows
-from softgrasp.cli.terminal import clear_earlier_run
+from softgrasp.io.files import remove_written
 
 if TYPE_CHECKING:
     from softgrasp.description.sweep import GraspPlan
@@ -211,11 +211,7 @@ def _clear(directory: Path) -> None:
     """Remove the reports of an earlier ranking of the same grasps."""
     from softgrasp.report.planner import FILES
 
-    for name in FILES:
-        (directory / name).unlink(missing_ok=True)
-    for old_directory in directory.glob("top-*"):
-        if clear_earlier_run(old_directory) and not any(old_directory.iterdir()):
-            old_directory.rmdir()
+    remove_written(directory, (*FILES, "top-*"))
 
 
 def _write_reports(

@@ -29,6 +29,7 @@ from softgrasp.cli.options import (
 )
 from softgrasp.cli.terminal import Pace
 from softgrasp.errors import DescriptionError, ResultError
+from softgrasp.io.files import remove_written
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -198,8 +199,7 @@ def refuse_finished_rows(directory: Path, resume: bool, *, force: bool = False) 
     from softgrasp.sweeps.storage import JOURNAL, PLAN, count_finished
 
     if force and not resume:
-        for name in (JOURNAL, PLAN, planner.PLAN):
-            (directory / name).unlink(missing_ok=True)
+        remove_written(directory, (JOURNAL, PLAN, planner.PLAN))
     rows = count_finished(directory)
     if rows and not resume:
         raise ResultError(

@@ -18,9 +18,23 @@ from typing import Any
 
 import typer
 
-from softgrasp.errors import ResultError, SoftgraspError
-from softgrasp.io.files import RESULT_FILE, TRAJECTORY_FILE, write_text
+from softgrasp.errors import ResultError
+from softgrasp.io.files import (
+    RESULT_FILE,
+    TRAJECTORY_FILE,
+    other_files,
+    remove_written,
+    start_run,
+    write_text,
+)
 
+OUTPUTS = (
+    *("*.json", "*.jsonl", "*.npz", "*.csv", "*.parquet", "*.html", "*.png", "*.mp4", "*.lock"),
+    *("finger.yaml", "arm.yaml", "camera.yaml", "pressure_fit.yaml", "fit.yaml", "hands.md"),
+)
+"""Patterns of the files that runs write into their directory."""
+MAX_NAMED = 3
+"""Largest number of files in a message."""
 LINE_INTERVAL = 10.0
 """Time between two lines of progress in a file [s]."""
 ProgressCallback = Callable[[str, float | None], None]
@@ -208,24 +222,49 @@ def default_directory(name: str) -> Path:
 def output_directory(
     name: str, out: Path | None, *, force: bool = False, resume: bool = False
 ) -> Path:
-    """Return ``--out``, or ``out/`` and a name with a number where that is taken.
+    """Choose the output directory of a run and begin the run there.
+
+    It is ``--out``, or ``out/`` and a name. It gets a number where it has the files of an earlier
+    run that are not to be replaced, or files like those of a run that no run wrote.
 
     Args:
         name: Name of the directory in ``out/``.
-        out: Directory of ``--out``; it is returned as it is.
-        force: Return the directory without a number, whatever it holds.
-        resume: Return the last directory that exists.
+        out: Directory of ``--out``; the files of an earlier run there are replaced.
+        force: Replace the files of an earlier run in ``out/``, too.
+        resume: Go on in the last directory that exists.
     """
-    first = default_directory(name)
-    if out is not None or force:
-        return out or first
-    number, latest, free = 1, first, first
-    while _has_files(free):
-        number, latest = number + 1, free
-        free = first.with_name(f"{first.name}_{number}")
-    if free != first and not resume:
-        note(f"{first} has the files of an earlier run; writing to {free} (--force replaces them)")
-    return latest if resume else free
+    first = out or default_directory(name)
+    number, directory = 1, first
+    while not resume and not _is_free(directory, replace=force or out is not None):
+        number += 1
+        directory = _numbered(first, number)
+    while resume and out is None and _has_files(_numbered(first, number + 1)):
+        number += 1
+        directory = _numbered(first, number)
+    if directory != first and not resume:
+        others = [path.name for path in other_files(first, OUTPUTS)[:MAX_NAMED]]
+        reason = f"files that no run wrote ({', '.join(others)})"
+        if not others:
+            reason = "the files of an earlier run"
+        advice = "" if others else " (--force replaces them)"
+        note(f"{first} has {reason}; writing to {directory}{advice}")
+    start_run(directory)
+    return directory
+
+
+def _is_free(directory: Path, *, replace: bool) -> bool:
+    if not _has_files(directory):
+        return True
+    return replace and not other_files(directory, OUTPUTS)
+
+
+def _numbered(directory: Path, number: int) -> Path:
+    """Return a directory's name with a number; inside it where one works in it."""
+    if number == 1:
+        return directory
+    if directory.resolve() in (Path.cwd(), *Path.cwd().parents):
+        return directory / f"softgrasp_{number}"
+    return directory.with_name(f"{directory.name}_{number}")
 
 
 def _has_files(directory: Path) -> bool:
@@ -256,20 +295,12 @@ def require_writable(directory: Path) -> None:
 def clear_earlier_run(directory: Path) -> bool:
     """Remove the files of an earlier run, so that files of two runs are never mixed.
 
-    Only in a directory whose ``result.json`` softgrasp has written; other files stay.
+    Files that no run wrote stay.
 
     Returns:
         Whether there was an earlier run.
     """
-    from softgrasp.io.result import read_document
-
-    try:
-        read_document(directory / RESULT_FILE)
-    except SoftgraspError:
-        return False
-    for name in run_files():
-        (directory / name).unlink(missing_ok=True)
-    return True
+    return remove_written(directory, run_files())
 
 
 def existing_files(directory: Path) -> list[Path]:

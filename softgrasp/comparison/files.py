@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import math
-import shutil
 from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
@@ -25,7 +24,7 @@ from softgrasp.comparison.runs import EngineProperties, GraspRuns, ReleaseRuns
 from softgrasp.description.calibration import FingerRelease
 from softgrasp.description.scene import GraspScene
 from softgrasp.errors import DescriptionError, ResultError, reason
-from softgrasp.io.files import atomic_path, write_text
+from softgrasp.io.files import atomic_path, remove_written, write_text
 from softgrasp.io.input_limits import read_arrays, read_json
 from softgrasp.sim.result import GraspResult
 from softgrasp.sim.result_files import load_result
@@ -95,18 +94,8 @@ def load_crosscheck(directory: str | Path) -> CrosscheckResult:
 
 
 def clear_earlier(directory: Path) -> None:
-    """Remove the files of an earlier comparison in a directory with a ``crosscheck.json``.
-
-    Other files stay.
-    """
-    if not (directory / DOCUMENT).is_file():
-        return
-    for pattern in WRITTEN:
-        for path in directory.glob(pattern):
-            if path.is_dir():
-                shutil.rmtree(path)
-            else:
-                path.unlink()
+    """Remove the files of an earlier comparison; files that no run wrote stay."""
+    remove_written(directory, WRITTEN)
 
 
 def document(result: CrosscheckResult) -> dict[str, Any]:

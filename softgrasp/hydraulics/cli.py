@@ -8,6 +8,7 @@ from typing import Any
 from softgrasp import assets
 from softgrasp.cli import terminal
 from softgrasp.cli.terminal import require_writable
+from softgrasp.io.files import remove_written
 
 Row = dict[str, Any]
 ARM, TORQUES, LINKS = "hydraulic_two_section", "paper003_ramp", 6
@@ -23,6 +24,7 @@ def run_hydraulic_demo(
     """
     from softgrasp.hydraulics.files import load_hydraulic_arm, load_torques
     from softgrasp.hydraulics.report import (
+        WRITTEN,
         curvature_clause,
         flow_clause,
         pressure_clause,
@@ -36,7 +38,7 @@ def run_hydraulic_demo(
     with terminal.progress_bar() as update:
         update("moving the arm", None)
         run = run_arm(arm, table, links=LINKS)
-        _clear_earlier(directory)
+        remove_written(directory, WRITTEN)
         files = write_arm_report(
             run,
             directory,
@@ -54,22 +56,6 @@ def run_hydraulic_demo(
     terminal.put(f"bends     {curvature_clause(run)}")
     terminal.put(f"tip       {tip_clause(run)}")
     terminal.put("files     " + "\n          ".join(map(str, files)))
-
-
-def _clear_earlier(directory: Path) -> None:
-    """Remove files of an earlier run of an arm; other directories are not changed."""
-    from softgrasp.errors import SoftgraspError
-    from softgrasp.hydraulics.report import WRITTEN
-    from softgrasp.io.files import RESULT_FILE
-    from softgrasp.io.result import read_document
-
-    try:
-        earlier = read_document(directory / RESULT_FILE)
-    except SoftgraspError:
-        return
-    if earlier.get("kind") == "hydraulic_arm":
-        for name in WRITTEN:
-            (directory / name).unlink(missing_ok=True)
 
 
 def hydraulic_arms() -> list[Row]:

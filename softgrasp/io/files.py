@@ -1,32 +1,46 @@
-"""Atomic file output, progress callbacks, and commented templates of input files.
+"""Atomic file output, files of runs, progress callbacks, and commented templates of input files.
 
 A file appears complete or not at all: it is written under a temporary name beside the target and
-renamed. Long operations report progress to the listener of the current context; without one, only
-to the log.
+renamed. The output directory of a run has a marker with the identifier of the run and the files
+that it wrote; in such a directory no other file is overwritten or removed. Long operations report
+progress to the listener of the current context; without one, only to the log.
 """
 
 from __future__ import annotations
 
+import errno
+import json
 import logging
 import os
 import re
 import tempfile
+import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 
 from softgrasp import assets
+from softgrasp._version import __version__
 from softgrasp.errors import DescriptionError, ResultError, did_you_mean
 
 logger = logging.getLogger(__name__)
 RESULT_FILE, TRAJECTORY_FILE = "result.json", "trajectory.npz"
 """Files of a result."""
+MARKER = ".softgrasp.jsonl"
+"""File of an output directory: the identifiers of its runs, and size and time of each file that
+they wrote, in JSON Lines."""
+MARKER_DEPTH = 4
+"""Largest depth of a file below the output directory of its run."""
+DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO)
+"""Errors of a disk that is full or cannot be written."""
 KINDS = ("hand", "object", "scene")
 PLACEHOLDER = "NAME"
 _GOOD_NAME = re.compile(r"[A-Za-z][\w-]*")
 Listener = Callable[[str, float | None], None]
 """Called with a short text and the completed fraction, 0 to 1, or None if unknown."""
+_new_runs: set[Path] = set()
+"""Output directories of runs of this process that have not written a file yet."""
 _listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
 
 
@@ -41,9 +55,16 @@ def atomic_path(target: str | Path) -> Iterator[Path]:
         Path in the same directory with the same suffix, to be written by the caller.
 
     Raises:
-        ResultError: The directory cannot be created or written.
+        ResultError: The directory cannot be created or written, the disk is full, or a file exists
+            there that no run wrote in the output directory of a run.
     """
     target = Path(target)
+    run = run_directory(target)
+    if run is not None and target.exists() and not was_written(target, run):
+        raise ResultError(
+            f"{target}: expected no file or one that a run of softgrasp wrote, found another; it "
+            "is not overwritten: move it, or name another directory"
+        )
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(
@@ -59,9 +80,19 @@ def atomic_path(target: str | Path) -> Iterator[Path]:
         yield temporary
         temporary.chmod(0o644)
         temporary.replace(target)
+        note_written(target)
         logger.info("Wrote %s, %d bytes.", target, target.stat().st_size)
+    except OSError as error:
+        if error.errno not in DISK_ERRORS:
+            raise
+        raise ResultError(disk_message(target, error)) from error
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def disk_message(target: str | Path, error: OSError) -> str:
+    """Describe a file that a full or read-only disk did not take."""
+    return f"{target}: expected space for the file, found: {error.strerror or error}"
 
 
 def write_text(target: str | Path, text: str) -> Path:
@@ -76,6 +107,109 @@ def write_bytes(target: str | Path, content: bytes) -> Path:
     with atomic_path(target) as temporary:
         temporary.write_bytes(content)
     return Path(target)
+
+
+# Output directories of runs
+
+
+def start_run(directory: Path) -> None:
+    """Begin a run that writes into a directory; its first file writes the marker."""
+    _new_runs.add(directory.resolve())
+
+
+def run_directory(target: Path) -> Path | None:
+    """Return the output directory of the run that a file belongs to; None without a run."""
+    for directory in list(target.absolute().parents)[:MARKER_DEPTH]:
+        if (directory / MARKER).is_file() or directory.resolve() in _new_runs:
+            return directory
+    return None
+
+
+def note_written(target: Path, *, grows: bool = False) -> None:
+    """Record a written file in the marker of its run, if there is one.
+
+    Args:
+        target: Written file.
+        grows: Whether content is appended later, so that its size does not identify it.
+
+    Raises:
+        OSError: The marker cannot be written.
+    """
+    if (directory := run_directory(target)) is None:
+        return
+    status = target.stat()
+    lines: list[dict[str, object]] = []
+    if directory.resolve() in _new_runs:
+        _new_runs.discard(directory.resolve())
+        lines.append({"run": uuid.uuid4().hex, "softgrasp_version": __version__})
+    known = None if grows else [status.st_size, status.st_mtime_ns]
+    lines.append({"file": _name_in(directory, target), "bytes_ns": known})
+    with (directory / MARKER).open("a", encoding="utf-8") as file:
+        file.write("".join(f"{json.dumps(line)}\n" for line in lines))
+
+
+def was_written(target: Path, directory: Path) -> bool:
+    """Return whether a run wrote a file of its output directory, and nobody changed it since."""
+    written = _written(directory)
+    name = _name_in(directory, target)
+    if name not in written:
+        return False
+    status = target.stat()
+    return written[name] in (None, [status.st_size, status.st_mtime_ns])
+
+
+def other_files(directory: Path, patterns: tuple[str, ...]) -> list[Path]:
+    """Return the files in an output directory that fit a pattern and that no run wrote."""
+    paths = sorted({path for pattern in patterns for path in directory.glob(pattern)})
+    visible = (path for path in paths if path.is_file() and not path.name.startswith("."))
+    return [path for path in visible if not was_written(path, directory)]
+
+
+def remove_written(directory: Path, patterns: tuple[str, ...]) -> bool:
+    """Remove the files of earlier runs, and directories that are empty then.
+
+    Args:
+        directory: Output directory; only files that runs wrote are removed.
+        patterns: Patterns of files, or of directories whose files are meant.
+
+    Returns:
+        Whether a file was removed.
+    """
+    paths = [path for pattern in patterns for path in sorted(directory.glob(pattern))]
+    removed = False
+    for path in paths:
+        inside = sorted(path.rglob("*"), reverse=True) if path.is_dir() else []
+        for entry in [*inside, path]:
+            if entry.is_dir():
+                if not any(entry.iterdir()):
+                    entry.rmdir()
+            elif was_written(entry, directory):
+                entry.unlink()
+                removed = True
+    return removed
+
+
+def _name_in(directory: Path, target: Path) -> str:
+    return target.absolute().relative_to(directory.absolute()).as_posix()
+
+
+def _written(directory: Path) -> dict[str, list[int] | None]:
+    """Return size [bytes] and time [ns] of the files in the marker by name; None: it grows."""
+    try:
+        text = (directory / MARKER).read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return {}
+    written = {}
+    for line in text.splitlines():
+        try:
+            entry = json.loads(line)
+            written[str(entry["file"])] = entry["bytes_ns"]
+        except (ValueError, KeyError, TypeError, RecursionError):
+            continue  # the line of a run, or one that a crash cut short
+    return written
+
+
+# Progress
 
 
 @contextmanager

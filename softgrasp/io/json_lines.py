@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from softgrasp.io.files import note_written
 from softgrasp.io.input_limits import json_from
 
 
@@ -40,11 +41,14 @@ class JsonLines:
         """
         text = "".join(json.dumps(record) + "\n" for record in records)
         self.path.parent.mkdir(parents=True, exist_ok=True)
+        is_new = not self.path.exists()
         with self.path.open("a", encoding="utf-8") as file:
             file.write(text)
             file.flush()
             if sync:
                 os.fsync(file.fileno())
+        if is_new:
+            note_written(self.path, grows=True)
 
     def drop_cut_line(self) -> None:
         """Remove the incomplete last line that a crash has left."""

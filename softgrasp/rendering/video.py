@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import errno
+import os
 import subprocess
 import tempfile
 from collections import deque
@@ -435,6 +437,9 @@ def _run_with_input(command: list[str], chunks: Iterable[bytes]) -> str | None:
             return None
         errors.seek(0)
         lines = errors.read().decode(errors="replace").strip().splitlines()
+        full = os.strerror(errno.ENOSPC)
+        if any(full in line for line in lines):  # the last line names a consequence
+            return full
         return lines[-1] if lines else f"exit status {program.returncode}"
 
 

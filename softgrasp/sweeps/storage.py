@@ -18,7 +18,7 @@ from typing import IO, Any, Self
 from softgrasp._version import __version__
 from softgrasp.description.sweep import SweepPlan
 from softgrasp.errors import DescriptionError, ResultError
-from softgrasp.io.files import write_text
+from softgrasp.io.files import note_written, write_text
 from softgrasp.io.input_limits import read_json
 from softgrasp.io.json_lines import JsonLines
 
@@ -83,6 +83,7 @@ class SweepStore:
 
     def _locked(self) -> IO[str]:
         self.directory.mkdir(parents=True, exist_ok=True)
+        is_new = not (self.directory / LOCK).exists()
         lock = (self.directory / LOCK).open("a+")
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -97,6 +98,8 @@ class SweepStore:
         lock.truncate(0)
         lock.write(f"{os.getpid()}\n")
         lock.flush()
+        if is_new:
+            note_written(self.directory / LOCK, grows=True)
         return lock
 
     def _claim(self) -> None:

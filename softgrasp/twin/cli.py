@@ -80,15 +80,15 @@ def run_twin_demo(directory: Path, *, renderer: str, video: bool, report: bool, 
 
 
 def _clear_earlier_twin_files(directory: Path) -> None:
-    """Remove the record of an earlier run; other directories are not changed."""
+    """Remove the record of an earlier run; files that no run wrote stay."""
+    from softgrasp.io.files import remove_written
     from softgrasp.twin.record import JOURNAL, TABLE, TWIN_FILE
     from softgrasp.twin.report import IMAGE, PRESSURE, REPORT, TIMING, TIPS, VIDEO
 
-    if (directory / TWIN_FILE).is_file():
-        figures = [directory / name for name in (PRESSURE, TIPS, TIMING)]
-        written = [directory / name for name in (TWIN_FILE, JOURNAL, TABLE, REPORT, IMAGE, VIDEO)]
-        for path in [*written, *figures, *(figure.with_suffix(".csv") for figure in figures)]:
-            path.unlink(missing_ok=True)
+    figures = (PRESSURE, TIPS, TIMING)
+    numbers = tuple(Path(name).with_suffix(".csv").name for name in figures)
+    written = (TWIN_FILE, JOURNAL, TABLE, REPORT, IMAGE, VIDEO, *figures, *numbers)
+    remove_written(directory, written)
 
 
 async def _served(twin: Twin, directory: Path) -> None:

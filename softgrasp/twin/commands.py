@@ -57,6 +57,11 @@ class Command(NamedTuple):
         ]
         return ", ".join(parts) or "nothing"
 
+    @property
+    def vents(self) -> bool:
+        """Whether it switches both triggers off."""
+        return self.positive_on is False and self.negative_on is False
+
     async def send(self, client: ControllerClient) -> None:
         """Send the changes: triggers off, then targets, then triggers on.
 
@@ -118,11 +123,17 @@ class CommandQueue:
         return _command(values).words
 
     def send(self, values: dict[str, float | bool]) -> str:
-        """Queue a command; return the reason if it is refused."""
-        if not self._may_command():
-            return "the controller is not connected"
-        self._box.put(_command(values))
-        return ""
+        """Queue a command; return the reason if it is not sent now.
+
+        A command that vents waits until the controller answers; any other one is refused.
+        """
+        command, connected = _command(values), self._may_command()
+        if connected or command.vents:
+            self._box.put(command)
+        if connected:
+            return ""
+        reason = "the controller is not connected"
+        return f"{reason}; it is vented as soon as it answers" if command.vents else reason
 
 
 def _command(values: dict[str, float | bool]) -> Command:

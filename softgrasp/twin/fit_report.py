@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from softgrasp._version import __version__
-from softgrasp.io.files import RESULT_FILE, write_text
+from softgrasp.io.files import RESULT_FILE, remove_written, write_text
 from softgrasp.mechanics.transforms import Array
 from softgrasp.report import style
 from softgrasp.report.formatting import count
@@ -79,11 +79,7 @@ def write_fit_report(
     ]
     if figure:
         return [*written, draw_pressure_fit(report, directory / PRESSURE_FIT_FIGURE)]
-    for earlier in (
-        directory / PRESSURE_FIT_FIGURE,
-        (directory / PRESSURE_FIT_FIGURE).with_suffix(".csv"),
-    ):
-        earlier.unlink(missing_ok=True)
+    remove_written(directory, (PRESSURE_FIT_FIGURE, f"{Path(PRESSURE_FIT_FIGURE).stem}.csv"))
     return written
 
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from softgrasp.errors import DescriptionError, DeviceError, SafeStopError
 from softgrasp.mechanics.transforms import Array
-from softgrasp.twin.commands import VENT, CommandBox, Watchdog, stop_safely, vented
+from softgrasp.twin.commands import VENT, Command, CommandBox, Watchdog, stop_safely, vented
 from softgrasp.twin.description import FlangeSample, Twin
 from softgrasp.twin.finger_pieces import TwinShape, arm_joints, twin_shape
 from softgrasp.twin.flange_server import open_flange
@@ -85,6 +85,7 @@ class TwinLoop:
         self._joints: Array | None = None
         self._search_from = -math.inf
         self._begin = 0.0
+        self._vent_waits = False
 
     def keep(self, *keepers: RowCallback) -> None:
         """Add callbacks that receive every recorded row in order."""
@@ -134,9 +135,11 @@ class TwinLoop:
             await self._beat()
         if not self.watchdog.may_command or cycle.value is None:
             if self.watchdog.state != "running":
-                self._drop_commands()
+                self._drop(self.box.take())
             return
-        for command in self.box.take():
+        commands = self.box.take()
+        while commands:
+            command = commands.pop(0)
             self._events.append(f"Command: {command.words}.")
             try:
                 await command.send(self._client)
@@ -144,6 +147,8 @@ class TwinLoop:
                 self._events.append(f"It was not accepted: {error}.")
             except DeviceError as error:
                 self._events.append(f"It may have been accepted in part: {error}.")
+                self._vent_waits = self._vent_waits or command.vents
+                self._drop(commands)
                 self.watchdog.must_stop()
                 await self._come_back()
                 break
@@ -159,18 +164,24 @@ class TwinLoop:
 
     async def _come_back(self) -> None:
         """After a lost connection, stop the controller safely before other commands; retry."""
-        self._drop_commands()
+        self._drop(self.box.take())
         self._report("return", "The connection is back.")
         if await self._vent():
             self.watchdog.stopped()
             self._reported.pop("return", None)
 
-    def _drop_commands(self) -> None:
-        self._events += [f"Not sent: {command.words}." for command in self.box.take()]
+    def _drop(self, commands: list[Command]) -> None:
+        """Record commands as not sent; one that vents is sent after the connection is back."""
+        for command in commands:
+            if command.vents:
+                self._vent_waits = True
+                self._events.append(f"Waits for the connection: {command.words}.")
+            else:
+                self._events.append(f"Not sent: {command.words}.")
 
     async def _vent(self) -> bool:
         """Vent the gripper once, unless the twin is set to hold; return whether it succeeded."""
-        if self.twin.safe_stop == "hold":
+        if self.twin.safe_stop == "hold" and not self._vent_waits:
             return True
         try:
             await vented(self._client)
@@ -178,6 +189,7 @@ class TwinLoop:
             self._events.append(f"Safe stop failed: {error}.")
             return False
         self._events.append(f"Safe stop: {VENT.words}.")
+        self._vent_waits = False
         return True
 
     def _row(self, cycle: Cycle[ControllerReading]) -> TwinRow:
@@ -267,9 +279,12 @@ class TwinLoop:
                 raise failure
 
     async def _stop(self) -> None:
+        self._drop(self.box.take())
         if not self.watchdog.ever_heard:
+            if self._vent_waits:
+                self._events.append(f"Not sent: {VENT.words}.")
             self._events.append("No safe stop: the controller has never answered.")
-        elif self.twin.safe_stop == "hold":
+        elif self.twin.safe_stop == "hold" and not self._vent_waits:
             self._events.append("No safe stop: the twin is set to hold.")
         else:
             reading = await stop_safely(

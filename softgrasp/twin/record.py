@@ -8,6 +8,7 @@ recorded row.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from collections.abc import Sequence
@@ -19,7 +20,7 @@ import numpy as np
 from pydantic import ValidationError
 
 from softgrasp.errors import BackendUnavailable, DescriptionError, ResultError
-from softgrasp.io.files import atomic_path, write_text
+from softgrasp.io.files import atomic_path, disk_message, note_written, write_text
 from softgrasp.io.input_limits import json_from, read_json
 from softgrasp.mechanics.transforms import Array
 from softgrasp.twin.description import FlangeSample, Twin
@@ -145,6 +146,7 @@ class TwinRecorder:
         write_text(directory / TWIN_FILE, json.dumps(document, indent=1) + "\n")
         try:
             self._file = (directory / JOURNAL).open("x", encoding="utf-8")
+            note_written(directory / JOURNAL, grows=True)
         except OSError as error:
             raise ResultError(f"{directory / JOURNAL}: {error.strerror or error}") from error
 
@@ -171,8 +173,13 @@ class TwinRecorder:
         """Write the table and remove the journal; return the table's path."""
         if self._file.closed:
             return self.directory / TABLE
-        os.fsync(self._file.fileno())
-        self._file.close()
+        try:
+            os.fsync(self._file.fileno())
+            self._file.close()
+        except OSError as error:  # the row that had no space is reported again
+            with contextlib.suppress(OSError):
+                self._file.close()
+            raise ResultError(disk_message(self.directory / JOURNAL, error)) from error
         rows, _ = _journal(self.directory / JOURNAL)
         write_table(rows, self.directory / TABLE)
         (self.directory / JOURNAL).unlink()
@@ -181,8 +188,12 @@ class TwinRecorder:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        try:
+            self.close()
+        except ResultError:
+            if kind is None or not issubclass(kind, ResultError):
+                raise
 
 
 def _journal(path: Path) -> tuple[list[dict[str, Any]], bool]:

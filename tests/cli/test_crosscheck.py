@@ -41,7 +41,7 @@ def test_engines_that_agree_end_with_0(run: Run, tmp_path: Path) -> None:
         ["1", "sample", "within"]
     ]
     assert "verdict   mujoco, twin: all 7 differences are within their tolerances" in rows
-    assert sorted(p.name for p in (tmp_path / "out").iterdir()) == ["crosscheck.json", "runs"]
+    assert sorted(p.name for p in (tmp_path / "out").glob("[!.]*")) == ["crosscheck.json", "runs"]
 
 
 @pytest.mark.slow
@@ -59,7 +59,7 @@ def test_a_difference_beyond_tolerance_ends_with_1(
     assert ran.code == 1
     assert "beyond    Normal force of F" in ran.out
     assert "BEYOND" in ran.out
-    assert sorted(p.name for p in (tmp_path / "out").iterdir()) == [
+    assert sorted(p.name for p in (tmp_path / "out").glob("[!.]*")) == [
         "crosscheck.json", "crosscheck_forces.csv", "crosscheck_forces.png", "report.html", "runs",
     ]  # fmt: skip
     page = (tmp_path / "out" / "report.html").read_text("utf-8")
@@ -74,7 +74,7 @@ def test_a_difference_beyond_tolerance_ends_with_1(
     beyond = [one["name"] for one in message["findings"] if not one["passed"]]
     assert "normal_force" in beyond
     # of the earlier page nothing stays
-    assert sorted(p.name for p in (tmp_path / "out").iterdir()) == ["crosscheck.json", "runs"]
+    assert sorted(p.name for p in (tmp_path / "out").glob("[!.]*")) == ["crosscheck.json", "runs"]
     wide = [f"--tolerance={name}_percent=90" for name in ("normal_force", "angle")]
     assert run(*words, *wide, "--no-report").code == 0
 
@@ -118,7 +118,7 @@ def test_a_simulation_that_diverges_ends_with_4_and_writes_its_files(
     assert (
         "beyond    How the grasp ended: could not be compared in mujoco, twin; mujoco: " in ran.out
     )
-    assert sorted(p.name for p in (tmp_path / "out").iterdir()) == [
+    assert sorted(p.name for p in (tmp_path / "out").glob("[!.]*")) == [
         "crosscheck.json",
         "report.html",
         "runs",

@@ -10,6 +10,7 @@ import pytest
 
 import softgrasp as sg
 from softgrasp.cli import grasp
+from softgrasp.io.files import write_bytes
 from tests.conftest import QUICK, Run, files_in
 
 PINCH = ("grasp", "four_finger", "sphere", "--grasp", "precision", *QUICK)
@@ -130,18 +131,43 @@ def test_a_new_run_leaves_no_files_of_an_earlier_one_beside_its_files(
 ) -> None:
     directory = tmp_path / "run"
     run(*PINCH, "--out", "run")
-    (directory / "grasp.mp4").write_bytes(b"an older film")
+    write_bytes(directory / "grasp.mp4", b"the video of that run")
     (directory / "notes.txt").write_text("mine")
-    run(*PINCH, "--out", "run", "--density", "300")
+    ran = run(*PINCH, "--out", "run", "--density", "300")
+    assert "replacing the earlier run in run" in ran.err
     assert files_in(directory) == ["notes.txt", *NUMBERS]
 
 
-def test_files_of_others_are_left_alone(run: Run, tmp_path: Path) -> None:
-    directory = tmp_path / "run"
-    directory.mkdir()
-    (directory / "report.html").write_text("not ours")
+@pytest.mark.parametrize("name", ["result.json", "grasp.mp4", "trajectory.npz", "report.html"])
+def test_files_that_no_run_wrote_are_neither_overwritten_nor_removed(
+    run: Run, tmp_path: Path, name: str
+) -> None:
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / name).write_text("not of softgrasp")
+    for number in (2, 2):  # the second run replaces the first one there
+        ran = run(*PINCH, "--out", "run")
+        assert f"run has files that no run wrote ({name}); writing to run_{number}\n" in ran.err
+        assert files_in(tmp_path / "run_2") == NUMBERS
+    assert (tmp_path / "run" / name).read_text() == "not of softgrasp"
+    assert files_in(tmp_path / "run") == [name]
+
+
+def test_a_changed_file_of_a_run_is_no_longer_one(run: Run, tmp_path: Path) -> None:
     run(*PINCH, "--out", "run")
-    assert (directory / "report.html").read_text() == "not ours"
+    (tmp_path / "run" / "grasp.mp4").write_text("a film of mine")
+    with (tmp_path / "run" / "result.json").open("a") as file:
+        file.write("  ")
+    before = (tmp_path / "run" / "result.json").read_bytes()
+    ran = run(*PINCH, "--out", "run")
+    assert "no run wrote (grasp.mp4, result.json); writing to run_2\n" in ran.err
+    assert (tmp_path / "run" / "grasp.mp4").read_text() == "a film of mine"
+    assert (tmp_path / "run" / "result.json").read_bytes() == before
+
+
+def test_the_working_directory_gets_a_directory_inside(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "forces.csv").write_text("measured")
+    assert "writing to softgrasp_2\n" in run(*PINCH, "--out", ".").err
+    assert (tmp_path / "softgrasp_2" / "result.json").is_file()
 
 
 @pytest.mark.parametrize("page", [True, False])

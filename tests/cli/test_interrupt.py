@@ -116,6 +116,27 @@ def test_before_the_run_nothing_is_written(
     assert files_in(tmp_path) == []
 
 
+@pytest.mark.parametrize("module", ["typer", "softgrasp.cli.app", "softgrasp.cli.grasp", "numpy"])
+def test_while_a_module_is_imported_it_is_quiet(module: str) -> None:
+    program = f"""
+import sys
+from softgrasp.cli import main
+
+class Stop:
+    def find_spec(self, name, *_):
+        if name == {module!r}:
+            raise KeyboardInterrupt
+
+sys.meta_path.insert(0, Stop())
+sys.exit(main(["grasp", "four_finger", "sphere", "--out", "nowhere"]))
+"""
+    ran = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert ran.returncode == 130
+    assert ran.stderr.strip() in ("", "softgrasp: interrupted")  # typer ends without a line
+
+
 def test_an_interrupt_in_a_thread_other_than_the_main_one_is_left_to_the_program() -> None:
     from concurrent.futures import ThreadPoolExecutor
 

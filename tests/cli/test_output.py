@@ -10,6 +10,7 @@ import trimesh
 import softgrasp as sg
 from softgrasp.cli import terminal
 from softgrasp.cli.terminal import ProgressLines, output_directory
+from softgrasp.io.files import write_text
 from tests.conftest import QUICK, Run, files_in
 
 SHORT = ("--set", "duration=0.02", *QUICK)
@@ -25,7 +26,7 @@ def test_a_default_directory_gets_a_number_where_it_is_taken(
         assert directory == Path(expected)
         directory.mkdir(parents=True)
         assert output_directory("ball", None) == directory  # an empty one is free
-        (directory / "result.json").write_text("{}")
+        write_text(directory / "result.json", "{}")
     assert capsys.readouterr().err.splitlines()[-1] == (
         "softgrasp: out/ball has the files of an earlier run; writing to out/ball_3 (--force "
         "replaces them)"

@@ -56,7 +56,7 @@ def test_trajectories_and_a_dataset_are_kept_where_requested(run: Run, tmp_path:
     assert kept == {0: 21, 1: 21}
     rows = [row for grasps in dataset(tmp_path / "all") for row in grasps["row"].tolist()]
     assert rows == [0, 1]
-    assert sorted(path.name for path in (tmp_path / "bare").iterdir()) == [
+    assert sorted(path.name for path in (tmp_path / "bare").glob("[!.]*")) == [
         "plan.json", "rows.jsonl", "sweep.csv", "sweep.lock", "sweep.parquet"
     ]  # fmt: skip
 

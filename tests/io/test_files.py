@@ -1,13 +1,26 @@
-"""Templates from which users start."""
+"""Files of runs, full disks, and templates from which users start."""
 
 from __future__ import annotations
 
+import json
+import os
 from pathlib import Path
 
 import pytest
 
 import softgrasp as sg
-from softgrasp.io.files import KINDS, template, write_template
+from softgrasp.io.files import (
+    KINDS,
+    MARKER,
+    other_files,
+    remove_written,
+    start_run,
+    template,
+    write_template,
+    write_text,
+)
+from softgrasp.io.json_lines import JsonLines
+from tests.conftest import limited_file_size
 
 LOAD = {"hand": sg.load_hand, "object": sg.load_object, "scene": sg.load_scene}
 
@@ -42,3 +55,63 @@ def test_a_file_that_exists_is_not_overwritten(tmp_path: Path) -> None:
     with pytest.raises(sg.ResultError, match="expected no file, found one; it is not overwritten"):
         write_template("hand", "x", file)
     assert file.read_text() == "mine"
+
+
+# Files of runs
+
+
+def test_a_run_replaces_and_removes_its_files_only(tmp_path: Path) -> None:
+    start_run(tmp_path / "out")
+    mine = write_text(tmp_path / "out" / "deep" / "down" / "result.json", "1")
+    assert json.loads((tmp_path / "out" / MARKER).read_text().splitlines()[0])["run"]
+    write_text(mine, "2")
+    foreign = tmp_path / "out" / "deep" / "film.mp4"
+    foreign.write_text("film")
+    with pytest.raises(sg.ResultError, match=r"film.mp4: expected no file or one that a run of"):
+        write_text(foreign, "3")
+    assert remove_written(tmp_path / "out", ("deep", "*.mp4"))
+    assert [path.name for path in (tmp_path / "out").rglob("[!.]*")] == ["deep", "film.mp4"]
+    assert foreign.read_text() == "film"
+
+
+def test_a_file_that_was_changed_after_the_run_is_kept(tmp_path: Path) -> None:
+    start_run(tmp_path)
+    path = write_text(tmp_path / "a.json", "1234")
+    path.write_text("5678")  # of the same size
+    os.utime(path, ns=(1, 1))
+    assert other_files(tmp_path, ("*.json",)) == [path]
+    assert not remove_written(tmp_path, ("*",))
+    with pytest.raises(sg.ResultError, match="it is not overwritten"):
+        write_text(path, "9")
+
+
+def test_a_journal_grows_and_stays_a_file_of_its_run(tmp_path: Path) -> None:
+    start_run(tmp_path)
+    for number in range(3):
+        JsonLines(tmp_path / "rows.jsonl").append([{"number": number}])
+    assert other_files(tmp_path, ("*.jsonl",)) == []
+
+
+def test_outside_output_directories_nothing_is_marked(tmp_path: Path) -> None:
+    write_text(tmp_path / "hand.yaml", "name: a")
+    (tmp_path / "b.txt").write_text("mine")
+    write_text(tmp_path / "b.txt", "new")  # as everywhere: the caller names the file
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["b.txt", "hand.yaml"]
+
+
+@pytest.mark.parametrize("line", ["{", "[]", '{"file": 3}', '{"run": "x"}', "[" * 9999])
+def test_a_damaged_marker_owns_nothing(tmp_path: Path, line: str) -> None:
+    (tmp_path / MARKER).write_text(line + "\n")
+    (tmp_path / "a.json").write_text("1")
+    assert other_files(tmp_path, ("*",)) == [tmp_path / "a.json"]
+
+
+def test_a_full_disk_is_one_sentence_and_leaves_the_earlier_file(tmp_path: Path) -> None:
+    path = write_text(tmp_path / "a.json", "before")
+    with (
+        limited_file_size(1000),
+        pytest.raises(sg.ResultError, match=r"a.json: expected space for the file, found: File"),
+    ):
+        write_text(path, "x" * 2000)
+    assert path.read_text() == "before"
+    assert list(tmp_path.iterdir()) == [path]

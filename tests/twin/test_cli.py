@@ -67,7 +67,7 @@ async def close(port: int) -> None:
 
 
 def test_a_run_writes_record_figures_and_report(record: Path) -> None:
-    names = {path.name for path in record.iterdir()}
+    names = {path.name for path in record.glob("[!.]*")}
     assert names == {
         "twin.json", "record.parquet", "twin.png", "pressure.png", "pressure.csv", "tips.png",
         "tips.csv", "timing.png", "timing.csv", "report.html",

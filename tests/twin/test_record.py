@@ -18,6 +18,7 @@ from softgrasp.twin.record import (
     read_twin_record,
     replayed,
 )
+from tests.conftest import limited_file_size
 from tests.twin.test_loop import CLOSE, At
 from tests.twin.twins import Bench
 
@@ -101,3 +102,19 @@ def test_invalid_records_are_reported(tmp_path: Path) -> None:
         (tmp_path / TWIN_FILE).write_text(json.dumps(wrong))
         with pytest.raises(ResultError, match=r"twin.json: expected the twin of a record, found"):
             read_twin_record(tmp_path)
+
+
+def test_a_full_disk_is_one_error_and_keeps_the_rows_before(tmp_path: Path) -> None:
+    rig = Bench()
+
+    def record() -> None:
+        with limited_file_size(30_000), TwinRecorder(tmp_path, rig.twin) as recorder:
+            rig.loop.keep(recorder.add)
+            asyncio.run(rig.run(40))
+
+    with pytest.raises(ResultError, match=r"record.jsonl: expected space for a row, found: File"):
+        record()
+    kept = read_twin_record(tmp_path)
+    assert kept.broken
+    assert [one["number"] for one in kept.rows] == list(range(len(kept.rows)))
+    assert len(kept.rows) > 3

@@ -16,7 +16,7 @@ import pytest
 import softgrasp.twin.record
 from softgrasp.cli import main
 from softgrasp.errors import BadAnswerError, ConnectionLostError, ResultError, SafeStopError
-from softgrasp.twin.commands import Command
+from softgrasp.twin.commands import VENT, Command, CommandBox, CommandQueue
 from softgrasp.twin.description import RegisterMap
 from softgrasp.twin.loop import TwinLoop
 from softgrasp.twin.modbus_frames import Refusal
@@ -145,6 +145,55 @@ def test_a_command_that_broke_off_is_followed_by_stops_until_one_succeeds() -> N
     assert len(failed) > 10
     first_stop = rig.events.index("Safe stop: positive trigger off, negative trigger off.")
     assert rig.events.index(failed[-1]) < first_stop
+
+
+@pytest.mark.parametrize("at", [0.5, 1.5], ids=["while it is cut", "on the line that is cut"])
+@pytest.mark.parametrize("after", [(), (CLOSE,)], ids=["alone", "behind another"])
+def test_a_vent_command_outlasts_a_lost_connection_where_the_twin_holds(
+    at: float, after: tuple[Command, ...]
+) -> None:
+    cut = (0.9, 1.8) if at < 1.0 else (1.5, 2.5)
+    rig = Bench(light_twin().replace(safe_stop="hold"))
+    closed_after_five(rig)
+    spoil(rig, lambda pdu, time: LOST if cut[0] < time < cut[1] and (
+        at < 1.0 or pdu[0] in (6, 16)) else None)  # fmt: skip
+
+    def press(row: TwinRow) -> None:
+        if row.number == round(50 * (1.3 if at < 1.0 else 1.5)):
+            for command in (*after, VENT):
+                rig.loop.box.put(command)
+
+    rig.loop.keep(press)
+    asyncio.run(rig.run(3 * SECOND))
+    state = rig.controller.state()
+    assert (state.positive_on, state.negative_on) == (False, False)
+    waiting = "Waits for the connection: positive trigger off, negative trigger off."
+    sent = "Safe stop: positive trigger off, negative trigger off."
+    if at < 1.0 or after:
+        assert rig.events.index(waiting) < rig.events.index(sent)
+    assert sent in rig.events
+    assert rig.events[-2] == "No safe stop: the twin is set to hold."
+
+
+def test_a_vent_command_that_never_left_is_recorded() -> None:
+    rig = Bench(light_twin().replace(safe_stop="hold"), broken=lambda time: True)
+    rig.loop.keep(lambda row: rig.loop.box.put(VENT) if row.number == 60 else None)
+    asyncio.run(rig.run(2 * SECOND))
+    assert rig.rows[-1].events == (
+        "Not sent: positive trigger off, negative trigger off.",
+        "No safe stop: the controller has never answered.",
+        "End.",
+    )
+
+
+def test_only_a_command_that_vents_is_queued_without_connection() -> None:
+    box = CommandBox()
+    queue = CommandQueue(box, lambda: False)
+    assert queue.send({"positive_on": True}) == "the controller is not connected"
+    assert queue.send({"positive_on": False, "negative_on": False}) == (
+        "the controller is not connected; it is vented as soon as it answers"
+    )
+    assert box.take() == [VENT]
 
 
 # Processes
