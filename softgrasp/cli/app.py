@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Annotated, Any, NamedTuple
 
 import typer
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command, get_group
 
 from softgrasp._version import __version__
@@ -109,6 +109,33 @@ GROUPS = {
 """Verbs that have verbs of their own."""
 
 
+SECTIONS = {
+    "Simulate": ("demo", "grasp", "sweep", "plan"),
+    "Analyse": ("report", "rerun", "check", "crosscheck", "bench"),
+    "Calibrate": ("calibrate",),
+    "Convert": ("new", "list", "convert"),
+    "Serve": ("view", "twin"),
+    "Installation": ("doctor",),
+}
+"""Verbs by section of ``softgrasp --help``."""
+
+
+class SectionedGroup(TyperGroup):
+    """Group of verbs whose help lists them by section."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 (click's signature)
+        """Write the sections of ``SECTIONS``, as click calls it for the list of verbs."""
+        width = max(map(len, self.commands))
+        for section, verbs in SECTIONS.items():
+            with formatter.section(section):
+                formatter.write_dl(
+                    [
+                        (name.ljust(width), self.commands[name].get_short_help_str())
+                        for name in verbs
+                    ]
+                )
+
+
 class LazyCommand(TyperCommand):
     """Placeholder of a verb in the list of verbs; its module is imported when it is called.
 
@@ -141,6 +168,7 @@ class LazyCommand(TyperCommand):
 
 _app = typer.Typer(
     name="softgrasp",
+    cls=SectionedGroup,
     help="Grasp simulation on MuJoCo: from a hand and an object to contacts, forces and a video.",
     epilog="Example: softgrasp demo",
     invoke_without_command=True,

@@ -152,7 +152,8 @@ def calibrate(
     """Estimate stiffness, damping and pressure gains of a finger; write finger.yaml and a report.
 
     Name a problem file, or --finger with measurements. The problem of a hydraulic arm yields
-    arm.yaml. The exit code is 1 if the fit is not credible. docs/calibration.md is the tutorial.
+    arm.yaml. The exit code is 1 if the fit is not credible. The page "Calibration" of the
+    documentation is the tutorial.
     """
     if camera is not None:
         _calibrate_camera(camera, board, out, force=force, as_json=json_)

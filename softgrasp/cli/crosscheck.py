@@ -52,7 +52,7 @@ def crosscheck(
 
     Exits with 0 where all differences are within their tolerances, with 1 where one is beyond, and
     with 4 where a simulation diverged.
-    docs/crosscheck.md explains what is compared, and the tolerances.
+    The page "Crosscheck" of the documentation explains what is compared, and the tolerances.
     """
     kind_of(scene)  # before anything slow is imported
     from softgrasp.comparison.compare import command_line

@@ -59,6 +59,11 @@ def require_scene(first: str, second: str | None) -> None:
             alone.
     """
     if second is not None:
+        if first in assets.names("objects") and second in assets.names("hands"):
+            raise DescriptionError(
+                f"expected HAND OBJECT, found the object '{first}' and the hand '{second}'; "
+                f"exchange them: {second} {first}"
+            )
         if first not in assets.names("robots"):
             require_shipped("hands", first)
         require_shipped("objects", second)

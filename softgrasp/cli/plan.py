@@ -135,8 +135,8 @@ def plan(
 ) -> None:
     """Find grasps of an object: synthesize postures or draw poses, close the hand, and rank.
 
-    The best get videos and reports. Columns are explained in docs/sweeps.md. An interrupted search
-    continues with --resume.
+    The best get videos and reports. The page "Sweeps" of the documentation explains the columns. An
+    interrupted search continues with --resume.
     """
     require_scene(what, object_name)
     from softgrasp.description.sweep import PERTURBATION

@@ -163,6 +163,8 @@ def _check_weight(object_name: str | None, options: SceneOptions) -> None:
     if object_name is not None and file.is_dir():
         file = object_file(file)
     is_mesh = file.suffix.lower() in MESH_SUFFIXES
+    if is_mesh and not file.exists():
+        raise DescriptionError("expected a mesh file, found no such file", file=file.absolute())
     if is_mesh and not weights and published_mass(object_name_of(file)) is None:
         raise DescriptionError(
             f"{object_name}: a mesh file needs --mass or --density, found neither; for instance "

@@ -118,7 +118,8 @@ def sweep(
 ) -> None:
     """Simulate many grasps that differ in some fields; write a table and a report.
 
-    Columns are explained in docs/sweeps.md. An interrupted sweep continues with --resume.
+    The page "Sweeps" of the documentation explains the columns. An interrupted sweep continues with
+    --resume.
     """
     if what is not None:
         require_scene(what, object_name)
@@ -348,6 +349,11 @@ def plan_of(
     if densities and object_name is not None and Path(object_name).suffix.lower() in MESH_SUFFIXES:
         # a mesh file needs one, and the heaviest object decides the grasp
         options = replace(options, density=max(densities))
+    if not axes and fields["repeats"] == 1:
+        raise DescriptionError(
+            "expected a field to vary (--density R1,R2,… or --vary FIELD=V1,V2,…), or --repeats N "
+            "with --noise, found none"
+        )
     scene = scene_of(what, object_name, options)
     return SweepPlan(scene=scene, axes=tuple(Axis(**axis) for axis in axes), **fields)
 

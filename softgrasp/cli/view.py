@@ -79,6 +79,10 @@ def view(
     """
     if save is not None and save.suffix.lower() not in HTML:
         raise DescriptionError(f"--save: expected a file name ending in .html, found '{save}'")
+    if save is not None and not save.absolute().parent.is_dir():
+        raise DescriptionError(
+            f"--save: expected a file in an existing directory, found no '{save.parent}'"
+        )
     if native and save is not None:
         raise DescriptionError("--save: expected no --native, which has no page to save")
     if not is_result(first):

@@ -8,6 +8,7 @@ text, such as ``hand.fingers[0].phalanges[1].radius``, as the command line and s
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Annotated, Any, Literal, Self
 
@@ -337,6 +338,10 @@ def with_field(scene: GraspScene, path: str, value: Any) -> GraspScene:
     ]
     tree = scene.model_dump()
     defaults = {"contact": scene.requested_contact, "success": SuccessCriterion()}
+    if parts[0] not in tree:
+        whole = tree | {name: value.model_dump() for name, value in defaults.items()}
+        if nested := _nested_fields(whole, str(parts[0])):
+            raise DescriptionError(f"no such field; did you mean '{nested[0]}'?", field=path)
     if len(parts) > 1 and tree.get(str(parts[0]), "") is None and parts[0] in defaults:
         tree[str(parts[0])] = defaults[str(parts[0])].model_dump()
     return GraspScene(**_replaced(tree, parts, value, ""))
@@ -359,6 +364,24 @@ def _replaced(node: Any, parts: list[FieldPart], value: Any, done: str) -> Any:
     if head not in node:
         raise DescriptionError(f"no such field; {did_you_mean(head, node)}", field=here)
     return node | {head: _replaced(node[head], rest, value, here)}
+
+
+def _nested_fields(node: Mapping[str, Any], word: str, done: str = "") -> list[str]:
+    """Return the paths of the fields in a nested mapping whose names contain a word.
+
+    Those of that name come first, then those least deep, then those of the object.
+    """
+    paths = []
+    for name, value in node.items():
+        if word in (name, *name.split("_")):
+            paths.append(done + name)
+        if isinstance(value, Mapping):
+            paths += _nested_fields(value, word, f"{done}{name}.")
+
+    def rank(path: str) -> tuple[bool, int, bool]:
+        return path.split(".")[-1] != word, path.count("."), not path.startswith("object.")
+
+    return sorted(paths, key=rank)
 
 
 def _with_item(node: Any, index: int, rest: list[FieldPart], value: Any, done: str) -> Any:

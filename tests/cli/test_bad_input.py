@@ -41,6 +41,11 @@ def refused(run: Run, directory: Path, *words: str, code: int = 2) -> str:
             f"no hand 'four_fingr'; did you mean 'four_finger'? known: {HANDS}",
         ),
         (
+            "sphere four_finger",
+            "expected HAND OBJECT, found the object 'sphere' and the hand 'four_finger'; exchange "
+            "them: four_finger sphere",
+        ),
+        (
             "four_finger strawbery",
             f"no object 'strawbery'; did you mean 'strawberry'? known: {OBJECTS}",
         ),
@@ -277,8 +282,9 @@ def test_mesh_files(name: str, text: str, sentence: str, run: Run, tmp_path: Pat
     assert result == f"{file}: {sentence}"
 
 
-def test_a_missing_mesh_file(run: Run, tmp_path: Path) -> None:
-    result = refused(run, tmp_path, "grasp", "four_finger", "no.stl", "--mass", "0.1", *QUICK)
+@pytest.mark.parametrize("weight", [(), ("--mass", "0.1")])
+def test_a_missing_mesh_file(weight: tuple[str, ...], run: Run, tmp_path: Path) -> None:
+    result = refused(run, tmp_path, "grasp", "four_finger", "no.stl", *weight, *QUICK)
     assert result == f"{tmp_path / 'no.stl'}: expected a mesh file, found no such file"
 
 
@@ -374,7 +380,7 @@ def test_no_verb_shows_what_there_is(run: Run) -> None:
     ran = run()
     assert ran.code == 2
     assert ran.out == ""
-    assert "Commands:" in ran.err
+    assert "Simulate:" in ran.err
 
 
 def test_opengl_that_is_requested_and_missing(

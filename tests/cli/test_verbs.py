@@ -12,7 +12,7 @@ import pytest
 
 import softgrasp as sg
 from softgrasp import assets
-from softgrasp.cli.app import VERBS
+from softgrasp.cli.app import GROUPS, SECTIONS, VERBS
 from softgrasp.cli.listing import ListedKind
 from softgrasp.io.files import template
 from tests.conftest import QUICK, Run, files_in
@@ -411,7 +411,8 @@ def test_the_example_in_the_help_runs(verb: str, run: Run, tmp_path: Path) -> No
 def test_help_and_version(run: Run) -> None:
     ran = run("--help")
     assert ran.code == 0
-    assert [
-        line.split()[0] for line in ran.out.split("Commands:\n")[1].splitlines()[: len(VERBS) + 1]
-    ] == [*VERBS, "twin"]
+    for section, verbs in SECTIONS.items():
+        listed = ran.out.split(f"\n{section}:\n")[1].split("\n\n")[0].splitlines()
+        assert [line.split()[0] for line in listed] == [*verbs]
+    assert sorted(verb for verbs in SECTIONS.values() for verb in verbs) == sorted(VERBS | GROUPS)
     assert run("--version").out == f"softgrasp {sg.__version__}\n"

@@ -125,6 +125,8 @@ def test_a_browser_is_opened_where_there_is_a_screen(
         ("four_finger spher", "no object 'spher'; did you mean 'sphere'?"),
         ("four_finger --density 3", "--density: expected an OBJECT with it, found none"),
         ("four_finger --save a.mp4", "--save: expected a file name ending in .html, found 'a.mp4'"),
+        ("four_finger --save nowhere/a.html", "--save: expected a file in an existing directory, "
+         "found no 'nowhere'"),
         ("run sphere", "run: expected nothing after the directory of a result, found an OBJECT, "
          "--density or --units"),
         ("four_finger --native --save a.html", "--save: expected no --native, which has "
