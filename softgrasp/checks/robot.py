@@ -6,6 +6,9 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import mujoco
+import numpy as np
+
 from softgrasp.checks.bodies import (
     DENSITIES,
     Body,
@@ -14,6 +17,7 @@ from softgrasp.checks.bodies import (
     link_bodies,
     mass_guess,
 )
+from softgrasp.checks.hand import hand_bodies
 from softgrasp.checks.report import Check, Finding, Inspection, counted, limit_finding
 from softgrasp.description.bendable import LIMIT_TOLERANCE, Bendable, BendableActuator, Chamber
 from softgrasp.description.robot import ControlledJoint, RigidJoint, Robot
@@ -46,6 +50,32 @@ def inspect_robot(robot: Robot) -> Inspection:
         *([hardware_check(robot)] if robot.control else []),
     ]
     return Inspection("robot", robot.name, tuple(checks))
+
+
+def inspect_robot_model(model: mujoco.MjModel, name: str) -> Inspection:
+    """Run the checks of a robot that was exported to MJCF; its cells may be hollow.
+
+    Args:
+        model: The model.
+        name: Name of the robot.
+    """
+    bodies = hand_bodies(model)
+    geoms = np.flatnonzero((model.geom_contype != 0) & (model.geom_bodyid > 0))
+    subject, mass = f"robot '{name}'", math.fsum(body.mass for body in bodies)
+    inert = Finding(
+        subject=subject,
+        severity="problem",
+        check="contacts",
+        expected="geoms that can touch",
+        actual="none with a contype or conaffinity",
+    )
+    checks = (
+        Check("mass", f"{mass:.6g} kg in {counted(len(bodies), 'part')}"),
+        inertia_check(bodies),
+        Check("contacts", counted(len(geoms), "colliding geom"), () if len(geoms) else (inert,)),
+        Check("actuators", counted(model.nu, "actuator")),
+    )
+    return Inspection("robot", name, checks)
 
 
 def total_mass(robot: Robot) -> float:

@@ -33,8 +33,8 @@ SUFFIXES: dict[Kind | Literal["result"], tuple[str, ...]] = {
 }
 """Suffixes of the target by the kind of the source."""
 
-Discs = Literal["fixed", "floating"]
-"""Joints of the discs that represent a bendable in plain URDF."""
+Discs = Literal["fixed", "floating", "revolute"]
+"""Joints of the discs or cells that represent a bendable in plain URDF."""
 States = dict[str, tuple[float, ...]]
 """States of bendables by their names."""
 
@@ -58,7 +58,10 @@ def convert(
     ],
     discs: Annotated[
         Discs | None,
-        typer.Option(help="Joints of a bendable's discs in .urdf: fixed (default), or floating."),
+        typer.Option(
+            help="Joints of a bendable in .urdf: of its discs, fixed (default) or floating; or "
+            "revolute, in a chain of cells that bends."
+        ),
     ] = None,
     at: Annotated[
         list[str] | None,
@@ -160,19 +163,20 @@ def _model_text(source: str, *, is_hand: bool) -> str:
 def _robot_text(source: str, suffix: str, discs: Discs, at: list[str]) -> str:
     """Return a robot as MJCF, as plain URDF, or as U(C)RDF."""
     from softgrasp.io.load import load_robot
-    from softgrasp.io.urdf import rigid_urdf, robot_xml
+    from softgrasp.io.urdf import pseudo_rigid_urdf, rigid_urdf, robot_xml
 
     robot = load_robot(source)
-    if suffix == URDF:
+    if suffix == URDF and discs == "revolute":
+        if at:
+            raise DescriptionError("--at: expected fixed or floating discs, found revolute joints")
+        return pseudo_rigid_urdf(robot)
+    if suffix == URDF and discs != "revolute":
         return rigid_urdf(robot, states_from(robot, at), discs)
     if suffix == UCRDF:
         return robot_xml(robot)
-    from softgrasp.model.compile import compiled
-    from softgrasp.model.robot import robot_spec
+    from softgrasp.model.robot import robot_to_mjcf
 
-    spec = robot_spec(robot)
-    compiled(spec, robot.name)
-    return str(spec.to_xml())
+    return robot_to_mjcf(robot)
 
 
 def is_result(source: str) -> bool:

@@ -16,7 +16,7 @@ import numpy as np
 from softgrasp import assets
 from softgrasp.checks.inspect import inspect, with_hand_checks
 from softgrasp.checks.report import Inspection, summary
-from softgrasp.checks.robot import total_mass
+from softgrasp.checks.robot import inspect_robot_model, total_mass
 from softgrasp.cli.names import Kind
 from softgrasp.description.bendable import Bendable
 from softgrasp.description.calibration import FingerRelease
@@ -33,10 +33,12 @@ from softgrasp.extensions import WORLD_PROPERTIES, load
 from softgrasp.io.hand_sanity import UNOPPOSED, hand_doubts
 from softgrasp.io.load import load_hand, load_object, load_robot
 from softgrasp.io.mesh import cut_or_hull, load_mesh
+from softgrasp.io.mjcf.model import read_model
 from softgrasp.io.scene import load_criterion, load_release, load_scene
 from softgrasp.model.compile import compiled
 from softgrasp.model.hand import build_hand_spec
 from softgrasp.model.object import object_mass
+from softgrasp.model.robot import ROBOT_TEXT
 from softgrasp.model.scene import BuiltScene, build
 from softgrasp.model.shapes import extent, mass_properties
 from softgrasp.report.grasp_text import criterion_text, limits_text
@@ -89,7 +91,12 @@ def _checked(kind: Kind, what: str, units: LengthUnit) -> Checked:
     """Return properties and inspection of a file; warnings are raised as usual."""
     match kind:
         case "hand":
-            hand = load_hand(what)
+            try:
+                hand = load_hand(what)
+            except DescriptionError:
+                if (checked := _exported_robot(what)) is None:
+                    raise
+                return checked
             return Checked(_properties_if_built(hand), [], inspect(hand), tuple(hand_doubts(hand)))
         case "object":
             obj = load_object(what)
@@ -118,6 +125,25 @@ def _checked(kind: Kind, what: str, units: LengthUnit) -> Checked:
             scene = load_scene(what)
             properties, problems = _build(scene)
             return Checked(scene_properties(scene) | properties, problems)
+
+
+def _exported_robot(what: str) -> Checked | None:
+    """Return the checks of an MJCF file that ``convert`` wrote of a robot; None for others."""
+    path = Path(what)
+    if path.suffix.lower() not in assets.MODEL_SUFFIXES or not path.is_file():
+        return None
+    source = read_model(path)
+    text = source.spec.text(ROBOT_TEXT)
+    if text is None:
+        return None
+    model = source.compiled
+    properties = {
+        "kind": "robot",
+        "name": text.data,
+        "joints": model.njnt,
+        "actuators": model.nu,
+    }
+    return Checked(properties, [], inspect_robot_model(model, text.data))
 
 
 def _mesh_warnings(shape: Mesh) -> tuple[str, ...]:

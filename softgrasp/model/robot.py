@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Sequence
+from itertools import combinations
 
 import mujoco
 import numpy as np
@@ -58,6 +59,12 @@ MIN_CELL_MASS = 1e-6
 """Mass of a segment without a described mass [kg], as moving bodies need some in MuJoCo."""
 DISC_RGBA: Rgba = (0.42, 0.49, 0.58, 1.0)
 """Colour of discs."""
+SILICONE_FRICTION = (0.9, 0.005, 0.0001)
+"""Coefficients of sliding [–], torsional and rolling friction [m] of exported robots."""
+ROBOT_TEXT = "robot"
+"""Name of the text in an exported model that has the name of the robot."""
+IMPRATIO = 10.0
+"""Ratio of frictional to normal constraint impedance in exported models [–], against creep."""
 UNLIMITED = 1e9
 """Maximum tension [N] or pressure [Pa] of an actuator without a limit, as MuJoCo needs one."""
 LOCKED_PRESSURE = 1e-3
@@ -107,6 +114,33 @@ def robot_spec(robot: Robot) -> mujoco.MjSpec:
     return spec
 
 
+def robot_to_mjcf(robot: Robot) -> str:
+    """Format a robot as MJCF whose bendables and links collide with other bodies and each other.
+
+    The cells of bendables and the collision shapes of links collide, with the friction of
+    silicone. Pairs within one bendable, and pairs that touch while the robot is straight, are
+    excluded; MuJoCo itself excludes bodies that a joint connects.
+
+    Raises:
+        BuildError: MuJoCo rejects it, or a bendable has no stiffness.
+
+    Warns:
+        SoftgraspWarning: As ``robot_spec``.
+    """
+    spec = robot_spec(robot)
+    spec.option.cone = mujoco.mjtCone.mjCONE_ELLIPTIC
+    spec.option.impratio = IMPRATIO
+    spec.add_text(name=ROBOT_TEXT, data=robot.name)
+    for geom in spec.geoms:
+        if geom.group == COLLISION_GROUP:
+            geom.contype = geom.conaffinity = 1
+            geom.condim, geom.friction = 4, SILICONE_FRICTION
+    for first, second in _never_colliding(spec, robot):
+        spec.add_exclude(bodyname1=first, bodyname2=second)
+    compiled(spec, robot.name)
+    return str(spec.to_xml())
+
+
 def robot_model(robot: Robot) -> mujoco.MjModel:
     """Compile a robot; see ``robot_spec``.
 
@@ -147,6 +181,29 @@ def _end_rotation(part: Bendable) -> Array:
     """Return the rotation of the child link about the end of the backbone, (4, 4)."""
     is_rotated = part.frame == "webster" and part.planar
     return rotate_about("z", (part.limits.phi_min or 0.0) if is_rotated else 0.0)
+
+
+def _never_colliding(spec: mujoco.MjSpec, robot: Robot) -> list[tuple[str, str]]:
+    """Return pairs of bodies of one bendable, or that touch while the robot is straight."""
+    model = compiled(spec, robot.name)
+    data = mujoco.MjData(model)
+    mujoco.mj_kinematics(model, data)
+    cells = [part.backbone.length / part.backbone.links for part in robot.bendables]
+    near = 0.5 * min(cells, default=0.0)
+    bendable_of = {
+        f"{part.name}_{index}": part.name
+        for part in robot.bendables
+        for index in range(part.backbone.links + 1)
+    }
+    pairs: dict[tuple[str, str], None] = {}
+    for geoms in combinations(np.flatnonzero(model.geom_contype).tolist(), 2):
+        first, second = (model.body(model.geom_bodyid[geom]).name for geom in geoms)
+        if first == second or (first, second) in pairs:
+            continue
+        same = first in bendable_of and bendable_of[first] == bendable_of.get(second)
+        if same or mujoco.mj_geomDistance(model, data, *geoms, near or 1.0, None) <= near:
+            pairs[first, second] = None
+    return list(pairs)
 
 
 # Rigid links

@@ -199,8 +199,31 @@ def test_convert_at_a_state_of_polynomial_curvature(run: Run, tmp_path: Path) ->
 def test_convert_with_floating_discs(run: Run) -> None:
     run("convert", "three_segment_arm", "arm.urdf", "--discs", "floating")
     assert Path("arm.urdf").read_text("utf-8").count('type="floating"') == 18
+    checked = run("check", "arm.urdf", "--json").json
+    assert checked["problems"] == [
+        "arm.urdf: floating joints are taken as fixed at their origins: 'segment1_disc1_joint', "
+        "'segment1_disc2_joint', 'segment1_disc3_joint' and 15 more"
+    ]
     run("convert", "three_segment_arm", "arm.urdf", "--discs", "fixed")
     assert 'type="floating"' not in Path("arm.urdf").read_text("utf-8")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+def test_converted_robots_pass_the_checks(name: str, run: Run) -> None:
+    """An exported model collides; a chain of revolute joints has a mass in every link."""
+    run("convert", name, "robot.xml")
+    run("convert", name, "robot.urdf", "--discs", "revolute")
+    for file in ("robot.xml", "robot.urdf"):
+        checked = run("check", file, "--json")
+        assert (checked.code, checked.json["problems"]) == (0, []), file
+
+
+def test_revolute_joints_have_no_state(run: Run, tmp_path: Path) -> None:
+    words = ("three_segment_arm", "a.urdf", "--discs", "revolute", "--at", "kappa=1,phi=0")
+    assert refused(run, tmp_path, "convert", *words) == (
+        "--at: expected fixed or floating discs, found revolute joints"
+    )
 
 
 def test_convert_xacro_to_ucrdf(run: Run) -> None:
@@ -267,7 +290,7 @@ def test_convert_to_a_model_that_loads(name: str, run: Run) -> None:
         ),
         (
             "three_segment_arm arm.urdf --discs loose",
-            "Invalid value for '--discs': 'loose' is not one of 'fixed', 'floating'.",
+            "Invalid value for '--discs': 'loose' is not one of 'fixed', 'floating', 'revolute'.",
         ),
     ],
 )

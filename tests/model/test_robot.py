@@ -24,7 +24,12 @@ from softgrasp.description.bendable import (
 )
 from softgrasp.description.robot import Link, LinkShape, Mimic, RigidJoint, Robot
 from softgrasp.mechanics.transforms import Array
-from softgrasp.model.robot import bend_joints, robot_model, segment_actuator_names
+from softgrasp.model.robot import (
+    bend_joints,
+    robot_model,
+    robot_to_mjcf,
+    segment_actuator_names,
+)
 
 LENGTH, STIFFNESS = 0.316, 0.5
 THREE = (0.0, 2 * math.pi / 3, -2 * math.pi / 3)
@@ -422,3 +427,53 @@ def test_segment_without_mass_warns() -> None:
     assert [str(result.message) for result in caught] == [
         "bendable 's1': expected a mass, found none; it gets 1e-06 kg"
     ]
+
+
+# Exported models
+
+
+@pytest.mark.parametrize("name", assets.names("robots"))
+def test_exported_robots_collide_with_others_and_not_with_neighbours(name: str) -> None:
+    """A ball inside any colliding geom is in contact; a bent robot touches itself nowhere."""
+    robot = sg.io.load_robot(name)
+    spec = mujoco.MjSpec.from_string(robot_to_mjcf(robot))
+    ball = spec.worldbody.add_body(name="ball")
+    ball.add_freejoint()
+    ball.add_geom(name="ball", type=mujoco.mjtGeom.mjGEOM_SPHERE, size=[1e-3, 0, 0], mass=1e-3)
+    model = spec.compile()
+    data = mujoco.MjData(model)
+    start = model.joint(model.body("ball").jntadr[0]).qposadr[0]
+    data.qpos[start : start + 3] = (9.0, 9.0, 9.0)
+    for bending in (0.3, 0.0):
+        for part in robot.bendables:
+            for joint, _ in bend_joints(part):
+                data.joint(joint).qpos = bending * part.theta_max / part.backbone.links
+        mujoco.mj_forward(model, data)
+        assert data.ncon == 0
+    geoms = [k for k in range(model.ngeom) if model.geom_contype[k] and k != model.geom("ball").id]
+    cells = sum(part.backbone.links + 1 for part in robot.bendables)
+    assert len(geoms) == cells + sum(len(link.collisions) for link in robot.links)
+    for geom in geoms:
+        data.qpos[start : start + 3] = data.geom_xpos[geom]
+        mujoco.mj_forward(model, data)
+        assert geom in data.contact.geom
+
+
+def test_an_exported_gripper_holds_a_ball() -> None:
+    """Pressure closes both fingers of the shipped gripper on a ball, and they bear its weight."""
+    spec = mujoco.MjSpec.from_string(robot_to_mjcf(sg.io.load_robot("soft_gripper_two")))
+    ball = spec.worldbody.add_body(name="ball", pos=[0.0, 0.0, 0.117])
+    ball.add_freejoint()
+    ball.add_geom(type=mujoco.mjtGeom.mjGEOM_SPHERE, size=[0.025, 0, 0], mass=0.035)
+    model = spec.compile()
+    data = mujoco.MjData(model)
+    model.opt.gravity[:] = 0.0
+    for pressure in np.linspace(0.0, 1.5e5, 50):
+        data.ctrl[1:] = pressure
+        mujoco.mj_step(model, data, 30)
+    model.opt.gravity[2] = 9.81
+    mujoco.mj_step(model, data, 500)
+    before = data.body("ball").xpos.copy()
+    mujoco.mj_step(model, data, 400)
+    np.testing.assert_allclose(data.body("ball").xpos, before, atol=2e-4)
+    assert data.ncon >= 2

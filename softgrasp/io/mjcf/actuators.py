@@ -1,8 +1,9 @@
 """Actuators of a MuJoCo model: meaning of targets, joints that they move, closing rates.
 
 An actuator with an affine bias holds a position: gain · target + b0 + b1 · length = 0 at rest.
-Joints without such an actuator get position servos. Closing rates are reduced where the lag of a
-servo behind its target would press too hard after contact.
+A force on a tendon of joints with springs, as of a soft finger, is balanced by the springs. Joints
+without such an actuator get position servos. Closing rates are reduced where the lag of a servo
+behind its target would press too hard after contact.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ MIN_LENGTH = 0.02
 """Smallest length of a moved chain [m]."""
 HELD = 1e-9
 """Narrowest range of targets."""
-POSITION, RESTING, UNKNOWN = "position", "resting", "unknown"
+POSITION, SPRUNG, RESTING, UNKNOWN = "position", "sprung", "resting", "unknown"
 _KINDS_AT_REST = (mujoco.mjtBias.mjBIAS_NONE, mujoco.mjtBias.mjBIAS_AFFINE)
 
 
@@ -63,6 +64,8 @@ def model_actuators(
             actuator, assumed = _model_actuator(model, data, index, arms[index])
             actuators.append(actuator)
             messages += assumed
+        elif kind_of(model, index) == SPRUNG:
+            actuators.append(_sprung_actuator(model, index, arms[index]))
         else:
             actuators.append(ModelActuator(actuator=name, limits=(0.0, 0.0)))
     return actuators, messages
@@ -159,16 +162,21 @@ def press_of(
         tips: Farthest point of each group that can collide [m], by its first body.
     """
     model, data = tree.model, mujoco.MjData(tree.model)
-    if not actuator.moves or kind_of(model, index) != POSITION:
+    kind = kind_of(model, index)
+    if not actuator.moves or kind not in (POSITION, SPRUNG):
         return None
     for name, value in starts.items():
         data.qpos[model.joint(name).qposadr[0]] = value
     arm = moments(model, data)[index]
     stiffness, damping = (-float(value) for value in model.actuator_biasprm[index, 1:3])
+    gain = abs(float(model.actuator_gainprm[index, 0]))
     forces = []
     for move in actuator.moves:
         joint = model.joint(move.joint).id
         dof = int(model.jnt_dofadr[joint])
+        if kind == SPRUNG:
+            forces.append((gain * abs(float(arm[dof])) / _reach(tree, joint, tips), 0.0))
+            continue
         square, speed = float(arm[dof]) ** 2, abs(move.ratio)
         friction = float(np.ravel(model.dof_damping[dof])[0])
         at_end = speed / _reach(tree, joint, tips)
@@ -178,7 +186,7 @@ def press_of(
 
 # Kinds
 def kind_of(model: mujoco.MjModel, index: int) -> str:
-    """Classify an actuator: position control, at rest without a signal, or unknown."""
+    """Classify an actuator: position, force against springs, at rest without a signal, unknown."""
     dynamics = int(model.actuator_dyntype[index])
     if dynamics not in (
         mujoco.mjtDyn.mjDYN_NONE,
@@ -192,10 +200,34 @@ def kind_of(model: mujoco.MjModel, index: int) -> str:
         return UNKNOWN
     constant, stiffness = model.actuator_biasprm[index, :2].tolist()
     if int(model.actuator_biastype[index]) == mujoco.mjtBias.mjBIAS_NONE:
-        return RESTING
+        return SPRUNG if _is_sprung(model, index) else RESTING
     if stiffness < 0.0 and model.actuator_gainprm[index, 0] != 0.0:
         return POSITION if _transmission(model, index) else UNKNOWN
     return RESTING if constant == 0.0 and stiffness == 0.0 else UNKNOWN
+
+
+def _is_sprung(model: mujoco.MjModel, index: int) -> bool:
+    """Return whether a limited force pulls a fixed tendon whose joints all have springs."""
+    joints = _wrapped_joints(model, index)
+    limited = bool(model.actuator_ctrllimited[index]) and model.actuator_gainprm[index, 0] != 0.0
+    return bool(joints) and limited and all(spring_of(model, joint) > 0.0 for joint in joints)
+
+
+def _wrapped_joints(model: mujoco.MjModel, index: int) -> list[int]:
+    """Return the joints of the fixed tendon of an actuator; empty for others."""
+    if int(model.actuator_trntype[index]) != mujoco.mjtTrn.mjTRN_TENDON:
+        return []
+    tendon = int(model.actuator_trnid[index, 0])
+    first = int(model.tendon_adr[tendon])
+    wraps = range(first, first + int(model.tendon_num[tendon]))
+    if any(int(model.wrap_type[k]) != mujoco.mjtWrap.mjWRAP_JOINT for k in wraps):
+        return []
+    return [int(model.wrap_objid[k]) for k in wraps]
+
+
+def spring_of(model: mujoco.MjModel, joint: int) -> float:
+    """Return the linear stiffness of a joint [N·m/rad or N/m]."""
+    return float(np.ravel(model.jnt_stiffness[joint])[0])
 
 
 def law_of(model: mujoco.MjModel, index: int) -> Law:
@@ -244,6 +276,21 @@ def _model_actuator(
     unit = ("rad" if is_hinge else "m") if plain else ""
     actuator = ModelActuator(actuator=name, unit=unit, limits=limits, start=start, moves=moves)
     return actuator, assumed
+
+
+def _sprung_actuator(model: mujoco.MjModel, index: int, arm: Array) -> ModelActuator:
+    """Describe a force that springs balance: q = rest angle + gain · arm · signal / stiffness."""
+    gain, moves = float(model.actuator_gainprm[index, 0]), []
+    for joint in _wrapped_joints(model, index):
+        lever = float(arm[int(model.jnt_dofadr[joint])])
+        if lever and int(model.jnt_type[joint]) in MOVING:
+            rest = float(model.qpos_spring[model.jnt_qposadr[joint]])
+            name, ratio = str(model.joint(joint).name), gain * lever / spring_of(model, joint)
+            moves.append(Move(joint=name, ratio=ratio, at=rest))
+    low, high = model.actuator_ctrlrange[index].tolist()
+    start = min(max(0.0, low), high)
+    name = str(model.actuator(index).name)
+    return ModelActuator(actuator=name, limits=(low, high), start=start, moves=tuple(moves))
 
 
 def _move(

@@ -17,7 +17,7 @@ from softgrasp.errors import DescriptionError
 from softgrasp.grasp_synthesis import Digit, DigitJoint
 from softgrasp.io.grasp_presets import corners, inside, on_faces
 from softgrasp.io.mesh_repair import Hull, hull_of
-from softgrasp.io.mjcf.actuators import moments
+from softgrasp.io.mjcf.actuators import SPRUNG, kind_of, moments, spring_of
 from softgrasp.io.mjcf.model import BOTH_GROUP, TOUCHED_GROUP, primitive_of
 from softgrasp.io.mjcf.tree import MjcfTree, closed, joint_range
 from softgrasp.mechanics.transforms import Array
@@ -59,6 +59,7 @@ class ClosingModel:
         for name, value in starts.items():
             self._data.qpos[self.model.joint(name).qposadr[0]] = value
         self._begin = np.array(self._data.qpos)
+        self._sums = [kind_of(self.model, i) == SPRUNG for i in range(len(actuators))]
         self._held = np.zeros(self.model.nv, dtype=bool)
         self._moves: list[tuple[int, int, float, float, tuple[float, float]]] = []
         self._joints: list[list[int]] = []
@@ -88,8 +89,12 @@ class ClosingModel:
         """Set the posture at actuator targets, with equality constraints satisfied."""
         data = self._data
         data.qpos[:] = self._begin
+        added: dict[int, float] = {}
         for address, actuator, ratio, at, (low, high) in self._moves:
-            data.qpos[address] = min(max(ratio * targets[actuator] + at, low), high)
+            value = ratio * targets[actuator] + added.get(address, at)
+            if self._sums[actuator]:  # forces on the same spring add up
+                added[address] = value
+            data.qpos[address] = min(max(value, low), high)
         closed(self.model, data, self._held)
 
     def frames(self, targets: Array) -> dict[str, Array]:
@@ -188,7 +193,9 @@ class ClosingModel:
         return hinges
 
     def _stiffness(self, actuator: int) -> float:
-        """Stiffness of the servo at the first joint of an actuator [N·m/rad]."""
+        """Stiffness of the servo or spring at the first joint of an actuator [N·m/rad]."""
+        if self._sums[actuator]:
+            return spring_of(self.model, self._joints[actuator][0])
         arm = float(self._arms[actuator, self.model.jnt_dofadr[self._joints[actuator][0]]])
         return -float(self.model.actuator_biasprm[actuator, 1]) * arm * arm
 

@@ -107,11 +107,18 @@ def made_of_robot(
         if prepare is not None:
             prepare(root)
         unkept = left_out(root)
+        floating = fix_floating(root)
         drop_undrawable(root)
         missing = drop_missing_visuals(root, path.parent)
         made = _made(root, path.parent, make, settings or {})
     except DescriptionError as error:
         raise error.located(file=path) from None
+    if floating:
+        warnings.warn(
+            f"{path}: floating joints are taken as fixed at their origins: {floating}",
+            SoftgraspWarning,
+            stacklevel=3,
+        )
     for left_out_text in filter(None, (unkept, missing)):
         warnings.warn(f"{path}: left out: {left_out_text}", SoftgraspWarning, stacklevel=3)
     return made
@@ -297,6 +304,16 @@ def drop_missing_visuals(robot: Element, directory: Path) -> str:
 
 
 # Joints
+def fix_floating(root: Element) -> str:
+    """Make floating joints fixed, and return the names of the first ones in words."""
+    floating = [joint for joint in root.iterfind("joint") if joint.get("type") == "floating"]
+    for joint in floating:
+        joint.set("type", "fixed")
+    names = [f"'{joint.get('name', '')}'" for joint in floating]
+    more = f" and {len(names) - MAX_LINES} more" if len(names) > MAX_LINES else ""
+    return ", ".join(names[:MAX_LINES]) + more
+
+
 def joint_tree(element: Element) -> dict[str, Any]:
     """Parse the fields of a ``RigidJoint``.
 

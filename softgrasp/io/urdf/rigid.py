@@ -7,7 +7,7 @@ proposal. ``States`` gives curvatures, bending plane and length by bendable.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
@@ -16,6 +16,7 @@ from softgrasp.continuum import curvature_models
 from softgrasp.description.base import either, short
 from softgrasp.description.bendable import (
     LIMIT_TOLERANCE,
+    Backbone,
     Bendable,
     Inertial,
     Origin,
@@ -37,6 +38,9 @@ THICKNESS = 0.05
 """Thickness of a disc over the distance between discs [–]."""
 THINNEST, THICKEST = 0.01, 0.1
 """Bounds of the thickness over the radius [–]."""
+NEGLIGIBLE_MASS, NEGLIGIBLE_INERTIA = 1e-6, 1e-9
+"""Mass and inertia of a link without a described inertial [kg, kg·m²], as programs that read URDF
+refuse links without one or take them for 1 kg."""
 Discs = Literal["fixed", "floating"]
 DISC_COLOR = (0.75, 0.77, 0.8, 1.0)
 SAMPLES = 101
@@ -97,9 +101,9 @@ def lowered(robot: Robot, state: States | None = None) -> Lowered:
     """Replace the bendables of a robot by rigid links.
 
     A bendable of n discs (of as many ``links`` where it has none) becomes n discs, each with the
-    inertia of its part of the backbone, a uniform cylinder, and its child link at its end.
-    Curvature interfaces have no counterpart, so ``ros2_control`` is kept only for robots without
-    bendables.
+    inertia of its part of the backbone, a uniform cylinder, and its child link at its end. Links
+    without an inertial get a negligible one. Curvature interfaces have no counterpart, so
+    ``ros2_control`` is kept only for robots without bendables.
 
     Args:
         robot: The robot.
@@ -115,8 +119,8 @@ def lowered(robot: Robot, state: States | None = None) -> Lowered:
     refuse_unknown(robot, states)
     if not robot.bendables:
         return Lowered(robot, frozenset())
-    names = _Names(robot)
-    links, joints = list(robot.links), list(robot.joints)
+    names = Names(robot)
+    links, joints = list(with_inertials(robot.links)), list(robot.joints)
     for part in robot.bendables:
         new_links, new_joints = _discs(part, state_of(part, states), names)
         links += new_links
@@ -126,6 +130,17 @@ def lowered(robot: Robot, state: States | None = None) -> Lowered:
     moved = frozenset(joint.name for joint in joints[len(robot.joints) :])
     rigid = Robot(name=robot.name, links=tuple(links), joints=tuple(joints), source=robot.source)
     return Lowered(rigid, moved)
+
+
+def with_inertials(links: Iterable[Link]) -> Iterator[Link]:
+    """Give links without an inertial a negligible one."""
+    for link in links:
+        yield link if link.inertial is not None else link.replace(inertial=frame_inertial())
+
+
+def frame_inertial() -> Inertial:
+    """Return the inertial of a link that is only a frame."""
+    return Inertial(mass=NEGLIGIBLE_MASS, inertia=(NEGLIGIBLE_INERTIA,) * 3 + (0.0, 0.0, 0.0))
 
 
 def state_of(part: Bendable, states: States) -> BentState:
@@ -209,7 +224,7 @@ def _doubts(robot: Robot, states: States) -> list[str]:
     return messages
 
 
-class _Names:
+class Names:
     """Generator of unused names for links and joints of a robot."""
 
     def __init__(self, robot: Robot) -> None:
@@ -220,13 +235,14 @@ class _Names:
         }
 
     def new(self, name: str) -> str:
+        """Return an unused name that begins with a name."""
         while name in self._taken:
             name += "_"
         self._taken.add(name)
         return name
 
 
-def _discs(part: Bendable, state: BentState, names: _Names) -> tuple[list[Link], list[RigidJoint]]:
+def _discs(part: Bendable, state: BentState, names: Names) -> tuple[list[Link], list[RigidJoint]]:
     """Make discs along a bendable with their joints, the last joint being its child link's."""
     count = part.backbone.discs or part.backbone.links
     frames = origin_frame(part.origin) @ frames_along(part, state, np.arange(1, count + 1) / count)
@@ -245,9 +261,8 @@ def _joint(name: str, parent: str, child: str, frame: Array) -> RigidJoint:
 
 
 def _disc(part: Bendable, name: str, count: int) -> Link:
-    spacing, radius = part.backbone.length / count, part.backbone.radius
-    thickness = float(np.clip(THICKNESS * spacing, THINNEST * radius, THICKEST * radius))
-    shape = LinkShape(shape=Cylinder(radius=radius, height=thickness))
+    thickness = disc_thickness(part.backbone.replace(discs=count))
+    shape = LinkShape(shape=Cylinder(radius=part.backbone.radius, height=thickness))
     return Link(
         name=name,
         inertial=_slice_inertial(part, count),
@@ -256,10 +271,16 @@ def _disc(part: Bendable, name: str, count: int) -> Link:
     )
 
 
-def _slice_inertial(part: Bendable, count: int) -> Inertial | None:
+def disc_thickness(backbone: Backbone) -> float:
+    """Return the thickness of the drawn discs of a backbone that has some [m]."""
+    spacing, radius = backbone.length / backbone.discs, backbone.radius
+    return float(np.clip(THICKNESS * spacing, THINNEST * radius, THICKEST * radius))
+
+
+def _slice_inertial(part: Bendable, count: int) -> Inertial:
     """Return the inertia of the piece of backbone that ends at a disc, taken as a cylinder."""
     if part.inertial is None:
-        return None
+        return frame_inertial()
     mass = part.inertial.mass / count
     radius, height = part.backbone.radius, part.backbone.length / count
     across = mass * (3.0 * radius**2 + height**2) / 12.0

@@ -236,10 +236,20 @@ def _reach(part: LinkShape, axis: Array, name: str) -> float:
     """Extent of a shape along a direction from the link frame [m]."""
     frame = origin_frame(part.origin)
     along = frame[:3, :3].T @ axis
-    return float(frame[:3, 3] @ axis) + _half(part.shape, along, name)
+    return float(frame[:3, 3] @ axis) + half_extent(part.shape, along, name)
 
 
-def _half(shape: object, along: Array, name: str) -> float:
+def half_extent(shape: object, along: Array, name: str) -> float:
+    """Return half the extent of a shape along a unit vector in its frame [m].
+
+    Args:
+        shape: The shape.
+        along: Unit vector, (3,), frame of the shape.
+        name: Name of its link, for the message.
+
+    Warns:
+        SoftgraspWarning: It is a mesh, whose extent is left out.
+    """
     if isinstance(shape, Sphere):
         return shape.radius
     if isinstance(shape, Cuboid):

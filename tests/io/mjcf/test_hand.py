@@ -5,13 +5,17 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import mujoco
 import numpy as np
 import pytest
 
 import softgrasp as sg
 from softgrasp.errors import SoftgraspWarning
+from softgrasp.io.load import load_robot
+from softgrasp.io.mjcf.actuators import model_actuators
 from softgrasp.io.mjcf.hand import mjcf_hand
 from softgrasp.mechanics.transforms import transform
+from softgrasp.model.robot import robot_to_mjcf
 from tests.support.mjcf_hands import ALLEGRO, LOOP, MOTORS, TENDON, WRIST, written
 from tests.support.outside import outside_file
 
@@ -315,3 +319,16 @@ def test_jaco_holds_everyday_objects(obj: str, grasp: str) -> None:
     result = sg.simulate(scene)
     assert sum(contact.in_contact for contact in result.contacts) >= 2
     assert result.held
+
+
+def test_forces_against_springs_are_actuators_that_close() -> None:
+    """Where tendons pull sprung joints, the angles are gain · arm · signal / stiffness."""
+    model = mujoco.MjModel.from_xml_string(robot_to_mjcf(load_robot("soft_gripper_two")))
+    data = mujoco.MjData(model)
+    (_, left, right), _ = model_actuators(model, {})
+    assert left.limits == right.limits == (0.0, 1.5e5)
+    model.opt.gravity[:] = 0.0
+    data.ctrl[1:] = 3e4
+    mujoco.mj_step(model, data, 3000)
+    for move in (*left.moves, *right.moves):
+        assert data.joint(move.joint).qpos[0] == pytest.approx(move.ratio * 3e4 + move.at, rel=1e-5)

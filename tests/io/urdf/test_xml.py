@@ -290,12 +290,6 @@ def test_ucrdf(old: str, new: str, sentence: str, tmp_path: Path) -> None:
     [
         (
             'type="revolute"',
-            'type="floating"',
-            "15: joint 'elbow': type: expected fixed, revolute, continuous or prismatic, found "
-            "'floating'",
-        ),
-        (
-            'type="revolute"',
             'type="planar"',
             "15: joint 'elbow': type: expected fixed, revolute, continuous or prismatic, found "
             "'planar'",
