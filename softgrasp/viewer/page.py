@@ -15,12 +15,13 @@ from importlib.util import find_spec
 from typing import NamedTuple, Self
 
 import numpy as np
+import viser
 
 from softgrasp._version import __version__
 from softgrasp.description.base import is_loopback
 from softgrasp.errors import BackendUnavailable, SoftgraspError
 from softgrasp.rendering.camera import Camera
-from softgrasp.viewer.server import LOOPBACK, AuthProxy, guarded_server, new_token
+from softgrasp.viewer.server import EVERYWHERE, LOOPBACK, AccessCheck, new_token, protect
 
 FRAMES = 25.0
 """Frames per second."""
@@ -34,8 +35,6 @@ STYLE = (
 FIRST_PORT = 8080
 NEXT_PORTS = 50
 """Number of consecutive ports that are tried."""
-EVERYWHERE = ("0.0.0.0", "::")
-"""Wildcard addresses of all interfaces."""
 OTHERS_SEE = (
     "; everyone on the network with this address and its token can see and use the page, and the "
     "connection is not encrypted"
@@ -55,8 +54,8 @@ class Announcement(NamedTuple):
 class Page:
     """A served browser page; a context manager.
 
-    An authentication proxy rejects requests of other web sites; at addresses other than the
-    loopback it requires the token of ``url``.
+    Requests of other web sites are refused; at addresses other than the loopback the token of
+    ``url`` is required (``server.AccessCheck``).
 
     Args:
         title: Title of the control panel.
@@ -68,15 +67,15 @@ class Page:
     """
 
     def __init__(self, title: str, port: int = FIRST_PORT, host: str = LOOPBACK) -> None:
+        host = LOOPBACK if host == "localhost" else host  # which may resolve to two addresses
         self.host, self.requested_port = host, port
+        self.token = None if is_loopback(host) else new_token()
         with quiet():
-            self.server, word = guarded_server(title)
-        try:
-            self.proxy = proxy_before(self.server.get_port(), port, host, word)
-        except SoftgraspError:
-            self._stop()
-            raise
-        self.port = self.proxy.port
+            self.server = viser.ViserServer(
+                host=host, port=free_port(host, port), label=title, verbose=False
+            )
+            self.port = self.server.get_port()
+            protect(self.server, AccessCheck(self.token, self.port))
         self.server.gui.configure_theme(show_logo=False, show_share_button=False)
         self.server.gui.main_panel.dock_right()
 
@@ -85,7 +84,7 @@ class Page:
         """Address for the browser, with its token if required."""
         host = socket.gethostname() if self.host in EVERYWHERE else self.host
         host = f"[{host}]" if ":" in host else host
-        token = "" if self.proxy.token is None else f"/?token={self.proxy.token}"
+        token = "" if self.token is None else f"/?token={self.token}"
         return f"http://{host}:{self.port}{token}"
 
     @property
@@ -96,15 +95,11 @@ class Page:
             if self.requested_port in (0, self.port)
             else f"port {self.requested_port} is in use; "
         )
-        seen = "" if self.proxy.token is None else OTHERS_SEE
+        seen = "" if self.token is None else OTHERS_SEE
         return f"{taken}open {self.url} in a browser{seen}"
 
     def close(self) -> None:
         """Stop the server."""
-        self.proxy.close()
-        self._stop()
-
-    def _stop(self) -> None:
         with quiet():
             self.server.stop()
 
@@ -115,22 +110,23 @@ class Page:
         self.close()
 
 
-def proxy_before(inner: int, first: int, host: str, word: str = "") -> AuthProxy:
-    """Start an authentication proxy at the first free port.
+def free_port(host: str, first: int) -> int:
+    """Return the first free port of an address; 0 for any free one.
 
     Args:
-        inner: Port of the page on the loopback.
+        host: Address to listen on.
         first: First port to try, 0 for any free one.
-        host: Address to listen on; addresses other than the loopback get a token.
-        word: Secret header value that the page requires.
 
     Raises:
         SoftgraspError: No port is free, or the address does not belong to this machine.
     """
-    token = None if is_loopback(host) else new_token()
     for port in range(first, min(first + NEXT_PORTS, 65536)):
         try:
-            return AuthProxy(host, port, inner, token, word)
+            family, kind, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+            with socket.socket(family, kind) as probe:
+                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                probe.bind(address)
+            return port
         except OSError as error:
             if error.errno not in (errno.EADDRINUSE, errno.EACCES):
                 raise SoftgraspError(

@@ -1,70 +1,51 @@
-"""Authentication proxy: admitted and rejected requests."""
+"""Access checks of the browser page: admitted and refused requests, and limits."""
 
 from __future__ import annotations
 
 import contextlib
+import logging
+import select
 import socket
-import threading
+import time
 from collections.abc import Iterator
 
 import pytest
+import viser
 from hypothesis import given
 from hypothesis import strategies as st
+from websockets.asyncio.server import Server
+from websockets.datastructures import Headers
+from websockets.exceptions import InvalidStatus
+from websockets.http11 import Request
+from websockets.sync.client import connect
 
-from softgrasp.errors import SoftgraspError
+from softgrasp.errors import BackendUnavailable, SoftgraspError
 from softgrasp.viewer import server
-from softgrasp.viewer.page import Page, proxy_before
-from softgrasp.viewer.server import END, INNER_FIELD, AuthProxy, HttpError, parsed
+from softgrasp.viewer.page import Page, free_port
+from softgrasp.viewer.server import AccessCheck
 
 TOKEN = "a-word-that-nobody-guesses"
-SECRET = b"the page itself"
-
-
-class Echo:
-    """A page of one line, that then repeats what it is told."""
-
-    def __init__(self) -> None:
-        self.heard: list[bytes] = []
-        self._socket = socket.create_server(("127.0.0.1", 0))
-        self.port = self._socket.getsockname()[1]
-        threading.Thread(target=self._serve, daemon=True).start()
-
-    def _serve(self) -> None:
-        while True:
-            try:
-                other, _ = self._socket.accept()
-            except OSError:
-                return
-            threading.Thread(target=self._answer, args=(other,), daemon=True).start()
-
-    def _answer(self, other: socket.socket) -> None:
-        with other:
-            self.heard.append(other.recv(65536))
-            other.sendall(SECRET)
-            while b"Upgrade" in self.heard[-1] and (more := other.recv(65536)):
-                other.sendall(more)
-
-    def close(self) -> None:
-        self._socket.close()
+COOKIE = f"other=1; softgrasp_1={TOKEN}"
+PRINTABLE = st.characters(min_codepoint=32, max_codepoint=255, exclude_characters="\x7f")
+VERSION = f"viser-v{viser.__version__}"
 
 
 @pytest.fixture(scope="module")
-def echo() -> Iterator[Echo]:
-    made = Echo()
-    yield made
-    made.close()
+def page() -> Iterator[Page]:
+    with Page("inside", port=0) as page:
+        yield page
 
 
-@pytest.fixture(scope="module")
-def proxy(echo: Echo) -> Iterator[AuthProxy]:
-    made = AuthProxy("127.0.0.1", 0, echo.port, TOKEN, "the word")
-    yield made
-    made.close()
+def status(check: AccessCheck, target: str = "/", host: str = "h:1", **fields: str) -> int:
+    """Status of the answer to a request; 200 where it is admitted."""
+    headers = Headers({"Host": host} | {k.replace("_", "-"): v for k, v in fields.items()})
+    refusal = check.refusal(Request(target, headers))
+    return 200 if refusal is None else int(refusal[0])
 
 
-def requested(proxy: AuthProxy, raw: bytes) -> bytes:
+def answered(port: int, raw: bytes) -> bytes:
     """All that comes back to some bytes."""
-    with socket.create_connection(("127.0.0.1", proxy.port), timeout=20) as own:
+    with socket.create_connection(("127.0.0.1", port), timeout=20) as own:
         own.sendall(raw)
         result = b""
         while more := own.recv(65536):
@@ -72,213 +53,207 @@ def requested(proxy: AuthProxy, raw: bytes) -> bytes:
         return result
 
 
-def request(target: str, *fields: str, method: str = "GET") -> bytes:
-    return "\r\n".join([f"{method} {target} HTTP/1.1", "Host: h:1", *fields, "", ""]).encode()
-
-
-def cookie(proxy: AuthProxy, token: str = TOKEN) -> str:
-    return f"Cookie: other=1; softgrasp_{proxy.port}={token}"
+def request(host: str, *fields: str, target: str = "/", method: str = "GET") -> bytes:
+    lines = [f"{method} {target} HTTP/1.1", f"Host: {host}", *fields, "", ""]
+    return "\r\n".join(lines).encode()
 
 
 @pytest.mark.parametrize(
     "target", ["/", "/?token=", f"/?token={TOKEN[:-1]}", f"/?Token={TOKEN}", f"/{TOKEN}"]
 )
-def test_without_the_token_there_is_nothing(proxy: AuthProxy, echo: Echo, target: str) -> None:
-    before = len(echo.heard)
-    answer = requested(proxy, request(target))
-    assert answer.startswith(b"HTTP/1.1 403 Forbidden\r\n")
-    assert b"This page requires its token: open the complete address that softgrasp" in answer
-    assert SECRET not in answer
-    assert TOKEN.encode() not in answer
-    assert len(echo.heard) == before
+def test_without_the_token_there_is_nothing(target: str) -> None:
+    check = AccessCheck(TOKEN, 1)
+    assert status(check, target) == 403
+    refusal = check.refusal(Request(target, Headers({"Host": "h:1"})))
+    assert refusal is not None
+    assert refusal[1].startswith("This page requires its token: open the complete address")
+    assert TOKEN not in str(refusal)
 
 
-def test_the_token_becomes_a_cookie_and_leaves_the_address(proxy: AuthProxy) -> None:
-    answer = requested(proxy, request(f"//evil.org/?a=1&token={TOKEN}")).decode()
-    assert answer.startswith("HTTP/1.1 303 See Other\r\n")
-    fields = dict(line.split(": ", 1) for line in answer.split("\r\n")[1:] if ": " in line)
-    assert fields["Location"] == "/?a=1"
-    name = f"softgrasp_{proxy.port}"
-    assert fields["Set-Cookie"] == f"{name}={TOKEN}; Path=/; HttpOnly; SameSite=Strict"
-    assert requested(proxy, request("/", cookie(proxy))) == SECRET
+def test_the_token_becomes_a_cookie_and_leaves_the_address() -> None:
+    check = AccessCheck(TOKEN, 1)
+    refusal = check.refusal(Request(f"//evil.org/?a=1&token={TOKEN}", Headers({"Host": "h:1"})))
+    assert refusal is not None
+    assert refusal[0] == 303
+    assert refusal[2] == {
+        "Location": "/?a=1",
+        "Set-Cookie": f"softgrasp_1={TOKEN}; Path=/; HttpOnly; SameSite=Strict",
+    }
+    assert status(check, Cookie=COOKIE) == 200
 
 
-def test_a_wrong_cookie_and_the_cookie_of_another_server_do_not_help(proxy: AuthProxy) -> None:
-    for field in (cookie(proxy, "wrong"), f"Cookie: softgrasp_1={TOKEN}", "Cookie: ;=;;"):
-        assert requested(proxy, request("/", field)).startswith(b"HTTP/1.1 403 ")
+@pytest.mark.parametrize("cookie", ["softgrasp_1=wrong", f"softgrasp_2={TOKEN}", ";=;;", ""])
+def test_a_wrong_cookie_and_the_cookie_of_another_server_do_not_help(cookie: str) -> None:
+    assert status(AccessCheck(TOKEN, 1), Cookie=cookie) == 403
 
 
-def test_what_passes_arrives_byte_by_byte_and_goes_in_both_directions(
-    proxy: AuthProxy, echo: Echo
-) -> None:
-    raw = request("/", cookie(proxy), "Upgrade: websocket")
-    with socket.create_connection(("127.0.0.1", proxy.port), timeout=20) as own:
-        own.sendall(raw)
-        assert own.recv(len(SECRET)) == SECRET
-        first, rest = raw.split(b"\r\n", 1)
-        message = f"\r\n{INNER_FIELD}: the word\r\n".encode()
-        assert echo.heard[-1] == first + message + rest
-        for text in (b"\x00\xff" * 3000, b"more"):
-            own.sendall(text)
-            result = b""
-            while len(result) < len(text):
-                result += own.recv(65536)
-            assert result == text
+@pytest.mark.parametrize("origin", ["http://evil.org", "null", "http://h:2", "http://h:1.evil.org"])
+def test_other_sites_are_refused_though_the_browser_sends_the_cookie(origin: str) -> None:
+    assert status(AccessCheck(TOKEN, 1), Cookie=COOKIE, Origin=origin) == 403
+    assert status(AccessCheck(TOKEN, 1), Cookie=COOKIE, Origin="http://h:1") == 200
 
 
-def test_other_sites_are_refused_though_the_browser_sends_the_cookie(proxy: AuthProxy) -> None:
-    own, other = "Origin: http://h:1", "Origin: http://evil.org"
-    assert requested(proxy, request("/", cookie(proxy), own)) == SECRET
-    message = b"403 Forbidden"
-    assert message in requested(proxy, request("/", cookie(proxy), other))
-    assert message in requested(proxy, request("/", cookie(proxy), "Origin: null"))
-
-
-def test_only_reading_is_allowed(proxy: AuthProxy) -> None:
-    answer = requested(proxy, request("/", cookie(proxy), method="POST"))
-    assert answer.startswith(b"HTTP/1.1 405 Method Not Allowed\r\n")
-
-
-def test_heads_are_bounded(proxy: AuthProxy) -> None:
-    answer = requested(proxy, request("/", cookie(proxy), "X: " + "x" * server.MAX_HEAD))
-    assert answer.startswith(b"HTTP/1.1 431 ")
-    many = "&".join(f"a{k}=1" for k in range(server.MAX_FIELDS + 1))
-    assert b"400 Bad Request" in requested(proxy, request(f"/?{many}", cookie(proxy)))
-
-
-def test_who_does_not_finish_is_not_waited_for(echo: Echo, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server, "HEADER_TIMEOUT", 0.05)
-    impatient = AuthProxy("127.0.0.1", 0, echo.port, TOKEN)
-    try:
-        assert requested(impatient, b"GET / HT").startswith(b"HTTP/1.1 408 Request Timeout\r\n")
-    finally:
-        impatient.close()
-
-
-def test_connections_are_bounded(echo: Echo, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server, "MAX_OPEN", 2)
-    small = AuthProxy("127.0.0.1", 0, echo.port, TOKEN)
-    address = ("127.0.0.1", small.port)
-    try:
-        with socket.create_connection(address), socket.create_connection(address):
-            assert requested(small, request("/")).startswith(b"HTTP/1.1 503 ")
-    finally:
-        small.close()
-
-
-def test_a_closed_proxy_disconnects_who_was_inside(echo: Echo) -> None:
-    closing = AuthProxy("127.0.0.1", 0, echo.port, TOKEN)
-    with socket.create_connection(("127.0.0.1", closing.port), timeout=20) as own:
-        own.sendall(request("/", cookie(closing), "Upgrade: websocket"))
-        assert own.recv(len(SECRET)) == SECRET
-        closing.close()
-        assert own.recv(1) == b""
-    with pytest.raises(ConnectionRefusedError):
-        socket.create_connection(("127.0.0.1", closing.port))
-
-
-@given(st.binary(max_size=300))
-def test_any_bytes_are_a_head_or_are_refused(raw: bytes) -> None:
-    with contextlib.suppress(HttpError):
-        assert parsed(raw + END).target.startswith("/")
-
-
-@given(st.text(max_size=40))
-def test_any_words_are_no_token(proxy: AuthProxy, text: str) -> None:
-    with pytest.raises(HttpError, match=r"403|400"):
-        proxy.check(parsed(request("/", f"Cookie: softgrasp_{proxy.port}={text!r}")))
-
-
-def test_a_page_for_others_has_authentication_and_states_who_sees_it() -> None:
-    with Page("open", port=0, host="0.0.0.0") as page:
-        assert page.proxy.token is not None
-        assert page.server.get_host() == "127.0.0.1"
-        name = socket.gethostname()
-        assert page.words == (
-            f"open http://{name}:{page.port}/?token={page.proxy.token} in a browser; everyone on "
-            "the network with this address and its token can see and use the page, and the "
-            "connection is not encrypted"
-        )
-        assert b"403 Forbidden" in requested(page.proxy, request("/"))
-        passed = requested(page.proxy, request("/", cookie(page.proxy, page.proxy.token)))
-        assert b"200 OK" in passed
-        assert b"<!doctype html>" in passed.lower()
-    assert len(page.proxy.token) >= 32
-
-
-@pytest.fixture(scope="module")
-def own_gate(echo: Echo) -> Iterator[AuthProxy]:
-    made = AuthProxy("127.0.0.1", 0, echo.port, None)
-    yield made
-    made.close()
-
-
-def named(host: str, *fields: str) -> bytes:
-    """A request that asks for this machine by a name."""
-    return "\r\n".join(["GET / HTTP/1.1", f"Host: {host}", *fields, "", ""]).encode()
+@pytest.mark.parametrize(
+    ("site", "kind", "expected"),
+    [
+        ("cross-site", "iframe", 403), ("same-site", "iframe", 403),
+        ("cross-site", "document", 200),
+        ("same-origin", "iframe", 200), ("none", "document", 200), ("cross-site", "object", 403),
+    ],
+)  # fmt: skip
+def test_a_frame_of_another_site_shows_nothing(site: str, kind: str, expected: int) -> None:
+    check = AccessCheck(None, 1)
+    fields = {"Sec_Fetch_Site": site, "Sec_Fetch_Dest": kind}
+    assert status(check, host="127.0.0.1:1", **fields) == expected
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1:8080", "localhost:1", "localhost", "[::1]:9"])
-def test_this_machine_needs_no_token(own_gate: AuthProxy, host: str) -> None:
-    assert requested(own_gate, named(host)) == SECRET
-    assert requested(own_gate, named(host, f"Origin: http://{host}")) == SECRET
+def test_this_machine_needs_no_token(host: str) -> None:
+    assert status(AccessCheck(None, 1), host=host) == 200
+    assert status(AccessCheck(None, 1), host=host, Origin=f"http://{host}") == 200
 
 
 @pytest.mark.parametrize(
     "host",
     ["evil.org:8080", "127.0.0.1.evil.org", "192.168.0.2", "", "[", "a@127.0.0.1", "127.0.0.1:x"],
 )
-def test_a_site_that_points_to_this_machine_sees_nothing(
-    own_gate: AuthProxy, echo: Echo, host: str
-) -> None:
-    before = len(echo.heard)
-    answer = requested(own_gate, named(host, f"Origin: http://{host}"))
-    assert answer.startswith((b"HTTP/1.1 403 ", b"HTTP/1.1 400 "))
-    assert len(echo.heard) == before
+def test_a_site_that_points_to_this_machine_sees_nothing(host: str) -> None:
+    assert status(AccessCheck(None, 1), host=host, Origin=f"http://{host}") in (400, 403)
 
 
-def test_a_site_cannot_speak_with_a_page_of_this_machine(own_gate: AuthProxy) -> None:
-    host = f"127.0.0.1:{own_gate.port}"
-    for origin in ("http://evil.org", "null", "http://127.0.0.1:1", f"http://{host}.evil.org"):
-        upgrade = named(host, f"Origin: {origin}", "Upgrade: websocket")
-        assert b"403 Forbidden" in requested(own_gate, upgrade)
-    elsewhere = "Sec-Fetch-Site: cross-site"
-    assert b"403 Forbidden" in requested(own_gate, named(host, elsewhere, "Sec-Fetch-Dest: iframe"))
-    assert requested(own_gate, named(host, elsewhere, "Sec-Fetch-Dest: document")) == SECRET
-    near = named(host, "Sec-Fetch-Site: same-site", "Sec-Fetch-Dest: iframe")
-    assert b"403 Forbidden" in requested(own_gate, near)
-    own = named(host, "Sec-Fetch-Site: same-origin", "Sec-Fetch-Dest: iframe")
-    assert requested(own_gate, own) == SECRET
+@pytest.mark.parametrize("name", ["Host", "Origin", "Cookie"])
+def test_a_field_that_is_there_twice_is_refused(name: str) -> None:
+    headers = Headers([("Host", "127.0.0.1"), (name, "127.0.0.1"), (name, "evil.org")])
+    refusal = AccessCheck(None, 1).refusal(Request("/", headers))
+    assert refusal is not None
+    assert refusal[0] == 400
 
 
-@pytest.mark.parametrize("origin", [None, "http://evil.org"])
-def test_the_page_answers_nobody_who_is_not_authenticated(origin: str | None) -> None:
-    from websockets.exceptions import InvalidStatus
-    from websockets.sync.client import connect
+def test_the_query_is_limited() -> None:
+    many = "&".join(f"a{k}=1" for k in range(server.MAX_FIELDS + 1))
+    assert status(AccessCheck(TOKEN, 1), f"/?{many}", Cookie=COOKIE) == 400
 
-    with Page("inside", port=0) as page:
-        inner = page.server.get_port()
-        for field in ((), (f"{INNER_FIELD}: guess",)):
-            with socket.create_connection(("127.0.0.1", inner), timeout=20) as own:
-                own.sendall(named(f"127.0.0.1:{inner}", *field))
-                assert own.recv(65536).startswith(b"HTTP/1.1 403 Forbidden\r\n")
+
+@given(text=st.text(PRINTABLE), target=st.text(PRINTABLE))
+def test_any_text_is_no_token(text: str, target: str) -> None:
+    cookie = f"softgrasp_1={text}"
+    assert status(AccessCheck(TOKEN, 1), f"/?{target}", Cookie=cookie) in (400, 403)
+
+
+# The page
+
+
+def test_a_page_for_others_requires_its_token_and_states_who_sees_it() -> None:
+    with Page("open", port=0, host="0.0.0.0") as page:
+        assert page.token is not None
+        assert page.words == (
+            f"open http://{socket.gethostname()}:{page.port}/?token={page.token} in a browser; "
+            "everyone on the network with this address and its token can see and use the page, "
+            "and the connection is not encrypted"
+        )
+        assert answered(page.port, request("h:1")).startswith(b"HTTP/1.1 403 ")
+        cookie = f"Cookie: softgrasp_{page.port}={page.token}"
+        passed = answered(page.port, request("h:1", cookie))
+        assert passed.startswith(b"HTTP/1.1 200 ")
+        assert b"<!doctype html>" in passed.lower()
         with pytest.raises(InvalidStatus, match="403"):
-            connect(f"ws://127.0.0.1:{inner}", origin=origin, subprotocols=["viser-v1.1.1"])
-        assert b"<!doctype html>" in requested(page.proxy, named("127.0.0.1")).lower()
+            connect(f"ws://127.0.0.1:{page.port}", subprotocols=[VERSION])
+    assert len(page.token) >= 32
 
 
-def test_the_token_of_the_page_is_that_of_the_proxy(own_gate: AuthProxy) -> None:
-    message = requested(own_gate, named("127.0.0.1", f"{INNER_FIELD}: guess"))
-    assert message.startswith(b"HTTP/1.1 400 Bad Request\r\n")
+@pytest.mark.parametrize("origin", ["http://evil.org", "null", "http://127.0.0.1:1"])
+def test_another_site_cannot_connect(page: Page, origin: str) -> None:
+    with pytest.raises(InvalidStatus, match="403"):
+        connect(f"ws://127.0.0.1:{page.port}", origin=origin, subprotocols=[VERSION])
+    upgrade = [f"{name}: {value}" for name, value in server.UPGRADE.items()]
+    answer = answered(page.port, request("evil.org", *upgrade))
+    assert answer.startswith(b"HTTP/1.1 403 ")
+
+
+@pytest.mark.parametrize("method", ["POST", "HEAD", "PUT"])
+def test_only_reading_is_allowed(page: Page, method: str) -> None:
+    assert not answered(page.port, request("127.0.0.1", method=method)).startswith(b"HTTP/1.1 2")
+
+
+def test_a_request_that_is_none_leaves_no_trace_in_the_log(
+    page: Page, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.INFO):
+        for raw in (
+            b"\r\n\r\n",
+            b"\x16\x03\x01\n" * 50,
+            request("127.0.0.1", "X: " + "x" * 20_000),
+        ):
+            answered(page.port, raw)
+    assert caplog.records == []
+
+
+def test_silent_connections_are_closed_first(page: Page) -> None:
+    host = f"127.0.0.1:{page.port}"
+    with connect(f"ws://{host}", subprotocols=[VERSION]) as browser:
+        silent = [socket.create_connection(("127.0.0.1", page.port)) for _ in range(300)]
+        assert answered(page.port, request(host)).startswith(b"HTTP/1.1 200 ")
+        end = time.monotonic() + 20.0
+        while time.monotonic() < end:
+            closed = select.select(silent, [], [], 0.1)[0]
+            if len(closed) == 300 - server.MAX_SILENT:
+                break
+        assert len(closed) == 300 - server.MAX_SILENT
+        browser.ping().wait(20)
+        assert answered(page.port, request(host)).startswith(b"HTTP/1.1 200 ")
+    for one in silent:
+        one.close()
+
+
+def test_the_pages_of_one_address_are_limited(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "MAX_OPEN", 1)
+    with (
+        connect(f"ws://127.0.0.1:{page.port}", subprotocols=[VERSION]),
+        pytest.raises(InvalidStatus, match="503"),
+    ):
+        connect(f"ws://127.0.0.1:{page.port}", subprotocols=[VERSION])
+
+
+@pytest.mark.parametrize("lacking", ["the hook", "the server"])
+def test_a_page_that_cannot_be_protected_is_not_opened(
+    lacking: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Other(Server):
+        """A server of another version."""
+
+    if lacking == "the server":
+        monkeypatch.setattr(server, "Server", Other)
+    else:
+        monkeypatch.setattr(server, "_install", lambda *_: None)
+    with pytest.raises(BackendUnavailable, match="expected a protected page, found an open one"):
+        Page("open", port=0)
+
+
+def test_a_connection_from_before_the_checks_is_closed() -> None:
+    opened = viser.ViserServer(host="127.0.0.1", port=0, verbose=False)
+    early = socket.create_connection(("127.0.0.1", opened.get_port()))
+    time.sleep(0.1)  # it is accepted, with the hook of then
+    server.protect(opened, AccessCheck(TOKEN, 1))
+    with early, contextlib.suppress(ConnectionError):
+        early.settimeout(20)
+        early.sendall(request("127.0.0.1"))
+        assert early.recv(10) == b""
+    opened.stop()
 
 
 def test_an_address_of_another_machine_is_refused() -> None:
     with pytest.raises(SoftgraspError) as refused:
-        proxy_before(1, 8080, "192.0.2.1")
+        free_port("192.0.2.1", 8080)
     assert str(refused.value).startswith(
         "192.0.2.1: expected an address of this machine, found: Cannot assign requested address"
     )
     with pytest.raises(
         SoftgraspError, match=r"no\.such\.machine\.invalid: expected an address of "
     ):
-        proxy_before(1, 8080, "no.such.machine.invalid")
+        free_port("no.such.machine.invalid", 8080)
+
+
+def test_a_port_in_use_is_replaced_by_the_next() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        assert free_port("127.0.0.1", port) > port
