@@ -335,7 +335,7 @@ class ArmChain:
             timestep: [s]; a safe one where not given.
             integrator: ``implicitfast``, ``implicit``, ``euler``, or ``discrete``, which bears
                 long steps.
-            sample: Time between two rows of the recording [s].
+            sample: Time between two rows of the recording [s]; the last row is at ``duration``.
             start: Pressures under which it rests at the beginning [Pa], (k,); straight and without
                 load where not given.
 
@@ -350,14 +350,18 @@ class ArmChain:
         self.reset()
         if start is not None:
             self.rest(start)
-        substeps = self._set_step(sample, timestep, integrator)
         rows, joints, inputs = [self.ends()], [self.data.qpos.copy()], inputs_of(pressures)
-        for _ in range(round(duration / sample)):
-            self._go(inputs, substeps)
-            rows.append(self.ends())
-            joints.append(self.data.qpos.copy())
-        times = np.arange(len(rows), dtype=np.float64) * sample
-        return ChainRecording(times, np.stack(rows), np.stack(joints))
+        whole = math.floor(duration / sample + 1e-9)
+        rest = duration - whole * sample
+        times = [row * sample for row in range(whole + 1)]
+        for length, count in ((sample, whole), (rest, int(rest > 1e-9 * sample))):
+            substeps = self._set_step(length, timestep, integrator) if count else 0
+            for _ in range(count):
+                self._go(inputs, substeps)
+                rows.append(self.ends())
+                joints.append(self.data.qpos.copy())
+        times = [*times, duration][: len(rows)]
+        return ChainRecording(np.array(times), np.stack(rows), np.stack(joints))
 
     def reset(self) -> None:
         """Reset to the straight state at rest."""

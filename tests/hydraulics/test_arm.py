@@ -143,6 +143,16 @@ def test_a_motion_ends_at_the_rest() -> None:
     assert result.ends[-1] == pytest.approx(chain.rest(step(0.0)).ends, abs=2e-4)
 
 
+@pytest.mark.parametrize("duration", [0.004, 0.02, 0.025])
+def test_a_motion_lasts_as_long_as_it_should(duration: float) -> None:
+    """Samples of 10 ms do not round it."""
+    chain = ArmChain(one_section(), 2)
+    result = chain.move(step, duration)
+    assert result.times[-1] == pytest.approx(duration, rel=1e-12)
+    assert chain.data.time == pytest.approx(duration, rel=1e-9)
+    assert len(result.times) == len(result.ends) == math.ceil(duration / 0.01) + 1
+
+
 def test_what_cannot_be_moved_is_reported() -> None:
     chain = ArmChain(one_section(), 8)
     with pytest.raises(DescriptionError, match="duration: expected a time above 0 s, found 0 s"):
