@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import webbrowser
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Protocol, cast
 
@@ -13,10 +14,9 @@ import typer
 from softgrasp.assets import MESH_SUFFIXES
 from softgrasp.cli import terminal
 from softgrasp.cli.names import kind_of, require_scene
-from softgrasp.cli.options import Density, GraspName, Json, SceneOptions, Units
+from softgrasp.cli.options import GraspName, Json, SceneOptions, with_scene_options
 from softgrasp.errors import DescriptionError
 from softgrasp.io.files import RESULT_FILE
-from softgrasp.units import LengthUnit
 
 if TYPE_CHECKING:
     from softgrasp.description.scene import GraspScene
@@ -30,6 +30,7 @@ HANDS = ("hand", "robot")
 """Kinds that are shown as hands."""
 
 
+@with_scene_options("units", "density", "position", "euler_deg", "hand_euler_deg")
 def view(
     first: Annotated[
         str,
@@ -41,8 +42,8 @@ def view(
         str | None,
         typer.Argument(metavar="OBJECT", help="Name or file of an object in front of the hand."),
     ] = None,
-    density: Density = None,
-    units: Units = None,
+    *,
+    options: SceneOptions,
     port: Annotated[
         int,
         typer.Option(min=0, max=65535, metavar="N", help="First port to try; 0 for any free one."),
@@ -96,14 +97,14 @@ def view(
 
         require_viser()
     if is_result(first):
-        if second is not None or density is not None or units is not None:
+        if second is not None or options.changed:
             raise DescriptionError(
-                f"{first}: expected nothing after the directory of a result, found an OBJECT, "
-                "--density or --units"
+                f"{first}: expected nothing after the directory of a result, found an OBJECT or "
+                "options of a scene"
             )
         shown: Shown = _ResultShown(Path(first))
     else:
-        shown = _HandShown(*hand_choices(first, second, density, units))
+        shown = _HandShown(*hand_choices(first, second, options))
     if native:
         shown.native()
         return
@@ -236,23 +237,26 @@ def _require_hand(hand: str, object_name: str | None) -> None:
 
 
 def hand_choices(
-    hand: str, object_name: str | None, density: float | None, units: LengthUnit | None
+    hand: str, object_name: str | None, options: SceneOptions
 ) -> tuple[Choices, MakeScene]:
     """Return the initial selection of hand and object, and the function that makes scenes.
 
     Raises:
-        DescriptionError: There is a density without an object.
+        DescriptionError: There is an option of the object without an object.
     """
     from softgrasp.cli.scene_args import scene_of
     from softgrasp.viewer.scene_markers import Choices
 
-    if object_name is None and density is not None:
-        raise DescriptionError("--density: expected an OBJECT with it, found none")
+    for name in ("density", "position", "euler_deg"):
+        if object_name is None and getattr(options, name) is not None:
+            option = f"--{name.replace('_', '-')}"
+            raise DescriptionError(f"{option}: expected an OBJECT with it, found none")
 
     def make_scene(choices: Choices) -> GraspScene:
         is_mesh = Path(choices.object or "").suffix.lower() in MESH_SUFFIXES
-        options = SceneOptions(
-            units=units if is_mesh else None,
+        changed = replace(
+            options,
+            units=options.units if is_mesh else None,
             density=choices.density,
             grasp=cast("GraspName | None", choices.grasp),
             friction=choices.friction,
@@ -260,6 +264,6 @@ def hand_choices(
             gravity=choices.gravity or None,
             hold=choices.hold or None,
         )
-        return scene_of(choices.hand, choices.object, options, adapt=True)
+        return scene_of(choices.hand, choices.object, changed, adapt=True)
 
-    return Choices(hand=hand, object=object_name, density=density), make_scene
+    return Choices(hand=hand, object=object_name, density=options.density), make_scene

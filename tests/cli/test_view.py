@@ -127,8 +127,8 @@ def test_a_browser_is_opened_where_there_is_a_screen(
         ("four_finger --save a.mp4", "--save: expected a file name ending in .html, found 'a.mp4'"),
         ("four_finger --save nowhere/a.html", "--save: expected a file in an existing directory, "
          "found no 'nowhere'"),
-        ("run sphere", "run: expected nothing after the directory of a result, found an OBJECT, "
-         "--density or --units"),
+        ("run sphere", "run: expected nothing after the directory of a result, found an OBJECT or "
+         "options of a scene"),
         ("four_finger --native --save a.html", "--save: expected no --native, which has "
          "no page to save"),
     ],

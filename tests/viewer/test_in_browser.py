@@ -13,6 +13,7 @@ import pytest
 from PIL import Image
 
 import softgrasp as sg
+from softgrasp.cli.options import SceneOptions
 from softgrasp.cli.view import hand_choices
 from softgrasp.report.grasp_text import summary
 from softgrasp.viewer.page import Page
@@ -46,7 +47,7 @@ def is_drawn(image: np.ndarray) -> bool:
 
 
 def test_a_hand_takes_an_object_on_the_page(tab: Tab, tmp_path: Path) -> None:
-    choices, make_scene = hand_choices("four_finger", "strawberry", None, None)
+    choices, make_scene = hand_choices("four_finger", "strawberry", SceneOptions())
     with Page("softgrasp", port=0) as page:
         rig = Workbench(page, choices, make_scene, summary)
         tab.open(page.url)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
+from softgrasp.cli.options import SceneOptions
 from softgrasp.cli.view import hand_choices
 from softgrasp.errors import DescriptionError, SoftgraspError
 from softgrasp.report.grasp_text import summary
@@ -393,7 +394,7 @@ def test_the_form_asks_for_the_scene_that_the_command_line_makes() -> None:
         "softgrasp grasp four_finger strawberry --grasp precision --density 300 --friction 0.7 "
         "--closure force-limited --hold"
     )
-    _, make_scene = hand_choices("four_finger", None, None, None)
+    _, make_scene = hand_choices("four_finger", None, SceneOptions())
     scene = make_scene(choices)
     assert scene.grasp == "precision"
     assert scene.object.density == 300.0
@@ -403,3 +404,11 @@ def test_the_form_asks_for_the_scene_that_the_command_line_makes() -> None:
     assert make_scene(choices.replace(hold=False)).success is None
     assert any(make_scene(choices.replace(gravity=True)).gravity)
     assert AS_DESCRIBED not in choices.command
+
+
+def test_the_scene_of_a_viewed_hand_has_the_rotations_of_the_command_line() -> None:
+    options = SceneOptions(euler_deg=(0.0, 0.0, 45.0), hand_euler_deg=(180.0, 0.0, 0.0))
+    choices, make_scene = hand_choices("four_finger", "cuboid", options)
+    scene = make_scene(choices)
+    assert scene.object_euler == pytest.approx((0.0, 0.0, np.pi / 4))
+    assert scene.hand_pose.quaternion == pytest.approx((0.0, 1.0, 0.0, 0.0), abs=1e-12)
