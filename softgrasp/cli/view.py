@@ -266,4 +266,11 @@ def hand_choices(
         )
         return scene_of(choices.hand, choices.object, changed, adapt=True)
 
-    return Choices(hand=hand, object=object_name, density=options.density), make_scene
+    poses = [(name, getattr(options, name)) for name in ("position", "euler_deg", "hand_euler_deg")]
+    words = " ".join(
+        f"--{name.replace('_', '-')} {' '.join(f'{number:g}' for number in value)}"
+        for name, value in poses
+        if value is not None
+    )
+    choices = Choices(hand=hand, object=object_name, density=options.density, pose_options=words)
+    return choices, make_scene

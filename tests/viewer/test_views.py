@@ -412,3 +412,6 @@ def test_the_scene_of_a_viewed_hand_has_the_rotations_of_the_command_line() -> N
     scene = make_scene(choices)
     assert scene.object_euler == pytest.approx((0.0, 0.0, np.pi / 4))
     assert scene.hand_pose.quaternion == pytest.approx((0.0, 1.0, 0.0, 0.0), abs=1e-12)
+    assert choices.command == (
+        "softgrasp grasp four_finger cuboid --euler-deg 0 0 45 --hand-euler-deg 180 0 0 --hold"
+    )
