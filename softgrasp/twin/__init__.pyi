@@ -25,7 +25,6 @@ from softgrasp.twin.finger_pieces import flange_transform as flange_transform
 from softgrasp.twin.finger_pieces import mounted_fingers as mounted_fingers
 from softgrasp.twin.finger_pieces import rigid_pieces as rigid_pieces
 from softgrasp.twin.finger_pieces import twin_shape as twin_shape
-from softgrasp.twin.flange_server import RobotServer as RobotServer
 from softgrasp.twin.flange_server import SimulatedRobot as SimulatedRobot
 from softgrasp.twin.flange_server import open_flange as open_flange
 from softgrasp.twin.loop import poll as poll
@@ -42,5 +41,6 @@ from softgrasp.twin.piecewise_bending import pressure_for as pressure_for
 from softgrasp.twin.point_picking import Picks as Picks
 from softgrasp.twin.point_picking import picked_angles as picked_angles
 from softgrasp.twin.record import read_twin_record as read_twin_record
+from softgrasp.twin.robot_server import RobotServer as RobotServer
 
 NAMES: dict[str, tuple[str, ...]]

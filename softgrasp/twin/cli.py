@@ -13,6 +13,7 @@ import signal
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -35,10 +36,10 @@ from softgrasp.twin.cli_tools import accuracy, fit, pick, poses
 if TYPE_CHECKING:
     from softgrasp.twin.commands import Command, CommandBox
     from softgrasp.twin.description import RegisterMap, Twin, UdpFlange
-    from softgrasp.twin.flange_server import RobotServer
     from softgrasp.twin.loop import RowCallback, TwinLoop
     from softgrasp.twin.modbus_server import ControllerServer
     from softgrasp.twin.record import TwinRecord, TwinRow
+    from softgrasp.twin.robot_server import RobotServer
 
 
 SECONDS = 8.0
@@ -466,8 +467,15 @@ def robot(
     /rw/motionsystem/mechunits/ROB_1/cartesian, the joints at …/jointtarget, and /health. The
     robot repeats its program until it is stopped.
     """
+    from softgrasp.errors import BackendUnavailable
+
+    if find_spec("tornado") is None:
+        raise BackendUnavailable(
+            "the server of a robot needs tornado; pip install 'softgrasp[twin]'"
+        )
     from softgrasp.twin.files import load_robot_program
-    from softgrasp.twin.flange_server import RobotServer, SimulatedRobot
+    from softgrasp.twin.flange_server import SimulatedRobot
+    from softgrasp.twin.robot_server import RobotServer
 
     target = _target(udp)
     simulated = SimulatedRobot(load_robot_program(program))

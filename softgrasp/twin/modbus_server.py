@@ -19,7 +19,6 @@ import math
 import socket
 import struct
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -41,6 +40,7 @@ from softgrasp.description.base import (
     is_loopback,
 )
 from softgrasp.errors import BackendUnavailable, DescriptionError, DeviceError, SimulationError
+from softgrasp.twin.connections import ConnectionLimits
 from softgrasp.twin.description import ANSWER_WORDS, CHALLENGE_WORDS, Kind, Register, RegisterMap
 from softgrasp.twin.modbus_client import Backoff
 from softgrasp.twin.modbus_frames import (
@@ -62,7 +62,7 @@ if TYPE_CHECKING:
 
 LOOPBACK, PORT = "127.0.0.1", 5020
 """Default address and port of ``softgrasp twin serve``; the standard port 502 needs privileges."""
-BACKLOG = 16
+BACKLOG = 128
 SYSTEM_BUFFER = 2**14
 """Send buffer of the operating system for one connection [bytes]."""
 LOG = logging.getLogger(__name__)
@@ -90,6 +90,9 @@ KINDS: dict[int, Kind] = {
     2: "discrete",
     4: "input",
 }
+DIRECT_UNITS = (0, 255)
+"""Units of requests to the device at the end of the connection, without a gateway (Modbus Messaging
+on TCP/IP Implementation Guide 1.0b, "Unit Identifier")."""
 LONG_WRITES = (15, 16)
 SHORT_LENGTH = 5
 """Length of all other requests [bytes]."""
@@ -215,7 +218,7 @@ class ControllerServer:
     Args:
         controller: Simulated controller.
         token: Token for writing; None: writing is open to all.
-        max_connections: Largest number of connections; beyond it the longest idle one is closed.
+        limits: Limits of connections; by default 128, and 64 of one address.
         idle_timeout: Time without a complete request after which a connection is closed [s].
 
     Raises:
@@ -227,14 +230,15 @@ class ControllerServer:
         controller: SimulatedController,
         *,
         token: str | None = None,
-        max_connections: int = 32,
+        limits: ConnectionLimits | None = None,
         idle_timeout: float = 60.0,
     ) -> None:
         self.controller = controller
         self.counts = ServerCounts()
         self._token = None if token is None else require_token(token)
-        self._max_connections, self._idle = max_connections, idle_timeout
-        self._open: OrderedDict[asyncio.Task[None], asyncio.StreamWriter] = OrderedDict()
+        self._limits = ConnectionLimits() if limits is None else limits
+        self._idle = idle_timeout
+        self._open: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
         self._server: asyncio.Server | None = None
 
     @property
@@ -257,7 +261,7 @@ class ControllerServer:
     @property
     def open_connections(self) -> int:
         """Number of open connections."""
-        return len(self._open)
+        return len(self._limits)
 
     async def start(self, host: str = LOOPBACK, port: int = PORT) -> None:
         """Start to listen.
@@ -304,11 +308,10 @@ class ControllerServer:
         task = asyncio.current_task()
         assert task is not None  # asyncio runs this as one
         self.counts.connections += 1
-        while len(self._open) >= self._max_connections:
-            _, silent = self._open.popitem(last=False)
-            silent.transport.abort()
-            self.counts.displaced += 1
         self._open[task] = writer
+        peer = writer.get_extra_info("peername") or ("",)
+        self._limits.opened(task, str(peer[0]), writer.transport.abort)
+        self.counts.displaced = self._limits.dropped
         writer.transport.set_write_buffer_limits(high=BUFFER)
         # limits unread answers in the operating system, too
         plug = writer.get_extra_info("socket")
@@ -325,6 +328,7 @@ class ControllerServer:
         except Exception:
             LOG.exception("a connection was closed because of an internal error")
         finally:
+            self._limits.closed(task)
             self._open.pop(task, None)
             writer.transport.abort()
 
@@ -335,9 +339,8 @@ class ControllerServer:
         while not session.access.exhausted:
             async with asyncio.timeout(self._idle):
                 frame = await frames.read()
-            if task not in self._open:
+            if not self._limits.heard(task):
                 return  # displaced
-            self._open.move_to_end(task)
             self.counts.requests += 1
             answer = await session.answer(frame.unit, frame.pdu)
             writer.write(frame._replace(pdu=answer).encoded())
@@ -389,7 +392,7 @@ class Session:
             Function code and data of the answer.
         """
         function = pdu[0]
-        if unit != self.controller.registers.device_id:
+        if unit not in (self.controller.registers.device_id, *DIRECT_UNITS):
             return _refused(function, ExcCodes.GATEWAY_NO_RESPONSE)
         if function not in REQUESTS:
             return _refused(function, ExcCodes.ILLEGAL_FUNCTION)

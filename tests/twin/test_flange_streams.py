@@ -30,7 +30,7 @@ from softgrasp.twin.description import (
     UdpFlange,
 )
 from softgrasp.twin.files import json_object, row_of, sample_from
-from softgrasp.twin.flange_server import RobotServer, RobotStream, send_poses
+from softgrasp.twin.flange_server import RobotStream, send_poses
 from softgrasp.twin.flange_streams import (
     MAX_BYTES,
     MAX_WAITING,
@@ -43,6 +43,7 @@ from softgrasp.twin.flange_streams import (
     cartesian_document,
     sample_of,
 )
+from softgrasp.twin.robot_server import RobotServer
 from tests.twin.clock import ManualClock
 from tests.twin.robots import Talk, answers, apart, finished, first, listening, program, robot
 

@@ -11,6 +11,7 @@ from random import Random
 
 import pytest
 
+from softgrasp.twin.connections import ConnectionLimits
 from softgrasp.twin.files import load_register_map
 from softgrasp.twin.modbus_frames import Access, Frame
 from softgrasp.twin.modbus_server import (
@@ -108,7 +109,8 @@ def test_several_requests_in_one_packet_are_all_answered() -> None:
 
 def test_half_open_connections_do_not_block_others() -> None:
     async def talk() -> None:
-        async with rig(max_connections=8) as there, there.client() as client:
+        limits = ConnectionLimits(total=20, per_address=8)
+        async with rig(limits=limits) as there, there.client() as client:
             strangers = []
             for k in range(60):
                 stream, writer = await asyncio.open_connection(*there.server.address)
@@ -119,6 +121,33 @@ def test_half_open_connections_do_not_block_others() -> None:
             assert client.counts.connections == 1
             assert there.server.counts.displaced == 60 + 1 - 8
             for _, writer in strangers:
+                writer.transport.abort()
+
+    asyncio.run(asyncio.wait_for(talk(), PATIENCE))
+
+
+@pytest.mark.parametrize("kind", ["silent", "speaking"])
+def test_a_burst_of_connections_disturbs_no_client_at_work(kind: str) -> None:
+    async def talk() -> None:
+        async with rig() as there, there.client() as client:
+            await client.read()
+            ends = [asyncio.open_connection(*there.server.address) for _ in range(500)]
+            opened = asyncio.gather(*ends)
+            while not opened.done():
+                await client.read()
+            burst = await opened
+            if kind == "speaking":
+                for _, writer in burst:
+                    writer.write(READ_ALL)
+            for _ in range(20):
+                await client.read()
+            async with there.client() as newcomer:  # 70 silent ones refused everybody before
+                for _ in range(5):
+                    await newcomer.read()
+                assert newcomer.counts.connections == 1
+            assert client.counts.connections == 1
+            assert client.counts.timeouts == 0
+            for _, writer in burst:
                 writer.transport.abort()
 
     asyncio.run(asyncio.wait_for(talk(), PATIENCE))

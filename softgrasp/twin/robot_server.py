@@ -1,0 +1,244 @@
+"""HTTP server of a simulated robot, in the format of Robot Web Services, by Tornado.
+
+``RobotServer`` serves the pose of the flange, the joints and the health of a robot as JSON, to
+clients with a bearer token where other machines can reach it. Tornado reads and limits the
+requests; it has no limit of connections and no time limit of answers, which are here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import json
+import socket
+from http import HTTPStatus
+from typing import Any, Self, cast
+
+from tornado.http1connection import HTTP1ServerConnection
+from tornado.httpserver import HTTPServer
+from tornado.iostream import IOStream, StreamClosedError
+from tornado.netutil import bind_sockets
+from tornado.web import Application, RequestHandler
+
+from softgrasp.description.base import is_loopback
+from softgrasp.errors import ConnectionLostError, DescriptionError
+from softgrasp.twin.connections import ConnectionLimits
+from softgrasp.twin.description import RWS_PATH, RWS_PORT
+from softgrasp.twin.flange_server import SimulatedRobot
+from softgrasp.twin.flange_streams import (
+    Clock,
+    JsonDocument,
+    SystemClock,
+    cartesian_document,
+    joint_document,
+)
+
+SHORTEST_TOKEN = 8
+"""Smallest number of characters of a token."""
+SEND_BUFFER = 65536
+"""Send buffer of the operating system for one client [bytes]."""
+MAX_HEAD = 8192
+"""Largest length of a request line with headers [bytes]."""
+HEAD_TIME, ANSWER_TIME = 10.0, 5.0
+"""Time for a request, including the wait for it, and for a client to receive an answer [s]."""
+CARTESIAN = RWS_PATH.format(unit="ROB_1")
+JOINTS = CARTESIAN.replace("cartesian", "jointtarget")
+HEALTH = "/health"
+
+
+class RobotServer:
+    """Serve the pose of the flange, the joints and the health of a robot.
+
+    The robot starts with the server and is sampled ``rate`` times per second like a real
+    controller: answers within one period are equal. The server answers GET and HEAD requests on
+    persistent connections. With a token, clients must send it as a bearer token; it is compared
+    in constant time.
+    """
+
+    def __init__(
+        self,
+        robot: SimulatedRobot,
+        *,
+        host: str = "127.0.0.1",
+        port: int = RWS_PORT,
+        rate: float = 250.0,
+        token: str = "",
+        clock: Clock | None = None,
+        limits: ConnectionLimits | None = None,
+    ) -> None:
+        """Set up the server; ``start`` opens the socket.
+
+        Args:
+            robot: Simulated robot.
+            host: Address to listen on.
+            port: Port; 0 lets the operating system choose.
+            rate: New poses per second [Hz].
+            token: Bearer token of clients; empty: none.
+            clock: Clock of the robot.
+            limits: Limits of connections.
+
+        Raises:
+            DescriptionError: The address can be reached by other machines, and there is no
+                token; or the token is too short.
+        """
+        _require_token(host, token)
+        self.robot, self.rate, self.token = robot, rate, token.encode()
+        # the name may resolve to two addresses, and each would get another port
+        self.host, self.port = "127.0.0.1" if host == "localhost" else host, port
+        self.limits = ConnectionLimits() if limits is None else limits
+        self._clock = clock or SystemClock()
+        self._begin = self._clock.now()
+        self._server: _LimitedServer | None = None
+
+    @property
+    def url(self) -> str:
+        """Address of the flange pose."""
+        return f"{self._base}{CARTESIAN}?json=1"
+
+    @property
+    def time(self) -> float:
+        """Time of the robot's last sample [s]."""
+        # a millionth of a period as rounding tolerance
+        ticks = int((self._clock.now() - self._begin) * self.rate + 1e-6)
+        return round(ticks / self.rate, 6)
+
+    @property
+    def _base(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"http://{host}:{self.port}"
+
+    async def start(self) -> None:
+        """Start to listen, and the robot; afterwards ``port`` is the actual port number.
+
+        Raises:
+            ConnectionLostError: Listening on the address failed.
+        """
+        try:
+            sockets = bind_sockets(self.port, self.host)
+        except (OSError, OverflowError) as error:
+            raise ConnectionLostError(
+                f"{self._base}: expected a free address, found: "
+                f"{getattr(error, 'strerror', None) or error}"
+            ) from None
+        application = Application([("/.*", _Documents, {"owner": self})], log_function=_no_log)
+        self._server = _LimitedServer(
+            application,
+            idle_connection_timeout=HEAD_TIME,
+            max_header_size=MAX_HEAD,
+            max_body_size=0,
+        )
+        self._server.limits = self.limits
+        self._server.add_sockets(sockets)
+        self.port = sockets[0].getsockname()[1]
+        self._begin = self._clock.now()
+
+    async def close(self) -> None:
+        """Stop listening and close all connections."""
+        if self._server is not None:
+            self._server.stop()
+            await self._server.close_all_connections()
+
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self.close()
+
+    def document(self, path: str) -> JsonDocument | None:
+        """Return the document at a path; None where there is none."""
+        unit, time = f"{self._base}{CARTESIAN.removesuffix('cartesian')}", self.time
+        if path == CARTESIAN:
+            return cartesian_document(self.robot.sample_at(time), unit)
+        if path == JOINTS:
+            return joint_document(self.robot.joints_at(time), time, unit)
+        if path == HEALTH:
+            program = self.robot.program
+            return {"status": "ok", "arm": program.arm.name, "program": program.name, "time": time}
+        return None
+
+
+def _require_token(host: str, token: str) -> None:
+    if not is_loopback(host) and not token:
+        raise DescriptionError(
+            f"expected a token for the address {host}, which other machines can reach, "
+            f"found none; without a token listen on 127.0.0.1"
+        )
+    visible = token.isascii() and token.isprintable() and token.strip() == token
+    if token and (not visible or len(token) < SHORTEST_TOKEN):
+        raise DescriptionError(
+            f"expected a token of {SHORTEST_TOKEN} visible ASCII letters or more, "
+            f"found one of {len(token)}"
+        )
+
+
+def _no_log(_handler: RequestHandler) -> None:
+    """Log no request."""
+
+
+class _LimitedServer(HTTPServer):
+    """A server whose connections are limited, all together and by address."""
+
+    limits: ConnectionLimits
+
+    def handle_stream(self, stream: IOStream, address: tuple[Any, ...]) -> None:
+        """Serve a new connection."""
+        stream.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER)
+        super().handle_stream(stream, address)
+        self.limits.opened(stream, str(address[0]), stream.close)
+
+    def on_close(self, server_conn: object) -> None:
+        """Forget a connection that is closed."""
+        self.limits.closed(cast(HTTP1ServerConnection, server_conn).stream)
+        super().on_close(server_conn)
+
+
+class _Documents(RequestHandler):
+    """Answer the requests of a client."""
+
+    def initialize(self, owner: RobotServer) -> None:
+        self.owner = owner
+
+    def set_default_headers(self) -> None:
+        self.clear_header("Server")
+        self.set_header("Content-Type", "application/json")
+        self.set_header("Cache-Control", "no-store")
+        self.set_header("X-Content-Type-Options", "nosniff")
+
+    def compute_etag(self) -> None:
+        """Send no entity tag: every answer is new."""
+
+    async def prepare(self) -> None:
+        """Register the request and check method and token."""
+        self.stream = cast(Any, self.request.connection).stream
+        self.owner.limits.heard(self.stream)
+        kind, _, token = self.request.headers.get("Authorization", "").partition(" ")
+        shown = token.strip().encode() if kind.lower() == "bearer" else b""
+        if self.owner.token and not hmac.compare_digest(shown, self.owner.token):
+            self.set_header("WWW-Authenticate", "Bearer")
+            await self._answer(HTTPStatus.UNAUTHORIZED, {
+                "error": "expected the header Authorization: Bearer with the token of the server"
+            })  # fmt: skip
+        elif self.request.method not in ("GET", "HEAD"):
+            self.set_header("Allow", "GET, HEAD")
+            await self._answer(HTTPStatus.METHOD_NOT_ALLOWED, {
+                "error": f"expected GET or HEAD, found {self.request.method}"
+            })  # fmt: skip
+
+    async def get(self) -> None:
+        document = self.owner.document(self.request.path)
+        if document is None:
+            document = {"error": f"no document at {self.request.path[:120]}"}
+            await self._answer(HTTPStatus.NOT_FOUND, document)
+        else:
+            await self._answer(HTTPStatus.OK, document)
+
+    head = get
+
+    async def _answer(self, status: HTTPStatus, document: JsonDocument) -> None:
+        self.set_status(status)
+        try:
+            async with asyncio.timeout(ANSWER_TIME):
+                await self.finish(json.dumps(document, allow_nan=False))
+        except (TimeoutError, StreamClosedError):
+            self.stream.close()  # the client does not receive its answer, or is gone
