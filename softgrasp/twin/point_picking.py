@@ -13,9 +13,11 @@ result.
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import secrets
+import socket
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -35,6 +37,7 @@ from softgrasp.errors import DescriptionError, SoftgraspError
 from softgrasp.io.input_limits import json_from
 from softgrasp.mechanics.camera import undistort
 from softgrasp.mechanics.transforms import Array
+from softgrasp.twin.connections import ConnectionLimits
 from softgrasp.twin.piecewise_bending import AngleEstimate, direction_rows, directions, solve_angles
 from softgrasp.vision.image import SHEET, Color, Image, degrees, draw_dot, draw_line, opencv, write
 from softgrasp.vision.segmentation import Hsv, hsv_of
@@ -564,7 +567,7 @@ class PickServer:
             owner = server
 
         try:
-            self._server = ThreadingHTTPServer((HOST, port), Handler)
+            self._server = _LimitedServer((HOST, port), Handler)
         except (OSError, OverflowError) as error:
             raise DescriptionError(
                 f"expected a free port, found {port}: {error}", field="port"
@@ -625,9 +628,38 @@ def _png(image: Image) -> bytes:
     return stream.getvalue()
 
 
+class _LimitedServer(ThreadingHTTPServer):
+    """A server whose connections are limited; those that send no request are closed first."""
+
+    def __init__(self, address: tuple[str, int], handler: type[BaseHTTPRequestHandler]) -> None:
+        self.limits = ConnectionLimits()
+        super().__init__(address, handler)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Serve a new connection in a thread."""
+
+        def drop() -> None:
+            with contextlib.suppress(OSError):
+                request.shutdown(socket.SHUT_RDWR)
+
+        self.limits.opened(request, str(client_address[0]), drop)
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        """Close a connection."""
+        self.limits.closed(request)
+        super().shutdown_request(request)
+
+
 class _Handler(BaseHTTPRequestHandler):
     owner: PickServer
+    server: _LimitedServer
     timeout = PATIENCE
+
+    def parse_request(self) -> bool:
+        """Register a request and parse it."""
+        self.server.limits.heard(self.request)
+        return super().parse_request()
 
     def do_GET(self) -> None:
         kinds = {"": "text/html; charset=utf-8", "image.png": "image/png"}

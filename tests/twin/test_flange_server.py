@@ -306,14 +306,15 @@ def test_a_client_that_does_not_read_is_closed(monkeypatch: pytest.MonkeyPatch) 
     finished(run())
 
 
-def test_silent_and_idle_connections_give_way_to_a_client_at_work() -> None:
+def test_silent_connections_do_not_close_that_of_a_client_at_work() -> None:
     async def run() -> None:
         async with served(limits=ConnectionLimits(total=4, per_address=3)) as server:
             reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
             silent: list[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = []
             for number in (0, 70, 70):
-                for _ in range(number):
-                    silent.append(await asyncio.open_connection("127.0.0.1", server.port))
+                silent += [
+                    await asyncio.open_connection("127.0.0.1", server.port) for _ in range(number)
+                ]
                 writer.write(HEALTHY)
                 assert (await reader.readuntil(b"}")).startswith(b"HTTP/1.1 200 ")
             assert parts(await ask(server, HEALTHY))[0] == 200

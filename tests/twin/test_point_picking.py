@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import http.client
 import json
+import socket
 from pathlib import Path
 from urllib.parse import urlsplit
+from urllib.request import urlopen
 
 import numpy as np
 import pytest
@@ -350,6 +352,15 @@ def test_two_picks_per_cut() -> None:
     np.testing.assert_array_equal(picks.cuts[0], [[4.0, 5.0], [6.0, 7.0]])
     with pytest.raises(DescriptionError, match="reference line and 3 cuts at both edges"):
         target.picks(np.zeros((3, 2)))
+
+
+def test_silent_connections_do_not_keep_a_browser_out(page: PickServer) -> None:
+    silent = [socket.create_connection(page._server.server_address) for _ in range(200)]
+    with urlopen(page.url, timeout=20) as answer:
+        assert answer.status == 200
+    assert page._server.limits.dropped >= 200 - page._server.limits.per_address
+    for one in silent:
+        one.close()
 
 
 def test_a_port_in_use(page: PickServer) -> None:
