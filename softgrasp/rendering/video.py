@@ -114,10 +114,10 @@ class PlaybackSchedule:
     @property
     def speed(self) -> str:
         """Playback speed of the closure in words."""
-        if round(self.slowdown, 2) == 1.0:
-            return "real time"
         factor = max(self.slowdown, 1.0 / self.slowdown)
         number = f"{factor:.0f}" if factor >= 10.0 else f"{factor:.2g}"
+        if number == "1":
+            return "real time"
         return f"{number} times {'slower' if self.slowdown > 1.0 else 'faster'}"
 
 

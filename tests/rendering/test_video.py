@@ -382,6 +382,8 @@ def test_a_run_of_one_sample_is_a_standing_image(untouched: sg.GraspResult):
     pacing = pace(one, 30)
     assert (pacing.times == one.time[0]).all()
     assert pacing.speed == "real time"
+    assert replace(pacing, slowdown=1.04).speed == "real time"
+    assert replace(pacing, slowdown=0.5).speed == "2 times faster"
     assert [time for time, _ in key_frames(one)] == [one.time[0]]
 
 
