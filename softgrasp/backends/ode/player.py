@@ -28,6 +28,8 @@ from softgrasp.backends.wbt.validation import problems
 from softgrasp.errors import BackendUnavailable, DivergedError, SimulationError, SoftgraspError
 
 PLAYER = "softgrasp.backends.ode.player"
+LOOKS = {"Appearance", "Fog", "Material", "TexturedBackground", "TexturedBackgroundLight"}
+"""Types of opaque nodes without influence on motion."""
 TAIL = 2000
 """Last characters of the output in an error message."""
 FAILED = 65
@@ -143,7 +145,12 @@ def play(path: Path) -> int:
 
 
 def _check(tree: World) -> None:
-    """Refuse worlds with errors, except for time steps shorter than those of Webots."""
+    """Refuse worlds with errors or opaque nodes; steps may be shorter than those of Webots."""
+    opaque = sorted({node.type for node in tree.opaque()} - LOOKS)
+    if opaque:
+        raise SimulationError(
+            f"{tree.file}: expected nodes that ODE simulates, found {', '.join(opaque)}"
+        )
     wrong = [str(problem) for problem in problems(tree, min_step=0.0)]
     if wrong:
         raise SimulationError("; ".join(wrong))

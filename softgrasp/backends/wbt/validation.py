@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
@@ -45,6 +46,8 @@ MAX_POINTS = 100_000
 MOTORS = ("RotationalMotor", "LinearMotor")
 FORCE_SENSORS = ("force", "force-3d")
 """Types of touch sensors that measure forces, not only contact."""
+FIRST_Z_AXES = "R2022a"
+"""First version in which the axes of cylinders, capsules and planes are z."""
 UNSET = -1.0
 """Value of density and mass where they are not specified."""
 ROUNDING = 1e-6
@@ -191,14 +194,19 @@ def _no_errors(_: Node) -> Iterator[str]:
 
 
 def _contact_properties(node: Node) -> Iterator[str]:
-    if "bounce" not in node.fields:
-        yield "ContactProperties.bounce: expected a number, found none: Webots takes 0.5"
     for friction in numbers(node, "coulombFriction"):
         if friction < 0 and friction != -1:
             yield (
                 "ContactProperties.coulombFriction: expected at least 0, or -1 (infinite), found "
                 f"{friction:g}"
             )
+
+
+def _scale(node: Node) -> Iterator[str]:
+    """Check that a solid has no scale, which Webots removed with R2023b."""
+    if any(part != 1.0 for part in vector(node, "scale")):
+        actual = " ".join(f"{part:g}" for part in vector(node, "scale"))
+        yield f"{node.type}.scale: expected 1 1 1, found {actual}; scale its shapes instead"
 
 
 def _joint_parameters(node: Node) -> Iterator[str]:
@@ -240,12 +248,14 @@ def _faces(node: Node) -> Iterator[str]:
     coordinate, indices = node.node("coord"), integers(node, "coordIndex")
     count = len(vectors(coordinate, "point")) if coordinate is not None else 0
     faces = " ".join(map(str, indices)).split("-1")
-    short = any(len(face.split()) < 3 for face in faces[:-1])
+    if not faces[-1].strip():
+        faces.pop()
+    short = any(len(face.split()) < 3 for face in faces)
     outside = any(not -1 <= index < count for index in indices)
-    if coordinate is not None and (not indices or faces[-1].strip() or short or outside):
+    if coordinate is not None and (not indices or short or outside):
         yield (
             "IndexedFaceSet.coordIndex: expected faces of at least 3 of the points 0 to "
-            f"{count - 1}, each ended by -1"
+            f"{count - 1}, separated by -1"
         )
 
 
@@ -266,11 +276,12 @@ def _touch_sensor(node: Node) -> Iterator[str]:
 
 NODE_CHECKS: dict[str, Callable[[Node], Iterator[str]]] = {
     "ContactProperties": _contact_properties,
+    **dict.fromkeys(SOLIDS, _scale),
     "HingeJointParameters": _joint_parameters,
     "JointParameters": _joint_parameters,
     "Physics": _physics,
     "IndexedFaceSet": _faces,
-    "TouchSensor": _touch_sensor,
+    "TouchSensor": lambda node: chain(_scale(node), _touch_sensor(node)),
 }
 
 
@@ -287,6 +298,18 @@ def _head(world: World) -> Iterator[Complaint]:
     for node_type in ("WorldInfo", "Viewpoint", "Background"):
         for node in list(world.of_type(node_type))[1:]:
             yield node, f"expected one {node_type}, found another"
+
+
+def _axes(world: World) -> Iterator[Complaint]:
+    """Check that shapes have the axes that they have since R2022a, before which they were y."""
+    if world.version >= FIRST_Z_AXES:
+        return
+    for node in world.of_type("Cylinder", "Capsule", "Cone", "Plane"):
+        yield (
+            node,
+            f"expected a {node.type} of a world of {FIRST_Z_AXES} or newer, found one of "
+            f"{world.version}, whose axis is y; save the world with a newer Webots",
+        )
 
 
 def _time_step(world: World, min_step: float) -> Iterator[Complaint]:
@@ -323,14 +346,18 @@ def _sleeping_springs(world: World) -> Iterator[Complaint]:
 
 
 def _materials(world: World) -> Iterator[Complaint]:
-    """Check that each pair of materials has at most one ContactProperties, and is used."""
+    """Check that each pair of materials has at most one ContactProperties, and is used.
+
+    Opaque nodes may use any.
+    """
+    hides = any(True for _ in world.opaque())
     used = {text(node, "contactMaterial") for node in world.of_type(*SOLIDS)}
     used.add(str(default("Solid", "contactMaterial")))
     first: dict[frozenset[str], Node] = {}
     for node in world.of_type("ContactProperties"):
         names = [text(node, key) for key in ("material1", "material2")]
         for index, name in enumerate(names):
-            if name not in used:
+            if name not in used and not hides:
                 hint = did_you_mean(name, used)
                 where = f"ContactProperties.material{index + 1}"
                 yield node, f"{where}: no solid has material '{name}'; {hint}"
@@ -348,6 +375,8 @@ def _joint_ends(world: World) -> Iterator[Complaint]:
     """
     for joint in world.of_type(*JOINTS):
         parameters, end = joint.node("jointParameters"), joint.node("endPoint")
+        if end is not None and end.type not in SOLIDS:
+            continue  # an instance of a PROTO
         motors = [node for node in joint.nodes("device") if node.type in MOTORS]
         if motors and end is not None and end.node("physics") is None:
             name = text(end, "name")
@@ -465,6 +494,7 @@ def _line(node: Node) -> str:
 
 WORLD_CHECKS: tuple[Callable[[World], Iterator[Complaint]], ...] = (
     _head,
+    _axes,
     _sleeping_springs,
     _materials,
     _joint_ends,

@@ -11,8 +11,8 @@ import textwrap
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from softgrasp.backends.wbt.parser import tokens
 from softgrasp.backends.wbt.schema import Node, Value
+from softgrasp.backends.wbt.tokens import tokens
 from softgrasp.errors import DescriptionError
 
 WIDTH = 100
@@ -23,7 +23,7 @@ _Step: TypeAlias = str | Node | tuple[str, Node, int]
 """A finished line; a node that is finished; or the text before a node, the node and its depth."""
 
 
-def world_text(nodes: list[Node], version: str = "R2025a") -> str:
+def world_text(nodes: list[Node], version: str = "R2025a", externprotos: Sequence[str] = ()) -> str:
     """Write a world.
 
     A named node that occurs again is written as USE.
@@ -31,11 +31,13 @@ def world_text(nodes: list[Node], version: str = "R2025a") -> str:
     Args:
         nodes: Top-level nodes.
         version: Version of Webots.
+        externprotos: Addresses of the PROTO files whose instances it has.
 
     Raises:
         DescriptionError: A number is not finite, or the name of a node is not a single word.
     """
-    lines = [f"#VRML_SIM {version} utf8", ""]
+    declared = [f"EXTERNPROTO {_single(address)}" for address in externprotos]
+    lines = [f"#VRML_SIM {version} utf8", "", *declared]
     names: dict[str, Node] = {}
     todo: list[_Step] = [("", node, 0) for node in reversed(nodes)]
     while todo:  # no recursion: long fingers are deep trees

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any
@@ -82,5 +83,8 @@ def world_properties(file: str) -> tuple[dict[str, Any], list[str]]:
         "joints": counts.get("HingeJoint", 0) + counts.get("SliderJoint", 0),
         "motors": counts.get("RotationalMotor", 0) + counts.get("LinearMotor", 0),
         "touch_sensors": counts.get("TouchSensor", 0),
+        "protos": len(world.externprotos),
+        "opaque_nodes": dict(sorted(Counter(node.type for node in world.opaque()).items())),
+        "notes": world.notes,
     }
     return properties, [f"line {problem.line}: {problem.sentence}" for problem in problems(world)]

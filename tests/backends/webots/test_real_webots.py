@@ -1,73 +1,32 @@
-"""The first thing to try where there is a Webots: does its spring do what we say of it?
-
-One link on a spring is let go. Webots takes the spring at the end of the step, so the torque is
-−k·(q + h·q̇⁺) − c·q̇⁺ with the new speed q̇⁺, and the link follows a recursion. Run it with:
-./dev test tests/backends/webots/test_real_webots.py
-"""
+"""What ``softgrasp.backends.webots.proof`` does with a real Webots, and with a stub of one."""
 
 from __future__ import annotations
 
 import json
 import math
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from softgrasp.backends.webots.launcher import VERSION, Webots, find_webots, run_world, with_screen
+from softgrasp.backends.webots import proof
+from softgrasp.backends.webots.launcher import VERSION, Webots, find_webots, with_screen
+from softgrasp.backends.webots.proof import (
+    DAMPING,
+    INERTIA,
+    START,
+    STEP,
+    STEPS,
+    STIFFNESS,
+    TOLERANCE_DEG,
+    grasp_check,
+    recursion,
+    spring_check,
+    spring_differences,
+    webots_report,
+)
 from softgrasp.errors import BackendUnavailable
 from tests.backends.webots.fake_webots import installed
-
-STIFFNESS, DAMPING, INERTIA = 0.05, 2e-4, 1e-5  # 11 Hz; h·k is a quarter of the damping
-START, STEP, STEPS = 0.3, 1e-3, 200
-TOLERANCE_DEG = 1e-3
-
-# The axis goes through the centre of mass, so that hinge and gravity have nothing to add.
-WORLD = f"""#VRML_SIM R2023b utf8
-WorldInfo {{
-  gravity 0 basicTimeStep 1 physicsDisableLinearThreshold 0 physicsDisableAngularThreshold 0
-}}
-Viewpoint {{ position -0.6 0 0.1 }}
-Robot {{
-  name "bench" controller "release" controllerArgs [ "RESULT" ] supervisor TRUE window "<none>"
-  children [
-    HingeJoint {{
-      jointParameters HingeJointParameters {{
-        position {START} axis 0 1 0 anchor 0.05 0 0
-        springConstant {STIFFNESS} dampingConstant {DAMPING}
-      }}
-      device [ PositionSensor {{ name "angle" }} ]
-      endPoint Solid {{
-        translation 0.05 0 0 rotation 0 1 0 {START} name "link"
-        boundingObject Box {{ size 0.02 0.02 0.02 }}
-        physics Physics {{
-          density -1 mass 0.05 centerOfMass [ 0 0 0 ]
-          inertiaMatrix [ {INERTIA} {INERTIA} {INERTIA}, 0 0 0 ]
-        }}
-      }}
-    }}
-  ]
-}}
-"""
-
-CONTROLLER = f"""
-import json, os, sys
-from controller import Supervisor
-
-robot = Supervisor()
-angle = robot.getDevice("angle")
-angle.enable(1)
-rows = []
-for _ in range({STEPS}):
-    robot.step(1)
-    rows.append([robot.getTime(), angle.getValue()])
-with open(sys.argv[1] + ".part", "w") as file:
-    json.dump(rows, file)
-os.replace(sys.argv[1] + ".part", sys.argv[1])
-robot.step(1)
-robot.simulationQuit(0)
-"""
 
 # Stands in for the module of Webots, and for its physics.
 STUB = f"""
@@ -100,40 +59,6 @@ class Supervisor:
 """
 
 
-def recursion(steps: int, step: float) -> np.ndarray:
-    """Angles after 0, 1, ... steps [rad]: the implicit spring, solved for the new speed."""
-    position, speed, angles = START, 0.0, [START]
-    for _ in range(steps):
-        speed = (INERTIA * speed - step * STIFFNESS * position) / (
-            INERTIA + step * DAMPING + step * step * STIFFNESS
-        )
-        position += step * speed
-        angles.append(position)
-    return np.array(angles)
-
-
-def release(directory: Path, webots: Webots) -> tuple[np.ndarray, np.ndarray, tuple[str, ...]]:
-    """Let the link go: times [s], angles [rad], and what Webots warned of."""
-    world, result = directory / "worlds" / "release.wbt", directory / "result.json"
-    controller = directory / "controllers" / "release"
-    world.parent.mkdir()
-    controller.mkdir(parents=True)
-    world.write_text(WORLD.replace("RESULT", str(result)))
-    (controller / "release.py").write_text(CONTROLLER)
-    (controller / "runtime.ini").write_text(f"[python]\nCOMMAND = {sys.executable}\n")
-    warnings = run_world(world, result, timeout=300.0, webots=webots)
-    times, angles = np.array(json.loads(result.read_text())).T
-    return times, angles, warnings
-
-
-def check(times: np.ndarray, angles: np.ndarray) -> None:
-    expected = recursion(STEPS + 2, STEP)
-    target = np.rint(times / STEP).astype(int)
-    assert list(target) == list(range(1, STEPS + 1))
-    off = {late: np.degrees(np.abs(angles - expected[target - late]).max()) for late in (0, 1, -1)}
-    assert off[0] < TOLERANCE_DEG, f"largest difference in deg, by samples that it lags: {off}"
-
-
 @pytest.fixture
 def webots() -> Webots:
     """The real one."""
@@ -151,25 +76,70 @@ def test_the_version_can_be_read(webots: Webots) -> None:
 
 
 @pytest.mark.webots
-def test_a_released_link_follows_the_recursion(webots: Webots, tmp_path: Path) -> None:
-    times, angles, warnings = release(tmp_path, webots)
-    print(*warnings, sep="\n")
-    check(times, angles)
+def test_all_checks_of_the_report_pass(webots: Webots) -> None:
+    report = webots_report(webots)
+    assert report["passed"], json.dumps(report, indent=1)
 
 
-def test_the_same_project_with_a_stub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """World, controller and comparison hold together; says nothing about Webots."""
+def stub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, module: str = STUB) -> Webots:
+    """A program that runs the controller with a stub of Webots' module and physics."""
     monkeypatch.setenv("DISPLAY", ":7")
-    (tmp_path / "controller.py").write_text(STUB)
+    (tmp_path / "controller.py").write_text(module)
     body = f"""
         program = project / "controllers" / "release" / "release.py"
         result = world.read_text().partition('controllerArgs [ "')[2].partition('"')[0]
         variables = {{**os.environ, "PYTHONPATH": {str(tmp_path)!r}}}
         sys.exit(subprocess.call([sys.executable, str(program), result], env=variables))
     """
-    times, angles, warnings = release(tmp_path, installed(tmp_path / "home", body))
-    assert warnings == ()
-    check(times, angles)
+    return installed(tmp_path / "home", body)
+
+
+def test_the_same_project_with_a_stub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """World, controller and comparison hold together; says nothing about Webots."""
+    check = spring_check(stub(monkeypatch, tmp_path))
+    assert check["passed"]
+    assert len(check["angles_rad"]) == STEPS
+    assert check["warnings"] == []
+
+
+def test_the_report_has_what_went_wrong(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A spring that damps less fails its check; the error of a check is in the report."""
+
+    def broken() -> dict[str, object]:
+        raise ValueError("a grasp that ends")
+
+    weaker = STUB.replace("(c + h * k)) ", "c) ").replace("+ h * (c + h * k)", "+ h * c")
+    webots = stub(monkeypatch, tmp_path, weaker)
+    monkeypatch.setattr(proof, "grasp_check", broken)
+    monkeypatch.setattr(proof, "find_webots", lambda: webots)
+    path = tmp_path / "report.json"
+    assert proof.main([str(path)]) == 1
+    report = json.loads(path.read_text("utf-8"))
+    spring, grasp = report["checks"]
+    assert (report["passed"], spring["passed"], grasp["passed"]) == (False, False, False)
+    assert spring["largest_difference_deg_by_lag"]["0"] > TOLERANCE_DEG
+    assert grasp["error"].endswith("ValueError: a grasp that ends\n")
+    assert capsys.readouterr().out.startswith("spring: FAILED\ngrasp: FAILED\nwrote ")
+
+
+@pytest.mark.slow
+def test_the_grasp_is_compared() -> None:
+    """ODE stands in for Webots."""
+    check = grasp_check("ode")
+    assert check["passed"], check
+    assert min(check["largest_forces_n"].values()) > 0.1
+
+
+def test_without_webots_there_is_no_report(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("WEBOTS_HOME", raising=False)
+    assert proof.main([str(tmp_path / "report.json")]) == 3
+    assert capsys.readouterr().err.startswith("no Webots found")
+    assert list(tmp_path.iterdir()) == []
 
 
 def swing(times: np.ndarray, damping: float) -> np.ndarray:
@@ -185,8 +155,7 @@ def test_the_comparison_sees_the_damping_of_the_step() -> None:
     times = STEP * np.arange(1, STEPS + 1)
     plain = swing(times, DAMPING)
     assert np.degrees(np.abs(plain - recursion(STEPS, STEP)[1:]).max()) > 1000 * TOLERANCE_DEG
-    with pytest.raises(AssertionError, match="largest difference in deg, by samples that it lags"):
-        check(times, plain)
+    assert spring_differences(times, plain)[0] > 1000 * TOLERANCE_DEG
 
 
 def test_the_recursion_is_an_oscillator_damped_by_the_step_too() -> None:

@@ -1,0 +1,256 @@
+"""Text of a Webots world as tokens with their lines, and tokens as values of fields."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from softgrasp.backends.wbt.schema import NUMBERS_IN, FieldType, Numbers, Value
+from softgrasp.description.base import either
+from softgrasp.errors import DescriptionError
+
+AXIS_TOLERANCE, EXACT_AXIS = 1e-3, 1e-6
+"""Largest difference of the length of a rotation's axis from 1, and the one above which the axis is
+normalised: that of files of six decimals."""
+MAX_INTEGER = 2**31 - 1
+FLAGS = ("TRUE", "FALSE")
+
+_PARTS = re.compile(
+    r"""(?P<skip> [\s,]+ | \#[^\n]* )
+      | (?P<string> " (?: [^"\\] | \\. )* " )
+      | (?P<open_string> " )
+      | (?P<bracket> [{}\[\]] )
+      | (?P<number> [-+]? (?: \d+\.?\d* | \.\d+ ) (?: [eE][-+]?\d+ )? (?= [\s,{}\[\]"\#] | $ ) )
+      | (?P<word> [^\s,{}\[\]"\#]+ )""",
+    re.VERBOSE | re.DOTALL,
+)
+_ESCAPED = re.compile(r'\\(["\\])')
+
+
+class Cursor:
+    """Read position in the tokens of a text."""
+
+    def __init__(self, text: str | Sequence[Token], file: str | Path) -> None:
+        """Begin at the first token.
+
+        Args:
+            text: A text, or its tokens, the last one of kind ``end``.
+            file: Its file, for messages.
+
+        Raises:
+            DescriptionError: As ``tokens`` raises it; ``take`` too.
+        """
+        self.file = Path(file)
+        self.notes: list[str] = []
+        """Values that were changed."""
+        self._rest = tokens(text, file) if isinstance(text, str) else iter(text)
+        self.token = next(self._rest)
+        """The next token."""
+
+    def take(self) -> Token:
+        """Return the next token and advance; at the end, stay there."""
+        token = self.token
+        if token.kind != "end":
+            self.token = next(self._rest)
+        return token
+
+    def is_at(self, bracket: str) -> bool:
+        """Return whether the next token is the given bracket."""
+        return self.token.kind == "bracket" and self.token.text == bracket
+
+    def skip(self, bracket: str) -> bool:
+        """Skip the next token if it is the given bracket; return whether it was."""
+        here = self.is_at(bracket)
+        if here:
+            self.take()
+        return here
+
+    def error(
+        self, message: str, field: str | None = None, line: int | None = None
+    ) -> DescriptionError:
+        """Make an error that names the line of the next token.
+
+        Args:
+            message: What was expected and what was found.
+            field: Such as ``Solid.translation``.
+            line: Line in the file; by default that of the next token.
+        """
+        where = self.token.line if line is None else line
+        return DescriptionError(message, file=self.file, line=where, field=field)
+
+
+class Token(NamedTuple):
+    """One token of the text.
+
+    Attributes:
+        kind: ``word``, ``number``, ``string``, ``bracket`` or ``end``.
+        text: As written; a string without its quotation marks and escapes.
+        line: Line of its beginning, from 1.
+    """
+
+    kind: str
+    text: str
+    line: int
+
+    @property
+    def actual(self) -> str:
+        """Format the token for an error message."""
+        if self.kind == "end":
+            return "the end of the file"
+        return f'"{self.text}"' if self.kind == "string" else f"'{self.text}'"
+
+
+def tokens(text: str, file: str | Path) -> Iterator[Token]:
+    """Split a text into tokens, followed by one of kind ``end``.
+
+    Commas are blanks, and a # outside a string begins a comment up to the end of the line.
+
+    Raises:
+        DescriptionError: A string has no end.
+    """
+    line = 1
+    for match in _PARTS.finditer(text):
+        kind, written = str(match.lastgroup), match.group()
+        if kind == "open_string":
+            raise DescriptionError(
+                "expected a quotation mark that ends this string, found none", file=file, line=line
+            )
+        if kind == "string":
+            yield Token(kind, _ESCAPED.sub(r"\1", written[1:-1]), line)
+        elif kind != "skip":
+            yield Token(kind, written, line)
+        line += written.count("\n")
+    yield Token("end", "", line)
+
+
+# Tokens to values of fields
+
+
+def read_value(cursor: Cursor, field_type: FieldType, field: str) -> Value:
+    """Read the value of a field that holds no nodes.
+
+    Args:
+        cursor: Behind the field's name; afterwards behind the value.
+        field_type: Definition of the field.
+        field: Its name in messages, such as ``Solid.translation``.
+
+    Raises:
+        DescriptionError: There is no value of that type.
+    """
+    if not field_type.type.startswith("MF"):
+        return _single(cursor, field_type.type, field_type, field)
+    kind = "SF" + field_type.type[2:]
+    line = cursor.token.line
+    if not cursor.skip("["):
+        return [_single(cursor, kind, field_type, field)]
+    items: list[Value] = []
+    while not cursor.skip("]"):
+        if cursor.token.kind in ("bracket", "end"):
+            raise cursor.error(
+                f"expected ']' that closes the list of line {line}, found {cursor.token.actual}",
+                field,
+            )
+        items.append(_single(cursor, kind, field_type, field))
+    return items
+
+
+def _single(cursor: Cursor, kind: str, field_type: FieldType, field: str) -> Value:
+    if kind in NUMBERS_IN:
+        return _vector(cursor, kind, field)
+    if kind == "SFFloat":
+        return read_number(cursor, "a number", field)
+    if kind == "SFInt32":
+        return _integer(cursor, field)
+    return _flag(cursor, field) if kind == "SFBool" else _text(cursor, field_type, field)
+
+
+def plain_by_form(cursor: Cursor, field: str) -> Value:
+    """Read a number, a text or a flag.
+
+    Raises:
+        DescriptionError: There is none of them.
+    """
+    if cursor.token.kind == "string":
+        return cursor.take().text
+    if cursor.token.kind == "number":
+        return read_number(cursor, "a number", field)
+    return _flag(cursor, field)
+
+
+def read_number(cursor: Cursor, expected: str, field: str) -> float:
+    """Read a finite number.
+
+    Raises:
+        DescriptionError: There is none.
+    """
+    token = cursor.token
+    if token.kind != "number":
+        raise cursor.error(f"expected {expected}, found {token.actual}", field)
+    number = float(token.text)
+    if not math.isfinite(number):
+        raise cursor.error(f"expected a finite number, found {token.actual}", field)
+    cursor.take()
+    return number
+
+
+def _integer(cursor: Cursor, field: str) -> int:
+    token = cursor.token
+    digits = token.text.lstrip("+-")
+    if token.kind != "number" or not digits.isdigit() or len(digits) > len(str(MAX_INTEGER)):
+        raise cursor.error(f"expected a whole number, found {token.actual}", field)
+    if abs(int(token.text)) > MAX_INTEGER:
+        raise cursor.error(f"expected at most {MAX_INTEGER}, found {token.text}", field)
+    return int(cursor.take().text)
+
+
+def _vector(cursor: Cursor, kind: str, field: str) -> Numbers:
+    line, size, parts = cursor.token.line, NUMBERS_IN[kind], []
+    for count in range(size):
+        if cursor.token.kind != "number":
+            raise cursor.error(
+                f"expected {size} numbers ({kind}), found {count} before {cursor.token.actual}",
+                field,
+            )
+        parts.append(read_number(cursor, "a number", field))
+    if kind == "SFRotation":
+        length = math.hypot(*parts[:3])
+        if not any(parts):
+            return (0.0, 0.0, 1.0, 0.0)  # Webots takes it as no rotation
+        # people write the view of a world with two decimals
+        tolerance = math.inf if field == "Viewpoint.orientation" else AXIS_TOLERANCE
+        if length and EXACT_AXIS < abs(length - 1) <= tolerance:
+            parts[:3] = [part / length for part in parts[:3]]
+        elif abs(length - 1) > EXACT_AXIS:
+            raise cursor.error(
+                f"expected an axis of length 1, found one of length {length:.9g}", field, line
+            )
+    if kind == "SFColor" and not all(0 <= part <= 1 for part in parts):
+        text = " ".join(f"{part:g}" for part in parts)
+        cursor.notes.append(
+            f"line {line}: {field}: expected numbers from 0 to 1, found {text}; they are clipped, "
+            "as by Webots"
+        )
+        parts = [min(max(part, 0.0), 1.0) for part in parts]
+    return tuple(parts)
+
+
+def _flag(cursor: Cursor, field: str) -> bool:
+    token = cursor.token
+    if token.kind != "word" or token.text not in ("TRUE", "FALSE"):
+        upper = token.text.upper()
+        hint = f"; did you mean '{upper}'?" if upper in ("TRUE", "FALSE") else ""
+        raise cursor.error(f"expected TRUE or FALSE, found {token.actual}{hint}", field)
+    return cursor.take().text == "TRUE"
+
+
+def _text(cursor: Cursor, field_type: FieldType, field: str) -> str:
+    token = cursor.token
+    if token.kind != "string":
+        raise cursor.error(f"expected a text in quotation marks, found {token.actual}", field)
+    if field_type.words and token.text not in field_type.words:
+        quoted = [f'"{word}"' for word in field_type.words]
+        raise cursor.error(f"expected {either(quoted)}, found {token.actual}", field)
+    return cursor.take().text
