@@ -206,7 +206,10 @@ class GraspPlan(Description):
     grasps: tuple[ImportedGrasp, ...] = ()
     """Grasps of the method ``imported``."""
     seeds: Annotated[int, Field(strict=True, ge=1, le=MAX_CANDIDATES)] | None = None
-    """Number of start postures of the synthesis; six times ``candidates`` by default."""
+    """Largest number of start postures of the synthesis; six times ``candidates`` by default."""
+    trial: bool = True
+    """Whether each synthesized posture has to hold the object in a short simulated trial, or comes
+    after those that do. The search ends when ``candidates`` postures have held it."""
     poses: PoseSampling = PoseSampling()
     preshapes: tuple[str, ...] = ()
     """Start postures of the poses, drawn with equal probabilities; that of the scene by default."""

@@ -65,6 +65,8 @@ CLEAR = 4e-3
 """Distance of the opened fingers from the object [m]."""
 RETREAT = np.linspace(0.0, 0.12, 13)
 """Distances along the approach at which its path is checked [m]."""
+ABOVE = 1e-3
+"""Height of the hand above the table in grasp, start and approach [m]."""
 
 
 class ExactPosture(NamedTuple):
@@ -136,11 +138,23 @@ class PostureSearch:
     def postures(
         self, random: np.random.Generator, count: int, seeds: int, tips_only: float
     ) -> list[SynthesizedPosture]:
-        """Synthesize grasp postures, the best first.
+        """Synthesize grasp postures that differ in pose, the best first.
 
         Args:
             random: Source of the seeds.
             count: Largest number of grasps.
+            seeds: Number of start poses.
+            tips_only: Fraction of grasps with fingertips only [–].
+        """
+        return diverse(self.rated_postures(random, seeds, tips_only), count)
+
+    def rated_postures(
+        self, random: np.random.Generator, seeds: int, tips_only: float
+    ) -> list[SynthesizedPosture]:
+        """Synthesize all grasp postures of some seeds, the one with the best score first.
+
+        Args:
+            random: Source of the seeds.
             seeds: Number of start poses.
             tips_only: Fraction of grasps with fingertips only [–].
         """
@@ -155,7 +169,7 @@ class PostureSearch:
             descended_batches.append(self.descend(last, descended, LAST_STEPS, first=0.3))
         fitted = [self.fit(*one) for batch in descended_batches for one in _poses(batch)]
         postures = self._graded([one for one in fitted if len(one.points) > 1])
-        return diverse(sorted(postures, key=lambda one: -one.score), count)
+        return sorted(postures, key=lambda one: -one.score)
 
     def descend(
         self, energy: GraspEnergy, candidates: Candidates, steps: int, first: float = 1.0
@@ -231,7 +245,7 @@ class PostureSearch:
         return np.asarray(back @ direction >= np.cos(angle) - 1e-9)
 
     def _graded(self, exact: Sequence[ExactPosture]) -> list[SynthesizedPosture]:
-        """Rate postures by their contacts, without those that penetrate too deep."""
+        """Rate postures by their contacts, without those that penetrate too deep or hit a table."""
         usable = [one for one in exact if one.penetration <= MAX_PENETRATION]
         usable = [one for one in usable if one.self_penetration <= MAX_SELF_PENETRATION]
         if not usable:
@@ -240,9 +254,9 @@ class PostureSearch:
         along = np.array([self._along_normals(one) for one in usable])
         start, rates, free = self._opened(candidates, along)
         blocked = self._blocked(candidates, start)
-        above = self._clear_of_table(candidates, start)
+        clear = self._clear_of_table(candidates, start)
         graded = []
-        for index in np.flatnonzero(above).tolist():
+        for index in np.flatnonzero(clear).tolist():
             one = usable[index]
             resisted, residual, forces = self._resistance(one)
             score = max(resisted, 0.0) - residual + LINK_BONUS * min(len(one.points), MANY_LINKS)
@@ -364,26 +378,30 @@ class PostureSearch:
         return np.asarray(rotated + candidates.position[:, None])
 
     def _blocked(self, candidates: Candidates, start: Array) -> NDArray[np.bool_]:
-        """Return whether object or table is in the way of the open hand's approach, (s,)."""
+        """Return whether the object is in the way of the open hand's approach, (s,)."""
         points = self._placed(candidates, start)
         back = -(candidates.rotation @ self.hand.approach)
         blocked = np.zeros(len(candidates), dtype=bool)
         for distance in RETREAT[1:]:
             moved = points + distance * back[:, None]
             blocked |= self.energy.surface.distance(moved)[0].min(axis=1) < -2e-3
-            if self.energy.plane is not None:
-                above = moved @ self.energy.plane[:3] - self.energy.plane[3]
-                blocked |= above.min(axis=1) < 0.0
         return np.asarray(blocked)
 
-    def _clear_of_table(self, candidates: Candidates, start: Array) -> Array:
-        """Return whether the hand is above the table in grasp and start, (s,)."""
+    def _clear_of_table(self, candidates: Candidates, start: Array) -> NDArray[np.bool_]:
+        """Return whether the hand is above the table in grasp, start and approach, (s,).
+
+        Along the straight approach heights change linearly, so its far end suffices.
+        """
         plane = self.energy.plane
         if plane is None:
             return np.ones(len(candidates), dtype=bool)
-        postures = (candidates.targets, start)
-        heights = [self._placed(candidates, t) @ plane[:3] - plane[3] for t in postures]
-        return np.asarray(np.min([h.min(axis=1) for h in heights], axis=0) > 1e-3)
+        grasp, opened = (
+            (self._placed(candidates, targets) @ plane[:3] - plane[3]).min(axis=1)
+            for targets in (candidates.targets, start)
+        )
+        back = -(candidates.rotation @ self.hand.approach)
+        away = opened + RETREAT[-1] * (back @ plane[:3])
+        return np.asarray(np.minimum(np.minimum(grasp, opened), away) > ABOVE)
 
 
 def _directions() -> Array:
@@ -446,20 +464,23 @@ def diverse(postures: Sequence[SynthesizedPosture], count: int) -> list[Synthesi
         postures: Postures, the best first.
         count: Largest number.
     """
-    chosen: list[SynthesizedPosture] = []
-    similar: list[SynthesizedPosture] = []
-    for posture in postures:
-        if len(chosen) == count:
-            break
-        close = any(_same(posture.pose, other.pose) for other in chosen)
-        (similar if close else chosen).append(posture)
-    return (chosen + similar)[:count]
+    first = distinct([posture.pose for posture in postures])
+    similar = sorted(set(range(len(postures))) - set(first))
+    return [postures[index] for index in (first + similar)[:count]]
 
 
-def _same(first: Array, second: Array) -> bool:
-    """Return whether two poses differ little."""
-    hand_first, hand_second = np.linalg.inv(first), np.linalg.inv(second)
-    if np.linalg.norm(hand_first[:3, 3] - hand_second[:3, 3]) > SAME_POSITION:
-        return False
-    cosine = 0.5 * (np.trace(first[:3, :3].T @ second[:3, :3]) - 1.0)
-    return bool(cosine > np.cos(SAME_ROTATION))
+def distinct(poses: Sequence[Array]) -> list[int]:
+    """Return the indices of poses that are not close to one of them before.
+
+    Args:
+        poses: Poses of the object in the hand, (4, 4) each.
+    """
+    hands = np.linalg.inv(np.array(poses).reshape(-1, 4, 4))
+    chosen: list[int] = []
+    for index, hand in enumerate(hands):
+        others = hands[chosen]
+        near = np.linalg.norm(others[:, :3, 3] - hand[:3, 3], axis=1) <= SAME_POSITION
+        cosine = 0.5 * ((others[:, :3, :3] * hand[:3, :3]).sum(axis=(1, 2)) - 1.0)
+        if not (near & (cosine > np.cos(SAME_ROTATION))).any():
+            chosen.append(index)
+    return chosen

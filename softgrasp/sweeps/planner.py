@@ -79,6 +79,8 @@ POSE_COLUMNS: dict[str, str] = {
     "preshape": "start posture; empty for that of the scene",
     "predicted": "score of the synthesis before the simulation [–]; empty for poses at random",
     "penetration_m": "depth of the synthesized posture in the object [m]; empty for others",
+    "trial_held": "whether the posture held the object in the short trial of the synthesis; empty "
+    "without a trial",
 }
 """Columns before those of sweeps, in this order, with their meaning."""
 
@@ -294,6 +296,7 @@ def _pose_columns(candidates: Sequence[Candidate]) -> dict[str, object]:
                                dtype="Float64"),
         "penetration_m": pd.Series([one.posture and one.posture.penetration for one in candidates],
                                    dtype="Float64"),
+        "trial_held": pd.Series([one.held for one in candidates], dtype="boolean"),
     }  # fmt: skip
 
 
@@ -325,6 +328,8 @@ class Candidate(NamedTuple):
     """Of the object in the hand's frame, ``T_hand_object``, (4, 4)."""
     posture: SynthesizedPosture | None = None
     """Posture that the pose belongs to; None for a pose at random."""
+    held: bool | None = None
+    """Whether the posture held the object in its trial; None without one."""
 
 
 def candidates_of(plan: GraspPlan, directory: Path | None = None) -> list[Candidate]:
@@ -350,14 +355,17 @@ def _with_postures(plan: GraspPlan, placed: Sequence[PlacedPosture]) -> list[Can
     reference = object_in_hand(standing(plan.scene))
     back = -approach_of(plan.scene)
     candidates = []
-    for row, (posture, distance, pose) in enumerate(placed):
+    for row, (posture, distance, pose, trial) in enumerate(placed):
         hand = reference[:3, :3] @ pose[:3, :3].T
         about = quaternion_between(back, hand @ back).T @ hand
         roll = float(Rotation.from_matrix(about).as_rotvec() @ back)
         offset = posture.pose[:3, 3] - reference[:3, 3]
         direction = pose[:3, :3].T @ back
         name = preshape_name(row)
-        candidates.append(Candidate(row, direction, roll, offset, name, distance, pose, posture))
+        held = None if trial is None else trial.held
+        candidates.append(
+            Candidate(row, direction, roll, offset, name, distance, pose, posture, held)
+        )
     return candidates
 
 

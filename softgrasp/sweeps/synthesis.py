@@ -18,7 +18,12 @@ from softgrasp.errors import ResultError
 from softgrasp.grasp_synthesis.grasp_energy import GraspEnergy
 from softgrasp.grasp_synthesis.grasp_seeds import GraspingHand
 from softgrasp.grasp_synthesis.object_surface import filled
-from softgrasp.grasp_synthesis.posture_search import PostureSearch, SynthesizedPosture
+from softgrasp.grasp_synthesis.posture_search import (
+    BATCH,
+    PostureSearch,
+    SynthesizedPosture,
+    distinct,
+)
 from softgrasp.io.files import write_text
 from softgrasp.io.input_limits import read_json
 from softgrasp.mechanics.transforms import Array, transform
@@ -34,6 +39,7 @@ from softgrasp.model.grasp_geometry import (
 )
 from softgrasp.model.placement import object_pose, on_its_table
 from softgrasp.model.retreat import HandRetreat
+from softgrasp.sweeps.posture_trial import PostureTrial, TrialOutcome
 
 FRICTION_MARGIN = 0.6
 """Friction coefficient of the energy over the true one [–]."""
@@ -48,7 +54,9 @@ POSTURES = "postures.json"
 GRIP, GRAVITY = 12.0, 9.81
 """Sum of the normal forces of a squeezing hand over the weight [–], and acceleration [m/s²]."""
 SEEDS = 6
-"""Start postures for each grasp that is simulated, by default."""
+"""Largest number of start postures for each grasp that is simulated, by default."""
+ROUND, SEEDS_OF_MISSING = 32, 3
+"""Smallest number of start postures of a round, and number for each grasp that is missing."""
 TIPS_ONLY = {"power": 0.3, "precision": 1.0}
 """Fraction of grasps with fingertips only by type of grasp [–]."""
 
@@ -61,10 +69,16 @@ class PlacedPosture(NamedTuple):
     """Distance that the hand was pulled back along its approach [m]."""
     pose: Array
     """Of the object in the pulled-back hand, ``T_hand_object``, (4, 4)."""
+    trial: TrialOutcome | None = None
+    """Outcome of its trial; None without one."""
 
 
 def placed_postures(plan: GraspPlan) -> list[PlacedPosture]:
-    """Synthesize the postures of a plan, the best first; at most ``plan.candidates``.
+    """Synthesize the postures of a plan, at most ``plan.candidates``.
+
+    With ``plan.trial`` seeds descend in rounds until enough postures have held the object in the
+    trial, or ``plan.seeds`` are used; these come first, those that moved the object least at the
+    top. The others follow by their scores.
 
     Raises:
         BuildError: The hand, or the object, cannot be built.
@@ -74,8 +88,38 @@ def placed_postures(plan: GraspPlan) -> list[PlacedPosture]:
     search = posture_search_of(scene, retreat, plan.poses)
     random = np.random.default_rng(plan.seed)
     seeds = SEEDS * plan.candidates if plan.seeds is None else plan.seeds
-    postures = search.postures(random, plan.candidates, seeds, TIPS_ONLY[scene.grasp])
-    return _placed(retreat, postures, plan.poses.gap)
+    tips_only = TIPS_ONLY[scene.grasp]
+    if not plan.trial:
+        postures = search.postures(random, plan.candidates, seeds, tips_only)
+        return _placed(retreat, postures, plan.poses.gap)
+    trial = PostureTrial(retreat, scene.requested_contact.static_friction)
+    tried: list[PlacedPosture] = []
+    while seeds > 0 and (missing := plan.candidates - _held(tried)) > 0:
+        size = min(max(SEEDS_OF_MISSING * missing, ROUND), BATCH, seeds)
+        seeds -= size
+        postures = search.rated_postures(random, size, tips_only)
+        placed = _placed(retreat, postures, plan.poses.gap)
+        tried += [one._replace(trial=trial.run(one.posture)) for one in placed]
+    return _ranked(tried)[: plan.candidates]
+
+
+def _held(tried: Sequence[PlacedPosture]) -> int:
+    """Return the number of different postures that held the object in the trial."""
+    return len(distinct([one.posture.pose for one in tried if one.trial and one.trial.held]))
+
+
+def _ranked(tried: Sequence[PlacedPosture]) -> list[PlacedPosture]:
+    """Sort postures by the outcome of the trial, those close to a better one last of theirs."""
+    held = [one for one in tried if one.trial and one.trial.held]
+    lost = [one for one in tried if not (one.trial and one.trial.held)]
+    held.sort(key=lambda one: one.trial.disturbance if one.trial else np.inf)
+    lost.sort(key=lambda one: -one.posture.score)
+    ranked = []
+    for group in (held, lost):
+        first = distinct([one.posture.pose for one in group])
+        similar = sorted(set(range(len(group))) - set(first))
+        ranked += [group[index] for index in first + similar]
+    return ranked
 
 
 def placed_grasps(plan: GraspPlan, postures: Sequence[SynthesizedPosture]) -> list[PlacedPosture]:
@@ -137,21 +181,27 @@ def kept_postures(plan: GraspPlan, directory: Path | None) -> list[PlacedPosture
 
 def _key(plan: GraspPlan) -> str:
     """Return a hash of what the postures of a plan depend on."""
-    content = plan.model_dump_json(include={"scene", "candidates", "poses", "seed", "seeds"})
+    content = plan.model_dump_json(
+        include={"scene", "candidates", "poses", "seed", "seeds", "trial"}
+    )
     return hashlib.sha256(content.encode()).hexdigest()
 
 
 def _plain(placed: PlacedPosture) -> dict[str, Any]:
-    fields = placed.posture._asdict() | {"pulled_back": placed.pulled_back, "placed": placed.pose}
+    fields = placed.posture._asdict() | {
+        "pulled_back": placed.pulled_back, "placed": placed.pose, "trial": placed.trial
+    }  # fmt: skip
     return {n: v.tolist() if isinstance(v, np.ndarray) else v for n, v in fields.items()}
 
 
 def _from_plain(plain: dict[str, Any]) -> PlacedPosture:
+    trial = plain.pop("trial")
     values: dict[str, Any] = {
         n: np.array(v) if isinstance(v, list) else v for n, v in plain.items()
     }
     pulled_back, pose = values.pop("pulled_back"), values.pop("placed")
-    return PlacedPosture(SynthesizedPosture(**values), pulled_back, pose)
+    outcome = None if trial is None else TrialOutcome(*trial)
+    return PlacedPosture(SynthesizedPosture(**values), pulled_back, pose, outcome)
 
 
 def with_starts(scene: GraspScene, starts: Sequence[Array]) -> GraspScene:
