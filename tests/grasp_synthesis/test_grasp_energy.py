@@ -201,3 +201,22 @@ def test_a_cone_limits_the_directions_of_the_hand(
     candidates = search._in_cone(seeds(search, 30), np.random.default_rng(0), 0.5)
     directions = -(candidates.rotation @ search.hand.approach)
     assert (directions @ search.cone[0] >= np.cos(0.5) - 1e-9).all()
+
+
+def test_a_hand_whose_approach_meets_the_table_is_left_out(search: PostureSearch) -> None:
+    """The straight approach of 120 mm stays above the table with every point of the opened hand."""
+    candidates = seeds(search, 40)
+    start = np.repeat(search.hand.start[None], len(candidates), axis=0)
+    back = -(candidates.rotation @ search.hand.approach)
+    plane = np.array([0.0, 0.0, 1.0, -0.15])  # the object's centre is 150 mm above it
+    over = replace(search, energy=replace(search.energy, plane=plane))
+    clear = over._clear_of_table(candidates, start)
+    postures = np.stack([start, candidates.targets])
+    lowest = np.min([over._placed(candidates, t)[..., 2].min(axis=1) for t in postures], axis=0)
+    path = np.linspace(0.0, 0.12, 7)[:, None, None] * back[..., 2, None]
+    along = (over._placed(candidates, start)[..., 2] + path).min(axis=(0, 2))
+    assert (clear == (np.minimum(lowest, along) + 0.15 > 1e-3)).all()
+    only_path = (lowest + 0.15 > 1e-3) & ~clear
+    assert only_path.any()
+    assert clear.any()
+    assert search._clear_of_table(candidates, start).all()  # no table
