@@ -90,11 +90,11 @@ def load(source: Source) -> sg.GraspObject:
     return described
 
 
-def measure(hand: Source, obj: Source, count: int, seeds: int) -> Row:
+def measure(hand: Source, obj: Source, count: int, seeds: int, seed: int) -> Row:
     """Synthesize grasps of an object, and evaluate all of them."""
     contact = sg.Contact(static_friction=FRICTION, dynamic_friction=FRICTION)
     scene = sg.GraspScene(hand=sg.load_hand(str(hand.file)), object=load(obj), contact=contact)
-    plan = sg.description.GraspPlan(scene=scene, candidates=count, seeds=seeds)
+    plan = sg.description.GraspPlan(scene=scene, candidates=count, seeds=seeds, seed=seed)
     begin = time.process_time()
     placed = placed_postures(plan)
     postures = [one.posture for one in placed if one.trial is not None and one.trial.held]
@@ -106,6 +106,7 @@ def measure(hand: Source, obj: Source, count: int, seeds: int) -> Row:
         "object": obj.name,
         "count": count,
         "seeds": seeds,
+        "seed": seed,
         "success": [one.success for one in rows.values()],
         "displacement": [round(one.displacement, 5) for one in rows.values()],
         "rotation": [round(one.rotation, 4) for one in rows.values()],
@@ -116,7 +117,7 @@ def measure(hand: Source, obj: Source, count: int, seeds: int) -> Row:
     }
 
 
-def page(rows: Sequence[Row], sources: Iterable[Source], count: int, seeds: int) -> str:
+def page(rows: Sequence[Row], sources: Iterable[Source], count: int, seeds: int, seed: int) -> str:
     """Return the text of the page."""
     hands = list(dict.fromkeys(row["hand"] for row in rows))
     objects = list(dict.fromkeys(row["object"] for row in rows))
@@ -127,7 +128,7 @@ def page(rows: Sequence[Row], sources: Iterable[Source], count: int, seeds: int)
         "Made by `python benchmarks/grasp_synthesis.py --dexgraspbench DexGraspBench --ycb "
         "pybullet_object_models/ycb_objects --out DIR` with softgrasp "
         f"{library_version()}: at most {count} grasps of at most {seeds} seeds for each hand and "
-        "object, seed 0. All returned grasps are evaluated by the protocol of "
+        f"object, seed {seed}. All returned grasps are evaluated by the protocol of "
         "[DexGraspBench](planner.md#grasps-of-other-programs-and-dexgraspbench): six forces of "
         "10 m/s² × 0.1 kg for 2 s each, friction 0.6. A cell has the successes of all returned "
         "grasps; in bold, the first one, predicted best, succeeds, too.",
@@ -201,7 +202,9 @@ def main() -> None:
     parser.add_argument("--ycb", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--grasps", type=int, default=10)
-    parser.add_argument("--seeds", type=int, default=480)
+    parser.add_argument("--seeds", type=int, default=240)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--page", type=Path, default=PAGE, help="file that is written")
     parser.add_argument("--only", nargs="+", help="objects to measure now; all by default")
     words = parser.parse_args()
     words.out.mkdir(parents=True, exist_ok=True)
@@ -215,13 +218,14 @@ def main() -> None:
         for hand in hands:
             if (hand.name, obj.name) in done or obj.name not in (words.only or [obj.name]):
                 continue
-            row = measure(hand, obj, words.grasps, words.seeds)
+            row = measure(hand, obj, words.grasps, words.seeds, words.seed)
             print(hand.name, obj.name, _cell(row), f"{row['synthesis']:.1f} CPU-s", flush=True)
             rows.append(row)
             with journal.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(row) + "\n")
-    PAGE.write_text(page(rows, [*hands, *objects], words.grasps, words.seeds), encoding="utf-8")
-    print(f"wrote {PAGE}")
+    text = page(rows, [*hands, *objects], words.grasps, words.seeds, words.seed)
+    words.page.write_text(text, encoding="utf-8")
+    print(f"wrote {words.page}")
 
 
 if __name__ == "__main__":

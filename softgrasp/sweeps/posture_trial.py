@@ -32,6 +32,8 @@ IMPRATIO = 10.0
 """Impedance of friction over that of normal forces [–]."""
 MAX_DISPLACEMENT, MAX_ROTATION = 0.01, 0.17
 """Largest motion of the object in a push [m, rad]."""
+MAX_START_DEPTH = 3e-3
+"""Largest penetration of the opened hand in the object, and of its links in each other [m]."""
 MAX_CLOSING_DISPLACEMENT, MAX_CLOSING_ROTATION = 0.03, 0.2
 """Largest motion of the object while the hand closes [m, rad]."""
 ARM = 0.05
@@ -44,9 +46,9 @@ class TrialOutcome(NamedTuple):
     """Motion of the object in a trial."""
 
     held: bool
-    """Whether the object moved less than the limits."""
+    """Whether the opened hand was clear, and the object moved less than the limits."""
     closing_displacement: float
-    """While the hand closed [m]."""
+    """While the hand closed [m]; ∞ where it was not clear."""
     closing_rotation: float
     """[rad]"""
     push_displacement: float
@@ -89,6 +91,8 @@ class PostureTrial:
         mujoco.mj_resetData(model, data)
         data.qpos[:] = self._retreat.data.qpos
         mujoco.mj_forward(model, data)
+        if data.ncon and data.contact.dist.min() < -MAX_START_DEPTH:
+            return TrialOutcome(False, np.inf, np.inf, np.inf, np.inf)
         start = self._object_pose()
         self._move(posture.start, posture.targets, CLOSING)
         self._move(posture.targets, posture.squeeze, SQUEEZING)

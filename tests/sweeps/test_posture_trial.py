@@ -42,6 +42,8 @@ def test_a_posture_that_presses_holds_and_one_that_stays_open_does_not(
     assert outcome.push_displacement < MAX_DISPLACEMENT
     assert not tried.run(opened).held
     assert tried.run(best) == outcome  # a trial does not depend on those before
+    closed = best._replace(start=best.targets, pose=best.pose + 0.005 * np.eye(4, k=3))
+    assert tried.run(closed).closing_displacement == np.inf  # the start is in the object
     # nothing resists: s = ½ a t² in every push, 10 m/s² for 0.24 s
     monkeypatch.setattr("softgrasp.sweeps.posture_trial.MAX_DISPLACEMENT", 10.0)
     away = opened.pose.copy()
