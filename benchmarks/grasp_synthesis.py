@@ -50,7 +50,9 @@ class Source(NamedTuple):
         if self.file is None:
             return "sphere"
         scale = "" if self.scale == 1.0 else f" × {self.scale:g}"
-        return f"`{'/'.join(self.file.parts[-3:])}`{scale} ({source_version(self.file)})"
+        shipped = self.file.is_relative_to(assets.directory("objects"))
+        name = "/".join(self.file.parts[-2 if shipped else -3 :])
+        return f"`{name}`{scale} ({source_version(self.file)})"
 
 
 def hand_sources(dexgraspbench: Path) -> list[Source]:

@@ -76,7 +76,9 @@ def plan(
     ] = False,
     seeds: Annotated[
         int | None,
-        typer.Option(metavar="N", help="Start postures of the synthesis; 6 per candidate."),
+        typer.Option(
+            metavar="N", help="Largest number of start postures of the synthesis; 6 per candidate."
+        ),
     ] = None,
     seed: Annotated[int, typer.Option(metavar="S", help="Random seed.")] = 0,
     rank_by: Annotated[

@@ -1,9 +1,9 @@
 """Short trial of synthesized postures: one closure and six pushes with MuJoCo's contacts.
 
-A trial costs some hundredths of a CPU-second, a tenth of a simulated grasp, and tells most postures
-that let the object go from those that hold it. It has neither gravity nor a table, and neither the
-contact model nor the closure law of this package: the actuators go from the opened hand through the
-posture to the squeezing targets, and every push starts from the state after that.
+A trial costs some hundredths of a CPU-second, a tenth of a simulated grasp, and separates most
+postures that hold the object from those that let it go. It has neither gravity nor a table, and
+neither the contact model nor the closure law of this package: the actuators go from the opened hand
+through the posture to the squeezing targets, and every push starts from the state after that.
 """
 
 from __future__ import annotations
@@ -100,9 +100,9 @@ class PostureTrial:
         displacement, rotation = _motion(start, self._object_pose())
         if displacement >= MAX_CLOSING_DISPLACEMENT or rotation >= MAX_CLOSING_ROTATION:
             return TrialOutcome(False, displacement, rotation, np.inf, np.inf)
-        pushed, turn = self._pushes(start[1])
-        held = pushed < MAX_DISPLACEMENT and turn < MAX_ROTATION
-        return TrialOutcome(held, displacement, rotation, pushed, turn)
+        pushed, rolled = self._pushes(start[1])
+        held = pushed < MAX_DISPLACEMENT and rolled < MAX_ROTATION
+        return TrialOutcome(held, displacement, rotation, pushed, rolled)
 
     def _move(self, first: Array, second: Array, steps: int) -> None:
         """Move the targets from one posture to another."""
