@@ -8,7 +8,7 @@ NAMES = {
     "continuum.rld": ("finger_from_bendable",),
     "io.soft_finger_mesh": ("finger_from_mesh",),
     "sim.soft_dynamics": ("FingerMotion", "move_finger", "stable_timestep"),
-    "sim.soft_statics": ("Equilibrium", "equilibrium"),
+    "sim.soft_statics": ("Equilibrium", "buckling_factor", "equilibrium"),
 }
 """Public names by the module that defines them; ``=name`` is the module itself."""
 

@@ -199,11 +199,19 @@ class ChainRest:
         bends: Bending angles of the sections, those of their cells added [rad], (sections,).
         lengths: Lengths of the section axes [m], (sections,).
         ends: Ends of the sections in the base frame [m], (sections, 3).
+        stable: Whether the chain returns to this shape from nearby ones.
+        min_eigenvalue: Smallest eigenvalue of the stiffness over that of the joints [–]: 1 without
+            loads, 0 at a critical load.
+        buckling_factor: Fraction of the loads at which the straight arm's branch became unstable;
+            NaN where it is stable up to the full loads.
     """
 
     bends: Array
     lengths: Array
     ends: Array
+    stable: bool
+    min_eigenvalue: float
+    buckling_factor: float
 
 
 @dataclass(frozen=True)
@@ -310,11 +318,13 @@ class ArmChain:
             return self._off(joints, load_factor * pressure_array, load_factor)
 
         try:
-            joint_values = balanced(off, self.model.nv, self.arm.name)
+            point = balanced(off, self.model.jnt_stiffness, self.arm.name)
         finally:
             self.model.opt.gravity[:] = gravity
-        self._off(joint_values, pressure_array, 1.0)
-        return ChainRest(*self._shape(), self.ends())
+        self._off(point.positions, pressure_array, 1.0)
+        return ChainRest(
+            *self._shape(), self.ends(), point.stable, point.eigenvalue, point.critical_load
+        )
 
     def move(
         self,

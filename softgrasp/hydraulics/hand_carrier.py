@@ -10,8 +10,8 @@ from functools import lru_cache
 
 import mujoco
 import numpy as np
-from scipy.optimize import root
 
+from softgrasp.continuum.load_path import PathPoint, follow
 from softgrasp.description.base import Vec3
 from softgrasp.description.bendable import Bendable
 from softgrasp.description.closure_base import ActuationModel
@@ -45,12 +45,6 @@ from softgrasp.model.visual import Rgba
 
 STEP_FRACTION = 0.9
 """Fraction of the longest stable time step of the arm's springs that is used."""
-LOAD_STEPS, BALANCED = 6, 1e-9
-"""Steps in which all loads grow from nothing; largest force left over its stiffness [rad or m]."""
-NEAR = 1e-4
-"""From so little Newton's method goes on [rad or m]."""
-MAX_STEPS = 6
-"""Newton steps after the root search."""
 NUDGE = 1e-6
 """Joint step of the finite differences [rad or m]."""
 FAR = 1e4
@@ -128,14 +122,15 @@ def _rest(
     hand = transform(pose.position, pose.quaternion)
     loaded = _LoadedArm(mechanism, carrier, posture, hand, gravity)
     try:
-        solution = balanced(loaded.imbalance, len(loaded.joint_names), carrier.name)
+        point = balanced(loaded.imbalance, loaded.stiffness, carrier.name)
     except SimulationError as error:
         raise BuildError(f"arm: {error}") from None
+    solution = point.positions
     loaded.imbalance(solution, 1.0)
     rotation, within = loaded.base_rotation(), loaded.hand_in_base()
     _refuse_unstable(
         lambda cells: loaded.imbalance(cells, 1.0, rotation) * loaded.stiffness,
-        solution,
+        point,
         carrier.name,
     )
     base = hand @ np.linalg.inv(within)
@@ -206,10 +201,11 @@ class _LoadedArm:
         return np.asarray(data.qfrc_smooth[self._freedoms] / self.stiffness)
 
 
-def _refuse_unstable(forces: Callable[[Array], Array], rest: Array, name: str) -> None:
-    """Refuse an unstable equilibrium: one where the stiffness is not positive."""
-    matrix = -_slopes(forces, rest)
-    if np.linalg.eigvalsh(0.5 * (matrix + matrix.T)).min() <= 0.0:
+def _refuse_unstable(forces: Callable[[Array], Array], rest: PathPoint, name: str) -> None:
+    """Refuse an arm that buckles under its loads, or an equilibrium of indefinite stiffness."""
+    matrix = -_slopes(forces, rest.positions)
+    buckled = not np.isnan(rest.critical_load)
+    if buckled or np.linalg.eigvalsh(0.5 * (matrix + matrix.T)).min() <= 0.0:
         raise BuildError(
             f"arm: expected a rest of {name} that lasts, found one from which it falls; mount it "
             "to hang, or give it less to carry"
@@ -227,49 +223,24 @@ def _pose(frame: Array) -> Pose:
     return Pose(position=position_of(frame), quaternion=quaternion_of(frame))
 
 
-def balanced(off: Callable[[Array, float], Array], count: int, name: str) -> Array:
-    """Compute the equilibrium (count,) while all loads are increased from 0 to their full values.
+def balanced(off: Callable[[Array, float], Array], stiffness: Array, name: str) -> PathPoint:
+    """Follow the equilibria while all loads are increased from 0 to their full values.
 
     Args:
-        off: Function (joints, load fraction): forces on the joints over their stiffness, (count,).
-        count: Number of joints.
+        off: Function (joints, load fraction): forces on the joints over their stiffness, (n,).
+        stiffness: Of the joints [N·m/rad or N/m], (n,).
         name: Name of the arm, for messages.
 
     Raises:
         SimulationError: No equilibrium was found.
     """
-    solution = np.zeros(count)
-    for load_factor in np.linspace(0.0, 1.0, LOAD_STEPS + 1)[1:].tolist():
-        solution, worst = _root(off, solution, load_factor)
-        for _ in range(MAX_STEPS):
-            if worst <= BALANCED or not np.isfinite(worst):
-                break
-            # forward differences in 'root' may stop it shortly before the equilibrium
-            slopes = _slopes(off, solution, load_factor)
-            solution = solution - np.linalg.lstsq(slopes, off(solution, load_factor))[0]
-            worst = float(np.abs(off(solution, load_factor)).max())
-        if not worst <= BALANCED:
-            raise SimulationError(
-                f"{name}: expected a rest at {load_factor:.0%} of its loads, found none; joints "
-                f"are {worst:.2g} rad or m off"
-            )
-    return solution
-
-
-def _root(
-    off: Callable[[Array, float], Array], start: Array, load_factor: float
-) -> tuple[Array, float]:
-    """Find a root of equations; return it with its residual.
-
-    Powell's method is quick and gets stuck now and then, out of the plane and near the limit; the
-    one of Levenberg and Marquardt takes three times as long.
-    """
-    for method in ("hybr", "lm"):
-        solution = np.asarray(root(off, start, args=(load_factor,), method=method, tol=1e-13).x)
-        worst = float(np.abs(off(solution, load_factor)).max())
-        if worst <= NEAR:
-            break
-    return solution, worst
+    point = follow(lambda joints, load_factor: off(joints, load_factor) * stiffness, stiffness)
+    if not point.converged:
+        raise SimulationError(
+            f"{name}: expected a rest at all of its loads, found none beyond "
+            f"{point.load_factor:.0%} of them"
+        )
+    return point
 
 
 def carrier_parts(carrier: HydraulicCarrier) -> tuple[Bendable, ...]:

@@ -7,8 +7,8 @@ from itertools import product
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import root
 
+from softgrasp.continuum.load_path import NEUTRAL, PathPoint, follow, solve_near
 from softgrasp.errors import DescriptionError, SimulationError
 from softgrasp.hydraulics.description import HydraulicArm
 from softgrasp.hydraulics.segment_model import (
@@ -22,10 +22,6 @@ from softgrasp.mechanics.transforms import Array
 
 MAX_POINTS = 20_000
 """Largest number of pressure combinations."""
-LOAD_STEPS = 4
-"""Steps in which pressures, weight and tip load grow from nothing."""
-BALANCED = 1e-9
-"""Largest force left over its stiffness that counts as none [rad or m]."""
 NUDGE = 1e-6
 """Change of a strain from which the tangent stiffness is taken [rad or m]."""
 
@@ -87,15 +83,26 @@ class ArmRest:
         bends: Bending angles of the sections, those of their segments added [rad], (sections,).
         lengths: Lengths of the section axes [m], (sections,).
         ends: Ends of the sections in the base frame [m], (sections, 3).
-        stable: Whether it comes back when it is moved a little, under loads that keep their
-            direction; a load that follows the tip can make it flutter although this reports stable.
+        min_eigenvalue: Smallest eigenvalue of ``tangent_stiffness`` [–]: 1 without loads, 0 at a
+            critical load.
+        buckling_factor: Fraction of the loads at which the straight arm's branch became unstable;
+            NaN where it is stable up to the full loads, or the arm was solved from ``start``.
     """
 
     strains: Array
     bends: Array
     lengths: Array
     ends: Array
-    stable: bool
+    min_eigenvalue: float
+    buckling_factor: float
+
+    @property
+    def stable(self) -> bool:
+        """Whether the arm returns from nearby states, under loads that keep their direction.
+
+        A load that follows the tip can make it flutter although this is true.
+        """
+        return self.min_eigenvalue > -NEUTRAL
 
     @property
     def radii(self) -> Array:
@@ -110,7 +117,8 @@ def arm_rest(arm: HydraulicArm, pressures: ArrayLike, *, start: ArrayLike | None
     Args:
         arm: The arm.
         pressures: Pressures of all chambers, from the base outwards [Pa], (k,).
-        start: Strains near the rest, (n, 4); where they are not given, all loads grow from nothing.
+        start: Strains near the rest, (n, 4); by default the rest is followed while all loads grow
+            from nothing, and where the straight arm buckles the stable branch is taken.
 
     Raises:
         DescriptionError: Not one pressure a chamber, or one beyond its limits; ``start`` does not
@@ -118,16 +126,13 @@ def arm_rest(arm: HydraulicArm, pressures: ArrayLike, *, start: ArrayLike | None
         SimulationError: No rest was found, or its segments would have no length.
     """
     pressure_array, model = checked_pressures(arm, pressures), lumped_model(arm)
-    load_factors = (
-        [1.0] if start is not None else np.linspace(0.0, 1.0, LOAD_STEPS + 1)[1:].tolist()
-    )
-    strains = model.straight if start is None else checked_states(model, start, "start")
-    for load_factor in load_factors:
-        strains = _balanced(model, strains, pressure_array, load_factor)
-    return _rest(model, strains, pressure_array)
+    begin = None if start is None else checked_states(model, start, "start") - model.straight
+    point = _balanced(model, begin, pressure_array)
+    strains = model.straight + point.positions.reshape(model.straight.shape)
+    return _rest(model, strains, pressure_array, point.critical_load)
 
 
-def _rest(model: LumpedModel, strains: Array, pressures: Array) -> ArmRest:
+def _rest(model: LumpedModel, strains: Array, pressures: Array, critical: float) -> ArmRest:
     if strains[:, 2].min() <= 0.0:
         raise SimulationError(
             f"{model.arm.name}: expected loads that leave its segments some length, found a rest "
@@ -139,28 +144,33 @@ def _rest(model: LumpedModel, strains: Array, pressures: Array) -> ArmRest:
         bends=np.hypot(strains[:, 0], strains[:, 1]).reshape(shape).sum(axis=1),
         lengths=strains[:, 2].reshape(shape).sum(axis=1),
         ends=model.section_ends(strains),
-        stable=bool(np.linalg.eigvalsh(tangent_stiffness(model, strains, pressures))[0] > 0.0),
+        min_eigenvalue=float(np.linalg.eigvalsh(tangent_stiffness(model, strains, pressures))[0]),
+        buckling_factor=critical,
     )
 
 
-def _balanced(model: LumpedModel, start: Array, pressures: Array, load_factor: float) -> Array:
-    """Solve for the strains in equilibrium with a fraction of all loads."""
+def _balanced(model: LumpedModel, start: Array | None, pressures: Array) -> PathPoint:
+    """Solve for the changes of the strains in equilibrium, near a state or along the load path."""
+    chambers = model.chamber_forces(pressures)
 
-    def unbalanced(flat: Array) -> Array:
-        strains = flat.reshape(start.shape)
-        motion = arm_motion(strains, np.zeros_like(strains))
-        loads = model.chamber_forces(pressures) + model.outer_forces(motion)
-        forces = model.elastic_forces(strains) + load_factor * loads
-        return np.asarray((forces / model.stiffness).ravel())
+    def unbalanced(changes: Array, load_factor: float) -> Array:
+        strains = model.straight + changes.reshape(model.straight.shape)
+        loads = chambers + model.outer_forces(arm_motion(strains, np.zeros_like(strains)))
+        return np.asarray((model.elastic_forces(strains) + load_factor * loads).ravel())
 
-    solution = root(unbalanced, start.ravel(), method="hybr", tol=1e-13)
-    worst = float(np.abs(solution.fun).max())
-    if not worst <= BALANCED:
+    stiffness = model.stiffness.ravel()
+    if start is not None:
+        near = solve_near(unbalanced, start.ravel(), stiffness)
+        if near is None:
+            raise SimulationError(f"{model.arm.name}: expected a rest near the start, found none")
+        return near
+    point = follow(unbalanced, stiffness)
+    if not point.converged:
         raise SimulationError(
-            f"{model.arm.name}: expected a rest at {load_factor:.0%} of its loads, found none; the "
-            f"strains are {worst:.2g} rad or m off"
+            f"{model.arm.name}: expected a rest at all of its loads, found none beyond "
+            f"{point.load_factor:.0%} of them"
         )
-    return np.asarray(solution.x.reshape(start.shape))
+    return point
 
 
 def tangent_stiffness(model: LumpedModel, strains: Array, pressures: ArrayLike) -> Array:

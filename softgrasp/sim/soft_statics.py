@@ -1,7 +1,9 @@
 """Static equilibrium of a soft finger under loads, without time stepping.
 
-``equilibrium`` solves the joint moments of MuJoCo's model by Newton's method, with loads applied in
-steps. The other functions prepare fingers with a weight at the tip and with all of their damping.
+``equilibrium`` follows the rest shapes of MuJoCo's model while the loads grow from zero
+(``continuum.load_path``), so the shape is the stable one that a slowly loaded finger takes, also
+beyond its buckling load. ``robot_equilibrium`` does the same for continuum robots. The other
+functions prepare fingers with a weight at the tip and with all of their damping.
 """
 
 from __future__ import annotations
@@ -9,12 +11,12 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import dataclass, replace
-from functools import partial
 
 import mujoco
 import numpy as np
 from numpy.typing import ArrayLike
 
+from softgrasp.continuum.load_path import NEUTRAL, PathPoint, follow, solve_near
 from softgrasp.continuum.rld import refined
 from softgrasp.continuum.settling import from_webots
 from softgrasp.continuum.statics import GRAVITY, PlanarChain, rest
@@ -28,16 +30,6 @@ from softgrasp.model.soft_finger import TIP, finger_model
 
 RICHARDSON = 4.0 / 3.0
 """Error over the change of a value of second order when the number of joints doubles."""
-NEWTON_STEPS = 60
-"""Newton steps at one load before it is approached in smaller ones."""
-MIN_LOAD_STEP = 1e-3
-"""Smallest load step as a fraction of the load; below it there is no solution nearby."""
-DIFFERENCE = 1e-6
-"""Joint angle for central differences [rad]."""
-TOLERANCE = 1e-13
-"""Largest residual joint moment over the largest stiffness [rad]; of a stretch [m]."""
-LONGEST_STEP = 0.5
-"""Largest joint rotation in a Newton step [rad]."""
 
 
 @dataclass(frozen=True)
@@ -52,10 +44,14 @@ class Equilibrium:
             the finger's axis for one that leaves the plane.
         residual: Largest residual joint moment [N·m] (force of a stretch [N]).
         converged: Whether the residual is rounding error; otherwise the shape is that under the
-            largest fraction of the loads for which there was one.
+            largest fraction of the loads for which there was a stable one.
         discretisation_error: Distance of the tip from that of the continuous beam, by Richardson's
-            rule from a chain with twice as many joints [m]; NaN where it was not requested or one
-            of the two did not converge.
+            rule from a chain with twice as many joints on the same branch [m]; NaN where it was not
+            requested, one of the two did not converge, or the finer one is not stable alike.
+        min_eigenvalue: Smallest eigenvalue of the Hessian of the energy over the stiffness of the
+            joints [–]: 1 without loads, 0 at a critical load.
+        buckling_factor: Fraction of the loads at which the straight finger's branch became unstable
+            (buckling or snap-through); NaN where it is stable up to the full loads.
     """
 
     joint_angles: Array
@@ -64,6 +60,13 @@ class Equilibrium:
     residual: float
     converged: bool
     discretisation_error: float = math.nan
+    min_eigenvalue: float = math.nan
+    buckling_factor: float = math.nan
+
+    @property
+    def stable(self) -> bool:
+        """Whether the finger returns to this shape from nearby ones."""
+        return self.min_eigenvalue > -NEUTRAL
 
 
 def equilibrium(
@@ -80,8 +83,9 @@ def equilibrium(
 ) -> Equilibrium:
     """Compute the rest shape of a finger that is clamped at its base.
 
-    Newton's method on MuJoCo's joint forces; a large load is applied in steps, so the shape is the
-    one that is continuous with the straight finger.
+    The shapes are followed while all loads grow in proportion from zero, through folds, where the
+    finger snaps through. Where a straight shape buckles, the stable branch is taken: of the two
+    sides of a planar finger that on which the joints bend by positive angles, towards −z.
 
     Args:
         finger: The finger.
@@ -99,29 +103,114 @@ def equilibrium(
         DescriptionError: A load is no finite number or vector, or the mass is negative.
         BuildError: MuJoCo refuses the finger.
     """
-    loads = {"tip_force": tip_force, "tip_moment": tip_moment}
-    vectors = {name: np.asarray(value, dtype=float) for name, value in loads.items()}
-    for name, vector in vectors.items():
-        if vector.shape != (3,) or not np.isfinite(vector).all():
-            raise DescriptionError(f"expected three finite numbers, found {vector}", field=name)
-    if not (np.isfinite(tip_mass) and tip_mass >= 0.0):
-        raise DescriptionError(f"expected a number at least 0, found {tip_mass}", field="tip_mass")
-    driven = partial(actuation_forces, pressure=pressure, tension=tension)
-    inner = driven(finger, joint_moments=joint_moments)
-    down = np.array(STANDARD_GRAVITY) if gravity else np.zeros(3)
-    force = vectors["tip_force"] + tip_mass * down
-    loads_of = (force, vectors["tip_moment"], down)
-    rest = _Balance(finger, inner, *loads_of).at_rest()
+    loads = _Loads.of(tip_force, tip_moment, tip_mass, gravity, pressure, tension, joint_moments)
+    chain = _Chain(finger, loads)
+    point = follow(chain.forces, chain.joint_stiffness, stiffness=chain.stiffness)
+    rest = chain.result(point)
     _warn_of_large_rotations(finger, rest)
-    if not error_estimate:
+    if not (error_estimate and rest.converged):
         return rest
-    twice = refined(finger)
-    inner = driven(twice, joint_moments=_for_halves(joint_moments))
-    finer = _Balance(twice, inner, *loads_of).at_rest()
-    if not (rest.converged and finer.converged):
+    twice = _Chain(refined(finger), loads.halved())
+    start = twice.halves_of(finger, rest.joint_angles)
+    finer = solve_near(twice.forces, start, twice.joint_stiffness, stiffness=twice.stiffness)
+    if finer is None or finer.stable != point.stable:
         return rest
-    gap = float(np.linalg.norm(finer.tip_position - rest.tip_position))
+    gap = float(np.linalg.norm(twice.result(finer).tip_position - rest.tip_position))
     return replace(rest, discretisation_error=RICHARDSON * gap)
+
+
+def buckling_factor(
+    finger: SoftFinger,
+    *,
+    tip_force: ArrayLike = (0.0, 0.0, 0.0),
+    tip_moment: ArrayLike = (0.0, 0.0, 0.0),
+    tip_mass: float = 0.0,
+    pressure: float = 0.0,
+    tension: float = 0.0,
+    joint_moments: ArrayLike = 0.0,
+    gravity: bool = True,
+    limit: float = 100.0,
+) -> float:
+    """Compute the factor on all loads at which a finger first becomes unstable.
+
+    Above 1 the finger carries its loads; at the factor it buckles or snaps through. Gravity grows
+    with the other loads.
+
+    Args:
+        finger: The finger.
+        tip_force: As of ``equilibrium``, like the other loads.
+        tip_moment: [N·m]
+        tip_mass: [kg]
+        pressure: [Pa]
+        tension: [N]
+        joint_moments: [N·m]
+        gravity: Whether gravity acts.
+        limit: Largest factor that is tried.
+
+    Returns:
+        The factor; infinity where the finger is stable up to ``limit``, NaN where it was not
+        possible to follow its shapes that far.
+
+    Raises:
+        DescriptionError: A load is no finite number or vector, or the limit is not above 0.
+        BuildError: MuJoCo refuses the finger.
+    """
+    if not 0.0 < limit < math.inf:
+        raise DescriptionError(f"expected a number above 0, found {limit}", field="limit")
+    loads = _Loads.of(tip_force, tip_moment, tip_mass, gravity, pressure, tension, joint_moments)
+    chain = _Chain(finger, loads)
+    point = follow(
+        chain.forces,
+        chain.joint_stiffness,
+        stiffness=chain.stiffness,
+        target=limit,
+        until_critical=True,
+    )
+    carries = point.converged and math.isnan(point.critical_load)
+    return math.inf if carries else point.critical_load
+
+
+@dataclass(frozen=True)
+class _Loads:
+    """Loads on a finger, checked."""
+
+    force: Array
+    moment: Array
+    gravity: Array
+    pressure: float
+    tension: float
+    joint_moments: ArrayLike
+
+    @classmethod
+    def of(
+        cls,
+        tip_force: ArrayLike,
+        tip_moment: ArrayLike,
+        tip_mass: float,
+        gravity: bool,
+        pressure: float,
+        tension: float,
+        joint_moments: ArrayLike,
+    ) -> _Loads:
+        vectors = {
+            name: np.asarray(value, dtype=float)
+            for name, value in {"tip_force": tip_force, "tip_moment": tip_moment}.items()
+        }
+        for name, vector in vectors.items():
+            if vector.shape != (3,) or not np.isfinite(vector).all():
+                raise DescriptionError(f"expected three finite numbers, found {vector}", field=name)
+        if not (np.isfinite(tip_mass) and tip_mass >= 0.0):
+            raise DescriptionError(
+                f"expected a number at least 0, found {tip_mass}", field="tip_mass"
+            )
+        down = np.array(STANDARD_GRAVITY) if gravity else np.zeros(3)
+        force = vectors["tip_force"] + tip_mass * down
+        return cls(force, vectors["tip_moment"], down, pressure, tension, joint_moments)
+
+    def halved(self) -> _Loads:
+        """Repeat motor moments for the halves of joints, each of which is twice as stiff."""
+        moments = np.asarray(self.joint_moments, dtype=float)
+        return replace(self, joint_moments=moments.repeat(2) if moments.ndim else moments)
 
 
 def _warn_of_large_rotations(finger: SoftFinger, rest: Equilibrium) -> None:
@@ -137,44 +226,68 @@ def _warn_of_large_rotations(finger: SoftFinger, rest: Equilibrium) -> None:
         )
 
 
-def _for_halves(joint_moments: ArrayLike) -> Array:
-    """Repeat joint moments for the halves of joints, each of which is twice as stiff."""
-    moments = np.asarray(joint_moments, dtype=float)
-    return moments.repeat(2) if moments.ndim else moments
+class _Chain:
+    """Forces on the joints of a finger's model under a fraction of its loads."""
 
-
-class _Balance:
-    """Equilibrium equations of a finger's joints under a fraction of its loads."""
-
-    def __init__(
-        self, finger: SoftFinger, joint_forces: Array, force: Array, moment: Array, gravity: Array
-    ) -> None:
-        self._finger, self._model = finger, finger_model(finger)
+    def __init__(self, finger: SoftFinger, loads: _Loads) -> None:
+        self._finger, self._loads, self._model = finger, loads, finger_model(finger)
         self._data = mujoco.MjData(self._model)
-        self._force, self._moment, self._gravity = force, moment, gravity
-        self._inner = joint_forces
-        slides = self._model.jnt_type == mujoco.mjtJoint.mjJNT_SLIDE
-        stiffness = self._model.jnt_stiffness
-        # moments relative to the largest rotational stiffness, forces to their spring
-        self._scale = np.where(slides, stiffness, stiffness[~slides].max())
-        self._tip = self._model.site(TIP).id
+        self._inner = actuation_forces(
+            finger,
+            pressure=loads.pressure,
+            tension=loads.tension,
+            joint_moments=loads.joint_moments,
+        )
+        self.joint_stiffness = np.array(self._model.jnt_stiffness, dtype=float)
+        """Of the springs [N·m/rad or N/m], (n,)."""
+        self._hinges = self._model.jnt_type == mujoco.mjtJoint.mjJNT_HINGE
+        self._tip, self._root = self._model.site(TIP).id, self._model.jnt_bodyid[0]
+        self._mass = float(self._model.body_subtreemass[self._root])
 
-    def at_rest(self) -> Equilibrium:
-        """Compute the rest shape by increasing the loads from zero."""
-        angles, done, step = np.zeros(self._model.nv), 0.0, 1.0
-        while done < 1.0:
-            load_factor = min(done + step, 1.0)
-            solution = self._newton(angles, load_factor)
-            if solution is not None:
-                angles, done, step = solution, load_factor, 2.0 * step
-            elif step > MIN_LOAD_STEP:
-                step *= 0.5
-            else:
-                break
-        return self._result(angles, done)
+    def forces(self, angles: Array, load_factor: float) -> Array:
+        """Sum the moments of springs, weight and loads about every joint [N·m]; zero at rest."""
+        linear, angular, weight = self._jacobians(angles)
+        loads = linear.T @ self._loads.force + angular.T @ self._loads.moment + self._inner
+        loads = loads + self._mass * (weight.T @ self._loads.gravity)
+        return np.asarray(load_factor * loads - self.joint_stiffness * angles)
 
-    def _result(self, angles: Array, done: float) -> Equilibrium:
-        left = float(np.abs(self._moments(angles, 1.0)).max())
+    def stiffness(self, angles: Array, load_factor: float) -> Array:
+        """Return −∂F/∂q of ``forces``, (n, n).
+
+        A joint rotates what is beyond it: of two joints i before j the force f at a point with the
+        Jacobian J adds f · (aᵢ × Jⱼ) to both entries, and a moment m adds m · (aᵢ × aⱼ) to that of
+        the force on j.
+        """
+        linear, _, weight = self._jacobians(angles)
+        axes = self._data.xaxis * self._hinges[:, None]
+        pull = np.cross(self._loads.force, axes) @ linear
+        pull += self._mass * (np.cross(self._loads.gravity, axes) @ weight)
+        pull = np.triu(pull)
+        geometric = pull + np.triu(pull, 1).T
+        geometric += np.triu(np.cross(self._loads.moment, axes) @ axes.T, 1).T
+        return np.asarray(np.diag(self.joint_stiffness) - load_factor * geometric)
+
+    def _jacobians(self, angles: Array) -> tuple[Array, Array, Array]:
+        """Return those of the tip and of the centre of mass at joint angles, (3, n) each."""
+        model, data = self._model, self._data
+        data.qpos[:] = angles
+        mujoco.mj_kinematics(model, data)
+        mujoco.mj_comPos(model, data)
+        linear, angular = np.zeros((3, model.nv)), np.zeros((3, model.nv))
+        weight = np.zeros((3, model.nv))
+        mujoco.mj_jacSite(model, data, linear, angular, self._tip)
+        mujoco.mj_jacSubtreeCom(model, data, weight, self._root)
+        return linear, angular, weight
+
+    def halves_of(self, finger: SoftFinger, angles: Array) -> Array:
+        """Return joint angles of a ``refined`` finger that has the shape of another one."""
+        at = dict(zip(finger.freedoms, angles, strict=True))
+        return np.array([0.5 * at[index // 2, axis] for index, axis in self._finger.freedoms])
+
+    def result(self, point: PathPoint) -> Equilibrium:
+        """Describe a solution."""
+        angles = point.positions
+        left = float(np.abs(self.forces(angles, 1.0)).max())
         x, y, z = self._data.site_xmat[self._tip].reshape(3, 3)[:, 0]
         freedoms = {freedom for _, freedom in self._finger.freedoms}
         in_plane_bends = [freedom == "y" for _, freedom in self._finger.freedoms]
@@ -185,54 +298,10 @@ class _Balance:
             tip_position=self._data.site_xpos[self._tip].copy(),
             tip_angle=float(angle),
             residual=left,
-            converged=done == 1.0,
+            converged=point.converged,
+            min_eigenvalue=point.eigenvalue,
+            buckling_factor=point.critical_load,
         )
-
-    def _newton(self, angles: Array, load_factor: float) -> Array | None:
-        """Solve for the rest shape near some angles; None without convergence."""
-        moments = self._moments(angles, load_factor)
-        for _ in range(NEWTON_STEPS):
-            if self._residual(moments) <= TOLERANCE:
-                return angles
-            step = np.linalg.solve(self._slopes(angles, load_factor), -moments)
-            step *= min(1.0, LONGEST_STEP / float(np.abs(step).max()))
-            for _halved in range(12):
-                ahead = self._moments(angles + step, load_factor)
-                if self._norm(ahead) < self._norm(moments):
-                    break
-                step *= 0.5
-            else:
-                # only rounding error is left, or there is no descent
-                return angles if self._residual(moments) <= 1e3 * TOLERANCE else None
-            angles, moments = angles + step, ahead
-        return None
-
-    def _residual(self, moments: Array) -> float:
-        """Return the largest residual over stiffness [rad or m]."""
-        return float(np.abs(moments / self._scale).max())
-
-    def _norm(self, moments: Array) -> float:
-        return float(np.linalg.norm(moments / self._scale))
-
-    def _moments(self, angles: Array, load_factor: float) -> Array:
-        """Sum the moments of springs, weight and loads about every joint [N·m]; zero at rest."""
-        model, data = self._model, self._data
-        model.opt.gravity[:] = load_factor * self._gravity
-        data.qpos[:], data.qvel[:] = angles, 0.0
-        mujoco.mj_forward(model, data)
-        linear, angular = np.zeros((3, model.nv)), np.zeros((3, model.nv))
-        mujoco.mj_jacSite(model, data, linear, angular, self._tip)
-        loads = linear.T @ self._force + angular.T @ self._moment + self._inner
-        return np.asarray(data.qfrc_passive - data.qfrc_bias + load_factor * loads)
-
-    def _slopes(self, angles: Array, load_factor: float) -> Array:
-        columns = []
-        for index in range(len(angles)):
-            change = np.zeros(len(angles))
-            change[index] = DIFFERENCE
-            ahead, behind = (self._moments(angles + sign * change, load_factor) for sign in (1, -1))
-            columns.append((ahead - behind) / (2.0 * DIFFERENCE))
-        return np.stack(columns, axis=1)
 
 
 def damped_finger(release: FingerRelease) -> SoftFinger:

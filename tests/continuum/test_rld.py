@@ -125,6 +125,14 @@ def test_eight_midpoint_joints_vibrate_as_the_beam_within_two_percent() -> None:
     assert error == pytest.approx([0.360, 1.257, 2.030], abs=0.01)
 
 
+def test_the_default_section_adds_its_rotary_inertia() -> None:
+    """The figures of docs/soft_fingers.md for the call without a section."""
+    for layout, expected in (("midpoint", [0.16, -0.14, -1.42]), ("interfaces", [12.2, 11.6, 9.8])):
+        finger = sg.rld.discretise(1.0, 1.0, 1.0, 8, layout)
+        error = 100 * (frequencies(finger, 3) / FREQUENCIES - 1)
+        assert error == pytest.approx(expected, abs=0.05)
+
+
 def test_interface_joints_as_in_paper_000_vibrate_an_eighth_too_fast() -> None:
     finger = sg.rld.discretise(1.0, 1.0, 1.0, 8, "interfaces", section=(1e-5, 1e-5))
     error = 100 * (frequencies(finger, 3) / FREQUENCIES - 1)

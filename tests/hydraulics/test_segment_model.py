@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from softgrasp.continuum import load_path
 from softgrasp.continuum.pcc import arc_functions, bend_jacobian, bend_transform
 from softgrasp.description.bendable import TipLoad
 from softgrasp.errors import DescriptionError, SimulationError
-from softgrasp.hydraulics import arm_rest, lumped_model, move_arm, statics
+from softgrasp.hydraulics import arm_rest, lumped_model, move_arm
 from softgrasp.hydraulics.description import HydraulicArm, SectionDamping
 from softgrasp.hydraulics.segment_model import (
     SMALL,
@@ -230,10 +231,19 @@ def test_all_pressures_alike_lengthen_only() -> None:
     assert result.lengths[0] - section.length == pytest.approx(longer, rel=1e-9)
 
 
-def test_an_arm_that_stands_too_soft_is_not_stable() -> None:
+def test_an_arm_that_stands_too_soft_buckles() -> None:
+    """A segment (u, l) with its mass at the end, z = l sin u / u: K = EI/l₀ − m g l/3 at u = 0."""
     standing = with_sections(one_section(), mass=3.0).replace(gravity=(0.0, 0.0, -9.81))
-    assert not arm_rest(standing, np.zeros(3)).stable
-    assert arm_rest(standing.replace(gravity=(0.0, 0.0, 9.81)), np.zeros(3)).stable
+    section, rest = standing.sections[0], arm_rest(standing, np.zeros(3))
+    critical = 3.0 * section.bending_stiffness / (section.length**2 * section.mass * 9.81)
+    assert rest.buckling_factor == pytest.approx(critical, rel=1e-3)
+    assert rest.stable
+    assert rest.bends[0] > 1.0
+    straight = arm_rest(standing, np.zeros(3), start=lumped_model(standing).straight)
+    assert not straight.stable
+    hanging = arm_rest(standing.replace(gravity=(0.0, 0.0, 9.81)), np.zeros(3))
+    assert hanging.stable
+    assert np.isnan(hanging.buckling_factor)
 
 
 def bent_aside(segments: int, load: TipLoad) -> tuple[HydraulicArm, float]:
@@ -301,8 +311,8 @@ def test_small_vibrations_are_those_of_a_beam() -> None:
 
 
 def test_a_rest_without_solution_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(statics, "BALANCED", -1.0)
-    with pytest.raises(SimulationError, match="expected a rest at 25% of its loads, found none"):
+    monkeypatch.setattr(load_path, "MAX_STEPS", 0)
+    with pytest.raises(SimulationError, match="found none beyond 0% of them"):
         arm_rest(one_section(), np.zeros(3))
 
 
