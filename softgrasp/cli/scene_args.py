@@ -130,9 +130,6 @@ def scene_of(
             obj = scene.object.weighing(mass=options.mass, density=options.density)
             scene = scene.replace(object=obj)
     scene = _changed(_with_closure(scene, options), options)
-    chosen = options.closure or any(one.strip().startswith("closure") for one in options.settings)
-    if second is not None and not chosen:
-        scene = _with_strength(scene)
     return _with_settings(scene, options.settings)
 
 
@@ -141,17 +138,6 @@ def _names_grasp(options: SceneOptions) -> bool:
     return options.grasp is not None or any(
         "grasp" in setting.partition("=")[0] for setting in options.settings
     )
-
-
-def _with_strength(scene: GraspScene) -> GraspScene:
-    """Choose the force-limited closure for servos that are too weak for the object."""
-    from softgrasp.model.weak_servos import closure_for_payload
-
-    closure, message = closure_for_payload(scene)
-    if not message:
-        return scene
-    warnings.warn(message, SoftgraspWarning, stacklevel=2)
-    return scene.replace(closure=closure)
 
 
 def _check_weight(object_name: str | None, options: SceneOptions) -> None:
@@ -201,8 +187,10 @@ def _with_closure(scene: GraspScene, options: SceneOptions) -> GraspScene:
     Another closure starts from its defaults, whose fields may fit only together with those set.
     """
     name = options.closure
-    if name is None or name == scene.closure.name:
+    if name is None:
         return scene
+    if name == scene.closure.name:
+        return scene.replace(closure=scene.closure)
     fields: dict[str, Any] = {}
     for setting in options.settings:
         path, _, text = setting.partition("=")

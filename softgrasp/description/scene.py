@@ -91,7 +91,8 @@ class GraspScene(Description):
     self_contact: bool = True
     """Whether the hand's bodies can touch one another."""
     closure: AnyClosure = PositionIncrementClosure()
-    """How the hand closes; by position increments where ``type`` is absent."""
+    """How the hand closes; by position increments where ``type`` is absent. Where no closure is
+    specified and the servos of the hand are too weak for the object, it is force-limited."""
     actuation: Literal["servo", "prescribed"] = "servo"
     """``servo``: position servos with a force limit. ``prescribed``: joints follow their targets
     exactly under any load, like the Simscape joints of paper 004."""
@@ -133,6 +134,22 @@ class GraspScene(Description):
         for rule in SCENE_RULES:
             rule(self)
         return self
+
+    @property
+    def specifies_closure(self) -> bool:
+        """Whether the closure is specified; the default one is replaced where servos are weak."""
+        return "closure" in self.model_fields_set
+
+    def replace(self, **changes: Any) -> Self:
+        """Return a validated copy with the named fields changed; a default closure remains one.
+
+        Raises:
+            DescriptionError: A field does not exist or the new value is out of range.
+        """
+        copy = super().replace(**changes)
+        if "closure" not in changes and not self.specifies_closure:
+            copy.model_fields_set.discard("closure")
+        return copy
 
     @cached_property
     def longest_closure(self) -> float:
@@ -344,7 +361,10 @@ def with_field(scene: GraspScene, path: str, value: Any) -> GraspScene:
             raise DescriptionError(f"no such field; did you mean '{nested[0]}'?", field=path)
     if len(parts) > 1 and tree.get(str(parts[0]), "") is None and parts[0] in defaults:
         tree[str(parts[0])] = defaults[str(parts[0])].model_dump()
-    return GraspScene(**_replaced(tree, parts, value, ""))
+    tree = _replaced(tree, parts, value, "")
+    if parts[0] != "closure" and not scene.specifies_closure:
+        del tree["closure"]
+    return GraspScene(**tree)
 
 
 def _replaced(node: Any, parts: list[FieldPart], value: Any, done: str) -> Any:

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from softgrasp.grasp_synthesis.closing_motion import closing_of, weights_of
 from softgrasp.grasp_synthesis.hand_model import ClosingHand, Indices, placed, spread
+from softgrasp.grasp_synthesis.handedness import MirroredField, right_handed
 from softgrasp.grasp_synthesis.object_field import ObjectField, cube_rotations, distinct
 from softgrasp.grasp_synthesis.orientation import object_axis_of
 from softgrasp.mechanics.transforms import Array
@@ -150,7 +151,10 @@ class ObjectSearch:
             kind: ``power`` or ``precision``.
             field: The object.
         """
-        self.hand, self.kind, self.field = hand, kind, field
+        hand = right_handed(hand)
+        self.hand, self.kind = hand, kind
+        self._mirrored = None if hand.reflection.is_identity else MirroredField(field)
+        self.field = field if self._mirrored is None else self._mirrored
         closing = closing_of(hand)
         moves = closing.start != closing.end
         begin = np.array(start, dtype=float)
@@ -569,6 +573,20 @@ class ObjectSearch:
         """
         if not any(self._digits):
             return
+        if self._mirrored is None:
+            yield from self._best(upright, rotation)
+            return
+        reflection, plane = self.hand.reflection, self._mirrored.plane
+        upright = None if upright is None else reflection.vector(upright)
+        rotation = None if rotation is None else reflection.linear @ rotation @ plane
+        for grasp in self._best(upright, rotation):
+            yield grasp._replace(
+                position=reflection.point(grasp.position),
+                rotation=reflection.linear @ grasp.rotation @ plane,
+            )
+
+    def _best(self, upright: Array | None, rotation: Array | None) -> Iterator[ObjectGrasp]:
+        """Yield the best poses in the frame of the right-handed hand, best first."""
         rotations = self.orientations(upright) if rotation is None else rotation[None]
         positions, shape, cell = self._grid()
         poses, scores = self._coarse(positions, shape, rotations)

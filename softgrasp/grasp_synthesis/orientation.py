@@ -47,7 +47,7 @@ def object_axis_of(hand: ClosingHand, closing: Closing, posture: Array) -> Objec
         closing: Its closing motion.
         posture: Targets at which the fingers touch, (nd,).
     """
-    axes = np.concatenate([np.zeros((0, 3)), *_axes(hand, closing, posture)])
+    axes = np.concatenate([np.zeros((0, 3)), *hinge_axes(hand, closing, posture)])
     tips = tips_of(hand, hand.frames(posture[None]))[:, 0]
     out = tips.mean(axis=0) - hand.middle
     if not len(axes):
@@ -83,7 +83,7 @@ def up_directions(hand: ClosingHand, closing: Closing) -> list[Array]:
     before, after = tips_of(hand, frames).swapaxes(0, 1)
     bends = [
         bool((np.abs(axes @ axis) >= PARALLEL).any())
-        for axes in _axes(hand, closing, closing.start)
+        for axes in hinge_axes(hand, closing, closing.start)
     ]
     inwards = (after - before)[bends].sum(axis=0)
     inwards -= axis * (inwards @ axis)
@@ -100,8 +100,14 @@ def _snapped(direction: Array) -> Array:
     return np.asarray(np.eye(3)[nearest] * np.sign(direction[nearest]))
 
 
-def _axes(hand: ClosingHand, closing: Closing, posture: Array) -> list[Array]:
-    """Compute the axes of the hinges that close each finger, (n, 3) each."""
+def hinge_axes(hand: ClosingHand, closing: Closing, posture: Array) -> list[Array]:
+    """Compute the axes of the hinges that close each finger, (n, 3) each.
+
+    Args:
+        hand: The hand.
+        closing: Its closing motion.
+        posture: Targets of the posture, (nd,).
+    """
     frames = hand.frames(posture[None])
     moving = np.flatnonzero(closing.start != closing.end)
     return [

@@ -19,6 +19,7 @@ import numpy as np
 
 from softgrasp.grasp_synthesis.closing_motion import Closing, closing_of, rates_of, weights_of
 from softgrasp.grasp_synthesis.hand_model import ClosingHand, Indices, SurfacePoints, thin_surfaces
+from softgrasp.grasp_synthesis.handedness import RightHand, right_handed
 from softgrasp.grasp_synthesis.orientation import ObjectAxis, object_axis_of, up_directions
 from softgrasp.grasp_synthesis.scoring import (
     ENCLOSED,
@@ -122,6 +123,7 @@ def synthesize_grasps(
         hand: The hand.
         fastest: Maximum rates by actuator name [unit/s], where known.
     """
+    hand = right_handed(hand)
     closing, skins = closing_of(hand), thin_surfaces(hand)
     ups = up_directions(hand, closing) if hand.up is None else [hand.up]
     power, precision = (
@@ -134,7 +136,7 @@ def synthesize_grasps(
             other = precision.with_up(up).best()
             if precision_sink(other, up) < SINK_RATIO * precision_sink(best, ups[0]):
                 best, power = other, power.with_up(up)
-    x, y, z = power.target.up.tolist()
+    x, y, z = hand.reflection.vector(power.target.up).tolist()
     return SynthesizedGrasps(
         _grasp(hand, power.best(), weights_of(closing, "power"), fastest or {}),
         _grasp(hand, best, weights_of(closing, "precision"), fastest or {}),
@@ -156,7 +158,7 @@ def precision_sink(best: Candidate, up: Array) -> float:
 
 
 def _grasp(
-    hand: ClosingHand, best: Candidate, weights: Array, fastest: Mapping[str, float]
+    hand: RightHand, best: Candidate, weights: Array, fastest: Mapping[str, float]
 ) -> SynthesizedGrasp:
     """Make the grasp of the best candidate: its closing rates and object axis."""
     closing, contacts = best.closing, _contacts_of(best)
@@ -168,11 +170,14 @@ def _grasp(
     rates = rates_of(hand, closing, weights, arrivals, fastest)
     fraction = float(arrivals.mean()) if len(arrivals) else 0.0
     posture = closing.start + fraction * weights * (closing.end - closing.start)
-    x, y, z = np.round(best.position, 5).tolist()
+    reflection = hand.reflection
+    x, y, z = np.round(reflection.point(best.position), 5).tolist()
     object_axis = object_axis_of(hand, closing, posture)
     if symmetric is not None:
         object_axis = object_axis.along(symmetric.along(np.array([object_axis.axis]))[0])
-    pressing = np.zeros((0, 3)) if contacts is None else contacts.normals[contacts.touched]
+    a, b, c = reflection.vector(np.array(object_axis.axis)).tolist()
+    normals = np.zeros((0, 3)) if contacts is None else contacts.normals[contacts.touched]
+    pressing = reflection.vector(normals)
     return SynthesizedGrasp(
         center=(x, y, z),
         start=tuple(_inside(hand, closing.start)),
@@ -180,7 +185,7 @@ def _grasp(
         radius=best.radius,
         enclosure=best.enclosure,
         normals=tuple((x, y, z) for x, y, z in pressing.tolist()),
-        object_axis=object_axis,
+        object_axis=object_axis._replace(axis=(a, b, c)),
     )
 
 

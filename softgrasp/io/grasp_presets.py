@@ -49,6 +49,9 @@ MAX_CELLS = 100_000
 """Cells of the grid around one hull; the spacing grows for larger hulls."""
 MAX_POINTS = 1500
 """Points on one hull; the spacing grows for larger hulls."""
+PARALLEL, ON_FACE = 1e-4, 1e-6
+"""Cosine to a face below which a line is parallel to it [–], and its largest distance from that
+face outside it [m]."""
 
 
 # Surface points
@@ -92,28 +95,50 @@ def surface_points(shapes: Sequence[Placed]) -> Array:
 
 
 def on_faces(hull: Hull) -> Array:
-    """Sample the faces of a convex hull, its corners included, (n, 3) [m]."""
+    """Sample a convex hull by lines along the axes of its frame, its corners included, (n, 3) [m].
+
+    The points do not depend on the triangulation, and those of a mirror image are mirrored.
+    """
     triangles = hull.vertices[hull.faces]
-    edges = np.linalg.norm(triangles - np.roll(triangles, 1, axis=1), axis=2).max(axis=1)
-    areas = np.linalg.norm(
-        np.cross(*(triangles[:, 1:] - triangles[:, :1]).transpose(1, 0, 2)), axis=1
-    )
-    spacing = max(SPACING, float(np.sqrt(areas.sum() / 2.0 / MAX_POINTS)))
+    normals = np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0])
+    areas = np.linalg.norm(normals, axis=1)
+    kept = areas > 0.0
+    normals = normals[kept] / areas[kept, None]
+    offsets = np.einsum("ij,ij->i", normals, triangles[kept, 0])
+    low, high = hull.vertices.min(axis=0), hull.vertices.max(axis=0)
+    spacing = max(SPACING, float(np.sqrt(0.75 * areas.sum() / MAX_POINTS)))
     points = [hull.vertices]
-    steps = np.ceil(edges / spacing).astype(int)
-    for count in np.unique(steps[steps > 1]):
-        first, second = np.meshgrid(np.arange(count + 1), np.arange(count + 1), indexing="ij")
-        kept = first + second <= count
-        weights = np.stack([first[kept], second[kept], (count - first - second)[kept]], -1) / count
-        points.append((weights @ triangles[steps == count]).reshape(-1, 3))
-    return _apart(np.vstack(points), spacing / 2.0)
+    for axis in range(3):
+        others = [index for index in range(3) if index != axis]
+        counts = [int(np.ceil((high[i] - low[i]) / spacing - 1e-6)) for i in others]
+        sides = [
+            np.linspace(low[i], high[i], count + 1) for i, count in zip(others, counts, strict=True)
+        ]
+        grid = np.stack(np.meshgrid(*sides, indexing="ij"), axis=-1).reshape(-1, 2)
+        rest = offsets - grid @ normals[:, others].T
+        along = normals[:, axis]
+        parallel = np.abs(along) < PARALLEL
+        ends = rest[:, ~parallel] / along[~parallel]
+        ahead = along[~parallel] > 0.0
+        if ahead.all() or not ahead.any():  # so thin that its other side has no area
+            continue
+        last, first = ends[:, ahead].min(axis=1), ends[:, ~ahead].max(axis=1)
+        meets = (first <= last) & (rest[:, parallel] >= -ON_FACE).all(axis=1)
+        for end in (first, last):
+            met = np.zeros((int(meets.sum()), 3))
+            met[:, others] = grid[meets]
+            met[:, axis] = np.clip(end[meets], low[axis], high[axis])
+            points.append(met)
+    return np.vstack(points)
 
 
 def inside(hull: Hull) -> Array:
     """Sample grid points inside a convex hull, (n, 3) [m]."""
     low, high = hull.vertices.min(axis=0), hull.vertices.max(axis=0)
     step = max(INNER_SPACING, float(np.prod(high - low) / MAX_CELLS) ** (1.0 / 3.0))
-    axes = [np.arange(a + step / 2, b, step) for a, b in zip(low, high, strict=True)]
+    counts = np.floor((high - low) / step + 0.5).astype(int)
+    middle = (low + high) / 2.0  # mirror images of a hull have mirrored points
+    axes = [m + step * (np.arange(n) - (n - 1) / 2.0) for m, n in zip(middle, counts, strict=True)]
     grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)
     a, b, c = hull.vertices[hull.faces].transpose(1, 0, 2)
     normals = np.cross(b - a, c - a)
@@ -143,15 +168,6 @@ def corners(shape: Shape) -> Array:
         case Superellipsoid(radii=radii, exponents=exponents):
             return np.asarray(geometry.triangles(radii, exponents)[0])
     raise AssertionError(shape)
-
-
-def _apart(points: Array, spacing: float) -> Array:
-    """Keep one point per cell of a grid, to thin a point cloud."""
-    cells = np.round((points - points.min(axis=0)) / spacing).astype(np.int64)
-    sides = cells.max(axis=0) + 1
-    key = (cells[:, 0] * sides[1] + cells[:, 1]) * sides[2] + cells[:, 2]
-    _, first = np.unique(key, return_index=True)
-    return points[np.sort(first)]
 
 
 def _inner_points(placed: Placed) -> Array:

@@ -140,7 +140,7 @@ def farthest_first(points: Array, count: int) -> NDArray[np.int64]:
     """Choose points by farthest-point sampling; return their indices.
 
     The first one is the farthest from the mean, each next one the farthest from those before it, so
-    any first part is spread over all points.
+    any first part is spread over all points. Of points that are equally far the first one counts.
 
     Args:
         points: (n, d).
@@ -148,10 +148,13 @@ def farthest_first(points: Array, count: int) -> NDArray[np.int64]:
     """
     if len(points) == 0:
         return np.zeros(0, dtype=np.int64)
-    chosen = [int(((points - points.mean(axis=0)) ** 2).sum(axis=1).argmax())]
+    squares = ((points - points.mean(axis=0)) ** 2).sum(axis=1)
+    # above rounding errors, so that equal distances are equal
+    resolution = 1e-9 * float(squares.max()) or 1.0
+    chosen = [int(np.rint(squares / resolution).argmax())]
     apart = np.full(len(points), np.inf)
     for _ in range(min(count, len(points)) - 1):
         away = points - points[chosen[-1]]
         np.minimum(apart, np.einsum("ij,ij->i", away, away), out=apart)
-        chosen.append(int(apart.argmax()))
+        chosen.append(int(np.rint(apart / resolution).argmax()))
     return np.array(chosen, dtype=np.int64)

@@ -52,7 +52,7 @@ def object_surface_of(model: mujoco.MjModel) -> ObjectSurface:
     for geom in np.flatnonzero(model.geom_bodyid == body).tolist():
         if _collides(model, geom):
             rotation, position = _geom_frame(model, geom)
-            parts.append(convex_part(_geom_vertices(model, geom) @ rotation.T + position))
+            parts.append(convex_part(geom_vertices(model, geom) @ rotation.T + position))
     return object_surface(parts, np.array(model.body_ipos[body]))
 
 
@@ -229,7 +229,7 @@ def _surface_points(
         for geom in np.flatnonzero(model.geom_bodyid == body).tolist():
             if _collides(model, geom):
                 rotation, position = _geom_frame(model, geom)
-                parts.append(convex_part(_geom_vertices(model, geom) @ rotation.T + position))
+                parts.append(convex_part(geom_vertices(model, geom) @ rotation.T + position))
         if not parts:
             continue
         points, outward, _ = sampled(parts, random, DRAWN)
@@ -259,8 +259,16 @@ def _matrix(quaternion: Array) -> Array:
     return matrix.reshape(3, 3)
 
 
-def _geom_vertices(model: mujoco.MjModel, geom: int) -> Array:
-    """Return points whose hull is a geom's shape, (n, 3) [m], geom frame."""
+def geom_vertices(model: mujoco.MjModel, geom: int) -> Array:
+    """Return points whose hull is the shape of a geom, (n, 3) [m], geom frame.
+
+    Args:
+        model: The compiled model.
+        geom: Index of a convex geom.
+
+    Raises:
+        BuildError: The geom is a plane.
+    """
     kind, size = int(model.geom_type[geom]), np.array(model.geom_size[geom])
     ball = ball_points(1.0, 24, 11)
     match kind:

@@ -65,6 +65,7 @@ from softgrasp.model.placement import (
 from softgrasp.model.soft_finger import damp_as_described, warn_of_damping
 from softgrasp.model.timestep import resolved_contact, resolved_timestep
 from softgrasp.model.visual import FLOOR_GAP, FLOOR_NAME, add_visuals
+from softgrasp.model.weak_servos import with_sufficient_closure
 
 INTEGRATORS = {
     "discrete": mujoco.mjtIntegrator.mjINT_DISCRETE,
@@ -130,7 +131,7 @@ def build(scene: GraspScene) -> BuiltScene:
 
 def _build(scene: GraspScene, templates: dict[Hashable, _Template] | None) -> BuiltScene:
     """Build a scene, from a template where there is one; without templates from its spec."""
-    requested = with_carried_pose(scene)
+    requested = with_sufficient_closure(with_carried_pose(scene))
     if scene.preset.per_object or scene.adapt_grasp:
         from softgrasp.model.object_grasp import fitted  # loads meshes
 

@@ -8,6 +8,7 @@ continue through contact until a force is reached.
 from __future__ import annotations
 
 import math
+import warnings
 
 from softgrasp.description.closure import (
     AnyClosure,
@@ -15,6 +16,7 @@ from softgrasp.description.closure import (
     PositionIncrementClosure,
 )
 from softgrasp.description.scene import STANDARD_GRAVITY, GraspScene
+from softgrasp.errors import SoftgraspWarning
 from softgrasp.model.object import object_mass
 
 SAFETY = 2.0
@@ -49,6 +51,24 @@ def force_at_contact(scene: GraspScene) -> float | None:
     return math.fsum(forces)
 
 
+def with_sufficient_closure(scene: GraspScene) -> GraspScene:
+    """Choose the closure of a scene that specifies none by the payload of its servos.
+
+    Args:
+        scene: The scene; unchanged if its closure is specified, or if its servos are not weak.
+
+    Warns:
+        SoftgraspWarning: The closure is force-limited.
+    """
+    if scene.specifies_closure:
+        return scene
+    closure, message = closure_for_payload(scene)
+    if not message:
+        return scene
+    warnings.warn(message, SoftgraspWarning, stacklevel=2)
+    return scene.replace(closure=closure)
+
+
 def closure_for_payload(scene: GraspScene) -> tuple[AnyClosure, str]:
     """Choose the force-limited closure where position increments would not bear the object.
 
@@ -70,6 +90,6 @@ def closure_for_payload(scene: GraspScene) -> tuple[AnyClosure, str]:
     return ForceLimitedClosure(force=force), (
         f"the servos of '{scene.hand.name}' press with about {available:.2g} N in all where they "
         f"stop at contact, and the object of {weight:.2g} N needs {required:.2g} N at friction "
-        f"{friction:g}: the closure is force-limited ({force:.3g} N); --closure "
-        "position-increment keeps the other one"
+        f"{friction:g}: the closure is force-limited ({force:.3g} N); a specified closure "
+        "(--closure position-increment) is kept"
     )

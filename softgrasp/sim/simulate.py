@@ -37,6 +37,8 @@ ROTATION_ARM = 5e-3
 """Displacement that counts as much as a rotation of the object by 1 rad [m]."""
 MIN_CONTACTS = 2
 """Smallest number of bodies of the hand in contact at the end."""
+ONE_FINGER = 1e-3
+"""Displacement that counts as much as contacts of one finger only [m]."""
 LOST = 0.015
 """Displacement in the palm above which an object counts as lost [m]."""
 FAILED = (GraspStatus.EJECTED, GraspStatus.NO_CONTACT, GraspStatus.DIVERGED)
@@ -230,7 +232,8 @@ class SceneRunner:
 def displacement_in_trial(scene: GraspScene) -> float:
     """Simulate a grasp and its hold test; return how far the object moves in the palm [m].
 
-    A rotation counts as a displacement on ``ROTATION_ARM``. Infinite where the object is not in the
+    A rotation counts as a displacement on ``ROTATION_ARM``, and contacts of one finger of several
+    add ``ONE_FINGER``: another grasp is then preferred. Infinite where the object is not in the
     hand at the end, or where the start is not clear.
 
     Args:
@@ -244,8 +247,12 @@ def displacement_in_trial(scene: GraspScene) -> float:
             return math.inf
         run.run()
         result = result_of(run, [], 0.0)
-    contacts = sum(body.in_contact for body in result.contacts)
-    if result.status in FAILED or result.hold is None or contacts < MIN_CONTACTS:
+    touching = [contact for contact in result.contacts if contact.in_contact]
+    if result.status in FAILED or result.hold is None or len(touching) < MIN_CONTACTS:
         return math.inf
     displacement = max(result.hold.drop_m, ROTATION_ARM * result.hold.rotation_rad)
-    return displacement if displacement <= LOST else math.inf
+    if displacement > LOST:
+        return math.inf
+    known = {finger.name for finger in (*scene.hand.fingers, *scene.hand.soft_fingers)}
+    fingers = known & {contact.finger for contact in touching}
+    return displacement + (ONE_FINGER if len(fingers) < min(2, len(known)) else 0.0)

@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 
 import mujoco
 import numpy as np
+from numpy.typing import NDArray
 
 from softgrasp import assets
 from softgrasp._version import __version__
@@ -42,10 +43,10 @@ from softgrasp.io.json_lines import JsonLines
 from softgrasp.io.load import load_hand, load_object
 from softgrasp.io.object import objects_in
 from softgrasp.io.yaml_files import YamlFile
+from softgrasp.model.grasp_geometry import geom_vertices
 from softgrasp.model.object import default_grasp
 from softgrasp.model.scene import build
 from softgrasp.model.shapes import extent
-from softgrasp.model.weak_servos import closure_for_payload
 from softgrasp.rendering.keyframes import Playback
 from softgrasp.rendering.video import render_key_frames, write_png
 from softgrasp.sim.result import GraspResult
@@ -60,6 +61,8 @@ DENSITY = 300.0
 """Density of the primitives [kg/m³], as wood or half-filled packages have."""
 IMAGE_SIZE = (240, 180)
 """Size of an image [px]."""
+TIP_LENGTH = 0.015
+"""Length of the outer end of a finger between which the opening of a hand is measured [m]."""
 FAILED, REFUSED = "FAILED", "REFUSED"
 """Outcomes of grasps that could not be simulated, and of hands or objects that were not read."""
 HAND_WORDS = re.compile(
@@ -283,7 +286,6 @@ def _fill(row: Row, source: HandSource, one: ObjectSource, images: Path | None) 
         adapt_grasp=True,
         success=SuccessCriterion(),
     )
-    scene = scene.replace(closure=closure_for_payload(scene)[0])
     size = min(extent(described.shape))
     opening = hand_opening(scene)
     fits = opening is None or size <= opening
@@ -310,8 +312,8 @@ def _hand(file: str) -> Hand:
 def hand_opening(scene: GraspScene) -> float | None:
     """Return the largest distance between two fingertips of the open hand [m].
 
-    It is measured between surfaces at the start of the grasp; None where the hand has fewer than
-    two fingers, or the scene cannot be built.
+    It is measured between the outer ends of their surfaces at the start of the grasp; None where
+    the hand has fewer than two fingers, or the scene cannot be built.
     """
     small = GraspObject(name="none", shape=Sphere(radius=1e-3), mass=1e-3)
     away = scene.replace(object=small, object_position=(0.0, 0.0, 5.0), success=None)
@@ -323,24 +325,37 @@ def hand_opening(scene: GraspScene) -> float | None:
     data = mujoco.MjData(model)
     mujoco.mj_resetDataKeyframe(model, data, 0)
     mujoco.mj_kinematics(model, data)
-    tips = [_geoms(model, built.bodies, name) for name in fingertips(scene.hand)]
-    gaps = [
-        min(mujoco.mj_geomDistance(model, data, a, b, 1.0, None) for a in first for b in second)
-        for index, first in enumerate(tips)
-        for second in tips[index + 1 :]
-        if first and second
-    ]
-    return max(gaps, default=None)
+    tips = [_surface(model, data, built.bodies, name) for name in fingertips(scene.hand)]
+    tips = [points for points in tips if len(points)]
+    if len(tips) < 2:
+        return None
+    outward = np.mean([points.mean(axis=0) for points in tips], axis=0)
+    outward -= data.xpos[model.body(built.bodies[0]).id]
+    outward /= max(float(np.linalg.norm(outward)), 1e-9)
+    ends = [points[points @ outward >= (points @ outward).max() - TIP_LENGTH] for points in tips]
+    return max(
+        float(np.linalg.norm(first[:, None] - second[None], axis=2).min())
+        for index, first in enumerate(ends)
+        for second in ends[index + 1 :]
+    )
 
 
-def _geoms(model: mujoco.MjModel, bodies: Iterable[str], name: str) -> list[int]:
-    """Return the geoms of a fingertip that can touch."""
+def _surface(
+    model: mujoco.MjModel, data: mujoco.MjData, bodies: Iterable[str], name: str
+) -> NDArray[np.float64]:
+    """Return corners of a fingertip, with bodies that are fixed to it, (n, 3) [m]."""
     known = [body for body in bodies if body == name or body.endswith(f"_{name}")]
     if not known:
-        return []
-    body = model.body(known[0]).id
+        return np.zeros((0, 3))
+    group = model.body_weldid[model.body(known[0]).id]
     pairs = {int(geom) for geom in (*model.pair_geom1, *model.pair_geom2)}
-    return [geom for geom in np.flatnonzero(model.geom_bodyid == body).tolist() if geom in pairs]
+    geoms = np.flatnonzero(model.body_weldid[model.geom_bodyid] == group).tolist()
+    clouds = [
+        geom_vertices(model, geom) @ data.geom_xmat[geom].reshape(3, 3).T + data.geom_xpos[geom]
+        for geom in geoms
+        if geom in pairs
+    ]
+    return np.concatenate([np.zeros((0, 3)), *clouds])
 
 
 def _object(one: ObjectSource) -> GraspObject:

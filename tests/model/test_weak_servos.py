@@ -9,8 +9,14 @@ import pytest
 import softgrasp as sg
 from softgrasp.cli.options import SceneOptions
 from softgrasp.cli.scene_args import scene_of
-from softgrasp.errors import SoftgraspWarning
-from softgrasp.model.weak_servos import closure_for_payload, force_at_contact
+from softgrasp.description.closure import PositionIncrementClosure
+from softgrasp.description.scene import with_field
+from softgrasp.description.task import SuccessCriterion
+from softgrasp.model.weak_servos import (
+    closure_for_payload,
+    force_at_contact,
+    with_sufficient_closure,
+)
 from tests.support.mjcf_hands import written
 
 QUIET = pytest.mark.filterwarnings("ignore::softgrasp.SoftgraspWarning")
@@ -49,25 +55,37 @@ def test_the_force_at_contact_is_stiffness_and_damping_of_the_servos(tmp_path: P
     assert force_at_contact(scene) == pytest.approx(expected, rel=1e-9)
 
 
-def test_weak_servos_close_until_a_force_is_reached(tmp_path: Path) -> None:
+@pytest.mark.parametrize("changed", [False, True], ids=["as made", "with changed fields"])
+def test_weak_servos_close_until_a_force_is_reached(tmp_path: Path, changed: bool) -> None:
     """Position increments drop the ball, as their targets stop; the chosen closure holds it."""
-    file = str(jaws(tmp_path, 100.0))
-    with pytest.warns(SoftgraspWarning, match="the closure is force-limited") as caught:
-        scene = scene_of(file, "sphere", SceneOptions(hold=True))
-    told = next(str(one.message) for one in caught if "force-limited" in str(one.message))
+    hand = sg.load_hand(jaws(tmp_path, 100.0))
+    scene = sg.GraspScene(hand=hand, object=sg.load_object("sphere"), success=SuccessCriterion())
+    if changed:  # a change of another field does not specify the closure
+        scene = with_field(scene.replace(name="changed"), "seed", 3)
+    result = sg.simulate(scene, quality_rate=None)
+    told = next(one for one in result.warnings if "the closure is force-limited" in one)
     assert told.startswith("the servos of 'jaws' press with about ")
-    assert told.endswith("--closure position-increment keeps the other one")
-    assert scene.closure.name == "force-limited"
-    assert sg.simulate(scene, quality_rate=None).held
-    kept = scene_of(file, "sphere", SceneOptions(hold=True, closure="position-increment"))
-    assert kept.closure.name == "position-increment"
-    assert not sg.simulate(kept, quality_rate=None).held
+    assert told.endswith("a specified closure (--closure position-increment) is kept")
+    assert result.held
+
+
+@QUIET
+def test_a_specified_closure_is_kept(tmp_path: Path) -> None:
+    file = str(jaws(tmp_path, 100.0))
+    hand, ball = sg.load_hand(file), sg.load_object("sphere")
+    specified = PositionIncrementClosure()
+    scene = sg.GraspScene(hand=hand, object=ball, closure=specified, success=SuccessCriterion())
+    assert with_sufficient_closure(scene) == scene
+    assert not sg.simulate(scene, quality_rate=None).held
+    options = SceneOptions(hold=True, closure="position-increment")
+    assert scene_of(file, "sphere", options).specifies_closure
+    assert not scene_of(file, "sphere", SceneOptions(hold=True)).specifies_closure
 
 
 @QUIET
 def test_strong_servos_keep_their_closure(tmp_path: Path) -> None:
     scene = scene_of(str(jaws(tmp_path, 2e4)), "sphere", SceneOptions())
-    assert scene.closure.name == "position-increment"
+    assert with_sufficient_closure(scene) == scene
 
 
 @QUIET
