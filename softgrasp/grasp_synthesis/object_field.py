@@ -81,7 +81,7 @@ class ObjectField:
             grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)
             normals, offsets = face_planes(vertices, faces)
             if len(normals) > MAX_PLANES:
-                normals = directions(MAX_PLANES)
+                normals = _symmetric_directions()
                 offsets = (normals @ vertices.T).max(axis=1)
             inside = np.full(grid.shape[:3], -np.inf)
             for normal, offset in zip(normals, offsets, strict=True):
@@ -137,6 +137,13 @@ def face_planes(vertices: Array, faces: NDArray[np.int64]) -> tuple[Array, Array
     # coplanar triangles are one face
     _, unique = np.unique(np.round(planes * [50, 50, 50, 1e4]), axis=0, return_index=True)
     return planes[unique, :3], planes[unique, 3]
+
+
+def _symmetric_directions() -> Array:
+    """Return about ``MAX_PLANES`` unit vectors that the coordinate planes mirror, (n, 3)."""
+    spread = directions(MAX_PLANES)
+    octant = spread[(spread > 0.0).all(axis=1)]
+    return np.concatenate([octant * signs for signs in product((1.0, -1.0), repeat=3)])
 
 
 def principal_axes(inertia: Array) -> Array:

@@ -77,6 +77,8 @@ MAX_CANDIDATES, APART = 6, 0.015
 CENTROID_RADIUS, CENTROID_SCORE, CENTROID_LOSS = 2.0, 0.08, 0.15
 """Distance up to which positions are averaged, in cells, difference of scores that reduces the
 weight of a position to 1/e, and largest loss of the average [–]."""
+RESOLUTION = 6
+"""Decimal places up to which scores are compared; what differs less is decided by the order."""
 Flags = NDArray[np.bool_]
 
 
@@ -591,7 +593,7 @@ class ObjectSearch:
         positions, shape, cell = self._grid()
         poses, scores = self._coarse(positions, shape, rotations)
         chosen: list[tuple[int, Array]] = []
-        for index in np.argsort(-scores, kind="stable").tolist():
+        for index in np.argsort(-scores.round(RESOLUTION), kind="stable").tolist():
             orientation, center = (
                 poses.orientation[index],
                 self._centroid(poses, scores, index, cell),
@@ -632,7 +634,7 @@ class ObjectSearch:
             key = gap
             if self.kind == "precision":
                 key = np.linalg.norm(positions[rows] - self._tips.mean(axis=(0, 1)), axis=1)
-            nearest = np.sort(np.argsort(key, kind="stable")[:MAX_POSES])
+            nearest = np.sort(np.argsort(key.round(RESOLUTION), kind="stable")[:MAX_POSES])
             rows, orientation, gap = rows[nearest], orientation[nearest], gap[nearest]
         poses = Poses(positions[rows], orientation, gap)
         if not len(rows):
@@ -641,7 +643,7 @@ class ObjectSearch:
         scores, _ = self._scored(poses, self._contacts(poses, rotations, wrapped=False))
         preferred = prior[orientation] - self._off_center(poses.positions)
         scores += preferred
-        top = np.sort(np.argsort(-scores, kind="stable")[:MAX_WRAPPED])
+        top = np.sort(np.argsort(-scores.round(RESOLUTION), kind="stable")[:MAX_WRAPPED])
         poses, rows, orientation = poses.of(top), rows[top], orientation[top]
         scores, _ = self._scored(poses, self._contacts(poses, rotations, wrapped=True))
         scores += preferred[top]

@@ -26,41 +26,60 @@ HEAD = (
 BALL = sg.GraspObject(name="ball", shape=sg.Sphere(radius=0.03), mass=0.1)
 BOX = sg.GraspObject(name="box", shape=sg.Cuboid(size=(0.03, 0.04, 0.09)), mass=0.1)
 CAPSULE = sg.GraspObject(name="capsule", shape=Capsule(radius=0.022, length=0.07), mass=0.1)
+UNEVEN = BALL.replace(name="uneven", shape=Capsule(radius=0.0217, length=0.0683))
 LARGE = sg.GraspObject(name="large", shape=sg.Cuboid(size=(0.06, 0.17, 0.2)), mass=0.2)
 MIRROR = np.diag([1.0, -1.0, 1.0])
 
 
-def finger(name: str, x: float, y: float, yaw: float, side: float) -> str:
+LINK = np.array([
+    [x, y, z] for z in (0.0, 0.018, 0.04) for x in (-0.008, 0.005) for y in (-0.007, 0.009)
+]) + [[0.001 * (n % 3), 0.0007 * (n % 2), 0.0] for n in range(12)]  # fmt: skip
+"""Vertices of a link without any symmetry, (12, 3) [m]."""
+
+
+def mesh_asset(side: float) -> str:
+    """Return the mesh of a link; of the mirror image with its vertices in another order."""
+    vertices = LINK * [1.0, side, 1.0]
+    vertices = vertices if side > 0.0 else vertices[::-1]
+    text = " ".join(f"{number:.6f}" for number in vertices.ravel())
+    return f'<asset><mesh name="link" vertex="{text}"/></asset>'
+
+
+def finger(name: str, x: float, y: float, yaw: float, side: float, *, mesh: bool) -> str:
     """Return a finger of two links that bends about the tangent of the palm."""
+    shape = '<geom type="capsule" fromto="0 0 0 0 0 {}" size="0.008"/>'
+    link = '<geom type="mesh" mesh="link"/>'
+    first, second = (link, link) if mesh else (shape.format(0.045), shape.format(0.035))
     return (
         f'<body name="{name}1" pos="{x} {side * y} 0.01" euler="0 0 {side * yaw}">'
-        f'<joint name="{name}_a" axis="0 1 0" range="-0.3 1.5"/>'
-        '<geom type="capsule" fromto="0 0 0 0 0 0.045" size="0.008"/>'
+        f'<joint name="{name}_a" axis="0 1 0" range="-0.3 1.5"/>{first}'
         f'<body name="{name}2" pos="0 0 0.05"><joint name="{name}_b" axis="0 1 0" range="0 1.4"/>'
-        '<geom type="capsule" fromto="0 0 0 0 0 0.035" size="0.008"/></body></body>'
+        f"{second}</body></body>"
     )
 
 
-def hand_text(side: float = 1.0, frame: str = "") -> str:
+def hand_text(side: float = 1.0, frame: str = "", *, mesh: bool = False) -> str:
     """Return a hand of three fingers and a thumb that stands off its middle.
 
     Args:
-        side: 1, or -1 for its mirror image in the x–z plane.
+        side: 1, or -1 for its mirror image in the x–z plane, with fingers in another order.
         frame: Attributes of the body of the palm, its pose in the file.
+        mesh: Whether the links are meshes.
     """
     parts = [
-        finger("index", -0.045, 0.03, 0.0, side),
-        finger("middle", -0.045, 0.0, 0.0, side),
-        finger("ring", -0.045, -0.03, 0.0, side),
-        finger("thumb", 0.045, 0.012, math.pi, side),
-    ]
+        finger("index", -0.045, 0.03, 0.0, side, mesh=mesh),
+        finger("middle", -0.045, 0.0, 0.0, side, mesh=mesh),
+        finger("ring", -0.045, -0.03, 0.0, side, mesh=mesh),
+        finger("thumb", 0.045, 0.012, math.pi, side, mesh=mesh),
+    ][:: int(side)]
     names = [f"{n}_{j}" for n in ("index", "middle", "ring", "thumb") for j in "ab"]
     servos = "".join(
         f'<position name="{n}" joint="{n}" ctrlrange="{"-0.3 1.5" if n[-1] == "a" else "0 1.4"}"/>'
-        for n in names
+        for n in names[:: int(side)]
     )
+    head = HEAD.replace("<worldbody>", f"{mesh_asset(side)}<worldbody>" if mesh else "<worldbody>")
     return (
-        f'{HEAD}<body name="base" {frame}>'
+        f'{head}<body name="base" {frame}>'
         '<geom type="box" size="0.05 0.045 0.008" pos="0 0 -0.008"/>'
         f"{''.join(parts)}</body></worldbody><actuator>{servos}</actuator></mujoco>"
     )
@@ -95,14 +114,37 @@ def in_file(scene: sg.GraspScene) -> tuple[np.ndarray, np.ndarray]:
     return frame.T @ np.array(scene.preset.center), rotation
 
 
-@pytest.mark.parametrize("described", [BALL, CAPSULE], ids=lambda one: one.name)
-def test_a_mirrored_hand_has_the_mirrored_grasp(
-    hand: Hand, tmp_path: Path, described: sg.GraspObject
+@pytest.fixture(scope="module", params=[False, True], ids=["capsules", "meshes"])
+def pair(
+    tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> tuple[Hand, Hand]:
+    """Return a right and a left hand."""
+    directory = tmp_path_factory.mktemp("pair")
+    texts = {"right": hand_text(mesh=request.param), "left": hand_text(-1.0, mesh=request.param)}
+    right, left = (hand_of(directory / f"{name}.xml", text) for name, text in texts.items())
+    return right, left
+
+
+@pytest.mark.parametrize("grasp", ["power", "precision"])
+def test_left_and_right_hands_have_mirrored_grasps(pair: tuple[Hand, Hand], grasp: str) -> None:
+    centers, rates = [], []
+    for hand in pair:
+        assert hand.model is not None
+        preset = getattr(hand.grasps, grasp)
+        centers.append(in_file(sg.GraspScene(hand=hand, object=BALL, grasp=grasp))[0])
+        names = [actuator.actuator for actuator in hand.model.actuators]
+        rates.append(dict(zip(names, preset.rates, strict=True)))
+    assert centers[1] == pytest.approx(MIRROR @ centers[0], abs=2e-5)
+    assert rates[1] == pytest.approx(rates[0], abs=1e-3)
+
+
+@pytest.mark.parametrize("described", [BALL, UNEVEN], ids=lambda one: one.name)
+def test_left_and_right_hands_hold_an_object_alike(
+    pair: tuple[Hand, Hand], described: sg.GraspObject
 ) -> None:
-    other = hand_of(tmp_path / "left.xml", hand_text(side=-1.0))
-    right, rotation = in_file(scene_of(hand, described))
-    left, image = in_file(scene_of(other, described))
-    assert left == pytest.approx(MIRROR @ right, abs=4e-3)
+    right, rotation = in_file(scene_of(pair[0], described))
+    left, image = in_file(scene_of(pair[1], described))
+    assert left == pytest.approx(MIRROR @ right, abs=5e-4)
     assert abs(image[:, 2] @ MIRROR @ rotation[:, 2]) == pytest.approx(1.0, abs=1e-2)
 
 
