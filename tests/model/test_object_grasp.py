@@ -15,8 +15,9 @@ from softgrasp.description.geometry import Capsule
 from softgrasp.description.hand import Hand
 from softgrasp.mechanics.transforms import rotation_from_euler
 from softgrasp.model.contact_pairs import object_pairs, penetration
-from softgrasp.model.object_grasp import fitted
+from softgrasp.model.object_grasp import MAX_DROP, _reduced, fitted
 from softgrasp.model.scene import build
+from softgrasp.sim.simulate import displacement_in_trial
 
 HEAD = (
     '<mujoco><compiler angle="radian"/><option gravity="0 0 -9.81"/><default><geom density="400"/>'
@@ -146,6 +147,13 @@ def test_left_and_right_hands_hold_an_object_alike(
     left, image = in_file(scene_of(pair[1], described))
     assert left == pytest.approx(MIRROR @ right, abs=5e-4)
     assert abs(image[:, 2] @ MIRROR @ rotation[:, 2]) == pytest.approx(1.0, abs=1e-2)
+
+
+def test_a_grasp_by_one_finger_of_several_is_not_taken_if_another_holds() -> None:
+    """One soft finger presses the ball against the palm; the computed grasp is by both."""
+    ball = BALL.replace(shape=sg.Sphere(radius=0.02), mass=0.01)
+    scene = sg.GraspScene(hand=sg.load_hand("soft_gripper"), object=ball)
+    assert displacement_in_trial(_reduced(scene)) > MAX_DROP
 
 
 def test_the_object_moves_with_the_frame_of_the_hand(hand: Hand, tmp_path: Path) -> None:

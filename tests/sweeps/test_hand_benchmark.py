@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import json
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,9 @@ import trimesh
 from PIL import Image
 
 from softgrasp import assets
+from softgrasp.description.scene import GraspScene
 from softgrasp.errors import DescriptionError, ResultError
+from softgrasp.io.load import load_hand, load_object
 from softgrasp.report.hand_benchmark import Rate, rate_of, write_hand_report
 from softgrasp.sweeps import hand_benchmark
 from softgrasp.sweeps.hand_benchmark import (
@@ -22,6 +25,7 @@ from softgrasp.sweeps.hand_benchmark import (
     find_hands,
     find_objects,
     grasp_row,
+    hand_opening,
     primitives,
     run_hand_benchmark,
 )
@@ -102,6 +106,32 @@ def test_an_object_larger_than_the_opening_does_not_fit(monkeypatch: pytest.Monk
     monkeypatch.setattr(hand_benchmark, "hand_opening", lambda scene: 0.059)
     assert not grasp_row(FOUR, BALL, None)["fits"]
     assert grasp_row(FOUR, CUBE, None)["fits"]
+
+
+def test_the_opening_is_between_the_outer_ends_of_fingers_with_what_is_fixed_to_them(
+    tmp_path: Path,
+) -> None:
+    """The links of these jaws overlap at the palm; their tips are other bodies."""
+    jaws = "".join(
+        f'<body name="{name}" gravcomp="1"><joint name="{name}" type="slide" axis="{-side} 0 0" '
+        f'range="0 .03"/><geom type="box" size=".03 .01 .01" pos="{side * 0.02} 0 .02"/>'
+        f'<body name="{name}_tip" gravcomp="1"><geom type="box" size=".005 .01 .02" '
+        f'pos="{side * 0.04} 0 .06"/></body></body>'
+        for name, side in (("left", 1), ("right", -1))
+    )
+    servos = "".join(
+        f'<position joint="{name}" kp="1e4" kv="50" ctrlrange="0 .03"/>'
+        for name in ("left", "right")
+    )
+    file = tmp_path / "jaws.xml"
+    file.write_text(
+        '<mujoco><worldbody><body name="palm" gravcomp="1"><geom type="box" size=".06 .02 .005"/>'
+        f"{jaws}</body></worldbody><actuator>{servos}</actuator></mujoco>"
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        scene = GraspScene(hand=load_hand(file), object=load_object("sphere"))
+        assert hand_opening(scene) == pytest.approx(0.07, abs=1e-6)
 
 
 def test_a_hand_that_is_refused_is_a_row(tmp_path: Path) -> None:
