@@ -14,7 +14,7 @@ import numpy as np
 
 from softgrasp.description.actuation import Actuator
 from softgrasp.grasp_synthesis.closing_motion import closing_of, tips_of
-from softgrasp.grasp_synthesis.hand_model import ClosingHand, Digit, placed
+from softgrasp.grasp_synthesis.hand_model import ClosingHand, Digit, Indices, placed
 from softgrasp.grasp_synthesis.object_field import ObjectField
 from softgrasp.grasp_synthesis.orientation import hinge_axes
 from softgrasp.mechanics.transforms import Array
@@ -179,6 +179,6 @@ def reflection_of(hand: ClosingHand) -> Reflection:
     return in_plane(normal, np.zeros(3))
 
 
-def _order(points: Array) -> Array:
+def _order(points: Array) -> Indices:
     """Return the order of points (n, 3) along ``SORTED_ALONG``, (n,)."""
     return np.argsort(points @ SORTED_ALONG, kind="stable")

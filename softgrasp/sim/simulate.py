@@ -253,6 +253,7 @@ def displacement_in_trial(scene: GraspScene) -> float:
     displacement = max(result.hold.drop_m, ROTATION_ARM * result.hold.rotation_rad)
     if displacement > LOST:
         return math.inf
-    known = {finger.name for finger in (*scene.hand.fingers, *scene.hand.soft_fingers)}
+    known = {finger.name for finger in scene.hand.fingers}
+    known |= {finger.name for finger in scene.hand.soft_fingers}
     fingers = known & {contact.finger for contact in touching}
     return displacement + (ONE_FINGER if len(fingers) < min(2, len(known)) else 0.0)
