@@ -67,6 +67,8 @@ RETREAT = np.linspace(0.0, 0.12, 13)
 """Distances along the approach at which its path is checked [m]."""
 ABOVE = 1e-3
 """Height of the hand above the table in grasp, start and approach [m]."""
+SUNK = 0.01
+"""Largest depth in the table of start poses, which the descent removes [m]."""
 
 
 class ExactPosture(NamedTuple):
@@ -159,7 +161,7 @@ class PostureSearch:
             tips_only: Fraction of grasps with fingertips only [–].
         """
         start = seed_candidates(self.hand, self.coarse.surface, random, seeds, tips_only)
-        start = self._in_cone(start, random, tips_only)
+        start = self._usable_seeds(start, random, tips_only)
         batches = [start.of(np.arange(at, min(at + BATCH, len(start)))) for at in
                    range(0, len(start), BATCH)]  # fmt: skip
         last = replace(self.energy, weights=LAST)
@@ -220,29 +222,34 @@ class PostureSearch:
             ]
         )
 
-    def _in_cone(
+    def _usable_seeds(
         self, candidates: Candidates, random: np.random.Generator, tips_only: float
     ) -> Candidates:
-        """Replace candidates whose direction is outside the cone, as far as draws yield others."""
-        if self.cone is None:
+        """Replace candidates outside the cone or below the table, as far as draws yield others."""
+        if self.cone is None and self.energy.plane is None:
             return candidates
         for _ in range(8):
-            outside = np.flatnonzero(~self._inside(candidates))
+            outside = np.flatnonzero(~self._usable(candidates))
             if not len(outside):
                 break
             fresh = seed_candidates(
                 self.hand, self.coarse.surface, random, 4 * len(outside), tips_only
             )
-            usable = np.flatnonzero(self._inside(fresh))[: len(outside)]
+            usable = np.flatnonzero(self._usable(fresh))[: len(outside)]
             candidates = _exchanged(candidates, outside[: len(usable)], fresh.of(usable))
-        inside = np.flatnonzero(self._inside(candidates))
-        return candidates.of(inside) if len(inside) else candidates
+        usable = np.flatnonzero(self._usable(candidates))
+        return candidates.of(usable) if len(usable) else candidates
 
-    def _inside(self, candidates: Candidates) -> NDArray[np.bool_]:
-        assert self.cone is not None
-        direction, angle = self.cone
+    def _usable(self, candidates: Candidates) -> NDArray[np.bool_]:
+        """Return whether hands are in the cone, and near or above the table with their approach."""
         back = -(candidates.rotation @ self.hand.approach)
-        return np.asarray(back @ direction >= np.cos(angle) - 1e-9)
+        usable = np.ones(len(candidates), dtype=bool)
+        if self.cone is not None:
+            direction, angle = self.cone
+            usable &= back @ direction >= np.cos(angle) - 1e-9
+        if self.energy.plane is not None:
+            usable &= self._height(candidates, candidates.targets) > -SUNK
+        return usable
 
     def _graded(self, exact: Sequence[ExactPosture]) -> list[SynthesizedPosture]:
         """Rate postures by their contacts, without those that penetrate too deep or hit a table."""
@@ -388,20 +395,24 @@ class PostureSearch:
         return np.asarray(blocked)
 
     def _clear_of_table(self, candidates: Candidates, start: Array) -> NDArray[np.bool_]:
-        """Return whether the hand is above the table in grasp, start and approach, (s,).
+        """Return whether the hand is above the table in grasp, start and approach, (s,)."""
+        if self.energy.plane is None:
+            return np.ones(len(candidates), dtype=bool)
+        grasp = self._height(candidates, candidates.targets, approach=0.0)
+        return np.asarray(np.minimum(grasp, self._height(candidates, start)) > ABOVE)
 
-        Along the straight approach heights change linearly, so its far end suffices.
+    def _height(
+        self, candidates: Candidates, targets: Array, approach: float = RETREAT[-1]
+    ) -> Array:
+        """Compute the smallest height of the hand above the table along its approach, (s,) [m].
+
+        Along the straight approach heights change linearly, so its two ends suffice.
         """
         plane = self.energy.plane
-        if plane is None:
-            return np.ones(len(candidates), dtype=bool)
-        grasp, opened = (
-            (self._placed(candidates, targets) @ plane[:3] - plane[3]).min(axis=1)
-            for targets in (candidates.targets, start)
-        )
+        assert plane is not None
+        height = (self._placed(candidates, targets) @ plane[:3] - plane[3]).min(axis=1)
         back = -(candidates.rotation @ self.hand.approach)
-        away = opened + RETREAT[-1] * (back @ plane[:3])
-        return np.asarray(np.minimum(np.minimum(grasp, opened), away) > ABOVE)
+        return np.asarray(height + approach * np.minimum(back @ plane[:3], 0.0))
 
 
 def _directions() -> Array:

@@ -198,7 +198,7 @@ def test_a_cone_limits_the_directions_of_the_hand(
 ) -> None:
     search = posture_search_of(scene, retreat, sg.description.PoseSampling(cone=0.5))
     assert search.cone is not None
-    candidates = search._in_cone(seeds(search, 30), np.random.default_rng(0), 0.5)
+    candidates = search._usable_seeds(seeds(search, 30), np.random.default_rng(0), 0.5)
     directions = -(candidates.rotation @ search.hand.approach)
     assert (directions @ search.cone[0] >= np.cos(0.5) - 1e-9).all()
 
@@ -220,3 +220,16 @@ def test_a_hand_whose_approach_meets_the_table_is_left_out(search: PostureSearch
     assert only_path.any()
     assert clear.any()
     assert search._clear_of_table(candidates, start).all()  # no table
+
+
+def test_seeds_are_drawn_above_the_table(search: PostureSearch) -> None:
+    plane = np.array([0.0, 0.0, 1.0, -0.03])
+    over = replace(search, energy=replace(search.energy, plane=plane))
+    start = seeds(search, 20)
+    assert not over._usable(start).all()
+    drawn = over._usable_seeds(start, np.random.default_rng(0), 0.5)
+    assert len(drawn) == len(start)
+    lowest = over._placed(drawn, drawn.targets)[..., 2].min(axis=1)
+    back = -(drawn.rotation @ search.hand.approach)[:, 2]
+    assert (np.minimum(lowest, lowest + 0.12 * back) >= -0.03 - 0.01).all()
+    assert search._usable_seeds(start, np.random.default_rng(0), 0.5) is start  # no table
