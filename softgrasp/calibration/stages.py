@@ -36,7 +36,6 @@ from softgrasp.continuum.statics import (
 from softgrasp.description.calibration import CalibrationProblem, FreeBend, HungAngles, Release
 from softgrasp.description.calibration import TipForce as Force
 from softgrasp.errors import ResultError
-from softgrasp.io.files import note_written, write_text
 from softgrasp.io.json_lines import JsonLines
 from softgrasp.mechanics.transforms import Array
 from softgrasp.sim.soft_dynamics import ReleaseTestRig
@@ -467,7 +466,7 @@ class Journal:
     def _rewrite(self) -> None:
         if self._file is not None:
             lines = (json.dumps(line) + "\n" for line in (self._head, *self._entries))
-            note_written(write_text(self._file.path, "".join(lines)), grows=True)
+            self._file.replace(lines)
 
 
 def _digest(requested: Array) -> str:

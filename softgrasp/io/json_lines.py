@@ -8,12 +8,18 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator
+import warnings
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from softgrasp.io.files import note_written
+from softgrasp.errors import SoftgraspWarning
+from softgrasp.io.files import note_written, write_text
 from softgrasp.io.input_limits import json_from
+
+R = TypeVar("R")
+REPORTED_LINES = 3
+"""Maximum lines that a warning describes."""
 
 
 class JsonLines:
@@ -24,13 +30,51 @@ class JsonLines:
         self.path = path
 
     def read(self) -> Iterator[dict[str, Any]]:
-        """Yield all complete records; none where there is no file."""
+        """Yield all complete records; none where there is no file.
+
+        Raises:
+            ValueError: A line is not JSON.
+        """
+        return map(json_from, self.lines())
+
+    def checked(self, record_of: Callable[[Any], R], *, repair: bool) -> list[R]:
+        """Return all records that pass a check; the other lines are left out with a warning.
+
+        Args:
+            record_of: Function of the data in a line that returns its record; it raises
+                ``ValueError`` with the reason where it is none.
+            repair: Whether to remove the other lines from the file.
+
+        Raises:
+            OSError: The file cannot be read.
+            ResultError: It cannot be written.
+        """
+        records, good, faults = [], [], []
+        for number, line in enumerate(self.lines(), 1):
+            try:
+                records.append(record_of(json_from(line)))
+            except ValueError as error:
+                faults.append(f"line {number}: {error}")
+            else:
+                good.append(line)
+        if faults:
+            shown = "; ".join(faults[:REPORTED_LINES]) + ("; …" * (len(faults) > REPORTED_LINES))
+            warnings.warn(
+                f"{self.path}: expected finished rows of this plan, found {len(faults)} damaged or "
+                f"foreign lines, whose rows are computed again: {shown}",
+                SoftgraspWarning,
+                stacklevel=3,
+            )
+            if repair:
+                self.replace(good)
+        return records
+
+    def lines(self) -> Iterator[str]:
+        """Yield all complete lines; none where there is no file."""
         if not self.path.exists():
             return
         with self.path.open(encoding="utf-8", errors="replace") as lines:
-            for line in lines:
-                if line.endswith("\n"):
-                    yield json_from(line)
+            yield from (line for line in lines if line.endswith("\n"))
 
     def append(self, records: Iterable[dict[str, Any]], *, sync: bool = True) -> None:
         """Append records to the file.
@@ -49,6 +93,14 @@ class JsonLines:
                 os.fsync(file.fileno())
         if is_new:
             note_written(self.path, grows=True)
+
+    def replace(self, lines: Iterable[str]) -> None:
+        """Replace the whole file by some of its lines.
+
+        Raises:
+            ResultError: It cannot be written; the old file stays.
+        """
+        note_written(write_text(self.path, "".join(lines)), grows=True)
 
     def drop_cut_line(self) -> None:
         """Remove the incomplete last line that a crash has left."""

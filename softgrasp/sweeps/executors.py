@@ -34,17 +34,21 @@ from functools import lru_cache, partial
 from importlib.util import find_spec
 from typing import Any, Self, TypeVar
 
-import numpy as np
-
 from softgrasp.description.scene import GraspScene
 from softgrasp.description.sweep import SweepPlan
-from softgrasp.errors import BackendUnavailable, SimulationError, SoftgraspError
+from softgrasp.errors import BackendUnavailable, ResultError, SimulationError, SoftgraspError
 from softgrasp.sim.grasp_run import max_rows
 from softgrasp.sim.result import GraspResult
 from softgrasp.sim.simulate import SceneRunner, SimulatedScene, simulate
 from softgrasp.sweeps.dataset import ExtraOutputs
-from softgrasp.sweeps.parameters import combinations, scene_of, scene_of_row, start_noise
-from softgrasp.sweeps.table import NOISE_COLUMNS, Row, failed_row, row_of
+from softgrasp.sweeps.parameters import (
+    combinations,
+    inputs_of,
+    scene_of,
+    scene_of_row,
+    start_noise,
+)
+from softgrasp.sweeps.table import Row, failed_row, row_of
 
 Chunk = tuple[int, ...]
 """Numbers of rows that are computed together."""
@@ -91,12 +95,7 @@ class Rows:
 
     def inputs(self, row: int) -> Row:
         """Return the row number, the values of the axes, and the noise of a grasp."""
-        noise = start_noise(self._plan, row)
-        inputs: Row = {"row": row} | self._combinations[row // self._plan.repeats]
-        if noise is not None:
-            values = (*noise.position, float(np.linalg.norm(noise.rotation)))
-            inputs |= dict(zip(NOISE_COLUMNS, values, strict=True))
-        return inputs
+        return inputs_of(self._plan, self._combinations[row // self._plan.repeats], row)
 
     def compute(self, rows: Sequence[int]) -> list[Row]:
         """Simulate some grasps; one that cannot be simulated becomes a row with an error."""
@@ -305,10 +304,16 @@ class DaskCluster:
         self._stack.close()
 
     def run(self, chunks: Sequence[Chunk]) -> Iterator[list[Row]]:
-        """Simulate all grasps and yield finished rows in any order."""
+        """Simulate all grasps and yield finished rows in any order.
+
+        Raises:
+            ResultError: Extra files cannot be written.
+        """
         compute = partial(_compute_from_json, self._plan.model_dump_json(), self._extra)
         for chunk, future in _finished(self._executor, compute, list(chunks), len(chunks)):
-            if (error := future.exception()) is None:
+            if isinstance(error := future.exception(), ResultError):  # such as a full disk
+                raise error
+            if error is None:
                 yield future.result()
             else:
                 message = f"the cluster could not compute it: {error}"

@@ -37,7 +37,7 @@ from softgrasp.description.scene import GraspScene
 from softgrasp.description.scene_validation import fingertips
 from softgrasp.description.task import SuccessCriterion
 from softgrasp.errors import DescriptionError, ResultError, SoftgraspError
-from softgrasp.io.files import write_text
+from softgrasp.io.files import disk_message, write_text
 from softgrasp.io.input_limits import read_json
 from softgrasp.io.json_lines import JsonLines
 from softgrasp.io.load import load_hand, load_object
@@ -240,16 +240,26 @@ def run_hand_benchmark(
     _claim(directory, hands, objects)
     journal = JsonLines(directory / JOURNAL)
     journal.drop_cut_line()
-    rows = {(row["hand"], row["object"]): row for row in journal.read()}
+    rows = {(row["hand"], row["object"]): row for row in journal.checked(_stored_row, repair=True)}
     pairs = [(hand, one) for hand in hands for one in objects]
     waiting = [pair for pair in pairs if (pair[0].name, pair[1].name) not in rows]
     target = directory / IMAGES if images else None
     for row in _rows(waiting, target, workers):
-        journal.append([row])
+        try:
+            journal.append([row])
+        except OSError as error:
+            raise ResultError(disk_message(journal.path, error)) from error
         rows[row["hand"], row["object"]] = row
         if progress is not None:
             progress(len(pairs) - len(waiting) + _done(waiting, rows), len(pairs))
     return [rows[hand.name, one.name] for hand, one in pairs]
+
+
+def _stored_row(record: Any) -> Row:
+    """Return a record of the journal; raises ValueError where it is no row."""
+    if not isinstance(record, dict) or not {"hand", "object", "outcome"} <= record.keys():
+        raise ValueError("expected a row with hand, object and outcome, found none")
+    return record
 
 
 def grasp_row(hand: HandSource, one: ObjectSource, images: Path | None) -> Row:

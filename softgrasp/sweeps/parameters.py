@@ -25,6 +25,7 @@ from softgrasp.io.load import load_hand, load_object
 from softgrasp.io.scene import load_scene
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model.placement import lowest_of_object, object_pose
+from softgrasp.sweeps.table import NOISE_COLUMNS
 
 EVERY = "[*]"
 """Stands for every index of a list in a path."""
@@ -102,6 +103,21 @@ def start_noise(plan: SweepPlan, row: int) -> StartNoise | None:
     drawn = np.random.default_rng([plan.seed, row]).normal(size=6)
     position, rotation = plan.noise.position * drawn[:3], plan.noise.rotation * drawn[3:]
     return StartNoise(tuple(position.tolist()), tuple(rotation.tolist()))
+
+
+def inputs_of(plan: SweepPlan, values: Mapping[str, Any], row: int) -> dict[str, Any]:
+    """Return the first columns of a row: its number, the values of the axes, and the noise.
+
+    Args:
+        plan: The plan.
+        values: Values of the row by the paths of the plan's axes.
+        row: Number of the row.
+    """
+    inputs: dict[str, Any] = {"row": row} | dict(values)
+    if (noise := start_noise(plan, row)) is not None:
+        numbers = (*noise.position, float(np.linalg.norm(noise.rotation)))
+        inputs |= dict(zip(NOISE_COLUMNS, numbers, strict=True))
+    return inputs
 
 
 def scene_of_row(plan: SweepPlan, row: int) -> GraspScene:

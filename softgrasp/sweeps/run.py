@@ -28,7 +28,7 @@ from softgrasp.sweeps.executors import (
     total_steps,
 )
 from softgrasp.sweeps.parameters import refuse_unknown_fields
-from softgrasp.sweeps.storage import SweepStore, count_finished, plan_in
+from softgrasp.sweeps.storage import SweepStore, count_finished, plan_in, versions_in
 from softgrasp.sweeps.table import (
     PARQUET,
     Row,
@@ -46,7 +46,8 @@ EXECUTORS = ("local", "dask")
 CHUNK_ROWS, CHUNKS_PER_WORKER = 64, 8
 """Maximum rows of a chunk, and minimum chunks per worker, so that no worker waits long."""
 CHUNK_STEPS = 200_000
-"""Maximum physics steps of a chunk, some seconds of work: a kill loses no more."""
+"""Maximum physics steps of a chunk, some seconds of work: a kill loses no more. Only dask, where a
+task costs a message with the plan, and rows with extra files are computed in chunks."""
 ROWS_PER_WORKER = 8
 """Rows for which a further process is worth its start, which takes as long as a dozen grasps."""
 
@@ -131,7 +132,7 @@ def sweep(
         store = None
         if directory is not None:
             store = stack.enter_context(SweepStore(directory, plan))
-        done = {row["row"]: row for row in (store.finished() if store else ())}
+        done = store.finished() if store else {}
         remaining = [row for row in rows if row not in done]
         pool: Executor = InProcess(plan, extra)
         if remaining and executor == "dask":
@@ -141,7 +142,7 @@ def sweep(
         stack.enter_context(pool)
         if not isinstance(pool, InProcess):  # else it would only delay the rows
             import_in_background(*TABLE_MODULES, *(finish.modules if finish else ()))
-        chunks = chunked(remaining, workers, max(CHUNK_STEPS // total_steps(plan.scene), 1))
+        chunks = chunked(remaining, workers, _rows_per_chunk(plan, executor, extra))
         table = table_of(plan, _collected(done, len(rows), pool.run(chunks), progress, store))
         if directory is not None and shard is None:
             write_tables(table, directory)
@@ -178,6 +179,13 @@ def import_in_background(*modules: str) -> None:
                 import_module(module)
 
     threading.Thread(target=work).start()
+
+
+def _rows_per_chunk(plan: SweepPlan, executor: str, extra: ExtraOutputs | None) -> int:
+    """Maximum rows of a chunk: one where nothing is gained by more."""
+    if executor == "local" and extra is None:
+        return 1
+    return max(CHUNK_STEPS // total_steps(plan.scene), 1)
 
 
 def chunked(rows: Sequence[int], workers: int, max_rows: int = CHUNK_ROWS) -> list[Chunk]:
@@ -254,15 +262,20 @@ def merge(directory: str | Path) -> pd.DataFrame:
     parts = sorted(path for path in directory.glob("shard-*-of-*") if path.is_dir())
     if not parts:
         raise ResultError(f"{directory}: expected shards such as shard-1-of-8, found none")
-    plan = plan_in(parts[0])
+    plan, versions = plan_in(parts[0]), versions_in(parts[0])
     rows: dict[int, Row] = {}
     for part in parts:
+        if versions_in(part) != versions:
+            raise ResultError(
+                f"{directory}: expected shards of one version, found {versions} in "
+                f"{parts[0].name} and {versions_in(part)} in {part.name}"
+            )
         if plan_in(part) != plan:
             raise ResultError(
                 f"{directory}: expected shards of one plan, found others in {parts[0].name} and "
                 f"{part.name}"
             )
-        rows |= {row["row"]: row for row in SweepStore(part, plan).finished()}
+        rows |= SweepStore(part, plan).finished()
     missing = sorted(set(range(plan.size)) - set(rows))
     if missing:
         first = ", ".join(map(str, missing[:5])) + (", …" if len(missing) > 5 else "")

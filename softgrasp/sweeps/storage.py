@@ -1,19 +1,27 @@
 """Directory of a sweep: its plan, a journal of finished rows, and a lock against two writers.
 
-A finished row is one line of JSON at the end of ``rows.jsonl``, on the disk before the next one is
-accepted (``io.json_lines``). A line that a crash has cut short is removed when the sweep is
-resumed, so a kill costs only the grasps that were in work. The lock is that of the operating system
-(``flock``), which no kill leaves behind.
+A finished row is one line of JSON at the end of ``rows.jsonl``, in the file before the next one is
+accepted (``io.json_lines``), with a hash of its content. When the sweep is resumed, each line is
+checked: its hash, its row, the values of the axes and its columns. One that a crash has cut short
+is removed; one that is damaged or of another plan is reported, too, and its row is computed again.
+So a kill costs only the grasps that were in work, and a loss of power also the rows of the last
+``SYNC_PERIOD``: waiting for the disk takes some milliseconds, as long as a short row. The lock is
+that of the operating system (``flock``), which no kill leaves behind.
 """
 
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import json
 import os
+import time
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, Self
+
+import mujoco
 
 from softgrasp._version import __version__
 from softgrasp.description.sweep import SweepPlan
@@ -21,9 +29,15 @@ from softgrasp.errors import DescriptionError, ResultError
 from softgrasp.io.files import note_written, write_text
 from softgrasp.io.input_limits import read_json
 from softgrasp.io.json_lines import JsonLines
+from softgrasp.sweeps.parameters import combinations, inputs_of
+from softgrasp.sweeps.table import COLUMNS, Row
 
 PLAN, JOURNAL, LOCK = "plan.json", "rows.jsonl", "sweep.lock"
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
+SHA256 = "sha256"
+"""Key of the hash of a line of the journal."""
+SYNC_PERIOD = 0.5
+"""Maximum time between a row's end and a wait for the disk, where rows follow each other [s]."""
 
 
 class SweepStore:
@@ -34,6 +48,7 @@ class SweepStore:
         self.directory, self.plan = Path(directory), plan
         self._lock: IO[str] | None = None
         self._journal = JsonLines(self.directory / JOURNAL)
+        self._synced = -SYNC_PERIOD
 
     def __enter__(self) -> Self:
         """Lock the directory, and write the plan where there is none yet.
@@ -57,29 +72,49 @@ class SweepStore:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Unlock the directory."""
+        """Wait until the rows are on the disk, and unlock the directory."""
         if self._lock is not None:
+            with suppress(OSError), self._journal.path.open("rb") as file:
+                os.fsync(file.fileno())
             self._lock.close()
 
     def add(self, rows: Iterable[dict[str, Any]]) -> None:
-        """Append finished rows; they are on the disk when this returns.
+        """Append finished rows; they are in the file when this returns.
 
         Raises:
             ResultError: They cannot be written; the rows before are safe.
         """
         assert self._lock is not None  # used as a context
+        now = time.monotonic()
+        sync = now - self._synced >= SYNC_PERIOD
         try:
-            self._journal.append(rows)
+            self._journal.append((row | {SHA256: _hash(row)} for row in rows), sync=sync)
         except OSError as error:
             raise ResultError(
                 f"{self._journal.path}: expected space for the finished rows, found: "
                 f"{error.strerror or error}; the rows before are safe, and the sweep goes on from "
                 "them when it is run again"
             ) from error
+        if sync:
+            self._synced = now
 
-    def finished(self) -> Iterator[dict[str, Any]]:
-        """Return finished rows in the order in which they were finished."""
-        return self._journal.read()
+    def finished(self) -> dict[int, Row]:
+        """Return the finished rows by their numbers, in the order in which they were finished.
+
+        A damaged or foreign line is left out with a warning; with the lock it is removed, too.
+
+        Raises:
+            ResultError: The journal cannot be read, or not be written without such lines.
+        """
+        check, repairs = _RowCheck(self.plan), self._lock is not None
+        try:
+            rows = self._journal.checked(check, repair=repairs)
+        except OSError as error:
+            raise ResultError(
+                f"{self._journal.path}: expected the finished rows, found: "
+                f"{error.strerror or error}"
+            ) from error
+        return {row["row"]: row for row in rows}
 
     def _locked(self) -> IO[str]:
         self.directory.mkdir(parents=True, exist_ok=True)
@@ -103,22 +138,70 @@ class SweepStore:
         return lock
 
     def _claim(self) -> None:
-        path = self.directory / PLAN
+        path, rows = self.directory / PLAN, count_finished(self.directory)
         if path.exists():
+            if rows:
+                self._refuse_other_versions()
             if plan_in(self.directory) != self.plan:
                 raise ResultError(
                     f"{self.directory}: expected the results of this plan, found those of another "
                     "one; choose another directory"
                 )
             self._journal.drop_cut_line()
-            return
+            if rows:
+                return
+        elif rows:
+            raise ResultError(
+                f"{path}: expected the plan of the {rows} finished rows in {JOURNAL}, found none; "
+                "bring it back, or choose another directory"
+            )
         content = {
             "schema_version": SCHEMA_VERSION,
             "softgrasp_version": __version__,
+            "mujoco_version": mujoco.__version__,
             "rows": self.plan.size,
             "plan": self.plan.model_dump(mode="json"),
         }
         write_text(path, json.dumps(content, indent=1) + "\n")
+
+    def _refuse_other_versions(self) -> None:
+        """Refuse finished rows of other versions, with which others would not agree bit for bit."""
+        here, stored = _versions(__version__, mujoco.__version__), versions_in(self.directory)
+        if stored != here:
+            raise ResultError(
+                f"{self.directory}: expected finished rows of {here}, found those of {stored}; "
+                "resume them with these versions, or choose another directory"
+            )
+
+
+class _RowCheck:
+    """Function that returns the row in a record of the journal of a plan."""
+
+    def __init__(self, plan: SweepPlan) -> None:
+        self._plan, self._combinations = plan, combinations(plan)
+
+    def __call__(self, record: Any) -> Row:
+        """Return the row; raises ValueError with the reason where it is none of the plan."""
+        if not isinstance(record, dict) or SHA256 not in record:
+            raise ValueError(f"expected a row with {SHA256}, found none")
+        row = {name: value for name, value in record.items() if name != SHA256}
+        if record[SHA256] != _hash(row):
+            raise ValueError("expected the content of its hash, found another")
+        number, size = row.get("row"), self._plan.size
+        if not isinstance(number, int) or not 0 <= number < size:
+            raise ValueError(f"expected a row from 0 to {size - 1}, found {number}")
+        values = self._combinations[number // self._plan.repeats]
+        for name, value in json.loads(json.dumps(inputs_of(self._plan, values, number))).items():
+            if name not in row or row[name] != value:
+                raise ValueError(f"row {number}: expected {name} {value}, found {row.get(name)}")
+        if missing := COLUMNS.keys() - row.keys():
+            raise ValueError(f"row {number}: expected the column {min(missing)}, found none")
+        return row
+
+
+def _hash(row: Row) -> str:
+    """Return the hash of a row's content."""
+    return hashlib.sha256(json.dumps(row).encode()).hexdigest()
 
 
 def plan_in(directory: Path) -> SweepPlan:
@@ -127,13 +210,34 @@ def plan_in(directory: Path) -> SweepPlan:
     Raises:
         ResultError: There is none, it is damaged, or of another version.
     """
+    with _reading_plan(directory) as content:
+        return SweepPlan(**content["plan"])
+
+
+def versions_in(directory: Path) -> str:
+    """Return the versions of softgrasp and MuJoCo of a sweep's directory, as a text.
+
+    Raises:
+        ResultError: As ``plan_in``.
+    """
+    with _reading_plan(directory) as content:
+        return _versions(content["softgrasp_version"], content["mujoco_version"])
+
+
+def _versions(softgrasp: str, engine: str) -> str:
+    return f"softgrasp {softgrasp} with MuJoCo {engine}"
+
+
+@contextmanager
+def _reading_plan(directory: Path) -> Iterator[dict[str, Any]]:
+    """Yield the content of ``plan.json``; errors while it is read become ``ResultError``."""
     path = directory / PLAN
     try:
         content = read_json(path)
         version = content["schema_version"]
         if version != SCHEMA_VERSION:
             raise ResultError(f"{path}: expected schema_version {SCHEMA_VERSION}, found {version}")
-        return SweepPlan(**content["plan"])
+        yield content
     except OSError as error:
         raise ResultError(
             f"{path}: expected the plan of a sweep, found: {error.strerror or error}"
@@ -143,6 +247,15 @@ def plan_in(directory: Path) -> SweepPlan:
 
 
 def count_finished(directory: Path) -> int:
-    """Count the finished rows in a sweep's directory; 0 where there is no journal."""
+    """Count the finished rows in a sweep's directory; 0 where there is no journal.
+
+    Raises:
+        ResultError: The journal cannot be read.
+    """
     path = directory / JOURNAL
-    return path.read_bytes().count(b"\n") if path.exists() else 0
+    try:
+        return path.read_bytes().count(b"\n") if path.exists() else 0
+    except OSError as error:
+        raise ResultError(
+            f"{path}: expected the finished rows, found: {error.strerror or error}"
+        ) from error

@@ -18,7 +18,7 @@ from softgrasp.description.sweep import Axis, PoseNoise, SweepPlan
 from softgrasp.sweeps import run as runs
 from softgrasp.sweeps.dataset import trajectories
 from softgrasp.sweeps.run import Finish, Shard, chunked, merge, sweep
-from softgrasp.sweeps.storage import JOURNAL
+from softgrasp.sweeps.storage import JOURNAL, count_finished
 from softgrasp.sweeps.table import COLUMNS, FAILED
 from tests.support.processes import are_gone, children_of
 from tests.support.scenes import pinch
@@ -104,6 +104,16 @@ def test_a_sweep_goes_on_from_the_rows_it_has(
     table = sweep(plan(), tmp_path, workers=1)
     assert computed == [[2, 3, 4, 5]]
     pd.testing.assert_frame_equal(without_wall(table), without_wall(undisturbed), check_exact=True)
+
+
+def test_a_row_is_in_the_journal_when_it_is_finished(tmp_path: Path) -> None:
+    lines = []
+
+    def progress(done: int, total: int) -> None:
+        lines.append((done, count_finished(tmp_path), total))
+
+    sweep(plan(repeats=3), tmp_path, workers=1, progress=progress)
+    assert lines == [(count, count, 18) for count in range(19)]
 
 
 def test_a_bad_value_is_a_row_with_an_error() -> None:
