@@ -27,6 +27,11 @@ from softgrasp.io.hand_sanity import range_doubt
 
 USUAL_MASS = (1e-3, 1e3)
 """Usual mass of a whole robot [kg]."""
+CELL_ANGLE = math.pi / 4.0
+"""Largest bending angle of a cell [rad]: the end is then 5 % of the length off an arc."""
+REACHED = 0.8
+"""Fraction of ``kappa_max`` that the largest pressures have to reach in every plane [–]: three
+chambers that reach it in their directions reach 0.87 of it between them."""
 NEARLY = 1e-6
 """Relative directions and moments below this are 0 [–]."""
 RANGE_TOLERANCE = 0.01
@@ -262,11 +267,22 @@ def _body_findings(part: Bendable) -> Iterator[Finding]:
         yield _problem(part, "segments", "a bending_stiffness", "none")
     if part.inertial is None:
         yield _problem(part, "segments", "a mass", "none")
+    cells = part.backbone.links
+    if part.theta_max > CELL_ANGLE * cells * (1.0 + LIMIT_TOLERANCE):
+        yield _problem(
+            part,
+            "segments",
+            f"at most {math.degrees(CELL_ANGLE):.0f}° of bending a cell",
+            f"{math.degrees(part.theta_max / cells):.0f}° at kappa_max {part.kappa_max:g} 1/m with "
+            f"{cells} links; {math.ceil(part.theta_max / CELL_ANGLE)} links follow it",
+            cell_angle_rad=part.theta_max / cells,
+        )
 
 
 def _actuator_findings(part: Bendable) -> Iterator[Finding]:
     if not part.actuation:
         return
+    yield from _weak_findings(part)
     kind = f"{part.actuation[0].type}s"
     directions = [angle for actuator in part.actuation for angle in _directions(actuator)]
     number = float(len(part.actuation))
@@ -296,6 +312,47 @@ def _actuator_findings(part: Bendable) -> Iterator[Finding]:
             actuators=number,
             imbalance=rest,
         )
+
+
+def _weak_findings(part: Bendable) -> Iterator[Finding]:
+    """Report chambers whose pressures do not bend the segment to ``kappa_max``."""
+    moment, stiffness = _max_moment(part), part.backbone.bending_stiffness
+    if not stiffness or moment is None or moment <= 0.0:
+        return
+    reached = moment / stiffness
+    if reached < REACHED * part.kappa_max:
+        where = "in its plane" if part.planar else "in every plane"
+        yield _problem(
+            part,
+            "actuators",
+            f"chambers that bend it to kappa_max {part.kappa_max:g} 1/m {where}",
+            f"{reached:.3g} 1/m at their largest pressures",
+            reached_per_m=reached,
+        )
+
+
+def _max_moment(part: Bendable) -> float | None:
+    """Return the bending moment that the chambers produce in every plane [N·m].
+
+    The moments of all pressures are a convex set; the largest disc in it touches an edge, which is
+    parallel to the lever arm of a chamber. None for tendons and for chambers without limit.
+    """
+    chambers = [actuator for actuator in part.actuation if isinstance(actuator, Chamber)]
+    if not chambers or any(chamber.pressure_max is None for chamber in chambers):
+        return None
+    lever = np.array([c.radius * c.area for c in chambers])
+    angles = np.array([c.angle + math.pi for c in chambers])
+    limits = np.array([(c.pressure_min, c.pressure_max) for c in chambers], dtype=float)
+
+    def largest(direction: float) -> float:
+        gains = lever * np.cos(angles - direction)
+        return float(np.maximum(gains * limits[:, 0], gains * limits[:, 1]).sum())
+
+    if part.planar:
+        plane = part.limits.phi_min or 0.0
+        return max(largest(plane), largest(plane + math.pi))
+    normals = np.concatenate([angles + 0.5 * math.pi, angles - 0.5 * math.pi])
+    return min(largest(direction) for direction in normals.tolist())
 
 
 def _directions(actuator: BendableActuator) -> list[float]:

@@ -15,7 +15,9 @@ about z):
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from math import factorial
 from typing import Literal, NamedTuple, get_args
 
@@ -46,10 +48,11 @@ Frame = Literal["bishop", "webster"]
 """Convention of end frames."""
 SMALL = 0.1
 """Angle below which the power series are used [rad]: seven terms are exact to rounding."""
-STARTS = 8
-"""Start shapes of the inverse of a chain: with one, one pose in thirty is missed."""
-FIRST_BEND = 0.3
-"""Largest bending angle of the start shapes after the straight one, over the limit [–]."""
+STARTS, EVALUATIONS = 200, 40
+"""Largest number of start shapes of the inverse of a chain, and of evaluations from each of them; a
+solution that is reached takes about a dozen."""
+FAR_STARTS = 8
+"""Number of start shapes for the nearest shape to a target beyond the length of the chain."""
 WALL = 10.0
 """Weight of an angle beyond its limit [1/rad, in chain lengths]."""
 _TERMS = range(7)
@@ -357,7 +360,7 @@ def chain_inverse(
         raise DescriptionError(f"expected above 0, found {max_bending}", field="max_bending")
     task = _Task(goal, arcs, max_bending)
     best: ChainPose | None = None
-    for start in _starts(len(arcs), max_bending, seed):
+    for start in islice(_starts(len(arcs), max_bending, seed), task.starts):
         pose = task.solve(start, tolerance)
         if best is None or pose.position_error + pose.rotation_error < (
             best.position_error + best.rotation_error
@@ -369,11 +372,14 @@ def chain_inverse(
     return best
 
 
-def _starts(segments: int, max_bending: float, seed: int) -> list[Array]:
+def _starts(segments: int, max_bending: float, seed: int) -> Iterator[Array]:
+    """Yield the straight shape, then shapes evenly distributed within the limit."""
     random = np.random.default_rng(seed)
-    reach = FIRST_BEND * max_bending
-    bent = [random.uniform(-reach, reach, 2 * segments) for _ in range(STARTS - 1)]
-    return [np.full(2 * segments, 1e-3), *bent]
+    yield np.full(2 * segments, 1e-3)
+    for _ in range(STARTS - 1):
+        plane = random.uniform(-np.pi, np.pi, segments)
+        theta = max_bending * np.sqrt(random.uniform(size=segments))
+        yield np.stack([theta * np.cos(plane), theta * np.sin(plane)], axis=1).ravel()
 
 
 class _Task:
@@ -385,10 +391,23 @@ class _Task:
         self._oriented = goal.shape == (4, 4)
         self._target_position = goal[:3, 3] if self._oriented else goal
 
+    @property
+    def starts(self) -> int:
+        """Number of start shapes; a few where the target is farther away than the chain is long."""
+        is_far = float(np.linalg.norm(self._target_position)) > self._whole
+        return FAR_STARTS if is_far else STARTS
+
     def solve(self, start: Array, tolerance: float) -> ChainPose:
         """Compute the least-squares shape from an initial guess."""
         fit: scipy.optimize.OptimizeResult = scipy.optimize.least_squares(
-            self._residuals, start, self._slopes, method="trf", xtol=1e-15, ftol=1e-15, gtol=1e-15
+            self._residuals,
+            start,
+            self._slopes,
+            method="trf",
+            xtol=1e-15,
+            ftol=1e-15,
+            gtol=1e-15,
+            max_nfev=EVALUATIONS,
         )
         bends = self._within(np.asarray(fit.x).reshape(-1, 2))
         end = self._end(bends)

@@ -192,11 +192,12 @@ class JointTrajectoryController:
         Args:
             target: Of the segments and joints that move, by name.
             now: Time at which it begins [s].
-            duration: How long to take [s]; as short as the rates allow where not given.
+            duration: How long to take [s]; as short as the rates allow by default.
 
         Raises:
             DescriptionError: Something does not exist, is out of its range or not finite, or the
-                motion would be too fast; nothing has changed then.
+                motion would be too fast or leave its range; or nothing limits its speed, as there
+                is neither a duration nor a rate. Nothing has changed then.
         """
         piece = self._piece(self._states(now), target, now, duration)
         self._pieces = [(now, piece)]
@@ -286,7 +287,36 @@ class JointTrajectoryController:
                 field="duration",
             )
         time = min_duration if duration is None else duration
+        for name in ends:
+            self._refuse_jump(name, states[name], ends[name], time, duration)
         return {name: _motion(states[name], ends[name], time) for name in ends}
+
+    def _refuse_jump(
+        self, name: str, state: Array, end: Array, time: float, duration: float | None
+    ) -> None:
+        """Refuse a motion without a time, and one of a moving joint that leaves its range.
+
+        Raises:
+            DescriptionError: It is one of them.
+        """
+        part = self._parts[name]
+        if time == 0.0 and np.abs(end - state[0]).max() > 0.0:
+            raise DescriptionError(
+                f"expected {part.rate_name} or a duration above 0 s, found neither; it would jump",
+                field=f"'{name}'",
+            )
+        if duration is None and part.rate is None and np.abs(end - state[0]).max() > 0.0:
+            raise DescriptionError(
+                f"expected {part.rate_name} or a duration, found neither; nothing would limit its "
+                "speed",
+                field=f"'{name}'",
+            )
+        if state[1:].any() and not self._is_within(name, _motion(state, end, time)):
+            raise DescriptionError(
+                f"expected a motion within its range and its rates, found one that leaves them in "
+                f"{time:.4g} s from its present speed",
+                field=f"'{name}'",
+            )
 
     def _min_duration(self, name: str, state: Array, end: Array) -> float:
         """Return the shortest time in which a joint moves from a moving state to a position [s]."""
@@ -417,7 +447,8 @@ class ImpedanceController:
         """Set the target curvatures κ [1/m] and bending planes φ [rad] of segments.
 
         Raises:
-            DescriptionError: A segment does not exist, or a number is not finite.
+            DescriptionError: A segment does not exist, a number is not finite, or a curvature is
+                beyond ``kappa_max``.
         """
         known = [part.name for part in self._parts]
         for name, numbers in targets.items():
@@ -426,6 +457,13 @@ class ImpedanceController:
             if np.shape(numbers) != (2,) or not np.isfinite(numbers).all():
                 raise DescriptionError(
                     f"expected finite kappa and phi, found {numbers}", field=f"bendable '{name}'"
+                )
+            max_curvature = self._parts[known.index(name)].kappa_max
+            if abs(numbers[0]) > max_curvature * (1.0 + 1e-9):
+                raise DescriptionError(
+                    f"expected a curvature of at most kappa_max {max_curvature:g} 1/m, found "
+                    f"{numbers[0]:g} 1/m",
+                    field=f"bendable '{name}'",
                 )
         self.targets |= {name: vector_of(kappa, phi) for name, (kappa, phi) in targets.items()}
 
@@ -476,8 +514,9 @@ def segment_frames(robot: Robot, states: JointStates) -> dict[str, SegmentFrames
 def _frames(part: Bendable, kappa: float, phi: float, length: float) -> SegmentFrames:
     base, count = origin_frame(part.origin), part.backbone.discs
     arc_lengths = length * np.arange(1, count + 1) / max(count, 1)
-    discs = segment_transform(kappa, phi, arc_lengths, part.frame) if count else np.zeros((0, 4, 4))
-    end = segment_transform(kappa, phi, length, part.frame)
+    frame = part.end_frame
+    discs = segment_transform(kappa, phi, arc_lengths, frame) if count else np.zeros((0, 4, 4))
+    end = segment_transform(kappa, phi, length, frame)
     return SegmentFrames(part.parent, part.child, base @ end, base @ discs)
 
 

@@ -33,6 +33,9 @@ STRAIGHT = 1e-9
 class BendCommand:
     """Command (u, v) by ``kappa`` and ``phi``, or ``kappa`` alone where ``phi`` is fixed."""
 
+    rate_name = "kappa_dot_max"
+    """Field of the description that limits its speed."""
+
     def __init__(self, robot: Robot, part: Bendable) -> None:
         """Look up the command interfaces of a segment in ``ros2_control``.
 
@@ -146,6 +149,8 @@ def bend_commands(robot: Robot, segments: Sequence[str] | None = None) -> dict[s
 class PositionCommand:
     """Command of a rigid joint's position, as a vector of one number [rad or m]."""
 
+    rate_name = "velocity"
+    """Field of the description that limits its speed."""
     rotation_rate = None
     """A fixed plane: there is no rotation."""
 

@@ -196,6 +196,7 @@ class Bendable(Description):
     degree: Annotated[int, Field(strict=True, ge=0, le=9)] = 0
     """Degree of the polynomial of ``ppc``; 0 for ``pcc``."""
     frame: Literal["bishop", "webster"] = "bishop"
+    """Convention of its end frame; see ``end_frame``."""
     limits: CurvatureLimits
     backbone: Backbone
     actuation: tuple[BendableActuator, ...] = ()
@@ -232,6 +233,16 @@ class Bendable(Description):
                     "angle",
                 )
         return self
+
+    @property
+    def end_frame(self) -> Literal["bishop", "webster"]:
+        """Frame of its discs and its child link in physics, published frames and exported files.
+
+        A ``webster`` frame rotates about the backbone with the bending plane. No body does, so it
+        is used only where the plane is fixed; ``sg.pcc.to_bishop`` converts the plane angles of a
+        chain.
+        """
+        return self.frame if self.planar else "bishop"
 
     @property
     def kappa_max(self) -> float:

@@ -95,7 +95,7 @@ def robot_spec(robot: Robot) -> mujoco.MjSpec:
     spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
     spec.option.timestep = 1e-3
     spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_AUTORESET
-    if any(part.frame == "webster" and not part.planar for part in robot.bendables):
+    if any(part.frame != part.end_frame for part in robot.bendables):
         warnings.warn(
             f"{robot.name}: bodies have 'bishop' frames; 'webster' frames rotate with the "
             "bending plane, which no body does",
@@ -179,7 +179,7 @@ def _child_body(parent: mujoco.MjsBody, name: str, frame: Array) -> mujoco.MjsBo
 
 def _end_rotation(part: Bendable) -> Array:
     """Return the rotation of the child link about the end of the backbone, (4, 4)."""
-    is_rotated = part.frame == "webster" and part.planar
+    is_rotated = part.end_frame == "webster"
     return rotate_about("z", (part.limits.phi_min or 0.0) if is_rotated else 0.0)
 
 

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 import softgrasp as sg
 from softgrasp import assets
-from softgrasp.checks.robot import couplings, total_mass
-from softgrasp.description.bendable import Inertial, Origin
+from softgrasp.checks.report import Finding
+from softgrasp.checks.robot import bendable_checks, couplings, total_mass
+from softgrasp.description.bendable import Bendable, Chamber, CurvatureLimits, Inertial, Origin
 from softgrasp.description.geometry import Cuboid
 from softgrasp.description.robot import Link, LinkShape, Mimic, RigidJoint, Robot
 from softgrasp.errors import DescriptionError, SoftgraspWarning
@@ -54,6 +55,35 @@ def robot(*links: Link, **second: object) -> Robot:
 @pytest.mark.parametrize("name", assets.names("robots"))
 def test_a_shipped_robot_has_no_findings(name: str) -> None:
     assert sg.inspect(sg.io.load_robot(name)).findings == ()
+
+
+def test_chambers_that_cannot_bend_to_the_limit_and_cells_that_cannot_follow_it() -> None:
+    """Three chambers bend by p·A·r sin 60° between two of them; a cell follows up to 45°."""
+    part = sg.io.load_robot("rigid_soft_finger").bendables[0]
+    radius, area, pressure = 0.01, 1e-4, 1e5
+    chambers = tuple(
+        Chamber(angle=2 * math.pi * index / 3, radius=radius, area=area, pressure_max=pressure)
+        for index in range(3)
+    )
+    backbone = part.backbone.replace(length=0.3, links=8, bending_stiffness=1.0)
+    limits = CurvatureLimits(kappa_max=3.0)
+    changes = {"backbone": backbone, "limits": limits, "actuation": chambers}
+    weak = part.replace(**changes)
+
+    def problems(bendable: Bendable) -> list[Finding]:
+        robot = sg.io.load_robot("rigid_soft_finger").replace(bendables=(bendable,))
+        findings = [one for check in bendable_checks(robot) for one in check.findings]
+        return [one for one in findings if one.check in ("segments", "actuators")]
+
+    (problem,) = problems(weak)
+    assert problem.numbers["reached_per_m"] == pytest.approx(0.1 * math.sqrt(0.75))
+    strong = weak.replace(backbone=backbone.replace(bending_stiffness=0.03))
+    assert problems(strong) == []
+    sharp = strong.replace(limits=CurvatureLimits(kappa_max=100.0), actuation=())
+    (problem,) = problems(sharp)
+    assert problem.expected == "at most 45° of bending a cell"
+    assert problem.numbers["cell_angle_rad"] == pytest.approx(100.0 * 0.3 / 8)
+    assert problem.actual.endswith("39 links follow it")
 
 
 def test_a_robot_of_water_has_no_findings() -> None:

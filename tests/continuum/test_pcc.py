@@ -223,6 +223,18 @@ def test_chain_inverse_reaches_all_reachable_targets(oriented: bool) -> None:
         assert (shape.kappas * ARM).max() <= np.pi / 3 + 1e-9
 
 
+@pytest.mark.parametrize("skipped", [12])
+def test_chain_inverse_goes_on_from_many_shapes(skipped: int) -> None:
+    """Frames of 180° chains that eight starts near the straight shape miss."""
+    random, lengths = np.random.default_rng(1), np.full(3, 0.3)
+    for _ in range(skipped + 1):
+        theta, plane = random.uniform(0, np.pi, 3), random.uniform(-np.pi, np.pi, 3)
+    target = pcc.chain_transform(theta / lengths, plane, lengths)
+    shape = pcc.chain_inverse(target, lengths)
+    assert shape.reached
+    assert pcc.chain_transform(shape.kappas, shape.phis, lengths) == pytest.approx(target, abs=1e-7)
+
+
 def test_targets_out_of_reach_have_their_distance_as_error() -> None:
     shape = pcc.chain_inverse((0, 0, 1.2), ARM)
     assert not shape.reached

@@ -12,6 +12,7 @@ import softgrasp as sg
 from softgrasp.continuum.pcc import segment_transform
 from softgrasp.continuum_control.controllers import (
     FeedForwardController,
+    ImpedanceController,
     JointTrajectoryController,
     StateBroadcaster,
     deflection,
@@ -377,3 +378,37 @@ def test_names_that_are_not_there() -> None:
     ):
         with pytest.raises(sg.DescriptionError, match=f"^{re.escape(sentence)}$"):
             call()
+
+
+def without_rate(robot: sg.description.Robot) -> sg.description.Robot:
+    parts = tuple(
+        part.replace(limits=part.limits.replace(kappa_dot_max=None)) for part in robot.bendables
+    )
+    return robot.replace(bendables=parts)
+
+
+def test_a_motion_that_nothing_limits_is_refused() -> None:
+    robot = without_rate(arm())
+    controller = JointTrajectoryController(robot)
+    controller.start(ResourceManager(robot), 0.0)
+    for duration in (None, 0.0):
+        with pytest.raises(sg.DescriptionError, match="expected kappa_dot_max or a duration"):
+            controller.go({"s1": (3.0, 0.0)}, 0.0, duration)
+    assert controller.go({"s1": (3.0, 0.0)}, 0.0, 1.0) == 1.0
+    assert controller.go({"s1": controller.samples(10.0)[1]["s1"][0].tolist()}, 0.0) == 0.0
+
+
+def test_a_moving_segment_is_not_sent_beyond_its_range() -> None:
+    robot = without_rate(arm())
+    controller = JointTrajectoryController(robot)
+    controller.start(ResourceManager(robot), 0.0)
+    controller.go({"s1": (3.0, 0.0)}, 0.0, 1.0)
+    with pytest.raises(sg.DescriptionError, match="expected a motion within its range"):
+        controller.go({"s1": (3.0, 0.0)}, 0.5, 5.0)
+    assert max(np.hypot(*row) for row in controller.samples(100.0)[1]["s1"]) <= 3.0 + 1e-9
+
+
+def test_an_impedance_target_beyond_the_largest_curvature_is_refused() -> None:
+    controller = ImpedanceController(arm(), stiffness=1.0)
+    with pytest.raises(sg.DescriptionError, match=r"at most kappa_max 3.3 1/m, found 100 1/m"):
+        controller.aim({"s1": (100.0, 0.0)})

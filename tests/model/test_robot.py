@@ -13,6 +13,7 @@ from scipy.spatial.transform import Rotation
 
 import softgrasp as sg
 from softgrasp import assets
+from softgrasp.continuum_control.controllers import JointStates, segment_frames
 from softgrasp.description.bendable import (
     Backbone,
     Bendable,
@@ -23,6 +24,7 @@ from softgrasp.description.bendable import (
     Tendon,
 )
 from softgrasp.description.robot import Link, LinkShape, Mimic, RigidJoint, Robot
+from softgrasp.io.urdf.rigid import lowered
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model.robot import (
     bend_joints,
@@ -383,6 +385,32 @@ def test_segment_has_the_described_inertia(links: int) -> None:
     xx, yy, zz, xy, _, _ = given
     target = np.array([[xx, xy, 0.0], [xy, yy, 0.0], [0.0, 0.0, zz]])
     assert whole_inertia(model) == pytest.approx(target, abs=1e-15)
+
+
+def test_webster_frames_have_one_kinematics_in_physics_frames_and_export() -> None:
+    """With φ ≠ 0 the plane of a second segment is about the same frame in all of them."""
+    parts = [segment(index, frame="webster", backbone={"links": 64}) for index in (1, 2)]
+    robot, state = arm(*parts), {"s1": (2.0, 0.8), "s2": (1.5, -0.5)}
+    with pytest.warns(sg.SoftgraspWarning, match="bodies have 'bishop' frames"):
+        model = robot_model(robot)
+    data = mujoco.MjData(model)
+    for part in parts:
+        kappa, phi = state[part.name]
+        for name, direction in bend_joints(part):
+            angle = kappa * LENGTH / 64 * np.dot(direction, [np.cos(phi), np.sin(phi)])
+            data.qpos[model.joint(name).qposadr[0]] = angle
+    mujoco.mj_kinematics(model, data)
+    broadcast = JointStates(0.0, ("s1", "s2"), (2.0, 1.5), (0.8, -0.5), (LENGTH, LENGTH))
+    frames = segment_frames(robot, broadcast)
+    published = frames["s1"].end @ frames["s2"].end
+    with pytest.warns(sg.SoftgraspWarning, match="its end has a 'bishop' frame"):
+        exported_model = robot_model(lowered(robot, state).robot)
+    exported = mujoco.MjData(exported_model)
+    mujoco.mj_kinematics(exported_model, exported)
+    assert exported.body("l2").xpos == pytest.approx(published[:3, 3], abs=1e-9)
+    assert data.body("l2").xpos == pytest.approx(published[:3, 3], abs=2e-4)
+    rotation = data.body("l2").xmat.reshape(3, 3)
+    assert rotation == pytest.approx(published[:3, :3], abs=1e-3)
 
 
 def test_child_of_a_planar_webster_frame_is_rotated() -> None:

@@ -138,7 +138,7 @@ def _losses(robot: Robot) -> Iterator[str]:
     """List what the chain cannot keep."""
     for part in robot.bendables:
         where = f"bendable '{part.name}'"
-        if part.frame == "webster" and not part.planar:
+        if part.frame != part.end_frame:
             yield f"{where}: its end has a 'bishop' frame, as no joint rotates with the plane"
         if part.backbone.axial_stiffness or part.backbone.torsion_stiffness:
             yield f"{where}: its elongation and torsion are left out"
@@ -232,7 +232,7 @@ def _moment(part: Bendable) -> float:
 
 def _end_rotation(part: Bendable) -> Array:
     """Return the rotation of the child link of a planar bendable with a ``webster`` frame."""
-    is_rotated = part.frame == "webster" and part.planar
+    is_rotated = part.end_frame == "webster"
     return rotate_about("z", (part.limits.phi_min or 0.0) if is_rotated else 0.0)
 
 

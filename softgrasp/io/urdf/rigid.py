@@ -177,7 +177,7 @@ def frames_along(part: Bendable, state: BentState, fractions: Array) -> Array:
     """
     degree, values = len(state.kappas) - 1, (*state.kappas, state.phi)
     return curvature_models.frames_along(
-        part.model, degree, part.frame, values, state.length, fractions
+        part.model, degree, part.end_frame, values, state.length, fractions
     )
 
 
@@ -215,6 +215,10 @@ def _doubts(robot: Robot, states: States) -> list[str]:
     for part in robot.bendables:
         where = f"bendable '{part.name}'"
         messages += [f"{where}: {text}" for text in beyond_limits(part, state_of(part, states))]
+        if part.frame != part.end_frame:
+            messages.append(
+                f"{where}: its end has a 'bishop' frame, as no body rotates with the plane"
+            )
         inertial = part.inertial
         if inertial is not None and inertial != Inertial(mass=inertial.mass):
             messages.append(f"{where}: its inertia is replaced by that of a uniform cylinder")

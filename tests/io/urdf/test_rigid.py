@@ -88,22 +88,19 @@ def test_the_outside_robots_stand_where_other_programs_put_them(
 @given(
     st.lists(st.tuples(st.floats(0, 19), st.floats(-7, 7), st.floats(0.1, 0.5)), min_size=1,
              max_size=3),
-    st.sampled_from(["bishop", "webster"]),
 )  # fmt: skip
-def test_ends_and_discs_stand_on_the_arcs(
-    states: list[tuple[float, float, float]], frame: pcc.Frame
-) -> None:
-    robot = chain(len(states), frame=frame)
+def test_ends_and_discs_stand_on_the_arcs(states: list[tuple[float, float, float]]) -> None:
+    robot = chain(len(states))
     urdf = rigid_urdf(robot, {f"b{i}": state for i, state in enumerate(states)})
     model, data = model_of(urdf)
     base = np.eye(4)
     for index, (kappa, phi, length) in enumerate(states):
         for disc in range(1, 7):
-            target = base @ pcc.segment_transform(kappa, phi, length * disc / 6, frame)
+            target = base @ pcc.segment_transform(kappa, phi, length * disc / 6)
             result = data.body(f"b{index}_disc{disc}")
             np.testing.assert_allclose(result.xpos, target[:3, 3], atol=1e-12)
             np.testing.assert_allclose(result.xmat.reshape(3, 3), target[:3, :3], atol=1e-12)
-        base = base @ pcc.segment_transform(kappa, phi, length, frame)
+        base = base @ pcc.segment_transform(kappa, phi, length)
         np.testing.assert_allclose(data.body(f"l{index + 1}").xpos, base[:3, 3], atol=1e-12)
         parents = {model.body(f"b{index}_disc{disc}").parentid[0] for disc in range(1, 7)}
         assert parents == {model.body(f"l{index}").id}
