@@ -6,7 +6,7 @@ from softgrasp._lazy import lazy_names
 
 NAMES = {
     "continuum.rld": ("finger_from_bendable",),
-    "io.soft_finger_mesh": ("finger_from_mesh",),
+    "io.soft_finger_mesh": ("finger_from_mesh", "soft_hand_from_mesh"),
     "sim.soft_dynamics": ("FingerMotion", "move_finger", "stable_timestep"),
     "sim.soft_statics": ("Equilibrium", "buckling_factor", "equilibrium"),
 }

@@ -1,5 +1,6 @@
 from softgrasp.continuum.rld import finger_from_bendable as finger_from_bendable
 from softgrasp.io.soft_finger_mesh import finger_from_mesh as finger_from_mesh
+from softgrasp.io.soft_finger_mesh import soft_hand_from_mesh as soft_hand_from_mesh
 from softgrasp.sim.soft_dynamics import FingerMotion as FingerMotion
 from softgrasp.sim.soft_dynamics import move_finger as move_finger
 from softgrasp.sim.soft_dynamics import stable_timestep as stable_timestep

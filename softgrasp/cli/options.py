@@ -64,6 +64,27 @@ GraspName = Literal["power", "precision"]
 Triple = tuple[float, float, float]
 
 
+PREFIXES = {"mpa": 1e6, "kpa": 1e3, "bar": 1e5, "pa": 1.0}
+"""Pascals of units of pressure."""
+
+
+def pressure_of(text: str | float) -> float:
+    """Read a pressure in Pa, or with its unit: 60000, 60kPa, 0.6bar, 0.06MPa.
+
+    Raises:
+        BadParameter: It is no number, or has another unit.
+    """
+    words = str(text).strip().lower()
+    unit = next((one for one in PREFIXES if words.endswith(one)), "")
+    try:
+        number = float(words.removesuffix(unit))
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise typer.BadParameter(f"expected a pressure such as 60kPa, found '{text}'")
+    return number * PREFIXES.get(unit, 1.0)
+
+
 @dataclass(frozen=True, kw_only=True)
 class SceneOptions:
     """Options of the command line that change a scene; None leaves a field as it is."""
@@ -161,7 +182,27 @@ class SceneOptions:
     ] = None
     pressure: Annotated[
         float | None,
-        typer.Option(metavar="PA", help="Working pressure of soft fingers [Pa]; else the grasp's."),
+        typer.Option(
+            metavar="PA",
+            parser=pressure_of,
+            help="Working pressure of soft fingers [Pa], or such as 60kPa; else the grasp's.",
+        ),
+    ] = None
+    fingers: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Make a hand of N soft fingers from the mesh of one, the HAND; needs --pressure.",
+        ),
+    ] = None
+    youngs_modulus: Annotated[
+        float | None,
+        typer.Option(
+            "--youngs-modulus",
+            metavar="PA",
+            parser=pressure_of,
+            help="Of the fingers of --fingers [Pa], or such as 0.7MPa (the default, silicone).",
+        ),
     ] = None
     hold: Annotated[
         bool | None,

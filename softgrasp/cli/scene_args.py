@@ -22,6 +22,7 @@ from softgrasp.description.closure_base import Closure
 from softgrasp.description.hand import Hand
 from softgrasp.description.object import (
     Elasticity,
+    GraspObject,
     Lift,
     PlacedObject,
     Surrounding,
@@ -107,14 +108,15 @@ def scene_of(
     if second is not None:
         from softgrasp.model.object import default_grasp
 
-        hand, units = _with_finger(load_hand(first), options), options.units or "m"
         obj = load_object(
             second,
             mass=options.mass,
             density=options.density,
-            units=units,
+            units=options.units or "m",
             lock_joints=bool(options.lock_joints),
         )
+        hand = _hand_of_fingers(first, obj, options)
+        hand = _with_finger(load_hand(first) if hand is None else hand, options)
         if Path(second).is_dir():
             terminal.note(f"{second}: the object is read from {object_file(Path(second))}")
         scene = GraspScene(
@@ -131,6 +133,34 @@ def scene_of(
             scene = scene.replace(object=obj)
     scene = _changed(_with_closure(scene, options), options)
     return _with_settings(scene, options.settings)
+
+
+def _hand_of_fingers(first: str, obj: GraspObject, options: SceneOptions) -> Hand | None:
+    """Make a hand of soft fingers from the mesh of one, wide enough for an object."""
+    is_mesh = Path(first).suffix.lower() in MESH_SUFFIXES
+    if not is_mesh:
+        for name, value in (
+            ("fingers", options.fingers),
+            ("youngs-modulus", options.youngs_modulus),
+        ):
+            if value is not None:
+                raise DescriptionError(f"--{name}: expected the mesh of a finger, found '{first}'")
+        return None
+    if options.fingers is None or options.pressure is None:
+        raise DescriptionError(
+            f"{first}: the mesh of a finger makes a hand with --fingers and --pressure, for "
+            "instance --fingers 3 --pressure 60kPa"
+        )
+    from softgrasp.io.soft_finger_mesh import OPENING, SILICONE_MODULUS, soft_hand_from_mesh
+    from softgrasp.model.shapes import extent
+
+    return soft_hand_from_mesh(
+        first,
+        fingers=options.fingers,
+        opening=OPENING * max(extent(obj.shape)[:2]),
+        pressure=options.pressure,
+        youngs_modulus=options.youngs_modulus or SILICONE_MODULUS,
+    )
 
 
 def _names_grasp(options: SceneOptions) -> bool:

@@ -18,7 +18,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,14 +26,24 @@ from scipy.ndimage import gaussian_filter1d
 from scipy.signal import find_peaks, peak_widths
 
 from softgrasp.continuum.rld import joint_compliances
-from softgrasp.description.soft_finger import SoftFinger, SoftJoint, SoftLink
+from softgrasp.description.actuation import Rates
+from softgrasp.description.contact import Contact
+from softgrasp.description.geometry import Cylinder, Pose
+from softgrasp.description.hand import GraspPreset, Grasps, Hand, Palm
+from softgrasp.description.soft_finger import MountedSoftFinger, SoftFinger, SoftJoint, SoftLink
 from softgrasp.errors import DescriptionError, SoftgraspWarning, did_you_mean
 from softgrasp.io.mesh import LARGEST, SMALLEST, USUAL
 from softgrasp.io.mesh_files import read_triangles
 from softgrasp.io.mesh_repair import Solid, make_solid
-from softgrasp.io.mesh_sections import Faces, Piece, extents, sections, slices
+from softgrasp.io.mesh_sections import Faces, Piece, Sections, extents, sections, slices
 from softgrasp.io.soft_finger_axes import Base, finger_axes
-from softgrasp.mechanics.transforms import Array
+from softgrasp.mechanics.transforms import (
+    Array,
+    position_of,
+    quaternion_of,
+    rotate_about,
+    translate,
+)
 from softgrasp.units import LENGTH_UNITS
 
 Profile: TypeAlias = Callable[[Array], ArrayLike]
@@ -52,6 +62,8 @@ MIN_DEPTH_RATIO = 0.15
 """Smallest prominence of a valley over that of the deepest [–]."""
 STANDS_OUT = 2.0
 """Smallest ratio of prominences of the last expected valley and the first unexpected one [–]."""
+MAX_FINGERS = 12
+"""Largest number of fingers of a hand."""
 BOTTOM = 0.05
 """Fraction of the prominence of a valley that belongs to its bottom [–]."""
 
@@ -74,6 +86,9 @@ class SlicedFinger:
     """Areas over the width of the finger, chambers counted as material [m], (m,)."""
     second_moments: Array
     """Second moments of area about the centroid, for bending about y [m⁴], (m,)."""
+    chamber_moments: Array
+    """Areas of the chambers times the heights of their centroids above that of the material [m³],
+    (m,): bending moment of the whole section over pressure."""
 
 
 class Valleys(NamedTuple):
@@ -93,7 +108,7 @@ def finger_from_mesh(
     density: float | None = None,
     mass: float | None = None,
     damping: float | Sequence[float] = 0.0,
-    pressure_gain: float | Sequence[float] = 0.0,
+    pressure_gain: float | Sequence[float] | Literal["chambers"] = 0.0,
     valleys: int | Sequence[float] | None = None,
     units: str = "m",
     axis: Sequence[float] | None = None,
@@ -116,7 +131,9 @@ def finger_from_mesh(
         density: [kg/m³]
         mass: Instead: mass of the whole finger [kg].
         damping: Damping of the joints, one number or one per joint [N·m·s/rad].
-        pressure_gain: Bending moment over pressure, one number or one per joint [N·m/Pa].
+        pressure_gain: Bending moment over pressure, one number or one per joint [N·m/Pa];
+            ``chambers``: from the areas of the chambers in the mesh and their distances from the
+            centroid of the material.
         valleys: Their positions from the base [m], or their number; detected by default.
         units: Unit of the file: m, dm, cm, mm or in.
         axis: Direction of the finger in the file's frame; detected by default.
@@ -140,6 +157,8 @@ def finger_from_mesh(
     stiffness = _stiffness_profile(sliced, bending_stiffness, youngs_modulus)
     compliances = joint_compliances(sliced.joints[:, 0], sliced.positions, stiffness)
     count = len(compliances)
+    if isinstance(pressure_gain, str):
+        pressure_gain = _chamber_gains(sliced, stiffness, compliances, file=Path(path))
     joints = tuple(
         SoftJoint(
             position=_vector(position), stiffness=1.0 / compliance, damping=loss, pressure_gain=gain
@@ -232,6 +251,115 @@ def find_valleys(positions: ArrayLike, heights: ArrayLike, expected: int | None 
     return _taken(valleys, valleys.depths >= MIN_DEPTH_RATIO * valleys.depths.max())
 
 
+# Hands
+SILICONE_MODULUS, SILICONE_DENSITY = 0.7e6, 1100.0
+"""Young's modulus [Pa] and density [kg/m³] of silicone of Shore A 30."""
+SILICONE_LOSS = 2.5e-3
+"""Damping over stiffness of its joints [s], as of the finger of Hadi et al. (2025)."""
+SILICONE_CONTACT = Contact(stiffness=5e3, damping=20.0, static_friction=0.9)
+OPENING = 1.25
+"""Opening between straight fingers over the width of the object [–]."""
+CENTER_FRACTION = 0.8
+"""Distance of the object from the palm over the finger length [–]."""
+CLOSING_TIME = 2.5
+"""Time in which the pressure reaches its limit [s]."""
+PALM_HEIGHT = 0.01
+"""Height of the palm [m]."""
+
+
+def soft_hand_from_mesh(
+    path: str | Path,
+    *,
+    fingers: int,
+    opening: float,
+    pressure: float,
+    youngs_modulus: float = SILICONE_MODULUS,
+    units: str | None = None,
+    valleys: int | Sequence[float] | None = None,
+) -> Hand:
+    """Make a hand of equal soft fingers around a circle, pointing down, from the mesh of one.
+
+    The finger is of silicone, and its chambers are those of the mesh.
+
+    Args:
+        path: Mesh of the finger with its chambers.
+        fingers: Number of fingers.
+        opening: Diameter of the circle between the flat sides of the straight fingers [m].
+        pressure: Working pressure of the grasps, the limit of the fingers [Pa].
+        youngs_modulus: [Pa]
+        units: Unit of the file; by default m, or mm where the finger would be longer than 1 m.
+        valleys: As of ``finger_from_mesh``.
+
+    Raises:
+        DescriptionError: The number of fingers, the opening or the pressure is out of range, or as
+            ``finger_from_mesh``.
+
+    Warns:
+        SoftgraspWarning: The file is taken to be in mm, or as ``finger_from_mesh``.
+    """
+    if not 2 <= fingers <= MAX_FINGERS:
+        raise DescriptionError(f"expected 2 to {MAX_FINGERS}, found {fingers}", field="fingers")
+    for field, value in {"opening": opening, "pressure": pressure}.items():
+        if not 0.0 < value < np.inf:
+            raise DescriptionError(f"expected a number above 0, found {value:g}", field=field)
+    file = Path(path)
+    finger = finger_from_mesh(
+        file,
+        youngs_modulus=youngs_modulus,
+        density=SILICONE_DENSITY,
+        pressure_gain="chambers",
+        units=_units_of(file) if units is None else units,
+        valleys=valleys,
+    )
+    joints = (joint.replace(damping=SILICONE_LOSS * joint.stiffness) for joint in finger.joints)
+    finger = finger.replace(joints=tuple(joints))
+    low = min(link.center[2] - 0.5 * link.size[2] for link in finger.links)
+    high = max(link.center[2] + 0.5 * link.size[2] for link in finger.links)
+    radius = 0.5 * opening - low
+    grasp = GraspPreset(
+        center=(0.0, 0.0, -CENTER_FRACTION * finger.tip[0]),
+        rates=Rates([pressure / CLOSING_TIME]),
+        pressure=pressure,
+        from_above=True,
+    )
+    palm = Cylinder(radius=radius + high, height=PALM_HEIGHT)
+    return Hand(
+        name=f"{finger.name}_{fingers}",
+        soft_fingers=tuple(
+            MountedSoftFinger(
+                name=f"F{index + 1}",
+                base=_mounting(radius, 2.0 * np.pi * index / fingers),
+                finger=finger,
+                limits=(0.0, pressure),
+            )
+            for index in range(fingers)
+        ),
+        palm=Palm(kind="shape", shape=palm, pose=Pose(position=(0.0, 0.0, 0.5 * PALM_HEIGHT))),
+        contact=SILICONE_CONTACT,
+        grasps=Grasps(power=grasp, precision=grasp),
+        source=f"{fingers} fingers, {finger.source}",
+    )
+
+
+def _units_of(file: Path) -> str:
+    """Return m, or mm for a mesh that would be longer than 1 m."""
+    vertices, _ = read_triangles(file)
+    if float(np.ptp(vertices, axis=0).max()) <= 1.0:
+        return "m"
+    warnings.warn(
+        f"{file.name}: the finger would be longer than 1 m; the file is taken to be in mm",
+        SoftgraspWarning,
+        stacklevel=3,
+    )
+    return "mm"
+
+
+def _mounting(radius: float, angle: float) -> Pose:
+    """Return the base of a finger that hangs from the palm and bends to the middle."""
+    frame = rotate_about("z", angle) @ translate(x=radius) @ rotate_about("y", 0.5 * np.pi)
+    return Pose(position=position_of(frame), quaternion=quaternion_of(frame))
+
+
 # Material
 def _check_one_of(**numbers: object) -> None:
     """Require exactly one of two values, above zero."""
@@ -265,6 +393,25 @@ def _stiffness_profile(
     min_moment = np.interp(sliced.joints[:, 0], sliced.positions, sliced.second_moments).min()
     moments = np.where(ends, np.maximum(sliced.second_moments, min_moment), sliced.second_moments)
     return np.asarray(youngs_modulus * moments)
+
+
+def _chamber_gains(
+    sliced: SlicedFinger, stiffness: Array, compliances: Array, file: Path
+) -> list[float]:
+    """Compute gains that bend each joint as the pressure bends its cell, Σ = k·∫ gain/EI ds."""
+    gains = np.maximum(sliced.chamber_moments, 0.0)
+    highest = float(gains.max())
+    if highest <= 0.0:
+        raise DescriptionError(
+            "expected closed chambers on the side of the bellows, which bend the finger, found "
+            "none: model them as inner surfaces of the mesh, or give pressure_gain in N·m/Pa",
+            file=file,
+            field="pressure_gain",
+        )
+    per_pressure = joint_compliances(
+        sliced.joints[:, 0], sliced.positions, stiffness / np.maximum(gains, 1e-9 * highest)
+    )
+    return list(map(float, per_pressure / compliances))
 
 
 def _each(field: str, value: float | Sequence[float], count: int) -> list[float]:
@@ -316,7 +463,8 @@ def _sliced(
     """Cut a mesh whose coordinates are along the axes of the finger."""
     begin, end = float(vertices[:, 0].min()), float(vertices[:, 0].max())
     stations = begin + (np.arange(SECTIONS) + 0.5) / SECTIONS * (end - begin)
-    filled = _filled_areas(vertices, faces, stations)
+    outer = _filled_sections(vertices, faces, stations)
+    filled = outer.areas
     low, high = extents(vertices, faces, stations)
     heights = filled / np.median(high[:, 0] - low[:, 0])
     base = _base_face(begin, stations, filled)
@@ -324,7 +472,9 @@ def _sliced(
     tip = end - min(TIP * (end - base), 0.5 * (end - base - at[-1]))
     levels = sections(vertices, faces, np.append(at + base, tip)).centers[:, 1]
     origin = np.array([base, 0.5 * (low[:, 0] + high[:, 0]).mean(), levels[0]])
-    moments = sections(vertices, faces, stations).second_moments
+    material = sections(vertices, faces, stations)
+    chambers = outer.areas * (outer.centers[:, 1] - material.centers[:, 1])
+    moments = material.second_moments
     inner = (stations > base) & (stations < end)
     return SlicedFinger(
         transform=_transform(axes, origin),
@@ -334,19 +484,21 @@ def _sliced(
         positions=np.concatenate([[0.0], stations[inner] - base, [end - base]]),
         heights=np.pad(heights[inner], 1, mode="edge"),
         second_moments=np.pad(moments[inner], 1, mode="edge"),
+        chamber_moments=np.pad(chambers[inner], 1),
     )
 
 
-def _filled_areas(vertices: Array, faces: Faces, stations: Array) -> Array:
-    """Compute cross-section areas with filled chambers (m,); refuse a gap in the finger."""
-    areas = sections(vertices, faces, stations, filled=True).areas
+def _filled_sections(vertices: Array, faces: Faces, stations: Array) -> Sections:
+    """Compute cross-sections with filled chambers; refuse a gap in the finger."""
+    outer = sections(vertices, faces, stations, filled=True)
+    areas = outer.areas
     gaps = stations[np.flatnonzero(areas[1:-1] <= 0.0) + 1]
     if len(gaps):
         raise DescriptionError(
             "expected one body from base to tip, found a gap "
             f"{1e3 * (gaps[0] - vertices[:, 0].min()):.3g} mm from an end"
         )
-    return areas
+    return outer
 
 
 def _base_face(begin: float, stations: Array, areas: Array) -> float:

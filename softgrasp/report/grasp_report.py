@@ -40,6 +40,7 @@ from softgrasp.report.grasp_text import (
     sensor_clause,
     sensor_rows,
 )
+from softgrasp.report.pressure_figure import draw_pressure
 from softgrasp.report.style import WIDTH
 from softgrasp.report.time_series import draw_joints, draw_object
 from softgrasp.sim.result import GraspResult
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
 
     from softgrasp.sweeps.ensemble import EnsembleResult
 
-VIDEO, CONTACTS, JOINTS, OBJECT, SENSORS, TACTILE, PULLS, QUALITY, STRIP, REPORT = (
+VIDEO, CONTACTS, JOINTS, OBJECT, SENSORS, TACTILE, PULLS, QUALITY, STRIP, REPORT, PRESSURE = (
     "grasp.mp4",
     "contacts.png",
     "joints.png",
@@ -60,6 +61,7 @@ VIDEO, CONTACTS, JOINTS, OBJECT, SENSORS, TACTILE, PULLS, QUALITY, STRIP, REPORT
     "quality.png",
     "strip.png",
     "report.html",
+    "pressure.png",
 )
 ENSEMBLE, ENSEMBLE_RESULT = "ensemble_bands.png", "ensemble.json"
 """Files of a grasp with fingers of a posterior, besides those of the run."""
@@ -179,6 +181,8 @@ def _write_figures(result: GraspResult, directory: Path, update: Progress) -> li
         figures = (*figures, (TACTILE, draw_tactile))
     if result.hold is not None and result.hold.pulls:
         figures = (*figures, (PULLS, draw_pulls))
+    if result.pressure is not None:
+        figures = (*figures, (PRESSURE, draw_pressure))
     for name, draw in figures:
         written += with_numbers([draw(result, directory / name)])
         update(name, 1.0)

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from softgrasp.continuum.load_path import NEUTRAL, PathPoint, follow, solve_near
 from softgrasp.continuum.rld import refined
 from softgrasp.continuum.settling import from_webots
-from softgrasp.continuum.statics import GRAVITY, PlanarChain, rest
+from softgrasp.continuum.statics import GRAVITY, PlanarChain, pressed, rest
 from softgrasp.description.calibration import FingerRelease
 from softgrasp.description.scene import STANDARD_GRAVITY
 from softgrasp.description.soft_finger import SoftFinger, SoftLink
@@ -302,6 +302,29 @@ class _Chain:
             min_eigenvalue=point.eigenvalue,
             buckling_factor=point.critical_load,
         )
+
+
+def blocked_force(finger: SoftFinger, pressures: ArrayLike) -> Array:
+    """Compute the force of the tip on a plate that it touches while the finger is straight [N].
+
+    The finger has no weight, and the plate no friction.
+
+    Args:
+        finger: A planar finger.
+        pressures: [Pa], (n,).
+
+    Returns:
+        (n,); NaN without convergence.
+
+    Raises:
+        DescriptionError: The finger bends out of its plane, twists or stretches.
+    """
+    chain = PlanarChain.of(finger)
+    springs = np.array([joint.stiffness for joint in finger.joints])
+    gains = np.array([joint.pressure_gain for joint in finger.joints])
+    plate = chain.tip(np.zeros(len(springs)))[1]
+    moments = np.asarray(pressures, dtype=float)[:, None] * gains
+    return pressed(chain, springs, chain.weight.times(0.0), moments, plate).force
 
 
 def damped_finger(release: FingerRelease) -> SoftFinger:

@@ -5,12 +5,16 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import softgrasp as sg
-from softgrasp.cli.options import SceneOptions
+from softgrasp.cli.options import SceneOptions, pressure_of
 from softgrasp.cli.scene_args import scene_of
+from softgrasp.report.pressure_figure import grip_of
+from softgrasp.sim.soft_statics import blocked_force
 from tests.conftest import QUICK, Run
+from tests.support.hollow_finger import hollow_finger
 
 
 @pytest.mark.slow
@@ -108,3 +112,56 @@ def test_a_soft_hand_becomes_mjcf(run: Run, tmp_path: Path) -> None:
     text = (tmp_path / "soft.xml").read_text()
     assert '<fixed name="F1_pressure"' in text
     assert "F2_L7" in text
+
+
+@pytest.mark.slow
+def test_a_grasp_from_the_mesh_of_a_finger(run: Run, tmp_path: Path) -> None:
+    """One command makes the hand and the chart; its grip grows with the pressure."""
+    mesh = hollow_finger()
+    mesh.apply_scale(1e3)
+    mesh.export("finger.stl")
+    words = ("--fingers", "3", "--pressure", "60kPa", "--hold", "--no-video", "--out", "o")
+    ran = run("grasp", "finger.stl", "strawberry", *words)
+    assert ran.code == 0, ran.err
+    assert "HELD" in ran.out
+    result = sg.load_result("o")
+    assert result.pressure[-1] == pytest.approx(60e3, rel=1e-6)
+    parts = [name for name in result.contact_bodies if name.startswith("F1_")]
+    assert len(parts) == 8  # every link can touch
+    header = Path("o/pressure.csv").read_text("utf-8").split("\n", 1)[0]
+    assert "blocked tip" in header
+    assert "grip" in header
+    forces = blocked_force(result.scene.hand.soft_fingers[0].finger, [2e4, 4e4, 6e4])
+    assert 0.0 < forces[0] < forces[1] < forces[2]
+    grips = [grip_of(result, name) for name in ("F1", "F2", "F3")]
+    half, end = (np.abs(result.pressure[:, 0] - p).argmin() for p in (40e3, 59.9e3))
+    assert all(0.0 < grip[half] < grip[end] for grip in grips)
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (
+            ("finger.stl", "sphere"),
+            "finger.stl: the mesh of a finger makes a hand with --fingers and --pressure, for "
+            "instance --fingers 3 --pressure 60kPa",
+        ),
+        (
+            ("soft_gripper", "sphere", "--fingers", "3"),
+            "--fingers: expected the mesh of a finger, found 'soft_gripper'",
+        ),
+        (
+            ("soft_gripper", "sphere", "--pressure", "60psi"),
+            "Invalid value for '--pressure': expected a pressure such as 60kPa, found '60psi'",
+        ),
+    ],
+)
+def test_options_of_hands_from_meshes(words: tuple[str, ...], sentence: str, run: Run) -> None:
+    assert run("grasp", *words).err == f"softgrasp: error: {sentence}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "pascals"), [("60kPa", 6e4), ("0.6 bar", 6e4), ("0.06MPa", 6e4), ("6e4", 6e4)]
+)
+def test_pressures_have_units(text: str, pascals: float) -> None:
+    assert pressure_of(text) == pytest.approx(pascals, rel=1e-12)

@@ -28,7 +28,7 @@ from softgrasp.backends.wbt.validation import problems
 from softgrasp.errors import BackendUnavailable, DivergedError, SimulationError, SoftgraspError
 
 PLAYER = "softgrasp.backends.ode.player"
-LOOKS = {"Appearance", "Fog", "Material", "TexturedBackground", "TexturedBackgroundLight"}
+WITHOUT_MOTION = {"Appearance", "Fog", "Material", "TexturedBackground", "TexturedBackgroundLight"}
 """Types of opaque nodes without influence on motion."""
 TAIL = 2000
 """Last characters of the output in an error message."""
@@ -146,7 +146,7 @@ def play(path: Path) -> int:
 
 def _check(tree: World) -> None:
     """Refuse worlds with errors or opaque nodes; steps may be shorter than those of Webots."""
-    opaque = sorted({node.type for node in tree.opaque()} - LOOKS)
+    opaque = sorted({node.type for node in tree.opaque()} - WITHOUT_MOTION)
     if opaque:
         raise SimulationError(
             f"{tree.file}: expected nodes that ODE simulates, found {', '.join(opaque)}"
