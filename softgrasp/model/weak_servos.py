@@ -23,6 +23,8 @@ SAFETY = 2.0
 """Friction that is required over the weight of the object [–]."""
 MIN_FORCE = 1.0
 """Smallest force of the chosen closure [N]."""
+PRESSING_TIME = 1.0
+"""Time in which the chosen closure reaches its force after contact [s]."""
 
 
 def force_at_contact(scene: GraspScene) -> float | None:
@@ -87,9 +89,27 @@ def closure_for_payload(scene: GraspScene) -> tuple[AnyClosure, str]:
     if available >= required or math.isinf(required):
         return scene.closure, ""
     force = max(MIN_FORCE, required / 2.0)  # two fingers at least share it
-    return ForceLimitedClosure(force=force), (
+    fraction = _contact_rate_fraction(scene, force)
+    return ForceLimitedClosure(force=force, contact_rate_fraction=fraction), (
         f"the servos of '{scene.hand.name}' press with about {available:.2g} N in all where they "
         f"stop at contact, and the object of {weight:.2g} N needs {required:.2g} N at friction "
         f"{friction:g}: the closure is force-limited ({force:.3g} N); a specified closure "
         "(--closure position-increment) is kept"
     )
+
+
+def _contact_rate_fraction(scene: GraspScene, force: float) -> float:
+    """Return the fraction of the rates at which all servos reach a force [N] in time after contact.
+
+    The force of a servo grows with the lead of its target, so that weak servos need a faster one.
+    """
+    default = float(ForceLimitedClosure.model_fields["contact_rate_fraction"].default)
+    assert scene.hand.model is not None
+    rates = scene.preset.rates.for_fingers(scene.hand.actuator_counts)
+    growths = [
+        abs(rate) * actuator.press[0]
+        for actuator, rate in zip(scene.hand.model.actuators, rates, strict=True)
+        if rate and actuator.press is not None
+    ]
+    slowest = min((growth for growth in growths if growth > 0.0), default=math.inf)
+    return min(1.0, max(default, force / (PRESSING_TIME * slowest)))

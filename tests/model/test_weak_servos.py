@@ -83,6 +83,17 @@ def test_a_specified_closure_is_kept(tmp_path: Path) -> None:
 
 
 @QUIET
+def test_weak_servos_press_in_time(tmp_path: Path) -> None:
+    """Servos of 100 N/m reach 2 N in about a second of contact; at the default rate in three."""
+    hand = sg.load_hand(jaws(tmp_path, 100.0))
+    ball = sg.GraspObject(name="ball", shape=sg.Sphere(radius=0.02), mass=0.1)
+    result = sg.simulate(sg.GraspScene(hand=hand, object=ball), quality_rate=None)
+    forces = [contact.normal_force_N for contact in result.contacts if contact.in_contact]
+    assert min(forces) > 1.9
+    assert result.time[-1] < 1.5
+
+
+@QUIET
 def test_strong_servos_keep_their_closure(tmp_path: Path) -> None:
     scene = scene_of(str(jaws(tmp_path, 2e4)), "sphere", SceneOptions())
     assert with_sufficient_closure(scene) == scene
