@@ -84,12 +84,12 @@ def test_a_specified_closure_is_kept(tmp_path: Path) -> None:
 
 @QUIET
 def test_weak_servos_press_in_time(tmp_path: Path) -> None:
-    """Servos of 100 N/m reach 2 N in about a second of contact; at the default rate in three."""
+    """Servos of 100 N/m reach 1.2 N in about a second of contact; at the default rate in three."""
     hand = sg.load_hand(jaws(tmp_path, 100.0))
-    ball = sg.GraspObject(name="ball", shape=sg.Sphere(radius=0.02), mass=0.1)
+    ball = sg.GraspObject(name="ball", shape=sg.Sphere(radius=0.02), mass=0.06)
     result = sg.simulate(sg.GraspScene(hand=hand, object=ball), quality_rate=None)
     forces = [contact.normal_force_N for contact in result.contacts if contact.in_contact]
-    assert min(forces) > 1.9
+    assert min(forces) > 1.1
     assert result.time[-1] < 1.5
 
 
