@@ -31,15 +31,17 @@ object was held. Every finished grasp is on the disk at once: `--resume` goes on
 selects hands and objects. The workers do not change the rows.
 
 An object whose smallest extent is larger than the opening of the hand, the largest distance of
-two fingertips of the open hand, is simulated, too, but counted apart, in parentheses. A hand that
-cannot be read is refused, with the reason on the page. `half_hand` has no opposing fingers: it is
-meant for scenes with a wall. Where the specified grasp of a hand does not hold an object, one is
-computed for it (docs/urdf_hands.md, "The object that is given").
+two fingers at their outer ends when the hand is open, is simulated, too, but counted apart, in
+parentheses. A hand that cannot be read is refused, with the reason on the page. `half_hand` has
+no opposing fingers: it is meant for scenes with a wall. Where the specified grasp of a hand
+does not hold an object, one is computed for it (docs/urdf_hands.md, "The object that is
+given").
 
 ## Tables
 
 Made by `python benchmarks/hands.py DIR…` from the directories of runs; versions are those of
-packages, git commits, or else hashes of the files.
+packages, git commits, or else hashes of the files. The commit of softgrasp is that of the last
+start: rows that `--resume` found are older.
 
 """
 

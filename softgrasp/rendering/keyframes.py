@@ -85,7 +85,8 @@ OBJECT_WEIGHT, SHADE = 3.0, 0.3
 """Weight of the object relative to a phalanx, and of a shaded point relative to a lit one."""
 LIGHT_DISTANCE, SHADOW_SLACK = 3.0, 1e-3
 """Distance of the light [m], and the fraction of it before the target without shadow."""
-_ROWS = 48
+CAMERA_ROWS = 48
+"""Height of the images by which cameras are compared [px]."""
 
 
 class VideoPart(NamedTuple):
@@ -357,6 +358,7 @@ def best_camera(
     hand: Sequence[int],
     object_bodies: Sequence[int],
     aspect: float,
+    rows: int = CAMERA_ROWS,
 ) -> Camera:
     """Choose the camera that shows as much as possible of hand and object in one state.
 
@@ -370,6 +372,7 @@ def best_camera(
         hand: Body ids of the hand.
         object_bodies: Body ids of the objects.
         aspect: Image width over height.
+        rows: Height of the images by which cameras are compared [px].
     """
     outline = _outline(cloud)
     weights = np.zeros(model.nbody)
@@ -379,7 +382,7 @@ def best_camera(
         frame_points(outline, azimuth_deg=a, elevation_deg=e, aspect=aspect, margin=MARGIN)
         for e, a in product(ELEVATIONS_DEG, AZIMUTHS_DEG)
     ]
-    return max(cameras, key=lambda camera: _score(model, data, camera, weights, aspect))
+    return max(cameras, key=lambda camera: _score(model, data, camera, weights, aspect, rows))
 
 
 def _outline(cloud: Array) -> Array:
@@ -391,10 +394,15 @@ def _outline(cloud: Array) -> Array:
 
 
 def _score(
-    model: mujoco.MjModel, data: mujoco.MjData, camera: Camera, weights: Array, aspect: float
+    model: mujoco.MjModel,
+    data: mujoco.MjData,
+    camera: Camera,
+    weights: Array,
+    aspect: float,
+    height: int,
 ) -> float:
     caster = Caster(model, data, under_skins=True)
-    width, height = round(aspect * _ROWS), _ROWS
+    width = round(aspect * height)
     columns, rows = np.meshgrid(np.arange(width) + 0.5, np.arange(height) + 0.5)
     rays = camera.rays(columns, rows, width, height).reshape(-1, 3)
     hits = caster.hits(camera.position, rays)

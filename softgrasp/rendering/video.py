@@ -29,7 +29,13 @@ from softgrasp.mechanics.transforms import Array
 from softgrasp.model import names
 from softgrasp.model.deformable import node_bodies
 from softgrasp.rendering.camera import Camera
-from softgrasp.rendering.keyframes import Playback, best_camera, has_phases, video_parts
+from softgrasp.rendering.keyframes import (
+    CAMERA_ROWS,
+    Playback,
+    best_camera,
+    has_phases,
+    video_parts,
+)
 from softgrasp.rendering.overlay import Ball, Image, Mark, Renderer, Rgba, stamp
 from softgrasp.rendering.renderer import open_renderer
 from softgrasp.sim.result import GraspResult
@@ -249,7 +255,11 @@ def render_key_frames(
 
 
 def framing(
-    playbacks: Sequence[Playback], size: tuple[int, int] = SIZE, *, only_ends: bool = False
+    playbacks: Sequence[Playback],
+    size: tuple[int, int] = SIZE,
+    *,
+    only_ends: bool = False,
+    rows: int = CAMERA_ROWS,
 ) -> Camera:
     """Choose one camera for all runs, from the state at the end of the first one.
 
@@ -257,6 +267,7 @@ def framing(
         playbacks: The runs.
         size: Width and height of the images [px].
         only_ends: Whether to frame only the final states.
+        rows: As for ``best_camera``.
     """
     ends = [float(playback.result.time[-1]) for playback in playbacks]
     begins = ends if only_ends else [None] * len(ends)
@@ -267,7 +278,7 @@ def framing(
     object_bodies = [first.model.body(name).id for name in names.object_bodies(first.result.scene)]
     object_bodies += node_bodies(first.model)
     cloud = np.concatenate(clouds)
-    return best_camera(first.model, data, cloud, hand, object_bodies, size[0] / size[1])
+    return best_camera(first.model, data, cloud, hand, object_bodies, size[0] / size[1], rows)
 
 
 def pace(result: GraspResult, fps: int, seconds: float | None = None) -> PlaybackSchedule:

@@ -48,7 +48,7 @@ from softgrasp.model.object import default_grasp
 from softgrasp.model.scene import build
 from softgrasp.model.shapes import extent
 from softgrasp.rendering.keyframes import Playback
-from softgrasp.rendering.video import render_key_frames, write_png
+from softgrasp.rendering.video import framing, render_key_frames, write_png
 from softgrasp.sim.result import GraspResult
 from softgrasp.sim.simulate import simulate
 
@@ -61,6 +61,8 @@ DENSITY = 300.0
 """Density of the primitives [kg/m³], as wood or half-filled packages have."""
 IMAGE_SIZE = (240, 180)
 """Size of an image [px]."""
+CAMERA_ROWS = 14
+"""Height of the images by which cameras are compared [px]; few, as there are many images."""
 TIP_LENGTH = 0.015
 """Length of the outer end of a finger between which the opening of a hand is measured [m]."""
 FAILED, REFUSED = "FAILED", "REFUSED"
@@ -379,7 +381,9 @@ def _image(result: GraspResult, file: Path) -> str:
     file.parent.mkdir(parents=True, exist_ok=True)
     try:
         end = float(result.time[-1])
-        images = render_key_frames(result, [end], size=IMAGE_SIZE, playback=Playback(result))
+        playback = Playback(result)
+        camera = framing([playback], IMAGE_SIZE, only_ends=True, rows=CAMERA_ROWS)
+        images = render_key_frames(result, [end], size=IMAGE_SIZE, camera=camera, playback=playback)
         write_png(file, images[0])
     except SoftgraspError:
         return ""
