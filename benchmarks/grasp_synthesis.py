@@ -142,10 +142,10 @@ def page(rows: Sequence[Row], sources: Iterable[Source], count: int, seeds: int,
         "0.42 s and pushes for 0.24 s each, the protocol closes in 0.8 s before each of six forces "
         "of 2 s), in directions (axes of the object, not of the hand) and in limits (10 mm and 10° "
         "in a push, not 50 mm and 15° in all). "
-        "No result of the protocol is used for choosing or ranking; the limits of the trial were set "
-        "with 298 other postures of six of these cells. Where fewer grasps are returned, fewer passed "
-        "before the seeds were used. The time of synthesis includes "
-        "the trials and the postures that failed them.",
+        "No result of the protocol is used for choosing or ranking; the limits of the trial were "
+        "set with 298 other postures of six of these cells. Where fewer grasps are returned, fewer "
+        "passed before the seeds were used. The time of synthesis includes the trials and the "
+        "postures that failed them.",
         "",
         "| object | " + " | ".join(hands) + " |",
         "|---|" + "---|" * len(hands),
