@@ -51,6 +51,8 @@ RESIDUAL_STEPS = 200
 """Steps of the contact forces of a corrected posture."""
 PACE = 0.35
 """Speed of the closing motion over that of the scene's grasp [–]."""
+SLOWEST = 300.0
+"""Longest time in which a closing actuator crosses its range; one that is slower stays [s]."""
 MAX_PENETRATION, MAX_SELF_PENETRATION = 1e-3, 3e-3
 """Largest penetrations of a grasp that is kept [m]."""
 SAME_POSITION, SAME_ROTATION = 0.01, 0.3
@@ -368,7 +370,8 @@ class PostureSearch:
         through = np.where((np.abs(travel) < 1e-6) & (rates != 0.0), 0.2 * rates, through)
         largest = np.maximum(np.abs(through).max(axis=1), 1e-9)[:, None]
         through *= PACE * np.minimum(1.0, fastest / largest)
-        return start, through, free
+        slow = np.abs(through) * SLOWEST < high - low
+        return start, np.where(slow, 0.0, through), free
 
     def _gap(self, candidates: Candidates, targets: Array) -> Array:
         """Compute the smallest distance of moving links and object, (s,) [m]."""

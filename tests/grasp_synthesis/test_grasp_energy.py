@@ -177,10 +177,28 @@ def test_postures_repeat_for_a_seed_and_touch_without_penetration(search: Postur
 def test_the_closing_motion_goes_through_the_posture(search: PostureSearch) -> None:
     for posture in search.postures(np.random.default_rng(1), 4, 10, 0.5):
         travel = posture.targets - posture.start
-        moving = np.abs(travel) > 1e-6
+        moving = (np.abs(travel) > 1e-6) & (posture.rates != 0.0)
+        assert moving.any()
         times = travel[moving] / posture.rates[moving]
         assert (times > 0.0).all()
         assert times == pytest.approx(np.full(len(times), times[0]))  # all fingers arrive together
+
+
+def test_an_actuator_that_would_close_for_minutes_stays(search: PostureSearch) -> None:
+    """The default duration of a run lets the slowest actuator cross its range."""
+    start = seeds(search, 2)
+    start = replace(start, position=start.position + 1.0)  # far from the object
+    low, high = search.hand.tree.limits.T
+    start = replace(start, targets=np.repeat([0.5 * (low + high)], 2, axis=0))
+    along = -10.0 * np.sign(search.hand.rates)
+    slow, other = np.flatnonzero(along)[:2]
+    along[slow] *= 1e-4
+    _, rates, free = search._opened(start, np.repeat([along], 2, axis=0))
+    assert free.all()
+    assert (rates[:, slow] == 0.0).all()
+    assert (rates[:, other] != 0.0).all()
+    moving = rates != 0.0
+    assert ((high - low) <= 300.0 * np.abs(rates))[moving].all()
 
 
 def test_close_poses_come_behind_others(search: PostureSearch) -> None:
