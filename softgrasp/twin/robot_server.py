@@ -17,7 +17,6 @@ from typing import Any, Self, cast
 from tornado.http1connection import HTTP1ServerConnection
 from tornado.httpserver import HTTPServer
 from tornado.iostream import IOStream, StreamClosedError
-from tornado.netutil import bind_sockets
 from tornado.web import Application, RequestHandler
 
 from softgrasp.description.base import is_loopback
@@ -37,6 +36,7 @@ SHORTEST_TOKEN = 8
 """Smallest number of characters of a token."""
 SEND_BUFFER = 65536
 """Send buffer of the operating system for one client [bytes]."""
+BACKLOG = 128
 MAX_HEAD = 8192
 """Largest length of a request line with headers [bytes]."""
 HEAD_TIME, ANSWER_TIME = 10.0, 5.0
@@ -114,7 +114,8 @@ class RobotServer:
             ConnectionLostError: Listening on the address failed.
         """
         try:
-            sockets = bind_sockets(self.port, self.host)
+            family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
+            listening = socket.create_server((self.host, self.port), family=family, backlog=BACKLOG)
         except (OSError, OverflowError) as error:
             raise ConnectionLostError(
                 f"{self._base}: expected a free address, found: "
@@ -128,8 +129,9 @@ class RobotServer:
             max_body_size=0,
         )
         self._server.limits = self.limits
-        self._server.add_sockets(sockets)
-        self.port = sockets[0].getsockname()[1]
+        listening.setblocking(False)
+        self._server.add_socket(listening)
+        self.port = listening.getsockname()[1]
         self._begin = self._clock.now()
 
     async def close(self) -> None:
