@@ -44,8 +44,19 @@ __all__ = [
 ]
 
 
+MAX_MESSAGE = 1500
+"""Length above which the middle of a message is left out; messages quote what files hold."""
+
+
 class SoftgraspError(Exception):
     """Base of all errors that softgrasp raises deliberately."""
+
+    def __str__(self) -> str:
+        """Return the message; control characters are escaped, and a long middle is left out."""
+        text = super().__str__()
+        if len(text) > MAX_MESSAGE:
+            text = f"{text[: MAX_MESSAGE // 2]} … {text[-MAX_MESSAGE // 2 :]}"
+        return "".join(x if x.isprintable() or x == "\n" else ascii(x)[1:-1] for x in text)
 
 
 class DescriptionError(SoftgraspError):

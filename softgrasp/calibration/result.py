@@ -33,7 +33,7 @@ from softgrasp.extensions import CALIBRATIONS, load
 from softgrasp.io.files import atomic_path, remove_written, write_text
 from softgrasp.io.finger_ensemble import ensemble_path, save_finger_ensemble
 from softgrasp.io.hand import UNSURE, save_finger
-from softgrasp.io.input_limits import read_arrays, read_json
+from softgrasp.io.input_limits import read_arrays, read_json, result_loader
 from softgrasp.mechanics.transforms import Array
 from softgrasp.vision.image import Image
 
@@ -495,6 +495,7 @@ def load_calibration(directory: str | Path) -> CalibrationResult:
     return result
 
 
+@result_loader
 def load_any_calibration(directory: str | Path) -> CalibrationResult | ExtensionResult:
     """Read the calibration of a finger, or of a kind that an extension adds.
 

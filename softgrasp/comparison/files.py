@@ -25,7 +25,7 @@ from softgrasp.description.calibration import FingerRelease
 from softgrasp.description.scene import GraspScene
 from softgrasp.errors import DescriptionError, ResultError, reason
 from softgrasp.io.files import atomic_path, remove_written, write_text
-from softgrasp.io.input_limits import read_arrays, read_json
+from softgrasp.io.input_limits import read_arrays, read_json, result_loader
 from softgrasp.sim.result import GraspResult
 from softgrasp.sim.result_files import load_result
 from softgrasp.sim.run_record import Engine
@@ -61,6 +61,7 @@ def save_crosscheck(result: CrosscheckResult, directory: str | Path) -> list[Pat
     return [write_text(directory / DOCUMENT, text + "\n"), directory / written]
 
 
+@result_loader
 def load_crosscheck(directory: str | Path) -> CrosscheckResult:
     """Read a comparison from its directory.
 

@@ -21,7 +21,7 @@ from ipaddress import ip_address
 from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from softgrasp.errors import DescriptionError, did_you_mean
 
@@ -40,6 +40,8 @@ Positive = Annotated[float, Field(strict=True, gt=0, le=LARGEST)]
 NonNegative = Annotated[float, Field(strict=True, ge=0, le=LARGEST)]
 Count = Annotated[int, Field(strict=True, ge=1, le=1_000_000)]
 FieldPath = tuple[int | str, ...]
+MAX_NAME = 200
+"""Largest number of characters of a name."""
 
 
 class _DescriptionType(ModelMetaclass):
@@ -63,6 +65,22 @@ class Description(BaseModel, metaclass=_DescriptionType):
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _check_name(cls, data: Any) -> Any:
+        """Refuse a name that would spoil messages, terminals and files."""
+        name = data.get("name") if isinstance(data, dict) else None
+        if isinstance(name, str):
+            if len(name) > MAX_NAME:
+                raise FieldError(
+                    f"expected a name of at most {MAX_NAME} characters, found {len(name)}", "name"
+                )
+            if not name.strip().isprintable():
+                raise FieldError(
+                    f"expected a name without control characters, found {name!a}", "name"
+                )
+        return data
 
     def replace(self, **changes: Any) -> Self:
         """Return a validated copy with the named fields changed.

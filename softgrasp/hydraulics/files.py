@@ -200,6 +200,7 @@ def _to_si(data: Tree, length: float, angle: float) -> Tree:
     }
 
 
+@loader
 def load_torques(name: str | Path) -> TorqueTable:
     """Load shipped torques by name (``paper003_ramp``), or those of a CSV file.
 

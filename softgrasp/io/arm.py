@@ -11,9 +11,11 @@ from softgrasp.description.arm import Arm
 from softgrasp.description.geometry import Pose
 from softgrasp.errors import DescriptionError, did_you_mean
 from softgrasp.io.hand import finger_from
+from softgrasp.io.input_limits import loader
 from softgrasp.io.yaml_files import Tree, YamlFile, pose_tree, scaled, take_units
 
 
+@loader
 def load_arm(
     name: str | Path,
     *,

@@ -20,6 +20,7 @@ from softgrasp.description.soft_finger import SoftFinger
 from softgrasp.errors import DescriptionError
 from softgrasp.io.files import write_text
 from softgrasp.io.hand import load_finger
+from softgrasp.io.input_limits import loader
 from softgrasp.mechanics.transforms import Array
 
 FIELDS = {"stiffness": "stiffness", "damping": "damping", "gain": "pressure_gain"}
@@ -92,6 +93,7 @@ def save_finger_ensemble(
     return write_text(ensemble_path(finger_file), "\n".join(lines))
 
 
+@loader
 def load_finger_ensemble(finger_file: str | Path) -> FingerEnsemble:
     """Load a calibrated finger and the ensemble beside its file.
 

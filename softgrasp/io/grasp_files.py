@@ -24,6 +24,7 @@ from scipy.spatial.transform import Rotation
 
 from softgrasp.errors import DescriptionError, ResultError
 from softgrasp.io.files import atomic_path
+from softgrasp.io.input_limits import loader
 from softgrasp.mechanics.transforms import Array, position_of, quaternion_of, transform
 
 GraspFormat = Literal["DexGraspBench", "BODex", "DexGraspNet"]
@@ -72,6 +73,7 @@ class ForeignGrasps(NamedTuple):
 # Reading
 
 
+@loader
 def read_grasps(path: str | Path) -> ForeignGrasps:
     """Read grasps of DexGraspBench, BODex or DexGraspNet.
 

@@ -21,7 +21,7 @@ from typing import Any, NoReturn, ParamSpec, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from softgrasp.errors import DescriptionError, SoftgraspError
+from softgrasp.errors import DescriptionError, ResultError, SoftgraspError
 from softgrasp.io.xml_elements import Element, element_error
 
 P = ParamSpec("P")
@@ -40,8 +40,12 @@ MAX_LINKS = 1_000
 """Largest number of links of a robot."""
 MAX_LENGTH = 1e4
 """Largest length and coordinate in a model [m]."""
+MAX_COORDINATE = 1e7
+"""Largest coordinate in a mesh, whose unit may be mm."""
+MAX_MESH = 128 * 10**6
+"""Largest size of a file with a mesh [bytes]."""
 MAX_COPIES = 10_000
-"""Largest number of copies that one element of a model makes."""
+"""Largest number of copies that one element of a model makes, with those around it."""
 MAX_SAMPLES = 4_000_000
 """Largest number of heights of a height field."""
 LENGTHS = frozenset(["pos", "xyz", "size", "fromto", "spacing", "length", "radius"])
@@ -167,8 +171,14 @@ def _check_lengths(element: Element, name: str) -> None:
 
 
 def _check_copies(element: Element) -> None:
-    if (name := COPIES.get(str(element.tag))) and (copies := _product(element, name)) > MAX_COPIES:
-        _refuse(element, f"at most {MAX_COPIES} copies", f"{copies:g}", name)
+    if name := COPIES.get(str(element.tag)):
+        copies = math.prod(
+            _product(one, COPIES[str(one.tag)])
+            for one in (element, *element.iterancestors())
+            if str(one.tag) in COPIES
+        )
+        if copies > MAX_COPIES:
+            _refuse(element, f"at most {MAX_COPIES} copies", f"{copies:g}", name)
     if element.tag == "hfield":
         heights = _product(element, "nrow") * _product(element, "ncol")
         if heights > MAX_SAMPLES:
@@ -227,10 +237,21 @@ def _check_arrays(stream: Any) -> None:
 
 
 def loader(read: Callable[P, T]) -> Callable[P, T]:
-    """Make a reader of files report any other exception as an error that names the file.
+    """Make a reader of descriptions report any other exception as an error that names the file.
 
     The first argument of the reader is a name or a path.
     """
+    return _reporting(read, lambda file, message: DescriptionError(message, file=file))
+
+
+def result_loader(read: Callable[P, T]) -> Callable[P, T]:
+    """Make a reader of results report any other exception as ``loader`` does."""
+    return _reporting(read, lambda file, message: ResultError(f"{file}: {message}"))
+
+
+def _reporting(
+    read: Callable[P, T], error_of: Callable[[str, str], SoftgraspError]
+) -> Callable[P, T]:
     signature = inspect.signature(read)
 
     @functools.wraps(read)
@@ -243,16 +264,15 @@ def loader(read: Callable[P, T]) -> Callable[P, T]:
         except SoftgraspError:
             raise
         except MemoryError:
-            raise DescriptionError(
-                "expected a file for which memory suffices, found one that needs more",
-                file=file,
+            raise error_of(
+                file, "expected a file for which memory suffices, found one that needs more"
             ) from None
         except Exception as error:
             message = " ".join(str(error).split())[:200]
-            raise DescriptionError(
+            raise error_of(
+                file,
                 f"expected content that can be read, found: {type(error).__name__}: {message}; if "
                 "the file is valid this is a bug of softgrasp: please report it with the file",
-                file=file,
             ) from error
 
     return checked

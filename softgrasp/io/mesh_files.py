@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 from softgrasp.assets import CAD_SUFFIXES, MESH_SUFFIXES
 from softgrasp.description.geometry import Capsule, Cuboid, Cylinder, Ellipsoid, Shape, Sphere
 from softgrasp.errors import BackendUnavailable, DescriptionError
+from softgrasp.io.input_limits import MAX_COORDINATE, MAX_MESH, check_size
 from softgrasp.mechanics.transforms import Array
 
 if TYPE_CHECKING:
@@ -202,6 +203,7 @@ def _check_file(file: Path) -> None:
         raise DescriptionError(f"expected a mesh file, found {received}", file=file)
     if file.stat().st_size == 0:
         raise DescriptionError("expected a mesh, found an empty file (0 bytes)", file=file)
+    check_size(file, MAX_MESH)
 
 
 def _checked(groups: dict[str, Triangles], file: Path) -> dict[str, Triangles]:
@@ -214,6 +216,10 @@ def _checked(groups: dict[str, Triangles], file: Path) -> dict[str, Triangles]:
                 f"expected finite coordinates, found NaN or inf in {bad.sum()} of "
                 f"{len(vertices)} vertices",
                 file=file,
+            )
+        if (largest := float(np.abs(vertices).max(initial=0.0))) > MAX_COORDINATE:
+            raise DescriptionError(
+                f"expected coordinates of at most {MAX_COORDINATE:g}, found {largest:g}", file=file
             )
         if faces.min() < 0 or faces.max() >= len(vertices):
             raise DescriptionError(

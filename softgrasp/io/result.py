@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from softgrasp.errors import ResultError, reason
 from softgrasp.io.files import RESULT_FILE, TRAJECTORY_FILE, atomic_path, write_text
-from softgrasp.io.input_limits import read_arrays, read_json
+from softgrasp.io.input_limits import read_arrays, read_json, result_loader
 
 Array = NDArray[np.float64]
 MAX_NAMED = 8
@@ -141,6 +141,7 @@ def save_joint_states(states: JointStates, path: str | Path) -> Path:
     return write_text(path, stream.getvalue())
 
 
+@result_loader
 def load_joint_states(path: str | Path) -> JointStates:
     """Read joint states from CSV.
 

@@ -144,7 +144,9 @@ def _parse(path: Path) -> CommentedMap:
             line=None if mark is None else mark.line + 1,
         ) from error
     except YAMLError as error:
-        raise DescriptionError(f"expected YAML, found: {error}", file=path) from error
+        raise DescriptionError(
+            f"expected YAML, found: {' '.join(str(error).split())}", file=path
+        ) from error
     except RecursionError:
         raise DescriptionError("expected YAML, found nesting that is too deep", file=path) from None
     except DescriptionError as error:

@@ -13,6 +13,7 @@ from pydantic import BaseModel
 from softgrasp._version import __version__
 from softgrasp.description.scene import GraspScene
 from softgrasp.errors import DescriptionError, ResultError, did_you_mean
+from softgrasp.io.input_limits import result_loader
 from softgrasp.io.result import read_result, write_result
 from softgrasp.sim.outcome import GraspStatus
 from softgrasp.sim.quality_log import QualityLog
@@ -47,6 +48,7 @@ def save_result(result: GraspResult, directory: str | Path) -> list[Path]:
     return write_result(Path(directory), document(result), {**result.trajectory(), **log})
 
 
+@result_loader
 def load_result(directory: str | Path) -> GraspResult:
     """Read a grasp result from its directory.
 
@@ -81,11 +83,11 @@ def load_result(directory: str | Path) -> GraspResult:
         ) from None
     except (DescriptionError, ValueError, TypeError, AttributeError) as error:
         raise ResultError(f"{directory}: result.json: damaged: {error}") from error
-    if result.trajectory_sha256 != document_data["trajectory_sha256"]:
+    digest = str(document_data.get("trajectory_sha256"))
+    if result.trajectory_sha256 != digest:
         raise ResultError(
-            f"{directory}: expected a trajectory with hash "
-            f"{document_data['trajectory_sha256'][:12]}…, found {result.trajectory_sha256[:12]}…; "
-            "the two files are not of one run"
+            f"{directory}: expected a trajectory with hash {digest[:12]}…, found "
+            f"{result.trajectory_sha256[:12]}…; the two files are not of one run"
         )
     return result
 

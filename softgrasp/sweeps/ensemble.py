@@ -23,6 +23,7 @@ from softgrasp.description.sweep import Axis, SweepPlan
 from softgrasp.errors import DescriptionError, ResultError
 from softgrasp.io.files import write_text
 from softgrasp.io.finger_ensemble import FingerEnsemble, load_finger_ensemble
+from softgrasp.io.input_limits import result_loader
 from softgrasp.mechanics.transforms import Array
 from softgrasp.sim.outcome import Outcome
 from softgrasp.sweeps.dataset import Arrays, trajectories
@@ -136,6 +137,7 @@ class EnsembleResult:
         return write_text(Path(directory) / DOCUMENT, text + "\n")
 
 
+@result_loader
 def load_ensemble_result(directory: str | Path) -> EnsembleResult:
     """Read the result of ``grasp_ensemble`` from its directory.
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 
 from softgrasp.description.sweep import SweepPlan
 from softgrasp.errors import DescriptionError, ResultError, did_you_mean
+from softgrasp.io.input_limits import result_loader
 from softgrasp.sweeps.dataset import ExtraOutputs
 from softgrasp.sweeps.executors import (
     Chunk,
@@ -194,6 +195,7 @@ def chunked(rows: Sequence[int], workers: int, max_rows: int = CHUNK_ROWS) -> li
     return [tuple(rows[start : start + size]) for start in range(0, len(rows), size)]
 
 
+@result_loader
 def finished_sweep(directory: str | Path) -> tuple[SweepPlan, pd.DataFrame]:
     """Read the plan and the table of a finished sweep from its directory.
 

@@ -230,6 +230,7 @@ class PieceAngles:
     """Bending angles from the base outwards [rad], (m, n)."""
 
 
+@loader
 def load_piece_angles(name: str | Path) -> PieceAngles:
     """Load measured angles from a CSV file, or shipped ones by name (``four_piece``).
 
@@ -317,6 +318,7 @@ class TipPoints:
     """Positions [m], (m, 3)."""
 
 
+@loader
 def load_tip_points(path: str | Path) -> TipPoints:
     """Load measured tip positions over time from a CSV file.
 

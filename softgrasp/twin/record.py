@@ -21,7 +21,7 @@ from pydantic import ValidationError
 
 from softgrasp.errors import BackendUnavailable, DescriptionError, ResultError
 from softgrasp.io.files import atomic_path, disk_message, note_written, write_text
-from softgrasp.io.input_limits import json_from, read_json
+from softgrasp.io.input_limits import json_from, read_json, result_loader
 from softgrasp.mechanics.transforms import Array
 from softgrasp.twin.description import FlangeSample, Twin
 from softgrasp.twin.finger_pieces import TwinShape, twin_shape
@@ -211,6 +211,7 @@ def _journal(path: Path) -> tuple[list[dict[str, Any]], bool]:
     return rows, bool(lines[-1])
 
 
+@result_loader
 def read_twin_record(directory: str | Path) -> TwinRecord:
     """Read the record of a run, finished or not.
 

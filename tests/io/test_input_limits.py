@@ -20,7 +20,9 @@ from softgrasp.io.input_limits import (
     loader,
     read_arrays,
     read_json,
+    result_loader,
 )
+from softgrasp.io.mesh_files import read_triangles
 from softgrasp.io.urdf.xml import XACRO_ACCESS, expanded, parsed
 
 HAND = '<mujoco><worldbody><body name="palm">{}<geom size=".03"/></body></worldbody></mujoco>'
@@ -200,3 +202,51 @@ def test_any_other_exception_names_the_file_and_asks_for_a_report() -> None:
         greedy("big.stl")
     with pytest.raises(TypeError):
         load(1, 2, 3)  # type: ignore[call-arg]
+
+
+# Names, meshes and copies
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("a" * 201, "expected a name of at most 200 characters, found 201"),
+        ('"a\\e[31mb"', r"expected a name without control characters, found 'a\\x1b\[31mb'"),
+        ('"a\\nb"', r"expected a name without control characters, found 'a\\nb'"),
+    ],
+)
+def test_names_that_spoil_messages_are_refused(name: str, sentence: str, tmp_path: Path) -> None:
+    path = tmp_path / "ball.yaml"
+    path.write_text(f"name: {name}\nshape: {{type: sphere, radius: 0.03}}\nmass: 0.1\n")
+    with pytest.raises(DescriptionError, match=rf"ball\.yaml:1: name: {sentence}"):
+        sg.load_object(path)
+
+
+def test_copies_of_copies_are_counted_together(tmp_path: Path) -> None:
+    inner = '<replicate count="200"><geom size=".01"/></replicate>'
+    path = tmp_path / "hand.xml"
+    path.write_text(HAND.format(f'<replicate count="200">{inner}</replicate>'))
+    with pytest.raises(DescriptionError, match="expected at most 10000 copies, found 40000"):
+        sg.load_hand(path)
+
+
+def test_a_mesh_of_large_extent_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "far.obj"
+    path.write_text("v 0 0 0\nv 1e9 0 0\nv 0 1 0\nf 1 2 3\n")
+    with pytest.raises(DescriptionError, match=r"coordinates of at most 1e\+07, found 1e\+09"):
+        read_triangles(path)
+
+
+def test_a_message_quotes_no_control_characters_and_no_whole_file() -> None:
+    text = str(DescriptionError("expected a number, found \x1b[31m" + "x" * 10_000))
+    assert text.startswith(r"expected a number, found \x1b[31mxxx")
+    assert len(text) < 1600
+
+
+def test_any_other_exception_of_a_result_is_an_error_of_results() -> None:
+    @result_loader
+    def read(path: str) -> None:
+        raise KeyError("x")
+
+    with pytest.raises(ResultError, match="a/b: expected content that can be read, found: K"):
+        read("a/b")

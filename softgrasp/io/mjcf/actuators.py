@@ -8,6 +8,7 @@ behind its target would press too hard after contact.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -15,6 +16,7 @@ import mujoco
 import numpy as np
 
 from softgrasp.description.hand import AddedServo, ModelActuator, Move
+from softgrasp.errors import DescriptionError
 from softgrasp.io.mjcf.model import MOVING
 from softgrasp.io.mjcf.tree import MjcfTree, joint_range
 from softgrasp.mechanics.transforms import Array
@@ -309,6 +311,10 @@ def _move(
     at = value + weight * (law.at - length)
     ratio = weight * law.ratio
     name = str(model.joint(joint).name)
+    if not (math.isfinite(ratio) and math.isfinite(at)):
+        raise DescriptionError(
+            f"joint '{name}': expected a finite motion per control, found {at:g}"
+        )
     return Move(joint=name, ratio=_rounded(ratio), at=_rounded(at, abs(length) + abs(law.at)))
 
 

@@ -128,6 +128,12 @@ def mjcf_hand(
     """
     read_hand = _read(path, compensate=gravity_compensation)
     if grasps is None:
+        if not read_hand.closing.digits:
+            raise DescriptionError(
+                "expected fingers with joints and actuators, found none; specify the grasps in a "
+                "YAML file with `model:` and `grasps:`",
+                file=path,
+            )
         synthesized = synthesize_grasps(read_hand.closing)
         _check_grasps(synthesized, path)
         pose = pose or _standing(np.array(synthesized.up))
