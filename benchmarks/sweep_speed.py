@@ -38,7 +38,7 @@ from softgrasp.sweeps.table import row_of, table_of, write_tables
 GRASPS, ROUND, ROUNDS = 256, 32, 7
 """Grasps of the sweep, grasps that are measured in parts, and how often."""
 SIDE_BY_SIDE = 64
-"""Rows that are written to the journal together."""
+"""Rows that are simulated; the others of the journal repeat them."""
 WORKSPACE = Workspace()
 DENSITIES = (160.0, 700.0, 2300.0, 7860.0, 19250.0)
 ROWS = 10_000
@@ -267,14 +267,14 @@ def bookkeeping() -> Iterator[Line]:
     """What is done besides simulating: 10,000 rows in the journal and in the tables."""
     plan = plan_of(ROWS)
     begin = time.perf_counter()
-    some = Rows(plan).compute(range(SIDE_BY_SIDE))
+    rows = Rows(plan)
+    some = rows.compute(range(SIDE_BY_SIDE))
     grasp = (time.perf_counter() - begin) / SIDE_BY_SIDE
     begin = time.perf_counter()
     with tempfile.TemporaryDirectory() as directory, SweepStore(Path(directory), plan) as store:
-        for first in range(0, ROWS, SIDE_BY_SIDE):
-            last = min(first + SIDE_BY_SIDE, ROWS)
-            store.add([some[row % SIDE_BY_SIDE] | {"row": row} for row in range(first, last)])
-        write_tables(table_of(plan, list(store.finished())), Path(directory))
+        for row in range(ROWS):
+            store.add([some[row % SIDE_BY_SIDE] | rows.inputs(row)])
+        write_tables(table_of(plan, store.finished().values()), Path(directory))
     taken = time.perf_counter() - begin
     yield Line(f"journal and tables of {ROWS} rows, share of their grasps",
                f"{100 * taken / (ROWS * grasp):.2f} %", "less than 3 %")  # fmt: skip

